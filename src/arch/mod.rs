@@ -1,0 +1,1 @@
+//! What differs between architectures: system-call numbers by meaning, ABIs.

@@ -1,0 +1,118 @@
+//! What runs amount to: a sample a run, a series a program.
+
+use crate::launch::ExitStatus;
+use crate::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// The partition of one run's total, in integer nanoseconds: the four sum to it exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phases {
+    /// Entry of the tracee's first `execve` to that call's return in the new image.
+    pub startup: Nanos,
+    /// From there to the entry of the first write of output. `None`: it printed nothing.
+    pub setup: Option<Nanos>,
+    /// That write. `None`: it printed nothing.
+    pub write: Option<Nanos>,
+    /// From there (or from `startup`'s end) to the exit of the tracee's thread group.
+    pub teardown: Nanos,
+}
+
+impl Phases {
+    /// startup + setup + write; `None` for a program that printed nothing.
+    pub fn first_byte(&self) -> Option<Nanos> {
+        Some(self.startup + self.setup? + self.write?)
+    }
+
+    /// All four.
+    pub fn total(&self) -> Nanos {
+        self.startup + self.setup.unwrap_or_default() + self.write.unwrap_or_default() + self.teardown
+    }
+}
+
+/// One run that counts: right output, expected exit, nothing lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// `None` with the pipe backend, which sees no phases.
+    pub phases: Option<Phases>,
+    /// From the entry of `execve` (pipe backend: from the launch) until the first byte was out
+    /// (pipe backend: until it arrived at our end). `None`: it printed nothing, or nobody could see.
+    pub first_byte: Option<Nanos>,
+    /// From the entry of `execve` (pipe backend: from the launch) until the exit (pipe backend: until reaped).
+    pub total: Nanos,
+    /// From just before the process was created until it was reaped, by our own clock: what a spawn costs its
+    /// caller, the same in every backend, and what traced and untraced runs are compared by.
+    pub wall: Nanos,
+    /// User CPU time that the kernel accounts for the tracee and its waited-for children.
+    pub user: Nanos,
+    /// System CPU time, likewise; tick-accounted kernels give short processes 0.
+    pub system: Nanos,
+    /// Peak resident set size; `None` where the kernel's figure would be ours rather than the tracee's.
+    pub max_rss: Option<Bytes>,
+    /// How the tracee ended.
+    pub exit: ExitStatus,
+    /// Processes of the tree that were seen, the tracee included (0: not observed).
+    pub processes: u32,
+    /// Threads of the tree that were seen, main threads included (0: not observed).
+    pub threads: u32,
+    /// Successful execs, the first included (0: not observed).
+    pub execs: u32,
+}
+
+/// What a counting pass found in one run: the deterministic tier.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Processes of the tree, the tracee included.
+    pub processes: u64,
+    /// Threads of the tree, main threads included.
+    pub threads: u64,
+    /// Successful execs, the first included.
+    pub execs: u64,
+    /// System calls entered by the whole tree, from the tracee's first `execve` (counted) to its exit.
+    pub syscalls: u64,
+    /// Page faults, minor and major, of the whole tree.
+    pub page_faults: u64,
+    /// Page faults that needed I/O.
+    pub major_faults: u64,
+    /// Successful opens.
+    pub files_opened: u64,
+    /// Opens that failed.
+    pub failed_opens: u64,
+    /// Bytes that `read`-like calls returned.
+    pub bytes_read: u64,
+    /// Writes of output.
+    pub writes: u64,
+    /// Peak resident set size of the tracee (`VmHWM` at its exit), bytes.
+    pub max_rss: u64,
+}
+
+/// A run that must not be counted, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rejected {
+    /// Which run of the series, from 0.
+    pub run: u32,
+    /// Why: one lower-case line.
+    pub reason: String,
+}
+
+/// All samples of one program under one condition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Series {
+    /// The name shown.
+    pub name: String,
+    /// The command, as a shell would take it.
+    pub command: String,
+    /// The samples in the order in which they were taken.
+    pub samples: Vec<Sample>,
+    /// The same program, runs in turn, with no tracer attached: for the observer overhead.
+    pub untraced: Vec<Sample>,
+    /// Runs that did not count.
+    pub rejected: Vec<Rejected>,
+    /// One entry a counting run.
+    pub counts: Vec<Counts>,
+    /// Events that were lost over all runs.
+    pub lost_events: u64,
+    /// Size of the file that is executed (native programs) or interpreted.
+    pub file_size: Option<Bytes>,
+    /// Output bytes of each run, and whether they were right.
+    pub output_bytes: Option<u64>,
+}

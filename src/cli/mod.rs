@@ -1,0 +1,1 @@
+//! The command line: clap arguments in, validated plans out.

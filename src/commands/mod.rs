@@ -1,0 +1,1 @@
+//! One file a command: glue between the stations, nothing else.

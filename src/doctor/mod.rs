@@ -1,0 +1,1 @@
+//! What this machine can and cannot do, why, and the command that mends it.

@@ -1,0 +1,1 @@
+//! Facts of this machine that every result is stamped with.

@@ -1,0 +1,1 @@
+//! From events to phases, instants, processes. Pure.

@@ -1,0 +1,77 @@
+//! What one backend saw of one run.
+
+use super::event::Event;
+use crate::launch::ExitStatus;
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Everything that was observed of one run, in the order in which it happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recording {
+    /// Which backend observed it.
+    pub backend: Backend,
+    /// The argument vector that was executed.
+    pub command: Vec<String>,
+    /// The tracee's process id.
+    pub root: u32,
+    /// The events, sorted by time.
+    pub events: Vec<Event>,
+    /// Events that the kernel or we had to drop. More than 0: the recording must not become a sample.
+    pub lost: u64,
+    /// How the tracee ended.
+    pub exit: ExitStatus,
+    /// What came out of the tracee's stdout.
+    pub output: Output,
+    /// The tracee was killed because its time was up.
+    pub timed_out: bool,
+}
+
+/// What came out of the tracee's stdout.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// How many bytes; `None` where nobody could count them (a null device).
+    pub bytes: Option<u64>,
+    /// Whether they were the bytes expected; `None` where none were expected, or none could be seen.
+    pub ok: Option<bool>,
+    /// The first bytes, for messages (at most 4 KiB).
+    #[serde(with = "lossy")]
+    pub head: Vec<u8>,
+    /// When our end of the pipe gave us its first byte.
+    pub first_read: Option<Nanos>,
+}
+
+/// Which backend observed a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// eBPF programs on raw tracepoints.
+    Bpf,
+    /// ptrace stops.
+    Ptrace,
+    /// Nothing attached: the other end of the pipe, and wait.
+    Pipe,
+}
+
+impl Backend {
+    /// The name by which `--backend` takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Backend::Bpf => "bpf",
+            Backend::Ptrace => "ptrace",
+            Backend::Pipe => "pipe",
+        }
+    }
+}
+
+/// Bytes as text where they are text: a recording is read by people, too.
+mod lossy {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(&String::from_utf8_lossy(bytes))
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(d: D) -> Result<Vec<u8>, D::Error> {
+        Ok(String::deserialize(d)?.into_bytes())
+    }
+}

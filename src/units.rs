@@ -1,0 +1,117 @@
+//! Integers at the edge: nanoseconds and bytes have types of their own; `f64` appears only in statistics and renderings.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, Sub};
+
+/// A duration, or an instant of `CLOCK_MONOTONIC`, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// The nanoseconds as a float, for statistics.
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64
+    }
+
+    /// This instant minus an earlier one, or `None` if `earlier` is in fact later.
+    pub fn since(self, earlier: Nanos) -> Option<Nanos> {
+        self.0.checked_sub(earlier.0).map(Nanos)
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0 + other.0)
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Nanos;
+    /// Panics in debug builds when `other` is later; use [`Nanos::since`] on foreign input.
+    fn sub(self, other: Nanos) -> Nanos {
+        Nanos(self.0 - other.0)
+    }
+}
+
+impl Sum for Nanos {
+    fn sum<I: Iterator<Item = Nanos>>(all: I) -> Nanos {
+        Nanos(all.map(|n| n.0).sum())
+    }
+}
+
+/// Three significant digits and a unit: `842 ns`, `41.3 µs`, `1.25 ms`, `2.10 s`.
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&display_nanos(self.as_f64()))
+    }
+}
+
+/// Nanoseconds with three significant digits and a unit.
+pub fn display_nanos(ns: f64) -> String {
+    let (value, unit) = match ns.abs() {
+        n if n < 999.5 => return format!("{ns:.0} ns"),
+        n if n < 999.5e3 => (ns / 1e3, "µs"),
+        n if n < 999.5e6 => (ns / 1e6, "ms"),
+        _ => (ns / 1e9, "s"),
+    };
+    format!("{} {unit}", three_digits(value))
+}
+
+/// A count of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+/// Binary units: `153 B`, `14.1 KiB`, `98.9 MiB`.
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self.0 as f64 {
+            b if b < 1024.0 => format!("{b:.0} B"),
+            b if b < 1_023_500.0 => format!("{} KiB", three_digits(b / 1024.0)),
+            b if b < 1024.0 * 1_023_500.0 => format!("{} MiB", three_digits(b / 1_048_576.0)),
+            b => format!("{} GiB", three_digits(b / 1_073_741_824.0)),
+        };
+        f.pad(&text)
+    }
+}
+
+fn three_digits(value: f64) -> String {
+    match value.abs() {
+        v if v < 9.995 => format!("{value:.2}"),
+        v if v < 99.95 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nanoseconds_keep_three_significant_digits() {
+        let shown: Vec<String> = [0, 842, 999, 1_000, 41_349, 999_499, 999_501, 1_250_000, 2_100_000_000]
+            .map(|n| Nanos(n).to_string())
+            .into();
+        assert_eq!(
+            shown,
+            ["0 ns", "842 ns", "999 ns", "1.00 µs", "41.3 µs", "999 µs", "1.00 ms", "1.25 ms", "2.10 s"]
+        );
+    }
+
+    #[test]
+    fn bytes_are_shown_in_binary_units() {
+        let shown: Vec<String> =
+            [0, 153, 1023, 14_480, 103_700_000, 3 << 30].map(|n| Bytes(n).to_string()).into();
+        assert_eq!(shown, ["0 B", "153 B", "1023 B", "14.1 KiB", "98.9 MiB", "3.00 GiB"]);
+    }
+
+    #[test]
+    fn an_instant_before_another_has_no_distance() {
+        assert_eq!(Nanos(5).since(Nanos(7)), None);
+        assert_eq!(Nanos(7).since(Nanos(5)), Some(Nanos(2)));
+    }
+}

@@ -1,0 +1,3 @@
+//! One integration binary, a module a subject. Nothing here asserts how long something took.
+
+mod architecture;

@@ -80,11 +80,11 @@ pub enum EventKind {
 pub struct Syscall {
     /// Which table the number belongs to.
     pub abi: Abi,
-    /// The number. io_uring operations, which have none, are `IO_URING_BASE` + opcode.
+    /// The number. `io_uring` operations, which have none, are `IO_URING_BASE` + opcode.
     pub number: u32,
 }
 
-/// Numbers from here on are io_uring opcodes.
+/// Numbers from here on are `io_uring` opcodes.
 pub const IO_URING_BASE: u32 = 0x1_0000;
 
 /// A system-call table.

@@ -1,1 +1,16 @@
-//! Statistics of samples. Pure.
+//! Statistics of samples: pure functions of slices of floats, every formula with its source.
+//!
+//! [`Summary`] describes one sample set, [`bootstrap`] says how sure its median is, [`compare`] judges two of
+//! them, [`outlier`] names the values that stand apart. Whatever is returned is finite: sets that are empty or
+//! that hold a NaN or an infinity have no statistics, and the answer is `None`.
+
+pub mod bootstrap;
+pub mod compare;
+pub mod outlier;
+pub mod quantile;
+pub mod summary;
+
+pub use bootstrap::{Bootstrap, Interval};
+pub use compare::{Comparison, Verdict, paired};
+pub use quantile::{median, quantile};
+pub use summary::Summary;

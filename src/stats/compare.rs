@@ -1,0 +1,178 @@
+//! Two programs, or one program before and after: faster, slower, or can't tell.
+
+use super::bootstrap::{Bootstrap, Interval};
+use super::quantile::{median, sorted};
+use std::fmt;
+
+/// With fewer pairs there is no verdict: by the sign test, n pairs all on one side come about by chance with
+/// probability `2 * 0.5^n`, and 8 is the first n for which that is below 1 %.
+pub const FEWEST_PAIRS: usize = 8;
+
+/// The confidence that a verdict needs. Above the usual 95 %, because a table holds many comparisons and a
+/// false alarm costs more than a missed 1 %.
+pub const CONFIDENCE: f64 = 0.99;
+
+/// What a comparison says about the new side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// It takes less: the whole interval of the ratio lies below 1.
+    Faster,
+    /// It takes more: the whole interval lies above 1.
+    Slower,
+    /// The interval holds 1, or there are too few pairs.
+    CantTell,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::CantTell => "can't tell",
+        })
+    }
+}
+
+/// New over old, with its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Comparison {
+    /// Median of the ratios new / old of the pairs.
+    pub ratio: f64,
+    /// Interval of that median.
+    pub interval: Interval,
+    /// How many pairs.
+    pub pairs: usize,
+}
+
+impl Comparison {
+    /// Judges the new side.
+    pub fn verdict(&self) -> Verdict {
+        if self.pairs < FEWEST_PAIRS {
+            Verdict::CantTell
+        } else if self.interval.high < 1.0 {
+            Verdict::Faster
+        } else if self.interval.low > 1.0 {
+            Verdict::Slower
+        } else {
+            Verdict::CantTell
+        }
+    }
+}
+
+/// Compares value by value: `old[i]` and `new[i]` were measured next to each other, so what drifts hits both
+/// and cancels in their ratio. What the longer side has over is not used.
+///
+/// The ratios are resampled as logarithms, so that exchanging the sides inverts the result exactly.
+/// `None` when there is no pair, or a value is not positive and finite.
+pub fn paired(old: &[f64], new: &[f64], bootstrap: Bootstrap) -> Option<Comparison> {
+    let logs: Vec<f64> = old.iter().zip(new).map(|(old, new)| (new / old).ln()).collect();
+    let positive = old.iter().zip(new).all(|(old, new)| *old > 0.0 && *new > 0.0);
+    let center = median(&sorted(&logs).filter(|_| positive)?)?;
+    let interval = log_interval(&logs, center, bootstrap)?;
+    Some(Comparison {
+        ratio: center.exp(),
+        interval: Interval { low: interval.low.exp(), high: interval.high.exp() },
+        pairs: logs.len(),
+    })
+}
+
+/// Always resamples the side whose median is positive, so that exchanged sides draw the same resamples.
+fn log_interval(logs: &[f64], center: f64, bootstrap: Bootstrap) -> Option<Interval> {
+    if center >= 0.0 {
+        return bootstrap.median_interval(logs);
+    }
+    let mirrored: Vec<f64> = logs.iter().map(|log| -log).collect();
+    let interval = bootstrap.median_interval(&mirrored)?;
+    Some(Interval { low: -interval.high, high: -interval.low })
+}
+
+/// [`paired`] as verdicts need it: at a confidence of [`CONFIDENCE`].
+pub fn judge(old: &[f64], new: &[f64], seed: u64) -> Option<Comparison> {
+    paired(old, new, Bootstrap { resamples: 2000, confidence: CONFIDENCE, seed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fastrand::Rng;
+
+    /// Durations as machines give them: a drift that both sides share, skewed noise, now and then an outlier.
+    fn durations(rng: &mut Rng, drift: f64, factor: f64) -> f64 {
+        let noise = -0.02 * rng.f64().max(1e-12).ln();
+        let outlier = if rng.u8(..50) == 0 { 1.0 + rng.f64() } else { 1.0 };
+        1e6 * factor * drift * (1.0 + noise) * outlier
+    }
+
+    fn simulated(seed: u64, pairs: usize, factor: f64) -> Comparison {
+        let mut rng = Rng::with_seed(seed);
+        let (mut old, mut new, mut drift) = (Vec::new(), Vec::new(), 1.0);
+        for _ in 0..pairs {
+            drift *= 0.99 + 0.02 * rng.f64();
+            old.push(durations(&mut rng, drift, 1.0));
+            new.push(durations(&mut rng, drift, factor));
+        }
+        judge(&old, &new, seed).unwrap()
+    }
+
+    #[test]
+    fn a_program_against_itself_is_cant_tell_in_at_least_95_percent_of_comparisons() {
+        for pairs in [1, 5, 8, 10, 31, 100] {
+            let undecided =
+                (0..200).filter(|seed| simulated(*seed, pairs, 1.0).verdict() == Verdict::CantTell).count();
+            assert!(undecided >= 190, "{pairs} pairs: {undecided} of 200");
+        }
+    }
+
+    #[test]
+    fn a_difference_of_five_percent_is_seen_in_a_hundred_pairs() {
+        for seed in 0..20 {
+            assert_eq!(simulated(seed, 100, 1.05).verdict(), Verdict::Slower);
+            assert_eq!(simulated(seed, 100, 0.95).verdict(), Verdict::Faster);
+        }
+    }
+
+    #[test]
+    fn exchanging_the_sides_inverts_the_ratio_and_the_verdict() {
+        let mut rng = Rng::with_seed(5);
+        let old: Vec<f64> = (0..30).map(|_| 100.0 + rng.f64()).collect();
+        let new: Vec<f64> = (0..30).map(|_| 110.0 + rng.f64()).collect();
+        let (forward, backward) = (judge(&old, &new, 1).unwrap(), judge(&new, &old, 1).unwrap());
+        assert!((forward.ratio * backward.ratio - 1.0).abs() < 1e-12);
+        assert!((forward.interval.low * backward.interval.high - 1.0).abs() < 1e-9);
+        assert_eq!((forward.verdict(), backward.verdict()), (Verdict::Slower, Verdict::Faster));
+    }
+
+    #[test]
+    fn equal_values_are_cant_tell_and_exactly_one() {
+        let same = judge(&[5.0; 50], &[5.0; 50], 0).unwrap();
+        assert_eq!((same.ratio, same.interval.low, same.interval.high), (1.0, 1.0, 1.0));
+        assert_eq!(same.verdict(), Verdict::CantTell);
+    }
+
+    #[test]
+    fn seven_pairs_give_no_verdict_however_far_apart_and_eight_do() {
+        let seven = judge(&[1.0; 7], &[9.0; 7], 0).unwrap();
+        assert_eq!((seven.ratio.round(), seven.verdict()), (9.0, Verdict::CantTell));
+        assert_eq!(judge(&[1.0; 8], &[9.0; 8], 0).unwrap().verdict(), Verdict::Slower);
+    }
+
+    #[test]
+    fn what_has_no_ratio_is_not_compared() {
+        let table: [(&[f64], &[f64]); 6] = [
+            (&[], &[]),
+            (&[1.0], &[]),
+            (&[0.0], &[1.0]),
+            (&[1.0], &[0.0]),
+            (&[-1.0], &[-1.0]),
+            (&[f64::NAN], &[1.0]),
+        ];
+        for (old, new) in table {
+            assert_eq!(judge(old, new, 0), None, "{old:?} {new:?}");
+        }
+    }
+
+    #[test]
+    fn the_longer_side_is_cut_to_the_pairs() {
+        assert_eq!(judge(&[1.0; 9], &[2.0; 12], 0).unwrap().pairs, 9);
+    }
+}

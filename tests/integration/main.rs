@@ -1,3 +1,4 @@
 //! One integration binary, a module a subject. Nothing here asserts how long something took.
 
 mod architecture;
+mod elf;

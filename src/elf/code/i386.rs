@@ -1,0 +1,64 @@
+//! i386: number in eax, arguments in ebx, ecx, edx; `int 0x80` (syscall(2)).
+
+use super::{WRITE_FAILED, Write};
+
+const SYS_EXIT: u32 = 1;
+const SYS_WRITE: u32 = 4;
+const INT_80: [u8; 2] = [0xcd, 0x80];
+
+/// Writes the message and exits.
+pub fn write_and_exit(write: &Write) -> Vec<u8> {
+    let mut code = Vec::new();
+    code.extend(mov(ECX, address(write.message_address)));
+    code.extend(mov(EDX, write.length));
+    if write.loops() {
+        let failed = write.exit.map_or(0, |status| exit(status).len());
+        code.extend(write_loop(failed));
+    } else {
+        code.extend([mov(EBX, 1), mov(EAX, SYS_WRITE)].concat());
+        code.extend(INT_80);
+    }
+    if let Some(status) = write.exit {
+        code.extend(exit(status));
+        if write.loops() {
+            code.extend(exit(WRITE_FAILED));
+        }
+    }
+    code
+}
+
+const EAX: u8 = 0xb8;
+const ECX: u8 = 0xb9;
+const EDX: u8 = 0xba;
+const EBX: u8 = 0xbb;
+
+fn mov(register: u8, value: u32) -> Vec<u8> {
+    [&[register][..], &value.to_le_bytes()].concat()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "an i386 address has 32 bits")]
+fn address(address: u64) -> u32 {
+    address as u32
+}
+
+/// Exits with that status.
+pub(super) fn exit(status: u8) -> Vec<u8> {
+    [mov(EBX, status.into()), mov(EAX, SYS_EXIT), INT_80.to_vec()].concat()
+}
+
+/// Writes edx bytes from ecx; where a write fails, goes on `failed` bytes behind itself.
+fn write_loop(failed: usize) -> Vec<u8> {
+    let mut code = [mov(EBX, 1), mov(EAX, SYS_WRITE), INT_80.to_vec()].concat();
+    code.extend([0x85, 0xc0]); // test eax, eax
+    code.extend([0x7e, 6 + low(failed)]); // jle
+    code.extend([0x01, 0xc1]); // add ecx, eax
+    code.extend([0x29, 0xc2]); // sub edx, eax
+    let length = low(code.len() + 2);
+    code.extend([0x75, length.wrapping_neg()]); // jnz to the beginning
+    code
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a distance within this code: below 128")]
+fn low(distance: usize) -> u8 {
+    distance as u8
+}

@@ -1,0 +1,78 @@
+//! The machine code that we put into executables: written by hand, one instruction a line.
+//!
+//! A write of at most `PIPE_BUF` (4096) bytes is whole or nothing (pipe(7)), so one `write` and no loop does for such
+//! messages. A longer one may be cut short (a stop signal while the pipe is full, a full disk), so its code
+//! writes on until all is out, and exits with status 1 where a write fails.
+
+pub mod aarch64;
+pub mod i386;
+pub mod riscv64;
+pub mod x86_64;
+
+use super::Architecture;
+
+/// What pipe(7) promises to write whole or not at all, in bytes.
+pub const PIPE_BUF: usize = 4096;
+
+/// The status of a program whose write failed.
+pub const WRITE_FAILED: u8 = 1;
+
+/// A message to write, and how to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// Where the message is loaded.
+    pub message_address: u64,
+    /// Where the code is loaded.
+    pub code_address: u64,
+    /// Length of the message in bytes.
+    pub length: u32,
+    /// The exit status; `None` runs on into whatever follows, and crashes.
+    pub exit: Option<u8>,
+}
+
+impl Write {
+    /// Whether the code must write in a loop.
+    pub fn loops(&self) -> bool {
+        self.length as usize > PIPE_BUF
+    }
+
+    /// The message's address, from `position` bytes into the code.
+    fn distance_from(&self, position: u64) -> i64 {
+        self.message_address.cast_signed() - (self.code_address + position).cast_signed()
+    }
+}
+
+/// The code that writes the message to stdout, unless it is empty, and then exits. Its length does not depend on
+/// the addresses.
+pub fn write_and_exit(architecture: Architecture, write: &Write) -> Vec<u8> {
+    if write.length == 0 {
+        return write.exit.map_or_else(Vec::new, |status| exit(architecture, status));
+    }
+    match architecture {
+        Architecture::X86_64 => x86_64::write_and_exit(write),
+        Architecture::I386 => i386::write_and_exit(write),
+        Architecture::Aarch64 => aarch64::write_and_exit(write),
+        Architecture::Riscv64 => riscv64::write_and_exit(write),
+    }
+}
+
+/// The code that exits with a status.
+pub fn exit(architecture: Architecture, status: u8) -> Vec<u8> {
+    match architecture {
+        Architecture::X86_64 => x86_64::exit(status),
+        Architecture::I386 => i386::exit(status),
+        Architecture::Aarch64 => words(&aarch64::exit(status)),
+        Architecture::Riscv64 => words(&riscv64::exit(status)),
+    }
+}
+
+/// Little-endian bytes of 32-bit instructions.
+fn words(instructions: &[u32]) -> Vec<u8> {
+    instructions.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// Low 32 bits of a distance that the caller knows to be within ±2 GiB.
+#[expect(clippy::cast_possible_truncation, reason = "the image is shorter than 1 GiB")]
+fn near(distance: i64) -> u32 {
+    (distance as i32).cast_unsigned()
+}

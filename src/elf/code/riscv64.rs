@@ -1,0 +1,81 @@
+//! riscv64: number in a7, arguments in a0, a1, a2; `ecall` (syscall(2)).
+
+use super::{WRITE_FAILED, Write, near, words};
+
+const SYS_WRITE: u32 = 64;
+const SYS_EXIT: u32 = 93;
+const ECALL: u32 = 0x0000_0073;
+const ZERO: u32 = 0;
+const A0: u32 = 10;
+const A1: u32 = 11;
+const A2: u32 = 12;
+const A7: u32 = 17;
+
+/// Writes the message and exits.
+pub fn write_and_exit(write: &Write) -> Vec<u8> {
+    let mut code = pc_relative(A1, write.distance_from(0)).to_vec();
+    code.extend(li(A2, write.length));
+    code.extend([addi(A0, ZERO, 1), addi(A7, ZERO, SYS_WRITE), ECALL]);
+    if write.loops() {
+        let behind = if write.exit.is_some() { 3 } else { 0 };
+        code.extend([
+            branch(GREATER_OR_EQUAL, ZERO, A0, 4 + behind), // behind the exit
+            0x00a5_85b3,                                    // add a1, a1, a0
+            0x40a6_0633,                                    // sub a2, a2, a0
+            branch(NOT_EQUAL, A2, ZERO, -6),
+        ]);
+    }
+    if let Some(status) = write.exit {
+        code.extend(exit(status));
+        if write.loops() {
+            code.extend(exit(WRITE_FAILED));
+        }
+    }
+    words(&code)
+}
+
+/// Exits with that status.
+pub(super) fn exit(status: u8) -> [u32; 3] {
+    [addi(A0, ZERO, status.into()), addi(A7, ZERO, SYS_EXIT), ECALL]
+}
+
+/// `addi rd, rs, value`, 12 bits with sign.
+pub(crate) fn addi(rd: u32, rs: u32, value: u32) -> u32 {
+    (value & 0xfff) << 20 | rs << 15 | rd << 7 | 0x13
+}
+
+/// `auipc rd, high` and `addi rd, rd, low`: the address that far from here.
+fn pc_relative(rd: u32, distance: i64) -> [u32; 2] {
+    let distance = near(distance);
+    [upper(distance) | rd << 7 | 0x17, addi(rd, rd, distance)]
+}
+
+/// `lui` where the value needs it, and `addi`.
+fn li(rd: u32, value: u32) -> Vec<u32> {
+    match upper(value) {
+        0 => vec![addi(rd, ZERO, value)],
+        upper => vec![upper | rd << 7 | 0x37, addi(rd, rd, value)],
+    }
+}
+
+/// The upper 20 bits that, with the sign-extended lower 12 added, give the value.
+fn upper(value: u32) -> u32 {
+    value.wrapping_add(0x800) & 0xffff_f000
+}
+
+const NOT_EQUAL: u32 = 1;
+const GREATER_OR_EQUAL: u32 = 5;
+
+/// A conditional branch by that many instructions.
+fn branch(condition: u32, rs1: u32, rs2: u32, instructions: i64) -> u32 {
+    let distance = near(instructions * 4);
+    let bits = |high: u32, low: u32| distance >> low & ((1 << (high - low + 1)) - 1);
+    bits(12, 12) << 31
+        | bits(10, 5) << 25
+        | bits(4, 1) << 8
+        | bits(11, 11) << 7
+        | rs2 << 20
+        | rs1 << 15
+        | condition << 12
+        | 0x63
+}

@@ -1,0 +1,144 @@
+//! The executables that we write, run: natively where the kernel takes them, else by qemu-user.
+
+use firstbyte::elf::{Architecture, plain};
+use object::{Object, ObjectSegment};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const HELLO: &[u8] = b"Hello, World!\n";
+
+/// How an architecture's programs run here.
+enum Runner {
+    Kernel,
+    Qemu(PathBuf),
+}
+
+fn runner(architecture: Architecture) -> Option<Runner> {
+    let native = match architecture {
+        Architecture::X86_64 | Architecture::I386 => cfg!(target_arch = "x86_64"),
+        other => Architecture::host() == Some(other),
+    };
+    if native {
+        return Some(Runner::Kernel);
+    }
+    let name = format!("qemu-{architecture}");
+    let found = ["", "-static"].iter().find_map(|suffix| on_path(&format!("{name}{suffix}")));
+    if found.is_none() {
+        skip(&format!(
+            "{architecture} programs cannot run: `{name}` is missing; help: `apt-get install qemu-user`"
+        ));
+    }
+    found.map(Runner::Qemu)
+}
+
+fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
+fn skip(why: &str) {
+    assert!(std::env::var_os("FIRSTBYTE_REQUIRE").is_none_or(|v| v != "all"), "{why}");
+    eprintln!("skipped: {why}");
+}
+
+fn write_executable(folder: &Path, image: &[u8]) -> PathBuf {
+    let path = folder.join("program");
+    fs::write(&path, image).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn run(runner: &Runner, image: &[u8]) -> Output {
+    run_with(runner, image, |command| command.stdout(Stdio::piped()))
+}
+
+fn run_with(runner: &Runner, image: &[u8], prepare: impl Fn(&mut Command) -> &mut Command) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write_executable(folder.path(), image);
+    let mut command = match runner {
+        Runner::Kernel => Command::new(&path),
+        Runner::Qemu(qemu) => Command::new(qemu),
+    };
+    if let Runner::Qemu(_) = runner {
+        command.arg(&path);
+    }
+    prepare(command.stdin(Stdio::null()));
+    loop {
+        match command.spawn() {
+            // Another test's thread forked while we held the file open for writing.
+            Err(error) if error.raw_os_error() == Some(libc::ETXTBSY) => std::thread::yield_now(),
+            child => return child.unwrap().wait_with_output().unwrap(),
+        }
+    }
+}
+
+fn runners() -> Vec<(Architecture, Runner)> {
+    Architecture::ALL.into_iter().filter_map(|a| Some((a, runner(a)?))).collect()
+}
+
+fn patterned(length: usize) -> Vec<u8> {
+    (0..length).map(|i| u8::try_from((i * 31 + i / 251) % 256).unwrap()).collect()
+}
+
+#[test]
+fn plain_executables_print_their_message_and_exit_with_their_status() {
+    for (architecture, runner) in runners() {
+        for length in [0, 1, 13, 14, 255, 256, 2048, 4096, 4097, 65_536, 1 << 20] {
+            for status in [0, 1, 42, 255] {
+                let message = patterned(length);
+                let image = plain::image(architecture, &message, Some(status)).unwrap();
+                let output = run(&runner, &image);
+                assert_eq!(output.status.code(), Some(status.into()), "{architecture} {length}");
+                assert!(output.stdout == message, "{architecture}: wrong output of {length} bytes");
+            }
+        }
+    }
+}
+
+#[test]
+fn without_exit_the_message_is_printed_and_then_the_program_crashes() {
+    for (architecture, runner) in runners() {
+        let output = run(&runner, &plain::image(architecture, HELLO, None).unwrap());
+        assert_eq!(output.stdout, HELLO, "{architecture}");
+        assert!(output.status.signal().is_some(), "{architecture}: {}", output.status);
+    }
+}
+
+#[test]
+fn a_long_message_that_cannot_be_written_ends_with_status_1() {
+    for (architecture, runner) in runners() {
+        let image = plain::image(architecture, &patterned(1 << 20), Some(0)).unwrap();
+        let output = run_with(&runner, &image, |command| {
+            command.stdout(fs::OpenOptions::new().write(true).open("/dev/full").unwrap())
+        });
+        assert_eq!(output.status.code(), Some(1), "{architecture}");
+    }
+}
+
+#[test]
+fn plain_executables_are_read_back_by_an_independent_reader() {
+    for architecture in Architecture::ALL {
+        let image = plain::image(architecture, HELLO, Some(0)).unwrap();
+        let file = object::File::parse(&*image).unwrap();
+        assert_eq!(file.architecture(), expected(architecture));
+        let segments: Vec<_> = file.segments().collect();
+        assert_eq!(segments.len(), 1);
+        assert_eq!(segments[0].address(), plain::BASE);
+        assert_eq!(segments[0].data().unwrap(), image);
+        let code = usize::try_from(file.entry() - plain::BASE).unwrap();
+        assert_eq!(code, plain::headers_size(architecture));
+        assert!(image.ends_with(HELLO));
+    }
+}
+
+fn expected(architecture: Architecture) -> object::Architecture {
+    match architecture {
+        Architecture::X86_64 => object::Architecture::X86_64,
+        Architecture::I386 => object::Architecture::I386,
+        Architecture::Aarch64 => object::Architecture::Aarch64,
+        Architecture::Riscv64 => object::Architecture::Riscv64,
+    }
+}

@@ -1,1 +1,98 @@
 //! The programs of the showdown: manifests, builds, verification.
+//!
+//! A program is a folder with its sources and a [`manifest`], `program.toml`; [`embedded`] holds ours, [`folder`]
+//! reads the user's. [`toolchain`] finds the tools that a manifest names, [`build`] makes the program in a
+//! content-addressed [`cache`] and never in the user's tree, [`verify`] runs it once and compares what it printed
+//! and how it ended. What cannot be had on a machine becomes a [`Skipped`], never an error.
+
+pub mod build;
+mod builtin;
+pub mod cache;
+pub mod debian;
+mod embedded;
+mod error;
+pub mod execute;
+mod folder;
+pub mod manifest;
+mod placeholder;
+mod skipped;
+pub mod toolchain;
+pub mod verify;
+
+pub use build::{Built, Progress, prepare_all};
+pub use cache::Cache;
+pub use error::CorpusError;
+pub use manifest::Manifest;
+pub use skipped::{SkipCause, Skipped};
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// One file of a program's sources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Its path, relative to the program's folder.
+    pub path: PathBuf,
+    /// What it holds.
+    pub contents: Vec<u8>,
+}
+
+/// One program: what its manifest says, and its sources.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// What `program.toml` says.
+    pub manifest: Manifest,
+    /// Every file of its folder, sorted by path.
+    pub sources: Vec<SourceFile>,
+}
+
+impl Program {
+    /// Its name, unique in a corpus: the name of its folder.
+    pub fn name(&self) -> &str {
+        &self.manifest.name
+    }
+
+    /// Whether it carries this tag.
+    pub fn has_tag(&self, tag: &str) -> bool {
+        self.manifest.tags.iter().any(|own| own == tag)
+    }
+}
+
+/// All programs: the embedded ones, then the user's.
+#[derive(Clone, Debug)]
+pub struct Corpus {
+    programs: Vec<Program>,
+}
+
+impl Corpus {
+    /// The embedded programs, and those in the subfolders of `extra`.
+    pub fn load(extra: Option<&Path>) -> Result<Corpus, CorpusError> {
+        let mut programs = embedded::programs()?;
+        if let Some(folder) = extra {
+            programs.extend(folder::programs(folder)?);
+        }
+        let mut seen = BTreeSet::new();
+        for program in &programs {
+            if !seen.insert(program.name()) {
+                return Err(CorpusError::Twice { name: program.name().to_owned() });
+            }
+        }
+        Ok(Corpus { programs })
+    }
+
+    /// Every program, the optional ones included.
+    pub fn programs(&self) -> &[Program] {
+        &self.programs
+    }
+
+    /// The program of this name.
+    pub fn find(&self, name: &str) -> Option<&Program> {
+        self.programs.iter().find(|program| program.name() == name)
+    }
+
+    /// The Debian packages that bring all of it: the one list of them. Sorted, each once.
+    pub fn packages(&self) -> Vec<String> {
+        let all: BTreeSet<String> = self.programs.iter().flat_map(|p| p.manifest.packages()).collect();
+        all.into_iter().collect()
+    }
+}

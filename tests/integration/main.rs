@@ -1,4 +1,6 @@
 //! One integration binary, a module a subject. Nothing here asserts how long something took.
 
 mod architecture;
+mod corpus;
 mod elf;
+mod support;

@@ -1,0 +1,6 @@
+#include <stdio.h>
+
+int main() {
+  puts("hello world");
+  return 0;
+}

@@ -1,0 +1,5 @@
+'use strict';
+
+require('node:v8').startupSnapshot.setDeserializeMainFunction(() => {
+  console.log('hello world');
+});

@@ -1,0 +1,264 @@
+//! Where builds are kept: `CACHE/corpus/PROGRAM/KEY/`, one folder a build, named by what went into it.
+//!
+//! A build is made in a staging folder beside its place and renamed into it, so a folder that is there is
+//! whole. `built.json` in it lists its files with their sizes: what does not match is built again. One lock
+//! file a program keeps two processes from building it at the same time.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+const MARKER: &str = "built.json";
+const STAGING: &str = ".staging";
+
+/// How long an entry that is not the newest one is kept after its last use: another process may be running it.
+const GRACE: Duration = Duration::from_secs(24 * 3600);
+
+/// The folder of all builds.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    root: PathBuf,
+}
+
+/// Why there is no cache. The message ends in its `help:` line.
+#[derive(Debug, thiserror::Error)]
+pub enum CacheError {
+    /// No variable says where it should be.
+    #[error(
+        "no cache folder: neither FIRSTBYTE_CACHE, XDG_CACHE_HOME nor HOME is set\nhelp: export FIRSTBYTE_CACHE=DIR"
+    )]
+    Nowhere,
+    /// It cannot be made or written.
+    #[error("cannot use the cache folder `{}`: {cause}\nhelp: export FIRSTBYTE_CACHE=DIR", path.display())]
+    Unusable {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+}
+
+/// The right to build one program, or to remove its builds. Given back when dropped, also by a crash.
+#[derive(Debug)]
+pub struct Lock {
+    folder: PathBuf,
+    _file: File,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Marker {
+    /// Path relative to the entry, size in bytes.
+    files: BTreeMap<PathBuf, u64>,
+}
+
+impl Cache {
+    /// The user's: `$FIRSTBYTE_CACHE`, `$XDG_CACHE_HOME/firstbyte` or `~/.cache/firstbyte`.
+    pub fn of_user() -> Result<Cache, CacheError> {
+        let variable =
+            |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let root = variable("FIRSTBYTE_CACHE")
+            .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("firstbyte")))
+            .or_else(|| variable("HOME").map(|folder| folder.join(".cache/firstbyte")))
+            .ok_or(CacheError::Nowhere)?;
+        Cache::at(&root)
+    }
+
+    /// In this folder, which is made if need be.
+    pub fn at(root: &Path) -> Result<Cache, CacheError> {
+        let unusable = |cause| CacheError::Unusable { path: root.to_owned(), cause };
+        let absolute = std::path::absolute(root).map_err(unusable)?;
+        let cache = Cache { root: absolute.join("corpus") };
+        fs::create_dir_all(&cache.root).map_err(unusable)?;
+        rustix::fs::access(&cache.root, rustix::fs::Access::WRITE_OK)
+            .map_err(|error| unusable(error.into()))?;
+        Ok(cache)
+    }
+
+    /// Waits for the right to build this program. `interrupted` is asked while another process has it.
+    pub fn lock(&self, program: &str, interrupted: impl Fn() -> bool) -> io::Result<Lock> {
+        use rustix::fs::{FlockOperation, flock};
+        let folder = self.root.join(program);
+        fs::create_dir_all(&folder)?;
+        let file = File::options().create(true).truncate(false).write(true).open(folder.join(".lock"))?;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Lock { folder, _file: file }),
+                Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if interrupted() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Lock {
+    /// The whole build of this key, or `None`. Its use is noted.
+    pub fn entry(&self, key: &str) -> Option<PathBuf> {
+        let entry = self.folder.join(key);
+        let marker: Marker = serde_json::from_slice(&fs::read(entry.join(MARKER)).ok()?).ok()?;
+        let whole = marker.files.iter().all(|(path, size)| {
+            fs::symlink_metadata(entry.join(path)).is_ok_and(|found| found.len() == *size)
+        });
+        // Only the collection of garbage reads it: an entry that cannot be touched is a usable one.
+        let _ = File::options()
+            .append(true)
+            .open(entry.join(MARKER))
+            .and_then(|f| f.set_modified(SystemTime::now()));
+        whole.then_some(entry)
+    }
+
+    /// An empty folder to build in. What an interrupted build left is removed first.
+    pub fn staging(&self) -> io::Result<PathBuf> {
+        let staging = self.folder.join(STAGING);
+        remove(&staging)?;
+        fs::create_dir(&staging)?;
+        Ok(staging)
+    }
+
+    /// Makes the staging folder the entry of this key, in one step.
+    pub fn seal(&self, key: &str) -> io::Result<PathBuf> {
+        let staging = self.folder.join(STAGING);
+        let mut files = BTreeMap::new();
+        list(&staging, &staging, &mut files)?;
+        fs::write(staging.join(MARKER), serde_json::to_vec_pretty(&Marker { files })?)?;
+        let entry = self.folder.join(key);
+        remove(&entry)?;
+        fs::rename(&staging, &entry)?;
+        Ok(entry)
+    }
+
+    /// Keeps the log of a failed build, removes the rest of it, and says where the log is.
+    pub fn give_up(&self, log: &str) -> io::Result<PathBuf> {
+        let kept = self.folder.join("failed.log");
+        fs::rename(self.folder.join(STAGING).join(log), &kept)?;
+        remove(&self.folder.join(STAGING))?;
+        Ok(kept)
+    }
+
+    /// Removes the builds of this program that are neither `newest` nor of the last day; says how many.
+    pub fn collect_garbage(&self, newest: &str) -> io::Result<usize> {
+        let mut removed = 0;
+        for found in fs::read_dir(&self.folder)? {
+            let entry = found?.path();
+            let kept = entry.file_name().is_some_and(|name| name == newest) || !is_stale(&entry);
+            if !kept {
+                remove(&entry)?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+}
+
+/// An entry that nobody has used for a day.
+fn is_stale(entry: &Path) -> bool {
+    let used = fs::metadata(entry.join(MARKER)).and_then(|marker| marker.modified());
+    used.is_ok_and(|used| used.elapsed().is_ok_and(|age| age > GRACE))
+}
+
+fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn list(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, u64>) -> io::Result<()> {
+    for found in fs::read_dir(folder)? {
+        let path = found?.path();
+        let kind = fs::symlink_metadata(&path)?;
+        if kind.is_dir() {
+            list(root, &path, files)?;
+        } else {
+            files.insert(path.strip_prefix(root).unwrap_or(&path).to_owned(), kind.len());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache() -> (tempfile::TempDir, Cache) {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path()).unwrap();
+        (folder, cache)
+    }
+
+    fn put(lock: &Lock, key: &str) -> PathBuf {
+        let staging = lock.staging().unwrap();
+        fs::write(staging.join("test"), key).unwrap();
+        lock.seal(key).unwrap()
+    }
+
+    #[test]
+    fn an_entry_is_there_once_sealed_and_not_before() {
+        let (_folder, cache) = cache();
+        let lock = cache.lock("c", || false).unwrap();
+        fs::write(lock.staging().unwrap().join("test"), "half").unwrap();
+        assert_eq!(lock.entry("key"), None);
+        let entry = put(&lock, "key");
+        assert_eq!(lock.entry("key"), Some(entry.clone()));
+        assert_eq!(fs::read_to_string(entry.join("test")).unwrap(), "key");
+    }
+
+    #[test]
+    fn a_corrupt_entry_is_no_entry_and_is_replaced() {
+        let (_folder, cache) = cache();
+        let lock = cache.lock("c", || false).unwrap();
+        let entry = put(&lock, "key");
+        let damages: [&dyn Fn(); 4] = [
+            &|| fs::write(entry.join("test"), "longer than it was").unwrap(),
+            &|| fs::remove_file(entry.join("test")).unwrap(),
+            &|| fs::write(entry.join(MARKER), "{").unwrap(),
+            &|| fs::remove_file(entry.join(MARKER)).unwrap(),
+        ];
+        for damage in damages {
+            damage();
+            assert_eq!(lock.entry("key"), None);
+            put(&lock, "key");
+            assert_eq!(lock.entry("key"), Some(entry.clone()));
+        }
+    }
+
+    #[test]
+    fn only_one_holds_the_lock() {
+        let (_folder, cache) = cache();
+        let held = cache.lock("c", || false).unwrap();
+        let error = cache.lock("c", || true).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Interrupted);
+        assert!(cache.lock("other", || false).is_ok());
+        drop(held);
+        // A child that another test has just forked may hold a copy of the lock until its exec.
+        assert!(cache.lock("c", || false).is_ok());
+    }
+
+    #[test]
+    fn garbage_is_what_is_neither_newest_nor_lately_used() {
+        let (_folder, cache) = cache();
+        let lock = cache.lock("c", || false).unwrap();
+        for key in ["old", "used", "new"] {
+            put(&lock, key);
+        }
+        for key in ["old", "new"] {
+            let marker = File::options().append(true).open(lock.folder.join(key).join(MARKER)).unwrap();
+            marker.set_modified(SystemTime::now() - 2 * GRACE).unwrap();
+        }
+        assert_eq!(lock.collect_garbage("new").unwrap(), 1);
+        assert_eq!(lock.entry("old"), None);
+        assert!(lock.entry("used").is_some() && lock.entry("new").is_some());
+    }
+
+    #[test]
+    fn a_cache_that_cannot_be_made_says_where_and_what_helps() {
+        let text = Cache::at(Path::new("/proc/firstbyte")).unwrap_err().to_string();
+        assert!(text.contains("`/proc/firstbyte`") && text.contains("\nhelp: "), "{text}");
+    }
+}

@@ -1,0 +1,34 @@
+//! Debian's packages: which are there, and the command that brings the others.
+
+use super::execute::{Destination, Limits, execute};
+use super::toolchain;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+const LIMITS: Limits = Limits { timeout: Duration::from_secs(20), output: 1 << 16, interrupted: None };
+
+/// Whether a package is installed; `None` where there is no dpkg to ask.
+pub fn is_installed(package: &str) -> Option<bool> {
+    let dpkg = toolchain::look_up("dpkg-query")?;
+    let argv =
+        [dpkg.into(), "--show".into(), "--showformat=${db:Status-Status}".into(), OsString::from(package)];
+    let finished = execute(&argv, Path::new("/"), Destination::Stdout, LIMITS).ok()?;
+    Some(finished.exit.success() && finished.output == b"installed")
+}
+
+/// The argv that installs packages, without `sudo`.
+pub fn install_argv(packages: &[String]) -> Vec<String> {
+    let fixed = ["apt-get", "install", "-y", "--no-install-recommends"];
+    fixed.iter().map(|text| (*text).to_owned()).chain(packages.iter().cloned()).collect()
+}
+
+/// The command that a person would type; `None` where apt-get is not there, or nothing is missing.
+pub fn install_command(packages: &[String]) -> Option<String> {
+    if packages.is_empty() {
+        return None;
+    }
+    toolchain::look_up("apt-get")?;
+    let sudo = if rustix::process::geteuid().is_root() { "" } else { "sudo " };
+    Some(format!("{sudo}{}", install_argv(packages).join(" ")))
+}

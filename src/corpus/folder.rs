@@ -1,0 +1,82 @@
+//! A corpus of the user's: every subfolder of one folder is a program.
+
+use super::{CorpusError, Manifest, Program, SourceFile};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Sources are small; a build tree left in the folder by accident is not.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// The programs in the subfolders of `root`, sorted by name. Those whose name begins with a dot are passed over.
+pub(crate) fn programs(root: &Path) -> Result<Vec<Program>, CorpusError> {
+    let mut folders: Vec<PathBuf> = entries(root)?.into_iter().filter(|path| is_program(path)).collect();
+    folders.sort();
+    if folders.is_empty() {
+        return Err(CorpusError::Empty { path: root.to_owned() });
+    }
+    folders.iter().map(|folder| program(folder)).collect()
+}
+
+fn is_program(path: &Path) -> bool {
+    let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    path.is_dir() && !hidden
+}
+
+fn program(folder: &Path) -> Result<Program, CorpusError> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let mut sources = Vec::new();
+    let mut left = MOST_BYTES;
+    collect(folder, folder, &mut left, &mut sources)?;
+    assemble(sources, &folder.join("program.toml").display().to_string(), &name)
+}
+
+/// A program from its files: finds the manifest among them and checks what needs both.
+pub(crate) fn assemble(
+    mut sources: Vec<SourceFile>,
+    manifest_path: &str,
+    folder: &str,
+) -> Result<Program, CorpusError> {
+    let rule = |cause: String| CorpusError::Rule { manifest: manifest_path.to_owned(), cause };
+    sources.sort_by(|a, b| a.path.cmp(&b.path));
+    let text = sources.iter().find(|file| file.path == Path::new("program.toml"));
+    let text = text.ok_or_else(|| rule("there is no such file".to_owned()))?;
+    let manifest = Manifest::parse(&text.contents, manifest_path, folder)?;
+    if let Some(script) = &manifest.script
+        && !sources.iter().any(|file| file.path == script.source)
+    {
+        return Err(rule(format!("its script `{}` is not in its folder", script.source.display())));
+    }
+    Ok(Program { manifest, sources })
+}
+
+fn collect(
+    root: &Path,
+    folder: &Path,
+    left: &mut u64,
+    sources: &mut Vec<SourceFile>,
+) -> Result<(), CorpusError> {
+    for path in entries(folder)? {
+        // Not through symbolic links: one that leads upwards would never end.
+        let kind = fs::symlink_metadata(&path).map_err(|cause| unreadable(&path, cause))?;
+        if kind.is_dir() {
+            collect(root, &path, left, sources)?;
+        } else if kind.is_file() {
+            *left = left
+                .checked_sub(kind.len())
+                .ok_or_else(|| CorpusError::TooLarge { path: root.to_owned(), limit: MOST_BYTES })?;
+            let contents = fs::read(&path).map_err(|cause| unreadable(&path, cause))?;
+            let path = path.strip_prefix(root).unwrap_or(&path).to_owned();
+            sources.push(SourceFile { path, contents });
+        }
+    }
+    Ok(())
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
+    let listed = fs::read_dir(folder).and_then(|all| all.map(|entry| Ok(entry?.path())).collect());
+    listed.map_err(|cause| unreadable(folder, cause))
+}
+
+fn unreadable(path: &Path, cause: std::io::Error) -> CorpusError {
+    CorpusError::Unreadable { path: path.to_owned(), cause }
+}

@@ -1,0 +1,350 @@
+//! `program.toml`: what a program is, how it is built and run, and what it must print.
+
+use super::CorpusError;
+use super::placeholder;
+use crate::launch::ExitStatus;
+use serde::{Deserialize, Deserializer};
+use std::path::{Component, Path, PathBuf};
+
+/// What `program.toml` says. Every argv may hold placeholders: `{TOOL}` for the path of a tool of
+/// `toolchain`, `{arch}` for the machine's architecture.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Unique in the corpus, and the folder's name: lower-case letters, digits, `-` and `_`.
+    pub name: String,
+    /// The language, as it writes itself.
+    pub language: String,
+    /// What tells it from the language's plain program; empty for the plain one.
+    #[serde(default)]
+    pub variant: String,
+    /// One line: what it is.
+    pub description: String,
+    /// What it can be chosen by (`--tag`).
+    pub tags: Vec<String>,
+    /// Not in a showdown unless asked for by its name or one of its tags.
+    #[serde(default)]
+    pub optional: bool,
+    /// The architectures that it exists for, as `std::env::consts::ARCH` names them; empty: every one.
+    #[serde(default)]
+    pub architectures: Vec<String>,
+    /// The tools that build and run it.
+    #[serde(default)]
+    pub toolchain: Vec<ToolSpec>,
+    /// Debian packages that it needs and that bring no tool: headers, libraries.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    /// What else must hold, for the program to exist here.
+    #[serde(default)]
+    pub require: Vec<Requirement>,
+    /// The steps that build it, in order, each an argv.
+    #[serde(default)]
+    pub build: Vec<Vec<String>>,
+    /// The executable file `test` is this script.
+    #[serde(default)]
+    pub script: Option<Script>,
+    /// The executable file `test` is written by firstbyte itself.
+    #[serde(default)]
+    pub builtin: Option<Builtin>,
+    /// What starts it; its working directory is the folder of the build.
+    #[serde(default = "test_argv")]
+    pub run: Vec<String>,
+    /// The file whose size is reported, relative to the folder of the build.
+    #[serde(default = "test_file")]
+    pub artifact: PathBuf,
+    /// What a right run does.
+    #[serde(default)]
+    pub expected: Expected,
+}
+
+/// A tool: an executable of `PATH`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolSpec {
+    /// The name that `PATH` is searched for.
+    pub tool: String,
+    /// Prints its version, in the first line; empty: it has none to tell.
+    #[serde(default)]
+    pub version: Vec<String>,
+    /// Prints the path of the executable that the tool really is, which a version manager hides.
+    #[serde(default)]
+    pub locate: Vec<String>,
+    /// The Debian packages that bring it.
+    pub packages: Vec<String>,
+}
+
+/// A condition on the machine or on a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Requirement {
+    /// Exits with status 0 where it holds.
+    pub check: Vec<String>,
+    /// Why the program cannot be had where it does not: one lower-case line.
+    pub reason: String,
+}
+
+/// A script that the kernel starts by its `#!` line.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Script {
+    /// The file that holds the script, without a `#!` line.
+    pub source: PathBuf,
+    /// What interprets it: a placeholder or an absolute path.
+    pub interpreter: String,
+    /// The one argument that the kernel passes to the interpreter before the script's name.
+    #[serde(default)]
+    pub argument: Option<String>,
+}
+
+/// An executable that firstbyte writes itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Builtin {
+    /// The plain static ELF: headers, a write and an exit. The floor.
+    PlainElf,
+}
+
+/// What a right run does.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    /// The exact bytes on stdout.
+    #[serde(default = "hello_world")]
+    pub stdout: String,
+    /// How it ends: a status (`0`) or a signal's name (`"SIGSEGV"`).
+    #[serde(default = "success", deserialize_with = "exit")]
+    pub exit: ExitStatus,
+}
+
+impl Default for Expected {
+    fn default() -> Expected {
+        Expected { stdout: hello_world(), exit: success() }
+    }
+}
+
+fn test_argv() -> Vec<String> {
+    vec!["./test".to_owned()]
+}
+
+fn test_file() -> PathBuf {
+    PathBuf::from("test")
+}
+
+fn hello_world() -> String {
+    "hello world\n".to_owned()
+}
+
+fn success() -> ExitStatus {
+    ExitStatus::SUCCESS
+}
+
+/// The signals that programs die of by their own fault.
+const SIGNALS: [(&str, i32); 7] = [
+    ("SIGABRT", libc::SIGABRT),
+    ("SIGBUS", libc::SIGBUS),
+    ("SIGFPE", libc::SIGFPE),
+    ("SIGILL", libc::SIGILL),
+    ("SIGSEGV", libc::SIGSEGV),
+    ("SIGSYS", libc::SIGSYS),
+    ("SIGTRAP", libc::SIGTRAP),
+];
+
+fn exit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ExitStatus, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected an exit status (0 to 255) or a signal's name in quotes")]
+    enum Written {
+        Code(u8),
+        Signal(String),
+    }
+    match Written::deserialize(deserializer)? {
+        Written::Code(code) => Ok(ExitStatus::Code(code.into())),
+        Written::Signal(name) => {
+            let known = SIGNALS.iter().find(|(signal, _)| *signal == name);
+            known.map(|(_, number)| ExitStatus::Signal(*number)).ok_or_else(|| {
+                let names = SIGNALS.map(|(signal, _)| signal).join(", ");
+                serde::de::Error::custom(format!("unknown signal `{name}`, expected one of {names}"))
+            })
+        }
+    }
+}
+
+impl Manifest {
+    /// Reads and checks a manifest. `path` is what errors call it, `folder` the name of its folder.
+    pub fn parse(text: &[u8], path: &str, folder: &str) -> Result<Manifest, CorpusError> {
+        let rule = |cause: String| CorpusError::Rule { manifest: path.to_owned(), cause };
+        let text = std::str::from_utf8(text).map_err(|_| rule("it is not UTF-8".to_owned()))?;
+        let manifest: Manifest = toml::from_str(text).map_err(|error| CorpusError::Syntax {
+            manifest: path.to_owned(),
+            line: line_of(text, error.span().map_or(0, |span| span.start)),
+            cause: error.message().lines().collect::<Vec<_>>().join("; "),
+        })?;
+        if manifest.name != folder {
+            return Err(rule(format!("`name` is `{}`, but its folder is `{folder}`", manifest.name)));
+        }
+        manifest.check().map_err(rule)?;
+        Ok(manifest)
+    }
+
+    /// Every Debian package that it names, of tools and of others.
+    pub fn packages(&self) -> impl Iterator<Item = String> {
+        let of_tools = self.toolchain.iter().flat_map(|tool| &tool.packages);
+        of_tools.chain(&self.packages).cloned()
+    }
+
+    /// Whether it exists for this machine's architecture.
+    pub fn fits(&self, architecture: &str) -> bool {
+        self.architectures.is_empty() || self.architectures.iter().any(|own| own == architecture)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.check_words()?;
+        self.check_files()?;
+        let ways = [!self.build.is_empty(), self.script.is_some(), self.builtin.is_some()];
+        if ways.iter().filter(|way| **way).count() != 1 {
+            return Err("it needs exactly one of `build`, `script` and `builtin`".to_owned());
+        }
+        self.check_commands()
+    }
+
+    fn check_words(&self) -> Result<(), String> {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+        if self.name.is_empty() || !self.name.chars().all(plain) || self.name.starts_with('-') {
+            return Err(format!("`name` is `{}`: allowed are a to z, 0 to 9, `-` and `_`", self.name));
+        }
+        for (field, text) in [("language", &self.language), ("description", &self.description)] {
+            if text.trim().is_empty() || text.chars().any(char::is_control) {
+                return Err(format!("`{field}` must be one line of text"));
+            }
+        }
+        let package = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "+-.".contains(c);
+        match self.packages().find(|name| name.starts_with('-') || !name.chars().all(package)) {
+            Some(name) => Err(format!("`{name}` cannot be the name of a Debian package")),
+            None => Ok(()),
+        }
+    }
+
+    fn check_files(&self) -> Result<(), String> {
+        let script = self.script.as_ref().map(|script| &script.source);
+        for path in script.into_iter().chain([&self.artifact]) {
+            if !stays_inside(path) {
+                return Err(format!("`{}` is not a path inside the program's folder", path.display()));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_commands(&self) -> Result<(), String> {
+        let tools: Vec<&str> = self.toolchain.iter().map(|tool| tool.tool.as_str()).collect();
+        let script = self.script.as_ref().map(|script| vec![script.interpreter.clone()]);
+        let required = self.require.iter().map(|requirement| &requirement.check);
+        let versions = self.toolchain.iter().map(|tool| &tool.version).filter(|argv| !argv.is_empty());
+        for argv in self.build.iter().chain([&self.run]).chain(&script).chain(required).chain(versions) {
+            if argv.first().is_none_or(String::is_empty) {
+                return Err("a command is empty".to_owned());
+            }
+            for argument in argv {
+                placeholder::check(argument, &tools)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Relative, and without `..`.
+fn stays_inside(path: &Path) -> bool {
+    path.components().next().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: &str = r#"
+name = "c"
+language = "C"
+description = "a program"
+tags = ["native"]
+build = [["{gcc}", "hello.c", "-o", "test"]]
+
+[[toolchain]]
+tool = "gcc"
+version = ["{gcc}", "--version"]
+packages = ["gcc"]
+"#;
+
+    fn parse(text: &str) -> Result<Manifest, String> {
+        Manifest::parse(text.as_bytes(), "c/program.toml", "c").map_err(|error| error.to_string())
+    }
+
+    fn complaint(from: &str, to: &str) -> String {
+        assert!(PLAIN.contains(from));
+        let text = parse(&PLAIN.replace(from, to)).expect_err("a hostile manifest");
+        let (first, help) = text.split_once('\n').expect("a help line");
+        assert!(help.starts_with("help: ") && !help.contains('\n'), "{text}");
+        first.to_owned()
+    }
+
+    #[test]
+    fn what_is_left_out_has_the_rules_of_the_corpus() {
+        let manifest = parse(PLAIN).unwrap();
+        assert_eq!(manifest.run, ["./test"]);
+        assert_eq!(manifest.artifact, Path::new("test"));
+        assert_eq!(manifest.expected.stdout, "hello world\n");
+        assert_eq!(manifest.expected.exit, ExitStatus::SUCCESS);
+        assert_eq!(manifest.packages().collect::<Vec<_>>(), ["gcc"]);
+    }
+
+    #[test]
+    fn an_exit_is_a_status_or_the_name_of_a_signal() {
+        let with = |exit: &str| parse(&format!("{PLAIN}\n[expected]\nexit = {exit}\n"));
+        assert_eq!(with("3").unwrap().expected.exit, ExitStatus::Code(3));
+        assert_eq!(with("\"SIGSEGV\"").unwrap().expected.exit, ExitStatus::Signal(libc::SIGSEGV));
+        assert!(with("\"SIGNOT\"").unwrap_err().contains("unknown signal `SIGNOT`"));
+        assert!(with("300").unwrap_err().contains("0 to 255"));
+        assert!(with("-1").is_err());
+    }
+
+    #[test]
+    fn an_unknown_field_is_named_with_its_line() {
+        let text = complaint("language = \"C\"", "langauge = \"C\"");
+        assert!(text.starts_with("cannot use `c/program.toml`: line 3: unknown field `langauge`"), "{text}");
+    }
+
+    #[test]
+    fn no_toml_and_no_utf8_are_errors_with_a_help_line() {
+        assert!(complaint("tags = [\"native\"]", "tags = [").contains("line "));
+        let error = Manifest::parse(b"name = \"\xff\"", "c/program.toml", "c").unwrap_err();
+        assert!(error.to_string().contains("not UTF-8"));
+    }
+
+    #[test]
+    fn rules_that_a_manifest_breaks_are_named() {
+        let cases = [
+            ("name = \"c\"", "name = \"d\"", "`name` is `d`, but its folder is `c`"),
+            ("[\"native\"]", "[\"native\"]\nartifact = \"../c\"", "`../c` is not a path inside"),
+            ("[\"native\"]", "[\"native\"]\nartifact = \"/c\"", "`/c` is not a path inside"),
+            ("[\"native\"]", "[\"native\"]\nartifact = \"\"", "`` is not a path inside"),
+            ("[\"native\"]", "[\"native\"]\nbuiltin = \"plain-elf\"", "exactly one of"),
+            ("[\"native\"]", "[\"native\"]\nrun = []", "a command is empty"),
+            ("{gcc}\", \"hello", "{gccc}\", \"hello", "`{gccc}` names no tool of `toolchain`"),
+            ("[\"gcc\"]", "[\"--allow-downgrades\"]", "`--allow-downgrades` cannot be the name"),
+            ("[\"gcc\"]", "[\"gcc;reboot\"]", "`gcc;reboot` cannot be the name"),
+            ("\"a program\"", "\"a\\nprogram\"", "`description` must be one line"),
+        ];
+        for (from, to, expected) in cases {
+            let text = complaint(from, to);
+            assert!(text.contains(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_leaves_the_cache_is_refused() {
+        let text = PLAIN.replace("name = \"c\"", "name = \"..\"");
+        let error = Manifest::parse(text.as_bytes(), "../program.toml", "..").unwrap_err();
+        assert!(error.to_string().contains("allowed are a to z"));
+    }
+}

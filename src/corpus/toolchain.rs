@@ -1,0 +1,163 @@
+//! The tools that manifests name: whether they are there, where they really are, and their versions.
+
+use super::execute::{Destination, Finished, Limits, execute};
+use super::manifest::{Manifest, ToolSpec};
+use super::placeholder::{Tools, expand_all};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// A tool that is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Tool {
+    /// The name that `PATH` is searched for.
+    pub tool: String,
+    /// The executable that it really is.
+    pub path: PathBuf,
+    /// The first line that it prints when asked for its version.
+    pub version: Option<String>,
+}
+
+/// A tool that is not there, or does not work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The name that `PATH` was searched for.
+    pub tool: String,
+    /// One lower-case line.
+    pub reason: String,
+    /// The Debian packages that bring it.
+    pub packages: Vec<String>,
+}
+
+type Found = Result<Tool, Missing>;
+
+/// Asking a tool costs a process or two, so each is asked once.
+static ASKED: LazyLock<Mutex<HashMap<ToolSpec, Arc<OnceLock<Found>>>>> = LazyLock::new(Mutex::default);
+
+/// Enough for a JVM, and for a version manager, on a slow machine.
+const LIMITS: Limits = Limits { timeout: Duration::from_secs(20), output: 1 << 16, interrupted: None };
+
+/// The tool, asked at most once in the life of this process.
+pub fn find(spec: &ToolSpec) -> Found {
+    let cell = {
+        let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.entry(spec.clone()).or_default().clone()
+    };
+    cell.get_or_init(|| ask(spec)).clone()
+}
+
+/// All tools of a manifest, or those that are missing.
+pub fn find_all(manifest: &Manifest) -> Result<Vec<Tool>, Vec<Missing>> {
+    let (found, missing): (Vec<Found>, Vec<Found>) =
+        manifest.toolchain.iter().map(find).partition(Result::is_ok);
+    if missing.is_empty() {
+        Ok(found.into_iter().filter_map(Result::ok).collect())
+    } else {
+        Err(missing.into_iter().filter_map(Result::err).collect())
+    }
+}
+
+/// The paths that placeholders stand for.
+pub(crate) fn paths(tools: &[Tool]) -> Tools {
+    tools.iter().map(|tool| (tool.tool.clone(), tool.path.clone())).collect()
+}
+
+/// The first executable of this name in `PATH`.
+pub fn look_up(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|file| file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok())
+}
+
+fn ask(spec: &ToolSpec) -> Found {
+    let missing =
+        |reason: String| Missing { tool: spec.tool.clone(), reason, packages: spec.packages.clone() };
+    let first = look_up(&spec.tool).ok_or_else(|| missing(format!("`{}` is not in PATH", spec.tool)))?;
+    let path = if spec.locate.is_empty() { first } else { locate(spec, &first).map_err(missing)? };
+    let version = version(spec, &path);
+    Ok(Tool { tool: spec.tool.clone(), path, version })
+}
+
+/// What the tool says it is. A version manager's shim says the interpreter that it would start.
+fn locate(spec: &ToolSpec, first: &Path) -> Result<PathBuf, String> {
+    let argv: Vec<OsString> = spec.locate.iter().map(OsString::from).collect();
+    let failed = |why: String| format!("`{}` is there, but does not work: {why}", first.display());
+    let Finished { exit, mut output } = execute(&argv, Path::new("/"), Destination::Stdout, LIMITS)
+        .map_err(|error| failed(error.to_string()))?;
+    if !exit.success() {
+        return Err(failed(exit.to_string()));
+    }
+    while output.last().is_some_and(u8::is_ascii_whitespace) {
+        output.pop();
+    }
+    let path = PathBuf::from(OsString::from_vec(output));
+    if path.is_absolute() && path.is_file() {
+        Ok(path)
+    } else {
+        Err(failed("it does not tell its path".to_owned()))
+    }
+}
+
+/// Asked in `/`, where builds are not either: a version chosen for the current folder alone is not meant.
+fn version(spec: &ToolSpec, path: &Path) -> Option<String> {
+    let tools = Tools::from([(spec.tool.clone(), path.to_owned())]);
+    let argv = expand_all(&spec.version, &tools);
+    let finished = execute(&argv, Path::new("/"), Destination::Both, LIMITS).ok()?;
+    let text = String::from_utf8_lossy(&finished.output);
+    let line = text.lines().find(|line| !line.trim().is_empty())?;
+    finished
+        .exit
+        .success()
+        .then(|| line.chars().filter(|c| !c.is_control()).collect::<String>().trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(tool: &str, version: &[&str], locate: &[&str]) -> ToolSpec {
+        let owned = |argv: &[&str]| argv.iter().map(|text| (*text).to_owned()).collect();
+        ToolSpec { tool: tool.to_owned(), version: owned(version), locate: owned(locate), packages: vec![] }
+    }
+
+    #[test]
+    fn a_tool_is_found_with_the_first_line_of_its_version() {
+        let tool = find(&spec("sh", &["{sh}", "-c", "echo; echo sh 1.2 >&2; echo more"], &[])).unwrap();
+        assert!(tool.path.is_absolute());
+        assert_eq!(tool.version.as_deref(), Some("sh 1.2"));
+    }
+
+    #[test]
+    fn a_tool_without_a_version_is_a_tool_all_the_same() {
+        assert_eq!(find(&spec("sh", &["{sh}", "-c", "exit 1"], &[])).unwrap().version, None);
+        assert_eq!(find(&spec("sh", &[], &[])).unwrap().version, None);
+    }
+
+    #[test]
+    fn a_shim_is_seen_through() {
+        let tool = find(&spec("sh", &[], &["sh", "-c", "echo /bin/sh"])).unwrap();
+        assert_eq!(tool.path, Path::new("/bin/sh"));
+    }
+
+    #[test]
+    fn a_shim_that_leads_nowhere_is_a_missing_tool() {
+        for script in ["exit 1", "echo nowhere", "true"] {
+            let missing = find(&spec("sh", &[], &["sh", "-c", script])).unwrap_err();
+            assert!(missing.reason.contains("is there, but does not work"), "{}", missing.reason);
+        }
+    }
+
+    #[test]
+    fn what_is_not_in_path_is_missing() {
+        assert_eq!(
+            find(&spec("no-such-tool", &[], &[])).unwrap_err().reason,
+            "`no-such-tool` is not in PATH"
+        );
+    }
+}

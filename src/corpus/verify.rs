@@ -1,0 +1,65 @@
+//! Runs a program once and compares what it printed, and how it ended, with its manifest.
+
+use super::build::Built;
+use super::execute::{Destination, ExecuteError, Limits, execute};
+use super::manifest::Expected;
+use crate::launch::ExitStatus;
+
+/// Why a run is not a right one. One lower-case line each.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// It did not come to its end.
+    #[error(transparent)]
+    Execute(#[from] ExecuteError),
+    /// It printed something else.
+    #[error("it printed {} instead of {}", shown(.printed), shown(.expected.as_bytes()))]
+    Output {
+        /// What it printed.
+        printed: Vec<u8>,
+        /// What the manifest says.
+        expected: String,
+    },
+    /// It ended in another way.
+    #[error("it ended with {exit} instead of {expected}")]
+    Exit {
+        /// How it ended.
+        exit: ExitStatus,
+        /// What the manifest says.
+        expected: ExitStatus,
+    },
+}
+
+/// Runs it once.
+pub fn verify(built: &Built, expected: &Expected, limits: Limits) -> Result<(), VerifyError> {
+    let limits = Limits { output: expected.stdout.len() + 4096, ..limits };
+    let finished = execute(&built.argv, &built.directory, Destination::Stdout, limits)?;
+    if finished.output != expected.stdout.as_bytes() {
+        return Err(VerifyError::Output { printed: finished.output, expected: expected.stdout.clone() });
+    }
+    if finished.exit != expected.exit {
+        return Err(VerifyError::Exit { exit: finished.exit, expected: expected.exit });
+    }
+    Ok(())
+}
+
+/// Bytes as a message shows them: escaped, and cut.
+fn shown(bytes: &[u8]) -> String {
+    const MOST: usize = 40;
+    if bytes.is_empty() {
+        return "nothing".to_owned();
+    }
+    let dots = if bytes.len() > MOST { "…" } else { "" };
+    format!("`{}{dots}`", bytes[..bytes.len().min(MOST)].escape_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_shown_on_one_line_and_cut() {
+        assert_eq!(shown(b""), "nothing");
+        assert_eq!(shown(b"a\n\xff`"), "`a\\n\\xff``");
+        assert_eq!(shown(&[b'x'; 50]), format!("`{}…`", "x".repeat(40)));
+    }
+}

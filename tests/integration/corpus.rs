@@ -1,0 +1,378 @@
+//! The corpus: manifests, builds, the cache, verification.
+
+use crate::support::skipped;
+use firstbyte::corpus::{Built, Cache, Corpus, CorpusError, Program, Progress, SkipCause, Skipped, build};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use tempfile::TempDir;
+
+/// A folder of programs, and a cache, that vanish with the test.
+struct Bench {
+    folder: TempDir,
+    cache: Cache,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("programs")).unwrap();
+        let cache = Cache::at(&folder.path().join("cache")).unwrap();
+        Bench { folder, cache }
+    }
+
+    fn programs(&self) -> PathBuf {
+        self.folder.path().join("programs")
+    }
+
+    fn entries(&self, program: &str) -> Vec<PathBuf> {
+        let all = fs::read_dir(self.folder.path().join("cache/corpus").join(program)).unwrap();
+        all.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
+    }
+
+    /// A program whose `test` is this shell script.
+    fn script(&self, script: &str, more: &str) -> Program {
+        self.write("hello.sh", script);
+        self.program(&format!(
+            "{more}\n[script]\nsource = \"hello.sh\"\ninterpreter = \"{{sh}}\"\n\
+             [[toolchain]]\ntool = \"sh\"\npackages = [\"dash\"]\n"
+        ))
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::create_dir_all(self.programs().join("own")).unwrap();
+        fs::write(self.programs().join("own").join(name), text).unwrap();
+    }
+
+    fn program(&self, rest: &str) -> Program {
+        let head = "name = \"own\"\nlanguage = \"sh\"\ndescription = \"a program\"\ntags = [\"own\"]\n";
+        self.write("program.toml", &format!("{head}{rest}"));
+        Corpus::load(Some(&self.programs())).unwrap().find("own").unwrap().clone()
+    }
+
+    fn prepare(&self, program: &Program) -> Result<Built, Skipped> {
+        build::prepare(program, &self.cache, None)
+    }
+}
+
+fn refused(load: Result<Corpus, CorpusError>) -> String {
+    let text = load.expect_err("a corpus that cannot be used").to_string();
+    let (first, help) = text.split_once('\n').expect("a help line");
+    assert!(help.starts_with("help: ") && !help.contains('\n'), "{text}");
+    first.to_owned()
+}
+
+#[test]
+fn embedded_manifests_obey_the_rules_of_the_corpus() {
+    let kinds = ["native", "interpreted", "vm"];
+    let others =
+        ["dynamic", "static", "plain", "tuned", "shell", "raw", "runtime", "floor", "crashes", "shim"];
+    for program in Corpus::load(None).unwrap().programs() {
+        let manifest = &program.manifest;
+        let name = program.name();
+        assert_eq!(manifest.expected.stdout, "hello world\n", "{name}");
+        assert_eq!(manifest.expected.exit.success(), !program.has_tag("crashes"), "{name}");
+        assert!(kinds.iter().any(|kind| program.has_tag(kind)), "{name} has none of {kinds:?}");
+        assert!(!(program.has_tag("plain") && program.has_tag("tuned")), "{name} is plain or tuned");
+        assert!(manifest.run == ["./test"] || program.has_tag("vm"), "{name} is not started as ./test");
+        for tag in &manifest.tags {
+            assert!(kinds.contains(&tag.as_str()) || others.contains(&tag.as_str()), "{name}: tag `{tag}`");
+        }
+        for tool in &manifest.toolchain {
+            assert!(!tool.packages.is_empty(), "{name}: no package brings `{}`", tool.tool);
+        }
+    }
+}
+
+#[test]
+fn every_language_has_exactly_one_plain_program() {
+    let corpus = Corpus::load(None).unwrap();
+    let languages: BTreeSet<&str> = corpus.programs().iter().map(|p| p.manifest.language.as_str()).collect();
+    for language in languages.into_iter().filter(|language| *language != "ELF") {
+        let own = corpus.programs().iter().filter(|p| p.manifest.language == language);
+        let plain: Vec<&str> = own.filter(|p| p.has_tag("plain")).map(Program::name).collect();
+        assert_eq!(plain.len(), 1, "{language}: {plain:?}");
+    }
+}
+
+#[test]
+fn the_embedded_corpus_is_the_folder() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    let mut on_disk: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    on_disk.sort();
+    let corpus = Corpus::load(None).unwrap();
+    let embedded: Vec<&str> = corpus.programs().iter().map(Program::name).collect();
+    assert_eq!(embedded, on_disk, "`touch src/corpus/embedded.rs` embeds it anew");
+}
+
+#[test]
+fn there_is_always_a_floor_and_it_needs_no_toolchain() {
+    let bench = Bench::new();
+    let corpus = Corpus::load(None).unwrap();
+    let floor = corpus.find("floor-elf").unwrap();
+    assert!(floor.manifest.toolchain.is_empty() && floor.has_tag("floor"));
+    let built = bench.prepare(floor).unwrap();
+    assert_eq!(built.argv, ["./test"]);
+    assert_eq!(built.executable, built.directory.join("test"));
+    assert_eq!(built.artifact_size.0, fs::metadata(&built.artifact).unwrap().len());
+}
+
+/// The real thing: every program whose tools are here, two at a time.
+#[test]
+fn every_program_of_the_corpus_builds_and_prints_hello_world() {
+    let bench = Bench::new();
+    let corpus = Corpus::load(None).unwrap();
+    let programs: Vec<&Program> = corpus.programs().iter().collect();
+    let told = Mutex::new(Vec::new());
+    let results = build::prepare_all(&programs, &bench.cache, 2, None, &|progress| {
+        told.lock().unwrap().push(match progress {
+            Progress::Started(name) => format!("started {name}"),
+            Progress::Finished(Ok(built)) => format!("finished {}", built.program),
+            Progress::Finished(Err(skip)) => format!("finished {}", skip.name),
+        });
+    });
+    let told = told.into_inner().unwrap();
+    for (program, result) in programs.iter().zip(&results) {
+        let name = program.name();
+        for step in ["started", "finished"] {
+            assert_eq!(told.iter().filter(|line| **line == format!("{step} {name}")).count(), 1, "{told:?}");
+        }
+        match result {
+            Ok(built) => assert!(built.program == name && built.artifact_size.0 > 0 && !built.cached),
+            Err(skip) => {
+                assert!(matches!(skip.cause, SkipCause::ToolMissing | SkipCause::Unfit), "{skip:?}");
+                skipped(&format!(
+                    "{name}: {} ({})",
+                    skip.reason,
+                    skip.install.as_deref().unwrap_or("no package")
+                ));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_build_is_made_once_and_again_when_its_sources_change() {
+    let bench = Bench::new();
+    let first = bench.prepare(&bench.script("echo hello world", "")).unwrap();
+    let second = bench.prepare(&bench.script("echo hello world", "")).unwrap();
+    assert!(!first.cached && second.cached);
+    assert_eq!(first.directory, second.directory);
+    let changed = bench.prepare(&bench.script("echo 'hello world'", "")).unwrap();
+    assert!(!changed.cached);
+    assert_ne!(first.directory, changed.directory);
+}
+
+#[test]
+fn nothing_is_written_into_the_users_folder() {
+    let bench = Bench::new();
+    let program = bench.script("echo hello world", "");
+    bench.prepare(&program).unwrap();
+    let files = fs::read_dir(bench.programs().join("own")).unwrap().count();
+    assert_eq!(files, program.sources.len());
+}
+
+#[test]
+fn a_corrupt_build_is_made_again() {
+    let bench = Bench::new();
+    let program = bench.script("echo hello world", "");
+    let built = bench.prepare(&program).unwrap();
+    // As long as before: only the verification can notice.
+    let same_length = fs::read_to_string(&built.executable).unwrap().replace("hello", "jello");
+    for damage in [same_length.as_str(), ""] {
+        fs::write(&built.executable, damage).unwrap();
+        let again = bench.prepare(&program).unwrap();
+        assert!(!again.cached);
+        assert_eq!(again.directory, built.directory);
+    }
+}
+
+#[test]
+fn many_builders_of_one_program_make_one_whole_entry() {
+    let bench = Bench::new();
+    let program = bench.program(
+        "build = [[\"{sh}\", \"-c\", \"echo '#!/bin/sh' >test; echo echo hello world >>test; chmod +x test\"]]\n\
+         [[toolchain]]\ntool = \"sh\"\npackages = [\"dash\"]\n",
+    );
+    let all = [&program; 8];
+    let results = build::prepare_all(&all, &bench.cache, 8, None, &|_| {});
+    let fresh = results.iter().filter(|result| !result.as_ref().unwrap().cached).count();
+    assert_eq!(fresh, 1);
+    assert_eq!(bench.entries("own").len(), 1);
+}
+
+#[test]
+fn a_build_that_fails_says_the_step_the_reason_and_the_log() {
+    let bench = Bench::new();
+    let program = bench.program(
+        "build = [[\"{sh}\", \"-c\", \"true\"], [\"{sh}\", \"-c\", \"echo one; echo an error: no luck; echo two; exit 4\"]]\n\
+         [[toolchain]]\ntool = \"sh\"\npackages = [\"dash\"]\n",
+    );
+    let skip = bench.prepare(&program).unwrap_err();
+    assert_eq!(skip.cause, SkipCause::BuildFailed);
+    assert!(skip.reason.starts_with("build step 2, `{sh} -c echo one"), "{}", skip.reason);
+    assert!(skip.reason.contains("ended with exit status 4: an error: no luck (log: "), "{}", skip.reason);
+    assert!(!skip.reason.contains('\n'));
+    let (_, log) = skip.reason.rsplit_once("(log: ").unwrap();
+    assert_eq!(fs::read_to_string(log.trim_end_matches(')')).unwrap(), "one\nan error: no luck\ntwo\n");
+    assert_eq!(bench.entries("own"), [] as [PathBuf; 0], "nothing half-made is left");
+}
+
+#[test]
+fn a_build_that_makes_nothing_is_a_failed_build() {
+    let bench = Bench::new();
+    let program = bench.program(
+        "build = [[\"{sh}\", \"-c\", \"true\"]]\n[[toolchain]]\ntool = \"sh\"\npackages = [\"dash\"]\n",
+    );
+    let skip = bench.prepare(&program).unwrap_err();
+    assert_eq!((skip.cause, skip.reason.as_str()), (SkipCause::BuildFailed, "the build made no file `test`"));
+}
+
+#[test]
+fn wrong_programs_are_skipped_with_what_was_wrong() {
+    let bench = Bench::new();
+    let cases = [
+        ("echo goodbye", "it printed `goodbye\\n` instead of `hello world\\n`"),
+        ("true", "it printed nothing instead of `hello world\\n`"),
+        ("echo hello world; echo more", "it printed `hello world\\nmore\\n` instead of `hello world\\n`"),
+        ("echo hello world; exit 3", "it ended with exit status 3 instead of exit status 0"),
+        ("echo hello world; kill -SEGV $$", "it ended with killed by SIGSEGV instead of exit status 0"),
+        ("yes", "it printed more than 4108 bytes and was killed"),
+    ];
+    for (script, reason) in cases {
+        let skip = bench.prepare(&bench.script(script, "")).unwrap_err();
+        assert_eq!((skip.cause, skip.reason.as_str()), (SkipCause::Wrong, reason));
+    }
+}
+
+#[test]
+fn a_program_may_be_expected_to_crash() {
+    let bench = Bench::new();
+    let crash = "[expected]\nexit = \"SIGSEGV\"\n";
+    assert!(bench.prepare(&bench.script("echo hello world; kill -SEGV $$", crash)).is_ok());
+    let skip = bench.prepare(&bench.script("echo hello world", crash)).unwrap_err();
+    assert_eq!(skip.reason, "it ended with exit status 0 instead of killed by SIGSEGV");
+}
+
+#[test]
+fn an_interruption_leaves_no_process_and_no_half_made_build() {
+    let bench = Bench::new();
+    let program = bench.program(
+        "build = [[\"{sh}\", \"-c\", \"sleep 1000\"]]\n[[toolchain]]\ntool = \"sh\"\npackages = [\"dash\"]\n",
+    );
+    let skip = build::prepare(&program, &bench.cache, Some(&AtomicBool::new(true))).unwrap_err();
+    assert_eq!(skip.cause, SkipCause::Interrupted);
+    assert_eq!(bench.entries("own"), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn a_missing_tool_is_a_skip_with_the_command_that_brings_it() {
+    let bench = Bench::new();
+    let program = bench.program(
+        "build = [[\"{no-such-compiler}\", \"hello.x\"]]\n\
+         [[toolchain]]\ntool = \"no-such-compiler\"\npackages = [\"compiler-x\", \"compiler-a\"]\n",
+    );
+    let skip = bench.prepare(&program).unwrap_err();
+    assert_eq!(skip.cause, SkipCause::ToolMissing);
+    assert_eq!(skip.reason, "`no-such-compiler` is not in PATH");
+    match skip.install {
+        Some(command) => assert!(
+            command.ends_with("apt-get install -y --no-install-recommends compiler-a compiler-x"),
+            "{command}"
+        ),
+        None => skipped("no apt-get here"),
+    }
+}
+
+#[test]
+fn another_architecture_or_an_unmet_requirement_is_a_skip() {
+    let bench = Bench::new();
+    let skip = bench.prepare(&bench.script("echo hello world", "architectures = [\"vax\"]")).unwrap_err();
+    assert_eq!((skip.cause, skip.reason.as_str()), (SkipCause::Unfit, "it exists for vax alone"));
+    let requirement =
+        "[[require]]\ncheck = [\"{sh}\", \"-c\", \"exit 1\"]\nreason = \"this `sh` is wrong\"\n";
+    let skip = bench.prepare(&bench.script("echo hello world", requirement)).unwrap_err();
+    assert_eq!((skip.cause, skip.reason.as_str()), (SkipCause::Unfit, "this `sh` is wrong"));
+}
+
+#[test]
+fn a_users_corpus_comes_after_ours_and_may_not_take_our_names() {
+    let bench = Bench::new();
+    bench.script("echo hello world", "");
+    let ours = Corpus::load(None).unwrap().programs().len();
+    let all = Corpus::load(Some(&bench.programs())).unwrap();
+    assert_eq!(all.programs().len(), ours + 1);
+    assert_eq!(all.programs()[ours].name(), "own");
+
+    let manifest = fs::read_to_string(bench.programs().join("own/program.toml")).unwrap();
+    fs::rename(bench.programs().join("own"), bench.programs().join("c-printf")).unwrap();
+    let renamed = manifest.replace("name = \"own\"", "name = \"c-printf\"");
+    fs::write(bench.programs().join("c-printf/program.toml"), renamed).unwrap();
+    assert_eq!(refused(Corpus::load(Some(&bench.programs()))), "two programs are named `c-printf`");
+}
+
+#[test]
+fn a_hostile_corpus_folder_is_refused_with_its_path() {
+    let bench = Bench::new();
+    let programs = bench.programs();
+    assert!(refused(Corpus::load(Some(&programs))).starts_with("no program in `"));
+    assert!(refused(Corpus::load(Some(&programs.join("nowhere")))).starts_with("cannot read `"));
+    bench.write("hello.sh", "");
+    assert!(refused(Corpus::load(Some(&programs))).ends_with("own/program.toml`: there is no such file"));
+    bench.write("program.toml", "name = ");
+    assert!(refused(Corpus::load(Some(&programs))).contains("own/program.toml`: line 1: "));
+    fs::File::create(programs.join("own/big")).unwrap().set_len(1 << 40).unwrap();
+    assert!(refused(Corpus::load(Some(&programs))).contains("more than 16777216 bytes"));
+}
+
+#[test]
+fn a_link_that_leads_upwards_does_not_trap_the_reader() {
+    let bench = Bench::new();
+    bench.script("echo hello world", "");
+    std::os::unix::fs::symlink("..", bench.programs().join("own/loop")).unwrap();
+    let corpus = Corpus::load(Some(&bench.programs())).unwrap();
+    assert_eq!(corpus.find("own").unwrap().sources.len(), 2);
+}
+
+#[test]
+fn the_list_of_packages_is_the_union_of_the_manifests() {
+    let packages = Corpus::load(None).unwrap().packages();
+    assert!(packages.windows(2).all(|pair| pair[0] < pair[1]), "{packages:?}");
+    for name in ["gcc", "libc6-dev", "musl-tools", "ruby", "zsh", "lua5.4", "golang-go", "binutils"] {
+        assert!(packages.iter().any(|package| package == name), "{name}");
+    }
+}
+
+#[test]
+fn the_archive_of_java_appcds_holds_the_program_itself() {
+    let bench = Bench::new();
+    let corpus = Corpus::load(None).unwrap();
+    let built = match bench.prepare(corpus.find("java-appcds").unwrap()) {
+        Ok(built) => built,
+        Err(skip) => return skipped(&skip.reason),
+    };
+    let mut java = std::process::Command::new(&built.executable);
+    let output = java.arg("-Xlog:class+load").args(&built.argv[1..]).current_dir(&built.directory).output();
+    let text = String::from_utf8(output.unwrap().stdout).unwrap();
+    let line = text.lines().find(|line| line.contains(" Hello source:"));
+    assert!(line.is_some_and(|line| line.contains("shared objects file")), "{line:?}");
+}
+
+#[test]
+fn the_interpreter_of_python_is_no_script_of_a_version_manager() {
+    let bench = Bench::new();
+    let corpus = Corpus::load(None).unwrap();
+    let built = match bench.prepare(corpus.find("python").unwrap()) {
+        Ok(built) => built,
+        Err(skip) => return skipped(&skip.reason),
+    };
+    let interpreter = fs::read(&built.toolchain[0].path).unwrap();
+    assert_eq!(&interpreter[..4], b"\x7fELF");
+    let script = fs::read_to_string(&built.executable).unwrap();
+    assert!(script.starts_with(&format!("#!{}\n", built.toolchain[0].path.display())), "{script}");
+    assert_eq!(fs::metadata(&built.executable).unwrap().permissions().mode() & 0o111, 0o111);
+}

@@ -1,1 +1,21 @@
 //! The versioned document and its renderings.
+//!
+//! [`build`] makes a [`Document`] of series, [`read`] of a file; everything else draws one: [`showdown_text`] for
+//! a terminal, [`json`], [`csv`] and [`markdown`] for files and other tools. Renderers return text and never
+//! print; [`export`] says where the text goes.
+
+pub mod build;
+pub mod csv;
+pub mod document;
+pub mod export;
+pub mod json;
+pub mod markdown;
+mod phase_bars;
+pub mod read;
+mod row;
+pub mod showdown_text;
+pub mod terminal;
+
+pub use document::Document;
+pub use export::Target;
+pub use terminal::Terminal;

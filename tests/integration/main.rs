@@ -3,4 +3,5 @@
 mod architecture;
 mod corpus;
 mod elf;
+mod report;
 mod support;

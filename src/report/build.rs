@@ -1,0 +1,161 @@
+//! From series to the document's entries.
+
+use super::document::{
+    Cache, Counts, Distribution, Failed, FloorRatio, Measurement, Metric, Output, Overhead, PhaseTimes,
+    Ratio, ShareBelow,
+};
+use crate::bench::{self, Sample, Series};
+use crate::stats::{Bootstrap, Summary, paired};
+use crate::units::Nanos;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a series does not know of itself.
+#[derive(Clone, Debug, Default)]
+pub struct Context<'a> {
+    /// State of the page cache before each run.
+    pub cache: Option<Cache>,
+    /// The series that the others are measured against, its samples taken in the same rounds.
+    pub floor: Option<&'a Series>,
+    /// The threshold whose share of runs is wanted.
+    pub threshold: Option<Nanos>,
+    /// Values of the parameters in the command.
+    pub parameters: BTreeMap<String, Value>,
+}
+
+/// The entry of one series, or why it has none: not one of its runs counted.
+pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Failed> {
+    let samples = &series.samples;
+    let walls: Vec<f64> = samples.iter().map(|s| seconds(s.wall)).collect();
+    let Some(wall) = Summary::of(&walls) else { return Err(failed(series, context)) };
+    Ok(Measurement {
+        command: series.command.clone(),
+        mean: wall.mean,
+        stddev: wall.stddev,
+        median: wall.median,
+        user: mean_seconds(samples, |s| s.user),
+        system: mean_seconds(samples, |s| s.system),
+        min: wall.min,
+        max: wall.max,
+        times: walls,
+        memory_usage_byte: samples
+            .iter()
+            .map(|s| s.max_rss.map(|b| b.0))
+            .collect::<Option<_>>()
+            .unwrap_or_default(),
+        exit_codes: samples.iter().map(|s| s.exit.code()).collect(),
+        parameters: context.parameters.clone(),
+        name: Some(series.name.clone()),
+        cache: context.cache,
+        phases: phases(samples),
+        counts: counts(series),
+        output: series.output_bytes.map(|bytes| Output { bytes, ok: true }),
+        lost_events: series.lost_events,
+        rejected: series.rejected.clone(),
+        file_size: series.file_size.map(|b| b.0),
+        floor_ratio: context.floor.and_then(|floor| floor_ratio(series, floor)),
+        share_below: context.threshold.and_then(|threshold| share_below(samples, threshold)),
+    })
+}
+
+/// Wall time of the traced runs over that of the untraced ones; `None` without untraced runs.
+pub fn overhead(series: &Series) -> Option<Overhead> {
+    let walls = |samples: &[Sample]| samples.iter().map(|s| s.wall.as_f64()).collect::<Vec<_>>();
+    let comparison = paired(&walls(&series.untraced), &walls(&series.samples), Bootstrap::default())?;
+    Some(Overhead { name: series.name.clone(), ratio: comparison.into() })
+}
+
+fn failed(series: &Series, context: &Context) -> Failed {
+    let reason = series.rejected.first().map_or("no run was made", |rejected| &rejected.reason);
+    Failed {
+        name: series.name.clone(),
+        command: series.command.clone(),
+        cache: context.cache,
+        reason: reason.to_owned(),
+        runs: series.rejected.len(),
+    }
+}
+
+fn seconds(ns: Nanos) -> f64 {
+    ns.as_f64() / 1e9
+}
+
+fn mean_seconds(samples: &[Sample], of: fn(&Sample) -> Nanos) -> f64 {
+    samples.iter().map(|sample| seconds(of(sample))).sum::<f64>() / samples.len().max(1) as f64
+}
+
+fn phases(samples: &[Sample]) -> PhaseTimes {
+    let seen: Vec<bench::Phases> = samples.iter().filter_map(|s| s.phases).collect();
+    PhaseTimes {
+        first_byte: Distribution::of(samples.iter().filter_map(|s| s.first_byte).map(|n| n.0).collect()),
+        total: Distribution::of(samples.iter().map(|s| s.total.0).collect()),
+        ..PhaseTimes::of(&seen)
+    }
+}
+
+/// Medians of the counting runs; without any, what the timed runs saw of processes, threads and execs.
+fn counts(series: &Series) -> Counts {
+    let runs = &series.counts;
+    if runs.is_empty() {
+        return counts_of_timed_runs(&series.samples);
+    }
+    let count = |of: fn(&bench::Counts) -> u64| median_count(runs.iter().map(of).collect());
+    Counts {
+        processes: count(|c| c.processes),
+        threads: count(|c| c.threads),
+        execs: count(|c| c.execs),
+        syscalls: count(|c| c.syscalls),
+        page_faults: count(|c| c.page_faults),
+        major_faults: count(|c| c.major_faults),
+        files_opened: count(|c| c.files_opened),
+        failed_opens: count(|c| c.failed_opens),
+        bytes_read: count(|c| c.bytes_read),
+        writes: count(|c| c.writes),
+        max_rss: count(|c| c.max_rss),
+    }
+}
+
+fn counts_of_timed_runs(samples: &[Sample]) -> Counts {
+    let count = |of: fn(&Sample) -> u32| {
+        // 0 means that nobody observed it: a program has at least one of each.
+        median_count(samples.iter().map(of).map(u64::from).filter(|n| *n > 0).collect())
+    };
+    let (processes, threads, execs) = (count(|s| s.processes), count(|s| s.threads), count(|s| s.execs));
+    Counts { processes, threads, execs, ..Counts::default() }
+}
+
+/// The lower median: a count that occurred, never one and a half.
+fn median_count(mut counts: Vec<u64>) -> Option<u64> {
+    counts.sort_unstable();
+    counts.get(counts.len().saturating_sub(1) / 2).copied()
+}
+
+/// The samples' first bytes, or their totals if one of them has no first byte.
+fn times(samples: &[Sample]) -> (Metric, Vec<f64>) {
+    let first_bytes: Option<Vec<f64>> = samples.iter().map(|s| s.first_byte.map(Nanos::as_f64)).collect();
+    match first_bytes {
+        Some(first_bytes) => (Metric::FirstByte, first_bytes),
+        None => (Metric::Total, totals(samples)),
+    }
+}
+
+fn totals(samples: &[Sample]) -> Vec<f64> {
+    samples.iter().map(|s| s.total.as_f64()).collect()
+}
+
+fn floor_ratio(series: &Series, floor: &Series) -> Option<FloorRatio> {
+    let ((of, mut over), (floor_of, mut under)) = (times(&series.samples), times(&floor.samples));
+    let of = if of == floor_of { of } else { Metric::Total };
+    if of == Metric::Total {
+        (over, under) = (totals(&series.samples), totals(&floor.samples));
+    }
+    let ratio: Ratio = paired(&under, &over, Bootstrap::default())?.into();
+    Some(FloorRatio { floor: floor.name.clone(), of, ratio })
+}
+
+fn share_below(samples: &[Sample], threshold: Nanos) -> Option<ShareBelow> {
+    let (of, times) = times(samples);
+    let below = times.iter().filter(|ns| **ns < threshold.as_f64()).count();
+    let share = (!times.is_empty()).then(|| below as f64 / times.len() as f64)?;
+    Some(ShareBelow { threshold_ns: threshold.0, of, share })
+}

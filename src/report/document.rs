@@ -1,0 +1,386 @@
+//! The versioned result document: what is exported, read back, and drawn from.
+//!
+//! A superset of hyperfine's JSON: its fields come first in each result, in seconds; what is ours follows, in
+//! integer nanoseconds. Every float in it is finite, because [`crate::stats`] gives no other.
+
+use crate::bench::{Phases, Rejected};
+use crate::stats::{Bootstrap, Comparison, Summary};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The version of the format. A reader takes any document of this number: fields may be added to it, never
+/// changed or taken away.
+pub const SCHEMA: &str = "firstbyte/1";
+
+/// One invocation's results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// What measured.
+    pub tool: Tool,
+    /// Where: the facts of the machine, `null` in files of other tools.
+    #[serde(default)]
+    pub machine: Value,
+    /// More was planned than was measured: the invocation was interrupted, or had not ended when this was written.
+    #[serde(default)]
+    pub partial: bool,
+    /// One entry a program and condition, in the order in which they were given.
+    pub results: Vec<Measurement>,
+    /// Programs of which not one run counted.
+    #[serde(default)]
+    pub failed: Vec<Failed>,
+    /// Programs that this machine cannot run.
+    #[serde(default)]
+    pub skipped: Vec<Skipped>,
+}
+
+impl Document {
+    /// An empty document.
+    pub fn new(tool: Tool, machine: Value) -> Document {
+        let (results, failed, skipped) = Default::default();
+        Document { schema: SCHEMA.to_owned(), tool, machine, partial: false, results, failed, skipped }
+    }
+}
+
+/// What measured, and what its measuring costs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    /// `firstbyte`, or the tool whose file was read.
+    pub name: String,
+    /// Its version; empty when unknown.
+    #[serde(default)]
+    pub version: String,
+    /// What observed the runs: `bpf`, `ptrace`, `pipe`.
+    #[serde(default)]
+    pub backend: Option<String>,
+    /// Why that one.
+    #[serde(default)]
+    pub backend_reason: Option<String>,
+    /// Traced over untraced, per program.
+    #[serde(default)]
+    pub observer_overhead: Vec<Overhead>,
+}
+
+/// Wall time of traced runs over that of untraced runs of the same program, runs in turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Overhead {
+    /// The program.
+    pub name: String,
+    /// The ratio and its interval.
+    #[serde(flatten)]
+    pub ratio: Ratio,
+}
+
+/// A ratio of paired runs with its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// Median of the pairs' ratios.
+    pub ratio: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// How many pairs.
+    pub pairs: usize,
+}
+
+impl From<Comparison> for Ratio {
+    fn from(comparison: Comparison) -> Ratio {
+        let Comparison { ratio, interval, pairs } = comparison;
+        Ratio { ratio, low: interval.low, high: interval.high, pairs }
+    }
+}
+
+/// State of the page cache before each run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cache {
+    /// Everything that the program reads is resident.
+    Warm,
+    /// Nothing of it is.
+    Cold,
+}
+
+impl Cache {
+    /// As the document spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cache::Warm => "warm",
+            Cache::Cold => "cold",
+        }
+    }
+}
+
+/// One program under one condition. Up to `parameters` the fields are hyperfine's, times in seconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// The command, as a shell would take it.
+    pub command: String,
+    /// Mean wall time, from just before the process was created until it was reaped.
+    pub mean: f64,
+    /// Its standard deviation; `null` for one run.
+    pub stddev: Option<f64>,
+    /// Median wall time.
+    pub median: f64,
+    /// Mean user CPU time.
+    pub user: f64,
+    /// Mean system CPU time.
+    pub system: f64,
+    /// Shortest wall time.
+    pub min: f64,
+    /// Longest wall time.
+    pub max: f64,
+    /// Every wall time, in the order of the runs.
+    #[serde(default)]
+    pub times: Vec<f64>,
+    /// Peak resident set size of every run; absent when it is not known for all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory_usage_byte: Vec<u64>,
+    /// Exit code of every run, `null` when a signal ended it.
+    #[serde(default)]
+    pub exit_codes: Vec<Option<i32>>,
+    /// Values of the parameters in the command.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, Value>,
+    /// The name shown; files of other tools have none.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// State of the page cache.
+    #[serde(default)]
+    pub cache: Option<Cache>,
+    /// What the total consists of, in nanoseconds.
+    #[serde(default)]
+    pub phases: PhaseTimes,
+    /// Medians of the counting runs.
+    #[serde(default)]
+    pub counts: Counts,
+    /// What it printed; `null` when nobody looked.
+    #[serde(default)]
+    pub output: Option<Output>,
+    /// Events that were lost over all runs.
+    #[serde(default)]
+    pub lost_events: u64,
+    /// Runs that did not count.
+    #[serde(default)]
+    pub rejected: Vec<Rejected>,
+    /// Size of the executed (or interpreted) file, bytes.
+    #[serde(default)]
+    pub file_size: Option<u64>,
+    /// Distance from the floor.
+    #[serde(default)]
+    pub floor_ratio: Option<FloorRatio>,
+    /// How many runs stayed below the threshold that was asked for.
+    #[serde(default)]
+    pub share_below: Option<ShareBelow>,
+}
+
+impl Measurement {
+    /// The name shown: its own, else the command.
+    pub fn label(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.command)
+    }
+
+    /// It was watched, and wrote nothing.
+    pub fn prints_nothing(&self) -> bool {
+        let silent_phases = self.phases.startup.is_some() && self.phases.write.is_none();
+        silent_phases || self.output.is_some_and(|output| output.bytes == 0)
+    }
+}
+
+/// The phases, their partial sum and their sum, each over all samples that have it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PhaseTimes {
+    /// Entry of the first `execve` to its return in the new image.
+    pub startup: Option<Distribution>,
+    /// From there to the entry of the first write of output; `null` when nothing was printed.
+    pub setup: Option<Distribution>,
+    /// That write; `null` when nothing was printed.
+    pub write: Option<Distribution>,
+    /// From there to the exit.
+    pub teardown: Option<Distribution>,
+    /// startup + setup + write; with the pipe backend, from the launch until the byte arrived.
+    pub first_byte: Option<Distribution>,
+    /// All four; with the pipe backend, from the launch until reaped.
+    pub total: Option<Distribution>,
+}
+
+impl PhaseTimes {
+    /// Collects each phase of the samples' `phases` (`first_byte` and `total` are recorded beside them).
+    pub(super) fn of(phases: &[Phases]) -> PhaseTimes {
+        let each = |phase: &dyn Fn(&Phases) -> Option<u64>| {
+            Distribution::of(phases.iter().filter_map(phase).collect())
+        };
+        PhaseTimes {
+            startup: each(&|p| Some(p.startup.0)),
+            setup: each(&|p| p.setup.map(|n| n.0)),
+            write: each(&|p| p.write.map(|n| n.0)),
+            teardown: each(&|p| Some(p.teardown.0)),
+            first_byte: None,
+            total: None,
+        }
+    }
+}
+
+/// Durations of one phase in nanoseconds: the samples and their statistics. On reading, the statistics are
+/// computed from the samples again, so that a file cannot contradict itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Samples")]
+pub struct Distribution {
+    /// Median.
+    pub median: f64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Smallest.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
+    /// Standard deviation (n - 1); `null` for one sample.
+    pub stddev: Option<f64>,
+    /// Median absolute deviation.
+    pub mad: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Lower end of the 95 % bootstrap interval of the median.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// Every sample, in the order of the runs.
+    pub samples: Vec<u64>,
+}
+
+impl Distribution {
+    /// The statistics of `samples` in nanoseconds; `None` when there are none.
+    pub fn of(samples: Vec<u64>) -> Option<Distribution> {
+        let values: Vec<f64> = samples.iter().map(|ns| *ns as f64).collect();
+        let Summary { median, mean, min, max, stddev, mad, p95, p99, .. } = Summary::of(&values)?;
+        let interval = Bootstrap::default().median_interval(&values)?;
+        let (low, high) = (interval.low, interval.high);
+        Some(Distribution { median, mean, min, max, stddev, mad, p95, p99, low, high, samples })
+    }
+}
+
+/// What of a [`Distribution`] is believed on reading.
+#[derive(Deserialize)]
+struct Samples {
+    samples: Vec<u64>,
+}
+
+impl TryFrom<Samples> for Distribution {
+    type Error = &'static str;
+    fn try_from(read: Samples) -> Result<Distribution, &'static str> {
+        Distribution::of(read.samples).ok_or("`samples` is empty")
+    }
+}
+
+/// The deterministic tier: medians of the counting runs, absent where nothing counted it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counts {
+    /// Processes of the tree, the tracee included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processes: Option<u64>,
+    /// Threads of the tree, main threads included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u64>,
+    /// Successful execs, the first included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub execs: Option<u64>,
+    /// System calls entered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub syscalls: Option<u64>,
+    /// Page faults, minor and major.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_faults: Option<u64>,
+    /// Page faults that needed I/O.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub major_faults: Option<u64>,
+    /// Successful opens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files_opened: Option<u64>,
+    /// Opens that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_opens: Option<u64>,
+    /// Bytes that `read`-like calls returned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_read: Option<u64>,
+    /// Writes of output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writes: Option<u64>,
+    /// Peak resident set size, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rss: Option<u64>,
+}
+
+/// What a program printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// How many bytes, each run.
+    pub bytes: u64,
+    /// They were the expected ones.
+    pub ok: bool,
+}
+
+/// How far a program is from the floor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FloorRatio {
+    /// The program that is the floor.
+    pub floor: String,
+    /// `first_byte`, or `total` where one of the two has no first byte.
+    pub of: Metric,
+    /// The ratio and its interval.
+    #[serde(flatten)]
+    pub ratio: Ratio,
+}
+
+/// How many runs stayed below a threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShareBelow {
+    /// The threshold.
+    pub threshold_ns: u64,
+    /// `first_byte`, or `total` for a program without one.
+    pub of: Metric,
+    /// The part of the samples that lie below it, 0 to 1.
+    pub share: f64,
+}
+
+/// The duration that a figure is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Until the first byte was out.
+    FirstByte,
+    /// Until the exit.
+    Total,
+}
+
+/// A program of which not one run counted, so that it has no times.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failed {
+    /// Its name.
+    pub name: String,
+    /// The command, as a shell would take it.
+    pub command: String,
+    /// State of the page cache.
+    pub cache: Option<Cache>,
+    /// Why: one lower-case line.
+    pub reason: String,
+    /// How many runs were tried.
+    pub runs: usize,
+}
+
+/// A program that was not run at all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Its name.
+    pub name: String,
+    /// Why: one lower-case line.
+    pub reason: String,
+    /// The command that would mend it, where there is one.
+    #[serde(default)]
+    pub install: Option<String>,
+}

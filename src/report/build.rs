@@ -111,7 +111,8 @@ fn counts(series: &Series) -> Counts {
         failed_opens: count(|c| c.failed_opens),
         bytes_read: count(|c| c.bytes_read),
         writes: count(|c| c.writes),
-        max_rss: count(|c| c.max_rss),
+        // No process gets by without memory: 0 is what nobody looked at.
+        max_rss: count(|c| c.max_rss).filter(|bytes| *bytes > 0),
     }
 }
 

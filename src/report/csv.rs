@@ -57,6 +57,10 @@ const STATISTICS: [Named<Distribution, f64>; 5] = [
 ];
 
 /// One line a result under a line of headings. Unknown values are empty.
+///
+/// # Panics
+///
+/// Never: the records are written to memory.
 pub fn render(document: &Document) -> String {
     let parameters: BTreeSet<&String> = document.results.iter().flat_map(|m| m.parameters.keys()).collect();
     let mut text = line(&headings(&parameters));
@@ -102,7 +106,7 @@ fn optional<T: ToString>(value: Option<T>) -> String {
 /// One record, quoted where it must be (RFC 4180).
 fn line(record: &[String]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    // Writing to memory does not fail; a name's bytes are UTF-8 already.
-    let written = writer.write_record(record).ok().and_then(|()| writer.into_inner().ok());
-    String::from_utf8(written.unwrap_or_default()).unwrap_or_default()
+    writer.write_record(record).expect("memory can be written");
+    let bytes = writer.into_inner().expect("memory can be written");
+    String::from_utf8(bytes).expect("quoting text gives text")
 }

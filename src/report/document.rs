@@ -39,8 +39,15 @@ pub struct Document {
 impl Document {
     /// An empty document.
     pub fn new(tool: Tool, machine: Value) -> Document {
-        let (results, failed, skipped) = Default::default();
-        Document { schema: SCHEMA.to_owned(), tool, machine, partial: false, results, failed, skipped }
+        Document {
+            schema: SCHEMA.to_owned(),
+            tool,
+            machine,
+            partial: false,
+            results: Vec::new(),
+            failed: Vec::new(),
+            skipped: Vec::new(),
+        }
     }
 }
 

@@ -243,6 +243,22 @@ mod tests {
         assert_eq!(error.cause.kind(), io::ErrorKind::StorageFull);
     }
 
+    #[test]
+    fn a_named_pipe_is_checked_without_a_reader_and_written_to_one() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        target(&path).check().unwrap();
+        let reader = std::thread::spawn({
+            let path = path.clone();
+            move || fs::read_to_string(path).unwrap()
+        });
+        target(&path).write("through the pipe").unwrap();
+        assert_eq!(reader.join().unwrap(), "through the pipe");
+        assert!(fs::metadata(&path).unwrap().file_type().is_fifo());
+    }
+
     /// The read end of a pipe by its name under `/proc`: what a shell's `>(…)` hands over.
     #[test]
     fn a_pipe_by_its_descriptor_is_written_in_place() {

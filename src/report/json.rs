@@ -3,9 +3,11 @@
 use super::document::Document;
 
 /// The document as indented JSON with a final newline.
+///
+/// # Panics
+///
+/// Never: serialising to memory fails only for maps whose keys are not strings, and the document has none.
 pub fn render(document: &Document) -> String {
-    // Serialising to memory can only fail for maps whose keys are not strings: the document has none.
-    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
-    text.push('\n');
-    text
+    let text = serde_json::to_string_pretty(document).expect("every key of a document is a string");
+    text + "\n"
 }

@@ -4,10 +4,10 @@ use super::document::{Document, Measurement};
 use super::row::{self, COUNTS, Column, TIMES};
 use super::terminal::visible;
 
-/// A table a reader can paste into a README or an issue: one row a result, in the document's order, sorted by
-/// nothing; names in code spans.
+/// A table to paste into a README or an issue: one row a result, warm before cold, by first byte; names in code
+/// spans.
 pub fn render(document: &Document) -> String {
-    let rows: Vec<&Measurement> = document.results.iter().collect();
+    let rows: Vec<&Measurement> = row::ranking(document).into_iter().flat_map(|(_, rows)| rows).collect();
     let below = row::threshold(&rows);
     let columns: Vec<&Column> = TIMES.iter().chain(&COUNTS).collect();
     let mut headings = vec!["program".to_owned(), "cache".to_owned()];

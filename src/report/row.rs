@@ -1,6 +1,6 @@
 //! One measurement as a row: what each column is called and what it shows.
 
-use super::document::{Distribution, Measurement};
+use super::document::{Cache, Distribution, Document, Measurement};
 use super::terminal::visible;
 use crate::units::{Bytes, Nanos, display_nanos};
 
@@ -49,6 +49,29 @@ pub(super) const STATISTICS: [Column; 7] = [
     Column { heading: "p95", cell: |m| known(ranked(m), |d| nanos(d.p95)) },
     Column { heading: "runs", cell: |m| m.times.len().to_string() },
 ];
+
+/// The measurements of each state of the page cache, warm first: by first byte, then those that have none, by
+/// total.
+pub(super) fn ranking(document: &Document) -> Vec<(Option<Cache>, Vec<&Measurement>)> {
+    let mut conditions: Vec<Option<Cache>> = document.results.iter().map(|m| m.cache).collect();
+    conditions.sort_unstable();
+    conditions.dedup();
+    let of = |cache: Option<Cache>| {
+        let mut rows: Vec<&Measurement> = document.results.iter().filter(|m| m.cache == cache).collect();
+        rows.sort_by(|a, b| rank(a).0.cmp(&rank(b).0).then(rank(a).1.total_cmp(&rank(b).1)));
+        (cache, rows)
+    };
+    conditions.into_iter().map(of).collect()
+}
+
+/// Whether it has no first byte though it has a total; then its time.
+fn rank(measurement: &Measurement) -> (bool, f64) {
+    let phases = &measurement.phases;
+    (
+        phases.first_byte.is_none() && phases.total.is_some(),
+        figure(measurement, |d| d.median, measurement.median),
+    )
+}
 
 /// What programs are ranked by: the first byte, the total for those that have none.
 pub(super) fn ranked(measurement: &Measurement) -> Option<&Distribution> {

@@ -20,8 +20,8 @@ const NARROWEST_NAME: usize = 12;
 /// The whole page.
 pub fn render(document: &Document, terminal: &Terminal) -> String {
     let mut parts = vec![head(document, terminal)];
-    for cache in caches(document) {
-        parts.extend(condition(document, cache, terminal));
+    for (cache, rows) in row::ranking(document) {
+        parts.extend(condition(document, cache, &rows, terminal));
     }
     parts.push(failed(document, terminal));
     parts.push(notes(document, terminal));
@@ -32,24 +32,20 @@ pub fn render(document: &Document, terminal: &Terminal) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The states of the page cache that occur, warm first.
-fn caches(document: &Document) -> Vec<Option<Cache>> {
-    let mut caches: Vec<Option<Cache>> = document.results.iter().map(|m| m.cache).collect();
-    caches.sort_unstable();
-    caches.dedup();
-    caches
-}
-
 /// Everything about one state of the page cache.
-fn condition(document: &Document, cache: Option<Cache>, terminal: &Terminal) -> Vec<String> {
-    let rows = sorted(document, cache);
-    let mut parts = vec![title(&rows, cache, terminal)];
+fn condition(
+    document: &Document,
+    cache: Option<Cache>,
+    rows: &[&Measurement],
+    terminal: &Terminal,
+) -> Vec<String> {
+    let mut parts = vec![title(rows, cache, terminal)];
     if rows.iter().any(|row| ranked(row).is_some()) {
-        parts.extend(main_tables(&rows, terminal));
-        parts.push(legend(&rows, terminal));
-        parts.push(bars(document, &rows, terminal));
+        parts.extend(main_tables(rows, terminal));
+        parts.push(legend(rows, terminal));
+        parts.push(bars(document, rows, terminal));
     }
-    parts.push(statistics(&rows, terminal));
+    parts.push(statistics(rows, terminal));
     parts
 }
 
@@ -57,20 +53,6 @@ fn bars(document: &Document, rows: &[&Measurement], terminal: &Terminal) -> Stri
     let names = phase_bars::name_width(rows, WIDEST_NAME.min(terminal.width / 4).max(4));
     let bars = phase_bars::render(rows, names, terminal);
     if bars.is_empty() { without_phases(document, terminal) } else { bars }
-}
-
-/// By first byte; then those that print nothing, by total.
-fn sorted(document: &Document, cache: Option<Cache>) -> Vec<&Measurement> {
-    let mut rows: Vec<&Measurement> = document.results.iter().filter(|m| m.cache == cache).collect();
-    let key = |m: &Measurement| {
-        let silent = m.phases.first_byte.is_none() && m.phases.total.is_some();
-        (silent, ranked(m).map_or(m.median * 1e9, |d| d.median))
-    };
-    rows.sort_by(|a, b| {
-        let (a, b) = (key(a), key(b));
-        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
-    });
-    rows
 }
 
 fn head(document: &Document, terminal: &Terminal) -> String {

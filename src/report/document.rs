@@ -20,7 +20,8 @@ pub struct Document {
     pub schema: String,
     /// What measured.
     pub tool: Tool,
-    /// Where: the facts of the machine, `null` in files of other tools.
+    /// Where: a [`crate::machine::Machine`], `null` in files of other tools. As JSON, because a file may come from
+    /// a version that knows other facts.
     #[serde(default)]
     pub machine: Value,
     /// More was planned than was measured: the invocation was interrupted, or had not ended when this was written.

@@ -67,15 +67,24 @@ fn head(document: &Document, terminal: &Terminal) -> String {
     lines.iter().map(|line| terminal.wrap(&visible(line), 10) + "\n").collect()
 }
 
-/// The facts that a reader compares machines by.
+/// The facts that a reader compares machines by, as far as the file has them.
 fn machine(machine: &Value) -> Option<String> {
-    let fact = |key: &str| match machine.get(key)? {
-        Value::String(text) if !text.is_empty() => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
+    let fact = |key: &str, before: &str, after: &str| {
+        let fact = match machine.get(key)? {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            _ => return None,
+        };
+        (fact != "none").then(|| format!("{before}{fact}{after}"))
     };
-    let cpus = fact("cpus").map(|cpus| format!("{cpus} CPUs"));
-    let facts = [fact("cpu"), cpus, fact("kernel"), fact("virtualisation")];
+    let facts = [
+        fact("cpu_model", "", ""),
+        fact("cores", "", " cores"),
+        fact("kernel_release", "Linux ", ""),
+        fact("virtualisation", "guest of ", ""),
+        fact("container", "in ", ""),
+        fact("governor", "governor ", ""),
+    ];
     let known: Vec<String> = facts.into_iter().flatten().collect();
     (!known.is_empty()).then(|| known.join(", "))
 }

@@ -111,7 +111,8 @@ fn document(series: &[Series], caches: &[Cache]) -> Document {
         backend_reason: Some("the cheapest that works here".to_owned()),
         observer_overhead: series.iter().filter_map(overhead).collect(),
     };
-    let machine = json!({"cpu": "AMD EPYC 7B13", "cpus": 2, "kernel": "6.12.0", "virtualisation": "kvm"});
+    let machine = json!({"cpu_model": "AMD EPYC 7B13", "cores": 2, "kernel_release": "6.12.0",
+        "virtualisation": "kvm", "container": "none", "governor": null});
     let mut document = Document::new(tool, machine);
     let floor = series.iter().find(|series| series.name == "elf-static");
     for cache in caches {

@@ -1,5 +1,6 @@
 //! Where exported text goes: standard output or a file, checked before the first run, replaced at a stroke.
 
+use super::terminal::visible;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -9,7 +10,7 @@ use thiserror::Error;
 
 /// Why a target cannot be written.
 #[derive(Debug, Error)]
-#[error("cannot write `{}`: {cause}\nhelp: {}", path.display(), remedy(cause))]
+#[error("cannot write `{}`: {cause}\nhelp: {}", visible(&path.to_string_lossy()), remedy(cause))]
 pub struct ExportError {
     /// The target.
     pub path: PathBuf,

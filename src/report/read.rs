@@ -1,6 +1,7 @@
 //! Documents read back: our own, and hyperfine's.
 
 use super::document::{Document, SCHEMA, Tool};
+use super::terminal::visible;
 use serde_json::{Value, json};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,18 +11,42 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // each message says it
 pub enum ReadError {
-    #[error("cannot read `{}`: {cause}", path.display())]
+    #[error(
+        "cannot read `{}`: {cause}\nhelp: `ls -l` shows whether it is there and who may read it",
+        shown(path)
+    )]
     Unreadable { path: PathBuf, cause: io::Error },
-    #[error("`{}` is not JSON: {cause}\nhelp: `firstbyte bench --export-json FILE CMD` writes a file that can be read", path.display())]
+    #[error(
+        "`{}` is not JSON: {cause}\nhelp: `firstbyte bench --export-json FILE CMD` writes a file that can be read",
+        shown(path)
+    )]
     NotJson { path: PathBuf, cause: serde_json::Error },
-    #[error("`{}` holds no results: it has neither a `schema` nor a list `results`\nhelp: `firstbyte bench --export-json FILE CMD` writes a file that can be read", path.display())]
+    #[error(
+        "`{}` holds no results: it has neither a `schema` nor a list `results`\nhelp: `firstbyte bench --export-json FILE CMD` writes a file that can be read",
+        shown(path)
+    )]
     NotResults { path: PathBuf },
-    #[error("`{}` has the schema `{schema}`, newer than `{SCHEMA}`, the newest that this version reads\nhelp: cargo install firstbyte", path.display())]
+    #[error(
+        "`{}` has the schema `{}`, newer than `{SCHEMA}`, the newest that this version reads\nhelp: cargo install firstbyte",
+        shown(path),
+        visible(schema)
+    )]
     NewerSchema { path: PathBuf, schema: String },
-    #[error("`{}` has the unknown schema `{schema}`; known is `{SCHEMA}`\nhelp: `firstbyte bench --export-json FILE CMD` writes a file that can be read", path.display())]
+    #[error(
+        "`{}` has the unknown schema `{}`; known is `{SCHEMA}`\nhelp: `firstbyte bench --export-json FILE CMD` writes a file that can be read",
+        shown(path),
+        visible(schema)
+    )]
     UnknownSchema { path: PathBuf, schema: String },
-    #[error("`{}` is not a file of measured programs: {cause}\nhelp: `firstbyte bench --export-json FILE CMD` writes one", path.display())]
+    #[error(
+        "`{}` is not a file of measured programs: {cause}\nhelp: `firstbyte bench --export-json FILE CMD` writes one",
+        shown(path)
+    )]
     WrongContent { path: PathBuf, cause: serde_json::Error },
+}
+
+fn shown(path: &Path) -> String {
+    visible(&path.to_string_lossy())
 }
 
 /// Reads the file at `path`.

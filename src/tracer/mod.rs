@@ -3,6 +3,7 @@
 //! [`event`] is the vocabulary, [`recording`] what one run's observation amounts to.
 
 pub mod event;
+pub mod probe;
 pub mod recording;
 
 pub use event::{Abi, Event, EventKind, Syscall};

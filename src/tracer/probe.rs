@@ -1,0 +1,207 @@
+//! Tries once, harmlessly, what tracing and measuring need of the kernel: for `firstbyte doctor`.
+//!
+//! Each function does the thing itself, on a child that is gone when it returns, and reports the kernel's own error.
+
+use std::io;
+use std::mem::size_of;
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+/// Stops a child at its `execve` by `ptrace(2)` and asks there for `PTRACE_GET_SYSCALL_INFO` (Linux 5.3).
+pub fn ptrace_stop() -> io::Result<()> {
+    let mut command = Command::new("/proc/self/exe");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // SAFETY: the closure runs in the forked child and makes one system call; it neither allocates nor locks.
+    unsafe { command.pre_exec(trace_me) };
+    let mut child = command.spawn()?;
+    let stopped = is_stopped(&child).and_then(|()| syscall_info(&child));
+    // It has not executed one instruction of ours: it stops on its return from execve.
+    child.kill()?;
+    child.wait()?;
+    stopped
+}
+
+fn trace_me() -> io::Result<()> {
+    // SAFETY: PTRACE_TRACEME takes no pointer; it marks the calling process as traced by its parent.
+    check(unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) })
+}
+
+fn is_stopped(child: &Child) -> io::Result<()> {
+    let mut status = 0;
+    // SAFETY: `status` is a valid place for the kernel to write an int to, and outlives the call.
+    let waited = unsafe { libc::waitpid(pid(child), &raw mut status, 0) };
+    check(waited.into())?;
+    if libc::WIFSTOPPED(status) {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("the child did not stop (wait status {status:#x})")))
+    }
+}
+
+fn syscall_info(child: &Child) -> io::Result<()> {
+    const PTRACE_GET_SYSCALL_INFO: libc::c_uint = 0x420e;
+    let mut record = [0_u8; 128];
+    // SAFETY: the kernel writes at most `record.len()` bytes, as the address argument tells it (ptrace(2)).
+    check(unsafe { libc::ptrace(PTRACE_GET_SYSCALL_INFO, pid(child), record.len(), record.as_mut_ptr()) })
+}
+
+fn pid(child: &Child) -> libc::pid_t {
+    child.id().cast_signed()
+}
+
+/// The first 64 bytes of `struct perf_event_attr` (`PERF_ATTR_SIZE_VER0`, `linux/perf_event.h`).
+#[repr(C)]
+#[derive(Default)]
+struct CounterAttributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_type: u32,
+    breakpoint_address: u64,
+}
+
+const ATTRIBUTES_SIZE: u32 = 64;
+const _: () = assert!(size_of::<CounterAttributes>() == ATTRIBUTES_SIZE as usize);
+
+/// `exclude_kernel` and `exclude_hv` of the flags: user instructions are open to whom the kernel's are not.
+const USER_ONLY: u64 = 1 << 5 | 1 << 6;
+
+/// Opens a counter of the processor's user instructions on this thread, and says how many it counted meanwhile.
+/// 0: the counter is there, but does not count.
+pub fn count_instructions() -> io::Result<u64> {
+    const PERF_COUNT_HW_INSTRUCTIONS: u64 = 1;
+    let attributes = CounterAttributes {
+        size: ATTRIBUTES_SIZE,
+        config: PERF_COUNT_HW_INSTRUCTIONS,
+        flags: USER_ONLY,
+        ..CounterAttributes::default()
+    };
+    let counter = open_counter(&attributes)?;
+    let work: u64 = std::hint::black_box((0..1000_u64).map(std::hint::black_box).sum());
+    let mut count = [0; 8];
+    debug_assert!(work > 0);
+    rustix::io::read(&counter, &mut count)?;
+    Ok(u64::from_ne_bytes(count))
+}
+
+fn open_counter(attributes: &CounterAttributes) -> io::Result<OwnedFd> {
+    const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
+    let (this_thread, any_cpu, no_group) = (0, -1, -1);
+    // SAFETY: the kernel reads `size` bytes of `attributes`, which is as large as it says (perf_event_open(2)).
+    let opened = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const *attributes,
+            this_thread,
+            any_cpu,
+            no_group,
+            PERF_FLAG_FD_CLOEXEC,
+        )
+    };
+    check(opened)?;
+    let descriptor = i32::try_from(opened).map_err(io::Error::other)?;
+    // SAFETY: the kernel has just given us this descriptor; nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Makes a mount namespace in a child, and a bind mount in it, as `--cache cold` does.
+pub fn mount_namespace() -> io::Result<()> {
+    in_child(|| {
+        unshare(libc::CLONE_NEWNS)?;
+        bind_mount()
+    })
+}
+
+/// The same inside a user namespace of its own, which needs no privilege where the machine allows them.
+pub fn user_namespace() -> io::Result<()> {
+    in_child(|| {
+        unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS)?;
+        bind_mount()
+    })
+}
+
+fn unshare(flags: libc::c_int) -> io::Result<()> {
+    // SAFETY: takes no pointer; the child is single-threaded after fork and shares nothing that this could take away.
+    check(unsafe { libc::unshare(flags) }.into())
+}
+
+/// `/` over itself, in a namespace whose mounts no longer spread to the machine's. With all that is mounted below
+/// it: a user namespace may not uncover what those mounts hide (`mount_namespaces(7)`, locked mounts).
+fn bind_mount() -> io::Result<()> {
+    let root = c"/".as_ptr();
+    let none = std::ptr::null();
+    // SAFETY: the two strings are static and end in a zero byte; the other pointers may be null (mount(2)).
+    check(unsafe { libc::mount(none, root, none, libc::MS_REC | libc::MS_PRIVATE, none.cast()) }.into())?;
+    // SAFETY: as above.
+    check(unsafe { libc::mount(root, root, none, libc::MS_BIND | libc::MS_REC, none.cast()) }.into())
+}
+
+/// Runs `attempt` in a forked child that never executes anything: success too ends it before its exec.
+fn in_child(attempt: fn() -> io::Result<()>) -> io::Result<()> {
+    /// No call of an attempt gives it, so it can stand for success.
+    const SUCCEEDED: i32 = libc::EXFULL;
+    let mut command = Command::new("/proc/self/exe");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let attempt_and_end = move || attempt().and(Err(io::Error::from_raw_os_error(SUCCEEDED)));
+    // SAFETY: the closure runs in the forked child and makes system calls only; it neither allocates nor locks.
+    unsafe { command.pre_exec(attempt_and_end) };
+    match command.spawn() {
+        Err(error) if error.raw_os_error() == Some(SUCCEEDED) => Ok(()),
+        Err(error) => Err(error),
+        Ok(mut child) => {
+            child.kill()?;
+            child.wait()?;
+            Err(io::Error::other("the child went on to its exec"))
+        }
+    }
+}
+
+/// Asks `cachestat(2)` (Linux 6.5) how many pages of a file are resident.
+pub fn resident_pages(file: impl AsFd) -> io::Result<u64> {
+    use std::os::fd::AsRawFd;
+    /// The same number on every architecture (`include/uapi/asm-generic/unistd.h`).
+    const SYS_CACHESTAT: libc::c_long = 451;
+    let whole_file = [0_u64; 2];
+    let mut counts = [0_u64; 5];
+    let descriptor = file.as_fd().as_raw_fd();
+    // SAFETY: the kernel reads a `struct cachestat_range` (two u64) and writes a `struct cachestat` (five u64).
+    let asked =
+        unsafe { libc::syscall(SYS_CACHESTAT, descriptor, whole_file.as_ptr(), counts.as_mut_ptr(), 0_u32) };
+    check(asked)?;
+    Ok(counts[0])
+}
+
+fn check(result: libc::c_long) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever this machine allows, a probe ends, and leaves no child behind.
+    #[test]
+    fn every_probe_ends_with_an_answer_of_the_kernel() {
+        for answer in [ptrace_stop(), count_instructions().map(|_| ()), mount_namespace(), user_namespace()] {
+            if let Err(error) = answer {
+                assert!(error.raw_os_error().is_some(), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_just_written_is_resident() {
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, &[1; 10]).unwrap();
+        match resident_pages(&file) {
+            Ok(pages) => assert_eq!(pages, 1),
+            Err(error) => eprintln!("skipped: cachestat: {error}"),
+        }
+    }
+}

@@ -61,8 +61,12 @@ impl Machine {
             virtualisation: virtualisation(&files),
             container: container(&files),
             clock_source: files.line("sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            transparent_huge_pages: files.line("sys/kernel/mm/transparent_hugepage/enabled").and_then(|line| chosen(&line)),
-            address_randomisation: files.line("proc/sys/kernel/randomize_va_space").and_then(|n| n.parse().ok()),
+            transparent_huge_pages: files
+                .line("sys/kernel/mm/transparent_hugepage/enabled")
+                .and_then(|line| chosen(&line)),
+            address_randomisation: files
+                .line("proc/sys/kernel/randomize_va_space")
+                .and_then(|n| n.parse().ok()),
             load_average: load_average(&files),
         }
     }
@@ -226,7 +230,9 @@ mod tests {
         let empty = machine(&[]);
         assert_eq!(empty, Machine { architecture: std::env::consts::ARCH.to_owned(), ..Machine::default() });
         let json = serde_json::to_value(&empty).unwrap();
-        assert!(json["governor"].is_null() && json["mitigations"].is_null() && json["load_average"].is_null());
+        assert!(
+            json["governor"].is_null() && json["mitigations"].is_null() && json["load_average"].is_null()
+        );
         assert_eq!(serde_json::from_value::<Machine>(json).unwrap(), empty);
     }
 

@@ -2,6 +2,7 @@
 
 mod architecture;
 mod corpus;
+mod doctor;
 mod elf;
 mod report;
 mod support;

@@ -1,0 +1,99 @@
+//! The corpus' toolchains: each tool asked for its version.
+
+use super::checks::{Check, Group, Status};
+use crate::corpus::manifest::ToolSpec;
+use crate::corpus::toolchain::{self, Missing, Tool};
+use crate::corpus::{Corpus, Program, debian};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+/// A check a tool, then a check a package that brings no tool. Sorted by name.
+pub(super) fn checks(corpus: &Corpus) -> Vec<Check> {
+    let tools = by_tool(corpus);
+    let asked = std::thread::scope(|scope| {
+        // A tool answers after 1 to 300 ms: all at once.
+        let asking: Vec<_> = tools.values().map(|(spec, _)| scope.spawn(|| toolchain::find(spec))).collect();
+        asking.into_iter().map(|answer| answer.join().ok()).collect::<Vec<_>>()
+    });
+    let found =
+        tools.values().zip(asked).filter_map(|((_, programs), answer)| Some(judge(answer?, programs)));
+    found.chain(packages(corpus)).collect()
+}
+
+/// Each tool once, with the programs that need it. The specification that sees through a shim is preferred.
+fn by_tool(corpus: &Corpus) -> BTreeMap<&str, (&ToolSpec, Vec<&str>)> {
+    let mut tools: BTreeMap<&str, (&ToolSpec, Vec<&str>)> = BTreeMap::new();
+    for program in corpus.programs().iter().filter(|program| exists_here(program)) {
+        for spec in &program.manifest.toolchain {
+            let (chosen, programs) = tools.entry(&spec.tool).or_insert((spec, Vec::new()));
+            programs.push(program.name());
+            if chosen.locate.is_empty() {
+                *chosen = spec;
+            }
+        }
+    }
+    tools
+}
+
+fn exists_here(program: &Program) -> bool {
+    program.manifest.fits(std::env::consts::ARCH)
+}
+
+fn judge(answer: Result<Tool, Missing>, programs: &[&str]) -> Check {
+    match answer {
+        Ok(tool) => present(&tool),
+        Err(missing) => {
+            let why = format!("{}; skipped: {}", missing.reason, programs.join(", "));
+            let mend = debian::install_command(&missing.packages);
+            Check::works(Group::Corpus, &missing.tool, "missing").hindered(Status::DoesNotWork, why, mend)
+        }
+    }
+}
+
+fn present(tool: &Tool) -> Check {
+    let place = tool.path.display();
+    let detail =
+        tool.version.as_ref().map_or_else(|| place.to_string(), |version| format!("{version} ({place})"));
+    let check = Check::works(Group::Corpus, &tool.tool, detail);
+    match shim(tool) {
+        Some(script) => Check {
+            why: Some(format!(
+                "the first `{}` in PATH is the script `{}`, which the corpus passes by",
+                tool.tool,
+                script.display()
+            )),
+            ..check
+        },
+        None => check,
+    }
+}
+
+/// The script that a version manager has put before the tool.
+fn shim(tool: &Tool) -> Option<PathBuf> {
+    let first = toolchain::look_up(&tool.tool)?;
+    let is_script = fs::read(&first).is_ok_and(|contents| contents.starts_with(b"#!"));
+    (is_script && first != tool.path).then_some(first)
+}
+
+fn packages(corpus: &Corpus) -> impl Iterator<Item = Check> {
+    let mut needed: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for program in corpus.programs().iter().filter(|program| exists_here(program)) {
+        for package in &program.manifest.packages {
+            needed.entry(package).or_default().push(program.name());
+        }
+    }
+    needed.into_iter().filter_map(|(package, programs)| {
+        let installed = debian::is_installed(package)?;
+        Some(package_check(package, installed, &programs))
+    })
+}
+
+fn package_check(package: &str, installed: bool, programs: &[&str]) -> Check {
+    if installed {
+        return Check::works(Group::Corpus, package, "installed");
+    }
+    let why = format!("the builds of {} may fail", programs.join(", "));
+    let mend = debian::install_command(&[package.to_owned()]);
+    Check::works(Group::Corpus, package, "missing").hindered(Status::DoesNotWork, why, mend)
+}

@@ -49,6 +49,13 @@ pub enum EventKind {
         /// Bytes written, or a negative errno.
         result: i64,
     },
+    /// The last successful write of output of the run returned; what went before it, it sums up.
+    OutputLast {
+        /// Successful writes of output, this one included.
+        writes: u64,
+        /// Bytes that they wrote.
+        bytes: u64,
+    },
     /// A thread or a process was created by the event's thread.
     Fork {
         /// The child's process id; the parent's own where the child is a thread.

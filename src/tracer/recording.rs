@@ -2,7 +2,7 @@
 
 use super::event::Event;
 use crate::launch::ExitStatus;
-use crate::units::Nanos;
+use crate::launch::wait::{Killed, Usage};
 use serde::{Deserialize, Serialize};
 
 /// Everything that was observed of one run, in the order in which it happened.
@@ -22,8 +22,12 @@ pub struct Recording {
     pub exit: ExitStatus,
     /// What came out of the tracee's stdout.
     pub output: Output,
-    /// The tracee was killed because its time was up.
-    pub timed_out: bool,
+    /// Why we killed the tracee, if we did.
+    pub killed: Option<Killed>,
+    /// What the kernel charged it with.
+    pub usage: Usage,
+    /// Processes of its tree outlived it; they were killed.
+    pub left_behind: bool,
 }
 
 /// What came out of the tracee's stdout.
@@ -36,8 +40,6 @@ pub struct Output {
     /// The first bytes, for messages (at most 4 KiB).
     #[serde(with = "lossy")]
     pub head: Vec<u8>,
-    /// When our end of the pipe gave us its first byte.
-    pub first_read: Option<Nanos>,
 }
 
 /// Which backend observed a run.

@@ -1,0 +1,84 @@
+//! CPU sets: which processors a tracee may run on.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A set of processors, as `--cpus` takes it: `0`, `0,2`, `0-3,6`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuSet {
+    cpus: Vec<usize>,
+}
+
+/// Why a text is no set of processors.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a list of processors: {reason}\nhelp: write it like `0`, `0,2` or `0-3`")]
+pub struct CpuSetError {
+    text: String,
+    reason: &'static str,
+}
+
+impl CpuSet {
+    /// The processors, ascending.
+    pub fn cpus(&self) -> &[usize] {
+        &self.cpus
+    }
+
+    /// The kernel's form of the set.
+    pub(super) fn as_kernel_mask(&self) -> libc::cpu_set_t {
+        // SAFETY: `cpu_set_t` is an array of integers, for which all zeroes is the empty set.
+        let mut mask: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+        for &cpu in &self.cpus {
+            // SAFETY: `from_str` admits no processor beyond the mask's size.
+            unsafe { libc::CPU_SET(cpu, &mut mask) };
+        }
+        mask
+    }
+}
+
+impl FromStr for CpuSet {
+    type Err = CpuSetError;
+
+    fn from_str(text: &str) -> Result<CpuSet, CpuSetError> {
+        let error = |reason| CpuSetError { text: text.to_owned(), reason };
+        let mut cpus = Vec::new();
+        for part in text.split(',') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let number = |n: &str| n.trim().parse::<usize>().map_err(|_| error("that is no number"));
+            let (first, last) = (number(first)?, number(last)?);
+            if last >= libc::CPU_SETSIZE.unsigned_abs() as usize {
+                return Err(error("the kernel's mask ends at 1023"));
+            }
+            if first > last {
+                return Err(error("a range runs upwards"));
+            }
+            cpus.extend(first..=last);
+        }
+        cpus.sort_unstable();
+        cpus.dedup();
+        Ok(CpuSet { cpus })
+    }
+}
+
+impl fmt::Display for CpuSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: Vec<String> = self.cpus.iter().map(ToString::to_string).collect();
+        f.write_str(&all.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_and_ranges_are_read_sorted_and_without_doubles() {
+        assert_eq!("3,0-2,1".parse::<CpuSet>().unwrap().cpus(), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_its_reason() {
+        for text in ["", "a", "3-1", "0-99999", "1,,2", "-1"] {
+            assert!(text.parse::<CpuSet>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! A thread that looks after the thread that waits.
+//!
+//! The cheapest way to wait for a short-lived tracee is one `wait4` without any time limit: no timer is programmed (in
+//! a virtual machine that is a trap), no descriptor is made. But a tracee may hang, stop itself, or fill its pipe. So
+//! every 50 ms the attendant looks whether the same wait is still on, and if so, interrupts it by a signal; the waiting
+//! thread then goes on with `poll` and its time limits. Short runs never notice it.
+
+use std::sync::Arc;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How often the attendant looks: a tracee's full pipe or time limit waits at most twice as long.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What interrupts the wait: ignored by default, so that a stray one harms nobody.
+const NUDGE: i32 = libc::SIGURG;
+
+struct State {
+    /// Odd while a wait is on; another number for every wait.
+    wait: AtomicU64,
+    gone: AtomicBool,
+    waiter: i32,
+}
+
+/// Looks after one thread's waits; ends with the thread.
+struct Attendant {
+    state: Arc<State>,
+}
+
+thread_local! {
+    static ATTENDANT: Attendant = Attendant::start();
+}
+
+/// Runs a wait that the attendant will interrupt (with EINTR, again and again) if it lasts.
+pub(super) fn attended<T>(wait: impl FnOnce() -> T) -> T {
+    ATTENDANT.with(|attendant| {
+        // ORDERING: the counter publishes nothing but itself.
+        attendant.state.wait.fetch_add(1, Ordering::Relaxed);
+        let result = wait();
+        attendant.state.wait.fetch_add(1, Ordering::Relaxed);
+        result
+    })
+}
+
+impl Attendant {
+    fn start() -> Attendant {
+        install_handler();
+        // SAFETY: gettid has no arguments and no effects.
+        let waiter = unsafe { libc::gettid() };
+        let state = Arc::new(State { wait: AtomicU64::new(0), gone: AtomicBool::new(false), waiter });
+        let watched = Arc::clone(&state);
+        // If no thread can be had, short runs work all the same; long ones end with the tracee alone.
+        let _ = std::thread::Builder::new().name("attendant".to_owned()).spawn(move || attend(&watched));
+        Attendant { state }
+    }
+}
+
+impl Drop for Attendant {
+    fn drop(&mut self) {
+        self.state.gone.store(true, Ordering::Relaxed);
+    }
+}
+
+fn attend(state: &State) {
+    let mut seen = 0;
+    while !state.gone.load(Ordering::Relaxed) {
+        std::thread::sleep(LOOK);
+        let now = state.wait.load(Ordering::Relaxed);
+        if now % 2 == 1 && now == seen {
+            // SAFETY: a signal to a thread of our own process, which handles it by doing nothing.
+            unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), state.waiter, NUDGE) };
+        }
+        seen = now;
+    }
+}
+
+extern "C" fn nothing(_: libc::c_int) {}
+
+fn install_handler() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: plain data; the handler does nothing. Without SA_RESTART, which is the point.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
+            libc::sigaction(NUDGE, &raw const action, std::ptr::null_mut());
+        }
+    });
+}
+
+/// Rust ignores SIGPIPE, and what is ignored stays ignored across an exec; a handler does not. So that no child has to
+/// reset it, we handle it by doing nothing, which is the same to us: writes fail with EPIPE.
+pub(super) fn handle_broken_pipes() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: as above.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(libc::SIGPIPE, std::ptr::null(), &raw mut action);
+            if action.sa_sigaction == libc::SIG_IGN {
+                action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
+                action.sa_flags = libc::SA_RESTART;
+                libc::sigaction(libc::SIGPIPE, &raw const action, std::ptr::null_mut());
+            }
+        }
+    });
+}

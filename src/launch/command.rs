@@ -1,0 +1,194 @@
+//! What to execute: resolved once, before the first run.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// A program with its arguments, environment and working directory, in the form that `execve` takes.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// The file that is executed.
+    pub(super) program: CString,
+    /// The argument vector, `argv[0]` included.
+    pub(super) argv: Vec<CString>,
+    /// The environment, `NAME=value` each.
+    pub(super) environment: Vec<CString>,
+    /// The tracee's working directory; `None`: ours.
+    pub(super) directory: Option<CString>,
+}
+
+/// Why a command cannot be executed, found before trying.
+#[derive(Debug, thiserror::Error)]
+pub enum ResolveError {
+    /// An empty command.
+    #[error("the command is empty\nhelp: name a program, as in `firstbyte bench 'ls -l'`")]
+    Empty,
+    /// A NUL byte in a word: no argument vector can hold it.
+    #[error("`{0}` contains a NUL byte, which no argument can")]
+    Nul(String),
+    /// No such program.
+    #[error("`{0}` was not found in PATH\nhelp: check the spelling, or give a path such as `./{0}`")]
+    NotInPath(String),
+    /// No such file.
+    #[error("`{0}` does not exist\nhelp: check the path (it is taken relative to `{1}`)")]
+    NoSuchFile(String, String),
+    /// A directory.
+    #[error("`{0}` is a directory, not a program\nhelp: name the program in it")]
+    Directory(String),
+    /// Not executable.
+    #[error("`{0}` is not executable\nhelp: chmod +x {0}")]
+    NotExecutable(String),
+}
+
+impl Command {
+    /// A command from its words, with our environment and working directory.
+    pub fn new<S: AsRef<OsStr>>(words: &[S]) -> Result<Command, ResolveError> {
+        Command::in_directory(words, None)
+    }
+
+    /// A command from its words that runs in `directory`; a relative program path is taken from there.
+    pub fn in_directory<S: AsRef<OsStr>>(
+        words: &[S],
+        directory: Option<&Path>,
+    ) -> Result<Command, ResolveError> {
+        let first = words.first().map(AsRef::as_ref).filter(|w| !w.is_empty()).ok_or(ResolveError::Empty)?;
+        let program = resolve(first, directory)?;
+        Ok(Command {
+            program: c_string(program.as_os_str())?,
+            argv: words.iter().map(|w| c_string(w.as_ref())).collect::<Result<_, _>>()?,
+            environment: environment(),
+            directory: directory.map(|d| c_string(d.as_os_str())).transpose()?,
+        })
+    }
+
+    /// Sets or replaces one variable of the tracee's environment.
+    pub fn set_variable(&mut self, name: &str, value: &OsStr) -> Result<(), ResolveError> {
+        self.remove_variable(name);
+        let mut entry = OsString::from(name);
+        entry.push("=");
+        entry.push(value);
+        self.environment.push(c_string(&entry)?);
+        Ok(())
+    }
+
+    /// Takes one variable out of the tracee's environment.
+    pub fn remove_variable(&mut self, name: &str) {
+        let prefix = format!("{name}=");
+        self.environment.retain(|entry| !entry.as_bytes().starts_with(prefix.as_bytes()));
+    }
+
+    /// The argument vector as text, for recordings and messages.
+    pub fn words(&self) -> Vec<String> {
+        self.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    /// The file that is executed.
+    pub fn program(&self) -> &Path {
+        Path::new(OsStr::from_bytes(self.program.as_bytes()))
+    }
+
+    /// The program's path seen from our working directory.
+    pub(super) fn program_from_here(&self) -> PathBuf {
+        match &self.directory {
+            Some(directory) => Path::new(OsStr::from_bytes(directory.as_bytes())).join(self.program()),
+            None => self.program().to_owned(),
+        }
+    }
+}
+
+fn environment() -> Vec<CString> {
+    let entry = |(name, value): (OsString, OsString)| {
+        let mut entry = name.into_vec();
+        entry.push(b'=');
+        entry.extend(value.into_vec());
+        CString::new(entry).ok()
+    };
+    std::env::vars_os().filter_map(entry).collect()
+}
+
+fn c_string(word: &OsStr) -> Result<CString, ResolveError> {
+    CString::new(word.as_bytes()).map_err(|_| ResolveError::Nul(word.to_string_lossy().replace('\0', "\\0")))
+}
+
+/// As `execvp(3)` finds it: a name with a slash is a path; any other is looked for along PATH.
+fn resolve(name: &OsStr, directory: Option<&Path>) -> Result<PathBuf, ResolveError> {
+    let shown = || name.to_string_lossy().into_owned();
+    if name.as_bytes().contains(&b'/') {
+        let path = PathBuf::from(name);
+        let seen = directory.map_or_else(|| path.clone(), |d| d.join(&path));
+        return match executable(&seen) {
+            Verdict::Executable => Ok(path),
+            Verdict::Missing => Err(ResolveError::NoSuchFile(shown(), base(directory))),
+            Verdict::Directory => Err(ResolveError::Directory(shown())),
+            Verdict::NotExecutable => Err(ResolveError::NotExecutable(shown())),
+        };
+    }
+    let mut refused = None;
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    for folder in std::env::split_paths(&path) {
+        let candidate = folder.join(name);
+        match executable(&candidate) {
+            Verdict::Executable => return Ok(absolute(candidate)),
+            Verdict::NotExecutable => refused = Some(candidate),
+            Verdict::Missing | Verdict::Directory => {}
+        }
+    }
+    Err(match refused {
+        Some(path) => ResolveError::NotExecutable(path.display().to_string()),
+        None => ResolveError::NotInPath(shown()),
+    })
+}
+
+/// PATH may hold relative folders; the tracee's working directory may be another.
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
+}
+
+fn base(directory: Option<&Path>) -> String {
+    let here = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    directory.map_or_else(here, Path::to_owned).display().to_string()
+}
+
+enum Verdict {
+    Executable,
+    Missing,
+    Directory,
+    NotExecutable,
+}
+
+fn executable(path: &Path) -> Verdict {
+    match path.metadata() {
+        Err(_) => Verdict::Missing,
+        Ok(found) if found.is_dir() => Verdict::Directory,
+        Ok(found) if found.permissions().mode() & 0o111 == 0 => Verdict::NotExecutable,
+        Ok(_) => Verdict::Executable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_looked_for_along_path_and_a_path_is_not() {
+        assert!(Command::new(&["sh", "-c", ":"]).unwrap().program().is_absolute());
+        assert!(matches!(Command::new(&["./no-such"]), Err(ResolveError::NoSuchFile(..))));
+        assert!(matches!(Command::new(&["no-such-program-here"]), Err(ResolveError::NotInPath(_))));
+        assert!(matches!(Command::new(&["/tmp"]), Err(ResolveError::Directory(_))));
+        assert!(matches!(Command::new(&["/etc/passwd"]), Err(ResolveError::NotExecutable(_))));
+        assert!(matches!(Command::new(&["a\0b"]), Err(ResolveError::NotInPath(_) | ResolveError::Nul(_))));
+        assert!(matches!(Command::new::<&str>(&[]), Err(ResolveError::Empty)));
+        assert!(matches!(Command::new(&[""]), Err(ResolveError::Empty)));
+    }
+
+    #[test]
+    fn a_variable_is_replaced_not_doubled() {
+        let mut command = Command::new(&["true"]).unwrap();
+        command.set_variable("FIRSTBYTE_TEST", OsStr::new("1")).unwrap();
+        command.set_variable("FIRSTBYTE_TEST", OsStr::new("2")).unwrap();
+        let found: Vec<_> =
+            command.environment.iter().filter(|e| e.as_bytes().starts_with(b"FIRSTBYTE_TEST=")).collect();
+        assert_eq!(found, [&CString::new("FIRSTBYTE_TEST=2").unwrap()]);
+    }
+}

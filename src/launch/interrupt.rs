@@ -1,0 +1,37 @@
+//! Ctrl-C and its kin: remembered, so that a run can be ended cleanly and finished results saved.
+
+use std::sync::atomic::{AtomicI32, Ordering};
+
+static INTERRUPTED_BY: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn remember(signal: libc::c_int) {
+    // ORDERING: a lone flag that publishes nothing else.
+    INTERRUPTED_BY.store(signal, Ordering::Relaxed);
+}
+
+/// From now on SIGINT, SIGTERM and SIGHUP are remembered instead of ending the process; waiting system calls return
+/// with EINTR. A signal that was ignored when we were started (`nohup`) stays ignored.
+pub fn catch_signals() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: the structures are plain data, zeroed is valid; `remember` is async-signal-safe (one atomic store).
+        unsafe {
+            let mut before: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &raw mut before);
+            if before.sa_sigaction == libc::SIG_IGN {
+                continue;
+            }
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = remember as extern "C" fn(libc::c_int) as usize;
+            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+        }
+    }
+}
+
+/// The signal that interrupted us, if one did.
+pub fn interrupted() -> Option<i32> {
+    // ORDERING: see `remember`.
+    match INTERRUPTED_BY.load(Ordering::Relaxed) {
+        0 => None,
+        signal => Some(signal),
+    }
+}

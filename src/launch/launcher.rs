@@ -1,0 +1,313 @@
+//! Creates the tracee's process with vfork semantics.
+//!
+//! `clone(CLONE_VM | CLONE_VFORK)`: no page table is copied, so our own size costs nothing, and we sleep until the
+//! child has executed its program or given up. The child runs on a stack of its own and calls nothing but system
+//! calls. What stopped it, if anything did, it leaves in a shared page: no pipe is needed to learn of a failed exec.
+
+use super::affinity::CpuSet;
+use super::attendant;
+use super::clock;
+use super::command::Command;
+use super::diagnosis::LaunchError;
+use super::stdio::{OutputKind, Stdout, null};
+use crate::units::Nanos;
+use std::ffi::{c_char, c_int, c_void};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr;
+
+/// The child's stack: it makes a dozen system calls, no more.
+const STACK: usize = 64 * 1024;
+
+/// Creates processes that execute one command, one a call.
+#[derive(Debug)]
+pub struct Launcher {
+    command: Command,
+    argv: Vec<*const c_char>,
+    environment: Vec<*const c_char>,
+    stdin: OwnedFd,
+    stderr: OwnedFd,
+    cpus: Option<libc::cpu_set_t>,
+    unmask: bool,
+    shared: Shared,
+}
+
+/// What the child does between its creation and `execve`, beyond the usual.
+#[derive(Clone, Copy)]
+pub enum Preparation<'a> {
+    /// Nothing: the caller sleeps until the exec (vfork).
+    None,
+    /// It asks to be traced and stops itself; the caller runs on at once (fork). The seccomp filter, if any, is
+    /// installed after the stop.
+    Ptrace(Option<&'a [libc::sock_filter]>),
+}
+
+/// A tracee that has been created, and not yet reaped.
+#[derive(Debug)]
+pub struct Child {
+    /// Its process id; its process group's, too.
+    pub pid: i32,
+    /// The instant before it was created.
+    pub spawned: Nanos,
+}
+
+/// The page that child and parent share, and the child's stack below it.
+#[derive(Debug)]
+struct Shared {
+    base: *mut c_void,
+    length: usize,
+}
+
+/// How far the child came before it failed.
+#[repr(C)]
+struct Report {
+    errno: c_int,
+    step: u32,
+}
+
+const STEPS: [&str; 9] = [
+    "nothing failed",
+    "setpgid",
+    "setsid",
+    "dup2",
+    "sched_setaffinity",
+    "chdir",
+    "ptrace",
+    "seccomp",
+    "execve",
+];
+
+/// What the child reads; it lives on the parent's stack until the exec.
+struct Orders {
+    program: *const c_char,
+    argv: *const *const c_char,
+    environment: *const *const c_char,
+    directory: *const c_char,
+    stdin: c_int,
+    stdout: c_int,
+    stderr: c_int,
+    terminal: bool,
+    cpus: *const libc::cpu_set_t,
+    unmask: bool,
+    traced: bool,
+    filter: *const libc::sock_fprog,
+    report: *mut Report,
+}
+
+impl Launcher {
+    /// A launcher for one command, whose stdin and stderr are `/dev/null` until set otherwise.
+    pub fn new(command: Command) -> Result<Launcher, LaunchError> {
+        let terminated = |all: &[std::ffi::CString]| {
+            all.iter().map(|word| word.as_ptr()).chain([ptr::null()]).collect::<Vec<_>>()
+        };
+        attendant::handle_broken_pipes();
+        Ok(Launcher {
+            argv: terminated(&command.argv),
+            environment: terminated(&command.environment),
+            stdin: null()?,
+            stderr: null()?,
+            cpus: None,
+            unmask: !own_mask_is_empty(),
+            shared: Shared::new()?,
+            command,
+        })
+    }
+
+    /// What it launches.
+    pub fn command(&self) -> &Command {
+        &self.command
+    }
+
+    /// Gives the tracees another stdin.
+    pub fn set_stdin(&mut self, stdin: OwnedFd) {
+        self.stdin = stdin;
+    }
+
+    /// Gives the tracees another stderr.
+    pub fn set_stderr(&mut self, stderr: OwnedFd) {
+        self.stderr = stderr;
+    }
+
+    /// Restricts the tracees to some processors.
+    pub fn set_cpus(&mut self, cpus: &CpuSet) {
+        self.cpus = Some(cpus.as_kernel_mask());
+    }
+
+    /// Creates one process. With [`Preparation::None`] it has executed its program when this returns.
+    pub fn launch(
+        &mut self,
+        stdout: &mut Stdout,
+        preparation: Preparation<'_>,
+    ) -> Result<Child, LaunchError> {
+        let filter = match preparation {
+            Preparation::Ptrace(Some(program)) => Some(libc::sock_fprog {
+                len: u16::try_from(program.len()).unwrap_or(u16::MAX),
+                filter: program.as_ptr().cast_mut(),
+            }),
+            _ => None,
+        };
+        let report = self.shared.report();
+        let traced = matches!(preparation, Preparation::Ptrace(_));
+        let orders = Orders {
+            program: self.command.program.as_ptr(),
+            argv: self.argv.as_ptr(),
+            environment: self.environment.as_ptr(),
+            directory: self.command.directory.as_ref().map_or(ptr::null(), |d| d.as_ptr()),
+            stdin: self.stdin.as_raw_fd(),
+            stdout: stdout.tracee_end(),
+            stderr: self.stderr.as_raw_fd(),
+            terminal: stdout.kind() == OutputKind::Pty,
+            cpus: self.cpus.as_ref().map_or(ptr::null(), ptr::from_ref),
+            unmask: self.unmask,
+            traced,
+            filter: filter.as_ref().map_or(ptr::null(), ptr::from_ref),
+            report,
+        };
+        // SAFETY: the shared page is ours and mapped; no child lives that could write to it.
+        unsafe { report.write(Report { errno: 0, step: 0 }) };
+        let child = self.create(&orders, traced)?;
+        if !traced {
+            self.verdict(&child)?;
+        }
+        Ok(child)
+    }
+
+    /// What stopped the child, read from the shared page: for a traced one, to be asked when it has died early.
+    pub fn failure(&self) -> Option<LaunchError> {
+        // SAFETY: the page is mapped; the child that wrote to it has executed its program or is dead.
+        let report = unsafe { self.shared.report().read_volatile() };
+        let step = STEPS.get(report.step as usize).copied().unwrap_or("an unknown step");
+        (report.errno != 0).then(|| LaunchError::from_child(&self.command, step, report.errno))
+    }
+
+    fn verdict(&self, child: &Child) -> Result<(), LaunchError> {
+        let Some(failure) = self.failure() else { return Ok(()) };
+        // SAFETY: reaps the child, which has called `_exit`.
+        unsafe { libc::waitpid(child.pid, ptr::null_mut(), 0) };
+        Err(failure)
+    }
+
+    fn create(&self, orders: &Orders, traced: bool) -> Result<Child, LaunchError> {
+        // A traced child stops before its exec, so its parent cannot sleep until then, and two running processes must
+        // not share a stack or a thread's `errno`: it gets a copy of our memory (fork) instead.
+        let sharing = if traced { 0 } else { libc::CLONE_VM | libc::CLONE_VFORK };
+        // Signals are not blocked meanwhile (two system calls saved): the only handlers of this process set a flag or
+        // do nothing, which does no harm in a child that shares our memory.
+        let spawned = clock::now();
+        // SAFETY: the stack is ours, `orders` outlives the child's use of it (vfork) or is copied (fork), and
+        // `child_main` calls nothing but system calls.
+        let pid = unsafe {
+            let orders = ptr::from_ref(orders).cast_mut().cast();
+            libc::clone(child_main, self.shared.stack_top(), sharing | libc::SIGCHLD, orders)
+        };
+        if pid < 0 {
+            return Err(LaunchError::resource("a process"));
+        }
+        Ok(Child { pid, spawned })
+    }
+}
+
+fn own_mask_is_empty() -> bool {
+    // SAFETY: plain data, filled by the call.
+    unsafe {
+        let mut mask: libc::sigset_t = std::mem::zeroed();
+        libc::pthread_sigmask(libc::SIG_SETMASK, ptr::null(), &raw mut mask);
+        (1..=64).all(|signal| libc::sigismember(&raw const mask, signal) != 1)
+    }
+}
+
+// SAFETY: the raw pointers point into `command`, which the launcher owns and never changes, and to its own mapping.
+unsafe impl Send for Launcher {}
+
+/// What the child does: on its own stack, and with nothing but system calls.
+extern "C" fn child_main(orders: *mut c_void) -> c_int {
+    // SAFETY: the parent passes its `Orders`, which live until the exec.
+    let orders = unsafe { &*orders.cast::<Orders>() };
+    // SAFETY: system calls with valid arguments; `fail` and `execve` do not return on their respective outcomes.
+    unsafe {
+        // If we are killed, so is it.
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if orders.terminal {
+            // a session of its own, so that the pty can become its controlling terminal
+            check(libc::setsid(), 2, orders);
+            libc::ioctl(orders.stdout, libc::TIOCSCTTY, 0);
+        } else {
+            check(libc::setpgid(0, 0), 1, orders);
+        }
+        let stdin = if orders.terminal { orders.stdout } else { orders.stdin };
+        check(libc::dup2(stdin, 0), 3, orders);
+        check(libc::dup2(orders.stdout, 1), 3, orders);
+        check(libc::dup2(orders.stderr, 2), 3, orders);
+        if !orders.cpus.is_null() {
+            check(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), orders.cpus), 4, orders);
+        }
+        if !orders.directory.is_null() {
+            check(libc::chdir(orders.directory), 5, orders);
+        }
+        if orders.traced {
+            let traced = libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0);
+            check(if traced == 0 { 0 } else { -1 }, 6, orders);
+            libc::kill(libc::getpid(), libc::SIGSTOP);
+            if !orders.filter.is_null() {
+                check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 7, orders);
+                check(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, orders.filter), 7, orders);
+            }
+        }
+        if orders.unmask {
+            let mut none: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut none);
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
+        }
+        libc::execve(orders.program, orders.argv, orders.environment);
+        fail(8, orders)
+    }
+}
+
+unsafe fn check(result: c_int, step: u32, orders: &Orders) {
+    if result < 0 {
+        // SAFETY: called in the child only, with the parent's orders.
+        unsafe { fail(step, orders) };
+    }
+}
+
+unsafe fn fail(step: u32, orders: &Orders) -> ! {
+    // SAFETY: the report lies in the shared page; `_exit` runs no handler of the parent's.
+    unsafe {
+        orders.report.write_volatile(Report { errno: *libc::__errno_location(), step });
+        libc::_exit(127)
+    }
+}
+
+impl Shared {
+    fn new() -> Result<Shared, LaunchError> {
+        let page = rustix::param::page_size();
+        let length = STACK + 2 * page;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a fresh mapping of our own; its lowest page becomes the stack's guard.
+        unsafe {
+            let base =
+                libc::mmap(ptr::null_mut(), length, access, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0);
+            if base == libc::MAP_FAILED {
+                return Err(LaunchError::resource("memory for a child's stack"));
+            }
+            libc::mprotect(base, page, libc::PROT_NONE);
+            Ok(Shared { base, length })
+        }
+    }
+
+    /// The stack grows down from the report's page.
+    fn stack_top(&self) -> *mut c_void {
+        self.report().cast()
+    }
+
+    fn report(&self) -> *mut Report {
+        // SAFETY: the last page of the mapping; page-aligned, hence aligned for a `Report` and for a stack.
+        unsafe { self.base.byte_add(self.length - rustix::param::page_size()).cast() }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping, which nothing uses any more.
+        unsafe { libc::munmap(self.base, self.length) };
+    }
+}

@@ -1,0 +1,209 @@
+//! What a tracee's stdout is, and what came out of it.
+
+use super::clock;
+use super::diagnosis::LaunchError;
+use crate::units::Nanos;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+
+/// What the tracee's stdout is to be (`--output`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OutputKind {
+    /// `/dev/null`: nobody can check what was written.
+    Null,
+    /// A pipe whose other end we read.
+    #[default]
+    Pipe,
+    /// A pseudo terminal, 80 by 24, in its default mode.
+    Pty,
+    /// A regular file in the temporary folder, already unlinked.
+    File,
+}
+
+/// How much of the output is kept for messages.
+const HEAD: usize = 4096;
+
+/// How much is read at a time.
+const CHUNK: usize = 16384;
+
+/// One run's stdout: the tracee's end until the launch, our end until it has been drained.
+#[derive(Debug)]
+pub struct Stdout {
+    kind: OutputKind,
+    tracee: Option<OwnedFd>,
+    ours: Option<File>,
+    collected: Collected,
+    expected: Option<std::sync::Arc<[u8]>>,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// How many bytes (of a pty: not counting the carriage returns that its line discipline adds).
+    pub bytes: u64,
+    /// The first of them.
+    pub head: Vec<u8>,
+    /// They are not the expected ones.
+    pub differs: bool,
+    /// When our end gave its first bytes, and how many.
+    pub first_read: Option<(Nanos, u64)>,
+    /// Every other holder has closed it.
+    pub closed: bool,
+}
+
+impl Stdout {
+    /// Opens a fresh stdout for one run; `expected` is compared as it comes.
+    pub fn open(kind: OutputKind, expected: Option<std::sync::Arc<[u8]>>) -> Result<Stdout, LaunchError> {
+        let (tracee, ours) = match kind {
+            OutputKind::Null => (null()?, None),
+            OutputKind::Pipe => pipe().map(|(ours, tracee)| (tracee, Some(ours)))?,
+            OutputKind::Pty => pty().map(|(ours, tracee)| (tracee, Some(ours)))?,
+            OutputKind::File => file().map(|(ours, tracee)| (tracee, Some(ours)))?,
+        };
+        Ok(Stdout { kind, tracee: Some(tracee), ours, collected: Collected::default(), expected })
+    }
+
+    /// Which kind it is.
+    pub fn kind(&self) -> OutputKind {
+        self.kind
+    }
+
+    /// The descriptor that the tracee gets as its stdout.
+    pub(super) fn tracee_end(&self) -> i32 {
+        self.tracee.as_ref().map_or(-1, AsRawFd::as_raw_fd)
+    }
+
+    /// Closes our copy of the tracee's end, without which end-of-file would never come: not before the tracee has its own.
+    pub fn release(&mut self) {
+        self.tracee = None;
+    }
+
+    /// The descriptor to poll for output; `None` where there is nothing to wait for.
+    pub(super) fn pollable(&self) -> Option<i32> {
+        match self.kind {
+            OutputKind::Pipe | OutputKind::Pty if !self.collected.closed => {
+                self.ours.as_ref().map(AsRawFd::as_raw_fd)
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads what is there, without waiting.
+    pub fn drain(&mut self) {
+        if matches!(self.kind, OutputKind::Null | OutputKind::File) {
+            return;
+        }
+        let Some(mut ours) = self.ours.take() else { return };
+        let mut buffer = [0_u8; CHUNK];
+        loop {
+            match ours.read(&mut buffer) {
+                Ok(0) => break self.collected.closed = true,
+                Ok(count) => self.take(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                // a pty whose last holder is gone answers EIO
+                Err(_) => break self.collected.closed = true,
+            }
+        }
+        self.ours = Some(ours);
+    }
+
+    /// What came out in all; the tracee must be gone.
+    pub fn finish(mut self) -> Collected {
+        if self.kind == OutputKind::File {
+            self.read_file();
+        } else {
+            self.drain();
+        }
+        if let Some(expected) = &self.expected
+            && self.kind != OutputKind::Null
+        {
+            self.collected.differs |= self.collected.bytes != expected.len() as u64;
+        }
+        self.collected
+    }
+
+    fn read_file(&mut self) {
+        let Some(ours) = self.ours.take() else { return };
+        let mut buffer = [0_u8; CHUNK];
+        while let Ok(count @ 1..) = ours.read_at(&mut buffer, self.collected.bytes) {
+            self.take(&buffer[..count]);
+        }
+        self.collected.first_read = None; // read afterwards: that instant means nothing
+        self.collected.closed = true;
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        if self.collected.first_read.is_none() {
+            self.collected.first_read = Some((clock::now(), bytes.len() as u64));
+        }
+        if self.kind == OutputKind::Pty {
+            let without_returns: Vec<u8> = bytes.iter().copied().filter(|&b| b != b'\r').collect();
+            self.compare(&without_returns);
+        } else {
+            self.compare(bytes);
+        }
+    }
+
+    fn compare(&mut self, bytes: &[u8]) {
+        let from = usize::try_from(self.collected.bytes).unwrap_or(usize::MAX);
+        if let Some(expected) = &self.expected {
+            let wanted = expected.get(from..from.saturating_add(bytes.len()));
+            self.collected.differs |= wanted != Some(bytes);
+        }
+        let room = HEAD.saturating_sub(self.collected.head.len());
+        self.collected.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.collected.bytes += bytes.len() as u64;
+    }
+}
+
+/// `/dev/null`, opened for writing.
+pub(super) fn null() -> Result<OwnedFd, LaunchError> {
+    let opened = File::options().read(true).write(true).open("/dev/null");
+    opened.map(OwnedFd::from).map_err(|cause| LaunchError::Resource { what: "/dev/null", cause })
+}
+
+fn pipe() -> Result<(File, OwnedFd), LaunchError> {
+    let mut ends = [0; 2];
+    // SAFETY: `ends` has room for the two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(LaunchError::resource("a pipe"));
+    }
+    // SAFETY: both were just created and belong to nobody else.
+    let (ours, tracee) = unsafe { (File::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
+    // Only our end: the tracee's must block, as a shell's pipe does.
+    // SAFETY: plain fcntl on a descriptor that we own.
+    unsafe { libc::fcntl(ours.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+    Ok((ours, tracee))
+}
+
+fn pty() -> Result<(File, OwnedFd), LaunchError> {
+    // SAFETY: plain system calls; the descriptors are owned at once.
+    unsafe {
+        let master = libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC | libc::O_NONBLOCK);
+        if master < 0 {
+            return Err(LaunchError::resource("a pseudo terminal"));
+        }
+        let ours = File::from_raw_fd(master);
+        if libc::grantpt(master) != 0 || libc::unlockpt(master) != 0 {
+            return Err(LaunchError::resource("a pseudo terminal"));
+        }
+        // Linux 4.13: the peer without a path, so that no /dev/pts need be mounted where we look
+        let peer = libc::ioctl(master, libc::TIOCGPTPEER, libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC);
+        if peer < 0 {
+            return Err(LaunchError::resource("a pseudo terminal"));
+        }
+        let size = libc::winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+        libc::ioctl(master, libc::TIOCSWINSZ, &raw const size);
+        Ok((ours, OwnedFd::from_raw_fd(peer)))
+    }
+}
+
+fn file() -> Result<(File, OwnedFd), LaunchError> {
+    let resource = |cause| LaunchError::Resource { what: "a temporary file", cause };
+    let ours = tempfile::tempfile().map_err(resource)?;
+    let tracee = OwnedFd::from(ours.try_clone().map_err(resource)?);
+    Ok((ours, tracee))
+}

@@ -1,0 +1,71 @@
+//! Nothing of a tracee remains: its process group and its orphans are killed and reaped.
+
+use std::fs;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static ADOPTING: AtomicBool = AtomicBool::new(false);
+
+/// From now on the tracees' orphans become our children, so that they can be found and killed. For the command itself,
+/// not for library users: it holds for the whole process.
+pub fn adopt_orphans() {
+    // SAFETY: a flag of our own process.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+    // ORDERING: set once, before any launch, by the thread that launches.
+    ADOPTING.store(true, Ordering::Relaxed);
+}
+
+/// Kills one process of a tracee's tree. Returns whether it still lived.
+pub fn kill_process(pid: i32) -> bool {
+    // SAFETY: a signal, to a process that a tracee created and that has not been seen to exit.
+    unsafe { libc::kill(pid, libc::SIGKILL) == 0 }
+}
+
+/// Kills and reaps the orphans that have become our children, if we adopt them: see [`adopt_orphans`].
+pub fn kill_adopted() -> usize {
+    // ORDERING: see `adopt_orphans`.
+    if ADOPTING.load(Ordering::Relaxed) { kill_orphans() } else { 0 }
+}
+
+/// Kills whatever lives of a process group, without reaping anyone. Returns whether something did.
+pub fn kill_group(leader: i32) -> bool {
+    // SAFETY: a signal to a process group that we created.
+    unsafe { libc::kill(-leader, libc::SIGKILL) == 0 }
+}
+
+/// Kills whatever still lives of a process group whose leader has been reaped. Returns whether something did.
+pub fn clear_group(leader: i32) -> bool {
+    let found = kill_group(leader);
+    if found {
+        // SAFETY: reaps those members that have become our children; the rest are another's to reap.
+        while unsafe { libc::waitpid(-leader, ptr::null_mut(), libc::WNOHANG) } > 0 {}
+    }
+    found
+}
+
+/// Kills and reaps every child that this thread still has, and their children in turn. Returns how many there were.
+fn kill_orphans() -> usize {
+    let mut killed = 0;
+    // each round may bring up the orphans of those killed in the last
+    for _ in 0..64 {
+        let children = children();
+        if children.is_empty() {
+            break;
+        }
+        for child in children {
+            // SAFETY: our own children: nobody else reaps them, so the ids cannot have been reused.
+            unsafe {
+                libc::kill(child, libc::SIGKILL);
+                libc::waitpid(child, ptr::null_mut(), 0);
+            }
+            killed += 1;
+        }
+    }
+    killed
+}
+
+/// Our children, by `/proc/thread-self/children` (proc(5)).
+fn children() -> Vec<i32> {
+    let listed = fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
+    listed.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}

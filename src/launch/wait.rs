@@ -1,0 +1,241 @@
+//! From the launch to the reaping: output drained, time limit kept, interruption obeyed.
+
+use super::attendant;
+use super::clock;
+use super::diagnosis::LaunchError;
+use super::interrupt;
+use super::launcher::Child;
+use super::stdio::Stdout;
+use super::{ExitStatus, tree};
+use crate::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+/// When we look at the tracee's output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// As it comes: the instant of the first byte's arrival is seen, at the price of a wake-up within the tracee's write.
+    Arrival,
+    /// Not until the tracee has exited, or has run for 50 to 100 ms: its write wakes nobody, and nothing is paid for a
+    /// time limit. For tracers that see the write themselves, and programs that print less than a pipe holds.
+    Exit,
+}
+
+/// A time limit below this needs a timer from the start.
+const SHORT_LIMIT: Duration = Duration::from_millis(200);
+
+/// How often a long-lived tracee is asked whether it has stopped itself.
+const STOP_CHECK: Duration = Duration::from_millis(100);
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// The raw wait status.
+    pub status: i32,
+    /// By our clock, when it was reaped.
+    pub reaped: Nanos,
+    /// What the kernel charges it with.
+    pub usage: Usage,
+    /// Why we killed it, if we did.
+    pub killed: Option<Killed>,
+    /// Processes of its group still lived when it was reaped; they were killed.
+    pub left_behind: bool,
+}
+
+/// Why we killed a tracee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Killed {
+    /// Its time was up.
+    TimedOut,
+    /// It had stopped itself by this signal, and nobody would have continued it.
+    Stopped(i32),
+    /// The user interrupted us.
+    Interrupted,
+}
+
+/// What the kernel charges a reaped process with (`getrusage(2)`), its waited-for children included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// User time.
+    pub user: Nanos,
+    /// System time. On tick-accounted kernels short processes show 0.
+    pub system: Nanos,
+    /// Peak resident set size of the largest process, where that cannot have been ours before the exec.
+    pub max_rss: Option<Bytes>,
+    /// Page faults without I/O.
+    pub minor_faults: u64,
+    /// Page faults with I/O.
+    pub major_faults: u64,
+}
+
+impl Ended {
+    /// The exit status.
+    pub fn exit(&self) -> ExitStatus {
+        ExitStatus::from_wait(self.status)
+    }
+}
+
+/// Waits until the tracee has exited, and reaps it. Its process group is gone when this returns.
+pub fn until_reaped(
+    child: &Child,
+    stdout: &mut Stdout,
+    watch: Watch,
+    timeout: Option<Duration>,
+) -> Result<Ended, LaunchError> {
+    let patient = watch == Watch::Exit && timeout.is_none_or(|t| t > SHORT_LIMIT);
+    let at_once = if patient { attendant::attended(|| reap(child, 0)) } else { None };
+    stdout.release();
+    let mut ended = match at_once {
+        Some(ended) => ended,
+        None => with_limits(child, stdout, timeout)?,
+    };
+    stdout.drain();
+    ended.left_behind = tree::clear_group(child.pid);
+    if interrupt::interrupted().is_some() {
+        return Err(LaunchError::Interrupted);
+    }
+    Ok(ended)
+}
+
+fn with_limits(child: &Child, stdout: &mut Stdout, timeout: Option<Duration>) -> Result<Ended, LaunchError> {
+    let killed = until_exited(child, stdout, timeout)?;
+    loop {
+        if let Some(mut ended) = reap(child, 0) {
+            ended.killed = killed;
+            return Ok(ended);
+        }
+        if std::io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+            return Err(LaunchError::resource("the exit status of the program"));
+        }
+    }
+}
+
+fn until_exited(
+    child: &Child,
+    stdout: &mut Stdout,
+    timeout: Option<Duration>,
+) -> Result<Option<Killed>, LaunchError> {
+    let pidfd = open_pidfd(child)?;
+    let mut killed = None;
+    loop {
+        let elapsed = Duration::from_nanos(clock::now().0.saturating_sub(child.spawned.0));
+        let left = timeout.map(|t| t.saturating_sub(elapsed));
+        if killed.is_none() {
+            killed = reason_to_kill(child, elapsed, left);
+            if killed.is_some() {
+                tree::kill_group(child.pid);
+            }
+        }
+        let pause = if killed.is_some() { STOP_CHECK } else { left.unwrap_or(STOP_CHECK).min(STOP_CHECK) };
+        if poll_both(&pidfd, stdout, pause) {
+            return Ok(killed);
+        }
+    }
+}
+
+fn reason_to_kill(child: &Child, elapsed: Duration, left: Option<Duration>) -> Option<Killed> {
+    if interrupt::interrupted().is_some() {
+        return Some(Killed::Interrupted);
+    }
+    if left.is_some_and(|left| left.is_zero()) {
+        return Some(Killed::TimedOut);
+    }
+    if elapsed < STOP_CHECK {
+        return None;
+    }
+    stopped_by(child).map(Killed::Stopped)
+}
+
+/// A descriptor that becomes readable when the child has exited (`pidfd_open(2)`, Linux 5.3).
+fn open_pidfd(child: &Child) -> Result<OwnedFd, LaunchError> {
+    // SAFETY: plain system call; the descriptor is owned at once.
+    unsafe {
+        let pidfd = libc::syscall(libc::SYS_pidfd_open, child.pid, 0);
+        let pidfd = i32::try_from(pidfd).unwrap_or(-1);
+        if pidfd < 0 {
+            return Err(LaunchError::resource("a descriptor of the process"));
+        }
+        Ok(OwnedFd::from_raw_fd(pidfd))
+    }
+}
+
+/// Whether the child has exited, reading output as it comes, after waiting at most so long.
+fn poll_both(pidfd: &OwnedFd, stdout: &mut Stdout, pause: Duration) -> bool {
+    let output = stdout.pollable().unwrap_or(-1); // poll(2) passes over negative descriptors
+    let mut asked = [
+        libc::pollfd { fd: pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 },
+        libc::pollfd { fd: output, events: libc::POLLIN, revents: 0 },
+    ];
+    poll(&mut asked, pause);
+    if asked[1].revents != 0 {
+        stdout.drain();
+    }
+    asked[0].revents != 0
+}
+
+fn poll(asked: &mut [libc::pollfd], pause: Duration) {
+    // rounded up: a pause must not become a busy loop
+    let milliseconds = i32::try_from(pause.as_millis()).unwrap_or(i32::MAX).saturating_add(1);
+    // SAFETY: the slice is valid for its length.
+    unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, milliseconds) };
+}
+
+/// The signal that stopped the child, if it is stopped.
+fn stopped_by(child: &Child) -> Option<i32> {
+    // SAFETY: plain data; WNOHANG, and WNOWAIT so that nothing is consumed.
+    unsafe {
+        let mut state: libc::siginfo_t = std::mem::zeroed();
+        let options = libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT;
+        let answer = libc::waitid(libc::P_PID, child.pid.cast_unsigned(), &raw mut state, options);
+        (answer == 0 && state.si_pid() == child.pid).then(|| state.si_status())
+    }
+}
+
+/// Reaps the child; `None` if the wait was interrupted or failed (`errno` says which).
+fn reap(child: &Child, options: i32) -> Option<Ended> {
+    let mut status = 0;
+    // SAFETY: plain data, filled by the kernel.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both out-pointers are valid.
+    let reaped = unsafe { libc::wait4(child.pid, &raw mut status, options, &raw mut usage) };
+    let at = clock::now();
+    (reaped == child.pid).then(|| Ended {
+        status,
+        reaped: at,
+        usage: Usage::from_kernel(&usage),
+        killed: None,
+        left_behind: false,
+    })
+}
+
+impl Usage {
+    /// From `wait4(2)`.
+    ///
+    /// `exec` folds the high-water mark of the memory that it leaves into the process' own (`exec_mmap` in fs/exec.c),
+    /// and with vfork that memory is ours: a figure that does not exceed our own peak says nothing about the tracee.
+    pub(crate) fn from_kernel(usage: &libc::rusage) -> Usage {
+        let kibibytes = usage.ru_maxrss.unsigned_abs();
+        Usage {
+            user: from_timeval(usage.ru_utime),
+            system: from_timeval(usage.ru_stime),
+            max_rss: (kibibytes > own_peak_kibibytes()).then_some(Bytes(kibibytes * 1024)),
+            minor_faults: usage.ru_minflt.unsigned_abs(),
+            major_faults: usage.ru_majflt.unsigned_abs(),
+        }
+    }
+}
+
+fn own_peak_kibibytes() -> u64 {
+    // SAFETY: plain data, filled by the kernel.
+    unsafe {
+        let mut own: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut own);
+        own.ru_maxrss.unsigned_abs()
+    }
+}
+
+fn from_timeval(time: libc::timeval) -> Nanos {
+    Nanos(time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1_000)
+}

@@ -1,0 +1,115 @@
+/*
+ * The little that our BPF programs need of the kernel: types, helpers, map declarations, and the fields of kernel
+ * structures that they read. Structures are partial on purpose: `preserve_access_index` makes clang emit CO-RE
+ * relocations, and the loader fits each access to the running kernel's BTF by field name (so the offsets that clang
+ * sees here mean nothing). Helper numbers: include/uapi/linux/bpf.h, which are ABI.
+ */
+#pragma once
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef int s32;
+typedef unsigned long long u64;
+typedef long long s64;
+
+#define SEC(name) __attribute__((section(name), used))
+#define INLINE static inline __attribute__((always_inline))
+#define KERNEL_STRUCT __attribute__((preserve_access_index))
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* BTF-defined maps (libbpf's convention): the "types" of the members carry the values. */
+#define __uint(name, value) int(*name)[value]
+#define __type(name, value) typeof(value) *name
+
+enum { MAP_TYPE_HASH = 1, MAP_TYPE_ARRAY = 2, MAP_TYPE_RINGBUF = 27 };
+enum { MAP_FLAG_MMAPABLE = 1 << 10 };
+enum { RINGBUF_NO_WAKEUP = 1 };
+
+static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static long (*bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static long (*bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
+static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
+static u64 (*bpf_get_current_pid_tgid)(void) = (void *)14;
+static long (*bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
+static long (*bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
+static long (*bpf_ringbuf_output)(void *ring, void *record, u64 size, u64 flags) = (void *)130;
+static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
+
+struct raw_tracepoint {
+	u64 args[0];
+};
+
+struct inode {
+	u64 i_ino;
+} KERNEL_STRUCT;
+
+struct file {
+	struct inode *f_inode;
+} KERNEL_STRUCT;
+
+struct fdtable {
+	u32 max_fds;
+	struct file **fd;
+} KERNEL_STRUCT;
+
+struct files_struct {
+	struct fdtable *fdt;
+} KERNEL_STRUCT;
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+	int group_exit_code;
+} KERNEL_STRUCT;
+
+struct thread_info {
+	u32 status;
+	unsigned long flags;
+} KERNEL_STRUCT;
+
+struct task_struct {
+	struct thread_info thread_info;
+	s32 pid;
+	s32 tgid;
+	int exit_code;
+	struct files_struct *files;
+	struct signal_struct *signal;
+} KERNEL_STRUCT;
+
+struct linux_binprm {
+	const char *filename;
+} KERNEL_STRUCT;
+
+/* Arguments of the system call in progress, by position, from the saved registers. */
+#if defined(__TARGET_ARCH_x86)
+
+struct pt_regs {
+	unsigned long bx, cx, dx, si, di, r10;
+} KERNEL_STRUCT;
+
+#define TS_COMPAT 0x0002 /* arch/x86/include/asm/thread_info.h: the task is in an `int 0x80` or 32-bit call */
+#define task_in_compat_call(task) ((task)->thread_info.status & TS_COMPAT)
+
+/* where the field of the native (or compat) argument lies; arguments 0, 1 and 2 are all that we need */
+#define argument_address(regs, n, compat)                                                                    \
+	((compat) ? ((n) == 0 ? &(regs)->bx : (n) == 1 ? &(regs)->cx : &(regs)->dx)                          \
+		  : ((n) == 0 ? &(regs)->di : (n) == 1 ? &(regs)->si : &(regs)->dx))
+
+#elif defined(__TARGET_ARCH_arm64)
+
+struct pt_regs {
+	u64 regs[31];
+} KERNEL_STRUCT;
+
+#define TIF_32BIT 22 /* arch/arm64/include/asm/thread_info.h */
+#define task_in_compat_call(task) ((task)->thread_info.flags & (1UL << TIF_32BIT))
+#define argument_address(regs_, n, compat) (&(regs_)->regs[n])
+
+#else
+#error "unsupported architecture: teach kernel.h where system-call arguments lie"
+#endif

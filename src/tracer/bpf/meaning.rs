@@ -1,0 +1,23 @@
+//! The table by which the kernel side tells what a system call means to us: `meaning` in `session.h`.
+
+use super::session::CALLS;
+use crate::arch::{Meaning, meanings};
+
+const MEANS_EXEC: u8 = 4;
+const COMPAT_SHIFT: u8 = 4;
+
+/// One byte a number: the native call's meaning in the low half, the 32-bit call's in the high one.
+pub(super) fn table() -> [u8; CALLS] {
+    let (native, compat) = meanings();
+    let mut table = [0; CALLS];
+    for (calls, shift) in [(native, 0), (compat, COMPAT_SHIFT)] {
+        for &(number, meaning) in calls {
+            let code = match meaning {
+                Meaning::Exec => MEANS_EXEC,
+                Meaning::Output(argument) => argument + 1,
+            };
+            table[number as usize] |= code << shift;
+        }
+    }
+    table
+}

@@ -1,0 +1,231 @@
+//! Attaches the phases programs and observes runs with them.
+
+use super::meaning;
+use super::session::{Session, SessionPage, parse};
+use crate::launch::wait::{Watch, until_reaped};
+use crate::launch::{LaunchError, Launcher, OutputKind, Preparation, Stdout, tree};
+use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
+use crate::units::Nanos;
+use aya::maps::{MapData, RingBuf};
+use aya::programs::RawTracePoint;
+use aya::programs::raw_trace_point::RawTracePointLinkId;
+use aya::{Btf, Ebpf, EbpfLoader};
+use std::os::fd::AsFd;
+
+static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/phases.bpf.o"));
+
+/// The programs without which there are no phases.
+const NEEDED: [&str; 5] =
+    ["sched_process_fork", "sched_process_exec", "sched_process_exit", "sys_enter", "sys_exit"];
+/// The programs whose tracepoints not every kernel has (`sched_prepare_exec`: Linux 6.10).
+const OPTIONAL: [&str; 1] = ["sched_prepare_exec"];
+
+/// The default size of the ring buffer, bytes.
+pub const DEFAULT_RING: u32 = 1 << 20;
+
+/// Why the programs could not be loaded or attached.
+#[derive(Debug, thiserror::Error)]
+pub enum AttachError {
+    /// The kernel's type information is missing.
+    #[error(
+        "the kernel gives no type information: {0}\nhelp: boot a kernel built with CONFIG_DEBUG_INFO_BTF"
+    )]
+    Btf(#[from] aya::BtfError),
+    /// The object could not be loaded.
+    #[error(
+        "the kernel refused to load the programs: {0}\nhelp: run as root, or give the binary the capabilities: sudo setcap cap_bpf,cap_perfmon=ep $(command -v firstbyte)"
+    )]
+    Load(#[from] aya::EbpfError),
+    /// A program could not be loaded or attached.
+    #[error(
+        "the kernel refused the program `{program}`: {cause}\nhelp: run as root, or give the binary the capabilities: sudo setcap cap_bpf,cap_perfmon=ep $(command -v firstbyte)"
+    )]
+    Program {
+        /// Which program.
+        program: &'static str,
+        /// The kernel's answer.
+        cause: aya::programs::ProgramError,
+    },
+    /// A map could not be used.
+    #[error("the map `{map}` could not be used: {cause}\nhelp: run `firstbyte doctor`")]
+    Map {
+        /// Which map.
+        map: &'static str,
+        /// Why.
+        cause: String,
+    },
+}
+
+/// The loaded programs; attached or not.
+pub struct PhasesTracer {
+    programs: Ebpf,
+    links: Vec<(&'static str, RawTracePointLinkId)>,
+    session: SessionPage,
+    ring: RingBuf<MapData>,
+}
+
+/// What the kernel side left of one run.
+struct Observed {
+    events: Vec<Event>,
+    session: Session,
+    lost: u64,
+}
+
+impl std::fmt::Debug for PhasesTracer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PhasesTracer").field("attached", &self.links.len()).finish_non_exhaustive()
+    }
+}
+
+impl PhasesTracer {
+    /// Loads the programs, with a ring buffer of `ring` bytes (a power of two, a multiple of the page size).
+    pub fn load(ring: u32) -> Result<PhasesTracer, AttachError> {
+        let btf = Btf::from_sys_fs()?;
+        let mut programs = EbpfLoader::new().btf(Some(&btf)).map_max_entries("EVENTS", ring).load(OBJECT)?;
+        let map = |name: &'static str| move |cause: String| AttachError::Map { map: name, cause };
+        let aya::maps::Map::Array(page) = taken(&mut programs, "SESSION")? else {
+            return Err(map("SESSION")("not an array".to_owned()));
+        };
+        let session = SessionPage::map(page.fd().as_fd(), &meaning::table())
+            .map_err(|e| map("SESSION")(e.to_string()))?;
+        let ring =
+            RingBuf::try_from(taken(&mut programs, "EVENTS")?).map_err(|e| map("EVENTS")(e.to_string()))?;
+        for name in NEEDED {
+            program(&mut programs, name)?
+                .load()
+                .map_err(|cause| AttachError::Program { program: name, cause })?;
+        }
+        for name in OPTIONAL {
+            // A kernel without the tracepoint still loads the program; one that does not merely lacks an instant.
+            let _ = program(&mut programs, name)?.load();
+        }
+        Ok(PhasesTracer { programs, links: Vec::new(), session, ring })
+    }
+
+    /// Attaches the programs to their tracepoints: from now on every task of the machine passes them.
+    pub fn attach(&mut self) -> Result<(), AttachError> {
+        for name in NEEDED {
+            let link = program(&mut self.programs, name)?
+                .attach(name)
+                .map_err(|cause| AttachError::Program { program: name, cause })?;
+            self.links.push((name, link));
+        }
+        for name in OPTIONAL {
+            if let Ok(link) = program(&mut self.programs, name)?.attach(name) {
+                self.links.push((name, link));
+            }
+        }
+        Ok(())
+    }
+
+    /// Detaches them: the machine is as if we were not there.
+    pub fn detach(&mut self) -> Result<(), AttachError> {
+        for (name, link) in self.links.drain(..) {
+            program(&mut self.programs, name)?
+                .detach(link)
+                .map_err(|cause| AttachError::Program { program: name, cause })?;
+        }
+        Ok(())
+    }
+
+    /// The next process that the calling thread creates is the tracee. `reopened`: output that reaches the stdout's
+    /// inode by another open file counts, too (wrong for a null device, which everybody shares).
+    fn arm(&mut self, reopened: bool) {
+        while self.ring.next().is_some() {}
+        // SAFETY: gettid has no arguments and no effects.
+        let own_thread = unsafe { libc::gettid() }.cast_unsigned();
+        let match_inode = u32::from(reopened);
+        self.session.write(Session { armed_by: own_thread, match_inode, ..Session::default() });
+    }
+
+    /// What the run since [`PhasesTracer::arm`] left; the tracee must have been reaped.
+    fn collect(&mut self) -> Observed {
+        let session = self.session.read();
+        let mut events: Vec<Event> = self.session.log(session.logged).filter_map(|r| parse(&r)).collect();
+        self.session.write(Session::default());
+        let mut lost = session.lost;
+        while let Some(record) = self.ring.next() {
+            match parse(&record) {
+                Some(event) => events.push(event),
+                None => lost += 1,
+            }
+        }
+        Observed { events, session, lost }
+    }
+
+    /// The names of the programs that are attached.
+    pub fn attached(&self) -> Vec<&'static str> {
+        self.links.iter().map(|(name, _)| *name).collect()
+    }
+}
+
+impl Tracer for PhasesTracer {
+    fn backend(&self) -> Backend {
+        Backend::Bpf
+    }
+
+    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
+        let mut stdout = Stdout::open(setting.output, setting.expected.clone())?;
+        self.arm(setting.output != OutputKind::Null);
+        let child = launcher.launch(&mut stdout, Preparation::None);
+        let ended = child.and_then(|child| {
+            until_reaped(&child, &mut stdout, Watch::Exit, setting.timeout).map(|ended| (child, ended))
+        });
+        let observed = self.collect();
+        let outlived = kill_survivors(&observed.events);
+        let (child, ended) = ended?;
+        let mut recording = frame(Backend::Bpf, launcher, setting, &child, &ended, stdout.finish());
+        recording.left_behind |= outlived;
+        recording.lost = observed.lost;
+        add_events(&mut recording, observed);
+        Ok(recording)
+    }
+}
+
+/// Sets the kernel's events among ours, in the order of time.
+fn add_events(recording: &mut Recording, observed: Observed) {
+    let Session { last_output, output_writes: writes, output_bytes: bytes, .. } = observed.session;
+    recording.events.retain(|event| !matches!(event.kind, EventKind::FirstRead { .. }));
+    recording.events.extend(observed.events);
+    if writes > 0 {
+        let kind = EventKind::OutputLast { writes, bytes };
+        recording.events.push(Event { at: Nanos(last_output), pid: 0, tid: 0, kind });
+    }
+    recording.events.sort_by_key(|event| event.at); // stable: equal instants keep the ring's order
+}
+
+/// Kills the processes that were created and have not exited. Returns whether there were any.
+fn kill_survivors(events: &[Event]) -> bool {
+    let exited = |pid: u32| {
+        let dead = |e: &Event| e.pid == pid && matches!(e.kind, EventKind::Exit { group_dead: true, .. });
+        events.iter().any(dead)
+    };
+    let mut found = false;
+    for event in events {
+        if let EventKind::Fork { child_pid, .. } = event.kind
+            && child_pid != event.pid
+            && !exited(child_pid)
+        {
+            found |= tree::kill_process(child_pid.cast_signed());
+        }
+    }
+    if found {
+        tree::kill_adopted();
+    }
+    found
+}
+
+fn taken(programs: &mut Ebpf, name: &'static str) -> Result<aya::maps::Map, AttachError> {
+    programs
+        .take_map(name)
+        .ok_or_else(|| AttachError::Map { map: name, cause: "the object has no such map".to_owned() })
+}
+
+fn program<'p>(programs: &'p mut Ebpf, name: &'static str) -> Result<&'p mut RawTracePoint, AttachError> {
+    let missing = || AttachError::Map { map: name, cause: "the object has no such program".to_owned() };
+    programs
+        .program_mut(name)
+        .ok_or_else(missing)?
+        .try_into()
+        .map_err(|cause| AttachError::Program { program: name, cause })
+}

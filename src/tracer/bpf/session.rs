@@ -1,0 +1,196 @@
+//! What the kernel side and we share: `session.h` in Rust. Keep the two in step.
+
+use crate::tracer::{Abi, Event, EventKind, Syscall};
+use crate::units::Nanos;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{Ordering, fence};
+
+/// `CALLS`: system-call numbers from 0 to this can mean something to us.
+pub(super) const CALLS: usize = 512;
+const FLIGHTS: usize = 32;
+/// `LOG`: records that fit the page.
+const LOG: usize = 88;
+
+/// The head of `struct session`: the state of one run.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Session {
+    pub(super) armed_by: u32,
+    pub(super) root: u32,
+    pub(super) others: i32,
+    pub(super) in_flight: i32,
+    pub(super) overflown: i32,
+    pub(super) exec_begun: u32,
+    pub(super) exec_done: u32,
+    pub(super) first_byte: u32,
+    pub(super) match_inode: u32,
+    pub(super) logged: u32,
+    pub(super) stdout_file: u64,
+    pub(super) stdout_inode: u64,
+    pub(super) last_output: u64,
+    pub(super) output_writes: u64,
+    pub(super) output_bytes: u64,
+    pub(super) lost: u64,
+}
+
+/// `struct session`, whole.
+#[repr(C)]
+#[derive(Debug)]
+struct Page {
+    head: Session,
+    meaning: [u8; CALLS],
+    flights: [[u64; 2]; FLIGHTS],
+    log: [[u8; RECORD]; LOG],
+}
+
+/// The session's page, mapped into our memory: armed and read without a system call.
+#[derive(Debug)]
+pub(super) struct SessionPage {
+    page: NonNull<Page>,
+    length: usize,
+}
+
+impl SessionPage {
+    /// Maps the memory of the one-element array map behind `map`, and fills in what system calls mean.
+    pub(super) fn map(map: BorrowedFd<'_>, meaning: &[u8; CALLS]) -> std::io::Result<SessionPage> {
+        let length = rustix::param::page_size();
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a fresh shared mapping of a map made with BPF_F_MMAPABLE, whose one value fits a page.
+        let page =
+            unsafe { libc::mmap(std::ptr::null_mut(), length, access, libc::MAP_SHARED, map.as_raw_fd(), 0) };
+        match NonNull::new(page.cast::<Page>()) {
+            Some(page) if page.as_ptr().cast::<libc::c_void>() != libc::MAP_FAILED => {
+                // SAFETY: the value is a `Page`; no program that reads it is attached yet.
+                unsafe { (&raw mut (*page.as_ptr()).meaning).write_volatile(*meaning) };
+                Ok(SessionPage { page, length })
+            }
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    }
+
+    /// What the kernel side has left.
+    pub(super) fn read(&self) -> Session {
+        // ORDERING: the tracee was reaped by a system call, after its programs ran; the fence keeps the compiler from
+        // reading early.
+        fence(Ordering::Acquire);
+        // SAFETY: the mapping lives as long as we, and any bits make a `Session`.
+        unsafe { (&raw const (*self.page.as_ptr()).head).read_volatile() }
+    }
+
+    /// The first records of the run, as many as fit the page.
+    pub(super) fn log(&self, logged: u32) -> impl Iterator<Item = [u8; RECORD]> {
+        let count = (logged as usize).min(LOG);
+        // SAFETY: as above; the index stays within the array.
+        (0..count).map(|n| unsafe { (&raw const (*self.page.as_ptr()).log[n]).read_volatile() })
+    }
+
+    /// Replaces the state: before a run, when no program writes to it.
+    pub(super) fn write(&self, session: Session) {
+        // SAFETY: as above; the programs leave at once while `root` and `armed_by` are 0.
+        unsafe {
+            (&raw mut (*self.page.as_ptr()).flights).write_volatile([[0; 2]; FLIGHTS]);
+            (&raw mut (*self.page.as_ptr()).head).write_volatile(session);
+        }
+        // ORDERING: the launch that follows is a system call; the fence keeps the compiler from writing late.
+        fence(Ordering::Release);
+    }
+}
+
+impl Drop for SessionPage {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping.
+        unsafe { libc::munmap(self.page.as_ptr().cast(), self.length) };
+    }
+}
+
+// SAFETY: the page is only touched through `&self` by the one tracer that owns it.
+unsafe impl Send for SessionPage {}
+
+/// `struct record`: bytes in the ring buffer.
+pub(super) const RECORD: usize = 32;
+
+const CALL_COMPAT: u32 = 0x8000_0000;
+
+/// Reads one record of the ring buffer; `None` if it is none that we know.
+pub(super) fn parse(bytes: &[u8]) -> Option<Event> {
+    let record: &[u8; RECORD] = bytes.first_chunk()?;
+    let word = |at: usize| u32::from_ne_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]]);
+    let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+    let (at, pid, tid, kind, code) = (Nanos(long(0)), word(8), word(12), word(16), word(20));
+    let value = long(24).cast_signed();
+    let call = Syscall {
+        abi: if code & CALL_COMPAT == 0 { Abi::Native } else { Abi::Compat },
+        number: code & !CALL_COMPAT,
+    };
+    let kind = match kind {
+        1 => EventKind::ExecEnter,
+        2 => EventKind::ExecPrepare,
+        3 => EventKind::ExecCommit { path: path(bytes.get(RECORD..)?, code) },
+        4 => EventKind::ExecExit { result: value },
+        5 => EventKind::OutputEnter { call },
+        6 => EventKind::OutputExit { call, result: value },
+        7 => EventKind::Fork { child_pid: code, child_tid: u32::try_from(value).ok()? },
+        8 => EventKind::Exit { group_dead: code != 0, status: i32::try_from(value).ok()? },
+        _ => return None,
+    };
+    Some(Event { at, pid, tid, kind })
+}
+
+/// The path behind an exec's record; empty for the first exec, whose path we know.
+fn path(room: &[u8], length: u32) -> String {
+    let length = (length as usize).saturating_sub(1).min(room.len());
+    String::from_utf8_lossy(&room[..length]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(kind: u32, code: u32, value: i64) -> Vec<u8> {
+        let mut bytes = 7_u64.to_ne_bytes().to_vec();
+        for word in [10, 11, kind, code] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        bytes.extend(value.to_ne_bytes());
+        bytes
+    }
+
+    #[test]
+    fn records_become_events() {
+        let event = parse(&record(6, CALL_COMPAT | 4, 12)).unwrap();
+        let call = Syscall { abi: Abi::Compat, number: 4 };
+        assert_eq!(
+            event,
+            Event { at: Nanos(7), pid: 10, tid: 11, kind: EventKind::OutputExit { call, result: 12 } }
+        );
+    }
+
+    #[test]
+    fn truncated_and_unknown_records_are_no_events() {
+        for length in 0..RECORD {
+            assert_eq!(parse(&record(1, 0, 0)[..length]), None);
+        }
+        assert_eq!(parse(&record(99, 0, 0)), None);
+        assert_eq!(parse(&record(0, 0, 0)), None);
+    }
+
+    #[test]
+    fn a_path_ends_where_its_length_says_and_never_beyond_the_record() {
+        let mut bytes = record(3, 5, 0);
+        bytes.extend(b"/abc\0garbage");
+        assert_eq!(parse(&bytes).unwrap().kind, EventKind::ExecCommit { path: "/abc".to_owned() });
+        let mut bytes = record(3, 500, 0);
+        bytes.extend(b"/abc");
+        assert_eq!(parse(&bytes).unwrap().kind, EventKind::ExecCommit { path: "/abc".to_owned() });
+    }
+
+    #[test]
+    fn sizes_match_session_h() {
+        assert_eq!(size_of::<Session>(), 10 * 4 + 6 * 8);
+        assert_eq!(std::mem::offset_of!(Session, stdout_file), 40);
+        assert_eq!(std::mem::offset_of!(Page, flights), 600);
+        assert_eq!(size_of::<Page>(), 1112 + LOG * RECORD);
+        assert!(size_of::<Page>() <= 4096, "all of a run's state lies in one page");
+    }
+}

@@ -1,0 +1,47 @@
+//! The pipe backend: nothing attached. When the first byte arrived at our end, and when the tracee was reaped.
+
+use super::{Backend, Recording, Setting, Tracer, frame};
+use crate::launch::wait::{Watch, until_reaped};
+use crate::launch::{LaunchError, Launcher, Preparation, Stdout};
+
+/// Observes from outside alone.
+#[derive(Clone, Copy, Debug)]
+pub struct PipeTracer {
+    watch: Watch,
+}
+
+impl PipeTracer {
+    /// Sees the first byte arrive.
+    pub fn new() -> PipeTracer {
+        PipeTracer { watch: Watch::Arrival }
+    }
+
+    /// Sees nothing but the end, and wakes for nothing else: what untraced runs are timed by, so that they do the same
+    /// as runs under a tracer that needs no wake-up.
+    pub fn blind() -> PipeTracer {
+        PipeTracer { watch: Watch::Exit }
+    }
+}
+
+impl Default for PipeTracer {
+    fn default() -> Self {
+        PipeTracer::new()
+    }
+}
+
+impl Tracer for PipeTracer {
+    fn backend(&self) -> Backend {
+        Backend::Pipe
+    }
+
+    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
+        let mut stdout = Stdout::open(setting.output, setting.expected.clone())?;
+        let child = launcher.launch(&mut stdout, Preparation::None)?;
+        let ended = until_reaped(&child, &mut stdout, self.watch, setting.timeout)?;
+        let mut recording = frame(Backend::Pipe, launcher, setting, &child, &ended, stdout.finish());
+        if self.watch == Watch::Exit {
+            recording.events.retain(|event| !matches!(event.kind, super::EventKind::FirstRead { .. }));
+        }
+        Ok(recording)
+    }
+}

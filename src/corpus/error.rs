@@ -55,4 +55,14 @@ pub enum CorpusError {
         /// The name.
         name: String,
     },
+    /// Nothing in the corpus is called so.
+    #[error("no {kind} `{name}` in the corpus\nhelp: the nearest is `{nearest}`")]
+    Unknown {
+        /// `program` or `tag`.
+        kind: &'static str,
+        /// What was asked for.
+        name: String,
+        /// What there is that begins most like it.
+        nearest: String,
+    },
 }

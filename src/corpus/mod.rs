@@ -90,9 +90,40 @@ impl Corpus {
         self.programs.iter().find(|program| program.name() == name)
     }
 
+    /// The programs that were asked for by name or by tag, each once and in the corpus' order; if none was asked
+    /// for, all but the optional ones.
+    pub fn select(&self, names: &[String], tags: &[String]) -> Result<Vec<&Program>, CorpusError> {
+        known("program", names, self.programs.iter().map(Program::name))?;
+        known("tag", tags, self.programs.iter().flat_map(|p| p.manifest.tags.iter().map(String::as_str)))?;
+        let asked = |program: &&Program| {
+            names.iter().any(|name| name == program.name()) || tags.iter().any(|tag| program.has_tag(tag))
+        };
+        let all = names.is_empty() && tags.is_empty();
+        Ok(self.programs.iter().filter(|p| if all { !p.manifest.optional } else { asked(p) }).collect())
+    }
+
     /// The Debian packages that bring all of it: the one list of them. Sorted, each once.
     pub fn packages(&self) -> Vec<String> {
         let all: BTreeSet<String> = self.programs.iter().flat_map(|p| p.manifest.packages()).collect();
         all.into_iter().collect()
     }
+}
+
+/// That everything asked for is there.
+fn known<'a>(
+    kind: &'static str,
+    asked: &[String],
+    there: impl Iterator<Item = &'a str> + Clone,
+) -> Result<(), CorpusError> {
+    for name in asked {
+        if !there.clone().any(|known| known == name) {
+            let nearest = there.max_by_key(|known| common_prefix(known, name)).unwrap_or_default().to_owned();
+            return Err(CorpusError::Unknown { kind, name: name.clone(), nearest });
+        }
+    }
+    Ok(())
+}
+
+fn common_prefix(a: &str, b: &str) -> usize {
+    a.chars().zip(b.chars()).take_while(|(one, other)| one == other).count()
 }

@@ -97,9 +97,9 @@ fn bpf(findings: &Findings) -> Check {
 }
 
 fn btf(findings: &Findings) -> Check {
-    let check = |detail: &str| Check::works(Group::Tracing, "kernel type information (BTF)", detail);
+    let check = |detail: &str| Check::works(Group::Tracing, "kernel BTF", detail);
     match &findings.btf {
-        Ok(()) => check("/sys/kernel/btf/vmlinux"),
+        Ok(()) => check("the kernel's type information: /sys/kernel/btf/vmlinux"),
         Err(failure) => check("not readable").hindered(
             Status::DoesNotWork,
             format!(
@@ -184,7 +184,7 @@ fn no_counter(failure: &Failure, paranoid: Option<i32>) -> (String, Option<Strin
 }
 
 fn mount_namespace(findings: &Findings) -> Check {
-    let check = |detail: &str| Check::works(Group::PageCache, "cold page cache (mount namespace)", detail);
+    let check = |detail: &str| Check::works(Group::PageCache, "cold page cache", detail);
     let lost = "`--cache cold` cannot put private copies over the files";
     match (&findings.mount_namespace, &findings.user_namespace) {
         (Ok(()), _) => check("a bind mount in a namespace of its own"),
@@ -261,11 +261,8 @@ fn load(machine: &Machine) -> Option<Check> {
     if one < QUIET {
         return Some(check);
     }
-    Some(check.hindered(
-        Status::Partly,
-        "other processes run and disturb the measuring",
-        Some("ps -eo pid,pcpu,comm --sort=-pcpu | head".to_owned()),
-    ))
+    let why = "other processes run and disturb the measuring: `ps -eo pid,pcpu,comm --sort=-pcpu` names them";
+    Some(check.hindered(Status::Partly, why, None))
 }
 
 #[cfg(test)]
@@ -359,7 +356,7 @@ mod tests {
     #[test]
     fn a_user_namespace_does_where_a_plain_one_is_refused() {
         let half = Findings { mount_namespace: Err(failure(libc::EPERM)), ..able() };
-        let name = "cold page cache (mount namespace)";
+        let name = "cold page cache";
         assert_eq!(judged(&half, name).status, Status::Works);
         let switch = Some("sudo sysctl kernel.unprivileged_userns_clone=1".to_owned());
         let none = Findings {

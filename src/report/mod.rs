@@ -6,6 +6,7 @@
 
 pub mod build;
 pub mod csv;
+pub mod doctor_text;
 pub mod document;
 pub mod export;
 pub mod json;

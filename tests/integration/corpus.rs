@@ -110,6 +110,29 @@ fn the_embedded_corpus_is_the_folder() {
 }
 
 #[test]
+fn a_selection_is_by_name_or_tag_and_else_all_but_the_optional() {
+    let corpus = Corpus::load(None).unwrap();
+    let selected = |names: &[&str], tags: &[&str]| -> Vec<&str> {
+        let owned = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect::<Vec<String>>();
+        corpus.select(&owned(names), &owned(tags)).unwrap().into_iter().map(Program::name).collect()
+    };
+    let all = selected(&[], &[]);
+    assert!(all.contains(&"floor-elf") && !all.contains(&"crash-after-print"), "{all:?}");
+    assert_eq!(selected(&["go", "crash-after-print"], &[]), ["crash-after-print", "go"]);
+    assert_eq!(selected(&["go"], &["floor"]), ["floor-elf", "go"]);
+    assert_eq!(selected(&[], &["crashes"]), ["crash-after-print"]);
+}
+
+#[test]
+fn what_is_asked_for_and_not_there_is_an_error_that_names_the_nearest() {
+    let corpus = Corpus::load(None).unwrap();
+    let text = corpus.select(&["rusty".to_owned()], &[]).unwrap_err().to_string();
+    assert!(text.starts_with("no program `rusty` in the corpus\nhelp: the nearest is `rust"), "{text}");
+    let text = corpus.select(&[], &["natives".to_owned()]).unwrap_err().to_string();
+    assert_eq!(text, "no tag `natives` in the corpus\nhelp: the nearest is `native`");
+}
+
+#[test]
 fn there_is_always_a_floor_and_it_needs_no_toolchain() {
     let bench = Bench::new();
     let corpus = Corpus::load(None).unwrap();

@@ -63,6 +63,7 @@ fn frame(
         exit: ended.exit(),
         output: Output {
             bytes: seen.then_some(collected.bytes),
+            exact: matches!(setting.output, OutputKind::Pipe | OutputKind::File),
             ok: (seen && setting.expected.is_some()).then_some(!collected.differs),
             head: collected.head,
         },

@@ -35,6 +35,8 @@ pub struct Recording {
 pub struct Output {
     /// How many bytes; `None` where nobody could count them (a null device).
     pub bytes: Option<u64>,
+    /// Whether they are just what was written: a terminal adds to it.
+    pub exact: bool,
     /// Whether they were the bytes expected; `None` where none were expected, or none could be seen.
     pub ok: Option<bool>,
     /// The first bytes, for messages (at most 4 KiB).

@@ -1,0 +1,170 @@
+//! Event streams made by hand, and what they must fold to.
+
+use super::*;
+use crate::launch::{ExitStatus, Usage};
+use crate::tracer::{Abi, Backend, Output, Syscall};
+
+const ROOT: u32 = 100;
+const CALL: Syscall = Syscall { abi: Abi::Native, number: 1 };
+
+fn at(ns: u64, pid: u32, tid: u32, kind: EventKind) -> Event {
+    Event { at: Nanos(ns), pid, tid, kind }
+}
+
+fn root(ns: u64, kind: EventKind) -> Event {
+    at(ns, ROOT, ROOT, kind)
+}
+
+fn recording(bytes: u64, inner: Vec<Event>) -> Recording {
+    let mut events = vec![at(0, 0, 0, EventKind::Spawn)];
+    events.extend(inner);
+    events.push(at(1_000, 0, 0, EventKind::Reaped { status: 0 }));
+    Recording {
+        backend: Backend::Bpf,
+        command: vec!["./test".to_owned()],
+        root: ROOT,
+        events,
+        lost: 0,
+        exit: ExitStatus::SUCCESS,
+        output: Output { bytes: Some(bytes), exact: true, ..Output::default() },
+        killed: None,
+        usage: Usage::default(),
+        left_behind: false,
+    }
+}
+
+fn exec(from: u64, to: u64) -> Vec<Event> {
+    vec![
+        root(from, EventKind::ExecEnter),
+        root(from + 1, EventKind::ExecPrepare),
+        root(to - 1, EventKind::ExecCommit { path: String::new() }),
+        root(to, EventKind::ExecExit { result: 0 }),
+    ]
+}
+
+fn write(pid: u32, tid: u32, from: u64, to: u64, result: i64) -> Vec<Event> {
+    vec![
+        at(from, pid, tid, EventKind::OutputEnter { call: CALL }),
+        at(to, pid, tid, EventKind::OutputExit { call: CALL, result }),
+    ]
+}
+
+fn exit(ns: u64) -> Event {
+    root(ns, EventKind::Exit { group_dead: true, status: 0 })
+}
+
+fn last(ns: u64, bytes: u64) -> Event {
+    at(ns, 0, 0, EventKind::OutputLast { writes: 1, bytes })
+}
+
+#[test]
+fn the_four_phases_partition_the_total_exactly() {
+    let events = [exec(10, 60), write(ROOT, ROOT, 200, 205, 12), vec![last(205, 12), exit(777)]].concat();
+    let timeline = Timeline::of(&recording(12, events)).unwrap();
+    let phases = timeline.phases.unwrap();
+    assert_eq!(phases.startup, Nanos(50));
+    assert_eq!(phases.setup, Some(Nanos(140)));
+    assert_eq!(phases.write, Some(Nanos(5)));
+    assert_eq!(phases.teardown, Nanos(572));
+    assert_eq!(timeline.first_byte, Some(Nanos(195)));
+    assert_eq!((timeline.total, timeline.wall), (Nanos(767), Nanos(1_000)));
+    assert_eq!((timeline.processes, timeline.threads, timeline.execs), (1, 1, 1));
+    let names: Vec<_> = timeline.instants.into_iter().map(|i| (i.at.0, i.what)).collect();
+    assert_eq!(
+        names,
+        [(1, Happening::ExecPrepared), (49, Happening::ExecCommitted), (195, Happening::LastOutput)]
+    );
+}
+
+#[test]
+fn a_silent_program_has_startup_and_teardown_and_no_write() {
+    let timeline = Timeline::of(&recording(0, [exec(10, 60), vec![exit(100)]].concat())).unwrap();
+    let phases = timeline.phases.unwrap();
+    assert_eq!((phases.setup, phases.write, phases.teardown), (None, None, Nanos(40)));
+    assert_eq!((timeline.first_byte, timeline.total), (None, Nanos(90)));
+}
+
+#[test]
+fn the_first_write_is_the_first_to_succeed_whoever_makes_it() {
+    let child = 200;
+    let fork = root(70, EventKind::Fork { child_pid: child, child_tid: child });
+    let thread = root(71, EventKind::Fork { child_pid: ROOT, child_tid: 101 });
+    let events = [
+        exec(10, 60),
+        vec![fork, thread],
+        write(ROOT, 101, 80, 85, -11),
+        write(child, child, 90, 95, 5),
+        vec![at(96, child, child, EventKind::Exit { group_dead: true, status: 0 }), last(95, 5), exit(100)],
+    ]
+    .concat();
+    let timeline = Timeline::of(&recording(5, events)).unwrap();
+    assert_eq!(timeline.phases.unwrap().setup, Some(Nanos(30)));
+    assert_eq!((timeline.processes, timeline.threads), (2, 3));
+}
+
+#[test]
+fn overlapping_writes_keep_their_own_entries() {
+    let mut events = exec(10, 60);
+    events.push(at(70, ROOT, 101, EventKind::OutputEnter { call: CALL }));
+    events.push(at(75, ROOT, 102, EventKind::OutputEnter { call: CALL }));
+    events.push(at(78, ROOT, 102, EventKind::OutputExit { call: CALL, result: 6 }));
+    events.push(at(90, ROOT, 101, EventKind::OutputExit { call: CALL, result: 6 }));
+    events.extend([last(90, 12), exit(100)]);
+    let phases = Timeline::of(&recording(12, events)).unwrap().phases.unwrap();
+    assert_eq!((phases.setup, phases.write, phases.teardown), (Some(Nanos(15)), Some(Nanos(3)), Nanos(22)));
+}
+
+#[test]
+fn later_execs_of_a_chain_are_instants_within_setup() {
+    let mut events = exec(10, 60);
+    events.push(root(70, EventKind::ExecEnter));
+    events.push(root(75, EventKind::ExecCommit { path: "/bin/b".to_owned() }));
+    events.push(root(80, EventKind::ExecExit { result: 0 }));
+    events.extend(write(ROOT, ROOT, 90, 91, 1));
+    events.extend([last(91, 1), exit(100)]);
+    let timeline = Timeline::of(&recording(1, events)).unwrap();
+    assert_eq!(timeline.phases.unwrap().startup, Nanos(50));
+    assert_eq!(timeline.execs, 2);
+    let executed = Happening::Executed { pid: ROOT, path: "/bin/b".to_owned() };
+    assert!(timeline.instants.contains(&Instant { at: Nanos(65), what: executed }));
+}
+
+#[test]
+fn output_after_the_tracees_exit_is_not_its_first_byte() {
+    let events = [exec(10, 60), vec![exit(100)], write(200, 200, 120, 125, 3), vec![last(125, 3)]].concat();
+    let mut late = recording(3, events);
+    late.left_behind = true;
+    assert_eq!(Timeline::of(&late).unwrap().first_byte, None);
+}
+
+#[test]
+fn the_tracer_and_the_reading_end_must_agree() {
+    let events = [exec(10, 60), write(ROOT, ROOT, 70, 75, 12), vec![last(75, 12), exit(100)]].concat();
+    assert_eq!(Timeline::of(&recording(7, events.clone())), Err(Disagreement { written: 12, read: 7 }));
+    let mut terminal = recording(7, events);
+    terminal.output.exact = false;
+    assert!(Timeline::of(&terminal).is_ok());
+    terminal.output.bytes = Some(0);
+    assert!(Timeline::of(&terminal).is_err());
+}
+
+#[test]
+fn without_a_tracer_there_are_no_phases() {
+    let timeline =
+        Timeline::of(&recording(1, vec![at(300, 0, 0, EventKind::FirstRead { bytes: 1 })])).unwrap();
+    assert_eq!((timeline.phases, timeline.first_byte), (None, Some(Nanos(300))));
+    assert_eq!((timeline.total, timeline.processes), (Nanos(1_000), 0));
+}
+
+#[test]
+fn what_is_missing_or_out_of_order_is_an_error_not_a_guess() {
+    assert_eq!(Timeline::of(&recording(0, exec(10, 60))), Err(Missing("the tracee's exit")), "no exit");
+    let unreturned = vec![root(10, EventKind::ExecEnter), exit(100)];
+    assert_eq!(Timeline::of(&recording(0, unreturned)), Err(Missing("the return of `execve`")));
+    let backwards =
+        vec![root(60, EventKind::ExecEnter), root(10, EventKind::ExecExit { result: 0 }), exit(100)];
+    assert!(matches!(Timeline::of(&recording(0, backwards)), Err(Disorder(..))));
+    let mut headless = recording(0, vec![]);
+    headless.events.clear();
+    assert_eq!(Timeline::of(&headless), Err(Missing("the launch")));
+}

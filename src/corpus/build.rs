@@ -10,7 +10,7 @@ use crate::units::Bytes;
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -104,8 +104,26 @@ pub fn prepare(program: &Program, cache: &Cache, interrupted: Option<&AtomicBool
     match verdict {
         Ok(()) => Ok(built),
         Err(verify::VerifyError::Execute(ExecuteError::Interrupted)) => Err(interruption(program)),
+        Err(error) if is_foreign(&built) => {
+            let reason = format!("this kernel may not execute files of its kind: {error}");
+            Err(Skipped::new(program.name(), SkipCause::Unfit, reason))
+        }
         Err(error) => Err(Skipped::new(program.name(), SkipCause::Wrong, error.to_string())),
     }
+}
+
+/// A 32-bit program on a kernel without IA32 emulation, say: the build is right, the machine is not for it.
+/// The error does not tell: `execvp(3)` gives a file that the kernel refuses to the shell.
+fn is_foreign(built: &Built) -> bool {
+    let kinds = (elf_kind(&built.executable), elf_kind(Path::new("/proc/self/exe")));
+    matches!(kinds, (Some(its), Some(ours)) if its != ours)
+}
+
+/// What an ELF file is for: `EI_CLASS` and `e_machine` (`elf(5)`).
+fn elf_kind(path: &Path) -> Option<(u8, [u8; 2])> {
+    let mut header = [0; 20];
+    File::open(path).ok()?.read_exact(&mut header).ok()?;
+    header.starts_with(b"\x7fELF").then_some((header[4], [header[18], header[19]]))
 }
 
 /// Whatever it is that makes it wrong, the next look-up must not find it.

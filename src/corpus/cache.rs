@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -57,12 +58,7 @@ struct Marker {
 impl Cache {
     /// The user's: `$FIRSTBYTE_CACHE`, `$XDG_CACHE_HOME/firstbyte` or `~/.cache/firstbyte`.
     pub fn of_user() -> Result<Cache, CacheError> {
-        let variable =
-            |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let root = variable("FIRSTBYTE_CACHE")
-            .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("firstbyte")))
-            .or_else(|| variable("HOME").map(|folder| folder.join(".cache/firstbyte")))
-            .ok_or(CacheError::Nowhere)?;
+        let root = root_of_user(|name| std::env::var_os(name)).ok_or(CacheError::Nowhere)?;
         Cache::at(&root)
     }
 
@@ -156,6 +152,14 @@ impl Lock {
     }
 }
 
+/// Empty variables count as unset (XDG Base Directory Specification).
+fn root_of_user(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let folder = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    folder("FIRSTBYTE_CACHE")
+        .or_else(|| folder("XDG_CACHE_HOME").map(|folder| folder.join("firstbyte")))
+        .or_else(|| folder("HOME").map(|folder| folder.join(".cache/firstbyte")))
+}
+
 /// An entry that nobody has used for a day.
 fn is_stale(entry: &Path) -> bool {
     let used = fs::metadata(entry.join(MARKER)).and_then(|marker| marker.modified());
@@ -238,6 +242,19 @@ mod tests {
         drop(held);
         // A child that another test has just forked may hold a copy of the lock until its exec.
         assert!(cache.lock("c", || false).is_ok());
+    }
+
+    #[test]
+    fn the_cache_is_where_the_first_set_variable_says() {
+        let root = |set: &[(&str, &str)]| {
+            root_of_user(|name| set.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).into()))
+        };
+        let all = [("FIRSTBYTE_CACHE", "/f"), ("XDG_CACHE_HOME", "/x"), ("HOME", "/h")];
+        assert_eq!(root(&all), Some("/f".into()));
+        assert_eq!(root(&all[1..]), Some("/x/firstbyte".into()));
+        assert_eq!(root(&all[2..]), Some("/h/.cache/firstbyte".into()));
+        assert_eq!(root(&[("FIRSTBYTE_CACHE", ""), ("HOME", "/h")]), Some("/h/.cache/firstbyte".into()));
+        assert_eq!(root(&[]), None);
     }
 
     #[test]

@@ -239,6 +239,24 @@ mod tests {
     }
 
     #[test]
+    fn whoever_is_killed_takes_the_children_along() {
+        let folder = tempfile::tempdir().unwrap();
+        let number = folder.path().join("number");
+        let script = format!("sleep 1000 & echo $! >{}; while :; do echo y; done", number.display());
+        shell(&script, Destination::Stdout, LIMITS).unwrap_err();
+        let child = std::fs::read_to_string(number).unwrap();
+        while is_alive(child.trim()) {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Neither gone nor a zombie that init has yet to reap (`proc_pid_stat(5)`: the state follows the name).
+    fn is_alive(pid: &str) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.contains("(sleep)") && !stat.contains(") Z ")
+    }
+
+    #[test]
     fn an_interruption_ends_it() {
         let limits = Limits { interrupted: Some(&AtomicBool::new(true)), ..LIMITS };
         let error = shell("sleep 1000", Destination::Stdout, limits).unwrap_err();

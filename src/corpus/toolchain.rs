@@ -41,13 +41,18 @@ static ASKED: LazyLock<Mutex<HashMap<ToolSpec, Arc<OnceLock<Found>>>>> = LazyLoc
 /// Enough for a JVM, and for a version manager, on a slow machine.
 const LIMITS: Limits = Limits { timeout: Duration::from_secs(20), output: 1 << 16, interrupted: None };
 
-/// The tool, asked at most once in the life of this process.
+/// The tool, asked once until [`forget`] is called.
 pub fn find(spec: &ToolSpec) -> Found {
     let cell = {
         let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
         asked.entry(spec.clone()).or_default().clone()
     };
     cell.get_or_init(|| ask(spec)).clone()
+}
+
+/// Asks anew from now on: something has been installed.
+pub fn forget() {
+    ASKED.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
 
 /// All tools of a manifest, or those that are missing.

@@ -123,6 +123,7 @@ fn apt(command: &[String], announce: &mut dyn FnMut(&str)) -> Result<(), Install
     let failed = |cause: String| InstallError::Failed { command: shown.clone(), cause };
     let Finished { exit, output } = execute(&argv, Path::new("/"), Destination::Both, LIMITS)
         .map_err(|error| failed(error.to_string()))?;
+    toolchain::forget();
     if exit.success() {
         return Ok(());
     }

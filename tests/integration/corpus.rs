@@ -1,7 +1,9 @@
 //! The corpus: manifests, builds, the cache, verification.
 
 use crate::support::skipped;
-use firstbyte::corpus::{Built, Cache, Corpus, CorpusError, Program, Progress, SkipCause, Skipped, build};
+use firstbyte::corpus::{
+    Built, Cache, Corpus, CorpusError, Manifest, Program, Progress, SkipCause, Skipped, build,
+};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -312,6 +314,30 @@ fn a_missing_tool_is_a_skip_with_the_command_that_brings_it() {
 }
 
 #[test]
+fn an_executable_for_another_machine_is_unfit_and_not_wrong() {
+    let bench = Bench::new();
+    // An ELF header of a class and a machine that nobody has.
+    let program = bench.program(
+        "build = [[\"{sh}\", \"-c\", \"printf '\\\\177ELF\\\\7.............\\\\377\\\\377' >test; chmod +x test\"]]\n\
+         [[toolchain]]\ntool = \"sh\"\npackages = [\"dash\"]\n",
+    );
+    let skip = bench.prepare(&program).unwrap_err();
+    assert_eq!(skip.cause, SkipCause::Unfit, "{}", skip.reason);
+}
+
+#[test]
+fn an_interpreter_that_no_hashbang_line_can_hold_is_a_reason() {
+    let bench = Bench::new();
+    bench.write("hello.sh", "echo hello world");
+    for interpreter in [format!("/{}", "long/".repeat(60)), "/usr/bin/with space".to_owned()] {
+        let script = format!("[script]\nsource = \"hello.sh\"\ninterpreter = \"{interpreter}\"\n");
+        let skip = bench.prepare(&bench.program(&script)).unwrap_err();
+        assert_eq!(skip.cause, SkipCause::BuildFailed);
+        assert!(skip.reason.starts_with("the kernel cannot take `/"), "{}", skip.reason);
+    }
+}
+
+#[test]
 fn another_architecture_or_an_unmet_requirement_is_a_skip() {
     let bench = Bench::new();
     let skip = bench.prepare(&bench.script("echo hello world", "architectures = [\"vax\"]")).unwrap_err();
@@ -359,6 +385,14 @@ fn a_link_that_leads_upwards_does_not_trap_the_reader() {
     std::os::unix::fs::symlink("..", bench.programs().join("own/loop")).unwrap();
     let corpus = Corpus::load(Some(&bench.programs())).unwrap();
     assert_eq!(corpus.find("own").unwrap().sources.len(), 2);
+}
+
+#[test]
+fn the_example_of_the_documentation_is_a_manifest() {
+    let text = include_str!("../../docs/adding-a-language.md");
+    let (_, example) = text.split_once("```toml\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    Manifest::parse(example.as_bytes(), "docs/adding-a-language.md", "ocaml").unwrap();
 }
 
 #[test]

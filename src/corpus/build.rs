@@ -1,7 +1,7 @@
 //! Makes a program: finds its tools, builds it once for every combination of sources and tools, verifies it.
 
 use super::cache::{Cache, Lock};
-use super::execute::{Destination, ExecuteError, Limits, execute};
+use super::execute::{Destination, ExecuteError, Interrupted, Limits, execute};
 use super::manifest::{Manifest, Script};
 use super::placeholder::{Tools, expand, expand_all};
 use super::toolchain::{self, Missing, Tool};
@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Part of every key: to be raised when the same sources are built in another way.
@@ -64,7 +64,7 @@ pub fn prepare_all(
     programs: &[&Program],
     cache: &Cache,
     jobs: usize,
-    interrupted: Option<&AtomicBool>,
+    interrupted: Interrupted,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Vec<Result<Built, Skipped>> {
     let next = AtomicUsize::new(0);
@@ -92,7 +92,7 @@ fn take<'a>(programs: &[&'a Program], next: &AtomicUsize) -> Option<(usize, &'a 
 }
 
 /// Builds a program and verifies it. A build from the cache that is wrong is made once more.
-pub fn prepare(program: &Program, cache: &Cache, interrupted: Option<&AtomicBool>) -> Result<Built, Skipped> {
+pub fn prepare(program: &Program, cache: &Cache, interrupted: Interrupted) -> Result<Built, Skipped> {
     let limits = Limits { timeout: VERIFY_TIMEOUT, output: 0, interrupted };
     let mut built = build(program, cache, interrupted)?;
     let mut verdict = verify::verify(&built, &program.manifest.expected, limits);
@@ -132,7 +132,7 @@ fn discard(built: &Built) {
 }
 
 /// Builds a program, or finds it built.
-pub fn build(program: &Program, cache: &Cache, interrupted: Option<&AtomicBool>) -> Result<Built, Skipped> {
+pub fn build(program: &Program, cache: &Cache, interrupted: Interrupted) -> Result<Built, Skipped> {
     let manifest = &program.manifest;
     if !manifest.fits(std::env::consts::ARCH) {
         let reason = format!("it exists for {} alone", manifest.architectures.join(" and "));
@@ -164,7 +164,7 @@ fn absent(manifest: &Manifest) -> Vec<String> {
 }
 
 fn check_requirements(program: &Program, tools: &Tools) -> Result<(), Skipped> {
-    let limits = Limits { timeout: VERIFY_TIMEOUT, output: 1 << 16, interrupted: None };
+    let limits = Limits { timeout: VERIFY_TIMEOUT, output: 1 << 16, interrupted: &|| false };
     for requirement in &program.manifest.require {
         let argv = expand_all(&requirement.check, tools);
         let holds =
@@ -210,14 +210,14 @@ struct Job<'a> {
     program: &'a Program,
     tools: &'a Tools,
     image: Option<&'a [u8]>,
-    interrupted: Option<&'a AtomicBool>,
+    interrupted: Interrupted<'a>,
 }
 
 impl Job<'_> {
     /// The folder of the build, and whether it was there already.
     fn entry(&self, cache: &Cache, key: &str) -> Result<(PathBuf, bool), Skipped> {
-        let interrupted = || self.interrupted.is_some_and(|flag| flag.load(Ordering::Relaxed));
-        let lock = cache.lock(self.program.name(), interrupted).map_err(|error| self.no_cache(&error))?;
+        let lock =
+            cache.lock(self.program.name(), self.interrupted).map_err(|error| self.no_cache(&error))?;
         if let Some(entry) = lock.entry(key) {
             return Ok((entry, true));
         }

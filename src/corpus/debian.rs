@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-const LIMITS: Limits = Limits { timeout: Duration::from_secs(20), output: 1 << 16, interrupted: None };
+const LIMITS: Limits = Limits { timeout: Duration::from_secs(20), output: 1 << 16, interrupted: &|| false };
 
 /// Whether a package is installed; `None` where there is no dpkg to ask.
 pub fn is_installed(package: &str) -> Option<bool> {

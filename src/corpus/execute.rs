@@ -10,21 +10,23 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often a waiting loop looks whether it was interrupted.
 const SLICE: Duration = Duration::from_millis(100);
 
+/// Asked several times a second whether we were told to stop.
+pub type Interrupted<'a> = &'a (dyn Fn() -> bool + Sync);
+
 /// What a command may take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Limits<'a> {
     /// When its process group is killed.
     pub timeout: Duration,
     /// How many bytes of output are taken before it is killed.
     pub output: usize,
-    /// Set from outside to end it early.
-    pub interrupted: Option<&'a AtomicBool>,
+    /// Whether to end it early.
+    pub interrupted: Interrupted<'a>,
 }
 
 /// Where its output goes.
@@ -134,7 +136,7 @@ fn observe(child: &Child, reader: Option<PipeReader>, limits: Limits) -> Result<
     let deadline = Instant::now() + limits.timeout;
     let mut capture = Capture { reader, output: Vec::new(), limit: limits.output };
     loop {
-        if limits.interrupted.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        if (limits.interrupted)() {
             return Err(ExecuteError::Interrupted);
         }
         let left = deadline.saturating_duration_since(Instant::now());
@@ -205,7 +207,7 @@ fn wait_for(descriptors: &mut [PollFd], at_most: Duration) -> Result<(), Execute
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { timeout: Duration::from_secs(20), output: 1000, interrupted: None };
+    const LIMITS: Limits = Limits { timeout: Duration::from_secs(20), output: 1000, interrupted: &|| false };
 
     fn shell(text: &str, destination: Destination, limits: Limits) -> Result<Finished, ExecuteError> {
         execute(&["sh", "-c", text].map(OsString::from), Path::new("/"), destination, limits)
@@ -258,7 +260,7 @@ mod tests {
 
     #[test]
     fn an_interruption_ends_it() {
-        let limits = Limits { interrupted: Some(&AtomicBool::new(true)), ..LIMITS };
+        let limits = Limits { interrupted: &|| true, ..LIMITS };
         let error = shell("sleep 1000", Destination::Stdout, limits).unwrap_err();
         assert!(matches!(error, ExecuteError::Interrupted));
     }

@@ -39,7 +39,7 @@ type Found = Result<Tool, Missing>;
 static ASKED: LazyLock<Mutex<HashMap<ToolSpec, Arc<OnceLock<Found>>>>> = LazyLock::new(Mutex::default);
 
 /// Enough for a JVM, and for a version manager, on a slow machine.
-const LIMITS: Limits = Limits { timeout: Duration::from_secs(20), output: 1 << 16, interrupted: None };
+const LIMITS: Limits = Limits { timeout: Duration::from_secs(20), output: 1 << 16, interrupted: &|| false };
 
 /// The tool, asked once until [`forget`] is called.
 pub fn find(spec: &ToolSpec) -> Found {

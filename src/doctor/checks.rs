@@ -81,19 +81,26 @@ pub fn judge(findings: &Findings, machine: &Machine) -> Vec<Check> {
     checks
 }
 
-/// The capabilities that the bpf backend and cold runs need, given to the executable.
-const SETCAP: &str = "sudo setcap cap_bpf,cap_perfmon,cap_dac_read_search=ep \"$(command -v firstbyte)\"";
+/// The capabilities that the bpf backend needs, given to the executable.
+const SETCAP: &str = "sudo setcap cap_bpf,cap_perfmon=ep $(command -v firstbyte)";
 
 fn bpf(findings: &Findings) -> Check {
     let check = |detail: &str| Check::works(Group::Tracing, "bpf backend", detail);
     match &findings.bpf {
         Ok(()) => check("a program was loaded and attached"),
-        Err(why) => {
-            let mend = if findings.root { None } else { Some(SETCAP.to_owned()) };
+        Err(error) => {
+            let (why, help) = error.split_once("\nhelp: ").unwrap_or((error, SETCAP));
+            let mend = (!findings.root).then(|| help.to_owned());
             let cost = "phases come from the ptrace backend instead, which slows the program";
-            check("not available").hindered(Status::DoesNotWork, format!("{why}; {cost}"), mend)
+            check("not available").hindered(Status::DoesNotWork, format!("{}; {cost}", one_line(why)), mend)
         }
     }
+}
+
+/// The kernel's verifier tells a story; its beginning will do.
+fn one_line(story: &str) -> String {
+    const MOST: usize = 200;
+    story.lines().map(str::trim).collect::<Vec<_>>().join(" ").chars().take(MOST).collect()
 }
 
 fn btf(findings: &Findings) -> Check {
@@ -326,6 +333,18 @@ mod tests {
         assert!(judged(&refused, "bpf backend").mend.unwrap().contains("setcap cap_bpf,cap_perfmon"));
         let root = Findings { root: true, ..refused };
         assert_eq!(judged(&root, "bpf backend").mend, None);
+    }
+
+    #[test]
+    fn the_backends_own_help_is_the_mend_and_its_story_is_cut_to_a_line() {
+        let story = format!("refused:\n  0: (b7) r0 = 0\n{}\nhelp: sudo setcap x", "x".repeat(1000));
+        let check = judged(&Findings { bpf: Err(story), ..able() }, "bpf backend");
+        assert_eq!(check.mend.as_deref(), Some("sudo setcap x"));
+        let why = check.why.unwrap();
+        assert!(
+            why.starts_with("refused: 0: (b7) r0 = 0 xxx") && why.len() < 300 && !why.contains('\n'),
+            "{why}"
+        );
     }
 
     #[test]

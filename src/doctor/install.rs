@@ -14,7 +14,8 @@ use std::time::Duration;
 const TESTS: &str = include_str!("../../tests/packages.toml");
 
 /// Enough for a JDK over a slow line.
-const LIMITS: Limits = Limits { timeout: Duration::from_secs(1800), output: 64 << 20, interrupted: None };
+const LIMITS: Limits =
+    Limits { timeout: Duration::from_secs(1800), output: 64 << 20, interrupted: &|| false };
 
 /// What would be installed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

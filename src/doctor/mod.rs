@@ -27,7 +27,21 @@ pub struct Report {
     pub install: InstallPlan,
 }
 
-/// Tries everything once. `bpf` loads and attaches a program, or says in one line why it cannot.
+/// Loads and attaches the bpf backend's programs, and lets go of them.
+#[cfg(feature = "bpf")]
+pub fn try_bpf() -> Result<(), String> {
+    use crate::tracer::bpf::{DEFAULT_RING, PhasesTracer};
+    let tried = PhasesTracer::load(DEFAULT_RING).and_then(|mut tracer| tracer.attach());
+    tried.map_err(|error| error.to_string())
+}
+
+/// Without the feature `bpf` there is nothing to load.
+#[cfg(not(feature = "bpf"))]
+pub fn try_bpf() -> Result<(), String> {
+    Err("this firstbyte was built without the feature `bpf`\nhelp: cargo install firstbyte".to_owned())
+}
+
+/// Tries everything once. `bpf` is [`try_bpf`], or stands in for it; its error may end in a `help:` line.
 pub fn examine(corpus: &Corpus, bpf: &dyn Fn() -> Result<(), String>) -> Report {
     let machine = Machine::examine();
     let mut results = checks::judge(&Findings::gather(bpf), &machine);

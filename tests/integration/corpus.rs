@@ -9,7 +9,6 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
 /// A folder of programs, and a cache, that vanish with the test.
@@ -56,7 +55,7 @@ impl Bench {
     }
 
     fn prepare(&self, program: &Program) -> Result<Built, Skipped> {
-        build::prepare(program, &self.cache, None)
+        build::prepare(program, &self.cache, &|| false)
     }
 }
 
@@ -153,7 +152,7 @@ fn every_program_of_the_corpus_builds_and_prints_hello_world() {
     let corpus = Corpus::load(None).unwrap();
     let programs: Vec<&Program> = corpus.programs().iter().collect();
     let told = Mutex::new(Vec::new());
-    let results = build::prepare_all(&programs, &bench.cache, 2, None, &|progress| {
+    let results = build::prepare_all(&programs, &bench.cache, 2, &|| false, &|progress| {
         told.lock().unwrap().push(match progress {
             Progress::Started(name) => format!("started {name}"),
             Progress::Finished(Ok(built)) => format!("finished {}", built.program),
@@ -224,7 +223,7 @@ fn many_builders_of_one_program_make_one_whole_entry() {
          [[toolchain]]\ntool = \"sh\"\npackages = [\"dash\"]\n",
     );
     let all = [&program; 8];
-    let results = build::prepare_all(&all, &bench.cache, 8, None, &|_| {});
+    let results = build::prepare_all(&all, &bench.cache, 8, &|| false, &|_| {});
     let fresh = results.iter().filter(|result| !result.as_ref().unwrap().cached).count();
     assert_eq!(fresh, 1);
     assert_eq!(bench.entries("own").len(), 1);
@@ -289,7 +288,7 @@ fn an_interruption_leaves_no_process_and_no_half_made_build() {
     let program = bench.program(
         "build = [[\"{sh}\", \"-c\", \"sleep 1000\"]]\n[[toolchain]]\ntool = \"sh\"\npackages = [\"dash\"]\n",
     );
-    let skip = build::prepare(&program, &bench.cache, Some(&AtomicBool::new(true))).unwrap_err();
+    let skip = build::prepare(&program, &bench.cache, &|| true).unwrap_err();
     assert_eq!(skip.cause, SkipCause::Interrupted);
     assert_eq!(bench.entries("own"), [] as [PathBuf; 0]);
 }

@@ -39,6 +39,13 @@ fn what_the_caller_says_of_bpf_is_reported() {
 }
 
 #[test]
+fn bpf_is_tried_by_loading_and_attaching() {
+    if let Err(why) = doctor::try_bpf() {
+        skipped(&why);
+    }
+}
+
+#[test]
 fn every_tool_of_the_corpus_is_checked_once() {
     let (corpus, report) = examined();
     let fitting = corpus.programs().iter().filter(|p| p.manifest.fits(std::env::consts::ARCH));

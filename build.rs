@@ -7,6 +7,8 @@ use std::process::Command;
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=CLANG");
+    // It is embedded by a macro that does not see new files.
+    println!("cargo:rerun-if-changed=corpus");
     if env::var_os("CARGO_FEATURE_BPF").is_some() {
         compile("phases");
     }

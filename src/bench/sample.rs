@@ -94,6 +94,15 @@ pub struct Rejected {
     pub reason: String,
 }
 
+/// A run with no tracer attached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Untraced {
+    /// Its wall time.
+    pub wall: Nanos,
+    /// The sample that it is compared with: one of the same block of rounds, taken shortly before.
+    pub beside: usize,
+}
+
 /// All samples of one program under one condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
@@ -104,7 +113,7 @@ pub struct Series {
     /// The samples in the order in which they were taken.
     pub samples: Vec<Sample>,
     /// The same program, runs in turn, with no tracer attached: for the observer overhead.
-    pub untraced: Vec<Sample>,
+    pub untraced: Vec<Untraced>,
     /// Runs that did not count.
     pub rejected: Vec<Rejected>,
     /// One entry a counting run.
@@ -113,6 +122,6 @@ pub struct Series {
     pub lost_events: u64,
     /// Size of the file that is executed (native programs) or interpreted.
     pub file_size: Option<Bytes>,
-    /// Output bytes of each run, and whether they were right.
+    /// Output bytes of each run.
     pub output_bytes: Option<u64>,
 }

@@ -1,1 +1,31 @@
 //! The command line: clap arguments in, validated plans out.
+//!
+//! One file a command: its clap arguments, and the plan that they amount to. No clap type leaves this folder.
+
+pub mod doctor;
+pub mod generate;
+pub mod showdown;
+
+use clap::{Parser, Subcommand};
+
+/// Accounts for every microsecond between execve and a program's first byte of output, and until it has exited.
+#[derive(Debug, Parser)]
+#[command(name = "firstbyte", version, max_term_width = 100, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Builds, verifies and measures hello world in many languages, and prints the table
+    Showdown(showdown::Args),
+    /// Says what this machine can and cannot do, why, and what would mend it
+    Doctor(doctor::Args),
+    /// Prints the completion script of a shell
+    Completions(generate::CompletionsArgs),
+    /// Prints the manual page
+    Man(generate::ManArgs),
+}

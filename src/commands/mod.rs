@@ -1,1 +1,42 @@
 //! One file a command: glue between the stations, nothing else.
+
+pub mod doctor;
+pub mod generate;
+mod outcome;
+mod progress;
+pub mod showdown;
+
+pub use outcome::{CommandError, Exit};
+
+use crate::cli::{Cli, Command};
+use std::io::{ErrorKind, IsTerminal, Write};
+
+/// Runs one command; what it says is how the process ends.
+pub fn run(cli: Cli) -> Result<Exit, CommandError> {
+    match cli.command {
+        Command::Showdown(args) => showdown::run(&args.plan()),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Completions(args) => generate::completions(&args),
+        Command::Man(args) => generate::man(&args),
+    }
+}
+
+/// Prints a result to stdout. Nobody reading it (`| head`) is no error.
+fn show(text: &[u8]) -> Result<(), CommandError> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(CommandError::unable(format!(
+            "`stdout` could not be written: {error}\nhelp: check the disk, or redirect to another place"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The terminal that stdout is, or what a file is given.
+fn terminal() -> crate::report::Terminal {
+    let is_terminal = std::io::stdout().is_terminal();
+    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    let width = columns.or_else(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|s| usize::from(s.ws_col)));
+    let colour = is_terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    crate::report::Terminal { width: width.filter(|w| *w > 0).unwrap_or(80), colour }
+}

@@ -1,1 +1,28 @@
-//! The state of a file in the page cache: eviction, and proof of it.
+//! The state of a file in the page cache: eviction, and bringing it back.
+//!
+//! The same binary started in 148 µs (8 page faults) as freshly linked and in 321 µs (33) once evicted and read back,
+//! because large folios map at one fault what small ones need many for. Measured files are therefore all brought into
+//! the same state first.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+/// Evicts a file from the page cache and reads it back in order, as any first reader would. Returns its size.
+pub fn settle(path: &Path) -> io::Result<u64> {
+    let mut file = File::open(path)?;
+    // Dirty pages cannot be evicted.
+    file.sync_all()?;
+    evict(&file)?;
+    io::copy(&mut file, &mut io::sink())
+}
+
+/// Evicts a file's clean pages that nobody has mapped (`posix_fadvise(2)`).
+pub fn evict(file: &File) -> io::Result<()> {
+    // SAFETY: plain system call on a descriptor that we own.
+    match unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) } {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}

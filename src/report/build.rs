@@ -4,7 +4,7 @@ use super::document::{
     Cache, Counts, Distribution, Failed, FloorRatio, Measurement, Metric, Output, Overhead, PhaseTimes,
     Ratio, ShareBelow,
 };
-use crate::bench::{self, Sample, Series};
+use crate::bench::{self, Sample, Series, Untraced};
 use crate::stats::{Bootstrap, Summary, paired};
 use crate::units::Nanos;
 use serde_json::Value;
@@ -60,8 +60,11 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
 
 /// Wall time of the traced runs over that of the untraced ones; `None` without untraced runs.
 pub fn overhead(series: &Series) -> Option<Overhead> {
-    let walls = |samples: &[Sample]| samples.iter().map(|s| s.wall.as_f64()).collect::<Vec<_>>();
-    let comparison = paired(&walls(&series.untraced), &walls(&series.samples), Bootstrap::default())?;
+    let pair = |untraced: &Untraced| {
+        series.samples.get(untraced.beside).map(|traced| (untraced.wall.as_f64(), traced.wall.as_f64()))
+    };
+    let (untraced, traced): (Vec<f64>, Vec<f64>) = series.untraced.iter().filter_map(pair).unzip();
+    let comparison = paired(&untraced, &traced, Bootstrap::default())?;
     Some(Overhead { name: series.name.clone(), ratio: comparison.into() })
 }
 

@@ -5,11 +5,13 @@
 
 #[cfg(feature = "bpf")]
 pub mod bpf;
+pub mod choose;
 pub mod event;
 pub mod pipe;
 pub mod probe;
 pub mod recording;
 
+pub use choose::Choice;
 pub use event::{Abi, Event, EventKind, Syscall};
 pub use recording::{Backend, Output, Recording};
 

@@ -1,0 +1,270 @@
+//! Carries out a schedule: rounds of runs, rejected ones repeated in place, samples collected into series.
+
+use super::runner::Runner;
+use super::sample::{Rejected, Sample, Series, Untraced};
+use super::schedule::{self, Budget, Schedule};
+use super::verdict;
+use crate::launch::clock;
+use crate::launch::{ExitStatus, LaunchError};
+use crate::tracer::Recording;
+use crate::units::Bytes;
+use std::time::Duration;
+
+/// A run that does not count is repeated so often; then its program is given up.
+const TRIES: u32 = 4;
+
+/// One program of a campaign.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The name shown.
+    pub name: String,
+    /// The command, as a shell would take it.
+    pub command: String,
+    /// How it must end; `None`: as it likes.
+    pub expected: Option<ExitStatus>,
+    /// The size of its file.
+    pub file_size: Option<Bytes>,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// The programs, by the numbers that the runner knows them by.
+    pub subjects: Vec<Subject>,
+    /// How long, or how often.
+    pub budget: Budget,
+    /// Unmeasured rounds first.
+    pub warmup: u32,
+    /// Seed of the order.
+    pub seed: u64,
+    /// Measure untraced runs, too.
+    pub overhead: bool,
+}
+
+/// What is told while it goes on.
+pub trait Progress {
+    /// So many runs are planned.
+    fn planned(&mut self, runs: u64);
+    /// A run of this program has ended.
+    fn ran(&mut self, name: &str);
+    /// A block of rounds has ended: what would be lost if we died now.
+    fn checkpoint(&mut self, series: &[Series]);
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// One a subject, in their order.
+    pub series: Vec<Series>,
+    /// We were interrupted: fewer rounds than planned.
+    pub interrupted: bool,
+}
+
+/// The tracer could not be attached or detached.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct SwitchError(pub String);
+
+/// Why a round ended early.
+enum Stop {
+    Interrupted,
+    Failed(SwitchError),
+}
+
+impl From<SwitchError> for Stop {
+    fn from(error: SwitchError) -> Stop {
+        Stop::Failed(error)
+    }
+}
+
+impl Campaign {
+    /// Carries it out. An interruption is no error: what is finished is returned.
+    pub fn run(&self, runner: &mut dyn Runner, progress: &mut dyn Progress) -> Result<Outcome, SwitchError> {
+        let mut state = State::new(self, runner, progress);
+        let interrupted = match state.go_through() {
+            Ok(()) => false,
+            Err(Stop::Interrupted) => true,
+            Err(Stop::Failed(error)) => return Err(error),
+        };
+        Ok(Outcome { series: state.series, interrupted })
+    }
+}
+
+struct State<'c> {
+    campaign: &'c Campaign,
+    runner: &'c mut dyn Runner,
+    progress: &'c mut dyn Progress,
+    random: fastrand::Rng,
+    series: Vec<Series>,
+    /// Programs that have not been given up.
+    alive: Vec<usize>,
+}
+
+impl<'c> State<'c> {
+    fn new(campaign: &'c Campaign, runner: &'c mut dyn Runner, progress: &'c mut dyn Progress) -> State<'c> {
+        State {
+            campaign,
+            runner,
+            progress,
+            random: fastrand::Rng::with_seed(campaign.seed),
+            series: campaign.subjects.iter().map(Subject::series).collect(),
+            alive: (0..campaign.subjects.len()).collect(),
+        }
+    }
+
+    fn go_through(&mut self) -> Result<(), Stop> {
+        self.runner.switch(true)?;
+        let round = self.warm_up()?;
+        let schedule =
+            Schedule::new(self.campaign.budget, round, self.alive.len(), self.campaign.overhead);
+        self.progress.planned(schedule.runs(self.alive.len()));
+        let deadline = self.deadline();
+        for (block, &(traced, untraced)) in schedule.blocks.iter().enumerate() {
+            if block > 0 && schedule.overhead() {
+                self.switch(true, schedule.settling)?;
+            }
+            for _ in 0..traced {
+                self.traced_round()?;
+                if deadline.is_some_and(|deadline| clock::now().0 > deadline) {
+                    break;
+                }
+            }
+            if untraced > 0 {
+                self.switch(false, schedule.settling)?;
+                for place in 0..untraced {
+                    self.untraced_round(place, untraced, traced)?;
+                }
+            }
+            self.progress.checkpoint(&self.series);
+        }
+        Ok(())
+    }
+
+    /// When a time budget is hopelessly overdrawn: the first round may have been a fast one.
+    fn deadline(&self) -> Option<u64> {
+        let Budget::Time(time) = self.campaign.budget else { return None };
+        let allowed = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        Some(clock::now().0.saturating_add(allowed.saturating_add(allowed / 2)))
+    }
+
+    /// The warm-up rounds, and how long one round takes. At least one: a program that cannot run is found here.
+    fn warm_up(&mut self) -> Result<Duration, Stop> {
+        let mut round = Duration::ZERO;
+        for _ in 0..self.campaign.warmup.max(1) {
+            let began = clock::now();
+            for program in self.order() {
+                if self.attempt(program)?.is_none() {
+                    self.give_up(program);
+                }
+            }
+            round = Duration::from_nanos(clock::now().0 - began.0);
+        }
+        Ok(round)
+    }
+
+    fn switch(&mut self, traced: bool, settling: u32) -> Result<(), Stop> {
+        self.runner.switch(traced)?;
+        for _ in 0..settling {
+            for program in self.order() {
+                self.once(program)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn traced_round(&mut self) -> Result<(), Stop> {
+        for program in self.order() {
+            match self.attempt(program)? {
+                Some((sample, output)) => {
+                    self.series[program].output_bytes = output;
+                    self.series[program].samples.push(sample);
+                }
+                None => self.give_up(program),
+            }
+        }
+        Ok(())
+    }
+
+    /// Untraced round `place` of `count`, after `traced` traced rounds, over which its partners are spread.
+    fn untraced_round(&mut self, place: u32, count: u32, traced: u32) -> Result<(), Stop> {
+        for program in self.order() {
+            let Some((sample, _)) = self.attempt(program)? else {
+                self.give_up(program);
+                continue;
+            };
+            let taken = self.series[program].samples.len();
+            let back = 1 + (place * traced / count.max(1)) as usize;
+            if let Some(beside) = taken.checked_sub(back) {
+                self.series[program].untraced.push(Untraced { wall: sample.wall, beside });
+            }
+        }
+        Ok(())
+    }
+
+    fn order(&mut self) -> Vec<usize> {
+        schedule::round(&self.alive, &mut self.random)
+    }
+
+    /// Runs a program until a run counts; `None` if none of [`TRIES`] did.
+    fn attempt(&mut self, program: usize) -> Result<Option<(Sample, Option<u64>)>, Stop> {
+        for _ in 0..TRIES {
+            let reason = match self.once(program)? {
+                Ok(recording) => {
+                    self.series[program].lost_events += recording.lost;
+                    match verdict::sample(&recording, self.campaign.subjects[program].expected) {
+                        Ok(sample) => return Ok(Some((sample, recording.output.bytes))),
+                        Err(reason) => reason,
+                    }
+                }
+                Err(reason) => reason,
+            };
+            self.reject(program, reason);
+        }
+        Ok(None)
+    }
+
+    /// One run, whatever comes of it.
+    fn once(&mut self, program: usize) -> Result<Result<Recording, String>, Stop> {
+        let run = self.runner.run(program);
+        self.progress.ran(&self.campaign.subjects[program].name);
+        match run {
+            Err(LaunchError::Interrupted) => Err(Stop::Interrupted),
+            Err(error) => Ok(Err(one_line(&error.to_string()))),
+            Ok(recording) => Ok(Ok(recording)),
+        }
+    }
+
+    fn reject(&mut self, program: usize, reason: String) {
+        let series = &mut self.series[program];
+        let run = u32::try_from(series.samples.len()).unwrap_or(u32::MAX);
+        series.rejected.push(Rejected { run, reason });
+    }
+
+    fn give_up(&mut self, program: usize) {
+        self.alive.retain(|&alive| alive != program);
+    }
+}
+
+/// An error's message without its `help:` line, which the table has no room for.
+fn one_line(message: &str) -> String {
+    message.lines().next().unwrap_or_default().to_owned()
+}
+
+impl Subject {
+    fn series(&self) -> Series {
+        Series {
+            name: self.name.clone(),
+            command: self.command.clone(),
+            samples: Vec::new(),
+            untraced: Vec::new(),
+            rejected: Vec::new(),
+            counts: Vec::new(),
+            lost_events: 0,
+            file_size: self.file_size,
+            output_bytes: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! Campaigns with a scripted runner: no process, no clock, exact order.
+
+use super::*;
+use crate::launch::Usage;
+use crate::tracer::{Backend, Event, EventKind, Output, Recording};
+use crate::units::Nanos;
+
+/// Logs what it is told to do; runs of a program succeed unless its script says otherwise.
+#[derive(Default)]
+struct Scripted {
+    log: Vec<String>,
+    /// (program, which run of it from 0, what comes of it)
+    exceptions: Vec<(usize, usize, Exception)>,
+    runs: Vec<usize>,
+}
+
+#[derive(Clone, Copy)]
+enum Exception {
+    Lost,
+    WrongExit,
+    Interrupted,
+}
+
+impl Runner for Scripted {
+    fn switch(&mut self, traced: bool) -> Result<(), SwitchError> {
+        self.log.push(if traced { "attach" } else { "detach" }.to_owned());
+        Ok(())
+    }
+
+    fn run(&mut self, program: usize) -> Result<Recording, LaunchError> {
+        self.log.push(program.to_string());
+        self.runs.resize(self.runs.len().max(program + 1), 0);
+        let run = self.runs[program];
+        self.runs[program] += 1;
+        let exception = self.exceptions.iter().find(|e| e.0 == program && e.1 == run).map(|e| e.2);
+        let mut recording = recording(100 + run as u64);
+        match exception {
+            Some(Exception::Interrupted) => return Err(LaunchError::Interrupted),
+            Some(Exception::Lost) => recording.lost = 3,
+            Some(Exception::WrongExit) => recording.exit = ExitStatus::Code(7),
+            None => {}
+        }
+        Ok(recording)
+    }
+}
+
+fn recording(wall: u64) -> Recording {
+    let event = |at, kind| Event { at: Nanos(at), pid: 0, tid: 0, kind };
+    Recording {
+        backend: Backend::Pipe,
+        command: vec![],
+        root: 1,
+        events: vec![event(0, EventKind::Spawn), event(wall, EventKind::Reaped { status: 0 })],
+        lost: 0,
+        exit: ExitStatus::SUCCESS,
+        output: Output { bytes: Some(12), exact: true, ok: Some(true), head: vec![] },
+        killed: None,
+        usage: Usage::default(),
+        left_behind: false,
+    }
+}
+
+#[derive(Default)]
+struct Silent {
+    planned: u64,
+    checkpoints: usize,
+}
+
+impl Progress for Silent {
+    fn planned(&mut self, runs: u64) {
+        self.planned = runs;
+    }
+    fn ran(&mut self, _: &str) {}
+    fn checkpoint(&mut self, _: &[Series]) {
+        self.checkpoints += 1;
+    }
+}
+
+fn campaign(programs: usize, runs: u32, overhead: bool) -> Campaign {
+    let subject = |n: usize| Subject {
+        name: format!("p{n}"),
+        command: String::new(),
+        expected: Some(ExitStatus::SUCCESS),
+        file_size: None,
+    };
+    Campaign {
+        subjects: (0..programs).map(subject).collect(),
+        budget: Budget::Runs(runs),
+        warmup: 1,
+        seed: 5,
+        overhead,
+    }
+}
+
+fn carry_out(campaign: &Campaign, runner: &mut Scripted) -> (Outcome, Silent) {
+    let mut progress = Silent::default();
+    let outcome = campaign.run(runner, &mut progress).unwrap();
+    (outcome, progress)
+}
+
+#[test]
+fn every_round_runs_every_program_once() {
+    let mut runner = Scripted::default();
+    let (outcome, progress) = carry_out(&campaign(3, 5, false), &mut runner);
+    assert_eq!(runner.log[0], "attach");
+    for round in runner.log[1..].chunks(3) {
+        let mut sorted = round.to_vec();
+        sorted.sort();
+        assert_eq!(sorted, ["0", "1", "2"]);
+    }
+    assert_eq!(runner.log.len(), 1 + 3 * 6, "a warm-up round and five measured ones");
+    assert!(outcome.series.iter().all(|series| series.samples.len() == 5 && series.rejected.is_empty()));
+    assert_eq!((progress.planned, progress.checkpoints), (15, 1));
+}
+
+#[test]
+fn a_run_that_does_not_count_is_repeated_in_place() {
+    let mut runner = Scripted { exceptions: vec![(1, 2, Exception::Lost)], ..Scripted::default() };
+    let (outcome, _) = carry_out(&campaign(2, 4, false), &mut runner);
+    let series = &outcome.series[1];
+    assert_eq!(series.samples.len(), 4);
+    assert_eq!(series.rejected, [Rejected { run: 1, reason: "the tracer lost 3 events".to_owned() }]);
+    assert_eq!(series.lost_events, 3);
+}
+
+#[test]
+fn a_program_that_keeps_failing_is_given_up_and_ends_nothing_else() {
+    let exceptions = (0..TRIES as usize).map(|run| (0, run, Exception::WrongExit)).collect();
+    let mut runner = Scripted { exceptions, ..Scripted::default() };
+    let (outcome, _) = carry_out(&campaign(2, 3, false), &mut runner);
+    assert!(outcome.series[0].samples.is_empty());
+    assert_eq!(outcome.series[0].rejected.len(), TRIES as usize);
+    assert_eq!(outcome.series[0].rejected[0].reason, "it ended with exit status 7, not with exit status 0");
+    assert_eq!(outcome.series[1].samples.len(), 3);
+    assert!(!outcome.interrupted);
+}
+
+#[test]
+fn an_interruption_keeps_what_is_finished() {
+    let mut runner = Scripted { exceptions: vec![(0, 3, Exception::Interrupted)], ..Scripted::default() };
+    let (outcome, _) = carry_out(&campaign(1, 10, false), &mut runner);
+    assert!(outcome.interrupted);
+    assert_eq!(outcome.series[0].samples.len(), 2, "the warm-up run is none");
+}
+
+#[test]
+fn untraced_rounds_follow_the_traced_ones_of_their_block_and_pair_with_them() {
+    let mut runner = Scripted::default();
+    let (outcome, progress) = carry_out(&campaign(1, 8, true), &mut runner);
+    let switches: Vec<_> = runner.log.iter().filter(|line| line.len() > 1).cloned().collect();
+    assert_eq!(switches, ["attach", "detach", "attach", "detach", "attach", "detach", "attach", "detach"]);
+    let series = &outcome.series[0];
+    assert_eq!((series.samples.len(), series.untraced.len()), (8, 4));
+    let beside: Vec<_> = series.untraced.iter().map(|untraced| untraced.beside).collect();
+    assert_eq!(beside, [1, 3, 5, 7], "each with the last of its block");
+    assert_eq!(progress.checkpoints, 4);
+    let planned = 8 + 4 + 4 * 2 * 16;
+    assert_eq!(progress.planned, planned);
+}

@@ -1,0 +1,67 @@
+//! What carries out single runs: real processes, or a scripted stand-in.
+
+use super::campaign::SwitchError;
+use crate::launch::{LaunchError, Launcher};
+use crate::tracer::choose::AnyTracer;
+use crate::tracer::pipe::PipeTracer;
+use crate::tracer::{Recording, Setting, Tracer};
+
+/// Carries out single runs of numbered programs.
+pub trait Runner {
+    /// Attaches or detaches the tracer.
+    fn switch(&mut self, traced: bool) -> Result<(), SwitchError>;
+
+    /// Runs one program once, as the last switch says.
+    fn run(&mut self, program: usize) -> Result<Recording, LaunchError>;
+}
+
+/// One program's launcher, and how its runs are to be made.
+#[derive(Debug)]
+pub struct Tracee {
+    /// Creates its processes.
+    pub launcher: Launcher,
+    /// How.
+    pub setting: Setting,
+}
+
+/// Real processes, observed by a real tracer.
+#[derive(Debug)]
+pub struct Tracees {
+    tracees: Vec<Tracee>,
+    tracer: AnyTracer,
+    untraced: PipeTracer,
+    traced: bool,
+}
+
+impl Tracees {
+    /// Nothing is attached yet.
+    pub fn new(tracees: Vec<Tracee>, tracer: AnyTracer) -> Tracees {
+        // What is compared must wait alike: only a tracer that watches the pipe is compared with one that does.
+        let untraced = match tracer.backend() {
+            crate::tracer::Backend::Bpf => PipeTracer::blind(),
+            _ => PipeTracer::new(),
+        };
+        Tracees { tracees, tracer, untraced, traced: false }
+    }
+
+    /// The program's launcher and setting: for counting runs.
+    pub fn tracee(&mut self, program: usize) -> Option<&mut Tracee> {
+        self.tracees.get_mut(program)
+    }
+}
+
+impl Runner for Tracees {
+    fn switch(&mut self, traced: bool) -> Result<(), SwitchError> {
+        if traced != self.traced {
+            let switched = if traced { self.tracer.attach() } else { self.tracer.detach() };
+            switched.map_err(|error| SwitchError(error.to_string()))?;
+            self.traced = traced;
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, program: usize) -> Result<Recording, LaunchError> {
+        let Tracee { launcher, setting } = &mut self.tracees[program];
+        if self.traced { self.tracer.run(launcher, setting) } else { self.untraced.run(launcher, setting) }
+    }
+}

@@ -1,0 +1,142 @@
+//! Which program runs when. Pure: a seed and counts in, an order out.
+//!
+//! Every round runs every program once, in a random order (a fixed one was seen to bias a program by 8 µs, because of
+//! who ran before it). Rounds come in blocks: in each, traced rounds and then untraced ones, so that what drifts hits
+//! both alike. Attaching and detaching patches the kernel's code, and the runs that follow are slower for a while:
+//! some are thrown away after each change.
+
+use std::time::Duration;
+
+/// How long, or how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    /// So many runs of each program.
+    Runs(u32),
+    /// As many as fit.
+    Time(Duration),
+}
+
+/// Runs to be thrown away after programs were attached or detached (measured: the first dozen take 5 % longer).
+const SETTLING_RUNS: usize = 16;
+
+/// Fewer traced rounds than this say little, more than [`MOST`] nothing new.
+const FEWEST: u32 = 10;
+const MOST: u32 = 300;
+
+/// Blocks of rounds, each with its traced and its untraced part.
+const BLOCKS: u32 = 4;
+
+/// How many rounds, block by block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// (traced rounds, untraced rounds) of each block.
+    pub blocks: Vec<(u32, u32)>,
+    /// Rounds to be thrown away after each change between traced and untraced.
+    pub settling: u32,
+}
+
+impl Schedule {
+    /// A schedule for `programs` programs, of which one round takes `round`.
+    pub fn new(budget: Budget, round: Duration, programs: usize, overhead: bool) -> Schedule {
+        let settling = u32::try_from(SETTLING_RUNS.div_ceil(programs.max(1))).unwrap_or(1);
+        let rounds = match budget {
+            Budget::Runs(runs) => runs,
+            Budget::Time(time) => rounds_that_fit(time, round, settling, overhead),
+        };
+        let count = if overhead { BLOCKS.min(rounds) } else { 1 };
+        let blocks = (0..count).map(|block| {
+            let traced = share(rounds, count, block);
+            (traced, if overhead { traced.div_ceil(3) } else { 0 })
+        });
+        Schedule { blocks: blocks.collect(), settling }
+    }
+
+    /// Runs in all, thrown away ones included, for `programs` programs.
+    pub fn runs(&self, programs: usize) -> u64 {
+        let change = if self.overhead() { 2 * self.settling } else { 0 };
+        let rounds: u32 = self.blocks.iter().map(|(traced, untraced)| traced + untraced + change).sum();
+        u64::from(rounds) * programs as u64
+    }
+
+    /// Whether untraced runs are part of it.
+    pub fn overhead(&self) -> bool {
+        self.blocks.iter().any(|(_, untraced)| *untraced > 0)
+    }
+}
+
+fn rounds_that_fit(time: Duration, round: Duration, settling: u32, overhead: bool) -> u32 {
+    let fitting = (time.as_secs_f64() / round.as_secs_f64().max(1e-6)).min(1e6);
+    let (fixed, each) = if overhead { (f64::from(BLOCKS * 2 * settling), 4.0 / 3.0) } else { (0.0, 1.0) };
+    let rounds = ((fitting - fixed) / each).max(0.0);
+    // truncation is what is wanted: rounds that fit whole
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and a million")]
+    let rounds = rounds as u32;
+    rounds.clamp(FEWEST, MOST)
+}
+
+/// The part of `whole` that falls to one of `parts`, so that the parts sum up to it.
+fn share(whole: u32, parts: u32, part: u32) -> u32 {
+    whole / parts + u32::from(part < whole % parts)
+}
+
+/// The order within a round: all of `programs`, shuffled.
+pub fn round(programs: &[usize], random: &mut fastrand::Rng) -> Vec<usize> {
+    let mut order = programs.to_vec();
+    random.shuffle(&mut order);
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_sum_up_to_the_runs_asked_for() {
+        for runs in [1, 2, 3, 4, 5, 10, 97, 1000] {
+            let schedule = Schedule::new(Budget::Runs(runs), Duration::from_millis(1), 3, true);
+            assert_eq!(schedule.blocks.iter().map(|b| b.0).sum::<u32>(), runs, "{runs} runs");
+            assert!(schedule.blocks.iter().all(|b| b.0 > 0 && b.1 > 0));
+        }
+    }
+
+    #[test]
+    fn without_overhead_there_is_one_block_and_nothing_untraced() {
+        let schedule = Schedule::new(Budget::Runs(7), Duration::from_millis(1), 3, false);
+        assert_eq!(schedule.blocks, [(7, 0)]);
+        assert_eq!(schedule.runs(3), 21);
+    }
+
+    #[test]
+    fn time_bounds_the_rounds_within_reason() {
+        let rounds = |time, round| {
+            let schedule = Schedule::new(Budget::Time(time), round, 20, true);
+            schedule.blocks.iter().map(|b| b.0).sum::<u32>()
+        };
+        assert_eq!(rounds(Duration::from_secs(60), Duration::from_secs(60)), FEWEST);
+        assert_eq!(rounds(Duration::from_secs(60), Duration::from_nanos(1)), MOST);
+        assert_eq!(rounds(Duration::from_secs(74), Duration::from_secs(1)), 49);
+    }
+
+    #[test]
+    fn few_programs_settle_for_more_rounds() {
+        let settling = |programs| Schedule::new(Budget::Runs(1), Duration::ZERO, programs, true).settling;
+        assert_eq!((settling(1), settling(5), settling(40)), (16, 4, 1));
+    }
+
+    #[test]
+    fn a_round_runs_every_program_once_in_an_order_that_the_seed_decides() {
+        let mut orders = Vec::new();
+        for seed in [1, 1, 2] {
+            let mut random = fastrand::Rng::with_seed(seed);
+            orders.push((0..5).map(|_| round(&[0, 1, 2, 3, 4, 5, 6], &mut random)).collect::<Vec<_>>());
+        }
+        for order in orders.iter().flatten() {
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 1, 2, 3, 4, 5, 6]);
+        }
+        assert_eq!(orders[0], orders[1]);
+        assert_ne!(orders[0], orders[2]);
+        assert_ne!(orders[0][0], orders[0][1]);
+    }
+}

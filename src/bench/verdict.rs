@@ -1,0 +1,60 @@
+//! Whether a run counts, and what it amounts to if it does.
+
+use super::sample::Sample;
+use crate::launch::ExitStatus;
+use crate::launch::wait::Killed;
+use crate::timeline::Timeline;
+use crate::tracer::Recording;
+
+/// A run's sample, or the one lower-case line that says why it is none.
+pub fn sample(recording: &Recording, expected: Option<ExitStatus>) -> Result<Sample, String> {
+    if let Some(killed) = recording.killed {
+        return Err(killing(killed));
+    }
+    if let Some(expected) = expected
+        && recording.exit != expected
+    {
+        return Err(format!("it ended with {}, not with {expected}", recording.exit));
+    }
+    if recording.output.ok == Some(false) {
+        return Err(wrong_output(recording));
+    }
+    if recording.lost > 0 {
+        return Err(format!("the tracer lost {} events", recording.lost));
+    }
+    let timeline = Timeline::of(recording).map_err(|error| error.to_string())?;
+    Ok(Sample {
+        phases: timeline.phases,
+        first_byte: timeline.first_byte,
+        total: timeline.total,
+        wall: timeline.wall,
+        user: recording.usage.user,
+        system: recording.usage.system,
+        max_rss: recording.usage.max_rss,
+        exit: recording.exit,
+        processes: timeline.processes,
+        threads: timeline.threads,
+        execs: timeline.execs,
+    })
+}
+
+fn killing(killed: Killed) -> String {
+    match killed {
+        Killed::TimedOut => "it did not end in time and was killed".to_owned(),
+        Killed::Stopped(signal) => {
+            format!("it stopped itself ({}) and was killed", ExitStatus::Signal(signal).to_string().replace("killed by ", ""))
+        }
+        Killed::Interrupted => "it was interrupted".to_owned(),
+    }
+}
+
+fn wrong_output(recording: &Recording) -> String {
+    let bytes = recording.output.bytes.unwrap_or(0);
+    if bytes == 0 {
+        return "it printed nothing".to_owned();
+    }
+    let head = String::from_utf8_lossy(&recording.output.head).into_owned();
+    let shown: String = head.chars().take(40).flat_map(char::escape_default).collect();
+    let more = if head.chars().count() > 40 { "…" } else { "" };
+    format!("it printed {bytes} bytes that are not the expected ones: `{shown}{more}`")
+}

@@ -1,0 +1,43 @@
+//! `firstbyte doctor`.
+
+use super::{CommandError, Exit, show, terminal};
+use crate::cli::doctor::Args;
+use crate::corpus::Corpus;
+use crate::doctor::install::{InstallError, InstallPlan};
+use crate::doctor::{self, Report};
+use crate::report::doctor_text;
+use crate::tracer::choose::probe_bpf;
+
+/// Examines this machine, or installs what it lacks.
+pub fn run(args: &Args) -> Result<Exit, CommandError> {
+    let corpus = Corpus::load(None).map_err(CommandError::usage)?;
+    if args.install {
+        return install(&corpus, args.tests);
+    }
+    let report = doctor::examine(&corpus, &probe_bpf);
+    let text = if args.json { json(&report)? } else { doctor_text::render(&report, &terminal()) };
+    show(text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn json(report: &Report) -> Result<String, CommandError> {
+    serde_json::to_string_pretty(report).map(|text| text + "\n").map_err(CommandError::unable)
+}
+
+/// Without root the command is printed, and that is no failure: everything goes on with what there is.
+fn install(corpus: &Corpus, tests: bool) -> Result<Exit, CommandError> {
+    let plan = if tests { InstallPlan::for_tests(corpus) } else { InstallPlan::for_corpus(corpus) };
+    if plan.packages.is_empty() {
+        show(b"nothing is missing\n")?;
+        return Ok(Exit::Done);
+    }
+    let mut announce = |command: &str| eprintln!("running: {command}");
+    match plan.run(&mut announce) {
+        Ok(()) => Ok(Exit::Done),
+        Err(error @ InstallError::NotRoot(_)) => {
+            eprintln!("{error}");
+            Ok(Exit::Done)
+        }
+        Err(error) => Err(CommandError::unable(error)),
+    }
+}

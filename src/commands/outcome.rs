@@ -1,0 +1,72 @@
+//! How a command ends: the exit statuses of the manual page, and errors that carry theirs.
+
+use crate::launch::LaunchError;
+use std::fmt::Display;
+
+/// The exit status of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: done.
+    Done,
+    /// 1: a gate or a budget was missed.
+    Missed,
+    /// 2: the command line, or a file that it names, is wrong.
+    Usage,
+    /// 3: a measured program failed or printed the wrong thing.
+    ProgramFailed,
+    /// 4: this machine cannot do what was asked.
+    Unable,
+    /// 130: interrupted.
+    Interrupted,
+}
+
+impl Exit {
+    /// The number.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::Missed => 1,
+            Exit::Usage => 2,
+            Exit::ProgramFailed => 3,
+            Exit::Unable => 4,
+            Exit::Interrupted => 130,
+        }
+    }
+}
+
+/// Why a command ended early.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct CommandError {
+    /// How the process ends.
+    pub exit: Exit,
+    message: String,
+}
+
+impl CommandError {
+    /// What was asked for is wrong.
+    pub fn usage(message: impl Display) -> CommandError {
+        CommandError { exit: Exit::Usage, message: message.to_string() }
+    }
+
+    /// A measured program failed.
+    pub fn program(message: impl Display) -> CommandError {
+        CommandError { exit: Exit::ProgramFailed, message: message.to_string() }
+    }
+
+    /// This machine cannot do it.
+    pub fn unable(message: impl Display) -> CommandError {
+        CommandError { exit: Exit::Unable, message: message.to_string() }
+    }
+}
+
+impl From<LaunchError> for CommandError {
+    fn from(error: LaunchError) -> CommandError {
+        let exit = match error {
+            LaunchError::Interrupted => Exit::Interrupted,
+            LaunchError::Resource { .. } => Exit::Unable,
+            _ => Exit::ProgramFailed,
+        };
+        CommandError { exit, message: error.to_string() }
+    }
+}

@@ -1,0 +1,223 @@
+//! `firstbyte showdown`: corpus, tracees, campaign, counting runs, document, renderings.
+
+use super::progress::{Bar, bar};
+use super::{CommandError, Exit, show, terminal};
+use crate::bench::runner::Tracee;
+use crate::bench::{Campaign, Outcome, Series, Subject, Tracees};
+use crate::cli::showdown::{Format, Plan};
+use crate::corpus::{Built, Cache, Corpus, Program, Skipped, build, prepare_all};
+use crate::launch::{Command, Launcher, interrupt, tree};
+use crate::machine::Machine;
+use crate::page_cache;
+use crate::report::document::{self, Document, Tool};
+use crate::report::{build as rendering, csv, json, markdown, showdown_text};
+use crate::tracer::choose::{Chosen, choose};
+use crate::tracer::{Setting, Tracer};
+use std::sync::Arc;
+
+/// The floor: what everything else is compared with.
+const FLOOR: &str = "floor-elf";
+
+/// Builds, verifies and measures the corpus, and prints the table.
+pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
+    let corpus = Corpus::load(plan.corpus.as_deref()).map_err(CommandError::usage)?;
+    let programs = selected(&corpus, plan)?;
+    if plan.list {
+        show(list(&programs).as_bytes())?;
+        return Ok(Exit::Done);
+    }
+    for (_, target) in &plan.exports {
+        target.check().map_err(CommandError::usage)?;
+    }
+    interrupt::catch_signals();
+    tree::adopt_orphans();
+    let chosen = choose(plan.backend).map_err(CommandError::unable)?;
+    let (built, skipped) = prepare(&programs)?;
+    if built.is_empty() {
+        return Err(CommandError::unable(nothing_to_run(&skipped)));
+    }
+    measure(plan, chosen, &built, &skipped)
+}
+
+fn selected<'c>(corpus: &'c Corpus, plan: &Plan) -> Result<Vec<&'c Program>, CommandError> {
+    let takes = |program: &&Program| {
+        let manifest = &program.manifest;
+        plan.selection.takes(&manifest.name, &manifest.tags, manifest.optional)
+    };
+    let programs: Vec<&Program> = corpus.programs().iter().filter(takes).collect();
+    if programs.is_empty() {
+        return Err(CommandError::usage(
+            "no program fits `--only` and `--tag`\nhelp: firstbyte showdown --list",
+        ));
+    }
+    // The floor is always measured, so that there is something to compare with.
+    let floor = corpus.find(FLOOR).filter(|floor| !programs.iter().any(|p| p.name() == floor.name()));
+    Ok(floor.into_iter().chain(programs).collect())
+}
+
+fn list(programs: &[&Program]) -> String {
+    let line = |program: &&Program| {
+        let manifest = &program.manifest;
+        format!("{:<22} {} ({})\n", manifest.name, manifest.description, manifest.tags.join(", "))
+    };
+    programs.iter().map(line).collect()
+}
+
+type Ready<'c> = Vec<(&'c Program, Built)>;
+
+/// Builds and verifies, both processors busy; what cannot be had on this machine is skipped.
+fn prepare<'c>(programs: &[&'c Program]) -> Result<(Ready<'c>, Vec<Skipped>), CommandError> {
+    let cache = Cache::of_user().map_err(CommandError::unable)?;
+    let bar = bar("building", programs.len() as u64);
+    let progress = |step: build::Progress| match step {
+        build::Progress::Started(name) => bar.set_message(name.to_owned()),
+        build::Progress::Finished(_) => bar.inc(1),
+    };
+    let results = prepare_all(programs, &cache, 2, Some(interrupt::flag()), &progress);
+    bar.finish_and_clear();
+    if interrupt::interrupted().is_some() {
+        return Err(crate::launch::LaunchError::Interrupted.into());
+    }
+    let (mut built, mut skipped) = (Vec::new(), Vec::new());
+    for (program, result) in programs.iter().zip(results) {
+        match result {
+            Ok(ready) => built.push((*program, ready)),
+            Err(obstacle) => skipped.push(obstacle),
+        }
+    }
+    Ok((built, skipped))
+}
+
+fn nothing_to_run(skipped: &[Skipped]) -> String {
+    let reasons: Vec<String> = skipped.iter().map(|s| format!("`{}`: {}", s.name, s.reason)).collect();
+    format!("no program can be run here: {}\nhelp: firstbyte doctor --install", reasons.join("; "))
+}
+
+fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> Result<Exit, CommandError> {
+    let tracees = ready.iter().map(|(program, built)| tracee(plan, program, built));
+    let tracees = tracees.collect::<Result<Vec<_>, CommandError>>()?;
+    for (_, built) in ready {
+        // What cannot be settled is measured as it is.
+        let _ = page_cache::settle(&built.artifact);
+    }
+    let header = header(&chosen);
+    let has_phases = chosen.tracer.backend() != crate::tracer::Backend::Pipe;
+    let mut runner = Tracees::new(tracees, chosen.tracer);
+    let campaign = Campaign {
+        subjects: ready.iter().map(|(program, built)| subject(program, built)).collect(),
+        budget: plan.budget,
+        warmup: plan.warmup,
+        seed: plan.seed,
+        overhead: plan.overhead && has_phases,
+    };
+    let mut export_error = None;
+    let mut checkpoint = |series: &[Series]| {
+        let partial = Document { partial: true, ..document(plan, &header, series, skipped) };
+        export_error = export(plan, &partial, false).err();
+    };
+    let mut bar = Bar::new(&mut checkpoint);
+    let outcome = campaign.run(&mut runner, &mut bar);
+    bar.finish();
+    let Outcome { mut series, interrupted } = outcome.map_err(CommandError::unable)?;
+    if let Some(error) = export_error {
+        return Err(error);
+    }
+    if plan.counts && !interrupted {
+        count(&mut runner, &mut series);
+    }
+    let mut document = document(plan, &header, &series, skipped);
+    document.partial = interrupted || interrupt::interrupted().is_some();
+    export(plan, &document, true)?;
+    if !plan.exports.iter().any(|(_, target)| target.is_stdout()) {
+        show(showdown_text::render(&document, &terminal()).as_bytes())?;
+    }
+    Ok(match document {
+        Document { partial: true, .. } => Exit::Interrupted,
+        Document { failed, .. } if !failed.is_empty() => Exit::ProgramFailed,
+        _ => Exit::Done,
+    })
+}
+
+fn tracee(plan: &Plan, program: &Program, built: &Built) -> Result<Tracee, CommandError> {
+    let command = Command::in_directory(&built.argv, Some(&built.directory)).map_err(CommandError::program)?;
+    let mut launcher = Launcher::new(command)?;
+    if let Some(cpus) = &plan.cpus {
+        launcher.set_cpus(cpus);
+    }
+    let expected: Arc<[u8]> = program.manifest.expected.stdout.as_bytes().into();
+    let setting =
+        Setting { output: plan.output, expected: Some(expected), timeout: Some(plan.timeout) };
+    Ok(Tracee { launcher, setting })
+}
+
+fn subject(program: &Program, built: &Built) -> Subject {
+    Subject {
+        name: program.name().to_owned(),
+        command: shell_words::join(built.argv.iter().map(|word| word.to_string_lossy())),
+        expected: Some(program.manifest.expected.exit),
+        file_size: Some(built.artifact_size),
+    }
+}
+
+fn header(chosen: &Chosen) -> Document {
+    let tool = Tool {
+        name: "firstbyte".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        backend: Some(chosen.tracer.backend().name().to_owned()),
+        backend_reason: Some(chosen.reason.clone()),
+        observer_overhead: Vec::new(),
+    };
+    Document::new(tool, serde_json::to_value(Machine::examine()).unwrap_or_default())
+}
+
+/// One counting run a program more than two would only show how little they vary.
+const COUNTING_RUNS: u32 = 3;
+
+/// The counting pass: never the timed runs. A program that cannot be counted has no counts, and keeps its times.
+fn count(runner: &mut Tracees, series: &mut [Series]) {
+    let _ = (runner, series, COUNTING_RUNS);
+}
+
+fn document(plan: &Plan, header: &Document, series: &[Series], skipped: &[Skipped]) -> Document {
+    let floor = series.iter().find(|series| series.name == FLOOR && !series.samples.is_empty());
+    let context = rendering::Context {
+        cache: Some(document::Cache::Warm),
+        floor,
+        threshold: plan.threshold,
+        ..Default::default()
+    };
+    let mut document = header.clone();
+    for series in series {
+        match rendering::measurement(series, &context) {
+            Ok(measurement) => document.results.push(measurement),
+            Err(failed) => document.failed.push(failed),
+        }
+    }
+    document.tool.observer_overhead = series.iter().filter_map(rendering::overhead).collect();
+    document.skipped = skipped.iter().map(skip).collect();
+    document
+}
+
+fn skip(skipped: &Skipped) -> document::Skipped {
+    document::Skipped {
+        name: skipped.name.clone(),
+        reason: skipped.reason.clone(),
+        install: skipped.install.clone(),
+    }
+}
+
+/// Writes the exports; those to stdout only at the end.
+fn export(plan: &Plan, document: &Document, last: bool) -> Result<(), CommandError> {
+    for (format, target) in &plan.exports {
+        if target.is_stdout() && !last {
+            continue;
+        }
+        let text = match format {
+            Format::Json => json::render(document),
+            Format::Csv => csv::render(document),
+            Format::Markdown => markdown::render(document),
+        };
+        target.write(&text).map_err(CommandError::unable)?;
+    }
+    Ok(())
+}

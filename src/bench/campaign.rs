@@ -115,8 +115,7 @@ impl<'c> State<'c> {
     fn go_through(&mut self) -> Result<(), Stop> {
         self.runner.switch(true)?;
         let round = self.warm_up()?;
-        let schedule =
-            Schedule::new(self.campaign.budget, round, self.alive.len(), self.campaign.overhead);
+        let schedule = Schedule::new(self.campaign.budget, round, self.alive.len(), self.campaign.overhead);
         self.progress.planned(schedule.runs(self.alive.len()));
         let deadline = self.deadline();
         for (block, &(traced, untraced)) in schedule.blocks.iter().enumerate() {
@@ -166,7 +165,7 @@ impl<'c> State<'c> {
         self.runner.switch(traced)?;
         for _ in 0..settling {
             for program in self.order() {
-                self.once(program)?;
+                let _thrown_away = self.once(program)?;
             }
         }
         Ok(())

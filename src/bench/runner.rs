@@ -27,7 +27,7 @@ pub struct Tracee {
 /// Real processes, observed by a real tracer.
 #[derive(Debug)]
 pub struct Tracees {
-    tracees: Vec<Tracee>,
+    all: Vec<Tracee>,
     tracer: AnyTracer,
     untraced: PipeTracer,
     traced: bool,
@@ -41,12 +41,12 @@ impl Tracees {
             crate::tracer::Backend::Bpf => PipeTracer::blind(),
             _ => PipeTracer::new(),
         };
-        Tracees { tracees, tracer, untraced, traced: false }
+        Tracees { all: tracees, tracer, untraced, traced: false }
     }
 
     /// The program's launcher and setting: for counting runs.
     pub fn tracee(&mut self, program: usize) -> Option<&mut Tracee> {
-        self.tracees.get_mut(program)
+        self.all.get_mut(program)
     }
 }
 
@@ -61,7 +61,7 @@ impl Runner for Tracees {
     }
 
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError> {
-        let Tracee { launcher, setting } = &mut self.tracees[program];
+        let Tracee { launcher, setting } = &mut self.all[program];
         if self.traced { self.tracer.run(launcher, setting) } else { self.untraced.run(launcher, setting) }
     }
 }

@@ -42,7 +42,10 @@ fn killing(killed: Killed) -> String {
     match killed {
         Killed::TimedOut => "it did not end in time and was killed".to_owned(),
         Killed::Stopped(signal) => {
-            format!("it stopped itself ({}) and was killed", ExitStatus::Signal(signal).to_string().replace("killed by ", ""))
+            format!(
+                "it stopped itself ({}) and was killed",
+                ExitStatus::Signal(signal).to_string().replace("killed by ", "")
+            )
         }
         Killed::Interrupted => "it was interrupted".to_owned(),
     }

@@ -21,7 +21,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Builds, verifies and measures hello world in many languages, and prints the table
-    Showdown(showdown::Args),
+    Showdown(Box<showdown::Args>),
     /// Says what this machine can and cannot do, why, and what would mend it
     Doctor(doctor::Args),
     /// Prints the completion script of a shell

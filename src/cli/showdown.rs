@@ -21,10 +21,10 @@ pub struct Args {
     /// About 20 seconds in all, once everything is built
     #[arg(long, conflicts_with = "runs")]
     quick: bool,
-    /// Only these programs (names with `*` as a wildcard; may be repeated)
+    /// These programs (may be repeated; `--list` shows all)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
-    /// Only programs with this tag (may be repeated)
+    /// Programs with this tag (may be repeated)
     #[arg(long, value_name = "TAG", value_delimiter = ',')]
     tag: Vec<String>,
     /// A folder with further programs, a subfolder with a program.toml each
@@ -91,8 +91,10 @@ pub struct Plan {
     pub budget: Budget,
     /// Unmeasured rounds first.
     pub warmup: u32,
-    /// Which programs.
-    pub selection: Selection,
+    /// The names of the programs that are wanted.
+    pub names: Vec<String>,
+    /// The tags of those that are wanted. Neither names nor tags: all but the optional ones.
+    pub tags: Vec<String>,
     /// A folder with further programs.
     pub corpus: Option<PathBuf>,
     /// Only list them.
@@ -115,15 +117,6 @@ pub struct Plan {
     pub counts: bool,
     /// Where results go.
     pub exports: Vec<(Format, Target)>,
-}
-
-/// Which programs of a corpus are meant.
-#[derive(Clone, Debug, Default)]
-pub struct Selection {
-    /// Patterns of names; empty: any.
-    pub names: Vec<String>,
-    /// Tags; empty: any.
-    pub tags: Vec<String>,
 }
 
 /// A form in which results are written.
@@ -158,7 +151,8 @@ impl Args {
         Plan {
             budget,
             warmup: self.warmup,
-            selection: Selection { names: self.only, tags: self.tag },
+            names: self.only,
+            tags: self.tag,
             corpus: self.corpus,
             list: self.list,
             backend: self.backend.choice(),
@@ -175,27 +169,6 @@ impl Args {
                 .collect(),
         }
     }
-}
-
-impl Selection {
-    /// Whether a program is meant. Optional programs are, if their name or one of their tags was asked for.
-    pub fn takes(&self, name: &str, tags: &[String], optional: bool) -> bool {
-        let named = self.names.iter().any(|pattern| matches(pattern, name));
-        let tagged = self.tags.iter().any(|tag| tags.contains(tag));
-        match (self.names.is_empty(), self.tags.is_empty()) {
-            (true, true) => !optional,
-            (false, true) => named,
-            (true, false) => tagged,
-            (false, false) => named && tagged,
-        }
-    }
-}
-
-/// Whether a name fits a pattern in which `*` stands for anything.
-fn matches(pattern: &str, name: &str) -> bool {
-    let Some((head, tail)) = pattern.split_once('*') else { return pattern == name };
-    let Some(rest) = name.strip_prefix(head) else { return false };
-    (0..=rest.len()).filter(|&at| rest.is_char_boundary(at)).any(|at| matches(tail, &rest[at..]))
 }
 
 impl BackendArg {
@@ -250,25 +223,5 @@ mod tests {
         for nonsense in ["", "ms", "-1s", "1parsec", "0s", "1e400s", "NaN", "1..2s"] {
             assert!(duration(nonsense).is_err(), "{nonsense}");
         }
-    }
-
-    #[test]
-    fn a_star_stands_for_anything() {
-        assert!(matches("c-*", "c-printf") && matches("*-sea", "node-sea") && matches("*", "x"));
-        assert!(matches("a*b*c", "a-b-b-c") && !matches("c-*", "cpp") && !matches("c", "c-printf"));
-        assert!(matches("*é", "é"));
-    }
-
-    #[test]
-    fn optional_programs_run_only_when_asked_for() {
-        let tags = ["crashes".to_owned()];
-        let selection = |names: &[&str], tags: &[&str]| Selection {
-            names: names.iter().map(ToString::to_string).collect(),
-            tags: tags.iter().map(ToString::to_string).collect(),
-        };
-        assert!(!selection(&[], &[]).takes("x", &tags, true));
-        assert!(selection(&["x"], &[]).takes("x", &tags, true));
-        assert!(selection(&[], &["crashes"]).takes("x", &tags, true));
-        assert!(!selection(&["y"], &["crashes"]).takes("x", &tags, true));
     }
 }

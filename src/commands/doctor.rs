@@ -6,7 +6,6 @@ use crate::corpus::Corpus;
 use crate::doctor::install::{InstallError, InstallPlan};
 use crate::doctor::{self, Report};
 use crate::report::doctor_text;
-use crate::tracer::choose::probe_bpf;
 
 /// Examines this machine, or installs what it lacks.
 pub fn run(args: &Args) -> Result<Exit, CommandError> {
@@ -14,7 +13,7 @@ pub fn run(args: &Args) -> Result<Exit, CommandError> {
     if args.install {
         return install(&corpus, args.tests);
     }
-    let report = doctor::examine(&corpus, &probe_bpf);
+    let report = doctor::examine(&corpus, &doctor::try_bpf);
     let text = if args.json { json(&report)? } else { doctor_text::render(&report, &terminal()) };
     show(text.as_bytes())?;
     Ok(Exit::Done)

@@ -36,7 +36,8 @@ fn show(text: &[u8]) -> Result<(), CommandError> {
 fn terminal() -> crate::report::Terminal {
     let is_terminal = std::io::stdout().is_terminal();
     let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
-    let width = columns.or_else(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|s| usize::from(s.ws_col)));
+    let width = columns
+        .or_else(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|s| usize::from(s.ws_col)));
     let colour = is_terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
     crate::report::Terminal { width: width.filter(|w| *w > 0).unwrap_or(80), colour }
 }

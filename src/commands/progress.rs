@@ -13,8 +13,11 @@ pub(super) struct Bar<'c> {
 
 /// A bar for `length` steps of a kind of work; silent where stderr is no terminal.
 pub(super) fn bar(work: &'static str, length: u64) -> ProgressBar {
-    let target =
-        if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr_with_hz(8) } else { ProgressDrawTarget::hidden() };
+    let target = if std::io::stderr().is_terminal() {
+        ProgressDrawTarget::stderr_with_hz(8)
+    } else {
+        ProgressDrawTarget::hidden()
+    };
     let bar = ProgressBar::with_draw_target(Some(length), target);
     let template = "{prefix:>9} {wide_bar:.cyan/dim} {pos}/{len} {eta:>4} left {msg:<18!}";
     if let Ok(style) = ProgressStyle::with_template(template) {

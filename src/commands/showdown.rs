@@ -39,18 +39,9 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     measure(plan, chosen, &built, &skipped)
 }
 
+/// The programs asked for, and the floor, so that there is something to compare with.
 fn selected<'c>(corpus: &'c Corpus, plan: &Plan) -> Result<Vec<&'c Program>, CommandError> {
-    let takes = |program: &&Program| {
-        let manifest = &program.manifest;
-        plan.selection.takes(&manifest.name, &manifest.tags, manifest.optional)
-    };
-    let programs: Vec<&Program> = corpus.programs().iter().filter(takes).collect();
-    if programs.is_empty() {
-        return Err(CommandError::usage(
-            "no program fits `--only` and `--tag`\nhelp: firstbyte showdown --list",
-        ));
-    }
-    // The floor is always measured, so that there is something to compare with.
+    let programs = corpus.select(&plan.names, &plan.tags).map_err(CommandError::usage)?;
     let floor = corpus.find(FLOOR).filter(|floor| !programs.iter().any(|p| p.name() == floor.name()));
     Ok(floor.into_iter().chain(programs).collect())
 }
@@ -73,7 +64,7 @@ fn prepare<'c>(programs: &[&'c Program]) -> Result<(Ready<'c>, Vec<Skipped>), Co
         build::Progress::Started(name) => bar.set_message(name.to_owned()),
         build::Progress::Finished(_) => bar.inc(1),
     };
-    let results = prepare_all(programs, &cache, 2, Some(interrupt::flag()), &progress);
+    let results = prepare_all(programs, &cache, 2, &|| interrupt::interrupted().is_some(), &progress);
     bar.finish_and_clear();
     if interrupt::interrupted().is_some() {
         return Err(crate::launch::LaunchError::Interrupted.into());
@@ -139,14 +130,14 @@ fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> R
 }
 
 fn tracee(plan: &Plan, program: &Program, built: &Built) -> Result<Tracee, CommandError> {
-    let command = Command::in_directory(&built.argv, Some(&built.directory)).map_err(CommandError::program)?;
+    let command =
+        Command::in_directory(&built.argv, Some(&built.directory)).map_err(CommandError::program)?;
     let mut launcher = Launcher::new(command)?;
     if let Some(cpus) = &plan.cpus {
         launcher.set_cpus(cpus);
     }
     let expected: Arc<[u8]> = program.manifest.expected.stdout.as_bytes().into();
-    let setting =
-        Setting { output: plan.output, expected: Some(expected), timeout: Some(plan.timeout) };
+    let setting = Setting { output: plan.output, expected: Some(expected), timeout: Some(plan.timeout) };
     Ok(Tracee { launcher, setting })
 }
 

@@ -1,21 +1,19 @@
 //! Ctrl-C and its kin: remembered, so that a run can be ended cleanly and finished results saved.
 
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 static INTERRUPTED_BY: AtomicI32 = AtomicI32::new(0);
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn remember(signal: libc::c_int) {
     // ORDERING: a lone flag that publishes nothing else.
     INTERRUPTED_BY.store(signal, Ordering::Relaxed);
-    INTERRUPTED.store(true, Ordering::Relaxed);
 }
 
 /// From now on SIGINT, SIGTERM and SIGHUP are remembered instead of ending the process; waiting system calls return
 /// with EINTR. A signal that was ignored when we were started (`nohup`) stays ignored.
 pub fn catch_signals() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: the structures are plain data, zeroed is valid; `remember` is async-signal-safe (two atomic stores).
+        // SAFETY: the structures are plain data, zeroed is valid; `remember` is async-signal-safe (one atomic store).
         unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, std::ptr::null(), &raw mut before);
@@ -27,11 +25,6 @@ pub fn catch_signals() {
             libc::sigaction(signal, &raw const action, std::ptr::null_mut());
         }
     }
-}
-
-/// Becomes true when we are interrupted: for those who poll a flag.
-pub fn flag() -> &'static AtomicBool {
-    &INTERRUPTED
 }
 
 /// The signal that interrupted us, if one did.

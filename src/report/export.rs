@@ -47,6 +47,11 @@ impl Target {
         }
     }
 
+    /// Whether it is our own standard output.
+    pub fn is_stdout(&self) -> bool {
+        *self == Target::Stdout
+    }
+
     /// Whether the target can be written, without changing it. Call before the first run, so that no result is
     /// lost to a typing error.
     pub fn check(&self) -> Result<(), ExportError> {

@@ -51,9 +51,13 @@ pub enum ChooseError {
 /// Loads the backend that was asked for; `Auto` takes the best that works.
 pub fn choose(choice: Choice) -> Result<Chosen, ChooseError> {
     match choice {
-        Choice::Bpf => bpf().map(|tracer| Chosen { tracer, reason: "asked for".to_owned() }).map_err(ChooseError::Bpf),
+        Choice::Bpf => {
+            bpf().map(|tracer| Chosen { tracer, reason: "asked for".to_owned() }).map_err(ChooseError::Bpf)
+        }
         Choice::Ptrace => Ok(ptrace("asked for".to_owned())),
-        Choice::Pipe => Ok(Chosen { tracer: AnyTracer::Pipe(PipeTracer::new()), reason: "asked for".to_owned() }),
+        Choice::Pipe => {
+            Ok(Chosen { tracer: AnyTracer::Pipe(PipeTracer::new()), reason: "asked for".to_owned() })
+        }
         Choice::Auto => Ok(match bpf() {
             Ok(tracer) => Chosen { tracer, reason: "sees every phase at the least cost".to_owned() },
             Err(cause) => ptrace(format!(
@@ -79,12 +83,8 @@ fn bpf() -> Result<AnyTracer, String> {
 
 #[cfg(not(feature = "bpf"))]
 fn bpf() -> Result<AnyTracer, String> {
-    Err("this firstbyte was built without it\nhelp: install clang and build with the default features".to_owned())
-}
-
-/// Whether BPF works here: loads and attaches the programs, and takes them off again.
-pub fn probe_bpf() -> Result<(), String> {
-    bpf().map(|_| ())
+    Err("this firstbyte was built without it\nhelp: install clang and build with the default features"
+        .to_owned())
 }
 
 impl AnyTracer {

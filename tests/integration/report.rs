@@ -3,7 +3,7 @@
 //! The texts are in `tests/golden`; `INSTA_UPDATE=always cargo test report` writes them anew for review.
 
 use fastrand::Rng;
-use firstbyte::bench::{Counts, Phases, Rejected, Sample, Series};
+use firstbyte::bench::{Counts, Phases, Rejected, Sample, Series, Untraced};
 use firstbyte::launch::ExitStatus;
 use firstbyte::report::build::{Context, measurement, overhead};
 use firstbyte::report::document::{Cache, Document, Measurement, Skipped, Tool};
@@ -86,8 +86,12 @@ fn counted(mut series: Series, [processes, threads, syscalls, page_faults]: [u64
 
 fn corpus() -> Vec<Series> {
     let mut floor = counted(series("elf-static", [71_000, 4_200, 2_900, 31_000]), [1, 1, 3, 1]);
-    floor.untraced =
-        floor.samples.iter().map(|s| Sample { wall: s.wall - Nanos(5_000), ..s.clone() }).collect();
+    floor.untraced = floor
+        .samples
+        .iter()
+        .enumerate()
+        .map(|(n, s)| Untraced { wall: s.wall - Nanos(5_000), beside: n })
+        .collect();
     let mut go = counted(series("go", [142_000, 812_000, 4_100, 61_000]), [1, 5, 121, 189]);
     go.lost_events = 3;
     go.rejected = vec![Rejected { run: 4, reason: "its output was `hello wor`".to_owned() }];
@@ -357,7 +361,7 @@ fn any_series(rng: &mut Rng) -> Series {
     Series {
         command: name.clone(),
         samples: samples(rng),
-        untraced: samples(rng),
+        untraced: (0..rng.usize(..9)).map(|n| Untraced { wall: Nanos(duration(rng)), beside: n }).collect(),
         rejected: vec![Rejected { run: rng.u32(..), reason: name.clone() }; rng.usize(..3)],
         counts: vec![count; rng.usize(..3)],
         lost_events: rng.u64(..3),

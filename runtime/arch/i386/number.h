@@ -1,0 +1,42 @@
+/* System call numbers of i386 (kernel: arch/x86/entry/syscalls/syscall_32.tbl). */
+#define SYS_read 3
+#define SYS_write 4
+#define SYS_close 6
+#define SYS_execve 11
+#define SYS_chdir 12
+#define SYS_getpid 20
+#define SYS_kill 37
+#define SYS_dup 41
+#define SYS_ioctl 54
+#define SYS_getppid 64
+#define SYS_munmap 91
+#define SYS_wait4 114
+#define SYS_clone 120
+#define SYS_mprotect 125
+#define SYS_llseek 140
+#define SYS_mremap 163
+#define SYS_rt_sigreturn 173
+#define SYS_rt_sigaction 174
+#define SYS_rt_sigprocmask 175
+#define SYS_getcwd 183
+#define SYS_mmap2 192
+#define SYS_getuid 199
+#define SYS_madvise 219
+#define SYS_fcntl 221
+#define SYS_gettid 224
+#define SYS_tkill 238
+#define SYS_exit_group 252
+#define SYS_openat 295
+#define SYS_mkdirat 296
+#define SYS_unlinkat 301
+#define SYS_faccessat 307
+#define SYS_dup3 330
+#define SYS_pipe2 331
+#define SYS_renameat2 353
+#define SYS_getrandom 355
+#define SYS_statx 383
+
+/* The calls that take 64-bit seconds (Linux 5.1), under their plain names: time_t has 64 bits everywhere. */
+#define SYS_clock_gettime 403
+#define SYS_clock_nanosleep 407
+#define SYS_ppoll 414

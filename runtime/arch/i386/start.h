@@ -1,0 +1,18 @@
+/* The entry point on i386: the kernel enters with esp -> argc (see src/start/start.c for the picture).
+ *
+ *   xor ebp     the outermost frame has no caller
+ *   mov eax     the initial stack
+ *   and, sub    16 bytes of alignment at the call, with the one argument pushed (System V ABI)
+ */
+__asm__(".section .text.firstbyte.start,\"ax\",@progbits\n"
+        ".globl _start\n"
+        ".type _start,@function\n"
+        "_start:\n"
+        "    xorl %ebp, %ebp\n"
+        "    movl %esp, %eax\n"
+        "    andl $-16, %esp\n"
+        "    subl $12, %esp\n"
+        "    pushl %eax\n"
+        "    call __fb_start\n"
+        ".size _start, .-_start\n"
+        ".previous\n");

@@ -1,0 +1,2 @@
+/* Deliberately missing: found out by the compiler, not at run time. */
+#error "firstbyte's runtime has no name resolution: it is the business of a full C library (<netdb.h>)"

@@ -1,0 +1,133 @@
+/* Buffered streams that ask the kernel nothing before they must: no fstat, no isatty, no memory from the kernel.
+ *
+ * stdin   read in blocks of up to 64 KiB into .bss
+ * stdout  written when its buffer is full, at exit, and before the program might sleep on stdin (src/stdio/fill.c)
+ * stderr  one write for each call
+ */
+#ifndef _STDIO_H
+#define _STDIO_H
+
+#include <bits_types.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define EOF (-1)
+#define BUFSIZ 65536
+#define FOPEN_MAX 19
+#define FILENAME_MAX 4096
+#ifndef SEEK_SET
+#define SEEK_SET 0
+#define SEEK_CUR 1
+#define SEEK_END 2
+#endif
+#define _IOFBF 0
+#define _IOLBF 1
+#define _IONBF 2
+
+/* The members are the runtime's own; they stand here for the sake of getc and putc, which inline. */
+typedef struct __fb_stream {
+    unsigned char *read_cursor, *read_end;   /* bytes that were read and not yet handed out */
+    unsigned char *write_cursor, *write_end; /* room for putc; empty unless the stream is fully buffered */
+    unsigned char *buffer;
+    size_t size;
+    int descriptor;
+    unsigned flags;
+} FILE;
+
+extern FILE __fb_standard[3]; /* by descriptor */
+#define stdin (&__fb_standard[0])
+#define stdout (&__fb_standard[1])
+#define stderr (&__fb_standard[2])
+
+int __fb_get(FILE *);
+int __fb_put(int, FILE *);
+
+static inline int __fb_getc(FILE *stream)
+{
+    return stream->read_cursor < stream->read_end ? *stream->read_cursor++ : __fb_get(stream);
+}
+
+static inline int __fb_putc(int c, FILE *stream)
+{
+    return stream->write_cursor < stream->write_end ? *stream->write_cursor++ = (unsigned char)c
+                                                    : __fb_put(c, stream);
+}
+
+int fgetc(FILE *);
+int getc(FILE *);
+int getchar(void);
+int fputc(int, FILE *);
+int putc(int, FILE *);
+int putchar(int);
+#define getc(stream) __fb_getc(stream)
+#define getchar() __fb_getc(stdin)
+#define putc(c, stream) __fb_putc(c, stream)
+#define putchar(c) __fb_putc(c, stdout)
+#define getc_unlocked(stream) __fb_getc(stream)
+#define getchar_unlocked() __fb_getc(stdin)
+#define putc_unlocked(c, stream) __fb_putc(c, stream)
+#define putchar_unlocked(c) __fb_putc(c, stdout)
+
+int ungetc(int, FILE *);
+char *fgets(char *restrict, int, FILE *restrict);
+ssize_t getdelim(char **restrict, size_t *restrict, int, FILE *restrict);
+ssize_t getline(char **restrict, size_t *restrict, FILE *restrict);
+size_t fread(void *restrict, size_t, size_t, FILE *restrict);
+
+int fputs(const char *restrict, FILE *restrict);
+int puts(const char *);
+size_t fwrite(const void *restrict, size_t, size_t, FILE *restrict);
+void perror(const char *);
+
+int fflush(FILE *);
+int setvbuf(FILE *restrict, char *restrict, int, size_t);
+void setbuf(FILE *restrict, char *restrict);
+
+void clearerr(FILE *);
+int feof(FILE *);
+int ferror(FILE *);
+int fileno(FILE *);
+
+FILE *fopen(const char *restrict, const char *restrict);
+FILE *fdopen(int, const char *);
+int fclose(FILE *);
+int fseek(FILE *, long, int);
+int fseeko(FILE *, off_t, int);
+long ftell(FILE *);
+off_t ftello(FILE *);
+void rewind(FILE *);
+int remove(const char *);
+int rename(const char *, const char *);
+
+/* Only a call with a floating-point argument, seen by its type, and the v functions, whose arguments cannot be seen,
+ * link the conversion of floating point (about 3 kB): see printf_arguments.h. */
+int printf(const char *restrict, ...) __FB_PRINTF(1, 2);
+int fprintf(FILE *restrict, const char *restrict, ...) __FB_PRINTF(2, 3);
+int dprintf(int, const char *restrict, ...) __FB_PRINTF(2, 3);
+int sprintf(char *restrict, const char *restrict, ...) __FB_PRINTF(2, 3);
+int snprintf(char *restrict, size_t, const char *restrict, ...) __FB_PRINTF(3, 4);
+int vprintf(const char *restrict, va_list) __FB_PRINTF(1, 0);
+int vfprintf(FILE *restrict, const char *restrict, va_list) __FB_PRINTF(2, 0);
+int vdprintf(int, const char *restrict, va_list) __FB_PRINTF(2, 0);
+int vsprintf(char *restrict, const char *restrict, va_list) __FB_PRINTF(2, 0);
+int vsnprintf(char *restrict, size_t, const char *restrict, va_list) __FB_PRINTF(3, 0);
+
+int asprintf(char **restrict, const char *restrict, ...) __FB_PRINTF(2, 3) __FB_MISSING("no asprintf: use snprintf twice");
+int vasprintf(char **restrict, const char *restrict, va_list) __FB_MISSING("no vasprintf: use vsnprintf twice");
+int scanf(const char *restrict, ...) __FB_MISSING("no scanf: read a line with fgets, convert with strtol or strtod");
+int fscanf(FILE *restrict, const char *restrict, ...) __FB_MISSING("no fscanf: read a line with fgets, convert with strtol or strtod");
+int sscanf(const char *restrict, const char *restrict, ...) __FB_MISSING("no sscanf: convert with strtol or strtod");
+char *gets(char *) __FB_MISSING("no gets: ISO C dropped it, use fgets");
+FILE *freopen(const char *restrict, const char *restrict, FILE *restrict) __FB_MISSING("no freopen: use open and dup2");
+FILE *popen(const char *, const char *) __FB_MISSING("no popen: use pipe, fork and execve");
+int pclose(FILE *) __FB_MISSING("no popen: use pipe, fork and execve");
+FILE *tmpfile(void) __FB_MISSING("no tmpfile: use open with O_EXCL");
+FILE *fmemopen(void *restrict, size_t, const char *restrict) __FB_MISSING("no streams in memory: use snprintf");
+FILE *open_memstream(char **, size_t *) __FB_MISSING("no streams in memory: use snprintf");
+
+#ifndef __FB_RUNTIME
+#include <printf_arguments.h>
+#endif
+
+#endif

@@ -1,0 +1,6 @@
+#ifndef _STRINGS_H
+#define _STRINGS_H
+
+#include <string.h>
+
+#endif

@@ -1,0 +1,4 @@
+#include "../internal.h"
+#include <unistd.h>
+
+FIRST_PAGE char **environ;

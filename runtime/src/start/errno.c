@@ -1,0 +1,3 @@
+#include "../internal.h"
+
+FIRST_PAGE int errno;

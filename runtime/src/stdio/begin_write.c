@@ -1,0 +1,21 @@
+#include "stream.h"
+
+WEAK void __fb_forget_input(FILE *); /* linked with whatever reads */
+
+int __fb_begin_write(FILE *stream)
+{
+    __fb_attach(stream);
+    if (stream->flags & READ_ONLY) {
+        stream->flags |= FAILED;
+        errno = EBADF;
+        return EOF;
+    }
+    if (stream->write_cursor)
+        return 0;
+    if (__fb_forget_input && unread(stream))
+        __fb_forget_input(stream);
+    stream->write_cursor = stream->buffer;
+    if (!(stream->flags & (LINE_BUFFERED | UNBUFFERED)))
+        stream->write_end = stream->buffer + stream->size;
+    return 0;
+}

@@ -1,0 +1,17 @@
+#include "stream.h"
+#include <unistd.h>
+
+/* What was lost stays known: exit still tells. */
+int fclose(FILE *stream)
+{
+    __fb_attach(stream);
+    int result = fflush(stream);
+    result |= close(stream->descriptor);
+    stream->flags &= LOST;
+    stream->read_cursor = stream->read_end = stream->write_cursor = stream->write_end = NULL;
+    if (stream == stdin || stream == stdout || stream == stderr) {
+        stream->flags |= STREAM_OPEN;
+        stream->descriptor = -1;
+    }
+    return result ? EOF : 0;
+}

@@ -1,0 +1,41 @@
+/* Writing what waits: short writes are continued, an interrupted one is repeated, and a descriptor that someone else
+ * made non-blocking (a terminal is shared by many) is waited for. Whatever else fails is reported once, and what could
+ * not be written is dropped, as in every stdio: repeating it at exit would only fail again. */
+#include "stream.h"
+#include <poll.h>
+
+static bool can_be_repeated(long error, int descriptor)
+{
+    if (error == -EAGAIN) {
+        struct pollfd wanted = {.fd = descriptor, .events = POLLOUT};
+        error = syscall4(SYS_ppoll, &wanted, 1, NULL, NULL);
+        return error >= 0 || error == -EINTR;
+    }
+    return error == -EINTR;
+}
+
+int __fb_write_all(FILE *stream, const void *bytes, size_t length)
+{
+    const unsigned char *next = bytes;
+    while (length) {
+        long written = syscall3(SYS_write, stream->descriptor, next, length);
+        if (written > 0) {
+            next += written;
+            length -= (size_t)written;
+        } else if (written == 0 || !can_be_repeated(written, stream->descriptor)) {
+            stream->flags |= FAILED | LOST;
+            errno = written ? (int)-written : EIO;
+            return EOF;
+        }
+    }
+    return 0;
+}
+
+int __fb_drain(FILE *stream)
+{
+    size_t length = waiting(stream);
+    if (!stream->write_cursor || !length)
+        return 0;
+    stream->write_cursor = stream->buffer;
+    return __fb_write_all(stream, stream->buffer, length);
+}

@@ -1,0 +1,82 @@
+/* Streams that a program opens: a fixed number of them, with buffers in .bss that exist as pages only once used. */
+#include "stream.h"
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STREAMS = FOPEN_MAX - 3 };
+
+static FILE streams[STREAMS];
+static unsigned char buffers[STREAMS][UNREAD_ROOM + BUFSIZ] __attribute__((aligned(64)));
+
+static FILE *free_stream(void)
+{
+    for (FILE *each = streams; each != streams + STREAMS; each++)
+        if (!(each->flags & STREAM_OPEN))
+            return each;
+    errno = EMFILE;
+    return NULL;
+}
+
+/* "r", "w" or "a", then any of "b", "+", "x", "e" (C11 7.21.5.3, and glibc's close-on-exec); -1 if it is none. */
+static int open_flags(const char *mode)
+{
+    int access = strchr(mode, '+') ? O_RDWR : *mode == 'r' ? O_RDONLY : O_WRONLY;
+    int rest = *mode == 'w' ? O_CREAT | O_TRUNC : *mode == 'a' ? O_CREAT | O_APPEND : 0;
+    if (*mode != 'r' && *mode != 'w' && *mode != 'a')
+        return -1;
+    return access | rest | (strchr(mode, 'x') ? O_EXCL : 0) | (strchr(mode, 'e') ? O_CLOEXEC : 0);
+}
+
+static FILE *stream_on(FILE *stream, int descriptor, int flags)
+{
+    *stream = (FILE){
+        .buffer = buffers[stream - streams] + UNREAD_ROOM,
+        .size = BUFSIZ,
+        .descriptor = descriptor,
+        .flags = STREAM_OPEN | ((flags & O_ACCMODE) == O_RDONLY   ? READ_ONLY
+                                : (flags & O_ACCMODE) == O_WRONLY ? WRITE_ONLY
+                                                                  : 0),
+    };
+    return stream;
+}
+
+FILE *fdopen(int descriptor, const char *mode)
+{
+    int flags = open_flags(mode);
+    FILE *stream = free_stream();
+    if (flags == -1)
+        errno = EINVAL;
+    return flags == -1 || !stream ? NULL : stream_on(stream, descriptor, flags);
+}
+
+FILE *fopen(const char *restrict path, const char *restrict mode)
+{
+    int flags = open_flags(mode);
+    FILE *stream = free_stream();
+    if (flags == -1)
+        errno = EINVAL;
+    if (flags == -1 || !stream)
+        return NULL;
+    int descriptor = open(path, flags, 0666);
+    return descriptor < 0 ? NULL : stream_on(stream, descriptor, flags);
+}
+
+int __fb_drain_opened(void);
+int __fb_drain_opened(void)
+{
+    int result = 0;
+    for (FILE *each = streams; each != streams + STREAMS; each++)
+        result |= __fb_drain(each);
+    return result;
+}
+
+int __fb_close_opened(void);
+int __fb_close_opened(void)
+{
+    unsigned lost = 0;
+    __fb_drain_opened();
+    for (FILE *each = streams; each != streams + STREAMS; each++)
+        lost |= each->flags & LOST;
+    return lost != 0;
+}

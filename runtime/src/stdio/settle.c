@@ -1,0 +1,11 @@
+#include "stream.h"
+
+/* Linked with setvbuf, without which no stream is line-buffered. */
+WEAK int __fb_settle_line(FILE *);
+
+int __fb_settle(FILE *stream)
+{
+    if (stream->flags & UNBUFFERED)
+        return __fb_drain(stream);
+    return __fb_settle_line && stream->flags & LINE_BUFFERED ? __fb_settle_line(stream) : 0;
+}

@@ -1,0 +1,66 @@
+/* stdin, stdout and stderr, and where their bytes wait.
+ *
+ * The first page of .bss holds the three streams, the first FIRST_OUTPUT bytes of output and the beginning of the input
+ * buffer, so that a small filter touches one page and takes one fault. Output that outgrows its first room moves to
+ * `output` (__fb_make_room); input simply runs on. Pages that are never touched never exist. */
+#include "stream.h"
+#include <string.h>
+
+enum { FIRST_OUTPUT = 1792 };
+
+FIRST_PAGE FILE __fb_standard[3];
+FIRST_PAGE static unsigned char first_output[FIRST_OUTPUT];
+static unsigned char input[UNREAD_ROOM + BUFSIZ] __attribute__((section(".bss.firstbyte.input")));
+static unsigned char output[BUFSIZ] __attribute__((section(".bss.firstbyte.output"), aligned(64)));
+static unsigned char error_output[1024] __attribute__((section(".bss.firstbyte.output")));
+
+static const struct {
+    unsigned char *buffer;
+    unsigned size, flags;
+} standard[3] = {
+    {input + UNREAD_ROOM, BUFSIZ, STREAM_OPEN | READ_ONLY},
+    {first_output, FIRST_OUTPUT, STREAM_OPEN | WRITE_ONLY},
+    {error_output, sizeof error_output, STREAM_OPEN | WRITE_ONLY | UNBUFFERED},
+};
+
+/* All other streams are attached as they are opened. */
+void __fb_attach(FILE *stream)
+{
+    if (stream->flags & STREAM_OPEN)
+        return;
+    stream->descriptor = (int)(stream - __fb_standard);
+    stream->buffer = standard[stream->descriptor].buffer;
+    stream->size = standard[stream->descriptor].size;
+    stream->flags |= standard[stream->descriptor].flags;
+}
+
+static void move_to_large_buffer(void)
+{
+    size_t length = waiting(stdout);
+    memcpy(output, first_output, FIRST_OUTPUT);
+    stdout->buffer = output;
+    stdout->size = BUFSIZ;
+    stdout->write_cursor = output + length;
+    stdout->write_end = stdout->flags & LINE_BUFFERED ? NULL : output + BUFSIZ;
+}
+
+int __fb_make_room(FILE *stream)
+{
+    if (stream->buffer != first_output)
+        return __fb_drain(stream);
+    move_to_large_buffer();
+    return 0;
+}
+
+/* Linked with fopen, and with whatever reads. */
+WEAK int __fb_close_opened(void);
+WEAK void __fb_forget_input(FILE *);
+
+int __fb_close_streams(void)
+{
+    __fb_drain(stdout);
+    if (__fb_forget_input && unread(stdin))
+        __fb_forget_input(stdin);
+    int lost = __fb_close_opened ? __fb_close_opened() : 0;
+    return lost | (int)(stdout->flags & LOST);
+}

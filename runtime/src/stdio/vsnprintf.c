@@ -1,0 +1,19 @@
+/* The arguments cannot be seen, so floating point is linked. */
+#include "format.h"
+
+int vsnprintf(char *restrict string, size_t size, const char *restrict format, va_list list)
+{
+    __fb_link_floating_point();
+    return __fb_format_to_string(string, size, format, list);
+}
+
+int vsprintf(char *restrict string, const char *restrict format, va_list list)
+{
+    return vsnprintf(string, INT_MAX, format, list);
+}
+
+int vdprintf(int descriptor, const char *restrict format, va_list list)
+{
+    __fb_link_floating_point();
+    return __fb_format_to_descriptor(descriptor, format, list);
+}

@@ -1,0 +1,43 @@
+#include "stream.h"
+#include <string.h>
+
+static size_t room(const FILE *stream)
+{
+    return stream->size - waiting(stream);
+}
+
+static void append(FILE *stream, const void *bytes, size_t length)
+{
+    memcpy(stream->write_cursor, bytes, length);
+    stream->write_cursor += length;
+}
+
+/* What is as long as the buffer goes past it: copying would save no call. */
+static size_t write_long(FILE *stream, const unsigned char *bytes, size_t length)
+{
+    size_t left = length;
+    while (left > room(stream)) {
+        if (!waiting(stream) && left >= BUFSIZ)
+            return __fb_write_all(stream, bytes, left) ? length - left : length;
+        size_t part = room(stream);
+        append(stream, bytes, part);
+        bytes += part;
+        left -= part;
+        if (stream->flags & IN_MEMORY)
+            return length;
+        if (__fb_make_room(stream))
+            return length - left;
+    }
+    append(stream, bytes, left);
+    return length;
+}
+
+size_t __fb_write(FILE *stream, const void *bytes, size_t length)
+{
+    if (!length || __fb_begin_write(stream))
+        return 0;
+    if (length > room(stream))
+        return write_long(stream, bytes, length);
+    append(stream, bytes, length);
+    return length;
+}

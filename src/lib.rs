@@ -15,7 +15,7 @@
 //!
 //! Measure, then compute, then render: a measuring function never prints, a renderer never measures.
 //! Beside the flow stand [`corpus`] (the programs of the showdown), [`elf`] (our own executables: the floor),
-//! [`doctor`] (what this machine can do), [`machine`] (its facts) and [`arch`] (what differs between
+//! [`doctor`] (what this machine can do), [`runtime`] (C without a C library), [`machine`] (its facts) and [`arch`] (what differs between
 //! architectures). [`commands`] joins them, one file a command.
 
 pub mod arch;
@@ -29,6 +29,7 @@ pub mod launch;
 pub mod machine;
 pub mod page_cache;
 pub mod report;
+pub mod runtime;
 pub mod stats;
 pub mod timeline;
 pub mod tracer;

@@ -2,6 +2,7 @@
 //!
 //! One file a command: its clap arguments, and the plan that they amount to. No clap type leaves this folder.
 
+pub mod cc;
 pub mod doctor;
 pub mod generate;
 pub mod showdown;
@@ -24,6 +25,8 @@ pub enum Command {
     Showdown(Box<showdown::Args>),
     /// Says what this machine can and cannot do, why, and what would mend it
     Doctor(doctor::Args),
+    /// Compiles C against the freestanding runtime
+    Cc(cc::Args),
     /// Prints the completion script of a shell
     Completions(generate::CompletionsArgs),
     /// Prints the manual page

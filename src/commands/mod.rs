@@ -1,5 +1,6 @@
 //! One file a command: glue between the stations, nothing else.
 
+pub mod cc;
 pub mod doctor;
 pub mod generate;
 mod outcome;
@@ -16,6 +17,7 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
     match cli.command {
         Command::Showdown(args) => showdown::run(&args.plan()),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Cc(args) => cc::run(args),
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),
     }

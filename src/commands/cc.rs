@@ -1,0 +1,22 @@
+//! `firstbyte cc`: becomes the compiler, or prints what was asked for.
+
+use super::{CommandError, Exit, show};
+use crate::cli::cc::Args;
+use crate::runtime::{Arguments, Driver, RuntimeError};
+
+/// Returns only if there was something to print, or nothing to run: the exit status is the compiler's own.
+pub fn run(args: Args) -> Result<Exit, CommandError> {
+    let arguments = Arguments::parse(args.arguments).map_err(CommandError::usage)?;
+    let driver = Driver::new(&arguments)?;
+    let Some(what) = arguments.printed else {
+        return Err(driver.become_compiler(&arguments).into());
+    };
+    show((driver.printed(&arguments, what) + "\n").as_bytes())?;
+    Ok(Exit::Done)
+}
+
+impl From<RuntimeError> for CommandError {
+    fn from(error: RuntimeError) -> CommandError {
+        CommandError::unable(error)
+    }
+}

@@ -11,8 +11,15 @@
 
 #define __FIRSTBYTE__ 1
 
-/* A function that is deliberately not there: calling it is an error of the compiler, with the reason. */
-#define __FB_MISSING(reason) __attribute__((error("firstbyte's runtime: " reason)))
+/* A function that is deliberately not there: using it is an error of the compiler, with the reason. */
+#ifdef __clang__
+#define __FB_MISSING(reason) __attribute__((unavailable("firstbyte's runtime: " reason)))
+#else
+#define __FB_MISSING(reason) __FB_NOT_CALLED(reason)
+#endif
+
+/* The same for a call that the compiler may see and drop again. */
+#define __FB_NOT_CALLED(reason) __attribute__((error("firstbyte's runtime: " reason)))
 
 #define __FB_PRINTF(string, first) __attribute__((format(printf, string, first)))
 #define __FB_NORETURN __attribute__((noreturn))

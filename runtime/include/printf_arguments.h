@@ -6,7 +6,7 @@
 #define _PRINTF_ARGUMENTS_H
 
 void __fb_link_floating_point(void);
-void __fb_no_long_double(void) __FB_MISSING("no long double in printf: convert it to double");
+void __fb_no_long_double(void) __FB_NOT_CALLED("no long double in printf: convert it to double");
 
 #define __FB_IS_DOUBLE(x) _Generic((x), float: 1, double: 1, default: 0)
 #define __FB_IS_LONG_DOUBLE(x) _Generic((x), long double: 1, default: 0)

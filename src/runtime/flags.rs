@@ -55,6 +55,10 @@ pub fn runtime(compiler: &Compiler, runtime: &Path, folder: &str) -> Vec<String>
     if !compiler.is_clang() {
         // Without it gcc turns memset's loop into a call of memset.
         flags.push("-fno-tree-loop-distribute-patterns".to_owned());
+        if matches!(compiler.architecture, Architecture::X86_64 | Architecture::I386) {
+            // A table of 48 bytes need not begin at a multiple of 32.
+            flags.push("-malign-data=abi".to_owned());
+        }
     }
     let tuned: &[&str] = match folder {
         "string" if compiler.is_clang() => &["-O2"],

@@ -87,10 +87,13 @@ pub fn test_packages() -> BTreeMap<String, String> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Listed {
+        build: BTreeMap<String, String>,
         packages: BTreeMap<String, String>,
     }
     // It is part of this binary, and a test reads it.
-    toml::from_str::<Listed>(TESTS).map(|listed| listed.packages).unwrap_or_default()
+    toml::from_str::<Listed>(TESTS)
+        .map(|listed| listed.build.into_iter().chain(listed.packages).collect())
+        .unwrap_or_default()
 }
 
 fn missing_in(corpus: &Corpus) -> BTreeSet<String> {

@@ -1,0 +1,39 @@
+# Two commands do all the set-up on a fresh machine (Debian 12 with cargo):
+#   make showdown   builds, fetches what the corpus lacks, runs the showdown
+#   make test       fetches what the tests need and runs them all
+
+CARGO ?= cargo
+HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+FIRSTBYTE := target/$(HOST)/release/firstbyte
+SHOWDOWN ?=
+
+.PHONY: all showdown test lint unit proofs bench build-needs clean
+
+all: $(FIRSTBYTE)
+
+# The one tool that the build needs before firstbyte itself can say what else is missing.
+build-needs:
+	@scripts/build-needs
+
+.PHONY: $(FIRSTBYTE)
+$(FIRSTBYTE): build-needs
+	$(CARGO) build --release --locked $(shell scripts/features)
+
+showdown: $(FIRSTBYTE)
+	$(FIRSTBYTE) doctor --install
+	$(FIRSTBYTE) showdown $(SHOWDOWN)
+
+test: build-needs
+	$(CARGO) build --locked $(shell scripts/features)
+	target/$(HOST)/debug/firstbyte doctor --install --tests
+	$(MAKE) lint unit
+
+lint:
+	$(CARGO) fmt --all -- --check
+	$(CARGO) clippy --all-targets --locked -- -D warnings
+
+unit:
+	$(CARGO) test --locked
+
+clean:
+	$(CARGO) clean

@@ -1,0 +1,305 @@
+//! One function a figure. Each prints its table and returns its raw data.
+
+use firstbyte::bench::runner::Tracee;
+use firstbyte::bench::{Budget, Campaign, Progress, Series, Subject, Tracees};
+use firstbyte::corpus::{Cache, Corpus};
+use firstbyte::elf::{Architecture, plain};
+use firstbyte::launch::{Command, Launcher};
+use firstbyte::stats::Summary;
+use firstbyte::timeline::Timeline;
+use firstbyte::tracer::choose::{Choice, choose};
+use firstbyte::tracer::pipe::PipeTracer;
+use firstbyte::tracer::{Setting, Tracer};
+use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command as Shell;
+use std::time::{Duration, Instant};
+
+type Part = (&'static str, fn() -> Value);
+
+pub(crate) const ALL: &[Part] =
+    &[("overhead", overhead), ("harness", harness), ("rate", rate), ("startup", startup), ("truth", truth)];
+
+struct Quiet;
+
+impl Progress for Quiet {
+    fn planned(&mut self, _: u64) {}
+    fn ran(&mut self, _: &str) {}
+    fn checkpoint(&mut self, _: &[Series]) {}
+}
+
+/// Programs made for a bench, in a folder that is removed with it.
+struct Workshop(tempfile::TempDir);
+
+impl Workshop {
+    fn new() -> Workshop {
+        Workshop(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    fn elf(&self) -> PathBuf {
+        let path = self.0.path().join("static-elf");
+        let host = Architecture::host().expect("an architecture that we write for");
+        std::fs::write(&path, plain::image(host, b"hello world\n", Some(0)).expect("a hello"))
+            .expect("a file");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("its mode");
+        path
+    }
+
+    fn compile(&self, source: &str, name: &str, flags: &[&str]) -> PathBuf {
+        let path = self.0.path().join(name);
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
+        let status = Shell::new("cc").arg(source).args(flags).arg("-o").arg(&path).status().expect("cc");
+        assert!(status.success(), "cc failed");
+        path
+    }
+}
+
+fn launcher(words: &[&str]) -> Launcher {
+    Launcher::new(Command::new(words).expect("a program that exists")).expect("a launcher")
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path of text")
+}
+
+/// Observer overhead of the phases mode: traced / untraced wall time, runs in turn.
+fn overhead() -> Value {
+    let workshop = Workshop::new();
+    let corpus = Corpus::load(None).expect("the corpus");
+    let cache = Cache::of_user().expect("a cache folder");
+    let mut rows = Vec::new();
+    println!(
+        "{:<12} {:>8}  {:<17} {:>10} {:>10}  limit",
+        "overhead", "ratio", "interval", "traced", "untraced"
+    );
+    for (name, runs, limit) in
+        [("static-elf", 3000, 1.05), ("c-printf", 1500, 1.03), ("go", 1000, 1.04), ("node", 150, 1.02)]
+    {
+        let words: Vec<String>;
+        let mut directory = None;
+        if name == "static-elf" {
+            words = vec![text(&workshop.elf()).to_owned()];
+        } else {
+            let program = corpus.find(name).expect("a program of the corpus");
+            match firstbyte::corpus::build::prepare(program, &cache, &|| false) {
+                Ok(built) => {
+                    words = built.argv.iter().map(|w| w.to_string_lossy().into_owned()).collect();
+                    directory = Some(built.directory);
+                }
+                Err(skipped) => {
+                    println!("{name:<12} skipped: {}", skipped.reason);
+                    continue;
+                }
+            }
+        }
+        let command = Command::in_directory(&words, directory.as_deref()).expect("a command");
+        let subject_tracee =
+            Tracee { launcher: Launcher::new(command).expect("a launcher"), setting: Setting::default() };
+        let tracer = choose(Choice::Bpf).expect("the bpf backend").tracer;
+        let subject =
+            Subject { name: name.to_owned(), command: name.to_owned(), expected: None, file_size: None };
+        let campaign = Campaign {
+            subjects: vec![subject],
+            budget: Budget::Runs(runs),
+            warmup: 20,
+            seed: 1,
+            overhead: true,
+        };
+        let outcome =
+            campaign.run(&mut Tracees::new(vec![subject_tracee], tracer), &mut Quiet).expect("a campaign");
+        let series = &outcome.series[0];
+        let overhead = firstbyte::report::build::overhead(series).expect("both kinds of runs");
+        let walls: Vec<u64> = series.samples.iter().map(|s| s.wall.0).collect();
+        let untraced: Vec<u64> = series.untraced.iter().map(|s| s.wall.0).collect();
+        let medians = (median(&walls), median(&untraced));
+        println!(
+            "{name:<12} {:>8.3}  {:.3} to {:.3}    {:>7.1} us {:>7.1} us  {limit}",
+            medians.0 / medians.1,
+            overhead.ratio.low,
+            overhead.ratio.high,
+            medians.0 / 1e3,
+            medians.1 / 1e3
+        );
+        rows.push(json!({"name": name, "ratio_of_medians": medians.0 / medians.1, "paired": overhead.ratio,
+            "limit": limit, "traced_ns": walls, "untraced_ns": untraced}));
+    }
+    Value::Array(rows)
+}
+
+/// Our untraced run of the static ELF against a bare loop in C doing the same, in blocks by turns.
+fn harness() -> Value {
+    let workshop = Workshop::new();
+    let elf = workshop.elf();
+    let bare = workshop.compile("benches/core/bare_loop.c", "bare_loop", &["-O2"]);
+    let mut launcher = launcher(&[text(&elf)]);
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..40 {
+        ours.extend(walls(&mut launcher, &mut PipeTracer::blind(), 120).split_off(20));
+        let output = Shell::new(&bare).arg("120").arg(&elf).output().expect("the bare loop");
+        let lines = String::from_utf8(output.stdout).expect("text");
+        theirs.extend(lines.lines().skip(20).map(|line| line.parse::<u64>().expect("a number")));
+    }
+    let (own, bare) = (median(&ours), median(&theirs));
+    println!(
+        "harness      {:>8.3}  ours {:.1} us, bare loop {:.1} us  limit 1.10",
+        own / bare,
+        own / 1e3,
+        bare / 1e3
+    );
+    json!({"ratio_of_medians": own / bare, "limit": 1.10, "ours_ns": ours, "bare_ns": theirs})
+}
+
+fn walls(launcher: &mut Launcher, tracer: &mut dyn Tracer, runs: usize) -> Vec<u64> {
+    let wall = |_| {
+        let recording = tracer.run(launcher, &Setting::default()).expect("a run");
+        Timeline::of(&recording).expect("a timeline").wall.0
+    };
+    (0..runs).map(wall).collect()
+}
+
+/// Phase-resolved runs per second, against hyperfine's runs and against a loop of perf record.
+fn rate() -> Value {
+    let workshop = Workshop::new();
+    let elf = workshop.elf();
+    let mut launcher = launcher(&[text(&elf)]);
+    let mut tracer = choose(Choice::Bpf).expect("the bpf backend").tracer;
+    let (mut ours, mut hyperfine) = (Vec::new(), Vec::new());
+    tracer.attach().expect("attaching");
+    walls(&mut launcher, &mut tracer, 100);
+    tracer.detach().expect("detaching");
+    for _ in 0..8 {
+        tracer.attach().expect("attaching");
+        walls(&mut launcher, &mut tracer, 50);
+        let began = Instant::now();
+        let phases = walls(&mut launcher, &mut tracer, 2000).len();
+        ours.push(phases as f64 / began.elapsed().as_secs_f64());
+        tracer.detach().expect("detaching");
+        if let Some(rate) = per_second(
+            Shell::new("hyperfine")
+                .args(["-N", "--style", "none", "--warmup", "50", "--runs", "2000"])
+                .arg(&elf),
+            2050,
+        ) {
+            hyperfine.push(rate);
+        }
+    }
+    let perf = per_second(
+        Shell::new("perf")
+            .args(["record", "-q", "-o", "/dev/null"])
+            .args(["--event", "syscalls:sys_exit_execve,syscalls:sys_enter_write", "--"])
+            .arg(&elf),
+        1,
+    );
+    let own = median_of(&ours);
+    println!("rate         {own:>8.0} phase-resolved runs a second");
+    if !hyperfine.is_empty() {
+        let theirs = median_of(&hyperfine);
+        println!(
+            "             {:>8.2}  x hyperfine -N ({theirs:.0} a second, no phases)  at least 1.3",
+            own / theirs
+        );
+    }
+    match perf {
+        Some(perf) => {
+            println!("             {:>8.0}  x perf record ({perf:.2} a second)  at least 2000", own / perf);
+        }
+        None => println!("             perf record does not work here"),
+    }
+    json!({"ours_per_second": ours, "hyperfine_per_second": hyperfine, "perf_record_per_second": perf})
+}
+
+fn per_second(command: &mut Shell, runs: u32) -> Option<f64> {
+    let began = Instant::now();
+    let output = command.output().ok()?;
+    let rate = f64::from(runs) / began.elapsed().as_secs_f64();
+    output.status.success().then_some(rate)
+}
+
+/// `firstbyte --version` against the dynamic C printf program: first bytes by the same tracer, in turn.
+fn startup() -> Value {
+    let workshop = Workshop::new();
+    let c = workshop.compile("corpus/c-printf/hello.c", "c-printf", &[]);
+    let own = env!("CARGO_BIN_EXE_firstbyte");
+    let mut launchers = [launcher(&[own, "--version"]), launcher(&[text(&c)])];
+    let mut tracer = choose(Choice::Bpf).expect("the bpf backend").tracer;
+    tracer.attach().expect("attaching");
+    let mut first_bytes = [Vec::new(), Vec::new()];
+    for round in 0..1020 {
+        for turn in [round % 2, 1 - round % 2] {
+            let recording = tracer.run(&mut launchers[turn], &Setting::default()).expect("a run");
+            let first = Timeline::of(&recording).expect("a timeline").first_byte.expect("output");
+            if round >= 20 {
+                first_bytes[turn].push(first.0);
+            }
+        }
+    }
+    let (own, c) = (median(&first_bytes[0]), median(&first_bytes[1]));
+    println!(
+        "startup      {:>8.3}  firstbyte --version {:.1} us, c-printf {:.1} us  limit 1.3",
+        own / c,
+        own / 1e3,
+        c / 1e3
+    );
+    json!({"ratio_of_medians": own / c, "limit": 1.3, "firstbyte_ns": first_bytes[0], "c_printf_ns": first_bytes[1]})
+}
+
+/// Known delays before the first write: setup with the delay minus setup without it.
+fn truth() -> Value {
+    let workshop = Workshop::new();
+    let spin = workshop.compile("benches/core/spin.c", "spin", &["-O2", "-static"]);
+    let ticks = ticks_per_microsecond();
+    let mut rows = Vec::new();
+    for (kind, ns) in [
+        ("spin", 20_000_u64),
+        ("spin", 200_000),
+        ("spin", 2_000_000),
+        ("spin", 20_000_000),
+        ("sleep", 2_000_000),
+    ] {
+        let words = |ns: u64| [text(&spin).to_owned(), kind.to_owned(), ns.to_string(), ticks.to_string()];
+        let mut launchers = [words(0), words(ns)]
+            .map(|w| Launcher::new(Command::new(&w).expect("a command")).expect("a launcher"));
+        let mut tracer = choose(Choice::Bpf).expect("the bpf backend").tracer;
+        tracer.attach().expect("attaching");
+        let mut setups = [Vec::new(), Vec::new()];
+        for round in 0..420 {
+            for turn in [round % 2, 1 - round % 2] {
+                let recording = tracer.run(&mut launchers[turn], &Setting::default()).expect("a run");
+                let phases = Timeline::of(&recording).expect("a timeline").phases.expect("phases");
+                if round >= 20 {
+                    setups[turn].push(phases.setup.expect("output").0);
+                }
+            }
+        }
+        let seen = median(&setups[1]) - median(&setups[0]);
+        let error = seen - ns as f64;
+        println!(
+            "truth        {kind} {:>8.1} us: seen {:>9.2} us, off by {:>7.2} us ({:.2} %)  limit 1 % or 5 us",
+            ns as f64 / 1e3,
+            seen / 1e3,
+            error / 1e3,
+            100.0 * error / ns as f64
+        );
+        rows.push(json!({"kind": kind, "delay_ns": ns, "seen_ns": seen, "without_ns": setups[0], "with_ns": setups[1]}));
+    }
+    Value::Array(rows)
+}
+
+/// The time-stamp counter's rate against `CLOCK_MONOTONIC`, over a quarter of a second.
+fn ticks_per_microsecond() -> f64 {
+    // SAFETY: reads a counter that every x86-64 processor has.
+    let counter = || unsafe { std::arch::x86_64::_rdtsc() };
+    let (began, first) = (Instant::now(), counter());
+    std::thread::sleep(Duration::from_millis(250));
+    let (elapsed, last) = (began.elapsed(), counter());
+    (last - first) as f64 / elapsed.as_secs_f64() / 1e6
+}
+
+fn median(values: &[u64]) -> f64 {
+    median_of(&values.iter().map(|v| *v as f64).collect::<Vec<_>>())
+}
+
+fn median_of(values: &[f64]) -> f64 {
+    Summary::of(values).expect("values").median
+}

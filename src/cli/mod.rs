@@ -3,6 +3,7 @@
 //! One file a command: its clap arguments, and the plan that they amount to. No clap type leaves this folder.
 
 pub mod cc;
+pub mod common;
 pub mod doctor;
 pub mod generate;
 pub mod showdown;

@@ -2,6 +2,7 @@
 
 pub mod cc;
 pub mod doctor;
+mod export;
 pub mod generate;
 mod outcome;
 mod progress;

@@ -1,16 +1,16 @@
 //! `firstbyte showdown`: corpus, tracees, campaign, counting runs, document, renderings.
 
 use super::progress::{Bar, bar};
-use super::{CommandError, Exit, show, terminal};
+use super::{CommandError, Exit, export, show, terminal};
 use crate::bench::runner::Tracee;
 use crate::bench::{Campaign, Outcome, Series, Subject, Tracees};
-use crate::cli::showdown::{Format, Plan};
+use crate::cli::showdown::Plan;
 use crate::corpus::{Built, Cache, Corpus, Program, Skipped, build, prepare_all};
 use crate::launch::{Command, Launcher, interrupt, tree};
 use crate::machine::Machine;
 use crate::page_cache;
 use crate::report::document::{self, Document, Tool};
-use crate::report::{build as rendering, csv, json, markdown, showdown_text};
+use crate::report::{build as rendering, showdown_text};
 use crate::tracer::choose::{Chosen, choose};
 use crate::tracer::{Setting, Tracer};
 use std::sync::Arc;
@@ -26,9 +26,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         show(list(&programs).as_bytes())?;
         return Ok(Exit::Done);
     }
-    for (_, target) in &plan.exports {
-        target.check().map_err(CommandError::usage)?;
-    }
+    export::check(&plan.exports)?;
     interrupt::catch_signals();
     tree::adopt_orphans();
     let chosen = choose(plan.backend).map_err(CommandError::unable)?;
@@ -104,7 +102,7 @@ fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> R
     let mut export_error = None;
     let mut checkpoint = |series: &[Series]| {
         let partial = Document { partial: true, ..document(plan, &header, series, skipped) };
-        export_error = export(plan, &partial, false).err();
+        export_error = export::write(&plan.exports, &partial, false).err();
     };
     let mut bar = Bar::new(&mut checkpoint);
     let outcome = campaign.run(&mut runner, &mut bar);
@@ -118,8 +116,8 @@ fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> R
     }
     let mut document = document(plan, &header, &series, skipped);
     document.partial = interrupted || interrupt::interrupted().is_some();
-    export(plan, &document, true)?;
-    if !plan.exports.iter().any(|(_, target)| target.is_stdout()) {
+    export::write(&plan.exports, &document, true)?;
+    if !export::takes_stdout(&plan.exports) {
         show(showdown_text::render(&document, &terminal()).as_bytes())?;
     }
     Ok(match document {
@@ -195,20 +193,4 @@ fn skip(skipped: &Skipped) -> document::Skipped {
         reason: skipped.reason.clone(),
         install: skipped.install.clone(),
     }
-}
-
-/// Writes the exports; those to stdout only at the end.
-fn export(plan: &Plan, document: &Document, last: bool) -> Result<(), CommandError> {
-    for (format, target) in &plan.exports {
-        if target.is_stdout() && !last {
-            continue;
-        }
-        let text = match format {
-            Format::Json => json::render(document),
-            Format::Csv => csv::render(document),
-            Format::Markdown => markdown::render(document),
-        };
-        target.write(&text).map_err(CommandError::unable)?;
-    }
-    Ok(())
 }

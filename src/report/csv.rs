@@ -1,6 +1,6 @@
 //! The results as CSV: hyperfine's columns first and in its order, then ours.
 
-use super::document::{Cache, Counts, Distribution, Document, Measurement, PhaseTimes};
+use super::document::{Cache, Counts, Distribution, Document, Measurement};
 use super::row;
 use std::collections::BTreeSet;
 
@@ -34,19 +34,6 @@ const OURS: [Named<Measurement, String>; 20] = [
     ("rejected_runs", |m| m.rejected.len().to_string()),
 ];
 
-/// Picks one phase.
-type Phase = fn(&PhaseTimes) -> &Option<Distribution>;
-
-/// The phases, `STATISTICS` columns each.
-const PHASES: [(&str, Phase); 6] = [
-    ("first_byte", |p| &p.first_byte),
-    ("total", |p| &p.total),
-    ("startup", |p| &p.startup),
-    ("setup", |p| &p.setup),
-    ("write", |p| &p.write),
-    ("teardown", |p| &p.teardown),
-];
-
 /// Of each phase, in nanoseconds.
 const STATISTICS: [Named<Distribution, f64>; 5] = [
     ("median", |d| d.median),
@@ -74,7 +61,7 @@ fn headings(parameters: &BTreeSet<&String>) -> Vec<String> {
     let mut headings: Vec<String> = HYPERFINE.map(str::to_owned).into();
     headings.extend(parameters.iter().map(|parameter| format!("parameter_{parameter}")));
     headings.extend(OURS.iter().map(|(heading, _)| (*heading).to_owned()));
-    for (phase, _) in PHASES {
+    for (phase, _) in row::PHASES {
         headings.extend(STATISTICS.iter().map(|(statistic, _)| format!("{phase}_{statistic}_ns")));
     }
     headings
@@ -89,7 +76,7 @@ fn record(measurement: &Measurement, parameters: &BTreeSet<&String>) -> Vec<Stri
         other => other.map_or(String::new(), ToString::to_string),
     }));
     record.extend(OURS.iter().map(|(_, cell)| cell(m)));
-    for (_, phase) in PHASES {
+    for (_, phase) in row::PHASES {
         record.extend(STATISTICS.iter().map(|(_, of)| optional(phase(&m.phases).as_ref().map(of))));
     }
     record

@@ -324,6 +324,26 @@ pub struct Counts {
     pub max_rss: Option<u64>,
 }
 
+impl Counts {
+    /// Each count that is known, by its name in the document.
+    pub fn known(&self) -> Vec<(&'static str, u64)> {
+        let all = [
+            ("processes", self.processes),
+            ("threads", self.threads),
+            ("execs", self.execs),
+            ("syscalls", self.syscalls),
+            ("page_faults", self.page_faults),
+            ("major_faults", self.major_faults),
+            ("files_opened", self.files_opened),
+            ("failed_opens", self.failed_opens),
+            ("bytes_read", self.bytes_read),
+            ("writes", self.writes),
+            ("max_rss", self.max_rss),
+        ];
+        all.into_iter().filter_map(|(name, count)| Some((name, count?))).collect()
+    }
+}
+
 /// What a program printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {

@@ -4,6 +4,9 @@
 //! a terminal, [`json`], [`csv`] and [`markdown`] for files and other tools. Renderers return text and never
 //! print; [`export`] says where the text goes.
 
+pub mod asciidoc;
+pub mod bencher;
+pub mod benchmark_action;
 pub mod build;
 pub mod csv;
 pub mod doctor_text;

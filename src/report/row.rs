@@ -1,6 +1,6 @@
 //! One measurement as a row: what each column is called and what it shows.
 
-use super::document::{Cache, Distribution, Document, Measurement};
+use super::document::{Cache, Distribution, Document, Measurement, PhaseTimes};
 use super::terminal::visible;
 use crate::units::{Bytes, Nanos, display_nanos};
 
@@ -48,6 +48,19 @@ pub(super) const STATISTICS: [Column; 7] = [
     Column { heading: "stddev", cell: stddev },
     Column { heading: "p95", cell: |m| known(ranked(m), |d| nanos(d.p95)) },
     Column { heading: "runs", cell: |m| m.times.len().to_string() },
+];
+
+/// Picks one phase.
+pub(super) type Phase = fn(&PhaseTimes) -> &Option<Distribution>;
+
+/// The phases by their names in the document, what people look for first in front.
+pub(super) const PHASES: [(&str, Phase); 6] = [
+    ("first_byte", |p| &p.first_byte),
+    ("total", |p| &p.total),
+    ("startup", |p| &p.startup),
+    ("setup", |p| &p.setup),
+    ("write", |p| &p.write),
+    ("teardown", |p| &p.teardown),
 ];
 
 /// The measurements of each state of the page cache, warm first: by first byte, then those that have none, by

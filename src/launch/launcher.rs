@@ -36,7 +36,7 @@ pub struct Launcher {
 pub enum Preparation<'a> {
     /// Nothing: the caller sleeps until the exec (vfork).
     None,
-    /// It asks to be traced and stops itself; the caller runs on at once (fork). The seccomp filter, if any, is
+    /// It stops itself, so that the caller, who runs on at once (fork), can seize it. The seccomp filter, if any, is
     /// installed after the stop.
     Ptrace(Option<&'a [libc::sock_filter]>),
 }
@@ -71,7 +71,7 @@ const STEPS: [&str; 9] = [
     "dup2",
     "sched_setaffinity",
     "chdir",
-    "ptrace",
+    "kill",
     "seccomp",
     "execve",
 ];
@@ -244,9 +244,9 @@ extern "C" fn child_main(orders: *mut c_void) -> c_int {
             check(libc::chdir(orders.directory), 5, orders);
         }
         if orders.traced {
-            let traced = libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0);
-            check(if traced == 0 { 0 } else { -1 }, 6, orders);
-            libc::kill(libc::getpid(), libc::SIGSTOP);
+            // If our binary has capabilities of its own, its memory is nobody's to trace (PR_SET_DUMPABLE(2const)).
+            libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
+            check(libc::kill(libc::getpid(), libc::SIGSTOP), 6, orders);
             if !orders.filter.is_null() {
                 check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 7, orders);
                 check(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, orders.filter), 7, orders);

@@ -81,7 +81,7 @@ impl Stdout {
     }
 
     /// The descriptor to poll for output; `None` where there is nothing to wait for.
-    pub(super) fn pollable(&self) -> Option<i32> {
+    pub(crate) fn pollable(&self) -> Option<i32> {
         match self.kind {
             OutputKind::Pipe | OutputKind::Pty if !self.collected.closed => {
                 self.ours.as_ref().map(AsRawFd::as_raw_fd)

@@ -1,7 +1,8 @@
 //! Backends that observe one run and produce one event vocabulary.
 //!
 //! [`event`] is the vocabulary, [`recording`] what one run's observation amounts to; [`Tracer`] is what every backend
-//! is. [`bpf`] sees the most at the least cost, [`pipe`] sees the least and attaches nothing.
+//! is. [`bpf`] sees the most at the least cost, [`ptrace`] needs no privilege, [`pipe`] sees the least and attaches
+//! nothing.
 
 #[cfg(feature = "bpf")]
 pub mod bpf;
@@ -9,6 +10,7 @@ pub mod choose;
 pub mod event;
 pub mod pipe;
 pub mod probe;
+pub mod ptrace;
 pub mod recording;
 
 pub use choose::Choice;

@@ -4,5 +4,7 @@ mod architecture;
 mod corpus;
 mod doctor;
 mod elf;
+mod ptrace;
 mod report;
 mod support;
+mod tracees;

@@ -1,0 +1,103 @@
+//! The seccomp filter behind which only execs and output calls stop (`seccomp(2)`).
+//!
+//! It inspects the architecture first: the same number means different calls in the two tables. What is not asked for
+//! is allowed, so the tracee runs at its own speed through all other calls.
+
+use super::abi;
+use crate::arch::meanings;
+use libc::sock_filter;
+
+/// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K` and `BPF_RET | BPF_K` of `linux/bpf_common.h`.
+const LOAD: u16 = 0x20;
+const EQUAL: u16 = 0x15;
+const RETURN: u16 = 0x06;
+
+/// Where `struct seccomp_data` has the number and the architecture.
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+
+/// Stops at the calls that [`meanings`] names, in every table of this machine.
+pub(super) fn program() -> Vec<sock_filter> {
+    let (native, compat) = meanings();
+    let numbers = |table: crate::arch::output_calls::Meanings| table.iter().map(|(number, _)| *number);
+    let mut program = vec![load(ARCHITECTURE)];
+    program.extend(section(abi::NATIVE, numbers(native).flat_map(with_x32)));
+    program.extend(section(abi::COMPAT, numbers(compat)));
+    program.push(allow());
+    program
+}
+
+/// What one table's calls come to: skipped as a whole if the call is of another.
+fn section(architecture: u32, numbers: impl Iterator<Item = u32>) -> Vec<sock_filter> {
+    let mut tests: Vec<sock_filter> = numbers.flat_map(|number| [equal(number, 0, 1), trace()]).collect();
+    tests.insert(0, load(NUMBER));
+    tests.push(allow());
+    let length = u8::try_from(tests.len()).expect("a table of fewer than 127 calls");
+    tests.insert(0, equal(architecture, 0, length));
+    tests
+}
+
+/// A native number, and the numbers by which x32 programs call the same.
+fn with_x32(number: u32) -> impl Iterator<Item = u32> {
+    let apart = abi::X32_APART.iter().find(|(_, native)| *native == number).map(|(x32, _)| *x32);
+    let x32 = (abi::X32_BIT != 0).then(|| apart.unwrap_or(number) | abi::X32_BIT);
+    [Some(number), x32].into_iter().flatten()
+}
+
+fn load(offset: u32) -> sock_filter {
+    sock_filter { code: LOAD, jt: 0, jf: 0, k: offset }
+}
+
+fn equal(value: u32, then: u8, otherwise: u8) -> sock_filter {
+    sock_filter { code: EQUAL, jt: then, jf: otherwise, k: value }
+}
+
+fn trace() -> sock_filter {
+    sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_TRACE }
+}
+
+fn allow() -> sock_filter {
+    sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the filter answers, by an interpreter of the three instructions that it uses.
+    fn answer(architecture: u32, number: u32) -> u32 {
+        let program = program();
+        let (mut at, mut loaded) = (0, 0);
+        loop {
+            let step = program[at];
+            at += 1;
+            match step.code {
+                LOAD => loaded = if step.k == NUMBER { number } else { architecture },
+                EQUAL => at += usize::from(if loaded == step.k { step.jt } else { step.jf }),
+                _ => return step.k,
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_calls_that_mean_something_stop_and_only_in_their_own_table() {
+        let (native, compat) = meanings();
+        for number in 0..600 {
+            let means = |table: &[(u32, crate::arch::Meaning)]| table.iter().any(|(n, _)| *n == number);
+            assert_eq!(answer(abi::NATIVE, number) == libc::SECCOMP_RET_TRACE, means(native), "{number}");
+            assert_eq!(answer(abi::COMPAT, number) == libc::SECCOMP_RET_TRACE, means(compat), "{number}");
+            assert_eq!(answer(1, number), libc::SECCOMP_RET_ALLOW);
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn x32_calls_stop_by_their_own_numbers() {
+        for number in [1, 520, 516, 44] {
+            assert_eq!(answer(abi::NATIVE, abi::X32_BIT | number), libc::SECCOMP_RET_TRACE);
+        }
+        for number in [59, 20, 0] {
+            assert_eq!(answer(abi::NATIVE, abi::X32_BIT | number), libc::SECCOMP_RET_ALLOW);
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Follows the tracee's tree from stop to stop, until nothing of it is left.
+//!
+//! The thread that follows does nothing else, and has no other children: it creates the tracee itself, and waits by
+//! `wait4(-1, __WALL | __WNOTHREAD)`, which reports children and tracees of the calling thread only. So no other
+//! thread's children are ever taken from it, and daemons that leave the process group are seen all the same.
+
+use super::abi;
+use super::counting::Counting;
+use super::our_stdout::OurStdout;
+use super::phases::{Phases, Task};
+use super::stop::Stop;
+use super::task_tree::{TaskTree, ask_process_of, is_thread_of};
+use super::tracee::{Entry, Side, Tracee, Until};
+use super::watch::Standstill;
+use crate::arch::Meaning;
+use crate::bench::Counts;
+use crate::launch::{Usage, clock};
+use crate::tracer::{Abi, Event};
+use crate::units::Nanos;
+use std::fs;
+use std::mem::MaybeUninit;
+
+/// What is to be seen of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// What bounds the phases.
+    Phases,
+    /// Every system call, to be counted.
+    Counts,
+}
+
+/// What was seen.
+#[derive(Debug)]
+pub(super) struct Followed {
+    pub(super) events: Vec<Event>,
+    pub(super) counts: Counts,
+    pub(super) status: i32,
+    pub(super) reaped: Nanos,
+    pub(super) usage: Usage,
+    /// Processes lived on when the tracee had exited.
+    pub(super) outlived: bool,
+}
+
+/// How the tracee ended.
+struct End {
+    status: i32,
+    reaped: Nanos,
+    usage: Usage,
+}
+
+/// One report of the kernel.
+struct Report {
+    at: Nanos,
+    tracee: Tracee,
+    status: i32,
+    usage: libc::rusage,
+}
+
+/// The state of one run.
+pub(super) struct Follower<'r> {
+    root: i32,
+    tree: TaskTree,
+    phases: Phases,
+    counting: Option<Counting>,
+    standstill: &'r Standstill,
+    end: Option<End>,
+    outlived: bool,
+}
+
+impl Follower<'_> {
+    /// Of a tracee that has been seized, and not yet continued.
+    pub(super) fn new(
+        root: Tracee,
+        stdout: OurStdout,
+        extent: Extent,
+        standstill: &Standstill,
+    ) -> Follower<'_> {
+        let mut tree = TaskTree::default();
+        tree.add(root.0, root.0);
+        let counting = (extent == Extent::Counts).then(|| Counting::new(root.0));
+        let phases = Phases::new(stdout);
+        Follower { root: root.0, tree, phases, counting, standstill, end: None, outlived: false }
+    }
+
+    /// Until nothing is left of the tree. `None`: the tracee's end was not seen (somebody else reaped it).
+    pub(super) fn follow(mut self) -> Option<Followed> {
+        while let Some(report) = wait() {
+            self.answer(&report);
+        }
+        let End { status, reaped, usage } = self.end?;
+        let writes = self.phases.writes();
+        let counts = self.counting.map(|counting| counting.finish(writes)).unwrap_or_default();
+        let events = self.phases.into_events();
+        Some(Followed { events, counts, status, reaped, usage, outlived: self.outlived })
+    }
+
+    fn answer(&mut self, report: &Report) {
+        let (tracee, stop) = (report.tracee, Stop::decode(report.status));
+        let Some(process) = self.tree.process_of(tracee.0) else {
+            return self.stranger(tracee, stop);
+        };
+        let task = Task { process, thread: tracee.0 };
+        if process == self.root && !matches!(stop, Stop::Group(_)) {
+            self.standstill.set(0);
+        }
+        match stop {
+            Stop::Gone => return self.gone(tracee, task, report),
+            Stop::Group(signal) => return self.group_stop(tracee, process, signal),
+            Stop::Signal(signal) => return tracee.resume(self.until(tracee), signal),
+            Stop::Syscall | Stop::Seccomp => self.syscall(report.at, tracee, task),
+            Stop::Exec => self.executed(report.at, tracee, task),
+            Stop::Forked => self.forked(report.at, tracee, task),
+            Stop::Exiting => self.exiting(report.at, tracee, task),
+            Stop::Started => {}
+        }
+        tracee.resume(self.until(tracee), 0);
+    }
+
+    /// A thread of which its parent has not told yet.
+    fn stranger(&mut self, tracee: Tracee, stop: Stop) {
+        match stop {
+            Stop::Gone => {
+                self.tree.release(tracee.0);
+            }
+            _ if self.end.is_some() => {
+                tracee.kill();
+                tracee.resume(Until::Event, 0);
+            }
+            _ => self.tree.hold(tracee),
+        }
+    }
+
+    fn until(&self, tracee: Tracee) -> Until {
+        let all = self.counting.is_some();
+        if all || self.phases.awaits(tracee.0) { Until::Syscall } else { Until::Event }
+    }
+
+    fn group_stop(&mut self, tracee: Tracee, process: i32, signal: i32) {
+        if process == self.root {
+            self.standstill.set(signal);
+        }
+        tracee.listen();
+    }
+
+    fn syscall(&mut self, at: Nanos, tracee: Tracee, task: Task) {
+        match tracee.side() {
+            Some(Side::Entry(entry)) => self.entered(tracee, task, &entry),
+            Some(Side::Exit(result)) => {
+                if let Some(counting) = &mut self.counting {
+                    counting.returned(task, result);
+                }
+                self.phases.returned(at, task, result);
+            }
+            None => {}
+        }
+    }
+
+    fn entered(&mut self, tracee: Tracee, task: Task, entry: &Entry) {
+        if let Some(counting) = &mut self.counting {
+            let is_exec = super::phases::meaning(entry.call) == Some(Meaning::Exec);
+            counting.entered(task, entry.call, is_exec);
+        }
+        let silent = self.counting.is_some();
+        self.phases.entered(task, entry, || if silent { String::new() } else { exec_path(tracee, entry) });
+    }
+
+    fn executed(&mut self, at: Nanos, tracee: Tracee, task: Task) {
+        let former = tracee.message().and_then(|id| i32::try_from(id).ok()).unwrap_or(tracee.0);
+        if former != tracee.0 {
+            self.tree.executed(task.process, former);
+        }
+        self.phases.committed(at, task, former);
+        if let Some(counting) = &mut self.counting {
+            counting.executed(task, former);
+        }
+    }
+
+    fn forked(&mut self, at: Nanos, tracee: Tracee, task: Task) {
+        let Some(child) = tracee.message().and_then(|id| i32::try_from(id).ok()) else { return };
+        let process = if is_thread_of(child, task.process) { task.process } else { child };
+        self.created(child, process);
+        self.phases.forked(at, task, Task { process, thread: child });
+        if let Some(held) = self.tree.release(child) {
+            held.resume(self.until(held), 0);
+        }
+    }
+
+    fn created(&mut self, thread: i32, process: i32) {
+        self.tree.add(thread, process);
+        if let Some(counting) = &mut self.counting {
+            counting.created(thread == process);
+        }
+    }
+
+    fn exiting(&mut self, at: Nanos, tracee: Tracee, task: Task) {
+        let group_dead = self.tree.exiting(task.thread);
+        let status = tracee.message().and_then(|status| i32::try_from(status).ok()).unwrap_or_default();
+        if let Some(counting) = &mut self.counting {
+            counting.exiting(task, group_dead);
+        }
+        self.phases.exiting(at, task, group_dead, status);
+    }
+
+    fn gone(&mut self, tracee: Tracee, task: Task, report: &Report) {
+        if !self.tree.is_exiting(tracee.0) {
+            // killed so that it could not stop once more
+            let group_dead = self.tree.exiting(tracee.0);
+            self.phases.exiting(report.at, task, group_dead, report.status);
+        }
+        self.tree.gone(tracee.0);
+        self.orphans();
+        if tracee.0 == self.root {
+            let usage = Usage::from_kernel(&report.usage);
+            self.end = Some(End { status: report.status, reaped: report.at, usage });
+            self.kill_survivors();
+        }
+    }
+
+    /// Threads whose parent died before it could tell of them: the kernel knows where they belong.
+    fn orphans(&mut self) {
+        for held in self.tree.release_all() {
+            self.created(held.0, ask_process_of(held.0));
+            held.resume(self.until(held), 0);
+        }
+    }
+
+    fn kill_survivors(&mut self) {
+        for survivor in self.tree.living_processes() {
+            self.outlived = true;
+            survivor.kill();
+        }
+    }
+}
+
+/// The next report of a tracee; `None` when there is none left.
+fn wait() -> Option<Report> {
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    loop {
+        let options = libc::__WALL | libc::__WNOTHREAD;
+        // SAFETY: both out-pointers are valid.
+        let reported = unsafe { libc::wait4(-1, &raw mut status, options, usage.as_mut_ptr()) };
+        let at = clock::now();
+        if reported > 0 {
+            // SAFETY: plain integers, zeroed and then filled.
+            let usage = unsafe { usage.assume_init() };
+            return Some(Report { at, tracee: Tracee(reported), status, usage });
+        }
+        if std::io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+            return None;
+        }
+    }
+}
+
+/// What an exec names; for one that names a descriptor only, that.
+fn exec_path(tracee: Tracee, entry: &Entry) -> String {
+    let number = if entry.call.abi == Abi::Native { abi::EXECVEAT.0 } else { abi::EXECVEAT.1 };
+    let at_descriptor = entry.call.number == number;
+    let mut room = [0; 256];
+    let read = tracee.read_memory(entry.arguments[usize::from(at_descriptor)], &mut room);
+    let path = room[..read].split(|byte| *byte == 0).next().unwrap_or_default();
+    if path.is_empty() && at_descriptor {
+        let link = fs::read_link(format!("/proc/{}/fd/{}", tracee.0, entry.arguments[0]));
+        return link.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+    }
+    String::from_utf8_lossy(path).into_owned()
+}

@@ -1,0 +1,73 @@
+//! Whether a descriptor of a tracee leads to the stdout that we gave the run.
+
+use super::tracee::{Tracee, owned, pidfd};
+use crate::launch::OutputKind;
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+
+/// The stdout of one run, by what tells it from every other file.
+#[derive(Debug)]
+pub(super) enum OurStdout {
+    /// Its file system and inode: a pipe, a pseudo terminal and an unlinked file are nobody else's.
+    Inode(u64, u64),
+    /// Its open file, of which we keep a descriptor: a null device is everybody's.
+    OpenFile(OwnedFd),
+    /// Nobody can tell, so descriptor 1 must do.
+    Unknown,
+}
+
+/// `KCMP_FILE` of `kcmp(2)`.
+const KCMP_FILE: libc::c_int = 0;
+
+impl OurStdout {
+    /// The stdout of a tracee that has not executed anything yet: its descriptor 1.
+    pub(super) fn of(tracee: Tracee, kind: OutputKind) -> OurStdout {
+        let found = match kind {
+            OutputKind::Null => descriptor_one(tracee).map(OurStdout::OpenFile),
+            _ => inode(tracee, 1).ok().map(|(device, inode)| OurStdout::Inode(device, inode)),
+        };
+        found.unwrap_or(OurStdout::Unknown)
+    }
+
+    /// Whether `descriptor` of a stopped tracee leads there. Where the kernel does not say (the tracee's program is
+    /// not ours to read, so its `/proc` entry is closed to us), descriptor 1 does.
+    pub(super) fn is_reached_by(&self, tracee: Tracee, descriptor: u64) -> bool {
+        let Ok(descriptor) = i32::try_from(descriptor & 0xffff_ffff) else { return false };
+        let answer = match self {
+            OurStdout::Inode(device, number) => match inode(tracee, descriptor) {
+                Ok(found) => Some(found == (*device, *number)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Some(false),
+                Err(_) => None,
+            },
+            OurStdout::OpenFile(ours) => same_file(ours, tracee, descriptor),
+            OurStdout::Unknown => None,
+        };
+        answer.unwrap_or(descriptor == 1)
+    }
+}
+
+fn inode(tracee: Tracee, descriptor: i32) -> io::Result<(u64, u64)> {
+    let found = fs::metadata(format!("/proc/{}/fd/{descriptor}", tracee.0))?;
+    Ok((found.dev(), found.ino()))
+}
+
+/// A copy of a tracee's descriptor 1 (`pidfd_getfd(2)`, Linux 5.6).
+fn descriptor_one(tracee: Tracee) -> Option<OwnedFd> {
+    let process = pidfd(tracee.0)?;
+    // SAFETY: plain system call; the descriptor is owned at once.
+    unsafe { owned(libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), 1, 0)) }
+}
+
+/// `kcmp(2)`; `None` where the kernel has it not, or refuses.
+fn same_file(ours: &OwnedFd, tracee: Tracee, descriptor: i32) -> Option<bool> {
+    let (own, theirs) = (ours.as_raw_fd(), descriptor);
+    // SAFETY: no pointers.
+    let order = unsafe { libc::syscall(libc::SYS_kcmp, libc::getpid(), tracee.0, KCMP_FILE, own, theirs) };
+    match order {
+        0 => Some(true),
+        1.. => Some(false),
+        _ => (io::Error::last_os_error().raw_os_error() == Some(libc::EBADF)).then_some(false),
+    }
+}

@@ -1,0 +1,157 @@
+//! From stops to events: what bounds the phases, in the vocabulary that all backends share.
+//!
+//! A call's entry is stamped just before the tracee is let into it, its return as soon as we hear of it: what our own
+//! work at a stop costs falls outside the call.
+
+use super::our_stdout::OurStdout;
+use super::tracee::Entry;
+use crate::arch::{Meaning, meanings};
+use crate::launch::clock;
+use crate::tracer::{Abi, Event, EventKind, Syscall};
+use crate::units::Nanos;
+use std::collections::HashMap;
+
+/// One thread of one process.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Task {
+    pub(super) process: i32,
+    pub(super) thread: i32,
+}
+
+/// The events of one run, as they come.
+#[derive(Debug)]
+pub(super) struct Phases {
+    stdout: OurStdout,
+    events: Vec<Event>,
+    /// Calls whose return matters, by thread.
+    flights: HashMap<i32, Flight>,
+    /// The first exec has returned: from now on there is output.
+    executed: bool,
+    output: Written,
+}
+
+/// A call whose return matters.
+#[derive(Clone, Debug)]
+struct Flight {
+    entered: Nanos,
+    call: Syscall,
+    exec: Option<String>,
+}
+
+/// The successful writes of output.
+#[derive(Clone, Copy, Debug, Default)]
+struct Written {
+    writes: u64,
+    bytes: u64,
+    last: Nanos,
+}
+
+/// What a call means to the phases.
+pub(super) fn meaning(call: Syscall) -> Option<Meaning> {
+    let (native, compat) = meanings();
+    let table = if call.abi == Abi::Native { native } else { compat };
+    table.iter().find(|(number, _)| *number == call.number).map(|(_, meaning)| *meaning)
+}
+
+impl Phases {
+    /// Of a run with this stdout.
+    pub(super) fn new(stdout: OurStdout) -> Phases {
+        let events = Vec::with_capacity(64);
+        let (flights, output) = (HashMap::new(), Written::default());
+        Phases { stdout, events, flights, executed: false, output }
+    }
+
+    /// A thread stands at the entry of a call. Returns whether its return matters. `path` is asked for what an exec
+    /// is to execute.
+    pub(super) fn entered(&mut self, task: Task, entry: &Entry, path: impl FnOnce() -> String) -> bool {
+        let exec = match meaning(entry.call) {
+            Some(Meaning::Exec) => Some(path()),
+            Some(Meaning::Output(argument)) if self.is_output(task, entry, argument) => None,
+            _ => return false,
+        };
+        let is_exec = exec.is_some();
+        let flight = Flight { entered: clock::now(), call: entry.call, exec };
+        if is_exec {
+            self.push(flight.entered, task, EventKind::ExecEnter);
+        }
+        self.flights.insert(task.thread, flight);
+        true
+    }
+
+    fn is_output(&self, task: Task, entry: &Entry, argument: u8) -> bool {
+        let descriptor = entry.arguments[usize::from(argument)];
+        self.executed && self.stdout.is_reached_by(super::tracee::Tracee(task.thread), descriptor)
+    }
+
+    /// A thread has returned from a call.
+    pub(super) fn returned(&mut self, at: Nanos, task: Task, result: i64) {
+        let Some(flight) = self.flights.remove(&task.thread) else { return };
+        if flight.exec.is_some() {
+            self.executed |= result == 0;
+            self.push(at, task, EventKind::ExecExit { result });
+        } else if result > 0 {
+            self.wrote(at, task, &flight, result);
+        }
+    }
+
+    fn wrote(&mut self, at: Nanos, task: Task, flight: &Flight, result: i64) {
+        let call = flight.call;
+        if self.output.writes == 0 {
+            self.push(flight.entered, task, EventKind::OutputEnter { call });
+            self.push(at, task, EventKind::OutputExit { call, result });
+        }
+        self.output.writes += 1;
+        self.output.bytes += result.unsigned_abs();
+        self.output.last = at;
+    }
+
+    /// An exec has succeeded; `former` is the id of the thread that called it.
+    pub(super) fn committed(&mut self, at: Nanos, task: Task, former: i32) {
+        let flight = self.flights.remove(&former);
+        let path = flight.as_ref().and_then(|flight| flight.exec.clone()).unwrap_or_default();
+        self.push(at, task, EventKind::ExecCommit { path });
+        if let Some(flight) = flight {
+            self.flights.insert(task.thread, flight);
+        }
+    }
+
+    /// A process or a thread has been created.
+    pub(super) fn forked(&mut self, at: Nanos, task: Task, child: Task) {
+        let kind = EventKind::Fork {
+            child_pid: child.process.cast_unsigned(),
+            child_tid: child.thread.cast_unsigned(),
+        };
+        self.push(at, task, kind);
+    }
+
+    /// A thread is about to exit, `group_dead`: as the last of its process.
+    pub(super) fn exiting(&mut self, at: Nanos, task: Task, group_dead: bool, status: i32) {
+        self.flights.remove(&task.thread); // killed inside a call
+        self.push(at, task, EventKind::Exit { group_dead, status });
+    }
+
+    /// Whether a thread's return from a call matters.
+    pub(super) fn awaits(&self, thread: i32) -> bool {
+        self.flights.contains_key(&thread)
+    }
+
+    /// Successful writes of output.
+    pub(super) fn writes(&self) -> u64 {
+        self.output.writes
+    }
+
+    /// All that happened.
+    pub(super) fn into_events(mut self) -> Vec<Event> {
+        let Written { writes, bytes, last } = self.output;
+        if writes > 0 {
+            let kind = EventKind::OutputLast { writes, bytes };
+            self.events.push(Event { at: last, pid: 0, tid: 0, kind });
+        }
+        self.events
+    }
+
+    fn push(&mut self, at: Nanos, task: Task, kind: EventKind) {
+        let (pid, tid) = (task.process.cast_unsigned(), task.thread.cast_unsigned());
+        self.events.push(Event { at, pid, tid, kind });
+    }
+}

@@ -1,0 +1,143 @@
+//! The requests of `ptrace(2)`, typed: one seized thread, and what can be asked of it while it is stopped.
+//!
+//! A tracee may be killed at any instant, so every request can fail with ESRCH; the wait then tells what happened.
+
+use super::abi;
+use crate::tracer::Syscall;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::ptr;
+
+/// A thread that we trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Tracee(pub(super) i32);
+
+/// Until when a tracee runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// The next event or signal.
+    Event,
+    /// Also the next entry of or return from a system call.
+    Syscall,
+}
+
+/// Which side of a system call a tracee stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// About to execute it.
+    Entry(Entry),
+    /// It returned this: a result, or a negative errno.
+    Exit(i64),
+}
+
+/// A system call that is about to be executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Which.
+    pub(super) call: Syscall,
+    /// Its arguments; 32-bit ones without sign.
+    pub(super) arguments: [u64; 6],
+}
+
+/// Every new process and thread is traced from its first instruction, and killed if we die.
+const OPTIONS: i32 = libc::PTRACE_O_TRACESYSGOOD
+    | libc::PTRACE_O_TRACEEXEC
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEEXIT
+    | libc::PTRACE_O_TRACESECCOMP
+    | libc::PTRACE_O_EXITKILL;
+
+impl Tracee {
+    /// Begins to trace a process of ours; it goes on running or standing.
+    pub(super) fn seize(pid: i32) -> io::Result<Tracee> {
+        // SAFETY: PTRACE_SEIZE takes no pointer; its last argument is a bit set.
+        let seized = unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0_usize, libc::c_long::from(OPTIONS)) };
+        if seized == 0 { Ok(Tracee(pid)) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Lets it run on, and gives it `signal` (0: none).
+    pub(super) fn resume(self, until: Until, signal: i32) {
+        let request = match until {
+            Until::Event => libc::PTRACE_CONT,
+            Until::Syscall => libc::PTRACE_SYSCALL,
+        };
+        // SAFETY: the last argument is a signal number.
+        unsafe { libc::ptrace(request, self.0, 0_usize, libc::c_long::from(signal)) };
+    }
+
+    /// Leaves it in its group stop, and hears of the end of that.
+    pub(super) fn listen(self) {
+        // SAFETY: takes no pointer.
+        unsafe { libc::ptrace(libc::PTRACE_LISTEN, self.0, 0_usize, 0_usize) };
+    }
+
+    /// The message of the event that it stopped for.
+    pub(super) fn message(self) -> Option<u64> {
+        let mut message: libc::c_ulong = 0;
+        // SAFETY: the kernel writes one unsigned long.
+        let asked = unsafe { libc::ptrace(libc::PTRACE_GETEVENTMSG, self.0, 0_usize, &raw mut message) };
+        (asked == 0).then_some(message)
+    }
+
+    /// The system call at which it stopped (`PTRACE_GET_SYSCALL_INFO`, Linux 5.3). Reads registers only.
+    pub(super) fn side(self) -> Option<Side> {
+        let mut room = MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
+        let size = size_of::<libc::ptrace_syscall_info>();
+        // SAFETY: the kernel writes at most `size` bytes.
+        let got = unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, self.0, size, room.as_mut_ptr()) };
+        if got <= 0 {
+            return None;
+        }
+        // SAFETY: plain integers, for which zeroes are valid where the kernel wrote nothing.
+        let info = unsafe { room.assume_init() };
+        let entry =
+            |number, arguments| Side::Entry(Entry { call: abi::syscall(info.arch, number), arguments });
+        // SAFETY: `op` says which member the kernel wrote.
+        unsafe {
+            match info.op {
+                libc::PTRACE_SYSCALL_INFO_ENTRY => Some(entry(info.u.entry.nr, info.u.entry.args)),
+                libc::PTRACE_SYSCALL_INFO_SECCOMP => Some(entry(info.u.seccomp.nr, info.u.seccomp.args)),
+                libc::PTRACE_SYSCALL_INFO_EXIT => Some(Side::Exit(info.u.exit.sval)),
+                _ => None,
+            }
+        }
+    }
+
+    /// Copies its memory from `address` into `room`, as far as it can be read; the count of bytes.
+    pub(super) fn read_memory(self, address: u64, room: &mut [u8]) -> usize {
+        let Ok(address) = usize::try_from(address) else { return 0 };
+        let local = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
+        let remote = libc::iovec { iov_base: ptr::without_provenance_mut(address), iov_len: room.len() };
+        // SAFETY: the kernel writes into `room` only, and checks the other process' addresses itself.
+        let read = unsafe { libc::process_vm_readv(self.0, &raw const local, 1, &raw const remote, 1, 0) };
+        usize::try_from(read).unwrap_or(0)
+    }
+
+    /// Kills its process. It has not been reaped, so its id is still its own.
+    pub(super) fn kill(self) {
+        self.signal(libc::SIGKILL);
+    }
+
+    /// Sends a signal to its process.
+    pub(super) fn signal(self, signal: i32) {
+        // SAFETY: a signal to a process that we trace.
+        unsafe { libc::kill(self.0, signal) };
+    }
+}
+
+/// A descriptor of a process: readable once all of it has exited (`pidfd_open(2)`, Linux 5.3).
+pub(super) fn pidfd(pid: i32) -> Option<OwnedFd> {
+    // SAFETY: plain system call; the descriptor is owned at once.
+    unsafe { owned(libc::syscall(libc::SYS_pidfd_open, pid, 0)) }
+}
+
+/// # Safety
+/// `descriptor` is a system call's result: negative, or a fresh descriptor that nobody else owns.
+pub(super) unsafe fn owned(descriptor: libc::c_long) -> Option<OwnedFd> {
+    let descriptor = i32::try_from(descriptor).ok().filter(|fd| *fd >= 0)?;
+    // SAFETY: the caller's promise.
+    Some(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}

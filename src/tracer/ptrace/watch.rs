@@ -1,0 +1,110 @@
+//! What goes on beside the tracing: output drained, time limit kept, interruption obeyed, stopped tracees ended.
+//!
+//! The tracing thread sleeps in `wait4` and nowhere else, so that every stop is answered at once. The thread that
+//! asked for the run watches meanwhile. It leaves the pipe alone for the first 50 ms: a reader that waits would be
+//! woken within the tracee's write. A tracee that fills its pipe sooner waits for the rest of them.
+
+use super::tracee;
+use crate::launch::wait::Killed;
+use crate::launch::{Child, LaunchError, Stdout, clock, interrupt};
+use crate::units::Nanos;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+/// How often we look; half of what an interruption may take.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// For how long a tracee that has stopped itself may stand still: somebody of its own may continue it.
+const STANDSTILL: Duration = Duration::from_millis(100);
+
+/// A run that has begun.
+#[derive(Debug)]
+pub(super) struct Watched {
+    pub(super) child: Child,
+    pub(super) stdout: Stdout,
+    process: OwnedFd,
+}
+
+/// The signal by which the tracee stands still, 0 while it runs: the tracing thread tells, the watching one asks.
+#[derive(Debug, Default)]
+pub(super) struct Standstill(AtomicI32);
+
+impl Standstill {
+    pub(super) fn set(&self, signal: i32) {
+        // ORDERING: a lone number that publishes nothing else.
+        self.0.store(signal, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Option<i32> {
+        // ORDERING: as above.
+        Some(self.0.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
+    }
+}
+
+impl Watched {
+    /// A tracee that has been created.
+    pub(super) fn new(child: Child, stdout: Stdout) -> Result<Watched, LaunchError> {
+        let opened = tracee::pidfd(child.pid);
+        let process = opened.ok_or_else(|| LaunchError::resource("a descriptor of the process"))?;
+        Ok(Watched { child, stdout, process })
+    }
+
+    /// Watches until the tracee has exited, and says why we killed it, if we did.
+    pub(super) fn until_exited(&mut self, timeout: Option<Duration>, stands: &Standstill) -> Option<Killed> {
+        let mut standing: Option<Nanos> = None;
+        let mut killed = None;
+        loop {
+            let elapsed = since(self.child.spawned);
+            standing = stands.get().and(standing.or_else(|| Some(clock::now())));
+            let stopped = standing.filter(|from| since(*from) >= STANDSTILL).and_then(|_| stands.get());
+            let left = timeout.map(|limit| limit.saturating_sub(elapsed));
+            if killed.is_none() {
+                killed = reason_to_kill(left, stopped);
+                if killed.is_some() {
+                    self.kill();
+                }
+            }
+            let pause = if killed.is_some() { LOOK } else { left.unwrap_or(LOOK).min(LOOK) };
+            if self.has_exited_within(pause, elapsed >= LOOK) {
+                return killed;
+            }
+        }
+    }
+
+    /// Waits for output too, if `reading`.
+    fn has_exited_within(&mut self, pause: Duration, reading: bool) -> bool {
+        let output = self.stdout.pollable().filter(|_| reading).unwrap_or(-1); // which poll(2) passes over
+        let of = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        let mut asked = [of(self.process.as_raw_fd()), of(output)];
+        // rounded up: a pause must not become a busy loop
+        let milliseconds = i32::try_from(pause.as_millis()).unwrap_or(i32::MAX).saturating_add(1);
+        // SAFETY: the array is valid for its length.
+        unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, milliseconds) };
+        if asked[1].revents != 0 {
+            self.stdout.drain();
+        }
+        asked[0].revents != 0
+    }
+
+    /// Kills the tracee; the tracing thread hears of its death and kills the rest.
+    fn kill(&self) {
+        let (process, no_details) = (self.process.as_raw_fd(), std::ptr::null::<libc::siginfo_t>());
+        // SAFETY: the descriptor names this process and no later one; `siginfo` may be null.
+        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, process, libc::SIGKILL, no_details, 0) };
+    }
+}
+
+fn reason_to_kill(left: Option<Duration>, stopped: Option<i32>) -> Option<Killed> {
+    if interrupt::interrupted().is_some() {
+        return Some(Killed::Interrupted);
+    }
+    if left.is_some_and(|left| left.is_zero()) {
+        return Some(Killed::TimedOut);
+    }
+    stopped.map(Killed::Stopped)
+}
+
+fn since(instant: Nanos) -> Duration {
+    Duration::from_nanos(clock::now().0.saturating_sub(instant.0))
+}

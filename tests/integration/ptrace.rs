@@ -1,0 +1,310 @@
+//! The ptrace backend: phases behind a seccomp filter, and the counting pass.
+
+use crate::support::skipped;
+use crate::tracees::{self, CASES, HELLO, PIPE_CASES, check_table, launcher, setting};
+use firstbyte::bench::Counts;
+use firstbyte::launch::wait::Killed;
+use firstbyte::launch::{Command, ExitStatus, LaunchError, Launcher, OutputKind};
+use firstbyte::tracer::ptrace::{PtraceTracer, count};
+use firstbyte::tracer::{Abi, EventKind, Recording, Setting, Syscall, Tracer};
+use std::path::Path;
+use std::time::Duration;
+
+fn run(launcher: &mut Launcher, setting: &Setting) -> Recording {
+    PtraceTracer::new().run(launcher, setting).unwrap()
+}
+
+fn writer(arguments: &[&str]) -> Option<Launcher> {
+    launcher("writer.c", arguments)
+}
+
+#[test]
+fn every_tracee_is_seen_as_it_is_through_a_pipe() {
+    check_table(&mut PtraceTracer::new(), CASES, OutputKind::Pipe);
+    check_table(&mut PtraceTracer::new(), PIPE_CASES, OutputKind::Pipe);
+}
+
+#[test]
+fn every_tracee_is_seen_as_it_is_on_a_terminal() {
+    // a daemon of another session loses the terminal with its leader, so it may die by itself
+    let stay: Vec<_> = CASES.iter().copied().filter(|case| case.arguments != ["daemon"]).collect();
+    check_table(&mut PtraceTracer::new(), &stay, OutputKind::Pty);
+}
+
+#[test]
+fn every_tracee_is_seen_as_it_is_into_a_file() {
+    check_table(&mut PtraceTracer::new(), CASES, OutputKind::File);
+}
+
+#[test]
+fn every_tracee_is_seen_as_it_is_into_the_null_device() {
+    check_table(&mut PtraceTracer::new(), CASES, OutputKind::Null);
+}
+
+/// The counting pass is a tracer, too: it must see the same events.
+struct Counter;
+
+impl Tracer for Counter {
+    fn backend(&self) -> firstbyte::tracer::Backend {
+        firstbyte::tracer::Backend::Ptrace
+    }
+
+    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
+        count(launcher, setting).map(|(_, recording)| recording)
+    }
+}
+
+#[test]
+fn the_counting_pass_sees_the_same_events() {
+    check_table(&mut Counter, CASES, OutputKind::Pipe);
+    check_table(&mut Counter, PIPE_CASES, OutputKind::Pipe);
+}
+
+#[test]
+fn a_32_bit_call_is_named_by_its_own_table() {
+    for (source, abi, number) in
+        [("int80.S", Abi::Compat, 4), ("mixed_calls.S", Abi::Compat, 4), ("three_calls.S", Abi::Native, 1)]
+    {
+        let Some(mut launcher) = launcher(source, &[]) else { continue };
+        let recording = run(&mut launcher, &setting(OutputKind::Pipe));
+        let call = Syscall { abi, number };
+        assert!(recording.events.iter().any(|e| e.kind == EventKind::OutputEnter { call }), "{source}");
+    }
+}
+
+#[test]
+fn a_chain_of_execs_names_each_program() {
+    let Ok(command) = Command::new(&["env", "env", "true"]) else { return skipped("no env here") };
+    let mut launcher = Launcher::new(command).unwrap();
+    let recording = run(&mut launcher, &setting(OutputKind::Pipe));
+    let names: Vec<String> = recording
+        .events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::ExecCommit { path } => Some(path.rsplit('/').next().unwrap().to_owned()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(names, ["env", "env", "true"]);
+    assert_eq!(count(&mut launcher, &setting(OutputKind::Pipe)).unwrap().0.execs, 3);
+}
+
+#[test]
+fn a_tracee_cannot_trace_and_goes_on() {
+    let Some(mut launcher) = writer(&["traceme"]) else { return };
+    let recording = run(&mut launcher, &setting(OutputKind::Pipe));
+    assert_eq!(recording.exit, ExitStatus::SUCCESS);
+    assert_eq!(recording.output.head, HELLO);
+}
+
+#[test]
+fn a_tracee_that_stops_itself_is_killed_and_says_so() {
+    let Some(mut launcher) = writer(&["stop"]) else { return };
+    let recording = run(&mut launcher, &Setting::default());
+    assert_eq!(recording.killed, Some(Killed::Stopped(libc::SIGSTOP)));
+    assert_eq!(recording.exit, ExitStatus::Signal(libc::SIGKILL));
+}
+
+#[test]
+fn a_tracee_that_hangs_is_killed_with_its_whole_tree() {
+    let limit = Setting { timeout: Some(Duration::from_millis(200)), ..Setting::default() };
+    for how in ["hang", "hang-tree"] {
+        let Some(mut launcher) = writer(&[how]) else { return };
+        for recording in [run(&mut launcher, &limit), count(&mut launcher, &limit).unwrap().1] {
+            assert_eq!(recording.killed, Some(Killed::TimedOut));
+            assert_eq!(recording.exit, ExitStatus::Signal(libc::SIGKILL));
+            assert_gone(&recording);
+        }
+    }
+}
+
+#[test]
+fn a_daemon_does_not_outlive_the_run() {
+    let Some(mut launcher) = writer(&["daemon"]) else { return };
+    let recording = run(&mut launcher, &setting(OutputKind::Pipe));
+    assert!(recording.left_behind);
+    assert_gone(&recording);
+}
+
+/// None of a recording's processes runs any more (a zombie may wait for its reaper).
+fn assert_gone(recording: &Recording) {
+    let children = recording.events.iter().filter_map(|event| match event.kind {
+        EventKind::Fork { child_pid, .. } => Some(child_pid),
+        _ => None,
+    });
+    for pid in children.chain([recording.root]) {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let state = stat.rsplit(')').next().unwrap().split_whitespace().next().unwrap_or("gone");
+        assert!(["gone", "Z", "X"].contains(&state), "{pid} is {state}");
+    }
+}
+
+#[test]
+fn a_failed_exec_is_an_error_that_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("script");
+    std::fs::write(&script, "#!/nonexistent/interpreter\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&script, mode).unwrap();
+    let mut launcher = Launcher::new(Command::new(&[&script]).unwrap()).unwrap();
+    let counted = count(&mut launcher, &Setting::default()).map(|(_, recording)| recording);
+    for answer in [PtraceTracer::new().run(&mut launcher, &Setting::default()), counted] {
+        assert!(matches!(answer, Err(LaunchError::MissingInterpreter { .. })), "{answer:?}");
+    }
+}
+
+#[test]
+fn a_program_can_be_traced_while_other_threads_have_children_of_their_own() {
+    let Some(mut launcher) = writer(&["fork"]) else { return };
+    let mut other = std::process::Command::new("sleep").arg("0").spawn().unwrap();
+    let recording = run(&mut launcher, &setting(OutputKind::Pipe));
+    assert_eq!(recording.exit, ExitStatus::SUCCESS);
+    assert!(other.wait().unwrap().success(), "its status was not taken from it");
+}
+
+fn counts(source: &str, arguments: &[&str]) -> Option<Counts> {
+    let mut launcher = launcher(source, arguments)?;
+    let (counts, recording) = count(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    assert_eq!(recording.exit, ExitStatus::SUCCESS, "{source} {arguments:?}");
+    Some(counts)
+}
+
+#[test]
+fn a_program_of_three_system_calls_is_counted_as_such() {
+    for source in ["three_calls.S", "int80.S", "mixed_calls.S"] {
+        let Some(found) = counts(source, &[]) else { continue };
+        assert_eq!((found.syscalls, found.writes, found.execs), (3, 1, 1), "{source}");
+        assert_eq!((found.processes, found.threads), (1, 1), "{source}");
+        assert_eq!((found.files_opened, found.failed_opens, found.bytes_read), (0, 0, 0), "{source}");
+        assert!(found.max_rss > 0, "{source}");
+    }
+}
+
+/// Two runs of the program that knows its own counts differ by what their arguments differ by.
+fn difference(arguments: [u64; 7]) -> Option<(Counts, Counts)> {
+    let words = arguments.map(|n| n.to_string());
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    Some((counts("counted.c", &["0"; 7])?, counts("counted.c", &words)?))
+}
+
+#[test]
+fn opens_failed_opens_and_bytes_read_are_counted_exactly() {
+    let Some((none, some)) = difference([5, 3, 1000, 0, 0, 0, 0]) else { return };
+    assert_eq!(some.files_opened - none.files_opened, 5);
+    assert_eq!(some.failed_opens - none.failed_opens, 3);
+    assert_eq!(some.bytes_read - none.bytes_read, 1000);
+    assert_eq!(some.syscalls - none.syscalls, 5 * 2 + 3);
+}
+
+/// From now on nothing is random in the memory of this thread's tracees: their faults are as many in every run.
+fn no_randomness() {
+    // SAFETY: concerns this thread alone, and what it will create.
+    unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
+}
+
+#[test]
+fn touched_pages_are_counted_exactly() {
+    no_randomness();
+    let Some(none) = counts("pages.S", &["0"]) else { return };
+    for digit in ["1", "2", "9"] {
+        let some = counts("pages.S", &[digit]).unwrap();
+        assert_eq!(some.page_faults - none.page_faults, 30 * digit.parse::<u64>().unwrap());
+        assert_eq!(some.syscalls, none.syscalls);
+    }
+}
+
+#[test]
+fn threads_and_children_are_counted_exactly() {
+    let Some((none, some)) = difference([0, 0, 0, 4, 3, 2, 1]) else { return };
+    assert_eq!(some.threads - none.threads, 4 + 3 + 2 + 1);
+    assert_eq!(some.processes - none.processes, 3 + 2 + 1);
+    assert_eq!(some.execs - none.execs, 1);
+}
+
+#[test]
+fn system_calls_are_as_many_as_strace_sees() {
+    if std::process::Command::new("strace").arg("-V").output().is_err() {
+        return skipped("no strace here");
+    }
+    for arguments in [&["write"][..], &["spawn"], &["fork"], &["exec"]] {
+        let Some(found) = counts("writer.c", arguments) else { return };
+        let Some(lines) = strace_lines(&tracees::built("writer.c").unwrap(), arguments) else { return };
+        assert_eq!(found.syscalls, lines, "{arguments:?}");
+    }
+}
+
+/// How many system calls `strace -f` writes down.
+fn strace_lines(program: &Path, arguments: &[&str]) -> Option<u64> {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let mut strace = std::process::Command::new("strace");
+    let answer =
+        strace.args(["-f", "-qq", "-e", "signal=none", "-o"]).arg(log.path()).arg(program).args(arguments);
+    if !answer.output().unwrap().status.success() {
+        skipped("strace cannot trace here");
+        return None;
+    }
+    let text = std::fs::read_to_string(log.path()).unwrap();
+    let calls = text.lines().filter(|line| !line.contains("+++") && !line.contains("resumed>"));
+    Some(calls.count() as u64)
+}
+
+#[test]
+fn page_faults_are_as_many_as_perf_counts() {
+    no_randomness();
+    let plain: [(&str, &[&str]); 5] = [
+        ("three_calls.S", &[]),
+        ("writer.c", &["write"]),
+        ("writer.c", &["exec"]),
+        ("writer.c", &["fork"]),
+        ("writer.c", &["spawn"]),
+    ];
+    for (source, arguments) in plain {
+        let Some(program) = tracees::built(source) else { continue };
+        let Some(faults) = perf_faults(&program, arguments) else { return };
+        assert_eq!(counts(source, arguments).unwrap().page_faults, faults, "{source} {arguments:?}");
+    }
+}
+
+/// What `perf stat` counts, in the second of two runs: the first may have to read the program's file.
+fn perf_faults(program: &Path, arguments: &[&str]) -> Option<u64> {
+    let mut counted = None;
+    for _ in 0..2 {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let mut perf = std::process::Command::new("perf");
+        perf.args(["stat", "-e", "page-faults", "-x", ",", "-o"])
+            .arg(log.path())
+            .arg(program)
+            .args(arguments);
+        let ran = perf.output().is_ok_and(|output| output.status.success());
+        let text = std::fs::read_to_string(log.path()).unwrap();
+        // `page-faults:u` is what users get whom the kernel's own faults are kept from
+        let line = text.lines().find(|line| line.contains(",page-faults,"));
+        counted = line.filter(|_| ran).and_then(|line| line.split(',').next()?.parse().ok());
+    }
+    if counted.is_none() {
+        skipped("perf cannot count page faults here");
+    }
+    counted
+}
+
+/// The same tests as a user without any privilege.
+#[test]
+fn a_user_without_privileges_sees_the_same() {
+    // SAFETY: no arguments, no effects.
+    if unsafe { libc::geteuid() } != 0 {
+        return; // this is that user
+    }
+    for source in ["writer.c", "counted.c", "three_calls.S", "mixed_calls.S", "int80.S", "pages.S"] {
+        tracees::built(source);
+    }
+    let mut again = std::process::Command::new("setpriv");
+    again.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    again.arg(std::env::current_exe().unwrap()).args(["ptrace::", "--test-threads=2"]);
+    again.env_remove("FIRSTBYTE_REQUIRE"); // perf may be closed to that user
+    match again.output() {
+        Ok(output) if output.status.success() => {}
+        Ok(output) if output.status.code() == Some(126) => skipped("that user may not come here"),
+        Ok(output) => panic!("{}", String::from_utf8_lossy(&output.stdout)),
+        Err(error) => skipped(&format!("no setpriv here: {error}")),
+    }
+}

@@ -1,0 +1,251 @@
+/* Writes its output in the way that its first argument names; see tests/integration/tracees.rs. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/sendfile.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char TEXT[] = "hello world\n";
+#define LENGTH (sizeof TEXT - 1)
+static char *self;
+extern char **environ;
+
+static void say(int fd)
+{
+	if (write(fd, TEXT, LENGTH) != (ssize_t)LENGTH)
+		exit(9);
+}
+
+static void *thread_says(void *unused)
+{
+	say(1);
+	return unused;
+}
+
+static void *thread_waits(void *barrier)
+{
+	pthread_barrier_wait(barrier);
+	return 0;
+}
+
+static void *thread_executes(void *unused)
+{
+	execl(self, self, "write", (char *)0);
+	exit(8);
+}
+
+static void in_thread(void *(*what)(void *))
+{
+	pthread_t thread;
+	if (pthread_create(&thread, 0, what, 0))
+		exit(7);
+	pthread_join(thread, 0);
+}
+
+static void many_threads(int count)
+{
+	pthread_t threads[256];
+	pthread_barrier_t barrier;
+	pthread_barrier_init(&barrier, 0, count + 1);
+	for (int i = 0; i < count; i++)
+		if (pthread_create(&threads[i], 0, thread_waits, &barrier))
+			exit(7);
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], 0);
+	say(1);
+}
+
+static void reap(pid_t child)
+{
+	int status;
+	if (child < 0 || waitpid(child, &status, 0) != child || status)
+		exit(6);
+}
+
+static void vfork_child(void)
+{
+	pid_t child = vfork();
+	if (!child) {
+		execl(self, self, "write", (char *)0);
+		_exit(8);
+	}
+	reap(child);
+}
+
+static void spawned_child(void)
+{
+	pid_t child;
+	char *arguments[] = { self, "write", 0 };
+	if (posix_spawn(&child, self, 0, 0, arguments, environ))
+		exit(8);
+	reap(child);
+}
+
+static int source(void)
+{
+	int fd = memfd_create("source", 0);
+	say(fd);
+	lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+static void spliced(void)
+{
+	int ends[2];
+	if (pipe(ends))
+		exit(5);
+	say(ends[1]);
+	if (splice(ends[0], 0, 1, 0, LENGTH, 0) != (ssize_t)LENGTH)
+		exit(5);
+}
+
+static void gathered(void)
+{
+	struct iovec parts[2] = { { (void *)TEXT, 5 }, { (void *)(TEXT + 5), LENGTH - 5 } };
+	if (writev(1, parts, 2) != (ssize_t)LENGTH)
+		exit(5);
+}
+
+static void in_bulk(size_t left)
+{
+	static char block[1 << 16];
+	memset(block, 'x', sizeof block);
+	while (left) {
+		ssize_t wrote = write(1, block, left < sizeof block ? left : sizeof block);
+		if (wrote <= 0)
+			exit(5);
+		left -= wrote;
+	}
+}
+
+static void on_signal(int number)
+{
+	say(1);
+}
+
+static void by_handler(void)
+{
+	signal(SIGUSR1, on_signal);
+	raise(SIGUSR1);
+}
+
+/* Lives on in a session of its own, with our stdout. */
+static void daemonise(void)
+{
+	int ready[2];
+	char byte;
+	if (pipe(ready))
+		exit(5);
+	if (!fork()) {
+		setsid();
+		if (write(ready[1], "", 1) != 1)
+			exit(5);
+		for (;;)
+			pause();
+	}
+	if (read(ready[0], &byte, 1) != 1)
+		exit(5);
+	say(1);
+}
+
+/* A shell's job control: the child stops itself, we see it and continue it. */
+static void continued(void)
+{
+	int status;
+	pid_t child = fork();
+	if (!child) {
+		raise(SIGSTOP);
+		say(1);
+		_exit(0);
+	}
+	if (waitpid(child, &status, WUNTRACED) != child || !WIFSTOPPED(status))
+		exit(4);
+	kill(child, SIGCONT);
+	reap(child);
+}
+
+/* Everybody's null device is not our stdout, even when that is one. */
+static void elsewhere_first(void)
+{
+	int other = open("/dev/null", O_WRONLY);
+	say(other);
+	say(2);
+	say(1);
+}
+
+static void reopened(void)
+{
+	int again = open("/proc/self/fd/1", O_WRONLY);
+	if (again < 0)
+		exit(5);
+	say(again);
+}
+
+static void forked_child(void)
+{
+	pid_t child = fork();
+	if (!child) {
+		say(1);
+		_exit(0);
+	}
+	reap(child);
+}
+
+static void one_by_one(void)
+{
+	for (size_t i = 0; i < LENGTH; i++)
+		if (write(1, TEXT + i, 1) != 1)
+			exit(5);
+}
+
+int main(int count, char **arguments)
+{
+	const char *how = count > 1 ? arguments[1] : "write";
+	int number = count > 2 ? atoi(arguments[2]) : 0;
+	self = arguments[0];
+#define WAY(name) else if (!strcmp(how, name))
+	if (!strcmp(how, "write"))
+		say(1);
+	WAY("thread") in_thread(thread_says);
+	WAY("fork") forked_child();
+	WAY("vfork") vfork_child();
+	WAY("spawn") spawned_child();
+	WAY("dup7") say(dup2(1, 7));
+	WAY("moved") { dup2(1, 7); close(1); say(7); }
+	WAY("reopened") reopened();
+	WAY("writev") gathered();
+	WAY("sendfile") { if (sendfile(1, source(), 0, LENGTH) != (ssize_t)LENGTH) exit(5); }
+	WAY("splice") spliced();
+	WAY("bytes") one_by_one();
+	WAY("exec") execl(self, self, "write", (char *)0);
+	WAY("exec-thread") in_thread(thread_executes);
+	WAY("exec-fails") { execl("/nonexistent", "x", (char *)0); say(1); }
+	WAY("failing-first") { if (write(1, (void *)8, 1) >= 0) exit(3); say(1); }
+	WAY("elsewhere") elsewhere_first();
+	WAY("handler") by_handler();
+	WAY("silent") {}
+	WAY("closed") { close(1); if (write(1, TEXT, 1) >= 0) exit(3); }
+	WAY("status") { say(1); exit(number); }
+	WAY("crash") { say(1); raise(SIGSEGV); }
+	WAY("stop") raise(SIGSTOP);
+	WAY("continued") continued();
+	WAY("hang") for (;;) pause();
+	WAY("hang-tree") { if (!fork()) setsid(); for (;;) pause(); }
+	WAY("daemon") daemonise();
+	WAY("threads") many_threads(number);
+	WAY("bulk") in_bulk((size_t)number << 20);
+	WAY("traceme") { if (ptrace(PTRACE_TRACEME, 0, 0, 0) == 0) exit(2); say(1); }
+	else exit(1);
+	return 0;
+}

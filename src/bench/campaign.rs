@@ -1,5 +1,6 @@
 //! Carries out a schedule: rounds of runs, rejected ones repeated in place, samples collected into series.
 
+use super::adaptive::Finish;
 use super::runner::Runner;
 use super::sample::{Rejected, Sample, Series, Untraced};
 use super::schedule::{self, Budget, Schedule};
@@ -47,6 +48,8 @@ pub trait Progress {
     fn planned(&mut self, runs: u64);
     /// A run of this program has ended.
     fn ran(&mut self, name: &str);
+    /// A run has become a sample, the last of this series.
+    fn sampled(&mut self, _series: &Series) {}
     /// A block of rounds has ended: what would be lost if we died now.
     fn checkpoint(&mut self, series: &[Series]);
 }
@@ -58,6 +61,8 @@ pub struct Outcome {
     pub series: Vec<Series>,
     /// We were interrupted: fewer rounds than planned.
     pub interrupted: bool,
+    /// Why there were no more rounds.
+    pub finish: Finish,
 }
 
 /// The tracer could not be attached or detached.
@@ -81,12 +86,12 @@ impl Campaign {
     /// Carries it out. An interruption is no error: what is finished is returned.
     pub fn run(&self, runner: &mut dyn Runner, progress: &mut dyn Progress) -> Result<Outcome, SwitchError> {
         let mut state = State::new(self, runner, progress);
-        let interrupted = match state.go_through() {
-            Ok(()) => false,
-            Err(Stop::Interrupted) => true,
+        let (finish, interrupted) = match state.go_through() {
+            Ok(finish) => (finish, false),
+            Err(Stop::Interrupted) => (Finish::AsPlanned, true),
             Err(Stop::Failed(error)) => return Err(error),
         };
-        Ok(Outcome { series: state.series, interrupted })
+        Ok(Outcome { series: state.series, interrupted, finish })
     }
 }
 
@@ -112,38 +117,74 @@ impl<'c> State<'c> {
         }
     }
 
-    fn go_through(&mut self) -> Result<(), Stop> {
+    fn go_through(&mut self) -> Result<Finish, Stop> {
         self.runner.switch(true)?;
         let round = self.warm_up()?;
         let schedule = Schedule::new(self.campaign.budget, round, self.alive.len(), self.campaign.overhead);
         self.progress.planned(schedule.runs(self.alive.len()));
         let deadline = self.deadline();
-        for (block, &(traced, untraced)) in schedule.blocks.iter().enumerate() {
-            if block > 0 && schedule.overhead() {
+        let mut before = 0;
+        for &(traced, untraced) in &schedule.blocks {
+            if before > 0 {
                 self.switch(true, schedule.settling)?;
             }
-            for _ in 0..traced {
-                self.traced_round()?;
-                if deadline.is_some_and(|deadline| clock::now().0 > deadline) {
-                    break;
-                }
-            }
-            if untraced > 0 {
-                self.switch(false, schedule.settling)?;
-                for place in 0..untraced {
-                    self.untraced_round(place, untraced, traced)?;
-                }
-            }
+            self.block(&schedule, (traced, untraced), deadline)?;
+            before = untraced;
             self.progress.checkpoint(&self.series);
+            if let Some(finish) = self.finished(deadline) {
+                return Ok(finish);
+            }
+        }
+        Ok(match self.campaign.budget {
+            Budget::Adaptive(_) => Finish::MostRuns,
+            _ => Finish::AsPlanned,
+        })
+    }
+
+    fn block(&mut self, schedule: &Schedule, rounds: (u32, u32), deadline: Option<u64>) -> Result<(), Stop> {
+        let (traced, untraced) = rounds;
+        for _ in 0..traced {
+            self.traced_round()?;
+            if self.has_least_rounds() && is_over(deadline) {
+                break;
+            }
+        }
+        if untraced > 0 {
+            self.switch(false, schedule.settling)?;
+        }
+        for place in 0..untraced {
+            self.untraced_round(place, untraced, traced)?;
         }
         Ok(())
     }
 
-    /// When a time budget is hopelessly overdrawn: the first round may have been a fast one.
+    /// Whether there are enough runs, and why, where that is not settled beforehand.
+    fn finished(&self, deadline: Option<u64>) -> Option<Finish> {
+        let Budget::Adaptive(adaptive) = self.campaign.budget else { return None };
+        if self.alive.is_empty() {
+            return Some(Finish::AsPlanned);
+        }
+        if adaptive.is_precise(&self.series) {
+            return Some(Finish::Precise);
+        }
+        is_over(deadline).then_some(Finish::TimeSpent)
+    }
+
+    /// Whether every program that can be run has been run as often as it must.
+    fn has_least_rounds(&self) -> bool {
+        let Budget::Adaptive(adaptive) = self.campaign.budget else { return true };
+        self.alive.iter().all(|&program| self.series[program].samples.len() >= adaptive.least as usize)
+    }
+
+    /// When the time is up. For a schedule that was made to fit, when it is hopelessly overdrawn: the first round may
+    /// have been a fast one.
     fn deadline(&self) -> Option<u64> {
-        let Budget::Time(time) = self.campaign.budget else { return None };
-        let allowed = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        Some(clock::now().0.saturating_add(allowed.saturating_add(allowed / 2)))
+        let allowed = match self.campaign.budget {
+            Budget::Runs(_) => return None,
+            Budget::Time(time) => time + time / 2,
+            Budget::Adaptive(adaptive) => adaptive.time,
+        };
+        Some(clock::now().0.saturating_add(u64::try_from(allowed.as_nanos()).unwrap_or(u64::MAX)))
     }
 
     /// The warm-up rounds, and how long one round takes. At least one: a program that cannot run is found here.
@@ -177,6 +218,7 @@ impl<'c> State<'c> {
                 Some((sample, output)) => {
                     self.series[program].output_bytes = output;
                     self.series[program].samples.push(sample);
+                    self.progress.sampled(&self.series[program]);
                 }
                 None => self.give_up(program),
             }
@@ -242,6 +284,10 @@ impl<'c> State<'c> {
     fn give_up(&mut self, program: usize) {
         self.alive.retain(|&alive| alive != program);
     }
+}
+
+fn is_over(deadline: Option<u64>) -> bool {
+    deadline.is_some_and(|deadline| clock::now().0 > deadline)
 }
 
 /// An error's message without its `help:` line, which the table has no room for.

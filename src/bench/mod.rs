@@ -1,15 +1,20 @@
 //! Schedules runs, launches them in turn, collects samples into series.
 //!
 //! [`schedule`] decides the order, [`campaign`] carries it out through a [`Runner`] (real processes, or a scripted
-//! stand-in in tests), [`verdict`] says whether a run counts.
+//! stand-in in tests), [`prepared`] does what belongs around a run, [`verdict`] says whether it counts, [`adaptive`] whether
+//! there are enough.
 
+pub mod adaptive;
 pub mod campaign;
+pub mod prepared;
 pub mod runner;
 pub mod sample;
 pub mod schedule;
 pub mod verdict;
 
+pub use adaptive::{Adaptive, Finish};
 pub use campaign::{Campaign, Outcome, Progress, Subject, SwitchError};
+pub use prepared::{Around, Prepared};
 pub use runner::{Runner, Tracees};
 pub use sample::{Counts, Phases, Rejected, Sample, Series, Untraced};
 pub use schedule::Budget;

@@ -1,10 +1,10 @@
 //! What carries out single runs: real processes, or a scripted stand-in.
 
 use super::campaign::SwitchError;
-use crate::launch::{LaunchError, Launcher};
+use crate::launch::{LaunchError, Launcher, Until};
 use crate::tracer::choose::AnyTracer;
 use crate::tracer::pipe::PipeTracer;
-use crate::tracer::{Recording, Setting, Tracer};
+use crate::tracer::{EventKind, Recording, Setting, Tracer};
 
 /// Carries out single runs of numbered programs.
 pub trait Runner {
@@ -62,6 +62,25 @@ impl Runner for Tracees {
 
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError> {
         let Tracee { launcher, setting } = &mut self.all[program];
-        if self.traced { self.tracer.run(launcher, setting) } else { self.untraced.run(launcher, setting) }
+        let recording = if self.traced {
+            self.tracer.run(launcher, setting)
+        } else {
+            self.untraced.run(launcher, setting)
+        }?;
+        reached(&recording, setting)?;
+        Ok(recording)
     }
+}
+
+/// A run that was to end at a moment of its output must have come to it.
+fn reached(recording: &Recording, setting: &Setting) -> Result<(), LaunchError> {
+    let Some(until) = &setting.until else { return Ok(()) };
+    if recording.killed.is_some() || recording.events.iter().any(|event| event.kind == EventKind::Reached) {
+        return Ok(());
+    }
+    let awaited = match until {
+        Until::FirstByte => "anything".to_owned(),
+        Until::Text(text) => format!("`{}`", String::from_utf8_lossy(text).escape_debug()),
+    };
+    Err(LaunchError::NotReached { awaited })
 }

@@ -5,15 +5,18 @@
 //! both alike. Attaching and detaching patches the kernel's code, and the runs that follow are slower for a while:
 //! some are thrown away after each change.
 
+use super::adaptive::Adaptive;
 use std::time::Duration;
 
 /// How long, or how often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Budget {
     /// So many runs of each program.
     Runs(u32),
     /// As many as fit.
     Time(Duration),
+    /// Until there are enough.
+    Adaptive(Adaptive),
 }
 
 /// Runs to be thrown away after programs were attached or detached (measured: the first dozen take 5 % longer).
@@ -33,6 +36,8 @@ pub struct Schedule {
     pub blocks: Vec<(u32, u32)>,
     /// Rounds to be thrown away after each change between traced and untraced.
     pub settling: u32,
+    /// Traced rounds that are likely to be made: fewer than the blocks have where the time bounds them.
+    pub likely: u32,
 }
 
 impl Schedule {
@@ -41,20 +46,39 @@ impl Schedule {
         let settling = u32::try_from(SETTLING_RUNS.div_ceil(programs.max(1))).unwrap_or(1);
         let rounds = match budget {
             Budget::Runs(runs) => runs,
-            Budget::Time(time) => rounds_that_fit(time, round, settling, overhead),
+            Budget::Time(time) => rounds_that_fit(time, round, settling, overhead).clamp(FEWEST, MOST),
+            Budget::Adaptive(adaptive) => return Schedule::adaptive(adaptive, round, settling, overhead),
         };
         let count = if overhead { BLOCKS.min(rounds) } else { 1 };
         let blocks = (0..count).map(|block| {
             let traced = share(rounds, count, block);
             (traced, if overhead { traced.div_ceil(3) } else { 0 })
         });
-        Schedule { blocks: blocks.collect(), settling }
+        Schedule { blocks: blocks.collect(), settling, likely: rounds }
     }
 
-    /// Runs in all, thrown away ones included, for `programs` programs.
+    /// Blocks that grow; the first few have untraced rounds.
+    fn adaptive(adaptive: Adaptive, round: Duration, settling: u32, overhead: bool) -> Schedule {
+        let untraced = |(block, traced): (usize, u32)| {
+            (traced, if overhead && block < BLOCKS as usize { traced.div_ceil(3) } else { 0 })
+        };
+        let likely = rounds_that_fit(adaptive.time, round, settling, overhead);
+        Schedule {
+            blocks: adaptive.blocks().into_iter().enumerate().map(untraced).collect(),
+            settling,
+            likely: likely.clamp(adaptive.least, adaptive.most.max(adaptive.least)),
+        }
+    }
+
+    /// Runs that are likely to be made, thrown away ones included, for `programs` programs.
     pub fn runs(&self, programs: usize) -> u64 {
-        let change = if self.overhead() { 2 * self.settling } else { 0 };
-        let rounds: u32 = self.blocks.iter().map(|(traced, untraced)| traced + untraced + change).sum();
+        let mut left = self.likely;
+        let mut rounds = 0;
+        for &(traced, untraced) in &self.blocks {
+            let change = if untraced > 0 { 2 * self.settling } else { 0 };
+            rounds += traced.min(left) + if left > 0 { untraced + change } else { 0 };
+            left = left.saturating_sub(traced);
+        }
         u64::from(rounds) * programs as u64
     }
 
@@ -71,7 +95,7 @@ fn rounds_that_fit(time: Duration, round: Duration, settling: u32, overhead: boo
     // truncation is what is wanted: rounds that fit whole
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and a million")]
     let rounds = rounds as u32;
-    rounds.clamp(FEWEST, MOST)
+    rounds
 }
 
 /// The part of `whole` that falls to one of `parts`, so that the parts sum up to it.
@@ -115,6 +139,15 @@ mod tests {
         assert_eq!(rounds(Duration::from_secs(60), Duration::from_secs(60)), FEWEST);
         assert_eq!(rounds(Duration::from_secs(60), Duration::from_nanos(1)), MOST);
         assert_eq!(rounds(Duration::from_secs(74), Duration::from_secs(1)), 49);
+    }
+
+    #[test]
+    fn adaptive_blocks_have_untraced_rounds_at_first_alone() {
+        let adaptive = Adaptive { least: 10, most: 60, time: Duration::from_secs(1), precision: 0.01 };
+        let schedule = Schedule::new(Budget::Adaptive(adaptive), Duration::from_millis(50), 1, true);
+        assert_eq!(schedule.blocks, [(10, 4), (5, 2), (7, 3), (11, 4), (16, 0), (11, 0)]);
+        assert_eq!(schedule.likely, 10, "what fits the time, the least runs at least");
+        assert_eq!(schedule.runs(1), 10 + 4 + 32);
     }
 
     #[test]

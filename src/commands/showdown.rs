@@ -107,7 +107,7 @@ fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> R
     let mut bar = Bar::new(&mut checkpoint);
     let outcome = campaign.run(&mut runner, &mut bar);
     bar.finish();
-    let Outcome { mut series, interrupted } = outcome.map_err(CommandError::unable)?;
+    let Outcome { mut series, interrupted, .. } = outcome.map_err(CommandError::unable)?;
     if let Some(error) = export_error {
         return Err(error);
     }
@@ -135,7 +135,8 @@ fn tracee(plan: &Plan, program: &Program, built: &Built) -> Result<Tracee, Comma
         launcher.set_cpus(cpus);
     }
     let expected: Arc<[u8]> = program.manifest.expected.stdout.as_bytes().into();
-    let setting = Setting { output: plan.output, expected: Some(expected), timeout: Some(plan.timeout) };
+    let setting =
+        Setting { output: plan.output, expected: Some(expected), timeout: Some(plan.timeout), until: None };
     Ok(Tracee { launcher, setting })
 }
 

@@ -59,6 +59,22 @@ pub enum LaunchError {
         /// The kernel's answer.
         cause: io::Error,
     },
+    /// A command that was to be run before or after a run failed.
+    #[error("the command `{command}`, which was to be run {when} each run, {outcome}")]
+    Hook {
+        /// The command.
+        command: String,
+        /// `before` or `after`.
+        when: &'static str,
+        /// What became of it.
+        outcome: String,
+    },
+    /// A program whose run was to end at a moment of its output ended before.
+    #[error("it ended before it printed {awaited}")]
+    NotReached {
+        /// What it was to print.
+        awaited: String,
+    },
     /// The user interrupted us.
     #[error("interrupted")]
     Interrupted,

@@ -96,9 +96,6 @@ struct Orders {
 impl Launcher {
     /// A launcher for one command, whose stdin and stderr are `/dev/null` until set otherwise.
     pub fn new(command: Command) -> Result<Launcher, LaunchError> {
-        let terminated = |all: &[std::ffi::CString]| {
-            all.iter().map(|word| word.as_ptr()).chain([ptr::null()]).collect::<Vec<_>>()
-        };
         attendant::handle_broken_pipes();
         Ok(Launcher {
             argv: terminated(&command.argv),
@@ -125,6 +122,13 @@ impl Launcher {
     /// Gives the tracees another stderr.
     pub fn set_stderr(&mut self, stderr: OwnedFd) {
         self.stderr = stderr;
+    }
+
+    /// Sets or replaces one variable of the tracees' environment; names and values that no environment can hold (a NUL
+    /// byte) leave it as it is.
+    pub fn set_variable(&mut self, name: &str, value: &std::ffi::OsStr) {
+        let _ = self.command.set_variable(name, value);
+        self.environment = terminated(&self.command.environment);
     }
 
     /// Restricts the tracees to some processors.
@@ -204,6 +208,11 @@ impl Launcher {
         }
         Ok(Child { pid, spawned })
     }
+}
+
+/// As `execve(2)` takes them: pointers, the last of them null.
+fn terminated(all: &[std::ffi::CString]) -> Vec<*const c_char> {
+    all.iter().map(|word| word.as_ptr()).chain([ptr::null()]).collect()
 }
 
 fn own_mask_is_empty() -> bool {

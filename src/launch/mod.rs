@@ -14,6 +14,7 @@ pub mod interrupt;
 mod launcher;
 pub mod stdio;
 pub mod tree;
+pub mod until;
 pub mod wait;
 
 pub use affinity::CpuSet;
@@ -22,4 +23,5 @@ pub use diagnosis::LaunchError;
 pub use exit_status::ExitStatus;
 pub use launcher::{Child, Launcher, Preparation};
 pub use stdio::{Collected, OutputKind, Stdout};
+pub use until::Until;
 pub use wait::{Ended, Usage, Watch};

@@ -2,6 +2,7 @@
 
 use super::clock;
 use super::diagnosis::LaunchError;
+use super::until::{Search, Until};
 use crate::units::Nanos;
 use std::fs::File;
 use std::io::{self, Read};
@@ -36,6 +37,7 @@ pub struct Stdout {
     ours: Option<File>,
     collected: Collected,
     expected: Option<std::sync::Arc<[u8]>>,
+    search: Option<Search>,
 }
 
 /// What came out.
@@ -49,6 +51,8 @@ pub struct Collected {
     pub differs: bool,
     /// When our end gave its first bytes, and how many.
     pub first_read: Option<(Nanos, u64)>,
+    /// When what ends the run came out (see [`Stdout::end_at`]).
+    pub reached: Option<Nanos>,
     /// Every other holder has closed it.
     pub closed: bool,
 }
@@ -62,7 +66,29 @@ impl Stdout {
             OutputKind::Pty => pty().map(|(ours, tracee)| (tracee, Some(ours)))?,
             OutputKind::File => file().map(|(ours, tracee)| (tracee, Some(ours)))?,
         };
-        Ok(Stdout { kind, tracee: Some(tracee), ours, collected: Collected::default(), expected })
+        Ok(Stdout {
+            kind,
+            tracee: Some(tracee),
+            ours,
+            collected: Collected::default(),
+            expected,
+            search: None,
+        })
+    }
+
+    /// The run is to end when this has come out.
+    pub fn end_at(&mut self, until: Until) {
+        self.search = Some(Search::new(until));
+    }
+
+    /// Whether somebody waits for a moment of the output.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.search.is_some()
+    }
+
+    /// Whether that moment has come.
+    pub(super) fn is_reached(&self) -> bool {
+        self.search.as_ref().is_some_and(|search| search.found().is_some())
     }
 
     /// Which kind it is.
@@ -122,6 +148,7 @@ impl Stdout {
         {
             self.collected.differs |= self.collected.bytes != expected.len() as u64;
         }
+        self.collected.reached = self.search.and_then(|search| search.found());
         self.collected
     }
 
@@ -138,6 +165,9 @@ impl Stdout {
     fn take(&mut self, bytes: &[u8]) {
         if self.collected.first_read.is_none() {
             self.collected.first_read = Some((clock::now(), bytes.len() as u64));
+        }
+        if let Some(search) = &mut self.search {
+            search.take(bytes);
         }
         if self.kind == OutputKind::Pty {
             let without_returns: Vec<u8> = bytes.iter().copied().filter(|&b| b != b'\r').collect();

@@ -27,6 +27,15 @@ pub fn kill_adopted() -> usize {
     if ADOPTING.load(Ordering::Relaxed) { kill_orphans() } else { 0 }
 }
 
+/// Asks whatever lives of a process group to end; what has stopped itself is continued, so that it hears of it.
+pub fn terminate_group(leader: i32) {
+    // SAFETY: signals to a process group that we created.
+    unsafe {
+        libc::kill(-leader, libc::SIGTERM);
+        libc::kill(-leader, libc::SIGCONT);
+    }
+}
+
 /// Kills whatever lives of a process group, without reaping anyone. Returns whether something did.
 pub fn kill_group(leader: i32) -> bool {
     // SAFETY: a signal to a process group that we created.

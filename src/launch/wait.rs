@@ -25,6 +25,9 @@ pub enum Watch {
 /// A time limit below this needs a timer from the start.
 const SHORT_LIMIT: Duration = Duration::from_millis(200);
 
+/// How long a tracee that was asked to end (SIGTERM) has to do so, in nanoseconds.
+const GRACE_NANOS: u64 = 1_000_000_000;
+
 /// How often a long-lived tracee is asked whether it has stopped itself.
 const STOP_CHECK: Duration = Duration::from_millis(100);
 
@@ -84,7 +87,7 @@ pub fn until_reaped(
     watch: Watch,
     timeout: Option<Duration>,
 ) -> Result<Ended, LaunchError> {
-    let patient = watch == Watch::Exit && timeout.is_none_or(|t| t > SHORT_LIMIT);
+    let patient = watch == Watch::Exit && !stdout.is_awaited() && timeout.is_none_or(|t| t > SHORT_LIMIT);
     let at_once = if patient { attendant::attended(|| reap(child, 0)) } else { None };
     stdout.release();
     let mut ended = match at_once {
@@ -118,19 +121,46 @@ fn until_exited(
     timeout: Option<Duration>,
 ) -> Result<Option<Killed>, LaunchError> {
     let pidfd = open_pidfd(child)?;
-    let mut killed = None;
+    let mut ending = Ending::default();
     loop {
         let elapsed = Duration::from_nanos(clock::now().0.saturating_sub(child.spawned.0));
         let left = timeout.map(|t| t.saturating_sub(elapsed));
-        if killed.is_none() {
-            killed = reason_to_kill(child, elapsed, left);
-            if killed.is_some() {
+        if stdout.is_reached() {
+            ending.ask(child);
+        } else if ending.killed.is_none() {
+            ending.killed = reason_to_kill(child, elapsed, left);
+            if ending.killed.is_some() {
                 tree::kill_group(child.pid);
             }
         }
-        let pause = if killed.is_some() { STOP_CHECK } else { left.unwrap_or(STOP_CHECK).min(STOP_CHECK) };
+        let over = ending.killed.is_some() || ending.asked.is_some();
+        let pause = if over { STOP_CHECK } else { left.unwrap_or(STOP_CHECK).min(STOP_CHECK) };
         if poll_both(&pidfd, stdout, pause) {
-            return Ok(killed);
+            return Ok(ending.killed);
+        }
+    }
+}
+
+/// What was done to make a tracee end.
+#[derive(Default)]
+struct Ending {
+    killed: Option<Killed>,
+    /// Since when it knows that it is no longer needed.
+    asked: Option<Nanos>,
+}
+
+impl Ending {
+    /// Asks a tracee that is no longer needed to end, and makes it if it does not.
+    fn ask(&mut self, child: &Child) {
+        match self.asked {
+            None => {
+                tree::terminate_group(child.pid);
+                self.asked = Some(clock::now());
+            }
+            Some(since) if clock::now().0.saturating_sub(since.0) > GRACE_NANOS => {
+                tree::kill_group(child.pid);
+            }
+            Some(_) => {}
         }
     }
 }

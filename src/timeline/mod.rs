@@ -82,6 +82,7 @@ impl Timeline {
         let spawn = find(events, |kind| matches!(kind, EventKind::Spawn)).ok_or(Missing("the launch"))?;
         let reaped =
             find(events, |kind| matches!(kind, EventKind::Reaped { .. })).ok_or(Missing("the reaping"))?;
+        let reaped = reached(events).unwrap_or(reaped);
         let wall = between(spawn.at, reaped.at, "the reaping", "the launch")?;
         if !events.iter().any(|event| event.kind == EventKind::ExecEnter) {
             return from_outside(events, spawn.at, wall);
@@ -131,17 +132,23 @@ impl Root {
     }
 
     fn phases(&self, events: &[Event]) -> Result<Phases, TimelineError> {
+        let ended = self.ended(events);
         let startup = between(self.entered, self.returned, "the return of `execve`", "its entry")?;
         let Some((enter, exit)) = first_write(events, self.exited) else {
-            let teardown = between(self.returned, self.exited, "the exit", "the return of `execve`")?;
+            let teardown = between(self.returned, ended, "the exit", "the return of `execve`")?;
             return Ok(Phases { startup, setup: None, write: None, teardown });
         };
         Ok(Phases {
             startup,
             setup: Some(between(self.returned, enter, "the first write", "the return of `execve`")?),
             write: Some(between(enter, exit, "the return of the first write", "its entry")?),
-            teardown: between(exit, self.exited, "the exit", "the return of the first write")?,
+            teardown: between(exit, ended.max(exit), "the exit", "the return of the first write")?,
         })
+    }
+
+    /// The exit, or before it the moment that the run was to end at.
+    fn ended(&self, events: &[Event]) -> Nanos {
+        reached(events).map_or(self.exited, |reached| reached.at.min(self.exited))
     }
 
     fn instants(&self, events: &[Event]) -> Vec<Instant> {
@@ -205,6 +212,10 @@ fn agree(recording: &Recording) -> Result<(), TimelineError> {
     let agreed =
         if comparable { written == read } else { (written > 0) == (read > 0) || recording.left_behind };
     if agreed { Ok(()) } else { Err(Disagreement { written, read }) }
+}
+
+fn reached(events: &[Event]) -> Option<&Event> {
+    find(events, |kind| *kind == EventKind::Reached)
 }
 
 fn processes(recording: &Recording) -> usize {

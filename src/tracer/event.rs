@@ -75,6 +75,8 @@ pub enum EventKind {
         /// How many bytes came with the first read.
         bytes: u64,
     },
+    /// The reading end of the tracee's stdout gave us what the run was to end at; what follows is no part of it.
+    Reached,
     /// We reaped the tracee.
     Reaped {
         /// The raw wait status.

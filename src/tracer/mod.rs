@@ -18,7 +18,7 @@ pub use event::{Abi, Event, EventKind, Syscall};
 pub use recording::{Backend, Output, Recording};
 
 use crate::launch::wait::Ended;
-use crate::launch::{Child, Collected, LaunchError, Launcher, OutputKind};
+use crate::launch::{Child, Collected, LaunchError, Launcher, OutputKind, Stdout, Until};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +31,19 @@ pub struct Setting {
     pub expected: Option<Arc<[u8]>>,
     /// After this long its whole process group is killed.
     pub timeout: Option<Duration>,
+    /// What in its output ends the run, though the program goes on; it is then stopped.
+    pub until: Option<Until>,
+}
+
+impl Setting {
+    /// A fresh stdout for one run.
+    fn stdout(&self) -> Result<Stdout, LaunchError> {
+        let mut stdout = Stdout::open(self.output, self.expected.clone())?;
+        if let Some(until) = &self.until {
+            stdout.end_at(until.clone());
+        }
+        Ok(stdout)
+    }
 }
 
 /// A backend: observes one run of a launcher's command.
@@ -55,6 +68,9 @@ fn frame(
     let mut events = vec![ours(child.spawned, EventKind::Spawn)];
     if let Some((at, bytes)) = collected.first_read {
         events.push(ours(at, EventKind::FirstRead { bytes }));
+    }
+    if let Some(at) = collected.reached {
+        events.push(ours(at, EventKind::Reached));
     }
     events.push(ours(ended.reaped, EventKind::Reaped { status: ended.status }));
     let seen = setting.output != OutputKind::Null;

@@ -2,7 +2,7 @@
 
 use super::{Backend, Recording, Setting, Tracer, frame};
 use crate::launch::wait::{Watch, until_reaped};
-use crate::launch::{LaunchError, Launcher, Preparation, Stdout};
+use crate::launch::{LaunchError, Launcher, Preparation};
 
 /// Observes from outside alone.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ impl Tracer for PipeTracer {
     }
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
-        let mut stdout = Stdout::open(setting.output, setting.expected.clone())?;
+        let mut stdout = setting.stdout()?;
         let child = launcher.launch(&mut stdout, Preparation::None)?;
         let ended = until_reaped(&child, &mut stdout, self.watch, setting.timeout)?;
         let mut recording = frame(Backend::Pipe, launcher, setting, &child, &ended, stdout.finish());

@@ -1,6 +1,7 @@
 //! Campaigns with a scripted runner: no process, no clock, exact order.
 
 use super::*;
+use crate::bench::Adaptive;
 use crate::launch::Usage;
 use crate::tracer::{Backend, Event, EventKind, Output, Recording};
 use crate::units::Nanos;
@@ -156,4 +157,31 @@ fn untraced_rounds_follow_the_traced_ones_of_their_block_and_pair_with_them() {
     assert_eq!(progress.checkpoints, 4);
     let planned = 8 + 4 + 4 * 2 * 16;
     assert_eq!(progress.planned, planned);
+}
+
+#[test]
+fn an_adaptive_campaign_stops_as_soon_as_the_medians_are_known() {
+    let adaptive = |most, precision| Campaign {
+        budget: Budget::Adaptive(Adaptive {
+            least: 4,
+            most,
+            time: Duration::from_secs(600),
+            precision,
+        }),
+        ..campaign(2, 0, false)
+    };
+    // The scripted runs grow by a nanosecond each: 4 differ by less than 10 %, and no number of them by nothing.
+    let (outcome, _) = carry_out(&adaptive(100, 0.1), &mut Scripted::default());
+    assert_eq!((outcome.finish, outcome.series[0].samples.len()), (Finish::Precise, 4));
+    let (outcome, progress) = carry_out(&adaptive(13, 0.0), &mut Scripted::default());
+    assert_eq!((outcome.finish, outcome.series[1].samples.len()), (Finish::MostRuns, 13));
+    assert_eq!(progress.checkpoints, 4, "blocks of 4, 2, 3 and 4 rounds");
+}
+
+#[test]
+fn without_time_an_adaptive_campaign_makes_the_least_runs() {
+    let adaptive = Adaptive { least: 5, most: 100, time: Duration::ZERO, precision: 0.0 };
+    let campaign = Campaign { budget: Budget::Adaptive(adaptive), ..campaign(1, 0, false) };
+    let (outcome, _) = carry_out(&campaign, &mut Scripted::default());
+    assert_eq!((outcome.finish, outcome.series[0].samples.len()), (Finish::TimeSpent, 5));
 }

@@ -3,7 +3,7 @@
 use super::meaning;
 use super::session::{Session, SessionPage, parse};
 use crate::launch::wait::{Watch, until_reaped};
-use crate::launch::{LaunchError, Launcher, OutputKind, Preparation, Stdout, tree};
+use crate::launch::{LaunchError, Launcher, OutputKind, Preparation, tree};
 use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
 use crate::units::Nanos;
 use aya::maps::{MapData, RingBuf};
@@ -165,7 +165,7 @@ impl Tracer for PhasesTracer {
     }
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
-        let mut stdout = Stdout::open(setting.output, setting.expected.clone())?;
+        let mut stdout = setting.stdout()?;
         self.arm(setting.output != OutputKind::Null);
         let child = launcher.launch(&mut stdout, Preparation::None);
         let ended = child.and_then(|child| {

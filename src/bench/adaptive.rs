@@ -1,0 +1,98 @@
+//! How many runs are enough: until every median is known well, or the time is up.
+//!
+//! Whether to go on is asked between blocks of rounds that grow by half, and it is asked of the width of the medians'
+//! intervals alone, never of a verdict: stopping as soon as a difference looks real would make chance look real.
+
+use super::sample::{Sample, Series};
+use crate::stats::{Bootstrap, median};
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// When to stop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Adaptive {
+    /// Runs of each program that are made in any case.
+    pub least: u32,
+    /// And at most.
+    pub most: u32,
+    /// After this long no further round begins, once the least runs are made.
+    pub time: Duration,
+    /// Half the width of the interval of a median, as a part of the median, that is narrow enough.
+    pub precision: f64,
+}
+
+/// Why no further runs were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    /// As many as were asked for have been made.
+    AsPlanned,
+    /// Every median is known well enough.
+    Precise,
+    /// The time was up before.
+    TimeSpent,
+    /// The most runs had been made before.
+    MostRuns,
+}
+
+/// The 95 % intervals' ends move little with more resamples than this, and it is only asked whether to go on.
+const RESAMPLES: u32 = 400;
+
+impl Adaptive {
+    /// The rounds of each block: the least first, then half as many as there are already, the most in all.
+    pub fn blocks(&self) -> Vec<u32> {
+        let most = self.most.max(self.least);
+        let mut blocks = vec![self.least];
+        let mut sum = self.least;
+        while sum < most {
+            let next = (sum / 2).max(1).min(most - sum);
+            blocks.push(next);
+            sum += next;
+        }
+        blocks
+    }
+
+    /// Whether the medians of the total and of the first byte are known well enough, for every program that has any.
+    pub fn is_precise(&self, series: &[Series]) -> bool {
+        series.iter().filter(|series| !series.samples.is_empty()).all(|series| {
+            let precise = |of: fn(&Sample) -> Option<Nanos>| {
+                let times: Option<Vec<f64>> =
+                    series.samples.iter().map(|s| of(s).map(Nanos::as_f64)).collect();
+                times.is_none_or(|times| half_width(times).is_some_and(|width| width <= self.precision))
+            };
+            precise(|sample| Some(sample.total)) && precise(|sample| sample.first_byte)
+        })
+    }
+}
+
+/// Half the width of the median's interval over the median.
+fn half_width(mut times: Vec<f64>) -> Option<f64> {
+    let interval = Bootstrap { resamples: RESAMPLES, ..Bootstrap::default() }.median_interval(&times)?;
+    times.sort_unstable_by(f64::total_cmp);
+    Some((interval.high - interval.low) / 2.0 / median(&times)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: Adaptive = Adaptive { least: 10, most: 50, time: Duration::from_secs(1), precision: 0.01 };
+
+    #[test]
+    fn blocks_grow_by_half_and_end_at_the_most() {
+        assert_eq!(PLAN.blocks(), [10, 5, 7, 11, 16, 1]);
+        assert_eq!(Adaptive { most: 10, ..PLAN }.blocks(), [10]);
+        assert_eq!(Adaptive { most: 3, ..PLAN }.blocks(), [10]);
+        assert_eq!(Adaptive { least: 1, most: 4, ..PLAN }.blocks(), [1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn the_width_of_the_interval_decides() {
+        let spread = |by: f64| (0..100).map(|n| 1000.0 + by * f64::from(n % 10)).collect();
+        assert!(half_width(spread(0.1)).unwrap() < 0.001);
+        assert!(half_width(spread(100.0)).unwrap() > 0.01);
+        assert_eq!(half_width(vec![5.0; 10]), Some(0.0));
+        assert_eq!(half_width(vec![]), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! What is done around single runs, outside of what is timed: commands before and after, a fresh stdin, an environment
+//! of another size.
+
+use super::campaign::SwitchError;
+use super::runner::{Runner, Tracees};
+use crate::launch::{LaunchError, interrupt};
+use crate::tracer::Recording;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// What is done around each run of one program.
+#[derive(Clone, Debug, Default)]
+pub struct Around {
+    /// A shell command before each run.
+    pub prepare: Option<String>,
+    /// A shell command after each run.
+    pub conclude: Option<String>,
+    /// A file that each run reads as its stdin, from its beginning.
+    pub input: Option<PathBuf>,
+}
+
+/// Real processes, each prepared.
+#[derive(Debug)]
+pub struct Prepared {
+    tracees: Tracees,
+    around: Vec<Around>,
+    /// Draws the sizes by which the environments differ, if they are to.
+    offsets: Option<fastrand::Rng>,
+}
+
+/// A variable of the environment that nothing reads. Its size moves the stack: programs run faster or slower by where
+/// it happens to begin. T. Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!" (2009).
+const OFFSET: &str = "FIRSTBYTE_ENVIRONMENT_OFFSET";
+
+/// Offsets lie below this: a page, at whose multiples the stack begins.
+const OFFSETS: usize = 4096;
+
+impl Prepared {
+    /// `around`: one a tracee. `offsets`: the seed of the environments' sizes, if they are to differ.
+    pub fn new(tracees: Tracees, around: Vec<Around>, offsets: Option<u64>) -> Prepared {
+        Prepared { tracees, around, offsets: offsets.map(fastrand::Rng::with_seed) }
+    }
+
+    /// The tracees: for counting runs.
+    pub fn tracees(&mut self) -> &mut Tracees {
+        &mut self.tracees
+    }
+
+    fn prepare(&mut self, program: usize, around: &Around) -> Result<(), LaunchError> {
+        if let Some(command) = &around.prepare {
+            hook(command, "before")?;
+        }
+        let Some(tracee) = self.tracees.tracee(program) else { return Ok(()) };
+        if let Some(input) = &around.input {
+            let opened = File::open(input);
+            let stdin = opened.map_err(|cause| LaunchError::Resource { what: "the input", cause })?;
+            tracee.launcher.set_stdin(stdin.into());
+        }
+        if let Some(offsets) = &mut self.offsets {
+            let filling = "X".repeat(offsets.usize(..OFFSETS));
+            tracee.launcher.set_variable(OFFSET, OsStr::new(&filling));
+        }
+        Ok(())
+    }
+}
+
+impl Runner for Prepared {
+    fn switch(&mut self, traced: bool) -> Result<(), SwitchError> {
+        self.tracees.switch(traced)
+    }
+
+    fn run(&mut self, program: usize) -> Result<Recording, LaunchError> {
+        let around = self.around.get(program).cloned().unwrap_or_default();
+        self.prepare(program, &around)?;
+        let recording = self.tracees.run(program);
+        if let Some(command) = &around.conclude {
+            hook(command, "after")?;
+        }
+        recording
+    }
+}
+
+/// Runs a shell command around a run; what it prints is shown only if it fails.
+fn hook(command: &str, when: &'static str) -> Result<(), LaunchError> {
+    let failed = |outcome| LaunchError::Hook { command: command.to_owned(), when, outcome };
+    shell(command).map_err(failed)
+}
+
+/// Runs `command` by `/bin/sh`; if it fails, what became of it.
+pub fn shell(command: &str) -> Result<(), String> {
+    // A file, not a pipe: what the command leaves running in the background may hold it open.
+    let mut said = tempfile::tempfile().map_err(|error| format!("could not be run: {error}"))?;
+    let stderr = said.try_clone().map_err(|error| format!("could not be run: {error}"))?;
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
+    let status = shell.status().map_err(|error| format!("could not be run: {error}"))?;
+    if status.success() || interrupt::interrupted().is_some() {
+        return Ok(());
+    }
+    let last = last_line(&mut said);
+    Err(if last.is_empty() { format!("failed: {status}") } else { format!("failed: {status}: {last}") })
+}
+
+fn last_line(said: &mut File) -> String {
+    let mut bytes = Vec::new();
+    let _ = said.rewind().and_then(|()| said.take(65_536).read_to_end(&mut bytes));
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_command_that_fails_says_why() {
+        assert_eq!(shell("true | true"), Ok(()));
+        assert_eq!(shell("exit 3"), Err("failed: exit status: 3".to_owned()));
+        assert_eq!(shell("echo one >&2; echo two >&2; false"), Err("failed: exit status: 1: two".to_owned()));
+    }
+
+    #[test]
+    fn what_a_command_leaves_in_the_background_is_not_waited_for() {
+        assert_eq!(shell("sleep 1000 & echo $! > /dev/null; kill $!"), Ok(()));
+    }
+}

@@ -82,12 +82,12 @@ impl Stdout {
     }
 
     /// Whether somebody waits for a moment of the output.
-    pub(super) fn is_awaited(&self) -> bool {
+    pub fn is_awaited(&self) -> bool {
         self.search.is_some()
     }
 
     /// Whether that moment has come.
-    pub(super) fn is_reached(&self) -> bool {
+    pub fn is_reached(&self) -> bool {
         self.search.as_ref().is_some_and(|search| search.found().is_some())
     }
 

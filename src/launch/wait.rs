@@ -133,8 +133,7 @@ fn until_exited(
                 tree::kill_group(child.pid);
             }
         }
-        let over = ending.killed.is_some() || ending.asked.is_some();
-        let pause = if over { STOP_CHECK } else { left.unwrap_or(STOP_CHECK).min(STOP_CHECK) };
+        let pause = if ending.has_begun() { STOP_CHECK } else { left.unwrap_or(STOP_CHECK).min(STOP_CHECK) };
         if poll_both(&pidfd, stdout, pause) {
             return Ok(ending.killed);
         }
@@ -142,16 +141,22 @@ fn until_exited(
 }
 
 /// What was done to make a tracee end.
-#[derive(Default)]
-struct Ending {
-    killed: Option<Killed>,
+#[derive(Debug, Default)]
+pub struct Ending {
+    /// It was killed, for this reason.
+    pub killed: Option<Killed>,
     /// Since when it knows that it is no longer needed.
     asked: Option<Nanos>,
 }
 
 impl Ending {
+    /// Whether anything was done.
+    pub fn has_begun(&self) -> bool {
+        self.killed.is_some() || self.asked.is_some()
+    }
+
     /// Asks a tracee that is no longer needed to end, and makes it if it does not.
-    fn ask(&mut self, child: &Child) {
+    pub fn ask(&mut self, child: &Child) {
         match self.asked {
             None => {
                 tree::terminate_group(child.pid);

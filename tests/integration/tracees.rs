@@ -152,7 +152,7 @@ pub(crate) fn launcher(source: &str, arguments: &[&str]) -> Option<Launcher> {
 
 /// How the table's runs are made.
 pub(crate) fn setting(output: OutputKind) -> Setting {
-    Setting { output, expected: None, timeout: Some(LIMIT) }
+    Setting { output, expected: None, timeout: Some(LIMIT), ..Setting::default() }
 }
 
 /// Runs every case of the table by one backend, with stdout of one kind, and collects what was not as it must be.

@@ -162,12 +162,7 @@ fn untraced_rounds_follow_the_traced_ones_of_their_block_and_pair_with_them() {
 #[test]
 fn an_adaptive_campaign_stops_as_soon_as_the_medians_are_known() {
     let adaptive = |most, precision| Campaign {
-        budget: Budget::Adaptive(Adaptive {
-            least: 4,
-            most,
-            time: Duration::from_secs(600),
-            precision,
-        }),
+        budget: Budget::Adaptive(Adaptive { least: 4, most, time: Duration::from_secs(600), precision }),
         ..campaign(2, 0, false)
     };
     // The scripted runs grow by a nanosecond each: 4 differ by less than 10 %, and no number of them by nothing.

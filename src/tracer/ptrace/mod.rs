@@ -91,7 +91,7 @@ fn observe(
     preparation: Preparation<'_>,
     extent: Extent,
 ) -> Result<(Recording, Counts), LaunchError> {
-    let stdout = Stdout::open(setting.output, setting.expected.clone())?;
+    let stdout = setting.stdout()?;
     let standstill = Standstill::default();
     let (started, starts) = channel();
     let traced = thread::scope(|scope| {

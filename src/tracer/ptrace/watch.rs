@@ -5,7 +5,7 @@
 //! woken within the tracee's write. A tracee that fills its pipe sooner waits for the rest of them.
 
 use super::tracee;
-use crate::launch::wait::Killed;
+use crate::launch::wait::{Ending, Killed};
 use crate::launch::{Child, LaunchError, Stdout, clock, interrupt};
 use crate::units::Nanos;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -53,21 +53,23 @@ impl Watched {
     /// Watches until the tracee has exited, and says why we killed it, if we did.
     pub(super) fn until_exited(&mut self, timeout: Option<Duration>, stands: &Standstill) -> Option<Killed> {
         let mut standing: Option<Nanos> = None;
-        let mut killed = None;
+        let mut ending = Ending::default();
         loop {
             let elapsed = since(self.child.spawned);
             standing = stands.get().and(standing.or_else(|| Some(clock::now())));
             let stopped = standing.filter(|from| since(*from) >= STANDSTILL).and_then(|_| stands.get());
             let left = timeout.map(|limit| limit.saturating_sub(elapsed));
-            if killed.is_none() {
-                killed = reason_to_kill(left, stopped);
-                if killed.is_some() {
+            if self.stdout.is_reached() {
+                ending.ask(&self.child);
+            } else if ending.killed.is_none() {
+                ending.killed = reason_to_kill(left, stopped);
+                if ending.killed.is_some() {
                     self.kill();
                 }
             }
-            let pause = if killed.is_some() { LOOK } else { left.unwrap_or(LOOK).min(LOOK) };
-            if self.has_exited_within(pause, elapsed >= LOOK) {
-                return killed;
+            let pause = if ending.has_begun() { LOOK } else { left.unwrap_or(LOOK).min(LOOK) };
+            if self.has_exited_within(pause, elapsed >= LOOK || self.stdout.is_awaited()) {
+                return ending.killed;
             }
         }
     }

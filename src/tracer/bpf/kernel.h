@@ -85,6 +85,20 @@ struct linux_binprm {
 	const char *filename;
 } KERNEL_STRUCT;
 
+/* io_uring/io_uring_types.h: a request; `fd` shares its place with `flags` of the completion. */
+struct io_cqe {
+	s32 res;
+	s32 fd;
+} KERNEL_STRUCT;
+
+struct io_kiocb {
+	u8 opcode;
+	u32 flags;
+	struct io_cqe cqe;
+} KERNEL_STRUCT;
+
+#define REQ_F_FIXED_FILE 1 /* `fd` is an index into the ring's registered files */
+
 /* Arguments of the system call in progress, by position, from the saved registers. */
 #if defined(__TARGET_ARCH_x86)
 

@@ -17,8 +17,9 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/ph
 /// The programs without which there are no phases.
 const NEEDED: [&str; 5] =
     ["sched_process_fork", "sched_process_exec", "sched_process_exit", "sys_enter", "sys_exit"];
-/// The programs whose tracepoints not every kernel has (`sched_prepare_exec`: Linux 6.10).
-const OPTIONAL: [&str; 1] = ["sched_prepare_exec"];
+/// The programs whose tracepoints not every kernel has (`sched_prepare_exec`: Linux 6.10). Those of `io_uring` cost
+/// nothing where nobody uses it.
+const OPTIONAL: [&str; 3] = ["sched_prepare_exec", "io_uring_submit_req", "io_uring_complete"];
 
 /// The default size of the ring buffer, bytes.
 pub const DEFAULT_RING: u32 = 1 << 20;

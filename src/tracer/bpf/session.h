@@ -73,6 +73,9 @@ struct session {
 	u32 match_inode;
 	/* records in `log` (may exceed LOG: the rest went to the ring) */
 	u32 logged;
+	/* io_uring writes in flight */
+	s32 uring;
+	u32 unused;
 	/* the open file, and its inode, that the tracee had as descriptor 1 when it called execve */
 	u64 stdout_file;
 	u64 stdout_inode;

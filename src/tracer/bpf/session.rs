@@ -26,6 +26,8 @@ pub(super) struct Session {
     pub(super) first_byte: u32,
     pub(super) match_inode: u32,
     pub(super) logged: u32,
+    pub(super) uring: i32,
+    pub(super) unused: u32,
     pub(super) stdout_file: u64,
     pub(super) stdout_inode: u64,
     pub(super) last_output: u64,
@@ -187,10 +189,10 @@ mod tests {
 
     #[test]
     fn sizes_match_session_h() {
-        assert_eq!(size_of::<Session>(), 10 * 4 + 6 * 8);
-        assert_eq!(std::mem::offset_of!(Session, stdout_file), 40);
-        assert_eq!(std::mem::offset_of!(Page, flights), 600);
-        assert_eq!(size_of::<Page>(), 1112 + LOG * RECORD);
+        assert_eq!(size_of::<Session>(), 12 * 4 + 6 * 8);
+        assert_eq!(std::mem::offset_of!(Session, stdout_file), 48);
+        assert_eq!(std::mem::offset_of!(Page, flights), 608);
+        assert_eq!(size_of::<Page>(), 1120 + LOG * RECORD);
         assert!(size_of::<Page>() <= 4096, "all of a run's state lies in one page");
     }
 }

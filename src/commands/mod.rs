@@ -11,6 +11,7 @@ pub mod showdown;
 pub use outcome::{CommandError, Exit};
 
 use crate::cli::{Cli, Command};
+use crate::launch::{interrupt, tree};
 use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Runs one command; what it says is how the process ends.
@@ -22,6 +23,13 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),
     }
+}
+
+/// What a command does before it launches anything: interruptions are remembered, orphans adopted, cores forgone.
+fn before_launching() {
+    interrupt::catch_signals();
+    tree::adopt_orphans();
+    tree::leave_no_cores();
 }
 
 /// Prints a result to stdout. Nobody reading it (`| head`) is no error.

@@ -1,18 +1,18 @@
 //! `firstbyte showdown`: corpus, tracees, campaign, counting runs, document, renderings.
 
 use super::progress::{Bar, bar};
-use super::{CommandError, Exit, export, show, terminal};
+use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::bench::runner::Tracee;
 use crate::bench::{Campaign, Outcome, Series, Subject, Tracees};
 use crate::cli::showdown::Plan;
-use crate::corpus::{Built, Cache, Corpus, Program, Skipped, build, prepare_all};
-use crate::launch::{Command, Launcher, interrupt, tree};
+use crate::corpus::{Built, Cache, Corpus, Program, SkipCause, Skipped, build, prepare_all};
+use crate::launch::{Command, LaunchError, Launcher, interrupt};
 use crate::machine::Machine;
 use crate::page_cache;
 use crate::report::document::{self, Document, Tool};
 use crate::report::{build as rendering, showdown_text};
 use crate::tracer::choose::{Chosen, choose};
-use crate::tracer::{Setting, Tracer};
+use crate::tracer::{Setting, Tracer, ptrace};
 use std::sync::Arc;
 
 /// The floor: what everything else is compared with.
@@ -27,8 +27,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         return Ok(Exit::Done);
     }
     export::check(&plan.exports)?;
-    interrupt::catch_signals();
-    tree::adopt_orphans();
+    before_launching();
     let chosen = choose(plan.backend).map_err(CommandError::unable)?;
     let (built, skipped) = prepare(&programs)?;
     if built.is_empty() {
@@ -65,7 +64,7 @@ fn prepare<'c>(programs: &[&'c Program]) -> Result<(Ready<'c>, Vec<Skipped>), Co
     let results = prepare_all(programs, &cache, 2, &|| interrupt::interrupted().is_some(), &progress);
     bar.finish_and_clear();
     if interrupt::interrupted().is_some() {
-        return Err(crate::launch::LaunchError::Interrupted.into());
+        return Err(LaunchError::Interrupted.into());
     }
     let (mut built, mut skipped) = (Vec::new(), Vec::new());
     for (program, result) in programs.iter().zip(results) {
@@ -120,9 +119,10 @@ fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> R
     if !export::takes_stdout(&plan.exports) {
         show(showdown_text::render(&document, &terminal()).as_bytes())?;
     }
+    let wrong = skipped.iter().any(|program| program.cause == SkipCause::Wrong);
     Ok(match document {
         Document { partial: true, .. } => Exit::Interrupted,
-        Document { failed, .. } if !failed.is_empty() => Exit::ProgramFailed,
+        Document { failed, .. } if wrong || !failed.is_empty() => Exit::ProgramFailed,
         _ => Exit::Done,
     })
 }
@@ -160,12 +160,25 @@ fn header(chosen: &Chosen) -> Document {
     Document::new(tool, serde_json::to_value(Machine::examine()).unwrap_or_default())
 }
 
-/// One counting run a program more than two would only show how little they vary.
+/// Enough for a median; counts hardly vary.
 const COUNTING_RUNS: u32 = 3;
 
 /// The counting pass: never the timed runs. A program that cannot be counted has no counts, and keeps its times.
 fn count(runner: &mut Tracees, series: &mut [Series]) {
-    let _ = (runner, series, COUNTING_RUNS);
+    let counted: Vec<usize> = (0..series.len()).filter(|&n| !series[n].samples.is_empty()).collect();
+    let bar = bar("counting", counted.len() as u64);
+    for program in counted {
+        for _ in 0..COUNTING_RUNS {
+            let Some(tracee) = runner.tracee(program) else { break };
+            match ptrace::count(&mut tracee.launcher, &tracee.setting) {
+                Ok((counts, recording)) if recording.killed.is_none() => series[program].counts.push(counts),
+                Err(LaunchError::Interrupted) => return bar.finish_and_clear(),
+                _ => break,
+            }
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
 }
 
 fn document(plan: &Plan, header: &Document, series: &[Series], skipped: &[Skipped]) -> Document {

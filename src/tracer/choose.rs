@@ -1,6 +1,7 @@
 //! Which backend observes: the one asked for, or the best that works here.
 
 use super::pipe::PipeTracer;
+use super::ptrace::PtraceTracer;
 use super::{Backend, Recording, Setting, Tracer};
 use crate::launch::{LaunchError, Launcher};
 
@@ -33,6 +34,8 @@ pub enum AnyTracer {
     /// BPF programs, loaded.
     #[cfg(feature = "bpf")]
     Bpf(Box<super::bpf::PhasesTracer>),
+    /// ptrace.
+    Ptrace(PtraceTracer),
     /// Nothing attached.
     Pipe(PipeTracer),
 }
@@ -69,7 +72,7 @@ pub fn choose(choice: Choice) -> Result<Chosen, ChooseError> {
 }
 
 fn ptrace(reason: String) -> Chosen {
-    Chosen { tracer: AnyTracer::Pipe(PipeTracer::new()), reason }
+    Chosen { tracer: AnyTracer::Ptrace(PtraceTracer::new()), reason }
 }
 
 #[cfg(feature = "bpf")]
@@ -110,6 +113,7 @@ impl AnyTracer {
         match self {
             #[cfg(feature = "bpf")]
             AnyTracer::Bpf(tracer) => tracer.as_mut(),
+            AnyTracer::Ptrace(tracer) => tracer,
             AnyTracer::Pipe(tracer) => tracer,
         }
     }
@@ -120,6 +124,7 @@ impl Tracer for AnyTracer {
         match self {
             #[cfg(feature = "bpf")]
             AnyTracer::Bpf(_) => Backend::Bpf,
+            AnyTracer::Ptrace(_) => Backend::Ptrace,
             AnyTracer::Pipe(_) => Backend::Pipe,
         }
     }

@@ -1,0 +1,312 @@
+//! The command itself, as a user meets it: exit statuses, messages, what is left behind.
+
+use crate::support::skipped;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A user with a home of their own: cache folder, further programs, results.
+struct User {
+    home: TempDir,
+}
+
+impl User {
+    fn new() -> User {
+        User { home: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+        command.args(arguments).env("FIRSTBYTE_CACHE", self.path("cache")).env("COLUMNS", "80");
+        command.stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::from(self.command(arguments).output().unwrap())
+    }
+
+    /// Adds a program of the user's own: a shell script.
+    fn script(&self, name: &str, script: &str) {
+        self.program(name, script, "");
+    }
+
+    fn program(&self, name: &str, script: &str, more: &str) {
+        let folder = self.path("own").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("body.sh"), script).unwrap();
+        let manifest = format!(
+            "name = \"{name}\"\nlanguage = \"sh\"\ndescription = \"a test\"\ntags = [\"own\"]\n{more}\n\
+             [script]\nsource = \"body.sh\"\ninterpreter = \"/bin/sh\"\n"
+        );
+        fs::write(folder.join("program.toml"), manifest).unwrap();
+    }
+
+    /// A showdown of one of the user's programs and the floor.
+    fn showdown(&self, name: &str, more: &[&str]) -> Ran {
+        let own = self.path("own");
+        let mut arguments = vec!["showdown", "--runs", "2", "--no-overhead", "--only", name, "--corpus"];
+        arguments.push(own.to_str().unwrap());
+        arguments.extend(more);
+        self.run(&arguments)
+    }
+}
+
+#[derive(Debug)]
+struct Ran {
+    status: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Ran {
+        Ran {
+            status: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// No process whose command line holds this word is left.
+fn nothing_runs(word: &str) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    !lines.into_iter().any(|line| String::from_utf8_lossy(&line).contains(word))
+}
+
+#[test]
+fn a_wrong_command_line_is_exit_status_2() {
+    let user = User::new();
+    for arguments in [&["frobnicate"][..], &["showdown", "--runs", "0"], &["showdown", "--cpus", "x"], &[]] {
+        assert_eq!(user.run(arguments).status, Some(2), "{arguments:?}");
+    }
+    let unknown = user.run(&["showdown", "--only", "cobol"]);
+    assert_eq!(unknown.status, Some(2));
+    assert!(unknown.stderr.starts_with("error: ") && unknown.stderr.contains("`cobol`"), "{unknown:?}");
+    assert!(unknown.stderr.contains("\nhelp: "), "{unknown:?}");
+}
+
+#[test]
+fn an_export_that_cannot_be_written_is_known_before_the_first_run() {
+    let user = User::new();
+    let ran = user.run(&["showdown", "--export-json", "/no/such/folder/x.json"]);
+    assert_eq!(ran.status, Some(2));
+    assert!(ran.stderr.contains("`/no/such/folder/x.json`") && ran.stderr.contains("help:"), "{ran:?}");
+    assert!(!user.path("cache").exists(), "nothing was built");
+}
+
+#[test]
+fn the_programs_can_be_listed_without_running_any() {
+    let user = User::new();
+    let ran = user.run(&["showdown", "--list"]);
+    assert_eq!(ran.status, Some(0));
+    assert!(ran.stdout.contains("c-printf") && ran.stdout.contains("floor-elf"));
+    assert!(!user.path("cache").exists());
+}
+
+#[test]
+fn the_floor_alone_makes_a_table_and_a_document() {
+    let user = User::new();
+    let json = user.path("out.json");
+    let ran = user.run(&[
+        "showdown",
+        "--runs",
+        "3",
+        "--only",
+        "floor-elf",
+        "--export-json",
+        json.to_str().unwrap(),
+    ]);
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("floor-elf"), "{ran:?}");
+    let document: serde_json::Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    assert_eq!(document["schema"], "firstbyte/1");
+    assert_eq!(document["partial"], false);
+    assert_eq!(document["results"][0]["times"].as_array().unwrap().len(), 3);
+    assert_eq!(document["results"][0]["exit_codes"], serde_json::json!([0, 0, 0]));
+    let phases = &document["results"][0]["phases"];
+    if document["tool"]["backend"] != "pipe" {
+        let sample = |phase: &str, n: usize| phases[phase]["samples"][n].as_u64().unwrap();
+        for n in 0..3 {
+            let parts: u64 = ["startup", "setup", "write", "teardown"].iter().map(|p| sample(p, n)).sum();
+            assert_eq!(parts, sample("total", n), "the phases sum to the total exactly");
+        }
+    }
+}
+
+#[test]
+fn exports_to_stdout_hold_nothing_but_themselves() {
+    let user = User::new();
+    let json = user.run(&["showdown", "--runs", "1", "--only", "floor-elf", "--export-json", "-"]);
+    assert!(serde_json::from_str::<serde_json::Value>(&json.stdout).is_ok(), "{json:?}");
+    let csv = user.run(&["showdown", "--runs", "1", "--only", "floor-elf", "--export-csv", "-"]);
+    assert!(csv.stdout.starts_with("command,mean,stddev,median,user,system,min,max"), "{csv:?}");
+}
+
+#[test]
+fn a_program_that_does_the_wrong_thing_has_a_row_that_says_so_and_ends_nothing_else() {
+    let user = User::new();
+    user.script("says-other", "echo goodbye\n");
+    user.script("says-nothing", ":\n");
+    user.script("fails", "echo hello world; exit 3\n");
+    user.script("dies", "echo hello world; kill -SEGV $$\n");
+    user.script("talkative", "echo hello world; echo hello world\n");
+    for (name, clue) in [
+        ("says-other", "goodbye"),
+        ("says-nothing", "nothing"),
+        ("fails", "status 3"),
+        ("dies", "SIGSEGV"),
+        ("talkative", "instead of"),
+    ] {
+        let ran = user.showdown(name, &[]);
+        assert_eq!(ran.status, Some(3), "{name}: {ran:?}");
+        assert!(ran.stdout.contains(name) && ran.stdout.contains(clue), "{name}: {ran:?}");
+        assert!(ran.stdout.contains("floor-elf"), "the rest is measured: {ran:?}");
+    }
+}
+
+#[test]
+fn a_program_that_turns_bad_after_its_verification_is_rejected_run_by_run() {
+    let user = User::new();
+    let mark = user.path("mark");
+    let script =
+        format!("if [ -e {0} ]; then echo broken; else : > {0}; echo hello world; fi\n", mark.display());
+    user.script("turns-bad", &script);
+    let json = user.path("out.json");
+    let ran = user.showdown("turns-bad", &["--export-json", json.to_str().unwrap()]);
+    assert_eq!(ran.status, Some(3), "{ran:?}");
+    let document: serde_json::Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    assert_eq!(document["failed"][0]["name"], "turns-bad");
+    assert!(document["failed"][0]["reason"].as_str().unwrap().contains("broken"), "{document:#}");
+}
+
+#[test]
+fn a_hanging_program_is_killed_with_its_children() {
+    let user = User::new();
+    let mark = user.path("mark");
+    let script = format!(
+        "if [ -e {0} ]; then sleep 98761 & sleep 98762; else : > {0}; echo hello world; fi\n",
+        mark.display()
+    );
+    user.script("hangs", &script);
+    let ran = user.showdown("hangs", &["--timeout", "300ms"]);
+    assert_eq!(ran.status, Some(3), "{ran:?}");
+    assert!(ran.stdout.contains("did not end in time"), "{ran:?}");
+    assert!(nothing_runs("98761") && nothing_runs("98762"));
+}
+
+#[test]
+fn a_daemon_that_keeps_stdout_open_delays_nothing_and_is_gone_afterwards() {
+    let user = User::new();
+    user.script("daemon", "setsid sleep 98763 & echo hello world\n");
+    // the daemon outlives any test: that this one ends proves that nobody waits for it
+    let ran = user.showdown("daemon", &[]);
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    assert!(nothing_runs("98763"));
+}
+
+#[test]
+fn an_interruption_keeps_finished_rounds_and_leaves_nothing_behind() {
+    let user = User::new();
+    user.script("slow", "echo hello world; sleep 0.02; : 98764\n");
+    let json = user.path("out.json");
+    let own = user.path("own");
+    let mut command = user.command(&["showdown", "--runs", "100000", "--no-overhead", "--only", "slow"]);
+    command.arg("--corpus").arg(&own).arg("--export-json").arg(&json);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn().unwrap();
+    // interrupted once it is sure to measure: its own child runs our script
+    let until = Instant::now() + Duration::from_secs(60);
+    while !runs_the_script(&user.path("cache")) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(700));
+    let pid = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.status, Some(130), "{ran:?}");
+    let document: serde_json::Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    assert_eq!(document["partial"], true);
+    assert!(nothing_runs(user.path("cache").to_str().unwrap()));
+    let left: Vec<_> = fs::read_dir(user.home.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(
+        left.iter().all(|name| ["cache", "own", "out.json"].iter().any(|known| name == known)),
+        "{left:?}"
+    );
+}
+
+fn runs_the_script(cache: &Path) -> bool {
+    !nothing_runs(&format!("{}", cache.display())) || !nothing_runs("./test")
+}
+
+#[test]
+fn the_pipe_backend_needs_nothing_and_says_what_it_cannot_see() {
+    let user = User::new();
+    let ran = user.run(&["showdown", "--runs", "2", "--only", "floor-elf", "--backend", "pipe"]);
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("pipe"), "{ran:?}");
+}
+
+#[test]
+fn without_privileges_it_falls_back_and_says_in_one_line_what_that_costs() {
+    let user = User::new();
+    let mut command = Command::new("setpriv");
+    command.args([
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        "--inh-caps=-all",
+        "--bounding-set=-all",
+    ]);
+    let binary = user.path("firstbyte");
+    fs::copy(env!("CARGO_BIN_EXE_firstbyte"), &binary).unwrap();
+    open_to_all(user.home.path());
+    command.arg(&binary).args(["showdown", "--runs", "2", "--only", "floor-elf"]);
+    command.env("FIRSTBYTE_CACHE", user.path("cache")).env("COLUMNS", "80");
+    let Ok(output) = command.output() else { return skipped("there is no `setpriv`") };
+    let ran = Ran::from(output);
+    if ran.stderr.contains("setpriv:") {
+        return skipped("privileges cannot be given up here");
+    }
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("ptrace"), "{ran:?}");
+    assert!(ran.stdout.contains("bpf does not work here"), "{ran:?}");
+}
+
+fn open_to_all(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
+}
+
+#[test]
+fn completions_and_manual_pages_are_generated() {
+    let user = User::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let ran = user.run(&["completions", shell]);
+        assert_eq!(ran.status, Some(0));
+        assert!(ran.stdout.contains("showdown"), "{shell}");
+    }
+    let page = user.run(&["man"]);
+    assert!(page.stdout.contains(".TH firstbyte"), "{page:?}");
+    let pages = user.path("pages");
+    fs::create_dir(&pages).unwrap();
+    assert_eq!(user.run(&["man", "--output", pages.to_str().unwrap()]).status, Some(0));
+    assert!(pages.join("firstbyte-showdown.1").exists());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let user = User::new();
+    let script = format!("{} showdown --list | head -n 1", env!("CARGO_BIN_EXE_firstbyte"));
+    let output = Command::new("bash").args(["-o", "pipefail", "-c", &script]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    drop(user);
+}

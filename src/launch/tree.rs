@@ -27,10 +27,26 @@ pub fn adopt_orphans() {
     ADOPTING.store(true, Ordering::Relaxed);
 }
 
-/// Kills one process of a tracee's tree. Returns whether it still lived.
+/// How long a killed process may take to die: it may have much memory to give back.
+const DYING_MS: i32 = 2000;
+
+/// Kills one process of a tracee's tree, and waits until it is dead (not until it is reaped: that is for its parent).
+/// Returns whether it still lived.
 pub fn kill_process(pid: i32) -> bool {
-    // SAFETY: a signal, to a process that a tracee created and that has not been seen to exit.
-    unsafe { libc::kill(pid, libc::SIGKILL) == 0 }
+    // SAFETY: system calls on a process that a tracee created and that has not been seen to exit; the descriptor
+    // keeps its id from being taken for another's.
+    unsafe {
+        let pidfd = i32::try_from(libc::syscall(libc::SYS_pidfd_open, pid, 0)).unwrap_or(-1);
+        if pidfd < 0 {
+            return false;
+        }
+        let mut asked = libc::pollfd { fd: pidfd, events: libc::POLLIN, revents: 0 };
+        let lived = libc::poll(&raw mut asked, 1, 0) == 0;
+        libc::kill(pid, libc::SIGKILL);
+        libc::poll(&raw mut asked, 1, DYING_MS);
+        libc::close(pidfd);
+        lived
+    }
 }
 
 /// Kills and reaps the orphans that have become our children, if we adopt them: see [`adopt_orphans`].

@@ -63,11 +63,20 @@ pub fn choose(choice: Choice) -> Result<Chosen, ChooseError> {
         }
         Choice::Auto => Ok(match bpf() {
             Ok(tracer) => Chosen { tracer, reason: "sees every phase at the least cost".to_owned() },
-            Err(cause) => ptrace(format!(
-                "slows the programs by its stops, because bpf does not work here: {}",
-                cause.lines().collect::<Vec<_>>().join("; ")
-            )),
+            Err(cause) => without_bpf(&cause.lines().collect::<Vec<_>>().join("; ")),
         }),
+    }
+}
+
+fn without_bpf(cause: &str) -> Chosen {
+    match super::probe::ptrace_stop() {
+        Ok(()) => ptrace(format!("slows the programs by its stops, because bpf does not work here: {cause}")),
+        Err(error) => Chosen {
+            tracer: AnyTracer::Pipe(PipeTracer::new()),
+            reason: format!(
+                "sees no phases, because ptrace does not work here ({error}), nor does bpf: {cause}"
+            ),
+        },
     }
 }
 

@@ -1,6 +1,7 @@
 //! One integration binary, a module a subject. Nothing here asserts how long something took.
 
 mod architecture;
+mod bpf;
 mod cli;
 mod corpus;
 mod doctor;

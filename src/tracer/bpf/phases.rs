@@ -188,11 +188,24 @@ fn add_events(recording: &mut Recording, observed: Observed) {
     let Session { last_output, output_writes: writes, output_bytes: bytes, .. } = observed.session;
     recording.events.retain(|event| !matches!(event.kind, EventKind::FirstRead { .. }));
     recording.events.extend(observed.events);
+    name_first_exec(recording);
     if writes > 0 {
         let kind = EventKind::OutputLast { writes, bytes };
         recording.events.push(Event { at: Nanos(last_output), pid: 0, tid: 0, kind });
     }
     recording.events.sort_by_key(|event| event.at); // stable: equal instants keep the ring's order
+}
+
+/// The kernel side does not read the path of the first exec, which we know.
+fn name_first_exec(recording: &mut Recording) {
+    let program = recording.command.first().cloned().unwrap_or_default();
+    let first = recording.events.iter_mut().find_map(|event| match &mut event.kind {
+        EventKind::ExecCommit { path } if path.is_empty() => Some(path),
+        _ => None,
+    });
+    if let Some(path) = first {
+        *path = program;
+    }
 }
 
 /// Kills the processes that were created and have not exited. Returns whether there were any.

@@ -1,0 +1,180 @@
+//! The BPF backend: the same table of tracees, and what only it can lose or see.
+
+use crate::support::skipped;
+use crate::tracees::{CASES, HELLO, PIPE_CASES, check_table, last_output, launcher, setting};
+use firstbyte::bench::verdict;
+use firstbyte::launch::wait::Killed;
+use firstbyte::launch::{Command, ExitStatus, Launcher, OutputKind};
+use firstbyte::timeline::Timeline;
+use firstbyte::tracer::bpf::{DEFAULT_RING, PhasesTracer};
+use firstbyte::tracer::event::IO_URING_BASE;
+use firstbyte::tracer::{EventKind, Recording, Setting, Tracer};
+use std::time::Duration;
+
+/// An attached tracer; `None`, and said aloud, where the kernel or our rights do not allow it.
+fn tracer(ring: u32) -> Option<PhasesTracer> {
+    let attached = PhasesTracer::load(ring).and_then(|mut tracer| tracer.attach().map(|()| tracer));
+    attached.map_err(|error| skipped(&format!("no bpf here: {error}"))).ok()
+}
+
+fn check(cases: &[crate::tracees::Case], output: OutputKind) {
+    if let Some(mut tracer) = tracer(DEFAULT_RING) {
+        check_table(&mut tracer, cases, output);
+    }
+}
+
+#[test]
+fn every_tracee_is_seen_as_it_is_through_a_pipe() {
+    check(CASES, OutputKind::Pipe);
+    check(PIPE_CASES, OutputKind::Pipe);
+}
+
+#[test]
+fn every_tracee_is_seen_as_it_is_on_a_terminal() {
+    // a daemon of another session loses the terminal with its leader, so it may die by itself
+    let stay: Vec<_> = CASES.iter().copied().filter(|case| case.arguments != ["daemon"]).collect();
+    check(&stay, OutputKind::Pty);
+}
+
+#[test]
+fn every_tracee_is_seen_as_it_is_into_a_file() {
+    check(CASES, OutputKind::File);
+}
+
+#[test]
+fn every_tracee_is_seen_as_it_is_into_the_null_device() {
+    check(CASES, OutputKind::Null);
+}
+
+#[test]
+fn io_uring_writes_are_output() {
+    let (Some(mut tracer), Some(mut launcher)) = (tracer(DEFAULT_RING), launcher("uring.c", &[])) else {
+        return;
+    };
+    let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    if recording.exit == ExitStatus::Code(77) {
+        return skipped("the kernel refuses io_uring");
+    }
+    assert_eq!(recording.output.head, HELLO);
+    assert_eq!(last_output(&recording), (1, 12));
+    let write = |kind: &EventKind| matches!(kind, EventKind::OutputExit { call, .. } if call.number == IO_URING_BASE + 23);
+    assert!(recording.events.iter().any(|event| write(&event.kind)));
+    assert!(Timeline::of(&recording).unwrap().first_byte.is_some());
+}
+
+#[test]
+fn lost_events_are_counted_and_the_run_does_not_count() {
+    let page = u32::try_from(rustix::param::page_size()).unwrap();
+    let (Some(mut tracer), Some(mut launcher)) = (tracer(page), launcher("writer.c", &["threads", "200"]))
+    else {
+        return;
+    };
+    let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    assert!(recording.lost > 0, "a ring of one page holds no 400 events");
+    let rejected = verdict::sample(&recording, Some(ExitStatus::SUCCESS)).unwrap_err();
+    assert_eq!(rejected, format!("the tracer lost {} events", recording.lost));
+    // and the next run is not harmed by it
+    let Some(mut plain) = launcher_of("writer.c") else { return };
+    let recording = tracer.run(&mut plain, &setting(OutputKind::Pipe)).unwrap();
+    assert_eq!((recording.lost, recording.output.head.as_slice()), (0, HELLO));
+}
+
+fn launcher_of(source: &str) -> Option<Launcher> {
+    launcher(source, &["write"])
+}
+
+#[test]
+fn two_hundred_threads_lose_nothing_with_the_default_ring() {
+    let (Some(mut tracer), Some(mut launcher)) =
+        (tracer(DEFAULT_RING), launcher("writer.c", &["threads", "200"]))
+    else {
+        return;
+    };
+    let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    assert_eq!(recording.lost, 0);
+    assert_eq!(Timeline::of(&recording).unwrap().threads, 201);
+}
+
+#[test]
+fn what_stops_itself_or_hangs_is_killed_with_its_tree() {
+    let Some(mut tracer) = tracer(DEFAULT_RING) else { return };
+    let limit = Setting { timeout: Some(Duration::from_millis(200)), ..Setting::default() };
+    for (how, killed) in [
+        ("stop", Killed::Stopped(libc::SIGSTOP)),
+        ("hang", Killed::TimedOut),
+        ("hang-tree", Killed::TimedOut),
+    ] {
+        let Some(mut launcher) = launcher("writer.c", &[how]) else { return };
+        let setting = if how == "stop" { setting(OutputKind::Pipe) } else { limit.clone() };
+        let recording = tracer.run(&mut launcher, &setting).unwrap();
+        assert_eq!(recording.killed, Some(killed), "{how}");
+        assert_gone(&recording);
+    }
+}
+
+fn assert_gone(recording: &Recording) {
+    let born = recording.events.iter().filter_map(|event| match event.kind {
+        EventKind::Fork { child_pid, .. } => Some(child_pid),
+        _ => None,
+    });
+    for pid in born.chain([recording.root]) {
+        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // a zombie has ended, and waits for the process that will reap it
+        let dead = state.is_empty()
+            || state.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'));
+        assert!(dead, "{pid} still lives: {state}");
+    }
+}
+
+#[test]
+fn a_chain_of_execs_names_each_program() {
+    let (Some(mut tracer), Ok(command)) = (tracer(DEFAULT_RING), Command::new(&["env", "env", "true"]))
+    else {
+        return skipped("no env here");
+    };
+    let mut launcher = Launcher::new(command).unwrap();
+    let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    let names: Vec<_> = recording
+        .events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::ExecCommit { path } => Some(path.rsplit('/').next().unwrap_or_default().to_owned()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(names, ["env", "env", "true"]);
+}
+
+#[test]
+fn what_others_write_to_the_same_device_is_not_the_tracees_output() {
+    // into the null device, everybody's: only what goes through the descriptor that we gave counts
+    let (Some(mut tracer), Some(mut launcher)) = (tracer(DEFAULT_RING), launcher("writer.c", &["elsewhere"]))
+    else {
+        return;
+    };
+    let recording = tracer.run(&mut launcher, &setting(OutputKind::Null)).unwrap();
+    assert_eq!(last_output(&recording), (1, 12));
+}
+
+#[test]
+fn attaching_and_detaching_again_and_again_is_harmless() {
+    let Some(mut tracer) = tracer(DEFAULT_RING) else { return };
+    let Some(mut launcher) = launcher_of("writer.c") else { return };
+    for _ in 0..3 {
+        let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+        assert!(Timeline::of(&recording).unwrap().phases.is_some());
+        tracer.detach().unwrap();
+        assert!(tracer.attached().is_empty());
+        tracer.attach().unwrap();
+    }
+}
+
+#[test]
+fn the_same_recording_comes_back_from_its_json() {
+    let (Some(mut tracer), Some(mut launcher)) = (tracer(DEFAULT_RING), launcher_of("writer.c")) else {
+        return;
+    };
+    let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    let text = serde_json::to_string(&recording).unwrap();
+    assert_eq!(serde_json::from_str::<Recording>(&text).unwrap(), recording);
+}

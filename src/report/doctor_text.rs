@@ -102,7 +102,11 @@ fn mark(status: Status) -> (&'static str, Style) {
 fn summary(checks: &[Check], install: &InstallPlan, terminal: &Terminal) -> Vec<String> {
     let count = |status| checks.iter().filter(|check| check.status == status).count();
     let (partly, not) = (count(Status::Partly), count(Status::DoesNotWork));
-    let mut lines = vec![format!("{} work, {partly} work partly, {not} do not work", count(Status::Works))];
+    let verb = |n: usize| if n == 1 { "works" } else { "work" };
+    let works = count(Status::Works);
+    let does = if not == 1 { "does" } else { "do" };
+    let mut lines =
+        vec![format!("{works} {}, {partly} {} partly, {not} {does} not work", verb(works), verb(partly))];
     if let Some(command) = &install.command {
         lines.push(
             terminal.wrap("the missing tools come with this, or with `firstbyte doctor --install`:", 0),
@@ -171,7 +175,7 @@ mod tests {
             why: `zsh` is not in PATH; skipped: zsh
             mend: sudo apt-get install -y --no-install-recommends zsh
 
-        1 work, 1 work partly, 1 do not work
+        1 works, 1 works partly, 1 does not work
         the missing tools come with this, or with `firstbyte doctor --install`:
         sudo apt-get install -y --no-install-recommends zsh
         ");

@@ -133,10 +133,35 @@ fn assert_gone(recording: &Recording) {
         _ => None,
     });
     for pid in children.chain([recording.root]) {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let state = stat.rsplit(')').next().unwrap().split_whitespace().next().unwrap_or("gone");
-        assert!(["gone", "Z", "X"].contains(&state), "{pid} is {state}");
+        assert!(is_gone(pid), "{pid}");
     }
+}
+
+fn is_gone(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().unwrap().split_whitespace().next().unwrap_or("gone");
+    ["gone", "Z", "X"].contains(&state)
+}
+
+/// A program that may be executed but not read keeps its descriptors from us: then descriptor 1 must do.
+#[test]
+fn a_program_that_may_not_be_read_is_traced_all_the_same() {
+    let Some(program) = tracees::built("three_calls.S") else { return };
+    let closed = program.with_extension("closed");
+    // SAFETY: no arguments, no effects.
+    if unsafe { libc::geteuid() } == 0 {
+        std::fs::copy(&program, &closed).unwrap();
+        std::fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(0o711)).unwrap();
+    } else if !closed.exists() {
+        return skipped("only root can leave us a program that we may not read");
+    }
+    let mut launcher = Launcher::new(Command::new(&[&closed]).unwrap()).unwrap();
+    for output in [OutputKind::Pipe, OutputKind::Null] {
+        let recording = run(&mut launcher, &setting(output));
+        assert_eq!(tracees::last_output(&recording), (1, 12), "{output:?}");
+    }
+    let (counts, _) = count(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    assert_eq!((counts.syscalls, counts.writes), (3, 1));
 }
 
 #[test]
@@ -285,6 +310,69 @@ fn perf_faults(program: &Path, arguments: &[&str]) -> Option<u64> {
         skipped("perf cannot count page faults here");
     }
     counted
+}
+
+/// Set for the process that is to be ended from outside.
+const TO_BE_ENDED: &str = "FIRSTBYTE_TEST_TO_BE_ENDED";
+
+/// Not a test of its own: what [`ended_by`] starts.
+#[test]
+fn a_run_that_is_ended_from_outside() {
+    if std::env::var_os(TO_BE_ENDED).is_none() {
+        return;
+    }
+    firstbyte::launch::interrupt::catch_signals();
+    let mut launcher = writer(&["hang-tree"]).unwrap();
+    let answer = PtraceTracer::new().run(&mut launcher, &Setting::default());
+    assert!(matches!(answer, Err(LaunchError::Interrupted)), "{answer:?}");
+}
+
+/// Sends a signal to a process that traces a hanging tree. Returns how it ended, and what it had started.
+fn ended_by(signal: i32) -> Option<(std::process::ExitStatus, Vec<u32>)> {
+    tracees::built("writer.c")?;
+    let mut tracing = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "ptrace::a_run_that_is_ended_from_outside"])
+        .env(TO_BE_ENDED, "1")
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = loop {
+        let found = descendants(tracing.id());
+        if found.len() == 2 {
+            break found;
+        }
+        assert!(tracing.try_wait().unwrap().is_none(), "it ended too early");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    // SAFETY: a signal to our own child.
+    unsafe { libc::kill(tracing.id().cast_signed(), signal) };
+    Some((tracing.wait().unwrap(), started))
+}
+
+fn descendants(process: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    let children: Vec<u32> = lists
+        .flat_map(|list| list.split_whitespace().map(|id| id.parse().unwrap()).collect::<Vec<_>>())
+        .collect();
+    let further: Vec<u32> = children.iter().flat_map(|child| descendants(*child)).collect();
+    [children, further].concat()
+}
+
+#[test]
+fn an_interrupted_run_says_so_and_leaves_nothing() {
+    let Some((status, started)) = ended_by(libc::SIGINT) else { return };
+    assert!(status.success());
+    assert!(started.iter().all(|pid| is_gone(*pid)));
+}
+
+#[test]
+fn a_tracer_that_is_killed_takes_its_tracees_along() {
+    let Some((_, started)) = ended_by(libc::SIGKILL) else { return };
+    // the kernel kills them, but does not wait for it
+    while !started.iter().all(|pid| is_gone(*pid)) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// The same tests as a user without any privilege.

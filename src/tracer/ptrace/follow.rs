@@ -123,6 +123,7 @@ impl Follower<'_> {
                 self.tree.release(tracee.0);
             }
             _ if self.end.is_some() => {
+                self.outlived = true;
                 tracee.kill();
                 tracee.resume(Until::Event, 0);
             }

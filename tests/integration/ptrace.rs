@@ -176,6 +176,9 @@ fn a_failed_exec_is_an_error_that_says_why() {
     for answer in [PtraceTracer::new().run(&mut launcher, &Setting::default()), counted] {
         assert!(matches!(answer, Err(LaunchError::MissingInterpreter { .. })), "{answer:?}");
     }
+    launcher.set_cpus(&"1023".parse().unwrap());
+    let answer = PtraceTracer::new().run(&mut launcher, &Setting::default());
+    assert!(matches!(answer, Err(LaunchError::Step { step: "sched_setaffinity", .. })), "{answer:?}");
 }
 
 #[test]
@@ -373,6 +376,37 @@ fn a_tracer_that_is_killed_takes_its_tracees_along() {
     while !started.iter().all(|pid| is_gone(*pid)) {
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Set for the process that is to make itself untraceable.
+const UNTRACEABLE: &str = "FIRSTBYTE_TEST_UNTRACEABLE";
+
+/// A binary with capabilities of its own (`setcap`) may not be traced, nor may what shares its memory: its tracees must
+/// get a copy. The mark is the whole process', hence the process of its own.
+#[test]
+fn a_tracer_that_may_not_be_traced_itself_can_trace() {
+    let name = "ptrace::a_tracer_that_may_not_be_traced_itself_can_trace";
+    if std::env::var_os(UNTRACEABLE).is_none() {
+        tracees::built("writer.c");
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = again.args(["--exact", name]).env(UNTRACEABLE, "1").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    // SAFETY: a mark of our own process.
+    unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
+    for arguments in [&["write"][..], &["fork"]] {
+        let Some(mut launcher) = writer(arguments) else { return };
+        for output in [OutputKind::Pipe, OutputKind::Null] {
+            assert_eq!(tracees::last_output(&run(&mut launcher, &setting(output))), (1, 12));
+        }
+        let (counts, _) = count(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+        assert_eq!(counts.writes, 1);
+    }
+    let mut missing = Launcher::new(Command::new(&["true"]).unwrap()).unwrap();
+    missing.set_cpus(&"1023".parse().unwrap());
+    let answer = PtraceTracer::new().run(&mut missing, &Setting::default());
+    assert!(matches!(answer, Err(LaunchError::Step { step: "sched_setaffinity", .. })), "{answer:?}");
 }
 
 /// The same tests as a user without any privilege.

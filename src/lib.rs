@@ -31,6 +31,7 @@ pub mod page_cache;
 pub mod report;
 pub mod runtime;
 pub mod stats;
+pub mod throughput;
 pub mod timeline;
 pub mod tracer;
 pub mod units;

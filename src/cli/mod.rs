@@ -6,6 +6,7 @@ pub mod cc;
 pub mod common;
 pub mod doctor;
 pub mod generate;
+pub mod lines;
 pub mod showdown;
 
 use clap::{Parser, Subcommand};
@@ -26,6 +27,8 @@ pub enum Command {
     Showdown(Box<showdown::Args>),
     /// Says what this machine can and cannot do, why, and what would mend it
     Doctor(doctor::Args),
+    /// Prints N lines of one text as fast as the machine can
+    Lines(lines::Args),
     /// Compiles C against the freestanding runtime
     Cc(cc::Args),
     /// Prints the completion script of a shell

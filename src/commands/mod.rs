@@ -4,6 +4,7 @@ pub mod cc;
 pub mod doctor;
 mod export;
 pub mod generate;
+pub mod lines;
 mod outcome;
 mod progress;
 pub mod showdown;
@@ -19,6 +20,7 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
     match cli.command {
         Command::Showdown(args) => showdown::run(&args.plan()),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Lines(args) => lines::run(&args),
         Command::Cc(args) => cc::run(args),
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),

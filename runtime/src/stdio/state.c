@@ -1,9 +1,8 @@
 #include "stream.h"
 
-/* A program that clears an error has seen it: exit need not tell of it. */
 void clearerr(FILE *stream)
 {
-    stream->flags &= ~(unsigned)(AT_END | FAILED | LOST);
+    stream->flags &= ~(unsigned)(AT_END | FAILED);
 }
 
 int feof(FILE *stream)

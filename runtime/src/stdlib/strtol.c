@@ -48,7 +48,9 @@ static uintmax_t convert(const char *restrict text, char **restrict end, int bas
     const char *next = text;
     bool is_unsigned = positive == negative;
     if (base == 1 || base < 0 || base > 36) {
-        errno = EINVAL; /* and *end stays as it was, as in glibc */
+        errno = EINVAL;
+        if (end)
+            *end = (char *)text;
         return 0;
     }
     while (isspace((unsigned char)*next))

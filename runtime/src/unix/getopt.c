@@ -15,43 +15,32 @@ static int complain(char *const argv[], const char *letters, const char *message
     return *letters == ':' && message[0] == 'o' ? ':' : '?';
 }
 
-/* An option's word is passed when its last letter is taken, and not before: optind can be seen. */
-static void pass_letter(void)
-{
-    if (!*++next_letter)
-        optind++;
-}
-
 static bool next_word(int argc, char *const argv[])
 {
     const char *word = optind < argc ? argv[optind] : NULL;
     if (!word || word[0] != '-' || !word[1])
         return false;
-    if (!strcmp(word, "--")) {
-        optind++;
-        return false;
-    }
+    optind++;
     next_letter = word + 1;
-    return true;
+    return strcmp(word, "--") != 0;
 }
 
 static int take_argument(int argc, char *const argv[], const char *letters)
 {
-    bool in_word = *next_letter;
-    if (!in_word && optind == argc)
+    if (!*next_letter && optind == argc)
         return complain(argv, letters, "option requires an argument");
-    optarg = in_word ? (char *)next_letter : argv[optind];
-    optind++;
+    optarg = *next_letter ? (char *)next_letter : argv[optind++];
     next_letter = "";
     return optopt;
 }
 
 int getopt(int argc, char *const argv[], const char *letters)
 {
-    if (!*next_letter && !next_word(argc, argv))
+    if (!*next_letter && !next_word(argc, argv)) {
+        next_letter = "";
         return -1;
-    optopt = (unsigned char)*next_letter;
-    pass_letter();
+    }
+    optopt = (unsigned char)*next_letter++;
     const char *known = optopt == ':' ? NULL : strchr(letters, optopt);
     if (!known)
         return complain(argv, letters, "invalid option");

@@ -15,6 +15,7 @@
 //!
 //! Measure, then compute, then render: a measuring function never prints, a renderer never measures.
 //! Beside the flow stand [`corpus`] (the programs of the showdown), [`elf`] (our own executables: the floor),
+//! [`floor`] (what this machine charges),
 //! [`doctor`] (what this machine can do), [`runtime`] (C without a C library), [`machine`] (its facts) and [`arch`] (what differs between
 //! architectures). [`commands`] joins them, one file a command.
 
@@ -25,6 +26,7 @@ pub mod commands;
 pub mod corpus;
 pub mod doctor;
 pub mod elf;
+pub mod floor;
 pub mod launch;
 pub mod machine;
 pub mod page_cache;

@@ -5,6 +5,7 @@
 pub mod cc;
 pub mod common;
 pub mod doctor;
+pub mod floor;
 pub mod generate;
 pub mod lines;
 pub mod showdown;
@@ -25,6 +26,8 @@ pub struct Cli {
 pub enum Command {
     /// Builds, verifies and measures hello world in many languages, and prints the table
     Showdown(Box<showdown::Args>),
+    /// Says what this machine charges: system calls, processes, shell builtins; and the waterfall
+    Floor(Box<floor::Args>),
     /// Says what this machine can and cannot do, why, and what would mend it
     Doctor(doctor::Args),
     /// Prints N lines of one text as fast as the machine can

@@ -3,6 +3,7 @@
 pub mod cc;
 pub mod doctor;
 mod export;
+pub mod floor;
 pub mod generate;
 pub mod lines;
 mod outcome;
@@ -19,6 +20,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 pub fn run(cli: Cli) -> Result<Exit, CommandError> {
     match cli.command {
         Command::Showdown(args) => showdown::run(&args.plan()),
+        Command::Floor(args) => floor::run(&args.plan()),
         Command::Doctor(args) => doctor::run(&args),
         Command::Lines(args) => lines::run(&args),
         Command::Cc(args) => cc::run(args),

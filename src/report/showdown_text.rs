@@ -68,7 +68,7 @@ fn head(document: &Document, terminal: &Terminal) -> String {
 }
 
 /// The facts that a reader compares machines by, as far as the file has them.
-fn machine(machine: &Value) -> Option<String> {
+pub(super) fn machine(machine: &Value) -> Option<String> {
     let fact = |key: &str, before: &str, after: &str| {
         let fact = match machine.get(key)? {
             Value::String(text) => text.clone(),

@@ -1,0 +1,60 @@
+//! The clock's own step.
+
+use crate::launch::clock::now;
+
+/// How many pairs of readings are looked at.
+const PAIRS: usize = 20_000;
+
+/// The step in which the clock advances, in nanoseconds: nothing shorter can be told from 0.
+///
+/// Where the counter below advances in coarse steps, the differences between two readings gather around their
+/// multiples (here at 31 and 40 ns, smeared by the conversion to nanoseconds); the step is the least distance of two
+/// such peaks. Where there is but one peak, the counter is as fine as the nanoseconds that we are told.
+pub(super) fn step() -> u64 {
+    let mut counts = [0_u32; LONGEST];
+    for _ in 0..PAIRS {
+        let first = now();
+        let difference = usize::try_from(now().0.saturating_sub(first.0)).unwrap_or(LONGEST);
+        if let Some(count) = counts.get_mut(difference) {
+            *count += 1;
+        }
+    }
+    distance(&peaks(&counts))
+}
+
+/// Longer differences were interrupted by something.
+const LONGEST: usize = 400;
+
+/// How far a peak is smeared.
+const SMEAR: usize = 3;
+
+/// Where more differences lie than anywhere near, and at least one in a hundred.
+fn peaks(counts: &[u32]) -> Vec<usize> {
+    let is_peak = |at: &usize| {
+        let around = &counts[at.saturating_sub(SMEAR)..(at + SMEAR + 1).min(counts.len())];
+        counts[*at] as usize > PAIRS / 100 && around.iter().all(|other| *other <= counts[*at])
+    };
+    (0..counts.len()).filter(is_peak).collect()
+}
+
+fn distance(peaks: &[usize]) -> u64 {
+    peaks.windows(2).map(|pair| (pair[1] - pair[0]) as u64).min().unwrap_or(1).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_coarse_counter_shows_peaks_and_a_fine_one_shows_one() {
+        let mut counts = [0; LONGEST];
+        for (at, count) in [(29, 100), (30, 900), (31, 400), (39, 300), (40, 4000), (41, 2000)] {
+            counts[at] = count;
+        }
+        assert_eq!(distance(&peaks(&counts)), 10);
+        counts[30] = 0;
+        counts[31] = 0;
+        assert_eq!(distance(&peaks(&counts)), 1);
+        assert!(step() >= 1);
+    }
+}

@@ -1,0 +1,61 @@
+//! The processor that measuring stays on.
+
+use super::FloorError;
+use std::mem;
+
+/// Keeps the calling thread, and the processes that it creates, on one processor until dropped.
+#[derive(Debug)]
+pub struct Pinned {
+    /// The processor.
+    pub cpu: usize,
+    /// Another one, for whoever reads what we write; `None` where there is but one.
+    pub other: Option<usize>,
+    before: libc::cpu_set_t,
+}
+
+impl Pinned {
+    /// Pins the calling thread to `wanted`, else to the last processor that it may run on (the first ones serve most
+    /// interrupts).
+    pub fn to(wanted: Option<usize>) -> Result<Pinned, FloorError> {
+        let before = allowed()?;
+        // SAFETY: the mask is valid, and no number lies beyond its size.
+        let may = |cpu: usize| unsafe { libc::CPU_ISSET(cpu, &before) };
+        let cpus: Vec<usize> =
+            (0..libc::CPU_SETSIZE.unsigned_abs() as usize).filter(|cpu| may(*cpu)).collect();
+        let cpu = wanted.or(cpus.last().copied()).unwrap_or(0);
+        if !cpus.contains(&cpu) {
+            return Err(FloorError::Processor { cpu });
+        }
+        pin_to(cpu)?;
+        Ok(Pinned { cpu, other: cpus.into_iter().rev().find(|other| *other != cpu), before })
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // SAFETY: the mask that the kernel gave us.
+        unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const self.before) };
+    }
+}
+
+/// Pins the calling thread to one processor.
+pub(super) fn pin_to(cpu: usize) -> Result<(), FloorError> {
+    // SAFETY: plain data; `cpu` lies within the mask, as every processor that the kernel named does.
+    let set = unsafe {
+        let mut mask: libc::cpu_set_t = mem::zeroed();
+        libc::CPU_SET(cpu, &mut mask);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const mask)
+    };
+    if set == 0 { Ok(()) } else { Err(FloorError::last("a place on one processor")) }
+}
+
+fn allowed() -> Result<libc::cpu_set_t, FloorError> {
+    // SAFETY: plain data, filled by the kernel.
+    unsafe {
+        let mut mask: libc::cpu_set_t = mem::zeroed();
+        match libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut mask) {
+            0 => Ok(mask),
+            _ => Err(FloorError::last("the list of our processors")),
+        }
+    }
+}

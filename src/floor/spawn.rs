@@ -1,0 +1,289 @@
+//! Creates processes as barely as a program can, and checks how each ended.
+//!
+//! Nothing of [`crate::launch`] is used: its launcher prepares a tracee (process group, three descriptors, parent-death
+//! signal), and here the price of the bare thing is wanted.
+
+use super::batch::Operation;
+use crate::launch::{ExitStatus, interrupt};
+use std::ffi::{CString, OsStr, c_char, c_int, c_void};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr;
+use std::sync::Once;
+use syscalls::Sysno;
+use syscalls::raw::{syscall1, syscall2};
+
+/// How a process is created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// fork(3): a copy of our page tables, libc's handlers run.
+    Fork,
+    /// clone3(2) that shares nothing: the same without libc.
+    Clone3,
+    /// clone(2) with `CLONE_VM | CLONE_VFORK`, as vfork(2) has it.
+    Vfork,
+    /// `posix_spawn(3)`.
+    PosixSpawn,
+}
+
+/// What a new process executes; without one it exits at once.
+#[derive(Debug)]
+pub struct Program {
+    path: CString,
+    argv: Vec<CString>,
+    /// How it must end.
+    expected: ExitStatus,
+}
+
+impl Program {
+    /// A file with its argument vector (`argv[0]` included), which must end with status 0.
+    pub fn new<S: AsRef<OsStr>>(path: &Path, argv: &[S]) -> io::Result<Program> {
+        let c_string = |text: &OsStr| CString::new(text.as_bytes()).map_err(io::Error::from);
+        Ok(Program {
+            path: c_string(path.as_os_str())?,
+            argv: argv.iter().map(|word| c_string(word.as_ref())).collect::<Result<_, _>>()?,
+            expected: ExitStatus::SUCCESS,
+        })
+    }
+
+    /// The same, which must end in this way.
+    #[must_use]
+    pub fn ending(self, expected: ExitStatus) -> Program {
+        Program { expected, ..self }
+    }
+}
+
+/// Creates a process, waits for it, and compares its end: one operation.
+pub struct Spawn {
+    how: How,
+    program: Option<Program>,
+    argv: Vec<*const c_char>,
+    output: File,
+    stack: Box<[u128]>,
+}
+
+/// Sixty-four KiB: the child makes two system calls.
+const STACK: usize = 4096;
+
+/// What the child does, read by it before the exec.
+struct Orders {
+    program: *const c_char,
+    argv: *const *const c_char,
+    output: c_int,
+}
+
+impl Spawn {
+    /// Processes that exit at once.
+    pub fn exiting(how: How) -> io::Result<Spawn> {
+        Spawn::new(how, None)
+    }
+
+    /// Processes that execute a program, their stdout `/dev/null`.
+    pub fn executing(how: How, program: Program) -> io::Result<Spawn> {
+        Spawn::new(how, Some(program))
+    }
+
+    fn new(how: How, program: Option<Program>) -> io::Result<Spawn> {
+        handle_broken_pipes();
+        let words = program.iter().flat_map(|program| &program.argv).map(|word| word.as_ptr());
+        Ok(Spawn {
+            how,
+            argv: words.chain([ptr::null()]).collect(),
+            program,
+            output: File::options().write(true).open("/dev/null")?,
+            stack: vec![0; STACK].into_boxed_slice(),
+        })
+    }
+
+    fn orders(&self) -> Orders {
+        Orders {
+            program: self.program.as_ref().map_or(ptr::null(), |program| program.path.as_ptr()),
+            argv: self.argv.as_ptr(),
+            output: self.output.as_raw_fd(),
+        }
+    }
+
+    /// The new process' id.
+    fn create(&mut self, orders: &Orders) -> io::Result<i32> {
+        let orders_pointer = ptr::from_ref(orders).cast_mut().cast::<c_void>();
+        // SAFETY: `child` makes nothing but system calls; with fork and clone3 it runs on a copy of everything, with
+        // vfork on a stack of its own while we sleep.
+        let pid = unsafe {
+            match self.how {
+                How::Fork => match libc::fork() {
+                    0 => child(orders_pointer),
+                    pid => pid,
+                },
+                How::Clone3 => match clone3() {
+                    0 => child(orders_pointer),
+                    pid => pid,
+                },
+                How::Vfork => {
+                    let top = self.stack.as_mut_ptr_range().end.cast();
+                    libc::clone(
+                        child,
+                        top,
+                        libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
+                        orders_pointer,
+                    )
+                }
+                How::PosixSpawn => return Spawn::posix_spawn(orders),
+            }
+        };
+        if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
+    }
+
+    fn posix_spawn(orders: &Orders) -> io::Result<i32> {
+        let mut pid = 0;
+        // SAFETY: the actions are made, used and destroyed here; all pointers outlive the call.
+        let error = unsafe {
+            let mut actions: libc::posix_spawn_file_actions_t = std::mem::zeroed();
+            libc::posix_spawn_file_actions_init(&raw mut actions);
+            libc::posix_spawn_file_actions_adddup2(&raw mut actions, orders.output, 1);
+            let environment = environ.cast::<*mut c_char>();
+            let argv = orders.argv.cast::<*mut c_char>();
+            let spawned = libc::posix_spawn(
+                &raw mut pid,
+                orders.program,
+                &raw const actions,
+                ptr::null(),
+                argv,
+                environment,
+            );
+            libc::posix_spawn_file_actions_destroy(&raw mut actions);
+            spawned
+        };
+        if error == 0 { Ok(pid) } else { Err(io::Error::from_raw_os_error(error)) }
+    }
+
+    fn run(&mut self) -> Result<(), String> {
+        let orders = self.orders();
+        let pid = self.create(&orders).map_err(|error| format!("no process could be created: {error}"))?;
+        let ended = wait(pid).map_err(|error| error.to_string())?;
+        let expected = self.program.as_ref().map_or(ExitStatus::SUCCESS, |program| program.expected);
+        if ended == expected { Ok(()) } else { Err(self.complaint(ended, expected)) }
+    }
+
+    fn complaint(&self, ended: ExitStatus, expected: ExitStatus) -> String {
+        let path = self.program.as_ref().map_or("a process".into(), |program| program.path.to_string_lossy());
+        match ended {
+            ExitStatus::Code(NOT_EXECUTED) => format!("`{path}` could not be executed"),
+            _ => format!("`{path}` ended with {ended} instead of {expected}"),
+        }
+    }
+}
+
+impl Operation for Spawn {
+    fn repeat(&mut self, times: u32) -> Result<(), String> {
+        (0..times).try_for_each(|_| self.run())
+    }
+}
+
+unsafe extern "C" {
+    /// Our environment (environ(7)): given to the programs as it is.
+    static environ: *const *const c_char;
+}
+
+/// The status of a child whose exec failed: the shells' "cannot execute".
+const NOT_EXECUTED: c_int = 126;
+
+extern "C" fn child(orders: *mut c_void) -> c_int {
+    // SAFETY: the parent's orders live until the exec, or are a copy; nothing but system calls.
+    unsafe {
+        let orders = &*orders.cast::<Orders>();
+        if orders.program.is_null() {
+            syscall1(Sysno::exit_group as usize, 0);
+        }
+        libc::dup2(orders.output, 1);
+        libc::execve(orders.program, orders.argv, environ);
+        libc::_exit(NOT_EXECUTED)
+    }
+}
+
+/// Returns 0 in the child, as fork does; -1 with `errno` where it fails.
+unsafe fn clone3() -> i32 {
+    // SAFETY: plain data; no flags, so the child has a copy of everything, this stack included.
+    unsafe {
+        let mut arguments: libc::clone_args = std::mem::zeroed();
+        arguments.exit_signal = libc::SIGCHLD.unsigned_abs().into();
+        let answer = syscall2(Sysno::clone3 as usize, &raw const arguments as usize, size_of_val(&arguments));
+        match i32::try_from(answer.cast_signed()).unwrap_or(-libc::EINVAL) {
+            error @ ..0 => {
+                *libc::__errno_location() = -error;
+                -1
+            }
+            pid => pid,
+        }
+    }
+}
+
+/// Waits until the child has ended; kills it when the user interrupts us.
+fn wait(pid: i32) -> io::Result<ExitStatus> {
+    let mut status = 0;
+    loop {
+        // SAFETY: our own child; the status is valid for writing.
+        if unsafe { libc::waitpid(pid, &raw mut status, 0) } == pid {
+            return Ok(ExitStatus::from_wait(status));
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+        if interrupt::interrupted().is_some() {
+            // SAFETY: our own child, not reaped yet.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+        }
+    }
+}
+
+extern "C" fn nothing(_: c_int) {}
+
+/// Rust ignores SIGPIPE, and what is ignored stays so across an exec; a handler does not.
+fn handle_broken_pipes() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: plain data; the handler does nothing, which to us is the same as ignoring.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(libc::SIGPIPE, ptr::null(), &raw mut action);
+            if action.sa_sigaction == libc::SIG_IGN {
+                action.sa_sigaction = nothing as extern "C" fn(c_int) as usize;
+                action.sa_flags = libc::SA_RESTART;
+                libc::sigaction(libc::SIGPIPE, &raw const action, ptr::null_mut());
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Program {
+        Program::new(Path::new("/bin/sh"), &["sh", "-c", script]).unwrap()
+    }
+
+    #[test]
+    fn every_way_of_creating_a_process_ends_well_and_leaves_nobody() {
+        for how in [How::Fork, How::Clone3, How::Vfork] {
+            Spawn::exiting(how).unwrap().repeat(3).unwrap();
+        }
+        for how in [How::Fork, How::Clone3, How::Vfork, How::PosixSpawn] {
+            Spawn::executing(how, shell(":")).unwrap().repeat(2).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_child_that_fails_is_never_timed_as_a_success() {
+        let mut failing = Spawn::executing(How::Vfork, shell("exit 3")).unwrap();
+        assert!(failing.repeat(1).unwrap_err().contains("exit status 3 instead of exit status 0"));
+        let mut expected = Spawn::executing(How::Vfork, shell("exit 3").ending(ExitStatus::Code(3))).unwrap();
+        expected.repeat(1).unwrap();
+        let nothing = Program::new(Path::new("/no/such/file"), &["x"]).unwrap();
+        let mut missing = Spawn::executing(How::Vfork, nothing).unwrap();
+        assert!(missing.repeat(1).unwrap_err().contains("could not be executed"));
+    }
+}

@@ -1,0 +1,161 @@
+//! What a write goes to: descriptors of every kind, with a reader on another processor where one is wanted.
+
+use super::FloorError;
+use super::pinned::pin_to;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::path::Path;
+use std::thread::JoinHandle;
+
+/// A descriptor to write to. Whoever reads the other end stops when this is dropped.
+pub(super) struct Target {
+    descriptor: Option<OwnedFd>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Target {
+    fn alone(descriptor: OwnedFd) -> Target {
+        Target { descriptor: Some(descriptor), reader: None }
+    }
+
+    /// The descriptor's number.
+    pub(super) fn fd(&self) -> RawFd {
+        self.descriptor.as_ref().map_or(-1, AsRawFd::as_raw_fd)
+    }
+
+    /// A device file.
+    pub(super) fn device(path: &'static str) -> Result<Target, FloorError> {
+        let opened = File::options().read(true).write(true).open(path);
+        opened
+            .map(|file| Target::alone(file.into()))
+            .map_err(|cause| FloorError::Resource { what: "a device file", cause })
+    }
+
+    /// A pipe that nobody reads meanwhile, and its reading end, which does not block.
+    pub(super) fn pipe() -> Result<(Target, File), FloorError> {
+        let (ours, theirs) = pipe(libc::O_NONBLOCK)?;
+        // SAFETY: the flags of a descriptor of our own: writing blocks.
+        unsafe { libc::fcntl(theirs.as_raw_fd(), libc::F_SETFL, 0) };
+        Ok((Target::alone(theirs), ours))
+    }
+
+    /// A pipe whose reader sleeps in `read` on processor `cpu`.
+    pub(super) fn pipe_with_reader(cpu: usize) -> Result<Target, FloorError> {
+        let (ours, theirs) = pipe(0)?;
+        Ok(Target { descriptor: Some(theirs), reader: Some(reader(ours, cpu)) })
+    }
+
+    /// A pair of stream sockets with a reader on processor `cpu`.
+    pub(super) fn socket_with_reader(cpu: usize) -> Result<Target, FloorError> {
+        let mut ends = [0; 2];
+        // SAFETY: room for the two descriptors, which are owned at once.
+        let (ours, theirs) = unsafe {
+            let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
+            if libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) != 0 {
+                return Err(FloorError::last("a pair of sockets"));
+            }
+            (File::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
+        };
+        Ok(Target { descriptor: Some(theirs), reader: Some(reader(ours, cpu)) })
+    }
+
+    /// A pseudo terminal, in its default mode or raw, whose other end is read on processor `cpu`.
+    pub(super) fn terminal_with_reader(cpu: usize, raw: bool) -> Result<Target, FloorError> {
+        let (master, terminal) = terminal()?;
+        if raw {
+            // SAFETY: plain data, filled and taken back by the kernel.
+            unsafe {
+                let mut mode: libc::termios = std::mem::zeroed();
+                libc::tcgetattr(terminal.as_raw_fd(), &raw mut mode);
+                libc::cfmakeraw(&raw mut mode);
+                libc::tcsetattr(terminal.as_raw_fd(), libc::TCSANOW, &raw const mode);
+            }
+        }
+        Ok(Target { descriptor: Some(terminal), reader: Some(reader(master, cpu)) })
+    }
+
+    /// A file in memory: the same code of the kernel as a file of a tmpfs.
+    pub(super) fn memory() -> Result<Target, FloorError> {
+        // SAFETY: the name is a C string; the descriptor is owned at once.
+        unsafe {
+            match libc::memfd_create(c"firstbyte".as_ptr(), libc::MFD_CLOEXEC) {
+                -1 => Err(FloorError::last("a file in memory")),
+                descriptor => Ok(Target::alone(OwnedFd::from_raw_fd(descriptor))),
+            }
+        }
+    }
+
+    /// A file without a name in `folder`, and the name of the file system that it is on.
+    pub(super) fn file(folder: &Path) -> Result<(Target, &'static str), FloorError> {
+        let what = "a temporary file";
+        let file = tempfile::tempfile_in(folder).map_err(|cause| FloorError::Resource { what, cause })?;
+        let system =
+            rustix::fs::fstatfs(&file).map_or("an unknown file system", |found| file_system(found.f_type));
+        Ok((Target::alone(file.into()), system))
+    }
+}
+
+/// The file systems that a temporary file is likely to be on (`linux/magic.h`).
+fn file_system(magic: rustix::fs::FsWord) -> &'static str {
+    match magic {
+        0xef53 => "ext4",
+        0x5846_5342 => "xfs",
+        0x9123_683e => "btrfs",
+        0x0102_1994 => "tmpfs",
+        0x794c_7630 => "overlayfs",
+        0x2fc1_2fc1 => "zfs",
+        0xf2f5_2010 => "f2fs",
+        _ => "another file system",
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        // first our end is closed, then the reader sees the end (of a terminal: an error) and stops
+        self.descriptor = None;
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+}
+
+fn reader(mut from: File, cpu: usize) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        // unpinned it would only be slower
+        let _ = pin_to(cpu);
+        let mut buffer = vec![0; 1 << 16];
+        while from.read(&mut buffer).is_ok_and(|count| count > 0) {}
+    })
+}
+
+fn pipe(flags: libc::c_int) -> Result<(File, OwnedFd), FloorError> {
+    let mut ends = [0; 2];
+    // SAFETY: room for the two descriptors, which are owned at once.
+    unsafe {
+        if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | flags) != 0 {
+            return Err(FloorError::last("a pipe"));
+        }
+        Ok((File::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
+    }
+}
+
+fn terminal() -> Result<(File, OwnedFd), FloorError> {
+    let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
+    // SAFETY: plain system calls; the descriptors are owned at once.
+    unsafe {
+        let master = libc::posix_openpt(flags);
+        if master < 0 {
+            return Err(FloorError::last("a pseudo terminal"));
+        }
+        let ours = File::from_raw_fd(master);
+        if libc::grantpt(master) != 0 || libc::unlockpt(master) != 0 {
+            return Err(FloorError::last("a pseudo terminal"));
+        }
+        // Linux 4.13: without a path, so that no /dev/pts need be mounted where we look
+        match libc::ioctl(master, libc::TIOCGPTPEER, flags) {
+            -1 => Err(FloorError::last("a pseudo terminal")),
+            peer => Ok((ours, OwnedFd::from_raw_fd(peer))),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The floor as Markdown tables.
+
+use super::floor_text::{COLUMNS, duration, title};
+use super::terminal::visible;
+use crate::floor::waterfall::Waterfall;
+use crate::floor::{Figure, Floor, Group};
+use crate::units::display_nanos;
+use std::fmt::Write;
+
+/// A table a group, and one a waterfall. What is noisy is in italics.
+pub fn render(floor: &Floor) -> String {
+    let groups = Group::ALL.into_iter().filter_map(|group| table(floor, group));
+    groups.chain(floor.waterfalls.iter().map(waterfall)).collect::<Vec<_>>().join("\n")
+}
+
+fn table(floor: &Floor, group: Group) -> Option<String> {
+    let figures: Vec<&Figure> = floor.results.iter().filter(|figure| figure.group == group).collect();
+    figures.first()?;
+    let headings: Vec<&str> = COLUMNS.iter().map(|(heading, _)| *heading).collect();
+    let mut text = format!("| {} | {} | lmbench |\n", title(group), headings.join(" | "));
+    let _ = writeln!(text, "|:---|{}:---|", "---:|".repeat(COLUMNS.len()));
+    for figure in figures {
+        let mark = if figure.noisy { "*" } else { "" };
+        let cells = COLUMNS.map(|(_, cell)| format!("{mark}{}{mark}", cell(figure)));
+        let lmbench = figure.lmbench.as_deref().unwrap_or_default();
+        let _ = writeln!(text, "| {} | {} | {lmbench} |", escaped(&figure.name), cells.join(" | "));
+    }
+    Some(text)
+}
+
+fn waterfall(waterfall: &Waterfall) -> String {
+    let mut text = format!("| Waterfall: {} | | share |\n|:---|---:|---:|\n", escaped(&waterfall.title));
+    for (index, layer) in waterfall.layers.iter().enumerate() {
+        let _ = writeln!(text, "| **{}** | **{}** | |", escaped(&layer.name), duration(layer.ns.as_f64()));
+        if let Some(step) = waterfall.steps.get(index) {
+            let (saved, share) = (display_nanos(-(step.ns as f64)), step.share * 100.0);
+            let _ = writeln!(text, "| − {} | {saved} | {share:.1} % |", escaped(&step.removes));
+        }
+    }
+    let error = display_nanos(waterfall.error_ns);
+    text + &format!("| sum of the steps and the floor, ± {error} | {} ns | |\n", waterfall.sum_ns.0)
+}
+
+fn escaped(text: &str) -> String {
+    visible(text).replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace('*', "\\*")
+}

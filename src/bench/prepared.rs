@@ -2,7 +2,8 @@
 //! of another size.
 
 use super::campaign::SwitchError;
-use super::runner::{Runner, Tracees};
+use super::runner::{Counter, Runner, Tracees};
+use super::sample::Counts;
 use crate::launch::{LaunchError, interrupt};
 use crate::tracer::Recording;
 use std::ffi::OsStr;
@@ -44,9 +45,19 @@ impl Prepared {
         Prepared { tracees, around, offsets: offsets.map(fastrand::Rng::with_seed) }
     }
 
-    /// The tracees: for counting runs.
-    pub fn tracees(&mut self) -> &mut Tracees {
-        &mut self.tracees
+    /// A run with what belongs around it.
+    fn around<T>(
+        &mut self,
+        program: usize,
+        run: fn(&mut Tracees, usize) -> Result<T, LaunchError>,
+    ) -> Result<T, LaunchError> {
+        let around = self.around.get(program).cloned().unwrap_or_default();
+        self.prepare(program, &around)?;
+        let result = run(&mut self.tracees, program);
+        if let Some(command) = &around.conclude {
+            hook(command, "after")?;
+        }
+        result
     }
 
     fn prepare(&mut self, program: usize, around: &Around) -> Result<(), LaunchError> {
@@ -73,13 +84,13 @@ impl Runner for Prepared {
     }
 
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError> {
-        let around = self.around.get(program).cloned().unwrap_or_default();
-        self.prepare(program, &around)?;
-        let recording = self.tracees.run(program);
-        if let Some(command) = &around.conclude {
-            hook(command, "after")?;
-        }
-        recording
+        self.around(program, Tracees::run)
+    }
+}
+
+impl Counter for Prepared {
+    fn count(&mut self, program: usize) -> Result<(Counts, Recording), LaunchError> {
+        self.around(program, Tracees::count)
     }
 }
 

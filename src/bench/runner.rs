@@ -1,10 +1,11 @@
 //! What carries out single runs: real processes, or a scripted stand-in.
 
 use super::campaign::SwitchError;
+use super::sample::Counts;
 use crate::launch::{LaunchError, Launcher, Until};
 use crate::tracer::choose::AnyTracer;
 use crate::tracer::pipe::PipeTracer;
-use crate::tracer::{EventKind, Recording, Setting, Tracer};
+use crate::tracer::{EventKind, Recording, Setting, Tracer, ptrace};
 
 /// Carries out single runs of numbered programs.
 pub trait Runner {
@@ -13,6 +14,12 @@ pub trait Runner {
 
     /// Runs one program once, as the last switch says.
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError>;
+}
+
+/// Counts what single runs of numbered programs do.
+pub trait Counter {
+    /// Runs one program once, many times slower than it is, and counts.
+    fn count(&mut self, program: usize) -> Result<(Counts, Recording), LaunchError>;
 }
 
 /// One program's launcher, and how its runs are to be made.
@@ -69,6 +76,13 @@ impl Runner for Tracees {
         }?;
         reached(&recording, setting)?;
         Ok(recording)
+    }
+}
+
+impl Counter for Tracees {
+    fn count(&mut self, program: usize) -> Result<(Counts, Recording), LaunchError> {
+        let Tracee { launcher, setting } = &mut self.all[program];
+        ptrace::count(launcher, setting)
     }
 }
 

@@ -2,12 +2,14 @@
 //!
 //! One file a command: its clap arguments, and the plan that they amount to. No clap type leaves this folder.
 
+pub mod bench;
 pub mod cc;
 pub mod common;
 pub mod doctor;
 pub mod floor;
 pub mod generate;
 pub mod lines;
+mod parameters;
 pub mod showdown;
 
 use clap::{Parser, Subcommand};
@@ -28,6 +30,8 @@ pub enum Command {
     Showdown(Box<showdown::Args>),
     /// Says what this machine charges: system calls, processes, shell builtins; and the waterfall
     Floor(Box<floor::Args>),
+    /// Measures any commands, interleaved: phases, first byte, statistics, verdicts
+    Bench(Box<bench::Args>),
     /// Says what this machine can and cannot do, why, and what would mend it
     Doctor(doctor::Args),
     /// Prints N lines of one text as fast as the machine can

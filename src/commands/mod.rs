@@ -1,10 +1,13 @@
 //! One file a command: glue between the stations, nothing else.
 
+pub mod bench;
 pub mod cc;
+mod counting;
 pub mod doctor;
 mod export;
 pub mod floor;
 pub mod generate;
+mod header;
 pub mod lines;
 mod outcome;
 mod progress;
@@ -21,6 +24,7 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
     match cli.command {
         Command::Showdown(args) => showdown::run(&args.plan()),
         Command::Floor(args) => floor::run(&args.plan()),
+        Command::Bench(args) => bench::run(&args.plan().map_err(CommandError::usage)?),
         Command::Doctor(args) => doctor::run(&args),
         Command::Lines(args) => lines::run(&args),
         Command::Cc(args) => cc::run(args),

@@ -3,13 +3,17 @@
 use crate::bench::{self, Series};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A bar with an estimate of the time left.
 pub(super) struct Bar<'c> {
-    bar: ProgressBar,
+    shown: ProgressBar,
     checkpoint: &'c mut dyn FnMut(&[Series]),
+    estimated: Instant,
 }
+
+/// The estimate that is shown is of one program, then of another.
+const ESTIMATE_EVERY: Duration = Duration::from_millis(500);
 
 /// A bar for `length` steps of a kind of work; silent where stderr is no terminal.
 pub(super) fn bar(work: &'static str, length: u64) -> ProgressBar {
@@ -30,25 +34,36 @@ pub(super) fn bar(work: &'static str, length: u64) -> ProgressBar {
 impl<'c> Bar<'c> {
     /// A bar for a campaign.
     pub(super) fn new(checkpoint: &'c mut dyn FnMut(&[Series])) -> Bar<'c> {
-        Bar { bar: bar("measuring", 0), checkpoint }
+        Bar { shown: bar("measuring", 0), checkpoint, estimated: Instant::now() }
     }
 
     /// Takes it off the screen.
     pub(super) fn finish(&self) {
-        self.bar.finish_and_clear();
+        self.shown.finish_and_clear();
     }
 }
 
 impl bench::Progress for Bar<'_> {
     fn planned(&mut self, runs: u64) {
-        self.bar.set_length(runs);
-        self.bar.reset();
-        self.bar.enable_steady_tick(Duration::from_millis(500));
+        self.shown.set_length(runs);
+        self.shown.reset();
+        self.shown.enable_steady_tick(Duration::from_millis(500));
     }
 
     fn ran(&mut self, _name: &str) {
         // The bar draws at most eight times a second, and between runs only.
-        self.bar.inc(1);
+        self.shown.inc(1);
+    }
+
+    fn sampled(&mut self, series: &Series) {
+        if self.estimated.elapsed() < ESTIMATE_EVERY {
+            return;
+        }
+        self.estimated = Instant::now();
+        let mut totals: Vec<_> = series.samples.iter().map(|sample| sample.total).collect();
+        let middle = totals.len() / 2;
+        let (_, median, _) = totals.select_nth_unstable(middle);
+        self.shown.set_message(format!("{median} {}", series.name));
     }
 
     fn checkpoint(&mut self, series: &[Series]) {

@@ -1,5 +1,7 @@
 //! `firstbyte showdown`: corpus, tracees, campaign, counting runs, document, renderings.
 
+use super::counting;
+use super::header::header;
 use super::progress::{Bar, bar};
 use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::bench::runner::Tracee;
@@ -7,12 +9,11 @@ use crate::bench::{Campaign, Outcome, Series, Subject, Tracees};
 use crate::cli::showdown::Plan;
 use crate::corpus::{Built, Cache, Corpus, Program, SkipCause, Skipped, build, prepare_all};
 use crate::launch::{Command, LaunchError, Launcher, interrupt};
-use crate::machine::Machine;
 use crate::page_cache;
-use crate::report::document::{self, Document, Tool};
+use crate::report::document::{self, Document};
 use crate::report::{build as rendering, showdown_text};
 use crate::tracer::choose::{Chosen, choose};
-use crate::tracer::{Setting, Tracer, ptrace};
+use crate::tracer::{Setting, Tracer};
 use std::sync::Arc;
 
 /// The floor: what everything else is compared with.
@@ -111,7 +112,7 @@ fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> R
         return Err(error);
     }
     if plan.counts && !interrupted {
-        count(&mut runner, &mut series);
+        counting::count(&mut runner, &mut series, COUNTING_RUNS);
     }
     let mut document = document(plan, &header, &series, skipped);
     document.partial = interrupted || interrupt::interrupted().is_some();
@@ -149,37 +150,8 @@ fn subject(program: &Program, built: &Built) -> Subject {
     }
 }
 
-fn header(chosen: &Chosen) -> Document {
-    let tool = Tool {
-        name: "firstbyte".to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        backend: Some(chosen.tracer.backend().name().to_owned()),
-        backend_reason: Some(chosen.reason.clone()),
-        observer_overhead: Vec::new(),
-    };
-    Document::new(tool, serde_json::to_value(Machine::examine()).unwrap_or_default())
-}
-
 /// Enough for a median; counts hardly vary.
 const COUNTING_RUNS: u32 = 3;
-
-/// The counting pass: never the timed runs. A program that cannot be counted has no counts, and keeps its times.
-fn count(runner: &mut Tracees, series: &mut [Series]) {
-    let counted: Vec<usize> = (0..series.len()).filter(|&n| !series[n].samples.is_empty()).collect();
-    let bar = bar("counting", counted.len() as u64);
-    for program in counted {
-        for _ in 0..COUNTING_RUNS {
-            let Some(tracee) = runner.tracee(program) else { break };
-            match ptrace::count(&mut tracee.launcher, &tracee.setting) {
-                Ok((counts, recording)) if recording.killed.is_none() => series[program].counts.push(counts),
-                Err(LaunchError::Interrupted) => return bar.finish_and_clear(),
-                _ => break,
-            }
-        }
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-}
 
 fn document(plan: &Plan, header: &Document, series: &[Series], skipped: &[Skipped]) -> Document {
     let floor = series.iter().find(|series| series.name == FLOOR && !series.samples.is_empty());

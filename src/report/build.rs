@@ -1,11 +1,11 @@
 //! From series to the document's entries.
 
 use super::document::{
-    Cache, Counts, Distribution, Failed, FloorRatio, Measurement, Metric, Output, Overhead, PhaseTimes,
-    Ratio, ShareBelow,
+    Above, Cache, Counts, Distribution, Failed, FloorRatio, Measurement, Metric, Output, Overhead,
+    PhaseTimes, Ratio, Relative, ShareBelow,
 };
 use crate::bench::{self, Sample, Series, Untraced};
-use crate::stats::{Bootstrap, Summary, paired};
+use crate::stats::{Bootstrap, Summary, judge, median, paired};
 use crate::units::Nanos;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -21,6 +21,10 @@ pub struct Context<'a> {
     pub threshold: Option<Nanos>,
     /// Values of the parameters in the command.
     pub parameters: BTreeMap<String, Value>,
+    /// The series that this one is compared with, its samples taken in the same rounds.
+    pub reference: Option<&'a Series>,
+    /// The series whose times are taken off, likewise.
+    pub baseline: Option<&'a Series>,
 }
 
 /// The entry of one series, or why it has none: not one of its runs counted.
@@ -55,6 +59,8 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
         file_size: series.file_size.map(|b| b.0),
         floor_ratio: context.floor.and_then(|floor| floor_ratio(series, floor)),
         share_below: context.threshold.and_then(|threshold| share_below(samples, threshold)),
+        relative: context.reference.map(|reference| relative(series, reference)).unwrap_or_default(),
+        above: context.baseline.map(|baseline| above(series, baseline)).unwrap_or_default(),
     })
 }
 
@@ -155,6 +161,44 @@ fn floor_ratio(series: &Series, floor: &Series) -> Option<FloorRatio> {
     }
     let ratio: Ratio = paired(&under, &over, Bootstrap::default())?.into();
     Some(FloorRatio { floor: floor.name.clone(), of, ratio })
+}
+
+/// Each duration that all samples of both have, theirs first, in nanoseconds, run by run.
+fn shared(series: &Series, other: &Series) -> Vec<(Metric, Vec<f64>, Vec<f64>)> {
+    let both = [Metric::FirstByte, Metric::Total].into_iter().filter_map(|of| {
+        let times = |series: &Series| -> Option<Vec<f64>> {
+            series.samples.iter().map(|sample| duration(sample, of)).collect()
+        };
+        Some((of, times(series)?, times(other)?))
+    });
+    both.collect()
+}
+
+fn duration(sample: &Sample, of: Metric) -> Option<f64> {
+    match of {
+        Metric::FirstByte => sample.first_byte.map(Nanos::as_f64),
+        Metric::Total => Some(sample.total.as_f64()),
+    }
+}
+
+fn relative(series: &Series, reference: &Series) -> Vec<Relative> {
+    let each = shared(series, reference).into_iter().filter_map(|(of, new, old)| {
+        let comparison = judge(&old, &new, Bootstrap::default().seed)?;
+        let verdict = comparison.verdict();
+        Some(Relative { reference: reference.name.clone(), of, ratio: comparison.into(), verdict })
+    });
+    each.collect()
+}
+
+fn above(series: &Series, baseline: &Series) -> Vec<Above> {
+    let each = shared(series, baseline).into_iter().filter_map(|(of, own, theirs)| {
+        let mut differences: Vec<f64> = own.iter().zip(&theirs).map(|(own, theirs)| own - theirs).collect();
+        let interval = Bootstrap::default().median_interval(&differences)?;
+        differences.sort_unstable_by(f64::total_cmp);
+        let median = median(&differences)?;
+        Some(Above { baseline: baseline.name.clone(), of, median, low: interval.low, high: interval.high })
+    });
+    each.collect()
 }
 
 fn share_below(samples: &[Sample], threshold: Nanos) -> Option<ShareBelow> {

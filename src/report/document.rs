@@ -3,8 +3,8 @@
 //! A superset of hyperfine's JSON: its fields come first in each result, in seconds; what is ours follows, in
 //! integer nanoseconds. Every float in it is finite, because [`crate::stats`] gives no other.
 
-use crate::bench::{Phases, Rejected};
-use crate::stats::{Bootstrap, Comparison, Summary};
+use crate::bench::{Finish, Phases, Rejected};
+use crate::stats::{Bootstrap, Comparison, Summary, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -35,6 +35,12 @@ pub struct Document {
     /// Programs that this machine cannot run.
     #[serde(default)]
     pub skipped: Vec<Skipped>,
+    /// Why no further runs were made, where that was not settled beforehand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<Finish>,
+    /// What a reader must know before believing the figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 impl Document {
@@ -48,6 +54,8 @@ impl Document {
             results: Vec::new(),
             failed: Vec::new(),
             skipped: Vec::new(),
+            finish: None,
+            warnings: Vec::new(),
         }
     }
 }
@@ -182,6 +190,12 @@ pub struct Measurement {
     /// How many runs stayed below the threshold that was asked for.
     #[serde(default)]
     pub share_below: Option<ShareBelow>,
+    /// Against the reference, one entry a duration that both have; none for the reference itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relative: Vec<Relative>,
+    /// What remains without the baseline, one entry a duration that both have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub above: Vec<Above>,
 }
 
 impl Measurement {
@@ -365,6 +379,48 @@ pub struct FloorRatio {
     pub ratio: Ratio,
 }
 
+/// A program against the reference, run by run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Relative {
+    /// The program that it is compared with.
+    pub reference: String,
+    /// Which duration.
+    pub of: Metric,
+    /// The ratio; its interval is the verdict's, of 99 %.
+    #[serde(flatten)]
+    pub ratio: Ratio,
+    /// What that says of this program.
+    pub verdict: Verdict,
+}
+
+/// What a program takes longer than a baseline, run by run, in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Above {
+    /// The program whose time is taken off.
+    pub baseline: String,
+    /// Which duration.
+    pub of: Metric,
+    /// Median of the differences; below 0 where the baseline takes longer.
+    pub median: f64,
+    /// Lower end of its 95 % interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// What a reader must know before believing the figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// The program that it is about; `null`: all.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// One lower-case line.
+    pub message: String,
+    /// What would mend it.
+    #[serde(default)]
+    pub help: Option<String>,
+}
+
 /// How many runs stayed below a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ShareBelow {
@@ -384,6 +440,16 @@ pub enum Metric {
     FirstByte,
     /// Until the exit.
     Total,
+}
+
+impl Metric {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::FirstByte => "first byte",
+            Metric::Total => "total",
+        }
+    }
 }
 
 /// A program of which not one run counted, so that it has no times.

@@ -5,6 +5,7 @@
 //! print; [`export`] says where the text goes.
 
 pub mod asciidoc;
+pub mod bench_text;
 pub mod bencher;
 pub mod benchmark_action;
 pub mod build;
@@ -23,6 +24,7 @@ pub mod read;
 mod row;
 pub mod showdown_text;
 pub mod terminal;
+pub mod warnings;
 
 pub use document::Document;
 pub use export::Target;

@@ -55,7 +55,7 @@ fn bars(document: &Document, rows: &[&Measurement], terminal: &Terminal) -> Stri
     if bars.is_empty() { without_phases(document, terminal) } else { bars }
 }
 
-fn head(document: &Document, terminal: &Terminal) -> String {
+pub(super) fn head(document: &Document, terminal: &Terminal) -> String {
     let tool = &document.tool;
     let mut lines = vec![format!("{} {}", tool.name, tool.version).trim_end().to_owned()];
     lines.extend(machine(&document.machine).map(|machine| format!("machine   {machine}")));
@@ -241,7 +241,7 @@ fn without_phases(document: &Document, terminal: &Terminal) -> String {
     terminal.wrap(&format!("The {} backend sees no phases: no bars.", visible(backend)), 0) + "\n"
 }
 
-fn failed(document: &Document, terminal: &Terminal) -> String {
+pub(super) fn failed(document: &Document, terminal: &Terminal) -> String {
     let lines = document.failed.iter().map(|failed| {
         let name = under(&failed.name, failed.cache);
         format!("{name}: {}; {} tried", failed.reason, runs(failed.runs))
@@ -250,7 +250,7 @@ fn failed(document: &Document, terminal: &Terminal) -> String {
 }
 
 /// What a reader must know of single programs before believing their rows.
-fn notes(document: &Document, terminal: &Terminal) -> String {
+pub(super) fn notes(document: &Document, terminal: &Terminal) -> String {
     let lines = document.results.iter().flat_map(|m| {
         let name = under(m.label(), m.cache);
         let rejected = m.rejected.first().map(|first| {
@@ -267,7 +267,7 @@ fn under(name: &str, cache: Option<Cache>) -> String {
     cache.map_or(name.to_owned(), |cache| format!("{name} ({})", cache.name()))
 }
 
-fn runs(runs: usize) -> String {
+pub(super) fn runs(runs: usize) -> String {
     if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") }
 }
 
@@ -279,7 +279,7 @@ fn skipped(document: &Document, terminal: &Terminal) -> String {
     list("Skipped", lines, terminal)
 }
 
-fn list(title: &str, lines: impl Iterator<Item = String>, terminal: &Terminal) -> String {
+pub(super) fn list(title: &str, lines: impl Iterator<Item = String>, terminal: &Terminal) -> String {
     let lines: String = lines.map(|line| terminal.wrap(&format!("  {}", visible(&line)), 4) + "\n").collect();
     if lines.is_empty() { lines } else { format!("{}\n{lines}", terminal.bold(title)) }
 }

@@ -2,6 +2,7 @@
 
 use super::bootstrap::{Bootstrap, Interval};
 use super::quantile::{median, sorted};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// With fewer pairs there is no verdict: by the sign test, n pairs all on one side come about by chance with
@@ -13,7 +14,8 @@ pub const FEWEST_PAIRS: usize = 8;
 pub const CONFIDENCE: f64 = 0.99;
 
 /// What a comparison says about the new side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It takes less: the whole interval of the ratio lies below 1.
     Faster,

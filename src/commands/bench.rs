@@ -1,0 +1,204 @@
+//! `firstbyte bench`: hooks, tracees, campaign, counting runs, document, renderings.
+
+use super::counting;
+use super::header::header;
+use super::progress::Bar;
+use super::{CommandError, Exit, before_launching, export, show, terminal};
+use crate::bench::prepared::shell;
+use crate::bench::runner::Tracee;
+use crate::bench::{Around, Campaign, Outcome, Prepared, Series, Subject, Tracees};
+use crate::cli::bench::{Benchmark, Plan};
+use crate::launch::{Command, ExitStatus, Launcher, OutputKind, interrupt};
+use crate::page_cache;
+use crate::report::document::{self, Document, Warning};
+use crate::report::{bench_text, build as rendering, warnings};
+use crate::tracer::choose::{Chosen, choose};
+use crate::tracer::{Backend, Setting, Tracer};
+use crate::units::Bytes;
+
+/// Enough for a median; counts hardly vary.
+const COUNTING_RUNS: u32 = 3;
+
+/// Measures the commands and prints what they took.
+pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
+    let document = measured(plan)?;
+    export::write(&plan.exports, &document, true)?;
+    if !export::takes_stdout(&plan.exports) {
+        show(bench_text::render(&document, plan.compare_by, &terminal()).as_bytes())?;
+    }
+    Ok(exit(&document))
+}
+
+/// How a process ends that has measured this.
+pub(super) fn exit(document: &Document) -> Exit {
+    match document {
+        Document { partial: true, .. } => Exit::Interrupted,
+        Document { failed, .. } if !failed.is_empty() => Exit::ProgramFailed,
+        _ => Exit::Done,
+    }
+}
+
+/// Measures the commands, whatever hooks they have around them; exports what is finished as it goes on.
+pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
+    export::check(&plan.exports)?;
+    before_launching();
+    let chosen = choose(plan.backend).map_err(CommandError::unable)?;
+    let hooks = |of: fn(&Benchmark) -> Option<&String>| plan.benchmarks.iter().filter_map(of);
+    let setup = hooks(|benchmark| benchmark.setup.as_ref()).try_for_each(|command| once(command, "--setup"));
+    let document = setup.and_then(|()| measure(plan, chosen));
+    // Also after a failure: what a setup has begun must not remain.
+    let cleanup: Vec<_> =
+        hooks(|benchmark| benchmark.cleanup.as_ref()).map(|command| once(command, "--cleanup")).collect();
+    let document = document?;
+    cleanup.into_iter().collect::<Result<(), _>>()?;
+    Ok(document)
+}
+
+fn once(command: &str, option: &str) -> Result<(), CommandError> {
+    shell(command).map_err(|outcome| {
+        CommandError::program(format!(
+            "the command `{command}` of {option} {outcome}\nhelp: try it: sh -c {}",
+            shell_words::quote(command)
+        ))
+    })
+}
+
+fn measure(plan: &Plan, chosen: Chosen) -> Result<Document, CommandError> {
+    let tracees = plan.benchmarks.iter().map(|benchmark| tracee(plan, benchmark));
+    let tracees = tracees.collect::<Result<Vec<_>, CommandError>>()?;
+    let subjects =
+        plan.benchmarks.iter().zip(&tracees).map(|(benchmark, tracee)| subject(plan, benchmark, tracee));
+    let campaign = Campaign {
+        subjects: subjects.collect(),
+        budget: plan.budget,
+        warmup: plan.warmup,
+        seed: plan.seed,
+        overhead: plan.overhead && chosen.tracer.backend() != Backend::Pipe,
+    };
+    let header = header(&chosen);
+    let around = plan.benchmarks.iter().map(|benchmark| around(plan, benchmark)).collect();
+    let offsets = plan.env_offset.then_some(plan.seed);
+    let mut runner = Prepared::new(Tracees::new(tracees, chosen.tracer), around, offsets);
+    let Outcome { mut series, interrupted, finish } = carry_out(plan, &campaign, &header, &mut runner)?;
+    if plan.counts && !interrupted {
+        counting::count(&mut runner, &mut series, COUNTING_RUNS);
+    }
+    let mut document = document(plan, &header, &series);
+    document.partial = interrupted || interrupt::interrupted().is_some();
+    document.finish = Some(finish);
+    document.warnings = warnings::of(&document);
+    document.warnings.extend(plan_warnings(plan));
+    Ok(document)
+}
+
+fn carry_out(
+    plan: &Plan,
+    campaign: &Campaign,
+    header: &Document,
+    runner: &mut Prepared,
+) -> Result<Outcome, CommandError> {
+    let mut exported = Ok(());
+    let mut checkpoint = |series: &[Series]| {
+        if !plan.exports.is_empty() {
+            let partial = Document { partial: true, ..document(plan, header, series) };
+            exported = export::write(&plan.exports, &partial, false);
+        }
+    };
+    let mut bar = Bar::new(&mut checkpoint);
+    let outcome = campaign.run(runner, &mut bar);
+    bar.finish();
+    exported?;
+    outcome.map_err(CommandError::unable)
+}
+
+fn tracee(plan: &Plan, benchmark: &Benchmark) -> Result<Tracee, CommandError> {
+    let command = Command::new(&benchmark.words).map_err(CommandError::program)?;
+    // What cannot be settled is measured as it is.
+    let _ = page_cache::settle(command.program());
+    let mut launcher = Launcher::new(command)?;
+    if let Some(cpus) = &plan.cpus {
+        launcher.set_cpus(cpus);
+    }
+    let setting = Setting {
+        output: plan.output,
+        expected: None,
+        timeout: Some(plan.timeout),
+        until: plan.until.clone(),
+    };
+    Ok(Tracee { launcher, setting })
+}
+
+fn subject(plan: &Plan, benchmark: &Benchmark, tracee: &Tracee) -> Subject {
+    // A program that we stop ends as it likes.
+    let any_end = plan.ignore_failure || plan.until.is_some();
+    let file = std::fs::metadata(tracee.launcher.command().program());
+    Subject {
+        name: benchmark.name.clone(),
+        command: benchmark.command.clone(),
+        expected: (!any_end).then_some(ExitStatus::SUCCESS),
+        file_size: file.ok().map(|file| Bytes(file.len())),
+    }
+}
+
+fn around(plan: &Plan, benchmark: &Benchmark) -> Around {
+    Around {
+        prepare: benchmark.prepare.clone(),
+        conclude: benchmark.conclude.clone(),
+        input: plan.input.clone(),
+    }
+}
+
+fn document(plan: &Plan, header: &Document, series: &[Series]) -> Document {
+    let mut document = header.clone();
+    for (place, (own, benchmark)) in series.iter().zip(&plan.benchmarks).enumerate() {
+        let parameters =
+            benchmark.parameters.iter().map(|(name, value)| (name.clone(), value.clone().into()));
+        let context = rendering::Context {
+            cache: Some(document::Cache::Warm),
+            parameters: parameters.collect(),
+            reference: series.get(plan.reference).filter(|_| place != plan.reference),
+            baseline: plan
+                .subtract
+                .filter(|baseline| *baseline != place)
+                .and_then(|baseline| series.get(baseline)),
+            ..Default::default()
+        };
+        match rendering::measurement(own, &context) {
+            Ok(measurement) => document.results.push(measurement),
+            Err(failed) => document.failed.push(failed),
+        }
+    }
+    document.tool.observer_overhead = series.iter().filter_map(rendering::overhead).collect();
+    document
+}
+
+/// What the way in which it was measured does to the figures.
+fn plan_warnings(plan: &Plan) -> Vec<Warning> {
+    let target = match plan.output {
+        OutputKind::Null => {
+            Some("/dev/null, which reads nothing, and which some programs treat in a special way")
+        }
+        OutputKind::File => {
+            Some("a file, to which programs write later and in larger pieces than to a terminal")
+        }
+        OutputKind::Pipe | OutputKind::Pty => None,
+    };
+    let output = target.map(|target| Warning {
+        name: None,
+        message: format!("the output went to {target}"),
+        help: Some("--output pipe, or --output pty for what a user at a terminal sees".to_owned()),
+    });
+    output.into_iter().chain(plan.benchmarks.iter().filter_map(shell_syntax)).collect()
+}
+
+/// Words that only a shell obeys.
+const SHELL_WORDS: [&str; 10] = ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>&1", "2>"];
+
+fn shell_syntax(benchmark: &Benchmark) -> Option<Warning> {
+    let word = benchmark.words.iter().find(|word| SHELL_WORDS.contains(&word.as_str()))?;
+    Some(Warning {
+        name: Some(benchmark.name.clone()),
+        message: format!("no shell ran it, so `{word}` was passed to the program as a word"),
+        help: Some("--shell".to_owned()),
+    })
+}

@@ -1,0 +1,18 @@
+//! The head of every document: what measured, and where.
+
+use crate::machine::Machine;
+use crate::report::document::{Document, Tool};
+use crate::tracer::Tracer;
+use crate::tracer::choose::Chosen;
+
+/// A document without results.
+pub(super) fn header(chosen: &Chosen) -> Document {
+    let tool = Tool {
+        name: "firstbyte".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        backend: Some(chosen.tracer.backend().name().to_owned()),
+        backend_reason: Some(chosen.reason.clone()),
+        observer_overhead: Vec::new(),
+    };
+    Document::new(tool, serde_json::to_value(Machine::examine()).unwrap_or_default())
+}

@@ -1,0 +1,198 @@
+//! A bench for a terminal: each command's times, phases and counts, then who is faster.
+
+use super::document::{Cache, Distribution, Document, Measurement, Metric, Relative, Warning};
+use super::row::{self, ratio};
+use super::showdown_text::{failed, head, list, notes, runs};
+use super::terminal::{Terminal, truncated, visible};
+use crate::bench::Finish;
+use crate::stats::Verdict;
+use crate::units::{Bytes, display_nanos};
+
+/// The whole page; `by` is what the summary compares.
+pub fn render(document: &Document, by: Metric, terminal: &Terminal) -> String {
+    let mut parts = vec![head(document, terminal)];
+    parts.extend(document.results.iter().map(|measurement| result(measurement, terminal)));
+    parts.push(failed(document, terminal));
+    parts.push(notes(document, terminal));
+    parts.push(list("Warnings", document.warnings.iter().map(warning), terminal));
+    parts.push(summary(document, by, terminal));
+    parts.retain(|part| !part.is_empty());
+    let page = parts.join("\n");
+    let lines: Vec<&str> = page.lines().map(str::trim_end).collect();
+    lines.join("\n") + "\n"
+}
+
+/// One command: its name, and a line for each kind of figure.
+fn result(measurement: &Measurement, terminal: &Terminal) -> String {
+    let mut text = terminal.bold(&truncated(&title(measurement), terminal.width)) + "\n";
+    let lines = [
+        ("first byte", first_byte(measurement)),
+        ("total", measurement.phases.total.as_ref().map(times)),
+        ("wall", measurement.phases.total.is_none().then(|| wall(measurement))),
+        ("phases", phases(measurement)),
+        ("above", above(measurement)),
+        ("CPU", Some(cpu(measurement))),
+        ("counts", counts(measurement)),
+        ("runs", Some(measurement.times.len().to_string())),
+    ];
+    for (label, figures) in lines {
+        if let Some(figures) = figures {
+            text += &terminal.wrap(&format!("  {label:<12}{figures}"), 14);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn title(measurement: &Measurement) -> String {
+    let name = visible(measurement.label());
+    let cache = measurement.cache.filter(|cache| *cache == Cache::Cold);
+    let command = (measurement.label() != measurement.command).then(|| visible(&measurement.command));
+    let command = command.map_or(String::new(), |command| format!(": {command}"));
+    format!("{name}{command}{}", cache.map_or("", |_| " (cold page cache)"))
+}
+
+fn first_byte(measurement: &Measurement) -> Option<String> {
+    let silent = || measurement.prints_nothing().then(|| "it prints nothing".to_owned());
+    measurement.phases.first_byte.as_ref().map(times).or_else(silent)
+}
+
+/// The median with half of its interval, and the range.
+fn times(times: &Distribution) -> String {
+    let half = (times.high - times.low) / 2.0;
+    let percent = if times.median > 0.0 { half / times.median * 100.0 } else { 0.0 };
+    let [median, min, max] = [times.median, times.min, times.max].map(display_nanos);
+    format!("{median} ± {percent:.1}%   {min} … {max}")
+}
+
+fn wall(measurement: &Measurement) -> String {
+    let [median, min, max] =
+        [measurement.median, measurement.min, measurement.max].map(|seconds| display_nanos(seconds * 1e9));
+    format!("{median}   {min} … {max}")
+}
+
+fn phases(measurement: &Measurement) -> Option<String> {
+    let phases = &measurement.phases;
+    let each = [
+        ("startup", &phases.startup),
+        ("setup", &phases.setup),
+        ("write", &phases.write),
+        ("teardown", &phases.teardown),
+    ];
+    joined(
+        each.into_iter()
+            .filter_map(|(name, times)| Some(format!("{name} {}", display_nanos(times.as_ref()?.median)))),
+    )
+}
+
+fn above(measurement: &Measurement) -> Option<String> {
+    joined(measurement.above.iter().map(|above| {
+        let [median, low, high] = [above.median, above.low, above.high].map(display_nanos);
+        format!("{} {median} ({low} to {high}) more than `{}`", above.of.name(), visible(&above.baseline))
+    }))
+}
+
+fn cpu(measurement: &Measurement) -> String {
+    let [user, system] = [measurement.user, measurement.system].map(|seconds| display_nanos(seconds * 1e9));
+    format!("user {user}, system {system} (means, as the kernel accounts them)")
+}
+
+fn counts(measurement: &Measurement) -> Option<String> {
+    let of = |name: &str, count: Option<u64>| count.map(|count| format!("{count} {name}"));
+    let counts = &measurement.counts;
+    let each = [
+        of("processes", counts.processes.filter(|n| *n > 1)),
+        of("threads", counts.threads.filter(|n| *n > 1)),
+        of("execs", counts.execs.filter(|n| *n > 1)),
+        of("system calls", counts.syscalls),
+        of("page faults", counts.page_faults),
+        of("of them major", counts.major_faults.filter(|n| *n > 0)),
+        of("files opened", counts.files_opened),
+        of("failed opens", counts.failed_opens.filter(|n| *n > 0)),
+        counts.bytes_read.map(|bytes| format!("{} read", Bytes(bytes))),
+        row::rss(measurement).map(|bytes| format!("{} RSS", Bytes(bytes))),
+    ];
+    joined(each.into_iter().flatten())
+}
+
+fn joined(parts: impl Iterator<Item = String>) -> Option<String> {
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn warning(warning: &Warning) -> String {
+    let name = warning.name.as_ref().map_or(String::new(), |name| format!("{name}: "));
+    let help = warning.help.as_ref().map_or(String::new(), |help| format!("; help: {help}"));
+    format!("{name}{}{help}", warning.message)
+}
+
+/// Everybody against the reference, the fastest first; and why there were no more runs.
+fn summary(document: &Document, by: Metric, terminal: &Terminal) -> String {
+    let mut compared: Vec<(&Measurement, &Relative)> =
+        document.results.iter().filter_map(|m| Some((m, relative(m, by)?))).collect();
+    compared.sort_by(|a, b| a.1.ratio.ratio.total_cmp(&b.1.ratio.ratio));
+    let mut lines: Vec<String> = compared.iter().map(|(m, relative)| verdict(m, relative)).collect();
+    if let Some((_, first)) = compared.first() {
+        let title = format!(
+            "`{}` is what the others are compared with, {} of runs in turn:",
+            first.reference,
+            match first.of {
+                Metric::FirstByte => "first bytes",
+                Metric::Total => "totals",
+            }
+        );
+        lines.insert(0, title);
+    }
+    lines.extend(document.finish.and_then(|finish| ending(finish, document)));
+    list("Summary", lines.into_iter(), terminal)
+}
+
+/// By what was asked for, or by the total where one of the two has no first byte.
+fn relative(measurement: &Measurement, by: Metric) -> Option<&Relative> {
+    let of = |metric| measurement.relative.iter().find(|relative| relative.of == metric);
+    of(by).or_else(|| of(Metric::Total))
+}
+
+fn verdict(measurement: &Measurement, relative: &Relative) -> String {
+    let r = &relative.ratio;
+    let range = format!("{} × ({} to {}, 99 %, {} pairs)", fine(r.ratio), fine(r.low), fine(r.high), r.pairs);
+    let verdict = match relative.verdict {
+        Verdict::CantTell if r.pairs < crate::stats::compare::FEWEST_PAIRS => {
+            "can't tell: too few runs".to_owned()
+        }
+        verdict => verdict.to_string(),
+    };
+    format!("`{}`: {verdict}, {range}", measurement.label())
+}
+
+/// Ratios near 1 need a digit more than others.
+fn fine(value: f64) -> String {
+    if (0.5..2.0).contains(&value) { format!("{value:.3}") } else { ratio(value) }
+}
+
+fn ending(finish: Finish, document: &Document) -> Option<String> {
+    let most = document.results.iter().map(|m| m.times.len()).max()?;
+    let (each, widest) = (runs(most), widest(document)?);
+    Some(match finish {
+        Finish::AsPlanned => return None,
+        Finish::Precise => {
+            format!("{each} of each: every median is known to ±{widest:.1}% or better, as asked for")
+        }
+        Finish::TimeSpent => {
+            format!(
+                "{each} of each: the time was up, with medians known to ±{widest:.1}% (--time gives more)"
+            )
+        }
+        Finish::MostRuns => {
+            format!(
+                "{each} of each, the most allowed, with medians known to ±{widest:.1}% (--max-runs allows more)"
+            )
+        }
+    })
+}
+
+/// The widest of the medians' half intervals, in percent.
+fn widest(document: &Document) -> Option<f64> {
+    let all = document.results.iter().flat_map(|m| [&m.phases.first_byte, &m.phases.total]).flatten();
+    all.filter(|d| d.median > 0.0).map(|d| (d.high - d.low) / 2.0 / d.median * 100.0).max_by(f64::total_cmp)
+}

@@ -1,0 +1,124 @@
+//! What a reader must know before believing the figures, as far as a document shows it.
+
+use super::document::{Document, Measurement, Warning};
+use super::row::ranked;
+use crate::stats::outlier::modified_z_scores;
+use serde_json::Value;
+
+/// Scores beyond which a run stands so far apart that something else must have happened: ten median absolute
+/// deviations, as a multiple of the standard deviation that they stand for.
+const FAR: f64 = 14.826;
+
+/// One run in so many may stand apart without a word.
+const TOLERATED: usize = 50;
+
+/// Runnable programs for each processor above which others are in the way.
+const BUSY: f64 = 0.5;
+
+/// Every warning, those about the machine first.
+pub fn of(document: &Document) -> Vec<Warning> {
+    let machine = &document.machine;
+    let general = [busy(machine), frequency(machine), guest(machine)].into_iter().flatten();
+    let single = document.results.iter().flat_map(|measurement| [first_run(measurement), apart(measurement)]);
+    general.chain(single.flatten()).collect()
+}
+
+fn general(message: String, help: &str) -> Warning {
+    Warning { name: None, message, help: Some(help.to_owned()) }
+}
+
+fn busy(machine: &Value) -> Option<Warning> {
+    let load = machine.get("load_average")?.get(0)?.as_f64()?;
+    let cores = machine.get("cores")?.as_f64()?;
+    let message = || {
+        format!(
+            "other programs were busy when the measuring began: {load:.2} of them at a time on {cores} processors"
+        )
+    };
+    (load > BUSY * cores).then(|| general(message(), "close them; `top` shows which they are"))
+}
+
+fn frequency(machine: &Value) -> Option<Warning> {
+    let governor = machine.get("governor")?.as_str()?;
+    let message = || format!("the clock frequency follows the load (governor `{governor}`)");
+    (governor != "performance").then(|| general(message(), "sudo cpupower frequency-set -g performance"))
+}
+
+fn guest(machine: &Value) -> Option<Warning> {
+    let host = machine.get("virtualisation")?.as_str().filter(|host| *host != "none")?;
+    let message = format!("this machine is a guest of {host}, whose other guests may take time from it");
+    Some(general(message, "believe ratios of runs in turn rather than single times"))
+}
+
+fn scores(measurement: &Measurement) -> Option<Vec<f64>> {
+    let samples = &ranked(measurement)?.samples;
+    modified_z_scores(&samples.iter().map(|ns| *ns as f64).collect::<Vec<_>>())
+}
+
+fn first_run(measurement: &Measurement) -> Option<Warning> {
+    let scores = scores(measurement)?;
+    let (first, rest) = scores.split_first()?;
+    let alone = *first > FAR && rest.iter().all(|score| *score < *first);
+    alone.then(|| Warning {
+        name: Some(measurement.label().to_owned()),
+        message: "its first measured run was far slower than the rest".to_owned(),
+        help: Some("make more unmeasured runs first: --warmup 5".to_owned()),
+    })
+}
+
+fn apart(measurement: &Measurement) -> Option<Warning> {
+    let scores = scores(measurement)?;
+    let far = scores.iter().filter(|score| score.abs() > FAR).count();
+    (far * TOLERATED > scores.len()).then(|| Warning {
+        name: Some(measurement.label().to_owned()),
+        message: format!(
+            "{far} of {} runs stand far apart from the rest: something interfered",
+            scores.len()
+        ),
+        help: Some("measure again while the machine is quiet".to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::document::{Distribution, Tool};
+    use serde_json::json;
+
+    fn document(machine: Value, samples: Vec<u64>) -> Document {
+        let text = r#"{"command": "x", "mean": 1, "median": 1, "user": 0, "system": 0, "min": 1, "max": 1}"#;
+        let mut measurement: Measurement = serde_json::from_str(text).unwrap();
+        measurement.phases.total = Distribution::of(samples);
+        Document { results: vec![measurement], ..Document::new(Tool::default(), machine) }
+    }
+
+    fn messages(machine: Value, samples: Vec<u64>) -> Vec<String> {
+        of(&document(machine, samples)).into_iter().map(|warning| warning.message).collect()
+    }
+
+    #[test]
+    fn a_quiet_machine_and_even_runs_need_no_warning() {
+        let quiet =
+            json!({"load_average": [0.1, 0, 0], "cores": 2, "governor": null, "virtualisation": "none"});
+        assert_eq!(messages(quiet, (100..200).collect()), [""; 0]);
+        assert_eq!(messages(Value::Null, vec![5]), [""; 0]);
+    }
+
+    #[test]
+    fn load_frequency_and_host_are_named() {
+        let busy = json!({"load_average": [1.5, 0, 0], "cores": 2, "governor": "powersave", "virtualisation": "KVM"});
+        let found = messages(busy, vec![1, 2, 3]);
+        assert_eq!(found.len(), 3);
+        assert!(found[0].contains("1.50") && found[1].contains("powersave") && found[2].contains("KVM"));
+    }
+
+    #[test]
+    fn a_slow_first_run_and_runs_apart_are_told_from_each_other() {
+        let mut first: Vec<u64> = (1000..1100).collect();
+        first[0] = 1_000_000;
+        assert_eq!(messages(Value::Null, first.clone()).len(), 1);
+        (first[40], first[50], first[60]) = (2_000_000, 2_000_000, 2_000_000);
+        let found = messages(Value::Null, first);
+        assert!(found.len() == 1 && found[0].starts_with("4 of 100"), "{found:?}");
+    }
+}

@@ -187,10 +187,13 @@ impl<'c> State<'c> {
         Some(clock::now().0.saturating_add(u64::try_from(allowed.as_nanos()).unwrap_or(u64::MAX)))
     }
 
-    /// The warm-up rounds, and how long one round takes. At least one: a program that cannot run is found here.
+    /// The warm-up rounds, and how long one round takes. At least one, where a program that cannot run is found, and as
+    /// many as the tracer that has just been attached needs to settle.
     fn warm_up(&mut self) -> Result<Duration, Stop> {
         let mut round = Duration::ZERO;
-        for _ in 0..self.campaign.warmup.max(1) {
+        let mut done = 0;
+        while done < self.campaign.warmup.max(schedule::settling(round, self.alive.len())) {
+            done += 1;
             let began = clock::now();
             for program in self.order() {
                 if self.attempt(program)?.is_none() {

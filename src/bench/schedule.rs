@@ -21,6 +21,8 @@ pub enum Budget {
 
 /// Runs to be thrown away after programs were attached or detached (measured: the first dozen take 5 % longer).
 const SETTLING_RUNS: usize = 16;
+/// But no more rounds than make up this time: a program that takes long has settled after one run.
+const SETTLING_TIME: Duration = Duration::from_millis(20);
 
 /// Fewer traced rounds than this say little, more than [`MOST`] nothing new.
 const FEWEST: u32 = 10;
@@ -43,7 +45,7 @@ pub struct Schedule {
 impl Schedule {
     /// A schedule for `programs` programs, of which one round takes `round`.
     pub fn new(budget: Budget, round: Duration, programs: usize, overhead: bool) -> Schedule {
-        let settling = u32::try_from(SETTLING_RUNS.div_ceil(programs.max(1))).unwrap_or(1);
+        let settling = settling(round, programs);
         let rounds = match budget {
             Budget::Runs(runs) => runs,
             Budget::Time(time) => rounds_that_fit(time, round, settling, overhead).clamp(FEWEST, MOST),
@@ -98,6 +100,13 @@ fn rounds_that_fit(time: Duration, round: Duration, settling: u32, overhead: boo
     rounds
 }
 
+/// Rounds to be thrown away after programs were attached or detached: enough runs, or enough time.
+pub fn settling(round: Duration, programs: usize) -> u32 {
+    let by_runs = SETTLING_RUNS.div_ceil(programs.max(1)) as u128;
+    let by_time = SETTLING_TIME.as_nanos().div_ceil(round.as_nanos().max(1));
+    u32::try_from(by_runs.min(by_time)).unwrap_or(1)
+}
+
 /// The part of `whole` that falls to one of `parts`, so that the parts sum up to it.
 fn share(whole: u32, parts: u32, part: u32) -> u32 {
     whole / parts + u32::from(part < whole % parts)
@@ -147,13 +156,16 @@ mod tests {
         let schedule = Schedule::new(Budget::Adaptive(adaptive), Duration::from_millis(50), 1, true);
         assert_eq!(schedule.blocks, [(10, 4), (5, 2), (7, 3), (11, 4), (16, 0), (11, 0)]);
         assert_eq!(schedule.likely, 10, "what fits the time, the least runs at least");
-        assert_eq!(schedule.runs(1), 10 + 4 + 32);
+        assert_eq!(schedule.runs(1), 10 + 4 + 2);
     }
 
     #[test]
     fn few_programs_settle_for_more_rounds() {
-        let settling = |programs| Schedule::new(Budget::Runs(1), Duration::ZERO, programs, true).settling;
-        assert_eq!((settling(1), settling(5), settling(40)), (16, 4, 1));
+        let fast = Duration::from_micros(50);
+        assert_eq!((settling(fast, 1), settling(fast, 5), settling(fast, 40)), (16, 4, 1));
+        assert_eq!(settling(Duration::from_millis(5), 1), 4, "20 ms are enough");
+        assert_eq!(settling(Duration::from_secs(5), 1), 1);
+        assert_eq!(settling(Duration::ZERO, 1), 16);
     }
 
     #[test]

@@ -52,6 +52,11 @@ impl Architecture {
         }
     }
 
+    /// Whether people elsewhere run its programs by qemu-user more often than on its own kernel.
+    pub fn is_emulated(self) -> bool {
+        matches!(self, Architecture::Aarch64 | Architecture::Riscv64)
+    }
+
     /// Width of its addresses.
     pub fn class(self) -> Class {
         if self == Architecture::I386 { Class::Bits32 } else { Class::Bits64 }

@@ -24,12 +24,22 @@ pub fn image(architecture: Architecture, message: &[u8], exit: Option<u8>) -> Re
     if message.is_empty() && exit.is_none() {
         return Err(ElfError::NothingToRun);
     }
-    let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
     let code_address = BASE + headers_size(architecture) as u64;
+    wrap(architecture, &code_and_message(architecture, code_address, message, exit))
+}
+
+/// The code, with the message right behind it.
+pub(super) fn code_and_message(
+    architecture: Architecture,
+    code_address: u64,
+    message: &[u8],
+    exit: Option<u8>,
+) -> Vec<u8> {
+    let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
     let draft = Write { message_address: code_address, code_address, length, exit };
     let code_size = code::write_and_exit(architecture, &draft).len() as u64;
     let write = Write { message_address: code_address + code_size, ..draft };
-    wrap(architecture, &[&code::write_and_exit(architecture, &write), message].concat())
+    [&code::write_and_exit(architecture, &write), message].concat()
 }
 
 /// An executable of any flat machine code: it is loaded readable and executable behind the headers, and

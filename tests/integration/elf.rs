@@ -1,5 +1,6 @@
 //! The executables that we write, run: natively where the kernel takes them, else by qemu-user.
 
+use firstbyte::elf::packed::{self, Demands};
 use firstbyte::elf::{Architecture, plain};
 use object::{Object, ObjectSegment};
 use std::fs;
@@ -141,4 +142,67 @@ fn expected(architecture: Architecture) -> object::Architecture {
         Architecture::Aarch64 => object::Architecture::Aarch64,
         Architecture::Riscv64 => object::Architecture::Riscv64,
     }
+}
+
+/// Size of the packed file for 'Hello, World!\n' and for 'hello world\n', status 0.
+const PACKED_SIZES: [(Architecture, Demands, usize, usize); 6] = [
+    (Architecture::X86_64, EVERYWHERE, 86, 84),
+    (Architecture::I386, EVERYWHERE, 62, 60),
+    (Architecture::Aarch64, EVERYWHERE, 122, 120),
+    (Architecture::Aarch64, REAL_KERNELS, 114, 112),
+    (Architecture::Riscv64, EVERYWHERE, 114, 112),
+    (Architecture::Riscv64, REAL_KERNELS, 109, 107),
+];
+
+const EVERYWHERE: Demands = Demands { real_kernels_only: false, large_mappings: false, exhaustive: false };
+const REAL_KERNELS: Demands = Demands { real_kernels_only: true, ..EVERYWHERE };
+
+#[test]
+fn packed_executables_have_the_sizes_that_the_table_in_docs_elf_md_gives() {
+    for (architecture, demands, hello, short) in PACKED_SIZES {
+        for (message, size) in [(HELLO, hello), (b"hello world\n", short)] {
+            let packed = packed::image(architecture, message, 0, demands).unwrap();
+            assert_eq!(packed.image.len(), size, "{architecture} {demands:?}");
+        }
+    }
+}
+
+fn check_packed(architecture: Architecture, length: usize, status: u8) {
+    let Some(runner) = runner(architecture) else { return };
+    let message = patterned(length);
+    let packed = packed::image(architecture, &message, status, EVERYWHERE).unwrap();
+    let output = run(&runner, &packed.image);
+    assert_eq!(output.status.code(), Some(status.into()), "{architecture} {length}");
+    assert!(output.stdout == message, "{architecture}: wrong output of {length} bytes");
+    let plain = plain::image(architecture, &message, Some(status)).unwrap();
+    assert!(packed.image.len() <= plain.len(), "{architecture} {length}");
+}
+
+fn check_packed_of_many_lengths(architecture: Architecture) {
+    for length in [0, 1, 7, 8, 14, 32, 100, 255, 256, 4096, 4097, 1 << 20] {
+        check_packed(architecture, length, 0);
+    }
+    for status in [1, 2, 42, 255] {
+        check_packed(architecture, 14, status);
+    }
+}
+
+#[test]
+fn packed_x86_64_executables_print_their_message_and_exit_with_their_status() {
+    check_packed_of_many_lengths(Architecture::X86_64);
+}
+
+#[test]
+fn packed_i386_executables_print_their_message_and_exit_with_their_status() {
+    check_packed_of_many_lengths(Architecture::I386);
+}
+
+#[test]
+fn packed_aarch64_executables_print_their_message_and_exit_with_their_status() {
+    check_packed_of_many_lengths(Architecture::Aarch64);
+}
+
+#[test]
+fn packed_riscv64_executables_print_their_message_and_exit_with_their_status() {
+    check_packed_of_many_lengths(Architecture::Riscv64);
 }

@@ -1,0 +1,57 @@
+//! What both x86 instruction sets share: short jumps, and instructions that do nothing but swallow bytes which a
+//! header field has already fixed.
+
+use super::step::{Bytes, Goals, Step};
+
+/// A comparison has been executed: the carry flag is no longer known to be clear.
+pub(super) const CARRY: Goals = 1 << 15;
+/// REX prefixes have been executed and hold for the next instruction.
+pub(super) const REX: Goals = 1 << 14;
+
+/// A segment prefix, which none of our instructions heeds.
+const CS: u8 = 0x2e;
+
+/// `jmp`, one byte of distance.
+pub(super) fn jump(from: usize, to: usize) -> Option<Bytes> {
+    let distance = to.cast_signed() - from.cast_signed() - 2;
+    i8::try_from(distance).ok().map(|d| Bytes::new(&[0xeb, d.cast_unsigned()]))
+}
+
+/// At the very beginning all flags are clear, so `7f 45`, the first two bytes of the magic, is a jump (jg).
+pub(super) fn magic_jump(at: usize, goals: Goals) -> Option<Step> {
+    let step = Step { target: Some(2 + 0x45), ..Step::new(&[0x7f, 0x45], goals, "jg, taken") };
+    (at == 0).then_some(step)
+}
+
+/// Instructions that swallow decided bytes and leave every register as it is.
+pub(super) fn fillers(goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Step> {
+    let mut steps = Vec::new();
+    if (1..=4).any(|i| known(at + i).is_some()) {
+        steps.extend(comparisons(goals, at, known));
+    }
+    if known(at).is_none() {
+        steps.push(Step::new(&[CS], goals, "cs: (a prefix without effect)"));
+    }
+    if let (Some(opcode), Some(0)) = (known(at), known(at + 1)) {
+        steps.extend(without_effect(opcode, goals));
+    }
+    steps
+}
+
+/// `cmp eax, imm32` and `cmp al, imm8`: whatever the immediate is.
+fn comparisons(goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Step> {
+    let swallow = |opcode, length, name| Step { length, ..Step::new(&[opcode], goals | CARRY, name) };
+    let mut steps = vec![swallow(0x3d, 5, "cmp eax, (swallowed)")];
+    if known(at + 1).is_some() {
+        steps.push(swallow(0x3c, 2, "cmp al, (swallowed)"));
+    }
+    steps
+}
+
+/// Two decided bytes that are an operation on al with 0, as `14 00` (adc al, 0).
+fn without_effect(opcode: u8, goals: Goals) -> Option<Step> {
+    let needs_clear_carry = matches!(opcode, 0x14 | 0x1c);
+    let harmless = matches!(opcode, 0x04 | 0x0c | 0x14 | 0x1c | 0x2c | 0x34);
+    let possible = harmless && !(needs_clear_carry && goals & CARRY != 0);
+    possible.then(|| Step::new(&[opcode, 0], goals, "an operation of al with 0"))
+}

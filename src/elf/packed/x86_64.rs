@@ -1,0 +1,149 @@
+//! x86-64 for the search: registers are zero at the start, so most values need one byte.
+
+use super::step::{Bytes, Goals, InstructionSet, Step, Task};
+use super::x86::{self, REX};
+
+pub(super) struct X86_64;
+
+const RAX: Goals = 1;
+const RDI: Goals = 2;
+const RSI: Goals = 4;
+const RDX: Goals = 8;
+const WRITTEN: Goals = 16;
+const EXITED: Goals = 32;
+const READY: Goals = RAX | RDI | RSI | RDX;
+
+impl InstructionSet for X86_64 {
+    fn alignment(&self) -> usize {
+        1
+    }
+
+    fn passable(&self) -> usize {
+        usize::MAX // swallowed, or harmless
+    }
+
+    fn start(&self, task: &Task) -> Goals {
+        let status = if task.status == 0 { RDI } else { 0 };
+        if task.length == 0 { WRITTEN | status } else { 0 }
+    }
+
+    fn finished(&self, goals: Goals) -> bool {
+        goals & EXITED != 0
+    }
+
+    fn steps(&self, task: &Task, goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Step> {
+        let needed = if goals & WRITTEN == 0 { READY } else { RAX | RDI };
+        let mut steps = if goals & needed == needed {
+            vec![system_call(task, goals)]
+        } else if goals & WRITTEN == 0 {
+            write_steps(task, goals, at)
+        } else {
+            exit_steps(task, goals)
+        };
+        steps.extend(x86::fillers(goals, at, known));
+        if goals & REX != 0 {
+            // The prefix 46 extends the register in the middle of a ModRM byte: only where there is none is it harmless.
+            steps.retain(|step| bears_rex(step.bytes.as_slice()));
+            for step in &mut steps {
+                step.goals &= !REX;
+            }
+        }
+        let magic = Step::new(b"ELF", goals | REX, "three REX prefixes");
+        steps.extend((at == 1 && goals == self.start(task)).then_some(magic));
+        steps.extend((goals == self.start(task)).then(|| x86::magic_jump(at, goals)).flatten());
+        steps
+    }
+
+    fn least_units(&self, _: Goals) -> usize {
+        0 // Any decided byte may turn out to be an instruction.
+    }
+
+    fn jump(&self, from: usize, to: usize) -> Option<Bytes> {
+        x86::jump(from, to)
+    }
+}
+
+fn bears_rex(bytes: &[u8]) -> bool {
+    matches!(
+        bytes[0],
+        0xb0 | 0xb2 | 0xb8..=0xbf | 0x04 | 0x0c | 0x34 | 0x3c | 0x3d | 0xa8 | 0xa9 | 0xff | 0x6a
+    )
+}
+
+fn system_call(task: &Task, goals: Goals) -> Step {
+    let status_is_there = if task.status == 1 { RDI } else { 0 };
+    let done = if goals & WRITTEN == 0 { WRITTEN | status_is_there } else { EXITED };
+    Step::new(&[0x0f, 0x05], done, "syscall")
+}
+
+fn write_steps(task: &Task, goals: Goals, at: usize) -> Vec<Step> {
+    let mut steps = Vec::new();
+    if goals & RAX == 0 {
+        let done = goals | RAX;
+        steps.push(Step::new(&[0xb0, 1], done, "mov al, 1"));
+        steps.push(Step::new(&[0x05, 1, 0, 0, 0], done, "add eax, 1"));
+    }
+    if goals & RDI == 0 {
+        let done = goals | RDI;
+        steps.push(Step::new(&[0xff, 0xc7], done, "inc edi"));
+        steps.push(Step::new(&[0xbf, 1, 0, 0, 0], done, "mov edi, 1"));
+        if goals & RAX != 0 {
+            steps.push(Step::new(&[0x89, 0xc7], done, "mov edi, eax"));
+        }
+    }
+    if goals & RSI == 0 {
+        steps.push(message(task, goals, at));
+    }
+    if goals & RDX == 0 {
+        steps.extend(length(task, goals));
+    }
+    steps
+}
+
+fn message(task: &Task, goals: Goals, at: usize) -> Step {
+    let distance = task.message.cast_signed() - at.cast_signed() - 7;
+    let distance = i32::try_from(distance).unwrap_or(0).to_le_bytes();
+    Step::new(&[&[0x48, 0x8d, 0x35][..], &distance].concat(), goals | RSI, "lea rsi, [message]")
+}
+
+fn length(task: &Task, goals: Goals) -> Vec<Step> {
+    let bytes = u32::try_from(task.length).unwrap_or(u32::MAX).to_le_bytes();
+    let done = goals | RDX;
+    let mut steps = vec![Step::new(&[&[0xba][..], &bytes].concat(), done, "mov edx, length")];
+    if task.length < 1 << 16 {
+        steps.push(Step::new(&[0x66, 0xba, bytes[0], bytes[1]], done, "mov dx, length"));
+    }
+    if task.length < 1 << 8 {
+        steps.push(Step::new(&[0xb2, bytes[0]], done, "mov dl, length"));
+    } else if bytes[0] == 0 && task.length < 1 << 16 {
+        steps.push(Step::new(&[0xb6, bytes[1]], done, "mov dh, length / 256"));
+    }
+    steps
+}
+
+/// After the write rax is the length of what was written, and rdi still 1.
+fn exit_steps(task: &Task, goals: Goals) -> Vec<Step> {
+    let mut steps = Vec::new();
+    if goals & RAX == 0 {
+        let done = goals | RAX;
+        if task.length < 1 << 8 {
+            steps.push(Step::new(&[0xb0, 60], done, "mov al, 60 (exit)"));
+        }
+        steps.push(Step::new(&[0x6a, 60, 0x58], done, "push 60; pop rax (exit)"));
+        steps.push(Step::new(&[0xb8, 60, 0, 0, 0], done, "mov eax, 60 (exit)"));
+    }
+    if goals & RDI == 0 {
+        let done = goals | RDI;
+        steps.extend(match task.status {
+            0 => vec![
+                Step::new(&[0x31, 0xff], done, "xor edi, edi"),
+                Step::new(&[0xff, 0xcf], done, "dec edi"),
+            ],
+            2 if task.length > 0 => vec![Step::new(&[0xff, 0xc7], done, "inc edi")],
+            _ => Vec::new(),
+        });
+        steps.push(Step::new(&[0x40, 0xb7, task.status], done, "mov dil, status"));
+        steps.push(Step::new(&[0xbf, task.status, 0, 0, 0], done, "mov edi, status"));
+    }
+    steps
+}

@@ -11,6 +11,7 @@ fn main() {
     println!("cargo:rerun-if-changed=corpus");
     if env::var_os("CARGO_FEATURE_BPF").is_some() {
         compile("phases");
+        compile("full");
     }
 }
 

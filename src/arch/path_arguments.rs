@@ -76,9 +76,7 @@ pub fn path_arguments() -> (PathArguments, PathArguments) {
 
 fn of_table(number: fn(&str) -> Option<u32>) -> PathArguments {
     let entries = PATHS.iter();
-    entries
-        .filter_map(|(name, first, second)| Some((number(name)?, [Some(*first), *second])))
-        .collect()
+    entries.filter_map(|(name, first, second)| Some((number(name)?, [Some(*first), *second]))).collect()
 }
 
 #[cfg(test)]

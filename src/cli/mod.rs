@@ -11,6 +11,7 @@ pub mod generate;
 pub mod lines;
 mod parameters;
 pub mod showdown;
+pub mod trace;
 
 use clap::{Parser, Subcommand};
 
@@ -32,6 +33,8 @@ pub enum Command {
     Floor(Box<floor::Args>),
     /// Measures any commands, interleaved: phases, first byte, statistics, verdicts
     Bench(Box<bench::Args>),
+    /// Explains one program's start-up: every system call, page fault, file, process, and the time between
+    Trace(Box<trace::Args>),
     /// Says what this machine can and cannot do, why, and what would mend it
     Doctor(doctor::Args),
     /// Prints N lines of one text as fast as the machine can

@@ -12,6 +12,7 @@ pub mod lines;
 mod outcome;
 mod progress;
 pub mod showdown;
+pub mod trace;
 
 pub use outcome::{CommandError, Exit};
 
@@ -25,6 +26,7 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
         Command::Showdown(args) => showdown::run(&args.plan()),
         Command::Floor(args) => floor::run(&args.plan()),
         Command::Bench(args) => bench::run(&args.plan().map_err(CommandError::usage)?),
+        Command::Trace(args) => trace::run(&args.plan()),
         Command::Doctor(args) => doctor::run(&args),
         Command::Lines(args) => lines::run(&args),
         Command::Cc(args) => cc::run(args),

@@ -25,6 +25,7 @@ mod row;
 pub mod showdown_text;
 pub mod terminal;
 pub mod warnings;
+pub mod trace_text;
 
 pub use document::Document;
 pub use export::Target;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// What a range of addresses holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
+pub(super) enum Content {
     /// Part of a file.
     File {
         /// Which.
@@ -35,25 +35,25 @@ struct Mapping {
 
 /// One process' memory.
 #[derive(Clone, Debug, Default)]
-pub struct AddressSpace {
+pub(super) struct AddressSpace {
     mappings: BTreeMap<u64, Mapping>,
     heap: Option<(u64, u64)>,
 }
 
 /// What an address lies in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub(super) struct Found {
     /// What is there.
-    pub content: Content,
+    pub(super) content: Content,
     /// Of a file: the offset of the address itself.
-    pub offset: u64,
+    pub(super) offset: u64,
     /// Code may run there.
-    pub executable: bool,
+    pub(super) executable: bool,
 }
 
 impl AddressSpace {
     /// Puts `content` at `from`, over whatever was there.
-    pub fn map(&mut self, from: u64, length: u64, content: Content, executable: bool) {
+    pub(super) fn map(&mut self, from: u64, length: u64, content: Content, executable: bool) {
         let end = from.saturating_add(length);
         if from >= end {
             return;
@@ -63,7 +63,7 @@ impl AddressSpace {
     }
 
     /// Empties a range: what reaches beyond it keeps the rest.
-    pub fn unmap(&mut self, from: u64, length: u64) {
+    pub(super) fn unmap(&mut self, from: u64, length: u64) {
         let end = from.saturating_add(length);
         let before = self.mappings.range(..from).next_back().map(|(start, _)| *start);
         let within = self.mappings.range(from..end).map(|(start, _)| *start);
@@ -89,7 +89,7 @@ impl AddressSpace {
     }
 
     /// Moves a range, as `mremap(2)` does; what grows continues what was there.
-    pub fn remap(&mut self, from: u64, old_length: u64, to: u64, length: u64) {
+    pub(super) fn remap(&mut self, from: u64, old_length: u64, to: u64, length: u64) {
         let Some(found) = self.find(from) else { return };
         let content = match found.content {
             Content::File { path, .. } => Content::File { path, offset: found.offset },
@@ -100,7 +100,7 @@ impl AddressSpace {
     }
 
     /// Changes whether code may run in a range.
-    pub fn protect(&mut self, from: u64, length: u64, executable: bool) {
+    pub(super) fn protect(&mut self, from: u64, length: u64, executable: bool) {
         let Some(found) = self.find(from) else { return };
         let content = match found.content {
             Content::File { path, .. } => Content::File { path, offset: found.offset },
@@ -112,12 +112,12 @@ impl AddressSpace {
     }
 
     /// Where the heap begins.
-    pub fn set_heap(&mut self, from: u64) {
+    pub(super) fn set_heap(&mut self, from: u64) {
         self.heap = Some((from, from));
     }
 
     /// `brk(2)` returned this end.
-    pub fn set_break(&mut self, end: u64) {
+    pub(super) fn set_break(&mut self, end: u64) {
         if let Some((from, old)) = &mut self.heap {
             if *from == *old && end < *from {
                 *from = end;
@@ -129,7 +129,7 @@ impl AddressSpace {
     }
 
     /// What an address lies in.
-    pub fn find(&self, address: u64) -> Option<Found> {
+    pub(super) fn find(&self, address: u64) -> Option<Found> {
         if let Some((from, end)) = self.heap
             && (from..end).contains(&address)
         {

@@ -26,8 +26,8 @@ pub(super) fn file_of(process: &Process, name: &str, call: &Call) -> Option<Arc<
         _ if !call.paths.is_empty() => Some(call.paths[0].as_str().into()),
         "read" | "pread64" | "readv" | "write" | "writev" | "pwrite64" | "close" | "fstat" | "fstat64"
         | "lseek" | "_llseek" | "ioctl" | "getdents64" | "fcntl" | "fcntl64" | "fadvise64" | "flock"
-        | "ftruncate" | "sendto" | "recvfrom" | "sendmsg" | "recvmsg" | "connect" | "dup" | "dup2" | "dup3"
-        | "fstatfs" | "fchdir" | "fsync" => descriptor(0),
+        | "ftruncate" | "sendto" | "recvfrom" | "sendmsg" | "recvmsg" | "connect" | "dup" | "dup2"
+        | "dup3" | "fstatfs" | "fchdir" | "fsync" => descriptor(0),
         _ => None,
     }
 }
@@ -67,21 +67,22 @@ fn descriptors(process: &mut Process, name: &str, call: &Call, file: Option<&Arc
 }
 
 fn memory(process: &mut Process, name: &str, call: &Call, file: Option<&Arc<str>>, result: u64) {
-    let [a, b, c, d, _, f] = call.arguments;
+    let [address, length, protection, flags, _, at] = call.arguments;
     let memory = &mut process.memory;
-    let pages = |length: u64| length.saturating_add(PAGE - 1) & !(PAGE - 1);
+    let pages = |bytes: u64| bytes.saturating_add(PAGE - 1) & !(PAGE - 1);
     match name {
         "mmap" | "mmap2" => {
-            let offset = if name == "mmap2" { f.saturating_mul(PAGE) } else { f };
-            let content = match file.filter(|_| d & MAP_ANONYMOUS == 0) {
+            let offset = if name == "mmap2" { at.saturating_mul(PAGE) } else { at };
+            let content = match file.filter(|_| flags & MAP_ANONYMOUS == 0) {
                 Some(path) => Content::File { path: Arc::clone(path), offset },
                 None => Content::Anonymous,
             };
-            memory.map(result, pages(b), content, c & PROT_EXEC != 0);
+            memory.map(result, pages(length), content, protection & PROT_EXEC != 0);
         }
-        "munmap" => memory.unmap(a, pages(b)),
-        "mremap" => memory.remap(a, pages(b), result, pages(c)),
-        "mprotect" | "pkey_mprotect" => memory.protect(a, pages(b), c & PROT_EXEC != 0),
+        "munmap" => memory.unmap(address, pages(length)),
+        // its third argument is the new length
+        "mremap" => memory.remap(address, pages(length), result, pages(protection)),
+        "mprotect" | "pkey_mprotect" => memory.protect(address, pages(length), protection & PROT_EXEC != 0),
         "brk" => memory.set_break(result),
         _ => {}
     }

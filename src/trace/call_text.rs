@@ -173,9 +173,8 @@ fn arguments(name: &str, call: &Call) -> String {
 fn argument(kind: char, value: u64) -> String {
     let int = value as i32;
     match kind {
-        'f' | 'i' => int.to_string(),
         'D' if int == libc::AT_FDCWD => "AT_FDCWD".to_owned(),
-        'D' => int.to_string(),
+        'f' | 'i' | 'D' => int.to_string(),
         'z' => value.to_string(),
         'm' => format!("0{value:o}"),
         's' => signal(int),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// One process' descriptors.
 #[derive(Clone, Debug, Default)]
-pub struct Descriptors {
+pub(super) struct Descriptors {
     open: HashMap<i32, Open>,
 }
 
@@ -17,7 +17,7 @@ struct Open {
 
 impl Descriptors {
     /// The three that we give a tracee.
-    pub fn standard() -> Descriptors {
+    pub(super) fn standard() -> Descriptors {
         let mut all = Descriptors::default();
         for (number, name) in [(0, "stdin"), (1, "stdout"), (2, "stderr")] {
             all.open(number, name.into(), false);
@@ -26,12 +26,12 @@ impl Descriptors {
     }
 
     /// A descriptor came to be.
-    pub fn open(&mut self, number: i32, name: Arc<str>, close_on_exec: bool) {
+    pub(super) fn open(&mut self, number: i32, name: Arc<str>, close_on_exec: bool) {
         self.open.insert(number, Open { name, close_on_exec });
     }
 
     /// `dup` and its kin: both stand for the same.
-    pub fn duplicate(&mut self, from: i32, to: i32, close_on_exec: bool) {
+    pub(super) fn duplicate(&mut self, from: i32, to: i32, close_on_exec: bool) {
         if let Some(found) = self.open.get(&from) {
             let name = Arc::clone(&found.name);
             self.open(to, name, close_on_exec);
@@ -39,28 +39,28 @@ impl Descriptors {
     }
 
     /// A descriptor is gone.
-    pub fn close(&mut self, number: i32) {
+    pub(super) fn close(&mut self, number: i32) {
         self.open.remove(&number);
     }
 
     /// All descriptors of a range are gone (`close_range(2)`).
-    pub fn close_range(&mut self, first: u64, last: u64) {
+    pub(super) fn close_range(&mut self, first: u64, last: u64) {
         let within = |number: i32| u64::try_from(number).is_ok_and(|n| (first..=last).contains(&n));
         self.open.retain(|number, _| !within(*number));
     }
 
     /// An exec closes what was marked so.
-    pub fn exec(&mut self) {
+    pub(super) fn exec(&mut self) {
         self.open.retain(|_, open| !open.close_on_exec);
     }
 
     /// What a descriptor stands for.
-    pub fn name(&self, number: i32) -> Option<Arc<str>> {
+    pub(super) fn name(&self, number: i32) -> Option<Arc<str>> {
         self.open.get(&number).map(|open| Arc::clone(&open.name))
     }
 
     /// A path argument as seen from a directory descriptor (`openat(2)`).
-    pub fn resolve(&self, directory: i32, path: &str) -> Arc<str> {
+    pub(super) fn resolve(&self, directory: i32, path: &str) -> Arc<str> {
         let base = if path.starts_with('/') { None } else { self.name(directory) };
         match base {
             Some(base) if path.is_empty() => base,

@@ -5,7 +5,9 @@
 
 pub mod account;
 mod address_space;
+pub mod align;
 mod apply;
+pub mod attribution;
 pub mod binaries;
 pub mod call_text;
 mod descriptors;
@@ -14,8 +16,10 @@ pub mod partition;
 mod process;
 mod reading;
 pub mod step;
+pub mod summary;
 mod thread;
 
 pub use account::{Account, Execution, ProcessAccount, ThreadAccount};
 pub use files::FileAccount;
 pub use step::{Code, ExecStage, Module, PageFault, Reason, Region, Role, Step, What};
+pub use summary::Summary;

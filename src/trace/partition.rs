@@ -106,9 +106,8 @@ mod tests {
         for _ in 0..2000 {
             let (from, to) = (random.u64(0..20), random.u64(0..60));
             let count = random.usize(0..12);
-            let all: Vec<Interval> = (0..count)
-                .map(|_| interval(random.u64(0..60), random.u64(0..60), random.u8(0..4)))
-                .collect();
+            let all: Vec<Interval> =
+                (0..count).map(|_| interval(random.u64(0..60), random.u64(0..60), random.u8(0..4))).collect();
             let pieces = partition(Nanos(from), Nanos(to), &all);
             let sum: u64 = pieces.iter().map(|p| p.to.0 - p.from.0).sum();
             assert_eq!(sum, to.saturating_sub(from));

@@ -4,7 +4,7 @@ use super::address_space::{AddressSpace, Content};
 use super::binaries::{Binaries, Layout};
 use super::descriptors::Descriptors;
 use super::step::{Code, Module, Region, Role};
-use crate::tracer::detail::{Call, Image};
+use crate::tracer::detail::Image;
 use std::sync::Arc;
 
 const AT_PHDR: u64 = 3;
@@ -71,18 +71,15 @@ impl Process {
         let Some(base) = image.auxiliary(AT_BASE).filter(|base| *base != 0) else { return };
         let name = name.unwrap_or_else(|| "ld.so".to_owned());
         self.loader = name.as_str().into();
-        match binaries.layout(&name) {
-            Some(layout) => {
-                let lowest = layout.segments.iter().map(|s| s.address & !(PAGE - 1)).min().unwrap_or(0);
-                let bias = base.wrapping_sub(lowest);
-                map_segments(&mut self.memory, &layout, bias, &self.loader);
-                self.entry = layout.entry.wrapping_add(bias);
-            }
-            None => {
-                let content = Content::File { path: Arc::clone(&self.loader), offset: 0 };
-                self.memory.map(base, 256 << 10, content, true);
-                self.entry = base;
-            }
+        if let Some(layout) = binaries.layout(&name) {
+            let lowest = layout.segments.iter().map(|s| s.address & !(PAGE - 1)).min().unwrap_or(0);
+            let bias = base.wrapping_sub(lowest);
+            map_segments(&mut self.memory, &layout, bias, &self.loader);
+            self.entry = layout.entry.wrapping_add(bias);
+        } else {
+            let content = Content::File { path: Arc::clone(&self.loader), offset: 0 };
+            self.memory.map(base, 256 << 10, content, true);
+            self.entry = base;
         }
     }
 
@@ -103,16 +100,16 @@ impl Process {
         Some(Code { module, function })
     }
 
-    /// Whose code made a system call: the C library's wrappers say little, so the first return address on the stack
-    /// that leads to another module stands for them.
-    pub(super) fn caller(&self, call: &Call, binaries: &dyn Binaries) -> Option<Code> {
-        let own = self.code(call.ip, binaries)?;
+    /// Whose code made a system call or touched a page: the C library works for others, so the first return address on
+    /// the stack that leads to another module stands for it.
+    pub(super) fn caller(&self, ip: u64, stack: &[u64], binaries: &dyn Binaries) -> Option<Code> {
+        let own = self.code(ip, binaries)?;
         if own.module.role != Role::Libc {
             return Some(own);
         }
         let executable = |word: &&u64| self.memory.find(**word).is_some_and(|found| found.executable);
-        let callers = call.stack.iter().filter(executable).filter_map(|word| self.code(*word, binaries));
-        callers.into_iter().find(|code| code.module.role != Role::Libc).or(Some(own))
+        let mut callers = stack.iter().filter(executable).filter_map(|word| self.code(*word, binaries));
+        callers.find(|code| code.module.role != Role::Libc).or(Some(own))
     }
 
     pub(super) fn module(&self, path: &Arc<str>) -> Module {

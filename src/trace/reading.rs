@@ -154,7 +154,7 @@ impl Reader<'_> {
         let binaries = self.binaries;
         let process = self.memories.entry(event.pid).or_default();
         let file = file_of(process, &name, call);
-        let code = process.caller(call, binaries);
+        let code = process.caller(call.ip, &call.stack, binaries);
         apply(process, &name, call, file.as_ref());
         if let (Some(file), Some(read @ 1..)) = (&file, call.result)
             && matches!(&*name, "read" | "pread64" | "readv" | "recvfrom" | "recvmsg")
@@ -172,14 +172,9 @@ impl Reader<'_> {
         let process = self.memories.entry(event.pid).or_default();
         let (region, page) = process.region(fault.address);
         let code = if fault.user { process.code(fault.ip, binaries) } else { None };
-        let what = What::Fault(PageFault {
-            region,
-            page,
-            write: fault.write,
-            major: fault.major,
-            code: code.clone(),
-        });
-        self.thread(event).fault(fault.entered, event.at, what, code);
+        let caller = if fault.user { process.caller(fault.ip, &fault.stack, binaries) } else { None };
+        let what = What::Fault(PageFault { region, page, write: fault.write, major: fault.major, code });
+        self.thread(event).fault(fault.entered, event.at, what, caller);
     }
 
     fn off_cpu(&mut self, event: &Event, absence: &OffCpu) {
@@ -193,7 +188,7 @@ impl Reader<'_> {
         thread.off(from, event.at, reason);
     }
 
-    fn fork(&mut self, event: &Event, child_pid: u32, child_tid: u32) {
+    fn fork(&mut self, event: &Event, child_pid: u32, thread: u32) {
         if child_pid == event.pid {
             if let Some(account) = self.account(child_pid) {
                 account.threads += 1;
@@ -204,8 +199,8 @@ impl Reader<'_> {
             let start = self.since(event.at);
             self.accounts.push(process(child_pid, event.pid, start));
         }
-        let child = Thread::new(child_pid, child_tid, event.at);
-        self.finished.extend(self.threads.insert(child_tid, child)); // ids can be used again
+        let child = Thread::new(child_pid, thread, event.at);
+        self.finished.extend(self.threads.insert(thread, child)); // ids can be used again
     }
 
     fn exit(&mut self, event: &Event, group_dead: bool, status: i32) {
@@ -229,7 +224,8 @@ impl Reader<'_> {
         others.sort_by_key(|thread| (thread.begun, thread.tid));
         let mut threads = vec![explained(main, zero, end, zero)];
         threads.extend(others.into_iter().map(|thread| {
-            let (from, to) = (thread.begun, thread.ended.unwrap_or_else(|| thread.last_seen().min(end).max(thread.begun)));
+            let (from, to) =
+                (thread.begun, thread.ended.unwrap_or_else(|| thread.last_seen().min(end).max(thread.begun)));
             explained(thread, from, to, zero)
         }));
         let mut bytes_read: Vec<(Arc<str>, u64)> = self.bytes_read.into_iter().collect();

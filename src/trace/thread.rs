@@ -94,7 +94,9 @@ impl Thread {
         let mut around: Vec<(Nanos, Nanos, u8, Reason)> = self
             .entries
             .iter()
-            .filter_map(|entry| Some((entry.interval.from, entry.interval.to, entry.interval.depth, reason(&entry.what)?)))
+            .filter_map(|entry| {
+                Some((entry.interval.from, entry.interval.to, entry.interval.depth, reason(&entry.what)?))
+            })
             .collect();
         around.sort_by_key(|(from, _, depth, _)| (*from, *depth));
         for entry in &mut self.entries {
@@ -185,6 +187,7 @@ mod tests {
         What::Call { name: name.into(), text: String::new(), file: None, failed: false }
     }
 
+    #[allow(clippy::unnecessary_wraps)] // as the edges are given
     fn code(role: Role) -> Option<Code> {
         Some(Code { module: Module::without_file(role), function: None })
     }
@@ -226,9 +229,18 @@ mod tests {
 
     #[test]
     fn time_between_the_library_and_a_program_is_the_programs() {
-        assert_eq!(between(code(Role::Libc).as_ref(), code(Role::Executable).as_ref()), code(Role::Executable).unwrap());
-        assert_eq!(between(code(Role::Executable).as_ref(), code(Role::Libc).as_ref()), code(Role::Executable).unwrap());
-        assert_eq!(between(code(Role::Loader).as_ref(), code(Role::Libc).as_ref()), code(Role::Loader).unwrap());
+        assert_eq!(
+            between(code(Role::Libc).as_ref(), code(Role::Executable).as_ref()),
+            code(Role::Executable).unwrap()
+        );
+        assert_eq!(
+            between(code(Role::Executable).as_ref(), code(Role::Libc).as_ref()),
+            code(Role::Executable).unwrap()
+        );
+        assert_eq!(
+            between(code(Role::Loader).as_ref(), code(Role::Libc).as_ref()),
+            code(Role::Loader).unwrap()
+        );
         assert_eq!(between(None, None).module.role, Role::Unknown);
     }
 }

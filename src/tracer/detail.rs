@@ -31,7 +31,7 @@ pub struct Call {
 }
 
 /// One page fault; the event's instant is when it had been handled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// When it was taken.
     pub entered: Nanos,
@@ -45,6 +45,9 @@ pub struct Fault {
     pub write: bool,
     /// It needed I/O.
     pub major: bool,
+    /// The top words of the user's stack, where return addresses lie among others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<u64>,
 }
 
 /// A thread runs again; the event's instant is when it does.

@@ -74,7 +74,7 @@ pub enum EventKind {
     /// Full mode: a system call.
     Call(Box<Call>),
     /// Full mode: a page fault.
-    Fault(Fault),
+    Fault(Box<Fault>),
     /// Full mode: a thread was off the processor until now.
     OffCpu(OffCpu),
     /// Full mode: a new image.

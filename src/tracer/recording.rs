@@ -47,7 +47,8 @@ impl Recording {
             if sum.is_none() {
                 added.push(at_entry(EventKind::OutputEnter { call: call.call }));
                 let result = i64::try_from(written).unwrap_or(i64::MAX);
-                added.push(Event { kind: EventKind::OutputExit { call: call.call, result }, ..event.clone() });
+                added
+                    .push(Event { kind: EventKind::OutputExit { call: call.call, result }, ..event.clone() });
             }
             let (_, writes, bytes) = sum.unwrap_or((event.at, 0, 0));
             sum = Some((event.at, writes + 1, bytes + written));

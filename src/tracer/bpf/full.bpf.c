@@ -243,6 +243,7 @@ int sys_enter(struct raw_tracepoint *ctx)
 struct saved_registers {
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
 };
+#define SP_AFTER_IP 3
 #define saved_ip(regs) (regs).ip
 #define saved_sp(regs) (regs).sp
 #define SAVED_ARGUMENTS(to, regs, compat)                                                                    \
@@ -258,6 +259,8 @@ struct saved_registers {
 struct saved_registers {
 	u64 regs[31], sp, pc, pstate, orig_x0;
 };
+/* other architectures have no tracepoint that a fault passes when it is taken: this is not used */
+#define SP_AFTER_IP 1
 #define saved_ip(r) (r).pc
 #define saved_sp(r) (r).sp
 #define SAVED_ARGUMENTS(to, r, compat)                                                                       \
@@ -345,6 +348,9 @@ int sys_exit(struct raw_tracepoint *ctx)
 	return 0;
 }
 
+/* X86_PF_USER (arch/x86/include/asm/trap_pf.h) */
+#define FAULT_OF_USER 4
+
 INLINE int fault_taken(struct raw_tracepoint *ctx)
 {
 	struct full_session *s = current_session();
@@ -357,10 +363,13 @@ INLINE int fault_taken(struct raw_tracepoint *ctx)
 	if (!slot)
 		return 0;
 	struct saved_registers *regs = (struct saved_registers *)ctx->args[1];
-	u64 ip = 0;
-	bpf_probe_read_kernel(&ip, sizeof ip, &saved_ip(*regs));
+	struct {
+		u64 ip, between[SP_AFTER_IP - 1], sp;
+	} at;
+	bpf_probe_read_kernel(&at, sizeof at, &saved_ip(*regs));
 	slot->fault_address = ctx->args[0];
-	slot->fault_ip = ip;
+	slot->fault_ip = at.ip;
+	slot->fault_sp = at.sp;
 	slot->fault_error = ctx->args[2];
 	slot->fault_entered = bpf_ktime_get_ns();
 	return 0;
@@ -383,6 +392,9 @@ INLINE void fill_fault(struct record_fault *r, u64 now, u64 pid_tid, struct thre
 	fill_head(&r->record, now, pid_tid, FULL_FAULT, (slot->fault_error & ~FAULT_MAJOR) | major, slot->fault_address);
 	r->entered = slot->fault_entered;
 	r->ip = slot->fault_ip;
+	if (!(slot->fault_error & FAULT_OF_USER) ||
+	    bpf_probe_read_user(r->stack, sizeof r->stack, (void *)slot->fault_sp))
+		r->stack[0] = 0;
 }
 
 INLINE int fault_handled(u32 major)

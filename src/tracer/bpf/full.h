@@ -60,6 +60,7 @@ struct record_fault {
 	struct record record;
 	u64 entered;
 	u64 ip;
+	u64 stack[CALLER_WORDS];
 };
 #define FAULT_MAJOR 0x80000000u
 
@@ -95,10 +96,11 @@ struct thread_slot {
 	u64 fault_entered; /* 0: not in a fault */
 	u64 fault_address;
 	u64 fault_ip;
-	u32 fault_error;
-	u32 left_state;
+	u64 fault_sp;
 	u64 left; /* 0: on a processor */
 	u64 woken;
+	u32 fault_error;
+	u32 left_state;
 };
 #define CALL_COMPAT 0x80000000u
 #define CALL_EXEC 0x40000000u

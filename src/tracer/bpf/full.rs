@@ -43,6 +43,7 @@ pub const LARGE_RING: u32 = 16 << 20;
 pub struct FullTracer {
     programs: Ebpf,
     links: Vec<(&'static str, Link)>,
+    sees_faults: bool,
     shared: Shared,
     ring: RingDrain,
 }
@@ -81,7 +82,13 @@ impl FullTracer {
         for (name, _) in HANDLED {
             let _ = perf(&mut programs, name).and_then(PerfEvent::load);
         }
-        Ok(FullTracer { programs, links: Vec::new(), shared, ring: RingDrain::start(ring) })
+        Ok(FullTracer {
+            programs,
+            links: Vec::new(),
+            sees_faults: false,
+            shared,
+            ring: RingDrain::start(ring),
+        })
     }
 
     /// Attaches the programs: from now on every task of the machine passes them.
@@ -102,6 +109,9 @@ impl FullTracer {
         for (name, event) in HANDLED {
             self.attach_everywhere(name, event);
         }
+        let attached = self.attached();
+        self.sees_faults =
+            ["page_fault_user", "fault_minor", "fault_major"].iter().all(|name| attached.contains(name));
         Ok(())
     }
 
@@ -137,10 +147,9 @@ impl FullTracer {
         names
     }
 
-    /// Page faults are seen from the taking to the end of the handling.
+    /// When last attached, page faults were seen from the taking to the end of the handling.
     pub fn sees_faults(&self) -> bool {
-        let attached = self.attached();
-        ["page_fault_user", "fault_minor", "fault_major"].iter().all(|name| attached.contains(name))
+        self.sees_faults
     }
 
     fn arm(&mut self, reopened: bool) {

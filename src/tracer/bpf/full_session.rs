@@ -41,7 +41,7 @@ pub(super) struct Session {
 #[repr(C)]
 struct State {
     head: Session,
-    slots: [[u64; 8]; SLOTS],
+    slots: [[u64; 9]; SLOTS],
     tables: Tables,
 }
 
@@ -128,7 +128,7 @@ impl Shared {
         // SAFETY: as above; the programs leave at once while `root` and `armed_by` are 0.
         unsafe {
             std::ptr::write_bytes(self.log.place.as_ptr().cast::<u8>(), 0, used);
-            (&raw mut (*self.state.place.as_ptr()).slots).write_volatile([[0; 8]; SLOTS]);
+            (&raw mut (*self.state.place.as_ptr()).slots).write_volatile([[0; 9]; SLOTS]);
             (&raw mut (*self.state.place.as_ptr()).head).write_volatile(session);
         }
         // ORDERING: the launch that follows is a system call; the fence keeps the compiler from writing late.
@@ -160,7 +160,8 @@ fn size_of_kind(kind: u32) -> Option<usize> {
         16 => CALL,
         17 => CALL + PATH_ROOM,
         18 => CALL + 2 * PATH_ROOM,
-        20 | 21 => HEAD + 16,
+        20 => HEAD + 16 + 64,
+        21 => HEAD + 16,
         22 => IMAGE + 3 * PATH_ROOM,
         _ => return None,
     })
@@ -193,7 +194,7 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Event> {
         8 => EventKind::Exit { group_dead: code != 0, status: i32::try_from(value).ok()? },
         16..=18 => EventKind::Call(Box::new(call(bytes, kind, code, value)?)),
         19 => EventKind::Call(Box::new(unfinished(at, code))),
-        20 => EventKind::Fault(fault(bytes, code, value)?),
+        20 => EventKind::Fault(Box::new(fault(bytes, code, value)?)),
         21 => EventKind::OffCpu(off_cpu(bytes, code)?),
         22 => EventKind::Image(Box::new(image(bytes, code, value)?)),
         _ => return None,
@@ -211,7 +212,6 @@ fn call(bytes: &[u8], kind: u32, code: u32, value: i64) -> Option<Call> {
     for (n, argument) in arguments.iter_mut().enumerate() {
         *argument = long(bytes, HEAD + 16 + 8 * n)?;
     }
-    let stack: Option<Vec<u64>> = (0..8).map(|n| long(bytes, HEAD + 64 + 8 * n)).collect();
     let paths: Option<Vec<String>> =
         (0..kind as usize - 16).map(|n| string(bytes, CALL + n * PATH_ROOM)).collect();
     Some(Call {
@@ -220,10 +220,16 @@ fn call(bytes: &[u8], kind: u32, code: u32, value: i64) -> Option<Call> {
         result: Some(value),
         arguments,
         ip: long(bytes, HEAD + 8)?,
-        stack: stack?,
+        stack: stack(bytes, HEAD + 64)?,
         paths: paths?,
         output: code & CALL_OUTPUT != 0,
     })
+}
+
+/// The user's top of stack; empty where it could not be read.
+fn stack(bytes: &[u8], at: usize) -> Option<Vec<u64>> {
+    let words: Option<Vec<u64>> = (0..8).map(|n| long(bytes, at + 8 * n)).collect();
+    words.map(|words| if words.iter().all(|word| *word == 0) { Vec::new() } else { words })
 }
 
 fn unfinished(entered: Nanos, code: u32) -> Call {
@@ -240,7 +246,7 @@ fn unfinished(entered: Nanos, code: u32) -> Call {
 }
 
 fn fault(bytes: &[u8], code: u32, value: i64) -> Option<Fault> {
-    /// The processor's error code: `X86_PF_WRITE`, `X86_PF_USER` (arch/x86/include/asm/trap_pf.h).
+    /// The processor's error code: `X86_PF_WRITE`, `X86_PF_USER` (`arch/x86/include/asm/trap_pf.h`).
     const WRITE: u32 = 2;
     const USER: u32 = 4;
     Some(Fault {
@@ -250,6 +256,7 @@ fn fault(bytes: &[u8], code: u32, value: i64) -> Option<Fault> {
         user: code & USER != 0,
         write: code & WRITE != 0,
         major: code & FLAG != 0,
+        stack: stack(bytes, HEAD + 16)?,
     })
 }
 
@@ -293,8 +300,8 @@ mod tests {
     fn sizes_match_full_h() {
         assert_eq!(size_of::<Session>(), 64);
         assert_eq!(std::mem::offset_of!(State, slots), 64);
-        assert_eq!(std::mem::offset_of!(State, tables), 64 + SLOTS * 64);
-        assert_eq!(size_of::<State>(), 64 + SLOTS * 64 + 3 * CALLS);
+        assert_eq!(std::mem::offset_of!(State, tables), 64 + SLOTS * 72);
+        assert_eq!(size_of::<State>(), 64 + SLOTS * 72 + 3 * CALLS);
     }
 
     #[test]
@@ -312,7 +319,7 @@ mod tests {
     #[test]
     fn a_log_is_read_record_by_record_until_what_is_none() {
         let mut log = vec![0; 4096];
-        for (place, kind) in [(0, 1_u32), (HEAD, 20), (2 * HEAD + 16, 8)] {
+        for (place, kind) in [(0, 1_u32), (HEAD, 21), (2 * HEAD + 16, 8)] {
             log[place + 16..place + 20].copy_from_slice(&kind.to_ne_bytes());
         }
         assert_eq!(records(&log).map(<[u8]>::len).collect::<Vec<_>>(), [HEAD, HEAD + 16, HEAD]);

@@ -47,7 +47,8 @@ pub(crate) fn observe(
     if let Some(cpus) = &runs.cpus {
         launcher.set_cpus(cpus);
     }
-    let setting = Setting { output: runs.output, expected: None, timeout: Some(runs.timeout) };
+    let setting =
+        Setting { output: runs.output, expected: None, timeout: Some(runs.timeout), ..Setting::default() };
     let mut session = Session { launcher, setting, observed: Observed::default() };
     // The first run is the slowest: it reads from disk. It also says how long the rest will take.
     let began = Instant::now();

@@ -3,9 +3,9 @@
 pub(super) mod observe;
 
 use self::observe::{Observed, observe};
-use super::{CommandError, Exit, show, terminal};
+use super::{CommandError, Exit, before_launching, show, terminal};
 use crate::cli::trace::{Plan, Runs, Subject};
-use crate::launch::{Command, ExitStatus, interrupt, tree};
+use crate::launch::{Command, ExitStatus};
 use crate::report::trace_text::{self, Context};
 use crate::stats;
 use crate::trace::binaries::FileBinaries;
@@ -68,8 +68,7 @@ fn table(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
 
 /// The tracer, and why this one.
 pub(super) fn prepared(runs: &Runs) -> Result<(FullBackend, String), CommandError> {
-    interrupt::catch_signals();
-    tree::adopt_orphans();
+    before_launching();
     choose_full(runs.backend).map_err(CommandError::unable)
 }
 

@@ -6,7 +6,7 @@ use super::phases::{AttachError, kill_survivors, taken};
 use super::ring_drain::RingDrain;
 use crate::arch::path_arguments;
 use crate::launch::wait::{Watch, until_reaped};
-use crate::launch::{LaunchError, Launcher, OutputKind, Preparation, Stdout};
+use crate::launch::{LaunchError, Launcher, OutputKind, Preparation};
 use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
 use aya::maps::{MapData, RingBuf};
 use aya::programs::perf_event::{
@@ -195,7 +195,7 @@ impl Tracer for FullTracer {
     }
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
-        let mut stdout = Stdout::open(setting.output, setting.expected.clone())?;
+        let mut stdout = setting.stdout()?;
         self.arm(setting.output != OutputKind::Null);
         let child = launcher.launch(&mut stdout, Preparation::None);
         let ended = child.and_then(|child| {

@@ -5,6 +5,7 @@
 pub mod bench;
 pub mod cc;
 pub mod common;
+pub mod compare;
 pub mod doctor;
 pub mod floor;
 pub mod generate;
@@ -35,6 +36,8 @@ pub enum Command {
     Bench(Box<bench::Args>),
     /// Explains one program's start-up: every system call, page fault, file, process, and the time between
     Trace(Box<trace::Args>),
+    /// Two files of results: faster, slower or can't tell, and which counts changed
+    Compare(compare::Args),
     /// Says what this machine can and cannot do, why, and what would mend it
     Doctor(doctor::Args),
     /// Prints N lines of one text as fast as the machine can

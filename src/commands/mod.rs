@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod cc;
+pub mod compare;
 mod counting;
 pub mod doctor;
 mod export;
@@ -27,6 +28,7 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
         Command::Floor(args) => floor::run(&args.plan()),
         Command::Bench(args) => bench::run(&args.plan().map_err(CommandError::usage)?),
         Command::Trace(args) => trace::run(&args.plan()),
+        Command::Compare(args) => compare::run(&args.plan()),
         Command::Doctor(args) => doctor::run(&args),
         Command::Lines(args) => lines::run(&args),
         Command::Cc(args) => cc::run(args),

@@ -9,6 +9,8 @@ pub mod bench_text;
 pub mod bencher;
 pub mod benchmark_action;
 pub mod build;
+pub mod compare_text;
+pub mod comparison;
 pub mod csv;
 pub mod doctor_text;
 pub mod document;
@@ -24,8 +26,8 @@ pub mod read;
 mod row;
 pub mod showdown_text;
 pub mod terminal;
-pub mod warnings;
 pub mod trace_text;
+pub mod warnings;
 
 pub use document::Document;
 pub use export::Target;

@@ -7,11 +7,11 @@ use std::process::Command;
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=CLANG");
-    // It is embedded by a macro that does not see new files.
+    // They are embedded by a macro that does not see new files.
     println!("cargo:rerun-if-changed=corpus");
+    println!("cargo:rerun-if-changed=throughput");
     if env::var_os("CARGO_FEATURE_BPF").is_some() {
         compile("phases");
-        compile("full");
     }
 }
 

@@ -35,6 +35,5 @@ pub mod runtime;
 pub mod stats;
 pub mod throughput;
 pub mod timeline;
-pub mod trace;
 pub mod tracer;
 pub mod units;

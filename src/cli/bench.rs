@@ -389,8 +389,7 @@ fn make_unique(benchmarks: &mut [Benchmark]) {
     }
 }
 
-/// `5%` or `5` as 0.05.
-pub(super) fn percent(text: &str) -> Result<f64, String> {
+fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok();
     let sensible = number.filter(|percent| (0.0..=1000.0).contains(percent));
     sensible

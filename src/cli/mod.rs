@@ -5,14 +5,13 @@
 pub mod bench;
 pub mod cc;
 pub mod common;
-pub mod compare;
 pub mod doctor;
 pub mod floor;
 pub mod generate;
 pub mod lines;
 mod parameters;
 pub mod showdown;
-pub mod trace;
+pub mod throughput;
 
 use clap::{Parser, Subcommand};
 
@@ -34,12 +33,10 @@ pub enum Command {
     Floor(Box<floor::Args>),
     /// Measures any commands, interleaved: phases, first byte, statistics, verdicts
     Bench(Box<bench::Args>),
-    /// Explains one program's start-up: every system call, page fault, file, process, and the time between
-    Trace(Box<trace::Args>),
-    /// Two files of results: faster, slower or can't tell, and which counts changed
-    Compare(compare::Args),
     /// Says what this machine can and cannot do, why, and what would mend it
     Doctor(doctor::Args),
+    /// Prints many lines by each design of seed 002 and by ours, and compares
+    Throughput(Box<throughput::Args>),
     /// Prints N lines of one text as fast as the machine can
     Lines(lines::Args),
     /// Compiles C against the freestanding runtime

@@ -2,7 +2,6 @@
 
 pub mod bench;
 pub mod cc;
-pub mod compare;
 mod counting;
 pub mod doctor;
 mod export;
@@ -13,7 +12,7 @@ pub mod lines;
 mod outcome;
 mod progress;
 pub mod showdown;
-pub mod trace;
+pub mod throughput;
 
 pub use outcome::{CommandError, Exit};
 
@@ -27,9 +26,8 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
         Command::Showdown(args) => showdown::run(&args.plan()),
         Command::Floor(args) => floor::run(&args.plan()),
         Command::Bench(args) => bench::run(&args.plan().map_err(CommandError::usage)?),
-        Command::Trace(args) => trace::run(&args.plan()),
-        Command::Compare(args) => compare::run(&args.plan()),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Throughput(args) => throughput::run(args.plan()),
         Command::Lines(args) => lines::run(&args),
         Command::Cc(args) => cc::run(args),
         Command::Completions(args) => generate::completions(&args),

@@ -7,7 +7,12 @@ static CORPUS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/corpus");
 
 /// The embedded programs, sorted by name.
 pub(crate) fn programs() -> Result<Vec<Program>, CorpusError> {
-    let mut programs = CORPUS.dirs().map(program).collect::<Result<Vec<_>, _>>()?;
+    programs_of(&CORPUS)
+}
+
+/// The programs of another embedded folder, sorted by name.
+pub(crate) fn programs_of(corpus: &Dir<'static>) -> Result<Vec<Program>, CorpusError> {
+    let mut programs = corpus.dirs().map(program).collect::<Result<Vec<_>, _>>()?;
     programs.sort_by(|a, b| a.name().cmp(b.name()));
     Ok(programs)
 }

@@ -9,7 +9,7 @@ pub mod build;
 mod builtin;
 pub mod cache;
 pub mod debian;
-mod embedded;
+pub(crate) mod embedded;
 mod error;
 pub mod execute;
 mod folder;

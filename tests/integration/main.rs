@@ -11,4 +11,5 @@ mod lines;
 mod ptrace;
 mod report;
 mod support;
+mod throughput;
 mod tracees;

@@ -1,0 +1,171 @@
+//! `firstbyte throughput`.
+
+use super::progress::bar;
+use super::{CommandError, Exit, before_launching, show, terminal};
+use crate::cli::throughput::{Form, Plan};
+use crate::corpus::{Cache, Program, build, prepare_all};
+use crate::launch::interrupt;
+use crate::machine::Machine;
+use crate::report::document::{Skipped, Tool};
+use crate::report::throughput_document::{Throughput, ThroughputDocument, WrongOutput};
+use crate::report::{throughput_chart, throughput_text};
+use crate::throughput::design::{self, BASELINE, Design, OURS, WC_ALONE};
+use crate::throughput::sink::{Places, Sink};
+use crate::throughput::sweep::{Sweep, Swept};
+
+/// Builds the designs, measures them in turn, prints the tables.
+pub fn run(plan: Plan) -> Result<Exit, CommandError> {
+    let programs = design::programs().map_err(CommandError::usage)?;
+    let known: Vec<&str> = programs.iter().map(Program::name).chain([OURS, WC_ALONE]).collect();
+    if let Some(name) = plan.only.iter().find(|name| !known.contains(&name.as_str())) {
+        let message = format!("no design `{name}`\nhelp: firstbyte throughput --list");
+        return Err(CommandError::usage(message));
+    }
+    if plan.list {
+        show(list(&programs).as_bytes())?;
+        return Ok(Exit::Done);
+    }
+    check(&plan)?;
+    before_launching();
+    let wanted: Vec<&Program> = programs.iter().filter(|program| wants(&plan, program.name())).collect();
+    let (mut designs, skipped) = prepare(&wanted)?;
+    let firstbyte = std::env::current_exe().map_err(CommandError::unable)?;
+    for own in [Design::ours(&firstbyte), Design::wc_alone()] {
+        designs.extend(Some(own).filter(|own| wants(&plan, &own.name)));
+    }
+    let mut document = header(skipped);
+    let exports = plan.exports.clone();
+    measure(plan, designs, &mut document);
+    for (form, target) in &exports {
+        target.write(&rendered(*form, &document)).map_err(CommandError::unable)?;
+    }
+    if !exports.iter().any(|(_, target)| target.is_stdout()) {
+        show(throughput_text::render(&document, &terminal()).as_bytes())?;
+    }
+    let failed = document.wrong.iter().any(|wrong| !wrong.literal);
+    Ok(match document.partial {
+        true => Exit::Interrupted,
+        false if failed => Exit::ProgramFailed,
+        false => Exit::Done,
+    })
+}
+
+fn wants(plan: &Plan, name: &str) -> bool {
+    plan.only.is_empty() || name == BASELINE || plan.only.iter().any(|own| own == name)
+}
+
+fn list(programs: &[Program]) -> String {
+    let line = |program: &Program| format!("{:<20} {}\n", program.name(), program.manifest.description);
+    let own = [Design::ours("firstbyte".as_ref()), Design::wc_alone()];
+    let own = own.map(|design| format!("{:<20} {}\n", design.name, design.description));
+    programs.iter().map(line).chain(own).collect()
+}
+
+/// What can be refused is refused before the first run.
+fn check(plan: &Plan) -> Result<(), CommandError> {
+    plan.exports.iter().try_for_each(|(_, target)| target.check()).map_err(CommandError::usage)?;
+    let disk = plan.sinks.iter().any(|sink| matches!(sink, Sink::File | Sink::Overwrite));
+    let memory = plan.sinks.iter().any(|sink| matches!(sink, Sink::Tmpfs | Sink::Wc));
+    for (needed, folder, option) in
+        [(disk, &plan.directory, "--directory"), (memory, &plan.memory, "--memory")]
+    {
+        if let Some(error) = needed.then(|| tempfile::tempfile_in(folder).err()).flatten() {
+            let message = format!(
+                "`{}` cannot hold files: {error}\nhelp: name another folder by {option}",
+                folder.display()
+            );
+            return Err(CommandError::unable(message));
+        }
+    }
+    Ok(())
+}
+
+fn prepare(programs: &[&Program]) -> Result<(Vec<Design>, Vec<Skipped>), CommandError> {
+    let cache = Cache::of_user().map_err(CommandError::unable)?;
+    let bar = bar("building", programs.len() as u64);
+    let progress = |step: build::Progress| match step {
+        build::Progress::Started(name) => bar.set_message(name.to_owned()),
+        build::Progress::Finished(_) => bar.inc(1),
+    };
+    let results = prepare_all(programs, &cache, 2, &|| interrupt::interrupted().is_some(), &progress);
+    bar.finish_and_clear();
+    let (mut designs, mut skipped) = (Vec::new(), Vec::new());
+    for (program, result) in programs.iter().zip(results) {
+        match result {
+            Ok(built) => designs.push(Design::of_program(program, &built)),
+            Err(skip) => {
+                skipped.push(Skipped { name: skip.name, reason: skip.reason, install: skip.install });
+            }
+        }
+    }
+    Ok((designs, skipped))
+}
+
+fn header(skipped: Vec<Skipped>) -> ThroughputDocument {
+    let tool = Tool {
+        name: "firstbyte".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..Tool::default()
+    };
+    let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
+    ThroughputDocument { skipped, ..ThroughputDocument::new(tool, machine, BASELINE) }
+}
+
+fn measure(plan: Plan, designs: Vec<Design>, document: &mut ThroughputDocument) {
+    let sweep = Sweep {
+        counts: plan.counts,
+        sinks: plan.sinks,
+        designs,
+        runs: plan.runs,
+        enough: plan.enough,
+        limit: plan.timeout,
+        places: Places { memory: plan.memory, disk: plan.directory },
+        seed: plan.seed,
+    };
+    let bar = bar("measuring", sweep.planned());
+    let swept = sweep.run(&mut |runs| bar.inc(runs));
+    bar.finish_and_clear();
+    fill(document, &sweep.designs, swept);
+}
+
+fn fill(document: &mut ThroughputDocument, designs: &[Design], swept: Swept) {
+    document.partial = swept.interrupted;
+    for cell in swept.cells {
+        let design = &designs[cell.design];
+        let row = Throughput {
+            sink: cell.sink.name().to_owned(),
+            sink_description: cell.sink.description().to_owned(),
+            design: design.name.clone(),
+            description: design.description.clone(),
+            lines: cell.count,
+            bytes: cell.count * (Design::TEXT.len() as u64 + 1),
+            times_ns: cell.times.iter().map(|time| time.0).collect(),
+            median_ns: 0.0,
+            min_ns: 0.0,
+            bytes_per_second: None,
+            times_faster: None,
+        };
+        document.results.extend(row.summarised(cell.sink != Sink::Null));
+    }
+    for wrong in swept.wrong {
+        let design = &designs[wrong.design];
+        document.wrong.push(WrongOutput {
+            design: design.name.clone(),
+            description: design.description.clone(),
+            literal: design.literal,
+            sink: wrong.sink.name().to_owned(),
+            lines: wrong.count,
+            reason: wrong.reason,
+        });
+    }
+    document.compare();
+}
+
+fn rendered(form: Form, document: &ThroughputDocument) -> String {
+    match form {
+        Form::Json => serde_json::to_string_pretty(document).unwrap_or_default() + "\n",
+        Form::Csv => throughput_text::csv(document),
+        Form::Markdown => throughput_text::markdown(document),
+        Form::Chart(log) => throughput_chart::svg(document, log).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,167 @@
+//! The results of `firstbyte throughput` as tables: for a terminal, as Markdown and as CSV.
+
+use super::terminal::{Terminal, visible};
+use super::throughput_chart::plot;
+use super::throughput_document::{Throughput, ThroughputDocument};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// One number of lines, as wide as this with the space before it.
+const COLUMN: usize = 9;
+
+/// For a terminal: a table a sink, seconds as in seed 002, then what was wrong and what is missing.
+pub fn render(document: &ThroughputDocument, terminal: &Terminal) -> String {
+    let mut text = String::new();
+    for (sink, description) in document.sinks() {
+        let _ = writeln!(text, "{} ({description})\n", terminal.bold(sink));
+        text += &table(document, sink, terminal);
+        text += &plot(document, sink, terminal);
+        text.push('\n');
+    }
+    text += &wrong(document, terminal);
+    for skipped in &document.skipped {
+        let install = skipped.install.as_ref().map_or(String::new(), |command| format!("; {command}"));
+        let line = format!("skipped: {}: {}{install}", skipped.name, skipped.reason);
+        text += &(terminal.wrap(&visible(&line), 4) + "\n");
+    }
+    if document.partial {
+        text += "interrupted: some runs were not made\n";
+    }
+    text
+}
+
+fn table(document: &ThroughputDocument, sink: &str, terminal: &Terminal) -> String {
+    let names = document.ranking(sink);
+    let width = names.iter().map(|name| name.len()).max().unwrap_or(0).max(5);
+    let counts = shown_counts(&document.counts(sink), terminal.width.saturating_sub(width + 18));
+    let mut text = format!("{:width$}", "lines");
+    for count in &counts {
+        let _ = write!(text, "{:>COLUMN$}", grouped(*count));
+    }
+    let rate = if names.iter().any(|n| rate(last(document, sink, n)).is_some()) { "GB/s" } else { "" };
+    let _ = writeln!(text, "{:>9}{rate:>8}", "× faster");
+    for name in names {
+        let _ = write!(text, "{name:width$}");
+        for count in &counts {
+            let _ = write!(text, "{:>COLUMN$}", seconds(document.find(sink, name, *count)));
+        }
+        let row = last(document, sink, name);
+        let _ = writeln!(text, "{:>9}{:>8}", factor(row), rate_shown(row));
+    }
+    let _ = writeln!(text, "\nseconds, medians; × faster: than {}, with the most lines\n", document.baseline);
+    text
+}
+
+/// The first, the last and as many of the others as there is room for.
+fn shown_counts(counts: &[u64], room: usize) -> Vec<u64> {
+    let most = (room / COLUMN).max(2);
+    if counts.len() <= most {
+        return counts.to_vec();
+    }
+    let last = counts.len() - 1;
+    (0..most).map(|i| counts[i * last / (most - 1)]).collect()
+}
+
+fn last<'d>(document: &'d ThroughputDocument, sink: &str, design: &str) -> Option<&'d Throughput> {
+    let count = document.counts(sink).into_iter().last()?;
+    document.find(sink, design, count)
+}
+
+fn seconds(row: Option<&Throughput>) -> String {
+    row.map_or("-".to_owned(), |row| {
+        let seconds = row.median_ns / 1e9;
+        if seconds < 0.1 { format!("{seconds:.4}") } else { format!("{seconds:.3}") }
+    })
+}
+
+fn factor(row: Option<&Throughput>) -> String {
+    let ratio = row.and_then(|row| row.times_faster);
+    ratio.map_or("-".to_owned(), |r| {
+        if r.ratio < 10.0 { format!("{:.2}", r.ratio) } else { format!("{:.1}", r.ratio) }
+    })
+}
+
+fn rate(row: Option<&Throughput>) -> Option<f64> {
+    row?.bytes_per_second.map(|rate| rate / 1e9)
+}
+
+fn rate_shown(row: Option<&Throughput>) -> String {
+    rate(row).map_or(String::new(), |rate| format!("{rate:.2}"))
+}
+
+fn grouped(count: u64) -> String {
+    match count {
+        0 => "0".to_owned(),
+        _ if count.is_multiple_of(100_000) => format!("{}M", count as f64 / 1e6),
+        _ => count.to_string(),
+    }
+}
+
+/// A line a design and reason, with the sinks that it holds for.
+fn wrong(document: &ThroughputDocument, terminal: &Terminal) -> String {
+    let mut reasons: BTreeMap<(&str, &str, String), Vec<&str>> = BTreeMap::new();
+    for wrong in &document.wrong {
+        let reason = format!("{} lines: {}", wrong.lines, wrong.reason);
+        reasons.entry((&wrong.design, &wrong.description, reason)).or_default().push(&wrong.sink);
+    }
+    let mut text = String::new();
+    for ((design, description, reason), sinks) in reasons {
+        let line = format!("not timed: {design} ({}): {reason} ({description})", sinks.join(", "));
+        text += &(terminal.wrap(&visible(&line), 4) + "\n");
+    }
+    text
+}
+
+/// As Markdown: one table a sink.
+pub fn markdown(document: &ThroughputDocument) -> String {
+    let mut text = String::new();
+    for (sink, description) in document.sinks() {
+        let counts = document.counts(sink);
+        let _ = write!(text, "**{sink}**: {description}\n\n| lines |");
+        for count in &counts {
+            let _ = write!(text, " {} |", grouped(*count));
+        }
+        let _ = write!(text, " × faster than {} | GB/s |\n|:---|", document.baseline);
+        text += &("---:|".repeat(counts.len() + 2) + "\n");
+        for name in document.ranking(sink) {
+            let _ = write!(text, "| `{name}` |");
+            for count in &counts {
+                let _ = write!(text, " {} |", seconds(document.find(sink, name, *count)));
+            }
+            let row = last(document, sink, name);
+            let _ = writeln!(text, " {} | {} |", factor(row), rate_shown(row));
+        }
+        text.push('\n');
+    }
+    text += &wrong(document, &Terminal { width: usize::MAX, colour: false })
+        .replace("not timed:", "- not timed:");
+    text
+}
+
+/// As CSV: a line a sink, number and design; times in seconds.
+///
+/// # Panics
+///
+/// Never: the records are written to memory.
+pub fn csv(document: &ThroughputDocument) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let optional = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let heading =
+        ["sink", "design", "lines", "bytes", "runs", "median", "min", "bytes_per_second", "times_faster"];
+    writer.write_record(heading).expect("written to memory");
+    for row in &document.results {
+        let record = [
+            row.sink.clone(),
+            row.design.clone(),
+            row.lines.to_string(),
+            row.bytes.to_string(),
+            row.times_ns.len().to_string(),
+            (row.median_ns / 1e9).to_string(),
+            (row.min_ns / 1e9).to_string(),
+            optional(row.bytes_per_second),
+            optional(row.times_faster.map(|ratio| ratio.ratio)),
+        ];
+        writer.write_record(record).expect("written to memory");
+    }
+    String::from_utf8(writer.into_inner().expect("written to memory")).expect("text was written")
+}

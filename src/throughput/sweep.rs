@@ -1,0 +1,162 @@
+//! Every design, into every sink, for every number of lines: in turn, in a random order, so that drift hits all alike.
+
+use super::design::{Design, WC_ALONE};
+use super::run::{RunError, time, verify};
+use super::sink::{Places, Sink};
+use crate::units::Nanos;
+use fastrand::Rng;
+use std::time::Duration;
+
+/// What is to be measured.
+#[derive(Debug)]
+pub struct Sweep {
+    /// The numbers of lines.
+    pub counts: Vec<u64>,
+    /// What they are printed to.
+    pub sinks: Vec<Sink>,
+    /// The ways to print them.
+    pub designs: Vec<Design>,
+    /// Runs of each design, sink and number.
+    pub runs: u32,
+    /// No further run of one of these that has taken so long in all.
+    pub enough: Duration,
+    /// A run is killed after this long.
+    pub limit: Duration,
+    /// Where files are made.
+    pub places: Places,
+    /// The seed of the order.
+    pub seed: u64,
+}
+
+/// One design's runs for one sink and number of lines.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// What was printed to.
+    pub sink: Sink,
+    /// An index into the designs.
+    pub design: usize,
+    /// The number of lines.
+    pub count: u64,
+    /// Every run's time.
+    pub times: Vec<Nanos>,
+}
+
+/// A design that did not do what it should have, and was not timed there, or not any more.
+#[derive(Clone, Debug)]
+pub struct Wrong {
+    /// What was printed to.
+    pub sink: Sink,
+    /// An index into the designs.
+    pub design: usize,
+    /// The number of lines.
+    pub count: u64,
+    /// What was wrong: one lower-case line.
+    pub reason: String,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Swept {
+    /// The times.
+    pub cells: Vec<Cell>,
+    /// What went wrong.
+    pub wrong: Vec<Wrong>,
+    /// The user interrupted it.
+    pub interrupted: bool,
+}
+
+impl Sweep {
+    /// How many runs there are at most, those that verify included.
+    pub fn planned(&self) -> u64 {
+        let series = (self.designs.len() * self.sinks.len()) as u64;
+        series * (1 + self.counts.len() as u64 * u64::from(self.runs))
+    }
+
+    /// Runs all; `ran` hears of every run's end, and of the runs that will not be made.
+    pub fn run(&self, ran: &mut dyn FnMut(u64)) -> Swept {
+        let mut swept = Swept::default();
+        let mut rng = Rng::with_seed(self.seed);
+        for &sink in &self.sinks {
+            let right = self.verified(sink, &mut swept, ran);
+            for &count in &self.counts {
+                self.series(sink, count, &right, &mut rng, &mut swept, ran);
+            }
+        }
+        swept
+    }
+
+    /// The designs whose output into this sink is right, for the smallest number of lines.
+    fn verified(&self, sink: Sink, swept: &mut Swept, ran: &mut dyn FnMut(u64)) -> Vec<usize> {
+        let count = self.counts.iter().copied().min().unwrap_or(0);
+        let mut right = Vec::new();
+        for (design, what) in self.designs.iter().enumerate() {
+            if swept.interrupted || (what.name == WC_ALONE && sink != Sink::Wc) {
+                ran(1);
+                continue;
+            }
+            let verdict = match what.name.as_str() {
+                WC_ALONE => Ok(()),
+                _ => verify(what, sink, count, &self.places, self.limit),
+            };
+            ran(1);
+            match verdict {
+                Ok(()) => right.push(design),
+                Err(error) => swept.note(sink, design, count, &error),
+            }
+        }
+        let left_out = (self.designs.len() - right.len()) * self.counts.len();
+        ran(left_out as u64 * u64::from(self.runs));
+        right
+    }
+
+    fn series(
+        &self,
+        sink: Sink,
+        count: u64,
+        right: &[usize],
+        rng: &mut Rng,
+        swept: &mut Swept,
+        ran: &mut dyn FnMut(u64),
+    ) {
+        let cell = |&design: &usize| Cell { sink, design, count, times: Vec::new() };
+        let mut cells: Vec<Cell> = right.iter().map(cell).collect();
+        let mut open: Vec<bool> = vec![true; cells.len()];
+        for _ in 0..self.runs {
+            let mut order: Vec<usize> = (0..cells.len()).collect();
+            rng.shuffle(&mut order);
+            for index in order {
+                if open[index] && !swept.interrupted {
+                    open[index] = self.once(&mut cells[index], swept);
+                }
+                ran(1);
+            }
+        }
+        swept.cells.extend(cells.into_iter().filter(|cell| !cell.times.is_empty()));
+    }
+
+    /// One run; whether there is to be another.
+    fn once(&self, cell: &mut Cell, swept: &mut Swept) -> bool {
+        match time(&self.designs[cell.design], cell.sink, cell.count, &self.places, self.limit) {
+            Ok(elapsed) => {
+                cell.times.push(elapsed);
+                let taken: u64 = cell.times.iter().map(|time| time.0).sum();
+                u128::from(taken) < self.enough.as_nanos()
+            }
+            Err(error) => {
+                swept.note(cell.sink, cell.design, cell.count, &error);
+                cell.times.clear(); // a design that fails now and then has no time
+                false
+            }
+        }
+    }
+}
+
+impl Swept {
+    fn note(&mut self, sink: Sink, design: usize, count: u64, error: &RunError) {
+        if matches!(error, RunError::Interrupted) {
+            self.interrupted = true;
+            return;
+        }
+        self.wrong.push(Wrong { sink, design, count, reason: error.to_string() });
+    }
+}

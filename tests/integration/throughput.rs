@@ -1,0 +1,153 @@
+//! `firstbyte throughput`: the programs of seed 002, what is timed and what is not.
+
+use crate::support::skipped;
+use firstbyte::corpus::{Cache, SkipCause, build};
+use firstbyte::throughput::design::{Design, programs};
+use firstbyte::throughput::run::{RunError, time, verify};
+use firstbyte::throughput::sink::{Places, Sink};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+const FIRSTBYTE: &str = env!("CARGO_BIN_EXE_firstbyte");
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn places() -> Places {
+    let memory = Path::new("/dev/shm");
+    let memory = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    Places { memory, disk: std::env::temp_dir() }
+}
+
+fn script(text: &str) -> Design {
+    let argv = ["sh", "-c", text, "sh"].map(OsString::from).to_vec();
+    let (name, description) = ("script".to_owned(), String::new());
+    Design { name, description, literal: false, argv, directory: PathBuf::from("/") }
+}
+
+#[test]
+fn our_writer_is_right_into_every_sink() {
+    let ours = Design::ours(FIRSTBYTE.as_ref());
+    for sink in Sink::ALL {
+        verify(&ours, sink, 60_001, &places(), LIMIT).unwrap();
+        assert!(time(&ours, sink, 60_001, &places(), LIMIT).unwrap().0 > 0, "{}", sink.name());
+    }
+    time(&Design::wc_alone(), Sink::Wc, 1000, &places(), LIMIT).unwrap();
+}
+
+#[test]
+fn every_program_builds_and_the_mended_ones_print_the_same_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::at(folder.path()).unwrap();
+    let all = programs().unwrap();
+    assert_eq!(all.iter().filter(|program| program.has_tag("seed")).count(), 10);
+    for program in &all {
+        let built = match build::prepare(program, &cache, &|| false) {
+            Ok(built) => built,
+            Err(skip) => {
+                assert!(matches!(skip.cause, SkipCause::ToolMissing | SkipCause::Unfit), "{skip:?}");
+                skipped(&format!("{}: {}", skip.name, skip.reason));
+                continue;
+            }
+        };
+        let design = Design::of_program(program, &built);
+        assert_eq!(design.literal, program.has_tag("literal"));
+        let right_by_luck = ["asm-v1-literal", "go-v1-literal"].contains(&program.name());
+        if !design.literal || right_by_luck {
+            for (count, sink) in
+                [(1, Sink::PipeRead), (10_007, Sink::PipeRead), (5000, Sink::Pty), (10_007, Sink::File)]
+            {
+                let verdict = verify(&design, sink, count, &places(), LIMIT);
+                assert!(verdict.is_ok(), "{} {count} {}: {verdict:?}", design.name, sink.name());
+            }
+        } else {
+            assert!(verify(&design, Sink::PipeRead, 1000, &places(), LIMIT).is_err(), "{}", design.name);
+        }
+        if !design.literal {
+            assert!(verify(&design, Sink::PipeRead, 0, &places(), LIMIT).is_ok(), "{}", design.name);
+        }
+    }
+}
+
+#[test]
+fn wrong_output_is_found_out() {
+    let run = |text: &str, sink| verify(&script(text), sink, 3, &places(), LIMIT);
+    for sink in [Sink::PipeRead, Sink::Tmpfs, Sink::File, Sink::Pty] {
+        let few = run("echo hello world", sink);
+        assert!(matches!(few, Err(RunError::Count { got: 12, wanted: 36 })), "{few:?}");
+        let other = run("for i in 1 2 3; do echo jello world; done", sink);
+        assert!(matches!(other, Err(RunError::Bytes)), "{other:?}");
+        let failed = run("exit 3", sink).unwrap_err();
+        assert_eq!(failed.to_string(), "it ended with exit status 3");
+        assert!(run("yes 'hello world' | head -n 3", sink).is_ok());
+    }
+    let lines = time(&script("echo"), Sink::Wc, 3, &places(), LIMIT);
+    assert!(matches!(lines, Err(RunError::Count { .. })), "{lines:?}");
+}
+
+#[test]
+fn a_program_that_does_not_end_is_killed_with_all_its_children() {
+    let limit = Duration::from_millis(100);
+    for sink in [Sink::PipeRead, Sink::Null, Sink::Wc] {
+        let verdict = time(&script("sleep 1000 & sleep 1000; :"), sink, 3, &places(), limit);
+        assert!(matches!(verdict, Err(RunError::TimedOut(_))), "{verdict:?}");
+    }
+}
+
+fn throughput(arguments: &[&str]) -> Output {
+    Command::new(FIRSTBYTE).arg("throughput").args(arguments).output().unwrap()
+}
+
+#[test]
+fn a_sweep_is_exported_and_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (json, csv, markdown, svg) = (path("a.json"), path("a.csv"), path("a.md"), path("a.svg"));
+    let exports =
+        ["--json", &json, "--export-csv", &csv, "--export-markdown", &markdown, "--chart", &svg, "--log"];
+    let only = "firstbyte lines,yes-head,c-write,asm-v2-literal";
+    let sinks = "null,pipe-read,pipe-splice,file,tmpfs";
+    let fixed = ["--n", "1000,30000", "--runs", "2", "--only", only, "--sink", sinks];
+    let output = throughput(&[&fixed[..], &exports[..]].concat());
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("firstbyte lines") && text.contains("pipe-splice ("), "{text}");
+
+    let document: Value = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
+    assert_eq!(document["schema"], "firstbyte/1");
+    for row in document["results"].as_array().unwrap() {
+        assert_eq!(row["times_ns"].as_array().unwrap().len(), 2, "{row}");
+        assert_eq!(row["bytes"], row["lines"].as_u64().unwrap() * 12);
+        assert_eq!(row["bytes_per_second"].is_null(), row["sink"] == "null", "no rate where nobody reads");
+        assert_ne!(row["design"], "asm-v2-literal", "what is wrong is not timed");
+    }
+    let ours = |row: &&Value| row["design"] == "firstbyte lines";
+    assert_eq!(document["results"].as_array().unwrap().iter().filter(ours).count(), 10);
+    if document["skipped"].as_array().unwrap().is_empty() {
+        assert_eq!(document["wrong"].as_array().unwrap().len(), 5, "the literal program, once a sink");
+        assert!(text.contains("not timed: asm-v2-literal"), "{text}");
+    } else {
+        skipped("a design cannot be built here");
+    }
+    assert!(std::fs::read_to_string(csv).unwrap().starts_with("sink,design,lines,bytes,runs,median,min"));
+    assert!(std::fs::read_to_string(markdown).unwrap().contains("| `firstbyte lines` |"));
+    let svg = std::fs::read_to_string(svg).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("million lines") && svg.contains("firstbyte lines"));
+}
+
+#[test]
+fn what_is_unknown_is_refused_before_the_first_run() {
+    for (arguments, message) in [
+        (&["--only", "no-such"][..], "no design `no-such`"),
+        (&["--sink", "tape"][..], "tape"),
+        (&["--n", "0"][..], "0 is not in 1..="),
+        (&["--json", "/no/such/folder/x"][..], "cannot write `/no/such/folder/x`"),
+    ] {
+        let output = throughput(arguments);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{arguments:?}");
+        assert!(String::from_utf8(output.stderr).unwrap().contains(message), "{arguments:?}");
+    }
+    let output = throughput(&["--sink", "file", "--directory", "/no/such/folder"]);
+    assert_eq!(output.status.code(), Some(4));
+}

@@ -1,0 +1,42 @@
+# Seed 002's ASM v1, mended: 64-bit count, no line for 0, short writes continued, an error ends it with status 1.
+    .intel_syntax noprefix
+    .globl _start
+    .text
+_start:
+    cmp qword ptr [rsp], 2
+    jne .Lfailure
+    mov rdi, [rsp + 16]
+    call atol@plt
+    mov r12, rax
+
+.Lline:
+    dec r12
+    js .Lsuccess
+    mov r13, offset len
+    mov r14, offset msg
+.Lrest:
+    mov rdx, r13
+    mov rsi, r14
+    mov rdi, 1
+    mov rax, 1
+    syscall
+    test rax, rax
+    jle .Lfailure
+    add r14, rax
+    sub r13, rax
+    jnz .Lrest
+    jmp .Lline
+
+.Lsuccess:
+    mov rdi, 0
+    mov rax, 60
+    syscall
+.Lfailure:
+    mov rdi, 1
+    mov rax, 60
+    syscall
+
+    .data
+msg: .ascii "hello world\n"
+    .set len, . - msg
+    .section .note.GNU-stack, "", @progbits

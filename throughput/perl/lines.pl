@@ -1,0 +1,1 @@
+print "hello world\n" for 1 .. $ARGV[0];

@@ -1,0 +1,1 @@
+yes "hello world" | head -n "$1"

@@ -77,7 +77,13 @@ fn seconds(row: Option<&Throughput>) -> String {
 fn factor(row: Option<&Throughput>) -> String {
     let ratio = row.and_then(|row| row.times_faster);
     ratio.map_or("-".to_owned(), |r| {
-        if r.ratio < 10.0 { format!("{:.2}", r.ratio) } else { format!("{:.1}", r.ratio) }
+        if r.ratio < 1.0 {
+            format!("{:.3}", r.ratio)
+        } else if r.ratio < 10.0 {
+            format!("{:.2}", r.ratio)
+        } else {
+            format!("{:.1}", r.ratio)
+        }
     })
 }
 

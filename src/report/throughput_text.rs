@@ -1,7 +1,7 @@
 //! The results of `firstbyte throughput` as tables: for a terminal, as Markdown and as CSV.
 
 use super::terminal::{Terminal, visible};
-use super::throughput_chart::plot;
+use super::throughput_chart::{self, plot};
 use super::throughput_document::{Throughput, ThroughputDocument};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -170,4 +170,125 @@ pub fn csv(document: &ThroughputDocument) -> String {
         writer.write_record(record).expect("written to memory");
     }
     String::from_utf8(writer.into_inner().expect("written to memory")).expect("text was written")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::document::{Skipped, Tool};
+    use crate::report::throughput_document::WrongOutput;
+    use serde_json::Value;
+
+    fn row(sink: &str, design: &str, lines: u64, times: &[u64]) -> Throughput {
+        let row = Throughput {
+            sink: sink.to_owned(),
+            sink_description: format!("about {sink}"),
+            design: design.to_owned(),
+            description: String::new(),
+            lines,
+            bytes: 12 * lines,
+            times_ns: times.to_vec(),
+            median_ns: 0.0,
+            min_ns: 0.0,
+            bytes_per_second: None,
+            times_faster: None,
+        };
+        row.summarised(sink != "null").unwrap()
+    }
+
+    fn document() -> ThroughputDocument {
+        let mut document = ThroughputDocument::new(Tool::default(), Value::Null, "old");
+        for sink in ["null", "pipe"] {
+            for lines in [1_000_000, 2_000_000] {
+                let times = [lines * 20, lines * 30, lines * 25];
+                document.results.push(row(sink, "old", lines, &times));
+                document.results.push(row(sink, "new", lines, &times.map(|time| time / 10)));
+            }
+            document.wrong.push(WrongOutput {
+                design: "odd".to_owned(),
+                description: "it lies".to_owned(),
+                literal: true,
+                sink: sink.to_owned(),
+                lines: 1_000_000,
+                reason: "1 of 2 bytes came out".to_owned(),
+            });
+        }
+        let (name, reason) = ("go".to_owned(), "`go` is not in PATH".to_owned());
+        document.skipped.push(Skipped {
+            name,
+            reason,
+            install: Some("apt-get install golang-go".to_owned()),
+        });
+        document.compare();
+        document
+    }
+
+    #[test]
+    fn ratios_are_of_the_baseline_over_the_design() {
+        let document = document();
+        let ratio = |design| document.find("pipe", design, 2_000_000).unwrap().times_faster.unwrap();
+        assert!((ratio("new").ratio - 10.0).abs() < 1e-9 && ratio("new").pairs == 3);
+        assert!((ratio("old").ratio - 1.0).abs() < 1e-9);
+        assert_eq!(document.ranking("pipe"), ["new", "old"]);
+    }
+
+    #[test]
+    fn the_table_has_the_fastest_first_and_no_rate_where_nobody_reads() {
+        let text = render(&document(), &Terminal { width: 80, colour: false });
+        let table: Vec<&str> =
+            text.lines().filter(|l| l.starts_with("new") || l.starts_with("old")).collect();
+        assert_eq!(table[0].split_whitespace().collect::<Vec<_>>(), ["new", "0.0025", "0.0050", "10.0"]);
+        assert_eq!(
+            table[2].split_whitespace().collect::<Vec<_>>(),
+            ["new", "0.0025", "0.0050", "10.0", "4.80"]
+        );
+        assert!(text.contains("not timed: odd (null, pipe): 1000000 lines: 1 of 2 bytes came out (it lies)"));
+        assert!(text.contains("skipped: go: `go` is not in PATH; apt-get install golang-go"));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn where_there_is_little_room_the_first_and_the_last_column_stay() {
+        assert_eq!(shown_counts(&[1, 2, 3, 4, 5], 2 * COLUMN), [1, 5]);
+        assert_eq!(shown_counts(&[1, 2, 3, 4, 5], 3 * COLUMN), [1, 3, 5]);
+        assert_eq!(shown_counts(&[1, 2, 3], 0), [1, 3]);
+        assert_eq!(shown_counts(&[7], 0), [7]);
+    }
+
+    #[test]
+    fn one_number_of_lines_is_a_table_without_a_plot() {
+        let mut document = document();
+        document.results.retain(|row| row.lines == 1_000_000);
+        let text = render(&document, &Terminal::default());
+        assert!(!text.contains('│') && text.contains("1M"), "{text}");
+        assert!(throughput_chart::svg(&document, false).is_some());
+        assert!(throughput_chart::svg(&document, true).is_some());
+    }
+
+    #[test]
+    fn an_empty_document_renders_to_nothing() {
+        let document = ThroughputDocument::new(Tool::default(), Value::Null, "old");
+        assert_eq!(render(&document, &Terminal::default()), "");
+        assert_eq!(markdown(&document), "");
+        assert_eq!(csv(&document).lines().count(), 1);
+        assert_eq!(throughput_chart::svg(&document, true), None);
+    }
+
+    #[test]
+    fn markdown_and_csv_hold_every_row() {
+        let document = document();
+        assert!(markdown(&document).contains("| `new` | 0.0025 | 0.0050 | 10.0 | 4.80 |"));
+        let text = csv(&document);
+        assert_eq!(text.lines().count(), 9);
+        assert!(text.contains("\nnull,new,1000000,12000000,3,0.0025,0.002,,10"), "{text}");
+    }
+
+    #[test]
+    fn the_chart_names_every_design_and_stays_text() {
+        for log in [false, true] {
+            let svg = throughput_chart::svg(&document(), log).unwrap();
+            assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+            assert!(svg.contains("new") && svg.contains("old") && svg.contains("pipe: about pipe"));
+        }
+    }
 }

@@ -47,6 +47,7 @@ pub struct Args {
 enum GroupArg {
     Syscalls,
     Processes,
+    Faults,
     Shells,
     Waterfall,
 }
@@ -115,6 +116,7 @@ impl GroupArg {
         match self {
             GroupArg::Syscalls => Group::Syscalls,
             GroupArg::Processes => Group::Processes,
+            GroupArg::Faults => Group::Faults,
             GroupArg::Shells => Group::Shells,
             GroupArg::Waterfall => Group::Waterfall,
         }

@@ -4,12 +4,18 @@ use super::progress::bar;
 use super::{CommandError, Exit, show, terminal};
 use crate::cli::floor::{Form, Plan};
 use crate::corpus::{Built, Cache, Corpus, Program, prepare_all};
+use crate::elf::Architecture;
+use crate::elf::packed::{self, Demands};
 use crate::floor::survey::Part;
-use crate::floor::{Floor, FloorError, Group, Missing, Pinned, Rung, Survey};
-use crate::launch::{interrupt, tree};
+use crate::floor::{Calibration, Floor, FloorError, Group, Missing, Pinned, Rung, Subordinate, Survey};
+use crate::launch::{self, Launcher, OutputKind, interrupt, tree};
 use crate::machine::Machine;
 use crate::report::document::{SCHEMA, Tool};
 use crate::report::{floor_markdown, floor_text};
+use crate::tracer::pipe::PipeTracer;
+use crate::tracer::{EventKind, Setting, Tracer};
+use crate::units::Nanos;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -24,7 +30,10 @@ const RUNGS: [(&str, &str); 6] = [
 ];
 
 /// Our own runtime stands above the C program that uses none.
-const RUNTIME: (&str, usize) = ("our runtime", 3);
+const RUNTIME: (&str, usize) = ("our runtime", 4);
+
+/// The smallest executable stands on the plain one: it is smaller, not faster.
+const PACKED: (&str, usize) = ("packed ELF", 1);
 
 /// Measures what was asked for, and prints it.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
@@ -39,6 +48,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     let first = plan.cpus.as_ref().and_then(|cpus| cpus.cpus().first().copied());
     let second = plan.cpus.as_ref().and_then(|cpus| cpus.cpus().get(1).copied());
     let pinned = Pinned::to(first)?;
+    let command = if plan.command.is_empty() { None } else { Some(tried(plan)?) };
     let survey = Survey {
         rungs: &rungs,
         folder: folder.path(),
@@ -48,13 +58,51 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     };
     let mut floor = empty(&pinned);
     floor.missing = missing;
-    let done = measure(plan, &survey, &mut floor);
+    let done = measure(plan, &survey, command.as_ref(), &mut floor);
+    tree::kill_adopted();
     drop(pinned);
     match done {
         Err(FloorError::Interrupted) => floor.partial = true,
         other => other?,
     }
+    floor.calibration = calibration(&floor);
     finish(plan, &floor)
+}
+
+/// Keeps what was measured for those who estimate; without a place for it, nothing is lost but that.
+fn calibration(floor: &Floor) -> Option<Calibration> {
+    let measured = Calibration::of(&floor.results);
+    let machine = Machine::examine();
+    if measured != Calibration::default() && !floor.partial {
+        let _ = measured.store(&machine);
+    }
+    Calibration::load(&machine)
+}
+
+/// The command, run once before anything is timed: it must end, and end well. And how long that took.
+fn tried(plan: &Plan) -> Result<(Subordinate, Nanos), CommandError> {
+    let command = launch::Command::new(&plan.command).map_err(CommandError::program)?;
+    let executable = std::path::absolute(command.program()).map_err(CommandError::program)?;
+    let mut launcher = Launcher::new(command)?;
+    let setting = Setting { output: OutputKind::Null, timeout: Some(plan.timeout), ..Setting::default() };
+    let recording = PipeTracer::blind().run(&mut launcher, &setting)?;
+    let subordinate = Subordinate { words: plan.command.clone(), executable };
+    if !recording.exit.success() {
+        let shown = subordinate.shown();
+        return Err(CommandError::program(format!(
+            "`{shown}` ended with {}, not with exit status 0\nhelp: run it by hand; if it was killed after {:?}, give \
+             it more time by --timeout",
+            recording.exit, plan.timeout
+        )));
+    }
+    let ends =
+        |kind: &dyn Fn(&EventKind) -> bool| recording.events.iter().find(|e| kind(&e.kind)).map(|e| e.at);
+    let (start, end) = (
+        ends(&|kind| matches!(kind, EventKind::Spawn)),
+        ends(&|kind| matches!(kind, EventKind::Reaped { .. })),
+    );
+    let lasts = end.zip(start).and_then(|(end, start)| end.since(start)).unwrap_or_default();
+    Ok((subordinate, lasts))
 }
 
 fn empty(pinned: &Pinned) -> Floor {
@@ -72,10 +120,16 @@ fn empty(pinned: &Pinned) -> Floor {
         results: Vec::new(),
         missing: Vec::new(),
         waterfalls: Vec::new(),
+        calibration: None,
     }
 }
 
-fn measure(plan: &Plan, survey: &Survey, floor: &mut Floor) -> Result<(), FloorError> {
+fn measure(
+    plan: &Plan,
+    survey: &Survey,
+    command: Option<&(Subordinate, Nanos)>,
+    floor: &mut Floor,
+) -> Result<(), FloorError> {
     let bar = bar("measuring", plan.groups.len() as u64);
     for group in &plan.groups {
         bar.set_message(group.name());
@@ -83,11 +137,15 @@ fn measure(plan: &Plan, survey: &Survey, floor: &mut Floor) -> Result<(), FloorE
             Group::Syscalls => survey.syscalls()?,
             Group::Processes => survey.processes()?,
             Group::Shells => survey.shells()?,
+            Group::Faults => survey.faults()?,
             Group::Waterfall => {
-                floor.waterfalls.extend(survey.waterfall()?);
+                floor.waterfalls.extend(match command {
+                    Some((command, lasts)) => survey.command(command, *lasts)?,
+                    None => survey.waterfall()?,
+                });
                 Part::default()
             }
-            Group::Faults | Group::Prints => Part::default(),
+            Group::Prints => Part::default(),
         };
         if floor.overhead.step == 0 {
             floor.overhead = part.overhead;
@@ -124,7 +182,7 @@ fn ladder(folder: &Path) -> Result<(Vec<Rung>, Vec<Missing>), CommandError> {
     let interrupted = || interrupt::interrupted().is_some();
     let results = prepare_all(&programs, &cache, 2, &interrupted, &|_| {});
     if interrupted() {
-        return Err(crate::launch::LaunchError::Interrupted.into());
+        return Err(launch::LaunchError::Interrupted.into());
     }
     let (mut rungs, mut missing) = (Vec::new(), Vec::new());
     for ((label, _), result) in named.iter().zip(results) {
@@ -132,6 +190,10 @@ fn ladder(folder: &Path) -> Result<(Vec<Rung>, Vec<Missing>), CommandError> {
             Ok(built) => rungs.push(rung(label, &built)),
             Err(skipped) => missing.push(lack(label, skipped.reason)),
         }
+    }
+    match packed(folder) {
+        Ok(rung) => rungs.insert(PACKED.1.min(rungs.len()), rung),
+        Err(reason) => missing.push(lack(PACKED.0, reason)),
     }
     match runtime(folder) {
         Ok(rung) => rungs.insert(RUNTIME.1.min(rungs.len()), rung),
@@ -146,6 +208,19 @@ fn lack(name: &str, reason: String) -> Missing {
 
 fn rung(label: &str, built: &Built) -> Rung {
     Rung { name: label.to_owned(), executable: built.executable.clone(), argv: built.argv.clone() }
+}
+
+/// hello world in the smallest file that the kernel takes. The error is one lower-case line.
+fn packed(folder: &Path) -> Result<Rung, String> {
+    let architecture = Architecture::host().ok_or("firstbyte writes no executables for this architecture")?;
+    let demands = Demands { real_kernels_only: false, large_mappings: false, exhaustive: false };
+    let packed =
+        packed::image(architecture, b"hello world\n", 0, demands).map_err(|error| error.to_string())?;
+    let path = folder.join("packed");
+    let written = std::fs::write(&path, packed.image)
+        .and_then(|()| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)));
+    written.map_err(|error| error.to_string())?;
+    Ok(Rung { name: PACKED.0.to_owned(), executable: path, argv: vec!["./test".into()] })
 }
 
 /// hello world, compiled by `firstbyte cc`. The error is one lower-case line.
@@ -175,7 +250,7 @@ fn runtime(folder: &Path) -> Result<Rung, String> {
 impl From<FloorError> for CommandError {
     fn from(error: FloorError) -> CommandError {
         match error {
-            FloorError::Interrupted => crate::launch::LaunchError::Interrupted.into(),
+            FloorError::Interrupted => launch::LaunchError::Interrupted.into(),
             FloorError::Processor { .. } => CommandError::usage(error),
             FloorError::Resource { .. } => CommandError::unable(error),
         }

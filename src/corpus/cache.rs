@@ -58,7 +58,7 @@ struct Marker {
 impl Cache {
     /// The user's: `$FIRSTBYTE_CACHE`, `$XDG_CACHE_HOME/firstbyte` or `~/.cache/firstbyte`.
     pub fn of_user() -> Result<Cache, CacheError> {
-        let root = root_of_user(|name| std::env::var_os(name)).ok_or(CacheError::Nowhere)?;
+        let root = user_folder().ok_or(CacheError::Nowhere)?;
         Cache::at(&root)
     }
 
@@ -150,6 +150,12 @@ impl Lock {
         }
         Ok(removed)
     }
+}
+
+/// The user's cache folder of firstbyte, which need not exist: `$FIRSTBYTE_CACHE`, `$XDG_CACHE_HOME/firstbyte` or
+/// `~/.cache/firstbyte`.
+pub fn user_folder() -> Option<PathBuf> {
+    root_of_user(|name| std::env::var_os(name))
 }
 
 /// Empty variables count as unset (XDG Base Directory Specification).

@@ -143,6 +143,9 @@ pub struct Floor {
     pub missing: Vec<Missing>,
     /// The waterfalls: of this machine, then of the command that was given.
     pub waterfalls: Vec<Waterfall>,
+    /// What is kept of this machine's costs for estimates, from this invocation and from earlier ones.
+    #[serde(default)]
+    pub calibration: Option<super::Calibration>,
 }
 
 impl Figure {

@@ -7,9 +7,13 @@
 //! a shell and a raw system call one above the other.
 
 pub mod batch;
+pub mod calibration;
 mod clock;
 mod error;
+mod faults;
 pub mod figure;
+mod layers;
+mod loader;
 mod pinned;
 pub mod processes;
 pub mod shells;
@@ -20,8 +24,10 @@ mod targets;
 pub mod waterfall;
 
 pub use batch::{Overhead, Rounds, Subject};
+pub use calibration::{Calibration, Cost};
 pub use error::FloorError;
 pub use figure::{Figure, Floor, Group, Histogram, Missing};
+pub use layers::Subordinate;
 pub use pinned::Pinned;
 pub use processes::Rung;
 pub use survey::{Effort, Survey};

@@ -61,18 +61,18 @@ pub struct Spawn {
     how: How,
     program: Option<Program>,
     argv: Vec<*const c_char>,
-    output: File,
+    null: File,
     stack: Box<[u128]>,
 }
 
-/// Sixty-four KiB: the child makes two system calls.
+/// Sixty-four KiB: the child makes four system calls.
 const STACK: usize = 4096;
 
 /// What the child does, read by it before the exec.
 struct Orders {
     program: *const c_char,
     argv: *const *const c_char,
-    output: c_int,
+    null: c_int,
 }
 
 impl Spawn {
@@ -81,7 +81,7 @@ impl Spawn {
         Spawn::new(how, None)
     }
 
-    /// Processes that execute a program, their stdout `/dev/null`.
+    /// Processes that execute a program, their standard descriptors `/dev/null`.
     pub fn executing(how: How, program: Program) -> io::Result<Spawn> {
         Spawn::new(how, Some(program))
     }
@@ -93,7 +93,7 @@ impl Spawn {
             how,
             argv: words.chain([ptr::null()]).collect(),
             program,
-            output: File::options().write(true).open("/dev/null")?,
+            null: File::options().read(true).write(true).open("/dev/null")?,
             stack: vec![0; STACK].into_boxed_slice(),
         })
     }
@@ -102,7 +102,7 @@ impl Spawn {
         Orders {
             program: self.program.as_ref().map_or(ptr::null(), |program| program.path.as_ptr()),
             argv: self.argv.as_ptr(),
-            output: self.output.as_raw_fd(),
+            null: self.null.as_raw_fd(),
         }
     }
 
@@ -142,7 +142,9 @@ impl Spawn {
         let error = unsafe {
             let mut actions: libc::posix_spawn_file_actions_t = std::mem::zeroed();
             libc::posix_spawn_file_actions_init(&raw mut actions);
-            libc::posix_spawn_file_actions_adddup2(&raw mut actions, orders.output, 1);
+            for standard in 0..=2 {
+                libc::posix_spawn_file_actions_adddup2(&raw mut actions, orders.null, standard);
+            }
             let environment = environ.cast::<*mut c_char>();
             let argv = orders.argv.cast::<*mut c_char>();
             let spawned = libc::posix_spawn(
@@ -197,7 +199,9 @@ extern "C" fn child(orders: *mut c_void) -> c_int {
         if orders.program.is_null() {
             syscall1(Sysno::exit_group as usize, 0);
         }
-        libc::dup2(orders.output, 1);
+        for standard in 0..=2 {
+            libc::dup2(orders.null, standard);
+        }
         libc::execve(orders.program, orders.argv, environ);
         libc::_exit(NOT_EXECUTED)
     }

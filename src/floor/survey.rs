@@ -1,12 +1,13 @@
 //! Carries out what was asked for, group by group.
 
-use super::batch::{self, Measured, Outcome, Overhead, Rounds, Subject};
+use super::batch::{self, Outcome, Overhead, Rounds, Subject};
+use super::layers::{Layers, Subordinate};
+use super::loader::Pairs;
 use super::processes::{self, Ballast, Rung};
-use super::shells::{self, Questions, Shell};
-use super::spawn::How;
+use super::shells::Questions;
 use super::syscalls::{self, Candidate, Remark};
-use super::waterfall::{Layer, Waterfall};
-use super::{Figure, FloorError, Group, Missing};
+use super::waterfall::Waterfall;
+use super::{Figure, FloorError, Group, Missing, faults};
 use crate::units::{Bytes, Nanos};
 use std::path::Path;
 
@@ -100,15 +101,44 @@ impl Survey<'_> {
 
     /// From a program run by a shell down to a system call that does nothing.
     pub fn waterfall(&self) -> Result<Option<Waterfall>, FloorError> {
-        let mut steps = Steps::new(self.folder, self.effort);
-        steps.programs(self.rungs);
-        steps.in_process();
+        let mut layers = self.layers();
+        layers.shell_and_programs(self.rungs);
+        layers.in_process();
+        let title = "from a program run by a shell down to the raw system call";
+        layers.measure(title, &self.rounds((30, 20_000), (200, 50_000)))
+    }
+
+    /// The same for a command: how far it stands above the floor, and which layers hold the difference. `lasts`: about
+    /// how long one run of it takes.
+    pub fn command(&self, command: &Subordinate, lasts: Nanos) -> Result<Option<Waterfall>, FloorError> {
+        let mut layers = self.layers();
+        layers.command(command, self.rungs);
+        layers.in_process();
+        let title = format!("from `{}` run by a shell down to the raw system call", command.shown());
+        let time: u64 = if self.effort == Effort::Quick { 3_000_000_000 } else { 20_000_000_000 };
+        // three layers run the command itself
+        let affordable = time / (4 * lasts.0).max(1);
         let rounds = self.rounds((30, 20_000), (200, 50_000));
-        let (outcomes, _) = batch::measure(&mut steps.subjects, &rounds)?;
-        Ok(Waterfall::of(
-            "from a program run by a shell down to the raw system call",
-            &steps.layers(&outcomes),
-        ))
+        let most = u64::from(rounds.rounds);
+        let rounds = Rounds { rounds: u32::try_from(affordable.clamp(8, most)).unwrap_or(8), ..rounds };
+        layers.measure(&title, &rounds)
+    }
+
+    /// Page faults, libraries, relocations.
+    pub fn faults(&self) -> Result<Part, FloorError> {
+        let touching = self.rounds((30, 50_000), (200, 50_000));
+        let mut part = candidates(Group::Faults, faults::candidates(self.folder), &touching)?;
+        let mut pairs = Pairs::new(self.folder);
+        let (outcomes, _) = batch::measure(&mut pairs.subjects, &self.rounds((30, 1), (150, 1)))?;
+        let (figures, missing) = pairs.answers(&outcomes);
+        part.figures.extend(figures);
+        part.missing.extend(missing);
+        Ok(part)
+    }
+
+    fn layers(&self) -> Layers<'_> {
+        let repetitions = if self.effort == Effort::Quick { 1_000 } else { 4_000 };
+        Layers::new(self.folder, repetitions)
     }
 
     /// Rounds and the batch's nanoseconds, for a quick and for a full survey.
@@ -160,101 +190,4 @@ fn available() -> Option<Bytes> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kibibytes| Bytes(kibibytes * 1024))
-}
-
-/// How the nanoseconds of a layer come from the subjects.
-enum Source {
-    /// One subject's.
-    Of(usize),
-    /// The difference of two subjects, so many repetitions each.
-    Difference(usize, usize, u32),
-}
-
-/// The layers of a waterfall while they are put together, from the top.
-struct Steps<'f> {
-    folder: &'f Path,
-    repetitions: u32,
-    subjects: Vec<Subject>,
-    planned: Vec<(String, String, Source)>,
-}
-
-impl<'f> Steps<'f> {
-    fn new(folder: &'f Path, effort: Effort) -> Steps<'f> {
-        let repetitions = if effort == Effort::Quick { 1_000 } else { 4_000 };
-        Steps { folder, repetitions, subjects: Vec::new(), planned: Vec::new() }
-    }
-
-    /// A layer of one subject; `removes`: what the next layer does without. What cannot be had is left out.
-    fn add<E>(&mut self, name: &str, removes: &str, subject: Result<Subject, E>) {
-        if let Ok(subject) = subject {
-            self.planned.push((name.to_owned(), removes.to_owned(), Source::Of(self.subjects.len())));
-            self.subjects.push(subject);
-        }
-    }
-
-    /// The programs from the dearest down, the first of them by a shell too.
-    fn programs(&mut self, rungs: &[Rung]) {
-        if let Some(top) = rungs.last() {
-            let word = processes::word(top);
-            let (whole, replaced) = (format!("{word}; exit 0"), format!("exec {word}"));
-            let shell = |script: &str, how| processes::shell(script, how).map(|s| Subject::new("shell", s));
-            self.add(&format!("/bin/sh -c, {}", top.name), "the shell's own fork", shell(&whole, How::Fork));
-            self.add(&format!("/bin/sh -c exec, {}", top.name), "the shell", shell(&replaced, How::Fork));
-        }
-        for (index, rung) in rungs.iter().enumerate().rev() {
-            let removes = match index.checked_sub(1).map(|below| &rungs[below]) {
-                Some(below) => format!("what {} has over {}", rung.name, below.name),
-                None => "the exec".to_owned(),
-            };
-            let spawn = rung.spawn(How::Vfork).map(|spawn| Subject::new("program", spawn));
-            self.add(&format!("vfork+exec, {}", rung.name), &removes, spawn);
-        }
-        let bare = super::spawn::Spawn::exiting(How::Vfork).map(|spawn| Subject::new("vfork", spawn));
-        self.add("vfork+exit", "the process", bare);
-    }
-
-    fn in_process(&mut self) {
-        let (here, _) = shells::found();
-        if let Some(shell) = here.iter().find(|shell| shell.name == "bash").or(here.first()) {
-            self.builtin(shell);
-        }
-        let all = syscalls::down_to_the_floor();
-        for (name, removes, subject) in all {
-            self.add(name, removes, subject);
-        }
-    }
-
-    /// `echo` in a shell that runs already.
-    fn builtin(&mut self, shell: &Shell) {
-        let scripts = [String::new(), shells::straight("echo 'hello world'", self.repetitions)];
-        let running = |(index, script): (usize, &String)| {
-            shell.running(self.folder, &format!("waterfall-{index}"), script)
-        };
-        let spawned: Vec<_> = scripts.iter().enumerate().filter_map(|each| running(each).ok()).collect();
-        if spawned.len() < scripts.len() {
-            return;
-        }
-        let first = self.subjects.len();
-        self.subjects.extend(spawned.into_iter().map(|spawn| Subject::new("builtin", spawn).at_most(1)));
-        let name = format!("echo, builtin of a running {}", shell.name);
-        let source = Source::Difference(first + 1, first, self.repetitions);
-        self.planned.push((name, format!("{}: parse, expand, dispatch", shell.name), source));
-    }
-
-    /// The layers all of whose subjects were measured.
-    fn layers(&self, outcomes: &[Outcome]) -> Vec<Layer> {
-        let measured = |index: usize| outcomes.get(index).and_then(|outcome| outcome.as_ref().ok());
-        let samples = |source: &Source| match source {
-            Source::Of(index) => measured(*index).map(|m: &Measured| m.per_call.clone()),
-            Source::Difference(above, below, times) => {
-                let (above, below) = (measured(*above)?, measured(*below)?);
-                let pairs = above.per_call.iter().zip(&below.per_call);
-                Some(pairs.map(|(a, b)| (a - b) / f64::from(*times)).collect())
-            }
-        };
-        let layer = |(name, removes, source): &(String, String, Source)| {
-            Some(Layer { name: name.clone(), removes: removes.clone(), samples: samples(source)? })
-        };
-        self.planned.iter().filter_map(layer).collect()
-    }
 }

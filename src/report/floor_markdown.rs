@@ -1,6 +1,7 @@
 //! The floor as Markdown tables.
 
 use super::floor_text::{COLUMNS, duration, title};
+use super::floor_waterfall::{saved, share};
 use super::terminal::visible;
 use crate::floor::waterfall::Waterfall;
 use crate::floor::{Figure, Floor, Group};
@@ -33,8 +34,8 @@ fn waterfall(waterfall: &Waterfall) -> String {
     for (index, layer) in waterfall.layers.iter().enumerate() {
         let _ = writeln!(text, "| **{}** | **{}** | |", escaped(&layer.name), duration(layer.ns.as_f64()));
         if let Some(step) = waterfall.steps.get(index) {
-            let (saved, share) = (display_nanos(-(step.ns as f64)), step.share * 100.0);
-            let _ = writeln!(text, "| − {} | {saved} | {share:.1} % |", escaped(&step.removes));
+            let (saved, share) = (saved(step), share(step));
+            let _ = writeln!(text, "| − {} | {saved} | {share} |", escaped(&step.removes));
         }
     }
     let error = display_nanos(waterfall.error_ns);

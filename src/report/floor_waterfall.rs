@@ -32,12 +32,24 @@ pub(super) fn render(waterfall: &Waterfall, terminal: &Terminal) -> String {
 const STEP: &str = "  − ";
 
 fn line(step: &Step, width: usize, terminal: &Terminal) -> String {
-    let saved = display_nanos(-(step.ns as f64));
-    let share = format!("{:.1} %", step.share * 100.0);
+    let saved = saved(step);
+    let share = share(step);
     let unsure = if step.unsure { "  (within the noise)" } else { "" };
-    let text = format!("{} {saved:>9} {share:>8}{unsure}", fitted(&format!("{STEP}{}", step.removes), width));
+    let text = format!("{} {saved:>9} {share:>9}{unsure}", fitted(&format!("{STEP}{}", step.removes), width));
     let grey = Style::new().fg_color(Some(AnsiColor::BrightBlack.into()));
     if step.unsure { terminal.paint(grey, &text) } else { text }
+}
+
+/// What the next layer takes less, or more.
+pub(super) fn saved(step: &Step) -> String {
+    let change = display_nanos(-(step.ns as f64));
+    if step.ns < 0 { format!("+{change}") } else { change }
+}
+
+/// Of the top; what is saved is negative, like the nanoseconds beside it.
+pub(super) fn share(step: &Step) -> String {
+    // 0.0 has a sign that says nothing
+    format!("{:+.1} %", -step.share * 100.0).replace("-0.0", "0.0").replace("+0.0", "0.0")
 }
 
 /// The layers span four orders of magnitude: the length is on a logarithmic scale from a tenth of the lowest.

@@ -75,3 +75,50 @@ fn a_processor_that_does_not_exist_is_an_error_with_a_help_line() {
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(said.contains("`1000`") && said.contains("\nhelp: "), "{said}");
 }
+
+#[test]
+fn a_command_stands_above_the_ladder_and_its_steps_sum_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("floor.json");
+    let done = floor(&["--quick", "--export-json", file.to_str().unwrap(), "--", "ls", "/"]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let document: Floor = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert!(document.results.is_empty(), "a command asks for its waterfall alone");
+    let [waterfall] = &document.waterfalls[..] else { panic!("{} waterfalls", document.waterfalls.len()) };
+    assert_eq!(waterfall.sum_ns, waterfall.top_ns);
+    let names: Vec<&str> = waterfall.layers.iter().map(|layer| layer.name.as_str()).collect();
+    let place = |name: &str| names.iter().position(|own| *own == name).unwrap_or_else(|| panic!("{names:?}"));
+    assert!(place("/bin/sh -c, the command") < place("vfork+exec, the command"));
+    assert!(place("vfork+exec, the command") < place("vfork+exec, plain ELF"));
+    assert_eq!(place("getppid, inline system call: the floor"), names.len() - 1);
+}
+
+#[test]
+fn a_command_that_fails_or_does_not_exist_is_not_timed() {
+    for (command, status, said) in
+        [("false", 3, "exit status 1"), ("no-such-program", 3, "not found in PATH")]
+    {
+        let refused = floor(&["--quick", "--", command]);
+        assert_eq!(refused.status.code(), Some(status));
+        let text = String::from_utf8(refused.stderr).unwrap();
+        assert!(text.contains(said) && text.contains("\nhelp: "), "{text}");
+        assert!(refused.stdout.is_empty());
+    }
+    let endless = floor(&["--quick", "--timeout", "300ms", "--", "sleep", "1000"]);
+    assert_eq!(endless.status.code(), Some(3));
+}
+
+#[test]
+fn page_faults_are_as_many_as_pages_and_the_calibration_holds_their_costs() {
+    let cache = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+    command.args(["floor", "--quick", "--only", "faults", "--json"]).env("FIRSTBYTE_CACHE", cache.path());
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let document: Floor = serde_json::from_slice(&done.stdout).unwrap();
+    sound(&document.results);
+    let calibration = document.calibration.unwrap();
+    assert!(calibration.anonymous_fault.is_some() && calibration.file_fault.is_some());
+    assert_eq!(calibration.null_syscall, None, "nobody asked for it");
+    assert_eq!(std::fs::read_dir(cache.path().join("calibration")).unwrap().count(), 1);
+}

@@ -1,0 +1,223 @@
+//! What the dynamic loader charges: per mapped library, per relocation. Needs a C compiler.
+//!
+//! Pairs of programs that differ in one thing: eight libraries that export one function each, or none; pages with 512
+//! pointers to relocate, or with one. Both of a pair are run in the same rounds.
+
+use super::batch::{Outcome, Subject};
+use super::spawn::{How, Program, Spawn};
+use super::{Figure, Group, Missing};
+use crate::corpus::toolchain;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The name of the figure of a library.
+pub(super) const LIBRARY: &str = "shared library, mapped and linked";
+/// … of a relative relocation.
+pub(super) const RELATIVE: &str = "relocation, relative";
+/// … of one that looks up a symbol.
+pub(super) const SYMBOLIC: &str = "relocation, by symbol";
+
+const LIBRARIES: u32 = 8;
+const PAGES: u32 = 40;
+const POINTERS_A_PAGE: u32 = 512;
+const SYMBOLS: u32 = 2000;
+
+/// The pairs, to be measured together.
+pub(super) struct Pairs {
+    /// Two of each pair, the dearer first.
+    pub(super) subjects: Vec<Subject>,
+    /// Name, how many things the dearer has more, and a note.
+    differences: Vec<(&'static str, u32, &'static str)>,
+    missing: Vec<Missing>,
+}
+
+/// Compiles both programs of a pair.
+type Compile = fn(&Compiler) -> Compiled;
+
+type Compiled = Result<(PathBuf, PathBuf), String>;
+
+impl Pairs {
+    /// Compiles them to `folder`.
+    pub(super) fn new(folder: &Path) -> Pairs {
+        let compiler = Compiler::find(folder);
+        let mut pairs = Pairs { subjects: Vec::new(), differences: Vec::new(), missing: Vec::new() };
+        let all: [(&'static str, u32, &'static str, Compile); 3] = [
+            (LIBRARY, LIBRARIES, "one exported function; with its page faults", Compiler::libraries),
+            (
+                RELATIVE,
+                PAGES * (POINTERS_A_PAGE - 1),
+                "without the page fault, which the first one in a page causes",
+                Compiler::relative,
+            ),
+            (SYMBOLIC, SYMBOLS, "over a relative one; each another symbol", Compiler::symbolic),
+        ];
+        for (name, more, note, compile) in all {
+            match compiler.as_ref().map_err(Clone::clone).and_then(compile).and_then(subjects) {
+                Ok(both) => {
+                    pairs.subjects.extend(both);
+                    pairs.differences.push((name, more, note));
+                }
+                Err(reason) => {
+                    pairs.missing.push(Missing { group: Group::Faults, name: name.to_owned(), reason });
+                }
+            }
+        }
+        pairs
+    }
+
+    /// The differences, one thing each.
+    pub(super) fn answers(self, outcomes: &[Outcome]) -> (Vec<Figure>, Vec<Missing>) {
+        let (mut figures, mut missing) = (Vec::new(), self.missing);
+        for ((name, more, note), both) in self.differences.iter().zip(outcomes.chunks_exact(2)) {
+            match (&both[0], &both[1]) {
+                (Ok(dear), Ok(cheap)) => {
+                    let pairs = dear.per_call.iter().zip(&cheap.per_call);
+                    let samples = pairs.map(|(dear, cheap)| (dear - cheap) / f64::from(*more)).collect();
+                    let figure = Figure::from_samples(Group::Faults, name, samples);
+                    figures.extend(figure.map(|figure| Figure { calls: *more, ..figure }.note(Some(note))));
+                }
+                (Err(reason), _) | (_, Err(reason)) => {
+                    let (name, reason) = ((*name).to_owned(), reason.clone());
+                    missing.push(Missing { group: Group::Faults, name, reason });
+                }
+            }
+        }
+        (figures, missing)
+    }
+}
+
+fn subjects((dear, cheap): (PathBuf, PathBuf)) -> Result<[Subject; 2], String> {
+    let spawned = |path: PathBuf| {
+        let program = Program::new(&path, &[path.as_os_str()]);
+        let spawn = program.and_then(|program| Spawn::executing(How::Vfork, program));
+        spawn.map(|spawn| Subject::new("pair", spawn)).map_err(|error| error.to_string())
+    };
+    Ok([spawned(dear)?, spawned(cheap)?])
+}
+
+/// The C compiler, and where it writes to.
+struct Compiler {
+    path: PathBuf,
+    folder: PathBuf,
+}
+
+impl Compiler {
+    fn find(folder: &Path) -> Result<Compiler, String> {
+        let found = ["gcc", "cc", "clang"].into_iter().find_map(toolchain::look_up);
+        let path = found.ok_or("no C compiler is in PATH")?;
+        Ok(Compiler { path, folder: folder.to_owned() })
+    }
+
+    /// Compiles a source; what it is called is also what the program is.
+    fn compile(&self, name: &str, source: &str, options: &[&str]) -> Result<PathBuf, String> {
+        let (input, output) = (self.folder.join(format!("{name}.c")), self.folder.join(name));
+        fs::write(&input, source).map_err(|error| error.to_string())?;
+        let done = Command::new(&self.path)
+            .args(["-O1", "-w"])
+            .arg(&input)
+            .arg("-o")
+            .arg(&output)
+            .args(options)
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| format!("`{}`: {error}", self.path.display()))?;
+        if done.status.success() {
+            return Ok(output);
+        }
+        let said = String::from_utf8_lossy(&done.stderr);
+        let first = said.lines().find(|line| line.contains("error")).unwrap_or("no message").to_owned();
+        Err(format!("`{}` failed: {first}", self.path.display()))
+    }
+
+    /// Its name within programs is its file name alone, so that they look for it along their own path.
+    fn library(&self, name: &str, source: &str) -> Result<(), String> {
+        self.compile(name, source, &["-shared", "-fPIC", &format!("-Wl,-soname,{name}")]).map(drop)
+    }
+
+    fn libraries(&self) -> Compiled {
+        let mut options = vec!["-Wl,--no-as-needed".to_owned(), "-Wl,-rpath,$ORIGIN".to_owned()];
+        for index in 0..LIBRARIES {
+            let name = format!("libfloor{index}.so");
+            let source = format!("int firstbyte_{index}(void) {{ return {index}; }}\n");
+            self.library(&name, &source)?;
+            options.push(format!("./{name}"));
+        }
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let empty = "int main(void) { return 0; }\n";
+        Ok((self.compile("libraries", empty, &options)?, self.compile("no-libraries", empty, &[])?))
+    }
+
+    fn relative(&self) -> Compiled {
+        let table = |pointers: u32| {
+            let pad = (POINTERS_A_PAGE - pointers) * 8;
+            let pad = if pad > 0 { format!("char pad[{pad}];") } else { String::new() };
+            let row = "{ { ".to_owned() + &"&x, ".repeat(pointers as usize) + "} },\n";
+            let rows = row.repeat(PAGES as usize);
+            format!(
+                "static int x;\nstruct page {{ int *pointers[{pointers}]; {pad} }};\n\
+                 struct page pages[] __attribute__((aligned(4096))) = {{\n{rows}}};\n\
+                 int main(void) {{ return 0; }}\n"
+            )
+        };
+        let pie = ["-fPIE", "-pie"];
+        Ok((
+            self.compile("relocations", &table(POINTERS_A_PAGE), &pie)?,
+            self.compile("no-relocations", &table(1), &pie)?,
+        ))
+    }
+
+    fn symbolic(&self) -> Compiled {
+        let mut library = String::new();
+        let (mut extern_, mut by_symbol) = (String::new(), String::new());
+        for index in 0..SYMBOLS {
+            let _ = writeln!(library, "int firstbyte_symbol_{index}(void) {{ return {index}; }}");
+            let _ = writeln!(extern_, "extern int firstbyte_symbol_{index}(void);");
+            let _ = writeln!(by_symbol, "(void *)firstbyte_symbol_{index},");
+        }
+        self.library("libsymbols.so", &library)?;
+        let relative = "(void *)&x,\n".repeat(SYMBOLS as usize);
+        let program = |table: &str| {
+            format!(
+                "{extern_}static int x;\nvoid *table[] = {{\n{table}}};\nint main(void) {{ return 0; }}\n"
+            )
+        };
+        let options = ["-fPIE", "-pie", "-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN", "./libsymbols.so"];
+        Ok((
+            self.compile("symbols", &program(&by_symbol), &options)?,
+            self.compile("no-symbols", &program(&relative), &options)?,
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object::{Object, ObjectSection};
+
+    fn relocations(path: &Path) -> u64 {
+        let bytes = fs::read(path).unwrap();
+        let file = object::File::parse(bytes.as_slice()).unwrap();
+        let section = file.section_by_name(".rela.dyn").expect("relocations");
+        section.size() / 24
+    }
+
+    #[test]
+    fn the_programs_of_a_pair_differ_by_as_many_relocations_as_are_divided_by() {
+        let folder = tempfile::tempdir().unwrap();
+        let compiler = match Compiler::find(folder.path()) {
+            Ok(compiler) => compiler,
+            Err(why) => return eprintln!("skipped: {why}"),
+        };
+        let (many, few) = compiler.relative().unwrap();
+        assert_eq!(relocations(&many) - relocations(&few), u64::from(PAGES * (POINTERS_A_PAGE - 1)));
+        let (by_symbol, relative) = compiler.symbolic().unwrap();
+        assert_eq!(relocations(&by_symbol), relocations(&relative));
+        let (libraries, none) = compiler.libraries().unwrap();
+        for program in [many, few, by_symbol, relative, libraries, none] {
+            assert!(Command::new(&program).status().unwrap().success(), "{}", program.display());
+        }
+    }
+}

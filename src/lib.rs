@@ -14,13 +14,14 @@
 //! | rendering | [`report`] | text, JSON, CSV, Markdown |
 //!
 //! Measure, then compute, then render: a measuring function never prints, a renderer never measures.
-//! Beside the flow stand [`corpus`] (the programs of the showdown), [`elf`] (our own executables: the floor),
+//! Beside the flow stand [`budget`] (what programs may cost), [`corpus`] (the programs of the showdown), [`elf`] (our own executables: the floor),
 //! [`floor`] (what this machine charges),
 //! [`doctor`] (what this machine can do), [`runtime`] (C without a C library), [`machine`] (its facts) and [`arch`] (what differs between
 //! architectures). [`commands`] joins them, one file a command.
 
 pub mod arch;
 pub mod bench;
+pub mod budget;
 pub mod cli;
 pub mod commands;
 pub mod corpus;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, Sub};
+use std::time::Duration;
 
 /// A duration, or an instant of `CLOCK_MONOTONIC`, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -87,9 +88,67 @@ fn three_digits(value: f64) -> String {
     }
 }
 
+/// `20ms`, `1.5s`, `300us`, `2m`; a plain number means seconds.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let error = || format!("`{text}` is no duration\nhelp: write it like 300us, 20ms, 1.5s or 2m");
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 = text[..split].parse().map_err(|_| error())?;
+    let unit = match text[split..].trim() {
+        "ns" => 1e-9,
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(error()),
+    };
+    let duration = Duration::try_from_secs_f64(number * unit).map_err(|_| error())?;
+    if duration.is_zero() { Err(error()) } else { Ok(duration) }
+}
+
+/// `153`, `64KiB`, `1.5 MiB`, `2MB`: bytes, or with a unit of 1024 or 1000.
+pub fn parse_bytes(text: &str) -> Result<Bytes, String> {
+    let error = || format!("`{text}` is no size\nhelp: write it like 4096, 64KiB or 1.5MiB");
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 = text[..split].parse().map_err(|_| error())?;
+    let unit = match text[split..].trim() {
+        "" | "B" => 1.0,
+        "kB" | "KB" => 1e3,
+        "MB" => 1e6,
+        "GB" => 1e9,
+        "K" | "KiB" => 1024.0,
+        "M" | "MiB" => 1_048_576.0,
+        "G" | "GiB" => 1_073_741_824.0,
+        _ => return Err(error()),
+    };
+    let bytes = number * unit;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 2^53")]
+    if (0.0..9.0e15).contains(&bytes) { Ok(Bytes(bytes.round() as u64)) } else { Err(error()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_take_units_of_1024_and_of_1000() {
+        assert_eq!(parse_bytes("153"), Ok(Bytes(153)));
+        assert_eq!(parse_bytes("1.5 MiB"), Ok(Bytes(1_572_864)));
+        assert_eq!(parse_bytes("2kB"), Ok(Bytes(2000)));
+        for nonsense in ["", "MiB", "-1", "1 XB", "1e400", "NaN", "99999999999GiB"] {
+            assert!(parse_bytes(nonsense).is_err(), "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn durations_take_the_usual_units_and_nothing_else() {
+        assert_eq!(parse_duration("20ms"), Ok(Duration::from_millis(20)));
+        assert_eq!(parse_duration("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(parse_duration("2"), Ok(Duration::from_secs(2)));
+        for nonsense in ["", "ms", "-1s", "1parsec", "0s", "1e400s", "NaN", "1..2s"] {
+            assert!(parse_duration(nonsense).is_err(), "{nonsense}");
+        }
+    }
 
     #[test]
     fn nanoseconds_keep_three_significant_digits() {

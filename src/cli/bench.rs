@@ -133,7 +133,6 @@ pub struct Benchmark {
 
 /// What is to be measured, and how.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a decision of its own")]
 pub struct Plan {
     /// The commands.
     pub benchmarks: Vec<Benchmark>,
@@ -167,14 +166,17 @@ pub struct Plan {
     pub seed: u64,
     /// Measure the observer overhead.
     pub overhead: bool,
-    /// Count system calls and page faults.
-    pub counts: bool,
+    /// Counting runs of each program: system calls, page faults, memory.
+    pub count_runs: u32,
     /// Where results go.
     pub exports: Vec<(Format, Target)>,
 }
 
 /// The time for each command, if none is given.
 const TIME_EACH: Duration = Duration::from_secs(3);
+
+/// Enough for a median; counts hardly vary.
+const COUNT_RUNS: u32 = 3;
 
 /// When a run is killed, if no limit is given.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
@@ -212,7 +214,7 @@ impl Args {
             cpus: self.measuring.cpus,
             seed: self.measuring.seed,
             overhead: !self.no_overhead,
-            counts: !self.no_counts,
+            count_runs: if self.no_counts { 0 } else { COUNT_RUNS },
             exports: self.exports.targets(),
         })
     }

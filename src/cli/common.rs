@@ -3,6 +3,7 @@
 use crate::launch::{CpuSet, OutputKind};
 use crate::report::export::Target;
 use crate::tracer::Choice;
+pub(super) use crate::units::parse_duration as duration;
 use std::time::Duration;
 
 /// How runs are made.
@@ -29,13 +30,13 @@ pub(super) struct MeasuringArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct ExportArgs {
     /// Write the results as JSON (`-`: stdout)
-    #[arg(long = "export-json", value_name = "FILE")]
+    #[arg(id = "export_json", long = "export-json", value_name = "FILE")]
     json: Option<String>,
     /// Write the results as CSV (`-`: stdout)
-    #[arg(long = "export-csv", value_name = "FILE")]
+    #[arg(id = "export_csv", long = "export-csv", value_name = "FILE")]
     csv: Option<String>,
     /// Write the results as a Markdown table (`-`: stdout)
-    #[arg(long = "export-markdown", value_name = "FILE")]
+    #[arg(id = "export_markdown", long = "export-markdown", value_name = "FILE")]
     markdown: Option<String>,
     // no doc comment: the name in backticks, which the lint wants there, has no place in a help text
     #[arg(
@@ -45,10 +46,10 @@ pub(super) struct ExportArgs {
     )]
     asciidoc: Option<String>,
     /// Write the results in Bencher Metric Format (`-`: stdout)
-    #[arg(long = "export-bencher", value_name = "FILE")]
+    #[arg(id = "export_bencher", long = "export-bencher", value_name = "FILE")]
     bencher: Option<String>,
     /// Write the results for github-action-benchmark, as `customSmallerIsBetter` (`-`: stdout)
-    #[arg(long = "export-benchmark-action", value_name = "FILE")]
+    #[arg(id = "export_benchmark_action", long = "export-benchmark-action", value_name = "FILE")]
     benchmark_action: Option<String>,
 }
 
@@ -119,38 +120,5 @@ impl ExportArgs {
             (Format::BenchmarkAction, self.benchmark_action),
         ];
         asked.into_iter().filter_map(|(format, target)| Some((format, Target::parse(&target?)))).collect()
-    }
-}
-
-/// `20ms`, `1.5s`, `300us`, `2m`; a plain number means seconds.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    let error = || format!("`{text}` is no duration\nhelp: write it like 300us, 20ms, 1.5s or 2m");
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let number: f64 = text[..split].parse().map_err(|_| error())?;
-    let unit = match text[split..].trim() {
-        "ns" => 1e-9,
-        "us" | "µs" => 1e-6,
-        "ms" => 1e-3,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(error()),
-    };
-    let duration = Duration::try_from_secs_f64(number * unit).map_err(|_| error())?;
-    if duration.is_zero() { Err(error()) } else { Ok(duration) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_take_the_usual_units_and_nothing_else() {
-        assert_eq!(duration("20ms"), Ok(Duration::from_millis(20)));
-        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
-        assert_eq!(duration("2"), Ok(Duration::from_secs(2)));
-        for nonsense in ["", "ms", "-1s", "1parsec", "0s", "1e400s", "NaN", "1..2s"] {
-            assert!(duration(nonsense).is_err(), "{nonsense}");
-        }
     }
 }

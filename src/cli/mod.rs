@@ -4,6 +4,7 @@
 
 pub mod bench;
 pub mod cc;
+pub mod check;
 pub mod common;
 pub mod doctor;
 pub mod floor;
@@ -33,6 +34,12 @@ pub enum Command {
     Floor(Box<floor::Args>),
     /// Measures any commands, interleaved: phases, first byte, statistics, verdicts
     Bench(Box<bench::Args>),
+    /// Explains one program's start-up: every system call, page fault, file, process, and the time between
+    Trace(Box<trace::Args>),
+    /// Budgets from firstbyte.toml: met or missed, for continuous integration
+    Check(Box<check::Args>),
+    /// Two files of results: faster, slower or can't tell, and which counts changed
+    Compare(compare::Args),
     /// Says what this machine can and cannot do, why, and what would mend it
     Doctor(doctor::Args),
     /// Prints many lines by each design of seed 002 and by ours, and compares
@@ -45,4 +52,15 @@ pub enum Command {
     Completions(generate::CompletionsArgs),
     /// Prints the manual page
     Man(generate::ManArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn no_two_arguments_of_a_command_get_in_each_others_way() {
+        Cli::command().debug_assert();
+    }
 }

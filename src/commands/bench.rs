@@ -16,9 +16,6 @@ use crate::tracer::choose::{Chosen, choose};
 use crate::tracer::{Backend, Setting, Tracer};
 use crate::units::Bytes;
 
-/// Enough for a median; counts hardly vary.
-const COUNTING_RUNS: u32 = 3;
-
 /// Measures the commands and prints what they took.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     let document = measured(plan)?;
@@ -80,8 +77,8 @@ fn measure(plan: &Plan, chosen: Chosen) -> Result<Document, CommandError> {
     let offsets = plan.env_offset.then_some(plan.seed);
     let mut runner = Prepared::new(Tracees::new(tracees, chosen.tracer), around, offsets);
     let Outcome { mut series, interrupted, finish } = carry_out(plan, &campaign, &header, &mut runner)?;
-    if plan.counts && !interrupted {
-        counting::count(&mut runner, &mut series, COUNTING_RUNS);
+    if plan.count_runs > 0 && !interrupted {
+        counting::count(&mut runner, &mut series, plan.count_runs);
     }
     let mut document = document(plan, &header, &series);
     document.partial = interrupted || interrupt::interrupted().is_some();

@@ -2,6 +2,8 @@
 
 pub mod bench;
 pub mod cc;
+pub mod check;
+pub mod compare;
 mod counting;
 pub mod doctor;
 mod export;
@@ -26,6 +28,9 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
         Command::Showdown(args) => showdown::run(&args.plan()),
         Command::Floor(args) => floor::run(&args.plan()),
         Command::Bench(args) => bench::run(&args.plan().map_err(CommandError::usage)?),
+        Command::Trace(args) => trace::run(&args.plan()),
+        Command::Check(args) => check::run(&args.plan()),
+        Command::Compare(args) => compare::run(&args.plan()),
         Command::Doctor(args) => doctor::run(&args),
         Command::Throughput(args) => throughput::run(args.plan()),
         Command::Lines(args) => lines::run(&args),

@@ -53,6 +53,7 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
         cache: context.cache,
         phases: phases(samples),
         counts: counts(series),
+        varying: varying(series),
         output: series.output_bytes.map(|bytes| Output { bytes, ok: true }),
         lost_events: series.lost_events,
         rejected: series.rejected.clone(),
@@ -104,10 +105,10 @@ fn phases(samples: &[Sample]) -> PhaseTimes {
 
 /// Medians of the counting runs; without any, what the timed runs saw of processes, threads and execs.
 fn counts(series: &Series) -> Counts {
-    let runs = &series.counts;
-    if runs.is_empty() {
-        return counts_of_timed_runs(&series.samples);
-    }
+    if series.counts.is_empty() { counts_of_timed_runs(&series.samples) } else { medians(&series.counts) }
+}
+
+fn medians(runs: &[bench::Counts]) -> Counts {
     let count = |of: fn(&bench::Counts) -> u64| median_count(runs.iter().map(of).collect());
     Counts {
         processes: count(|c| c.processes),
@@ -123,6 +124,19 @@ fn counts(series: &Series) -> Counts {
         // No process gets by without memory: 0 is what nobody looked at.
         max_rss: count(|c| c.max_rss).filter(|bytes| *bytes > 0),
     }
+}
+
+/// Each count that was not the same in all counting runs.
+fn varying(series: &Series) -> BTreeMap<String, [u64; 2]> {
+    let mut extremes: BTreeMap<String, [u64; 2]> = BTreeMap::new();
+    for run in &series.counts {
+        for (name, count) in medians(std::slice::from_ref(run)).known() {
+            let [low, high] = extremes.entry(name.to_owned()).or_insert([count; 2]);
+            (*low, *high) = (count.min(*low), count.max(*high));
+        }
+    }
+    extremes.retain(|_, [low, high]| low != high);
+    extremes
 }
 
 fn counts_of_timed_runs(samples: &[Sample]) -> Counts {

@@ -172,6 +172,9 @@ pub struct Measurement {
     /// Medians of the counting runs.
     #[serde(default)]
     pub counts: Counts,
+    /// The counts that differ from counting run to counting run: the smallest and the largest.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub varying: BTreeMap<String, [u64; 2]>,
     /// What it printed; `null` when nobody looked.
     #[serde(default)]
     pub output: Option<Output>,

@@ -9,6 +9,9 @@ pub mod bench_text;
 pub mod bencher;
 pub mod benchmark_action;
 pub mod build;
+pub mod check_text;
+pub mod compare_text;
+pub mod comparison;
 pub mod csv;
 pub mod doctor_text;
 pub mod document;
@@ -31,4 +34,5 @@ pub mod warnings;
 
 pub use document::Document;
 pub use export::Target;
+pub use row::rss;
 pub use terminal::Terminal;

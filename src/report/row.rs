@@ -168,7 +168,7 @@ fn size(bytes: Option<u64>) -> String {
 }
 
 /// Peak resident set size: of the timed runs if they all know it, else of the counting ones.
-pub(super) fn rss(measurement: &Measurement) -> Option<u64> {
+pub fn rss(measurement: &Measurement) -> Option<u64> {
     let mut all = measurement.memory_usage_byte.clone();
     all.sort_unstable();
     all.get(all.len().saturating_sub(1) / 2).copied().or(measurement.counts.max_rss)

@@ -1,0 +1,302 @@
+//! `firstbyte.toml`, read with errors that name line and column, and written from measurements.
+
+use super::value::{AtMost, Size};
+use crate::report::document::{Counts, Distribution, Measurement};
+use crate::units::Nanos;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// One `[[program]]`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)] // each budget is named as the document names its figure
+pub struct Program {
+    /// Its name; without one, the command.
+    pub name: Option<String>,
+    /// The command, split into words as a shell does.
+    pub command: String,
+    /// Run it by `/bin/sh`.
+    #[serde(default)]
+    pub shell: bool,
+    pub first_byte: Option<AtMost<Nanos>>,
+    pub total: Option<AtMost<Nanos>>,
+    pub syscalls: Option<AtMost<u64>>,
+    pub page_faults: Option<AtMost<u64>>,
+    pub major_faults: Option<AtMost<u64>>,
+    pub files_opened: Option<AtMost<u64>>,
+    pub failed_opens: Option<AtMost<u64>>,
+    pub bytes_read: Option<AtMost<Size>>,
+    pub processes: Option<AtMost<u64>>,
+    pub threads: Option<AtMost<u64>>,
+    pub execs: Option<AtMost<u64>>,
+    pub writes: Option<AtMost<u64>>,
+    pub instructions: Option<AtMost<u64>>,
+    pub rss: Option<AtMost<Size>>,
+}
+
+/// Why there are no budgets.
+#[derive(Debug, thiserror::Error)]
+pub enum BudgetError {
+    /// No such file, or none that may be read.
+    #[error("cannot read `{}`: {cause}\nhelp: firstbyte check --init 'COMMAND' writes one", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: std::io::Error,
+    },
+    /// No TOML, or not what a budget file holds.
+    #[error("`{}` line {line}, column {column}: {message}\nhelp: docs/ci.md lists what a budget file may hold", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// From 1, in characters.
+        column: usize,
+        /// What is wrong there.
+        message: String,
+    },
+    /// Right in form, and senseless.
+    #[error("`{}`: {message}", path.display())]
+    Senseless {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what would mend it.
+        message: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contents {
+    #[serde(default)]
+    program: Vec<Program>,
+}
+
+/// Reads the budgets of a file.
+pub fn read(path: &Path) -> Result<Vec<Program>, BudgetError> {
+    let unreadable = |cause| BudgetError::Unreadable { path: path.to_owned(), cause };
+    parse(&std::fs::read_to_string(path).map_err(unreadable)?, path)
+}
+
+/// Takes `text` as budgets; `path` is only named in errors.
+pub fn parse(text: &str, path: &Path) -> Result<Vec<Program>, BudgetError> {
+    let programs = match toml::from_str::<Contents>(text) {
+        Ok(contents) => contents.program,
+        Err(error) => {
+            let (line, column) = place(text, error.span().map_or(0, |span| span.start));
+            let message = error.message().lines().collect::<Vec<_>>().join(", ");
+            return Err(BudgetError::Content { path: path.to_owned(), line, column, message });
+        }
+    };
+    match nonsense(&programs) {
+        Some(message) => Err(BudgetError::Senseless { path: path.to_owned(), message }),
+        None => Ok(programs),
+    }
+}
+
+/// Line and column of a byte.
+fn place(text: &str, byte: usize) -> (usize, usize) {
+    let end = (0..=byte.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    let before = &text[..end];
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    (before.matches('\n').count() + 1, line.chars().count() + 1)
+}
+
+fn nonsense(programs: &[Program]) -> Option<String> {
+    if programs.is_empty() {
+        return Some(
+            "there is no [[program]] in it\nhelp: firstbyte check --init 'COMMAND' writes one".to_owned(),
+        );
+    }
+    let mut names = BTreeSet::new();
+    for program in programs {
+        let name = program.label();
+        if !names.insert(name) {
+            return Some(format!(
+                "two programs are called `{name}`\nhelp: give each a name = \"…\" of its own"
+            ));
+        }
+        if !program.has_budget() {
+            return Some(format!(
+                "the program `{name}` has no budget\nhelp: add one, such as total = \"5ms\" or syscalls = 30"
+            ));
+        }
+    }
+    None
+}
+
+impl Program {
+    /// Its name.
+    pub fn label(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.command)
+    }
+
+    /// Whether a duration is limited.
+    pub fn limits_time(&self) -> bool {
+        self.first_byte.is_some() || self.total.is_some()
+    }
+
+    fn has_budget(&self) -> bool {
+        let without = Program {
+            command: self.command.clone(),
+            name: self.name.clone(),
+            shell: self.shell,
+            ..Program::default()
+        };
+        *self != without
+    }
+}
+
+/// Times are budgeted with so much to spare: what another day, or another machine of the same kind, may take more.
+const SPARE: f64 = 1.5;
+
+/// A file whose budgets these programs just keep.
+pub fn write(measured: &[Measurement]) -> String {
+    let mut text = "# Budgets for `firstbyte check`. Counts are exact: what exceeds them is missed.\n\
+                    # Times have half as much again to spare.\n"
+        .to_owned();
+    for measurement in measured {
+        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        let _ = write!(text, "\n[[program]]\ncommand = {}\n", quoted(&measurement.command));
+        if measurement.label() != measurement.command {
+            let _ = writeln!(text, "name = {}", quoted(measurement.label()));
+        }
+        let times = [("first_byte", &measurement.phases.first_byte), ("total", &measurement.phases.total)];
+        for (name, time) in times {
+            if let Some(time) = time {
+                let _ = writeln!(text, "{name} = \"{}\"", spared(time));
+            }
+        }
+        for (name, count) in budgeted(&measurement.counts) {
+            let _ =
+                writeln!(text, "{} = {}", name.replace("max_rss", "rss"), exact(name, count, measurement));
+        }
+    }
+    text
+}
+
+/// Counts worth a budget: what says nothing of a start-up (writes) or follows from others is left out.
+fn budgeted(counts: &Counts) -> Vec<(&'static str, u64)> {
+    let known = counts.known().into_iter();
+    known.filter(|(name, _)| !matches!(*name, "writes" | "major_faults" | "execs")).collect()
+}
+
+/// Two digits, rounded up: `730us`.
+fn spared(time: &Distribution) -> String {
+    let most = time.high * SPARE;
+    let (value, unit) = match most {
+        n if n < 1e6 => (n / 1e3, "us"),
+        n if n < 1e9 => (n / 1e6, "ms"),
+        n => (n / 1e9, "s"),
+    };
+    let step = if value < 10.0 { 0.1 } else { 10_f64.powf(value.log10().floor() - 1.0) };
+    let rounded = (value / step).ceil() * step;
+    if rounded < 10.0 { format!("{rounded:.1}{unit}") } else { format!("{rounded:.0}{unit}") }
+}
+
+/// The count; where it varied, the largest with a tolerance as wide as the variation.
+fn exact(name: &str, count: u64, measurement: &Measurement) -> String {
+    match measurement.varying.get(name) {
+        None => count.to_string(),
+        Some([low, high]) => {
+            let percent = ((high - low) as f64 / (*high).max(1) as f64 * 100.0).ceil();
+            format!("{{ max = {high}, tolerance = \"{percent}%\" }}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        parse(text, Path::new("firstbyte.toml")).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn budgets_are_plain_values_or_have_a_tolerance() {
+        let text = "[[program]]\ncommand = 'ls -l'\ntotal = '1.5ms'\nsyscalls = 30\nrss = '2MiB'\n\
+                    page_faults = { max = 90, tolerance = '5%' }\n";
+        let [program] = &parse(text, Path::new("x")).unwrap()[..] else { unreachable!() };
+        assert_eq!(program.total, Some(AtMost { max: Nanos(1_500_000), tolerance: None }));
+        assert_eq!(program.syscalls, Some(AtMost { max: 30, tolerance: None }));
+        assert_eq!(program.rss.unwrap().max.0, 2 << 20);
+        assert_eq!(program.page_faults, Some(AtMost { max: 90, tolerance: Some(0.05) }));
+        assert_eq!(program.label(), "ls -l");
+    }
+
+    #[test]
+    fn errors_name_line_and_column() {
+        let table = [
+            ("[[program]\n", 1, 11),
+            ("[[program]]\ncommand = 'a'\nsyscals = 3\n", 3, 1),
+            ("[[program]]\ncommand = 'é'\ntotal = 5\n", 3, 9),
+            ("[[program]]\ncommand = 'a'\ntotal = '5 parsecs'\n", 3, 9),
+            ("[[program]]\ncommand = 'a'\nsyscalls = -1\n", 3, 12),
+            ("[[program]]\ncommand = 'a'\nsyscalls = nan\n", 3, 12),
+            ("[[program]]\ncommand = 'a'\nsyscalls = {max = 1, tolerance = 'x'}\n", 3, 34),
+            ("program = 3\n", 1, 11),
+            ("other = 3\n", 1, 1),
+        ];
+        for (text, line, column) in table {
+            let message = error(text);
+            let place = format!("`firstbyte.toml` line {line}, column {column}: ");
+            assert!(message.starts_with(&place) && message.contains("\nhelp: "), "{text}\n{message}");
+        }
+    }
+
+    #[test]
+    fn files_without_sense_are_refused() {
+        assert!(error("").contains("no [[program]]"));
+        assert!(error("[[program]]\ncommand = 'a'\n").contains("`a` has no budget"));
+        let twice = "[[program]]\ncommand = 'a'\nsyscalls = 1\n";
+        assert!(error(&twice.repeat(2)).contains("two programs are called `a`"));
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic() {
+        let seed = "[[program]]\ncommand = 'ls'\ntotal = '5ms'\nrss = { max = '2MiB', tolerance = '5%' }\n";
+        let mut random = fastrand::Rng::with_seed(3);
+        for _ in 0..2000 {
+            let mut bytes = seed.as_bytes().to_vec();
+            for _ in 0..random.usize(1..6) {
+                let at = random.usize(..bytes.len());
+                match random.u8(..3) {
+                    0 => bytes[at] = random.u8(..),
+                    1 => bytes.truncate(at.max(1)),
+                    _ => bytes.insert(at, random.u8(..128)),
+                }
+            }
+            let _ = parse(&String::from_utf8_lossy(&bytes), Path::new("x"));
+        }
+    }
+
+    #[test]
+    fn what_is_written_can_be_read_and_is_kept() {
+        let text = r#"{"command": "say \"hi\"", "mean": 1, "median": 1, "user": 0, "system": 0, "min": 1, "max": 1,
+            "name": "greeting", "counts": {"syscalls": 30, "page_faults": 90, "max_rss": 1048576, "writes": 1},
+            "varying": {"page_faults": [89, 91]}}"#;
+        let mut measurement: Measurement = serde_json::from_str(text).unwrap();
+        measurement.phases.total = Distribution::of(vec![400_000, 410_000, 420_000]);
+        let [program] = &parse(&write(std::slice::from_ref(&measurement)), Path::new("x")).unwrap()[..]
+        else {
+            unreachable!()
+        };
+        assert_eq!((program.label(), program.command.as_str()), ("greeting", "say \"hi\""));
+        assert_eq!(program.total.unwrap().max, Nanos(630_000));
+        assert_eq!(program.page_faults, Some(AtMost { max: 91, tolerance: Some(0.03) }));
+        assert_eq!(
+            (program.syscalls.unwrap().max, program.rss.unwrap().max.0, program.writes),
+            (30, 1 << 20, None)
+        );
+        assert!(
+            super::super::judge(program, &measurement)
+                .iter()
+                .all(|j| j.outcome == super::super::Outcome::Met)
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! `firstbyte check`: the file of budgets, the measuring, the verdict.
+
+use super::{CommandError, Exit, bench, export, show, terminal};
+use crate::budget::{self, Program, file};
+use crate::cli::check::Plan;
+use crate::report::check_text::{self, Checked};
+use crate::report::document::Document;
+use crate::report::export::Target;
+
+/// Holds the programs to their budgets, or writes the file.
+pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
+    match &plan.init {
+        Some(commands) => init(plan, commands),
+        None => check(plan),
+    }
+}
+
+fn check(plan: &Plan) -> Result<Exit, CommandError> {
+    let programs = budget::read(&plan.file).map_err(CommandError::usage)?;
+    let programs = selected(programs, &plan.only)?;
+    let document = bench::measured(&plan.measuring(&programs).map_err(CommandError::usage)?)?;
+    export::write(&plan.exports, &document, true)?;
+    let checked = Checked::of(&programs, &document);
+    if !export::takes_stdout(&plan.exports) {
+        let text = if plan.json { json(&checked)? } else { check_text::render(&checked, &terminal()) };
+        show(text.as_bytes())?;
+    }
+    Ok(exit(&document, &checked))
+}
+
+fn json(checked: &Checked) -> Result<String, CommandError> {
+    serde_json::to_string_pretty(checked).map(|text| text + "\n").map_err(CommandError::unable)
+}
+
+fn exit(document: &Document, checked: &Checked) -> Exit {
+    match bench::exit(document) {
+        Exit::Done if checked.missed() > 0 => Exit::Missed,
+        Exit::Done if checked.unknown() > 0 => Exit::Unable,
+        other => other,
+    }
+}
+
+fn selected(programs: Vec<Program>, only: &[String]) -> Result<Vec<Program>, CommandError> {
+    if let Some(name) = only.iter().find(|name| !programs.iter().any(|program| program.label() == **name)) {
+        let names: Vec<String> = programs.iter().map(|program| format!("`{}`", program.label())).collect();
+        return Err(CommandError::usage(format!(
+            "no program is called `{name}`\nhelp: there are {}",
+            names.join(", ")
+        )));
+    }
+    let wanted = |program: &Program| only.is_empty() || only.iter().any(|name| name == program.label());
+    Ok(programs.into_iter().filter(wanted).collect())
+}
+
+fn init(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
+    let path = plan.file.display();
+    if plan.file.exists() && !plan.force {
+        return Err(CommandError::usage(format!("`{path}` is there already\nhelp: replace it with --force")));
+    }
+    let target = Target::File(plan.file.clone());
+    target.check().map_err(CommandError::usage)?;
+    let measuring = plan.measuring(&all_timed(commands)).map_err(CommandError::usage)?;
+    let document = bench::measured(&measuring)?;
+    export::write(&plan.exports, &document, true)?;
+    if let Some(failed) = document.failed.first() {
+        return Err(CommandError::program(format!(
+            "`{}` cannot be measured: {}\nhelp: try it first: firstbyte bench {}",
+            failed.name,
+            failed.reason,
+            shell_words::quote(&failed.command)
+        )));
+    }
+    if document.partial {
+        return Ok(Exit::Interrupted);
+    }
+    target.write(&file::write(&document.results)).map_err(CommandError::unable)?;
+    show(format!("wrote `{path}`; `firstbyte check` holds the programs to it\n").as_bytes())?;
+    Ok(Exit::Done)
+}
+
+/// The commands as programs of a file that limits their time, so that it is measured.
+fn all_timed(commands: &[String]) -> Vec<Program> {
+    let any = budget::AtMost { max: crate::units::Nanos(u64::MAX), tolerance: None };
+    let program =
+        |command: &String| Program { command: command.clone(), total: Some(any), ..Program::default() };
+    commands.iter().map(program).collect()
+}

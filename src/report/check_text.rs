@@ -1,0 +1,160 @@
+//! Budgets and what became of them: for a terminal, and as JSON.
+
+use super::document::{Document, Tool};
+use super::terminal::{Terminal, visible};
+use crate::budget::judge::Unit;
+use crate::budget::{Judged, Outcome, Program, judge};
+use crate::units::{Bytes, display_nanos};
+use anstyle::{AnsiColor, Style};
+use comfy_table::{CellAlignment, Table, TableComponent, presets};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Every program with its budgets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Checked {
+    /// The version of the format: the document's.
+    pub schema: String,
+    /// What measured.
+    pub tool: Tool,
+    /// Where.
+    pub machine: Value,
+    /// One entry a program.
+    pub results: Vec<CheckedProgram>,
+}
+
+/// One program with its budgets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckedProgram {
+    /// Its name.
+    pub name: String,
+    /// Its budgets; empty if it failed.
+    pub budgets: Vec<Judged>,
+    /// Why it could not be measured.
+    pub failed: Option<String>,
+}
+
+impl Checked {
+    /// Every program, set against what was measured.
+    pub fn of(programs: &[Program], document: &Document) -> Checked {
+        let check = |program: &Program| {
+            let measured = document.results.iter().find(|m| m.label() == program.label());
+            let failed = document.failed.iter().find(|failed| failed.name == program.label());
+            CheckedProgram {
+                name: program.label().to_owned(),
+                budgets: measured.map(|measurement| judge(program, measurement)).unwrap_or_default(),
+                failed: failed.map(|failed| failed.reason.clone()),
+            }
+        };
+        Checked {
+            schema: document.schema.clone(),
+            tool: document.tool.clone(),
+            machine: document.machine.clone(),
+            results: programs.iter().map(check).collect(),
+        }
+    }
+
+    /// How many budgets were missed.
+    pub fn missed(&self) -> usize {
+        self.count(Outcome::Missed)
+    }
+
+    /// How many could not be measured here.
+    pub fn unknown(&self) -> usize {
+        self.count(Outcome::Unknown)
+    }
+
+    fn count(&self, outcome: Outcome) -> usize {
+        self.results.iter().flat_map(|p| &p.budgets).filter(|judged| judged.outcome == outcome).count()
+    }
+}
+
+/// A table for each program, and the verdict.
+pub fn render(checked: &Checked, terminal: &Terminal) -> String {
+    let mut parts: Vec<String> = checked.results.iter().map(|program| one(program, terminal)).collect();
+    parts.push(verdict(checked));
+    let lines = parts.join("\n");
+    lines.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+fn one(program: &CheckedProgram, terminal: &Terminal) -> String {
+    let title = terminal.bold(&visible(&program.name));
+    if let Some(reason) = &program.failed {
+        return format!("{title}\n{}\n", terminal.wrap(&format!("  failed: {}", visible(reason)), 4));
+    }
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table
+        .set_style(TableComponent::HeaderLines, '─')
+        .set_style(TableComponent::MiddleHeaderIntersections, '─');
+    table.set_header(["", "budget", "measured", "margin", ""]);
+    for judged in &program.budgets {
+        table.add_row(row(judged));
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((if index == 0 { 2 } else { 1 }, 0));
+        let text = index == 0 || index == 4;
+        column.set_cell_alignment(if text { CellAlignment::Left } else { CellAlignment::Right });
+    }
+    format!("{title}\n{}\n", coloured(&table.to_string(), terminal))
+}
+
+fn row(judged: &Judged) -> [String; 5] {
+    let shown = |value: f64| figure(value, judged.unit);
+    let measured = judged.measured.map_or("–".to_owned(), |median| match judged.range {
+        Some([low, high]) if judged.unit != Unit::Nanoseconds => {
+            format!("{} ({} to {})", shown(median), shown(low), shown(high))
+        }
+        _ => shown(median),
+    });
+    let margin = judged.measured.map_or("–".to_owned(), |median| {
+        let left = judged.budget as f64 - median;
+        let part = if judged.budget > 0 {
+            format!(" ({:+.0}%)", left / judged.budget as f64 * 100.0)
+        } else {
+            String::new()
+        };
+        format!("{}{}{part}", if left < 0.0 { "-" } else { "" }, shown(left.abs()))
+    });
+    let outcome = match judged.outcome {
+        Outcome::Met => "met",
+        Outcome::Tolerated => "tolerated",
+        Outcome::Missed => "missed",
+        Outcome::Unknown => "not measured here",
+    };
+    [judged.what.replace('_', " "), shown(judged.budget as f64), measured, margin, outcome.to_owned()]
+}
+
+fn figure(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Nanoseconds => display_nanos(value),
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of bytes")]
+        Unit::Bytes => Bytes(value as u64).to_string(),
+        Unit::Count => format!("{value:.0}"),
+    }
+}
+
+/// Lines that end with a miss are red.
+fn coloured(table: &str, terminal: &Terminal) -> String {
+    let red = Style::new().fg_color(Some(AnsiColor::Red.into()));
+    let paint = |line: &str| {
+        let missed = line.trim_end().ends_with("missed");
+        if missed { terminal.paint(red, line.trim_end()) } else { line.to_owned() }
+    };
+    table.lines().map(paint).collect::<Vec<_>>().join("\n")
+}
+
+fn verdict(checked: &Checked) -> String {
+    let all: usize = checked.results.iter().map(|program| program.budgets.len()).sum();
+    let failed = checked.results.iter().filter(|program| program.failed.is_some()).count();
+    let missed = match checked.missed() {
+        0 => "none".to_owned(),
+        missed => missed.to_string(),
+    };
+    let unknown = match checked.unknown() {
+        0 => String::new(),
+        unknown => format!(", {unknown} not measured here"),
+    };
+    let failed = if failed > 0 { format!("; programs that failed: {failed}") } else { String::new() };
+    format!("{all} budgets, {missed} missed{unknown}{failed}\n")
+}

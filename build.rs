@@ -12,6 +12,7 @@ fn main() {
     println!("cargo:rerun-if-changed=throughput");
     if env::var_os("CARGO_FEATURE_BPF").is_some() {
         compile("phases");
+        compile("full");
     }
 }
 

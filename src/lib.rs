@@ -36,5 +36,6 @@ pub mod runtime;
 pub mod stats;
 pub mod throughput;
 pub mod timeline;
+pub mod trace;
 pub mod tracer;
 pub mod units;

@@ -1,7 +1,11 @@
-//! What differs between architectures: system-call numbers by meaning, ABIs.
+//! What differs between architectures: system-call names and numbers by meaning, ABIs.
 
+pub mod call_names;
 pub mod file_calls;
 pub mod output_calls;
+pub mod path_arguments;
 
+pub use call_names::{compat_number, native_number};
 pub use file_calls::{FileCall, file_calls};
 pub use output_calls::{Meaning, meanings};
+pub use path_arguments::path_arguments;

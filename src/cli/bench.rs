@@ -391,7 +391,8 @@ fn make_unique(benchmarks: &mut [Benchmark]) {
     }
 }
 
-fn percent(text: &str) -> Result<f64, String> {
+/// `5%` or `5` as 0.05.
+pub(super) fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok();
     let sensible = number.filter(|percent| (0.0..=1000.0).contains(percent));
     sensible

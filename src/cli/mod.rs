@@ -6,6 +6,7 @@ pub mod bench;
 pub mod cc;
 pub mod check;
 pub mod common;
+pub mod compare;
 pub mod doctor;
 pub mod floor;
 pub mod generate;
@@ -13,6 +14,7 @@ pub mod lines;
 mod parameters;
 pub mod showdown;
 pub mod throughput;
+pub mod trace;
 
 use clap::{Parser, Subcommand};
 

@@ -15,6 +15,7 @@ mod outcome;
 mod progress;
 pub mod showdown;
 pub mod throughput;
+pub mod trace;
 
 pub use outcome::{CommandError, Exit};
 

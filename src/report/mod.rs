@@ -30,6 +30,7 @@ pub mod terminal;
 pub mod throughput_chart;
 pub mod throughput_document;
 pub mod throughput_text;
+pub mod trace_text;
 pub mod warnings;
 
 pub use document::Document;

@@ -7,13 +7,13 @@ use crate::units::display_nanos;
 use anstyle::{AnsiColor, Color, Style};
 
 /// How a phase is drawn: a colour, and a character of its own for whoever sees no colours.
-struct Fill {
-    phase: &'static str,
-    character: char,
+pub(super) struct Fill {
+    pub(super) phase: &'static str,
+    pub(super) character: char,
     colour: AnsiColor,
 }
 
-const FILLS: [Fill; 4] = [
+pub(super) const FILLS: [Fill; 4] = [
     Fill { phase: "startup", character: '░', colour: AnsiColor::Blue },
     Fill { phase: "setup", character: '█', colour: AnsiColor::Yellow },
     Fill { phase: "write", character: '┃', colour: AnsiColor::Magenta },
@@ -143,7 +143,7 @@ fn drawn(cells: [usize; 4], width: usize, terminal: &Terminal) -> String {
 }
 
 impl Fill {
-    fn style(&self) -> Style {
+    pub(super) fn style(&self) -> Style {
         Style::new().fg_color(Some(Color::Ansi(self.colour)))
     }
 }

@@ -1,7 +1,7 @@
 //! The results of `firstbyte throughput` as tables: for a terminal, as Markdown and as CSV.
 
 use super::terminal::{Terminal, visible};
-use super::throughput_chart::{self, plot};
+use super::throughput_chart::plot;
 use super::throughput_document::{Throughput, ThroughputDocument};
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -39,6 +39,17 @@ impl Default for Bootstrap {
 }
 
 impl Bootstrap {
+    /// The percentile interval of the difference of two medians, `new` less `old`, whose values do not belong together
+    /// one by one: each side is resampled for itself. `None` when a side is empty or a value is not finite.
+    pub fn difference_interval(&self, old: &[f64], new: &[f64]) -> Option<Interval> {
+        let (old, new) = (sorted(old)?, sorted(new)?);
+        let mut rng = Rng::with_seed(self.seed);
+        let (mut old_drawn, mut new_drawn) = (vec![0; old.len()], vec![0; new.len()]);
+        let differences = (0..self.resamples.max(1))
+            .map(|_| resampled(&new, &mut new_drawn, &mut rng) - resampled(&old, &mut old_drawn, &mut rng));
+        self.interval_of(differences.collect())
+    }
+
     /// The percentile interval of the median of `values`; `None` when there are none or one is not finite.
     ///
     /// B. Efron, "Bootstrap Methods: Another Look at the Jackknife", The Annals of Statistics 7 (1979); the
@@ -49,11 +60,16 @@ impl Bootstrap {
         let ascending = sorted(values)?;
         let mut rng = Rng::with_seed(self.seed);
         let mut times_drawn = vec![0; ascending.len()];
-        let mut medians: Vec<f64> =
+        let medians =
             (0..self.resamples.max(1)).map(|_| resampled(&ascending, &mut times_drawn, &mut rng)).collect();
-        medians.sort_unstable_by(f64::total_cmp);
+        self.interval_of(medians)
+    }
+
+    /// What holds the middle part of what the resamples gave.
+    fn interval_of(&self, mut resampled: Vec<f64>) -> Option<Interval> {
+        resampled.sort_unstable_by(f64::total_cmp);
         let tail = (1.0 - self.confidence.clamp(0.0, 1.0)) / 2.0;
-        Some(Interval { low: quantile(&medians, tail)?, high: quantile(&medians, 1.0 - tail)? })
+        Some(Interval { low: quantile(&resampled, tail)?, high: quantile(&resampled, 1.0 - tail)? })
     }
 }
 

@@ -38,11 +38,11 @@ impl fmt::Display for Verdict {
 /// New over old, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
-    /// Median of the ratios new / old of the pairs.
+    /// Median of the ratios new / old of the pairs; without pairs, the ratio of the medians.
     pub ratio: f64,
-    /// Interval of that median.
+    /// Its interval.
     pub interval: Interval,
-    /// How many pairs.
+    /// How many pairs; without pairs, how many values the smaller side has.
     pub pairs: usize,
 }
 
@@ -91,6 +91,22 @@ fn log_interval(logs: &[f64], center: f64, bootstrap: Bootstrap) -> Option<Inter
 /// [`paired`] as verdicts need it: at a confidence of [`CONFIDENCE`].
 pub fn judge(old: &[f64], new: &[f64], seed: u64) -> Option<Comparison> {
     paired(old, new, Bootstrap { resamples: 2000, confidence: CONFIDENCE, seed })
+}
+
+/// Compares two sets that were measured at different times, such as the results in two files: the ratio of their
+/// medians, at a confidence of [`CONFIDENCE`]. What drifted between them is in the ratio, and in no interval.
+///
+/// As logarithms, like [`paired`]. `None` when a side is empty, or a value is not positive and finite.
+pub fn judge_unpaired(old: &[f64], new: &[f64], seed: u64) -> Option<Comparison> {
+    let positive = old.iter().chain(new).all(|value| *value > 0.0);
+    let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
+    let (old_logs, new_logs) = (logs(old), logs(new));
+    let center = |logs: &[f64]| median(&sorted(logs)?);
+    let ratio = (center(&new_logs)? - center(&old_logs).filter(|_| positive)?).exp();
+    let bootstrap = Bootstrap { resamples: 2000, confidence: CONFIDENCE, seed };
+    let interval = bootstrap.difference_interval(&old_logs, &new_logs)?;
+    let interval = Interval { low: interval.low.exp(), high: interval.high.exp() };
+    Some(Comparison { ratio, interval, pairs: old.len().min(new.len()) })
 }
 
 #[cfg(test)]
@@ -171,6 +187,35 @@ mod tests {
         for (old, new) in table {
             assert_eq!(judge(old, new, 0), None, "{old:?} {new:?}");
         }
+    }
+
+    /// Two invocations on a quiet machine: the same noise, no shared drift.
+    fn unpaired(seed: u64, values: usize, factor: f64) -> Comparison {
+        let mut rng = Rng::with_seed(seed);
+        let old: Vec<f64> = (0..values).map(|_| durations(&mut rng, 1.0, 1.0)).collect();
+        let new: Vec<f64> = (0..values + 3).map(|_| durations(&mut rng, 1.0, factor)).collect();
+        judge_unpaired(&old, &new, seed).unwrap()
+    }
+
+    #[test]
+    fn without_pairs_equal_programs_are_cant_tell_too_and_others_are_told_apart() {
+        for values in [5, 8, 30, 100] {
+            let alike = (0..200).filter(|seed| unpaired(*seed, values, 1.0).verdict() == Verdict::CantTell);
+            assert!(alike.count() >= 190, "{values} values");
+        }
+        for seed in 0..20 {
+            assert_eq!(unpaired(seed, 100, 1.05).verdict(), Verdict::Slower);
+            assert_eq!(unpaired(seed, 100, 0.95).verdict(), Verdict::Faster);
+        }
+    }
+
+    #[test]
+    fn without_pairs_nothing_is_compared_that_has_no_ratio() {
+        assert_eq!(judge_unpaired(&[], &[1.0], 0), None);
+        assert_eq!(judge_unpaired(&[1.0], &[0.0], 0), None);
+        assert_eq!(judge_unpaired(&[f64::NAN], &[1.0], 0), None);
+        let point = judge_unpaired(&[2.0; 9], &[4.0; 12], 0).unwrap();
+        assert!((point.ratio - 2.0).abs() < 1e-12 && point.pairs == 9);
     }
 
     #[test]

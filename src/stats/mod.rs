@@ -11,6 +11,6 @@ pub mod quantile;
 pub mod summary;
 
 pub use bootstrap::{Bootstrap, Interval};
-pub use compare::{Comparison, Verdict, judge, paired};
+pub use compare::{Comparison, Verdict, judge, judge_unpaired, paired};
 pub use quantile::{median, quantile};
 pub use summary::Summary;

@@ -1,5 +1,6 @@
 //! The one event vocabulary that every backend produces and everything else consumes.
 
+use super::detail::{Call, Fault, Image, OffCpu};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +71,14 @@ pub enum EventKind {
         /// The wait status that the kernel holds for it: `exit_code << 8`, or a signal number.
         status: i32,
     },
+    /// Full mode: a system call.
+    Call(Box<Call>),
+    /// Full mode: a page fault.
+    Fault(Box<Fault>),
+    /// Full mode: a thread was off the processor until now.
+    OffCpu(OffCpu),
+    /// Full mode: a new image.
+    Image(Box<Image>),
     /// The reading end of the tracee's stdout gave us its first bytes.
     FirstRead {
         /// How many bytes came with the first read.

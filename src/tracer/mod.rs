@@ -7,7 +7,9 @@
 #[cfg(feature = "bpf")]
 pub mod bpf;
 pub mod choose;
+pub mod detail;
 pub mod event;
+pub mod full;
 pub mod pipe;
 pub mod probe;
 pub mod ptrace;

@@ -1,6 +1,6 @@
 //! What one backend saw of one run.
 
-use super::event::Event;
+use super::event::{Event, EventKind};
 use crate::launch::ExitStatus;
 use crate::launch::wait::{Killed, Usage};
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,37 @@ pub struct Recording {
     pub usage: Usage,
     /// Processes of its tree outlived it; they were killed.
     pub left_behind: bool,
+}
+
+impl Recording {
+    /// Adds what bounds the phases where only whole system calls were recorded: the first successful write of output,
+    /// and the sum of them all. Sorts the events.
+    pub(crate) fn add_output_events(&mut self) {
+        let successful = self.events.iter().filter_map(|event| match &event.kind {
+            EventKind::Call(call) if call.output => {
+                let written = call.result.and_then(|result| u64::try_from(result).ok()).filter(|n| *n > 0)?;
+                Some((event, call, written))
+            }
+            _ => None,
+        });
+        let (mut added, mut sum) = (Vec::new(), None);
+        for (event, call, written) in successful {
+            let at_entry = |kind| Event { at: call.entered, kind, ..event.clone() };
+            if sum.is_none() {
+                added.push(at_entry(EventKind::OutputEnter { call: call.call }));
+                let result = i64::try_from(written).unwrap_or(i64::MAX);
+                added
+                    .push(Event { kind: EventKind::OutputExit { call: call.call, result }, ..event.clone() });
+            }
+            let (_, writes, bytes) = sum.unwrap_or((event.at, 0, 0));
+            sum = Some((event.at, writes + 1, bytes + written));
+        }
+        if let Some((at, writes, bytes)) = sum {
+            added.push(Event { at, pid: 0, tid: 0, kind: EventKind::OutputLast { writes, bytes } });
+        }
+        self.events.extend(added);
+        self.events.sort_by_key(|event| event.at); // stable: equal instants keep their order
+    }
 }
 
 /// What came out of the tracee's stdout.

@@ -36,6 +36,10 @@ static long (*bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (vo
 static long (*bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static long (*bpf_ringbuf_output)(void *ring, void *record, u64 size, u64 flags) = (void *)130;
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
+static long (*bpf_probe_read_user)(void *to, u32 size, const void *from) = (void *)112;
+static long (*bpf_probe_read_user_str)(void *to, u32 size, const void *from) = (void *)114;
+static void *(*bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
+static void (*bpf_ringbuf_submit)(void *record, u64 flags) = (void *)132;
 
 struct raw_tracepoint {
 	u64 args[0];
@@ -72,8 +76,15 @@ struct thread_info {
 	unsigned long flags;
 } KERNEL_STRUCT;
 
+struct mm_struct {
+	unsigned long start_code, end_code, start_data, end_data;
+	unsigned long start_brk, start_stack, arg_start, arg_end;
+	unsigned long saved_auxv[1];
+} KERNEL_STRUCT;
+
 struct task_struct {
 	struct thread_info thread_info;
+	struct mm_struct *mm;
 	s32 pid;
 	s32 tgid;
 	int exit_code;
@@ -83,6 +94,7 @@ struct task_struct {
 
 struct linux_binprm {
 	const char *filename;
+	const char *interp;
 } KERNEL_STRUCT;
 
 /* io_uring/io_uring_types.h: a request; `fd` shares its place with `flags` of the completion. */

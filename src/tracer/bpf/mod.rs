@@ -3,8 +3,12 @@
 //! `phases.bpf.c` is the kernel side; [`session`] is the memory that the two sides share; [`PhasesTracer`] attaches the
 //! programs once and observes one run a call.
 
+mod full;
+mod full_session;
 mod meaning;
 mod phases;
+mod ring_drain;
 mod session;
 
+pub use full::{FullTracer, LARGE_RING};
 pub use phases::{AttachError, DEFAULT_RING, PhasesTracer};

@@ -209,7 +209,7 @@ fn name_first_exec(recording: &mut Recording) {
 }
 
 /// Kills the processes that were created and have not exited. Returns whether there were any.
-fn kill_survivors(events: &[Event]) -> bool {
+pub(super) fn kill_survivors(events: &[Event]) -> bool {
     let exited = |pid: u32| {
         let dead = |e: &Event| e.pid == pid && matches!(e.kind, EventKind::Exit { group_dead: true, .. });
         events.iter().any(dead)
@@ -229,7 +229,7 @@ fn kill_survivors(events: &[Event]) -> bool {
     found
 }
 
-fn taken(programs: &mut Ebpf, name: &'static str) -> Result<aya::maps::Map, AttachError> {
+pub(super) fn taken(programs: &mut Ebpf, name: &'static str) -> Result<aya::maps::Map, AttachError> {
     programs
         .take_map(name)
         .ok_or_else(|| AttachError::Map { map: name, cause: "the object has no such map".to_owned() })

@@ -1,0 +1,64 @@
+//! System calls' names and numbers, in the native table and in the 32-bit one of the same machine.
+
+use crate::tracer::{Abi, Syscall, event::IO_URING_BASE};
+
+/// The native number of a call.
+pub fn native_number(name: &str) -> Option<u32> {
+    let call: syscalls::Sysno = name.parse().ok()?;
+    u32::try_from(call.id()).ok()
+}
+
+/// The number of a call in the 32-bit table.
+#[cfg(target_arch = "x86_64")]
+pub fn compat_number(name: &str) -> Option<u32> {
+    let call: syscalls::x86::Sysno = name.parse().ok()?;
+    u32::try_from(call.id()).ok()
+}
+
+/// 32-bit programs of other architectures: none has been tried.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn compat_number(_name: &str) -> Option<u32> {
+    None
+}
+
+/// A call's name; `syscall_NUMBER` where it has none.
+pub fn name(call: Syscall) -> String {
+    if call.number >= IO_URING_BASE {
+        return format!("io_uring_op_{}", call.number - IO_URING_BASE);
+    }
+    let known = match call.abi {
+        Abi::Native => syscalls::Sysno::new(call.number as usize).map(|call| call.name()),
+        Abi::Compat => compat_name(call.number as usize),
+    };
+    known.map_or_else(|| format!("syscall_{}", call.number), str::to_owned)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn compat_name(number: usize) -> Option<&'static str> {
+    syscalls::x86::Sysno::new(number).map(|call| call.name())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn compat_name(_number: usize) -> Option<&'static str> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_and_its_number_are_each_others_inverse() {
+        let number = native_number("openat").unwrap();
+        assert_eq!(name(Syscall { abi: Abi::Native, number }), "openat");
+        assert_eq!(native_number("no_such_call"), None);
+        assert_eq!(name(Syscall { abi: Abi::Native, number: 60_000 }), "syscall_60000");
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn the_same_number_means_different_calls_in_the_two_tables() {
+        assert_eq!(name(Syscall { abi: Abi::Native, number: 4 }), "stat");
+        assert_eq!(name(Syscall { abi: Abi::Compat, number: 4 }), "write");
+    }
+}

@@ -1,0 +1,23 @@
+//! `firstbyte compare`: two documents, their comparison, its rendering.
+
+use super::{CommandError, Exit, show, terminal};
+use crate::cli::compare::Plan;
+use crate::report::comparison::Comparing;
+use crate::report::{compare_text, read};
+
+/// Compares two files and prints what changed.
+pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
+    let [old, new] = [&plan.old, &plan.new].map(|path| read::read(path).map_err(CommandError::usage));
+    let comparing = Comparing::of((&plan.old, &old?), (&plan.new, &new?)).map_err(CommandError::usage)?;
+    if !plan.force {
+        comparing.same_machine().map_err(CommandError::usage)?;
+    }
+    let too_slow = plan.fail_if_slower.map(|limit| comparing.slower_than(limit));
+    let text = if plan.json {
+        serde_json::to_string_pretty(&comparing).map_err(CommandError::unable)? + "\n"
+    } else {
+        compare_text::render(&comparing, plan.fail_if_slower, &terminal())
+    };
+    show(text.as_bytes())?;
+    Ok(if too_slow.is_some_and(|names| !names.is_empty()) { Exit::Missed } else { Exit::Done })
+}

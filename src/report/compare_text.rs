@@ -1,0 +1,95 @@
+//! A comparison of two files for a terminal.
+
+use super::comparison::{Changed, Comparing, CountChange, TimeChange};
+use super::document::Cache;
+use super::row::ratio;
+use super::showdown_text::list;
+use super::terminal::{Terminal, truncated, visible};
+use crate::stats::Verdict;
+use crate::units::{Bytes, display_nanos};
+use anstyle::{AnsiColor, Style};
+
+/// The whole page; `limit` is the part by which a program may be slower.
+pub fn render(comparing: &Comparing, limit: Option<f64>, terminal: &Terminal) -> String {
+    let files = format!("old {}, new {}", comparing.old.display(), comparing.new.display());
+    let mut parts = vec![terminal.wrap(&visible(&files), 4) + "\n"];
+    parts.extend(comparing.programs.iter().map(|program| changed(program, terminal)));
+    let only = |names: &[String], which: &str| {
+        names.iter().map(|name| format!("{name}: only in the {which} file")).collect::<Vec<_>>()
+    };
+    let fact = |f: &super::comparison::Fact| format!("{} differs: {} and {}", f.name, f.old, f.new);
+    let facts: Vec<String> = comparing.differing.iter().map(fact).collect();
+    let notes =
+        [only(&comparing.only_old, "old"), only(&comparing.only_new, "new"), facts, comparing.notes.clone()];
+    parts.push(list("Notes", notes.concat().into_iter(), terminal));
+    parts.extend(limit.map(|limit| gate(comparing, limit, terminal)));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
+}
+
+fn changed(program: &Changed, terminal: &Terminal) -> String {
+    let cold = if program.cache == Some(Cache::Cold) { " (cold page cache)" } else { "" };
+    let title = truncated(&format!("{}{cold}", visible(&program.name)), terminal.width);
+    let mut text = terminal.bold(&title) + "\n";
+    for time in &program.times {
+        text += &(terminal.wrap(&line(time, terminal), 16) + "\n");
+    }
+    if program.times.is_empty() {
+        text += "  can't tell: one of the files has no single times\n";
+    }
+    for count in program.counts.iter().filter(|count| count.old != count.new) {
+        text += &(terminal.wrap(&format!("  {}", count_change(count)), 16) + "\n");
+    }
+    let same: Vec<String> = program
+        .counts
+        .iter()
+        .filter(|count| count.old == count.new)
+        .map(|count| count.name.replace('_', " "))
+        .collect();
+    if !same.is_empty() {
+        text += &(terminal.wrap(&format!("  unchanged     {}", same.join(", ")), 16) + "\n");
+    }
+    text
+}
+
+fn line(time: &TimeChange, terminal: &Terminal) -> String {
+    let r = &time.ratio;
+    let [old, new] = [time.old, time.new].map(display_nanos);
+    let fine = |value: f64| if (0.5..2.0).contains(&value) { format!("{value:.3}") } else { ratio(value) };
+    let colour = match time.verdict {
+        Verdict::Faster => Style::new().fg_color(Some(AnsiColor::Green.into())),
+        Verdict::Slower => Style::new().fg_color(Some(AnsiColor::Red.into())),
+        Verdict::CantTell => Style::new(),
+    };
+    let verdict = terminal.paint(colour, &time.verdict.to_string());
+    let of = time.of.replace('_', " ");
+    format!(
+        "  {of:<14}{old} → {new}: {verdict}, {} × ({} to {}, 99 %)",
+        fine(r.ratio),
+        fine(r.low),
+        fine(r.high)
+    )
+}
+
+fn count_change(change: &CountChange) -> String {
+    let CountChange { name, old, new } = *change;
+    let label = name.replace('_', " ");
+    let sign = if new > old { "+" } else { "-" };
+    let by = new.abs_diff(old);
+    match name {
+        "bytes_read" | "max_rss" => {
+            format!("{label:<14}{} → {} ({sign}{})", Bytes(old), Bytes(new), Bytes(by))
+        }
+        _ => format!("{label:<14}{old} → {new} ({sign}{by})"),
+    }
+}
+
+fn gate(comparing: &Comparing, limit: f64, terminal: &Terminal) -> String {
+    let percent = limit * 100.0;
+    let slower = comparing.slower_than(limit);
+    let line = |name: &str| format!("{name}: slower by more than {percent}%, beyond doubt");
+    if slower.is_empty() {
+        return terminal.wrap(&format!("Nothing is slower by more than {percent}% beyond doubt."), 0) + "\n";
+    }
+    list("Too slow", slower.into_iter().map(line), terminal)
+}

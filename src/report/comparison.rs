@@ -1,0 +1,374 @@
+//! Two documents compared: times with their verdicts, counts exactly. Pure.
+
+use super::document::{Cache, Document, Measurement, Ratio};
+use super::terminal::visible;
+use crate::stats::{Bootstrap, Verdict, judge_unpaired};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// What two files have to say of each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparing {
+    /// The file before.
+    pub old: PathBuf,
+    /// The file after.
+    pub new: PathBuf,
+    /// One entry a program that is in both, in the order of the new file.
+    pub programs: Vec<Changed>,
+    /// Programs of the old file alone.
+    pub only_old: Vec<String>,
+    /// Programs of the new file alone.
+    pub only_new: Vec<String>,
+    /// Facts in which the machines, or how they measured, differ.
+    pub differing: Vec<Fact>,
+    /// What a reader must know, one lower-case line each.
+    pub notes: Vec<String>,
+}
+
+/// A fact in which two documents differ.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Fact {
+    /// Its name in the document.
+    pub name: String,
+    /// The old value.
+    pub old: Value,
+    /// The new value.
+    pub new: Value,
+}
+
+/// One program, before and after.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Changed {
+    /// Its name.
+    pub name: String,
+    /// The state of the page cache.
+    pub cache: Option<Cache>,
+    /// Each duration that both files have.
+    pub times: Vec<TimeChange>,
+    /// Each count that both files have.
+    pub counts: Vec<CountChange>,
+}
+
+/// One duration, before and after.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TimeChange {
+    /// `first_byte`, `total`, or `wall` where a file has no phases.
+    pub of: &'static str,
+    /// The old median, nanoseconds.
+    pub old: f64,
+    /// The new median, nanoseconds.
+    pub new: f64,
+    /// New over old; the interval is of 99 %.
+    #[serde(flatten)]
+    pub ratio: Ratio,
+    /// What that says of the new one.
+    pub verdict: Verdict,
+}
+
+/// One count, before and after.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CountChange {
+    /// Its name in the document.
+    pub name: &'static str,
+    /// Before.
+    pub old: u64,
+    /// After.
+    pub new: u64,
+}
+
+/// Why two documents cannot be compared.
+#[derive(Debug, Error)]
+#[allow(missing_docs)] // each message says it
+pub enum CompareError {
+    #[error("`{}` has no results\nhelp: `firstbyte bench --export-json FILE CMD` writes some", shown(path))]
+    Empty { path: PathBuf },
+    #[error(
+        "`{}` has two results of the name `{}`\nhelp: name them apart: firstbyte bench -n NAME -n OTHER …",
+        shown(path),
+        visible(name)
+    )]
+    Twice { path: PathBuf, name: String },
+    #[error(
+        "`{}` and `{}` have no program in common: {old_names} before, {new_names} after\nhelp: give both the same names: firstbyte bench -n NAME …",
+        shown(old),
+        shown(new)
+    )]
+    NothingInCommon { old: PathBuf, new: PathBuf, old_names: String, new_names: String },
+    #[error(
+        "`{}` and `{}` were not measured alike: {facts}\nhelp: measure both on one machine, or compare all the same with --force",
+        shown(old),
+        shown(new)
+    )]
+    DifferentMachines { old: PathBuf, new: PathBuf, facts: String },
+}
+
+fn shown(path: &Path) -> String {
+    visible(&path.to_string_lossy())
+}
+
+type Named<'d> = (&'d Path, &'d Document);
+
+impl Comparing {
+    /// Compares what the two documents have in common; errors name the files.
+    pub fn of(old: Named, new: Named) -> Result<Comparing, CompareError> {
+        let (old_names, new_names) = (keys(old)?, keys(new)?);
+        let programs: Vec<Changed> = new
+            .1
+            .results
+            .iter()
+            .filter_map(|after| {
+                let before = old.1.results.iter().find(|before| key(before) == key(after))?;
+                Some(Changed::of(before, after))
+            })
+            .collect();
+        let list = |names: &BTreeSet<Key>| {
+            let quoted: Vec<String> = names.iter().map(|key| format!("`{}`", visible(&title(key)))).collect();
+            quoted.join(", ")
+        };
+        if programs.is_empty() {
+            return Err(CompareError::NothingInCommon {
+                old: old.0.to_owned(),
+                new: new.0.to_owned(),
+                old_names: list(&old_names),
+                new_names: list(&new_names),
+            });
+        }
+        let only = |these: &BTreeSet<Key>, those| these.difference(those).map(title).collect();
+        Ok(Comparing {
+            old: old.0.to_owned(),
+            new: new.0.to_owned(),
+            programs,
+            only_old: only(&old_names, &new_names),
+            only_new: only(&new_names, &old_names),
+            differing: differing(old.1, new.1),
+            notes: [notes(old), notes(new)].concat(),
+        })
+    }
+
+    /// An error that names the differing facts, if there are any.
+    pub fn same_machine(&self) -> Result<(), CompareError> {
+        if self.differing.is_empty() {
+            return Ok(());
+        }
+        let fact = |fact: &Fact| format!("{} {} and {}", fact.name, plain(&fact.old), plain(&fact.new));
+        let facts: Vec<String> = self.differing.iter().map(fact).collect();
+        let (old, new) = (self.old.clone(), self.new.clone());
+        Err(CompareError::DifferentMachines { old, new, facts: visible(&facts.join(", ")) })
+    }
+
+    /// The programs of which a duration has grown by more than this part, the whole interval beyond it.
+    pub fn slower_than(&self, limit: f64) -> Vec<&str> {
+        let too_slow = |program: &&Changed| program.times.iter().any(|time| time.is_slower_than(limit));
+        self.programs.iter().filter(too_slow).map(|program| program.name.as_str()).collect()
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), |text| format!("`{text}`"))
+}
+
+/// What results are matched by.
+type Key = (String, Option<Cache>);
+
+fn key(measurement: &Measurement) -> Key {
+    // A file that says nothing of the page cache measured warm.
+    (measurement.label().to_owned(), measurement.cache.filter(|cache| *cache == Cache::Cold))
+}
+
+fn title((name, cache): &Key) -> String {
+    cache.map_or_else(|| name.clone(), |cache| format!("{name} ({})", cache.name()))
+}
+
+fn keys((path, document): Named) -> Result<BTreeSet<Key>, CompareError> {
+    let mut keys = BTreeSet::new();
+    for measurement in &document.results {
+        let key = key(measurement);
+        if keys.contains(&key) {
+            return Err(CompareError::Twice { path: path.to_owned(), name: title(&key) });
+        }
+        keys.insert(key);
+    }
+    if keys.is_empty() { Err(CompareError::Empty { path: path.to_owned() }) } else { Ok(keys) }
+}
+
+/// Facts of a machine that move its times. What one of the two does not know is no difference.
+const FACTS: [&str; 11] = [
+    "cpu_model",
+    "cores",
+    "architecture",
+    "memory",
+    "kernel_release",
+    "page_size",
+    "mitigations",
+    "governor",
+    "virtualisation",
+    "clock_source",
+    "transparent_huge_pages",
+];
+
+fn differing(old: &Document, new: &Document) -> Vec<Fact> {
+    let fact = |name: &str| (name.to_owned(), old.machine.get(name), new.machine.get(name));
+    let facts = FACTS.iter().map(|name| fact(name));
+    let known = facts.filter_map(|(name, old, new)| {
+        let (old, new) = (old.filter(|v| !v.is_null())?, new.filter(|v| !v.is_null())?);
+        Some(Fact { name, old: old.clone(), new: new.clone() })
+    });
+    let backend = old.tool.backend.as_ref().zip(new.tool.backend.as_ref());
+    let backend = backend.map(|(old, new)| Fact {
+        name: "backend".to_owned(),
+        old: Value::from(old.as_str()),
+        new: Value::from(new.as_str()),
+    });
+    known.chain(backend).filter(|fact| fact.old != fact.new).collect()
+}
+
+fn notes((path, document): Named) -> Vec<String> {
+    let file = shown(path);
+    let partial = document.partial.then(|| format!("`{file}` is partial: its measuring was interrupted"));
+    let unknown =
+        document.machine.is_null().then(|| format!("`{file}` does not say on which machine it was measured"));
+    let failed =
+        document.failed.iter().map(|failed| format!("`{file}`: `{}` failed: {}", failed.name, failed.reason));
+    partial.into_iter().chain(unknown).chain(failed).collect()
+}
+
+impl Changed {
+    fn of(old: &Measurement, new: &Measurement) -> Changed {
+        let phases = [
+            ("first_byte", &old.phases.first_byte, &new.phases.first_byte),
+            ("total", &old.phases.total, &new.phases.total),
+        ];
+        let mut times: Vec<TimeChange> = phases
+            .into_iter()
+            .filter_map(|(of, old, new)| {
+                let nanos = |samples: &[u64]| samples.iter().map(|ns| *ns as f64).collect::<Vec<_>>();
+                TimeChange::of(of, &nanos(&old.as_ref()?.samples), &nanos(&new.as_ref()?.samples))
+            })
+            .collect();
+        if times.is_empty() {
+            let nanos = |m: &Measurement| m.times.iter().map(|seconds| seconds * 1e9).collect::<Vec<_>>();
+            times.extend(TimeChange::of("wall", &nanos(old), &nanos(new)));
+        }
+        Changed { name: new.label().to_owned(), cache: new.cache, times, counts: count_changes(old, new) }
+    }
+}
+
+fn count_changes(old: &Measurement, new: &Measurement) -> Vec<CountChange> {
+    let before = old.counts.known();
+    let both = new.counts.known().into_iter().filter_map(|(name, new)| {
+        let (_, old) = before.iter().find(|(known, _)| *known == name)?;
+        Some(CountChange { name, old: *old, new })
+    });
+    both.collect()
+}
+
+impl TimeChange {
+    fn of(of: &'static str, old: &[f64], new: &[f64]) -> Option<TimeChange> {
+        let comparison = judge_unpaired(old, new, Bootstrap::default().seed)?;
+        let median = |values: &[f64]| crate::stats::Summary::of(values).map(|summary| summary.median);
+        Some(TimeChange {
+            of,
+            old: median(old)?,
+            new: median(new)?,
+            ratio: comparison.into(),
+            verdict: comparison.verdict(),
+        })
+    }
+
+    /// Whether it has grown by more than this part for sure.
+    pub fn is_slower_than(&self, limit: f64) -> bool {
+        self.verdict == Verdict::Slower && self.ratio.low > 1.0 + limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::read::parse;
+    use serde_json::json;
+
+    fn result(name: &str, around: f64) -> Value {
+        let times: Vec<f64> = (0..30).map(|n| around * (1.0 + 0.0005 * f64::from(n))).collect();
+        json!({"command": name, "mean": around, "median": around, "user": 0, "system": 0, "min": around,
+               "max": around, "times": times})
+    }
+
+    fn document(results: &[Value]) -> Document {
+        parse(&json!({ "results": results }).to_string(), Path::new("x")).unwrap()
+    }
+
+    fn compared(old: &Document, new: &Document) -> Result<Comparing, CompareError> {
+        Comparing::of((Path::new("old.json"), old), (Path::new("new.json"), new))
+    }
+
+    #[test]
+    fn programs_are_matched_by_name_in_any_order() {
+        let old = document(&[result("a", 1.0), result("b", 1.0), result("gone", 1.0)]);
+        let new = document(&[result("come", 1.0), result("b", 1.2), result("a", 1.0)]);
+        let compared = compared(&old, &new).unwrap();
+        let verdicts: Vec<_> =
+            compared.programs.iter().map(|p| (p.name.as_str(), p.times[0].of, p.times[0].verdict)).collect();
+        assert_eq!(verdicts, [("b", "wall", Verdict::Slower), ("a", "wall", Verdict::CantTell)]);
+        assert_eq!(
+            (compared.only_old, compared.only_new),
+            (vec!["gone".to_owned()], vec!["come".to_owned()])
+        );
+    }
+
+    #[test]
+    fn the_gate_closes_only_when_the_interval_excludes_less() {
+        let compared = compared(&document(&[result("a", 1.0)]), &document(&[result("a", 1.1)])).unwrap();
+        assert_eq!(compared.slower_than(0.05), ["a"]);
+        assert!(compared.slower_than(0.10).is_empty(), "10 % lies within the interval");
+        assert!(compared.slower_than(0.2).is_empty());
+    }
+
+    #[test]
+    fn differing_machines_are_named_and_unknown_facts_are_no_difference() {
+        let mut old = document(&[result("a", 1.0)]);
+        let mut new = old.clone();
+        old.machine = json!({"cpu_model": "Fast", "cores": 2, "governor": null});
+        new.machine = json!({"cpu_model": "Slow", "cores": 2, "governor": "performance"});
+        let message = compared(&old, &new).unwrap().same_machine().unwrap_err().to_string();
+        assert!(message.contains("cpu_model `Fast` and `Slow`\nhelp: "), "{message}");
+        new.machine = Value::Null;
+        assert!(compared(&old, &new).unwrap().same_machine().is_ok());
+        (new.tool.backend, old.tool.backend) = (Some("bpf".to_owned()), Some("pipe".to_owned()));
+        assert!(compared(&old, &new).unwrap().same_machine().is_err());
+    }
+
+    #[test]
+    fn counts_that_both_have_are_set_side_by_side() {
+        let mut old = document(&[result("a", 1.0)]);
+        let mut new = old.clone();
+        (old.results[0].counts.syscalls, new.results[0].counts.syscalls) = (Some(30), Some(31));
+        old.results[0].counts.writes = Some(1);
+        let counts = compared(&old, &new).unwrap().programs.remove(0).counts;
+        assert_eq!(counts, [CountChange { name: "syscalls", old: 30, new: 31 }]);
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_refused_by_name() {
+        let (a, b, none) = (document(&[result("a", 1.0)]), document(&[result("b", 1.0)]), document(&[]));
+        let twice = document(&[result("a", 1.0), result("a", 2.0)]);
+        let table = [
+            (&a, &none, "`new.json` has no results"),
+            (&twice, &a, "`old.json` has two results of the name `a`"),
+            (&a, &b, "no program in common: `a` before, `b` after"),
+        ];
+        for (old, new, expected) in table {
+            let message = compared(old, new).unwrap_err().to_string();
+            assert!(message.contains(expected) && message.contains("\nhelp: "), "{message}");
+        }
+    }
+
+    #[test]
+    fn results_without_times_have_no_verdict() {
+        let mut bare = document(&[result("a", 1.0)]);
+        bare.results[0].times.clear();
+        assert!(compared(&bare, &bare).unwrap().programs[0].times.is_empty());
+    }
+}

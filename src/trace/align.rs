@@ -1,0 +1,105 @@
+//! Sets the steps of two runs side by side.
+
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// After so long the alignment stops looking for the best match and takes a good one.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// A step of either side, or one of both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pair {
+    /// The same step: its index in the first run, and in the second.
+    Both(usize, usize),
+    /// Only in the first.
+    First(usize),
+    /// Only in the second.
+    Second(usize),
+}
+
+/// The steps of both by their keys, in order: each index of either side exactly once.
+pub fn align(first: &[String], second: &[String]) -> Vec<Pair> {
+    let mut numbers = HashMap::new();
+    let (old, new) = (numbered(first, &mut numbers), numbered(second, &mut numbers));
+    let deadline = Some(Instant::now() + PATIENCE);
+    let operations = capture_diff_slices_deadline(Algorithm::Patience, &old, &new, deadline);
+    operations.iter().flat_map(pairs).collect()
+}
+
+/// Comparing numbers is cheaper than comparing texts.
+fn numbered<'k>(keys: &'k [String], numbers: &mut HashMap<&'k str, usize>) -> Vec<usize> {
+    let mut number = |key: &'k String| {
+        let next = numbers.len();
+        *numbers.entry(key.as_str()).or_insert(next)
+    };
+    keys.iter().map(&mut number).collect()
+}
+
+fn pairs(operation: &DiffOp) -> Vec<Pair> {
+    match *operation {
+        DiffOp::Equal { old_index, new_index, len } => {
+            (0..len).map(|n| Pair::Both(old_index + n, new_index + n)).collect()
+        }
+        DiffOp::Delete { old_index, old_len, .. } => {
+            (old_index..old_index + old_len).map(Pair::First).collect()
+        }
+        DiffOp::Insert { new_index, new_len, .. } => {
+            (new_index..new_index + new_len).map(Pair::Second).collect()
+        }
+        DiffOp::Replace { old_index, old_len, new_index, new_len } => {
+            let first = (old_index..old_index + old_len).map(Pair::First);
+            first.chain((new_index..new_index + new_len).map(Pair::Second)).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(text: &str) -> Vec<String> {
+        text.chars().map(String::from).collect()
+    }
+
+    #[test]
+    fn what_is_in_both_is_paired_and_the_rest_stands_alone() {
+        use Pair::{Both, First, Second};
+        let aligned = align(&keys("abxd"), &keys("aybd"));
+        assert_eq!(aligned, [Both(0, 0), Second(1), Both(1, 2), First(2), Both(3, 3)]);
+        assert_eq!(align(&[], &keys("a")), [Second(0)]);
+        assert!(align(&[], &[]).is_empty());
+    }
+
+    #[test]
+    fn every_index_appears_once_and_in_order_whatever_the_runs() {
+        let mut random = fastrand::Rng::with_seed(3);
+        for _ in 0..300 {
+            let mut run =
+                || -> Vec<String> { (0..random.usize(0..40)).map(|_| random.u8(0..6).to_string()).collect() };
+            let (first, second) = (run(), run());
+            let aligned = align(&first, &second);
+            let of_first: Vec<usize> = aligned
+                .iter()
+                .filter_map(|pair| match pair {
+                    Pair::Both(i, _) | Pair::First(i) => Some(*i),
+                    Pair::Second(_) => None,
+                })
+                .collect();
+            let of_second: Vec<usize> = aligned
+                .iter()
+                .filter_map(|pair| match pair {
+                    Pair::Both(_, i) | Pair::Second(i) => Some(*i),
+                    Pair::First(_) => None,
+                })
+                .collect();
+            assert_eq!(of_first, (0..first.len()).collect::<Vec<_>>());
+            assert_eq!(of_second, (0..second.len()).collect::<Vec<_>>());
+            for pair in aligned {
+                if let Pair::Both(a, b) = pair {
+                    assert_eq!(first[a], second[b]);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What a successful system call changes in its process.
+
+use super::address_space::Content;
+use super::process::Process;
+use crate::tracer::detail::Call;
+use std::sync::Arc;
+
+const CLOEXEC: u64 = 0o2_000_000;
+const MAP_ANONYMOUS: u64 = 0x20;
+const PROT_EXEC: u64 = 4;
+const PAGE: u64 = 4096;
+/// `fcntl(2)` commands.
+const F_DUPFD: u64 = 0;
+const F_DUPFD_CLOEXEC: u64 = 1030;
+
+/// The file that a call was about: a path argument, or what its descriptor stands for.
+pub(super) fn file_of(process: &Process, name: &str, call: &Call) -> Option<Arc<str>> {
+    let descriptor = |position: usize| process.descriptors.name(int(call.arguments[position]));
+    match name {
+        "openat" | "openat2" | "newfstatat" | "fstatat64" | "statx" | "readlinkat" | "faccessat"
+        | "faccessat2" | "unlinkat" | "mkdirat" | "execveat" => {
+            Some(process.descriptors.resolve(int(call.arguments[0]), call.paths.first()?))
+        }
+        "mmap" | "mmap2" if call.arguments[3] & MAP_ANONYMOUS == 0 => descriptor(4),
+        "memfd_create" => None,
+        _ if !call.paths.is_empty() => Some(call.paths[0].as_str().into()),
+        "read" | "pread64" | "readv" | "write" | "writev" | "pwrite64" | "close" | "fstat" | "fstat64"
+        | "lseek" | "_llseek" | "ioctl" | "getdents64" | "fcntl" | "fcntl64" | "fadvise64" | "flock"
+        | "ftruncate" | "sendto" | "recvfrom" | "sendmsg" | "recvmsg" | "connect" | "dup" | "dup2"
+        | "dup3" | "fstatfs" | "fchdir" | "fsync" => descriptor(0),
+        _ => None,
+    }
+}
+
+/// Opens, closes, maps and unmaps as the call did.
+pub(super) fn apply(process: &mut Process, name: &str, call: &Call, file: Option<&Arc<str>>) {
+    let Some(result) = call.result.filter(|result| !(-4095..0).contains(result)) else { return };
+    let result = result.cast_unsigned();
+    descriptors(process, name, call, file, result);
+    memory(process, name, call, file, result);
+}
+
+fn descriptors(process: &mut Process, name: &str, call: &Call, file: Option<&Arc<str>>, result: u64) {
+    let [a, b, c, ..] = call.arguments;
+    let all = &mut process.descriptors;
+    let named = |fallback: &str| file.cloned().unwrap_or_else(|| fallback.into());
+    match name {
+        "open" => all.open(int(result), named("?"), b & CLOEXEC != 0),
+        "openat" => all.open(int(result), named("?"), c & CLOEXEC != 0),
+        "openat2" | "creat" => all.open(int(result), named("?"), false),
+        "close" => all.close(int(a)),
+        "close_range" => all.close_range(a & 0xffff_ffff, b & 0xffff_ffff),
+        "dup" => all.duplicate(int(a), int(result), false),
+        "dup2" => all.duplicate(int(a), int(b), false),
+        "dup3" => all.duplicate(int(a), int(b), c & CLOEXEC != 0),
+        "fcntl" | "fcntl64" if b == F_DUPFD => all.duplicate(int(a), int(result), false),
+        "fcntl" | "fcntl64" if b == F_DUPFD_CLOEXEC => all.duplicate(int(a), int(result), true),
+        "socket" => all.open(int(result), "socket".into(), b & CLOEXEC != 0),
+        "memfd_create" => {
+            let name = format!("memfd:{}", call.paths.first().map_or("", String::as_str));
+            all.open(int(result), name.into(), b & 1 != 0);
+        }
+        "epoll_create1" | "epoll_create" => all.open(int(result), "epoll".into(), true),
+        "eventfd2" | "eventfd" => all.open(int(result), "eventfd".into(), true),
+        _ => {}
+    }
+}
+
+fn memory(process: &mut Process, name: &str, call: &Call, file: Option<&Arc<str>>, result: u64) {
+    let [address, length, protection, flags, _, at] = call.arguments;
+    let memory = &mut process.memory;
+    let pages = |bytes: u64| bytes.saturating_add(PAGE - 1) & !(PAGE - 1);
+    match name {
+        "mmap" | "mmap2" => {
+            let offset = if name == "mmap2" { at.saturating_mul(PAGE) } else { at };
+            let content = match file.filter(|_| flags & MAP_ANONYMOUS == 0) {
+                Some(path) => Content::File { path: Arc::clone(path), offset },
+                None => Content::Anonymous,
+            };
+            memory.map(result, pages(length), content, protection & PROT_EXEC != 0);
+        }
+        "munmap" => memory.unmap(address, pages(length)),
+        // its third argument is the new length
+        "mremap" => memory.remap(address, pages(length), result, pages(protection)),
+        "mprotect" | "pkey_mprotect" => memory.protect(address, pages(length), protection & PROT_EXEC != 0),
+        "brk" => memory.set_break(result),
+        _ => {}
+    }
+}
+
+/// Registers hold C ints in their low half.
+#[allow(clippy::cast_possible_truncation)]
+fn int(value: u64) -> i32 {
+    value as i32
+}

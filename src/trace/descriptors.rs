@@ -1,0 +1,100 @@
+//! What a process' descriptors stand for, as its own system calls made them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// One process' descriptors.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Descriptors {
+    open: HashMap<i32, Open>,
+}
+
+#[derive(Clone, Debug)]
+struct Open {
+    name: Arc<str>,
+    close_on_exec: bool,
+}
+
+impl Descriptors {
+    /// The three that we give a tracee.
+    pub(super) fn standard() -> Descriptors {
+        let mut all = Descriptors::default();
+        for (number, name) in [(0, "stdin"), (1, "stdout"), (2, "stderr")] {
+            all.open(number, name.into(), false);
+        }
+        all
+    }
+
+    /// A descriptor came to be.
+    pub(super) fn open(&mut self, number: i32, name: Arc<str>, close_on_exec: bool) {
+        self.open.insert(number, Open { name, close_on_exec });
+    }
+
+    /// `dup` and its kin: both stand for the same.
+    pub(super) fn duplicate(&mut self, from: i32, to: i32, close_on_exec: bool) {
+        if let Some(found) = self.open.get(&from) {
+            let name = Arc::clone(&found.name);
+            self.open(to, name, close_on_exec);
+        }
+    }
+
+    /// A descriptor is gone.
+    pub(super) fn close(&mut self, number: i32) {
+        self.open.remove(&number);
+    }
+
+    /// All descriptors of a range are gone (`close_range(2)`).
+    pub(super) fn close_range(&mut self, first: u64, last: u64) {
+        let within = |number: i32| u64::try_from(number).is_ok_and(|n| (first..=last).contains(&n));
+        self.open.retain(|number, _| !within(*number));
+    }
+
+    /// An exec closes what was marked so.
+    pub(super) fn exec(&mut self) {
+        self.open.retain(|_, open| !open.close_on_exec);
+    }
+
+    /// What a descriptor stands for.
+    pub(super) fn name(&self, number: i32) -> Option<Arc<str>> {
+        self.open.get(&number).map(|open| Arc::clone(&open.name))
+    }
+
+    /// A path argument as seen from a directory descriptor (`openat(2)`).
+    pub(super) fn resolve(&self, directory: i32, path: &str) -> Arc<str> {
+        let base = if path.starts_with('/') { None } else { self.name(directory) };
+        match base {
+            Some(base) if path.is_empty() => base,
+            Some(base) if base.starts_with('/') => format!("{}/{path}", base.trim_end_matches('/')).into(),
+            _ => path.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exec_closes_what_is_marked_and_keeps_duplicates() {
+        let mut all = Descriptors::standard();
+        all.open(3, "/a".into(), true);
+        all.duplicate(3, 4, false);
+        all.duplicate(99, 5, false);
+        all.exec();
+        assert_eq!(all.name(3), None);
+        assert_eq!(all.name(4).as_deref(), Some("/a"));
+        assert_eq!(all.name(5), None);
+        all.close_range(1, u64::MAX);
+        assert_eq!((all.name(0).as_deref(), all.name(4)), (Some("stdin"), None));
+    }
+
+    #[test]
+    fn a_relative_path_is_seen_from_its_directory() {
+        let mut all = Descriptors::standard();
+        all.open(3, "/usr/lib/".into(), false);
+        assert_eq!(&*all.resolve(3, "x"), "/usr/lib/x");
+        assert_eq!(&*all.resolve(3, "/x"), "/x");
+        assert_eq!(&*all.resolve(3, ""), "/usr/lib/");
+        assert_eq!(&*all.resolve(-100, "x"), "x");
+    }
+}

@@ -1,0 +1,245 @@
+//! Reads a recording's events in order, following every process and thread.
+
+use super::account::{Execution, ProcessAccount, ThreadAccount};
+use super::apply::{apply, file_of};
+use super::binaries::Binaries;
+use super::call_text;
+use super::process::Process;
+use super::step::{ExecStage, PageFault, Reason, What};
+use super::thread::Thread;
+use crate::arch::call_names;
+use crate::tracer::detail::{Call, Fault, Image, OffCpu};
+use crate::tracer::{Event, EventKind, Recording, Syscall};
+use crate::units::Nanos;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What the events come to.
+pub(super) struct Reading {
+    pub(super) threads: Vec<ThreadAccount>,
+    pub(super) processes: Vec<ProcessAccount>,
+    pub(super) bytes_read: Vec<(Arc<str>, u64)>,
+}
+
+struct Reader<'b> {
+    binaries: &'b dyn Binaries,
+    zero: Nanos,
+    root: u32,
+    memories: HashMap<u32, Process>,
+    accounts: Vec<ProcessAccount>,
+    threads: HashMap<u32, Thread>,
+    finished: Vec<Thread>,
+    execs: HashMap<u32, Exec>,
+    bytes_read: HashMap<Arc<str>, u64>,
+    names: HashMap<Syscall, Arc<str>>,
+}
+
+/// An exec in progress.
+#[derive(Default)]
+struct Exec {
+    entered: Nanos,
+    prepared: Option<Nanos>,
+    committed: Option<(Nanos, Image)>,
+}
+
+impl Reading {
+    pub(super) fn of(recording: &Recording, binaries: &dyn Binaries, total: Nanos) -> Reading {
+        let root = recording.root;
+        let entered = recording.events.iter().find(|e| e.pid == root && e.kind == EventKind::ExecEnter);
+        let zero = entered.map_or(Nanos(0), |event| event.at);
+        let mut reader = Reader {
+            binaries,
+            zero,
+            root,
+            memories: HashMap::from([(root, Process::tracee())]),
+            accounts: vec![process(root, 0, Nanos(0))],
+            threads: HashMap::from([(root, Thread::new(root, root, zero))]),
+            finished: Vec::new(),
+            execs: HashMap::new(),
+            bytes_read: HashMap::new(),
+            names: HashMap::new(),
+        };
+        for event in recording.events.iter().filter(|event| event.pid != 0 && event.at >= zero) {
+            reader.read(event);
+        }
+        reader.finish(total)
+    }
+}
+
+fn process(pid: u32, parent: u32, start: Nanos) -> ProcessAccount {
+    ProcessAccount { pid, parent, start, end: None, status: None, execs: Vec::new(), threads: 1 }
+}
+
+impl Reader<'_> {
+    fn read(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::ExecEnter => {
+                self.execs.insert(event.tid, Exec { entered: event.at, ..Exec::default() });
+            }
+            EventKind::ExecPrepare => {
+                if let Some(exec) = self.execs.get_mut(&event.tid) {
+                    exec.prepared = Some(event.at);
+                }
+            }
+            EventKind::Image(image) => self.image(event, image),
+            EventKind::ExecExit { result } => self.exec_exit(event, *result),
+            EventKind::Call(call) => self.call(event, call),
+            EventKind::Fault(fault) => self.fault(event, fault),
+            EventKind::OffCpu(absence) => self.off_cpu(event, absence),
+            EventKind::Fork { child_pid, child_tid } => self.fork(event, *child_pid, *child_tid),
+            EventKind::Exit { group_dead, status } => self.exit(event, *group_dead, *status),
+            _ => {}
+        }
+    }
+
+    fn since(&self, at: Nanos) -> Nanos {
+        Nanos(at.0.saturating_sub(self.zero.0))
+    }
+
+    fn thread(&mut self, event: &Event) -> &mut Thread {
+        self.threads.entry(event.tid).or_insert_with(|| Thread::new(event.pid, event.tid, event.at))
+    }
+
+    fn image(&mut self, event: &Event, image: &Image) {
+        // a thread other than the leader has taken the leader's id over
+        let exec = image.old_tid.and_then(|old| self.execs.remove(&old));
+        let exec = exec.or_else(|| self.execs.remove(&event.tid));
+        let mut exec = exec.unwrap_or(Exec { entered: event.at, ..Exec::default() });
+        exec.committed = Some((event.at, image.clone()));
+        self.execs.insert(event.tid, exec);
+        self.memories.entry(event.pid).or_default().exec(image, self.binaries);
+    }
+
+    fn exec_exit(&mut self, event: &Event, result: i64) {
+        let Some(exec) = self.execs.remove(&event.tid) else { return };
+        if result != 0 {
+            return; // a failed exec is a system call like any other
+        }
+        let (committed, image) = exec.committed.unwrap_or((event.at, Image::default()));
+        let path: Arc<str> = image.path.as_str().into();
+        let prepared = exec.prepared.unwrap_or(committed).min(committed);
+        let after = self.memories.get(&event.pid).and_then(|process| process.entry_code(self.binaries));
+        let thread = self.thread(event);
+        let stages = [
+            (ExecStage::Open, exec.entered, prepared),
+            (ExecStage::Load, prepared, committed),
+            (ExecStage::Return, committed, event.at),
+        ];
+        for (stage, from, to) in stages {
+            let what = What::Exec { stage, path: Arc::clone(&path) };
+            thread.kernel(from, to, what, [None, after.clone()]);
+        }
+        let execution = Execution {
+            start: self.since(exec.entered),
+            took: Nanos(event.at.0.saturating_sub(exec.entered.0)),
+            path,
+            executed: image.executed.as_str().into(),
+            argv: image.argv,
+        };
+        if let Some(account) = self.account(event.pid) {
+            account.execs.push(execution);
+        }
+    }
+
+    fn account(&mut self, pid: u32) -> Option<&mut ProcessAccount> {
+        self.accounts.iter_mut().rev().find(|account| account.pid == pid)
+    }
+
+    fn name(&mut self, call: Syscall) -> Arc<str> {
+        Arc::clone(self.names.entry(call).or_insert_with(|| call_names::name(call).into()))
+    }
+
+    fn call(&mut self, event: &Event, call: &Call) {
+        let name = self.name(call.call);
+        let binaries = self.binaries;
+        let process = self.memories.entry(event.pid).or_default();
+        let file = file_of(process, &name, call);
+        let code = process.caller(call.ip, &call.stack, binaries);
+        apply(process, &name, call, file.as_ref());
+        if let (Some(file), Some(read @ 1..)) = (&file, call.result)
+            && matches!(&*name, "read" | "pread64" | "readv" | "recvfrom" | "recvmsg")
+        {
+            *self.bytes_read.entry(Arc::clone(file)).or_default() += read.unsigned_abs();
+        }
+        let failed = call.result.is_some_and(|result| (-4095..0).contains(&result));
+        let what = What::Call { name, text: call_text::text(call), file, failed };
+        let until = if call.result.is_some() { event.at } else { Nanos(u64::MAX) };
+        self.thread(event).kernel(call.entered, until, what, [code.clone(), code]);
+    }
+
+    fn fault(&mut self, event: &Event, fault: &Fault) {
+        let binaries = self.binaries;
+        let process = self.memories.entry(event.pid).or_default();
+        let (region, page) = process.region(fault.address);
+        let code = if fault.user { process.code(fault.ip, binaries) } else { None };
+        let caller = if fault.user { process.caller(fault.ip, &fault.stack, binaries) } else { None };
+        let what = What::Fault(PageFault { region, page, write: fault.write, major: fault.major, code });
+        self.thread(event).fault(fault.entered, event.at, what, caller);
+    }
+
+    fn off_cpu(&mut self, event: &Event, absence: &OffCpu) {
+        let thread = self.thread(event);
+        let from = if absence.left.0 == 0 { thread.begun } else { absence.left };
+        let reason = match absence {
+            OffCpu { left: Nanos(0), .. } => Some(Reason::Created),
+            OffCpu { preempted: true, .. } => Some(Reason::Preempted),
+            _ => None,
+        };
+        thread.off(from, event.at, reason);
+    }
+
+    fn fork(&mut self, event: &Event, child_pid: u32, thread: u32) {
+        if child_pid == event.pid {
+            if let Some(account) = self.account(child_pid) {
+                account.threads += 1;
+            }
+        } else {
+            let copy = self.memories.entry(event.pid).or_default().clone();
+            self.memories.insert(child_pid, copy);
+            let start = self.since(event.at);
+            self.accounts.push(process(child_pid, event.pid, start));
+        }
+        let child = Thread::new(child_pid, thread, event.at);
+        self.finished.extend(self.threads.insert(thread, child)); // ids can be used again
+    }
+
+    fn exit(&mut self, event: &Event, group_dead: bool, status: i32) {
+        self.thread(event).ended = Some(event.at);
+        if event.tid != self.root {
+            self.finished.extend(self.threads.remove(&event.tid));
+        }
+        let end = self.since(event.at);
+        if let Some(account) = self.account(event.pid)
+            && (group_dead || account.end.is_some_and(|known| known < end))
+        {
+            account.end = Some(end);
+            account.status = Some(status);
+        }
+    }
+
+    fn finish(mut self, total: Nanos) -> Reading {
+        let (zero, end) = (self.zero, self.zero + total);
+        let main = self.threads.remove(&self.root).unwrap_or_else(|| Thread::new(self.root, self.root, zero));
+        let mut others: Vec<Thread> = self.finished.into_iter().chain(self.threads.into_values()).collect();
+        others.sort_by_key(|thread| (thread.begun, thread.tid));
+        let mut threads = vec![explained(main, zero, end, zero)];
+        threads.extend(others.into_iter().map(|thread| {
+            let (from, to) =
+                (thread.begun, thread.ended.unwrap_or_else(|| thread.last_seen().min(end).max(thread.begun)));
+            explained(thread, from, to, zero)
+        }));
+        let mut bytes_read: Vec<(Arc<str>, u64)> = self.bytes_read.into_iter().collect();
+        bytes_read.sort();
+        Reading { threads, processes: self.accounts, bytes_read }
+    }
+}
+
+fn explained(thread: Thread, from: Nanos, to: Nanos, zero: Nanos) -> ThreadAccount {
+    ThreadAccount {
+        pid: thread.pid,
+        tid: thread.tid,
+        start: Nanos(from.0.saturating_sub(zero.0)),
+        lifetime: Nanos(to.0.saturating_sub(from.0)),
+        steps: thread.steps(from, to, zero),
+    }
+}

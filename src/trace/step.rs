@@ -1,0 +1,293 @@
+//! What a thread's time consists of.
+
+use crate::units::Nanos;
+use std::fmt;
+use std::sync::Arc;
+
+/// One thing that a thread did or waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// When it began, from the entry of the tracee's first `execve`.
+    pub start: Nanos,
+    /// From its beginning to its end, with all that lay within.
+    pub elapsed: Nanos,
+    /// Its own time: without the faults and waits within, which are steps of their own. Of one thread these sum up to
+    /// its lifetime exactly.
+    pub own: Nanos,
+    /// What it was.
+    pub what: What,
+}
+
+/// What a step was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The kernel's work for an exec.
+    Exec {
+        /// Which part of it.
+        stage: ExecStage,
+        /// The file.
+        path: Arc<str>,
+    },
+    /// A system call.
+    Call {
+        /// Its name.
+        name: Arc<str>,
+        /// The call as text, with arguments and result.
+        text: String,
+        /// The file that it was about.
+        file: Option<Arc<str>>,
+        /// It returned an error.
+        failed: bool,
+    },
+    /// A page fault.
+    Fault(PageFault),
+    /// The thread was off the processor.
+    Off(Reason),
+    /// User code ran.
+    User(Code),
+}
+
+/// The parts of an exec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExecStage {
+    /// Until `sched_prepare_exec`: opens and checks the file, copies arguments and environment.
+    Open,
+    /// Until `sched_process_exec`: discards the old image, maps the new one and its interpreter.
+    Load,
+    /// Until `execve` has returned in the new image.
+    Return,
+}
+
+impl fmt::Display for ExecStage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ExecStage::Open => "open the file, copy the arguments",
+            ExecStage::Load => "discard the old image, map the new one",
+            ExecStage::Return => "return into the new image",
+        })
+    }
+}
+
+/// A page fault, explained.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageFault {
+    /// What was touched.
+    pub region: Region,
+    /// The file offset of the page, or the address of the page where there is no file.
+    pub page: u64,
+    /// It was a write.
+    pub write: bool,
+    /// It needed I/O.
+    pub major: bool,
+    /// The code that touched it; `None`: the kernel, on behalf of the thread.
+    pub code: Option<Code>,
+}
+
+/// What kind of memory was touched.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Region {
+    /// A page of a file.
+    File(Arc<str>),
+    /// Zero-initialised data of a file's segments.
+    Bss(Arc<str>),
+    /// Memory without a file.
+    Anonymous,
+    /// The heap that `brk` moves.
+    Heap,
+    /// The stack of a process' first thread.
+    Stack,
+    /// The kernel's own, mapped into every process.
+    Vdso,
+    /// The recording does not say.
+    Unknown,
+}
+
+impl Region {
+    /// The file whose page it is, if any.
+    pub fn file(&self) -> Option<&Arc<str>> {
+        match self {
+            Region::File(path) | Region::Bss(path) => Some(path),
+            _ => None,
+        }
+    }
+}
+
+/// Why a thread was off the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// Created, and not yet run.
+    Created,
+    /// Another thread was preferred.
+    Preempted,
+    /// `wait4`, `waitid`.
+    Child,
+    /// `vfork` and the like: until the child has executed its program.
+    Vfork,
+    /// `futex`: a lock, a condition, a thread's end.
+    Futex,
+    /// `poll`, `select`, `epoll_wait`.
+    Poll,
+    /// `read` and the like.
+    Read,
+    /// `write` and the like.
+    Write,
+    /// `nanosleep`.
+    Sleep,
+    /// A page that had to be read.
+    PageRead,
+    /// Within an exec.
+    Exec,
+    /// Anything else that blocks in the kernel.
+    Kernel,
+    /// The thread is gone; its process is not.
+    Gone,
+}
+
+impl Reason {
+    /// In a word or two.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Created => "first turn on a processor",
+            Reason::Preempted => "preempted",
+            Reason::Child => "a child's exit",
+            Reason::Vfork => "a child's exec",
+            Reason::Futex => "futex",
+            Reason::Poll => "poll",
+            Reason::Read => "read",
+            Reason::Write => "write",
+            Reason::Sleep => "sleep",
+            Reason::PageRead => "a page from disk",
+            Reason::Exec => "exec",
+            Reason::Kernel => "the kernel",
+            Reason::Gone => "other threads' end",
+        }
+    }
+
+    /// Of the system call within which a thread sleeps.
+    pub fn of_call(name: &str) -> Reason {
+        match name {
+            "wait4" | "waitid" | "waitpid" => Reason::Child,
+            "vfork" | "clone" | "clone3" | "fork" => Reason::Vfork,
+            "futex" | "futex_time64" | "futex_wait" => Reason::Futex,
+            "poll" | "ppoll" | "select" | "pselect6" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2"
+            | "_newselect" | "pause" | "rt_sigsuspend" => Reason::Poll,
+            "read" | "pread64" | "readv" | "preadv" | "recvfrom" | "recvmsg" | "accept" | "accept4"
+            | "getdents64" => Reason::Read,
+            "write" | "pwrite64" | "writev" | "sendto" | "sendmsg" | "fsync" | "fdatasync" => Reason::Write,
+            "nanosleep" | "clock_nanosleep" | "clock_nanosleep_time64" => Reason::Sleep,
+            _ => Reason::Kernel,
+        }
+    }
+}
+
+/// A place in user code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// The module.
+    pub module: Module,
+    /// The function, where a symbol says so; `a → b` where code went from one to the other.
+    pub function: Option<Arc<str>>,
+}
+
+/// What code belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Module {
+    /// Which part it plays.
+    pub role: Role,
+    /// Its file; empty where there is none.
+    pub path: Arc<str>,
+}
+
+impl Module {
+    /// Code of no file.
+    pub fn without_file(role: Role) -> Module {
+        Module { role, path: "".into() }
+    }
+
+    /// The file's name without its folder, and the part that it plays where the name does not tell.
+    pub fn name(&self) -> String {
+        let file = self.path.rsplit('/').next().unwrap_or_default();
+        match self.role {
+            Role::Executable if file.is_empty() => "the executable".to_owned(),
+            Role::Executable => format!("{file} (executable)"),
+            Role::Loader => "ld.so".to_owned(),
+            Role::Libc => "libc".to_owned(),
+            Role::Library => file.to_owned(),
+            Role::Vdso => "vdso".to_owned(),
+            Role::Anonymous => "generated code".to_owned(),
+            Role::Unknown => "unknown".to_owned(),
+        }
+    }
+}
+
+/// Which part a module plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// The file that was executed.
+    Executable,
+    /// The ELF interpreter.
+    Loader,
+    /// The C library.
+    Libc,
+    /// Any other file.
+    Library,
+    /// The kernel's `vdso(7)`.
+    Vdso,
+    /// Memory of no file: a just-in-time compiler's, a trampoline.
+    Anonymous,
+    /// Not known.
+    Unknown,
+}
+
+impl What {
+    /// What makes two steps of different runs the same step: not its addresses, descriptors or times.
+    pub fn key(&self) -> String {
+        match self {
+            What::Exec { stage, path } => format!("exec {stage:?} {path}"),
+            What::Call { name, file, failed, .. } => {
+                format!("call {name} {} {failed}", file.as_deref().unwrap_or(""))
+            }
+            What::Fault(fault) => match &fault.region {
+                Region::File(path) => format!("fault {path} {:x}", fault.page),
+                other => format!("fault {other:?} {}", fault.write),
+            },
+            What::Off(reason) => format!("off {reason:?}"),
+            What::User(code) => format!("user {:?} {}", code.module.role, code.module.path),
+        }
+    }
+
+    /// One line for a person.
+    pub fn title(&self) -> String {
+        match self {
+            What::Exec { stage, path } => format!("exec {path}: {stage}"),
+            What::Call { text, .. } => text.clone(),
+            What::Fault(fault) => fault.title(),
+            What::Off(Reason::Preempted) => "off the processor: preempted".to_owned(),
+            What::Off(reason) => format!("waiting for {}", reason.name()),
+            What::User(code) => match &code.function {
+                Some(function) => format!("user code in {}: {function}", code.module.name()),
+                None => format!("user code in {}", code.module.name()),
+            },
+        }
+    }
+}
+
+impl PageFault {
+    fn title(&self) -> String {
+        let kind = if self.major { "major fault" } else { "fault" };
+        let access = if self.write { "write" } else { "read" };
+        let region = match &self.region {
+            Region::File(path) => format!("{path}+{:#x}", self.page),
+            Region::Bss(path) => format!("{path}, zeroed data"),
+            Region::Anonymous => "anonymous memory".to_owned(),
+            Region::Heap => "heap".to_owned(),
+            Region::Stack => "stack".to_owned(),
+            Region::Vdso => "vdso".to_owned(),
+            Region::Unknown => format!("{:#x}", self.page),
+        };
+        match &self.code {
+            None => format!("{kind} ({access}) {region}, by the kernel"),
+            Some(code) => format!("{kind} ({access}) {region}, by {}", code.module.name()),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+/*
+ * What `full.bpf.c` and `full_session.rs` share: the state of one run, and the records. Keep the two files in step;
+ * `full_session.rs` asserts the sizes.
+ */
+#pragma once
+#include "kernel.h"
+
+/* The first eight are those of session.h, with the same meaning. */
+enum full_record_kind {
+	FULL_EXEC_ENTER = 1,
+	FULL_EXEC_PREPARE = 2,
+	FULL_EXEC_EXIT = 4,
+	FULL_FORK = 7,
+	FULL_EXIT = 8,
+	FULL_SYSCALL = 16,
+	FULL_SYSCALL_PATH = 17,
+	FULL_SYSCALL_PATHS = 18,
+	FULL_UNFINISHED = 19,
+	FULL_FAULT = 20,
+	FULL_OFF_CPU = 21,
+	FULL_IMAGE = 22,
+};
+
+struct record {
+	u64 at;
+	u32 pid;
+	u32 tid;
+	u32 kind;
+	u32 code;
+	s64 value;
+};
+
+#define CALLER_WORDS 8
+
+/* A system call that returned: `code` is its number, `value` its result. */
+struct record_syscall {
+	struct record record;
+	u64 entered;
+	u64 ip;
+	u64 arguments[6];
+	/* the top of the user's stack: return addresses of whoever called the system call's wrapper are among it */
+	u64 stack[CALLER_WORDS];
+};
+
+#define PATH_ROOM 256
+
+struct record_syscall_path {
+	struct record_syscall call;
+	char path[PATH_ROOM];
+};
+
+struct record_syscall_paths {
+	struct record_syscall call;
+	char path[PATH_ROOM];
+	char second[PATH_ROOM];
+};
+
+/* A page fault that was handled: `code` is the processor's error code and FAULT_MAJOR, `value` the address. */
+struct record_fault {
+	struct record record;
+	u64 entered;
+	u64 ip;
+	u64 stack[CALLER_WORDS];
+};
+#define FAULT_MAJOR 0x80000000u
+
+/* A thread runs again: `code` is the state in which it left the processor, or OFF_PREEMPTED. */
+struct record_off_cpu {
+	struct record record;
+	u64 left;
+	u64 woken;
+};
+#define OFF_PREEMPTED 0x80000000u
+
+#define AUXV_WORDS 48
+#define ARGV_ROOM 256
+
+/* An exec has built its new image: `code` is the length of `argv`, `value` the thread id before the exec. */
+struct record_image {
+	struct record record;
+	u64 start_code, end_code, start_data, end_data, start_brk, start_stack;
+	u64 auxv[AUXV_WORDS];
+	char path[PATH_ROOM];
+	char interpreter[PATH_ROOM];
+	char argv[ARGV_ROOM];
+};
+
+#define LARGEST_RECORD 2048
+#define LOG_BYTES (1 << 20)
+
+/* What one thread is doing. */
+struct thread_slot {
+	u32 tid; /* 0: free */
+	u32 call;
+	u64 entered; /* 0: not in a system call */
+	u64 fault_entered; /* 0: not in a fault */
+	u64 fault_address;
+	u64 fault_ip;
+	u64 fault_sp;
+	u64 left; /* 0: on a processor */
+	u64 woken;
+	u32 fault_error;
+	u32 left_state;
+};
+#define CALL_COMPAT 0x80000000u
+#define CALL_EXEC 0x40000000u
+#define CALL_OUTPUT 0x20000000u
+#define CALL_NUMBER 0x1fffffffu
+
+#define CALLS 512
+#define SLOTS 32 /* a power of two: the verifier then knows the bounds */
+
+struct full_session {
+	u32 armed_by;
+	u32 root;
+	s32 others;
+	s32 overflown;
+	u32 exec_begun;
+	u32 exec_done;
+	u32 match_inode;
+	u32 spare;
+	u64 stdout_file;
+	u64 stdout_inode;
+	u64 lost;
+	/* bytes of the log that are spoken for (may exceed LOG_BYTES: the rest went to the ring) */
+	u64 logged;
+	struct thread_slot slots[SLOTS];
+	u8 meaning[CALLS]; /* as in session.h */
+	/* 1 + the position of the first path argument, and << 4 of the second; native and 32-bit table */
+	u8 paths[CALLS];
+	u8 compat_paths[CALLS];
+};
+#define MEANS_EXEC 4
+#define MEANS_COMPAT_SHIFT 4

@@ -19,6 +19,7 @@
 //! [`doctor`] (what this machine can do), [`runtime`] (C without a C library), [`machine`] (its facts) and [`arch`] (what differs between
 //! architectures). [`commands`] joins them, one file a command.
 
+pub mod advice;
 pub mod arch;
 pub mod bench;
 pub mod budget;

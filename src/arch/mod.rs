@@ -1,6 +1,7 @@
 //! What differs between architectures: system-call names and numbers by meaning, ABIs.
 
 pub mod call_names;
+pub mod cpuid;
 pub mod file_calls;
 pub mod output_calls;
 pub mod path_arguments;

@@ -7,6 +7,7 @@ pub mod cc;
 pub mod check;
 pub mod common;
 pub mod compare;
+pub mod diff;
 pub mod doctor;
 pub mod floor;
 pub mod generate;
@@ -42,6 +43,8 @@ pub enum Command {
     Check(Box<check::Args>),
     /// Two files of results: faster, slower or can't tell, and which counts changed
     Compare(compare::Args),
+    /// Compares two start-ups: what came, what went, and what each cost
+    Diff(Box<diff::Args>),
     /// Says what this machine can and cannot do, why, and what would mend it
     Doctor(doctor::Args),
     /// Prints many lines by each design of seed 002 and by ours, and compares

@@ -5,6 +5,7 @@ pub mod cc;
 pub mod check;
 pub mod compare;
 mod counting;
+pub mod diff;
 pub mod doctor;
 mod export;
 pub mod floor;
@@ -32,6 +33,7 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
         Command::Trace(args) => trace::run(&args.plan()),
         Command::Check(args) => check::run(&args.plan()),
         Command::Compare(args) => compare::run(&args.plan()),
+        Command::Diff(args) => diff::run(&args.plan()),
         Command::Doctor(args) => doctor::run(&args),
         Command::Throughput(args) => throughput::run(args.plan()),
         Command::Lines(args) => lines::run(&args),

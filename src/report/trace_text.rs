@@ -202,10 +202,10 @@ fn files(summary: &Summary, terminal: &Terminal) -> String {
     }
     let rest = &files[FILES.min(files.len())..];
     if !rest.is_empty() {
-        let time: Nanos = rest.iter().map(|file| file.time).sum();
+        let time = Nanos(rest.iter().fold(0, |sum: u64, file| sum.saturating_add(file.time.0)));
         let failed: u64 = rest.iter().map(|file| file.failed).sum();
         let opened: u64 = rest.iter().map(|file| file.opened).sum();
-        let read: u64 = rest.iter().map(|file| file.bytes_read).sum();
+        let read = rest.iter().fold(0, |sum: u64, file| sum.saturating_add(file.bytes_read));
         let faults: u64 = rest.iter().map(|file| file.faults).sum();
         let _ = writeln!(
             text,

@@ -121,7 +121,7 @@ fn counts(
         processes: processes.len() as u64,
         threads: threads.len() as u64,
         execs: processes.iter().map(|process| process.execs.len() as u64).sum(),
-        bytes_read: bytes_read.iter().map(|(_, bytes)| bytes).sum(),
+        bytes_read: bytes_read.iter().fold(0, |sum: u64, (_, bytes)| sum.saturating_add(*bytes)),
         max_rss: recording.usage.max_rss.map_or(0, |bytes| bytes.0),
         ..Counts::default()
     };

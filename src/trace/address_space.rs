@@ -140,7 +140,7 @@ impl AddressSpace {
             return None;
         }
         let offset = match &mapping.content {
-            Content::File { offset, .. } => offset + (address - start),
+            Content::File { offset, .. } => offset.wrapping_add(address - start),
             _ => 0,
         };
         Some(Found { content: mapping.content.clone(), offset, executable: mapping.executable })
@@ -149,7 +149,9 @@ impl AddressSpace {
 
 fn advanced(content: &Content, by: u64) -> Content {
     match content {
-        Content::File { path, offset } => Content::File { path: Arc::clone(path), offset: offset + by },
+        Content::File { path, offset } => {
+            Content::File { path: Arc::clone(path), offset: offset.wrapping_add(by) }
+        }
         other => other.clone(),
     }
 }

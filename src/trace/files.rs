@@ -40,7 +40,7 @@ pub(super) fn of_steps(threads: &[ThreadAccount], bytes_read: &[(Arc<str>, u64)]
             _ => continue,
         };
         let file = files.entry(Arc::clone(path)).or_default();
-        file.time = file.time + step.own;
+        file.time = Nanos(file.time.0.saturating_add(step.own.0));
         match &step.what {
             What::Call { name, failed: true, .. } if is_open(name) => file.failed += 1,
             What::Call { name, .. } if is_open(name) => file.opened += 1,

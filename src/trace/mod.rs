@@ -11,6 +11,7 @@ pub mod attribution;
 pub mod binaries;
 pub mod call_text;
 mod descriptors;
+pub mod difference;
 pub mod files;
 pub mod partition;
 mod process;

@@ -62,7 +62,7 @@ impl Process {
         let headers = image.auxiliary(AT_PHDR).map_or(image.code[0], |at| at & !(PAGE - 1));
         let from = headers.min(image.code[0]);
         let path = Arc::clone(&self.executable);
-        let end = image.data[1].max(image.code[1]).next_multiple_of(PAGE);
+        let end = rounded_up(image.data[1].max(image.code[1]));
         self.memory.map(from, end.saturating_sub(from), Content::File { path, offset: 0 }, true);
     }
 
@@ -143,12 +143,17 @@ impl Process {
     }
 }
 
+/// To whole pages; of what is beyond all pages, the last.
+fn rounded_up(bytes: u64) -> u64 {
+    bytes.checked_next_multiple_of(PAGE).unwrap_or(!(PAGE - 1))
+}
+
 fn map_segments(memory: &mut AddressSpace, layout: &Layout, bias: u64, path: &Arc<str>) {
     for segment in &layout.segments {
         let from = segment.address.wrapping_add(bias);
         let (page, skew) = (from & !(PAGE - 1), from & (PAGE - 1));
-        let in_file = (segment.file_size + skew).next_multiple_of(PAGE);
-        let in_memory = (segment.memory_size + skew).next_multiple_of(PAGE);
+        let in_file = rounded_up(segment.file_size.saturating_add(skew));
+        let in_memory = rounded_up(segment.memory_size.saturating_add(skew));
         let offset = segment.offset.saturating_sub(skew);
         let content = Content::File { path: Arc::clone(path), offset };
         memory.map(page, in_file, content, segment.executable);

@@ -159,10 +159,11 @@ impl Reader<'_> {
         if let (Some(file), Some(read @ 1..)) = (&file, call.result)
             && matches!(&*name, "read" | "pread64" | "readv" | "recvfrom" | "recvmsg")
         {
-            *self.bytes_read.entry(Arc::clone(file)).or_default() += read.unsigned_abs();
+            let sum = self.bytes_read.entry(Arc::clone(file)).or_default();
+            *sum = sum.saturating_add(read.unsigned_abs());
         }
         let failed = call.result.is_some_and(|result| (-4095..0).contains(&result));
-        let what = What::Call { name, text: call_text::text(call), file, failed };
+        let what = What::Call { name, text: call_text::text(call), file, failed, code: code.clone() };
         let until = if call.result.is_some() { event.at } else { Nanos(u64::MAX) };
         self.thread(event).kernel(call.entered, until, what, [code.clone(), code]);
     }

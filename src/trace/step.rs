@@ -38,6 +38,8 @@ pub enum What {
         file: Option<Arc<str>>,
         /// It returned an error.
         failed: bool,
+        /// The code that made it: the C library's caller, where that made it.
+        code: Option<Code>,
     },
     /// A page fault.
     Fault(PageFault),
@@ -243,7 +245,7 @@ impl What {
     /// What makes two steps of different runs the same step: not its addresses, descriptors or times.
     pub fn key(&self) -> String {
         match self {
-            What::Exec { stage, path } => format!("exec {stage:?} {path}"),
+            What::Exec { stage, .. } => format!("exec {stage:?}"),
             What::Call { name, file, failed, .. } => {
                 format!("call {name} {} {failed}", file.as_deref().unwrap_or(""))
             }

@@ -184,7 +184,7 @@ mod tests {
     use crate::trace::step::Module;
 
     fn call(name: &str) -> What {
-        What::Call { name: name.into(), text: String::new(), file: None, failed: false }
+        What::Call { name: name.into(), text: String::new(), file: None, failed: false, code: None }
     }
 
     #[allow(clippy::unnecessary_wraps)] // as the edges are given

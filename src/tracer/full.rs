@@ -12,6 +12,15 @@ pub enum FullBackend {
     Bpf(Box<super::bpf::FullTracer>),
 }
 
+/// What observing one event costs the tracee, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EventCosts {
+    /// A system call.
+    pub syscall: f64,
+    /// A page fault.
+    pub fault: f64,
+}
+
 /// Loads the backend that was asked for; `Auto` takes the best that works. Also one line: why this one.
 pub fn choose_full(choice: Choice) -> Result<(FullBackend, String), ChooseError> {
     match choice {
@@ -55,6 +64,16 @@ impl FullBackend {
             #[cfg(feature = "bpf")]
             FullBackend::Bpf(tracer) => {
                 tracer.detach().map_err(|error| ChooseError::Switch(error.to_string()))
+            }
+        }
+    }
+
+    /// What one event costs; `None` where that cannot be told. Leaves nothing attached.
+    pub fn calibrate(&mut self) -> Result<Option<EventCosts>, ChooseError> {
+        match self {
+            #[cfg(feature = "bpf")]
+            FullBackend::Bpf(tracer) => {
+                tracer.calibrate().map_err(|error| ChooseError::Switch(error.to_string()))
             }
         }
     }

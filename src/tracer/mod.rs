@@ -14,6 +14,7 @@ pub mod pipe;
 pub mod probe;
 pub mod ptrace;
 pub mod recording;
+pub mod replay;
 
 pub use choose::Choice;
 pub use event::{Abi, Event, EventKind, Syscall};

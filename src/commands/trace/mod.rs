@@ -1,18 +1,24 @@
-//! `firstbyte trace`: runs, accounts, summary, renderings.
+//! `firstbyte trace`: runs, accounts, summary, findings, renderings.
 
-pub(super) mod observe;
+mod exports;
+mod observe;
 
 use self::observe::{Observed, observe};
 use super::{CommandError, Exit, before_launching, show, terminal};
-use crate::cli::trace::{Plan, Runs, Subject};
+use crate::advice::{self, Finding};
+use crate::arch::cpuid::cpuid_cost;
+use crate::cli::trace::{Export, Plan, Runs, Subject};
 use crate::launch::{Command, ExitStatus};
 use crate::report::trace_text::{self, Context};
 use crate::stats;
+use crate::trace::attribution::Kind;
 use crate::trace::binaries::FileBinaries;
 use crate::trace::{Account, Summary};
-use crate::tracer::Tracer;
-use crate::tracer::full::{FullBackend, choose_full};
+use crate::tracer::full::{EventCosts, FullBackend, choose_full};
+use crate::tracer::{Recording, Tracer, replay};
 use crate::units::display_nanos;
+use std::ffi::OsString;
+use std::path::Path;
 
 /// Explains a command's start-up, several commands' or a recording's.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
@@ -22,37 +28,73 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     match &plan.subject {
         Subject::Command(words) => command(plan, words),
         Subject::Summary(commands) => table(plan, commands),
-        Subject::Recording(_) => Err(CommandError::usage("replaying is not there yet")),
+        Subject::Recording(path) => recording(plan, path),
     }
 }
 
-fn command(plan: &Plan, words: &[std::ffi::OsString]) -> Result<Exit, CommandError> {
+fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
     let command = Command::new(words).map_err(CommandError::program)?;
     let (mut tracer, reason) = prepared(&plan.runs)?;
-    let explained = explain(command, &plan.runs, &mut tracer)?;
-    let mut context = explained.context(&tracer, &reason);
-    context.command = shell_words::join(words.iter().map(|word| word.to_string_lossy()));
-    let summary = &explained.summary;
-    let terminal = terminal();
-    let text = if plan.timeline {
-        trace_text::timeline(summary, &terminal)
-    } else {
-        trace_text::render(summary, &context, &terminal)
-    };
-    show(text.as_bytes())?;
+    let mut explained = explain(command, &plan.runs, &mut tracer)?;
+    explained.reason = reason;
+    if plan.runs.overhead {
+        explained.costs = tracer.calibrate().map_err(CommandError::unable)?;
+    }
+    let name = shell_words::join(words.iter().map(|word| word.to_string_lossy()));
+    let context = explained.context(name, &tracer);
+    deliver(plan, &explained, &context)?;
     Ok(explained.exit())
 }
 
-fn table(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
-    let mut split = Vec::new();
-    for command in commands {
-        let words = shell_words::split(command).map_err(|error| {
-            CommandError::usage(format!(
-                "`{command}` cannot be split into words: {error}\nhelp: close its quotes"
-            ))
-        })?;
-        split.push(Command::new(&words).map_err(CommandError::program)?);
+fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
+    let (recording, summary) = replayed(path)?;
+    let mut context = Context { command: shell_words::join(&recording.command), ..Context::default() };
+    context.notes.push(format!("From the recording `{}`, by {}.", path.display(), recording.backend.name()));
+    let findings = advice::findings(&summary, &advice::Machine::default());
+    context.findings = findings.iter().map(|finding| finding.text.clone()).collect();
+    let backend = recording.backend.name().to_owned();
+    let observed = Observed { recordings: vec![recording], ..Observed::default() };
+    let explained = Explained {
+        exit: observed.recordings[0].exit,
+        summary,
+        observed,
+        findings,
+        costs: None,
+        backend,
+        reason: "a recording".to_owned(),
+    };
+    deliver(plan, &explained, &context)?;
+    Ok(Exit::Done)
+}
+
+/// Writes the exports, and shows the rest unless an export has taken stdout.
+fn deliver(plan: &Plan, explained: &Explained, context: &Context) -> Result<(), CommandError> {
+    for (export, target) in &plan.exports {
+        let text = exports::rendered(*export, explained, context);
+        target.write(&text).map_err(CommandError::unable)?;
     }
+    if plan.exports.iter().any(|(_, target)| target.is_stdout()) {
+        return Ok(());
+    }
+    let terminal = terminal();
+    let text = if plan.timeline {
+        trace_text::timeline(&explained.summary, &terminal)
+    } else {
+        trace_text::render(&explained.summary, context, &terminal)
+    };
+    show(text.as_bytes())
+}
+
+fn table(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
+    if let Some((Export::Recording | Export::Json | Export::Perfetto | Export::Firefox, _)) =
+        plan.exports.first()
+    {
+        return Err(CommandError::usage(
+            "`--summary` prints a table and exports nothing\nhelp: export each command's trace: firstbyte trace --export-json FILE -- CMD",
+        ));
+    }
+    let split: Result<Vec<Command>, CommandError> = commands.iter().map(|command| split(command)).collect();
+    let split = split?;
     let (mut tracer, _) = prepared(&plan.runs)?;
     let (mut rows, mut exit) = (Vec::new(), Exit::Done);
     for (name, command) in commands.iter().zip(split) {
@@ -66,6 +108,29 @@ fn table(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
     Ok(exit)
 }
 
+/// A command from a text that is split as a shell splits words.
+pub(super) fn split(text: &str) -> Result<Command, CommandError> {
+    let words = shell_words::split(text).map_err(|error| {
+        CommandError::usage(format!("`{text}` cannot be split into words: {error}\nhelp: close its quotes"))
+    })?;
+    Command::new(&words).map_err(CommandError::program)
+}
+
+/// A recording from a file, and what it amounts to.
+pub(super) fn replayed(path: &Path) -> Result<(Recording, Summary), CommandError> {
+    let recording = replay::load(path).map_err(CommandError::usage)?;
+    let wrong = |cause: String| {
+        CommandError::usage(format!(
+            "`{}` bears no account: {cause}\nhelp: make it anew: firstbyte trace --record FILE -- CMD",
+            path.display()
+        ))
+    };
+    let account =
+        Account::of(&recording, &FileBinaries::default()).map_err(|error| wrong(error.to_string()))?;
+    let summary = Summary::of(vec![account]).ok_or_else(|| wrong("it is empty".to_owned()))?;
+    Ok((recording, summary))
+}
+
 /// The tracer, and why this one.
 pub(super) fn prepared(runs: &Runs) -> Result<(FullBackend, String), CommandError> {
     before_launching();
@@ -75,7 +140,11 @@ pub(super) fn prepared(runs: &Runs) -> Result<(FullBackend, String), CommandErro
 /// One command's runs, and what they amount to.
 pub(super) struct Explained {
     pub(super) summary: Summary,
-    pub(super) observed: Observed,
+    observed: Observed,
+    findings: Vec<Finding>,
+    costs: Option<EventCosts>,
+    backend: String,
+    reason: String,
     exit: ExitStatus,
 }
 
@@ -97,7 +166,9 @@ pub(super) fn explain(
             "no run of `{name}` counts: {reason}\nhelp: run it by hand, and see what it does"
         )));
     };
-    Ok(Explained { summary, exit: first.exit, observed })
+    let findings = advice::findings(&summary, &advice::Machine { cpuid: cpuid_cost() });
+    let (exit, backend) = (first.exit, tracer.backend().name().to_owned());
+    Ok(Explained { summary, exit, observed, findings, costs: None, backend, reason: String::new() })
 }
 
 impl Explained {
@@ -106,37 +177,70 @@ impl Explained {
         if self.exit.success() { Exit::Done } else { Exit::ProgramFailed }
     }
 
-    fn context(&self, tracer: &FullBackend, reason: &str) -> Context {
+    fn context(&self, command: String, tracer: &FullBackend) -> Context {
         let mut notes = Vec::new();
         if !self.exit.success() {
             notes.push(format!("The program ended with {}.", self.exit));
         }
-        notes.push(format!("Observed by {} ({reason}).", tracer.backend().name()));
+        notes.push(format!("Observed by {}: it {}.", self.backend, self.reason));
         if !tracer.sees_faults() {
             notes.push(
                 "Page faults are not seen here: their time is in that of user code and calls.".to_owned(),
             );
         }
-        if let Some((ratio, traced, untraced)) = self.overhead() {
-            notes.push(format!(
-                "Observer overhead: {:.3} times as long as untraced, launch to reaping ({} against {}, medians of {} \
-                 runs each, in turn).",
-                ratio,
-                display_nanos(traced),
-                display_nanos(untraced),
-                self.observed.untraced.len()
-            ));
-        }
+        notes.extend(self.overhead_note());
         for reason in &self.observed.rejected {
             notes.push(format!("A run did not count: {reason}."));
         }
-        Context { notes, ..Context::default() }
+        let findings = self.findings.iter().map(|finding| finding.text.clone()).collect();
+        Context { command, notes, findings, corrected_total: self.corrected_total() }
+    }
+
+    fn overhead_note(&self) -> Option<String> {
+        let (ratio, traced, untraced) = self.overhead()?;
+        let each = self.costs.map_or(String::new(), |costs| {
+            format!(
+                " One system call costs {:.0} ns more, one page fault {:.0} ns, by calibration.",
+                costs.syscall, costs.fault
+            )
+        });
+        Some(format!(
+            "Observer overhead: {ratio:.3} times as long as untraced, from launch to reaping ({} against {}, medians \
+             of {} runs each, in turn).{each}",
+            display_nanos(traced),
+            display_nanos(untraced),
+            self.observed.untraced.len()
+        ))
+    }
+
+    /// What observing the main thread's own events costs, by calibration, nanoseconds.
+    fn observing(&self) -> Option<f64> {
+        let costs = self.costs?;
+        let count = |wanted: Kind| {
+            let place = Kind::ALL.iter().position(|kind| *kind == wanted).unwrap_or_default();
+            self.summary.kinds[place].1
+        };
+        Some(count(Kind::Syscall) * costs.syscall + count(Kind::Fault) * costs.fault)
+    }
+
+    fn corrected_total(&self) -> Option<f64> {
+        Some((self.summary.total.median - self.observing()?).max(0.0))
     }
 
     /// Median wall of traced runs over that of untraced ones, and both.
-    pub(super) fn overhead(&self) -> Option<(f64, f64, f64)> {
+    fn overhead(&self) -> Option<(f64, f64, f64)> {
         let median = |values: &[f64]| stats::median(&stats::quantile::sorted(values)?);
         let (traced, untraced) = (median(&self.observed.traced)?, median(&self.observed.untraced)?);
         (untraced > 0.0).then(|| (traced / untraced, traced, untraced))
+    }
+
+    /// The recording of the run that is shown.
+    fn shown(&self) -> Option<&Recording> {
+        let wall = self.summary.reference.wall;
+        let of_run = |recording: &&Recording| {
+            crate::timeline::Timeline::of(recording)
+                .is_ok_and(|t| t.wall == wall && t.total == self.summary.reference.total)
+        };
+        self.observed.recordings.iter().find(of_run)
     }
 }

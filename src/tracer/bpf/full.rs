@@ -1,5 +1,6 @@
 //! Attaches the full-mode programs and observes runs with them: every system call, fault, switch and image.
 
+use super::calibration;
 use super::full_session::{CALLS, Session, Shared, Tables, parse, records};
 use super::meaning;
 use super::phases::{AttachError, kill_survivors, taken};
@@ -7,6 +8,7 @@ use super::ring_drain::RingDrain;
 use crate::arch::path_arguments;
 use crate::launch::wait::{Watch, until_reaped};
 use crate::launch::{LaunchError, Launcher, OutputKind, Preparation};
+use crate::tracer::full::EventCosts;
 use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
 use aya::maps::{MapData, RingBuf};
 use aya::programs::perf_event::{
@@ -150,6 +152,22 @@ impl FullTracer {
     /// When last attached, page faults were seen from the taking to the end of the handling.
     pub fn sees_faults(&self) -> bool {
         self.sees_faults
+    }
+
+    /// What the programs cost an event, measured on a child of ours. Leaves them detached.
+    pub fn calibrate(&mut self) -> Result<Option<EventCosts>, AttachError> {
+        self.detach()?;
+        let untraced = calibration::fastest_rounds();
+        self.attach()?;
+        // SAFETY: gettid has no arguments and no effects.
+        let own_thread = unsafe { libc::gettid() }.cast_unsigned();
+        // there is no exec to wait for
+        self.shared.write(Session { armed_by: own_thread, exec_begun: 1, ..Session::default() });
+        self.ring.watch(true);
+        let traced = calibration::fastest_rounds();
+        self.collect();
+        self.detach()?;
+        Ok(untraced.zip(traced).map(|(untraced, traced)| calibration::costs(untraced, traced)))
     }
 
     fn arm(&mut self, reopened: bool) {

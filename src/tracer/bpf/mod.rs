@@ -3,6 +3,7 @@
 //! `phases.bpf.c` is the kernel side; [`session`] is the memory that the two sides share; [`PhasesTracer`] attaches the
 //! programs once and observes one run a call.
 
+mod calibration;
 mod full;
 mod full_session;
 mod meaning;

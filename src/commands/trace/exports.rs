@@ -1,0 +1,31 @@
+//! What a trace is written as.
+
+use super::Explained;
+use crate::cli::trace::Export;
+use crate::machine::Machine;
+use crate::report::trace_json::Frame;
+use crate::report::trace_text::Context;
+use crate::report::{firefox, perfetto, trace_json};
+use crate::tracer::replay;
+
+pub(super) fn rendered(export: Export, explained: &Explained, context: &Context) -> String {
+    let account = &explained.summary.reference;
+    match export {
+        Export::Json => trace_json::render(&explained.summary, &frame(explained, context)),
+        Export::Perfetto => perfetto::render(&context.command, account),
+        Export::Firefox => firefox::render(&context.command, account),
+        Export::Recording => explained.shown().map(replay::save).unwrap_or_default(),
+    }
+}
+
+fn frame(explained: &Explained, context: &Context) -> Frame {
+    Frame {
+        command: context.command.clone(),
+        backend: [explained.backend.clone(), explained.reason.clone()],
+        machine: serde_json::to_value(Machine::examine()).unwrap_or_default(),
+        walls: [explained.observed.traced.clone(), explained.observed.untraced.clone()],
+        exit_code: explained.exit.code(),
+        corrected_total: context.corrected_total,
+        findings: explained.findings.iter().map(|f| (f.cost.0, f.text.clone())).collect(),
+    }
+}

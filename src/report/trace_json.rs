@@ -1,0 +1,169 @@
+//! A start-up as JSON: the result document with every span.
+
+use super::document::SCHEMA;
+use crate::trace::attribution::{kind, shares};
+use crate::trace::summary::Spread;
+use crate::trace::{Account, Step, Summary, What};
+use serde_json::{Value, json};
+
+/// What the document says besides the runs themselves.
+#[derive(Clone, Debug, Default)]
+pub struct Frame {
+    /// The command, as a shell would take it.
+    pub command: String,
+    /// Which backend observed, and why.
+    pub backend: [String; 2],
+    /// Facts of the machine.
+    pub machine: Value,
+    /// Walls of traced and of untraced runs, nanoseconds.
+    pub walls: [Vec<f64>; 2],
+    /// The exit code; `None`: a signal.
+    pub exit_code: Option<i32>,
+    /// The total without the observer's part, nanoseconds.
+    pub corrected_total: Option<f64>,
+    /// Findings: cost in nanoseconds and text.
+    pub findings: Vec<(u64, String)>,
+}
+
+/// The document, indented.
+pub fn render(summary: &Summary, frame: &Frame) -> String {
+    let document = json!({
+        "schema": SCHEMA,
+        "tool": {
+            "name": "firstbyte",
+            "version": env!("CARGO_PKG_VERSION"),
+            "backend": frame.backend[0],
+            "backend_reason": frame.backend[1],
+        },
+        "machine": frame.machine,
+        "results": [result(summary, frame)],
+    });
+    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+}
+
+/// hyperfine's fields first, in seconds; then ours, in nanoseconds. What is exact (`attribution`, `spans`, `files`,
+/// `processes`) is that of the run whose total is the median.
+fn result(summary: &Summary, frame: &Frame) -> Value {
+    let account = &summary.reference;
+    let seconds: Vec<f64> = frame.walls[0].iter().map(|ns| ns / 1e9).collect();
+    let wall = Spread::of(&seconds);
+    let mean = seconds.iter().sum::<f64>() / seconds.len().max(1) as f64;
+    json!({
+        "command": frame.command,
+        "mean": mean,
+        "stddev": null,
+        "median": wall.median,
+        "user": 0.0,
+        "system": 0.0,
+        "min": wall.least,
+        "max": wall.most,
+        "times": seconds,
+        "exit_codes": [frame.exit_code],
+        "runs": summary.runs,
+        "phases": {
+            "startup": figure(summary.phases[0]),
+            "setup": figure(summary.phases[1]),
+            "write": figure(summary.phases[2]),
+            "teardown": figure(summary.phases[3]),
+            "first_byte": figure(summary.first_byte),
+            "total": figure(Some(summary.total)),
+        },
+        "total_ns": account.total.0,
+        "corrected_total_ns": frame.corrected_total,
+        "untraced_times": frame.walls[1].iter().map(|ns| ns / 1e9).collect::<Vec<f64>>(),
+        "counts": account.counts,
+        "lost_events": summary.lost,
+        "attribution": attribution(account),
+        "spans": spans(account),
+        "files": files(account),
+        "processes": processes(account),
+        "findings": frame.findings.iter().map(|(ns, text)| json!({"ns": ns, "text": text})).collect::<Vec<_>>(),
+    })
+}
+
+fn figure(spread: Option<Spread>) -> Value {
+    spread.map_or(Value::Null, |s| json!({"median": s.median, "min": s.least, "max": s.most}))
+}
+
+fn attribution(account: &Account) -> Vec<Value> {
+    let shares = shares(&account.main().steps);
+    shares
+        .iter()
+        .map(|s| json!({"kind": s.kind.key(), "name": s.name, "ns": s.time.0, "count": s.count}))
+        .collect()
+}
+
+fn spans(account: &Account) -> Vec<Value> {
+    let threads = account.threads.iter();
+    threads.flat_map(|t| t.steps.iter().map(|step| span(t.pid, t.tid, step))).collect()
+}
+
+/// `duration_ns` is the step's own time; `elapsed_ns` counts what lies within, too.
+fn span(pid: u32, tid: u32, step: &Step) -> Value {
+    let mut span = json!({
+        "pid": pid,
+        "tid": tid,
+        "kind": kind(&step.what).key(),
+        "name": name(&step.what),
+        "start_ns": step.start.0,
+        "duration_ns": step.own.0,
+        "elapsed_ns": step.elapsed.0,
+        "detail": step.what.title(),
+    });
+    if let Some(file) = file(&step.what) {
+        span["file"] = json!(file);
+    }
+    span
+}
+
+/// A step's short name.
+pub(super) fn name(what: &What) -> String {
+    match what {
+        What::Exec { stage, .. } => format!("exec: {stage}"),
+        What::Call { name, .. } => name.to_string(),
+        What::Fault(fault) if fault.major => "major page fault".to_owned(),
+        What::Fault(_) => "page fault".to_owned(),
+        What::Off(reason) => reason.name().to_owned(),
+        What::User(code) => code.module.name(),
+    }
+}
+
+fn file(what: &What) -> Option<&str> {
+    match what {
+        What::Exec { path, .. } => Some(path),
+        What::Call { file, .. } => file.as_deref(),
+        What::Fault(fault) => fault.region.file().map(|path| &**path),
+        What::User(code) if !code.module.path.is_empty() => Some(&code.module.path),
+        What::User(_) | What::Off(_) => None,
+    }
+}
+
+fn files(account: &Account) -> Vec<Value> {
+    let files = account.files.iter();
+    files
+        .map(|f| {
+            json!({
+                "path": &*f.path, "ns": f.time.0, "opened": f.opened, "failed": f.failed, "calls": f.calls,
+                "bytes_read": f.bytes_read, "faults": f.faults, "major_faults": f.major_faults,
+            })
+        })
+        .collect()
+}
+
+fn processes(account: &Account) -> Vec<Value> {
+    let processes = account.processes.iter();
+    processes
+        .map(|p| {
+            let execs = p.execs.iter().map(|e| {
+                json!({
+                    "path": &*e.path, "executed": &*e.executed, "argv": e.argv,
+                    "start_ns": e.start.0, "duration_ns": e.took.0,
+                })
+            });
+            json!({
+                "pid": p.pid, "parent": p.parent, "start_ns": p.start.0, "end_ns": p.end.map(|n| n.0),
+                "status": p.status, "threads": p.threads, "execs": execs.collect::<Vec<_>>(),
+            })
+        })
+        .collect()
+}

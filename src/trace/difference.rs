@@ -1,0 +1,181 @@
+//! What came, what went and what changed between two start-ups.
+
+use super::align::{Pair, align};
+use super::attribution::Kind;
+use super::summary::{CommonStep, Summary};
+use super::{FileAccount, What};
+use std::collections::BTreeMap;
+
+/// A time and a count.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Amount {
+    /// Nanoseconds.
+    pub time: f64,
+    /// How many.
+    pub count: f64,
+}
+
+/// Something on either side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// What.
+    pub name: String,
+    /// On the first side, if it is there.
+    pub before: Option<Amount>,
+    /// On the second side, if it is there.
+    pub after: Option<Amount>,
+}
+
+impl Change {
+    /// The second side's time less the first's.
+    pub fn difference(&self) -> f64 {
+        self.after.unwrap_or_default().time - self.before.unwrap_or_default().time
+    }
+
+    /// Whether anything but the time differs: it came, it went, or there are more or fewer of it.
+    pub fn is_structural(&self) -> bool {
+        match (self.before, self.after) {
+            (Some(a), Some(b)) => (a.count - b.count).abs() >= 1.0,
+            _ => true,
+        }
+    }
+}
+
+/// Two start-ups set side by side; every list has the greatest difference first.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// The kinds, in their own order.
+    pub kinds: Vec<(Kind, Amount, Amount)>,
+    /// The shares within each kind.
+    pub shares: Vec<(Kind, Change)>,
+    /// Steps of the main thread that one side has and the other has not, alike ones together.
+    pub steps: Vec<Change>,
+    /// Files.
+    pub files: Vec<Change>,
+    /// Executed programs, of all processes.
+    pub programs: Vec<Change>,
+}
+
+impl Difference {
+    /// Of two start-ups.
+    pub fn between(first: &Summary, second: &Summary) -> Difference {
+        let amounts = |summary: &Summary| summary.kinds.map(|(t, count)| Amount { time: t.median, count });
+        let (a, b) = (amounts(first), amounts(second));
+        let kinds = Kind::ALL.into_iter().enumerate().map(|(n, kind)| (kind, a[n], b[n])).collect();
+        Difference {
+            kinds,
+            shares: shares(first, second),
+            steps: steps(first, second),
+            files: changes(files(first), files(second)),
+            programs: changes(programs(first), programs(second)),
+        }
+    }
+}
+
+fn shares(first: &Summary, second: &Summary) -> Vec<(Kind, Change)> {
+    let of = |summary: &Summary, kind: Kind| -> BTreeMap<String, Amount> {
+        let shares = summary.shares.iter().filter(|share| share.kind == kind);
+        shares.map(|s| (s.name.clone(), Amount { time: s.time.median, count: s.count })).collect()
+    };
+    let of_kind = |kind| changes(of(first, kind), of(second, kind)).into_iter().map(move |c| (kind, c));
+    Kind::ALL.into_iter().flat_map(of_kind).collect()
+}
+
+/// User code and waits are told by the shares: between other steps they are other steps themselves.
+fn is_told(step: &CommonStep) -> bool {
+    !matches!(step.step.what, What::User(_) | What::Off(_))
+}
+
+fn steps(first: &Summary, second: &Summary) -> Vec<Change> {
+    let told = |summary: &Summary| -> Vec<CommonStep> {
+        summary.steps.iter().filter(|step| is_told(step)).cloned().collect()
+    };
+    let (a, b) = (told(first), told(second));
+    let keys = |steps: &[CommonStep]| -> Vec<String> { steps.iter().map(|s| s.step.what.key()).collect() };
+    let (mut gone, mut new) = (BTreeMap::new(), BTreeMap::new());
+    for pair in align(&keys(&a), &keys(&b)) {
+        let (step, side) = match pair {
+            Pair::Both(..) => continue,
+            Pair::First(n) => (&a[n], &mut gone),
+            Pair::Second(n) => (&b[n], &mut new),
+        };
+        add(side, group(&step.step.what), step.own.median);
+    }
+    let mut all = changes(gone, new);
+    // one on each side: it has merely moved
+    all.retain(|change| change.before.map(|a| a.count) != change.after.map(|b| b.count));
+    all
+}
+
+/// Steps that are told in one line: the faults of a file, the calls about a file.
+fn group(what: &What) -> String {
+    match what {
+        What::Fault(fault) => match fault.region.file() {
+            Some(path) => format!("page faults in {path}"),
+            None => format!("page faults in {}", format!("{:?}", fault.region).to_lowercase()),
+        },
+        What::Call { name, file: Some(path), failed, .. } => {
+            format!("{name} {path}{}", if *failed { ", in vain" } else { "" })
+        }
+        What::Call { name, failed, .. } => format!("{name}{}", if *failed { ", in vain" } else { "" }),
+        other => other.title(),
+    }
+}
+
+fn add(amounts: &mut BTreeMap<String, Amount>, name: String, time: f64) {
+    let amount = amounts.entry(name).or_default();
+    amount.time += time;
+    amount.count += 1.0;
+}
+
+fn files(summary: &Summary) -> BTreeMap<String, Amount> {
+    let amount = |file: &FileAccount| Amount {
+        time: file.time.as_f64(),
+        count: (file.opened + file.failed + file.calls + file.faults) as f64,
+    };
+    summary.reference.files.iter().map(|file| (file.path.to_string(), amount(file))).collect()
+}
+
+fn programs(summary: &Summary) -> BTreeMap<String, Amount> {
+    let mut all = BTreeMap::new();
+    for exec in summary.reference.processes.iter().flat_map(|process| &process.execs) {
+        add(&mut all, exec.path.to_string(), exec.took.as_f64());
+    }
+    all
+}
+
+fn changes(before: BTreeMap<String, Amount>, mut after: BTreeMap<String, Amount>) -> Vec<Change> {
+    let mut all: Vec<Change> = before
+        .into_iter()
+        .map(|(name, amount)| Change { before: Some(amount), after: after.remove(&name), name })
+        .collect();
+    all.extend(after.into_iter().map(|(name, amount)| Change { name, before: None, after: Some(amount) }));
+    all.sort_by(|a, b| {
+        b.difference().abs().total_cmp(&a.difference().abs()).then_with(|| a.name.cmp(&b.name))
+    });
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn amounts(all: &[(&str, f64, f64)]) -> BTreeMap<String, Amount> {
+        all.iter()
+            .map(|(name, time, count)| ((*name).to_owned(), Amount { time: *time, count: *count }))
+            .collect()
+    }
+
+    #[test]
+    fn what_came_went_and_changed_is_told_the_greatest_first() {
+        let before = amounts(&[("same", 10.0, 1.0), ("gone", 30.0, 2.0), ("slower", 5.0, 1.0)]);
+        let after = amounts(&[("same", 10.0, 1.0), ("new", 7.0, 1.0), ("slower", 25.0, 3.0)]);
+        let all = changes(before, after);
+        let shown: Vec<(&str, f64, bool)> =
+            all.iter().map(|c| (c.name.as_str(), c.difference(), c.is_structural())).collect();
+        assert_eq!(
+            shown,
+            [("gone", -30.0, true), ("slower", 20.0, true), ("new", 7.0, true), ("same", 0.0, false)]
+        );
+    }
+}

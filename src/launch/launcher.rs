@@ -12,7 +12,7 @@ use super::diagnosis::LaunchError;
 use super::stdio::{OutputKind, Stdout, null};
 use crate::units::Nanos;
 use std::ffi::{c_char, c_int, c_void};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
 
 /// The child's stack: it makes a dozen system calls, no more.
@@ -36,9 +36,14 @@ pub struct Launcher {
 pub enum Preparation<'a> {
     /// Nothing: the caller sleeps until the exec (vfork).
     None,
-    /// It stops itself, so that the caller, who runs on at once (fork), can seize it. The seccomp filter, if any, is
-    /// installed after the stop.
-    Ptrace(Option<&'a [libc::sock_filter]>),
+    /// It writes its process id to `meeting`, and waits there for one byte, so that another thread can seize it. Then
+    /// the seccomp filter, if any, is installed.
+    Ptrace {
+        /// Our end for the child; whoever seizes it has the other.
+        meeting: BorrowedFd<'a>,
+        /// See `seccomp(2)`.
+        filter: Option<&'a [libc::sock_filter]>,
+    },
 }
 
 /// A tracee that has been created, and not yet reaped.
@@ -71,7 +76,7 @@ const STEPS: [&str; 9] = [
     "dup2",
     "sched_setaffinity",
     "chdir",
-    "kill",
+    "meeting the tracer",
     "seccomp",
     "execve",
 ];
@@ -88,7 +93,8 @@ struct Orders {
     terminal: bool,
     cpus: *const libc::cpu_set_t,
     unmask: bool,
-    traced: bool,
+    meeting: c_int,
+    shares_memory: bool,
     filter: *const libc::sock_fprog,
     report: *mut Report,
 }
@@ -136,21 +142,27 @@ impl Launcher {
         self.cpus = Some(cpus.as_kernel_mask());
     }
 
-    /// Creates one process. With [`Preparation::None`] it has executed its program when this returns.
+    /// Creates one process. With [`Preparation::None`] it has executed its program when this returns. A traced one's
+    /// failure is to be asked of [`Launcher::failure`] when it has died, and whoever traces it reaps it.
     pub fn launch(
         &mut self,
         stdout: &mut Stdout,
         preparation: Preparation<'_>,
     ) -> Result<Child, LaunchError> {
         let filter = match preparation {
-            Preparation::Ptrace(Some(program)) => Some(libc::sock_fprog {
+            Preparation::Ptrace { filter: Some(program), .. } => Some(libc::sock_fprog {
                 len: u16::try_from(program.len()).unwrap_or(u16::MAX),
                 filter: program.as_ptr().cast_mut(),
             }),
             _ => None,
         };
         let report = self.shared.report();
-        let traced = matches!(preparation, Preparation::Ptrace(_));
+        let meeting = match preparation {
+            Preparation::None => -1,
+            Preparation::Ptrace { meeting, .. } => meeting.as_raw_fd(),
+        };
+        let traced = meeting >= 0;
+        let shares_memory = !traced || may_be_traced();
         let orders = Orders {
             program: self.command.program.as_ptr(),
             argv: self.argv.as_ptr(),
@@ -162,13 +174,14 @@ impl Launcher {
             terminal: stdout.kind() == OutputKind::Pty,
             cpus: self.cpus.as_ref().map_or(ptr::null(), ptr::from_ref),
             unmask: self.unmask,
-            traced,
+            meeting,
+            shares_memory,
             filter: filter.as_ref().map_or(ptr::null(), ptr::from_ref),
             report,
         };
         // SAFETY: the shared page is ours and mapped; no child lives that could write to it.
         unsafe { report.write(Report { errno: 0, step: 0 }) };
-        let child = self.create(&orders, traced)?;
+        let child = self.create(&orders)?;
         if !traced {
             self.verdict(&child)?;
         }
@@ -190,10 +203,8 @@ impl Launcher {
         Err(failure)
     }
 
-    fn create(&self, orders: &Orders, traced: bool) -> Result<Child, LaunchError> {
-        // A traced child stops before its exec, so its parent cannot sleep until then, and two running processes must
-        // not share a stack or a thread's `errno`: it gets a copy of our memory (fork) instead.
-        let sharing = if traced { 0 } else { libc::CLONE_VM | libc::CLONE_VFORK };
+    fn create(&self, orders: &Orders) -> Result<Child, LaunchError> {
+        let sharing = if orders.shares_memory { libc::CLONE_VM | libc::CLONE_VFORK } else { 0 };
         // Signals are not blocked meanwhile (two system calls saved): the only handlers of this process set a flag or
         // do nothing, which does no harm in a child that shares our memory.
         let spawned = clock::now();
@@ -213,6 +224,13 @@ impl Launcher {
 /// As `execve(2)` takes them: pointers, the last of them null.
 fn terminated(all: &[std::ffi::CString]) -> Vec<*const c_char> {
     all.iter().map(|word| word.as_ptr()).chain([ptr::null()]).collect()
+}
+
+/// A process whose binary has capabilities of its own is nobody's to trace, and so is a child that shares its memory:
+/// such a child gets a copy of the memory (fork), and declares that traceable (`PR_SET_DUMPABLE(2const)`).
+fn may_be_traced() -> bool {
+    // SAFETY: asks for a flag of our own process.
+    unsafe { libc::prctl(libc::PR_GET_DUMPABLE, 0, 0, 0, 0) == 1 }
 }
 
 fn own_mask_is_empty() -> bool {
@@ -252,10 +270,11 @@ extern "C" fn child_main(orders: *mut c_void) -> c_int {
         if !orders.directory.is_null() {
             check(libc::chdir(orders.directory), 5, orders);
         }
-        if orders.traced {
-            // If our binary has capabilities of its own, its memory is nobody's to trace (PR_SET_DUMPABLE(2const)).
-            libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
-            check(libc::kill(libc::getpid(), libc::SIGSTOP), 6, orders);
+        if orders.meeting >= 0 {
+            if !orders.shares_memory {
+                libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
+            }
+            meet(orders);
             if !orders.filter.is_null() {
                 check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 7, orders);
                 check(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, orders.filter), 7, orders);
@@ -268,6 +287,18 @@ extern "C" fn child_main(orders: *mut c_void) -> c_int {
         }
         libc::execve(orders.program, orders.argv, orders.environment);
         fail(8, orders)
+    }
+}
+
+/// Tells the tracer who we are, and waits until it has taken hold of us.
+unsafe fn meet(orders: &Orders) {
+    // SAFETY: system calls with valid buffers.
+    unsafe {
+        let (pid, mut go) = (libc::getpid(), 0_u8);
+        let told = libc::write(orders.meeting, ptr::from_ref(&pid).cast(), size_of_val(&pid));
+        check(if told == 4 { 0 } else { -1 }, 6, orders);
+        let heard = libc::read(orders.meeting, ptr::from_mut(&mut go).cast(), 1);
+        check(if heard == 1 { 0 } else { -1 }, 6, orders);
     }
 }
 

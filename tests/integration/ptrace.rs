@@ -133,10 +133,35 @@ fn assert_gone(recording: &Recording) {
         _ => None,
     });
     for pid in children.chain([recording.root]) {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let state = stat.rsplit(')').next().unwrap().split_whitespace().next().unwrap_or("gone");
-        assert!(["gone", "Z", "X"].contains(&state), "{pid} is {state}");
+        assert!(is_gone(pid), "{pid}");
     }
+}
+
+fn is_gone(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().unwrap().split_whitespace().next().unwrap_or("gone");
+    ["gone", "Z", "X"].contains(&state)
+}
+
+/// A program that may be executed but not read keeps its descriptors from us: then descriptor 1 must do.
+#[test]
+fn a_program_that_may_not_be_read_is_traced_all_the_same() {
+    let Some(program) = tracees::built("three_calls.S") else { return };
+    let closed = program.with_extension("closed");
+    // SAFETY: no arguments, no effects.
+    if unsafe { libc::geteuid() } == 0 {
+        std::fs::copy(&program, &closed).unwrap();
+        std::fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(0o711)).unwrap();
+    } else if !closed.exists() {
+        return skipped("only root can leave us a program that we may not read");
+    }
+    let mut launcher = Launcher::new(Command::new(&[&closed]).unwrap()).unwrap();
+    for output in [OutputKind::Pipe, OutputKind::Null] {
+        let recording = run(&mut launcher, &setting(output));
+        assert_eq!(tracees::last_output(&recording), (1, 12), "{output:?}");
+    }
+    let (counts, _) = count(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    assert_eq!((counts.syscalls, counts.writes), (3, 1));
 }
 
 #[test]
@@ -151,6 +176,9 @@ fn a_failed_exec_is_an_error_that_says_why() {
     for answer in [PtraceTracer::new().run(&mut launcher, &Setting::default()), counted] {
         assert!(matches!(answer, Err(LaunchError::MissingInterpreter { .. })), "{answer:?}");
     }
+    launcher.set_cpus(&"1023".parse().unwrap());
+    let answer = PtraceTracer::new().run(&mut launcher, &Setting::default());
+    assert!(matches!(answer, Err(LaunchError::Step { step: "sched_setaffinity", .. })), "{answer:?}");
 }
 
 #[test]
@@ -285,6 +313,100 @@ fn perf_faults(program: &Path, arguments: &[&str]) -> Option<u64> {
         skipped("perf cannot count page faults here");
     }
     counted
+}
+
+/// Set for the process that is to be ended from outside.
+const TO_BE_ENDED: &str = "FIRSTBYTE_TEST_TO_BE_ENDED";
+
+/// Not a test of its own: what [`ended_by`] starts.
+#[test]
+fn a_run_that_is_ended_from_outside() {
+    if std::env::var_os(TO_BE_ENDED).is_none() {
+        return;
+    }
+    firstbyte::launch::interrupt::catch_signals();
+    let mut launcher = writer(&["hang-tree"]).unwrap();
+    let answer = PtraceTracer::new().run(&mut launcher, &Setting::default());
+    assert!(matches!(answer, Err(LaunchError::Interrupted)), "{answer:?}");
+}
+
+/// Sends a signal to a process that traces a hanging tree. Returns how it ended, and what it had started.
+fn ended_by(signal: i32) -> Option<(std::process::ExitStatus, Vec<u32>)> {
+    tracees::built("writer.c")?;
+    let mut tracing = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "ptrace::a_run_that_is_ended_from_outside"])
+        .env(TO_BE_ENDED, "1")
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = loop {
+        let found = descendants(tracing.id());
+        if found.len() == 2 {
+            break found;
+        }
+        assert!(tracing.try_wait().unwrap().is_none(), "it ended too early");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    // SAFETY: a signal to our own child.
+    unsafe { libc::kill(tracing.id().cast_signed(), signal) };
+    Some((tracing.wait().unwrap(), started))
+}
+
+fn descendants(process: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    let children: Vec<u32> = lists
+        .flat_map(|list| list.split_whitespace().map(|id| id.parse().unwrap()).collect::<Vec<_>>())
+        .collect();
+    let further: Vec<u32> = children.iter().flat_map(|child| descendants(*child)).collect();
+    [children, further].concat()
+}
+
+#[test]
+fn an_interrupted_run_says_so_and_leaves_nothing() {
+    let Some((status, started)) = ended_by(libc::SIGINT) else { return };
+    assert!(status.success());
+    assert!(started.iter().all(|pid| is_gone(*pid)));
+}
+
+#[test]
+fn a_tracer_that_is_killed_takes_its_tracees_along() {
+    let Some((_, started)) = ended_by(libc::SIGKILL) else { return };
+    // the kernel kills them, but does not wait for it
+    while !started.iter().all(|pid| is_gone(*pid)) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Set for the process that is to make itself untraceable.
+const UNTRACEABLE: &str = "FIRSTBYTE_TEST_UNTRACEABLE";
+
+/// A binary with capabilities of its own (`setcap`) may not be traced, nor may what shares its memory: its tracees must
+/// get a copy. The mark is the whole process', hence the process of its own.
+#[test]
+fn a_tracer_that_may_not_be_traced_itself_can_trace() {
+    let name = "ptrace::a_tracer_that_may_not_be_traced_itself_can_trace";
+    if std::env::var_os(UNTRACEABLE).is_none() {
+        tracees::built("writer.c");
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = again.args(["--exact", name]).env(UNTRACEABLE, "1").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    // SAFETY: a mark of our own process.
+    unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
+    for arguments in [&["write"][..], &["fork"]] {
+        let Some(mut launcher) = writer(arguments) else { return };
+        for output in [OutputKind::Pipe, OutputKind::Null] {
+            assert_eq!(tracees::last_output(&run(&mut launcher, &setting(output))), (1, 12));
+        }
+        let (counts, _) = count(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+        assert_eq!(counts.writes, 1);
+    }
+    let mut missing = Launcher::new(Command::new(&["true"]).unwrap()).unwrap();
+    missing.set_cpus(&"1023".parse().unwrap());
+    let answer = PtraceTracer::new().run(&mut missing, &Setting::default());
+    assert!(matches!(answer, Err(LaunchError::Step { step: "sched_setaffinity", .. })), "{answer:?}");
 }
 
 /// The same tests as a user without any privilege.

@@ -52,10 +52,10 @@ static void expand_words(uint32_t *word, uint64_t mantissa, int exponent)
     memset(word, 0, WORDS * sizeof *word);
     word[POINT] = (uint32_t)(mantissa % BASE);
     word[POINT - 1] = (uint32_t)(mantissa / BASE); /* below 2^53 / 10^9 */
-    for (; exponent > 0; exponent -= 29)
-        multiply(word, exponent < 29 ? (unsigned)exponent : 29);
-    for (; exponent < 0; exponent += 9)
-        divide(word, exponent > -9 ? (unsigned)-exponent : 9);
+    for (int left = exponent; left > 0; left -= 29)
+        multiply(word, left < 29 ? (unsigned)left : 29);
+    for (int left = -exponent; left > 0; left -= 9)
+        divide(word, left < 9 ? (unsigned)left : 9);
 }
 
 static void words_to_digits(char *digits, const uint32_t *word)

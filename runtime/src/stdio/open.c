@@ -7,12 +7,13 @@
 enum { STREAMS = FOPEN_MAX - 3 };
 
 static FILE streams[STREAMS];
+FIRST_PAGE static unsigned used; /* how many of them ever were: a program without any touches none at its end */
 static unsigned char buffers[STREAMS][UNREAD_ROOM + BUFSIZ] __attribute__((aligned(64)));
 
 static FILE *free_stream(void)
 {
     for (FILE *each = streams; each != streams + STREAMS; each++)
-        if (!(each->flags & STREAM_OPEN))
+        if (each == streams + used || !(each->flags & STREAM_OPEN))
             return each;
     errno = EMFILE;
     return NULL;
@@ -30,6 +31,8 @@ static int open_flags(const char *mode)
 
 static FILE *stream_on(FILE *stream, int descriptor, int flags)
 {
+    if (stream == streams + used)
+        used++;
     *stream = (FILE){
         .buffer = buffers[stream - streams] + UNREAD_ROOM,
         .size = BUFSIZ,
@@ -66,7 +69,7 @@ int __fb_drain_opened(void);
 int __fb_drain_opened(void)
 {
     int result = 0;
-    for (FILE *each = streams; each != streams + STREAMS; each++)
+    for (FILE *each = streams; each != streams + used; each++)
         result |= __fb_drain(each);
     return result;
 }
@@ -76,7 +79,7 @@ int __fb_close_opened(void)
 {
     unsigned lost = 0;
     __fb_drain_opened();
-    for (FILE *each = streams; each != streams + STREAMS; each++)
+    for (FILE *each = streams; each != streams + used; each++)
         lost |= each->flags & LOST;
     return lost != 0;
 }

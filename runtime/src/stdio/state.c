@@ -1,8 +1,9 @@
 #include "stream.h"
 
+/* A program that clears an error has seen it: exit need not tell of it. */
 void clearerr(FILE *stream)
 {
-    stream->flags &= ~(unsigned)(AT_END | FAILED);
+    stream->flags &= ~(unsigned)(AT_END | FAILED | LOST);
 }
 
 int feof(FILE *stream)

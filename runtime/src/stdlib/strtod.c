@@ -358,12 +358,13 @@ static bool parse_magnitude(const char **text, const struct format *format, uint
 static bool parse(const char *text, char **end, const struct format *format, uint64_t *bits)
 {
     const char *next = text;
-    *bits = 0;
     while (isspace((unsigned char)*next))
         next++;
     bool minus = *next == '-';
     next += minus || *next == '+';
     bool found = parse_magnitude(&next, format, bits);
+    if (!found)
+        *bits = 0;
     if (end)
         *end = (char *)(found ? next : text);
     return minus && found;

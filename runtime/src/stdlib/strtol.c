@@ -48,9 +48,7 @@ static uintmax_t convert(const char *restrict text, char **restrict end, int bas
     const char *next = text;
     bool is_unsigned = positive == negative;
     if (base == 1 || base < 0 || base > 36) {
-        errno = EINVAL;
-        if (end)
-            *end = (char *)text;
+        errno = EINVAL; /* and *end stays as it was, as in glibc */
         return 0;
     }
     while (isspace((unsigned char)*next))

@@ -15,32 +15,43 @@ static int complain(char *const argv[], const char *letters, const char *message
     return *letters == ':' && message[0] == 'o' ? ':' : '?';
 }
 
+/* An option's word is passed when its last letter is taken, and not before: optind can be seen. */
+static void pass_letter(void)
+{
+    if (!*++next_letter)
+        optind++;
+}
+
 static bool next_word(int argc, char *const argv[])
 {
     const char *word = optind < argc ? argv[optind] : NULL;
     if (!word || word[0] != '-' || !word[1])
         return false;
-    optind++;
+    if (!strcmp(word, "--")) {
+        optind++;
+        return false;
+    }
     next_letter = word + 1;
-    return strcmp(word, "--") != 0;
+    return true;
 }
 
 static int take_argument(int argc, char *const argv[], const char *letters)
 {
-    if (!*next_letter && optind == argc)
+    bool in_word = *next_letter;
+    if (!in_word && optind == argc)
         return complain(argv, letters, "option requires an argument");
-    optarg = *next_letter ? (char *)next_letter : argv[optind++];
+    optarg = in_word ? (char *)next_letter : argv[optind];
+    optind++;
     next_letter = "";
     return optopt;
 }
 
 int getopt(int argc, char *const argv[], const char *letters)
 {
-    if (!*next_letter && !next_word(argc, argv)) {
-        next_letter = "";
+    if (!*next_letter && !next_word(argc, argv))
         return -1;
-    }
-    optopt = (unsigned char)*next_letter++;
+    optopt = (unsigned char)*next_letter;
+    pass_letter();
     const char *known = optopt == ':' ? NULL : strchr(letters, optopt);
     if (!known)
         return complain(argv, letters, "invalid option");

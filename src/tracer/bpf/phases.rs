@@ -10,6 +10,7 @@ use aya::maps::{MapData, RingBuf};
 use aya::programs::RawTracePoint;
 use aya::programs::raw_trace_point::RawTracePointLinkId;
 use aya::{Btf, Ebpf, EbpfLoader};
+use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/phases.bpf.o"));
@@ -70,7 +71,11 @@ struct Observed {
     events: Vec<Event>,
     session: Session,
     lost: u64,
+    outlived: bool,
 }
+
+/// How often the survivors of a tracee are looked for: each round kills those that the last one's bore meanwhile.
+const GENERATIONS: usize = 32;
 
 impl std::fmt::Debug for PhasesTracer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -139,19 +144,42 @@ impl PhasesTracer {
         self.session.write(Session { armed_by: own_thread, match_inode, ..Session::default() });
     }
 
-    /// What the run since [`PhasesTracer::arm`] left; the tracee must have been reaped.
+    /// What the run since [`PhasesTracer::arm`] left; the tracee must have been reaped. What it left running is killed
+    /// while the kernel side still follows it, so that no entry of its tables outlives the run.
     fn collect(&mut self) -> Observed {
         let session = self.session.read();
-        let mut events: Vec<Event> = self.session.log(session.logged).filter_map(|r| parse(&r)).collect();
-        self.session.write(Session::default());
-        let mut lost = session.lost;
-        while let Some(record) = self.ring.next() {
-            match parse(&record) {
-                Some(event) => events.push(event),
-                None => lost += 1,
+        let mut observed = Observed { events: Vec::new(), session, lost: 0, outlived: false };
+        let mut logged = 0;
+        for _ in 0..GENERATIONS {
+            logged = self.gather(logged, &mut observed);
+            let alive = living(&observed.events);
+            if alive.is_empty() {
+                break;
+            }
+            for pid in alive {
+                observed.outlived |= tree::kill_process(pid.cast_signed());
             }
         }
-        Observed { events, session, lost }
+        observed.lost += self.session.read().lost;
+        self.session.write(Session::default());
+        if observed.outlived {
+            tree::kill_adopted();
+        }
+        observed
+    }
+
+    /// Takes over the records from number `from` on; returns how many there are in all.
+    fn gather(&mut self, from: u32, observed: &mut Observed) -> u32 {
+        let logged = self.session.read().logged;
+        let fresh = self.session.log(logged).skip(from as usize);
+        observed.events.extend(fresh.filter_map(|record| parse(&record)));
+        while let Some(record) = self.ring.next() {
+            match parse(&record) {
+                Some(event) => observed.events.push(event),
+                None => observed.lost += 1,
+            }
+        }
+        logged
     }
 
     /// The names of the programs that are attached.
@@ -173,10 +201,9 @@ impl Tracer for PhasesTracer {
             until_reaped(&child, &mut stdout, Watch::Exit, setting.timeout).map(|ended| (child, ended))
         });
         let observed = self.collect();
-        let outlived = kill_survivors(&observed.events);
         let (child, ended) = ended?;
         let mut recording = frame(Backend::Bpf, launcher, setting, &child, &ended, stdout.finish());
-        recording.left_behind |= outlived;
+        recording.left_behind |= observed.outlived;
         recording.lost = observed.lost;
         add_events(&mut recording, observed);
         Ok(recording)
@@ -206,6 +233,19 @@ fn name_first_exec(recording: &mut Recording) {
     if let Some(path) = first {
         *path = program;
     }
+}
+
+/// The processes that were created and have not exited.
+fn living(events: &[Event]) -> BTreeSet<u32> {
+    let mut alive = BTreeSet::new();
+    for event in events {
+        match event.kind {
+            EventKind::Fork { child_pid, .. } if child_pid != event.pid => alive.insert(child_pid),
+            EventKind::Exit { group_dead: true, .. } => alive.remove(&event.pid),
+            _ => false,
+        };
+    }
+    alive
 }
 
 /// Kills the processes that were created and have not exited. Returns whether there were any.

@@ -1,8 +1,8 @@
 //! Follows the tracee's tree from stop to stop, until nothing of it is left.
 //!
-//! The thread that follows does nothing else, and has no other children: it creates the tracee itself, and waits by
-//! `wait4(-1, __WALL | __WNOTHREAD)`, which reports children and tracees of the calling thread only. So no other
-//! thread's children are ever taken from it, and daemons that leave the process group are seen all the same.
+//! The thread that follows does nothing else and has no children. It waits by `wait4(-1, __WALL | __WNOTHREAD)`, which
+//! reports children and tracees of the calling thread only: so no status of any other child of this process is ever
+//! taken from whoever waits for it, and daemons that leave the tracee's process group are seen all the same.
 
 use super::abi;
 use super::counting::Counting;
@@ -68,7 +68,7 @@ pub(super) struct Follower<'r> {
 }
 
 impl Follower<'_> {
-    /// Of a tracee that has been seized, and not yet continued.
+    /// Of a tracee that has been seized, and has not executed anything yet.
     pub(super) fn new(
         root: Tracee,
         stdout: OurStdout,
@@ -123,6 +123,7 @@ impl Follower<'_> {
                 self.tree.release(tracee.0);
             }
             _ if self.end.is_some() => {
+                self.outlived = true;
                 tracee.kill();
                 tracee.resume(Until::Event, 0);
             }

@@ -37,11 +37,13 @@ mod watch;
 
 use crate::bench::Counts;
 use crate::launch::wait::Killed;
-use crate::launch::{Child, Ended, LaunchError, Launcher, Preparation, Stdout, tree};
+use crate::launch::{Child, Ended, LaunchError, Launcher, OutputKind, Preparation, Stdout, tree};
 use crate::tracer::{Backend, EventKind, Recording, Setting, Tracer, frame};
 use follow::{Extent, Followed, Follower};
 use our_stdout::OurStdout;
-use std::io;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::ptr;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -73,86 +75,110 @@ impl Tracer for PtraceTracer {
     }
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
-        let observed = observe(launcher, setting, Preparation::Ptrace(Some(&self.filter)), Extent::Phases);
-        observed.map(|(recording, _)| recording)
+        observe(launcher, setting, Extent::Phases, Some(&self.filter)).map(|(recording, _)| recording)
     }
 }
 
 /// Runs a launcher's command once, and counts what it does: every system call of its tree stops. The recording has the
 /// same events as the phases', at the times of a run that is many times slower.
 pub fn count(launcher: &mut Launcher, setting: &Setting) -> Result<(Counts, Recording), LaunchError> {
-    let (recording, counts) = observe(launcher, setting, Preparation::Ptrace(None), Extent::Counts)?;
+    let (recording, counts) = observe(launcher, setting, Extent::Counts, None)?;
     Ok((counts, recording))
 }
 
+/// The calling thread creates the tracee and watches it; a thread of its own traces it.
+///
+/// Two threads, because the one that creates it sleeps until the exec: so the tracee's first exec need not free a copy
+/// of our memory, as it would after a fork, which would be counted as its own start-up.
 fn observe(
     launcher: &mut Launcher,
     setting: &Setting,
-    preparation: Preparation<'_>,
     extent: Extent,
+    filter: Option<&[libc::sock_filter]>,
 ) -> Result<(Recording, Counts), LaunchError> {
-    let stdout = setting.stdout()?;
+    let mut stdout = setting.stdout()?;
+    let (ours, childs) =
+        UnixStream::pair().map_err(|cause| LaunchError::Resource { what: "a socket pair", cause })?;
     let standstill = Standstill::default();
-    let (started, starts) = channel();
-    let traced = thread::scope(|scope| {
+    let (seized, is_seized) = channel();
+    let (child, killed, traced) = thread::scope(|scope| {
         let tracing = thread::Builder::new()
             .name("ptrace".to_owned())
-            .spawn_scoped(scope, || trace(launcher, stdout, preparation, extent, &standstill, started))
+            .spawn_scoped(scope, || trace(ours, setting.output, extent, &standstill, seized))
             .map_err(|cause| LaunchError::Resource { what: "a thread", cause })?;
-        let watched = starts.recv().ok().map(|mut watched: Watched| {
-            let killed = watched.until_exited(setting.timeout, &standstill);
-            (watched, killed)
-        });
-        let followed = tracing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        followed.map(|followed| (followed, watched))
-    });
-    let (followed, watched) = traced?;
-    let (watched, killed) = watched.expect("what was followed had started");
+        let child = launcher.launch(&mut stdout, Preparation::Ptrace { meeting: childs.as_fd(), filter });
+        drop(childs); // if the child has died, the tracing thread learns of it by this
+        stdout.release();
+        let process = is_seized.recv().ok();
+        let killed = match (&child, process) {
+            (Ok(child), Some(process)) => {
+                Watched::new(child, &mut stdout, process).until_exited(setting.timeout, &standstill)
+            }
+            _ => None,
+        };
+        let traced = tracing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        child.map(|child| (child, killed, traced))
+    })?;
+    let followed = verdict(launcher, &child, traced)?;
     if killed == Some(Killed::Interrupted) {
         return Err(LaunchError::Interrupted);
     }
-    Ok(recording(launcher, setting, watched, killed, followed))
+    Ok(recording(launcher, setting, &child, stdout, killed, followed))
 }
 
-/// On a thread of its own: creates the tracee, and follows it to its end.
+/// Why nothing was followed.
+enum Untraced {
+    /// The child died before it could be seized.
+    Died,
+    /// The kernel refused; the child has been killed.
+    Refused(io::Error),
+    /// Somebody else reaped it.
+    Lost,
+}
+
+/// On a thread of its own: takes hold of the child, and follows its tree to the end.
 fn trace(
-    launcher: &mut Launcher,
-    mut stdout: Stdout,
-    preparation: Preparation<'_>,
+    mut meeting: UnixStream,
+    kind: OutputKind,
     extent: Extent,
     standstill: &Standstill,
-    started: Sender<Watched>,
-) -> Result<Followed, LaunchError> {
-    let kind = stdout.kind();
-    let child = launcher.launch(&mut stdout, preparation)?;
-    stdout.release();
-    let root = seize(launcher, &child)?;
-    let ours = OurStdout::of(root, kind);
-    // From here on the tracee ends by itself or is killed: a failure of ours would leave it standing.
-    let watched = Watched::new(child, stdout).inspect_err(|_| discard(root.0))?;
-    started.send(watched).expect("the watching thread waits for this");
-    drop(started);
-    root.signal(libc::SIGCONT);
-    let followed = Follower::new(root, ours, extent, standstill).follow();
-    if let Some(failure) = launcher.failure() {
-        return Err(failure);
+    seized: Sender<OwnedFd>,
+) -> Result<Followed, Untraced> {
+    let mut pid = [0; 4];
+    meeting.read_exact(&mut pid).map_err(|_| Untraced::Died)?;
+    let pid = i32::from_ne_bytes(pid);
+    let held = Tracee::seize(pid).and_then(|root| Ok((root, tracee::pidfd(pid)?)));
+    let (root, process) = held.map_err(|cause| {
+        Tracee(pid).kill();
+        Untraced::Refused(cause)
+    })?;
+    let stdout = OurStdout::of(root, kind);
+    if extent == Extent::Counts {
+        root.interrupt(); // only what has been resumed so stops at its system calls
     }
-    followed.ok_or_else(|| LaunchError::resource("the exit status of the program"))
+    // Whoever does not listen any more has nothing to watch: the run goes on.
+    let _ = seized.send(process);
+    drop(seized);
+    let _ = meeting.write_all(&[1]); // a child that has died meanwhile is reported by the wait
+    drop(meeting);
+    Follower::new(root, stdout, extent, standstill).follow().ok_or(Untraced::Lost)
 }
 
-/// Takes hold of the child, which stops itself before its exec.
-fn seize(launcher: &Launcher, child: &Child) -> Result<Tracee, LaunchError> {
-    let mut status = 0;
-    // SAFETY: our own child; `status` is valid.
-    let waited = unsafe { libc::waitpid(child.pid, &raw mut status, libc::WUNTRACED | libc::__WALL) };
-    if waited == child.pid && !libc::WIFSTOPPED(status) {
-        let died = || LaunchError::resource("a process that lives");
-        return Err(launcher.failure().unwrap_or_else(died));
+/// What came of the launch: a child that failed has told why.
+fn verdict(
+    launcher: &Launcher,
+    child: &Child,
+    traced: Result<Followed, Untraced>,
+) -> Result<Followed, LaunchError> {
+    if matches!(traced, Err(Untraced::Died | Untraced::Refused(_))) {
+        reap(child.pid);
     }
-    Tracee::seize(child.pid).map_err(|cause| {
-        discard(child.pid);
-        refused(launcher, cause)
-    })
+    match (traced, launcher.failure()) {
+        (Err(Untraced::Refused(cause)), _) => Err(refused(launcher, cause)),
+        (_, Some(failure)) => Err(failure),
+        (Ok(followed), None) => Ok(followed),
+        (Err(_), None) => Err(LaunchError::resource("the exit status of the program")),
+    }
 }
 
 fn refused(launcher: &Launcher, cause: io::Error) -> LaunchError {
@@ -164,34 +190,31 @@ fn refused(launcher: &Launcher, cause: io::Error) -> LaunchError {
     }
 }
 
-/// Kills and reaps a child that nobody will follow.
-fn discard(pid: i32) {
+/// Reaps a child that is dead or dying, and that nobody traces.
+fn reap(pid: i32) {
     // SAFETY: our own child, which has not been reaped.
-    unsafe {
-        libc::kill(pid, libc::SIGKILL);
-        while libc::waitpid(pid, ptr::null_mut(), libc::__WALL) < 0
-            && io::Error::last_os_error().raw_os_error() == Some(libc::EINTR)
-        {}
-    }
+    while unsafe { libc::waitpid(pid, ptr::null_mut(), libc::__WALL) } < 0
+        && io::Error::last_os_error().raw_os_error() == Some(libc::EINTR)
+    {}
 }
 
 fn recording(
     launcher: &Launcher,
     setting: &Setting,
-    watched: Watched,
+    child: &Child,
+    stdout: Stdout,
     killed: Option<Killed>,
     followed: Followed,
 ) -> (Recording, Counts) {
     let Followed { status, reaped, usage, outlived, .. } = followed;
-    let of_its_group = tree::clear_group(watched.child.pid);
+    let of_its_group = tree::clear_group(child.pid);
     if outlived || of_its_group {
         tree::kill_adopted();
     }
     // what we had to kill has left nobody behind of its own
     let left_behind = killed.is_none() && (outlived || of_its_group);
     let ended = Ended { status, reaped, usage, killed, left_behind };
-    let collected = watched.stdout.finish();
-    let mut recording = frame(Backend::Ptrace, launcher, setting, &watched.child, &ended, collected);
+    let mut recording = frame(Backend::Ptrace, launcher, setting, child, &ended, stdout.finish());
     // Read when the tracee had exited, mostly: that instant means nothing.
     recording.events.retain(|event| !matches!(event.kind, EventKind::FirstRead { .. }));
     recording.events.extend(followed.events);

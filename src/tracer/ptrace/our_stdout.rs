@@ -25,7 +25,7 @@ impl OurStdout {
     /// The stdout of a tracee that has not executed anything yet: its descriptor 1.
     pub(super) fn of(tracee: Tracee, kind: OutputKind) -> OurStdout {
         let found = match kind {
-            OutputKind::Null => descriptor_one(tracee).map(OurStdout::OpenFile),
+            OutputKind::Null => descriptor_one(tracee).ok().map(OurStdout::OpenFile),
             _ => inode(tracee, 1).ok().map(|(device, inode)| OurStdout::Inode(device, inode)),
         };
         found.unwrap_or(OurStdout::Unknown)
@@ -54,7 +54,7 @@ fn inode(tracee: Tracee, descriptor: i32) -> io::Result<(u64, u64)> {
 }
 
 /// A copy of a tracee's descriptor 1 (`pidfd_getfd(2)`, Linux 5.6).
-fn descriptor_one(tracee: Tracee) -> Option<OwnedFd> {
+fn descriptor_one(tracee: Tracee) -> io::Result<OwnedFd> {
     let process = pidfd(tracee.0)?;
     // SAFETY: plain system call; the descriptor is owned at once.
     unsafe { owned(libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), 1, 0)) }

@@ -51,11 +51,17 @@ const OPTIONS: i32 = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_EXITKILL;
 
 impl Tracee {
-    /// Begins to trace a process of ours; it goes on running or standing.
+    /// Begins to trace a process of ours, which runs on.
     pub(super) fn seize(pid: i32) -> io::Result<Tracee> {
         // SAFETY: PTRACE_SEIZE takes no pointer; its last argument is a bit set.
         let seized = unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0_usize, libc::c_long::from(OPTIONS)) };
         if seized == 0 { Ok(Tracee(pid)) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Stops it before its next instruction.
+    pub(super) fn interrupt(self) {
+        // SAFETY: takes no pointer.
+        unsafe { libc::ptrace(libc::PTRACE_INTERRUPT, self.0, 0_usize, 0_usize) };
     }
 
     /// Lets it run on, and gives it `signal` (0: none).
@@ -118,26 +124,22 @@ impl Tracee {
 
     /// Kills its process. It has not been reaped, so its id is still its own.
     pub(super) fn kill(self) {
-        self.signal(libc::SIGKILL);
-    }
-
-    /// Sends a signal to its process.
-    pub(super) fn signal(self, signal: i32) {
         // SAFETY: a signal to a process that we trace.
-        unsafe { libc::kill(self.0, signal) };
+        unsafe { libc::kill(self.0, libc::SIGKILL) };
     }
 }
 
 /// A descriptor of a process: readable once all of it has exited (`pidfd_open(2)`, Linux 5.3).
-pub(super) fn pidfd(pid: i32) -> Option<OwnedFd> {
+pub(super) fn pidfd(pid: i32) -> io::Result<OwnedFd> {
     // SAFETY: plain system call; the descriptor is owned at once.
     unsafe { owned(libc::syscall(libc::SYS_pidfd_open, pid, 0)) }
 }
 
 /// # Safety
 /// `descriptor` is a system call's result: negative, or a fresh descriptor that nobody else owns.
-pub(super) unsafe fn owned(descriptor: libc::c_long) -> Option<OwnedFd> {
-    let descriptor = i32::try_from(descriptor).ok().filter(|fd| *fd >= 0)?;
+pub(super) unsafe fn owned(descriptor: libc::c_long) -> io::Result<OwnedFd> {
+    let found = i32::try_from(descriptor).ok().filter(|fd| *fd >= 0);
+    let descriptor = found.ok_or_else(io::Error::last_os_error)?;
     // SAFETY: the caller's promise.
-    Some(unsafe { OwnedFd::from_raw_fd(descriptor) })
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

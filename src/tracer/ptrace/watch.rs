@@ -4,9 +4,8 @@
 //! asked for the run watches meanwhile. It leaves the pipe alone for the first 50 ms: a reader that waits would be
 //! woken within the tracee's write. A tracee that fills its pipe sooner waits for the rest of them.
 
-use super::tracee;
 use crate::launch::wait::{Ending, Killed};
-use crate::launch::{Child, LaunchError, Stdout, clock, interrupt};
+use crate::launch::{Child, Stdout, clock, interrupt};
 use crate::units::Nanos;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -20,9 +19,9 @@ const STANDSTILL: Duration = Duration::from_millis(100);
 
 /// A run that has begun.
 #[derive(Debug)]
-pub(super) struct Watched {
-    pub(super) child: Child,
-    pub(super) stdout: Stdout,
+pub(super) struct Watched<'r> {
+    child: &'r Child,
+    stdout: &'r mut Stdout,
     process: OwnedFd,
 }
 
@@ -42,12 +41,10 @@ impl Standstill {
     }
 }
 
-impl Watched {
-    /// A tracee that has been created.
-    pub(super) fn new(child: Child, stdout: Stdout) -> Result<Watched, LaunchError> {
-        let opened = tracee::pidfd(child.pid);
-        let process = opened.ok_or_else(|| LaunchError::resource("a descriptor of the process"))?;
-        Ok(Watched { child, stdout, process })
+impl<'r> Watched<'r> {
+    /// A tracee that has been seized; `process` is its pidfd.
+    pub(super) fn new(child: &'r Child, stdout: &'r mut Stdout, process: OwnedFd) -> Watched<'r> {
+        Watched { child, stdout, process }
     }
 
     /// Watches until the tracee has exited, and says why we killed it, if we did.
@@ -60,7 +57,7 @@ impl Watched {
             let stopped = standing.filter(|from| since(*from) >= STANDSTILL).and_then(|_| stands.get());
             let left = timeout.map(|limit| limit.saturating_sub(elapsed));
             if self.stdout.is_reached() {
-                ending.ask(&self.child);
+                ending.ask(self.child);
             } else if ending.killed.is_none() {
                 ending.killed = reason_to_kill(left, stopped);
                 if ending.killed.is_some() {

@@ -1,5 +1,6 @@
 //! The executables that we write, run: natively where the kernel takes them, else by qemu-user.
 
+use crate::support::skipped as skip;
 use firstbyte::elf::packed::{self, Demands};
 use firstbyte::elf::{Architecture, plain};
 use object::{Object, ObjectSegment};
@@ -38,11 +39,6 @@ fn runner(architecture: Architecture) -> Option<Runner> {
 fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
-}
-
-fn skip(why: &str) {
-    assert!(std::env::var_os("FIRSTBYTE_REQUIRE").is_none_or(|v| v != "all"), "{why}");
-    eprintln!("skipped: {why}");
 }
 
 fn write_executable(folder: &Path, image: &[u8]) -> PathBuf {

@@ -6,6 +6,7 @@ mod cli;
 mod corpus;
 mod doctor;
 mod elf;
+mod elf_kernels;
 mod floor;
 mod lines;
 mod ptrace;

@@ -1,0 +1,133 @@
+//! Our executables as `/init` of real kernels under qemu-system: qemu-user's loader is not the kernel's.
+//!
+//! The kernel says itself how its init ended: `Attempted to kill init! exitcode=0x…` (the status of wait(2)).
+//! Slow, therefore ignored: `tests/qemu/run` fetches the kernels and runs these.
+
+use crate::support::skipped as skip;
+use firstbyte::elf::packed::{self, Demands};
+use firstbyte::elf::{Architecture, plain};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const HELLO: &[u8] = b"Hello, World!\n";
+const REAL_KERNELS: Demands = Demands { real_kernels_only: true, large_mappings: false, exhaustive: false };
+
+/// A machine that qemu-system makes, and the kernel for it.
+struct Emulated {
+    architecture: Architecture,
+    qemu: &'static str,
+    console: &'static str,
+    cpu: &'static [&'static str],
+}
+
+const MACHINES: [Emulated; 2] = [
+    Emulated {
+        architecture: Architecture::Aarch64,
+        qemu: "qemu-system-aarch64",
+        console: "ttyAMA0",
+        cpu: &["-cpu", "cortex-a57"],
+    },
+    Emulated { architecture: Architecture::Riscv64, qemu: "qemu-system-riscv64", console: "ttyS0", cpu: &[] },
+];
+
+fn kernel(machine: &Emulated) -> Option<PathBuf> {
+    let folder = std::env::var_os("FIRSTBYTE_KERNELS").map(PathBuf::from);
+    let kernel = folder.map(|f| f.join(format!("vmlinuz-{}", machine.architecture))).filter(|k| k.is_file());
+    if kernel.is_none() {
+        skip(&format!("no kernel for {}; help: `tests/qemu/run`", machine.architecture));
+    }
+    let qemu = Command::new(machine.qemu).arg("--version").stdout(Stdio::null()).status();
+    if qemu.is_err() {
+        skip(&format!(
+            "`{}` is missing; help: `apt-get install qemu-system-arm qemu-system-misc`",
+            machine.qemu
+        ));
+        return None;
+    }
+    kernel
+}
+
+/// An initial file system with one file, in cpio's "newc" format (cpio(5)).
+fn initial_file_system(init: &[u8]) -> Vec<u8> {
+    let mut archive = Vec::new();
+    for (name, mode, content) in [("init", 0o100_755, init), ("TRAILER!!!", 0, &[])] {
+        let size = content.len();
+        let name_size = name.len() + 1;
+        let zero = 0;
+        archive.extend(
+            format!("070701{zero:08x}{mode:08x}{zero:08x}{zero:08x}{:08x}{zero:08x}{size:08x}", 1).bytes(),
+        );
+        archive.extend(
+            format!("{zero:08x}{zero:08x}{zero:08x}{zero:08x}{name_size:08x}{zero:08x}{name}\0").bytes(),
+        );
+        archive.resize(archive.len().next_multiple_of(4), 0);
+        archive.extend(content);
+        archive.resize(archive.len().next_multiple_of(4), 0);
+    }
+    archive
+}
+
+/// Everything that the machine's console printed, until the kernel gave up because its init had ended.
+fn boot(machine: &Emulated, kernel: &Path, init: &[u8]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let initrd = folder.path().join("initrd");
+    fs::write(&initrd, initial_file_system(init)).unwrap();
+    // A reboot ends qemu; so does `timeout`, should the kernel hang.
+    let output = Command::new("timeout")
+        .args(["120", machine.qemu, "-M", "virt", "-m", "512", "-nographic", "-no-reboot", "-nic", "none"])
+        .args(machine.cpu)
+        .arg("-kernel")
+        .arg(kernel)
+        .arg("-initrd")
+        .arg(&initrd)
+        .args(["-append", &format!("console={} panic=-1", machine.console)])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    String::from_utf8_lossy(&text).replace('\r', "")
+}
+
+fn check(name: &str, wait_status: u32, image: impl Fn(Architecture) -> Vec<u8>) {
+    for machine in &MACHINES {
+        let Some(kernel) = kernel(machine) else { continue };
+        let image = image(machine.architecture);
+        let console = boot(machine, &kernel, &image);
+        let ended = format!("Attempted to kill init! exitcode=0x{wait_status:08x}");
+        assert!(console.contains("Hello, World!\n"), "{name} {}: {console}", machine.architecture);
+        assert!(console.contains(&ended), "{name} {}: {console}", machine.architecture);
+        let version = console.lines().find_map(|l| l.split("Linux version ").nth(1)).unwrap_or("?");
+        let version = version.split(' ').next().unwrap_or("?");
+        eprintln!("{name}: {} bytes run on {} {version}", image.len(), machine.architecture);
+    }
+}
+
+#[test]
+#[ignore = "boots kernels: run by `tests/qemu/run`"]
+fn plain_executables_run_on_real_kernels() {
+    check("plain", 0, |a| plain::image(a, HELLO, Some(0)).unwrap());
+    check("plain, status 42", 42 << 8, |a| plain::image(a, HELLO, Some(42)).unwrap());
+}
+
+#[test]
+#[ignore = "boots kernels: run by `tests/qemu/run`"]
+fn without_exit_a_program_dies_of_a_signal_on_real_kernels() {
+    for machine in &MACHINES {
+        let Some(kernel) = kernel(machine) else { continue };
+        let console = boot(machine, &kernel, &plain::image(machine.architecture, HELLO, None).unwrap());
+        assert!(console.contains("Hello, World!\n"), "{console}");
+        let status = console.split("exitcode=0x").nth(1).map(|rest| &rest[..8]);
+        let status = u32::from_str_radix(status.unwrap(), 16).unwrap();
+        assert!(matches!(status & 0x7f, 4 | 7 | 11), "{status:x}: {console}");
+    }
+}
+
+#[test]
+#[ignore = "boots kernels: run by `tests/qemu/run`"]
+fn packed_executables_run_on_real_kernels() {
+    let everywhere = Demands::default();
+    check("packed", 0, |a| packed::image(a, HELLO, 0, everywhere).unwrap().image);
+    check("packed, status 42", 42 << 8, |a| packed::image(a, HELLO, 42, everywhere).unwrap().image);
+    check("packed, real kernels only", 0, |a| packed::image(a, HELLO, 0, REAL_KERNELS).unwrap().image);
+}

@@ -9,6 +9,7 @@ pub mod common;
 pub mod compare;
 pub mod diff;
 pub mod doctor;
+pub mod elf;
 pub mod floor;
 pub mod generate;
 pub mod lines;
@@ -51,6 +52,8 @@ pub enum Command {
     Throughput(Box<throughput::Args>),
     /// Prints N lines of one text as fast as the machine can
     Lines(lines::Args),
+    /// Writes the smallest executables, without any toolchain
+    Elf(elf::Args),
     /// Compiles C against the freestanding runtime
     Cc(cc::Args),
     /// Prints the completion script of a shell

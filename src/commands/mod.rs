@@ -7,6 +7,7 @@ pub mod compare;
 mod counting;
 pub mod diff;
 pub mod doctor;
+pub mod elf;
 mod export;
 pub mod floor;
 pub mod generate;
@@ -37,6 +38,7 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
         Command::Doctor(args) => doctor::run(&args),
         Command::Throughput(args) => throughput::run(args.plan()),
         Command::Lines(args) => lines::run(&args),
+        Command::Elf(args) => elf::run(args.plan().map_err(CommandError::usage)?),
         Command::Cc(args) => cc::run(args),
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),

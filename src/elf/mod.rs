@@ -8,9 +8,13 @@
 pub mod architecture;
 pub mod code;
 pub mod error;
+pub mod escape;
+pub mod executable;
+pub mod explain;
 pub mod header;
 pub mod packed;
 pub mod plain;
 
 pub use architecture::Architecture;
 pub use error::ElfError;
+pub use executable::{Executable, Purpose, Style, write};

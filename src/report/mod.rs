@@ -16,6 +16,7 @@ pub mod csv;
 pub mod diff_text;
 pub mod doctor_text;
 pub mod document;
+pub mod elf_text;
 pub mod export;
 pub mod firefox;
 mod floor_histogram;

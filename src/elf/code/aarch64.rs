@@ -2,6 +2,7 @@
 
 use super::{WRITE_FAILED, Write, near, words};
 
+const SYS_READ: u32 = 63;
 const SYS_WRITE: u32 = 64;
 const SYS_EXIT: u32 = 93;
 const SVC: u32 = 0xd400_0001;
@@ -22,21 +23,45 @@ fn write_once(write: &Write) -> Vec<u8> {
 fn write_in_a_loop(write: &Write) -> Vec<u8> {
     let mut code = vec![adr(1, write.distance_from(0))];
     code.extend(mov(2, write.length));
-    let behind = if write.exit.is_some() { 3 } else { 0 };
-    code.extend([
-        movz(0, 1),
-        movz(8, SYS_WRITE),
-        SVC,
-        0xf100_001f,                          // cmp x0, #0
-        branch_if(LESS_OR_EQUAL, 4 + behind), // behind the exit
-        0x8b00_0021,                          // add x1, x1, x0
-        0xeb00_0042,                          // subs x2, x2, x0
-        branch_if(NOT_EQUAL, -7),
-    ]);
+    code.extend(write_loop(if write.exit.is_some() { 3 } else { 0 }));
     if let Some(status) = write.exit {
         code.extend(exit(status));
         code.extend(exit(WRITE_FAILED));
     }
+    words(&code)
+}
+
+/// Writes x2 bytes from x1; where a write fails, goes on `failed` instructions behind itself.
+fn write_loop(failed: i64) -> [u32; 8] {
+    [
+        movz(0, 1),
+        movz(8, SYS_WRITE),
+        SVC,
+        CMP_X0_0,
+        branch_if(LESS_OR_EQUAL, 4 + failed),
+        0x8b00_0021, // add x1, x1, x0
+        0xeb00_0042, // subs x2, x2, x0
+        branch_if(NOT_EQUAL, -7),
+    ]
+}
+
+/// Copies stdin to stdout through 64 KiB on the stack.
+pub(super) fn copy() -> Vec<u8> {
+    let mut code = vec![
+        0xd140_43ff, // sub sp, sp, 0x10000
+        movz(0, 0),
+        0x9100_03e1, // mov x1, sp
+        0xd2a0_0022, // mov x2, 0x10000
+        movz(8, SYS_READ),
+        SVC,
+        CMP_X0_0,
+        branch_if(EQUAL, 12),
+        branch_if(LESS_OR_EQUAL, 14),
+        0xaa00_03e2, // mov x2, x0
+    ];
+    code.extend(write_loop(4));
+    code.push(0x1400_0000 | near(-17) & 0x3ff_ffff); // b to the read
+    code.extend([exit(0), exit(WRITE_FAILED)].concat());
     words(&code)
 }
 
@@ -63,6 +88,8 @@ pub(crate) fn adr(register: u32, distance: i64) -> u32 {
     0x1000_0000 | (distance & 3) << 29 | (distance >> 2 & 0x7_ffff) << 5 | register
 }
 
+const CMP_X0_0: u32 = 0xf100_001f;
+const EQUAL: u32 = 0;
 const NOT_EQUAL: u32 = 1;
 const LESS_OR_EQUAL: u32 = 13;
 

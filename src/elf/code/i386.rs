@@ -3,6 +3,7 @@
 use super::{WRITE_FAILED, Write};
 
 const SYS_EXIT: u32 = 1;
+const SYS_READ: u32 = 3;
 const SYS_WRITE: u32 = 4;
 const INT_80: [u8; 2] = [0xcd, 0x80];
 
@@ -44,6 +45,26 @@ fn address(address: u64) -> u32 {
 /// Exits with that status.
 pub(super) fn exit(status: u8) -> Vec<u8> {
     [mov(EBX, status.into()), mov(EAX, SYS_EXIT), INT_80.to_vec()].concat()
+}
+
+/// Copies stdin to stdout through 64 KiB on the stack.
+pub(super) fn copy() -> Vec<u8> {
+    let mut code = vec![0x81, 0xec, 0, 0, 1, 0]; // sub esp, 0x10000
+    let read = code.len();
+    code.extend([0x31, 0xdb]); // xor ebx, ebx
+    code.extend([0x89, 0xe1]); // mov ecx, esp
+    code.extend([mov(EDX, 0x1_0000), mov(EAX, SYS_READ)].concat());
+    code.extend(INT_80);
+    code.extend([0x85, 0xc0]); // test eax, eax
+    let write = write_loop(2 + exit(0).len());
+    let done = 2 + 2 + low(write.len()) + 2;
+    code.extend([0x74, done]); // jz to the exit
+    code.extend([0x78, done - 2 + low(exit(0).len())]); // js to the failure
+    code.extend([0x89, 0xc2]); // mov edx, eax
+    code.extend(write);
+    code.extend([0xeb, low(code.len() + 2 - read).wrapping_neg()]); // jmp to the read
+    code.extend([exit(0), exit(WRITE_FAILED)].concat());
+    code
 }
 
 /// Writes edx bytes from ecx; where a write fails, goes on `failed` bytes behind itself.

@@ -66,6 +66,16 @@ pub fn exit(architecture: Architecture, status: u8) -> Vec<u8> {
     }
 }
 
+/// The code that copies stdin to stdout until its end, and exits with 0, or with 1 where that fails: a smallest cat(1).
+pub fn copy(architecture: Architecture) -> Vec<u8> {
+    match architecture {
+        Architecture::X86_64 => x86_64::copy(),
+        Architecture::I386 => i386::copy(),
+        Architecture::Aarch64 => aarch64::copy(),
+        Architecture::Riscv64 => riscv64::copy(),
+    }
+}
+
 /// Little-endian bytes of 32-bit instructions.
 fn words(instructions: &[u32]) -> Vec<u8> {
     instructions.iter().flat_map(|word| word.to_le_bytes()).collect()

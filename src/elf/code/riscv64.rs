@@ -2,6 +2,7 @@
 
 use super::{WRITE_FAILED, Write, near, words};
 
+const SYS_READ: u32 = 63;
 const SYS_WRITE: u32 = 64;
 const SYS_EXIT: u32 = 93;
 const ECALL: u32 = 0x0000_0073;
@@ -15,15 +16,10 @@ const A7: u32 = 17;
 pub fn write_and_exit(write: &Write) -> Vec<u8> {
     let mut code = pc_relative(A1, write.distance_from(0)).to_vec();
     code.extend(li(A2, write.length));
-    code.extend([addi(A0, ZERO, 1), addi(A7, ZERO, SYS_WRITE), ECALL]);
     if write.loops() {
-        let behind = if write.exit.is_some() { 3 } else { 0 };
-        code.extend([
-            branch(GREATER_OR_EQUAL, ZERO, A0, 4 + behind), // behind the exit
-            0x00a5_85b3,                                    // add a1, a1, a0
-            0x40a6_0633,                                    // sub a2, a2, a0
-            branch(NOT_EQUAL, A2, ZERO, -6),
-        ]);
+        code.extend(write_loop(if write.exit.is_some() { 3 } else { 0 }));
+    } else {
+        code.extend([addi(A0, ZERO, 1), addi(A7, ZERO, SYS_WRITE), ECALL]);
     }
     if let Some(status) = write.exit {
         code.extend(exit(status));
@@ -31,6 +27,39 @@ pub fn write_and_exit(write: &Write) -> Vec<u8> {
             code.extend(exit(WRITE_FAILED));
         }
     }
+    words(&code)
+}
+
+/// Writes a2 bytes from a1; where a write fails, goes on `failed` instructions behind itself.
+fn write_loop(failed: i64) -> [u32; 7] {
+    [
+        addi(A0, ZERO, 1),
+        addi(A7, ZERO, SYS_WRITE),
+        ECALL,
+        branch(GREATER_OR_EQUAL, ZERO, A0, 4 + failed),
+        0x00a5_85b3, // add a1, a1, a0
+        0x40a6_0633, // sub a2, a2, a0
+        branch(NOT_EQUAL, A2, ZERO, -6),
+    ]
+}
+
+/// Copies stdin to stdout through 64 KiB on the stack.
+pub(super) fn copy() -> Vec<u8> {
+    let mut code = vec![
+        0x0001_02b7, // lui t0, 0x10
+        0x4051_0133, // sub sp, sp, t0
+        addi(A0, ZERO, 0),
+        0x0001_0593, // mv a1, sp
+        0x0001_0637, // lui a2, 0x10
+        addi(A7, ZERO, SYS_READ),
+        ECALL,
+        branch(EQUAL, A0, ZERO, 11),
+        branch(GREATER_OR_EQUAL, ZERO, A0, 13),
+        0x0005_0613, // mv a2, a0
+    ];
+    code.extend(write_loop(4));
+    code.push(branch(EQUAL, ZERO, ZERO, -15)); // to the read
+    code.extend([exit(0), exit(WRITE_FAILED)].concat());
     words(&code)
 }
 
@@ -63,6 +92,7 @@ fn upper(value: u32) -> u32 {
     value.wrapping_add(0x800) & 0xffff_f000
 }
 
+const EQUAL: u32 = 0;
 const NOT_EQUAL: u32 = 1;
 const GREATER_OR_EQUAL: u32 = 5;
 

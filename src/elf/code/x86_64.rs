@@ -44,6 +44,27 @@ pub(super) fn exit(status: u8) -> Vec<u8> {
     [mov(EDI, status.into()), mov(EAX, SYS_EXIT), SYSCALL.to_vec()].concat()
 }
 
+/// Copies stdin to stdout through 64 KiB on the stack.
+pub(super) fn copy() -> Vec<u8> {
+    let mut code = vec![0x48, 0x81, 0xec, 0, 0, 1, 0]; // sub rsp, 0x10000
+    let read = code.len();
+    code.extend([0x31, 0xff]); // xor edi, edi
+    code.extend([0x48, 0x89, 0xe6]); // mov rsi, rsp
+    code.extend(mov(EDX, 0x1_0000));
+    code.extend([0x31, 0xc0]); // xor eax, eax: read
+    code.extend(SYSCALL);
+    code.extend([0x48, 0x85, 0xc0]); // test rax, rax
+    let write = write_loop(2 + exit(0).len());
+    let done = 2 + 3 + low(write.len()) + 2;
+    code.extend([0x74, done]); // jz to the exit
+    code.extend([0x78, done - 2 + low(exit(0).len())]); // js to the failure
+    code.extend([0x48, 0x89, 0xc2]); // mov rdx, rax
+    code.extend(write);
+    code.extend([0xeb, low(code.len() + 2 - read).wrapping_neg()]); // jmp to the read
+    code.extend([exit(0), exit(WRITE_FAILED)].concat());
+    code
+}
+
 /// Writes rdx bytes from rsi; where a write fails, goes on `failed` bytes behind itself.
 fn write_loop(failed: usize) -> Vec<u8> {
     let mut code = [mov(EDI, 1), mov(EAX, SYS_WRITE), SYSCALL.to_vec()].concat();

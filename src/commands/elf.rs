@@ -1,0 +1,82 @@
+//! `firstbyte elf`.
+
+use super::{CommandError, Exit, show};
+use crate::cli::elf::{Plan, PlannedPurpose};
+use crate::elf::explain::explain;
+use crate::elf::{self, Executable, Purpose};
+use crate::machine::Machine;
+use crate::report::document::SCHEMA;
+use crate::report::elf_text;
+use std::fs::{self, Permissions};
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// Writes an executable, explains it, or both.
+pub fn run(plan: Plan) -> Result<Exit, CommandError> {
+    let architecture = plan.architecture.ok_or_else(|| {
+        CommandError::usage("we write no executables for this machine\nhelp: name another with `--arch`")
+    })?;
+    let purpose = match plan.purpose {
+        PlannedPurpose::Ready(purpose) => purpose,
+        PlannedPurpose::CodeFrom(file) => Purpose::Code(read(&file)?),
+    };
+    let executable = elf::write(architecture, &purpose, plan.style).map_err(CommandError::usage)?;
+    if let Some(path) = &plan.output {
+        save(path, &executable.image)?;
+    }
+    if plan.explain {
+        show(elf_text::render(&explain(&executable)).as_bytes())?;
+    }
+    if plan.json {
+        show(document(&executable)?.as_bytes())?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Code for an image of at most 1 GiB: what is longer is not read to its end.
+fn read(file: &Path) -> Result<Vec<u8>, CommandError> {
+    let mut code = Vec::new();
+    let limit = elf::plain::LONGEST as u64 + 1;
+    let read = fs::File::open(file).and_then(|file| file.take(limit).read_to_end(&mut code));
+    let error = |e| {
+        CommandError::usage(format!(
+            "`{}` could not be read: {e}\nhelp: name a file of machine code",
+            file.display()
+        ))
+    };
+    read.map(|_| code).map_err(error)
+}
+
+/// Written beside its place and moved there, so that no half of it is ever seen.
+fn save(path: &Path, image: &[u8]) -> Result<(), CommandError> {
+    if path == Path::new("-") {
+        return show(image);
+    }
+    let error = |e: std::io::Error| {
+        CommandError::unable(format!(
+            "`{}` could not be written: {e}\nhelp: name a place that you may write to",
+            path.display()
+        ))
+    };
+    if path.exists() && !path.is_file() {
+        return fs::write(path, image).map_err(error);
+    }
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(error)?;
+    file.write_all(image).map_err(error)?;
+    file.as_file().set_permissions(Permissions::from_mode(0o755)).map_err(error)?;
+    file.persist(path).map_err(|e| error(e.error)).map(|_| ())
+}
+
+fn document(executable: &Executable) -> Result<String, CommandError> {
+    let document = serde_json::json!({
+        "schema": SCHEMA,
+        "tool": { "name": "firstbyte", "version": env!("CARGO_PKG_VERSION") },
+        "machine": Machine::examine(),
+        "architecture": executable.architecture.name(),
+        "size": executable.image.len(),
+        "results": explain(executable),
+    });
+    serde_json::to_string_pretty(&document).map(|text| text + "\n").map_err(CommandError::unable)
+}

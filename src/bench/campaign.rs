@@ -1,7 +1,7 @@
 //! Carries out a schedule: rounds of runs, rejected ones repeated in place, samples collected into series.
 
 use super::adaptive::Finish;
-use super::runner::Runner;
+use super::runner::{Runner, SwitchError};
 use super::sample::{Rejected, Sample, Series, Untraced};
 use super::schedule::{self, Budget, Schedule};
 use super::verdict;
@@ -64,11 +64,6 @@ pub struct Outcome {
     /// Why there were no more rounds.
     pub finish: Finish,
 }
-
-/// The tracer could not be attached or detached.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct SwitchError(pub String);
 
 /// Why a round ended early.
 enum Stop {

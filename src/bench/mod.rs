@@ -13,8 +13,8 @@ pub mod schedule;
 pub mod verdict;
 
 pub use adaptive::{Adaptive, Finish};
-pub use campaign::{Campaign, Outcome, Progress, Subject, SwitchError};
+pub use campaign::{Campaign, Outcome, Progress, Subject};
 pub use prepared::{Around, Prepared};
-pub use runner::{Runner, Tracees};
+pub use runner::{Runner, SwitchError, Tracees};
 pub use sample::{Counts, Phases, Rejected, Sample, Series, Untraced};
 pub use schedule::Budget;

@@ -1,11 +1,15 @@
 //! What carries out single runs: real processes, or a scripted stand-in.
 
-use super::campaign::SwitchError;
 use super::sample::Counts;
 use crate::launch::{LaunchError, Launcher, Until};
 use crate::tracer::choose::AnyTracer;
 use crate::tracer::pipe::PipeTracer;
 use crate::tracer::{EventKind, Recording, Setting, Tracer, ptrace};
+
+/// The tracer could not be attached or detached.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct SwitchError(pub String);
 
 /// Carries out single runs of numbered programs.
 pub trait Runner {

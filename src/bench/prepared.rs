@@ -1,8 +1,8 @@
 //! What is done around single runs, outside of what is timed: commands before and after, a fresh stdin, an environment
 //! of another size.
 
-use super::campaign::SwitchError;
-use super::runner::{Counter, Runner, Tracees};
+
+use super::runner::{Counter, Runner, SwitchError, Tracees};
 use super::sample::Counts;
 use crate::launch::{LaunchError, interrupt};
 use crate::tracer::Recording;

@@ -1,7 +1,6 @@
 //! What is done around single runs, outside of what is timed: commands before and after, a fresh stdin, an environment
 //! of another size.
 
-
 use super::runner::{Counter, Runner, SwitchError, Tracees};
 use super::sample::Counts;
 use crate::launch::{LaunchError, interrupt};

@@ -176,6 +176,7 @@ pub fn csv(document: &ThroughputDocument) -> String {
 mod tests {
     use super::*;
     use crate::report::document::{Skipped, Tool};
+    use crate::report::throughput_chart;
     use crate::report::throughput_document::WrongOutput;
     use serde_json::Value;
 

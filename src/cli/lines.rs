@@ -3,7 +3,7 @@
 use crate::throughput::lines::MOST_LINES;
 use std::ffi::OsString;
 
-/// Prints N lines of one text as fast as the machine can: the bytes of `yes TEXT | head -n N`.
+/// How many lines, and of what.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// How many lines: 0 to 2^63

@@ -11,6 +11,7 @@ mod floor;
 mod lines;
 mod ptrace;
 mod report;
+mod runtime;
 mod support;
 mod throughput;
 mod tracees;

@@ -18,7 +18,7 @@ static void set_short(unsigned char *to, uint64_t bytes, size_t length)
 void *memset(void *to, int c, size_t length)
 {
     unsigned char *next = to;
-    uint64_t bytes = 0x0101010101010101 * (unsigned char)c;
+    uint64_t bytes = UINT64_C(0x0101010101010101) * (unsigned char)c;
     for (; length > 16; length -= 16, next += 16) {
         __builtin_memcpy(next, &bytes, 8);
         __builtin_memcpy(next + 8, &bytes, 8);

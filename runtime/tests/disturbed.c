@@ -1,0 +1,82 @@
+/* Streams on descriptors that misbehave. Built twice, and every case but those that say so must end alike:
+ *
+ *   lines        numbered lines to stdout, flushed at exit; what was taken is the reader's business
+ *   interrupted  the same, with a timer's signal that interrupts system calls
+ *   blocked      the same; the test has made stdout non-blocking: ours waits, glibc would drop
+ *   broken       to a pipe that nobody reads, SIGPIPE ignored: what the calls say
+ *   copy         stdin to stdout by getchar and putchar */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void tick(int number)
+{
+    (void)number;
+}
+
+static void lines(void)
+{
+    for (int i = 0; i < 100000; i++)
+        printf("line %d\n", i);
+}
+
+/* A child sends the signals, for the runtime has no timers. */
+static void interrupted(void)
+{
+    struct sigaction action = {0};
+    pid_t parent = getpid(), child;
+    action.sa_handler = tick;
+    sigaction(SIGUSR1, &action, NULL);
+    child = fork();
+    if (child == 0) {
+        for (int i = 0; i < 300 && getppid() == parent; i++) {
+            kill(parent, SIGUSR1);
+            usleep(300);
+        }
+        _exit(0);
+    }
+    lines();
+    fflush(stdout);
+    kill(child, SIGKILL);
+}
+
+static void broken(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    int put = printf("into the void\n");
+    errno = 0;
+    int flushed = fflush(stdout), reason = errno;
+    fprintf(stderr, "%d %d %s %d\n", put, flushed, strerror(reason), !!ferror(stdout));
+    clearerr(stdout);
+}
+
+static void copy(void)
+{
+    int c;
+    while ((c = getchar()) != EOF)
+        putchar(c);
+    fprintf(stderr, "%d %d\n", !!feof(stdin), !!ferror(stdin));
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    if (!strcmp(what, "lines"))
+        lines();
+    else if (!strcmp(what, "interrupted"))
+        interrupted();
+    else if (!strcmp(what, "blocked"))
+        lines();
+    else if (!strcmp(what, "broken"))
+        broken();
+    else if (!strcmp(what, "copy"))
+        copy();
+    else
+        return 2;
+    return 0;
+}

@@ -134,6 +134,13 @@ static void error_texts(void)
     printf("%s %s\n", strerror(75), strerror(9999));
 }
 
+/* A number of any length. */
+static uint64_t shifted(void)
+{
+    uint32_t by = below(64);
+    return random64() >> by;
+}
+
 static void divide(void)
 {
     div_t a = div(-7, 2);
@@ -141,8 +148,8 @@ static void divide(void)
     lldiv_t c = lldiv(-9000000000000000007LL, 1000000007LL);
     printf("%d %d %ld %ld %lld %lld %d %ld %lld\n", a.quot, a.rem, b.quot, b.rem, c.quot, c.rem, abs(-5), labs(-5L), llabs(-5LL));
     for (int i = 0; i < 2000; i++) {
-        uint64_t x = random64() >> below(64), y = (random64() >> below(64)) | 1;
-        int64_t p = (int64_t)random64() >> below(64), q = (int64_t)random64() >> below(64);
+        uint64_t x = shifted(), y = shifted() | 1;
+        int64_t p = (int64_t)shifted(), q = -(int64_t)(shifted() >> 1);
         printf("%" PRIu64 " %" PRIu64, x / y, x % y);
         if (q && !(p == INT64_MIN && q == -1))
             printf(" %" PRId64 " %" PRId64, p / q, p % q);

@@ -38,6 +38,9 @@ pub struct Args {
     /// Write a profile for profiler.firefox.com (`-`: stdout)
     #[arg(long, value_name = "FILE")]
     export_firefox: Option<String>,
+    /// Bytes of the BPF ring buffer, a power of two: more where events are lost (default: 16 MiB)
+    #[arg(long, value_name = "BYTES", value_parser = ring)]
+    ring: Option<u32>,
     #[command(flatten)]
     measuring: MeasuringArgs,
     /// The program and its arguments
@@ -84,6 +87,8 @@ pub struct Runs {
     pub cpus: Option<CpuSet>,
     /// A run is killed after this long.
     pub timeout: Duration,
+    /// Bytes of the BPF ring buffer.
+    pub ring: Option<u32>,
 }
 
 /// A validated plan.
@@ -119,7 +124,7 @@ impl Args {
         let exports = exports.into_iter();
         Plan {
             subject,
-            runs: runs(&self.measuring, self.runs, !self.no_overhead),
+            runs: Runs { ring: self.ring, ..runs(&self.measuring, self.runs, !self.no_overhead) },
             timeline: self.timeline,
             exports: exports.filter_map(|(export, target)| Some((export, Target::parse(&target?)))).collect(),
         }
@@ -135,5 +140,14 @@ pub(super) fn runs(measuring: &MeasuringArgs, count: Option<u32>, overhead: bool
         output: measuring.output(),
         cpus: measuring.cpus.clone(),
         timeout: measuring.timeout.unwrap_or(TIMEOUT),
+        ring: None,
     }
+}
+
+/// A size that a ring buffer can have: a power of two, a page at least (`BPF_MAP_TYPE_RINGBUF`).
+fn ring(text: &str) -> Result<u32, String> {
+    let wrong =
+        || format!("`{text}` is no size of a ring buffer\nhelp: give a power of two from 4096 to 1073741824");
+    let bytes: u32 = text.parse().map_err(|_| wrong())?;
+    if bytes.is_power_of_two() && (4096..=1 << 30).contains(&bytes) { Ok(bytes) } else { Err(wrong()) }
 }

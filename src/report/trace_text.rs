@@ -319,7 +319,13 @@ fn findings(context: &Context, terminal: &Terminal) -> String {
 fn notes(summary: &Summary, context: &Context, terminal: &Terminal) -> String {
     let mut notes = context.notes.clone();
     if summary.lost > 0 {
-        notes.insert(0, format!("{} events were lost: the account has holes.", summary.lost));
+        notes.insert(
+            0,
+            format!(
+                "{} events were lost: the account has holes. --ring makes more room for them.",
+                summary.lost
+            ),
+        );
     }
     notes.iter().map(|note| terminal.wrap(&visible(note), 2) + "\n").collect()
 }

@@ -1,6 +1,7 @@
 //! Which backend observes everything: BPF, or ptrace where that is not to be had.
 
 use super::choose::{Choice, ChooseError};
+use super::ptrace::PtraceFullTracer;
 use super::{Backend, Recording, Setting, Tracer};
 use crate::launch::{LaunchError, Launcher};
 
@@ -10,6 +11,8 @@ pub enum FullBackend {
     /// BPF programs, loaded.
     #[cfg(feature = "bpf")]
     Bpf(Box<super::bpf::FullTracer>),
+    /// ptrace stops: no page faults, no switches, and much slower.
+    Ptrace(PtraceFullTracer),
 }
 
 /// What observing one event costs the tracee, nanoseconds.
@@ -21,28 +24,36 @@ pub struct EventCosts {
     pub fault: f64,
 }
 
-/// Loads the backend that was asked for; `Auto` takes the best that works. Also one line: why this one.
-pub fn choose_full(choice: Choice) -> Result<(FullBackend, String), ChooseError> {
+/// Loads the backend that was asked for; `Auto` takes the best that works. Also one line: why this one. `ring` is the
+/// size of the BPF ring buffer in bytes, if not the default.
+pub fn choose_full(choice: Choice, ring: Option<u32>) -> Result<(FullBackend, String), ChooseError> {
+    let ptrace = |reason| Ok((FullBackend::Ptrace(PtraceFullTracer), reason));
     match choice {
-        Choice::Auto | Choice::Bpf => {
-            bpf().map(|tracer| (tracer, "sees everything at the least cost".to_owned())).map_err(ChooseError::Bpf)
-        }
-        Choice::Ptrace | Choice::Pipe => Err(ChooseError::Bpf(
-            "a trace needs every system call, which only this backend sees\nhelp: leave --backend out, and run as root".to_owned(),
+        Choice::Bpf => bpf(ring).map(|tracer| (tracer, "asked for".to_owned())).map_err(ChooseError::Bpf),
+        Choice::Ptrace => ptrace("asked for".to_owned()),
+        Choice::Pipe => Err(ChooseError::Bpf(
+            "the `pipe` backend sees no system calls\nhelp: leave --backend out".to_owned(),
         )),
+        Choice::Auto => match bpf(ring) {
+            Ok(tracer) => Ok((tracer, "sees everything at the least cost".to_owned())),
+            Err(cause) => ptrace(format!(
+                "sees system calls alone and slows each, because bpf does not work here: {}",
+                cause.lines().collect::<Vec<_>>().join("; ")
+            )),
+        },
     }
 }
 
 #[cfg(feature = "bpf")]
-fn bpf() -> Result<FullBackend, String> {
-    let mut tracer =
-        super::bpf::FullTracer::load(super::bpf::LARGE_RING).map_err(|error| error.to_string())?;
+fn bpf(ring: Option<u32>) -> Result<FullBackend, String> {
+    let ring = ring.unwrap_or(super::bpf::LARGE_RING);
+    let mut tracer = super::bpf::FullTracer::load(ring).map_err(|error| error.to_string())?;
     tracer.attach().and_then(|()| tracer.detach()).map_err(|error| error.to_string())?;
     Ok(FullBackend::Bpf(Box::new(tracer)))
 }
 
 #[cfg(not(feature = "bpf"))]
-fn bpf() -> Result<FullBackend, String> {
+fn bpf(_ring: Option<u32>) -> Result<FullBackend, String> {
     Err("this firstbyte was built without it\nhelp: install clang and build with the default features"
         .to_owned())
 }
@@ -55,6 +66,7 @@ impl FullBackend {
             FullBackend::Bpf(tracer) => {
                 tracer.attach().map_err(|error| ChooseError::Switch(error.to_string()))
             }
+            FullBackend::Ptrace(_) => Ok(()),
         }
     }
 
@@ -65,6 +77,7 @@ impl FullBackend {
             FullBackend::Bpf(tracer) => {
                 tracer.detach().map_err(|error| ChooseError::Switch(error.to_string()))
             }
+            FullBackend::Ptrace(_) => Ok(()),
         }
     }
 
@@ -75,6 +88,7 @@ impl FullBackend {
             FullBackend::Bpf(tracer) => {
                 tracer.calibrate().map_err(|error| ChooseError::Switch(error.to_string()))
             }
+            FullBackend::Ptrace(_) => Ok(None),
         }
     }
 
@@ -83,6 +97,15 @@ impl FullBackend {
         match self {
             #[cfg(feature = "bpf")]
             FullBackend::Bpf(tracer) => tracer.sees_faults(),
+            FullBackend::Ptrace(_) => false,
+        }
+    }
+
+    fn inner(&mut self) -> &mut dyn Tracer {
+        match self {
+            #[cfg(feature = "bpf")]
+            FullBackend::Bpf(tracer) => tracer.as_mut(),
+            FullBackend::Ptrace(tracer) => tracer,
         }
     }
 }
@@ -92,13 +115,11 @@ impl Tracer for FullBackend {
         match self {
             #[cfg(feature = "bpf")]
             FullBackend::Bpf(tracer) => tracer.backend(),
+            FullBackend::Ptrace(tracer) => tracer.backend(),
         }
     }
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
-        match self {
-            #[cfg(feature = "bpf")]
-            FullBackend::Bpf(tracer) => tracer.run(launcher, setting),
-        }
+        self.inner().run(launcher, setting)
     }
 }

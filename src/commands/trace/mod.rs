@@ -134,7 +134,7 @@ pub(super) fn replayed(path: &Path) -> Result<(Recording, Summary), CommandError
 /// The tracer, and why this one.
 pub(super) fn prepared(runs: &Runs) -> Result<(FullBackend, String), CommandError> {
     before_launching();
-    choose_full(runs.backend).map_err(CommandError::unable)
+    choose_full(runs.backend, runs.ring).map_err(CommandError::unable)
 }
 
 /// One command's runs, and what they amount to.

@@ -136,6 +136,11 @@ impl Session {
                 self.observed.traced.push(timeline.wall.as_f64());
                 self.observed.recordings.push(recording);
             }
+            Err(_) if recording.lost > 0 => {
+                self.observed
+                    .rejected
+                    .push(format!("{} events were lost (--ring makes more room)", recording.lost));
+            }
             Err(error) => self.observed.rejected.push(error.to_string()),
         }
         Ok(())

@@ -6,6 +6,7 @@
 
 use super::abi;
 use super::counting::Counting;
+use super::detail::Detail;
 use super::our_stdout::OurStdout;
 use super::phases::{Phases, Task};
 use super::stop::Stop;
@@ -27,6 +28,8 @@ pub(super) enum Extent {
     Phases,
     /// Every system call, to be counted.
     Counts,
+    /// Every system call, whole.
+    Calls,
 }
 
 /// What was seen.
@@ -62,6 +65,7 @@ pub(super) struct Follower<'r> {
     tree: TaskTree,
     phases: Phases,
     counting: Option<Counting>,
+    detail: Option<Detail>,
     standstill: &'r Standstill,
     end: Option<End>,
     outlived: bool,
@@ -78,8 +82,9 @@ impl Follower<'_> {
         let mut tree = TaskTree::default();
         tree.add(root.0, root.0);
         let counting = (extent == Extent::Counts).then(|| Counting::new(root.0));
+        let detail = (extent == Extent::Calls).then(Detail::new);
         let phases = Phases::new(stdout);
-        Follower { root: root.0, tree, phases, counting, standstill, end: None, outlived: false }
+        Follower { root: root.0, tree, phases, counting, detail, standstill, end: None, outlived: false }
     }
 
     /// Until nothing is left of the tree. `None`: the tracee's end was not seen (somebody else reaped it).
@@ -90,7 +95,8 @@ impl Follower<'_> {
         let End { status, reaped, usage } = self.end?;
         let writes = self.phases.writes();
         let counts = self.counting.map(|counting| counting.finish(writes)).unwrap_or_default();
-        let events = self.phases.into_events();
+        let mut events = self.phases.into_events();
+        events.extend(self.detail.map(Detail::into_events).unwrap_or_default());
         Some(Followed { events, counts, status, reaped, usage, outlived: self.outlived })
     }
 
@@ -132,7 +138,7 @@ impl Follower<'_> {
     }
 
     fn until(&self, tracee: Tracee) -> Until {
-        let all = self.counting.is_some();
+        let all = self.counting.is_some() || self.detail.is_some();
         if all || self.phases.awaits(tracee.0) { Until::Syscall } else { Until::Event }
     }
 
@@ -150,6 +156,9 @@ impl Follower<'_> {
                 if let Some(counting) = &mut self.counting {
                     counting.returned(task, result);
                 }
+                if let Some(detail) = &mut self.detail {
+                    detail.returned(at, tracee, task, result);
+                }
                 self.phases.returned(at, task, result);
             }
             None => {}
@@ -162,6 +171,9 @@ impl Follower<'_> {
             counting.entered(task, entry.call, is_exec);
         }
         let silent = self.counting.is_some();
+        if let Some(detail) = &mut self.detail {
+            detail.entered(tracee, task, entry);
+        }
         self.phases.entered(task, entry, || if silent { String::new() } else { exec_path(tracee, entry) });
     }
 
@@ -171,6 +183,9 @@ impl Follower<'_> {
             self.tree.executed(task.process, former);
         }
         self.phases.committed(at, task, former);
+        if let Some(detail) = &mut self.detail {
+            detail.executed(at, task, former);
+        }
         if let Some(counting) = &mut self.counting {
             counting.executed(task, former);
         }
@@ -198,6 +213,9 @@ impl Follower<'_> {
         let status = tracee.message().and_then(|status| i32::try_from(status).ok()).unwrap_or_default();
         if let Some(counting) = &mut self.counting {
             counting.exiting(task, group_dead);
+        }
+        if let Some(detail) = &mut self.detail {
+            detail.exiting(task);
         }
         self.phases.exiting(at, task, group_dead, status);
     }

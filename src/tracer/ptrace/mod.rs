@@ -11,7 +11,7 @@
 //! | `stop` | why a tracee stopped, typed |
 //! | `follow` | from stop to stop, until nothing is left of the tree |
 //! | `task_tree` | the threads and processes that live |
-//! | `phases`, `counting` | what the stops amount to |
+//! | `phases`, `counting`, `detail` | what the stops amount to |
 //! | `our_stdout` | whether a descriptor leads to the stdout that we gave |
 //! | `watch` | beside it: output, time limit, interruption |
 //!
@@ -26,6 +26,7 @@
 
 mod abi;
 mod counting;
+mod detail;
 mod filter;
 mod follow;
 mod our_stdout;
@@ -76,6 +77,21 @@ impl Tracer for PtraceTracer {
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
         observe(launcher, setting, Extent::Phases, Some(&self.filter)).map(|(recording, _)| recording)
+    }
+}
+
+/// Observes every system call whole, by two stops each.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PtraceFullTracer;
+
+impl Tracer for PtraceFullTracer {
+    fn backend(&self) -> Backend {
+        Backend::Ptrace
+    }
+
+    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
+        let observed = observe(launcher, setting, Preparation::Ptrace(None), Extent::Calls);
+        observed.map(|(recording, _)| recording)
     }
 }
 

@@ -112,6 +112,17 @@ impl Tracee {
         }
     }
 
+    /// The user's instruction and stack pointers at a system-call stop.
+    pub(super) fn place(self) -> Option<(u64, u64)> {
+        let mut room = MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
+        let size = size_of::<libc::ptrace_syscall_info>();
+        // SAFETY: the kernel writes at most `size` bytes.
+        let got = unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, self.0, size, room.as_mut_ptr()) };
+        // SAFETY: plain integers, for which zeroes are valid where the kernel wrote nothing.
+        let info = unsafe { room.assume_init() };
+        (got > 0).then_some((info.instruction_pointer, info.stack_pointer))
+    }
+
     /// Copies its memory from `address` into `room`, as far as it can be read; the count of bytes.
     pub(super) fn read_memory(self, address: u64, room: &mut [u8]) -> usize {
         let Ok(address) = usize::try_from(address) else { return 0 };

@@ -1,0 +1,169 @@
+//! From stops to whole system calls and images: what the full mode has beyond the phases.
+//!
+//! Page faults and switches have no stops: their time lies within that of calls and user code.
+
+use super::phases::{Task, meaning};
+use super::tracee::{Entry, Tracee};
+use crate::arch::{Meaning, path_arguments};
+use crate::launch::clock;
+use crate::tracer::detail::{Call, Image};
+use crate::tracer::{Abi, Event, EventKind, Syscall};
+use crate::units::Nanos;
+use std::collections::HashMap;
+use std::fs;
+
+/// The longest path that is read.
+const PATH_ROOM: usize = 256;
+/// Words of the stack that are read: return addresses are among them.
+const STACK_WORDS: usize = 8;
+
+/// The events of one run, as they come.
+#[derive(Debug, Default)]
+pub(super) struct Detail {
+    events: Vec<Event>,
+    flights: HashMap<i32, Flight>,
+    /// The first exec has begun.
+    begun: bool,
+    paths: HashMap<Syscall, [Option<u8>; 2]>,
+}
+
+/// A call in progress.
+#[derive(Debug)]
+struct Flight {
+    entered: Nanos,
+    entry: Entry,
+    /// What an exec names.
+    exec: Option<String>,
+}
+
+impl Detail {
+    pub(super) fn new() -> Detail {
+        let (native, compat) = path_arguments();
+        let of = |abi, all: Vec<(u32, [Option<u8>; 2])>| {
+            all.into_iter().map(move |(number, positions)| (Syscall { abi, number }, positions))
+        };
+        let paths = of(Abi::Native, native).chain(of(Abi::Compat, compat)).collect();
+        Detail { paths, ..Detail::default() }
+    }
+
+    /// A thread stands at the entry of a call.
+    pub(super) fn entered(&mut self, tracee: Tracee, task: Task, entry: &Entry) {
+        let is_exec = meaning(entry.call) == Some(Meaning::Exec);
+        self.begun |= is_exec;
+        if !self.begun {
+            return;
+        }
+        let exec = is_exec.then(|| self.paths(tracee, entry).pop().unwrap_or_default());
+        self.flights.insert(task.thread, Flight { entered: clock::now(), entry: *entry, exec });
+    }
+
+    /// A thread has returned from a call.
+    pub(super) fn returned(&mut self, at: Nanos, tracee: Tracee, task: Task, result: i64) {
+        let Some(flight) = self.flights.remove(&task.thread) else { return };
+        if flight.exec.is_some() && result == 0 {
+            return; // an exec that succeeded is no call of the new image
+        }
+        let (ip, sp) = tracee.place().unwrap_or_default();
+        let paths = self.paths(tracee, &flight.entry);
+        let call = Call {
+            call: flight.entry.call,
+            entered: flight.entered,
+            result: Some(result),
+            arguments: flight.entry.arguments,
+            ip,
+            stack: stack(tracee, sp),
+            paths,
+            output: false,
+        };
+        self.push(at, task, EventKind::Call(Box::new(call)));
+    }
+
+    fn paths(&self, tracee: Tracee, entry: &Entry) -> Vec<String> {
+        let positions = self.paths.get(&entry.call).copied().unwrap_or_default();
+        let path = |position: u8| string(tracee, entry.arguments[usize::from(position)]);
+        positions.into_iter().flatten().map(path).collect()
+    }
+
+    /// An exec has succeeded; `former` is the id of the thread that called it.
+    pub(super) fn executed(&mut self, at: Nanos, task: Task, former: i32) {
+        let flight = self.flights.remove(&former);
+        let path = flight.as_ref().and_then(|flight| flight.exec.clone()).unwrap_or_default();
+        let old_tid = (former != task.thread).then_some(former.cast_unsigned());
+        let image = image(task.process, path, old_tid);
+        self.push(at, task, EventKind::Image(Box::new(image)));
+        if let Some(flight) = flight {
+            self.flights.insert(task.thread, flight);
+        }
+    }
+
+    /// A thread is about to exit: from the call in which it is, it will not return.
+    pub(super) fn exiting(&mut self, task: Task) {
+        let Some(Flight { entered, entry, .. }) = self.flights.remove(&task.thread) else { return };
+        let call = Call {
+            call: entry.call,
+            entered,
+            result: None,
+            arguments: entry.arguments,
+            ip: 0,
+            stack: Vec::new(),
+            paths: Vec::new(),
+            output: false,
+        };
+        self.push(entered, task, EventKind::Call(Box::new(call)));
+    }
+
+    /// All that happened.
+    pub(super) fn into_events(self) -> Vec<Event> {
+        self.events
+    }
+
+    fn push(&mut self, at: Nanos, task: Task, kind: EventKind) {
+        let (pid, tid) = (task.process.cast_unsigned(), task.thread.cast_unsigned());
+        self.events.push(Event { at, pid, tid, kind });
+    }
+}
+
+/// The string at an address, as far as it can be read.
+fn string(tracee: Tracee, address: u64) -> String {
+    let mut room = [0; PATH_ROOM];
+    let read = tracee.read_memory(address, &mut room);
+    let text = room[..read].split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
+}
+
+fn stack(tracee: Tracee, sp: u64) -> Vec<u64> {
+    let mut room = [0; STACK_WORDS * 8];
+    let read = tracee.read_memory(sp, &mut room);
+    let words = room[..read].as_chunks::<8>().0;
+    words.iter().map(|word| u64::from_ne_bytes(*word)).collect()
+}
+
+/// What `/proc` has of a new image (`proc_pid_stat(5)`, `proc_pid_auxv(5)`).
+fn image(process: i32, path: String, old_tid: Option<u32>) -> Image {
+    let file = |name: &str| format!("/proc/{process}/{name}");
+    let stat = fs::read_to_string(file("stat")).unwrap_or_default();
+    // fields are counted from 1, and the third follows the name
+    let field = |number: usize| -> u64 {
+        let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        after_name.split_whitespace().nth(number - 3).and_then(|n| n.parse().ok()).unwrap_or(0)
+    };
+    let arguments = fs::read(file("cmdline")).unwrap_or_default();
+    let arguments = arguments.strip_suffix(&[0]).unwrap_or(&arguments).split(|byte| *byte == 0);
+    let executed = fs::read_link(file("exe")).map(|exe| exe.to_string_lossy().into_owned());
+    Image {
+        executed: executed.unwrap_or_else(|_| path.clone()),
+        path,
+        argv: arguments.map(|word| String::from_utf8_lossy(word).into_owned()).collect(),
+        code: [field(26), field(27)],
+        data: [field(45), field(46)],
+        brk: field(47),
+        stack: field(28),
+        auxv: auxiliary(&fs::read(file("auxv")).unwrap_or_default()),
+        old_tid,
+    }
+}
+
+fn auxiliary(bytes: &[u8]) -> Vec<[u64; 2]> {
+    let words: Vec<u64> = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
+    words.as_chunks::<2>().0.iter().copied().take_while(|entry| entry[0] != 0).collect()
+}

@@ -1,0 +1,293 @@
+//! `firstbyte trace` on programs that know what they do.
+
+use super::support::skipped;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Exit status, stdout and stderr of our command.
+pub(crate) fn firstbyte(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_firstbyte")).args(arguments).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// What `firstbyte trace` prints; `None` where this machine cannot.
+pub(crate) fn traced(arguments: &[&str]) -> Option<String> {
+    let all: Vec<&str> = std::iter::once("trace").chain(arguments.iter().copied()).collect();
+    let (status, text, errors) = firstbyte(&all);
+    if status == Some(4) {
+        return None;
+    }
+    assert_eq!(status, Some(0), "{errors}");
+    Some(text)
+}
+
+/// The one result of a trace's JSON.
+fn result(arguments: &[&str]) -> Option<Value> {
+    let all: Vec<&str> =
+        ["--no-overhead", "--export-json", "-"].into_iter().chain(arguments.iter().copied()).collect();
+    let document: Value = serde_json::from_str(&traced(&all)?).unwrap();
+    assert_eq!(document["schema"], "firstbyte/1");
+    if arguments.contains(&"bpf") || !arguments.contains(&"--backend") {
+        // ptrace cannot see faults and switches: what needs them is skipped
+        (document["tool"]["backend"] == "bpf").then(|| document["results"][0].clone())
+    } else {
+        Some(document["results"][0].clone())
+    }
+}
+
+/// The main thread's spans and its attribution both sum up to the total, to the nanosecond.
+fn assert_sums(result: &Value) {
+    let total = result["total_ns"].as_u64().unwrap();
+    let root = &result["processes"][0]["pid"];
+    let spans = result["spans"].as_array().unwrap();
+    let own = spans.iter().filter(|span| span["tid"] == *root);
+    assert_eq!(own.map(|span| span["duration_ns"].as_u64().unwrap()).sum::<u64>(), total);
+    let attribution = result["attribution"].as_array().unwrap();
+    assert_eq!(attribution.iter().map(|share| share["ns"].as_u64().unwrap()).sum::<u64>(), total);
+    assert_eq!(result["lost_events"], 0);
+}
+
+fn spans<'r>(result: &'r Value, wanted: impl Fn(&Value) -> bool + 'r) -> Vec<&'r Value> {
+    result["spans"].as_array().unwrap().iter().filter(|span| wanted(span)).collect()
+}
+
+/// A program from C source; `None` without a compiler.
+fn compiled(folder: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
+    let (file, program) = (folder.join("tracee.c"), folder.join("tracee"));
+    std::fs::write(&file, source).unwrap();
+    let built = Command::new("cc").arg(&file).args(["-O1", "-o"]).arg(&program).args(flags).output();
+    built.is_ok_and(|output| output.status.success()).then_some(program)
+}
+
+/// Writes to `argv[2]` pages of a private mapping of `argv[1]`, opens 3 files that are there and 4 that are missing,
+/// starts 2 threads, sleeps 20 ms.
+const GROUND_TRUTH: &str = r#"
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+static void *nothing(void *argument) { return argument; }
+int main(int count, char **words)
+{
+	int pages = atoi(words[2]), file = open(words[1], O_RDONLY);
+	char *map = mmap(0, pages * 4096L, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+	for (int n = 0; n < pages; n++)
+		map[n * 4096L] = 1;
+	char name[64];
+	for (int n = 0; n < 3; n++)
+		open("/etc/passwd", O_RDONLY);
+	for (int n = 0; n < 4; n++) {
+		snprintf(name, sizeof name, "/no/such/place/missing-%d", n);
+		open(name, O_RDONLY);
+	}
+	pthread_t threads[2];
+	for (int n = 0; n < 2; n++)
+		pthread_create(&threads[n], 0, nothing, 0);
+	for (int n = 0; n < 2; n++)
+		pthread_join(threads[n], 0);
+	struct timespec twenty = { 0, 20000000 };
+	nanosleep(&twenty, 0);
+	puts("done");
+	return 0;
+}
+"#;
+
+#[test]
+fn a_program_that_knows_its_faults_files_threads_and_sleep_is_told_them_exactly() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), GROUND_TRUTH, &["-pthread"]) else {
+        return skipped("no C compiler");
+    };
+    let touched = folder.path().join("touched");
+    std::fs::write(&touched, vec![0_u8; 40 * 4096]).unwrap();
+    let touched = touched.to_str().unwrap();
+    let Some(result) = result(&["-r", "3", "--", program.to_str().unwrap(), touched, "37"]) else {
+        return skipped("the bpf backend does not work here");
+    };
+    assert_sums(&result);
+    let faults = spans(&result, |span| span["kind"] == "fault" && span["file"] == touched);
+    assert_eq!(faults.len(), 37);
+    let opens = |path: &str| {
+        let files = result["files"].as_array().unwrap();
+        let of_path = files.iter().filter(|file| file["path"].as_str().unwrap().starts_with(path));
+        of_path.fold((0, 0), |(opened, failed), file| {
+            (opened + file["opened"].as_u64().unwrap(), failed + file["failed"].as_u64().unwrap())
+        })
+    };
+    assert_eq!(opens("/etc/passwd"), (3, 0));
+    assert_eq!(opens("/no/such/place/missing-"), (0, 4));
+    assert_eq!((&result["counts"]["threads"], &result["counts"]["processes"]), (&3.into(), &1.into()));
+    let sleep = spans(&result, |span| span["kind"] == "waiting" && span["name"] == "sleep");
+    assert!(sleep.iter().map(|span| span["duration_ns"].as_u64().unwrap()).sum::<u64>() >= 20_000_000);
+}
+
+#[test]
+fn a_chain_of_execs_is_told_with_its_cost() {
+    let Some(result) = result(&["-r", "2", "--", "env", "env", "true"]) else {
+        return skipped("the bpf backend does not work here");
+    };
+    assert_sums(&result);
+    let execs = result["processes"][0]["execs"].as_array().unwrap();
+    assert_eq!(execs.len(), 3);
+    assert!(execs[2]["path"].as_str().unwrap().ends_with("/true"));
+    let findings = result["findings"].as_array().unwrap();
+    assert!(findings.iter().any(|finding| finding["text"].as_str().unwrap().starts_with("2 execs before")));
+}
+
+#[test]
+fn children_are_a_tree_and_a_wait_for_one_is_a_wait_for_a_child() {
+    let Some(result) = result(&["-r", "2", "--", "sh", "-c", "sleep 0.03; true; echo done"]) else {
+        return skipped("the bpf backend does not work here");
+    };
+    assert_sums(&result);
+    let processes = result["processes"].as_array().unwrap();
+    assert_eq!(processes.len(), 2, "sh runs `true` and `echo` itself");
+    assert_eq!(processes[1]["parent"], processes[0]["pid"]);
+    let waits = spans(&result, |span| span["name"] == "a child's exit" && span["tid"] == processes[0]["pid"]);
+    assert!(waits.iter().map(|span| span["duration_ns"].as_u64().unwrap()).max() > Some(20_000_000));
+}
+
+#[test]
+fn ten_thousand_calls_lose_nothing() {
+    let arguments = ["-r", "1", "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=6000"];
+    let Some(result) = result(&arguments) else { return skipped("the bpf backend does not work here") };
+    assert_sums(&result);
+    assert!(result["counts"]["syscalls"].as_u64() >= Some(12_000));
+    assert_eq!(spans(&result, |span| span["name"] == "read" && span["file"] == "/dev/zero").len(), 6000);
+}
+
+#[test]
+fn a_loss_that_was_forced_is_told() {
+    let arguments = ["trace", "-r", "1", "--no-overhead", "--backend", "bpf", "--ring", "4096", "--"];
+    let program = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=60000"];
+    let (status, text, errors) = firstbyte(&[&arguments[..], &program[..]].concat());
+    if status == Some(4) {
+        return skipped("the bpf backend does not work here");
+    }
+    let told = format!("{text}{errors}");
+    assert!(told.contains("events were lost") && told.contains("--ring"), "{told}");
+}
+
+#[test]
+fn a_thirty_two_bit_program_is_read_by_its_own_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = ".globl _start\n_start: movl $4,%eax\nmovl $1,%ebx\nmovl $m,%ecx\nmovl $3,%edx\nint $0x80\n\
+                  movl $1,%eax\nxorl %ebx,%ebx\nint $0x80\n.data\nm: .ascii \"hi\\n\"\n";
+    let (file, object, program) =
+        (folder.path().join("a.s"), folder.path().join("a.o"), folder.path().join("a"));
+    std::fs::write(&file, source).unwrap();
+    let run = |name: &str, arguments: &[&Path]| {
+        let flags = if name == "as" { vec!["--32"] } else { vec!["-m", "elf_i386"] };
+        Command::new(name).args(flags).args(arguments).status().is_ok_and(|status| status.success())
+    };
+    if !(run("as", &[&file, Path::new("-o"), &object]) && run("ld", &[&object, Path::new("-o"), &program])) {
+        return skipped("no i386 assembler");
+    }
+    let Some(result) = result(&["-r", "2", "--", program.to_str().unwrap()]) else {
+        return skipped("the bpf backend does not work here");
+    };
+    assert_sums(&result);
+    let calls = spans(&result, |span| span["kind"] == "syscall");
+    let names: Vec<&str> = calls.iter().map(|span| span["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["write", "exit"]);
+    assert_eq!(calls[0]["file"], "stdout");
+    assert!(result["findings"].as_array().unwrap().is_empty(), "nothing is dynamic, nothing is searched");
+}
+
+#[test]
+fn user_code_of_a_dynamic_program_is_known_by_its_module() {
+    let Some(result) = result(&["-r", "3", "--", "cat", "/dev/null"]) else {
+        return skipped("the bpf backend does not work here");
+    };
+    assert_sums(&result);
+    let unknown = result["attribution"].as_array().unwrap().iter();
+    let unknown = unknown.filter(|share| share["kind"] == "user" && share["name"] == "unknown");
+    let unknown: u64 = unknown.map(|share| share["ns"].as_u64().unwrap()).sum();
+    assert!(unknown * 50 < result["total_ns"].as_u64().unwrap(), "{unknown} ns");
+    assert!(result["phases"]["write"].is_null(), "it prints nothing");
+}
+
+#[test]
+fn ptrace_sees_the_same_calls_without_privileges() {
+    let names = |backend: &str| -> Option<Vec<String>> {
+        let result = result(&["-r", "1", "--backend", backend, "--", "cat", "/dev/null"])?;
+        let root = result["processes"][0]["pid"].clone();
+        let calls = spans(&result, |span| span["kind"] == "syscall" && span["tid"] == root);
+        assert_sums(&result);
+        Some(calls.iter().map(|span| span["name"].as_str().unwrap().to_owned()).collect())
+    };
+    let Some(by_ptrace) = names("ptrace") else { return skipped("ptrace does not work here") };
+    assert!(by_ptrace.contains(&"openat".to_owned()) && by_ptrace.last().unwrap() == "exit_group");
+    match names("bpf") {
+        Some(by_bpf) => assert_eq!(by_ptrace, by_bpf),
+        None => skipped("the bpf backend does not work here"),
+    }
+}
+
+#[test]
+fn a_recording_is_replayed_to_the_same_account() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, json) = (folder.path().join("a.rec"), folder.path().join("a.json"));
+    let (file, json) = (file.to_str().unwrap(), json.to_str().unwrap());
+    let made = ["-r", "1", "--no-overhead", "--record", file, "--export-json", json, "--", "echo", "hi"];
+    if traced(&made).is_none() {
+        return skipped("no backend sees every system call");
+    }
+    let first: Value = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
+    let again: Value =
+        serde_json::from_str(&traced(&["--replay", file, "--export-json", "-"]).unwrap()).unwrap();
+    for part in ["spans", "attribution", "files", "processes", "total_ns", "counts"] {
+        assert_eq!(first["results"][0][part], again["results"][0][part], "{part}");
+    }
+}
+
+#[test]
+fn a_damaged_recording_is_an_error_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bad.rec");
+    for (text, expected) in [("", "line 1"), ("{}\n", "line 1"), ("\u{0}\u{1}", "line 1")] {
+        std::fs::write(&file, text).unwrap();
+        let (status, _, errors) = firstbyte(&["trace", "--replay", file.to_str().unwrap()]);
+        assert_eq!(status, Some(2));
+        assert!(errors.contains(expected) && errors.contains("help:"), "{errors}");
+    }
+}
+
+#[test]
+fn the_timeline_and_the_table_stay_within_the_terminal() {
+    let Some(text) = traced(&["-r", "2", "--no-overhead", "--", "cat", "/dev/null"]) else {
+        return skipped("no backend sees every system call");
+    };
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    let table = traced(&["-r", "2", "--no-overhead", "--summary", "true", "echo hi"]).unwrap();
+    assert_eq!(table.lines().count(), 3, "{table}");
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    let timeline = traced(&["-r", "1", "--no-overhead", "--timeline", "--", "cat", "/dev/null"]).unwrap();
+    assert!(timeline.contains("openat(AT_FDCWD, \"/dev/null\", O_RDONLY) = 3"), "{timeline}");
+}
+
+#[test]
+fn the_exports_for_viewers_are_json_with_every_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (perfetto, firefox, json) = (path("p"), path("f"), path("j"));
+    let arguments =
+        ["-r", "1", "--no-overhead", "--export-perfetto", &perfetto, "--export-firefox", &firefox];
+    if traced(&[&arguments[..], &["--export-json", &json, "--", "true"]].concat()).is_none() {
+        return skipped("no backend sees every system call");
+    }
+    let read =
+        |path: &str| -> Value { serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap() };
+    let steps = read(&json)["results"][0]["spans"].as_array().unwrap().len();
+    let events = read(&perfetto)["traceEvents"].as_array().unwrap().clone();
+    let slices = events.iter().filter(|event| event["ph"] == "X" && event["cat"] != "phase").count();
+    assert_eq!(slices, steps);
+    assert_eq!(read(&firefox)["threads"][0]["markers"]["length"], steps);
+}

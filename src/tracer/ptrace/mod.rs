@@ -90,7 +90,7 @@ impl Tracer for PtraceFullTracer {
     }
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
-        let observed = observe(launcher, setting, Preparation::Ptrace(None), Extent::Calls);
+        let observed = observe(launcher, setting, Extent::Calls, None);
         observed.map(|(recording, _)| recording)
     }
 }
@@ -169,7 +169,7 @@ fn trace(
         Untraced::Refused(cause)
     })?;
     let stdout = OurStdout::of(root, kind);
-    if extent == Extent::Counts {
+    if extent != Extent::Phases {
         root.interrupt(); // only what has been resumed so stops at its system calls
     }
     // Whoever does not listen any more has nothing to watch: the run goes on.

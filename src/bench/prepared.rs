@@ -3,7 +3,7 @@
 
 use super::runner::{Counter, Runner, SwitchError, Tracees};
 use super::sample::Counts;
-use crate::launch::{LaunchError, interrupt};
+use crate::launch::{LaunchError, interrupt, tree};
 use crate::tracer::Recording;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -107,6 +107,7 @@ pub fn shell(command: &str) -> Result<(), String> {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
     let status = shell.status().map_err(|error| format!("could not be run: {error}"))?;
+    tree::spare_children();
     if status.success() || interrupt::interrupted().is_some() {
         return Ok(());
     }

@@ -19,10 +19,11 @@ use crate::units::Bytes;
 /// Measures the commands and prints what they took.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     let document = measured(plan)?;
-    export::write(&plan.exports, &document, true)?;
+    let exported = export::write(&plan.exports, &document, true);
     if !export::takes_stdout(&plan.exports) {
         show(bench_text::render(&document, plan.compare_by, &terminal()).as_bytes())?;
     }
+    exported?;
     Ok(exit(&document))
 }
 
@@ -94,17 +95,16 @@ fn carry_out(
     header: &Document,
     runner: &mut Prepared,
 ) -> Result<Outcome, CommandError> {
-    let mut exported = Ok(());
     let mut checkpoint = |series: &[Series]| {
         if !plan.exports.is_empty() {
             let partial = Document { partial: true, ..document(plan, header, series) };
-            exported = export::write(&plan.exports, &partial, false);
+            // What cannot be written now is tried again at the end, and told then.
+            let _ = export::write(&plan.exports, &partial, false);
         }
     };
     let mut bar = Bar::new(&mut checkpoint);
     let outcome = campaign.run(runner, &mut bar);
     bar.finish();
-    exported?;
     outcome.map_err(CommandError::unable)
 }
 

@@ -9,16 +9,16 @@ pub(super) fn check(exports: &[(Format, Target)]) -> Result<(), CommandError> {
     exports.iter().try_for_each(|(_, target)| target.check()).map_err(CommandError::usage)
 }
 
-/// Writes the exports; those to stdout only at the end.
+/// Writes the exports; those to stdout only at the end. One that fails does not keep the others from being written.
 pub(super) fn write(
     exports: &[(Format, Target)],
     document: &Document,
     last: bool,
 ) -> Result<(), CommandError> {
-    for (format, target) in exports.iter().filter(|(_, target)| last || !target.is_stdout()) {
-        target.write(&rendered(*format, document)).map_err(CommandError::unable)?;
-    }
-    Ok(())
+    let due = exports.iter().filter(|(_, target)| last || !target.is_stdout());
+    let write = |(format, target): &(Format, Target)| target.write(&rendered(*format, document));
+    let failed = due.map(write).filter_map(Result::err).collect::<Vec<_>>();
+    failed.into_iter().next().map_or(Ok(()), |error| Err(CommandError::unable(error)))
 }
 
 /// Whether stdout is taken by an export, so that nothing else belongs there.

@@ -99,27 +99,25 @@ fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> R
         seed: plan.seed,
         overhead: plan.overhead && has_phases,
     };
-    let mut export_error = None;
     let mut checkpoint = |series: &[Series]| {
         let partial = Document { partial: true, ..document(plan, &header, series, skipped) };
-        export_error = export::write(&plan.exports, &partial, false).err();
+        // What cannot be written now is tried again at the end, and told then.
+        let _ = export::write(&plan.exports, &partial, false);
     };
     let mut bar = Bar::new(&mut checkpoint);
     let outcome = campaign.run(&mut runner, &mut bar);
     bar.finish();
     let Outcome { mut series, interrupted, .. } = outcome.map_err(CommandError::unable)?;
-    if let Some(error) = export_error {
-        return Err(error);
-    }
     if plan.counts && !interrupted {
         counting::count(&mut runner, &mut series, COUNTING_RUNS);
     }
     let mut document = document(plan, &header, &series, skipped);
     document.partial = interrupted || interrupt::interrupted().is_some();
-    export::write(&plan.exports, &document, true)?;
+    let exported = export::write(&plan.exports, &document, true);
     if !export::takes_stdout(&plan.exports) {
         show(showdown_text::render(&document, &terminal()).as_bytes())?;
     }
+    exported?;
     let wrong = skipped.iter().any(|program| program.cause == SkipCause::Wrong);
     Ok(match document {
         Document { partial: true, .. } => Exit::Interrupted,

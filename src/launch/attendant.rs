@@ -46,6 +46,7 @@ pub(super) fn attended<T>(wait: impl FnOnce() -> T) -> T {
 impl Attendant {
     fn start() -> Attendant {
         install_handler();
+        let_through();
         // SAFETY: gettid has no arguments and no effects.
         let waiter = unsafe { libc::gettid() };
         let state = Arc::new(State { wait: AtomicU64::new(0), gone: AtomicBool::new(false), waiter });
@@ -87,6 +88,17 @@ fn install_handler() {
             libc::sigaction(NUDGE, &raw const action, std::ptr::null_mut());
         }
     });
+}
+
+/// Whoever started us may have blocked every signal, and masks are inherited: nothing would interrupt the wait.
+fn let_through() {
+    // SAFETY: plain data; a change of this thread's own mask.
+    unsafe {
+        let mut nudge: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut nudge);
+        libc::sigaddset(&raw mut nudge, NUDGE);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const nudge, std::ptr::null_mut());
+    }
 }
 
 /// Rust ignores SIGPIPE, and what is ignored stays ignored across an exec; a handler does not. So that no child has to

@@ -10,6 +10,7 @@ use super::clock;
 use super::command::Command;
 use super::diagnosis::LaunchError;
 use super::stdio::{OutputKind, Stdout, null};
+use super::wait::Watch;
 use crate::units::Nanos;
 use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -28,6 +29,7 @@ pub struct Launcher {
     stderr: OwnedFd,
     cpus: Option<libc::cpu_set_t>,
     unmask: bool,
+    prints_much: bool,
     shared: Shared,
 }
 
@@ -110,6 +112,7 @@ impl Launcher {
             stderr: null()?,
             cpus: None,
             unmask: !own_mask_is_empty(),
+            prints_much: false,
             shared: Shared::new()?,
             command,
         })
@@ -140,6 +143,17 @@ impl Launcher {
     /// Restricts the tracees to some processors.
     pub fn set_cpus(&mut self, cpus: &CpuSet) {
         self.cpus = Some(cpus.as_kernel_mask());
+    }
+
+    /// When to look at the output of a run that would best not be looked at before its end: a program that was seen to
+    /// fill its pipe must be read as it writes, or its runs would last until we look.
+    pub fn watch(&self) -> Watch {
+        if self.prints_much { Watch::Arrival } else { Watch::Exit }
+    }
+
+    /// Learns from a run that has ended how the next ones are to be watched.
+    pub fn learn(&mut self, stdout: &Stdout) {
+        self.prints_much |= stdout.was_full();
     }
 
     /// Creates one process. With [`Preparation::None`] it has executed its program when this returns. A traced one's

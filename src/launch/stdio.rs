@@ -38,6 +38,7 @@ pub struct Stdout {
     collected: Collected,
     expected: Option<std::sync::Arc<[u8]>>,
     search: Option<Search>,
+    was_full: bool,
 }
 
 /// What came out.
@@ -73,7 +74,20 @@ impl Stdout {
             collected: Collected::default(),
             expected,
             search: None,
+            was_full: false,
         })
+    }
+
+    /// Notes whether the tracee has to wait for us to read.
+    pub(super) fn note_whether_full(&mut self) {
+        let mut asked = libc::pollfd { fd: self.tracee_end(), events: libc::POLLOUT, revents: 0 };
+        // SAFETY: one valid structure; returns at once.
+        self.was_full = unsafe { libc::poll(&raw mut asked, 1, 0) } == 0;
+    }
+
+    /// Whether the tracee had to wait for us to read because nobody looked at its output.
+    pub(super) fn was_full(&self) -> bool {
+        self.was_full
     }
 
     /// The run is to end when this has come out.

@@ -3,8 +3,19 @@
 use std::fs;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 static ADOPTING: AtomicBool = AtomicBool::new(false);
+
+/// Children that are none of a tracee's orphans: what a user's own command left running.
+static SPARED: Mutex<Vec<i32>> = Mutex::new(Vec::new());
+
+/// Makes sure that our children can be waited for: whoever ignores SIGCHLD hands that down, and the kernel then forgets
+/// how children ended (`wait(2)`, `sigaction(2)`).
+pub fn hear_of_exits() {
+    // SAFETY: plain data; the default action of a signal that is ignored by default.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+}
 
 /// From now on neither we nor our tracees leave core files: writing one takes long, and a crash is measured, too.
 pub fn leave_no_cores() {
@@ -52,7 +63,23 @@ pub fn kill_process(pid: i32) -> bool {
 /// Kills and reaps the orphans that have become our children, if we adopt them: see [`adopt_orphans`].
 pub fn kill_adopted() -> usize {
     // ORDERING: see `adopt_orphans`.
-    if ADOPTING.load(Ordering::Relaxed) { kill_orphans() } else { 0 }
+    if ADOPTING.load(Ordering::Relaxed) && has_children() { kill_orphans() } else { 0 }
+}
+
+/// Our present children are to stay: a command around the runs, such as one that starts a server, left them running.
+pub fn spare_children() {
+    if ADOPTING.load(Ordering::Relaxed) && has_children() {
+        *SPARED.lock().unwrap_or_else(PoisonError::into_inner) = children();
+    }
+}
+
+/// Whether this process has any child, by one system call.
+fn has_children() -> bool {
+    // SAFETY: plain data; WNOHANG, and WNOWAIT so that nothing is consumed.
+    unsafe {
+        let mut state: libc::siginfo_t = std::mem::zeroed();
+        libc::waitid(libc::P_ALL, 0, &raw mut state, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT) == 0
+    }
 }
 
 /// Asks whatever lives of a process group to end; what has stopped itself is continued, so that it hears of it.
@@ -61,6 +88,24 @@ pub fn terminate_group(leader: i32) {
     unsafe {
         libc::kill(-leader, libc::SIGTERM);
         libc::kill(-leader, libc::SIGCONT);
+    }
+}
+
+/// Kills a tracee that has not been reaped, and its process group: it may have moved to another, even to ours.
+pub fn kill_with_group(tracee: i32) {
+    kill_group(tracee);
+    // SAFETY: our own child, which has not been reaped: its id cannot be another's.
+    unsafe { libc::kill(tracee, libc::SIGKILL) };
+}
+
+/// Kills and reaps a child that nobody will follow, and its process group.
+pub fn discard(tracee: i32) {
+    kill_with_group(tracee);
+    // SAFETY: our own child, which has not been reaped.
+    unsafe {
+        while libc::waitpid(tracee, ptr::null_mut(), libc::__WALL) < 0
+            && std::io::Error::last_os_error().raw_os_error() == Some(libc::EINTR)
+        {}
     }
 }
 
@@ -80,12 +125,14 @@ pub fn clear_group(leader: i32) -> bool {
     found
 }
 
-/// Kills and reaps every child that this thread still has, and their children in turn. Returns how many there were.
+/// Kills and reaps every child that this thread still has and that is not spared, and their children in turn. Returns how many there were.
 fn kill_orphans() -> usize {
     let mut killed = 0;
+    let spared = SPARED.lock().unwrap_or_else(PoisonError::into_inner).clone();
     // each round may bring up the orphans of those killed in the last
     for _ in 0..64 {
-        let children = children();
+        let mut children = children();
+        children.retain(|child| !spared.contains(child));
         if children.is_empty() {
             break;
         }

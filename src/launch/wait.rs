@@ -18,7 +18,8 @@ pub enum Watch {
     /// As it comes: the instant of the first byte's arrival is seen, at the price of a wake-up within the tracee's write.
     Arrival,
     /// Not until the tracee has exited, or has run for 50 to 100 ms: its write wakes nobody, and nothing is paid for a
-    /// time limit. For tracers that see the write themselves, and programs that print less than a pipe holds.
+    /// time limit. For tracers that see the write themselves, and programs that print less than a pipe holds: see
+    /// [`Launcher::watch`](super::Launcher::watch).
     Exit,
 }
 
@@ -89,11 +90,17 @@ pub fn until_reaped(
 ) -> Result<Ended, LaunchError> {
     let patient = watch == Watch::Exit && !stdout.is_awaited() && timeout.is_none_or(|t| t > SHORT_LIMIT);
     let at_once = if patient { attendant::attended(|| reap(child, 0)) } else { None };
-    stdout.release();
     let mut ended = match at_once {
         Some(ended) => ended,
-        None => with_limits(child, stdout, timeout)?,
+        None if patient => {
+            stdout.note_whether_full();
+            with_limits(child, stdout, timeout).inspect_err(|_| tree::discard(child.pid))?
+        }
+        None => with_limits(child, stdout, timeout).inspect_err(|_| tree::discard(child.pid))?,
     };
+    // Not before: our copy keeps the open file in being, by whose address the kernel side knows it. Were it freed,
+    // the next file that the tracee opens could be taken for it.
+    stdout.release();
     stdout.drain();
     ended.left_behind = tree::clear_group(child.pid);
     if interrupt::interrupted().is_some() {
@@ -130,7 +137,7 @@ fn until_exited(
         } else if ending.killed.is_none() {
             ending.killed = reason_to_kill(child, elapsed, left);
             if ending.killed.is_some() {
-                tree::kill_group(child.pid);
+                tree::kill_with_group(child.pid);
             }
         }
         let pause = if ending.has_begun() { STOP_CHECK } else { left.unwrap_or(STOP_CHECK).min(STOP_CHECK) };
@@ -163,7 +170,7 @@ impl Ending {
                 self.asked = Some(clock::now());
             }
             Some(since) if clock::now().0.saturating_sub(since.0) > GRACE_NANOS => {
-                tree::kill_group(child.pid);
+                tree::kill_with_group(child.pid);
             }
             Some(_) => {}
         }

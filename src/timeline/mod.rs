@@ -4,7 +4,7 @@
 //! its exit exactly, in integer nanoseconds; what the recording does not bear out is an error, never a guess.
 
 use crate::bench::Phases;
-use crate::tracer::{Event, EventKind, Recording};
+use crate::tracer::{Backend, Event, EventKind, Recording};
 use crate::units::Nanos;
 use std::collections::HashSet;
 
@@ -84,7 +84,7 @@ impl Timeline {
             find(events, |kind| matches!(kind, EventKind::Reaped { .. })).ok_or(Missing("the reaping"))?;
         let reaped = reached(events).unwrap_or(reaped);
         let wall = between(spawn.at, reaped.at, "the reaping", "the launch")?;
-        if !events.iter().any(|event| event.kind == EventKind::ExecEnter) {
+        if recording.backend == Backend::Pipe {
             return from_outside(events, spawn.at, wall);
         }
         agree(recording)?;

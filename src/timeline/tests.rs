@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::launch::{ExitStatus, Usage};
-use crate::tracer::{Abi, Backend, Output, Syscall};
+use crate::tracer::{Abi, Output, Syscall};
 
 const ROOT: u32 = 100;
 const CALL: Syscall = Syscall { abi: Abi::Native, number: 1 };
@@ -150,8 +150,8 @@ fn the_tracer_and_the_reading_end_must_agree() {
 
 #[test]
 fn without_a_tracer_there_are_no_phases() {
-    let timeline =
-        Timeline::of(&recording(1, vec![at(300, 0, 0, EventKind::FirstRead { bytes: 1 })])).unwrap();
+    let arrival = recording(1, vec![at(300, 0, 0, EventKind::FirstRead { bytes: 1 })]);
+    let timeline = Timeline::of(&Recording { backend: Backend::Pipe, ..arrival }).unwrap();
     assert_eq!((timeline.phases, timeline.first_byte), (None, Some(Nanos(300))));
     assert_eq!((timeline.total, timeline.processes), (Nanos(1_000), 0));
 }
@@ -167,4 +167,12 @@ fn what_is_missing_or_out_of_order_is_an_error_not_a_guess() {
     let mut headless = recording(0, vec![]);
     headless.events.clear();
     assert_eq!(Timeline::of(&headless), Err(Missing("the launch")));
+}
+
+#[test]
+fn a_tracer_that_saw_no_exec_saw_nothing_and_is_not_taken_for_one_that_cannot_see() {
+    let blind = recording(0, vec![]);
+    assert_eq!(Timeline::of(&blind), Err(Missing("the entry of `execve`")));
+    let outside = Recording { backend: Backend::Pipe, ..blind };
+    assert_eq!(Timeline::of(&outside).map(|timeline| timeline.phases), Ok(None));
 }

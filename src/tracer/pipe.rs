@@ -2,7 +2,7 @@
 
 use super::{Backend, Recording, Setting, Tracer, frame};
 use crate::launch::wait::{Watch, until_reaped};
-use crate::launch::{LaunchError, Launcher, Preparation};
+use crate::launch::{LaunchError, Launcher, Preparation, tree};
 
 /// Observes from outside alone.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,12 @@ impl Tracer for PipeTracer {
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
         let mut stdout = setting.stdout()?;
         let child = launcher.launch(&mut stdout, Preparation::None)?;
-        let ended = until_reaped(&child, &mut stdout, self.watch, setting.timeout)?;
+        let watch = if self.watch == Watch::Exit { launcher.watch() } else { self.watch };
+        let ended = until_reaped(&child, &mut stdout, watch, setting.timeout);
+        launcher.learn(&stdout);
+        // Nobody saw who was created: what left the tracee's group has become our child, if we adopt orphans.
+        tree::kill_adopted();
+        let ended = ended?;
         let mut recording = frame(Backend::Pipe, launcher, setting, &child, &ended, stdout.finish());
         if self.watch == Watch::Exit {
             recording.events.retain(|event| !matches!(event.kind, super::EventKind::FirstRead { .. }));

@@ -3,8 +3,8 @@
 use crate::support::skipped;
 use crate::tracees::{CASES, HELLO, PIPE_CASES, check_table, last_output, launcher, setting};
 use firstbyte::bench::verdict;
-use firstbyte::launch::wait::Killed;
-use firstbyte::launch::{Command, ExitStatus, Launcher, OutputKind};
+use firstbyte::launch::wait::{Killed, Watch};
+use firstbyte::launch::{Command, ExitStatus, Launcher, OutputKind, Until};
 use firstbyte::timeline::Timeline;
 use firstbyte::tracer::bpf::{DEFAULT_RING, PhasesTracer};
 use firstbyte::tracer::event::IO_URING_BASE;
@@ -103,6 +103,7 @@ fn what_stops_itself_or_hangs_is_killed_with_its_tree() {
         ("stop", Killed::Stopped(libc::SIGSTOP)),
         ("hang", Killed::TimedOut),
         ("hang-tree", Killed::TimedOut),
+        ("hang-elsewhere", Killed::TimedOut),
     ] {
         let Some(mut launcher) = launcher("writer.c", &[how]) else { return };
         let setting = if how == "stop" { setting(OutputKind::Pipe) } else { limit.clone() };
@@ -154,6 +155,30 @@ fn what_others_write_to_the_same_device_is_not_the_tracees_output() {
     };
     let recording = tracer.run(&mut launcher, &setting(OutputKind::Null)).unwrap();
     assert_eq!(last_output(&recording), (1, 12));
+}
+
+#[test]
+fn a_file_that_takes_the_place_of_stdout_is_not_our_stdout() {
+    let (Some(mut tracer), Some(mut launcher)) = (tracer(DEFAULT_RING), launcher("writer.c", &["replaced"]))
+    else {
+        return;
+    };
+    // what is awaited is looked for from the start, as in any run that lasts
+    let never = Some(Until::Text(b"never"[..].into()));
+    let setting = Setting { until: never, ..setting(OutputKind::Pipe) };
+    let recording = tracer.run(&mut launcher, &setting).unwrap();
+    assert_eq!((recording.exit, last_output(&recording)), (ExitStatus::SUCCESS, (0, 0)));
+}
+
+#[test]
+fn a_program_that_fills_its_pipe_is_read_as_it_writes_from_the_next_run_on() {
+    let Some(mut tracer) = tracer(DEFAULT_RING) else { return };
+    for (arguments, watch) in [(&["write"][..], Watch::Exit), (&["bulk", "1"], Watch::Arrival)] {
+        let Some(mut launcher) = launcher("writer.c", arguments) else { return };
+        assert_eq!(launcher.watch(), Watch::Exit);
+        tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+        assert_eq!(launcher.watch(), watch, "{arguments:?}");
+    }
 }
 
 #[test]

@@ -215,6 +215,99 @@ fn a_daemon_that_keeps_stdout_open_delays_nothing_and_is_gone_afterwards() {
 }
 
 #[test]
+fn a_daemon_of_another_session_is_gone_however_the_program_was_run() {
+    let user = User::new();
+    user.script("daemon", "setsid sleep 98765 & sleep 0.05; echo hello world\n");
+    let own = user.path("own");
+    for backend in ["pipe", "auto"] {
+        let ran = user.run(&[
+            "showdown",
+            "--runs",
+            "1",
+            "--only",
+            "daemon",
+            "--backend",
+            backend,
+            "--corpus",
+            own.to_str().unwrap(),
+        ]);
+        assert_eq!(ran.status, Some(0), "{ran:?}");
+        assert!(nothing_runs("98765"), "{backend}");
+    }
+}
+
+#[test]
+fn a_folder_that_vanishes_costs_the_export_and_not_the_table() {
+    let user = User::new();
+    let folder = user.path("results");
+    user.script("remover", &format!("rm -rf {}; echo hello world\n", folder.display()));
+    assert_eq!(user.showdown("remover", &[]).status, Some(0), "built and verified");
+    fs::create_dir(&folder).unwrap();
+    let ran = user.showdown("remover", &["--export-json", folder.join("x.json").to_str().unwrap()]);
+    assert_eq!(ran.status, Some(4), "{ran:?}");
+    assert!(ran.stderr.contains("x.json") && ran.stdout.contains("remover"), "{ran:?}");
+}
+
+/// The command, started by another that changes what is inherited; `None`, and said aloud, where that one cannot.
+fn started_by(starter: &[&str], user: &User, arguments: &[&str]) -> Option<Ran> {
+    let mut command = Command::new(starter[0]);
+    command.args(&starter[1..]).arg(env!("CARGO_BIN_EXE_firstbyte")).args(arguments);
+    command.env("FIRSTBYTE_CACHE", user.path("cache")).env("COLUMNS", "80").stdin(Stdio::null());
+    let ran = command.output().ok().map(Ran::from);
+    let refused = ran.as_ref().is_none_or(|ran| ran.stderr.contains(&format!("{}: ", starter[0])));
+    if refused {
+        skipped(&format!("{} does not do what it must: {ran:?}", starter[0]));
+        return None;
+    }
+    ran
+}
+
+#[test]
+fn signals_that_a_parent_ignores_or_blocks_change_nothing() {
+    let user = User::new();
+    let floor = ["showdown", "--runs", "1", "--only", "floor-elf"];
+    let ignoring = started_by(&["env", "--ignore-signal=CHLD"], &user, &floor);
+    assert!(ignoring.as_ref().is_none_or(|ran| ran.status == Some(0)), "{ignoring:?}");
+    let mark = user.path("mark");
+    let hangs =
+        format!("if [ -e {0} ]; then sleep 98768; else : > {0}; echo hello world; fi\n", mark.display());
+    user.script("hangs", &hangs);
+    let own = user.path("own");
+    let mut hanging = vec!["showdown", "--runs", "1", "--only", "hangs", "--timeout", "300ms", "--corpus"];
+    hanging.push(own.to_str().unwrap());
+    let blocking = started_by(&["env", "--block-signal"], &user, &hanging);
+    assert!(blocking.as_ref().is_none_or(|ran| ran.stdout.contains("did not end in time")), "{blocking:?}");
+}
+
+#[test]
+fn in_a_container_with_its_own_process_ids_bpf_is_refused_and_auto_takes_another() {
+    let user = User::new();
+    let container = ["unshare", "--pid", "--fork", "--mount-proc"];
+    let floor = ["showdown", "--runs", "1", "--only", "floor-elf", "--backend"];
+    let with = |backend| started_by(&container, &user, &[&floor[..], &[backend]].concat());
+    let (Some(bpf), Some(auto)) = (with("bpf"), with("auto")) else { return };
+    assert_eq!(bpf.status, Some(4), "{bpf:?}");
+    assert_eq!(auto.status, Some(0), "{auto:?}");
+    assert!(auto.stdout.contains("ptrace") || auto.stdout.contains("pipe:"), "{auto:?}");
+}
+
+#[test]
+fn what_a_command_before_the_runs_left_running_is_no_orphan() {
+    let user = User::new();
+    let pid = user.path("pid");
+    let server = format!("[ -e {0} ] || {{ sleep 98766 & echo $! > {0}; }}", pid.display());
+    let client = format!("sh -c 'setsid sleep 98767 & sleep 0.05; kill -0 $(cat {})'", pid.display());
+    let ran = user.run(&["bench", "--runs", "2", "--prepare", &server, &client]);
+    let running = fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
+    let ended = rustix::process::kill_process(
+        rustix::process::Pid::from_raw(running).unwrap(),
+        rustix::process::Signal::KILL,
+    );
+    assert_eq!((ran.status, ended), (Some(0), Ok(())), "{ran:?}");
+    assert!(nothing_runs("98767"));
+}
+
+#[test]
 fn an_interruption_keeps_finished_rounds_and_leaves_nothing_behind() {
     let user = User::new();
     user.script("slow", "echo hello world; sleep 0.02; : 98764\n");

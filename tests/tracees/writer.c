@@ -192,6 +192,15 @@ static void reopened(void)
 	say(again);
 }
 
+/* The kernel likes to give the next open file the place of the one just closed. */
+static void replaced(void)
+{
+	close(1);
+	if (open("/dev/null", O_WRONLY) != 1)
+		exit(5);
+	say(1);
+}
+
 static void forked_child(void)
 {
 	pid_t child = fork();
@@ -224,6 +233,7 @@ int main(int count, char **arguments)
 	WAY("dup7") say(dup2(1, 7));
 	WAY("moved") { dup2(1, 7); close(1); say(7); }
 	WAY("reopened") reopened();
+	WAY("replaced") replaced();
 	WAY("writev") gathered();
 	WAY("sendfile") { if (sendfile(1, source(), 0, LENGTH) != (ssize_t)LENGTH) exit(5); }
 	WAY("splice") spliced();
@@ -241,6 +251,7 @@ int main(int count, char **arguments)
 	WAY("stop") raise(SIGSTOP);
 	WAY("continued") continued();
 	WAY("hang") for (;;) pause();
+	WAY("hang-elsewhere") { setpgid(0, getpgid(getppid())); for (;;) pause(); }
 	WAY("hang-tree") { if (!fork()) setsid(); for (;;) pause(); }
 	WAY("daemon") daemonise();
 	WAY("threads") many_threads(number);

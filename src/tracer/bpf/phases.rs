@@ -2,7 +2,7 @@
 
 use super::meaning;
 use super::session::{Session, SessionPage, parse};
-use crate::launch::wait::{Watch, until_reaped};
+use crate::launch::wait::until_reaped;
 use crate::launch::{LaunchError, Launcher, OutputKind, Preparation, tree};
 use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
 use crate::units::Nanos;
@@ -33,6 +33,11 @@ pub enum AttachError {
         "the kernel gives no type information: {0}\nhelp: boot a kernel built with CONFIG_DEBUG_INFO_BTF"
     )]
     Btf(#[from] aya::BtfError),
+    /// We are in a container's process-id namespace.
+    #[error(
+        "this is a container with process ids of its own, and the kernel side knows processes by the machine's\nhelp: run it on the host, or in a container that shares the host's ids, as by `docker run --pid=host`"
+    )]
+    Namespace,
     /// The object could not be loaded.
     #[error(
         "the kernel refused to load the programs: {0}\nhelp: run as root, or give the binary the capabilities: sudo setcap cap_bpf,cap_perfmon=ep $(command -v firstbyte)"
@@ -86,6 +91,7 @@ impl std::fmt::Debug for PhasesTracer {
 impl PhasesTracer {
     /// Loads the programs, with a ring buffer of `ring` bytes (a power of two, a multiple of the page size).
     pub fn load(ring: u32) -> Result<PhasesTracer, AttachError> {
+        check_namespace()?;
         let btf = Btf::from_sys_fs()?;
         let mut programs = EbpfLoader::new().btf(Some(&btf)).map_max_entries("EVENTS", ring).load(OBJECT)?;
         let map = |name: &'static str| move |cause: String| AttachError::Map { map: name, cause };
@@ -198,8 +204,9 @@ impl Tracer for PhasesTracer {
         self.arm(setting.output != OutputKind::Null);
         let child = launcher.launch(&mut stdout, Preparation::None);
         let ended = child.and_then(|child| {
-            until_reaped(&child, &mut stdout, Watch::Exit, setting.timeout).map(|ended| (child, ended))
+            until_reaped(&child, &mut stdout, launcher.watch(), setting.timeout).map(|ended| (child, ended))
         });
+        launcher.learn(&stdout);
         let observed = self.collect();
         let (child, ended) = ended?;
         let mut recording = frame(Backend::Bpf, launcher, setting, &child, &ended, stdout.finish());
@@ -207,6 +214,18 @@ impl Tracer for PhasesTracer {
         recording.lost = observed.lost;
         add_events(&mut recording, observed);
         Ok(recording)
+    }
+}
+
+/// The inode number of the machine's own process-id namespace: `PROC_PID_INIT_INO` in `include/linux/proc_ns.h`.
+const MACHINE_IDS: &str = "pid:[4026531836]";
+
+/// Refuses to observe where our process ids are not those that the programs see: they would wait for a process that
+/// another id names, and survivors would be killed by the wrong one.
+pub(super) fn check_namespace() -> Result<(), AttachError> {
+    match std::fs::read_link("/proc/self/ns/pid") {
+        Ok(own) if own.as_os_str() != MACHINE_IDS => Err(AttachError::Namespace),
+        _ => Ok(()),
     }
 }
 
@@ -263,9 +282,7 @@ pub(super) fn kill_survivors(events: &[Event]) -> bool {
             found |= tree::kill_process(child_pid.cast_signed());
         }
     }
-    if found {
-        tree::kill_adopted();
-    }
+    tree::kill_adopted();
     found
 }
 

@@ -60,7 +60,11 @@ INLINE int in_tree(struct full_session *s, u32 pid)
 {
 	if (likely(pid == s->root))
 		return 1;
-	return s->others > 0 && bpf_map_lookup_elem(&TREE, &pid) != 0;
+	if (s->others <= 0)
+		return 0;
+	/* the value is the run's root: an entry that an earlier run left behind is none */
+	u32 *root = bpf_map_lookup_elem(&TREE, &pid);
+	return root && *root == s->root;
 }
 
 INLINE void count_lost(struct full_session *s)
@@ -577,8 +581,8 @@ int sched_process_fork(struct raw_tracepoint *ctx)
 	bpf_probe_read_kernel(&pid, sizeof pid, &child->tgid);
 	bpf_probe_read_kernel(&tid, sizeof tid, &child->pid);
 	if (pid != (s32)(pid_tid >> 32)) {
-		u32 one = 1, key = pid;
-		if (bpf_map_update_elem(&TREE, &key, &one, 0))
+		u32 root = s->root, key = pid;
+		if (bpf_map_update_elem(&TREE, &key, &root, 0))
 			count_lost(s);
 		else
 			__sync_fetch_and_add(&s->others, 1);
@@ -606,9 +610,8 @@ int sched_process_exit(struct raw_tracepoint *ctx)
 	u32 group_dead = signal->live.counter == 0;
 	emit(s, now, pid_tid, FULL_EXIT, group_dead, task->exit_code);
 	free_slot(s, (u32)pid_tid);
-	if (group_dead && pid != s->root) {
-		bpf_map_delete_elem(&TREE, &pid);
+	/* two threads that exit at once both find the group dead: only one of them finds the entry */
+	if (group_dead && pid != s->root && !bpf_map_delete_elem(&TREE, &pid))
 		__sync_fetch_and_add(&s->others, -1);
-	}
 	return 0;
 }

@@ -3,10 +3,10 @@
 use super::calibration;
 use super::full_session::{CALLS, Session, Shared, Tables, parse, records};
 use super::meaning;
-use super::phases::{AttachError, kill_survivors, taken};
+use super::phases::{AttachError, check_namespace, kill_survivors, taken};
 use super::ring_drain::RingDrain;
 use crate::arch::path_arguments;
-use crate::launch::wait::{Watch, until_reaped};
+use crate::launch::wait::until_reaped;
 use crate::launch::{LaunchError, Launcher, OutputKind, Preparation};
 use crate::tracer::full::EventCosts;
 use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
@@ -64,6 +64,7 @@ impl std::fmt::Debug for FullTracer {
 impl FullTracer {
     /// Loads the programs, with a ring buffer of `ring` bytes (a power of two, a multiple of the page size).
     pub fn load(ring: u32) -> Result<FullTracer, AttachError> {
+        check_namespace()?;
         let btf = Btf::from_sys_fs()?;
         let mut programs = EbpfLoader::new().btf(Some(&btf)).map_max_entries("EVENTS", ring).load(OBJECT)?;
         let session = array(&mut programs, "SESSION")?;
@@ -217,8 +218,9 @@ impl Tracer for FullTracer {
         self.arm(setting.output != OutputKind::Null);
         let child = launcher.launch(&mut stdout, Preparation::None);
         let ended = child.and_then(|child| {
-            until_reaped(&child, &mut stdout, Watch::Exit, setting.timeout).map(|ended| (child, ended))
+            until_reaped(&child, &mut stdout, launcher.watch(), setting.timeout).map(|ended| (child, ended))
         });
+        launcher.learn(&stdout);
         let (events, lost) = self.collect();
         let outlived = kill_survivors(&events);
         let (child, ended) = ended?;

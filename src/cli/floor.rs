@@ -38,6 +38,9 @@ pub struct Args {
     /// Write the figures as Markdown tables (`-`: stdout)
     #[arg(long, value_name = "FILE")]
     export_markdown: Option<String>,
+    /// Write the waterfall as an SVG picture (`-`: stdout)
+    #[arg(long, value_name = "FILE")]
+    export_svg: Option<String>,
     /// How far this command stands above the floor, and which layers hold the difference
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -80,6 +83,8 @@ pub enum Form {
     Json,
     /// `--export-markdown`
     Markdown,
+    /// `--export-svg`
+    Svg,
 }
 
 impl Args {
@@ -89,6 +94,7 @@ impl Args {
             (Form::Json, self.json.then(|| "-".to_owned())),
             (Form::Json, self.export_json),
             (Form::Markdown, self.export_markdown),
+            (Form::Svg, self.export_svg),
         ];
         let all = |group: &Group| {
             // a command asks for its own waterfall, not for everything

@@ -6,12 +6,13 @@ use crate::cli::floor::{Form, Plan};
 use crate::corpus::{Built, Cache, Corpus, Program, prepare_all};
 use crate::elf::Architecture;
 use crate::elf::packed::{self, Demands};
+use crate::floor::shells;
 use crate::floor::survey::Part;
 use crate::floor::{Calibration, Floor, FloorError, Group, Missing, Pinned, Rung, Subordinate, Survey};
 use crate::launch::{self, Launcher, OutputKind, interrupt, tree};
 use crate::machine::Machine;
 use crate::report::document::{SCHEMA, Tool};
-use crate::report::{floor_markdown, floor_text};
+use crate::report::{floor_markdown, floor_svg, floor_text};
 use crate::tracer::pipe::PipeTracer;
 use crate::tracer::{EventKind, Setting, Tracer};
 use crate::units::Nanos;
@@ -136,7 +137,7 @@ fn measure(
         let part = match group {
             Group::Syscalls => survey.syscalls()?,
             Group::Processes => survey.processes()?,
-            Group::Shells => survey.shells()?,
+            Group::Shells => survey.shells(&shells::NAMES)?,
             Group::Faults => survey.faults()?,
             Group::Waterfall => {
                 floor.waterfalls.extend(match command {
@@ -163,6 +164,11 @@ fn finish(plan: &Plan, floor: &Floor) -> Result<Exit, CommandError> {
         let text = match form {
             Form::Json => serde_json::to_string_pretty(floor).map_err(CommandError::unable)? + "\n",
             Form::Markdown => floor_markdown::render(floor),
+            Form::Svg => floor.waterfalls.first().and_then(floor_svg::svg).ok_or_else(|| {
+                CommandError::usage(
+                    "there is no waterfall to draw\nhelp: leave out --only, or add --only waterfall",
+                )
+            })?,
         };
         target.write(&text).map_err(CommandError::unable)?;
     }

@@ -156,7 +156,7 @@ impl<'f> Layers<'f> {
 
     /// From a builtin of a running shell down to a system call that does nothing.
     pub(super) fn in_process(&mut self) {
-        let (here, _) = shells::found();
+        let (here, _) = shells::found(&shells::NAMES);
         if let Some(shell) = here.iter().find(|shell| shell.name == "bash").or(here.first()) {
             self.builtin(shell);
         }

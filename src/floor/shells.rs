@@ -27,12 +27,12 @@ pub struct Shell {
 }
 
 /// Those that are asked about.
-const NAMES: [&str; 3] = ["dash", "bash", "zsh"];
+pub const NAMES: [&str; 3] = ["dash", "bash", "zsh"];
 
-/// The shells that are here, and the names of those that are not.
-pub fn found() -> (Vec<Shell>, Vec<&'static str>) {
+/// Those of these shells that are here, and the names of those that are not.
+pub fn found(names: &[&'static str]) -> (Vec<Shell>, Vec<&'static str>) {
     let (mut here, mut absent) = (Vec::new(), Vec::new());
-    for name in NAMES {
+    for &name in names {
         match toolchain::look_up(name) {
             Some(path) => here.push(Shell { name, path }),
             None => absent.push(name),
@@ -192,9 +192,9 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// Every script of every shell, `times` repetitions each; `external` is what stands for an external command.
-    pub fn new(folder: &Path, external: Option<&Path>, times: u32) -> Questions {
-        let (here, absent) = found();
+    /// Every script of these shells, `times` repetitions each; `external` is what stands for an external command.
+    pub fn new(names: &[&'static str], folder: &Path, external: Option<&Path>, times: u32) -> Questions {
+        let (here, absent) = found(names);
         let mut all =
             Questions { subjects: Vec::new(), keys: Vec::new(), catalogues: Vec::new(), missing: Vec::new() };
         for name in absent {

@@ -85,14 +85,14 @@ impl Survey<'_> {
         candidates(Group::Processes, asked, &self.rounds((5, 20_000), (40, 20_000)))
     }
 
-    /// Shell builtins.
-    pub fn shells(&self) -> Result<Part, FloorError> {
+    /// Builtins of these shells: [`super::shells::NAMES`], or some of them.
+    pub fn shells(&self, names: &[&'static str]) -> Result<Part, FloorError> {
         let (times, rounds) = match self.effort {
             Effort::Quick => (1_000, 7),
             Effort::Full => (10_000, 15),
         };
         let external = self.rungs.first().map(|floor| floor.executable.as_path());
-        let mut questions = Questions::new(self.folder, external, times);
+        let mut questions = Questions::new(names, self.folder, external, times);
         let rounds = Rounds { rounds, ..self.rounds((0, 1), (0, 1)) };
         let (outcomes, overhead) = batch::measure(&mut questions.subjects, &rounds)?;
         let (figures, missing) = questions.answers(&outcomes);

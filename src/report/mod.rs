@@ -21,6 +21,7 @@ pub mod export;
 pub mod firefox;
 mod floor_histogram;
 pub mod floor_markdown;
+pub mod floor_svg;
 pub mod floor_text;
 mod floor_waterfall;
 pub mod json;

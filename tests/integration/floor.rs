@@ -80,8 +80,11 @@ fn a_processor_that_does_not_exist_is_an_error_with_a_help_line() {
 fn a_command_stands_above_the_ladder_and_its_steps_sum_up() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("floor.json");
-    let done = floor(&["--quick", "--export-json", file.to_str().unwrap(), "--", "ls", "/"]);
+    let (json, picture) = (file.to_str().unwrap(), folder.path().join("floor.svg"));
+    let exports = ["--export-json", json, "--export-svg", picture.to_str().unwrap()];
+    let done = floor(&[&["--quick"][..], &exports, &["--", "ls", "/"]].concat());
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert!(std::fs::read_to_string(picture).unwrap().contains("vfork+exec, plain ELF"));
     let document: Floor = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert!(document.results.is_empty(), "a command asks for its waterfall alone");
     let [waterfall] = &document.waterfalls[..] else { panic!("{} waterfalls", document.waterfalls.len()) };

@@ -4,7 +4,9 @@
 use super::runner::{Counter, Runner, SwitchError, Tracees};
 use super::sample::Counts;
 use crate::launch::{LaunchError, interrupt, tree};
+use crate::page_cache::{Cold, cold};
 use crate::tracer::Recording;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -27,8 +29,29 @@ pub struct Around {
 pub struct Prepared {
     tracees: Tracees,
     around: Vec<Around>,
+    /// What is done so that the page cache is cold.
+    cold: Option<ColdMethod>,
     /// Draws the sizes by which the environments differ, if they are to.
     offsets: Option<fastrand::Rng>,
+}
+
+/// How the page cache is made cold before a run.
+#[derive(Debug)]
+pub enum ColdMethod {
+    /// The program's files are copies of which nothing is resident, and that is proven.
+    Copies(Box<Cold>),
+    /// The machine's whole page cache is dropped, as far as nobody has it mapped; nothing is proven.
+    DropCaches,
+}
+
+impl ColdMethod {
+    fn cool_down(&self, program: usize) -> Result<(), LaunchError> {
+        match self {
+            ColdMethod::Copies(cold) => cold.evict(program),
+            ColdMethod::DropCaches => cold::drop_caches().map_err(|error| error.to_string()),
+        }
+        .map_err(LaunchError::NotCold)
+    }
 }
 
 /// A variable of the environment that nothing reads. Its size moves the stack: programs run faster or slower by where
@@ -41,7 +64,31 @@ const OFFSETS: usize = 4096;
 impl Prepared {
     /// `around`: one a tracee. `offsets`: the seed of the environments' sizes, if they are to differ.
     pub fn new(tracees: Tracees, around: Vec<Around>, offsets: Option<u64>) -> Prepared {
-        Prepared { tracees, around, offsets: offsets.map(fastrand::Rng::with_seed) }
+        Prepared { tracees, around, cold: None, offsets: offsets.map(fastrand::Rng::with_seed) }
+    }
+
+    /// From now on every run begins with a cold page cache.
+    pub fn make_cold(&mut self, method: ColdMethod) {
+        self.cold = Some(method);
+    }
+
+    /// The files of a program that are evicted before each run, where that is how it is done.
+    pub fn cold_files(&self, program: usize) -> Option<&cold::Files> {
+        match &self.cold {
+            Some(ColdMethod::Copies(cold)) => cold.files(program),
+            _ => None,
+        }
+    }
+
+    /// The files that runs of a program read, found by runs of which every system call stops. Two: the first may make
+    /// what the second reads.
+    pub fn find_files(&mut self, program: usize) -> Result<BTreeSet<PathBuf>, LaunchError> {
+        let mut all = BTreeSet::new();
+        for _ in 0..2 {
+            let (files, _) = self.around(program, Tracees::files)?;
+            all.extend(files);
+        }
+        Ok(all)
     }
 
     /// A run with what belongs around it.
@@ -73,7 +120,7 @@ impl Prepared {
             let filling = "X".repeat(offsets.usize(..OFFSETS));
             tracee.launcher.set_variable(OFFSET, OsStr::new(&filling));
         }
-        Ok(())
+        self.cold.as_ref().map_or(Ok(()), |cold| cold.cool_down(program))
     }
 }
 

@@ -5,6 +5,8 @@ use crate::launch::{LaunchError, Launcher, Until};
 use crate::tracer::choose::AnyTracer;
 use crate::tracer::pipe::PipeTracer;
 use crate::tracer::{EventKind, Recording, Setting, Tracer, ptrace};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// The tracer could not be attached or detached.
 #[derive(Debug, thiserror::Error)]
@@ -87,6 +89,14 @@ impl Counter for Tracees {
     fn count(&mut self, program: usize) -> Result<(Counts, Recording), LaunchError> {
         let Tracee { launcher, setting } = &mut self.all[program];
         ptrace::count(launcher, setting)
+    }
+}
+
+impl Tracees {
+    /// Runs one program once, many times slower than it is, and finds the files that it reads.
+    pub(super) fn files(&mut self, program: usize) -> Result<(BTreeSet<PathBuf>, Recording), LaunchError> {
+        let Tracee { launcher, setting } = &mut self.all[program];
+        ptrace::files(launcher, setting)
     }
 }
 

@@ -48,6 +48,10 @@ pub struct Sample {
     pub system: Nanos,
     /// Peak resident set size; `None` where the kernel's figure would be ours rather than the tracee's.
     pub max_rss: Option<Bytes>,
+    /// Page faults that waited for a disk, of the tracee and its waited-for children.
+    pub major_faults: u64,
+    /// What was read from disks for them.
+    pub from_disk: Bytes,
     /// How the tracee ended.
     pub exit: ExitStatus,
     /// Processes of the tree that were seen, the tracee included (0: not observed).

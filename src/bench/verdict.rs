@@ -31,6 +31,8 @@ pub fn sample(recording: &Recording, expected: Option<ExitStatus>) -> Result<Sam
         user: recording.usage.user,
         system: recording.usage.system,
         max_rss: recording.usage.max_rss,
+        major_faults: recording.usage.major_faults,
+        from_disk: recording.usage.from_disk,
         exit: recording.exit,
         processes: timeline.processes,
         threads: timeline.threads,

@@ -1,10 +1,10 @@
 //! `firstbyte bench`: its arguments, and the plan that they amount to.
 
-use super::common::{ExportArgs, Format, MeasuringArgs, duration};
+use super::common::{CacheArgs, ExportArgs, Format, MeasuringArgs, duration};
 use super::parameters::{Assignment, Parameter, combinations, replaced};
 use crate::bench::{Adaptive, Budget};
 use crate::launch::{CpuSet, OutputKind, Until};
-use crate::report::document::Metric;
+use crate::report::document::{ColdMethod, Metric};
 use crate::report::export::Target;
 use crate::tracer::Choice;
 use std::path::PathBuf;
@@ -94,6 +94,8 @@ pub struct Args {
     env_offset: bool,
     #[command(flatten)]
     measuring: MeasuringArgs,
+    #[command(flatten)]
+    cache: CacheArgs,
     /// Leave out the untraced runs by which the observer overhead is measured
     #[arg(long)]
     no_overhead: bool,
@@ -154,6 +156,8 @@ pub struct Plan {
     pub until: Option<Until>,
     /// Environments differ in size.
     pub env_offset: bool,
+    /// How the page cache is made cold; `None`: it stays warm.
+    pub cold: Option<ColdMethod>,
     /// Which backend was asked for.
     pub backend: Choice,
     /// What stdout is.
@@ -208,6 +212,7 @@ impl Args {
             until: self.until()?,
             input: self.input,
             env_offset: self.env_offset,
+            cold: self.cache.cold(),
             backend: self.measuring.backend(),
             output: self.measuring.output(),
             timeout: self.measuring.timeout.unwrap_or(DEFAULT_TIMEOUT),

@@ -102,6 +102,7 @@ impl Plan {
             input: None,
             until: None,
             env_offset: false,
+            cold: None,
             backend: self.measuring.backend(),
             output: self.measuring.output(),
             cpus: self.measuring.cpus.clone(),

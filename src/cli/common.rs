@@ -1,6 +1,7 @@
 //! What several commands take: how runs are made, and where results go.
 
 use crate::launch::{CpuSet, OutputKind};
+use crate::report::document::ColdMethod;
 use crate::report::export::Target;
 use crate::tracer::Choice;
 pub(super) use crate::units::parse_duration as duration;
@@ -24,6 +25,41 @@ pub(super) struct MeasuringArgs {
     /// Seed of the random order of runs
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
+}
+
+/// The state of the page cache before each run.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct CacheArgs {
+    /// Whether the programs' files are in memory when a run begins
+    #[arg(long, value_name = "STATE", default_value = "warm")]
+    cache: CacheArg,
+    /// How cold is made: copies of the programs' files, evicted and proven absent; or what is dropped of the whole
+    /// machine's page cache, which leaves what is in use (as root)
+    #[arg(long, value_name = "METHOD", default_value = "copies", requires = "cache")]
+    cold_method: ColdMethodArg,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum CacheArg {
+    Warm,
+    Cold,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ColdMethodArg {
+    Copies,
+    DropCaches,
+}
+
+impl CacheArgs {
+    /// How the page cache is made cold; `None`: it stays warm.
+    pub(super) fn cold(&self) -> Option<ColdMethod> {
+        match (self.cache, self.cold_method) {
+            (CacheArg::Warm, _) => None,
+            (CacheArg::Cold, ColdMethodArg::Copies) => Some(ColdMethod::Copies),
+            (CacheArg::Cold, ColdMethodArg::DropCaches) => Some(ColdMethod::DropCaches),
+        }
+    }
 }
 
 /// Where results go.

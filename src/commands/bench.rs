@@ -1,5 +1,6 @@
 //! `firstbyte bench`: hooks, tracees, campaign, counting runs, document, renderings.
 
+use super::cold;
 use super::counting;
 use super::header::header;
 use super::progress::Bar;
@@ -39,6 +40,7 @@ pub(super) fn exit(document: &Document) -> Exit {
 /// Measures the commands, whatever hooks they have around them; exports what is finished as it goes on.
 pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
     export::check(&plan.exports)?;
+    cold::enter(plan.cold)?;
     before_launching();
     let chosen = choose(plan.backend).map_err(CommandError::unable)?;
     let hooks = |of: fn(&Benchmark) -> Option<&String>| plan.benchmarks.iter().filter_map(of);
@@ -71,17 +73,31 @@ fn measure(plan: &Plan, chosen: Chosen) -> Result<Document, CommandError> {
         budget: plan.budget,
         warmup: plan.warmup,
         seed: plan.seed,
-        overhead: plan.overhead && chosen.tracer.backend() != Backend::Pipe,
+        // what is read from a disk drowns what a tracer costs
+        overhead: plan.overhead && plan.cold.is_none() && chosen.tracer.backend() != Backend::Pipe,
     };
     let header = header(&chosen);
     let around = plan.benchmarks.iter().map(|benchmark| around(plan, benchmark)).collect();
     let offsets = plan.env_offset.then_some(plan.seed);
     let mut runner = Prepared::new(Tracees::new(tracees, chosen.tracer), around, offsets);
-    let Outcome { mut series, interrupted, finish } = carry_out(plan, &campaign, &header, &mut runner)?;
+    if let Some(method) = plan.cold {
+        cold::cool_down(&mut runner, method, plan.benchmarks.len())?;
+    }
+    let coldness = |program| plan.cold.map(|method| cold::coldness(method, program, &runner));
+    let cold: Vec<_> = (0..plan.benchmarks.len()).map(coldness).collect();
+    let mut save = |series: &[Series]| {
+        let partial = Document { partial: true, ..document(plan, &header, series, &cold) };
+        // What cannot be written now may be written at the end, and is told then.
+        let _ = export::write(&plan.exports, &partial, false);
+    };
+    let mut no_exports = |_: &[Series]| ();
+    let checkpoint: &mut dyn FnMut(&[Series]) =
+        if plan.exports.is_empty() { &mut no_exports } else { &mut save };
+    let Outcome { mut series, interrupted, finish } = carry_out(&campaign, &mut runner, checkpoint)?;
     if plan.count_runs > 0 && !interrupted {
         counting::count(&mut runner, &mut series, plan.count_runs);
     }
-    let mut document = document(plan, &header, &series);
+    let mut document = document(plan, &header, &series, &cold);
     document.partial = interrupted || interrupt::interrupted().is_some();
     document.finish = Some(finish);
     document.warnings = warnings::of(&document);
@@ -90,19 +106,11 @@ fn measure(plan: &Plan, chosen: Chosen) -> Result<Document, CommandError> {
 }
 
 fn carry_out(
-    plan: &Plan,
     campaign: &Campaign,
-    header: &Document,
     runner: &mut Prepared,
+    checkpoint: &mut dyn FnMut(&[Series]),
 ) -> Result<Outcome, CommandError> {
-    let mut checkpoint = |series: &[Series]| {
-        if !plan.exports.is_empty() {
-            let partial = Document { partial: true, ..document(plan, header, series) };
-            // What cannot be written now is tried again at the end, and told then.
-            let _ = export::write(&plan.exports, &partial, false);
-        }
-    };
-    let mut bar = Bar::new(&mut checkpoint);
+    let mut bar = Bar::new(checkpoint);
     let outcome = campaign.run(runner, &mut bar);
     bar.finish();
     outcome.map_err(CommandError::unable)
@@ -145,13 +153,14 @@ fn around(plan: &Plan, benchmark: &Benchmark) -> Around {
     }
 }
 
-fn document(plan: &Plan, header: &Document, series: &[Series]) -> Document {
+fn document(plan: &Plan, header: &Document, series: &[Series], cold: &[Option<document::Cold>]) -> Document {
     let mut document = header.clone();
     for (place, (own, benchmark)) in series.iter().zip(&plan.benchmarks).enumerate() {
         let parameters =
             benchmark.parameters.iter().map(|(name, value)| (name.clone(), value.clone().into()));
         let context = rendering::Context {
-            cache: Some(document::Cache::Warm),
+            cache: Some(if plan.cold.is_some() { document::Cache::Cold } else { document::Cache::Warm }),
+            cold: cold.get(place).cloned().flatten(),
             parameters: parameters.collect(),
             reference: series.get(plan.reference).filter(|_| place != plan.reference),
             baseline: plan

@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod cc;
 pub mod check;
+mod cold;
 pub mod compare;
 mod counting;
 pub mod diff;

@@ -69,6 +69,9 @@ pub enum LaunchError {
         /// What became of it.
         outcome: String,
     },
+    /// What a run needs to be a cold one could not be had.
+    #[error("{0}")]
+    NotCold(String),
     /// A program whose run was to end at a moment of its output ended before.
     #[error("it ended before it printed {awaited}")]
     NotReached {

@@ -72,6 +72,9 @@ pub struct Usage {
     pub minor_faults: u64,
     /// Page faults with I/O.
     pub major_faults: u64,
+    /// What was read from disks for it.
+    #[serde(default)]
+    pub from_disk: Bytes,
 }
 
 impl Ended {
@@ -265,6 +268,8 @@ impl Usage {
             max_rss: (kibibytes > own_peak_kibibytes()).then_some(Bytes(kibibytes * 1024)),
             minor_faults: usage.ru_minflt.unsigned_abs(),
             major_faults: usage.ru_majflt.unsigned_abs(),
+            // in units of 512 bytes: task_io_get_inblock() in include/linux/task_io_accounting_ops.h
+            from_disk: Bytes(usage.ru_inblock.unsigned_abs() * 512),
         }
     }
 }

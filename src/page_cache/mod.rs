@@ -3,6 +3,17 @@
 //! The same binary started in 148 µs (8 page faults) as freshly linked and in 321 µs (33) once evicted and read back,
 //! because large folios map at one fault what small ones need many for. Measured files are therefore all brought into
 //! the same state first.
+//!
+//! [`cold`] makes runs whose files are not resident at all, and proves it.
+
+pub mod cold;
+mod copies;
+pub mod file_system;
+pub mod namespace;
+pub mod residence;
+
+pub use cold::{Cold, ColdError};
+pub use residence::resident_pages;
 
 use std::fs::File;
 use std::io;

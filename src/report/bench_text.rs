@@ -1,6 +1,8 @@
 //! A bench for a terminal: each command's times, phases and counts, then who is faster.
 
-use super::document::{Cache, Distribution, Document, Measurement, Metric, Relative, Warning};
+use super::document::{
+    Cache, Cold, ColdMethod, Distribution, Document, Measurement, Metric, Relative, Warning,
+};
 use super::row::{self, ratio};
 use super::showdown_text::{failed, head, list, notes, runs};
 use super::terminal::{Terminal, truncated, visible};
@@ -33,6 +35,7 @@ fn result(measurement: &Measurement, terminal: &Terminal) -> String {
         ("above", above(measurement)),
         ("CPU", Some(cpu(measurement))),
         ("counts", counts(measurement)),
+        ("cold", measurement.cold.as_ref().map(cold)),
         ("runs", Some(measurement.times.len().to_string())),
     ];
     for (label, figures) in lines {
@@ -113,6 +116,34 @@ fn counts(measurement: &Measurement) -> Option<String> {
         row::rss(measurement).map(|bytes| format!("{} RSS", Bytes(bytes))),
     ];
     joined(each.into_iter().flatten())
+}
+
+fn cold(cold: &Cold) -> String {
+    let done = match cold.method {
+        ColdMethod::Copies => {
+            format!(
+                "{} files ({}) evicted, none of their pages resident when a run began",
+                cold.files,
+                Bytes(cold.bytes)
+            )
+        }
+        ColdMethod::DropCaches => {
+            "what nobody had mapped was dropped before each run; nothing is proven".to_owned()
+        }
+    };
+    let median = |counts: &[u64]| {
+        let mut counts = counts.to_vec();
+        counts.sort_unstable();
+        counts.get(counts.len().saturating_sub(1) / 2).copied().unwrap_or(0)
+    };
+    let (faults, bytes) = (median(&cold.major_faults), Bytes(median(&cold.bytes_from_disk)));
+    let memory = match &cold.in_memory[..] {
+        [] => String::new(),
+        [first, ..] => {
+            format!("; {} files are memory and cannot be evicted: {}", cold.in_memory.len(), visible(first))
+        }
+    };
+    format!("{done}; {faults} faults waited for the disk, {bytes} came from it{memory}")
 }
 
 fn joined(parts: impl Iterator<Item = String>) -> Option<String> {

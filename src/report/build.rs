@@ -1,7 +1,7 @@
 //! From series to the document's entries.
 
 use super::document::{
-    Above, Cache, Counts, Distribution, Failed, FloorRatio, Measurement, Metric, Output, Overhead,
+    self, Above, Cache, Counts, Distribution, Failed, FloorRatio, Measurement, Metric, Output, Overhead,
     PhaseTimes, Ratio, Relative, ShareBelow,
 };
 use crate::bench::{self, Sample, Series, Untraced};
@@ -21,6 +21,8 @@ pub struct Context<'a> {
     pub threshold: Option<Nanos>,
     /// Values of the parameters in the command.
     pub parameters: BTreeMap<String, Value>,
+    /// How the page cache was made cold; what the runs had to read is added.
+    pub cold: Option<document::Cold>,
     /// The series that this one is compared with, its samples taken in the same rounds.
     pub reference: Option<&'a Series>,
     /// The series whose times are taken off, likewise.
@@ -54,6 +56,7 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
         phases: phases(samples),
         counts: counts(series),
         varying: varying(series),
+        cold: context.cold.clone().map(|cold| with_costs(cold, samples)),
         output: series.output_bytes.map(|bytes| Output { bytes, ok: true }),
         lost_events: series.lost_events,
         rejected: series.rejected.clone(),
@@ -123,6 +126,14 @@ fn medians(runs: &[bench::Counts]) -> Counts {
         writes: count(|c| c.writes),
         // No process gets by without memory: 0 is what nobody looked at.
         max_rss: count(|c| c.max_rss).filter(|bytes| *bytes > 0),
+    }
+}
+
+fn with_costs(cold: document::Cold, samples: &[Sample]) -> document::Cold {
+    document::Cold {
+        major_faults: samples.iter().map(|sample| sample.major_faults).collect(),
+        bytes_from_disk: samples.iter().map(|sample| sample.from_disk.0).collect(),
+        ..cold
     }
 }
 

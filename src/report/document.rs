@@ -172,6 +172,9 @@ pub struct Measurement {
     /// Medians of the counting runs.
     #[serde(default)]
     pub counts: Counts,
+    /// How the page cache was made cold, and what that cost; `null` for warm runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cold: Option<Cold>,
     /// The counts that differ from counting run to counting run: the smallest and the largest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub varying: BTreeMap<String, [u64; 2]>,
@@ -359,6 +362,36 @@ impl Counts {
         ];
         all.into_iter().filter_map(|(name, count)| Some((name, count?))).collect()
     }
+}
+
+/// What was done before each cold run, and what the run then had to read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cold {
+    /// `copies`: the files below were evicted and proven absent; `drop_caches`: nothing is proven.
+    pub method: ColdMethod,
+    /// How many files were evicted.
+    pub files: usize,
+    /// Their sizes, summed up.
+    pub bytes: u64,
+    /// Files that cannot be evicted because they are memory, with their file systems.
+    #[serde(default)]
+    pub in_memory: Vec<String>,
+    /// Pages of those files that were resident when a run began: 0, or it is no cold run. `null` where nobody looked.
+    pub resident_pages: Option<u64>,
+    /// Page faults of every run that waited for a disk.
+    pub major_faults: Vec<u64>,
+    /// Bytes of every run that came from a disk.
+    pub bytes_from_disk: Vec<u64>,
+}
+
+/// How the page cache was made cold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ColdMethod {
+    /// Private copies of the program's files, evicted.
+    Copies,
+    /// `/proc/sys/vm/drop_caches`.
+    DropCaches,
 }
 
 /// What a program printed.

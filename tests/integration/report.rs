@@ -41,6 +41,8 @@ fn sample([startup, setup, write, teardown]: [u64; 4]) -> Sample {
         user: Nanos(setup / 2),
         system: Nanos(startup),
         max_rss: Some(Bytes(1_500_000)),
+        major_faults: 0,
+        from_disk: Bytes(0),
         exit: ExitStatus::SUCCESS,
         processes: 1,
         threads: 1,

@@ -70,14 +70,16 @@ impl Counting {
         }
     }
 
-    /// A thread has returned from a system call.
-    pub(super) fn returned(&mut self, task: Task, result: i64) {
-        match self.flights.remove(&task.thread) {
+    /// A thread has returned from a system call. The descriptor, if that call has opened a file.
+    pub(super) fn returned(&mut self, task: Task, result: i64) -> Option<i64> {
+        let flight = self.flights.remove(&task.thread);
+        match flight {
             Some(FileCall::Open) if result >= 0 => self.counts.files_opened += 1,
             Some(FileCall::Open) => self.counts.failed_opens += 1,
             Some(FileCall::Read) if result > 0 => self.counts.bytes_read += result.unsigned_abs(),
             _ => {}
         }
+        (flight == Some(FileCall::Open) && result >= 0).then_some(result)
     }
 
     /// An exec has succeeded; `former` is the id of the thread that called it.

@@ -7,6 +7,7 @@
 use super::abi;
 use super::counting::Counting;
 use super::detail::Detail;
+use super::files::Files;
 use super::our_stdout::OurStdout;
 use super::phases::{Phases, Task};
 use super::stop::Stop;
@@ -18,8 +19,10 @@ use crate::bench::Counts;
 use crate::launch::{Usage, clock};
 use crate::tracer::{Abi, Event};
 use crate::units::Nanos;
+use std::collections::BTreeSet;
 use std::fs;
 use std::mem::MaybeUninit;
+use std::path::PathBuf;
 
 /// What is to be seen of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub(super) enum Extent {
     Phases,
     /// Every system call, to be counted.
     Counts,
+    /// That, and the files that the run reads.
+    Files,
     /// Every system call, whole.
     Calls,
 }
@@ -37,6 +42,7 @@ pub(super) enum Extent {
 pub(super) struct Followed {
     pub(super) events: Vec<Event>,
     pub(super) counts: Counts,
+    pub(super) files: BTreeSet<PathBuf>,
     pub(super) status: i32,
     pub(super) reaped: Nanos,
     pub(super) usage: Usage,
@@ -66,6 +72,7 @@ pub(super) struct Follower<'r> {
     phases: Phases,
     counting: Option<Counting>,
     detail: Option<Detail>,
+    files: Option<Files>,
     standstill: &'r Standstill,
     end: Option<End>,
     outlived: bool,
@@ -81,10 +88,18 @@ impl Follower<'_> {
     ) -> Follower<'_> {
         let mut tree = TaskTree::default();
         tree.add(root.0, root.0);
-        let counting = (extent == Extent::Counts).then(|| Counting::new(root.0));
-        let detail = (extent == Extent::Calls).then(Detail::new);
-        let phases = Phases::new(stdout);
-        Follower { root: root.0, tree, phases, counting, detail, standstill, end: None, outlived: false }
+        let counts = matches!(extent, Extent::Counts | Extent::Files);
+        Follower {
+            root: root.0,
+            tree,
+            phases: Phases::new(stdout),
+            counting: counts.then(|| Counting::new(root.0)),
+            detail: (extent == Extent::Calls).then(Detail::new),
+            files: (extent == Extent::Files).then(Files::default),
+            standstill,
+            end: None,
+            outlived: false,
+        }
     }
 
     /// Until nothing is left of the tree. `None`: the tracee's end was not seen (somebody else reaped it).
@@ -97,7 +112,8 @@ impl Follower<'_> {
         let counts = self.counting.map(|counting| counting.finish(writes)).unwrap_or_default();
         let mut events = self.phases.into_events();
         events.extend(self.detail.map(Detail::into_events).unwrap_or_default());
-        Some(Followed { events, counts, status, reaped, usage, outlived: self.outlived })
+        let files = self.files.map(Files::finish).unwrap_or_default();
+        Some(Followed { events, counts, files, status, reaped, usage, outlived: self.outlived })
     }
 
     fn answer(&mut self, report: &Report) {
@@ -153,8 +169,9 @@ impl Follower<'_> {
         match tracee.side() {
             Some(Side::Entry(entry)) => self.entered(tracee, task, &entry),
             Some(Side::Exit(result)) => {
-                if let Some(counting) = &mut self.counting {
-                    counting.returned(task, result);
+                let opened = self.counting.as_mut().and_then(|counting| counting.returned(task, result));
+                if let (Some(files), Some(descriptor)) = (&mut self.files, opened) {
+                    files.opened(task, descriptor);
                 }
                 if let Some(detail) = &mut self.detail {
                     detail.returned(at, tracee, task, result);
@@ -189,6 +206,9 @@ impl Follower<'_> {
         if let Some(counting) = &mut self.counting {
             counting.executed(task, former);
         }
+        if let Some(files) = &mut self.files {
+            files.mapped(task);
+        }
     }
 
     fn forked(&mut self, at: Nanos, tracee: Tracee, task: Task) {
@@ -216,6 +236,9 @@ impl Follower<'_> {
         }
         if let Some(detail) = &mut self.detail {
             detail.exiting(task);
+        }
+        if let Some(files) = &mut self.files {
+            files.mapped(task);
         }
         self.phases.exiting(at, task, group_dead, status);
     }

@@ -12,6 +12,7 @@
 //! | `follow` | from stop to stop, until nothing is left of the tree |
 //! | `task_tree` | the threads and processes that live |
 //! | `phases`, `counting`, `detail` | what the stops amount to |
+//! | `files` | the files that it reads |
 //! | `our_stdout` | whether a descriptor leads to the stdout that we gave |
 //! | `watch` | beside it: output, time limit, interruption |
 //!
@@ -27,6 +28,7 @@
 mod abi;
 mod counting;
 mod detail;
+mod files;
 mod filter;
 mod follow;
 mod our_stdout;
@@ -42,9 +44,11 @@ use crate::launch::{Child, Ended, LaunchError, Launcher, OutputKind, Preparation
 use crate::tracer::{Backend, EventKind, Recording, Setting, Tracer, frame};
 use follow::{Extent, Followed, Follower};
 use our_stdout::OurStdout;
+use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::ptr;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -76,7 +80,7 @@ impl Tracer for PtraceTracer {
     }
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
-        observe(launcher, setting, Extent::Phases, Some(&self.filter)).map(|(recording, _)| recording)
+        observe(launcher, setting, Extent::Phases, Some(&self.filter)).map(|observed| observed.recording)
     }
 }
 
@@ -91,15 +95,32 @@ impl Tracer for PtraceFullTracer {
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
         let observed = observe(launcher, setting, Extent::Calls, None);
-        observed.map(|(recording, _)| recording)
+        observed.map(|observed| observed.recording)
     }
 }
 
 /// Runs a launcher's command once, and counts what it does: every system call of its tree stops. The recording has the
 /// same events as the phases', at the times of a run that is many times slower.
 pub fn count(launcher: &mut Launcher, setting: &Setting) -> Result<(Counts, Recording), LaunchError> {
-    let (recording, counts) = observe(launcher, setting, Extent::Counts, None)?;
-    Ok((counts, recording))
+    let observed = observe(launcher, setting, Extent::Counts, None)?;
+    Ok((observed.counts, observed.recording))
+}
+
+/// Runs a launcher's command once, and finds the files that its tree executes, maps, or opens for nothing but reading:
+/// what must be in memory for it to be fast. By absolute path, and only regular ones.
+pub fn files(
+    launcher: &mut Launcher,
+    setting: &Setting,
+) -> Result<(BTreeSet<PathBuf>, Recording), LaunchError> {
+    let observed = observe(launcher, setting, Extent::Files, None)?;
+    Ok((observed.files, observed.recording))
+}
+
+/// What one run came to.
+struct Observed {
+    recording: Recording,
+    counts: Counts,
+    files: BTreeSet<PathBuf>,
 }
 
 /// The calling thread creates the tracee and watches it; a thread of its own traces it.
@@ -111,7 +132,7 @@ fn observe(
     setting: &Setting,
     extent: Extent,
     filter: Option<&[libc::sock_filter]>,
-) -> Result<(Recording, Counts), LaunchError> {
+) -> Result<Observed, LaunchError> {
     let mut stdout = setting.stdout()?;
     let (ours, childs) =
         UnixStream::pair().map_err(|cause| LaunchError::Resource { what: "a socket pair", cause })?;
@@ -139,7 +160,7 @@ fn observe(
     if killed == Some(Killed::Interrupted) {
         return Err(LaunchError::Interrupted);
     }
-    Ok(recording(launcher, setting, &child, stdout, killed, followed))
+    Ok(observed(launcher, setting, &child, stdout, killed, followed))
 }
 
 /// Why nothing was followed.
@@ -214,14 +235,14 @@ fn reap(pid: i32) {
     {}
 }
 
-fn recording(
+fn observed(
     launcher: &Launcher,
     setting: &Setting,
     child: &Child,
     stdout: Stdout,
     killed: Option<Killed>,
     followed: Followed,
-) -> (Recording, Counts) {
+) -> Observed {
     let Followed { status, reaped, usage, outlived, .. } = followed;
     let of_its_group = tree::clear_group(child.pid);
     if outlived || of_its_group {
@@ -235,5 +256,5 @@ fn recording(
     recording.events.retain(|event| !matches!(event.kind, EventKind::FirstRead { .. }));
     recording.events.extend(followed.events);
     recording.events.sort_by_key(|event| event.at); // stable: equal instants keep their order
-    (recording, followed.counts)
+    Observed { recording, counts: followed.counts, files: followed.files }
 }

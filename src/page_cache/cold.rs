@@ -1,0 +1,124 @@
+//! Runs from a cold page cache, proven to be cold.
+//!
+//! Dropping every cache is not enough: what other programs have mapped (the C library, the loader, the shell) stays.
+//! So each program runs on copies of its own files, which nobody else has mapped: they are mounted over the originals
+//! in a mount namespace of our own, evicted before each run, and asked after, before the run begins.
+
+use super::copies::{Copy, Folder};
+use super::evict;
+use super::file_system::{Kind, kind};
+use super::residence::resident_pages;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why there are no cold runs.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // each message says it
+pub enum ColdError {
+    #[error(
+        "no mount namespace of our own could be had: {cause}\nhelp: run as root, or allow it: sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0"
+    )]
+    Namespace { cause: io::Error },
+    #[error("the cache folder `{}` cannot be used: {cause}\nhelp: name another with XDG_CACHE_HOME", path.display())]
+    Folder { path: PathBuf, cause: io::Error },
+    #[error(
+        "the cache folder `{}` is on {file_system}, from which nothing can be evicted for sure\nhelp: name one on a disk with XDG_CACHE_HOME",
+        path.display()
+    )]
+    CacheIsNoDisk { path: PathBuf, file_system: &'static str },
+    #[error("`{}` could not be replaced by a copy: {cause}\nhelp: free some space in the cache folder, or run as root", path.display())]
+    Copy { path: PathBuf, cause: io::Error },
+    #[error("the page cache could not be dropped: {cause}\nhelp: run as root")]
+    Drop { cause: io::Error },
+}
+
+/// The files of several programs, ready to be made cold.
+#[derive(Debug)]
+pub struct Cold {
+    folder: Folder,
+    copies: Vec<Copy>,
+    known: BTreeMap<PathBuf, usize>,
+    programs: Vec<Files>,
+}
+
+/// The files of one program.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    copies: Vec<usize>,
+    /// How many files are evicted before each run.
+    pub evicted: usize,
+    /// Their sizes, summed up, in bytes.
+    pub bytes: u64,
+    /// Files that cannot be evicted, because they are memory, each with its file system.
+    pub in_memory: Vec<(PathBuf, &'static str)>,
+}
+
+impl Cold {
+    /// Nothing is copied yet. [`super::namespace::enter`] must have gone before, and `cache` be a folder of the user.
+    pub fn new(cache: &Path) -> Result<Cold, ColdError> {
+        let folder = Folder::new(cache)?;
+        Ok(Cold { folder, copies: Vec::new(), known: BTreeMap::new(), programs: Vec::new() })
+    }
+
+    /// Takes over the files of the next program, which a warm run has read.
+    pub fn add(&mut self, files: &BTreeSet<PathBuf>) -> Result<(), ColdError> {
+        let mut own = Files::default();
+        for path in files {
+            match kind(path) {
+                Ok(Kind::Memory(name)) => own.in_memory.push((path.clone(), name)),
+                Ok(Kind::Disk | Kind::Opaque(_)) => self.take(path, &mut own)?,
+                // what the kernel makes up is never in the page cache; what has gone needs no eviction
+                Ok(Kind::Kernel(_)) | Err(_) => {}
+            }
+        }
+        self.programs.push(own);
+        Ok(())
+    }
+
+    fn take(&mut self, path: &Path, own: &mut Files) -> Result<(), ColdError> {
+        let copy = self.known.get(path).copied().unwrap_or(self.copies.len());
+        if copy == self.copies.len() {
+            self.copies.push(self.folder.replace(path)?);
+            self.known.insert(path.to_owned(), copy);
+        }
+        own.copies.push(copy);
+        own.evicted += 1;
+        own.bytes += self.copies[copy].size;
+        Ok(())
+    }
+
+    /// The files of a program, by the order in which they were added.
+    pub fn files(&self, program: usize) -> Option<&Files> {
+        self.programs.get(program)
+    }
+
+    /// Evicts the files of a program and proves that nothing of them is resident; else the one line that says what is.
+    pub fn evict(&self, program: usize) -> Result<(), String> {
+        let Some(files) = self.programs.get(program) else { return Ok(()) };
+        let copies = || files.copies.iter().map(|copy| &self.copies[*copy]);
+        for copy in copies() {
+            evict(&copy.file)
+                .map_err(|error| format!("`{}` could not be evicted: {error}", copy.original.display()))?;
+        }
+        copies().try_for_each(prove)
+    }
+}
+
+fn prove(copy: &Copy) -> Result<(), String> {
+    let path = copy.original.display();
+    match resident_pages(&copy.file) {
+        Ok(0) => Ok(()),
+        Ok(pages) => Err(format!("`{path}` is not cold: {pages} of its pages are still in memory")),
+        Err(error) => Err(format!("nobody can say whether `{path}` is cold: {error}")),
+    }
+}
+
+/// Drops the page cache of the whole machine, as far as nobody has it mapped: what `echo 1 > /proc/sys/vm/drop_caches`
+/// does, and what many take for a cold start.
+pub fn drop_caches() -> Result<(), ColdError> {
+    // SAFETY: no arguments; it writes dirty pages, which would otherwise stay.
+    unsafe { libc::sync() };
+    fs::write("/proc/sys/vm/drop_caches", "1\n").map_err(|cause| ColdError::Drop { cause })
+}

@@ -1,0 +1,135 @@
+//! Private copies of files, in a folder of the cache that is removed when we end, or by the next who comes.
+
+use super::cold::ColdError;
+use super::file_system::{Kind, kind};
+use super::namespace::bind;
+use rustix::fs::{FlockOperation, Timespec, Timestamps, flock, futimens};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The folder of one invocation's copies. Whoever holds its lock is alive.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    _lock: File,
+    copies: usize,
+}
+
+/// A file that is seen in place of its original within our namespace.
+#[derive(Debug)]
+pub(super) struct Copy {
+    /// Whose copy it is.
+    pub(super) original: PathBuf,
+    /// It, opened by its own path.
+    pub(super) file: File,
+    /// Its size in bytes.
+    pub(super) size: u64,
+}
+
+const LOCK: &str = "lock";
+
+impl Folder {
+    /// A fresh folder below `cache`, whose file system must be one that files can be evicted from. What dead
+    /// invocations left there is removed.
+    pub(super) fn new(cache: &Path) -> Result<Folder, ColdError> {
+        let root = cache.join("cold");
+        let unusable = |cause| ColdError::Folder { path: root.clone(), cause };
+        fs::create_dir_all(&root).map_err(unusable)?;
+        match kind(&root).map_err(unusable)? {
+            Kind::Disk => {}
+            Kind::Memory(name) | Kind::Kernel(name) | Kind::Opaque(name) => {
+                return Err(ColdError::CacheIsNoDisk { path: root, file_system: name });
+            }
+        }
+        remove_abandoned(&root);
+        let path = tempfile::Builder::new().prefix("run-").tempdir_in(&root).map_err(unusable)?.keep();
+        let lock = locked(&path).map_err(unusable)?;
+        Ok(Folder { path, _lock: lock, copies: 0 })
+    }
+
+    /// Copies a file and mounts the copy over it.
+    pub(super) fn replace(&mut self, original: &Path) -> Result<Copy, ColdError> {
+        let failed = |cause| ColdError::Copy { path: original.to_owned(), cause };
+        let name = original.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let path = self.path.join(format!("{}-{name}", self.copies));
+        self.copies += 1;
+        let size = copied(original, &path).map_err(failed)?;
+        bind(&path, original).map_err(failed)?;
+        Ok(Copy { original: original.to_owned(), file: File::open(&path).map_err(failed)?, size })
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Mounted over originals, the copies live on without their names until our namespace ends.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+fn locked(folder: &Path) -> io::Result<File> {
+    let lock = File::options().create(true).truncate(false).write(true).open(folder.join(LOCK))?;
+    flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(lock)
+}
+
+/// Removes the folders whose locks nobody holds.
+fn remove_abandoned(root: &Path) {
+    let Ok(entries) = fs::read_dir(root) else { return };
+    for folder in entries.flatten().map(|entry| entry.path()) {
+        let is_ours = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with("run-"));
+        if is_ours && locked(&folder).is_ok() {
+            let _ = fs::remove_dir_all(&folder);
+        }
+    }
+}
+
+/// Content, permissions and times: some interpreters compare the time of a source with what they compiled from it.
+fn copied(original: &Path, path: &Path) -> io::Result<u64> {
+    let size = fs::copy(original, path)?;
+    let file = File::options().write(true).open(path).or_else(|_| File::open(path))?;
+    let metadata = fs::metadata(original)?;
+    let time = |seconds, nanoseconds| Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
+    let times = Timestamps {
+        last_access: time(metadata.atime(), metadata.atime_nsec()),
+        last_modification: time(metadata.mtime(), metadata.mtime_nsec()),
+    };
+    futimens(&file, &times)?;
+    // What is dirty cannot be evicted.
+    file.sync_all()?;
+    Ok(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_has_the_content_the_permissions_and_the_time() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (original, copy) = (folder.path().join("a"), folder.path().join("b"));
+        fs::write(&original, "content").unwrap();
+        fs::set_permissions(&original, fs::Permissions::from_mode(0o555)).unwrap();
+        File::open(&original).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+        assert_eq!(copied(&original, &copy).unwrap(), 7);
+        let metadata = fs::metadata(&copy).unwrap();
+        assert_eq!((metadata.mtime(), metadata.mode() & 0o777), (0, 0o555));
+        assert_eq!(fs::read_to_string(&copy).unwrap(), "content");
+    }
+
+    #[test]
+    fn abandoned_folders_are_removed_and_those_in_use_are_not() {
+        let cache = tempfile::tempdir_in(".").unwrap();
+        let root = cache.path().join("cold");
+        fs::create_dir_all(root.join("run-dead")).unwrap();
+        fs::create_dir_all(root.join("other")).unwrap();
+        fs::create_dir_all(root.join("run-alive")).unwrap();
+        let _alive = locked(&root.join("run-alive")).unwrap();
+        remove_abandoned(&root);
+        let mut left: Vec<_> = fs::read_dir(&root).unwrap().map(|e| e.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["other", "run-alive"]);
+    }
+}

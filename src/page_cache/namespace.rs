@@ -1,0 +1,49 @@
+//! A mount namespace of our own, so that what is mounted for the tracees is mounted for nobody else, and is gone with us.
+
+use super::cold::ColdError;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::{ffi::CString, ptr};
+
+/// Moves this thread, and whoever it creates from now on, into a mount namespace of its own: as root at once, else in
+/// a user namespace of its own, which the kernel grants to a process with one thread only.
+pub fn enter() -> Result<(), ColdError> {
+    if try_unshare(libc::CLONE_NEWNS).is_err() {
+        enter_as_user().map_err(|cause| ColdError::Namespace { cause })?;
+    }
+    // Nothing that is mounted from here on may reach the namespace that we come from.
+    mount(None, Path::new("/"), libc::MS_REC | libc::MS_PRIVATE)
+        .map_err(|cause| ColdError::Namespace { cause })
+}
+
+fn enter_as_user() -> io::Result<()> {
+    // SAFETY: no arguments, no effects.
+    let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
+    try_unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS)?;
+    // user_namespaces(7): without this a group cannot be mapped by who may not set groups
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+}
+
+fn try_unshare(flags: libc::c_int) -> io::Result<()> {
+    // SAFETY: plain system call; it changes what this thread sees, and no memory.
+    if unsafe { libc::unshare(flags) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Mounts the file `copy` over the file `original`, for this namespace.
+pub(super) fn bind(copy: &Path, original: &Path) -> io::Result<()> {
+    mount(Some(copy), original, libc::MS_BIND)
+}
+
+fn mount(source: Option<&Path>, target: &Path, flags: libc::c_ulong) -> io::Result<()> {
+    let c_string = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);
+    let source = source.map(c_string).transpose()?;
+    let target = c_string(target)?;
+    let source = source.as_ref().map_or(ptr::null(), |source| source.as_ptr());
+    // SAFETY: the strings outlive the call; type and details may be null for these flags (mount(2)).
+    let answer = unsafe { libc::mount(source, target.as_ptr(), ptr::null(), flags, ptr::null()) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

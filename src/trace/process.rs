@@ -100,16 +100,16 @@ impl Process {
         Some(Code { module, function })
     }
 
-    /// Whose code made a system call or touched a page: the C library works for others, so the first return address on
-    /// the stack that leads to another module stands for it.
+    /// Whose code made a system call or touched a page: the C library and the vdso work for others, so the first return address on
+    /// the stack that leads to another module stands for them.
     pub(super) fn caller(&self, ip: u64, stack: &[u64], binaries: &dyn Binaries) -> Option<Code> {
         let own = self.code(ip, binaries)?;
-        if own.module.role != Role::Libc {
+        if !own.module.role.works_for_others() {
             return Some(own);
         }
         let executable = |word: &&u64| self.memory.find(**word).is_some_and(|found| found.executable);
         let mut callers = stack.iter().filter(executable).filter_map(|word| self.code(*word, binaries));
-        callers.find(|code| code.module.role != Role::Libc).or(Some(own))
+        callers.find(|code| !code.module.role.works_for_others()).or(Some(own))
     }
 
     pub(super) fn module(&self, path: &Arc<str>) -> Module {

@@ -241,6 +241,13 @@ pub enum Role {
     Unknown,
 }
 
+impl Role {
+    /// Its code runs on behalf of other modules: time around it is rather theirs.
+    pub(super) fn works_for_others(self) -> bool {
+        matches!(self, Role::Libc | Role::Vdso)
+    }
+}
+
 impl What {
     /// What makes two steps of different runs the same step: not its addresses, descriptors or times.
     pub fn key(&self) -> String {

@@ -174,8 +174,7 @@ fn between(before: Option<&Code>, after: Option<&Code>) -> Code {
         };
         return Code { module: a.module.clone(), function };
     }
-    let works_for_others = |code: &Code| code.module.role == Role::Libc;
-    if works_for_others(a) && b.module.role != Role::Loader { b.clone() } else { a.clone() }
+    if a.module.role.works_for_others() && b.module.role != Role::Loader { b.clone() } else { a.clone() }
 }
 
 #[cfg(test)]

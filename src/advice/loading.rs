@@ -71,7 +71,7 @@ pub(super) fn heavy_library(account: &Account, _: &Machine) -> Option<Finding> {
         }
     }
     let (name, (count, cost)) = libraries.into_iter().max_by_key(|(_, (count, _))| *count)?;
-    if count * 5 < all || count < 10 {
+    if count * 5 < all || count < 10 || !noteworthy(cost, account, 1) {
         return None;
     }
     let text = format!(
@@ -97,7 +97,7 @@ pub(super) fn trapped_instructions(account: &Account, machine: &Machine) -> Opti
     let code = early.filter(|(_, step)| matches!(step.what, What::User(_)) && place(step));
     let (index, longest) = code.max_by_key(|(_, step)| step.own)?;
     let traps = longest.own.0 / each.0;
-    if traps < FEWEST {
+    if traps < FEWEST || !noteworthy(longest.own, account, 1) {
         return None;
     }
     let neighbour = |at: Option<usize>| at.and_then(|at| steps.get(at)).map(|step| step.what.title());

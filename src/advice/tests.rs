@@ -116,7 +116,9 @@ fn a_fifth_of_the_faults_on_one_library_are_a_heavy_library() {
     let steps = |heavy: usize, others: usize| {
         let mut all = quiet();
         let region = |path: &str| Region::File(path.into());
-        all.extend((0..heavy).map(|_| (100, fault(region("/lib/libstdc++.so.6"), Role::Executable, false))));
+        all.extend(
+            (0..heavy).map(|_| (2_000, fault(region("/lib/libstdc++.so.6"), Role::Executable, false))),
+        );
         all.extend((0..others).map(|_| (100, fault(region("/lib/libc.so.6"), Role::Executable, false))));
         run(all)
     };
@@ -133,7 +135,7 @@ fn a_stretch_of_early_code_as_long_as_many_traps_is_cpuid_where_that_traps() {
             (500, call("brk", None, false, Role::Loader)),
             (ns, What::User(code(Role::Loader))),
             (500, call("openat", Some("/x"), false, Role::Loader)),
-            (9_000_000, What::User(code(Role::Executable))),
+            (900_000, What::User(code(Role::Executable))),
         ])
     };
     assert_eq!(rules(steps(45_100), &VIRTUAL), ["cpuid"]);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the runtime's figures side by side with other C libraries and measures them with firstbyte, on a quiet machine:
 #   runtime/tests/figures.sh [FOLDER]        results in FOLDER (default results/runtime): JSON and text
-# Programs that cannot be built here (musl-gcc, diet, the dictionary, nolibc's header by NOLIBC=FOLDER) are left out aloud.
+# Programs that cannot be built here (musl-gcc, diet, the dictionary, the kernel's tools/include/nolibc by NOLIBC=FOLDER) are left out aloud.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -31,7 +31,7 @@ variants() { # NAME SOURCE OPTIONS...: one program by every library
     built "$name-diet" diet gcc -O2 $small "$@"
     if [ -n "${NOLIBC:-}" ]; then
         # shellcheck disable=SC2086
-        built "$name-nolibc" cc -Os -static -nostdlib -fno-stack-protector -include "$NOLIBC/nolibc.h" $small "$@" -lgcc
+        built "$name-nolibc" cc -Os -static -nostdlib -fno-stack-protector -fno-asynchronous-unwind-tables -I"$NOLIBC" $small "$@" -lgcc
     fi
 }
 

@@ -10,6 +10,9 @@ struct kernel_sigaction {
     void (*restorer)(void);
 #endif
     sigset_t mask;
+#ifdef __riscv
+    unsigned long slack; /* qemu-user 7.2 takes the struct to have a restorer, and writes a word beyond it */
+#endif
 };
 
 #ifdef __x86_64__

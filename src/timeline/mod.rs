@@ -121,10 +121,10 @@ impl Root {
         let entered = first(|kind| *kind == EventKind::ExecEnter).ok_or(Missing("the entry of `execve`"))?;
         let returned = first(|kind| *kind == EventKind::ExecExit { result: 0 })
             .ok_or(Missing("the return of `execve`"))?;
-        // The last thread's: two that exit at once may both find the group dead.
+        // Several threads exit, and the last of them tells the parent.
         let exits = recording.events.iter().filter(own);
         let exited = exits
-            .filter(|event| matches!(event.kind, EventKind::Exit { .. }))
+            .filter(|event| matches!(event.kind, EventKind::Exit { .. } | EventKind::ParentTold))
             .map(|event| event.at)
             .max()
             .ok_or(Missing("the tracee's exit"))?;

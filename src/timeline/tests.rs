@@ -176,3 +176,10 @@ fn a_tracer_that_saw_no_exec_saw_nothing_and_is_not_taken_for_one_that_cannot_se
     let outside = Recording { backend: Backend::Pipe, ..blind };
     assert_eq!(Timeline::of(&outside).map(|timeline| timeline.phases), Ok(None));
 }
+
+#[test]
+fn the_exit_is_when_the_parent_is_told() {
+    let events = [exec(10, 60), vec![exit(100), root(180, EventKind::ParentTold)]].concat();
+    let timeline = Timeline::of(&recording(0, events)).unwrap();
+    assert_eq!((timeline.phases.unwrap().teardown, timeline.total), (Nanos(120), Nanos(170)));
+}

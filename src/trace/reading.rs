@@ -88,6 +88,7 @@ impl Reader<'_> {
             EventKind::OffCpu(absence) => self.off_cpu(event, absence),
             EventKind::Fork { child_pid, child_tid } => self.fork(event, *child_pid, *child_tid),
             EventKind::Exit { group_dead, status } => self.exit(event, *group_dead, *status),
+            EventKind::ParentTold => self.parent_told(event),
             _ => {}
         }
     }
@@ -216,6 +217,28 @@ impl Reader<'_> {
             account.end = Some(end);
             account.status = Some(status);
         }
+    }
+
+    /// Between its last instant as a thread and the notice to its parent the kernel gave back what it had.
+    fn parent_told(&mut self, event: &Event) {
+        let end = self.since(event.at);
+        if let Some(account) = self.account(event.pid) {
+            account.end = Some(end);
+        }
+        if event.tid != self.root {
+            return;
+        }
+        let thread = self.thread(event);
+        let from = thread.ended.unwrap_or(event.at);
+        thread.ended = Some(event.at);
+        let what = What::Call {
+            name: "exit_group".into(),
+            text: "exit_group: memory and files are given back".to_owned(),
+            file: None,
+            failed: false,
+            code: None,
+        };
+        thread.kernel(from, event.at, what, [None, None]);
     }
 
     fn finish(mut self, total: Nanos) -> Reading {

@@ -79,6 +79,9 @@ pub enum EventKind {
     OffCpu(OffCpu),
     /// Full mode: a new image.
     Image(Box<Image>),
+    /// A process is dead: its memory and files are given back, and its parent is told (the SIGCHLD of `exit_notify`,
+    /// kernel/exit.c; with ptrace: when we hear of its death).
+    ParentTold,
     /// The reading end of the tracee's stdout gave us its first bytes.
     FirstRead {
         /// How many bytes came with the first read.

@@ -615,3 +615,18 @@ int sched_process_exit(struct raw_tracepoint *ctx)
 		__sync_fetch_and_add(&s->others, -1);
 	return 0;
 }
+
+/* As in phases.bpf.c: `exit_notify` tells the parent, the memory and the files are given back. */
+SEC("raw_tp/signal_generate")
+int signal_generate(struct raw_tracepoint *ctx)
+{
+	struct full_session *s = current_session();
+	if (!s || !s->root || (u32)ctx->args[0] != SIGCHLD)
+		return 0;
+	u64 pid_tid = bpf_get_current_pid_tgid();
+	if (!in_tree(s, pid_tid >> 32) && pid_tid >> 32 != s->root)
+		return 0;
+	if (bpf_get_current_task_btf()->flags & PF_EXITING)
+		emit(s, bpf_ktime_get_ns(), pid_tid, FULL_PARENT_TOLD, 0, 0);
+	return 0;
+}

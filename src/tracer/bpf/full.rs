@@ -23,12 +23,13 @@ use std::os::fd::AsFd;
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/full.bpf.o"));
 
 /// The raw tracepoints without which there is no account.
-const NEEDED: [&str; 7] = [
+const NEEDED: [&str; 8] = [
     "sched_process_fork",
     "sched_process_exec",
     "sched_process_exit",
     "sched_switch",
     "sched_wakeup",
+    "signal_generate",
     "sys_enter",
     "sys_exit",
 ];

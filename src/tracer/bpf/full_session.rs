@@ -192,6 +192,7 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Event> {
         4 => EventKind::ExecExit { result: value },
         7 => EventKind::Fork { child_pid: code, child_tid: u32::try_from(value).ok()? },
         8 => EventKind::Exit { group_dead: code != 0, status: i32::try_from(value).ok()? },
+        9 => EventKind::ParentTold,
         16..=18 => EventKind::Call(Box::new(call(bytes, kind, code, value)?)),
         19 => EventKind::Call(Box::new(unfinished(at, code))),
         20 => EventKind::Fault(Box::new(fault(bytes, code, value)?)),

@@ -82,8 +82,12 @@ struct mm_struct {
 	unsigned long saved_auxv[1];
 } KERNEL_STRUCT;
 
+#define PF_EXITING 0x00000004 /* include/linux/sched.h */
+#define SIGCHLD 17
+
 struct task_struct {
 	struct thread_info thread_info;
+	u32 flags;
 	struct mm_struct *mm;
 	s32 pid;
 	s32 tgid;

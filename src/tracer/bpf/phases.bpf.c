@@ -327,6 +327,24 @@ int sched_process_exit(struct raw_tracepoint *ctx)
 	return 0;
 }
 
+/*
+ * `exit_notify` tells the parent by SIGCHLD, once the process has given back its memory and closed its files. That is
+ * the exit: since Linux 6.16 `sched_process_exit` comes before the memory is given back, which for a large program is
+ * most of its teardown. The process may pass on zombies that it adopted at that moment, so the last signal counts.
+ */
+SEC("raw_tp/signal_generate")
+int signal_generate(struct raw_tracepoint *ctx)
+{
+	struct session *s = current_session();
+	if (!s || !s->root || (u32)ctx->args[0] != SIGCHLD)
+		return 0;
+	if (bpf_get_current_pid_tgid() >> 32 != s->root)
+		return 0;
+	if (bpf_get_current_task_btf()->flags & PF_EXITING)
+		s->parent_told = bpf_ktime_get_ns();
+	return 0;
+}
+
 /* include/uapi/linux/io_uring.h: WRITEV, WRITE_FIXED, SENDMSG, WRITE, SEND, SPLICE, TEE write to `fd` */
 #define URING_WRITES (1ull << 2 | 1ull << 5 | 1ull << 9 | 1ull << 23 | 1ull << 26 | 1ull << 30 | 1ull << 33)
 #define CALL_URING 0x10000

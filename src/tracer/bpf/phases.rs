@@ -16,8 +16,14 @@ use std::os::fd::AsFd;
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/phases.bpf.o"));
 
 /// The programs without which there are no phases.
-const NEEDED: [&str; 5] =
-    ["sched_process_fork", "sched_process_exec", "sched_process_exit", "sys_enter", "sys_exit"];
+const NEEDED: [&str; 6] = [
+    "sched_process_fork",
+    "sched_process_exec",
+    "sched_process_exit",
+    "signal_generate",
+    "sys_enter",
+    "sys_exit",
+];
 /// The programs whose tracepoints not every kernel has (`sched_prepare_exec`: Linux 6.10). Those of `io_uring` cost
 /// nothing where nobody uses it.
 const OPTIONAL: [&str; 3] = ["sched_prepare_exec", "io_uring_submit_req", "io_uring_complete"];
@@ -231,10 +237,15 @@ pub(super) fn check_namespace() -> Result<(), AttachError> {
 
 /// Sets the kernel's events among ours, in the order of time.
 fn add_events(recording: &mut Recording, observed: Observed) {
-    let Session { last_output, output_writes: writes, output_bytes: bytes, .. } = observed.session;
+    let session = observed.session;
+    let Session { last_output, output_writes: writes, output_bytes: bytes, .. } = session;
     recording.events.retain(|event| !matches!(event.kind, EventKind::FirstRead { .. }));
     recording.events.extend(observed.events);
     name_first_exec(recording);
+    if session.parent_told > 0 {
+        let (pid, at) = (recording.root, Nanos(session.parent_told));
+        recording.events.push(Event { at, pid, tid: pid, kind: EventKind::ParentTold });
+    }
     if writes > 0 {
         let kind = EventKind::OutputLast { writes, bytes };
         recording.events.push(Event { at: Nanos(last_output), pid: 0, tid: 0, kind });

@@ -83,6 +83,8 @@ struct session {
 	u64 last_output;
 	u64 output_writes;
 	u64 output_bytes;
+	/* when the tracee's parent was told of its end */
+	u64 parent_told;
 	/* events that could not be recorded */
 	u64 lost;
 	/*

@@ -33,6 +33,7 @@ pub(super) struct Session {
     pub(super) last_output: u64,
     pub(super) output_writes: u64,
     pub(super) output_bytes: u64,
+    pub(super) parent_told: u64,
     pub(super) lost: u64,
 }
 
@@ -189,10 +190,10 @@ mod tests {
 
     #[test]
     fn sizes_match_session_h() {
-        assert_eq!(size_of::<Session>(), 12 * 4 + 6 * 8);
+        assert_eq!(size_of::<Session>(), 12 * 4 + 7 * 8);
         assert_eq!(std::mem::offset_of!(Session, stdout_file), 48);
-        assert_eq!(std::mem::offset_of!(Page, flights), 608);
-        assert_eq!(size_of::<Page>(), 1120 + LOG * RECORD);
+        assert_eq!(std::mem::offset_of!(Page, flights), 616);
+        assert_eq!(size_of::<Page>(), 1128 + LOG * RECORD);
         assert!(size_of::<Page>() <= 4096, "all of a run's state lies in one page");
     }
 }

@@ -252,6 +252,7 @@ impl Follower<'_> {
         self.tree.gone(tracee.0);
         self.orphans();
         if tracee.0 == self.root {
+            self.phases.dead(report.at, task);
             let usage = Usage::from_kernel(&report.usage);
             self.end = Some(End { status: report.status, reaped: report.at, usage });
             self.kill_survivors();

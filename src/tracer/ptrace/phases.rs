@@ -130,6 +130,11 @@ impl Phases {
         self.push(at, task, EventKind::Exit { group_dead, status });
     }
 
+    /// A process is dead: we hear of it as its parent does.
+    pub(super) fn dead(&mut self, at: Nanos, task: Task) {
+        self.push(at, task, EventKind::ParentTold);
+    }
+
     /// Whether a thread's return from a call matters.
     pub(super) fn awaits(&self, thread: i32) -> bool {
         self.flights.contains_key(&thread)

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 /// Says what this machine charges: system calls, processes, page faults, shell builtins; and the waterfall.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
     /// These groups (may be repeated)
     #[arg(long, value_name = "GROUP", value_delimiter = ',')]
@@ -23,6 +24,10 @@ pub struct Args {
     /// Kill the command after this long
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1m")]
     timeout: Duration,
+    /// Run the command (without one: Go, Java and Node) with 1, 2, 4 … processors instead, by affinity and by the
+    /// runtime's own variable
+    #[arg(long, conflicts_with = "only")]
+    cpus_sweep: bool,
     /// Seed of the random order
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -72,6 +77,8 @@ pub struct Plan {
     pub histograms: bool,
     /// Where results go.
     pub exports: Vec<(Form, Target)>,
+    /// Sweep over processors instead of measuring the floor.
+    pub sweep: bool,
     /// The command to set above the floor; empty: none.
     pub command: Vec<OsString>,
 }
@@ -112,6 +119,7 @@ impl Args {
                 .into_iter()
                 .filter_map(|(form, target)| Some((form, Target::parse(&target?))))
                 .collect(),
+            sweep: self.cpus_sweep,
             command: self.command,
         }
     }

@@ -133,8 +133,8 @@ pub struct Floor {
     /// It was interrupted: not everything is in here.
     #[serde(default)]
     pub partial: bool,
-    /// The processor that everything ran on.
-    pub cpu: usize,
+    /// The processor that everything ran on; `null` for a sweep over them.
+    pub cpu: Option<usize>,
     /// What the clock and the loop cost; subtracted from all figures.
     pub overhead: Overhead,
     /// The figures.
@@ -143,6 +143,9 @@ pub struct Floor {
     pub missing: Vec<Missing>,
     /// The waterfalls: of this machine, then of the command that was given.
     pub waterfalls: Vec<Waterfall>,
+    /// First byte against the number of processors, a program each.
+    #[serde(default)]
+    pub sweeps: Vec<super::cores::Sweep>,
     /// What is kept of this machine's costs for estimates, from this invocation and from earlier ones.
     #[serde(default)]
     pub calibration: Option<super::Calibration>,

@@ -9,6 +9,7 @@
 pub mod batch;
 pub mod calibration;
 mod clock;
+pub mod cores;
 mod error;
 mod faults;
 pub mod figure;
@@ -28,6 +29,6 @@ pub use calibration::{Calibration, Cost};
 pub use error::FloorError;
 pub use figure::{Figure, Floor, Group, Histogram, Missing};
 pub use layers::Subordinate;
-pub use pinned::Pinned;
+pub use pinned::{Pinned, allowed_cpus};
 pub use processes::Rung;
 pub use survey::{Effort, Survey};

@@ -18,10 +18,7 @@ impl Pinned {
     /// interrupts).
     pub fn to(wanted: Option<usize>) -> Result<Pinned, FloorError> {
         let before = allowed()?;
-        // SAFETY: the mask is valid, and no number lies beyond its size.
-        let may = |cpu: usize| unsafe { libc::CPU_ISSET(cpu, &before) };
-        let cpus: Vec<usize> =
-            (0..libc::CPU_SETSIZE.unsigned_abs() as usize).filter(|cpu| may(*cpu)).collect();
+        let cpus = members(&before);
         let cpu = wanted.or(cpus.last().copied()).unwrap_or(0);
         if !cpus.contains(&cpu) {
             return Err(FloorError::Processor { cpu });
@@ -47,6 +44,17 @@ pub(super) fn pin_to(cpu: usize) -> Result<(), FloorError> {
         libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const mask)
     };
     if set == 0 { Ok(()) } else { Err(FloorError::last("a place on one processor")) }
+}
+
+/// The processors that the calling thread may run on, ascending.
+pub fn allowed_cpus() -> Result<Vec<usize>, FloorError> {
+    allowed().map(|mask| members(&mask))
+}
+
+fn members(mask: &libc::cpu_set_t) -> Vec<usize> {
+    // SAFETY: the mask is valid, and no number lies beyond its size.
+    let is_member = |cpu: &usize| unsafe { libc::CPU_ISSET(*cpu, mask) };
+    (0..libc::CPU_SETSIZE.unsigned_abs() as usize).filter(is_member).collect()
 }
 
 fn allowed() -> Result<libc::cpu_set_t, FloorError> {

@@ -57,7 +57,7 @@ impl Survey<'_> {
 
     /// Procedure call, threads, processes; then again with parents of several sizes.
     pub fn processes(&self) -> Result<Part, FloorError> {
-        let rounds = self.rounds((40, 20_000), (400, 20_000));
+        let rounds = self.rounds((20, 1_000_000), (100, 4_000_000));
         let mut part = candidates(Group::Processes, processes::candidates(self.rungs, self.folder), &rounds)?;
         for mebibytes in PARENTS {
             let sized = self.parent(mebibytes)?;
@@ -82,7 +82,7 @@ impl Survey<'_> {
         }
         let _ballast = Ballast::of(length)?;
         let asked = processes::of_a_parent(&size, self.rungs.first());
-        candidates(Group::Processes, asked, &self.rounds((5, 20_000), (40, 20_000)))
+        candidates(Group::Processes, asked, &self.rounds((5, 200_000), (20, 1_000_000)))
     }
 
     /// Builtins of these shells: [`super::shells::NAMES`], or some of them.
@@ -105,7 +105,7 @@ impl Survey<'_> {
         layers.shell_and_programs(self.rungs);
         layers.in_process();
         let title = "from a program run by a shell down to the raw system call";
-        layers.measure(title, &self.rounds((30, 20_000), (200, 50_000)))
+        layers.measure(title, &self.rounds((25, 500_000), (120, 2_000_000)))
     }
 
     /// The same for a command: how far it stands above the floor, and which layers hold the difference. `lasts`: about
@@ -118,7 +118,7 @@ impl Survey<'_> {
         let time: u64 = if self.effort == Effort::Quick { 3_000_000_000 } else { 20_000_000_000 };
         // three layers run the command itself
         let affordable = time / (4 * lasts.0).max(1);
-        let rounds = self.rounds((30, 20_000), (200, 50_000));
+        let rounds = self.rounds((25, 500_000), (120, 2_000_000));
         let most = u64::from(rounds.rounds);
         let rounds = Rounds { rounds: u32::try_from(affordable.clamp(8, most)).unwrap_or(8), ..rounds };
         layers.measure(&title, &rounds)

@@ -1,7 +1,7 @@
 //! The floor for a terminal: who measured what and where, a table a group, the waterfalls as bars.
 
 use super::terminal::{Terminal, columns, fitted, visible};
-use super::{floor_histogram, floor_waterfall, showdown_text};
+use super::{floor_cores, floor_histogram, floor_waterfall, showdown_text};
 use crate::floor::figure::NOISY;
 use crate::floor::{Figure, Floor, Group};
 use crate::units::display_nanos;
@@ -18,6 +18,7 @@ pub fn render(floor: &Floor, histograms: bool, terminal: &Terminal) -> String {
         }
     }
     parts.extend(floor.waterfalls.iter().map(|waterfall| floor_waterfall::render(waterfall, terminal)));
+    parts.extend(floor.sweeps.iter().map(|sweep| floor_cores::render(sweep, terminal)));
     parts.push(noise(floor, terminal));
     parts.push(missing(floor, terminal));
     parts.retain(|part| !part.is_empty());
@@ -34,7 +35,7 @@ fn head(floor: &Floor, terminal: &Terminal) -> String {
     let overhead = &floor.overhead;
     let mut lines = vec![format!("{} {}", floor.tool.name, floor.tool.version)];
     lines.extend(showdown_text::machine(&floor.machine).map(|machine| format!("machine   {machine}")));
-    lines.push(format!("pinned    to CPU {}, with all that is started from there", floor.cpu));
+    lines.extend(floor.cpu.map(|cpu| format!("pinned    to CPU {cpu}, with all that is started from there")));
     if overhead.step > 0 {
         lines.push(format!(
             "clock     {:.1} ns for two readings and {:.2} ns a turn of the loop, both subtracted; \

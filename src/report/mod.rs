@@ -19,6 +19,7 @@ pub mod document;
 pub mod elf_text;
 pub mod export;
 pub mod firefox;
+mod floor_cores;
 mod floor_histogram;
 pub mod floor_markdown;
 pub mod floor_svg;

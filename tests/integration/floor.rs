@@ -125,3 +125,16 @@ fn page_faults_are_as_many_as_pages_and_the_calibration_holds_their_costs() {
     assert_eq!(calibration.null_syscall, None, "nobody asked for it");
     assert_eq!(std::fs::read_dir(cache.path().join("calibration")).unwrap().count(), 1);
 }
+
+#[test]
+fn a_sweep_has_a_point_for_every_number_of_processors() {
+    let done = floor(&["--cpus-sweep", "--quick", "--json", "--", "echo", "hello"]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let document: Floor = serde_json::from_slice(&done.stdout).unwrap();
+    let [sweep] = &document.sweeps[..] else { panic!("{} sweeps", document.sweeps.len()) };
+    let cpus: Vec<usize> = sweep.points.iter().map(|point| point.cpus).collect();
+    assert_eq!(cpus[0], 1);
+    assert!(cpus.windows(2).all(|pair| pair[0] < pair[1]), "{cpus:?}");
+    assert_eq!(cpus.last(), Some(&firstbyte::floor::allowed_cpus().unwrap().len()));
+    assert!(sweep.points.iter().all(|point| point.samples.len() == 8 && point.how == "affinity"));
+}

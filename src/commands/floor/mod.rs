@@ -1,5 +1,7 @@
 //! `firstbyte floor`: programs for the ladder, the survey, the document, renderings.
 
+mod sweep;
+
 use super::progress::bar;
 use super::{CommandError, Exit, show, terminal};
 use crate::cli::floor::{Form, Plan};
@@ -43,6 +45,11 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     }
     interrupt::catch_signals();
     tree::adopt_orphans();
+    if plan.sweep {
+        let mut floor = empty(None);
+        sweep::run(plan, &mut floor)?;
+        return finish(plan, &floor);
+    }
     let folder =
         tempfile::Builder::new().prefix("firstbyte-floor-").tempdir().map_err(CommandError::unable)?;
     let (rungs, missing) = ladder(folder.path())?;
@@ -57,7 +64,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         effort: plan.effort,
         seed: plan.seed,
     };
-    let mut floor = empty(&pinned);
+    let mut floor = empty(Some(&pinned));
     floor.missing = missing;
     let done = measure(plan, &survey, command.as_ref(), &mut floor);
     tree::kill_adopted();
@@ -106,7 +113,7 @@ fn tried(plan: &Plan) -> Result<(Subordinate, Nanos), CommandError> {
     Ok((subordinate, lasts))
 }
 
-fn empty(pinned: &Pinned) -> Floor {
+fn empty(pinned: Option<&Pinned>) -> Floor {
     Floor {
         schema: SCHEMA.to_owned(),
         tool: Tool {
@@ -116,11 +123,12 @@ fn empty(pinned: &Pinned) -> Floor {
         },
         machine: serde_json::to_value(Machine::examine()).unwrap_or_default(),
         partial: false,
-        cpu: pinned.cpu,
+        cpu: pinned.map(|pinned| pinned.cpu),
         overhead: crate::floor::Overhead::default(),
         results: Vec::new(),
         missing: Vec::new(),
         waterfalls: Vec::new(),
+        sweeps: Vec::new(),
         calibration: None,
     }
 }

@@ -1,0 +1,116 @@
+//! `firstbyte floor --cpus-sweep`: one program with 1, 2, 4 … processors, runs in turn.
+
+use super::super::progress::Bar;
+use crate::bench::runner::Tracee;
+use crate::bench::{Budget, Campaign, Outcome, Series, Subject, Tracees};
+use crate::cli::floor::Plan;
+use crate::commands::CommandError;
+use crate::corpus::{Cache, Corpus, build};
+use crate::floor::cores::{Point, Setting, Sweep, settings};
+use crate::floor::{Effort, Floor, Group, Missing, allowed_cpus};
+use crate::launch::{Command, CpuSet, Launcher, interrupt};
+use crate::tracer::choose::choose;
+use crate::tracer::{self, Choice};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// Asked about where no command is given: the runtimes that look at the number of processors.
+const PROGRAMS: [&str; 3] = ["go", "java", "node"];
+
+/// A program to be swept.
+struct Program {
+    name: String,
+    argv: Vec<OsString>,
+    directory: Option<PathBuf>,
+}
+
+/// Adds a sweep a program to the document.
+pub(super) fn run(plan: &Plan, floor: &mut Floor) -> Result<(), CommandError> {
+    let available = match &plan.cpus {
+        Some(cpus) => cpus.cpus().to_vec(),
+        None => allowed_cpus()?,
+    };
+    for program in programs(plan, floor)? {
+        let (sweep, interrupted) = sweep(plan, &available, &program)?;
+        floor.sweeps.push(sweep);
+        floor.partial |= interrupted;
+        if interrupted {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn programs(plan: &Plan, floor: &mut Floor) -> Result<Vec<Program>, CommandError> {
+    if !plan.command.is_empty() {
+        let name = shell_words::join(plan.command.iter().map(|word| word.to_string_lossy()));
+        return Ok(vec![Program { name, argv: plan.command.clone(), directory: None }]);
+    }
+    let corpus = Corpus::load(None).map_err(CommandError::unable)?;
+    let cache = Cache::of_user().map_err(CommandError::unable)?;
+    let mut found = Vec::new();
+    for program in PROGRAMS.iter().filter_map(|name| corpus.find(name)) {
+        match build::prepare(program, &cache, &|| interrupt::interrupted().is_some()) {
+            Ok(built) => found.push(Program {
+                name: program.name().to_owned(),
+                argv: built.argv,
+                directory: Some(built.directory),
+            }),
+            Err(skipped) => floor.missing.push(Missing {
+                group: Group::Processes,
+                name: format!("{} with fewer processors", program.name()),
+                reason: skipped.reason,
+            }),
+        }
+    }
+    Ok(found)
+}
+
+fn sweep(plan: &Plan, available: &[usize], program: &Program) -> Result<(Sweep, bool), CommandError> {
+    let command =
+        Command::in_directory(&program.argv, program.directory.as_deref()).map_err(CommandError::program)?;
+    let executable = program.directory.clone().unwrap_or_default().join(command.program());
+    let settings = settings(available, &executable);
+    let tracees = settings.iter().map(|setting| tracee(plan, &command, setting));
+    let tracees = tracees.collect::<Result<Vec<_>, CommandError>>()?;
+    let chosen = choose(Choice::Auto).map_err(CommandError::unable)?;
+    let subject = |setting: &Setting| Subject {
+        name: format!("{} {}", setting.name(), setting.cpus),
+        command: program.name.clone(),
+        expected: Some(crate::launch::ExitStatus::SUCCESS),
+        file_size: None,
+    };
+    let campaign = Campaign {
+        subjects: settings.iter().map(subject).collect(),
+        budget: Budget::Runs(if plan.effort == Effort::Quick { 8 } else { 40 }),
+        warmup: 1,
+        seed: plan.seed,
+        overhead: false,
+    };
+    let mut checkpoint = |_: &[Series]| {};
+    let mut bar = Bar::new(&mut checkpoint);
+    let outcome = campaign.run(&mut Tracees::new(tracees, chosen.tracer), &mut bar);
+    bar.finish();
+    let Outcome { series, interrupted, .. } = outcome.map_err(CommandError::unable)?;
+    if let Some(reason) = series.iter().filter(|s| s.samples.is_empty()).find_map(|s| s.rejected.first()) {
+        let (name, reason) = (&program.name, &reason.reason);
+        return Err(CommandError::program(format!("`{name}`: {reason}\nhelp: run it by hand")));
+    }
+    let points = settings.iter().zip(&series).filter_map(|(setting, series)| Point::of(setting, series));
+    Ok((Sweep { name: program.name.clone(), points: points.collect() }, interrupted))
+}
+
+fn tracee(plan: &Plan, command: &Command, setting: &Setting) -> Result<Tracee, CommandError> {
+    let mut command = command.clone();
+    if let Some((name, value)) = &setting.variable {
+        command.set_variable(name, OsStr::new(value)).map_err(CommandError::program)?;
+    }
+    let mut launcher = Launcher::new(command)?;
+    let list: Vec<String> = setting.allowed.iter().map(ToString::to_string).collect();
+    let cpus: CpuSet = list.join(",").parse().map_err(CommandError::usage)?;
+    launcher.set_cpus(&cpus);
+    Ok(Tracee {
+        launcher,
+        setting: tracer::Setting { timeout: Some(plan.timeout), ..tracer::Setting::default() },
+    })
+}

@@ -139,9 +139,8 @@ fn cold(cold: &Cold) -> String {
     let (faults, bytes) = (median(&cold.major_faults), Bytes(median(&cold.bytes_from_disk)));
     let memory = match &cold.in_memory[..] {
         [] => String::new(),
-        [first, ..] => {
-            format!("; {} files are memory and cannot be evicted: {}", cold.in_memory.len(), visible(first))
-        }
+        [first] => format!("; in memory for ever: {}", visible(first)),
+        [first, more @ ..] => format!("; in memory for ever: {} and {} more", visible(first), more.len()),
     };
     format!("{done}; {faults} faults waited for the disk, {bytes} came from it{memory}")
 }

@@ -1,8 +1,12 @@
 //! One integration binary, a module a subject. Nothing here asserts how long something took.
 
 mod architecture;
+mod bench;
 mod bpf;
+mod check;
 mod cli;
+mod cold;
+mod compare;
 mod corpus;
 mod diff;
 mod doctor;

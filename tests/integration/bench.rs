@@ -1,0 +1,224 @@
+//! `firstbyte bench` as its users meet it: what runs, in which order, what comes out.
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// The command in a folder, with words that need no quoting; whatever backend works here.
+pub(crate) fn firstbyte(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+    command.current_dir(folder).args(arguments).env("FIRSTBYTE_CACHE", folder.join("cache"));
+    command.output().unwrap()
+}
+
+/// What it exported as JSON, and how it ended.
+fn exported(folder: &Path, arguments: &[&str]) -> (Value, Option<i32>) {
+    let all = [&["bench", "--no-overhead", "--export-json", "-"], arguments].concat();
+    let output = firstbyte(folder, &all);
+    let said = String::from_utf8_lossy(&output.stderr);
+    let document = serde_json::from_slice(&output.stdout);
+    (document.unwrap_or_else(|error| panic!("{error}: {said}")), output.status.code())
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+const FAST: [&str; 4] = ["--runs", "4", "--no-counts", "--warmup=0"];
+
+fn fast(arguments: &[&str]) -> Vec<String> {
+    FAST.iter().chain(arguments).map(ToString::to_string).collect()
+}
+
+fn measured(arguments: &[&str]) -> (Value, Option<i32>) {
+    let words = fast(arguments);
+    exported(folder().path(), &words.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+#[test]
+fn the_export_has_every_field_of_hyperfines_and_ours() {
+    let (document, status) = measured(&["true", "-n", "nothing", "-n", "greeting", "echo hi"]);
+    assert_eq!(status, Some(0));
+    assert_eq!(document["schema"], "firstbyte/1");
+    assert_eq!(document["results"].as_array().unwrap().len(), 2);
+    for result in document["results"].as_array().unwrap() {
+        for field in ["mean", "stddev", "median", "user", "system", "min", "max"] {
+            assert!(result[field].is_f64(), "{field}: {result}");
+        }
+        assert_eq!(result["times"].as_array().unwrap().len(), 4);
+        assert_eq!(result["exit_codes"], serde_json::json!([0, 0, 0, 0]));
+        assert_eq!(result["phases"]["total"]["samples"].as_array().unwrap().len(), 4);
+    }
+    let greeting = &document["results"][1];
+    assert_eq!((&greeting["name"], &greeting["command"]), (&"greeting".into(), &"echo hi".into()));
+    assert_eq!(greeting["output"]["bytes"], 3);
+    assert_eq!(greeting["relative"][0]["reference"], "nothing");
+    assert_eq!(greeting["relative"][0]["verdict"], "cant_tell", "four pairs are too few");
+    assert!(document["results"][0]["relative"].is_null());
+}
+
+#[test]
+fn every_round_runs_every_command_and_hooks_go_around_each_run() {
+    let folder = folder();
+    let words = fast(&[
+        "--prepare",
+        "printf '<{n}' >> log",
+        "--conclude",
+        "printf '>' >> log",
+        "-L",
+        "n",
+        "a,b,c",
+        "--setup",
+        "printf 's' >> log",
+        "--cleanup",
+        "printf 'c' >> log",
+        "sh -c 'printf {n} >> log'",
+    ]);
+    let (document, status) = exported(folder.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!((status, document["results"][2]["parameters"]["n"].as_str()), (Some(0), Some("c")));
+    let log = fs::read_to_string(folder.path().join("log")).unwrap();
+    let runs = log.strip_prefix("sss").unwrap().strip_suffix("ccc").unwrap();
+    let runs: Vec<&str> = runs.split_inclusive('>').collect();
+    assert!(runs.len() >= 15 && runs.len().is_multiple_of(3), "{log}");
+    for round in runs.chunks(3) {
+        let distinct: BTreeSet<&str> = round.iter().copied().collect();
+        assert_eq!(distinct.into_iter().collect::<Vec<_>>(), ["<aa>", "<bb>", "<cc>"]);
+    }
+}
+
+#[test]
+fn a_program_that_goes_on_is_measured_to_its_text_and_then_stopped() {
+    let folder = folder();
+    let program = "sh -c 'echo $$ > pid; echo wait; echo ready; exec sleep 1000'";
+    let words = fast(&["--until", "ready", program]);
+    let (document, status) = exported(folder.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!((status, &document["results"][0]["exit_codes"][0]), (Some(0), &Value::Null));
+    let pid = fs::read_to_string(folder.path().join("pid")).unwrap();
+    let command = fs::read_to_string(format!("/proc/{}/cmdline", pid.trim())).unwrap_or_default();
+    assert!(!command.contains("sleep"), "it was stopped");
+}
+
+#[test]
+fn a_program_that_never_says_it_has_failed() {
+    let (document, status) = measured(&["--until", "ready", "echo no"]);
+    assert_eq!(status, Some(3));
+    assert_eq!(document["failed"][0]["reason"], "it ended before it printed `ready`");
+}
+
+#[test]
+fn a_failing_program_fails_alone_and_may_be_taken_all_the_same() {
+    let (document, status) = measured(&["false", "true"]);
+    assert_eq!(status, Some(3));
+    assert_eq!(
+        (document["failed"][0]["name"].as_str(), &document["results"][0]["name"]),
+        (Some("false"), &"true".into())
+    );
+    let (document, status) = measured(&["-i", "sh -c 'exit 7'"]);
+    assert_eq!((status, &document["results"][0]["exit_codes"][3]), (Some(0), &7.into()));
+}
+
+#[test]
+fn a_hook_that_fails_is_named_and_cleanup_comes_all_the_same() {
+    let (document, status) = measured(&["--prepare", "echo broken >&2; exit 4", "true"]);
+    assert_eq!(status, Some(3));
+    let reason = document["failed"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("to be run before each run, failed: exit status: 4: broken"), "{reason}");
+    let folder = folder();
+    let output =
+        firstbyte(folder.path(), &["bench", "--setup", "false", "--cleanup", "touch cleaned", "true"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(folder.path().join("cleaned").exists());
+}
+
+#[test]
+fn every_run_reads_the_input_from_its_beginning() {
+    let folder = folder();
+    fs::write(folder.path().join("in"), "12345").unwrap();
+    let words = fast(&["--input", "in", "cat"]);
+    let (document, _) = exported(folder.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
+    let result = &document["results"][0];
+    assert_eq!((&result["output"]["bytes"], &result["rejected"]), (&5.into(), &serde_json::json!([])));
+}
+
+#[test]
+fn a_terminal_is_one_to_the_program_and_a_pipe_is_none() {
+    let program = "sh -c 'test -t 1 && echo terminal || echo none'";
+    for (kind, bytes) in [("pty", 9), ("pipe", 5), ("file", 5)] {
+        let (document, _) = measured(&["--output", kind, program]);
+        assert_eq!(document["results"][0]["output"]["bytes"], bytes, "{kind}");
+    }
+}
+
+#[test]
+fn what_is_subtracted_is_measured_and_taken_off() {
+    let (document, status) = measured(&["--subtract", "true", "sh -c 'exit 0'"]);
+    assert_eq!((status, document["results"].as_array().unwrap().len()), (Some(0), 2));
+    let above = &document["results"][0]["above"][0];
+    assert_eq!((above["baseline"].as_str(), above["of"].as_str()), (Some("true"), Some("total")));
+    assert!(above["low"].as_f64() <= above["median"].as_f64());
+}
+
+#[test]
+fn other_tools_read_our_exports() {
+    let folder = folder();
+    let table = [
+        ("--export-csv", "command,mean,stddev,median,user,system,min,max,name,"),
+        ("--export-markdown", "| program | cache |"),
+        ("--export-asciidoc", "[cols=\"2*<,16*>\"]\n|==="),
+    ];
+    for (option, beginning) in table {
+        let words = fast(&[option, "-", "true"]);
+        let words: Vec<&str> = ["bench"].into_iter().chain(words.iter().map(String::as_str)).collect();
+        let text = String::from_utf8(firstbyte(folder.path(), &words).stdout).unwrap();
+        assert!(text.starts_with(beginning), "{option}: {text}");
+    }
+    let json = |option| -> Value {
+        let words = ["bench", "--runs", "4", "--no-overhead", option, "-", "echo hi"];
+        serde_json::from_slice(&firstbyte(folder.path(), &words).stdout).unwrap()
+    };
+    let bencher = json("--export-bencher");
+    assert!(bencher["echo hi"]["latency"]["value"].is_f64(), "{bencher}");
+    assert!(bencher["echo hi"]["syscalls"]["value"].is_u64() || bencher["echo hi"]["syscalls"].is_null());
+    let action = json("--export-benchmark-action");
+    let first = &action[0];
+    assert_eq!((first["name"].as_str(), first["unit"].as_str()), (Some("echo hi: first byte"), Some("ns")));
+    assert!(first["value"].is_f64());
+}
+
+#[test]
+fn an_interrupted_bench_says_so_and_keeps_what_is_finished() {
+    let folder = folder();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+    let words =
+        ["bench", "--no-overhead", "--export-json", "out.json", "--runs", "100000", "sh -c 'echo x >> ran'"];
+    let mut child = command.current_dir(folder.path()).args(words).stdout(Stdio::null()).spawn().unwrap();
+    while fs::metadata(folder.path().join("ran")).map_or(0, |found| found.len()) < 40 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let document: Value = serde_json::from_slice(&fs::read(folder.path().join("out.json")).unwrap()).unwrap();
+    assert_eq!(document["partial"], true);
+    assert!(!document["results"][0]["times"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn nonsense_ends_with_status_2_and_a_remedy() {
+    let table: [&[&str]; 5] = [
+        &["bench", "'open"],
+        &["bench", "-m", "9", "-M", "3", "true"],
+        &["bench", "--until", "x", "--output", "null", "true"],
+        &["bench", "--shell", "bash", "true"],
+        &["bench", "--export-json", "no/such/folder/x", "true"],
+    ];
+    for words in table {
+        let output = firstbyte(folder().path(), words);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.starts_with("error: ") && said.contains("\nhelp: "), "{said}");
+    }
+}

@@ -1,0 +1,84 @@
+//! `firstbyte check`: budgets that are kept, missed, broken.
+
+use crate::bench::firstbyte;
+use crate::support::skipped;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+fn checked(folder: &Path, options: &[&str]) -> (Option<i32>, String, String) {
+    let output = firstbyte(folder, &[&["check"], options].concat());
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+fn with(budgets: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("firstbyte.toml"), budgets).unwrap();
+    folder
+}
+
+#[test]
+fn what_init_writes_is_kept_and_a_smaller_count_is_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (status, _, said) = checked(folder.path(), &["--init", "sh -c 'echo hi'"]);
+    assert_eq!(status, Some(0), "{said}");
+    let file = folder.path().join("firstbyte.toml");
+    let written = fs::read_to_string(&file).unwrap();
+    let Some(line) = written.lines().find(|line| line.starts_with("files_opened = ")) else {
+        return skipped("nothing can be counted here");
+    };
+    // times are left to machines that are quieter than one that runs tests
+    let counts: Vec<&str> = written
+        .lines()
+        .filter(|line| !line.starts_with("total") && !line.starts_with("first_byte"))
+        .collect();
+    fs::write(&file, counts.join("\n")).unwrap();
+    let (status, text, _) = checked(folder.path(), &[]);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.ends_with("none missed\n"), "{text}");
+    fs::write(&file, counts.join("\n").replace(line, "files_opened = 0")).unwrap();
+    let (status, text, _) = checked(folder.path(), &["--json"]);
+    let json: Value = serde_json::from_str(&text).unwrap();
+    let missed = json["results"][0]["budgets"].as_array().unwrap().iter().find(|b| b["outcome"] == "missed");
+    assert_eq!((status, &missed.unwrap()["what"]), (Some(1), &"files_opened".into()));
+}
+
+#[test]
+fn a_file_that_is_there_is_not_replaced_unasked() {
+    let folder = with("kept");
+    let (status, _, said) = checked(folder.path(), &["--init", "true"]);
+    assert_eq!(status, Some(2));
+    assert!(said.contains("--force"), "{said}");
+    assert_eq!(fs::read_to_string(folder.path().join("firstbyte.toml")).unwrap(), "kept");
+}
+
+#[test]
+fn a_broken_file_is_named_with_line_and_column() {
+    let folder = with("[[program]]\ncommand = 'true'\nsyscals = 3\n");
+    let (status, _, said) = checked(folder.path(), &[]);
+    assert_eq!(status, Some(2));
+    assert!(said.starts_with("error: `firstbyte.toml` line 3, column 1: unknown field `syscals`"), "{said}");
+    let (status, _, said) = checked(tempfile::tempdir().unwrap().path(), &[]);
+    assert_eq!(status, Some(2));
+    assert!(said.contains("cannot read `firstbyte.toml`") && said.contains("--init"), "{said}");
+}
+
+#[test]
+fn a_program_that_fails_is_neither_kept_nor_missed() {
+    let folder = with("[[program]]\ncommand = 'false'\nsyscalls = 1000\n");
+    let (status, text, _) = checked(folder.path(), &[]);
+    assert_eq!(status, Some(3), "{text}");
+    assert!(text.contains("failed: it ended with exit status 1"), "{text}");
+}
+
+#[test]
+fn one_program_may_be_checked_alone() {
+    let folder = with(
+        "[[program]]\ncommand = 'true'\nprocesses = 1\n[[program]]\nname = 'never'\ncommand = 'false'\nprocesses = 1\n",
+    );
+    assert_eq!(checked(folder.path(), &["--only", "true"]).0, Some(0));
+    let (status, _, said) = checked(folder.path(), &["--only", "other"]);
+    assert_eq!(status, Some(2));
+    assert!(said.contains("there are `true`, `never`"), "{said}");
+}

@@ -1,0 +1,129 @@
+//! Cold runs: proven cold, and nothing of it outside.
+
+use crate::support::skipped;
+use firstbyte::page_cache::resident_pages;
+use serde_json::Value;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A folder on the file system that the project lies on.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn cold(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+    command.args(["bench", "--cache", "cold", "--no-counts"]).args(arguments);
+    command.current_dir(folder).env("FIRSTBYTE_CACHE", folder.join("cache")).stdin(Stdio::null());
+    command
+}
+
+/// The exported document, or `None`, said aloud, where this machine grants no mount namespace or has no fit disk.
+fn measured(folder: &Path, arguments: &[&str]) -> Option<Value> {
+    let output =
+        cold(folder, &[&["--runs", "3", "--export-json", "-"], arguments].concat()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.code() == Some(4) {
+        skipped(said.trim());
+        return None;
+    }
+    Some(serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}")))
+}
+
+fn copies_left(folder: &Path) -> usize {
+    fs::read_dir(folder.join("cache/cold")).map_or(0, Iterator::count)
+}
+
+/// The C library that this very program has mapped.
+fn own_libc() -> Option<PathBuf> {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let line = maps.lines().find(|line| line.contains("libc.so"))?;
+    line.split_whitespace().last().map(PathBuf::from)
+}
+
+#[test]
+fn every_run_of_a_dynamic_program_begins_with_nothing_resident_and_waits_for_the_disk() {
+    let folder = folder();
+    let Some(document) = measured(folder.path(), &["echo hi"]) else { return };
+    let result = &document["results"][0];
+    assert_eq!((&result["cache"], &result["cold"]["resident_pages"]), (&"cold".into(), &0.into()));
+    let numbers = |name: &str| -> Vec<u64> {
+        result["cold"][name].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect()
+    };
+    assert_eq!(numbers("major_faults").len(), 3);
+    assert!(numbers("major_faults").iter().all(|faults| *faults > 0), "{result}");
+    assert!(numbers("bytes_from_disk").iter().all(|bytes| *bytes > 0), "{result}");
+    assert!(result["cold"]["files"].as_u64().unwrap() >= 2, "itself, its loader, its library");
+}
+
+#[test]
+fn nothing_outside_is_changed() {
+    let folder = folder();
+    let Some(_) = measured(folder.path(), &["echo hi"]) else { return };
+    assert_eq!(copies_left(folder.path()), 0);
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(!mounts.contains("/cache/cold/"), "{mounts}");
+    if let Some(libc) = own_libc() {
+        assert!(resident_pages(&File::open(libc).unwrap()).unwrap() > 0, "others still have it");
+    }
+}
+
+#[test]
+fn scripts_files_by_absolute_path_and_later_processes_are_cold_too() {
+    let folder = folder();
+    let text = folder.path().join("text");
+    fs::write(&text, "content\n").unwrap();
+    let script = folder.path().join("script");
+    fs::write(&script, format!("#!/usr/bin/env sh\ncat {}\n", text.display())).unwrap();
+    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let Some(document) = measured(folder.path(), &["./script"]) else { return };
+    let result = &document["results"][0];
+    assert_eq!(result["output"]["bytes"], 8);
+    // script, text, env, sh, cat, loader, library
+    assert!(result["cold"]["files"].as_u64().unwrap() >= 7, "{}", result["cold"]);
+}
+
+#[test]
+fn files_in_memory_are_named() {
+    let folder = folder();
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return skipped("no /dev/shm here") };
+    let program = memory.path().join("echo");
+    fs::copy("/bin/echo", &program).unwrap();
+    let Some(document) = measured(folder.path(), &[&format!("{} hi", program.display())]) else { return };
+    let named = &document["results"][0]["cold"]["in_memory"];
+    assert_eq!(named[0], format!("{} (tmpfs)", program.display()));
+}
+
+#[test]
+fn a_cache_folder_in_memory_is_refused() {
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return skipped("no /dev/shm here") };
+    let output = cold(memory.path(), &["true"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("help: "), "{said}");
+}
+
+#[test]
+fn what_a_killed_invocation_leaves_the_next_one_removes() {
+    let folder = folder();
+    let mut killed = cold(folder.path(), &["--runs", "100000", "sh -c 'echo x >> ran'"])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    loop {
+        if killed.try_wait().unwrap().is_some() {
+            return skipped("no cold runs here");
+        }
+        if fs::metadata(folder.path().join("ran")).is_ok_and(|ran| ran.len() > 20) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert_eq!(copies_left(folder.path()), 1);
+    assert!(!fs::read_to_string("/proc/self/mountinfo").unwrap().contains("/cache/cold/"));
+    measured(folder.path(), &["true"]).unwrap();
+    assert_eq!(copies_left(folder.path()), 0);
+}

@@ -1,0 +1,99 @@
+//! `firstbyte compare`: exit statuses, and files that nobody should feed it.
+
+use crate::bench::firstbyte;
+use firstbyte::report::read::parse;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+/// As hyperfine writes it.
+fn hyperfine(name: &str, around: f64) -> Value {
+    let times: Vec<f64> = (0..40).map(|n| around * (1.0 + 0.0002 * f64::from(n))).collect();
+    json!({"results": [{"command": name, "mean": around, "stddev": 0.001, "median": around, "user": 0.0,
+        "system": 0.0, "min": around, "max": around, "times": times, "exit_codes": vec![0; 40]}]})
+}
+
+fn ours(name: &str, around: f64, cpu: &str) -> Value {
+    let mut document = hyperfine(name, around);
+    document["schema"] = "firstbyte/1".into();
+    document["tool"] = json!({"name": "firstbyte", "backend": "bpf"});
+    document["machine"] = json!({"cpu_model": cpu, "cores": 2});
+    document["results"][0]["counts"] = json!({"syscalls": 30});
+    document
+}
+
+fn compared(old: &Value, new: &Value, options: &[&str]) -> (Option<i32>, String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("old.json"), old.to_string()).unwrap();
+    fs::write(folder.path().join("new.json"), new.to_string()).unwrap();
+    let output = firstbyte(folder.path(), &[&["compare", "old.json", "new.json"], options].concat());
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_file_against_itself_is_cant_tell_and_passes_the_gate() {
+    let file = ours("a", 1.0, "Fast");
+    let (status, text, _) = compared(&file, &file, &["--fail-if-slower", "0%"]);
+    assert_eq!(status, Some(0));
+    assert!(text.contains("can't tell, 1.000 ×") && text.contains("unchanged     syscalls"), "{text}");
+}
+
+#[test]
+fn the_gate_exits_with_1_only_beyond_its_limit() {
+    let (old, new) = (hyperfine("a", 1.0), hyperfine("a", 1.10));
+    assert_eq!(compared(&old, &new, &[]).0, Some(0));
+    assert_eq!(compared(&old, &new, &["--fail-if-slower", "5%"]).0, Some(1));
+    assert_eq!(compared(&old, &new, &["--fail-if-slower", "15%"]).0, Some(0));
+    assert_eq!(compared(&new, &old, &["--fail-if-slower", "5%"]).0, Some(0));
+}
+
+#[test]
+fn different_machines_are_refused_by_the_facts_that_differ_unless_forced() {
+    let (old, new) = (ours("a", 1.0, "Fast"), ours("a", 1.0, "Slow"));
+    let (status, _, said) = compared(&old, &new, &[]);
+    assert_eq!(status, Some(2));
+    assert!(said.contains("cpu_model `Fast` and `Slow`") && said.contains("--force"), "{said}");
+    assert_eq!(compared(&old, &new, &["--force"]).0, Some(0));
+}
+
+#[test]
+fn the_json_has_what_the_text_says() {
+    let (_, text, _) = compared(&ours("a", 1.0, "x"), &ours("a", 1.2, "x"), &["--json"]);
+    let json: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["programs"][0]["times"][0]["verdict"], "slower");
+    assert_eq!(json["programs"][0]["counts"][0], json!({"name": "syscalls", "old": 30, "new": 30}));
+}
+
+#[test]
+fn bad_files_end_with_status_2_and_are_named() {
+    let good = hyperfine("a", 1.0);
+    let mut twice = good.clone();
+    twice["results"] = json!([good["results"][0], good["results"][0]]);
+    let mut newer = ours("a", 1.0, "x");
+    newer["schema"] = "firstbyte/2".into();
+    for bad in [json!({"results": []}), twice, newer, json!({"schema": "other"}), json!(7)] {
+        let (status, _, said) = compared(&good, &bad, &[]);
+        assert_eq!(status, Some(2), "{bad}");
+        assert!(said.contains("`new.json`") && said.contains("\nhelp: "), "{said}");
+    }
+}
+
+#[test]
+fn no_bytes_make_the_reader_panic() {
+    let seed = ours("a", 1.0, "x").to_string();
+    let mut random = fastrand::Rng::with_seed(11);
+    for _ in 0..2000 {
+        let mut bytes = seed.as_bytes().to_vec();
+        for _ in 0..random.usize(1..8) {
+            let at = random.usize(..bytes.len());
+            match random.u8(..4) {
+                0 => bytes[at] = random.u8(..),
+                1 => bytes.truncate(at.max(1)),
+                2 => bytes.insert(at, random.u8(..128)),
+                _ => bytes.splice(at..at, *b"1e999").for_each(drop),
+            }
+        }
+        let _ = parse(&String::from_utf8_lossy(&bytes), Path::new("x"));
+    }
+}

@@ -18,17 +18,11 @@ pub mod showdown;
 pub mod throughput;
 pub mod trace;
 
-use clap::{Args, FromArgMatches, Parser, Subcommand};
-
-/// Help is broken into lines no longer than this.
-const MOST_COLUMNS: usize = 100;
-
-/// What `lines` does.
-const LINES: &str = "Prints N lines of one text as fast as the machine can";
+use clap::{Parser, Subcommand};
 
 /// Accounts for every microsecond between execve and a program's first byte of output, and until it has exited.
 #[derive(Debug, Parser)]
-#[command(name = "firstbyte", version, max_term_width = MOST_COLUMNS, propagate_version = true)]
+#[command(name = "firstbyte", version, max_term_width = 100, propagate_version = true)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -37,20 +31,11 @@ pub struct Cli {
 
 impl Cli {
     /// The arguments of this process; wrong ones end it with a message and status 2.
-    ///
-    /// `lines` is read by its own definition alone: building those of all the other commands would be most of its start
-    /// and half of its memory.
     pub fn of_process() -> Cli {
-        let mut words = std::env::args_os();
-        if words.nth(1).is_none_or(|word| word != "lines") {
-            return Cli::parse();
+        match lines::Args::plain(std::env::args_os().skip(1)) {
+            Some(args) => Cli { command: Command::Lines(args) },
+            None => Cli::parse(),
         }
-        let program =
-            clap::Command::new("lines").bin_name("firstbyte lines").version(env!("CARGO_PKG_VERSION"));
-        let program = lines::Args::augment_args(program.max_term_width(MOST_COLUMNS)).about(LINES);
-        let matches = program.get_matches_from(std::iter::once("firstbyte lines".into()).chain(words));
-        let args = lines::Args::from_arg_matches(&matches);
-        Cli { command: Command::Lines(args.unwrap_or_else(|error| error.exit())) }
     }
 }
 
@@ -75,8 +60,7 @@ pub enum Command {
     Doctor(doctor::Args),
     /// Prints many lines by each design of seed 002 and by ours, and compares
     Throughput(Box<throughput::Args>),
-    /// What [`LINES`] says
-    #[command(about = LINES)]
+    /// Prints N lines of one text as fast as the machine can
     Lines(lines::Args),
     /// Writes the smallest executables, without any toolchain
     Elf(elf::Args),

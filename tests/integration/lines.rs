@@ -18,7 +18,7 @@ const FIRSTBYTE: &str = env!("CARGO_BIN_EXE_firstbyte");
 
 fn firstbyte(count: u64, text: &str) -> Command {
     let mut command = Command::new(FIRSTBYTE);
-    command.arg("lines").arg(count.to_string()).arg("--").arg(text).stdin(Stdio::null());
+    command.arg("lines").arg(count.to_string()).arg(text).stdin(Stdio::null());
     command
 }
 
@@ -502,15 +502,4 @@ fn raw_tty_needs_a_terminal() {
     let output = Command::new(FIRSTBYTE).args(["lines", "--raw-tty", "3"]).output().unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(4), 0));
     assert!(String::from_utf8(output.stderr).unwrap().contains("`stdout` is not a terminal\nhelp: "));
-}
-
-#[test]
-fn its_own_definition_says_what_the_whole_command_line_says() {
-    let printed = |arguments: &[&str]| Command::new(FIRSTBYTE).args(arguments).output().unwrap().stdout;
-    let help = |arguments: &[&str]| String::from_utf8(printed(arguments)).unwrap();
-    assert_eq!(help(&["lines", "--help"]), help(&["help", "lines"]));
-    assert!(help(&["lines", "-h"]).contains("Usage: firstbyte lines [OPTIONS] <N> [TEXT]"));
-    assert!(help(&["lines", "--version"]).contains(env!("CARGO_PKG_VERSION")));
-    let wrong = Command::new(FIRSTBYTE).args(["lines"]).output().unwrap();
-    assert!(wrong.status.code() == Some(2) && wrong.stdout.is_empty());
 }

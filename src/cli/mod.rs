@@ -32,11 +32,23 @@ pub struct Cli {
 impl Cli {
     /// The arguments of this process; wrong ones end it with a message and status 2.
     pub fn of_process() -> Cli {
+        if asks_for_version(std::env::args_os().skip(1)) {
+            print!("{VERSION}");
+            std::process::exit(0);
+        }
         match lines::Args::plain(std::env::args_os().skip(1)) {
             Some(args) => Cli { command: Command::Lines(args) },
             None => Cli::parse(),
         }
     }
+}
+
+/// What `--version` prints: known without the definitions of a dozen commands, whose making takes longer than a C
+/// program.
+const VERSION: &str = concat!("firstbyte ", env!("CARGO_PKG_VERSION"), "\n");
+
+fn asks_for_version(mut words: impl Iterator<Item = std::ffi::OsString>) -> bool {
+    words.next().is_some_and(|word| word == "--version" || word == "-V") && words.next().is_none()
 }
 
 /// The commands.
@@ -80,5 +92,18 @@ mod tests {
     #[test]
     fn no_two_arguments_of_a_command_get_in_each_others_way() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_version_is_the_one_that_the_definitions_would_print() {
+        use clap::CommandFactory;
+        assert_eq!(Cli::command().render_version(), VERSION);
+    }
+
+    #[test]
+    fn only_a_lone_question_for_the_version_is_answered_early() {
+        let asks = |words: &[&str]| asks_for_version(words.iter().map(Into::into));
+        assert!(asks(&["--version"]) && asks(&["-V"]));
+        assert!(!asks(&[]) && !asks(&["--version", "x"]) && !asks(&["bench", "--version"]));
     }
 }

@@ -29,6 +29,7 @@ pub mod corpus;
 pub mod doctor;
 pub mod elf;
 pub mod floor;
+pub mod inspect;
 pub mod launch;
 pub mod machine;
 pub mod page_cache;

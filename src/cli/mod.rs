@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod elf;
 pub mod floor;
 pub mod generate;
+pub mod inspect;
 pub mod lines;
 mod parameters;
 pub mod showdown;
@@ -76,6 +77,8 @@ pub enum Command {
     Lines(lines::Args),
     /// Writes the smallest executables, without any toolchain
     Elf(elf::Args),
+    /// Tells what an executable will cost, without running it
+    Inspect(inspect::Args),
     /// Compiles C against the freestanding runtime
     Cc(cc::Args),
     /// Prints the completion script of a shell

@@ -13,6 +13,7 @@ mod export;
 pub mod floor;
 pub mod generate;
 mod header;
+pub mod inspect;
 pub mod lines;
 mod outcome;
 mod progress;
@@ -41,6 +42,7 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
         Command::Throughput(args) => throughput::run(args.plan()),
         Command::Lines(args) => lines::run(&args),
         Command::Elf(args) => elf::run(args.plan().map_err(CommandError::usage)?),
+        Command::Inspect(args) => inspect::run(&args),
         Command::Cc(args) => cc::run(args),
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),

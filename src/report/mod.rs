@@ -25,6 +25,7 @@ pub mod floor_markdown;
 pub mod floor_svg;
 pub mod floor_text;
 mod floor_waterfall;
+pub mod inspect_text;
 pub mod json;
 pub mod markdown;
 pub mod perfetto;

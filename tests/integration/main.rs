@@ -13,6 +13,7 @@ mod doctor;
 mod elf;
 mod elf_kernels;
 mod floor;
+mod inspect;
 mod lines;
 mod ptrace;
 mod report;

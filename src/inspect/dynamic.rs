@@ -1,0 +1,196 @@
+//! The dynamic section: what the dynamic loader reads (ld.so(8), elf(5)).
+
+use super::relocations::Relocations;
+use object::elf;
+use object::read::elf::{Dyn, FileHeader, ProgramHeader, Rel, Rela};
+use object::{Endianness, pod};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// The longest name that we read, in bytes (`PATH_MAX`).
+const LONGEST_NAME: u64 = 4096;
+
+/// What the dynamic section says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Dynamic {
+    /// Libraries needed, in order.
+    pub needed: Vec<String>,
+    /// Its own name as a library.
+    pub soname: Option<String>,
+    /// Folders to search before `LD_LIBRARY_PATH`, for its libraries and for theirs.
+    pub rpath: Option<String>,
+    /// Folders to search after it, for its libraries alone; then `rpath` is ignored.
+    pub runpath: Option<String>,
+    /// All functions are looked up at start.
+    pub bind_now: bool,
+    /// Marked as an executable (`DF_1_PIE`).
+    pub pie: bool,
+    /// `gnu`, `sysv` or `both`.
+    pub hash_style: Option<&'static str>,
+    /// Functions that run before main.
+    pub constructors: u64,
+    /// Functions that run at exit.
+    pub destructors: u64,
+    #[serde(skip)]
+    values: HashMap<u64, u64>,
+}
+
+/// How to get at memory as it will be mapped.
+type Load<'a, 'd> = &'a dyn Fn(u64, u64) -> Option<&'d [u8]>;
+
+/// The bytes that will be at an address, where they come from the file.
+pub(super) fn mapped<'d, H: FileHeader<Endian = Endianness>>(
+    programs: &[H::ProgramHeader],
+    endian: Endianness,
+    bytes: &'d [u8],
+    address: u64,
+    size: u64,
+) -> Option<&'d [u8]> {
+    programs.iter().filter(|p| p.p_type(endian) == elf::PT_LOAD).find_map(|program| {
+        let (start, length): (u64, u64) = (program.p_vaddr(endian).into(), program.p_filesz(endian).into());
+        let within = address.checked_sub(start).filter(|&within| within < length)?;
+        let size = size.min(length - within);
+        let offset = Into::<u64>::into(program.p_offset(endian)).checked_add(within)?;
+        let from = usize::try_from(offset).ok()?;
+        let to = from.checked_add(usize::try_from(size).ok()?)?;
+        bytes.get(from..to.min(bytes.len()))
+    })
+}
+
+/// Reads it; `None` where there is none.
+pub(super) fn read<H: FileHeader<Endian = Endianness>>(
+    programs: &[H::ProgramHeader],
+    endian: Endianness,
+    bytes: &[u8],
+    load: Load<'_, '_>,
+    damage: &mut Vec<String>,
+) -> Option<Dynamic> {
+    let program = programs.iter().find(|p| p.p_type(endian) == elf::PT_DYNAMIC)?;
+    let entries = match program.dynamic(endian, bytes) {
+        Ok(entries) => entries?,
+        Err(error) => {
+            damage.push(error.to_string());
+            return None;
+        }
+    };
+    let pairs = entries.iter().map(|d| (d.d_tag(endian).into(), d.d_val(endian).into()));
+    let pairs: Vec<(u64, u64)> = pairs.take_while(|(tag, _)| *tag != u64::from(elf::DT_NULL)).collect();
+    Some(interpret(&pairs, load, if size_of::<H>() == 64 { 8 } else { 4 }))
+}
+
+fn interpret(pairs: &[(u64, u64)], load: Load<'_, '_>, word: u64) -> Dynamic {
+    let values: HashMap<u64, u64> = pairs.iter().copied().collect();
+    let value = |tag: u32| values.get(&u64::from(tag)).copied();
+    let names = value(elf::DT_STRTAB).unwrap_or(0);
+    let name = |at: u64| text(load, names.checked_add(at)?);
+    let needed = pairs.iter().filter(|(tag, _)| *tag == u64::from(elf::DT_NEEDED));
+    let flags = value(elf::DT_FLAGS).unwrap_or(0);
+    let flags_1 = value(elf::DT_FLAGS_1).unwrap_or(0);
+    let count = |size_tag, single| value(size_tag).unwrap_or(0) / word + u64::from(value(single).is_some());
+    let hashes = (value(elf::DT_GNU_HASH).is_some(), value(elf::DT_HASH).is_some());
+    Dynamic {
+        needed: needed.filter_map(|(_, at)| name(*at)).collect(),
+        soname: value(elf::DT_SONAME).and_then(name),
+        rpath: value(elf::DT_RPATH).and_then(name),
+        runpath: value(elf::DT_RUNPATH).and_then(name),
+        bind_now: value(elf::DT_BIND_NOW).is_some()
+            || flags & u64::from(elf::DF_BIND_NOW) != 0
+            || flags_1 & u64::from(elf::DF_1_NOW) != 0,
+        pie: flags_1 & u64::from(elf::DF_1_PIE) != 0,
+        hash_style: match hashes {
+            (true, true) => Some("both"),
+            (true, false) => Some("gnu"),
+            (false, true) => Some("sysv"),
+            (false, false) => None,
+        },
+        constructors: count(elf::DT_INIT_ARRAYSZ, elf::DT_INIT)
+            + value(elf::DT_PREINIT_ARRAYSZ).unwrap_or(0) / word,
+        destructors: count(elf::DT_FINI_ARRAYSZ, elf::DT_FINI),
+        values,
+    }
+}
+
+fn text(load: Load<'_, '_>, address: u64) -> Option<String> {
+    let bytes = load(address, LONGEST_NAME)?;
+    let end = bytes.iter().position(|&b| b == 0)?;
+    Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
+}
+
+/// Counts what the tables that the dynamic section names hold.
+pub(super) fn count_relocations<H: FileHeader<Endian = Endianness>>(
+    dynamic: &Dynamic,
+    header: &H,
+    endian: Endianness,
+    load: Load<'_, '_>,
+    relocations: &mut Relocations,
+    damage: &mut Vec<String>,
+) {
+    let value = |tag: u32| dynamic.values.get(&u64::from(tag)).copied();
+    let table = |address: u32, size: u32| load(value(address)?, value(size)?);
+    let plt_is_rela = value(elf::DT_PLTREL) == Some(u64::from(elf::DT_RELA));
+    for (bytes, is_rela) in [
+        (table(elf::DT_RELA, elf::DT_RELASZ), true),
+        (table(elf::DT_REL, elf::DT_RELSZ), false),
+        (table(elf::DT_JMPREL, elf::DT_PLTRELSZ), plt_is_rela),
+    ] {
+        let Some(bytes) = bytes else { continue };
+        if is_rela {
+            count_rela::<H>(entries(bytes), header, endian, relocations);
+        } else {
+            count_rel::<H>(entries(bytes), header, endian, relocations);
+        }
+    }
+    if let Some(bytes) = table(DT_RELR, DT_RELRSZ) {
+        relocations.count_packed(words(bytes, header.is_type_64(), endian));
+    }
+    if value(elf::DT_RELA).is_some()
+        && table(elf::DT_RELA, elf::DT_RELASZ).is_none()
+        && value(elf::DT_RELASZ) != Some(0)
+    {
+        damage.push("its relocations lie outside the file".to_owned());
+    }
+}
+
+const DT_RELRSZ: u32 = 35;
+const DT_RELR: u32 = 36;
+
+/// As many whole entries as there are.
+fn entries<T: pod::Pod>(bytes: &[u8]) -> &[T] {
+    let count = bytes.len() / size_of::<T>();
+    pod::slice_from_bytes(bytes, count).map_or(&[], |(entries, _)| entries)
+}
+
+pub(super) fn count_rela<H: FileHeader<Endian = Endianness>>(
+    table: &[H::Rela],
+    header: &H,
+    endian: Endianness,
+    relocations: &mut Relocations,
+) {
+    let machine = header.e_machine(endian);
+    for entry in table {
+        relocations.count(machine, entry.r_type(endian, false));
+    }
+}
+
+fn count_rel<H: FileHeader<Endian = Endianness>>(
+    table: &[H::Rel],
+    header: &H,
+    endian: Endianness,
+    relocations: &mut Relocations,
+) {
+    let machine = header.e_machine(endian);
+    for entry in table {
+        relocations.count(machine, entry.r_type(endian));
+    }
+}
+
+fn words(bytes: &[u8], wide: bool, endian: Endianness) -> impl Iterator<Item = u64> {
+    bytes.chunks_exact(if wide { 8 } else { 4 }).map(move |chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        if endian == Endianness::Big {
+            word[..chunk.len()].reverse();
+        }
+        u64::from_le_bytes(word)
+    })
+}

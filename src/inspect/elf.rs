@@ -1,0 +1,285 @@
+//! What an ELF file's headers say.
+
+use super::dynamic::{self, Dynamic};
+use super::relocations::Relocations;
+use object::Endianness;
+use object::elf;
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable};
+use serde::Serialize;
+
+/// What an ELF file is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Loaded at a fixed address, no dynamic loader.
+    Static,
+    /// Loaded anywhere, relocates itself.
+    StaticPie,
+    /// Loaded at a fixed address, with a dynamic loader.
+    Dynamic,
+    /// Loaded anywhere, with a dynamic loader.
+    Pie,
+    /// A library.
+    SharedObject,
+    /// A compiler's output, not yet linked.
+    Relocatable,
+    /// A part of the kernel.
+    KernelModule,
+    /// The memory of a process that died.
+    Core,
+    /// A type that we do not know.
+    Other,
+}
+
+impl Kind {
+    /// In words.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Kind::Static => "static executable",
+            Kind::StaticPie => "static position-independent executable",
+            Kind::Dynamic => "dynamic executable",
+            Kind::Pie => "dynamic position-independent executable",
+            Kind::SharedObject => "shared object",
+            Kind::Relocatable => "relocatable object",
+            Kind::KernelModule => "kernel module",
+            Kind::Core => "core file",
+            Kind::Other => "ELF file of an unknown type",
+        }
+    }
+
+    /// Whether the kernel can execute it.
+    pub fn is_executable(self) -> bool {
+        matches!(self, Kind::Static | Kind::StaticPie | Kind::Dynamic | Kind::Pie)
+    }
+}
+
+/// A segment: what is mapped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Segment {
+    /// Its type in elf.h, as `LOAD`.
+    pub kind: String,
+    /// `r`, `w`, `x`, or `-` each.
+    pub flags: String,
+    /// Where in the file, in bytes.
+    pub offset: u64,
+    /// At which address.
+    pub address: u64,
+    /// How much of the file, in bytes.
+    pub file_size: u64,
+    /// How much memory, in bytes.
+    pub memory_size: u64,
+    /// Pages mapped from the file (of LOAD segments).
+    pub file_pages: u64,
+    /// Pages of zeroes behind them.
+    pub zero_pages: u64,
+}
+
+/// What an ELF file's headers say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Elf {
+    /// 32 or 64.
+    pub class: u8,
+    /// `little` or `big`.
+    pub byte_order: &'static str,
+    /// `e_machine`.
+    pub machine: u16,
+    /// Its name.
+    pub machine_name: &'static str,
+    /// What it is for.
+    pub kind: Kind,
+    /// The dynamic loader that the kernel starts.
+    pub interpreter: Option<String>,
+    /// The entry point.
+    pub entry: u64,
+    /// Offset of the end of the program headers in the file: what the loader reads first.
+    pub headers_end: u64,
+    /// What is mapped, and what else the segments say.
+    pub segments: Vec<Segment>,
+    /// What the dynamic loader reads.
+    pub dynamic: Option<Dynamic>,
+    /// What it must patch.
+    pub relocations: Relocations,
+    /// Read-only after relocation (`PT_GNU_RELRO`).
+    pub relro: bool,
+    /// The size of debug sections, in bytes.
+    pub debug_size: u64,
+    /// The file's size, in bytes.
+    pub size: u64,
+    /// Parts that could not be read.
+    pub damage: Vec<String>,
+}
+
+/// A page size: segments are rounded to it.
+pub const PAGE: u64 = 4096;
+
+/// Reads the headers.
+///
+/// # Errors
+/// What is wrong with the ELF header or the program headers; other damage is listed in [`Elf::damage`].
+pub fn read(bytes: &[u8]) -> Result<Elf, String> {
+    match bytes.get(4) {
+        Some(1) => read_class::<elf::FileHeader32<Endianness>>(bytes),
+        Some(2) => read_class::<elf::FileHeader64<Endianness>>(bytes),
+        Some(other) => Err(format!("its class is {other}, neither 32 nor 64 bits")),
+        None => Err("it ends within its first header".to_owned()),
+    }
+}
+
+fn read_class<H: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Result<Elf, String> {
+    let header = H::parse(bytes).map_err(|e| e.to_string())?;
+    let endian = header.endian().map_err(|e| e.to_string())?;
+    let programs = header.program_headers(endian, bytes).map_err(|e| e.to_string())?;
+    let mut damage = Vec::new();
+    let sections = noted(header.sections(endian, bytes), &mut damage).unwrap_or_default();
+    let load = |address, size| dynamic::mapped::<H>(programs, endian, bytes, address, size);
+    let dynamic = dynamic::read::<H>(programs, endian, bytes, &load, &mut damage);
+    let mut relocations = Relocations::default();
+    let machine = header.e_machine(endian);
+    if let Some(dynamic) = &dynamic {
+        dynamic::count_relocations::<H>(dynamic, header, endian, &load, &mut relocations, &mut damage);
+    } else if header.e_type(endian) == elf::ET_EXEC {
+        count_static_relocations::<H>(&sections, header, endian, bytes, &mut relocations);
+    }
+    let interpreter = interpreter::<H>(programs, endian, bytes, &mut damage);
+    let phoff: u64 = header.e_phoff(endian).into();
+    let table = u64::from(header.e_phentsize(endian)) * programs.len() as u64;
+    Ok(Elf {
+        class: if header.is_type_64() { 64 } else { 32 },
+        byte_order: if endian == Endianness::Little { "little" } else { "big" },
+        machine,
+        machine_name: machine_name(machine),
+        kind: kind::<H>(header, endian, interpreter.is_some(), dynamic.as_ref(), &sections),
+        interpreter,
+        entry: header.e_entry(endian).into(),
+        headers_end: phoff.saturating_add(table),
+        segments: programs.iter().map(|p| segment::<H>(p, endian)).collect(),
+        relro: programs.iter().any(|p| p.p_type(endian) == elf::PT_GNU_RELRO),
+        debug_size: debug_size::<H>(&sections, endian),
+        size: bytes.len() as u64,
+        dynamic,
+        relocations,
+        damage,
+    })
+}
+
+/// The result, or its error among the damage.
+fn noted<T>(result: Result<T, object::Error>, damage: &mut Vec<String>) -> Option<T> {
+    result.map_err(|error| damage.push(error.to_string())).ok()
+}
+
+fn interpreter<H: FileHeader<Endian = Endianness>>(
+    programs: &[H::ProgramHeader],
+    endian: Endianness,
+    bytes: &[u8],
+    damage: &mut Vec<String>,
+) -> Option<String> {
+    let program = programs.iter().find(|p| p.p_type(endian) == elf::PT_INTERP)?;
+    let name = noted(program.interpreter(endian, bytes), damage)??;
+    Some(String::from_utf8_lossy(name).into_owned())
+}
+
+fn kind<H: FileHeader<Endian = Endianness>>(
+    header: &H,
+    endian: Endianness,
+    has_interpreter: bool,
+    dynamic: Option<&Dynamic>,
+    sections: &SectionTable<'_, H>,
+) -> Kind {
+    let is_pie = dynamic.is_some_and(|d| d.pie || (has_interpreter && d.soname.is_none()));
+    match header.e_type(endian) {
+        elf::ET_EXEC if has_interpreter => Kind::Dynamic,
+        elf::ET_EXEC => Kind::Static,
+        elf::ET_DYN if is_pie && has_interpreter => Kind::Pie,
+        elf::ET_DYN if is_pie => Kind::StaticPie,
+        elf::ET_DYN => Kind::SharedObject,
+        elf::ET_REL if sections.section_by_name(endian, b".modinfo").is_some() => Kind::KernelModule,
+        elf::ET_REL => Kind::Relocatable,
+        elf::ET_CORE => Kind::Core,
+        _ => Kind::Other,
+    }
+}
+
+fn segment<H: FileHeader<Endian = Endianness>>(program: &H::ProgramHeader, endian: Endianness) -> Segment {
+    let (address, file_size): (u64, u64) = (program.p_vaddr(endian).into(), program.p_filesz(endian).into());
+    let memory_size: u64 = program.p_memsz(endian).into();
+    let flags = program.p_flags(endian);
+    let flag = |bit, letter| if flags & bit == 0 { '-' } else { letter };
+    let is_load = program.p_type(endian) == elf::PT_LOAD;
+    let first = address / PAGE;
+    let pages_to = |size: u64| {
+        if size == 0 {
+            0
+        } else {
+            (address.saturating_add(size).saturating_sub(1) / PAGE).saturating_sub(first) + 1
+        }
+    };
+    let (file_pages, pages) = if is_load { (pages_to(file_size), pages_to(memory_size)) } else { (0, 0) };
+    Segment {
+        kind: segment_name(program.p_type(endian)),
+        flags: [flag(elf::PF_R, 'r'), flag(elf::PF_W, 'w'), flag(elf::PF_X, 'x')].iter().collect(),
+        offset: program.p_offset(endian).into(),
+        address,
+        file_size,
+        memory_size,
+        file_pages,
+        zero_pages: pages.saturating_sub(file_pages),
+    }
+}
+
+fn segment_name(kind: u32) -> String {
+    let name = match kind {
+        elf::PT_NULL => "NULL",
+        elf::PT_LOAD => "LOAD",
+        elf::PT_DYNAMIC => "DYNAMIC",
+        elf::PT_INTERP => "INTERP",
+        elf::PT_NOTE => "NOTE",
+        elf::PT_PHDR => "PHDR",
+        elf::PT_TLS => "TLS",
+        elf::PT_GNU_EH_FRAME => "GNU_EH_FRAME",
+        elf::PT_GNU_STACK => "GNU_STACK",
+        elf::PT_GNU_RELRO => "GNU_RELRO",
+        elf::PT_GNU_PROPERTY => "GNU_PROPERTY",
+        other => return format!("{other:#x}"),
+    };
+    name.to_owned()
+}
+
+fn debug_size<H: FileHeader<Endian = Endianness>>(sections: &SectionTable<'_, H>, endian: Endianness) -> u64 {
+    let is_debug = |name: &[u8]| name.starts_with(b".debug") || name.starts_with(b".zdebug");
+    let named = |s: &&H::SectionHeader| sections.section_name(endian, s).is_ok_and(is_debug);
+    sections.iter().filter(named).map(|s| s.sh_size(endian).into()).fold(0, u64::saturating_add)
+}
+
+/// A static executable has no dynamic section, but ifuncs all the same.
+fn count_static_relocations<H: FileHeader<Endian = Endianness>>(
+    sections: &SectionTable<'_, H>,
+    header: &H,
+    endian: Endianness,
+    bytes: &[u8],
+    relocations: &mut Relocations,
+) {
+    for section in sections.iter().filter(|s| s.sh_type(endian) == elf::SHT_RELA) {
+        if let Ok(Some((table, _))) = section.rela(endian, bytes) {
+            dynamic::count_rela::<H>(table, header, endian, relocations);
+        }
+    }
+}
+
+/// The names that uname(1) and readelf(1) use.
+fn machine_name(machine: u16) -> &'static str {
+    match machine {
+        elf::EM_X86_64 => "x86-64",
+        elf::EM_386 => "i386",
+        elf::EM_AARCH64 => "aarch64",
+        elf::EM_ARM => "arm",
+        elf::EM_RISCV => "riscv",
+        elf::EM_PPC => "powerpc",
+        elf::EM_PPC64 => "powerpc64",
+        elf::EM_MIPS => "mips",
+        elf::EM_S390 => "s390",
+        elf::EM_LOONGARCH => "loongarch",
+        elf::EM_SPARC | elf::EM_SPARCV9 => "sparc",
+        elf::EM_BPF => "bpf",
+        _ => "another machine",
+    }
+}

@@ -1,0 +1,21 @@
+//! What an executable will cost, told without running it. Pure: bytes and a view of the file system in, facts out.
+//!
+//! [`file`] tells what a file is; [`libraries`] finds the libraries that it needs as the dynamic loader will;
+//! [`prediction`] counts the system calls and page faults that its start takes; [`disassembly`] shows what a
+//! compiler made of a function.
+
+pub mod cache;
+pub mod disassembly;
+pub mod dynamic;
+pub mod elf;
+pub mod error;
+pub mod file;
+pub mod libraries;
+pub mod prediction;
+pub mod relocations;
+pub mod script;
+pub mod view;
+
+pub use error::InspectError;
+pub use file::{Inspection, inspect};
+pub use view::{Files, MachineFiles};

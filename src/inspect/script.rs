@@ -1,0 +1,47 @@
+//! The first line of a script: `#!INTERPRETER [ARGUMENT]` (execve(2), `fs/binfmt_script.c`).
+
+use serde::Serialize;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// What the kernel reads of a file before it decides, in bytes (`BINPRM_BUF_SIZE`).
+const READ: usize = 256;
+
+/// Who runs a script.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FirstLine {
+    /// The program.
+    pub interpreter: PathBuf,
+    /// The one argument that it is given before the script's name.
+    pub argument: Option<String>,
+}
+
+/// The first line; `None` where it names no interpreter, or is cut off within its name.
+pub fn first_line(content: &[u8]) -> Option<FirstLine> {
+    let read = &content[..content.len().min(READ)];
+    let rest = read.strip_prefix(b"#!")?;
+    let end = rest.iter().position(|&b| b == b'\n');
+    let line = rest[..end.unwrap_or(rest.len())].trim_ascii();
+    let name_end = line.iter().position(|b| matches!(b, b' ' | b'\t' | 0)).unwrap_or(line.len());
+    let name_is_cut = end.is_none() && content.len() > READ && name_end == line.len();
+    let interpreter = PathBuf::from(std::ffi::OsStr::from_bytes(&line[..name_end]));
+    let argument = line[name_end..].trim_ascii();
+    let argument = (!argument.is_empty()).then(|| String::from_utf8_lossy(argument).into_owned());
+    (name_end > 0 && !name_is_cut).then_some(FirstLine { interpreter, argument })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interpreter_and_its_one_argument_are_read_as_the_kernel_reads_them() {
+        let line = first_line(b"#! /usr/bin/env  python3 -S \nprint()\n").unwrap();
+        assert_eq!(line.interpreter, PathBuf::from("/usr/bin/env"));
+        assert_eq!(line.argument.as_deref(), Some("python3 -S"));
+        assert_eq!(first_line(b"#!/bin/sh").unwrap().argument, None);
+        assert_eq!(first_line(b"#!\n"), None);
+        assert_eq!(first_line(b"echo"), None);
+        assert_eq!(first_line(&[b"#!/".as_slice(), &[b'a'; 300]].concat()), None);
+    }
+}

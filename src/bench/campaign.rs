@@ -63,6 +63,8 @@ pub struct Outcome {
     pub interrupted: bool,
     /// Why there were no more rounds.
     pub finish: Finish,
+    /// The subjects that kept failing, and were not run to the end.
+    pub given_up: Vec<usize>,
 }
 
 /// Why a round ended early.
@@ -86,7 +88,8 @@ impl Campaign {
             Err(Stop::Interrupted) => (Finish::AsPlanned, true),
             Err(Stop::Failed(error)) => return Err(error),
         };
-        Ok(Outcome { series: state.series, interrupted, finish })
+        let given_up = (0..self.subjects.len()).filter(|program| !state.alive.contains(program)).collect();
+        Ok(Outcome { series: state.series, interrupted, finish, given_up })
     }
 }
 

@@ -93,11 +93,13 @@ fn measure(plan: &Plan, chosen: Chosen) -> Result<Document, CommandError> {
     let mut no_exports = |_: &[Series]| ();
     let checkpoint: &mut dyn FnMut(&[Series]) =
         if plan.exports.is_empty() { &mut no_exports } else { &mut save };
-    let Outcome { mut series, interrupted, finish } = carry_out(&campaign, &mut runner, checkpoint)?;
+    let Outcome { mut series, interrupted, finish, given_up } =
+        carry_out(&campaign, &mut runner, checkpoint)?;
     if plan.count_runs > 0 && !interrupted {
         counting::count(&mut runner, &mut series, plan.count_runs);
     }
     let mut document = document(plan, &header, &series, &cold);
+    document.failed.extend(given_up.iter().filter_map(|&n| rendering::given_up(&series[n], None)));
     document.partial = interrupted || interrupt::interrupted().is_some();
     document.finish = Some(finish);
     document.warnings = warnings::of(&document);

@@ -107,11 +107,13 @@ fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> R
     let mut bar = Bar::new(&mut checkpoint);
     let outcome = campaign.run(&mut runner, &mut bar);
     bar.finish();
-    let Outcome { mut series, interrupted, .. } = outcome.map_err(CommandError::unable)?;
+    let Outcome { mut series, interrupted, given_up, .. } = outcome.map_err(CommandError::unable)?;
     if plan.counts && !interrupted {
         counting::count(&mut runner, &mut series, COUNTING_RUNS);
     }
     let mut document = document(plan, &header, &series, skipped);
+    let warm = Some(document::Cache::Warm);
+    document.failed.extend(given_up.iter().filter_map(|&n| rendering::given_up(&series[n], warm)));
     document.partial = interrupted || interrupt::interrupted().is_some();
     let exported = export::write(&plan.exports, &document, true);
     if !export::takes_stdout(&plan.exports) {

@@ -78,6 +78,19 @@ pub fn overhead(series: &Series) -> Option<Overhead> {
     Some(Overhead { name: series.name.clone(), ratio: comparison.into() })
 }
 
+/// What is to be said of a program that was given up after some runs had counted: these have an entry of their own.
+pub fn given_up(series: &Series, cache: Option<Cache>) -> Option<Failed> {
+    let counted = series.samples.len();
+    let last = series.rejected.last().filter(|_| counted > 0)?;
+    Some(Failed {
+        name: series.name.clone(),
+        command: series.command.clone(),
+        cache,
+        reason: format!("given up after {counted} runs: {}", last.reason),
+        runs: counted + series.rejected.len(),
+    })
+}
+
 fn failed(series: &Series, context: &Context) -> Failed {
     let reason = series.rejected.first().map_or("no run was made", |rejected| &rejected.reason);
     Failed {

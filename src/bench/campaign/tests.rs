@@ -141,6 +141,22 @@ fn a_program_that_keeps_failing_is_given_up_and_ends_nothing_else() {
 }
 
 #[test]
+fn a_program_that_turns_bad_keeps_its_samples_and_is_told_of() {
+    let first = WARMUP as usize + 2;
+    let exceptions = (first..first + TRIES as usize).map(|run| (1, run, Exception::WrongExit)).collect();
+    let mut runner = Scripted { exceptions, ..Scripted::default() };
+    let (outcome, _) = carry_out(&campaign(2, 5, false), &mut runner);
+    assert_eq!(outcome.given_up, [1]);
+    assert_eq!((outcome.series[0].samples.len(), outcome.series[1].samples.len()), (5, 2));
+    let failed = crate::report::build::given_up(&outcome.series[1], None).unwrap();
+    assert!(
+        failed.reason.starts_with("given up after 2 runs: it ended with exit status 7"),
+        "{}",
+        failed.reason
+    );
+}
+
+#[test]
 fn an_interruption_keeps_what_is_finished() {
     let mut runner = Scripted {
         exceptions: vec![(0, WARMUP as usize + 2, Exception::Interrupted)],

@@ -228,17 +228,7 @@ impl Reader<'_> {
         if event.tid != self.root {
             return;
         }
-        let thread = self.thread(event);
-        let from = thread.ended.unwrap_or(event.at);
-        thread.ended = Some(event.at);
-        let what = What::Call {
-            name: "exit_group".into(),
-            text: "exit_group: memory and files are given back".to_owned(),
-            file: None,
-            failed: false,
-            code: None,
-        };
-        thread.kernel(from, event.at, what, [None, None]);
+        self.thread(event).gave_back_until(event.at);
     }
 
     fn finish(mut self, total: Nanos) -> Reading {

@@ -43,6 +43,15 @@ impl Thread {
         self.add(from, to, KERNEL, what, edges);
     }
 
+    /// The thread's last call, which did not return, went on until then: the kernel gave back what the process had.
+    pub(super) fn gave_back_until(&mut self, to: Nanos) {
+        let calls = self.entries.iter_mut().filter(|entry| entry.interval.depth == KERNEL);
+        if let Some(last) = calls.max_by_key(|entry| entry.interval.to) {
+            last.interval.to = last.interval.to.max(to);
+        }
+        self.ended = Some(to);
+    }
+
     /// A page fault of user code, or of the kernel within a call.
     pub(super) fn fault(&mut self, from: Nanos, to: Nanos, what: What, code: Option<Code>) {
         self.add(from, to, FAULT, what, [code.clone(), code]);

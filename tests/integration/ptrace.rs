@@ -289,7 +289,19 @@ fn page_faults_are_as_many_as_perf_counts() {
     for (source, arguments) in plain {
         let Some(program) = tracees::built(source) else { continue };
         let Some(faults) = perf_faults(&program, arguments) else { return };
-        assert_eq!(counts(source, arguments).unwrap().page_faults, faults, "{source} {arguments:?}");
+        let counted = counts(source, arguments).unwrap().page_faults;
+        if counted == faults {
+            continue;
+        }
+        // Who of a parent and its child touches a shared page first decides whether it is copied: both counts vary
+        // by that, so the same must come up on both sides.
+        let mut seen = (vec![counted], vec![faults]);
+        for _ in 0..10 {
+            seen.0.push(counts(source, arguments).unwrap().page_faults);
+            seen.1.extend(perf_faults(&program, arguments));
+        }
+        let common = seen.0.iter().any(|faults| seen.1.contains(faults));
+        assert!(arguments != ["write"] && common, "{source} {arguments:?}: {seen:?}");
     }
 }
 

@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FIRSTBYTE := target/$(HOST)/release/firstbyte
 SHOWDOWN ?=
 
-.PHONY: all showdown test lint unit proofs bench build-needs clean
+.PHONY: all showdown test lint unit proofs level0 bench build-needs clean
 
 all: $(FIRSTBYTE)
 
@@ -34,6 +34,16 @@ lint:
 
 unit:
 	$(CARGO) test --locked
+
+# The slow proofs: our executables as /init of real kernels (emulated, so any machine will do), the exhaustive searches,
+# all lengths. CI runs them after `make test`.
+proofs: build-needs
+	scripts/build-needs proofs
+	tests/qemu/run
+
+# level0 against other ways to do the same; runtime/tests/figures.sh says what is compared.
+level0: $(FIRSTBYTE)
+	FIRSTBYTE=$(CURDIR)/$(FIRSTBYTE) runtime/tests/figures.sh all level0
 
 clean:
 	$(CARGO) clean

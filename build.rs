@@ -8,8 +8,10 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=CLANG");
     // They are embedded by a macro that does not see new files.
+    println!("cargo:rerun-if-changed=claims");
     println!("cargo:rerun-if-changed=corpus");
     println!("cargo:rerun-if-changed=throughput");
+    println!("cargo:rerun-if-changed=runtime");
     if env::var_os("CARGO_FEATURE_BPF").is_some() {
         compile("phases");
         compile("full");

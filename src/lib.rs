@@ -11,10 +11,10 @@
 //! | timeline | [`timeline`] | pure: events in, phases and instants out |
 //! | statistics | [`bench`], [`stats`] | schedules runs, collects samples into series, summarises them |
 //! | document | [`report::document`] | the versioned result that everything below is drawn from |
-//! | rendering | [`report`] | text, JSON, CSV, Markdown |
+//! | rendering | [`report`] | text, JSON, CSV, Markdown, one HTML page |
 //!
 //! Measure, then compute, then render: a measuring function never prints, a renderer never measures.
-//! Beside the flow stand [`budget`] (what programs may cost), [`corpus`] (the programs of the showdown), [`elf`] (our own executables: the floor),
+//! Beside the flow stand [`budget`] (what programs may cost), [`claims`] (what others said of start-up, judged), [`corpus`] (the programs of the showdown), [`elf`] (our own executables: the floor),
 //! [`floor`] (what this machine charges),
 //! [`doctor`] (what this machine can do), [`runtime`] (C without a C library), [`machine`] (its facts) and [`arch`] (what differs between
 //! architectures). [`commands`] joins them, one file a command.
@@ -23,6 +23,7 @@ pub mod advice;
 pub mod arch;
 pub mod bench;
 pub mod budget;
+pub mod claims;
 pub mod cli;
 pub mod commands;
 pub mod corpus;

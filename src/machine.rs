@@ -211,9 +211,52 @@ fn load_average(files: &Files) -> Option<[f64; 3]> {
     Some([numbers.next()??, numbers.next()??, numbers.next()??])
 }
 
+/// What the processors spent since the machine was booted, in ticks: the first line of `/proc/stat` (`proc(5)`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessorTime {
+    /// Wanted by somebody here, and given to another guest by the host.
+    pub stolen: u64,
+    /// All in all.
+    pub all: u64,
+}
+
+impl ProcessorTime {
+    /// Up to now; `None` where the kernel does not say.
+    pub fn now() -> Option<ProcessorTime> {
+        ProcessorTime::parse(&Files { root: Path::new("/") }.line("proc/stat")?)
+    }
+
+    fn parse(line: &str) -> Option<ProcessorTime> {
+        let numbers = line.strip_prefix("cpu ")?.split_whitespace().map(|n| n.parse::<u64>().ok());
+        // guest time, in the last two, is part of user time
+        let ticks = numbers.take(8).collect::<Option<Vec<_>>>()?;
+        Some(ProcessorTime { stolen: *ticks.get(7)?, all: ticks.iter().sum() })
+    }
+
+    /// The part of the time since `earlier` that was stolen, from 0 to 1.
+    pub fn stolen_since(self, earlier: ProcessorTime) -> f64 {
+        let (stolen, all) =
+            (self.stolen.saturating_sub(earlier.stolen), self.all.saturating_sub(earlier.all));
+        stolen as f64 / all.max(1) as f64
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stolen_time_is_the_eighth_figure_of_the_processors_line() {
+        let at = |line| ProcessorTime::parse(line);
+        let before = at("cpu  10 0 10 70 0 0 0 10 5 0").unwrap();
+        assert_eq!(before, ProcessorTime { stolen: 10, all: 100 });
+        let after = at("cpu  60 0 10 70 0 0 0 60 5 0").unwrap();
+        assert!((after.stolen_since(before) - 0.5).abs() < 1e-12 && after.stolen_since(after) == 0.0);
+        assert_eq!(
+            (at("cpu  1 2 3"), at("cpu0 1 2 3 4 5 6 7 8"), at("cpu  x 1 1 1 1 1 1 1")),
+            (None, None, None)
+        );
+    }
 
     fn machine(files: &[(&str, &str)]) -> Machine {
         let root = tempfile::tempdir().unwrap();

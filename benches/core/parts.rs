@@ -1,11 +1,9 @@
 //! One function a figure. Each prints its table and returns its raw data.
 
-use firstbyte::bench::runner::Tracee;
-use firstbyte::bench::{Budget, Campaign, Progress, Series, Subject, Tracees};
 use firstbyte::corpus::{Cache, Corpus};
 use firstbyte::elf::{Architecture, plain};
 use firstbyte::launch::{Command, Launcher};
-use firstbyte::stats::Summary;
+use firstbyte::stats::{Bootstrap, Summary};
 use firstbyte::timeline::Timeline;
 use firstbyte::tracer::choose::{Choice, choose};
 use firstbyte::tracer::pipe::PipeTracer;
@@ -20,14 +18,6 @@ type Part = (&'static str, fn() -> Value);
 
 pub(crate) const ALL: &[Part] =
     &[("overhead", overhead), ("harness", harness), ("rate", rate), ("startup", startup), ("truth", truth)];
-
-struct Quiet;
-
-impl Progress for Quiet {
-    fn planned(&mut self, _: u64) {}
-    fn ran(&mut self, _: &str) {}
-    fn checkpoint(&mut self, _: &[Series]) {}
-}
 
 /// Programs made for a bench, in a folder that is removed with it.
 struct Workshop(tempfile::TempDir);
@@ -63,68 +53,89 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path of text")
 }
 
-/// Observer overhead of the phases mode: traced / untraced wall time, runs in turn.
+/// Observer overhead of the phases mode: traced over untraced wall time.
+///
+/// In many short blocks, because a shared machine's speed changes by the second: each has as many traced as untraced
+/// runs, those first that came last in the block before. Its ratio of medians is one value, the interval is theirs.
 fn overhead() -> Value {
     let workshop = Workshop::new();
-    let corpus = Corpus::load(None).expect("the corpus");
-    let cache = Cache::of_user().expect("a cache folder");
     let mut rows = Vec::new();
     println!(
         "{:<12} {:>8}  {:<17} {:>10} {:>10}  limit",
         "overhead", "ratio", "interval", "traced", "untraced"
     );
-    for (name, runs, limit) in
-        [("static-elf", 3000, 1.05), ("c-printf", 1500, 1.03), ("go", 1000, 1.04), ("node", 150, 1.02)]
-    {
-        let words: Vec<String>;
-        let mut directory = None;
-        if name == "static-elf" {
-            words = vec![text(&workshop.elf()).to_owned()];
-        } else {
-            let program = corpus.find(name).expect("a program of the corpus");
-            match firstbyte::corpus::build::prepare(program, &cache, &|| false) {
-                Ok(built) => {
-                    words = built.argv.iter().map(|w| w.to_string_lossy().into_owned()).collect();
-                    directory = Some(built.directory);
-                }
-                Err(skipped) => {
-                    println!("{name:<12} skipped: {}", skipped.reason);
-                    continue;
-                }
-            }
-        }
-        let command = Command::in_directory(&words, directory.as_deref()).expect("a command");
-        let subject_tracee =
-            Tracee { launcher: Launcher::new(command).expect("a launcher"), setting: Setting::default() };
-        let tracer = choose(Choice::Bpf).expect("the bpf backend").tracer;
-        let subject =
-            Subject { name: name.to_owned(), command: name.to_owned(), expected: None, file_size: None };
-        let campaign = Campaign {
-            subjects: vec![subject],
-            budget: Budget::Runs(runs),
-            warmup: 20,
-            seed: 1,
-            overhead: true,
-        };
-        let outcome =
-            campaign.run(&mut Tracees::new(vec![subject_tracee], tracer), &mut Quiet).expect("a campaign");
-        let series = &outcome.series[0];
-        let overhead = firstbyte::report::build::overhead(series).expect("both kinds of runs");
-        let walls: Vec<u64> = series.samples.iter().map(|s| s.wall.0).collect();
-        let untraced: Vec<u64> = series.untraced.iter().map(|s| s.wall.0).collect();
-        let medians = (median(&walls), median(&untraced));
+    for (name, blocks, runs, limit) in [
+        ("static-elf", 60, 60, 1.05),
+        ("c-printf", 60, 20, 1.03),
+        ("go", 60, 10, 1.04),
+        ("node", 60, 2, 1.02),
+    ] {
+        let Some(command) = overhead_command(name, &workshop) else { continue };
+        let mut launcher = Launcher::new(command).expect("a launcher");
+        let sides = in_turn(&mut launcher, blocks, runs);
+        let medians = |side: usize| sides.iter().map(|block| median(&block[side])).collect::<Vec<f64>>();
+        let paired =
+            firstbyte::stats::paired(&medians(1), &medians(0), Bootstrap::default()).expect("blocks");
+        let all = |side: usize| sides.iter().flat_map(|block| block[side].clone()).collect::<Vec<u64>>();
+        let (traced, untraced) = (all(0), all(1));
         println!(
             "{name:<12} {:>8.3}  {:.3} to {:.3}    {:>7.1} us {:>7.1} us  {limit}",
-            medians.0 / medians.1,
-            overhead.ratio.low,
-            overhead.ratio.high,
-            medians.0 / 1e3,
-            medians.1 / 1e3
+            paired.ratio,
+            paired.interval.low,
+            paired.interval.high,
+            median(&traced) / 1e3,
+            median(&untraced) / 1e3
         );
-        rows.push(json!({"name": name, "ratio_of_medians": medians.0 / medians.1, "paired": overhead.ratio,
-            "limit": limit, "traced_ns": walls, "untraced_ns": untraced}));
+        rows.push(json!({"name": name, "ratio": paired.ratio, "low": paired.interval.low,
+            "high": paired.interval.high, "ratio_of_medians": median(&traced) / median(&untraced), "limit": limit,
+            "runs_of_a_block": runs, "traced_ns": traced, "untraced_ns": untraced}));
     }
     Value::Array(rows)
+}
+
+/// The static ELF, or a program of the corpus; `None`, said aloud, where it cannot be built.
+fn overhead_command(name: &str, workshop: &Workshop) -> Option<Command> {
+    if name == "static-elf" {
+        return Some(Command::new(&[text(&workshop.elf())]).expect("a command"));
+    }
+    let corpus = Corpus::load(None).expect("the corpus");
+    let cache = Cache::of_user().expect("a cache folder");
+    let program = corpus.find(name).expect("a program of the corpus");
+    match firstbyte::corpus::build::prepare(program, &cache, &|| false) {
+        Ok(built) => Some(Command::in_directory(&built.argv, Some(&built.directory)).expect("a command")),
+        Err(skipped) => {
+            println!("{name:<12} skipped: {}", skipped.reason);
+            None
+        }
+    }
+}
+
+/// Wall times of each block, traced and untraced. The runs after each attaching and detaching are thrown away: 16, or as
+/// many as make 20 ms.
+fn in_turn(launcher: &mut Launcher, blocks: usize, runs: usize) -> Vec<[Vec<u64>; 2]> {
+    let mut tracer = choose(Choice::Bpf).expect("the bpf backend").tracer;
+    let one = walls(launcher, &mut PipeTracer::blind(), 3)[2];
+    let settling = usize::try_from(20_000_000 / one.max(1)).unwrap_or(1).clamp(1, 16);
+    let mut side = |traced: bool| {
+        if traced {
+            tracer.attach().expect("attaching");
+            let mut taken = walls(launcher, &mut tracer, settling + runs);
+            tracer.detach().expect("detaching");
+            taken.split_off(settling)
+        } else {
+            walls(launcher, &mut PipeTracer::blind(), settling + runs).split_off(settling)
+        }
+    };
+    let block = |place: usize| {
+        if place.is_multiple_of(2) {
+            let with = side(true);
+            [with, side(false)]
+        } else {
+            let without = side(false);
+            [side(true), without]
+        }
+    };
+    (0..blocks).map(block).collect()
 }
 
 /// Our untraced run of the static ELF against a bare loop in C doing the same, in blocks by turns.
@@ -244,7 +255,8 @@ fn startup() -> Value {
     json!({"ratio_of_medians": own / c, "limit": 1.3, "firstbyte_ns": first_bytes[0], "c_printf_ns": first_bytes[1]})
 }
 
-/// Known delays before the first write: setup with the delay minus setup without it.
+/// Known delays before the first write: setup with the delay minus setup without it. How long a sleep really lasted, the
+/// program says.
 fn truth() -> Value {
     let workshop = Workshop::new();
     let spin = workshop.compile("benches/core/spin.c", "spin", &["-O2", "-static"]);
@@ -268,12 +280,15 @@ fn truth() -> Value {
                 let recording = tracer.run(&mut launchers[turn], &Setting::default()).expect("a run");
                 let phases = Timeline::of(&recording).expect("a timeline").phases.expect("phases");
                 if round >= 20 {
-                    setups[turn].push(phases.setup.expect("output").0);
+                    let slept = delay_told(&recording.output.head).unwrap_or(0);
+                    setups[turn].push(phases.setup.expect("output").0 - slept);
                 }
             }
         }
-        let seen = median(&setups[1]) - median(&setups[0]);
-        let error = seen - ns as f64;
+        // of a sleep, the part that the program itself cannot account for is taken: 0 would be right
+        let asked = if kind == "sleep" { 0.0 } else { ns as f64 };
+        let error = median(&setups[1]) - median(&setups[0]) - asked;
+        let seen = ns as f64 + error;
         println!(
             "truth        {kind} {:>8.1} us: seen {:>9.2} us, off by {:>7.2} us ({:.2} %)  limit 1 % or 5 us",
             ns as f64 / 1e3,
@@ -284,6 +299,11 @@ fn truth() -> Value {
         rows.push(json!({"kind": kind, "delay_ns": ns, "seen_ns": seen, "without_ns": setups[0], "with_ns": setups[1]}));
     }
     Value::Array(rows)
+}
+
+/// What a program that slept says of how long it did, in nanoseconds.
+fn delay_told(output: &[u8]) -> Option<u64> {
+    std::str::from_utf8(output).ok()?.trim().parse().ok()
 }
 
 /// The time-stamp counter's rate against `CLOCK_MONOTONIC`, over a quarter of a second.

@@ -3,6 +3,11 @@
 //! For each program that this machine has: launch to reaping under `firstbyte trace`, over the same untraced, runs in
 //! turn, medians; the same total without the observer's part, as the calibration has it; and `strace -f` beside it.
 //! Prints a table, and one line of JSON a program with the raw walls. Measure on a machine that does nothing else.
+//!
+//! `cargo bench --bench trace -- classes` traces each class of program once by every backend, and prints whether the
+//! account is complete: the main thread's spans against the total, the share of user code in unknown modules, losses.
+
+mod classes;
 
 use serde_json::Value;
 use std::path::Path;
@@ -17,6 +22,9 @@ fn main() {
     let runs =
         std::env::args().nth(1).filter(|n| n.parse::<u32>().is_ok()).unwrap_or_else(|| RUNS.to_owned());
     let folder = tempfile::tempdir().expect("a temporary folder");
+    if std::env::args().any(|argument| argument == "classes") {
+        return classes::print(folder.path());
+    }
     println!(
         "{:<12}{:>12}{:>12}{:>8}{:>12}{:>10}",
         "program", "untraced", "traced", "ratio", "corrected", "strace -f"

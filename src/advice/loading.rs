@@ -1,15 +1,20 @@
 //! Findings about getting a program into memory.
 
-use super::{Finding, Machine, cost, noteworthy, role};
+use super::{Cpuid, Finding, Machine, TRAP, cost, noteworthy, role};
 use crate::trace::{Account, Region, Role, Step, What};
 use crate::units::Nanos;
 use std::collections::BTreeMap;
 
-/// What ld.so does: its own code, and the calls and page faults that it makes.
-pub(super) fn dynamic_linking(account: &Account, _: &Machine) -> Option<Finding> {
+/// What ld.so does: its own code, and the calls and page faults that it makes. Its CPUID instructions are not part of
+/// it: a static program executes them, too.
+pub(super) fn dynamic_linking(account: &Account, machine: &Machine) -> Option<Finding> {
     let by_loader = |step: &&Step| role(&step.what) == Some(Role::Loader);
     let steps: Vec<&Step> = account.main().steps.iter().filter(by_loader).collect();
-    let cost = cost(steps.iter().copied());
+    if steps.is_empty() {
+        return None;
+    }
+    let traps = trapped_instructions(account, machine).map_or(Nanos(0), |finding| finding.cost);
+    let cost = Nanos(cost(steps.iter().copied()).0.saturating_sub(traps.0));
     if !noteworthy(cost, account, 10) {
         return None;
     }
@@ -81,35 +86,38 @@ pub(super) fn heavy_library(account: &Account, _: &Machine) -> Option<Finding> {
     Some(Finding { rule: "heavy-library", cost, text })
 }
 
-/// Below this a CPUID instruction does not trap: a processor that executes it itself takes about 100 ns at most.
-const TRAP: Nanos = Nanos(300);
-/// A stretch of user code must be worth so many of them.
+/// Fewer are not worth a word.
 const FEWEST: u64 = 10;
 
-/// Virtual machines intercept CPUID. glibc executes dozens at its start, in one stretch of code without a system call
-/// or page fault: the longest of ld.so, or of a static program, before anything is opened or written.
+/// Virtual machines intercept CPUID. glibc executes dozens at its start, without a system call or page fault that would
+/// show them. They have been counted; they cost what as many cost here, if the user code in which they are lasts as
+/// long: that of ld.so, or of a static program, before anything is opened or written.
 pub(super) fn trapped_instructions(account: &Account, machine: &Machine) -> Option<Finding> {
-    let each = machine.cpuid.filter(|cost| *cost >= TRAP)?;
+    let Cpuid { each, executed } = machine.cpuid.filter(|cpuid| cpuid.each >= TRAP)?;
+    let cost = Nanos(each.0.saturating_mul(executed));
+    if executed < FEWEST || !noteworthy(cost, account, 1) {
+        return None;
+    }
     let steps = &account.main().steps;
-    let begin = steps.iter().rposition(|step| matches!(step.what, What::Exec { .. }))? + 1;
-    let early = steps[begin..].iter().enumerate().take_while(|(_, step)| !opens_or_writes(&step.what));
+    let begin = steps.iter().position(|step| matches!(step.what, What::Call { .. } | What::User(_)))?;
+    let early = steps.iter().enumerate().skip(begin).take_while(|(_, step)| !opens_or_writes(&step.what));
     let place = |step: &Step| matches!(role(&step.what), Some(Role::Loader | Role::Executable));
     let code = early.filter(|(_, step)| matches!(step.what, What::User(_)) && place(step));
     let (index, longest) = code.max_by_key(|(_, step)| step.own)?;
-    let traps = longest.own.0 / each.0;
-    if traps < FEWEST || !noteworthy(longest.own, account, 1) {
-        return None;
+    if longest.own < Nanos(cost.0 / 2) {
+        return None; // they are not there, or not so dear in this program
     }
     let neighbour = |at: Option<usize>| at.and_then(|at| steps.get(at)).map(|step| step.what.title());
-    let before = neighbour((begin + index).checked_sub(1)).unwrap_or_default();
-    let after = neighbour(Some(begin + index + 1)).unwrap_or_default();
+    let before = neighbour(index.checked_sub(1)).unwrap_or_default();
+    let after = neighbour(Some(index + 1)).unwrap_or_default();
+    let cost = cost.min(longest.own);
     let text = format!(
-        "CPUID: {} of user code without an event, as long as about {traps} CPUID instructions take on this virtual \
-         machine ({each} each, since they trap), between `{before}` and `{after}`. glibc executes them at every \
-         start to choose its string functions.",
+        "CPUID: {executed} instructions (counted), each of which traps on this virtual machine ({each}): about {cost}, \
+         mostly between `{before}` and `{after}`, which lasts {}. glibc executes them at every start to choose its \
+         string functions.",
         longest.own
     );
-    Some(Finding { rule: "cpuid", cost: longest.own, text })
+    Some(Finding { rule: "cpuid", cost, text })
 }
 
 fn opens_or_writes(what: &What) -> bool {

@@ -26,9 +26,21 @@ pub struct Finding {
 /// What rules need to know of the machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Machine {
-    /// What one CPUID instruction costs here; `None`: not known, or no such instruction.
-    pub cpuid: Option<Nanos>,
+    /// What is known of the program's CPUID instructions; `None`: nothing, or there is no such instruction.
+    pub cpuid: Option<Cpuid>,
 }
+
+/// The CPUID instructions of a start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cpuid {
+    /// What one costs here.
+    pub each: Nanos,
+    /// How many the command executes before it opens or writes anything: counted, not estimated.
+    pub executed: u64,
+}
+
+/// Below this a CPUID instruction does not trap: a processor that executes it itself takes about 100 ns at most.
+pub const TRAP: Nanos = Nanos(300);
 
 type Rule = fn(&Account, &Machine) -> Option<Finding>;
 

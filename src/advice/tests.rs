@@ -71,7 +71,11 @@ fn run(steps: Vec<(u64, What)>) -> Account {
     }
 }
 
-const VIRTUAL: Machine = Machine { cpuid: Some(Nanos(1_100)) };
+const VIRTUAL: Machine = machine(1_100, 41);
+
+const fn machine(each: u64, executed: u64) -> Machine {
+    Machine { cpuid: Some(Cpuid { each: Nanos(each), executed }) }
+}
 
 fn rules(account: Account, machine: &Machine) -> Vec<&'static str> {
     let summary = Summary::of(vec![account]).unwrap();
@@ -128,7 +132,7 @@ fn a_fifth_of_the_faults_on_one_library_are_a_heavy_library() {
 }
 
 #[test]
-fn a_stretch_of_early_code_as_long_as_many_traps_is_cpuid_where_that_traps() {
+fn dozens_of_cpuid_in_a_stretch_of_early_code_are_told_where_they_trap() {
     let steps = |ns| {
         run(vec![
             (100, exec()),
@@ -139,11 +143,23 @@ fn a_stretch_of_early_code_as_long_as_many_traps_is_cpuid_where_that_traps() {
         ])
     };
     assert_eq!(rules(steps(45_100), &VIRTUAL), ["cpuid"]);
-    assert!(rules(steps(45_100), &Machine { cpuid: Some(Nanos(80)) }).is_empty(), "a real machine");
-    assert!(rules(steps(5_000), &VIRTUAL).is_empty(), "a short stretch");
+    assert!(rules(steps(45_100), &machine(80, 41)).is_empty(), "a real machine");
+    assert!(rules(steps(45_100), &machine(1_100, 2)).is_empty(), "Go executes two");
+    assert!(rules(steps(45_100), &Machine::default()).is_empty(), "nobody has counted");
+    assert!(rules(steps(5_000), &VIRTUAL).is_empty(), "a stretch that is too short for them");
     let summary = Summary::of(vec![steps(45_100)]).unwrap();
-    let text = &findings(&summary, &VIRTUAL)[0].text;
-    assert!(text.contains("about 41 CPUID") && text.contains("between `brk()` and `openat()`"), "{text}");
+    let finding = &findings(&summary, &VIRTUAL)[0];
+    assert_eq!(finding.cost, Nanos(41 * 1_100));
+    let longer = Summary::of(vec![steps(160_000)]).unwrap();
+    let both: Vec<(&str, Nanos)> = findings(&longer, &VIRTUAL).iter().map(|f| (f.rule, f.cost)).collect();
+    // neither the rest of the stretch is theirs, nor what is theirs the linking's
+    let linking = Nanos(500 + 160_000 + 500 - 41 * 1_100);
+    assert_eq!(both, [("dynamic-linking", linking), ("cpuid", Nanos(41 * 1_100))]);
+    let text = &finding.text;
+    assert!(
+        text.contains("CPUID: 41 instructions") && text.contains("between `brk()` and `openat()`"),
+        "{text}"
+    );
 }
 
 #[test]

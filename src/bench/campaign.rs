@@ -65,6 +65,8 @@ pub struct Outcome {
     pub finish: Finish,
     /// The subjects that kept failing, and were not run to the end.
     pub given_up: Vec<usize>,
+    /// The tracer failed: fewer rounds than planned.
+    pub broken: Option<SwitchError>,
 }
 
 /// Why a round ended early.
@@ -80,16 +82,18 @@ impl From<SwitchError> for Stop {
 }
 
 impl Campaign {
-    /// Carries it out. An interruption is no error: what is finished is returned.
+    /// Carries it out. An interruption is no error, nor is a tracer that fails when there are samples already: what is
+    /// finished is returned.
     pub fn run(&self, runner: &mut dyn Runner, progress: &mut dyn Progress) -> Result<Outcome, SwitchError> {
         let mut state = State::new(self, runner, progress);
-        let (finish, interrupted) = match state.go_through() {
-            Ok(finish) => (finish, false),
-            Err(Stop::Interrupted) => (Finish::AsPlanned, true),
+        let (finish, interrupted, broken) = match state.go_through() {
+            Ok(finish) => (finish, false, None),
+            Err(Stop::Interrupted) => (Finish::AsPlanned, true, None),
+            Err(Stop::Failed(error)) if state.has_samples() => (Finish::AsPlanned, false, Some(error)),
             Err(Stop::Failed(error)) => return Err(error),
         };
         let given_up = (0..self.subjects.len()).filter(|program| !state.alive.contains(program)).collect();
-        Ok(Outcome { series: state.series, interrupted, finish, given_up })
+        Ok(Outcome { series: state.series, interrupted, finish, given_up, broken })
     }
 }
 
@@ -147,13 +151,25 @@ impl<'c> State<'c> {
                 break;
             }
         }
-        if untraced > 0 {
-            self.switch(false, schedule.settling)?;
+        if untraced == 0 || (self.has_untraced() && is_over(deadline)) {
+            return Ok(());
         }
+        self.switch(false, schedule.settling)?;
         for place in 0..untraced {
             self.untraced_round(place, untraced, traced)?;
+            if self.has_least_rounds() && is_over(deadline) {
+                break;
+            }
         }
         Ok(())
+    }
+
+    fn has_samples(&self) -> bool {
+        self.series.iter().any(|series| !series.samples.is_empty())
+    }
+
+    fn has_untraced(&self) -> bool {
+        self.series.iter().any(|series| !series.untraced.is_empty())
     }
 
     /// Whether there are enough runs, and why, where that is not settled beforehand.
@@ -305,6 +321,7 @@ impl Subject {
             untraced: Vec::new(),
             rejected: Vec::new(),
             counts: Vec::new(),
+            counters: Vec::new(),
             lost_events: 0,
             file_size: self.file_size,
             output_bytes: None,

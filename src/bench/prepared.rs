@@ -6,6 +6,7 @@ use super::sample::Counts;
 use crate::launch::{LaunchError, interrupt, tree};
 use crate::page_cache::{Cold, cold};
 use crate::tracer::Recording;
+use crate::tracer::counters::{Counted, Counters};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -91,11 +92,20 @@ impl Prepared {
         Ok(all)
     }
 
+    /// A run during which the processor counts, and no tracer is attached.
+    pub fn count_by_processor(
+        &mut self,
+        program: usize,
+        counters: &mut Counters,
+    ) -> Result<(Counted, Recording), LaunchError> {
+        self.around(program, |tracees, program| tracees.by_processor(program, counters))
+    }
+
     /// A run with what belongs around it.
     fn around<T>(
         &mut self,
         program: usize,
-        run: fn(&mut Tracees, usize) -> Result<T, LaunchError>,
+        run: impl FnOnce(&mut Tracees, usize) -> Result<T, LaunchError>,
     ) -> Result<T, LaunchError> {
         let around = self.around.get(program).cloned().unwrap_or_default();
         self.prepare(program, &around)?;

@@ -3,13 +3,14 @@
 use super::sample::Counts;
 use crate::launch::{LaunchError, Launcher, Until};
 use crate::tracer::choose::AnyTracer;
+use crate::tracer::counters::{Counted, Counters};
 use crate::tracer::pipe::PipeTracer;
 use crate::tracer::{EventKind, Recording, Setting, Tracer, ptrace};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// The tracer could not be attached or detached.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct SwitchError(pub String);
 
@@ -44,6 +45,8 @@ pub struct Tracees {
     tracer: AnyTracer,
     untraced: PipeTracer,
     traced: bool,
+    /// Writes of output in each program's last traced run.
+    writes: Vec<u64>,
 }
 
 impl Tracees {
@@ -54,7 +57,7 @@ impl Tracees {
             crate::tracer::Backend::Bpf => PipeTracer::blind(),
             _ => PipeTracer::new(),
         };
-        Tracees { all: tracees, tracer, untraced, traced: false }
+        Tracees { writes: vec![0; tracees.len()], all: tracees, tracer, untraced, traced: false }
     }
 
     /// The program's launcher and setting: for counting runs.
@@ -81,18 +84,48 @@ impl Runner for Tracees {
             self.untraced.run(launcher, setting)
         }?;
         reached(&recording, setting)?;
+        if self.traced {
+            self.writes[program] = writes(&recording);
+        }
         Ok(recording)
     }
+}
+
+/// Writes of output.
+fn writes(recording: &Recording) -> u64 {
+    let last = recording.events.iter().rev().find_map(|event| match event.kind {
+        EventKind::OutputLast { writes, .. } => Some(writes),
+        _ => None,
+    });
+    last.unwrap_or(0)
 }
 
 impl Counter for Tracees {
     fn count(&mut self, program: usize) -> Result<(Counts, Recording), LaunchError> {
         let Tracee { launcher, setting } = &mut self.all[program];
-        ptrace::count(launcher, setting)
+        let (mut counts, recording) = ptrace::count(launcher, setting)?;
+        // Writes by io_uring are no system calls: the counting run does not see them, other tracers do.
+        if counts.writes == 0 {
+            counts.writes = self.writes[program];
+        }
+        Ok((counts, recording))
     }
 }
 
 impl Tracees {
+    /// Runs one program once, untraced, while the processor counts.
+    pub(super) fn by_processor(
+        &mut self,
+        program: usize,
+        counters: &mut Counters,
+    ) -> Result<(Counted, Recording), LaunchError> {
+        let Tracee { launcher, setting } = &mut self.all[program];
+        let (run, counted) = counters.during(|| PipeTracer::blind().run(launcher, setting));
+        let recording = run?;
+        reached(&recording, setting)?;
+        Ok((counted, recording))
+    }
+
     /// Runs one program once, many times slower than it is, and finds the files that it reads.
     pub(super) fn files(&mut self, program: usize) -> Result<(BTreeSet<PathBuf>, Recording), LaunchError> {
         let Tracee { launcher, setting } = &mut self.all[program];

@@ -1,6 +1,7 @@
 //! What runs amount to: a sample a run, a series a program.
 
 use crate::launch::ExitStatus;
+use crate::tracer::counters::Counted;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,9 @@ pub struct Sample {
     pub major_faults: u64,
     /// What was read from disks for them.
     pub from_disk: Bytes,
+    /// How often it gave the processor up or lost it, its waited-for children included; `None` under a tracer that stops it.
+    #[serde(default)]
+    pub context_switches: Option<u64>,
     /// How the tracee ended.
     pub exit: ExitStatus,
     /// Processes of the tree that were seen, the tracee included (0: not observed).
@@ -122,10 +126,30 @@ pub struct Series {
     pub rejected: Vec<Rejected>,
     /// One entry a counting run.
     pub counts: Vec<Counts>,
+    /// What the processor counted, by the names of the document: one entry a run and side.
+    #[serde(default)]
+    pub counters: Vec<Counted>,
     /// Events that were lost over all runs.
     pub lost_events: u64,
     /// Size of the file that is executed (native programs) or interpreted.
     pub file_size: Option<Bytes>,
     /// Output bytes of each run.
     pub output_bytes: Option<u64>,
+}
+
+impl Series {
+    /// Wall times of each block of rounds that has both: of the untraced runs, and of the traced ones before them.
+    pub fn blocks(&self) -> Vec<(Vec<f64>, Vec<f64>)> {
+        let mut begin = 0;
+        // Within a block the partners go back in time: a later partner begins another.
+        let same = |a: &Untraced, b: &Untraced| b.beside <= a.beside;
+        let block = |untraced: &[Untraced]| {
+            let end = untraced.first().map_or(begin, |first| first.beside + 1).min(self.samples.len());
+            let traced =
+                self.samples.get(begin..end).unwrap_or_default().iter().map(|s| s.wall.as_f64()).collect();
+            begin = end;
+            (untraced.iter().map(|run| run.wall.as_f64()).collect(), traced)
+        };
+        self.untraced.chunk_by(same).map(block).collect()
+    }
 }

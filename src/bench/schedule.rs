@@ -28,8 +28,13 @@ const SETTLING_TIME: Duration = Duration::from_millis(20);
 const FEWEST: u32 = 10;
 const MOST: u32 = 300;
 
-/// Blocks of rounds, each with its traced and its untraced part.
-const BLOCKS: u32 = 4;
+/// Blocks of rounds, each with its traced and its untraced part, at most. A shared machine's speed changes by the second:
+/// within a block that hits both parts alike, and only the blocks are independent of each other.
+const BLOCKS: u32 = 12;
+const FEWEST_BLOCKS: u32 = 4;
+
+/// The traced part of a block is at least so many times as long as what is thrown away after a change.
+const WORTH: u32 = 4;
 
 /// How many rounds, block by block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +56,7 @@ impl Schedule {
             Budget::Time(time) => rounds_that_fit(time, round, settling, overhead).clamp(FEWEST, MOST),
             Budget::Adaptive(adaptive) => return Schedule::adaptive(adaptive, round, settling, overhead),
         };
-        let count = if overhead { BLOCKS.min(rounds) } else { 1 };
+        let count = if overhead { blocks(rounds, settling) } else { 1 };
         let blocks = (0..count).map(|block| {
             let traced = share(rounds, count, block);
             (traced, if overhead { traced.div_ceil(3) } else { 0 })
@@ -92,12 +97,20 @@ impl Schedule {
 
 fn rounds_that_fit(time: Duration, round: Duration, settling: u32, overhead: bool) -> u32 {
     let fitting = (time.as_secs_f64() / round.as_secs_f64().max(1e-6)).min(1e6);
-    let (fixed, each) = if overhead { (f64::from(BLOCKS * 2 * settling), 4.0 / 3.0) } else { (0.0, 1.0) };
-    let rounds = ((fitting - fixed) / each).max(0.0);
     // truncation is what is wanted: rounds that fit whole
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and a million")]
-    let rounds = rounds as u32;
-    rounds
+    let fitting = fitting as u32;
+    if !overhead {
+        return fitting;
+    }
+    let beside = |count: u32| fitting.saturating_sub(count * 2 * settling) / 4 * 3;
+    let count = (1..=BLOCKS).find(|&count| blocks(beside(count), settling) <= count).unwrap_or(BLOCKS);
+    beside(count)
+}
+
+/// Into how many blocks so many traced rounds are cut.
+fn blocks(rounds: u32, settling: u32) -> u32 {
+    (rounds / (WORTH * settling).max(1)).clamp(FEWEST_BLOCKS, BLOCKS).min(rounds.max(1))
 }
 
 /// Rounds to be thrown away after programs were attached or detached: enough runs, or enough time.
@@ -147,14 +160,18 @@ mod tests {
         };
         assert_eq!(rounds(Duration::from_secs(60), Duration::from_secs(60)), FEWEST);
         assert_eq!(rounds(Duration::from_secs(60), Duration::from_nanos(1)), MOST);
-        assert_eq!(rounds(Duration::from_secs(74), Duration::from_secs(1)), 49);
+        assert_eq!(rounds(Duration::from_secs(74), Duration::from_secs(1)), 39, "and 13 and 9 changes");
     }
 
     #[test]
-    fn adaptive_blocks_have_untraced_rounds_at_first_alone() {
+    fn the_first_adaptive_blocks_have_untraced_rounds() {
+        let long = Adaptive { least: 1, most: 1000, time: Duration::from_secs(1), precision: 0.01 };
+        let schedule = Schedule::new(Budget::Adaptive(long), Duration::from_millis(50), 1, true);
+        let untraced = schedule.blocks.iter().filter(|(_, untraced)| *untraced > 0).count();
+        assert!(untraced == BLOCKS as usize && schedule.blocks.len() > untraced);
         let adaptive = Adaptive { least: 10, most: 60, time: Duration::from_secs(1), precision: 0.01 };
         let schedule = Schedule::new(Budget::Adaptive(adaptive), Duration::from_millis(50), 1, true);
-        assert_eq!(schedule.blocks, [(10, 4), (5, 2), (7, 3), (11, 4), (16, 0), (11, 0)]);
+        assert_eq!(schedule.blocks, [(10, 4), (5, 2), (7, 3), (11, 4), (16, 6), (11, 4)]);
         assert_eq!(schedule.likely, 10, "what fits the time, the least runs at least");
         assert_eq!(schedule.runs(1), 10 + 4 + 2);
     }

@@ -2,19 +2,18 @@
 
 use super::sample::Sample;
 use crate::launch::ExitStatus;
-use crate::launch::wait::Killed;
 use crate::timeline::Timeline;
-use crate::tracer::Recording;
+use crate::tracer::{Backend, Recording};
 
 /// A run's sample, or the one lower-case line that says why it is none.
 pub fn sample(recording: &Recording, expected: Option<ExitStatus>) -> Result<Sample, String> {
     if let Some(killed) = recording.killed {
-        return Err(killing(killed));
+        return Err(killed.to_string());
     }
     if let Some(expected) = expected
         && recording.exit != expected
     {
-        return Err(format!("it ended with {}, not with {expected}", recording.exit));
+        return Err(format!("it {}", recording.exit.instead_of(expected)));
     }
     if recording.output.ok == Some(false) {
         return Err(wrong_output(recording));
@@ -33,24 +32,13 @@ pub fn sample(recording: &Recording, expected: Option<ExitStatus>) -> Result<Sam
         max_rss: recording.usage.max_rss,
         major_faults: recording.usage.major_faults,
         from_disk: recording.usage.from_disk,
+        // each stop of a tracee is a switch of the tracer's making
+        context_switches: (recording.backend != Backend::Ptrace).then_some(recording.usage.context_switches),
         exit: recording.exit,
         processes: timeline.processes,
         threads: timeline.threads,
         execs: timeline.execs,
     })
-}
-
-fn killing(killed: Killed) -> String {
-    match killed {
-        Killed::TimedOut => "it did not end in time and was killed".to_owned(),
-        Killed::Stopped(signal) => {
-            format!(
-                "it stopped itself ({}) and was killed",
-                ExitStatus::Signal(signal).to_string().replace("killed by ", "")
-            )
-        }
-        Killed::Interrupted => "it was interrupted".to_owned(),
-    }
 }
 
 fn wrong_output(recording: &Recording) -> String {

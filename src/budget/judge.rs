@@ -61,6 +61,9 @@ struct Figure {
 /// drawn by lot, and with it how many pages it touches.
 const FAULTS: f64 = 0.02;
 
+/// Likewise for instructions: an interrupt adds one, and where things lie in memory decides how long a search takes.
+const INSTRUCTIONS: f64 = 0.01;
+
 /// Likewise for the peak of memory, which the kernel sums up by processor, in batches.
 const MEMORY: f64 = 0.05;
 
@@ -85,7 +88,7 @@ pub fn judge(program: &Program, measurement: &Measurement) -> Vec<Judged> {
         kept(program.failed_opens, 0.0, plain("failed_opens", counts.failed_opens)),
         kept(program.bytes_read, 0.0, count("bytes_read", "bytes_read", Unit::Bytes, counts.bytes_read)),
         kept(program.writes, 0.0, plain("writes", counts.writes)),
-        kept(program.instructions, 0.0, plain("instructions", None)),
+        kept(program.instructions, INSTRUCTIONS, plain("instructions", counts.instructions)),
         kept(program.rss, MEMORY, count("rss", "max_rss", Unit::Bytes, crate::report::rss(measurement))),
     ];
     all.into_iter().flatten().collect()

@@ -29,7 +29,7 @@ pub struct Args {
     /// At most so many runs of each command
     #[arg(short = 'M', long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_runs: u32,
-    /// No more runs after this long (default: 3s for each command)
+    /// No more runs after this long, such as 500ms or 2m; a plain number means seconds (default: 3s for each command)
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     time: Option<Duration>,
     /// No more runs once every median is known to so many percent (half of its 95 % interval)

@@ -1,11 +1,19 @@
 //! What several commands take: how runs are made, and where results go.
 
+use crate::launch::affinity::CpuSetError;
 use crate::launch::{CpuSet, OutputKind};
 use crate::report::document::ColdMethod;
 use crate::report::export::Target;
 use crate::tracer::Choice;
 pub(super) use crate::units::parse_duration as duration;
 use std::time::Duration;
+
+/// A list of processors that are there.
+pub(super) fn cpus(text: &str) -> Result<CpuSet, String> {
+    let cpus: CpuSet = text.parse().map_err(|error: CpuSetError| error.to_string())?;
+    cpus.check().map_err(|error| error.to_string())?;
+    Ok(cpus)
+}
 
 /// How runs are made.
 #[derive(Clone, Debug, clap::Args)]
@@ -17,9 +25,10 @@ pub(super) struct MeasuringArgs {
     #[arg(long, value_name = "KIND", default_value = "pipe")]
     output: OutputArg,
     /// Processors that the programs may run on, such as 0 or 0-3
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub(super) cpus: Option<CpuSet>,
-    /// Kill a run after this long (default: 10s in a showdown, 10m elsewhere)
+    /// Kill a run after this long, such as 500ms or 2m; a plain number means seconds (default: 10s in a showdown, 10m
+    /// elsewhere)
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
     /// Seed of the random order of runs
@@ -87,6 +96,9 @@ pub(super) struct ExportArgs {
     /// Write the results for github-action-benchmark, as `customSmallerIsBetter` (`-`: stdout)
     #[arg(id = "export_benchmark_action", long = "export-benchmark-action", value_name = "FILE")]
     benchmark_action: Option<String>,
+    /// Write the results as one self-contained HTML page (`-`: stdout)
+    #[arg(id = "export_html", long = "html", value_name = "FILE")]
+    html: Option<String>,
 }
 
 /// A form in which results are written.
@@ -104,6 +116,8 @@ pub enum Format {
     Bencher,
     /// `--export-benchmark-action`
     BenchmarkAction,
+    /// `--html`
+    Html,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -154,6 +168,7 @@ impl ExportArgs {
             (Format::AsciiDoc, self.asciidoc),
             (Format::Bencher, self.bencher),
             (Format::BenchmarkAction, self.benchmark_action),
+            (Format::Html, self.html),
         ];
         asked.into_iter().filter_map(|(format, target)| Some((format, Target::parse(&target?)))).collect()
     }

@@ -53,6 +53,9 @@ struct PurposeArgs {
     /// The same, with \n, \t, \r, \0, \\ and \xHH
     #[arg(long, value_name = "TEXT")]
     escape: Option<OsString>,
+    /// The same, from a file of any length (`-`: stdin); an argument holds 128 KiB at most
+    #[arg(long, value_name = "FILE")]
+    message_file: Option<PathBuf>,
     /// Run this flat machine code, entered at its first byte
     #[arg(long, value_name = "FILE")]
     code: Option<PathBuf>,
@@ -91,6 +94,8 @@ pub enum PlannedPurpose {
     Ready(Purpose),
     /// The machine code in that file.
     CodeFrom(PathBuf),
+    /// The text in that file, and the status to exit with.
+    MessageFrom(PathBuf, Option<u8>),
 }
 
 impl Args {
@@ -118,6 +123,9 @@ impl PurposeArgs {
     fn plan(self, exit: Option<u8>) -> Result<PlannedPurpose, ElfError> {
         if let Some(file) = self.code {
             return Ok(PlannedPurpose::CodeFrom(file));
+        }
+        if let Some(file) = self.message_file {
+            return Ok(PlannedPurpose::MessageFrom(file, exit));
         }
         let text = match (self.message, self.escape) {
             (Some(text), _) => text.as_bytes().to_vec(),

@@ -14,12 +14,12 @@ pub struct Args {
     /// These groups (may be repeated)
     #[arg(long, value_name = "GROUP", value_delimiter = ',')]
     only: Vec<GroupArg>,
-    /// A few seconds in all
+    /// Some fifteen seconds in all, instead of about two minutes
     #[arg(long)]
     quick: bool,
     /// The processor that everything runs on, and, if there is a second one in the list, the readers' (default: the
     /// last one)
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", value_parser = super::common::cpus)]
     cpus: Option<CpuSet>,
     /// Kill the command after this long
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1m")]
@@ -46,6 +46,12 @@ pub struct Args {
     /// Write the waterfall as an SVG picture (`-`: stdout)
     #[arg(long, value_name = "FILE")]
     export_svg: Option<String>,
+    /// Write the waterfall as a PNG picture (`-`: stdout)
+    #[arg(long, value_name = "FILE")]
+    export_png: Option<String>,
+    /// Write the document as one self-contained HTML page (`-`: stdout)
+    #[arg(long, value_name = "FILE")]
+    html: Option<String>,
     /// How far this command stands above the floor, and which layers hold the difference
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -57,6 +63,8 @@ enum GroupArg {
     Processes,
     Faults,
     Shells,
+    #[value(alias = "print")]
+    Prints,
     Waterfall,
 }
 
@@ -92,6 +100,10 @@ pub enum Form {
     Markdown,
     /// `--export-svg`
     Svg,
+    /// `--export-png`
+    Png,
+    /// `--html`
+    Html,
 }
 
 impl Args {
@@ -102,6 +114,8 @@ impl Args {
             (Form::Json, self.export_json),
             (Form::Markdown, self.export_markdown),
             (Form::Svg, self.export_svg),
+            (Form::Png, self.export_png),
+            (Form::Html, self.html),
         ];
         let all = |group: &Group| {
             // a command asks for its own waterfall, not for everything
@@ -132,6 +146,7 @@ impl GroupArg {
             GroupArg::Processes => Group::Processes,
             GroupArg::Faults => Group::Faults,
             GroupArg::Shells => Group::Shells,
+            GroupArg::Prints => Group::Prints,
             GroupArg::Waterfall => Group::Waterfall,
         }
     }

@@ -32,7 +32,8 @@ pub fn man_page() -> std::io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// A manual page for every command, written into a folder.
+/// A manual page for every command, written into a folder, which is made if it is not there.
 pub fn man_pages(folder: &std::path::Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
     clap_mangen::generate_to(super::Cli::command(), folder)
 }

@@ -17,6 +17,12 @@ pub struct Args {
     /// The compiler for `--calls`
     #[arg(long, value_name = "COMMAND", default_value = "cc")]
     pub compiler: PathBuf,
+    /// Measure this machine's units again, instead of taking those kept in the cache folder
+    #[arg(long, requires = "file", conflicts_with = "disassemble")]
+    pub recalibrate: bool,
+    /// Count only: measure nothing, and estimate no time
+    #[arg(long, conflicts_with_all = ["recalibrate", "calls", "disassemble"])]
+    pub counts_only: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

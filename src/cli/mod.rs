@@ -5,6 +5,7 @@
 pub mod bench;
 pub mod cc;
 pub mod check;
+pub mod claims;
 pub mod common;
 pub mod compare;
 pub mod diff;
@@ -15,10 +16,12 @@ pub mod generate;
 pub mod inspect;
 pub mod lines;
 mod parameters;
+pub mod report;
 pub mod showdown;
 pub mod throughput;
 pub mod trace;
 
+use crate::throughput::lines::stdout_was_closed;
 use clap::{Parser, Subcommand};
 
 /// Accounts for every microsecond between execve and a program's first byte of output, and until it has exited.
@@ -35,7 +38,7 @@ impl Cli {
     pub fn of_process() -> Cli {
         if asks_for_version(std::env::args_os().skip(1)) {
             print!("{VERSION}");
-            std::process::exit(0);
+            std::process::exit(i32::from(stdout_was_closed()) * 4);
         }
         match lines::Args::plain(std::env::args_os().skip(1)) {
             Some(args) => Cli { command: Command::Lines(args) },
@@ -69,6 +72,8 @@ pub enum Command {
     Compare(compare::Args),
     /// Compares two start-ups: what came, what went, and what each cost
     Diff(Box<diff::Args>),
+    /// One HTML page of result files, with charts and timelines
+    Report(report::Args),
     /// Says what this machine can and cannot do, why, and what would mend it
     Doctor(doctor::Args),
     /// Prints many lines by each design of seed 002 and by ours, and compares
@@ -79,6 +84,8 @@ pub enum Command {
     Elf(elf::Args),
     /// Tells what an executable will cost, without running it
     Inspect(inspect::Args),
+    /// Re-runs what five published posts say about starting programs, and judges each statement here
+    Claims(claims::Args),
     /// Compiles C against the freestanding runtime
     Cc(cc::Args),
     /// Prints the completion script of a shell

@@ -1,8 +1,9 @@
 //! `firstbyte showdown`: its arguments, and the plan that they amount to.
 
-use super::common::{ExportArgs, Format, MeasuringArgs, duration};
+use super::common::{CacheArgs, ExportArgs, Format, MeasuringArgs, duration};
 use crate::bench::Budget;
 use crate::launch::{CpuSet, OutputKind};
+use crate::report::document::ColdMethod;
 use crate::report::export::Target;
 use crate::tracer::Choice;
 use crate::units::Nanos;
@@ -36,7 +37,9 @@ pub struct Args {
     list: bool,
     #[command(flatten)]
     measuring: MeasuringArgs,
-    /// Print the share of runs whose first byte came sooner, such as 20ms
+    #[command(flatten)]
+    cache: CacheArgs,
+    /// Print the share of runs whose first byte came sooner, such as 20ms; a plain number means seconds
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     threshold: Option<Duration>,
     /// Leave out the untraced runs by which the observer overhead is measured
@@ -64,6 +67,8 @@ pub struct Plan {
     pub corpus: Option<PathBuf>,
     /// Only list them.
     pub list: bool,
+    /// How the page cache is made cold; `None`: it stays warm.
+    pub cold: Option<ColdMethod>,
     /// Which backend was asked for.
     pub backend: Choice,
     /// What stdout is.
@@ -107,6 +112,7 @@ impl Args {
             tags: self.tag,
             corpus: self.corpus,
             list: self.list,
+            cold: self.cache.cold(),
             backend: measuring.backend(),
             output: measuring.output(),
             cpus: measuring.cpus.clone(),

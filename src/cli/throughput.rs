@@ -3,7 +3,7 @@
 use super::common::duration;
 use crate::report::export::Target;
 use crate::throughput::sink::Sink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Prints many lines to a target, by each design of seed 002 and by ours, and compares.
@@ -50,7 +50,10 @@ pub struct Args {
     /// Write the results as Markdown tables (`-`: stdout)
     #[arg(long = "export-markdown", value_name = "FILE")]
     markdown: Option<String>,
-    /// Draw time against lines as SVG (`-`: stdout)
+    /// Write the results as one self-contained HTML page (`-`: stdout)
+    #[arg(long, value_name = "FILE")]
+    html: Option<String>,
+    /// Draw time against lines: as PNG if FILE ends in .png, otherwise as SVG (`-`: stdout)
     #[arg(long, value_name = "FILE")]
     chart: Option<String>,
     /// Logarithmic axes
@@ -98,8 +101,15 @@ pub enum Form {
     Csv,
     /// Markdown.
     Markdown,
-    /// SVG; with logarithmic axes or not.
-    Chart(bool),
+    /// A picture, with logarithmic axes or not.
+    Chart {
+        /// Both axes are logarithmic.
+        log: bool,
+        /// PNG, not SVG.
+        png: bool,
+    },
+    /// One page.
+    Html,
 }
 
 impl Args {
@@ -108,11 +118,13 @@ impl Args {
         let mut counts = self.counts;
         counts.sort_unstable();
         counts.dedup();
+        let png = self.chart.as_deref().is_some_and(is_png);
         let exports = [
             (Form::Json, self.json),
             (Form::Csv, self.csv),
             (Form::Markdown, self.markdown),
-            (Form::Chart(self.log), self.chart),
+            (Form::Chart { log: self.log, png }, self.chart),
+            (Form::Html, self.html),
         ];
         let wanted = |sink: &Sink| self.sinks.iter().any(|name| name == sink.name());
         Plan {
@@ -129,4 +141,8 @@ impl Args {
             exports: exports.into_iter().filter_map(|(form, to)| Some((form, Target::parse(&to?)))).collect(),
         }
     }
+}
+
+fn is_png(file: &str) -> bool {
+    Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png"))
 }

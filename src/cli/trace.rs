@@ -38,6 +38,9 @@ pub struct Args {
     /// Write a profile for profiler.firefox.com (`-`: stdout)
     #[arg(long, value_name = "FILE")]
     export_firefox: Option<String>,
+    /// Write the result as one self-contained HTML page (`-`: stdout)
+    #[arg(long, value_name = "FILE")]
+    html: Option<String>,
     /// Bytes of the BPF ring buffer, a power of two: more where events are lost (default: 16 MiB)
     #[arg(long, value_name = "BYTES", value_parser = ring)]
     ring: Option<u32>,
@@ -68,6 +71,8 @@ pub enum Export {
     Perfetto,
     /// `--export-firefox`
     Firefox,
+    /// `--html`
+    Html,
     /// `--record`
     Recording,
 }
@@ -114,6 +119,7 @@ impl Args {
             (Export::Json, self.export_json),
             (Export::Perfetto, self.export_perfetto),
             (Export::Firefox, self.export_firefox),
+            (Export::Html, self.html),
             (Export::Recording, self.record),
         ];
         let subject = match self.replay {

@@ -10,6 +10,7 @@ use crate::bench::runner::Tracee;
 use crate::bench::{Around, Campaign, Outcome, Prepared, Series, Subject, Tracees};
 use crate::cli::bench::{Benchmark, Plan};
 use crate::launch::{Command, ExitStatus, Launcher, OutputKind, interrupt};
+use crate::machine::ProcessorTime;
 use crate::page_cache;
 use crate::report::document::{self, Document, Warning};
 use crate::report::{bench_text, build as rendering, warnings};
@@ -31,6 +32,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
 /// How a process ends that has measured this.
 pub(super) fn exit(document: &Document) -> Exit {
     match document {
+        Document { broken: Some(_), .. } => Exit::Unable,
         Document { partial: true, .. } => Exit::Interrupted,
         Document { failed, .. } if !failed.is_empty() => Exit::ProgramFailed,
         _ => Exit::Done,
@@ -93,17 +95,31 @@ fn measure(plan: &Plan, chosen: Chosen) -> Result<Document, CommandError> {
     let mut no_exports = |_: &[Series]| ();
     let checkpoint: &mut dyn FnMut(&[Series]) =
         if plan.exports.is_empty() { &mut no_exports } else { &mut save };
-    let Outcome { mut series, interrupted, finish, given_up } =
+    let before = ProcessorTime::now();
+    let Outcome { mut series, interrupted, finish, given_up, broken } =
         carry_out(&campaign, &mut runner, checkpoint)?;
-    if plan.count_runs > 0 && !interrupted {
+    let after = ProcessorTime::now();
+    if plan.count_runs > 0 && !interrupted && broken.is_none() {
         counting::count(&mut runner, &mut series, plan.count_runs);
     }
+    let not_counted = (plan.count_runs > 0 && broken.is_none() && interrupt::interrupted().is_none())
+        .then(|| counting::count_by_processor(&mut runner, &mut series, plan.count_runs).err())
+        .flatten();
     let mut document = document(plan, &header, &series, &cold);
     document.failed.extend(given_up.iter().filter_map(|&n| rendering::given_up(&series[n], None)));
-    document.partial = interrupted || interrupt::interrupted().is_some();
+    document.broken = broken.map(|error| error.to_string());
+    document.partial = interrupted || document.broken.is_some() || interrupt::interrupted().is_some();
     document.finish = Some(finish);
     document.warnings = warnings::of(&document);
     document.warnings.extend(plan_warnings(plan));
+    document
+        .warnings
+        .extend(before.zip(after).and_then(|(before, after)| stolen(after.stolen_since(before))));
+    document.warnings.extend(not_counted.map(|reason| Warning {
+        name: None,
+        message: format!("no instructions, cycles or misses were counted: {reason}"),
+        help: Some("firstbyte doctor".to_owned()),
+    }));
     Ok(document)
 }
 
@@ -172,7 +188,11 @@ fn document(plan: &Plan, header: &Document, series: &[Series], cold: &[Option<do
             ..Default::default()
         };
         match rendering::measurement(own, &context) {
-            Ok(measurement) => document.results.push(measurement),
+            Ok(mut measurement) => {
+                // The signal by which we stop a program tells nothing of it.
+                measurement.killed_by = measurement.killed_by.filter(|_| plan.until.is_none());
+                document.results.push(measurement);
+            }
             Err(failed) => document.failed.push(failed),
         }
     }
@@ -197,6 +217,20 @@ fn plan_warnings(plan: &Plan) -> Vec<Warning> {
         help: Some("--output pipe, or --output pty for what a user at a terminal sees".to_owned()),
     });
     output.into_iter().chain(plan.benchmarks.iter().filter_map(shell_syntax)).collect()
+}
+
+/// More of the time than this, taken by other guests, is worth a word.
+const STOLEN: f64 = 0.01;
+
+fn stolen(share: f64) -> Option<Warning> {
+    (share > STOLEN).then(|| Warning {
+        name: None,
+        message: format!(
+            "the host gave {:.0}% of the processors' time to other guests meanwhile",
+            share * 100.0
+        ),
+        help: Some("measure again later, or on another machine".to_owned()),
+    })
 }
 
 /// Words that only a shell obeys.

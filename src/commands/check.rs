@@ -57,7 +57,7 @@ fn init(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
     if plan.file.exists() && !plan.force {
         return Err(CommandError::usage(format!("`{path}` is there already\nhelp: replace it with --force")));
     }
-    let target = Target::File(plan.file.clone());
+    let target = Target::from(plan.file.clone());
     target.check().map_err(CommandError::usage)?;
     let measuring = plan.measuring(&all_timed(commands)).map_err(CommandError::usage)?;
     let document = bench::measured(&measuring)?;

@@ -1,9 +1,10 @@
 //! The counting runs of every command that has them.
 
 use super::progress::bar;
-use crate::bench::Series;
 use crate::bench::runner::Counter;
+use crate::bench::{Prepared, Runner, Series};
 use crate::launch::LaunchError;
+use crate::tracer::counters::{Counters, CountersError, Side};
 
 /// The counting pass, apart from the timed runs, which it would slow. A program that cannot be counted has no counts,
 /// and keeps its times.
@@ -21,4 +22,37 @@ pub(super) fn count(runner: &mut dyn Counter, series: &mut [Series], runs: u32) 
         bar.inc(1);
     }
     bar.finish_and_clear();
+}
+
+/// The runs in which the processor counts: those of the program's own side, and those of the kernel's where it may be
+/// seen. Why there are none, if there are none.
+pub(super) fn count_by_processor(
+    runner: &mut Prepared,
+    series: &mut [Series],
+    runs: u32,
+) -> Result<(), CountersError> {
+    let mut own = Counters::hardware(Side::User)?;
+    // A tracer that stays attached would be counted on the kernel's side.
+    if runner.switch(false).is_err() {
+        return Ok(());
+    }
+    by_side(runner, series, runs, &mut own);
+    drop(own);
+    if let Ok(mut kernel) = Counters::hardware(Side::Kernel) {
+        by_side(runner, series, runs, &mut kernel);
+    }
+    Ok(())
+}
+
+fn by_side(runner: &mut Prepared, series: &mut [Series], runs: u32, counters: &mut Counters) {
+    let alive = series.iter_mut().enumerate().filter(|(_, series)| !series.samples.is_empty());
+    for (program, series) in alive {
+        for _ in 0..runs {
+            match runner.count_by_processor(program, counters) {
+                Ok((counted, recording)) if recording.killed.is_none() => series.counters.push(counted),
+                Err(LaunchError::Interrupted) => return,
+                _ => break,
+            }
+        }
+    }
 }

@@ -4,7 +4,8 @@ use super::trace::{explain, prepared, replayed, split};
 use super::{CommandError, Exit, show, terminal};
 use crate::cli::diff::Plan;
 use crate::launch::Command;
-use crate::report::diff_text;
+use crate::machine::Machine;
+use crate::report::{diff_json, diff_text};
 use crate::trace::Summary;
 use crate::tracer::full::FullBackend;
 use crate::tracer::replay;
@@ -18,6 +19,9 @@ enum Side {
 
 /// Compares two commands, two recordings, or one of each.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
+    if let Some(target) = &plan.export {
+        target.check().map_err(CommandError::usage)?;
+    }
     // what is wrong with the second is told before the first is run
     let sides = [side(&plan.sides[0])?, side(&plan.sides[1])?];
     let mut tracer = None;
@@ -28,8 +32,15 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
             Side::Command(command) => measured(command, plan, &mut tracer)?,
         });
     }
-    let (first, second) = (&summaries[0], &summaries[1]);
-    let text = diff_text::render((&plan.sides[0], first), (&plan.sides[1], second), &terminal());
+    let (first, second) = ((&*plan.sides[0], &summaries[0]), (&*plan.sides[1], &summaries[1]));
+    if let Some(target) = &plan.export {
+        let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
+        target.write(&diff_json::render(first, second, &machine)).map_err(CommandError::unable)?;
+        if target.is_stdout() {
+            return Ok(Exit::Done);
+        }
+    }
+    let text = diff_text::render(first, second, &terminal());
     show(text.as_bytes())?;
     Ok(Exit::Done)
 }

@@ -19,7 +19,11 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
     })?;
     let purpose = match plan.purpose {
         PlannedPurpose::Ready(purpose) => purpose,
-        PlannedPurpose::CodeFrom(file) => Purpose::Code(read(&file)?),
+        PlannedPurpose::CodeFrom(file) => Purpose::Code(read(&file, "machine code")?),
+        PlannedPurpose::MessageFrom(file, exit) => {
+            let file = if file == Path::new("-") { Path::new("/dev/stdin") } else { &file };
+            Purpose::Message { text: read(file, "text")?, exit }
+        }
     };
     let executable = elf::write(architecture, &purpose, plan.style).map_err(CommandError::usage)?;
     if let Some(path) = &plan.output {
@@ -34,14 +38,14 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-/// Code for an image of at most 1 GiB: what is longer is not read to its end.
-fn read(file: &Path) -> Result<Vec<u8>, CommandError> {
+/// For an image of at most 1 GiB: what is longer is not read to its end.
+fn read(file: &Path, what: &str) -> Result<Vec<u8>, CommandError> {
     let mut code = Vec::new();
     let limit = elf::plain::LONGEST as u64 + 1;
     let read = fs::File::open(file).and_then(|file| file.take(limit).read_to_end(&mut code));
     let error = |e| {
         CommandError::usage(format!(
-            "`{}` could not be read: {e}\nhelp: name a file of machine code",
+            "`{}` could not be read: {e}\nhelp: name a file of {what}",
             file.display()
         ))
     };
@@ -54,8 +58,10 @@ fn save(path: &Path, image: &[u8]) -> Result<(), CommandError> {
         return show(image);
     }
     let error = |e: std::io::Error| {
+        // a temporary file's error names that file, too
+        let cause = if e.raw_os_error().is_some() { e } else { e.kind().into() };
         CommandError::unable(format!(
-            "`{}` could not be written: {e}\nhelp: name a place that you may write to",
+            "`{}` could not be written: {cause}\nhelp: name a place that you may write to",
             path.display()
         ))
     };

@@ -1,24 +1,42 @@
 //! Where results go: every format to its target.
 
-use super::CommandError;
+use super::{CommandError, report};
 use crate::cli::common::Format;
+use crate::launch::interrupt;
 use crate::report::{Document, Target, asciidoc, bencher, benchmark_action, csv, json, markdown};
 
-/// Refuses targets that cannot be written: before the first run.
+/// Refuses targets that cannot be written: before the first run. Also a stdout that is closed, where what is shown goes.
 pub(super) fn check(exports: &[(Format, Target)]) -> Result<(), CommandError> {
-    exports.iter().try_for_each(|(_, target)| target.check()).map_err(CommandError::usage)
+    check_targets(exports.iter().map(|(_, target)| target))?;
+    Target::Stdout.check().map_err(CommandError::unable)
 }
 
-/// Writes the exports; those to stdout only at the end. One that fails does not keep the others from being written.
+/// The same, of exports of any form.
+pub(super) fn check_targets<'t>(targets: impl Iterator<Item = &'t Target>) -> Result<(), CommandError> {
+    Target::check_all(targets).map_err(CommandError::usage)
+}
+
+/// Writes the exports; those that can be written once only at the end. One that fails does not keep the others from
+/// being written.
 pub(super) fn write(
     exports: &[(Format, Target)],
     document: &Document,
     last: bool,
 ) -> Result<(), CommandError> {
-    let due = exports.iter().filter(|(_, target)| last || !target.is_stdout());
-    let write = |(format, target): &(Format, Target)| target.write(&rendered(*format, document));
+    let (streams, files): (Vec<_>, Vec<_>) = exports.iter().partition(|(_, target)| target.is_stream());
+    let due = files.into_iter().chain(streams.into_iter().filter(|_| last));
+    let write = |(format, target): &(Format, Target)| put(target, rendered(*format, document)?.as_bytes());
     let failed = due.map(write).filter_map(Result::err).collect::<Vec<_>>();
-    failed.into_iter().next().map_or(Ok(()), |error| Err(CommandError::unable(error)))
+    failed.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Writes one export. A pipe may keep us waiting for its reader: from then on a signal ends us, there is nothing left to
+/// be saved from it.
+pub(super) fn put(target: &Target, bytes: &[u8]) -> Result<(), CommandError> {
+    if target.is_stream() {
+        interrupt::let_signals_end_us();
+    }
+    target.write_bytes(bytes).map_err(CommandError::unable)
 }
 
 /// Whether stdout is taken by an export, so that nothing else belongs there.
@@ -26,13 +44,14 @@ pub(super) fn takes_stdout(exports: &[(Format, Target)]) -> bool {
     exports.iter().any(|(_, target)| target.is_stdout())
 }
 
-fn rendered(format: Format, document: &Document) -> String {
-    match format {
+fn rendered(format: Format, document: &Document) -> Result<String, CommandError> {
+    Ok(match format {
         Format::Json => json::render(document),
         Format::Csv => csv::render(document),
         Format::Markdown => markdown::render(document),
         Format::AsciiDoc => asciidoc::render(document),
         Format::Bencher => bencher::render(document),
         Format::BenchmarkAction => benchmark_action::render(document),
-    }
+        Format::Html => report::page("this run", document)?,
+    })
 }

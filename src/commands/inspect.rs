@@ -1,14 +1,16 @@
 //! `firstbyte inspect`.
 
-use super::{CommandError, Exit, show};
+use super::{CommandError, Exit, show, units};
+use crate::arch::cpuid::cpuid_cost;
 use crate::cli::inspect::Args;
 use crate::floor::calibration::{Calibration, Cost};
 use crate::inspect::cache::Cache;
 use crate::inspect::libraries::Search;
+use crate::inspect::prediction::Prediction;
 use crate::inspect::{Files, InspectError, Inspection, MachineFiles, disassembly, inspect};
 use crate::machine::Machine;
 use crate::report::document::SCHEMA;
-use crate::report::inspect_text::{self, UnitCost};
+use crate::report::inspect_text::{self, Estimate, UnitCost};
 use std::path::Path;
 use std::process::Command;
 
@@ -26,45 +28,81 @@ pub fn run(args: &Args) -> Result<Exit, CommandError> {
     match (&args.calls, &args.file, &args.disassemble) {
         (Some(source), ..) => show_calls(source, args)?,
         (None, Some(file), Some(symbol)) => show_function(file, symbol, args.json)?,
-        (None, Some(file), None) => explain(file, args.json)?,
+        (None, Some(file), None) => explain(file, args)?,
         (None, None, _) => {}
     }
     Ok(Exit::Done)
 }
 
-fn explain(file: &Path, as_json: bool) -> Result<(), CommandError> {
+fn explain(file: &Path, args: &Args) -> Result<(), CommandError> {
     let cache = MachineFiles.read(Path::new("/etc/ld.so.cache")).map(|bytes| Cache::parse(&bytes));
     let library_path = std::env::var("LD_LIBRARY_PATH").ok();
     let search = Search { files: &MachineFiles, library_path, cache: cache.unwrap_or_default() };
     let inspection = inspect(file, &search)?;
     let machine = Machine::examine();
-    if as_json {
-        return json(&machine, &[&inspection]);
+    let estimate = match &inspection.prediction {
+        Some(prediction) if !args.counts_only => {
+            let units = units::of(&machine, args.recalibrate)?;
+            Some(Estimate { costs: costs(&inspection, prediction, &units.costs), source: units.source })
+        }
+        _ => None,
+    };
+    if args.json {
+        return json(&machine, &[serde_json::json!({ "file": inspection, "estimate": estimate })]);
     }
-    let costs = Calibration::load(&machine).map_or_else(Vec::new, |units| costs(&inspection, &units));
-    show(inspect_text::render(&inspection, &costs).as_bytes())
+    show(inspect_text::render(&inspection, estimate.as_ref()).as_bytes())
 }
 
-/// What is predicted, times what each costs here. A library's unit holds its system calls and page faults.
-fn costs(inspection: &Inspection, units: &Calibration) -> Vec<UnitCost> {
-    let (Some(prediction), Some(elf)) = (&inspection.prediction, &inspection.elf) else { return Vec::new() };
-    let all = inspection.libraries.iter().filter_map(|l| l.elf.as_ref()).chain([elf]);
-    let (relative, looked_up) = all.fold((0, 0), |(relative, looked_up), elf| {
+/// The page faults and system calls that the unit of an exec holds: those of the plain ELF.
+const OF_EXEC: (u64, u64) = (3, 3);
+/// The page faults that the unit of a library holds: one for each of its three read-only segments, three where it writes.
+const OF_LIBRARY: u64 = 6;
+/// How often glibc executes CPUID, to know its processor (`init_cpu_features`, `init_cacheinfo` of 2.36).
+const CPUIDS: u64 = 41;
+
+/// What is predicted, times what each costs here. A library's unit holds its system calls and the page faults of a small one.
+fn costs(inspection: &Inspection, prediction: &Prediction, units: &Calibration) -> Vec<UnitCost> {
+    let names: Vec<&str> = inspection.libraries.iter().map(|library| library.name.as_str()).collect();
+    let of_libraries = || prediction.parts.iter().filter(|part| names.contains(&part.name.as_str()));
+    let libraries = if units.library.is_some() { of_libraries().count() as u64 } else { 0 };
+    let their_calls: u64 = if libraries > 0 { of_libraries().map(|part| part.syscalls).sum() } else { 0 };
+    let (relative, looked_up) = relocations(inspection);
+    let cpuids = if prediction.starts_glibc { CPUIDS } else { 0 };
+    let faults = prediction.page_faults.saturating_sub(OF_EXEC.0 + OF_LIBRARY * libraries);
+    let ns = |unit: Option<Cost>| unit.map(|unit| unit.ns);
+    let counted = [
+        ("process creation, exec, exit", 1, ns(units.exec)),
+        ("libraries mapped and linked", libraries, ns(units.library)),
+        (
+            "further system calls",
+            prediction.syscalls.saturating_sub(OF_EXEC.1 + their_calls),
+            ns(units.null_syscall),
+        ),
+        ("further page faults", faults, fault(units)),
+        ("relative relocations", relative, ns(units.relative_relocation)),
+        ("relocations by name", looked_up, ns(units.symbolic_relocation)),
+        ("CPUID instructions of glibc", cpuids, cpuid_cost().map(|cost| cost.0 as f64)),
+    ];
+    let cost = |(name, count, ns): (&'static str, u64, Option<f64>)| Some(UnitCost { name, count, ns: ns? });
+    counted.into_iter().filter(|(_, count, _)| *count > 0).filter_map(cost).collect()
+}
+
+/// A start's page faults are of all kinds: what a file's page costs with those around it, and what a private copy does.
+fn fault(units: &Calibration) -> Option<f64> {
+    match (units.file_fault_around, units.copied_fault) {
+        (Some(around), Some(copied)) => Some(f64::midpoint(around.ns, copied.ns)),
+        _ => units.file_fault.map(|unit| unit.ns),
+    }
+}
+
+/// Relative ones, and those that are looked up by name before the program starts.
+fn relocations(inspection: &Inspection) -> (u64, u64) {
+    let libraries = inspection.libraries.iter().filter_map(|library| library.elf.as_ref());
+    libraries.chain(&inspection.elf).fold((0, 0), |(relative, looked_up), elf| {
         let r = &elf.relocations;
         let now = if elf.dynamic.as_ref().is_some_and(|d| d.bind_now) { r.jump_slot } else { 0 };
         (relative + r.relative, looked_up + r.symbolic + now)
-    });
-    let counted = [
-        ("process creation and exec", 1, units.exec),
-        ("system calls", prediction.syscalls, units.null_syscall),
-        ("page faults", prediction.page_faults, units.file_fault),
-        ("relative relocations", relative, units.relative_relocation),
-        ("relocations by name", looked_up, units.symbolic_relocation),
-    ];
-    let cost = |(name, count, unit): (&'static str, u64, Option<Cost>)| {
-        unit.map(|unit| UnitCost { name, count, ns: unit.ns })
-    };
-    counted.into_iter().filter_map(cost).collect()
+    })
 }
 
 fn show_function(file: &Path, symbol: &str, as_json: bool) -> Result<(), CommandError> {

@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod cc;
 pub mod check;
+pub mod claims;
 mod cold;
 pub mod compare;
 mod counting;
@@ -17,14 +18,17 @@ pub mod inspect;
 pub mod lines;
 mod outcome;
 mod progress;
+pub mod report;
 pub mod showdown;
 pub mod throughput;
 pub mod trace;
+mod units;
 
 pub use outcome::{CommandError, Exit};
 
 use crate::cli::{Cli, Command};
 use crate::launch::{interrupt, tree};
+use crate::report::Target;
 use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Runs one command; what it says is how the process ends.
@@ -36,8 +40,10 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
         Command::Bench(args) => bench::run(&args.plan().map_err(CommandError::usage)?),
         Command::Trace(args) => trace::run(&args.plan()),
         Command::Check(args) => check::run(&args.plan()),
+        Command::Claims(args) => claims::run(&args.plan()),
         Command::Compare(args) => compare::run(&args.plan()),
         Command::Diff(args) => diff::run(&args.plan()),
+        Command::Report(args) => report::run(&args.plan()),
         Command::Doctor(args) => doctor::run(&args),
         Command::Throughput(args) => throughput::run(args.plan()),
         Command::Lines(args) => lines::run(&args),
@@ -58,6 +64,8 @@ fn before_launching() {
 
 /// Prints a result to stdout. Nobody reading it (`| head`) is no error.
 fn show(text: &[u8]) -> Result<(), CommandError> {
+    // What is written to it would go nowhere, and nobody would know.
+    Target::Stdout.check().map_err(CommandError::unable)?;
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(CommandError::unable(format!(

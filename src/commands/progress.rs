@@ -10,7 +10,11 @@ pub(super) struct Bar<'c> {
     shown: ProgressBar,
     checkpoint: &'c mut dyn FnMut(&[Series]),
     estimated: Instant,
+    /// The warm-up is over, and the length is known.
+    planned: bool,
 }
+
+const MEASURING: &str = "{prefix:>9} {wide_bar:.cyan/dim} {pos}/{len} {eta:>4} left {msg:<18!}";
 
 /// The estimate that is shown is of one program, then of another.
 const ESTIMATE_EVERY: Duration = Duration::from_millis(500);
@@ -23,18 +27,24 @@ pub(super) fn bar(work: &'static str, length: u64) -> ProgressBar {
         ProgressDrawTarget::hidden()
     };
     let bar = ProgressBar::with_draw_target(Some(length), target);
-    let template = "{prefix:>9} {wide_bar:.cyan/dim} {pos}/{len} {eta:>4} left {msg:<18!}";
+    set_template(&bar, MEASURING);
+    bar.set_prefix(work);
+    bar
+}
+
+fn set_template(bar: &ProgressBar, template: &str) {
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style.progress_chars("━━─"));
     }
-    bar.set_prefix(work);
-    bar
 }
 
 impl<'c> Bar<'c> {
     /// A bar for a campaign.
     pub(super) fn new(checkpoint: &'c mut dyn FnMut(&[Series])) -> Bar<'c> {
-        Bar { shown: bar("measuring", 0), checkpoint, estimated: Instant::now() }
+        let shown = bar("measuring", 0);
+        // How many runs there will be is known when these have shown how long one takes.
+        set_template(&shown, "  warm-up {pos} runs {msg:<18!}");
+        Bar { shown, checkpoint, estimated: Instant::now(), planned: false }
     }
 
     /// Takes it off the screen.
@@ -45,14 +55,20 @@ impl<'c> Bar<'c> {
 
 impl bench::Progress for Bar<'_> {
     fn planned(&mut self, runs: u64) {
-        self.shown.set_length(runs);
         self.shown.reset();
+        self.shown.set_length(runs);
+        set_template(&self.shown, MEASURING);
+        self.planned = true;
         self.shown.enable_steady_tick(Duration::from_millis(500));
     }
 
     fn ran(&mut self, _name: &str) {
         // The bar draws at most eight times a second, and between runs only.
         self.shown.inc(1);
+        // Runs that did not count are made again: more than were planned.
+        if self.planned && Some(self.shown.position()) > self.shown.length() {
+            self.shown.inc_length(1);
+        }
     }
 
     fn sampled(&mut self, series: &Series) {

@@ -1,13 +1,14 @@
 //! `firstbyte showdown`: corpus, tracees, campaign, counting runs, document, renderings.
 
+use super::cold;
 use super::counting;
 use super::header::header;
 use super::progress::{Bar, bar};
 use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::bench::runner::Tracee;
-use crate::bench::{Campaign, Outcome, Series, Subject, Tracees};
+use crate::bench::{Around, Campaign, Outcome, Prepared, Series, Subject, Tracees};
 use crate::cli::showdown::Plan;
-use crate::corpus::{Built, Cache, Corpus, Program, SkipCause, Skipped, build, prepare_all};
+use crate::corpus::{Built, Cache, Corpus, Program, SkipCause, Skipped, build};
 use crate::launch::{Command, LaunchError, Launcher, interrupt};
 use crate::page_cache;
 use crate::report::document::{self, Document};
@@ -28,9 +29,11 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         return Ok(Exit::Done);
     }
     export::check(&plan.exports)?;
+    cold::enter(plan.cold)?;
     before_launching();
     let chosen = choose(plan.backend).map_err(CommandError::unable)?;
-    let (built, skipped) = prepare(&programs)?;
+    let (built, mut skipped) = prepare(&programs, plan)?;
+    skipped.extend(corpus.not_programs(&plan.names, &plan.tags).cloned());
     if built.is_empty() {
         return Err(CommandError::unable(nothing_to_run(&skipped)));
     }
@@ -55,14 +58,16 @@ fn list(programs: &[&Program]) -> String {
 type Ready<'c> = Vec<(&'c Program, Built)>;
 
 /// Builds and verifies, both processors busy; what cannot be had on this machine is skipped.
-fn prepare<'c>(programs: &[&'c Program]) -> Result<(Ready<'c>, Vec<Skipped>), CommandError> {
+fn prepare<'c>(programs: &[&'c Program], plan: &Plan) -> Result<(Ready<'c>, Vec<Skipped>), CommandError> {
     let cache = Cache::of_user().map_err(CommandError::unable)?;
     let bar = bar("building", programs.len() as u64);
     let progress = |step: build::Progress| match step {
         build::Progress::Started(name) => bar.set_message(name.to_owned()),
         build::Progress::Finished(_) => bar.inc(1),
     };
-    let results = prepare_all(programs, &cache, 2, &|| interrupt::interrupted().is_some(), &progress);
+    let interrupted = || interrupt::interrupted().is_some();
+    let making = build::Making { jobs: 2, timeout: plan.timeout, interrupted: &interrupted };
+    let results = build::prepare_within(programs, &cache, making, &progress);
     bar.finish_and_clear();
     if interrupt::interrupted().is_some() {
         return Err(LaunchError::Interrupted.into());
@@ -91,30 +96,38 @@ fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> R
     }
     let header = header(&chosen);
     let has_phases = chosen.tracer.backend() != crate::tracer::Backend::Pipe;
-    let mut runner = Tracees::new(tracees, chosen.tracer);
+    let around = vec![Around::default(); ready.len()];
+    let mut runner = Prepared::new(Tracees::new(tracees, chosen.tracer), around, None);
+    if let Some(method) = plan.cold {
+        cold::cool_down(&mut runner, method, ready.len())?;
+    }
+    let coldness = |program| plan.cold.map(|method| cold::coldness(method, program, &runner));
+    let cold: Vec<_> = (0..ready.len()).map(coldness).collect();
     let campaign = Campaign {
         subjects: ready.iter().map(|(program, built)| subject(program, built)).collect(),
         budget: plan.budget,
         warmup: plan.warmup,
         seed: plan.seed,
-        overhead: plan.overhead && has_phases,
+        // what is read from a disk drowns what a tracer costs
+        overhead: plan.overhead && has_phases && plan.cold.is_none(),
     };
     let mut checkpoint = |series: &[Series]| {
-        let partial = Document { partial: true, ..document(plan, &header, series, skipped) };
+        let partial = Document { partial: true, ..document(plan, &header, series, &cold, skipped) };
         // What cannot be written now is tried again at the end, and told then.
         let _ = export::write(&plan.exports, &partial, false);
     };
     let mut bar = Bar::new(&mut checkpoint);
     let outcome = campaign.run(&mut runner, &mut bar);
     bar.finish();
-    let Outcome { mut series, interrupted, given_up, .. } = outcome.map_err(CommandError::unable)?;
-    if plan.counts && !interrupted {
+    let Outcome { mut series, interrupted, given_up, broken, .. } = outcome.map_err(CommandError::unable)?;
+    if plan.counts && !interrupted && broken.is_none() {
         counting::count(&mut runner, &mut series, COUNTING_RUNS);
     }
-    let mut document = document(plan, &header, &series, skipped);
-    let warm = Some(document::Cache::Warm);
-    document.failed.extend(given_up.iter().filter_map(|&n| rendering::given_up(&series[n], warm)));
-    document.partial = interrupted || interrupt::interrupted().is_some();
+    let mut document = document(plan, &header, &series, &cold, skipped);
+    let cache = Some(state(plan));
+    document.failed.extend(given_up.iter().filter_map(|&n| rendering::given_up(&series[n], cache)));
+    document.broken = broken.map(|error| error.to_string());
+    document.partial = interrupted || document.broken.is_some() || interrupt::interrupted().is_some();
     let exported = export::write(&plan.exports, &document, true);
     if !export::takes_stdout(&plan.exports) {
         show(showdown_text::render(&document, &terminal()).as_bytes())?;
@@ -122,6 +135,7 @@ fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> R
     exported?;
     let wrong = skipped.iter().any(|program| program.cause == SkipCause::Wrong);
     Ok(match document {
+        Document { broken: Some(_), .. } => Exit::Unable,
         Document { partial: true, .. } => Exit::Interrupted,
         Document { failed, .. } if wrong || !failed.is_empty() => Exit::ProgramFailed,
         _ => Exit::Done,
@@ -135,7 +149,7 @@ fn tracee(plan: &Plan, program: &Program, built: &Built) -> Result<Tracee, Comma
     if let Some(cpus) = &plan.cpus {
         launcher.set_cpus(cpus);
     }
-    let expected: Arc<[u8]> = program.manifest.expected.stdout.as_bytes().into();
+    let expected: Arc<[u8]> = program.manifest.expected.output().into_bytes().into();
     let setting =
         Setting { output: plan.output, expected: Some(expected), timeout: Some(plan.timeout), until: None };
     Ok(Tracee { launcher, setting })
@@ -153,16 +167,27 @@ fn subject(program: &Program, built: &Built) -> Subject {
 /// Enough for a median; counts hardly vary.
 const COUNTING_RUNS: u32 = 3;
 
-fn document(plan: &Plan, header: &Document, series: &[Series], skipped: &[Skipped]) -> Document {
+fn state(plan: &Plan) -> document::Cache {
+    if plan.cold.is_some() { document::Cache::Cold } else { document::Cache::Warm }
+}
+
+fn document(
+    plan: &Plan,
+    header: &Document,
+    series: &[Series],
+    cold: &[Option<document::Cold>],
+    skipped: &[Skipped],
+) -> Document {
     let floor = series.iter().find(|series| series.name == FLOOR && !series.samples.is_empty());
-    let context = rendering::Context {
-        cache: Some(document::Cache::Warm),
-        floor,
-        threshold: plan.threshold,
-        ..Default::default()
-    };
     let mut document = header.clone();
-    for series in series {
+    for (series, cold) in series.iter().zip(cold) {
+        let context = rendering::Context {
+            cache: Some(state(plan)),
+            floor,
+            threshold: plan.threshold,
+            cold: cold.clone(),
+            ..Default::default()
+        };
         match rendering::measurement(series, &context) {
             Ok(measurement) => document.results.push(measurement),
             Err(failed) => document.failed.push(failed),

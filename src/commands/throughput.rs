@@ -1,14 +1,14 @@
 //! `firstbyte throughput`.
 
 use super::progress::bar;
-use super::{CommandError, Exit, before_launching, show, terminal};
+use super::{CommandError, Exit, before_launching, report, show, terminal};
 use crate::cli::throughput::{Form, Plan};
 use crate::corpus::{Cache, Program, build, prepare_all};
 use crate::launch::interrupt;
 use crate::machine::Machine;
 use crate::report::document::{Skipped, Tool};
 use crate::report::throughput_document::{Throughput, ThroughputDocument, WrongOutput};
-use crate::report::{throughput_chart, throughput_text};
+use crate::report::{png, throughput_chart, throughput_text};
 use crate::throughput::design::{self, BASELINE, Design, OURS, WC_ALONE};
 use crate::throughput::sink::{Places, Sink};
 use crate::throughput::sweep::{Sweep, Swept};
@@ -27,17 +27,10 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
     }
     check(&plan)?;
     before_launching();
-    let wanted: Vec<&Program> = programs.iter().filter(|program| wants(&plan, program.name())).collect();
-    let (mut designs, skipped) = prepare(&wanted)?;
-    let firstbyte = std::env::current_exe().map_err(CommandError::unable)?;
-    for own in [Design::ours(&firstbyte), Design::wc_alone()] {
-        designs.extend(Some(own).filter(|own| wants(&plan, &own.name)));
-    }
-    let mut document = header(skipped);
     let exports = plan.exports.clone();
-    measure(plan, designs, &mut document);
+    let document = measured(plan)?;
     for (form, target) in &exports {
-        target.write(&rendered(*form, &document)).map_err(CommandError::unable)?;
+        super::export::put(target, &rendered(*form, &document)?)?;
     }
     if !exports.iter().any(|(_, target)| target.is_stdout()) {
         show(throughput_text::render(&document, &terminal()).as_bytes())?;
@@ -48,6 +41,20 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
         false if failed => Exit::ProgramFailed,
         false => Exit::Done,
     })
+}
+
+/// Builds the designs and measures them in turn.
+pub(super) fn measured(plan: Plan) -> Result<ThroughputDocument, CommandError> {
+    let programs = design::programs().map_err(CommandError::usage)?;
+    let wanted: Vec<&Program> = programs.iter().filter(|program| wants(&plan, program.name())).collect();
+    let (mut designs, skipped) = prepare(&wanted)?;
+    let firstbyte = std::env::current_exe().map_err(CommandError::unable)?;
+    for own in [Design::ours(&firstbyte), Design::wc_alone()] {
+        designs.extend(Some(own).filter(|own| wants(&plan, &own.name)));
+    }
+    let mut document = header(skipped);
+    measure(plan, designs, &mut document);
+    Ok(document)
 }
 
 fn wants(plan: &Plan, name: &str) -> bool {
@@ -63,7 +70,7 @@ fn list(programs: &[Program]) -> String {
 
 /// What can be refused is refused before the first run.
 fn check(plan: &Plan) -> Result<(), CommandError> {
-    plan.exports.iter().try_for_each(|(_, target)| target.check()).map_err(CommandError::usage)?;
+    super::export::check_targets(plan.exports.iter().map(|(_, target)| target))?;
     let disk = plan.sinks.iter().any(|sink| matches!(sink, Sink::File | Sink::Overwrite));
     let memory = plan.sinks.iter().any(|sink| matches!(sink, Sink::Tmpfs | Sink::Wc));
     for (needed, folder, option) in
@@ -161,11 +168,15 @@ fn fill(document: &mut ThroughputDocument, designs: &[Design], swept: Swept) {
     document.compare();
 }
 
-fn rendered(form: Form, document: &ThroughputDocument) -> String {
-    match form {
-        Form::Json => serde_json::to_string_pretty(document).unwrap_or_default() + "\n",
-        Form::Csv => throughput_text::csv(document),
-        Form::Markdown => throughput_text::markdown(document),
-        Form::Chart(log) => throughput_chart::svg(document, log).unwrap_or_default(),
-    }
+fn rendered(form: Form, document: &ThroughputDocument) -> Result<Vec<u8>, CommandError> {
+    Ok(match form {
+        Form::Json => (serde_json::to_string_pretty(document).unwrap_or_default() + "\n").into(),
+        Form::Csv => throughput_text::csv(document).into(),
+        Form::Markdown => throughput_text::markdown(document).into(),
+        Form::Chart { log, png: false } => throughput_chart::svg(document, log).unwrap_or_default().into(),
+        Form::Chart { log, png: true } => {
+            throughput_chart::svg(document, log).and_then(|svg| png::of_svg(&svg)).unwrap_or_default()
+        }
+        Form::Html => report::page("this run", document)?.into(),
+    })
 }

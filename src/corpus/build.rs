@@ -24,7 +24,18 @@ const LOG: &str = "build.log";
 
 /// Enough for a first `go build`, which compiles the standard library.
 const STEP_TIMEOUT: Duration = Duration::from_secs(300);
-const VERIFY_TIMEOUT: Duration = Duration::from_secs(20);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How a program is made and verified.
+#[derive(Clone, Copy)]
+pub struct Making<'a> {
+    /// How many programs are made at a time.
+    pub jobs: usize,
+    /// When the run that verifies is killed.
+    pub timeout: Duration,
+    /// Whether to end early.
+    pub interrupted: Interrupted<'a>,
+}
 
 /// The kernel reads this much of a script to find its `#!` line (`BINPRM_BUF_SIZE`, linux/binfmts.h).
 const HASHBANG_LIMIT: usize = 256;
@@ -67,14 +78,24 @@ pub fn prepare_all(
     interrupted: Interrupted,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Vec<Result<Built, Skipped>> {
+    prepare_within(programs, cache, Making { jobs, timeout: CHECK_TIMEOUT, interrupted }, progress)
+}
+
+/// The same, with another time limit for the runs that verify.
+pub fn prepare_within(
+    programs: &[&Program],
+    cache: &Cache,
+    making: Making,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Vec<Result<Built, Skipped>> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for _ in 0..jobs.clamp(1, programs.len().max(1)) {
+        for _ in 0..making.jobs.clamp(1, programs.len().max(1)) {
             scope.spawn(|| {
                 while let Some((index, program)) = take(programs, &next) {
                     progress(Progress::Started(program.name()));
-                    let result = prepare(program, cache, interrupted);
+                    let result = prepared(program, cache, making);
                     progress(Progress::Finished(&result));
                     done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, result));
                 }
@@ -93,7 +114,12 @@ fn take<'a>(programs: &[&'a Program], next: &AtomicUsize) -> Option<(usize, &'a 
 
 /// Builds a program and verifies it. A build from the cache that is wrong is made once more.
 pub fn prepare(program: &Program, cache: &Cache, interrupted: Interrupted) -> Result<Built, Skipped> {
-    let limits = Limits { timeout: VERIFY_TIMEOUT, output: 0, interrupted };
+    prepared(program, cache, Making { jobs: 1, timeout: CHECK_TIMEOUT, interrupted })
+}
+
+fn prepared(program: &Program, cache: &Cache, making: Making) -> Result<Built, Skipped> {
+    let interrupted = making.interrupted;
+    let limits = Limits { timeout: making.timeout, output: 0, interrupted };
     let mut built = build(program, cache, interrupted)?;
     let mut verdict = verify::verify(&built, &program.manifest.expected, limits);
     if verdict.is_err() && built.cached {
@@ -164,7 +190,7 @@ fn absent(manifest: &Manifest) -> Vec<String> {
 }
 
 fn check_requirements(program: &Program, tools: &Tools) -> Result<(), Skipped> {
-    let limits = Limits { timeout: VERIFY_TIMEOUT, output: 1 << 16, interrupted: &|| false };
+    let limits = Limits { timeout: CHECK_TIMEOUT, output: 1 << 16, interrupted: &|| false };
     for requirement in &program.manifest.require {
         let argv = expand_all(&requirement.check, tools);
         let holds =
@@ -177,8 +203,9 @@ fn check_requirements(program: &Program, tools: &Tools) -> Result<(), Skipped> {
 }
 
 fn builtin_image(program: &Program) -> Result<Option<Vec<u8>>, Skipped> {
-    let message = program.manifest.expected.stdout.as_bytes();
-    let image = program.manifest.builtin.map(|builtin| builtin::image(builtin, message)).transpose();
+    let message = program.manifest.expected.output();
+    let image =
+        program.manifest.builtin.map(|builtin| builtin::image(builtin, message.as_bytes())).transpose();
     image.map_err(|reason| Skipped::new(program.name(), SkipCause::Unfit, reason))
 }
 
@@ -274,7 +301,7 @@ impl Job<'_> {
         let failed = |why: String| Failure::Step { command: step.join(" "), number, why };
         match execute(&argv, staging, Destination::Log(log.try_clone()?), limits) {
             Ok(finished) if finished.exit.success() => Ok(()),
-            Ok(finished) => Err(failed(format!("ended with {}{}", finished.exit, complaint(staging)))),
+            Ok(finished) => Err(failed(format!("{}{}", finished.exit.ending(), complaint(staging)))),
             Err(ExecuteError::Interrupted) => Err(Failure::Interrupted),
             Err(error) => Err(failed(error.to_string())),
         }

@@ -56,13 +56,20 @@ pub enum CorpusError {
         name: String,
     },
     /// Nothing in the corpus is called so.
-    #[error("no {kind} `{name}` in the corpus\nhelp: the nearest is `{nearest}`")]
+    #[error("no {kind} `{name}` in the corpus\nhelp: {}", suggestion(.nearest.as_deref()))]
     Unknown {
         /// `program` or `tag`.
         kind: &'static str,
         /// What was asked for.
         name: String,
-        /// What there is that begins most like it.
-        nearest: String,
+        /// What there is that is spelt most like it, if anything is.
+        nearest: Option<String>,
     },
+}
+
+fn suggestion(nearest: Option<&str>) -> String {
+    match nearest {
+        Some(nearest) => format!("the nearest is `{nearest}`"),
+        None => "`firstbyte showdown --list` shows them all".to_owned(),
+    }
 }

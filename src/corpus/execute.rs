@@ -1,14 +1,18 @@
 //! Runs one command to its end, with a time limit: for builds, versions and verification, never for measuring.
 
 use crate::launch::ExitStatus;
+use crate::launch::diagnosis::interpreter_of;
+use crate::launch::exit_status::named;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
-use std::ffi::OsString;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
+};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -53,8 +57,16 @@ pub struct Finished {
 #[derive(Debug, thiserror::Error)]
 pub enum ExecuteError {
     /// It could not be started.
-    #[error("cannot start: {0}")]
-    NotStarted(io::Error),
+    #[error("cannot start `{}`: {cause}", program.display())]
+    NotStarted {
+        /// What was to be started.
+        program: PathBuf,
+        /// The kernel's answer.
+        cause: io::Error,
+    },
+    /// It stopped itself, by this signal, and nobody would have continued it.
+    #[error("it stopped itself ({}) and was killed", named(*.0))]
+    Stopped(i32),
     /// It was killed when its time was up.
     #[error("it did not end within {} s and was killed", .0.as_secs_f64())]
     TimedOut(Duration),
@@ -76,19 +88,34 @@ pub fn execute(
     destination: Destination,
     limits: Limits,
 ) -> Result<Finished, ExecuteError> {
-    let (program, arguments) = argv.split_first().ok_or_else(|| {
-        ExecuteError::NotStarted(io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"))
-    })?;
+    let not_started = |cause| ExecuteError::NotStarted {
+        program: argv.first().map(PathBuf::from).unwrap_or_default(),
+        cause,
+    };
+    let (program, arguments) = argv
+        .split_first()
+        .ok_or_else(|| not_started(io::Error::new(io::ErrorKind::InvalidInput, "the command is empty")))?;
     let mut command = Command::new(program);
     command.args(arguments).current_dir(directory).stdin(Stdio::null()).process_group(0);
-    let reader = connect(&mut command, destination).map_err(ExecuteError::NotStarted)?;
-    let mut child = spawn(&mut command).map_err(ExecuteError::NotStarted)?;
+    let reader = connect(&mut command, destination).map_err(not_started)?;
+    let mut child = spawn(&mut command).map_err(|cause| not_started(explained(cause, program, directory)))?;
     // It holds the writing ends of our pipe.
     drop(command);
     let observed = observe(&child, reader, limits);
     kill_group(&child);
     let status = child.wait().map_err(ExecuteError::Wait)?;
     Ok(Finished { exit: ExitStatus::from_wait(status.into_raw()), output: observed? })
+}
+
+/// "No such file" of a file that is there means the interpreter that it names.
+fn explained(cause: io::Error, program: &OsStr, directory: &Path) -> io::Error {
+    let interpreter = interpreter_of(&directory.join(program));
+    match interpreter.filter(|_| cause.kind() == io::ErrorKind::NotFound) {
+        Some(interpreter) => {
+            io::Error::new(cause.kind(), format!("its interpreter `{interpreter}` does not exist"))
+        }
+        None => cause,
+    }
 }
 
 /// A file that we have just written is busy as long as a child, forked meanwhile by another thread, has not
@@ -147,7 +174,16 @@ fn observe(child: &Child, reader: Option<PipeReader>, limits: Limits) -> Result<
             capture.drain()?;
             return Ok(capture.output);
         }
+        if let Some(signal) = stopped_by(pid) {
+            return Err(ExecuteError::Stopped(signal));
+        }
     }
+}
+
+/// The signal that stopped it, if it is stopped. Nothing is consumed.
+fn stopped_by(pid: Pid) -> Option<i32> {
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    waitid(WaitId::Pid(pid), options).ok()??.stopping_signal()
 }
 
 struct Capture {
@@ -259,6 +295,23 @@ mod tests {
     }
 
     #[test]
+    fn a_command_that_stops_itself_is_told_from_one_that_hangs() {
+        let error = shell("kill -STOP $$", Destination::Stdout, LIMITS).unwrap_err();
+        assert_eq!(error.to_string(), "it stopped itself (SIGSTOP) and was killed");
+    }
+
+    #[test]
+    fn a_missing_interpreter_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("test");
+        std::fs::write(&script, "#!/no/such/interpreter\n").unwrap();
+        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let error = execute(&["./test".into()], folder.path(), Destination::Stdout, LIMITS).unwrap_err();
+        let expected = "cannot start `./test`: its interpreter `/no/such/interpreter` does not exist";
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
     fn an_interruption_ends_it() {
         let limits = Limits { interrupted: &|| true, ..LIMITS };
         let error = shell("sleep 1000", Destination::Stdout, limits).unwrap_err();
@@ -268,7 +321,7 @@ mod tests {
     #[test]
     fn what_cannot_be_started_says_so() {
         let error = execute(&["/nowhere".into()], Path::new("/"), Destination::Stdout, LIMITS).unwrap_err();
-        assert!(error.to_string().starts_with("cannot start: "));
+        assert!(error.to_string().starts_with("cannot start `/nowhere`: "), "{error}");
         assert!(execute(&[], Path::new("/"), Destination::Stdout, LIMITS).is_err());
     }
 }

@@ -1,25 +1,37 @@
 //! A corpus of the user's: every subfolder of one folder is a program.
 
-use super::{CorpusError, Manifest, Program, SourceFile};
+use super::{CorpusError, Manifest, Program, SkipCause, Skipped, SourceFile};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+const MANIFEST: &str = "program.toml";
 
 /// Sources are small; a build tree left in the folder by accident is not.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// The programs in the subfolders of `root`, sorted by name. Those whose name begins with a dot are passed over.
-pub(crate) fn programs(root: &Path) -> Result<Vec<Program>, CorpusError> {
-    let mut folders: Vec<PathBuf> = entries(root)?.into_iter().filter(|path| is_program(path)).collect();
+/// The programs in the subfolders of `root`, sorted by name, and the subfolders that are none. Those whose name begins
+/// with a dot are passed over.
+pub(crate) fn programs(root: &Path) -> Result<(Vec<Program>, Vec<Skipped>), CorpusError> {
+    let mut folders: Vec<PathBuf> = entries(root)?.into_iter().filter(|path| is_shown(path)).collect();
     folders.sort();
-    if folders.is_empty() {
+    let (programs, others): (Vec<_>, Vec<_>) =
+        folders.into_iter().partition(|folder| folder.join(MANIFEST).exists());
+    if programs.is_empty() {
         return Err(CorpusError::Empty { path: root.to_owned() });
     }
-    folders.iter().map(|folder| program(folder)).collect()
+    let programs = programs.iter().map(|folder| program(folder)).collect::<Result<_, _>>()?;
+    Ok((programs, others.iter().map(|folder| no_program(folder)).collect()))
 }
 
-fn is_program(path: &Path) -> bool {
+fn is_shown(path: &Path) -> bool {
     let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
     path.is_dir() && !hidden
+}
+
+fn no_program(folder: &Path) -> Skipped {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let reason = format!("`{}` has no `{MANIFEST}`", folder.display());
+    Skipped::new(&name, SkipCause::Unfit, reason)
 }
 
 fn program(folder: &Path) -> Result<Program, CorpusError> {
@@ -27,7 +39,7 @@ fn program(folder: &Path) -> Result<Program, CorpusError> {
     let mut sources = Vec::new();
     let mut left = MOST_BYTES;
     collect(folder, folder, &mut left, &mut sources)?;
-    assemble(sources, &folder.join("program.toml").display().to_string(), &name)
+    assemble(sources, &folder.join(MANIFEST).display().to_string(), &name)
 }
 
 /// A program from its files: finds the manifest among them and checks what needs both.
@@ -38,7 +50,7 @@ pub(crate) fn assemble(
 ) -> Result<Program, CorpusError> {
     let rule = |cause: String| CorpusError::Rule { manifest: manifest_path.to_owned(), cause };
     sources.sort_by(|a, b| a.path.cmp(&b.path));
-    let text = sources.iter().find(|file| file.path == Path::new("program.toml"));
+    let text = sources.iter().find(|file| file.path == Path::new(MANIFEST));
     let text = text.ok_or_else(|| rule("there is no such file".to_owned()))?;
     let manifest = Manifest::parse(&text.contents, manifest_path, folder)?;
     if let Some(script) = &manifest.script

@@ -102,6 +102,12 @@ pub struct Script {
 pub enum Builtin {
     /// The plain static ELF: headers, a write and an exit. The floor.
     PlainElf,
+    /// The smallest one that the kernel takes.
+    PackedElf,
+    /// The plain one of i386, on x86-64.
+    PlainElfI386,
+    /// The smallest one of i386, on x86-64.
+    PackedElfI386,
 }
 
 /// What a right run does.
@@ -111,6 +117,12 @@ pub struct Expected {
     /// The exact bytes on stdout.
     #[serde(default = "hello_world")]
     pub stdout: String,
+    /// So often.
+    #[serde(default = "once")]
+    pub times: u16,
+    /// What comes before them, once.
+    #[serde(default)]
+    pub before: String,
     /// How it ends: a status (`0`) or a signal's name (`"SIGSEGV"`).
     #[serde(default = "success", deserialize_with = "exit")]
     pub exit: ExitStatus,
@@ -118,7 +130,14 @@ pub struct Expected {
 
 impl Default for Expected {
     fn default() -> Expected {
-        Expected { stdout: hello_world(), exit: success() }
+        Expected { stdout: hello_world(), times: once(), before: String::new(), exit: success() }
+    }
+}
+
+impl Expected {
+    /// All that it prints.
+    pub fn output(&self) -> String {
+        self.before.clone() + &self.stdout.repeat(self.times.into())
     }
 }
 
@@ -132,6 +151,10 @@ fn test_file() -> PathBuf {
 
 fn hello_world() -> String {
     "hello world\n".to_owned()
+}
+
+fn once() -> u16 {
+    1
 }
 
 fn success() -> ExitStatus {
@@ -306,6 +329,15 @@ packages = ["gcc"]
         assert!(with("\"SIGNOT\"").unwrap_err().contains("unknown signal `SIGNOT`"));
         assert!(with("300").unwrap_err().contains("0 to 255"));
         assert!(with("-1").is_err());
+    }
+
+    #[test]
+    fn what_is_printed_may_be_repeated_after_something_else() {
+        let with = |expected: &str| parse(&format!("{PLAIN}\n[expected]\n{expected}\n"));
+        assert_eq!(with("times = 2").unwrap().expected.output(), "hello world\nhello world\n");
+        let marked = with("stdout = \"b\"\ntimes = 3\nbefore = \"a\"").unwrap();
+        assert_eq!(marked.expected.output(), "abbb");
+        assert!(with("times = -1").is_err());
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub enum VerifyError {
         expected: String,
     },
     /// It ended in another way.
-    #[error("it ended with {exit} instead of {expected}")]
+    #[error("it {}", .exit.instead_of(*.expected))]
     Exit {
         /// How it ended.
         exit: ExitStatus,
@@ -31,10 +31,11 @@ pub enum VerifyError {
 
 /// Runs it once.
 pub fn verify(built: &Built, expected: &Expected, limits: Limits) -> Result<(), VerifyError> {
-    let limits = Limits { output: expected.stdout.len() + 4096, ..limits };
+    let wanted = expected.output();
+    let limits = Limits { output: wanted.len() + 4096, ..limits };
     let finished = execute(&built.argv, &built.directory, Destination::Stdout, limits)?;
-    if finished.output != expected.stdout.as_bytes() {
-        return Err(VerifyError::Output { printed: finished.output, expected: expected.stdout.clone() });
+    if finished.output != wanted.as_bytes() {
+        return Err(VerifyError::Output { printed: finished.output, expected: wanted });
     }
     if finished.exit != expected.exit {
         return Err(VerifyError::Exit { exit: finished.exit, expected: expected.exit });

@@ -2,6 +2,7 @@
 
 use super::findings::{Failure, Findings};
 use crate::machine::Machine;
+use crate::tracer::probe::grant;
 use serde::Serialize;
 
 /// Whether something can be done here.
@@ -81,16 +82,14 @@ pub fn judge(findings: &Findings, machine: &Machine) -> Vec<Check> {
     checks
 }
 
-/// The capabilities that the bpf backend needs, given to the executable.
-const SETCAP: &str = "sudo setcap cap_bpf,cap_perfmon=ep $(command -v firstbyte)";
-
 fn bpf(findings: &Findings) -> Check {
     let check = |detail: &str| Check::works(Group::Tracing, "bpf backend", detail);
     match &findings.bpf {
         Ok(()) => check("a program was loaded and attached"),
         Err(error) => {
-            let (why, help) = error.split_once("\nhelp: ").unwrap_or((error, SETCAP));
-            let mend = (!findings.root).then(|| help.to_owned());
+            let (why, help) = error.split_once("\nhelp: ").unzip();
+            let why = why.unwrap_or(error);
+            let mend = (!findings.root).then(|| help.map_or_else(grant, str::to_owned));
             let cost = "phases come from the ptrace backend instead, which slows the program";
             check("not available").hindered(Status::DoesNotWork, format!("{}; {cost}", one_line(why)), mend)
         }

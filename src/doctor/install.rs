@@ -89,6 +89,8 @@ pub fn test_packages() -> BTreeMap<String, String> {
     struct Listed {
         build: BTreeMap<String, String>,
         packages: BTreeMap<String, String>,
+        #[serde(rename = "proofs")]
+        _proofs: BTreeMap<String, String>,
     }
     // It is part of this binary, and a test reads it.
     toml::from_str::<Listed>(TESTS)

@@ -94,7 +94,17 @@ impl Calibration {
 
     /// What is kept for this machine; `None` when nothing is, or it cannot be read.
     pub fn load(machine: &Machine) -> Option<Calibration> {
-        Calibration::read(&path(&user_folder()?, machine))
+        Calibration::read(&Calibration::place(machine)?)
+    }
+
+    /// Where it is kept for this machine; `None` without a cache folder.
+    pub fn place(machine: &Machine) -> Option<PathBuf> {
+        Some(path(&user_folder()?, machine))
+    }
+
+    /// Whether a start can be estimated: its exec, system calls and page faults.
+    pub fn suffices(&self) -> bool {
+        [self.null_syscall, self.exec, self.file_fault].iter().all(Option::is_some)
     }
 
     fn read(path: &Path) -> Option<Calibration> {
@@ -104,7 +114,7 @@ impl Calibration {
     /// Keeps it for this machine, the steadier of old and new costs; returns the file. Without a cache folder nothing
     /// is kept.
     pub fn store(&self, machine: &Machine) -> io::Result<Option<PathBuf>> {
-        user_folder().map(|folder| self.write(&path(&folder, machine))).transpose()
+        Calibration::place(machine).map(|path| self.write(&path)).transpose()
     }
 
     fn write(&self, path: &Path) -> io::Result<PathBuf> {

@@ -141,6 +141,9 @@ pub struct Floor {
     pub results: Vec<Figure>,
     /// What could not be measured.
     pub missing: Vec<Missing>,
+    /// The first and the hundredth print, a program each.
+    #[serde(default)]
+    pub prints: Vec<super::prints::Print>,
     /// The waterfalls: of this machine, then of the command that was given.
     pub waterfalls: Vec<Waterfall>,
     /// First byte against the number of processors, a program each.
@@ -149,6 +152,17 @@ pub struct Floor {
     /// What is kept of this machine's costs for estimates, from this invocation and from earlier ones.
     #[serde(default)]
     pub calibration: Option<super::Calibration>,
+}
+
+impl Floor {
+    /// Every figure: the results, and those of the prints.
+    pub fn figures(&self) -> impl Iterator<Item = &Figure> {
+        let prints = self.prints.iter().flat_map(|print| {
+            let outside = print.outside.iter().flat_map(|outside| [&outside.first, &outside.hundredth]);
+            [&print.first, &print.hundredth].into_iter().chain(outside)
+        });
+        self.results.iter().chain(prints)
+    }
 }
 
 impl Figure {

@@ -103,7 +103,7 @@ impl<'f> Layers<'f> {
         let mut first = None;
         for (index, rung) in rungs.iter().enumerate().rev() {
             let removes = match index.checked_sub(1).map(|below| &rungs[below]) {
-                Some(below) => format!("what {} has over {}", rung.name, below.name),
+                Some(below) => format!("{} over {}", rung.name, below.name),
                 None => "the exec".to_owned(),
             };
             let spawn = rung.spawn(How::Vfork).map(|spawn| Subject::new("program", spawn));

@@ -16,6 +16,7 @@ pub mod figure;
 mod layers;
 mod loader;
 mod pinned;
+pub mod prints;
 pub mod processes;
 pub mod shells;
 pub mod spawn;

@@ -56,7 +56,7 @@ pub fn candidates(rungs: &[Rung], folder: &Path) -> Vec<Candidate> {
         process("fork+exec, plain ELF", floor.spawn(How::Fork), Some("Process fork+execve"), None)
     }));
     for rung in rungs {
-        all.push(process(&format!("vfork+exec, {}", rung.name), rung.spawn(How::Vfork), None, None));
+        all.push(exec(rung));
     }
     all.extend(rungs.last().map(through_shell));
     all.extend(floor.map(|floor| scripts(floor, folder)).into_iter().flatten());
@@ -67,6 +67,11 @@ pub fn candidates(rungs: &[Rung], folder: &Path) -> Vec<Candidate> {
 /// The cold page cache is tried with the ends of the ladder and the static libc between them.
 fn is_native(rung: &Rung) -> bool {
     ["plain ELF", "static glibc", "dynamic C"].contains(&rung.name.as_str())
+}
+
+/// The exec of a program, as the ladder has it.
+pub(super) fn exec(rung: &Rung) -> Candidate {
+    process(&format!("vfork+exec, {}", rung.name), rung.spawn(How::Vfork), None, None)
 }
 
 fn process(

@@ -173,7 +173,7 @@ impl Spawn {
         let path = self.program.as_ref().map_or("a process".into(), |program| program.path.to_string_lossy());
         match ended {
             ExitStatus::Code(NOT_EXECUTED) => format!("`{path}` could not be executed"),
-            _ => format!("`{path}` ended with {ended} instead of {expected}"),
+            _ => format!("`{path}` {}", ended.instead_of(expected)),
         }
     }
 }

@@ -14,9 +14,9 @@ use std::path::Path;
 /// How much time is spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// A few seconds in all.
+    /// Some fifteen seconds in all.
     Quick,
-    /// About a minute.
+    /// About two minutes.
     Full,
 }
 
@@ -133,6 +133,20 @@ impl Survey<'_> {
         let (figures, missing) = pairs.answers(&outcomes);
         part.figures.extend(figures);
         part.missing.extend(missing);
+        Ok(part)
+    }
+
+    /// What estimates are made of, and no more: a system call, the exec of the lowest rung, page faults, libraries,
+    /// relocations.
+    pub fn units(&self) -> Result<Part, FloorError> {
+        let mut part =
+            candidates(Group::Syscalls, vec![syscalls::null()], &self.rounds((80, 20_000), (300, 100_000)))?;
+        let exec = self.rungs.first().map(processes::exec).into_iter().collect();
+        let exec = candidates(Group::Processes, exec, &self.rounds((20, 1_000_000), (100, 4_000_000)))?;
+        for further in [exec, self.faults()?] {
+            part.figures.extend(further.figures);
+            part.missing.extend(further.missing);
+        }
         Ok(part)
     }
 

@@ -14,8 +14,10 @@ pub mod libraries;
 pub mod prediction;
 pub mod relocations;
 pub mod script;
+mod symbols;
 pub mod view;
 
 pub use error::InspectError;
 pub use file::{Inspection, inspect};
+pub use symbols::needs_symbol;
 pub use view::{Files, MachineFiles};

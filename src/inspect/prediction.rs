@@ -19,6 +19,8 @@ pub struct Prediction {
     pub syscalls: u64,
     /// All page faults.
     pub page_faults: u64,
+    /// Whether glibc starts it, which asks the processor what it can do.
+    pub starts_glibc: bool,
 }
 
 /// One part of a start.
@@ -56,7 +58,7 @@ pub fn predict(program: &Elf, interpreter: Option<&Elf>, libraries: &[Library]) 
     parts.push(start_and_exit(program, runtime));
     let syscalls = parts.iter().map(|p| p.syscalls).sum();
     let page_faults = parts.iter().map(|p| p.page_faults).sum();
-    Prediction { parts, syscalls, page_faults }
+    Prediction { parts, syscalls, page_faults, starts_glibc: runtime == Runtime::Glibc }
 }
 
 fn part(name: &str, syscalls: u64, page_faults: u64) -> Part {

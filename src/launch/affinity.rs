@@ -11,16 +11,29 @@ pub struct CpuSet {
 
 /// Why a text is no set of processors.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a list of processors: {reason}\nhelp: write it like `0`, `0,2` or `0-3`")]
+#[error("`{text}` is no list of processors here: {reason}\nhelp: write it like `0`, `0,2` or `0-3`")]
 pub struct CpuSetError {
     text: String,
-    reason: &'static str,
+    reason: String,
 }
 
 impl CpuSet {
     /// The processors, ascending.
     pub fn cpus(&self) -> &[usize] {
         &self.cpus
+    }
+
+    /// That this process may run on each of them.
+    pub fn check(&self) -> Result<(), CpuSetError> {
+        let usable = usable();
+        let missing = self.cpus.iter().find(|cpu| !usable.contains(cpu));
+        missing.map_or(Ok(()), |missing| {
+            let there: Vec<String> = usable.iter().map(ToString::to_string).collect();
+            Err(CpuSetError {
+                text: self.to_string(),
+                reason: format!("there is no processor {missing}, only {}", there.join(", ")),
+            })
+        })
     }
 
     /// The kernel's form of the set.
@@ -35,11 +48,30 @@ impl CpuSet {
     }
 }
 
+/// The processors that this process may choose, ascending: tried, because neither its present mask
+/// (`sched_getaffinity(2)`) nor the list of those online tells what a container allows. The mask is as before in the end.
+fn usable() -> Vec<usize> {
+    // SAFETY: zeroed masks are valid, empty ones; the kernel reads and writes no more than their size.
+    unsafe {
+        let size = size_of::<libc::cpu_set_t>();
+        let mut before: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, size, &raw mut before);
+        let may_run_on = |cpu: &usize| {
+            let mut one: libc::cpu_set_t = std::mem::zeroed();
+            libc::CPU_SET(*cpu, &mut one);
+            libc::sched_setaffinity(0, size, &raw const one) == 0
+        };
+        let usable = (0..libc::CPU_SETSIZE.unsigned_abs() as usize).filter(may_run_on).collect();
+        libc::sched_setaffinity(0, size, &raw const before);
+        usable
+    }
+}
+
 impl FromStr for CpuSet {
     type Err = CpuSetError;
 
     fn from_str(text: &str) -> Result<CpuSet, CpuSetError> {
-        let error = |reason| CpuSetError { text: text.to_owned(), reason };
+        let error = |reason: &str| CpuSetError { text: text.to_owned(), reason: reason.to_owned() };
         let mut cpus = Vec::new();
         for part in text.split(',') {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -73,6 +105,18 @@ mod tests {
     #[test]
     fn lists_and_ranges_are_read_sorted_and_without_doubles() {
         assert_eq!("3,0-2,1".parse::<CpuSet>().unwrap().cpus(), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn only_processors_that_are_there_can_be_used_and_the_own_mask_stays() {
+        let all = usable();
+        assert!(!all.is_empty() && usable() == all, "asking changes nothing");
+        let first = all[0].to_string().parse::<CpuSet>().unwrap();
+        assert_eq!(first.check(), Ok(()));
+        if !all.contains(&1023) {
+            let message = "1023".parse::<CpuSet>().unwrap().check().unwrap_err().to_string();
+            assert!(message.contains(&format!("no processor 1023, only {}", all[0])), "{message}");
+        }
     }
 
     #[test]

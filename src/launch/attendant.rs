@@ -26,20 +26,25 @@ struct State {
 /// Looks after one thread's waits; ends with the thread.
 struct Attendant {
     state: Arc<State>,
+    present: bool,
 }
 
 thread_local! {
     static ATTENDANT: Attendant = Attendant::start();
 }
 
-/// Runs a wait that the attendant will interrupt (with EINTR, again and again) if it lasts.
-pub(super) fn attended<T>(wait: impl FnOnce() -> T) -> T {
+/// Runs a wait that the attendant will interrupt (with EINTR, again and again) if it lasts. `None`, without waiting, where
+/// no attendant can be had (no more threads): such a wait would know no limit.
+pub(super) fn attended<T>(wait: impl FnOnce() -> T) -> Option<T> {
     ATTENDANT.with(|attendant| {
+        if !attendant.present {
+            return None;
+        }
         // ORDERING: the counter publishes nothing but itself.
         attendant.state.wait.fetch_add(1, Ordering::Relaxed);
         let result = wait();
         attendant.state.wait.fetch_add(1, Ordering::Relaxed);
-        result
+        Some(result)
     })
 }
 
@@ -51,9 +56,8 @@ impl Attendant {
         let waiter = unsafe { libc::gettid() };
         let state = Arc::new(State { wait: AtomicU64::new(0), gone: AtomicBool::new(false), waiter });
         let watched = Arc::clone(&state);
-        // If no thread can be had, short runs work all the same; long ones end with the tracee alone.
-        let _ = std::thread::Builder::new().name("attendant".to_owned()).spawn(move || attend(&watched));
-        Attendant { state }
+        let thread = std::thread::Builder::new().name("attendant".to_owned()).spawn(move || attend(&watched));
+        Attendant { state, present: thread.is_ok() }
     }
 }
 

@@ -126,7 +126,7 @@ impl LaunchError {
 }
 
 /// The interpreter that a script's `#!` line or an ELF file's `PT_INTERP` names.
-fn interpreter_of(program: &Path) -> Option<String> {
+pub(crate) fn interpreter_of(program: &Path) -> Option<String> {
     let start = read_start(program)?;
     if let Some(line) = start.strip_prefix(b"#!") {
         let line = line.split(|&b| b == b'\n').next()?;

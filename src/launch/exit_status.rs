@@ -44,12 +44,42 @@ impl fmt::Display for ExitStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ExitStatus::Code(code) => write!(f, "exit status {code}"),
-            ExitStatus::Signal(signal) => match signal_name(*signal) {
-                Some(name) => write!(f, "killed by {name}"),
-                None => write!(f, "killed by signal {signal}"),
-            },
+            ExitStatus::Signal(signal) => write!(f, "killed by {}", named(*signal)),
         }
     }
+}
+
+impl ExitStatus {
+    /// What it did, as the rest of a sentence: `ended with exit status 3`, `was killed by SIGSEGV`.
+    pub fn ending(self) -> String {
+        match self {
+            ExitStatus::Code(_) => format!("ended with {self}"),
+            ExitStatus::Signal(_) => format!("was {self}"),
+        }
+    }
+
+    /// What it did, and what it was to do.
+    pub fn instead_of(self, expected: ExitStatus) -> String {
+        let expected = match (self, expected) {
+            (ExitStatus::Signal(_), ExitStatus::Code(_)) => format!("ending with {expected}"),
+            (_, ExitStatus::Code(_)) => expected.to_string(),
+            (_, ExitStatus::Signal(_)) => format!("being {expected}"),
+        };
+        format!("{} instead of {expected}", self.ending())
+    }
+
+    /// The signal that it died of, as messages name it.
+    pub fn signal(self) -> Option<String> {
+        match self {
+            ExitStatus::Code(_) => None,
+            ExitStatus::Signal(signal) => Some(named(signal)),
+        }
+    }
+}
+
+/// `SIGSEGV`, or `signal 40` for one without a name.
+pub fn named(signal: i32) -> String {
+    signal_name(signal).map_or_else(|| format!("signal {signal}"), str::to_owned)
 }
 
 fn signal_name(signal: i32) -> Option<&'static str> {
@@ -68,6 +98,38 @@ fn signal_name(signal: i32) -> Option<&'static str> {
         libc::SIGALRM => "SIGALRM",
         libc::SIGTERM => "SIGTERM",
         libc::SIGSYS => "SIGSYS",
+        libc::SIGUSR1 => "SIGUSR1",
+        libc::SIGUSR2 => "SIGUSR2",
+        libc::SIGCHLD => "SIGCHLD",
+        libc::SIGCONT => "SIGCONT",
+        libc::SIGSTOP => "SIGSTOP",
+        libc::SIGTSTP => "SIGTSTP",
+        libc::SIGTTIN => "SIGTTIN",
+        libc::SIGTTOU => "SIGTTOU",
+        libc::SIGXCPU => "SIGXCPU",
+        libc::SIGXFSZ => "SIGXFSZ",
+        libc::SIGVTALRM => "SIGVTALRM",
+        libc::SIGPROF => "SIGPROF",
+        libc::SIGPWR => "SIGPWR",
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_are_sentences() {
+        let (failed, died) = (ExitStatus::Code(3), ExitStatus::Signal(libc::SIGSEGV));
+        let right = ExitStatus::SUCCESS;
+        assert_eq!(failed.instead_of(right), "ended with exit status 3 instead of exit status 0");
+        assert_eq!(died.instead_of(right), "was killed by SIGSEGV instead of ending with exit status 0");
+        assert_eq!(right.instead_of(died), "ended with exit status 0 instead of being killed by SIGSEGV");
+    }
+
+    #[test]
+    fn signals_that_stop_have_names_and_real_time_ones_numbers() {
+        assert_eq!((named(libc::SIGSTOP), named(40)), ("SIGSTOP".to_owned(), "signal 40".to_owned()));
+    }
 }

@@ -27,6 +27,21 @@ pub fn catch_signals() {
     }
 }
 
+/// Undoes [`catch_signals`]: from now on they end the process again.
+pub fn let_signals_end_us() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: the structures are plain data, zeroed is valid: SIG_DFL, no flags.
+        unsafe {
+            let mut before: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &raw mut before);
+            if before.sa_sigaction == remember as extern "C" fn(libc::c_int) as usize {
+                let action: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+            }
+        }
+    }
+}
+
 /// The signal that interrupted us, if one did.
 pub fn interrupted() -> Option<i32> {
     // ORDERING: see `remember`.

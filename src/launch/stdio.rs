@@ -79,7 +79,7 @@ impl Stdout {
     }
 
     /// Notes whether the tracee has to wait for us to read.
-    pub(super) fn note_whether_full(&mut self) {
+    pub(crate) fn note_whether_full(&mut self) {
         let mut asked = libc::pollfd { fd: self.tracee_end(), events: libc::POLLOUT, revents: 0 };
         // SAFETY: one valid structure; returns at once.
         self.was_full = unsafe { libc::poll(&raw mut asked, 1, 0) } == 0;

@@ -115,14 +115,23 @@ pub fn kill_group(leader: i32) -> bool {
     unsafe { libc::kill(-leader, libc::SIGKILL) == 0 }
 }
 
-/// Kills whatever still lives of a process group whose leader has been reaped. Returns whether something did.
+/// Kills whatever still lives of a process group whose leader has been reaped. Returns whether something did: those that
+/// had exited, and whom their parent had not waited for, do not count.
 pub fn clear_group(leader: i32) -> bool {
-    let found = kill_group(leader);
-    if found {
-        // SAFETY: reaps those members that have become our children; the rest are another's to reap.
-        while unsafe { libc::waitpid(-leader, ptr::null_mut(), libc::WNOHANG) } > 0 {}
+    // SAFETY: asks whether there is a group that we created, without sending anything.
+    if unsafe { libc::kill(-leader, 0) } != 0 {
+        return false;
     }
+    reap_group(leader);
+    let found = kill_group(leader);
+    reap_group(leader);
     found
+}
+
+/// Reaps the dead members of a group that have become our children; the rest are another's to reap.
+fn reap_group(leader: i32) {
+    // SAFETY: no status is asked for; WNOHANG.
+    while unsafe { libc::waitpid(-leader, ptr::null_mut(), libc::WNOHANG) } > 0 {}
 }
 
 /// Kills and reaps every child that this thread still has and that is not spared, and their children in turn. Returns how many there were.

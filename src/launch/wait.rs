@@ -3,6 +3,7 @@
 use super::attendant;
 use super::clock;
 use super::diagnosis::LaunchError;
+use super::exit_status::named;
 use super::interrupt;
 use super::launcher::Child;
 use super::stdio::Stdout;
@@ -59,6 +60,16 @@ pub enum Killed {
     Interrupted,
 }
 
+impl std::fmt::Display for Killed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Killed::TimedOut => f.write_str("it did not end in time and was killed"),
+            Killed::Stopped(signal) => write!(f, "it stopped itself ({}) and was killed", named(*signal)),
+            Killed::Interrupted => f.write_str("it was interrupted"),
+        }
+    }
+}
+
 /// What the kernel charges a reaped process with (`getrusage(2)`), its waited-for children included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
@@ -75,6 +86,9 @@ pub struct Usage {
     /// What was read from disks for it.
     #[serde(default)]
     pub from_disk: Bytes,
+    /// Times that it gave the processor up or lost it.
+    #[serde(default)]
+    pub context_switches: u64,
 }
 
 impl Ended {
@@ -92,7 +106,7 @@ pub fn until_reaped(
     timeout: Option<Duration>,
 ) -> Result<Ended, LaunchError> {
     let patient = watch == Watch::Exit && !stdout.is_awaited() && timeout.is_none_or(|t| t > SHORT_LIMIT);
-    let at_once = if patient { attendant::attended(|| reap(child, 0)) } else { None };
+    let at_once = if patient { attendant::attended(|| reap(child, 0)).flatten() } else { None };
     let mut ended = match at_once {
         Some(ended) => ended,
         None if patient => {
@@ -270,6 +284,7 @@ impl Usage {
             major_faults: usage.ru_majflt.unsigned_abs(),
             // in units of 512 bytes: task_io_get_inblock() in include/linux/task_io_accounting_ops.h
             from_disk: Bytes(usage.ru_inblock.unsigned_abs() * 512),
+            context_switches: (usage.ru_nvcsw + usage.ru_nivcsw).unsigned_abs(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A bench for a terminal: each command's times, phases and counts, then who is faster.
 
 use super::document::{
-    Cache, Cold, ColdMethod, Distribution, Document, Measurement, Metric, Relative, Warning,
+    Cache, Cold, ColdMethod, Counts, Distribution, Document, Measurement, Metric, Relative, Warning,
 };
 use super::row::{self, ratio};
 use super::showdown_text::{failed, head, list, notes, runs};
@@ -35,6 +35,7 @@ fn result(measurement: &Measurement, terminal: &Terminal) -> String {
         ("above", above(measurement)),
         ("CPU", Some(cpu(measurement))),
         ("counts", counts(measurement)),
+        ("counters", counters(&measurement.counts)),
         ("cold", measurement.cold.as_ref().map(cold)),
         ("runs", Some(measurement.times.len().to_string())),
     ];
@@ -60,17 +61,26 @@ fn first_byte(measurement: &Measurement) -> Option<String> {
     measurement.phases.first_byte.as_ref().map(times).or_else(silent)
 }
 
-/// The median with half of its interval, and the range.
+/// The median with half of its interval, and the range; of one run, neither.
 fn times(times: &Distribution) -> String {
+    if times.samples.len() < 2 {
+        return display_nanos(times.median);
+    }
     let half = (times.high - times.low) / 2.0;
     let percent = if times.median > 0.0 { half / times.median * 100.0 } else { 0.0 };
     let [median, min, max] = [times.median, times.min, times.max].map(display_nanos);
+    if times.samples.len() < 2 {
+        return median;
+    }
     format!("{median} ± {percent:.1}%   {min} … {max}")
 }
 
 fn wall(measurement: &Measurement) -> String {
     let [median, min, max] =
         [measurement.median, measurement.min, measurement.max].map(|seconds| display_nanos(seconds * 1e9));
+    if measurement.times.len() == 1 {
+        return median;
+    }
     format!("{median}   {min} … {max}")
 }
 
@@ -91,7 +101,9 @@ fn phases(measurement: &Measurement) -> Option<String> {
 fn above(measurement: &Measurement) -> Option<String> {
     joined(measurement.above.iter().map(|above| {
         let [median, low, high] = [above.median, above.low, above.high].map(display_nanos);
-        format!("{} {median} ({low} to {high}) more than `{}`", above.of.name(), visible(&above.baseline))
+        let interval =
+            if measurement.times.len() > 1 { format!(" ({low} to {high})") } else { String::new() };
+        format!("{} {median}{interval} more than `{}`", above.of.name(), visible(&above.baseline))
     }))
 }
 
@@ -108,6 +120,7 @@ fn counts(measurement: &Measurement) -> Option<String> {
         of("threads", counts.threads.filter(|n| *n > 1)),
         of("execs", counts.execs.filter(|n| *n > 1)),
         of("system calls", counts.syscalls),
+        switches(measurement),
         of("page faults", counts.page_faults),
         of("of them major", counts.major_faults.filter(|n| *n > 0)),
         of("files opened", counts.files_opened),
@@ -116,6 +129,30 @@ fn counts(measurement: &Measurement) -> Option<String> {
         row::rss(measurement).map(|bytes| format!("{} RSS", Bytes(bytes))),
     ];
     joined(each.into_iter().flatten())
+}
+
+/// The program's own, and the kernel's for it.
+fn counters(counts: &Counts) -> Option<String> {
+    let each = [
+        ("instructions", counts.instructions, counts.instructions_kernel),
+        ("cycles", counts.cycles, counts.cycles_kernel),
+        ("branch misses", counts.branch_misses, counts.branch_misses_kernel),
+        ("cache misses", counts.cache_misses, counts.cache_misses_kernel),
+    ];
+    joined(each.into_iter().filter_map(|(name, user, kernel)| {
+        let kernel = kernel.map_or(String::new(), |kernel| format!(" + {} kernel", compact(kernel)));
+        Some(format!("{}{kernel} {name}", compact(user?)))
+    }))
+}
+
+/// Three digits and a unit: processors count to millions.
+fn compact(count: u64) -> String {
+    match count as f64 {
+        n if n < 1e4 => count.to_string(),
+        n if n < 1e6 => format!("{:.1}k", n / 1e3),
+        n if n < 1e9 => format!("{:.2}M", n / 1e6),
+        n => format!("{:.2}G", n / 1e9),
+    }
 }
 
 fn cold(cold: &Cold) -> String {
@@ -131,11 +168,6 @@ fn cold(cold: &Cold) -> String {
             "what nobody had mapped was dropped before each run; nothing is proven".to_owned()
         }
     };
-    let median = |counts: &[u64]| {
-        let mut counts = counts.to_vec();
-        counts.sort_unstable();
-        counts.get(counts.len().saturating_sub(1) / 2).copied().unwrap_or(0)
-    };
     let (faults, bytes) = (median(&cold.major_faults), Bytes(median(&cold.bytes_from_disk)));
     let memory = match &cold.in_memory[..] {
         [] => String::new(),
@@ -143,6 +175,18 @@ fn cold(cold: &Cold) -> String {
         [first, more @ ..] => format!("; in memory for ever: {} and {} more", visible(first), more.len()),
     };
     format!("{done}; {faults} faults waited for the disk, {bytes} came from it{memory}")
+}
+
+fn switches(measurement: &Measurement) -> Option<String> {
+    let switches = Some(&measurement.context_switches).filter(|all| !all.is_empty())?;
+    Some(format!("{} context switches", median(switches)))
+}
+
+/// The lower median: a count that occurred.
+fn median(counts: &[u64]) -> u64 {
+    let mut counts = counts.to_vec();
+    counts.sort_unstable();
+    counts.get(counts.len().saturating_sub(1) / 2).copied().unwrap_or(0)
 }
 
 fn joined(parts: impl Iterator<Item = String>) -> Option<String> {
@@ -185,7 +229,10 @@ fn relative(measurement: &Measurement, by: Metric) -> Option<&Relative> {
 
 fn verdict(measurement: &Measurement, relative: &Relative) -> String {
     let r = &relative.ratio;
-    let range = format!("{} × ({} to {}, 99 %, {} pairs)", fine(r.ratio), fine(r.low), fine(r.high), r.pairs);
+    let range = match r.pairs {
+        1 => format!("{} ×, 1 pair", fine(r.ratio)),
+        pairs => format!("{} × ({} to {}, 99 %, {pairs} pairs)", fine(r.ratio), fine(r.low), fine(r.high)),
+    };
     let verdict = match relative.verdict {
         Verdict::CantTell if r.pairs < crate::stats::compare::FEWEST_PAIRS => {
             "can't tell: too few runs".to_owned()
@@ -202,7 +249,11 @@ fn fine(value: f64) -> String {
 
 fn ending(finish: Finish, document: &Document) -> Option<String> {
     let most = document.results.iter().map(|m| m.times.len()).max()?;
-    let (each, widest) = (runs(most), widest(document)?);
+    let each = runs(most);
+    let Some(widest) = widest(document) else {
+        return (finish == Finish::TimeSpent)
+            .then(|| format!("{each} of each: the time was up (--time gives more)"));
+    };
     Some(match finish {
         Finish::AsPlanned => return None,
         Finish::Precise => {
@@ -224,5 +275,7 @@ fn ending(finish: Finish, document: &Document) -> Option<String> {
 /// The widest of the medians' half intervals, in percent.
 fn widest(document: &Document) -> Option<f64> {
     let all = document.results.iter().flat_map(|m| [&m.phases.first_byte, &m.phases.total]).flatten();
-    all.filter(|d| d.median > 0.0).map(|d| (d.high - d.low) / 2.0 / d.median * 100.0).max_by(f64::total_cmp)
+    all.filter(|d| d.median > 0.0 && d.samples.len() > 1)
+        .map(|d| (d.high - d.low) / 2.0 / d.median * 100.0)
+        .max_by(f64::total_cmp)
 }

@@ -4,8 +4,9 @@ use super::document::{
     self, Above, Cache, Counts, Distribution, Failed, FloorRatio, Measurement, Metric, Output, Overhead,
     PhaseTimes, Ratio, Relative, ShareBelow,
 };
-use crate::bench::{self, Sample, Series, Untraced};
+use crate::bench::{self, Sample, Series};
 use crate::stats::{Bootstrap, Summary, judge, median, paired};
+use crate::tracer::counters::Counted;
 use crate::units::Nanos;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -44,12 +45,14 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
         min: wall.min,
         max: wall.max,
         times: walls,
-        memory_usage_byte: samples
+        memory_usage_byte: memory(series),
+        context_switches: samples
             .iter()
-            .map(|s| s.max_rss.map(|b| b.0))
+            .map(|s| s.context_switches)
             .collect::<Option<_>>()
             .unwrap_or_default(),
         exit_codes: samples.iter().map(|s| s.exit.code()).collect(),
+        killed_by: killed_by(samples),
         parameters: context.parameters.clone(),
         name: Some(series.name.clone()),
         cache: context.cache,
@@ -68,12 +71,13 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
     })
 }
 
-/// Wall time of the traced runs over that of the untraced ones; `None` without untraced runs.
+/// Wall time of the traced runs over that of the untraced ones, block by block; `None` without untraced runs.
 pub fn overhead(series: &Series) -> Option<Overhead> {
-    let pair = |untraced: &Untraced| {
-        series.samples.get(untraced.beside).map(|traced| (untraced.wall.as_f64(), traced.wall.as_f64()))
+    let blocks = series.blocks();
+    let medians = |(untraced, traced): &(Vec<f64>, Vec<f64>)| {
+        Some((Summary::of(untraced)?.median, Summary::of(traced)?.median))
     };
-    let (untraced, traced): (Vec<f64>, Vec<f64>) = series.untraced.iter().filter_map(pair).unzip();
+    let (untraced, traced): (Vec<f64>, Vec<f64>) = blocks.iter().filter_map(medians).unzip();
     let comparison = paired(&untraced, &traced, Bootstrap::default())?;
     Some(Overhead { name: series.name.clone(), ratio: comparison.into() })
 }
@@ -102,6 +106,20 @@ fn failed(series: &Series, context: &Context) -> Failed {
     }
 }
 
+/// Peak resident set sizes, bytes. The kernel's figure says nothing of a program that is smaller than we are; that of
+/// the counting runs (`VmHWM`) does.
+fn memory(series: &Series) -> Vec<u64> {
+    let counted = counts(series).max_rss;
+    let of = |sample: &Sample| sample.max_rss.map(|bytes| bytes.0).or(counted);
+    series.samples.iter().map(of).collect::<Option<_>>().unwrap_or_default()
+}
+
+/// The signal that ended all of them.
+fn killed_by(samples: &[Sample]) -> Option<String> {
+    let first = samples.first()?.exit;
+    samples.iter().all(|sample| sample.exit == first).then(|| first.signal()).flatten()
+}
+
 fn seconds(ns: Nanos) -> f64 {
     ns.as_f64() / 1e9
 }
@@ -121,7 +139,12 @@ fn phases(samples: &[Sample]) -> PhaseTimes {
 
 /// Medians of the counting runs; without any, what the timed runs saw of processes, threads and execs.
 fn counts(series: &Series) -> Counts {
-    if series.counts.is_empty() { counts_of_timed_runs(&series.samples) } else { medians(&series.counts) }
+    let counts = if series.counts.is_empty() {
+        counts_of_timed_runs(&series.samples)
+    } else {
+        medians(&series.counts)
+    };
+    with_counters(&counts, &series.counters)
 }
 
 fn medians(runs: &[bench::Counts]) -> Counts {
@@ -139,6 +162,23 @@ fn medians(runs: &[bench::Counts]) -> Counts {
         writes: count(|c| c.writes),
         // No process gets by without memory: 0 is what nobody looked at.
         max_rss: count(|c| c.max_rss).filter(|bytes| *bytes > 0),
+        ..Counts::default()
+    }
+}
+
+/// Medians of what the processor counted.
+fn with_counters(counts: &Counts, runs: &[Counted]) -> Counts {
+    let count = |name: &str| median_count(runs.iter().filter_map(|run| run.get(name).copied()).collect());
+    Counts {
+        instructions: count("instructions"),
+        instructions_kernel: count("instructions_kernel"),
+        cycles: count("cycles"),
+        cycles_kernel: count("cycles_kernel"),
+        branch_misses: count("branch_misses"),
+        branch_misses_kernel: count("branch_misses_kernel"),
+        cache_misses: count("cache_misses"),
+        cache_misses_kernel: count("cache_misses_kernel"),
+        ..*counts
     }
 }
 
@@ -153,11 +193,11 @@ fn with_costs(cold: document::Cold, samples: &[Sample]) -> document::Cold {
 /// Each count that was not the same in all counting runs.
 fn varying(series: &Series) -> BTreeMap<String, [u64; 2]> {
     let mut extremes: BTreeMap<String, [u64; 2]> = BTreeMap::new();
-    for run in &series.counts {
-        for (name, count) in medians(std::slice::from_ref(run)).known() {
-            let [low, high] = extremes.entry(name.to_owned()).or_insert([count; 2]);
-            (*low, *high) = (count.min(*low), count.max(*high));
-        }
+    let counted = series.counts.iter().flat_map(|run| medians(std::slice::from_ref(run)).known());
+    let counters = series.counters.iter().flatten().map(|(name, count)| (name.as_str(), *count));
+    for (name, count) in counted.chain(counters) {
+        let [low, high] = extremes.entry(name.to_owned()).or_insert([count; 2]);
+        (*low, *high) = (count.min(*low), count.max(*high));
     }
     extremes.retain(|_, [low, high]| low != high);
     extremes

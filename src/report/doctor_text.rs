@@ -57,9 +57,12 @@ fn facts(machine: &Machine) -> Vec<(&'static str, String)> {
 /// How many of the processor's vulnerabilities cost time here.
 fn mitigations(machine: &Machine) -> Option<String> {
     let all = machine.mitigations.as_ref()?;
-    let begin_with = |word: &str| all.values().filter(|state| state.starts_with(word)).count();
-    let (mitigated, vulnerable) = (begin_with("Mitigation"), begin_with("Vulnerable"));
-    Some(format!("{mitigated} active, {vulnerable} vulnerable, of {} known", all.len()))
+    let mitigated = all.values().filter(|state| state.starts_with("Mitigation")).count();
+    // Also in part: "Mitigation: Enhanced IBRS; BHI: Vulnerable", "SMT vulnerable".
+    let open = all.iter().filter(|(_, state)| state.to_ascii_lowercase().contains("vulnerable"));
+    let open: Vec<&str> = open.map(|(name, _)| name.as_str()).collect();
+    let names = if open.is_empty() { String::new() } else { format!(" ({})", open.join(", ")) };
+    Some(format!("{mitigated} active, {} vulnerable{names}, of {} known", open.len(), all.len()))
 }
 
 fn fact_line(name: &str, fact: &str, terminal: &Terminal) -> String {
@@ -179,6 +182,22 @@ mod tests {
         the missing tools come with this, or with `firstbyte doctor --install`:
         sudo apt-get install -y --no-install-recommends zsh
         ");
+    }
+
+    #[test]
+    fn what_is_mitigated_in_part_counts_as_vulnerable_too() {
+        let states = [
+            ("meltdown", "Not affected"),
+            ("mds", "Mitigation: Clear CPU buffers"),
+            (
+                "spectre_v2",
+                "Mitigation: Enhanced / Automatic IBRS; PBRSB-eIBRS: SW sequence; BHI: Vulnerable",
+            ),
+        ];
+        let mitigations = states.map(|(name, state)| (name.to_owned(), state.to_owned())).into();
+        let machine = Machine { mitigations: Some(mitigations), ..Machine::default() };
+        let told = super::mitigations(&machine);
+        assert_eq!(told.as_deref(), Some("2 active, 1 vulnerable (spectre_v2), of 3 known"));
     }
 
     #[test]

@@ -27,6 +27,9 @@ pub struct Document {
     /// More was planned than was measured: the invocation was interrupted, or had not ended when this was written.
     #[serde(default)]
     pub partial: bool,
+    /// What ended the measuring before its end, other than the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<String>,
     /// One entry a program and condition, in the order in which they were given.
     pub results: Vec<Measurement>,
     /// Programs of which not one run counted.
@@ -51,6 +54,7 @@ impl Document {
             tool,
             machine,
             partial: false,
+            broken: None,
             results: Vec::new(),
             failed: Vec::new(),
             skipped: Vec::new(),
@@ -79,7 +83,8 @@ pub struct Tool {
     pub observer_overhead: Vec<Overhead>,
 }
 
-/// Wall time of traced runs over that of untraced runs of the same program, runs in turn.
+/// Wall time of traced runs over that of untraced runs of the same program, in blocks by turns: a pair is a block's two
+/// medians, because only blocks are independent of each other where a machine's speed changes by the second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Overhead {
     /// The program.
@@ -151,12 +156,19 @@ pub struct Measurement {
     /// Every wall time, in the order of the runs.
     #[serde(default)]
     pub times: Vec<f64>,
-    /// Peak resident set size of every run; absent when it is not known for all of them.
+    /// Peak resident set size of every run: the kernel's figure, or, of programs smaller than what started them, what
+    /// the counting runs found. Absent when neither is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory_usage_byte: Vec<u64>,
+    /// How often every run gave the processor up or lost it; absent when it is not known for all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context_switches: Vec<u64>,
     /// Exit code of every run, `null` when a signal ended it.
     #[serde(default)]
     pub exit_codes: Vec<Option<i32>>,
+    /// The signal that ended every run, as in `SIGSEGV`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub killed_by: Option<String>,
     /// Values of the parameters in the command.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, Value>,
@@ -342,6 +354,30 @@ pub struct Counts {
     /// Peak resident set size, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rss: Option<u64>,
+    /// Instructions of the program itself, where the processor's counters can be had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<u64>,
+    /// Instructions of the kernel on its behalf.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions_kernel: Option<u64>,
+    /// Cycles of the program itself, where the processor's counters can be had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<u64>,
+    /// Cycles of the kernel on its behalf.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycles_kernel: Option<u64>,
+    /// Mispredicted branches of the program itself, where the processor's counters can be had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch_misses: Option<u64>,
+    /// Mispredicted branches of the kernel on its behalf.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch_misses_kernel: Option<u64>,
+    /// Misses of the last cache of the program itself, where the processor's counters can be had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_misses: Option<u64>,
+    /// Misses of the last cache of the kernel on its behalf.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_misses_kernel: Option<u64>,
 }
 
 impl Counts {
@@ -359,6 +395,14 @@ impl Counts {
             ("bytes_read", self.bytes_read),
             ("writes", self.writes),
             ("max_rss", self.max_rss),
+            ("instructions", self.instructions),
+            ("instructions_kernel", self.instructions_kernel),
+            ("cycles", self.cycles),
+            ("cycles_kernel", self.cycles_kernel),
+            ("branch_misses", self.branch_misses),
+            ("branch_misses_kernel", self.branch_misses_kernel),
+            ("cache_misses", self.cache_misses),
+            ("cache_misses_kernel", self.cache_misses_kernel),
         ];
         all.into_iter().filter_map(|(name, count)| Some((name, count?))).collect()
     }

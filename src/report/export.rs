@@ -1,16 +1,23 @@
-//! Where exported text goes: standard output or a file, checked before the first run, replaced at a stroke.
+//! Where exported text goes: standard output, a file, or what is none, checked before the first run.
+//!
+//! A regular file is replaced at a stroke, as often as there is something new. What is no regular file (a named pipe, a
+//! shell's `>(…)`, a device) cannot take anything back: it is opened once, when it is checked, and written once.
 
 use super::terminal::visible;
+use crate::throughput::lines::stdout_was_closed;
+use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use tempfile::Builder;
 use thiserror::Error;
 
 /// Why a target cannot be written.
 #[derive(Debug, Error)]
-#[error("cannot write `{}`: {cause}\nhelp: {}", visible(&path.to_string_lossy()), remedy(cause))]
+#[error("cannot write `{}`: {}\nhelp: {}", visible(&path.to_string_lossy()), explained(cause), remedy(path, cause))]
 pub struct ExportError {
     /// The target.
     pub path: PathBuf,
@@ -19,13 +26,29 @@ pub struct ExportError {
     pub cause: io::Error,
 }
 
-fn remedy(cause: &io::Error) -> &'static str {
+/// ENXIO is "No such device or address": true of a named pipe that nobody reads (`fifo(7)`), and no help.
+fn explained(cause: &io::Error) -> String {
+    match cause.raw_os_error() {
+        Some(libc::ENXIO) => "nobody has it open for reading".to_owned(),
+        _ => cause.to_string(),
+    }
+}
+
+fn remedy(path: &Path, cause: &io::Error) -> &'static str {
     match cause.kind() {
-        io::ErrorKind::NotFound => "make its folder first with `mkdir -p`",
+        _ if cause.raw_os_error() == Some(libc::ENXIO) => "start its reader first, as in `cat PIPE &`",
+        io::ErrorKind::NotFound if !folder_of(path).is_dir() => "make its folder first with `mkdir -p`",
         io::ErrorKind::IsADirectory => "name a file in that folder",
         io::ErrorKind::StorageFull => "free some space, or name a file elsewhere",
+        io::ErrorKind::AlreadyExists => "give each export a file of its own",
+        io::ErrorKind::BrokenPipe => "let its reader read to the end",
         _ => "name a file in a folder that you may write, or `-` for standard output",
     }
+}
+
+/// The folder that a path lies in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Where exported text goes.
@@ -34,7 +57,29 @@ pub enum Target {
     /// Our own standard output.
     Stdout,
     /// A file, a device or a named pipe.
-    File(PathBuf),
+    File(Place),
+}
+
+/// A path to write to.
+#[derive(Clone, Debug)]
+pub struct Place {
+    path: PathBuf,
+    /// What is there, open since it was checked, if it is no regular file.
+    stream: Arc<OnceLock<File>>,
+}
+
+impl PartialEq for Place {
+    fn eq(&self, other: &Place) -> bool {
+        self.path == other.path
+    }
+}
+
+impl Eq for Place {}
+
+impl From<PathBuf> for Target {
+    fn from(path: PathBuf) -> Target {
+        Target::File(Place { path, stream: Arc::default() })
+    }
 }
 
 impl Target {
@@ -43,7 +88,7 @@ impl Target {
     pub fn parse(argument: &str) -> Target {
         match argument {
             "-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Target::Stdout,
-            path => Target::File(PathBuf::from(path)),
+            path => Target::from(PathBuf::from(path)),
         }
     }
 
@@ -52,50 +97,143 @@ impl Target {
         *self == Target::Stdout
     }
 
+    /// Whether it is written once, and cannot be replaced: standard output, and what was no regular file when it
+    /// was checked.
+    pub fn is_stream(&self) -> bool {
+        match self {
+            Target::Stdout => true,
+            Target::File(place) => place.stream.get().is_some(),
+        }
+    }
+
     /// Whether the target can be written, without changing it. Call before the first run, so that no result is
     /// lost to a typing error.
     pub fn check(&self) -> Result<(), ExportError> {
         match self {
-            Target::Stdout => Ok(()),
-            Target::File(path) => check_file(path).map_err(|cause| named(path, cause)),
+            Target::Stdout => check_stdout().map_err(|cause| named(Path::new("/dev/stdout"), cause)),
+            Target::File(place) => place.check().map_err(|cause| named(&place.path, cause)),
+        }
+    }
+
+    /// [`check`](Target::check), for all of them, and that no two are the same.
+    pub fn check_all<'t>(targets: impl Iterator<Item = &'t Target>) -> Result<(), ExportError> {
+        let mut seen = Vec::new();
+        for target in targets {
+            target.check()?;
+            let identity = target.identity();
+            if identity.is_some() && seen.contains(&identity) {
+                let twice = io::Error::new(io::ErrorKind::AlreadyExists, "two exports would go there");
+                return Err(named(target.path(), twice));
+            }
+            seen.push(identity);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Target::Stdout => Path::new("/dev/stdout"),
+            Target::File(place) => &place.path,
+        }
+    }
+
+    /// What tells it from other targets; `None` for devices, which any number of writers may share.
+    fn identity(&self) -> Option<PathBuf> {
+        let Target::File(place) = self else { return Some(PathBuf::from("/dev/stdout")) };
+        match fs::metadata(&place.path) {
+            Ok(found) if found.file_type().is_char_device() => None,
+            Ok(found) => Some(PathBuf::from(format!("{}:{}", found.dev(), found.ino()))),
+            Err(_) => {
+                let path = followed(&place.path).ok()?;
+                Some(fs::canonicalize(folder_of(&path)).ok()?.join(path.file_name()?))
+            }
         }
     }
 
     /// Writes `text`. A regular file is replaced by renaming: at any moment it holds the old text or the new.
-    /// Devices and pipes are written as they are; a named pipe waits for its reader.
+    /// Devices and pipes are written as they are.
     pub fn write(&self, text: &str) -> Result<(), ExportError> {
+        self.write_bytes(text.as_bytes())
+    }
+
+    /// The same for what is no text: a picture.
+    pub fn write_bytes(&self, bytes: &[u8]) -> Result<(), ExportError> {
         match self {
-            Target::Stdout => write_stdout(text).map_err(|cause| named(Path::new("/dev/stdout"), cause)),
-            Target::File(path) => write_file(path, text).map_err(|cause| named(path, cause)),
+            Target::Stdout => write_stdout(bytes).map_err(|cause| named(self.path(), cause)),
+            Target::File(place) => place.write(bytes).map_err(|cause| named(&place.path, cause)),
         }
     }
+}
+
+impl Place {
+    fn check(&self) -> io::Result<()> {
+        let path = followed(&self.path)?;
+        match fs::metadata(&path) {
+            Ok(found) if found.is_file() => OpenOptions::new().write(true).open(&path).map(drop),
+            Ok(found) if found.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+            // Kept open: closing a pipe would show its reader an end of file.
+            Ok(_) if self.stream.get().is_some() => Ok(()),
+            Ok(_) => open_stream(&path).map(|stream| drop(self.stream.set(stream))),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => beside(&path).map(drop),
+            Err(cause) => Err(cause),
+        }
+    }
+
+    fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        match self.stream.get() {
+            Some(mut stream) => stream.write_all(bytes),
+            None => write_file(&self.path, bytes),
+        }
+    }
+}
+
+/// Opens what is no regular file. A named pipe that nobody reads would keep a plain `open` waiting, deaf to signals:
+/// this one fails with ENXIO (`fifo(7)`). From then on writing waits for the reader, as it should.
+fn open_stream(path: &Path) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let stream = match rustix::fs::open(path, flags, Mode::empty()) {
+        // A socket by its descriptor's name cannot be opened, but it can be had again.
+        Err(rustix::io::Errno::NXIO) => inherited_socket(path)?,
+        opened => {
+            let opened = opened?;
+            fcntl_setfl(&opened, fcntl_getfl(&opened)? - OFlags::NONBLOCK)?;
+            opened
+        }
+    };
+    Ok(File::from(stream))
+}
+
+/// A duplicate of the socket of ours that `/dev/fd/N` names (`pidfd_getfd(2)`, Linux 5.6).
+fn inherited_socket(path: &Path) -> io::Result<OwnedFd> {
+    use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+    let no_reader = || io::Error::from_raw_os_error(libc::ENXIO);
+    let is_socket = fs::metadata(path)?.file_type().is_socket();
+    let of_ours = ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder));
+    let number = path.file_name().and_then(|name| name.to_str()?.parse().ok());
+    let number = number.filter(|_| is_socket && of_ours).ok_or_else(no_reader)?;
+    let ourselves = pidfd_open(getpid(), PidfdFlags::empty())?;
+    Ok(pidfd_getfd(&ourselves, number, PidfdGetfdFlags::empty())?)
+}
+
+/// Before `main` the standard library puts `/dev/null` in the place of a stdout that is closed.
+fn check_stdout() -> io::Result<()> {
+    if stdout_was_closed() { Err(io::Error::from_raw_os_error(libc::EBADF)) } else { Ok(()) }
 }
 
 fn named(path: &Path, cause: io::Error) -> ExportError {
     ExportError { path: path.to_owned(), cause }
 }
 
-fn check_file(path: &Path) -> io::Result<()> {
-    let path = followed(path)?;
-    match fs::metadata(&path) {
-        // Opening and closing a named pipe would show its reader an end of file.
-        Ok(found) if found.file_type().is_fifo() || found.file_type().is_socket() => Ok(()),
-        Ok(_) => OpenOptions::new().write(true).open(&path).map(drop),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => beside(&path).map(drop),
-        Err(cause) => Err(cause),
-    }
-}
-
-fn write_file(path: &Path, text: &str) -> io::Result<()> {
+fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = followed(path)?;
     let found = fs::metadata(&path).ok();
     if found.as_ref().is_some_and(|found| !found.is_file()) {
-        return in_place(&path, text);
+        return in_place(&path, bytes);
     }
     match beside(&path) {
-        Ok(file) => replace(file, &path, found.as_ref(), text),
+        Ok(file) => replace(file, &path, found.as_ref(), bytes),
         // A file that may be written in a folder that may not.
-        Err(_) if found.is_some() => in_place(&path, text),
+        Err(_) if found.is_some() => in_place(&path, bytes),
         Err(cause) => Err(cause),
     }
 }
@@ -122,21 +260,29 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
 
 /// A new file in the folder of `path`, removed again unless it is kept.
 fn beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.file_name().is_none() {
         return Err(io::Error::from(io::ErrorKind::IsADirectory));
     }
     // What the umask leaves of it, as for any new file.
-    Builder::new().prefix(".firstbyte-").permissions(fs::Permissions::from_mode(0o666)).tempfile_in(folder)
+    let mut builder = Builder::new();
+    builder.prefix(".firstbyte-").permissions(fs::Permissions::from_mode(0o666));
+    builder.tempfile_in(folder_of(path)).map_err(|error| without_path(&error))
+}
+
+/// The name of our temporary file, which `tempfile` adds, is nothing to anybody.
+fn without_path(error: &io::Error) -> io::Error {
+    let text = error.to_string();
+    let plain = text.split(" at path ").next().unwrap_or_default();
+    io::Error::new(error.kind(), plain.to_owned())
 }
 
 fn replace(
     mut file: tempfile::NamedTempFile,
     path: &Path,
     found: Option<&Metadata>,
-    text: &str,
+    bytes: &[u8],
 ) -> io::Result<()> {
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     if let Some(found) = found {
         file.as_file().set_permissions(found.permissions())?;
     }
@@ -144,14 +290,15 @@ fn replace(
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-fn in_place(path: &Path, text: &str) -> io::Result<()> {
+fn in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;
-    file.write_all(text.as_bytes())
+    file.write_all(bytes)
 }
 
-fn write_stdout(text: &str) -> io::Result<()> {
+fn write_stdout(bytes: &[u8]) -> io::Result<()> {
+    check_stdout()?;
     let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
+    stdout.write_all(bytes)?;
     stdout.flush()
 }
 
@@ -162,7 +309,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     fn target(path: &Path) -> Target {
-        Target::File(path.to_owned())
+        Target::from(path.to_owned())
     }
 
     fn names(folder: &Path) -> Vec<String> {
@@ -249,20 +396,74 @@ mod tests {
         assert_eq!(error.cause.kind(), io::ErrorKind::StorageFull);
     }
 
-    #[test]
-    fn a_named_pipe_is_checked_without_a_reader_and_written_to_one() {
-        use rustix::fs::{CWD, FileType, Mode, mknodat};
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("pipe");
+    fn named_pipe(folder: &Path) -> PathBuf {
+        use rustix::fs::{CWD, FileType, mknodat};
+        let path = folder.join("pipe");
         mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-        target(&path).check().unwrap();
-        let reader = std::thread::spawn({
-            let path = path.clone();
-            move || fs::read_to_string(path).unwrap()
-        });
-        target(&path).write("through the pipe").unwrap();
-        assert_eq!(reader.join().unwrap(), "through the pipe");
+        path
+    }
+
+    #[test]
+    fn a_named_pipe_without_a_reader_is_refused_and_never_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let message = target(&named_pipe(folder.path())).check().unwrap_err().to_string();
+        assert!(message.contains("nobody has it open for reading\nhelp: start its reader"), "{message}");
+    }
+
+    #[test]
+    fn a_named_pipe_is_opened_once_and_its_reader_sees_one_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = named_pipe(folder.path());
+        let opened = OFlags::RDONLY | OFlags::NONBLOCK;
+        let mut reader = File::from(rustix::fs::open(&path, opened, Mode::empty()).unwrap());
+        let pipe = target(&path);
+        assert!(!pipe.is_stream());
+        pipe.check().unwrap();
+        pipe.check().unwrap();
+        assert!(pipe.is_stream() && pipe.clone().is_stream());
+        pipe.write("through the pipe").unwrap();
+        drop(pipe);
+        let mut read = String::new();
+        reader.read_to_string(&mut read).unwrap();
+        assert_eq!(read, "through the pipe");
         assert!(fs::metadata(&path).unwrap().file_type().is_fifo());
+    }
+
+    #[test]
+    fn a_reader_that_left_is_an_error_and_no_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = named_pipe(folder.path());
+        let reader = rustix::fs::open(&path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()).unwrap();
+        let pipe = target(&path);
+        pipe.check().unwrap();
+        drop(reader);
+        assert_eq!(pipe.write("x").unwrap_err().cause.kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn two_exports_to_one_place_are_refused_devices_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        symlink("file", &link).unwrap();
+        let stdout = || Target::Stdout;
+        let same = [[target(&file), target(&link)], [stdout(), stdout()]];
+        for pair in same {
+            let message = Target::check_all(pair.iter()).unwrap_err().to_string();
+            assert!(message.contains("two exports would go there\nhelp: give each"), "{message}");
+        }
+        fs::write(&file, "").unwrap();
+        assert!(Target::check_all([target(&file), target(&link)].iter()).is_err());
+        let null = || target(Path::new("/dev/null"));
+        let different = [null(), null(), stdout(), target(&file), target(&folder.path().join("other"))];
+        Target::check_all(different.iter()).unwrap();
+    }
+
+    #[test]
+    fn a_message_names_no_temporary_file_and_a_folder_is_advised_only_where_it_is_missing() {
+        let missing = target(Path::new("/no/such/x")).check().unwrap_err().to_string();
+        assert!(!missing.contains(".firstbyte-") && missing.contains("mkdir -p"), "{missing}");
+        let proc = target(Path::new("/proc/firstbyte")).check().unwrap_err().to_string();
+        assert!(!proc.contains(".firstbyte-") && !proc.contains("mkdir"), "{proc}");
     }
 
     /// The read end of a pipe by its name under `/proc`: what a shell's `>(…)` hands over.
@@ -273,7 +474,7 @@ mod tests {
         let pipe = target(Path::new(&format!("/proc/self/fd/{}", writer.as_raw_fd())));
         pipe.check().unwrap();
         pipe.write("through the pipe").unwrap();
-        drop(writer);
+        drop((writer, pipe));
         let mut read = String::new();
         reader.read_to_string(&mut read).unwrap();
         assert_eq!(read, "through the pipe");

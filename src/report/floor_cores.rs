@@ -1,6 +1,6 @@
 //! First byte and threads against the number of processors, drawn with characters.
 
-use super::floor_text::duration;
+use super::floor_figure::duration;
 use super::terminal::{Terminal, fitted, visible};
 use crate::floor::cores::{Point, Sweep};
 use std::fmt::Write;

@@ -1,6 +1,6 @@
 //! Histograms of single calls, drawn with characters.
 
-use super::floor_text::duration;
+use super::floor_figure::duration;
 use super::terminal::{Terminal, visible};
 use crate::floor::{Figure, Histogram};
 use std::fmt::Write;

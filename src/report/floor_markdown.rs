@@ -1,6 +1,7 @@
 //! The floor as Markdown tables.
 
-use super::floor_text::{COLUMNS, duration, title};
+use super::floor_figure::{COLUMNS, duration, title};
+use super::floor_prints;
 use super::floor_waterfall::{saved, share};
 use super::terminal::visible;
 use crate::floor::waterfall::Waterfall;
@@ -11,7 +12,8 @@ use std::fmt::Write;
 /// A table a group, and one a waterfall. What is noisy is in italics.
 pub fn render(floor: &Floor) -> String {
     let groups = Group::ALL.into_iter().filter_map(|group| table(floor, group));
-    groups.chain(floor.waterfalls.iter().map(waterfall)).collect::<Vec<_>>().join("\n")
+    let prints = floor_prints::markdown(&floor.prints);
+    groups.chain(prints).chain(floor.waterfalls.iter().map(waterfall)).collect::<Vec<_>>().join("\n")
 }
 
 fn table(floor: &Floor, group: Group) -> Option<String> {

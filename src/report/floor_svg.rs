@@ -1,6 +1,6 @@
 //! The waterfall as a picture: a bar a layer on a logarithmic axis, what each step saves beside it.
 
-use super::floor_text::duration;
+use super::floor_figure::duration;
 use super::floor_waterfall::{saved, share};
 use super::terminal::visible;
 use crate::floor::waterfall::Waterfall;

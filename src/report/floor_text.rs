@@ -1,11 +1,10 @@
 //! The floor for a terminal: who measured what and where, a table a group, the waterfalls as bars.
 
+use super::floor_figure::{COLUMNS, duration, grey_if, title};
 use super::terminal::{Terminal, columns, fitted, visible};
-use super::{floor_cores, floor_histogram, floor_waterfall, showdown_text};
+use super::{floor_cores, floor_histogram, floor_prints, floor_waterfall, showdown_text};
 use crate::floor::figure::NOISY;
 use crate::floor::{Figure, Floor, Group};
-use crate::units::display_nanos;
-use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
 
 /// The whole page; with `histograms`, every histogram of single calls is drawn below its table.
@@ -17,6 +16,7 @@ pub fn render(floor: &Floor, histograms: bool, terminal: &Terminal) -> String {
             parts.push(floor_histogram::render(&of_group(floor, group), terminal));
         }
     }
+    parts.push(floor_prints::render(&floor.prints, terminal));
     parts.extend(floor.waterfalls.iter().map(|waterfall| floor_waterfall::render(waterfall, terminal)));
     parts.extend(floor.sweeps.iter().map(|sweep| floor_cores::render(sweep, terminal)));
     parts.push(noise(floor, terminal));
@@ -49,35 +49,6 @@ fn head(floor: &Floor, terminal: &Terminal) -> String {
     lines.iter().map(|line| terminal.wrap(&visible(line), 10) + "\n").collect()
 }
 
-/// What a group's table is called.
-pub(super) fn title(group: Group) -> &'static str {
-    match group {
-        Group::Syscalls => "System calls and clocks, a call",
-        Group::Processes => "Procedure call, threads, processes, each",
-        Group::Faults => "Page faults, libraries, relocations, each",
-        Group::Shells => "Shell builtins, each",
-        Group::Prints => "The first and the hundredth print",
-        Group::Waterfall => "Waterfall",
-    }
-}
-
-/// The columns of numbers: heading, cell.
-type Column = (&'static str, fn(&Figure) -> String);
-
-/// The figures of a row, in this order.
-pub(super) const COLUMNS: [Column; 5] = [
-    ("median", |figure| duration(figure.median)),
-    ("min", |figure| duration(figure.min)),
-    ("p99", |figure| duration(figure.p99)),
-    ("mean", |figure| duration(figure.mean)),
-    ("spread", |figure| format!("{:.1} %", figure.spread * 100.0)),
-];
-
-/// Short durations with a digit after the point: whole nanoseconds are coarse below a hundred.
-pub(super) fn duration(ns: f64) -> String {
-    if ns.abs() < 99.95 { format!("{ns:.1} ns") } else { display_nanos(ns) }
-}
-
 const NUMBER: usize = 9;
 const NARROWEST_NAME: usize = 24;
 /// Wide terminals show the single calls as well.
@@ -93,7 +64,7 @@ fn table(floor: &Floor, group: Group, terminal: &Terminal) -> String {
     let longest = figures.iter().map(|figure| columns(&figure.name)).max().unwrap_or(0);
     let singles = singles && terminal.width >= NARROWEST_NAME + numbers + SINGLES;
     let room = terminal.width.saturating_sub(numbers + if singles { SINGLES } else { 0 });
-    let width = longest.min(room.max(NARROWEST_NAME));
+    let width = longest.min(room.max(NARROWEST_NAME)); // a longer name goes on over its numbers
     let heading = row(title(group), width, COLUMNS.map(|(heading, _)| heading.to_owned()));
     let heading = if singles { heading + "   single calls, min to p99" } else { heading };
     let mut text = terminal.bold(&heading) + "\n";
@@ -109,14 +80,15 @@ fn row(name: &str, width: usize, cells: [String; COLUMNS.len()]) -> String {
 }
 
 fn line(figure: &Figure, width: usize, singles: bool, terminal: &Terminal) -> String {
-    let mut text = row(&figure.name, width, COLUMNS.map(|(_, cell)| cell(figure)));
+    let name = Terminal { width, colour: false }.wrap(&visible(&figure.name), 2);
+    let (above, name) = name.rsplit_once('\n').unwrap_or(("", &name));
+    let mut text = if above.is_empty() { String::new() } else { format!("{above}\n") };
+    text += &row(name, width, COLUMNS.map(|(_, cell)| cell(figure)));
     if let Some(single) = figure.single.as_ref().filter(|_| singles) {
         let range = format!("{} to {}", duration(single.min), duration(single.p99));
         let _ = write!(text, "   {:<20} {}", range, floor_histogram::spark(&single.histogram, 10));
     }
-    let style =
-        if figure.noisy { Style::new().fg_color(Some(AnsiColor::BrightBlack.into())) } else { Style::new() };
-    if figure.noisy { terminal.paint(style, &text) + "\n" } else { text + "\n" }
+    grey_if(figure.noisy, &text, terminal) + "\n"
 }
 
 /// Names of other tools, and remarks, each once.
@@ -148,8 +120,9 @@ const MOST_NOISY: usize = 5;
 
 /// What must not be believed to the last digit.
 fn noise(floor: &Floor, terminal: &Terminal) -> String {
+    let all: Vec<&Figure> = floor.figures().collect();
     let noisy: Vec<&str> =
-        floor.results.iter().filter(|figure| figure.noisy).map(|figure| figure.name.as_str()).collect();
+        all.iter().filter(|figure| figure.noisy).map(|figure| figure.name.as_str()).collect();
     if noisy.is_empty() {
         return String::new();
     }
@@ -159,7 +132,7 @@ fn noise(floor: &Floor, terminal: &Terminal) -> String {
         "warning: {} of {} figures spread by more than {:.0} % (grey): {}{more}. Something else runs on this machine, or its \
          clock speed changes: stop it and measure again.",
         noisy.len(),
-        floor.results.len(),
+        all.len(),
         NOISY * 100.0,
         named
     );

@@ -1,6 +1,6 @@
 //! A waterfall as bars: layers from the top down, what each step saves, and the sum.
 
-use super::floor_text::duration;
+use super::floor_figure::duration;
 use super::terminal::{Terminal, columns, fitted, visible};
 use crate::floor::waterfall::{Step, Waterfall};
 use crate::units::display_nanos;

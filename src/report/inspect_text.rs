@@ -7,7 +7,17 @@ use crate::inspect::libraries::Library;
 use crate::inspect::prediction::Prediction;
 use std::fmt::Write as _;
 
+/// What a start costs in this machine's units.
+#[derive(serde::Serialize)]
+pub struct Estimate {
+    /// Where the units come from: one line.
+    pub source: String,
+    /// Each cost; empty where nothing could be measured.
+    pub costs: Vec<UnitCost>,
+}
+
 /// A cost in this machine's units: a name, how many, nanoseconds each.
+#[derive(serde::Serialize)]
 pub struct UnitCost {
     /// What.
     pub name: &'static str,
@@ -18,7 +28,7 @@ pub struct UnitCost {
 }
 
 /// The whole explanation.
-pub fn render(inspection: &Inspection, costs: &[UnitCost]) -> String {
+pub fn render(inspection: &Inspection, estimate: Option<&Estimate>) -> String {
     let mut text = format!("{}\n", inspection.path.display());
     for script in &inspection.scripts {
         let argument = script.first_line.argument.as_ref().map_or(String::new(), |a| format!(" {a}"));
@@ -39,7 +49,7 @@ pub fn render(inspection: &Inspection, costs: &[UnitCost]) -> String {
     }
     if let Some(prediction) = &inspection.prediction {
         text += &self::prediction(prediction);
-        text += &self::costs(costs);
+        text += &estimate.map_or_else(String::new, self::estimate);
     }
     text
 }
@@ -127,13 +137,10 @@ fn prediction(prediction: &Prediction) -> String {
     text
 }
 
-fn costs(costs: &[UnitCost]) -> String {
-    if costs.is_empty() {
-        return "  `firstbyte floor` measures what each of these costs on this machine\n".to_owned();
-    }
-    let mut text = String::from("  in this machine's units\n");
+fn estimate(estimate: &Estimate) -> String {
+    let mut text = format!("  in this machine's units: {}\n", estimate.source);
     let mut total = 0.0;
-    for cost in costs {
+    for cost in &estimate.costs {
         let microseconds = cost.count as f64 * cost.ns / 1000.0;
         total += microseconds;
         let _ = writeln!(
@@ -142,7 +149,10 @@ fn costs(costs: &[UnitCost]) -> String {
             cost.name, cost.count, cost.ns
         );
     }
-    let _ = writeln!(text, "    {:<56} {total:>8.1} us", "in all, but for what the program itself computes");
+    if !estimate.costs.is_empty() {
+        let _ =
+            writeln!(text, "    {:<56} {total:>8.1} us", "at least, besides what loader and program compute");
+    }
     text
 }
 

@@ -3,7 +3,8 @@
 use super::document::{Document, SCHEMA, Tool};
 use super::terminal::visible;
 use serde_json::{Value, json};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -49,11 +50,27 @@ fn shown(path: &Path) -> String {
     visible(&path.to_string_lossy())
 }
 
+/// A document with a million runs of ten programs has less than this; a device may have no end.
+const MOST_BYTES: u64 = 1 << 30;
+
 /// Reads the file at `path`.
 pub fn read(path: &Path) -> Result<Document, ReadError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|cause| ReadError::Unreadable { path: path.to_owned(), cause })?;
-    parse(&text, path)
+    parse(&text(path)?, path)
+}
+
+/// The text of the file at `path`.
+pub(super) fn text(path: &Path) -> Result<String, ReadError> {
+    bounded(path, MOST_BYTES).map_err(|cause| ReadError::Unreadable { path: path.to_owned(), cause })
+}
+
+/// The text of a file of at most so many bytes.
+pub(crate) fn bounded(path: &Path, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    let read = File::open(path)?.take(most + 1).read_to_string(&mut text)?;
+    if read as u64 > most {
+        return Err(io::Error::other(format!("it is larger than {}", crate::units::Bytes(most))));
+    }
+    Ok(text)
 }
 
 /// Takes `text` as a document; `path` is only named in errors.
@@ -61,6 +78,13 @@ pub fn read(path: &Path) -> Result<Document, ReadError> {
 /// A file without a schema is taken as hyperfine's if it has its fields; its document then names `hyperfine` as
 /// the tool, and has no phases.
 pub fn parse(text: &str, path: &Path) -> Result<Document, ReadError> {
+    let document = checked(text, path)?;
+    serde_json::from_value(document).map_err(|cause| ReadError::WrongContent { path: path.to_owned(), cause })
+}
+
+/// Takes `text` as a document of ours of any kind, or hyperfine's with the head that ours has: JSON of a schema that
+/// this version reads.
+pub(super) fn checked(text: &str, path: &Path) -> Result<Value, ReadError> {
     let path = path.to_owned();
     let mut document: Value = match serde_json::from_str(text) {
         Ok(document) => document,
@@ -73,7 +97,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Document, ReadError> {
         None if document.get("results").is_some_and(Value::is_array) => adopt(&mut document),
         None => return Err(ReadError::NotResults { path }),
     }
-    serde_json::from_value(document).map_err(|cause| ReadError::WrongContent { path, cause })
+    Ok(document)
 }
 
 fn is_newer(schema: &str) -> bool {
@@ -145,6 +169,12 @@ mod tests {
         let empty =
             HYPERFINE.replacen("\"times\"", "\"phases\": {\"total\": {\"samples\": []}}, \"times\"", 1);
         assert!(error(&empty).contains("`samples` is empty"));
+    }
+
+    #[test]
+    fn a_file_without_end_is_not_read_to_its_end() {
+        let message = bounded(Path::new("/dev/zero"), 4096).unwrap_err().to_string();
+        assert_eq!(message, "it is larger than 4.00 KiB");
     }
 
     #[test]

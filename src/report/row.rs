@@ -123,7 +123,9 @@ fn first_byte(measurement: &Measurement) -> String {
 
 /// Median absolute deviation of the first byte, as a part of its median.
 fn spread(measurement: &Measurement) -> String {
-    let relative = ranked(measurement).filter(|d| d.median > 0.0).map(|d| d.mad / d.median);
+    // One run has no spread.
+    let several = ranked(measurement).filter(|d| d.median > 0.0 && d.samples.len() > 1);
+    let relative = several.map(|d| d.mad / d.median);
     known(relative, percent)
 }
 

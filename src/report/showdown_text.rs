@@ -1,7 +1,7 @@
 //! The showdown for a terminal: who measured what and where, tables sorted by first byte, phase bars, and what
 //! did not run.
 
-use super::document::{Cache, Document, Measurement, Overhead, Tool};
+use super::document::{Cache, ColdMethod, Document, Measurement, Overhead, Tool};
 use super::phase_bars;
 use super::row::{self, COUNTS, Column, STATISTICS, TIMES, UNKNOWN, name, ranked, ratio};
 use super::terminal::{Terminal, columns as width_of, truncated, visible};
@@ -61,7 +61,9 @@ pub(super) fn head(document: &Document, terminal: &Terminal) -> String {
     lines.extend(machine(&document.machine).map(|machine| format!("machine   {machine}")));
     lines.extend(backend(tool).map(|backend| format!("backend   {backend}")));
     lines.extend(observer(&tool.observer_overhead).map(|observer| format!("observer  {observer}")));
-    if document.partial {
+    if let Some(reason) = &document.broken {
+        lines.push(format!("partial   the measuring ended early: {}", reason.replace('\n', "; ")));
+    } else if document.partial {
         lines.push("partial   interrupted, or not at its end: not every planned run is in here".to_owned());
     }
     lines.iter().map(|line| terminal.wrap(&visible(line), 10) + "\n").collect()
@@ -101,7 +103,11 @@ fn backend(tool: &Tool) -> Option<String> {
 fn observer(overheads: &[Overhead]) -> Option<String> {
     let each = |o: &Overhead| {
         let (low, high) = (ratio(o.ratio.low), ratio(o.ratio.high));
-        format!("`{}` {} ({low} to {high}, {} pairs)", o.name, ratio(o.ratio.ratio), o.ratio.pairs)
+        // One has no interval.
+        if o.ratio.pairs < 2 {
+            return format!("`{}` {}", o.name, ratio(o.ratio.ratio));
+        }
+        format!("`{}` {} ({low} to {high}, {} blocks)", o.name, ratio(o.ratio.ratio), o.ratio.pairs)
     };
     let mut ordered: Vec<&Overhead> = overheads.iter().collect();
     ordered.sort_by(|a, b| a.ratio.ratio.total_cmp(&b.ratio.ratio));
@@ -231,9 +237,21 @@ fn legend(rows: &[&Measurement], terminal: &Terminal) -> String {
         }),
         rows.iter().any(|m| m.phases.setup.is_some()).then(|| "%: of the total.".to_owned()),
         rows.iter().any(|m| m.phases.startup.is_none()).then(|| format!("{UNKNOWN}: not measured.")),
+        rows.iter().find_map(|m| m.cold.as_ref()).map(|cold| coldness(cold.method).to_owned()),
     ];
     let text: Vec<String> = sentences.into_iter().flatten().collect();
     terminal.wrap(&text.join(" "), 0) + "\n"
+}
+
+fn coldness(method: ColdMethod) -> &'static str {
+    match method {
+        ColdMethod::Copies => {
+            "Cold: what a program reads was evicted before each run, and none of its pages was resident then."
+        }
+        ColdMethod::DropCaches => {
+            "Cold: what nobody had mapped was dropped before each run; nothing is proven."
+        }
+    }
 }
 
 fn without_phases(document: &Document, terminal: &Terminal) -> String {
@@ -257,7 +275,9 @@ pub(super) fn notes(document: &Document, terminal: &Terminal) -> String {
             format!("{name}: {} did not count; run {}: {}", runs(m.rejected.len()), first.run, first.reason)
         });
         let lost = (m.lost_events > 0).then(|| format!("{name}: {} events lost", m.lost_events));
-        rejected.into_iter().chain(lost)
+        let killed = m.killed_by.as_ref();
+        let killed = killed.map(|signal| format!("{name}: every run was killed by {signal}, as expected"));
+        killed.into_iter().chain(rejected).chain(lost)
     });
     list("Notes", lines, terminal)
 }

@@ -27,7 +27,12 @@ pub struct Frame {
 
 /// The document, indented.
 pub fn render(summary: &Summary, frame: &Frame) -> String {
-    let document = json!({
+    serde_json::to_string_pretty(&document(summary, frame)).unwrap_or_default() + "\n"
+}
+
+/// The document.
+pub fn document(summary: &Summary, frame: &Frame) -> Value {
+    json!({
         "schema": SCHEMA,
         "tool": {
             "name": "firstbyte",
@@ -37,8 +42,7 @@ pub fn render(summary: &Summary, frame: &Frame) -> String {
         },
         "machine": frame.machine,
         "results": [result(summary, frame)],
-    });
-    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+    })
 }
 
 /// hyperfine's fields first, in seconds; then ours, in nanoseconds. What is exact (`attribution`, `spans`, `files`,
@@ -60,13 +64,12 @@ fn result(summary: &Summary, frame: &Frame) -> Value {
         "times": seconds,
         "exit_codes": [frame.exit_code],
         "runs": summary.runs,
-        "phases": {
-            "startup": figure(summary.phases[0]),
-            "setup": figure(summary.phases[1]),
-            "write": figure(summary.phases[2]),
-            "teardown": figure(summary.phases[3]),
-            "first_byte": figure(summary.first_byte),
-            "total": figure(Some(summary.total)),
+        "phases": phases(summary),
+        "run_phases": {
+            "startup": account.phases.startup.0,
+            "setup": account.phases.setup.map(|n| n.0),
+            "write": account.phases.write.map(|n| n.0),
+            "teardown": account.phases.teardown.0,
         },
         "total_ns": account.total.0,
         "corrected_total_ns": frame.corrected_total,
@@ -78,6 +81,18 @@ fn result(summary: &Summary, frame: &Frame) -> Value {
         "files": files(account),
         "processes": processes(account),
         "findings": frame.findings.iter().map(|(ns, text)| json!({"ns": ns, "text": text})).collect::<Vec<_>>(),
+    })
+}
+
+/// The phases over all runs; null for what the program has not.
+pub(super) fn phases(summary: &Summary) -> Value {
+    json!({
+        "startup": figure(summary.phases[0]),
+        "setup": figure(summary.phases[1]),
+        "write": figure(summary.phases[2]),
+        "teardown": figure(summary.phases[3]),
+        "first_byte": figure(summary.first_byte),
+        "total": figure(Some(summary.total)),
     })
 }
 

@@ -26,7 +26,7 @@ pub enum RunError {
     #[error("killed after {} s", .0.as_secs_f64())]
     TimedOut(Duration),
     /// It failed.
-    #[error("it ended with {0}")]
+    #[error("it {}", .0.ending())]
     Failed(ExitStatus),
     /// Another number of bytes came out.
     #[error("{got} of {wanted} bytes came out")]

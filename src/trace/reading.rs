@@ -11,7 +11,7 @@ use crate::arch::call_names;
 use crate::tracer::detail::{Call, Fault, Image, OffCpu};
 use crate::tracer::{Event, EventKind, Recording, Syscall};
 use crate::units::Nanos;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// What the events come to.
@@ -28,6 +28,8 @@ struct Reader<'b> {
     memories: HashMap<u32, Process>,
     accounts: Vec<ProcessAccount>,
     threads: HashMap<u32, Thread>,
+    /// Threads that have exited: the kernel still works for them.
+    gone: HashSet<u32>,
     finished: Vec<Thread>,
     execs: HashMap<u32, Exec>,
     bytes_read: HashMap<Arc<str>, u64>,
@@ -53,6 +55,7 @@ impl Reading {
             root,
             memories: HashMap::from([(root, Process::tracee())]),
             accounts: vec![process(root, 0, Nanos(0))],
+            gone: HashSet::new(),
             threads: HashMap::from([(root, Thread::new(root, root, zero))]),
             finished: Vec::new(),
             execs: HashMap::new(),
@@ -84,6 +87,7 @@ impl Reader<'_> {
             EventKind::Image(image) => self.image(event, image),
             EventKind::ExecExit { result } => self.exec_exit(event, *result),
             EventKind::Call(call) => self.call(event, call),
+            EventKind::Fault(_) | EventKind::OffCpu(_) if self.gone.contains(&event.tid) => {}
             EventKind::Fault(fault) => self.fault(event, fault),
             EventKind::OffCpu(absence) => self.off_cpu(event, absence),
             EventKind::Fork { child_pid, child_tid } => self.fork(event, *child_pid, *child_tid),
@@ -201,14 +205,16 @@ impl Reader<'_> {
             let start = self.since(event.at);
             self.accounts.push(process(child_pid, event.pid, start));
         }
+        self.gone.remove(&thread); // ids can be used again
         let child = Thread::new(child_pid, thread, event.at);
-        self.finished.extend(self.threads.insert(thread, child)); // ids can be used again
+        self.finished.extend(self.threads.insert(thread, child));
     }
 
     fn exit(&mut self, event: &Event, group_dead: bool, status: i32) {
         self.thread(event).ended = Some(event.at);
         if event.tid != self.root {
             self.finished.extend(self.threads.remove(&event.tid));
+            self.gone.insert(event.tid);
         }
         let end = self.since(event.at);
         if let Some(account) = self.account(event.pid)

@@ -7,6 +7,7 @@
 #[cfg(feature = "bpf")]
 pub mod bpf;
 pub mod choose;
+pub mod counters;
 pub mod detail;
 pub mod event;
 pub mod full;

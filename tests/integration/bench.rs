@@ -50,6 +50,8 @@ fn the_export_has_every_field_of_hyperfines_and_ours() {
         assert_eq!(result["times"].as_array().unwrap().len(), 4);
         assert_eq!(result["exit_codes"], serde_json::json!([0, 0, 0, 0]));
         assert_eq!(result["phases"]["total"]["samples"].as_array().unwrap().len(), 4);
+        let watched = document["tool"]["backend"] != "ptrace";
+        assert_eq!(result["context_switches"].as_array().map(Vec::len), watched.then_some(4), "{result}");
     }
     let greeting = &document["results"][1];
     assert_eq!((&greeting["name"], &greeting["command"]), (&"greeting".into(), &"echo hi".into()));
@@ -208,7 +210,8 @@ fn an_interrupted_bench_says_so_and_keeps_what_is_finished() {
 
 #[test]
 fn nonsense_ends_with_status_2_and_a_remedy() {
-    let table: [&[&str]; 5] = [
+    let table: [&[&str]; 6] = [
+        &["bench", "--export-json", "-", "--export-csv", "-", "true"],
         &["bench", "'open"],
         &["bench", "-m", "9", "-M", "3", "true"],
         &["bench", "--until", "x", "--output", "null", "true"],
@@ -220,5 +223,205 @@ fn nonsense_ends_with_status_2_and_a_remedy() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
         assert!(said.starts_with("error: ") && said.contains("\nhelp: "), "{said}");
+    }
+}
+
+/// A named pipe in a folder.
+fn named_pipe(folder: &Path) -> std::path::PathBuf {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let path = folder.join("pipe");
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    path
+}
+
+#[test]
+fn a_pipe_gets_the_final_document_alone_however_many_checkpoints_there_are() {
+    use rustix::fs::{Mode, OFlags};
+    let folder = folder();
+    let pipe = named_pipe(folder.path());
+    let mut cat = Command::new("cat").arg(&pipe).stdout(Stdio::piped()).spawn().unwrap();
+    // the pipe has a reader once opening it for writing without waiting succeeds
+    let held = loop {
+        match rustix::fs::open(&pipe, OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty()) {
+            Ok(held) => break held,
+            Err(_) => std::thread::yield_now(),
+        }
+    };
+    let words = ["bench", "--runs", "4", "--no-counts", "true", "echo hi", "--export-json", "pipe"];
+    let ran = firstbyte(folder.path(), &words);
+    drop(held);
+    let mut text = String::new();
+    std::io::Read::read_to_string(cat.stdout.as_mut().unwrap(), &mut text).unwrap();
+    cat.wait().unwrap();
+    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((document["results"].as_array().unwrap().len(), &document["partial"]), (2, &false.into()));
+}
+
+#[test]
+fn a_shells_process_substitution_gets_one_document_too() {
+    let folder = folder();
+    let script = format!(
+        "{} bench --runs 4 --no-counts true 'echo hi' --export-json >(cat > out) > /dev/null; wait $!",
+        env!("CARGO_BIN_EXE_firstbyte")
+    );
+    let ran = Command::new("bash").args(["-c", &script]).current_dir(folder.path()).output();
+    let Ok(ran) = ran else { return crate::support::skipped("no bash here") };
+    assert!(ran.status.success(), "{ran:?}");
+    let text = fs::read_to_string(folder.path().join("out")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["results"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_is_refused_before_the_first_run() {
+    let folder = folder();
+    named_pipe(folder.path());
+    let ran = firstbyte(folder.path(), &["bench", "touch ran", "--export-json", "pipe"]);
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(2), "{said}");
+    assert!(said.contains("nobody has it open for reading") && !folder.path().join("ran").exists(), "{said}");
+}
+
+#[test]
+fn two_exports_to_one_place_and_processors_that_are_not_there_are_wrong_usage() {
+    let table: [(&[&str], &str); 4] = [
+        (&["--export-json", "x", "--export-csv", "./x"], "two exports"),
+        (&["--export-json", "-", "--export-csv", "-"], "two exports"),
+        (&["--cpus", "1023"], "there is no processor 1023, only "),
+        (&["--export-csv", "/no/such/x"], "cannot write `/no/such/x`: No such file or directory"),
+    ];
+    for (words, clue) in table {
+        let ran = firstbyte(folder().path(), &[&["bench", "true"], words].concat());
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(2), "{said}");
+        assert!(said.contains(clue) && said.contains("help: ") && !said.contains(".firstbyte-"), "{said}");
+    }
+}
+
+#[test]
+fn a_closed_stdout_is_an_error_and_known_before_the_first_run() {
+    let folder = folder();
+    for arguments in ["bench --runs 1 'touch ran'", "showdown --list", "--version"] {
+        let script = format!("exec {} {arguments} >&-", env!("CARGO_BIN_EXE_firstbyte"));
+        let ran = Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
+        assert_eq!(ran.status.code(), Some(4), "{arguments}: {ran:?}");
+    }
+    assert!(!folder.path().join("ran").exists());
+}
+
+#[test]
+fn one_run_has_neither_an_interval_nor_a_spread() {
+    let words = ["bench", "--runs", "1", "--no-counts", "--warmup=0", "true", "echo hi"];
+    let ran = firstbyte(folder().path(), &words);
+    let text = String::from_utf8_lossy(&ran.stdout);
+    assert!(!text.contains('±') && !text.contains("99 %"), "{text}");
+    assert!(!text.contains("1 pairs") && !text.contains("1 blocks"), "{text}");
+    assert!(text.contains("can't tell: too few runs") && text.contains("1 pair"), "{text}");
+}
+
+#[test]
+fn memory_is_known_of_every_run_also_of_programs_smaller_than_we_are() {
+    let (document, _) = exported(folder().path(), &["--runs", "3", "echo hi"]);
+    let result = &document["results"][0];
+    if result["counts"]["syscalls"].is_null() {
+        return crate::support::skipped("no counting runs here");
+    }
+    let memory = result["memory_usage_byte"].as_array().unwrap();
+    assert!(memory.len() == 3 && memory.iter().all(|bytes| bytes.as_u64() > Some(0)), "{memory:?}");
+}
+
+#[test]
+fn a_write_by_io_uring_is_counted_where_it_is_seen() {
+    let Some(program) = crate::tracees::built("uring.c") else { return };
+    let (document, status) = exported(folder().path(), &["--runs", "3", program.to_str().unwrap()]);
+    if status != Some(0) || document["tool"]["backend"] != "bpf" {
+        return crate::support::skipped("no io_uring, or no bpf here");
+    }
+    assert_eq!(document["results"][0]["counts"]["writes"], 1);
+}
+
+#[test]
+fn syntax_of_a_shell_is_warned_of_where_no_shell_runs() {
+    for command in ["true | cat", "true && false", "true > x", "true ; true"] {
+        let ran = firstbyte(folder().path(), &["bench", "--runs", "1", "--no-counts", command]);
+        let text = String::from_utf8_lossy(&ran.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("no shell ran it") && text.contains("--shell"), "{command}: {text}");
+    }
+}
+
+#[test]
+fn a_program_that_dies_or_stops_is_told_of_in_plain_words() {
+    let table = [
+        ("sh -c 'kill -SEGV $$'", "it was killed by SIGSEGV instead of ending with exit status 0"),
+        ("sh -c 'exit 3'", "it ended with exit status 3 instead of exit status 0"),
+        ("sh -c 'kill -STOP $$'", "it stopped itself (SIGSTOP) and was killed"),
+    ];
+    for (command, reason) in table {
+        assert_eq!(measured(&[command]).0["failed"][0]["reason"], reason);
+    }
+}
+
+/// Writes an executable file.
+fn executable(path: &Path, contents: &[u8], mode: u32) {
+    fs::write(path, contents).unwrap();
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+}
+
+/// An ELF file whose interpreter does not exist: a real program's, with another name in it.
+fn without_interpreter() -> Option<Vec<u8>> {
+    let mut bytes = fs::read("/bin/true").ok()?;
+    let place = bytes.windows(12).position(|window| window.starts_with(b"/lib") && window.contains(&b'l'))?;
+    bytes[place + 1..place + 4].copy_from_slice(b"nix");
+    Some(bytes)
+}
+
+#[test]
+fn what_cannot_be_executed_is_an_error_that_says_why_by_every_backend() {
+    let folder = folder();
+    let file = |name: &str| folder.path().join(name);
+    executable(&file("plain"), b"#!/bin/sh\n", 0o644);
+    fs::create_dir(file("folder")).unwrap();
+    let mut foreign = fs::read(env!("CARGO_BIN_EXE_firstbyte")).unwrap();
+    foreign[18..20].copy_from_slice(&0x1234_u16.to_le_bytes()); // e_machine: nobody's
+    foreign.truncate(4096);
+    executable(&file("foreign"), &foreign, 0o755);
+    let mut table = vec![
+        ("./plain", "not executable"),
+        ("./folder", "director"),
+        ("./foreign", "is an executable for ELF machine 4660, which this machine does not run"),
+        ("./missing", "`./missing`"),
+    ];
+    match without_interpreter() {
+        Some(bytes) => {
+            executable(&file("orphan"), &bytes, 0o755);
+            table.push(("./orphan", "which does not exist"));
+        }
+        None => crate::support::skipped("no dynamic /bin/true here"),
+    }
+    for backend in ["bpf", "ptrace", "pipe"] {
+        for (command, clue) in &table {
+            let words = ["bench", "--runs", "1", "--backend", backend, command];
+            let ran = firstbyte(folder.path(), &words);
+            let said = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
+            if ran.status.code() == Some(4) {
+                crate::support::skipped(&format!("no {backend} here"));
+                break;
+            }
+            let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(ran.status.code() == Some(3) && words.contains(clue), "{backend} {command}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_prints_a_gibibyte_is_measured_and_its_bytes_counted() {
+    let Some(program) = crate::tracees::built("writer.c") else { return };
+    let command = format!("{} bulk 1024", program.display());
+    for backend in ["auto", "pipe"] {
+        let words = ["--runs", "1", "--warmup=0", "--no-counts", "--backend", backend, &command];
+        let (document, status) = exported(folder().path(), &words);
+        assert_eq!(status, Some(0), "{document}");
+        assert_eq!(document["results"][0]["output"]["bytes"], 1_u64 << 30, "{backend}");
     }
 }

@@ -205,6 +205,54 @@ fn a_hanging_program_is_killed_with_its_children() {
 }
 
 #[test]
+fn the_verification_obeys_the_time_limit_and_tells_a_stop_from_a_hang() {
+    let user = User::new();
+    user.script("sleeps", "sleep 98769\n");
+    user.script("stops", "kill -STOP $$\n");
+    // the test ends, so the limit was obeyed: 98769 s are a day
+    let ran = user.showdown("sleeps", &["--timeout", "300ms"]);
+    assert!(ran.status == Some(3) && ran.stdout.contains("did not end within 0.3 s"), "{ran:?}");
+    let ran = user.showdown("stops", &[]);
+    assert!(ran.status == Some(3) && ran.stdout.contains("stopped itself (SIGSTOP)"), "{ran:?}");
+    assert!(nothing_runs("98769"));
+}
+
+#[test]
+fn a_subfolder_without_a_manifest_is_a_skipped_row_and_an_empty_corpus_an_error() {
+    let user = User::new();
+    user.script("right", "echo hello world\n");
+    fs::create_dir(user.path("own/notes")).unwrap();
+    for asked in ["right", "notes"] {
+        let ran = user.showdown(asked, &[]);
+        assert_eq!(ran.status, Some(0), "{ran:?}");
+        assert_eq!(ran.stdout.contains("has no `program.toml`"), asked == "notes", "{ran:?}");
+    }
+    fs::remove_dir_all(user.path("own/right")).unwrap();
+    let ran = user.showdown("right", &[]);
+    assert!(ran.status == Some(2) && ran.stderr.contains("no program in"), "{ran:?}");
+}
+
+#[test]
+fn a_program_that_is_to_die_of_a_signal_has_a_note_that_says_so() {
+    let user = User::new();
+    user.program("dies", "echo hello world; kill -SEGV $$\n", "[expected]\nexit = \"SIGSEGV\"\n");
+    let ran = user.showdown("dies", &[]);
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("dies (warm): every run was killed by SIGSEGV, as expected"), "{ran:?}");
+}
+
+#[test]
+fn a_trace_of_a_program_that_stops_itself_says_so() {
+    let ran = User::new().run(&["trace", "--", "sh", "-c", "kill -STOP $$"]);
+    assert_eq!(ran.status, Some(3), "{ran:?}");
+    assert!(
+        ran.stderr.contains("it stopped itself (SIGSTOP)") && !ran.stderr.contains("more time"),
+        "{ran:?}"
+    );
+}
+
+#[test]
 fn a_daemon_that_keeps_stdout_open_delays_nothing_and_is_gone_afterwards() {
     let user = User::new();
     user.script("daemon", "setsid sleep 98763 & echo hello world\n");
@@ -373,6 +421,11 @@ fn without_privileges_it_falls_back_and_says_in_one_line_what_that_costs() {
     assert!(ran.stdout.contains("ptrace"), "{ran:?}");
     let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("bpf does not work here"), "{ran:?}");
+    if words.contains("setcap") {
+        assert!(words.contains("not permitted"), "the kernel's reason is told: {ran:?}");
+        let path = binary.to_str().unwrap();
+        assert!(ran.stdout.split_whitespace().collect::<String>().contains(path), "{ran:?}");
+    }
 }
 
 fn open_to_all(folder: &Path) {
@@ -390,8 +443,7 @@ fn completions_and_manual_pages_are_generated() {
     }
     let page = user.run(&["man"]);
     assert!(page.stdout.contains(".TH firstbyte"), "{page:?}");
-    let pages = user.path("pages");
-    fs::create_dir(&pages).unwrap();
+    let pages = user.path("not/yet/there");
     assert_eq!(user.run(&["man", "--output", pages.to_str().unwrap()]).status, Some(0));
     assert!(pages.join("firstbyte-showdown.1").exists());
 }

@@ -5,7 +5,7 @@ use firstbyte::page_cache::resident_pages;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// A folder on the file system that the project lies on.
 fn folder() -> tempfile::TempDir {
@@ -104,26 +104,72 @@ fn a_cache_folder_in_memory_is_refused() {
     assert!(said.contains("help: "), "{said}");
 }
 
-#[test]
-fn what_a_killed_invocation_leaves_the_next_one_removes() {
-    let folder = folder();
-    let mut killed = cold(folder.path(), &["--runs", "100000", "sh -c 'echo x >> ran'"])
+/// An invocation in the midst of its cold runs; `None`, said aloud, where there are none.
+fn measuring(folder: &Path) -> Option<Child> {
+    let mut running = cold(folder, &["--runs", "100000", "sh -c 'echo x >> ran; : 98770'"])
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
     loop {
-        if killed.try_wait().unwrap().is_some() {
-            return skipped("no cold runs here");
+        if running.try_wait().unwrap().is_some() {
+            skipped("no cold runs here");
+            return None;
         }
-        if fs::metadata(folder.path().join("ran")).is_ok_and(|ran| ran.len() > 20) {
-            break;
+        if fs::metadata(folder.join("ran")).is_ok_and(|ran| ran.len() > 20) {
+            return Some(running);
         }
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
+}
+
+#[test]
+fn an_interruption_leaves_no_copy_no_mount_and_no_process() {
+    let folder = folder();
+    let Some(mut running) = measuring(folder.path()) else { return };
+    let pid = rustix::process::Pid::from_child(&running);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(running.wait().unwrap().code(), Some(130));
+    assert_eq!(copies_left(folder.path()), 0);
+    assert!(!fs::read_to_string("/proc/self/mountinfo").unwrap().contains("/cache/cold/"));
+    let ours = folder.path().to_str().unwrap();
+    let left = fs::read_dir("/proc").unwrap().flatten().filter(|process| {
+        let here = fs::read_link(process.path().join("cwd"));
+        here.is_ok_and(|folder| folder.to_string_lossy().starts_with(ours))
+    });
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn what_a_killed_invocation_leaves_the_next_one_removes() {
+    let folder = folder();
+    let Some(mut killed) = measuring(folder.path()) else { return };
     killed.kill().unwrap();
     killed.wait().unwrap();
     assert_eq!(copies_left(folder.path()), 1);
     assert!(!fs::read_to_string("/proc/self/mountinfo").unwrap().contains("/cache/cold/"));
     measured(folder.path(), &["true"]).unwrap();
+    assert_eq!(copies_left(folder.path()), 0);
+}
+
+#[test]
+fn a_showdown_can_be_cold_too() {
+    let folder = folder();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+    command.args(["showdown", "--only", "floor-elf", "--cache", "cold", "--runs", "2", "--no-counts"]);
+    command.args(["--export-json", "-"]).env("FIRSTBYTE_CACHE", folder.path().join("cache"));
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.code() == Some(4) {
+        return skipped(said.trim());
+    }
+    let document: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+    let floor = &document["results"][0];
+    assert_eq!((&floor["name"], &floor["cache"]), (&"floor-elf".into(), &"cold".into()));
+    assert_eq!(
+        (&floor["cold"]["files"], &floor["cold"]["resident_pages"]),
+        (&1.into(), &0.into()),
+        "{floor}"
+    );
     assert_eq!(copies_left(folder.path()), 0);
 }

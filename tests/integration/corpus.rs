@@ -4,6 +4,7 @@ use crate::support::skipped;
 use firstbyte::corpus::{
     Built, Cache, Corpus, CorpusError, Manifest, Program, Progress, SkipCause, Skipped, build,
 };
+use firstbyte::floor::prints::{LINE, MARKER, PRINTS};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -71,7 +72,8 @@ fn embedded_manifests_obey_the_rules_of_the_corpus() {
     let kinds = ["native", "interpreted", "vm"];
     let others =
         ["dynamic", "static", "plain", "tuned", "shell", "raw", "runtime", "floor", "crashes", "shim"];
-    for program in Corpus::load(None).unwrap().programs() {
+    let corpus = Corpus::load(None).unwrap();
+    for program in corpus.programs().iter().filter(|program| !program.has_tag("timed")) {
         let manifest = &program.manifest;
         let name = program.name();
         assert_eq!(manifest.expected.stdout, "hello world\n", "{name}");
@@ -85,6 +87,20 @@ fn embedded_manifests_obey_the_rules_of_the_corpus() {
         for tool in &manifest.toolchain {
             assert!(!tool.packages.is_empty(), "{name}: no package brings `{}`", tool.tool);
         }
+    }
+}
+
+#[test]
+fn programs_that_time_themselves_are_no_part_of_a_showdown_and_print_alike() {
+    let corpus = Corpus::load(None).unwrap();
+    let timed = corpus.select(&[], &["timed".to_owned()]).unwrap();
+    assert!(timed.len() >= 12);
+    for program in timed {
+        let (manifest, name) = (&program.manifest, program.name());
+        assert!(manifest.optional && manifest.tags == ["timed"], "{name}: no other tag may bring it in");
+        assert!(name.starts_with("timed-") && manifest.variant.starts_with("timed "), "{name}");
+        let printed = manifest.expected.output();
+        assert_eq!(printed.strip_prefix(MARKER), Some(&*LINE.repeat(PRINTS.try_into().unwrap())), "{name}");
     }
 }
 
@@ -264,7 +280,7 @@ fn wrong_programs_are_skipped_with_what_was_wrong() {
         ("true", "it printed nothing instead of `hello world\\n`"),
         ("echo hello world; echo more", "it printed `hello world\\nmore\\n` instead of `hello world\\n`"),
         ("echo hello world; exit 3", "it ended with exit status 3 instead of exit status 0"),
-        ("echo hello world; kill -SEGV $$", "it ended with killed by SIGSEGV instead of exit status 0"),
+        ("echo hello world; kill -SEGV $$", "it was killed by SIGSEGV instead of ending with exit status 0"),
         ("yes", "it printed more than 4108 bytes and was killed"),
     ];
     for (script, reason) in cases {
@@ -279,7 +295,7 @@ fn a_program_may_be_expected_to_crash() {
     let crash = "[expected]\nexit = \"SIGSEGV\"\n";
     assert!(bench.prepare(&bench.script("echo hello world; kill -SEGV $$", crash)).is_ok());
     let skip = bench.prepare(&bench.script("echo hello world", crash)).unwrap_err();
-    assert_eq!(skip.reason, "it ended with exit status 0 instead of killed by SIGSEGV");
+    assert_eq!(skip.reason, "it ended with exit status 0 instead of being killed by SIGSEGV");
 }
 
 #[test]
@@ -370,7 +386,7 @@ fn a_hostile_corpus_folder_is_refused_with_its_path() {
     assert!(refused(Corpus::load(Some(&programs))).starts_with("no program in `"));
     assert!(refused(Corpus::load(Some(&programs.join("nowhere")))).starts_with("cannot read `"));
     bench.write("hello.sh", "");
-    assert!(refused(Corpus::load(Some(&programs))).ends_with("own/program.toml`: there is no such file"));
+    assert!(refused(Corpus::load(Some(&programs))).starts_with("no program in `"), "no manifest, no program");
     bench.write("program.toml", "name = ");
     assert!(refused(Corpus::load(Some(&programs))).contains("own/program.toml`: line 1: "));
     fs::File::create(programs.join("own/big")).unwrap().set_len(1 << 40).unwrap();

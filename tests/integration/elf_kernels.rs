@@ -7,6 +7,7 @@ use crate::support::skipped as skip;
 use firstbyte::elf::packed::{self, Demands};
 use firstbyte::elf::{Architecture, plain};
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -69,24 +70,45 @@ fn initial_file_system(init: &[u8]) -> Vec<u8> {
 }
 
 /// Everything that the machine's console printed, until the kernel gave up because its init had ended.
+///
+/// The console sends by interrupts, so what init wrote may come out behind the kernel's last words: a kernel that neither
+/// reboots nor is told to stop (no `panic=`) goes on serving interrupts, and we wait for both.
 fn boot(machine: &Emulated, kernel: &Path, init: &[u8]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let initrd = folder.path().join("initrd");
     fs::write(&initrd, initial_file_system(init)).unwrap();
-    // A reboot ends qemu; so does `timeout`, should the kernel hang.
-    let output = Command::new("timeout")
-        .args(["120", machine.qemu, "-M", "virt", "-m", "512", "-nographic", "-no-reboot", "-nic", "none"])
+    // `timeout` ends qemu, should the kernel hang.
+    let mut child = Command::new("timeout")
+        .args(["600", machine.qemu, "-M", "virt", "-m", "512", "-nographic", "-no-reboot", "-nic", "none"])
         .args(machine.cpu)
         .arg("-kernel")
         .arg(kernel)
         .arg("-initrd")
         .arg(&initrd)
-        .args(["-append", &format!("console={} panic=-1", machine.console)])
+        .args(["-append", &format!("console={}", machine.console)])
         .stdin(Stdio::null())
-        .output()
+        .stdout(Stdio::piped())
+        .spawn()
         .unwrap();
-    let text = [output.stdout, output.stderr].concat();
-    String::from_utf8_lossy(&text).replace('\r', "")
+    let text = read_until_ended(child.stdout.take().unwrap());
+    // which passes it on to qemu
+    let timeout = rustix::process::Pid::from_child(&child);
+    let _ = rustix::process::kill_process(timeout, rustix::process::Signal::TERM);
+    child.wait().unwrap();
+    text
+}
+
+fn read_until_ended(mut console: impl Read) -> String {
+    let (mut bytes, mut block) = (Vec::new(), [0_u8; 4096]);
+    loop {
+        let length = console.read(&mut block).unwrap();
+        bytes.extend_from_slice(&block[..length]);
+        let text = String::from_utf8_lossy(&bytes).replace('\r', "");
+        let ended = text.contains("end Kernel panic") && text.contains("Hello, World!\n");
+        if ended || length == 0 {
+            return text;
+        }
+    }
 }
 
 fn check(name: &str, wait_status: u32, image: impl Fn(Architecture) -> Vec<u8>) {

@@ -1,5 +1,6 @@
 //! The floor, on this machine: every figure has its samples, nothing is counted twice, and the sums are sums.
 
+use crate::support::skipped;
 use firstbyte::floor::{Effort, Figure, Floor, Group, Rung, Survey};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -69,6 +70,40 @@ fn the_document_holds_what_was_asked_for_and_the_page_shows_it() {
 }
 
 #[test]
+fn a_picture_of_what_is_not_measured_is_refused_at_once() {
+    for picture in ["--export-svg", "--export-png"] {
+        for asked in [&["--only", "syscalls"][..], &["--cpus-sweep"]] {
+            let refused = floor(&[asked, &[picture, "-"]].concat());
+            assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0));
+            let said = String::from_utf8(refused.stderr).unwrap();
+            assert!(said.contains("no waterfall to draw\nhelp: "), "{said}");
+        }
+    }
+}
+
+#[test]
+fn prints_are_seen_from_inside_and_from_outside() {
+    let page = floor(&["--quick", "--only", "print", "--json"]);
+    assert!(page.status.success(), "{}", String::from_utf8_lossy(&page.stderr));
+    let document: Floor = serde_json::from_slice(&page.stdout).unwrap();
+    let Some(write) = document.prints.iter().find(|print| print.program == "timed-c-write") else {
+        let reasons: Vec<&str> = document.missing.iter().map(|missing| missing.reason.as_str()).collect();
+        return skipped(&reasons.join("; "));
+    };
+    assert_eq!(write.first.samples.len(), 7);
+    let outside = write.outside.as_ref().unwrap();
+    assert_eq!(
+        (&*outside.first_calls, &*outside.hundredth_calls),
+        (&["write".to_owned()][..], &["write".to_owned()][..])
+    );
+    if let Some(printf) = document.prints.iter().find(|print| print.program == "timed-c-printf") {
+        let outside = printf.outside.as_ref().unwrap();
+        assert!(outside.first_calls.len() > 1, "{outside:?}");
+        assert_eq!(outside.hundredth_calls, ["write"]);
+    }
+}
+
+#[test]
 fn a_processor_that_does_not_exist_is_an_error_with_a_help_line() {
     let refused = floor(&["--quick", "--only", "syscalls", "--cpus", "1000"]);
     assert_eq!(refused.status.code(), Some(2));
@@ -81,10 +116,13 @@ fn a_command_stands_above_the_ladder_and_its_steps_sum_up() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("floor.json");
     let (json, picture) = (file.to_str().unwrap(), folder.path().join("floor.svg"));
+    let dots = folder.path().join("floor.png");
     let exports = ["--export-json", json, "--export-svg", picture.to_str().unwrap()];
+    let exports = [&exports[..], &["--export-png", dots.to_str().unwrap()]].concat();
     let done = floor(&[&["--quick"][..], &exports, &["--", "ls", "/"]].concat());
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     assert!(std::fs::read_to_string(picture).unwrap().contains("vfork+exec, plain ELF"));
+    assert!(std::fs::read(dots).unwrap().starts_with(b"\x89PNG\r\n"));
     let document: Floor = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert!(document.results.is_empty(), "a command asks for its waterfall alone");
     let [waterfall] = &document.waterfalls[..] else { panic!("{} waterfalls", document.waterfalls.len()) };

@@ -9,13 +9,14 @@ use firstbyte::inspect::{Files, InspectError, Inspection, MachineFiles, disassem
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
-const HELLO: &str = "#include <stdio.h>\nint main(void) { printf(\"hello world\\n\"); return 0; }\n";
+pub(crate) const HELLO: &str =
+    "#include <stdio.h>\nint main(void) { printf(\"hello world\\n\"); return 0; }\n";
 
 /// Files that exist in a test's memory alone.
 #[derive(Default)]
-struct Imagined(HashMap<PathBuf, Vec<u8>>);
+pub(crate) struct Imagined(pub(crate) HashMap<PathBuf, Vec<u8>>);
 
 impl Files for Imagined {
     fn read(&self, path: &Path) -> Result<Vec<u8>, InspectError> {
@@ -33,7 +34,7 @@ fn machine_search() -> Search<'static> {
     Search { files: &MachineFiles, library_path: None, cache }
 }
 
-fn compile(folder: &Path, source: &str, options: &[&str]) -> Option<PathBuf> {
+pub(crate) fn compile(folder: &Path, source: &str, options: &[&str]) -> Option<PathBuf> {
     let (file, program) = (folder.join("source.c"), folder.join("program"));
     fs::write(&file, source).unwrap();
     let Ok(status) = Command::new("cc").arg("-o").arg(&program).arg(&file).args(options).status() else {
@@ -231,94 +232,50 @@ fn what_linux_does_not_execute_is_named() {
     assert!(matches!(inspect(Path::new("/nowhere"), &search), Err(InspectError::Unreadable { .. })));
 }
 
-/// splitmix64: the same mutations in every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % limit.max(1) as u64).unwrap()
-    }
+/// Runs the command with a cache folder of its own.
+fn command(cache: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+    command.arg("inspect").args(arguments).env("FIRSTBYTE_CACHE", cache).env_remove("LD_LIBRARY_PATH");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    output
 }
 
-/// Bytes changed, mostly in the headers; fields set to extreme values; cut off, or doubled.
-fn mutated(original: &[u8], random: &mut Random) -> Vec<u8> {
-    let mut bytes = original.to_vec();
-    for _ in 0..=random.below(8) {
-        let area = if random.below(3) == 0 { bytes.len() } else { bytes.len().min(1024) };
-        let at = random.below(area);
-        match random.below(4) {
-            0 => bytes[at] = random.next().to_le_bytes()[0],
-            1 => bytes[at] ^= 1 << random.below(8),
-            _ => {
-                let extreme = [0, u64::MAX, 0x7fff_ffff_ffff_ffff, 0xffff_ffff, 0x8000_0000][random.below(5)];
-                let width = [2, 4, 8][random.below(3)].min(bytes.len() - at);
-                bytes[at..at + width].copy_from_slice(&extreme.to_le_bytes()[..width]);
-            }
-        }
-    }
-    if random.below(8) == 0 {
-        bytes.truncate(random.below(bytes.len()).max(1));
-    }
-    bytes
+fn said(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
 }
 
-/// `FIRSTBYTE_FUZZ` sets how many executions; each reads, resolves, predicts and disassembles.
 #[test]
-fn damaged_files_give_an_answer_or_an_error() {
+fn units_are_measured_once_kept_and_measured_again_when_asked() {
     let folder = tempfile::tempdir().unwrap();
-    let mut originals: Vec<Vec<u8>> =
-        Architecture::ALL.iter().map(|a| plain::image(*a, b"Hello", Some(0)).unwrap()).collect();
-    for options in [&["-O2"][..], &["-shared", "-fPIC", "-Wl,-z,pack-relative-relocs"], &["-c", "-g"]] {
-        originals.extend(compile(folder.path(), HELLO, options).map(|program| fs::read(program).unwrap()));
+    let Some(program) = compile(folder.path(), HELLO, &["-O2"]) else { return };
+    let (cache, program) = (folder.path().join("cache"), program.to_str().unwrap());
+    let (counts, silent) = said(&command(&cache, &["--counts-only", program]));
+    assert!(!counts.contains("units") && silent.is_empty() && !cache.exists(), "{counts}{silent}");
+    let (first, told) = said(&command(&cache, &[program]));
+    assert!(first.contains("measured just now, kept in") && told.contains("once"), "{first}{told}");
+    for row in ["process creation, exec, exit", "further system calls", "further page faults"] {
+        assert!(first.contains(row), "{row}: {first}");
     }
-    let executions = std::env::var("FIRSTBYTE_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000);
-    let mut random = Random(1);
-    let mut answered = 0;
-    for i in 0..executions {
-        let bytes = mutated(&originals[i % originals.len()], &mut random);
-        let mut files = Imagined::default();
-        files.0.insert("/file".into(), bytes.clone());
-        files.0.insert("/lib/libc.so.6".into(), bytes.clone());
-        let search = Search { files: &files, library_path: Some("/lib".into()), cache: Cache::parse(&bytes) };
-        answered += usize::from(inspect(Path::new("/file"), &search).is_ok());
-        let _ = disassembly::disassemble(Path::new("/file"), &bytes, "main");
-    }
-    eprintln!("{executions} damaged files, {answered} of them explained all the same");
+    let (second, told) = said(&command(&cache, &[program]));
+    assert!(second.contains("measured before, kept in") && told.is_empty(), "{second}{told}");
+    let kept = fs::read_dir(cache.join("calibration")).unwrap().next().unwrap().unwrap().path();
+    fs::write(&kept, "no JSON").unwrap();
+    let json = command(&cache, &["--json", program]);
+    let document: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let estimate = &document["results"][0]["estimate"];
+    assert!(estimate["source"].as_str().unwrap().starts_with("measured just now"), "{estimate}");
+    assert!(estimate["costs"].as_array().unwrap().len() >= 4, "{estimate}");
+    let (again, _) = said(&command(&cache, &["--recalibrate", program]));
+    assert!(again.contains("measured just now"), "{again}");
 }
 
 #[test]
-fn every_elf_file_of_this_machine_is_explained() {
-    let mut pending: Vec<PathBuf> = vec!["/usr/bin".into(), "/usr/lib".into()];
-    let (mut explained, mut refused) = (0, 0);
-    while let Some(path) = pending.pop() {
-        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
-        if metadata.is_dir() {
-            pending.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
-        } else if metadata.is_file() && is_elf(&path) {
-            let elf = elf::read(&fs::read(&path).unwrap());
-            explained += usize::from(elf.is_ok());
-            refused += usize::from(elf.is_err());
-            assert!(
-                elf.as_ref().is_ok_and(|e| !e.segments.is_empty() || !e.kind.is_executable()),
-                "{}",
-                path.display()
-            );
-        }
-    }
-    eprintln!("{explained} ELF files explained, {refused} refused");
-    assert!(explained > 0);
-}
-
-fn is_elf(path: &Path) -> bool {
-    let mut magic = [0; 4];
-    fs::File::open(path)
-        .is_ok_and(|mut f| std::io::Read::read_exact(&mut f, &mut magic).is_ok() && magic == *b"\x7fELF")
+fn without_a_place_to_keep_units_it_says_so_and_explains_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("no-folder");
+    fs::write(&file, "").unwrap();
+    let (text, _) = said(&command(&file, &[env!("CARGO_BIN_EXE_firstbyte")]));
+    assert!(text.contains("not kept: ") && text.contains("further page faults"), "{text}");
 }

@@ -4,7 +4,7 @@ use crate::support::skipped;
 use crate::tracees::{self, CASES, HELLO, PIPE_CASES, check_table, launcher, setting};
 use firstbyte::bench::Counts;
 use firstbyte::launch::wait::Killed;
-use firstbyte::launch::{Command, ExitStatus, LaunchError, Launcher, OutputKind};
+use firstbyte::launch::{Command, ExitStatus, LaunchError, Launcher, OutputKind, Watch};
 use firstbyte::tracer::ptrace::{PtraceTracer, count};
 use firstbyte::tracer::{Abi, EventKind, Recording, Setting, Syscall, Tracer};
 use std::path::Path;
@@ -247,6 +247,34 @@ fn threads_and_children_are_counted_exactly() {
     assert_eq!(some.threads - none.threads, 4 + 3 + 2 + 1);
     assert_eq!(some.processes - none.processes, 3 + 2 + 1);
     assert_eq!(some.execs - none.execs, 1);
+}
+
+#[test]
+fn tasks_that_die_while_others_are_created_are_counted_once_each() {
+    for (arguments, processes, threads) in [
+        (["fleeting-threads", "200"], 1, 201),
+        (["fleeting-children", "200"], 201, 201),
+        (["forking-threads", "50"], 201, 205),
+    ] {
+        for _ in 0..3 {
+            let Some(found) = counts("writer.c", &arguments) else { return };
+            assert_eq!((found.processes, found.threads), (processes, threads), "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_fills_its_pipe_is_read_as_it_writes_from_its_second_run_on() {
+    let Some(mut launcher) = writer(&["bulk", "1"]) else { return };
+    assert_eq!(launcher.watch(), Watch::Exit);
+    for _ in 0..2 {
+        let recording = run(&mut launcher, &setting(OutputKind::Pipe));
+        assert_eq!((recording.exit, recording.output.bytes), (ExitStatus::SUCCESS, Some(1 << 20)));
+        assert_eq!(launcher.watch(), Watch::Arrival);
+    }
+    let Some(mut launcher) = writer(&["write"]) else { return };
+    run(&mut launcher, &setting(OutputKind::Pipe));
+    assert_eq!(launcher.watch(), Watch::Exit, "one line fills no pipe");
 }
 
 #[test]

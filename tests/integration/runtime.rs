@@ -1,5 +1,5 @@
 //! The freestanding runtime: the same C sources built against glibc and against it, and compared; counts of system calls,
-//! page faults and bytes; level0 against its slow reference.
+//! page faults and bytes.
 
 use crate::support::skipped;
 use firstbyte::elf::Architecture;
@@ -22,10 +22,8 @@ const FILTERS: [(&str, &[&str]); 7] = [
     ("base64", &[]),
     ("json", &[]),
 ];
-const WEB2: &str = "/usr/share/dict/web2";
-const HUGE: &str = "/usr/share/dict/american-english-huge";
 
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime")
 }
 
@@ -45,12 +43,12 @@ fn driver(architecture: Architecture) -> Option<Driver> {
     }
 }
 
-fn native() -> Option<Driver> {
+pub(crate) fn native() -> Option<Driver> {
     driver(Architecture::host()?)
 }
 
 /// Compiles against the runtime; panics with the compiler's messages.
-fn ours(driver: &Driver, arguments: &[&str], source: &Path, program: &Path) {
+pub(crate) fn ours(driver: &Driver, arguments: &[&str], source: &Path, program: &Path) {
     let mut all: Vec<OsString> = arguments.iter().map(OsString::from).collect();
     all.extend([source.into(), "-o".into(), program.into()]);
     succeed(&mut driver.command(&Arguments::parse(all).unwrap()));
@@ -63,13 +61,13 @@ fn glibc(compiler: &[&str], arguments: &[&str], source: &Path, program: &Path) {
     succeed(&mut command);
 }
 
-fn succeed(command: &mut Command) -> Output {
+pub(crate) fn succeed(command: &mut Command) -> Output {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     output
 }
 
-fn there(program: &str, package: &str) -> bool {
+pub(crate) fn there(program: &str, package: &str) -> bool {
     let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     let found = found.is_ok_and(|status| status.success());
     if !found {
@@ -78,7 +76,7 @@ fn there(program: &str, package: &str) -> bool {
     found
 }
 
-fn fed(program: &Path, arguments: &[&str], input: &[u8]) -> Output {
+pub(crate) fn fed(program: &Path, arguments: &[&str], input: &[u8]) -> Output {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(input).unwrap();
     std::io::Seek::rewind(&mut file).unwrap();
@@ -86,7 +84,7 @@ fn fed(program: &Path, arguments: &[&str], input: &[u8]) -> Output {
 }
 
 /// Names of the system calls, execve first.
-fn system_calls(program: &Path, input: &[u8]) -> Option<Vec<String>> {
+pub(crate) fn system_calls(program: &Path, input: &[u8]) -> Option<Vec<String>> {
     if !there("strace", "strace") {
         return None;
     }
@@ -101,7 +99,7 @@ fn system_calls(program: &Path, input: &[u8]) -> Option<Vec<String>> {
 }
 
 /// The median of many runs, or a skip.
-fn page_faults(program: &Path, input: &[u8]) -> Option<u64> {
+pub(crate) fn page_faults(program: &Path, input: &[u8]) -> Option<u64> {
     let folder = tempfile::tempdir().unwrap();
     let (counter, text) = (folder.path().join("faults"), folder.path().join("text"));
     glibc(&["cc"], &["-O1"], &self::folder().join("tests/faults.c"), &counter);
@@ -263,7 +261,7 @@ fn string_functions_agree_with_glibc_and_read_no_byte_too_far() {
 }
 
 /// Lengths at and around every buffer: the first page's, the stream's, the pipe's.
-fn lengths() -> Vec<usize> {
+pub(crate) fn lengths() -> Vec<usize> {
     let edges = [0usize, 1792, 2024, 4096, 16384, 65536, 65536 + 1792, 131_072];
     edges
         .iter()
@@ -390,121 +388,4 @@ fn a_small_project_builds_by_its_makefile() {
     let mut make = Command::new("make");
     succeed(make.arg(compiler).current_dir(place.path()).env("FIRSTBYTE_CACHE", cache()));
     assert_eq!(fed(&place.path().join("cat"), &[], b"made").stdout, b"made");
-}
-
-/// The generator, compiled.
-fn generator(place: &TempDir) -> Option<PathBuf> {
-    let program = place.path().join("generate");
-    let source = folder().join("samples/level0/generator/main.rs");
-    if !there("rustc", "rustc") {
-        return None;
-    }
-    succeed(Command::new("rustc").args(["--edition", "2024", "-O", "-o"]).arg(&program).arg(source));
-    Some(program)
-}
-
-fn level0(driver: &Driver, place: &TempDir, arguments: &[&str]) -> Option<PathBuf> {
-    let generated = succeed(Command::new(generator(place)?).args(arguments));
-    let table = place.path().join("table.h");
-    fs::write(&table, generated.stdout).unwrap();
-    let definition = format!("-DTABLE=\"{}\"", table.display());
-    let flavour = if arguments[0] == "bloom" { "-DBLOOM" } else { "-DEXACT" };
-    let program = place.path().join(format!("level0-{}", arguments[0]));
-    ours(driver, &["-O2", &definition, flavour], &folder().join("samples/level0/level0.c"), &program);
-    Some(program)
-}
-
-fn dictionary(path: &'static str, package: &str) -> Option<Vec<u8>> {
-    let words = fs::read(path).ok();
-    if words.is_none() {
-        skipped(&format!("`{path}` is missing; help: apt-get install {package}"));
-    }
-    words
-}
-
-fn reference(dictionary: &str, input: &[u8]) -> Option<Vec<u8>> {
-    if !there("python3", "python3") {
-        return None;
-    }
-    let mut file = tempfile::tempfile().unwrap();
-    file.write_all(input).unwrap();
-    std::io::Seek::rewind(&mut file).unwrap();
-    let script = folder().join("samples/level0/reference.py");
-    Some(succeed(Command::new("python3").arg(script).arg(dictionary).stdin(file)).stdout)
-}
-
-/// A million words that are nearly in the list: a letter dropped, added, changed, two swapped, the word cut, a tail grown.
-fn near_misses(dictionary: &[u8]) -> Vec<u8> {
-    let words: Vec<&[u8]> = dictionary.split(|&b| b == b'\n').filter(|word| !word.is_empty()).collect();
-    let mut random = fastrand::Rng::with_seed(2014);
-    let mut text = Vec::new();
-    for _ in 0..1_000_000 {
-        let mut word = words[random.usize(..words.len())].to_vec();
-        let at = random.usize(..word.len());
-        let letter = b"abcdefghijklmnopqrstuvwxyzABYZ-'0"[random.usize(..33)];
-        match random.u8(..6) {
-            0 => drop(word.remove(at)),
-            1 => word.insert(at, letter),
-            2 => word[at] = letter,
-            3 => word.swap(at, 0),
-            4 => word.truncate(at),
-            _ => word.extend(&words[random.usize(..words.len())][..1]),
-        }
-        text.extend(word);
-        text.push(b" \n"[random.usize(..2)]);
-    }
-    text
-}
-
-fn level0_is_exact(dictionary_path: &'static str, package: &str, limit: u64) {
-    let Some(words) = dictionary(dictionary_path, package) else { return };
-    let Some(driver) = native() else { return };
-    let place = tempfile::tempdir().unwrap();
-    let Some(program) = level0(&driver, &place, &["exact", dictionary_path]) else { return };
-    let size = fs::metadata(&program).unwrap().len();
-    assert!(size < limit, "{size} bytes");
-    for input in [words.clone(), near_misses(&words)] {
-        let Some(expected) = reference(dictionary_path, &input) else { return };
-        assert!(fed(&program, &[], &input).stdout == expected);
-    }
-    for length in lengths() {
-        let input: Vec<u8> = near_misses(&words[..5000]).into_iter().take(length).collect();
-        let long_word: Vec<u8> = b"a ".iter().copied().chain(std::iter::repeat_n(b'q', length)).collect();
-        for input in [input, long_word] {
-            let Some(expected) = reference(dictionary_path, &input) else { return };
-            assert!(fed(&program, &[], &input).stdout == expected, "{length}");
-        }
-    }
-    if let Some(calls) = system_calls(&program, b"the quick brown foxx\n") {
-        assert_eq!(calls, ["execve", "read", "read", "write", "exit_group"]);
-    }
-}
-
-#[test]
-fn level0_finds_exactly_the_words_of_web2() {
-    level0_is_exact(WEB2, "miscfiles", 530_000);
-}
-
-#[test]
-fn level0_finds_exactly_the_words_of_a_huge_list() {
-    level0_is_exact(HUGE, "wamerican-huge", 530_000);
-}
-
-#[test]
-fn level0_by_a_bloom_filter_knows_all_words_and_too_many() {
-    let Some(words) = dictionary(WEB2, "miscfiles") else { return };
-    let Some(driver) = native() else { return };
-    let place = tempfile::tempdir().unwrap();
-    let Some(program) = level0(&driver, &place, &["bloom", "20000", "1", WEB2]) else { return };
-    let known: Vec<&[u8]> =
-        words.split(|&b| b == b'\n').filter(|w| !w.iter().any(u8::is_ascii_uppercase)).collect();
-    let listed = known.join(&b'\n');
-    assert!(fed(&program, &[], &listed).stdout == listed);
-    let misses = near_misses(&words);
-    let brackets = |text: &[u8]| text.split(|&b| b == b'<').count() - 1;
-    let Some(expected) = reference(WEB2, &misses).map(|text| brackets(&text)) else { return };
-    let told = brackets(&fed(&program, &[], &misses).stdout);
-    // 210,687 words in 160,000 bits: one bit in e^-1.32 stays clear, and 73 % of the unknown words hit a set one.
-    let percent = 100 * (expected - told) / expected;
-    assert!((70..77).contains(&percent), "{percent} %");
 }

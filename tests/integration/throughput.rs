@@ -137,6 +137,16 @@ fn a_sweep_is_exported_and_drawn() {
 }
 
 #[test]
+fn a_chart_is_a_png_where_its_name_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.PNG");
+    let fixed = ["--n", "1000,2000", "--runs", "1", "--only", "firstbyte lines", "--sink", "null", "--chart"];
+    let output = throughput(&[&fixed[..], &[file.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{output:?}");
+    assert!(std::fs::read(file).unwrap().starts_with(b"\x89PNG\r\n"));
+}
+
+#[test]
 fn what_is_unknown_is_refused_before_the_first_run() {
     for (arguments, message) in [
         (&["--only", "no-such"][..], "no design `no-such`"),

@@ -97,6 +97,44 @@ int main(int count, char **words)
 }
 "#;
 
+/// Starts and joins 200 threads, and 20 processes that exit at once.
+const MANY: &str = r"
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *nothing(void *argument) { return argument; }
+int main(void)
+{
+	pthread_t threads[200];
+	for (int n = 0; n < 200; n++)
+		pthread_create(&threads[n], 0, nothing, 0);
+	for (int n = 0; n < 200; n++)
+		pthread_join(threads[n], 0);
+	for (int n = 0; n < 20; n++)
+		if (fork() == 0)
+			_exit(0);
+	while (wait(0) > 0)
+		;
+	return 0;
+}
+";
+
+#[test]
+fn many_threads_and_children_are_each_told_once_and_nothing_after_their_ends_is_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), MANY, &["-pthread"]) else {
+        return skipped("no C compiler");
+    };
+    let Some(result) = result(&["-r", "1", "--", program.to_str().unwrap()]) else {
+        return skipped("the bpf backend does not work here");
+    };
+    assert_sums(&result);
+    let counts = &result["counts"];
+    assert_eq!((counts["threads"].as_u64(), counts["processes"].as_u64()), (Some(221), Some(21)));
+    let ends = spans(&result, |span| span["name"] == "exit_group").len();
+    assert_eq!(ends, 21, "of the tracee and of each child");
+}
+
 #[test]
 fn a_program_that_knows_its_faults_files_threads_and_sleep_is_told_them_exactly() {
     let folder = tempfile::tempdir().unwrap();

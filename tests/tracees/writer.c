@@ -66,6 +66,60 @@ static void many_threads(int count)
 	say(1);
 }
 
+static void *thread_naps(void *unused)
+{
+	usleep(200);
+	return unused;
+}
+
+/* Some die while others are created. */
+static void fleeting_threads(int count)
+{
+	pthread_t threads[256];
+	for (int i = 0; i < count; i++)
+		if (pthread_create(&threads[i], 0, thread_naps, 0))
+			exit(7);
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], 0);
+	say(1);
+}
+
+static void fleeting_children(int count)
+{
+	for (int i = 0; i < count; i++)
+		if (!fork())
+			_exit(0);
+	while (wait(0) > 0)
+		;
+	say(1);
+}
+
+static int fleeting;
+
+static void *thread_forks(void *unused)
+{
+	for (int i = 0; i < fleeting; i++) {
+		pid_t child = fork();
+		if (!child)
+			_exit(0);
+		waitpid(child, 0, 0);
+	}
+	return unused;
+}
+
+/* Four threads at once, each with its children, one after another. */
+static void forking_threads(int count)
+{
+	pthread_t threads[4];
+	fleeting = count;
+	for (int i = 0; i < 4; i++)
+		if (pthread_create(&threads[i], 0, thread_forks, 0))
+			exit(7);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], 0);
+	say(1);
+}
+
 static void reap(pid_t child)
 {
 	int status;
@@ -255,6 +309,9 @@ int main(int count, char **arguments)
 	WAY("hang-tree") { if (!fork()) setsid(); for (;;) pause(); }
 	WAY("daemon") daemonise();
 	WAY("threads") many_threads(number);
+	WAY("fleeting-threads") fleeting_threads(number);
+	WAY("fleeting-children") fleeting_children(number);
+	WAY("forking-threads") forking_threads(number);
 	WAY("bulk") in_bulk((size_t)number << 20);
 	WAY("traceme") { if (ptrace(PTRACE_TRACEME, 0, 0, 0) == 0) exit(2); say(1); }
 	else exit(1);

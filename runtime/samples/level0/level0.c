@@ -9,7 +9,8 @@
  *     text[0]            out           in               end              text[ROOM + BLOCK]
  *        | output waiting | free (gap)  | input to come  | free
  *
- * The output never overtakes the input: before it would, it is written. */
+ * The output never overtakes the input: before it would, it is written. What is not changed is not moved word by word: it
+ * stays where it was read until a bracket is due, and is written from there if none is. */
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,10 +24,11 @@ static unsigned char text[ROOM + BLOCK];
 #ifdef BLOOM
 enum { LONGEST_WORD = 256 };
 
-static int is_known(const unsigned char *word, const unsigned char *end)
+static int is_known(const unsigned char *word, const unsigned char *end, int is_long_text)
 {
     uint64_t hash = 0xcbf29ce484222325, first, step, i;
 
+    (void)is_long_text;
     for (; word < end; word++)
         hash = (hash ^ (*word >= 'A' && *word <= 'Z' ? *word | 32u : *word)) * 0x100000001b3;
     hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15;
@@ -88,22 +90,74 @@ static const unsigned char *find_edge(const unsigned char *edge, unsigned char l
     }
 }
 
-static int is_known(const unsigned char *word, const unsigned char *end)
+/* Where a walk through the automaton is: the next state, or null where it has ended, and the kind of the last edge. */
+struct walk {
+    const unsigned char *state;
+    unsigned kind;
+};
+
+/* Follows the letters; false where there is no such edge, or letters are left behind the end. */
+static int walk(struct walk *walk, const unsigned char *word, const unsigned char *end)
 {
-    const unsigned char *edge = edges + ROOT;
-    unsigned byte = 0, kind = 0;
+    const unsigned char *edge = walk->state;
+    unsigned byte;
 
     while (word < end) {
-        edge = find_edge(edge, *word++, &byte);
-        if (edge == NULL)
+        if (edge == NULL || (edge = find_edge(edge, *word++, &byte)) == NULL)
             return 0;
-        kind = byte >> 5;
-        if (kind >= ENDS)
-            return word == end;
-        if (kind < NEXT_FOLLOWS)
+        walk->kind = byte >> 5;
+        if (walk->kind >= ENDS)
+            edge = NULL;
+        else if (walk->kind < NEXT_FOLLOWS)
             edge = follow(edge);
     }
-    return kind & 1;
+    walk->state = edge;
+    return 1;
+}
+
+/* States near the root have many edges, and every word goes through three of them. The table knows where two letters lead; in
+ * a long text the way through three is remembered: (place + 1) << 3 | kind, DEAD where it ends, 0 where nobody has gone yet.
+ * A short text does without, since each page of this would be a page fault. */
+enum { FIRST_LETTERS = 3, DEAD = 1 };
+
+static uint32_t remembered[1 << 5 * FIRST_LETTERS];
+
+/* Goes a known way; false where there is none. */
+static int go(struct walk *walk, uint32_t way)
+{
+    if (way <= DEAD)
+        return 0;
+    walk->state = edges + (way >> 3) - 1;
+    walk->kind = way & 7;
+    return 1;
+}
+
+static uint32_t way_of_three(unsigned way_of_two, const unsigned char *third)
+{
+    struct walk after_two;
+
+    if (!go(&after_two, ways[way_of_two]) || !walk(&after_two, third, third + 1) || after_two.state == NULL)
+        return DEAD;
+    return (uint32_t)(after_two.state - edges + 1) << 3 | after_two.kind;
+}
+
+static int is_known(const unsigned char *word, const unsigned char *end, int is_long_text)
+{
+    struct walk on = {edges + ROOT, 0};
+    long length = end - word;
+
+    if (length > 2 && codes[word[0]] != OTHER && codes[word[1]] != OTHER) {
+        unsigned two = codes[word[0]] * 32u + codes[word[1]], third = codes[word[2]];
+        if (is_long_text && length > FIRST_LETTERS && third != OTHER) {
+            uint32_t *way = &remembered[two * 32 + third];
+            if (*way == 0)
+                *way = way_of_three(two, word + 2);
+            word += go(&on, *way) ? FIRST_LETTERS : length + 1;
+        } else {
+            word += go(&on, ways[two]) ? 2 : length + 1;
+        }
+    }
+    return word <= end && walk(&on, word, end) && (on.kind & 1 || on.kind == ENDS);
 }
 #endif
 
@@ -148,62 +202,91 @@ static const unsigned char *word_end(const unsigned char *word, const unsigned c
 }
 
 struct state {
-    unsigned char *out;
+    unsigned char *out;           /* behind the output that waits at the text's beginning */
+    const unsigned char *unmoved; /* input that has been looked at, and goes out as it stands */
     int in_long_word; /* a word that began in an earlier block, is longer than any in the dictionary, and has its '<' */
+    int is_long_text;
     int failed;
 };
 
-/* Moves input to the output; `before` and `after` are a bracket or nothing. */
-static void put(struct state *state, const char *before, const unsigned char *from, size_t length, const char *after)
+static void write_out(struct state *state, const unsigned char *from, const unsigned char *to)
 {
-    size_t brackets = (*before != '\0') + (size_t)(*after != '\0');
+    state->failed |= write_all(from, (size_t)(to - from));
+    state->out = text;
+}
 
-    if (state->out + brackets > from) {
-        state->failed |= write_all(text, (size_t)(state->out - text));
-        state->out = text;
-    }
-    if (*before != '\0')
-        *state->out++ = (unsigned char)*before;
-    memmove(state->out, from, length);
+/* Moves input, up to a place, to the output. */
+static void move(struct state *state, const unsigned char *to)
+{
+    size_t length = (size_t)(to - state->unmoved);
+
+    memmove(state->out, state->unmoved, length);
     state->out += length;
-    if (*after != '\0')
-        *state->out++ = (unsigned char)*after;
+    state->unmoved = to;
+}
+
+static void put_bracket(struct state *state, const unsigned char *at, char bracket)
+{
+    move(state, at);
+    if (state->out == at)
+        write_out(state, text, state->out);
+    *state->out++ = (unsigned char)bracket;
+}
+
+/* At a block's end. */
+static void put_rest(struct state *state, const unsigned char *end)
+{
+    if (state->out == text) {
+        write_out(state, state->unmoved, end);
+    } else {
+        move(state, end);
+        write_out(state, text, state->out);
+    }
 }
 
 static void put_word(struct state *state, const unsigned char *word, const unsigned char *end)
 {
-    int known = end - word <= LONGEST_WORD && is_known(word, end);
+    if (end - word > LONGEST_WORD || !is_known(word, end, state->is_long_text)) {
+        put_bracket(state, word, '<');
+        put_bracket(state, end, '>');
+    }
+}
 
-    put(state, known ? "" : "<", word, (size_t)(end - word), known ? "" : ">");
+static const unsigned char *end_long_word(struct state *state, const unsigned char *in, const unsigned char *end, int at_end)
+{
+    const unsigned char *next = word_end(in, end);
+
+    state->in_long_word = next == end && !at_end;
+    if (!state->in_long_word)
+        put_bracket(state, next, '>');
+    return next;
 }
 
 /* A word cut by the block's end is left for the next block, unless it is too long to be known. */
 static const unsigned char *put_words(struct state *state, const unsigned char *in, const unsigned char *end, int at_end)
 {
+    if (state->in_long_word)
+        in = end_long_word(state, in, end, at_end);
     while (in < end) {
         const unsigned char *next = word_end(in, end);
         int cut = next == end && !at_end;
-        if (state->in_long_word) {
-            put(state, "", in, (size_t)(next - in), cut ? "" : ">");
-            state->in_long_word = cut;
-        } else if (cut && next - in <= LONGEST_WORD) {
-            return in;
-        } else if (cut) {
-            put(state, "<", in, (size_t)(next - in), "");
+        if (cut && next - in <= LONGEST_WORD)
+            break;
+        if (cut) {
+            put_bracket(state, in, '<');
             state->in_long_word = 1;
         } else if (next > in) {
             put_word(state, in, next);
         }
-        in = next;
-        while (in < end && is_separator(*in))
-            put(state, "", in++, 1, "");
+        for (in = next; in < end && is_separator(*in); in++)
+            ;
     }
     return in;
 }
 
 int main(void)
 {
-    struct state state = {text, 0, 0};
+    struct state state = {text, NULL, 0, 0, 0};
     size_t kept = 0;
     int at_end;
 
@@ -213,11 +296,10 @@ int main(void)
         if (length < 0)
             return 1;
         at_end = (size_t)length < BLOCK - kept;
+        state.is_long_text |= !at_end;
+        state.unmoved = text + ROOM;
         rest = put_words(&state, text + ROOM, end, at_end);
-        if (at_end && state.in_long_word)
-            put(&state, "", end, 0, ">");
-        state.failed |= write_all(text, (size_t)(state.out - text));
-        state.out = text;
+        put_rest(&state, rest);
         kept = (size_t)(end - rest);
         memmove(text + ROOM, rest, kept);
     } while (!at_end);

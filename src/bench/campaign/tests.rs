@@ -13,6 +13,8 @@ struct Scripted {
     /// (program, which run of it from 0, what comes of it)
     exceptions: Vec<(usize, usize, Exception)>,
     runs: Vec<usize>,
+    /// The switch, from 1, that fails.
+    broken_switch: Option<usize>,
 }
 
 #[derive(Clone, Copy)]
@@ -25,7 +27,8 @@ enum Exception {
 impl Runner for Scripted {
     fn switch(&mut self, traced: bool) -> Result<(), SwitchError> {
         self.log.push(if traced { "attach" } else { "detach" }.to_owned());
-        Ok(())
+        let switches = self.log.iter().filter(|entry| entry.ends_with("tach")).count();
+        if self.broken_switch == Some(switches) { Err(SwitchError("no".to_owned())) } else { Ok(()) }
     }
 
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError> {
@@ -135,7 +138,7 @@ fn a_program_that_keeps_failing_is_given_up_and_ends_nothing_else() {
     let (outcome, _) = carry_out(&campaign(2, 3, false), &mut runner);
     assert!(outcome.series[0].samples.is_empty());
     assert_eq!(outcome.series[0].rejected.len(), TRIES as usize);
-    assert_eq!(outcome.series[0].rejected[0].reason, "it ended with exit status 7, not with exit status 0");
+    assert_eq!(outcome.series[0].rejected[0].reason, "it ended with exit status 7 instead of exit status 0");
     assert_eq!(outcome.series[1].samples.len(), 3);
     assert!(!outcome.interrupted);
 }
@@ -202,4 +205,26 @@ fn without_time_an_adaptive_campaign_makes_the_least_runs() {
     let campaign = Campaign { budget: Budget::Adaptive(adaptive), ..campaign(1, 0, false) };
     let (outcome, _) = carry_out(&campaign, &mut Scripted::default());
     assert_eq!((outcome.finish, outcome.series[0].samples.len()), (Finish::TimeSpent, 5));
+}
+
+#[test]
+fn a_tracer_that_fails_loses_no_samples_and_one_that_never_worked_is_an_error() {
+    let hour = Duration::from_secs(3600);
+    let budget = Budget::Adaptive(Adaptive { least: 2, most: 8, time: hour, precision: 0.0 });
+    let mut runner = Scripted { broken_switch: Some(3), ..Scripted::default() };
+    let (outcome, _) = carry_out(&Campaign { budget, ..campaign(2, 0, true) }, &mut runner);
+    assert_eq!(outcome.broken.map(|error| error.0).as_deref(), Some("no"));
+    assert!(outcome.series.iter().all(|series| series.samples.len() == 2 && !series.untraced.is_empty()));
+    assert!(!outcome.interrupted && outcome.given_up.is_empty());
+    let mut runner = Scripted { broken_switch: Some(1), ..Scripted::default() };
+    assert!(campaign(1, 8, true).run(&mut runner, &mut Silent::default()).is_err());
+}
+
+#[test]
+fn a_time_that_is_up_ends_the_untraced_rounds_too() {
+    let adaptive = Adaptive { least: 12, most: 100, time: Duration::ZERO, precision: 0.0 };
+    let campaign = Campaign { budget: Budget::Adaptive(adaptive), ..campaign(1, 0, true) };
+    let (outcome, _) = carry_out(&campaign, &mut Scripted::default());
+    let series = &outcome.series[0];
+    assert_eq!((series.samples.len(), series.untraced.len()), (12, 1), "the least, and one to compare with");
 }

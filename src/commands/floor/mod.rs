@@ -1,20 +1,22 @@
 //! `firstbyte floor`: programs for the ladder, the survey, the document, renderings.
 
+mod prints;
 mod sweep;
 
 use super::progress::bar;
-use super::{CommandError, Exit, show, terminal};
+use super::{CommandError, Exit, report, show, terminal};
 use crate::cli::floor::{Form, Plan};
 use crate::corpus::{Built, Cache, Corpus, Program, prepare_all};
 use crate::elf::Architecture;
 use crate::elf::packed::{self, Demands};
+use crate::floor::prints::Print;
 use crate::floor::shells;
 use crate::floor::survey::Part;
 use crate::floor::{Calibration, Floor, FloorError, Group, Missing, Pinned, Rung, Subordinate, Survey};
-use crate::launch::{self, Launcher, OutputKind, interrupt, tree};
+use crate::launch::{self, ExitStatus, Launcher, OutputKind, interrupt, tree};
 use crate::machine::Machine;
 use crate::report::document::{SCHEMA, Tool};
-use crate::report::{floor_markdown, floor_svg, floor_text};
+use crate::report::{floor_markdown, floor_svg, floor_text, png};
 use crate::tracer::pipe::PipeTracer;
 use crate::tracer::{EventKind, Setting, Tracer};
 use crate::units::Nanos;
@@ -40,9 +42,7 @@ const PACKED: (&str, usize) = ("packed ELF", 1);
 
 /// Measures what was asked for, and prints it.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
-    for (_, target) in &plan.exports {
-        target.check().map_err(CommandError::usage)?;
-    }
+    check(plan)?;
     interrupt::catch_signals();
     tree::adopt_orphans();
     if plan.sweep {
@@ -98,9 +98,10 @@ fn tried(plan: &Plan) -> Result<(Subordinate, Nanos), CommandError> {
     if !recording.exit.success() {
         let shown = subordinate.shown();
         return Err(CommandError::program(format!(
-            "`{shown}` ended with {}, not with exit status 0\nhelp: run it by hand; if it was killed after {:?}, give \
+            "`{shown}` {}\nhelp: run it by hand; if it was killed after {:?}, give \
              it more time by --timeout",
-            recording.exit, plan.timeout
+            recording.exit.instead_of(ExitStatus::SUCCESS),
+            plan.timeout
         )));
     }
     let ends =
@@ -127,6 +128,7 @@ fn empty(pinned: Option<&Pinned>) -> Floor {
         overhead: crate::floor::Overhead::default(),
         results: Vec::new(),
         missing: Vec::new(),
+        prints: Vec::new(),
         waterfalls: Vec::new(),
         sweeps: Vec::new(),
         calibration: None,
@@ -154,7 +156,11 @@ fn measure(
                 });
                 Part::default()
             }
-            Group::Prints => Part::default(),
+            Group::Prints => {
+                let (prints, missing) = prints::run(plan)?;
+                floor.prints = prints;
+                Part { missing, ..Part::default() }
+            }
         };
         if floor.overhead.step == 0 {
             floor.overhead = part.overhead;
@@ -167,27 +173,61 @@ fn measure(
     Ok(())
 }
 
+/// That every export can be made and written, before anything is measured for it.
+fn check(plan: &Plan) -> Result<(), CommandError> {
+    super::export::check_targets(plan.exports.iter().map(|(_, target)| target))?;
+    for (form, _) in &plan.exports {
+        if matches!(form, Form::Svg | Form::Png) && (plan.sweep || !plan.groups.contains(&Group::Waterfall)) {
+            return Err(CommandError::usage(
+                "there is no waterfall to draw\nhelp: leave out --only and --cpus-sweep, or add --only waterfall",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What was measured is written and shown as far as it goes, also where a picture of it cannot be drawn.
 fn finish(plan: &Plan, floor: &Floor) -> Result<Exit, CommandError> {
+    let mut undrawn = false;
     for (form, target) in &plan.exports {
-        let text = match form {
-            Form::Json => serde_json::to_string_pretty(floor).map_err(CommandError::unable)? + "\n",
-            Form::Markdown => floor_markdown::render(floor),
-            Form::Svg => floor.waterfalls.first().and_then(floor_svg::svg).ok_or_else(|| {
-                CommandError::usage(
-                    "there is no waterfall to draw\nhelp: leave out --only, or add --only waterfall",
-                )
-            })?,
-        };
-        target.write(&text).map_err(CommandError::unable)?;
+        match rendered(*form, floor)? {
+            Some(bytes) => super::export::put(target, &bytes)?,
+            None => undrawn = true,
+        }
     }
     if !plan.exports.iter().any(|(_, target)| target.is_stdout()) {
         show(floor_text::render(floor, plan.histograms, &terminal()).as_bytes())?;
     }
-    Ok(if floor.partial { Exit::Interrupted } else { Exit::Done })
+    match floor.partial {
+        true => Ok(Exit::Interrupted),
+        false if undrawn => Err(CommandError::unable(
+            "the waterfall could not be drawn: no layer of it was measured\nhelp: the page says why",
+        )),
+        false => Ok(Exit::Done),
+    }
+}
+
+/// `None`: a picture of nothing.
+fn rendered(form: Form, floor: &Floor) -> Result<Option<Vec<u8>>, CommandError> {
+    let svg = || floor.waterfalls.first().and_then(floor_svg::svg);
+    Ok(match form {
+        Form::Json => {
+            Some((serde_json::to_string_pretty(floor).map_err(CommandError::unable)? + "\n").into())
+        }
+        Form::Markdown => Some(floor_markdown::render(floor).into()),
+        Form::Svg => svg().map(String::into_bytes),
+        Form::Png => svg().and_then(|svg| png::of_svg(&svg)),
+        Form::Html => Some(report::page("this run", floor)?.into()),
+    })
+}
+
+/// The programs that time their own prints.
+pub(super) fn printed(plan: &Plan) -> Result<(Vec<Print>, Vec<Missing>), CommandError> {
+    Ok(prints::run(plan)?)
 }
 
 /// The programs of the ladder as far as this machine can build them, and why not the rest.
-fn ladder(folder: &Path) -> Result<(Vec<Rung>, Vec<Missing>), CommandError> {
+pub(super) fn ladder(folder: &Path) -> Result<(Vec<Rung>, Vec<Missing>), CommandError> {
     let corpus = Corpus::load(None).map_err(CommandError::unable)?;
     let named: Vec<(&str, &Program)> =
         RUNGS.iter().filter_map(|(name, label)| Some((*label, corpus.find(name)?))).collect();

@@ -91,7 +91,10 @@ fn sweep(plan: &Plan, available: &[usize], program: &Program) -> Result<(Sweep, 
     let mut bar = Bar::new(&mut checkpoint);
     let outcome = campaign.run(&mut Tracees::new(tracees, chosen.tracer), &mut bar);
     bar.finish();
-    let Outcome { series, interrupted, .. } = outcome.map_err(CommandError::unable)?;
+    let Outcome { series, interrupted, broken, .. } = outcome.map_err(CommandError::unable)?;
+    if let Some(error) = broken {
+        return Err(CommandError::unable(error));
+    }
     if let Some(reason) = series.iter().filter(|s| s.samples.is_empty()).find_map(|s| s.rejected.first()) {
         let (name, reason) = (&program.name, &reason.reason);
         return Err(CommandError::program(format!("`{name}`: {reason}\nhelp: run it by hand")));

@@ -2,20 +2,28 @@
 
 use super::Explained;
 use crate::cli::trace::Export;
+use crate::commands::{CommandError, report};
 use crate::machine::Machine;
 use crate::report::trace_json::Frame;
 use crate::report::trace_text::Context;
 use crate::report::{firefox, perfetto, trace_json};
 use crate::tracer::replay;
 
-pub(super) fn rendered(export: Export, explained: &Explained, context: &Context) -> String {
+pub(super) fn rendered(
+    export: Export,
+    explained: &Explained,
+    context: &Context,
+) -> Result<String, CommandError> {
     let account = &explained.summary.reference;
-    match export {
+    Ok(match export {
         Export::Json => trace_json::render(&explained.summary, &frame(explained, context)),
         Export::Perfetto => perfetto::render(&context.command, account),
         Export::Firefox => firefox::render(&context.command, account),
+        Export::Html => {
+            report::page("this run", &trace_json::document(&explained.summary, &frame(explained, context)))?
+        }
         Export::Recording => explained.shown().map(replay::save).unwrap_or_default(),
-    }
+    })
 }
 
 fn frame(explained: &Explained, context: &Context) -> Frame {

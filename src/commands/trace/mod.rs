@@ -4,10 +4,10 @@ mod exports;
 mod observe;
 
 use self::observe::{Observed, observe};
-use super::{CommandError, Exit, before_launching, show, terminal};
+use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::advice::{self, Finding};
 use crate::arch::cpuid::cpuid_cost;
-use crate::cli::trace::{Export, Plan, Runs, Subject};
+use crate::cli::trace::{Plan, Runs, Subject};
 use crate::launch::{Command, ExitStatus};
 use crate::report::trace_text::{self, Context};
 use crate::stats;
@@ -15,6 +15,7 @@ use crate::trace::attribution::Kind;
 use crate::trace::binaries::FileBinaries;
 use crate::trace::{Account, Summary};
 use crate::tracer::full::{EventCosts, FullBackend, choose_full};
+use crate::tracer::ptrace::cpuid_count;
 use crate::tracer::{Recording, Tracer, replay};
 use crate::units::display_nanos;
 use std::ffi::OsString;
@@ -22,9 +23,7 @@ use std::path::Path;
 
 /// Explains a command's start-up, several commands' or a recording's.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
-    for (_, target) in &plan.exports {
-        target.check().map_err(CommandError::usage)?;
-    }
+    export::check_targets(plan.exports.iter().map(|(_, target)| target))?;
     match &plan.subject {
         Subject::Command(words) => command(plan, words),
         Subject::Summary(commands) => table(plan, commands),
@@ -35,8 +34,9 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
 fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
     let command = Command::new(words).map_err(CommandError::program)?;
     let (mut tracer, reason) = prepared(&plan.runs)?;
-    let mut explained = explain(command, &plan.runs, &mut tracer)?;
+    let mut explained = explain(command.clone(), &plan.runs, &mut tracer)?;
     explained.reason = reason;
+    explained.findings = advice::findings(&explained.summary, &machine(&command, &explained.summary));
     if plan.runs.overhead {
         explained.costs = tracer.calibrate().map_err(CommandError::unable)?;
     }
@@ -70,8 +70,8 @@ fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
 /// Writes the exports, and shows the rest unless an export has taken stdout.
 fn deliver(plan: &Plan, explained: &Explained, context: &Context) -> Result<(), CommandError> {
     for (export, target) in &plan.exports {
-        let text = exports::rendered(*export, explained, context);
-        target.write(&text).map_err(CommandError::unable)?;
+        let text = exports::rendered(*export, explained, context)?;
+        export::put(target, text.as_bytes())?;
     }
     if plan.exports.iter().any(|(_, target)| target.is_stdout()) {
         return Ok(());
@@ -86,9 +86,7 @@ fn deliver(plan: &Plan, explained: &Explained, context: &Context) -> Result<(), 
 }
 
 fn table(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
-    if let Some((Export::Recording | Export::Json | Export::Perfetto | Export::Firefox, _)) =
-        plan.exports.first()
-    {
+    if !plan.exports.is_empty() {
         return Err(CommandError::usage(
             "`--summary` prints a table and exports nothing\nhelp: export each command's trace: firstbyte trace --export-json FILE -- CMD",
         ));
@@ -166,9 +164,27 @@ pub(super) fn explain(
             "no run of `{name}` counts: {reason}\nhelp: run it by hand, and see what it does"
         )));
     };
-    let findings = advice::findings(&summary, &advice::Machine { cpuid: cpuid_cost() });
     let (exit, backend) = (first.exit, tracer.backend().name().to_owned());
-    Ok(Explained { summary, exit, observed, findings, costs: None, backend, reason: String::new() })
+    Ok(Explained {
+        summary,
+        exit,
+        observed,
+        findings: Vec::new(),
+        costs: None,
+        backend,
+        reason: String::new(),
+    })
+}
+
+/// More CPUID instructions than any start executes.
+const MANY: u64 = 200;
+
+/// What the findings need to know of the machine. The instructions are counted only where they can matter.
+fn machine(command: &Command, summary: &Summary) -> advice::Machine {
+    let each = cpuid_cost().filter(|each| *each >= advice::TRAP);
+    let each = each.filter(|each| (each.0 * MANY) as f64 * 100.0 >= summary.total.median);
+    let counted = each.and_then(|each| Some(advice::Cpuid { each, executed: cpuid_count(command)? }));
+    advice::Machine { cpuid: counted }
 }
 
 impl Explained {
@@ -180,7 +196,7 @@ impl Explained {
     fn context(&self, command: String, tracer: &FullBackend) -> Context {
         let mut notes = Vec::new();
         if !self.exit.success() {
-            notes.push(format!("The program ended with {}.", self.exit));
+            notes.push(format!("The program {}.", self.exit.ending()));
         }
         notes.push(format!("Observed by {}: it {}.", self.backend, self.reason));
         if !tracer.sees_faults() {

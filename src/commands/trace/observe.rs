@@ -2,6 +2,7 @@
 
 use crate::cli::trace::Runs;
 use crate::commands::CommandError;
+use crate::launch::wait::Killed;
 use crate::launch::{Command, Launcher, interrupt};
 use crate::report::terminal::visible;
 use crate::timeline::Timeline;
@@ -125,8 +126,12 @@ impl Session {
     fn keep(&mut self, recording: Recording) -> Result<(), CommandError> {
         interrupted()?;
         if let Some(killed) = recording.killed {
+            let help = match killed {
+                Killed::Stopped(_) => "let it run without stopping, or continue it from another process",
+                _ => "give it more time with --timeout",
+            };
             return Err(CommandError::program(format!(
-                "`{}` was killed after {}: {killed:?}\nhelp: give it more time with --timeout",
+                "`{}` was given up after {}: {killed}\nhelp: {help}",
                 visible(&recording.command.join(" ")),
                 wall(&recording)
             )));

@@ -31,11 +31,11 @@ pub const MOST_LINES: u64 = 1 << 63;
 /// So much is written at once: to set up the sharing of pages would take longer than to copy.
 const SMALL: u128 = 64 * 1024;
 
-/// The lines: one, and how many times.
+/// The lines: what is repeated (one line, if the text holds no newline), and when it ends.
 #[derive(Clone, Debug)]
 pub struct Lines {
     line: Vec<u8>,
-    count: u64,
+    total: u128,
 }
 
 /// How far the writing came, and what stopped it.
@@ -51,14 +51,20 @@ pub struct WriteError {
 }
 
 impl Lines {
-    /// `count` lines of `text`, each ended by one newline.
+    /// `count` lines of `text`, each ended by one newline. A text of several lines is begun anew after its last one, and
+    /// is not finished where the lines are used up, as with `yes TEXT | head -n N`.
     pub fn new(text: &[u8], count: u64) -> Lines {
-        Lines { line: [text, b"\n"].concat(), count }
+        let line = [text, b"\n"].concat();
+        let ends = || line.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(place, _)| place + 1);
+        let in_text = ends().count() as u64;
+        let begun = usize::try_from(count % in_text).ok().and_then(|lines| ends().nth(lines.checked_sub(1)?));
+        let total = line.len() as u128 * u128::from(count / in_text) + begun.unwrap_or(0) as u128;
+        Lines { line, total }
     }
 
     /// Their length in bytes.
     pub fn total(&self) -> u128 {
-        self.line.len() as u128 * u128::from(self.count)
+        self.total
     }
 
     /// Writes all of them, at the descriptor's position, whatever it is; returns when its target has taken the last byte.

@@ -3,7 +3,7 @@
  * `full_session.rs` asserts the sizes.
  */
 #pragma once
-#include "kernel.h"
+#include "run.h"
 
 /* The first eight are those of session.h, with the same meaning. */
 enum full_record_kind {
@@ -20,15 +20,7 @@ enum full_record_kind {
 	FULL_FAULT = 20,
 	FULL_OFF_CPU = 21,
 	FULL_IMAGE = 22,
-};
-
-struct record {
-	u64 at;
-	u32 pid;
-	u32 tid;
-	u32 kind;
-	u32 code;
-	s64 value;
+	FULL_FAULT_WAS_MAJOR = 23,
 };
 
 #define CALLER_WORDS 8
@@ -42,8 +34,6 @@ struct record_syscall {
 	/* the top of the user's stack: return addresses of whoever called the system call's wrapper are among it */
 	u64 stack[CALLER_WORDS];
 };
-
-#define PATH_ROOM 256
 
 struct record_syscall_path {
 	struct record_syscall call;
@@ -63,6 +53,7 @@ struct record_fault {
 	u64 ip;
 	u64 stack[CALLER_WORDS];
 };
+/* Or FULL_FAULT_WAS_MAJOR, a bare record, follows. */
 #define FAULT_MAJOR 0x80000000u
 
 /* A thread runs again: `code` is the state in which it left the processor, or OFF_PREEMPTED. */
@@ -103,33 +94,18 @@ struct thread_slot {
 	u32 fault_error;
 	u32 left_state;
 };
-#define CALL_COMPAT 0x80000000u
-#define CALL_EXEC 0x40000000u
 #define CALL_OUTPUT 0x20000000u
 #define CALL_NUMBER 0x1fffffffu
 
-#define CALLS 512
 #define SLOTS 32 /* a power of two: the verifier then knows the bounds */
 
 struct full_session {
-	u32 armed_by;
-	u32 root;
-	s32 others;
-	s32 overflown;
-	u32 exec_begun;
-	u32 exec_done;
-	u32 match_inode;
-	u32 spare;
-	u64 stdout_file;
-	u64 stdout_inode;
-	u64 lost;
+	struct run run;
 	/* bytes of the log that are spoken for (may exceed LOG_BYTES: the rest went to the ring) */
 	u64 logged;
 	struct thread_slot slots[SLOTS];
-	u8 meaning[CALLS]; /* as in session.h */
+	u8 meaning[CALLS]; /* see run.h */
 	/* 1 + the position of the first path argument, and << 4 of the second; native and 32-bit table */
 	u8 paths[CALLS];
 	u8 compat_paths[CALLS];
 };
-#define MEANS_EXEC 4
-#define MEANS_COMPAT_SHIFT 4

@@ -1,10 +1,11 @@
 //! Attaches the full-mode programs and observes runs with them: every system call, fault, switch and image.
 
 use super::calibration;
-use super::full_session::{CALLS, Session, Shared, Tables, parse, records};
+use super::full_session::{LOG_BYTES, Session, Shared, Tables, add, records};
 use super::meaning;
 use super::phases::{AttachError, check_namespace, kill_survivors, taken};
 use super::ring_drain::RingDrain;
+use super::run::{CALLS, Run};
 use crate::arch::path_arguments;
 use crate::launch::wait::until_reaped;
 use crate::launch::{LaunchError, Launcher, OutputKind, Preparation};
@@ -14,8 +15,8 @@ use aya::maps::{MapData, RingBuf};
 use aya::programs::perf_event::{
     PerfEventConfig, PerfEventLinkId, PerfEventScope, SamplePolicy, SoftwareEvent,
 };
-use aya::programs::raw_trace_point::RawTracePointLinkId;
-use aya::programs::{PerfEvent, ProgramError, RawTracePoint};
+use aya::programs::tp_btf::BtfTracePointLinkId;
+use aya::programs::{BtfTracePoint, PerfEvent, ProgramError};
 use aya::util::online_cpus;
 use aya::{Btf, Ebpf, EbpfLoader};
 use std::os::fd::AsFd;
@@ -35,9 +36,11 @@ const NEEDED: [&str; 8] = [
 ];
 /// Those that not every kernel or architecture has.
 const OPTIONAL: [&str; 3] = ["sched_prepare_exec", "page_fault_user", "page_fault_kernel"];
-/// The programs on software events: a fault has been handled.
-const HANDLED: [(&str, SoftwareEvent); 2] =
-    [("fault_minor", SoftwareEvent::PageFaultsMin), ("fault_major", SoftwareEvent::PageFaultsMaj)];
+/// A fault has been handled: by the tracepoint of memory control groups (Linux 6.15), else by a software event, which
+/// is dearer. The event of major faults is rare.
+const HANDLED: &str = "count_memcg_events";
+const HANDLED_MINOR: (&str, SoftwareEvent) = ("fault_minor", SoftwareEvent::PageFaultsMin);
+const HANDLED_MAJOR: (&str, SoftwareEvent) = ("fault_major", SoftwareEvent::PageFaultsMaj);
 
 /// The default size of the ring buffer of the full mode, bytes: what does not fit the log goes there.
 pub const LARGE_RING: u32 = 16 << 20;
@@ -47,12 +50,14 @@ pub struct FullTracer {
     programs: Ebpf,
     links: Vec<(&'static str, Link)>,
     sees_faults: bool,
+    /// The tracepoint [`HANDLED`] tells of faults: it is there, and control groups of memory are not switched off.
+    handled: Option<bool>,
     shared: Shared,
     ring: RingDrain,
 }
 
 enum Link {
-    Raw(RawTracePointLinkId),
+    Raw(BtfTracePointLinkId),
     Perf(PerfEventLinkId),
 }
 
@@ -76,20 +81,21 @@ impl FullTracer {
             .map_err(|e| AttachError::Map { map: "EVENTS", cause: e.to_string() })?;
         for name in NEEDED {
             raw(&mut programs, name)
-                .and_then(RawTracePoint::load)
+                .and_then(|program| program.load(name, &btf))
                 .map_err(|cause| AttachError::Program { program: name, cause })?;
         }
-        for name in OPTIONAL {
+        for name in OPTIONAL.into_iter().chain([HANDLED]) {
             // What the kernel does not have is merely not seen; `attached` tells.
-            let _ = raw(&mut programs, name).and_then(RawTracePoint::load);
+            let _ = raw(&mut programs, name).and_then(|program| program.load(name, &btf));
         }
-        for (name, _) in HANDLED {
+        for (name, _) in [HANDLED_MINOR, HANDLED_MAJOR] {
             let _ = perf(&mut programs, name).and_then(PerfEvent::load);
         }
         Ok(FullTracer {
             programs,
             links: Vec::new(),
             sees_faults: false,
+            handled: None,
             shared,
             ring: RingDrain::start(ring),
         })
@@ -101,26 +107,50 @@ impl FullTracer {
             return Ok(());
         }
         for name in NEEDED {
-            let attached = raw(&mut self.programs, name).and_then(|program| program.attach(name));
+            let attached = raw(&mut self.programs, name).and_then(BtfTracePoint::attach);
             let link = attached.map_err(|cause| AttachError::Program { program: name, cause })?;
             self.links.push((name, Link::Raw(link)));
         }
         for name in OPTIONAL {
-            if let Ok(link) = raw(&mut self.programs, name).and_then(|program| program.attach(name)) {
-                self.links.push((name, Link::Raw(link)));
-            }
+            self.attach_if_there(name);
         }
-        for (name, event) in HANDLED {
-            self.attach_everywhere(name, event);
-        }
+        self.attach_handled();
+        self.attach_everywhere(HANDLED_MAJOR);
         let attached = self.attached();
+        let has = |name| attached.contains(&name);
         self.sees_faults =
-            ["page_fault_user", "fault_minor", "fault_major"].iter().all(|name| attached.contains(name));
+            has("page_fault_user") && has(HANDLED_MAJOR.0) && (has(HANDLED) || has(HANDLED_MINOR.0));
         Ok(())
     }
 
+    fn attach_if_there(&mut self, name: &'static str) {
+        if let Ok(link) = raw(&mut self.programs, name).and_then(BtfTracePoint::attach) {
+            self.links.push((name, Link::Raw(link)));
+        }
+    }
+
+    /// The tracepoint if it tells of faults, which is tried once; else the software event.
+    fn attach_handled(&mut self) {
+        if self.handled != Some(false) {
+            self.attach_if_there(HANDLED);
+        }
+        let handled = self.handled.unwrap_or_else(|| self.sees_own_fault());
+        self.handled = Some(handled);
+        if !handled {
+            self.attach_everywhere(HANDLED_MINOR);
+        }
+    }
+
+    fn sees_own_fault(&mut self) -> bool {
+        let run = Run { root: std::process::id(), exec_begun: 1, ..Run::default() };
+        self.shared.write(Session { run, ..Session::default() });
+        calibration::touch(1);
+        let (events, _) = self.collect();
+        events.iter().any(|event| matches!(event.kind, EventKind::Fault(_)))
+    }
+
     /// A software event counts per processor.
-    fn attach_everywhere(&mut self, name: &'static str, event: SoftwareEvent) {
+    fn attach_everywhere(&mut self, (name, event): (&'static str, SoftwareEvent)) {
         for cpu in online_cpus().unwrap_or_default() {
             let attached = perf(&mut self.programs, name).and_then(|program| {
                 let scope = PerfEventScope::AllProcessesOneCpu { cpu };
@@ -161,10 +191,9 @@ impl FullTracer {
         self.detach()?;
         let untraced = calibration::fastest_rounds();
         self.attach()?;
-        // SAFETY: gettid has no arguments and no effects.
-        let own_thread = unsafe { libc::gettid() }.cast_unsigned();
         // there is no exec to wait for
-        self.shared.write(Session { armed_by: own_thread, exec_begun: 1, ..Session::default() });
+        let run = Run { exec_begun: 1, ..Run::armed(false) };
+        self.shared.write(Session { run, ..Session::default() });
         self.ring.watch(true);
         let traced = calibration::fastest_rounds();
         self.collect();
@@ -174,10 +203,7 @@ impl FullTracer {
 
     fn arm(&mut self, reopened: bool) {
         self.ring.take();
-        // SAFETY: gettid has no arguments and no effects.
-        let own_thread = unsafe { libc::gettid() }.cast_unsigned();
-        let match_inode = u32::from(reopened);
-        self.shared.write(Session { armed_by: own_thread, match_inode, ..Session::default() });
+        self.shared.write(Session { run: Run::armed(reopened), ..Session::default() });
         self.ring.watch(true);
     }
 
@@ -185,28 +211,23 @@ impl FullTracer {
     fn collect(&mut self) -> (Vec<Event>, u64) {
         self.ring.watch(false);
         let session = self.shared.read();
-        let (mut events, mut lost) = (Vec::new(), session.lost);
+        let (mut events, mut lost) = (Vec::new(), session.run.lost);
         let spilled = self.ring.take();
-        let logged = records(self.shared.log(&session));
-        for record in logged.chain(spilled.iter().map(Vec::as_slice)) {
-            match parse(record) {
-                Some(event) => push(&mut events, event),
-                None => lost += 1,
+        let log = self.shared.log(&session);
+        let read: usize = records(log).map(<[u8]>::len).sum();
+        for record in records(log).chain(spilled.iter().map(Vec::as_slice)) {
+            if add(&mut events, record).is_none() {
+                lost += 1;
             }
+        }
+        // a full log ends where the largest record no longer fits
+        if read < log.len() && log.len() < LOG_BYTES {
+            lost += 1;
         }
         self.shared.write(Session::default());
         events.sort_by_key(|event| event.at);
         (events, lost)
     }
-}
-
-/// An image is an exec's commit, too: for those who want phases alone.
-fn push(events: &mut Vec<Event>, event: Event) {
-    if let EventKind::Image(image) = &event.kind {
-        let kind = EventKind::ExecCommit { path: image.path.clone() };
-        events.push(Event { kind, ..event });
-    }
-    events.push(event);
 }
 
 impl Tracer for FullTracer {
@@ -259,7 +280,7 @@ fn array(programs: &mut Ebpf, name: &'static str) -> Result<MapData, AttachError
     }
 }
 
-fn raw<'p>(programs: &'p mut Ebpf, name: &str) -> Result<&'p mut RawTracePoint, ProgramError> {
+fn raw<'p>(programs: &'p mut Ebpf, name: &str) -> Result<&'p mut BtfTracePoint, ProgramError> {
     programs.program_mut(name).ok_or(ProgramError::NotLoaded)?.try_into()
 }
 

@@ -1,39 +1,25 @@
 //! What `full.bpf.c` and we share: `full.h` in Rust. Keep the two in step.
 
+use super::run::{CALLS, Head, Mapped, PATH_ROOM, RECORD as HEAD, Run, long, syscall, word};
 use crate::tracer::detail::{Call, Fault, Image, OffCpu};
-use crate::tracer::{Abi, Event, EventKind, Syscall};
+use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
-use std::os::fd::{AsRawFd, BorrowedFd};
-use std::ptr::NonNull;
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{Ordering, fence};
 
-/// `CALLS`.
-pub(super) const CALLS: usize = 512;
 const SLOTS: usize = 32;
-const LOG_BYTES: usize = 1 << 20;
+pub(super) const LOG_BYTES: usize = 1 << 20;
 const LARGEST_RECORD: usize = 2048;
 
-const CALL_COMPAT: u32 = 0x8000_0000;
 const CALL_OUTPUT: u32 = 0x2000_0000;
 const CALL_NUMBER: u32 = 0x1fff_ffff;
 const FLAG: u32 = 0x8000_0000;
-const PATH_ROOM: usize = 256;
 
 /// The head of `struct full_session`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Session {
-    pub(super) armed_by: u32,
-    pub(super) root: u32,
-    pub(super) others: i32,
-    pub(super) overflown: i32,
-    pub(super) exec_begun: u32,
-    pub(super) exec_done: u32,
-    pub(super) match_inode: u32,
-    pub(super) spare: u32,
-    pub(super) stdout_file: u64,
-    pub(super) stdout_inode: u64,
-    pub(super) lost: u64,
+    pub(super) run: Run,
     pub(super) logged: u64,
 }
 
@@ -54,43 +40,11 @@ pub(super) struct Tables {
     pub(super) compat_paths: [u8; CALLS],
 }
 
-/// Memory that we share with the kernel side: the value of a one-element array map.
-struct Mapped<T> {
-    place: NonNull<T>,
-    length: usize,
-}
-
-impl<T> Mapped<T> {
-    fn of(map: BorrowedFd<'_>) -> std::io::Result<Mapped<T>> {
-        let length = size_of::<T>().next_multiple_of(rustix::param::page_size());
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a fresh shared mapping of a map made with BPF_F_MMAPABLE, whose one value is a `T`.
-        let place =
-            unsafe { libc::mmap(std::ptr::null_mut(), length, access, libc::MAP_SHARED, map.as_raw_fd(), 0) };
-        match NonNull::new(place.cast::<T>()) {
-            Some(place) if place.as_ptr().cast::<libc::c_void>() != libc::MAP_FAILED => {
-                Ok(Mapped { place, length })
-            }
-            _ => Err(std::io::Error::last_os_error()),
-        }
-    }
-}
-
-impl<T> Drop for Mapped<T> {
-    fn drop(&mut self) {
-        // SAFETY: our own mapping.
-        unsafe { libc::munmap(self.place.as_ptr().cast(), self.length) };
-    }
-}
-
 /// The session and the log of records.
 pub(super) struct Shared {
     state: Mapped<State>,
     log: Mapped<[u8; LOG_BYTES]>,
 }
-
-// SAFETY: the mappings are only touched through `&self` by the one tracer that owns them.
-unsafe impl Send for Shared {}
 
 impl Shared {
     /// Maps both, and tells the kernel side what system calls mean.
@@ -101,7 +55,7 @@ impl Shared {
     ) -> std::io::Result<Shared> {
         let shared = Shared { state: Mapped::of(session)?, log: Mapped::of(log)? };
         // SAFETY: the value is a `State`; no program that reads it is attached yet.
-        unsafe { (&raw mut (*shared.state.place.as_ptr()).tables).write_volatile(*tables) };
+        unsafe { (&raw mut (*shared.state.as_ptr()).tables).write_volatile(*tables) };
         Ok(shared)
     }
 
@@ -111,7 +65,7 @@ impl Shared {
         // reading early.
         fence(Ordering::Acquire);
         // SAFETY: the mapping lives as long as we, and any bits make a `Session`.
-        unsafe { (&raw const (*self.state.place.as_ptr()).head).read_volatile() }
+        unsafe { (&raw const (*self.state.as_ptr()).head).read_volatile() }
     }
 
     /// The bytes of the log that hold records.
@@ -119,7 +73,7 @@ impl Shared {
         let used = usize::try_from(session.logged).unwrap_or(LOG_BYTES).min(LOG_BYTES);
         // SAFETY: within the mapping; no program writes while `root` is 0 or the tree is gone, and a late write would
         // change bytes that are valid whatever they are.
-        unsafe { std::slice::from_raw_parts(self.log.place.as_ptr().cast::<u8>(), used) }
+        unsafe { std::slice::from_raw_parts(self.log.as_ptr().cast::<u8>(), used) }
     }
 
     /// Replaces the state: before a run, when no program writes to it. Clears the log's used part.
@@ -127,9 +81,9 @@ impl Shared {
         let used = self.log(&self.read()).len();
         // SAFETY: as above; the programs leave at once while `root` and `armed_by` are 0.
         unsafe {
-            std::ptr::write_bytes(self.log.place.as_ptr().cast::<u8>(), 0, used);
-            (&raw mut (*self.state.place.as_ptr()).slots).write_volatile([[0; 9]; SLOTS]);
-            (&raw mut (*self.state.place.as_ptr()).head).write_volatile(session);
+            std::ptr::write_bytes(self.log.as_ptr().cast::<u8>(), 0, used);
+            (&raw mut (*self.state.as_ptr()).slots).write_volatile([[0; 9]; SLOTS]);
+            (&raw mut (*self.state.as_ptr()).head).write_volatile(session);
         }
         // ORDERING: the launch that follows is a system call; the fence keeps the compiler from writing late.
         fence(Ordering::Release);
@@ -150,13 +104,12 @@ pub(super) fn records(log: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-const HEAD: usize = 32;
 const CALL: usize = HEAD + 16 + 48 + 64;
 const IMAGE: usize = HEAD + 48 + 48 * 8;
 
 fn size_of_kind(kind: u32) -> Option<usize> {
     Some(match kind {
-        1 | 2 | 4 | 7 | 8 | 19 => HEAD,
+        1 | 2 | 4 | 7 | 8 | 9 | 19 | WAS_MAJOR => HEAD,
         16 => CALL,
         17 => CALL + PATH_ROOM,
         18 => CALL + 2 * PATH_ROOM,
@@ -167,14 +120,6 @@ fn size_of_kind(kind: u32) -> Option<usize> {
     })
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-fn long(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
 /// The string that begins at `at`: up to its NUL, or the end of its room.
 fn string(bytes: &[u8], at: usize) -> Option<String> {
     let room = bytes.get(at..at + PATH_ROOM)?;
@@ -182,30 +127,48 @@ fn string(bytes: &[u8], at: usize) -> Option<String> {
     Some(String::from_utf8_lossy(&room[..end]).into_owned())
 }
 
-/// One record's event; `None` if it is none that we know.
-pub(super) fn parse(bytes: &[u8]) -> Option<Event> {
-    let (at, kind) = (Nanos(long(bytes, 0)?), word(bytes, 16)?);
-    let (code, value) = (word(bytes, 20)?, long(bytes, 24)?.cast_signed());
-    let kind = match kind {
-        1 => EventKind::ExecEnter,
-        2 => EventKind::ExecPrepare,
-        4 => EventKind::ExecExit { result: value },
-        7 => EventKind::Fork { child_pid: code, child_tid: u32::try_from(value).ok()? },
-        8 => EventKind::Exit { group_dead: code != 0, status: i32::try_from(value).ok()? },
+/// `FULL_FAULT_WAS_MAJOR`.
+const WAS_MAJOR: u32 = 23;
+
+/// Adds one record's event to those before it; `None` if it is none that we know.
+pub(super) fn add(events: &mut Vec<Event>, bytes: &[u8]) -> Option<()> {
+    let head = Head::of(bytes)?;
+    if head.kind == WAS_MAJOR {
+        last_fault_was_major(events, head.tid);
+        return Some(());
+    }
+    let event = |kind| Event { at: head.at, pid: head.pid, tid: head.tid, kind };
+    let kind = kind(bytes, &head)?;
+    if let EventKind::Image(image) = &kind {
+        // an image is an exec's commit, too: for those who want phases alone
+        events.push(event(EventKind::ExecCommit { path: image.path.clone() }));
+    }
+    events.push(event(kind));
+    Some(())
+}
+
+fn last_fault_was_major(events: &mut [Event], tid: u32) {
+    let of_thread = events.iter_mut().rev().filter(|event| event.tid == tid);
+    let mut faults = of_thread.filter_map(|event| match &mut event.kind {
+        EventKind::Fault(fault) => Some(fault),
+        _ => None,
+    });
+    if let Some(fault) = faults.next() {
+        fault.major = true;
+    }
+}
+
+fn kind(bytes: &[u8], head: &Head) -> Option<EventKind> {
+    let Head { at, kind, code, value, .. } = *head;
+    Some(match kind {
         9 => EventKind::ParentTold,
         16..=18 => EventKind::Call(Box::new(call(bytes, kind, code, value)?)),
         19 => EventKind::Call(Box::new(unfinished(at, code))),
         20 => EventKind::Fault(Box::new(fault(bytes, code, value)?)),
         21 => EventKind::OffCpu(off_cpu(bytes, code)?),
         22 => EventKind::Image(Box::new(image(bytes, code, value)?)),
-        _ => return None,
-    };
-    Some(Event { at, pid: word(bytes, 8)?, tid: word(bytes, 12)?, kind })
-}
-
-fn syscall(code: u32) -> Syscall {
-    let abi = if code & CALL_COMPAT == 0 { Abi::Native } else { Abi::Compat };
-    Syscall { abi, number: code & CALL_NUMBER }
+        _ => head.common()?,
+    })
 }
 
 fn call(bytes: &[u8], kind: u32, code: u32, value: i64) -> Option<Call> {
@@ -216,7 +179,7 @@ fn call(bytes: &[u8], kind: u32, code: u32, value: i64) -> Option<Call> {
     let paths: Option<Vec<String>> =
         (0..kind as usize - 16).map(|n| string(bytes, CALL + n * PATH_ROOM)).collect();
     Some(Call {
-        call: syscall(code),
+        call: syscall(code, CALL_NUMBER),
         entered: Nanos(long(bytes, HEAD)?),
         result: Some(value),
         arguments,
@@ -235,7 +198,7 @@ fn stack(bytes: &[u8], at: usize) -> Option<Vec<u64>> {
 
 fn unfinished(entered: Nanos, code: u32) -> Call {
     Call {
-        call: syscall(code),
+        call: syscall(code, CALL_NUMBER),
         entered,
         result: None,
         arguments: [0; 6],
@@ -306,12 +269,39 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_that_is_an_event_has_a_size_so_that_what_follows_it_in_the_log_is_found() {
+        for kind in 0..64_u32 {
+            let mut bytes = vec![0; LARGEST_RECORD];
+            bytes[16..20].copy_from_slice(&kind.to_ne_bytes());
+            let known = add(&mut Vec::new(), &bytes).is_some();
+            assert_eq!(known, size_of_kind(kind).is_some(), "kind {kind}");
+        }
+    }
+
+    #[test]
+    fn a_fault_that_was_major_is_the_threads_last_one() {
+        let record = |kind: u32, tid: u32, at: u64| {
+            let mut bytes = vec![0; size_of_kind(kind).unwrap()];
+            bytes[..8].copy_from_slice(&at.to_ne_bytes());
+            bytes[12..16].copy_from_slice(&tid.to_ne_bytes());
+            bytes[16..20].copy_from_slice(&kind.to_ne_bytes());
+            bytes
+        };
+        let mut events = Vec::new();
+        for (kind, tid, at) in [(20, 1, 1), (20, 1, 2), (20, 2, 3), (WAS_MAJOR, 1, 4), (WAS_MAJOR, 3, 5)] {
+            add(&mut events, &record(kind, tid, at)).unwrap();
+        }
+        let major = events.iter().map(|e| matches!(&e.kind, EventKind::Fault(fault) if fault.major));
+        assert_eq!(major.collect::<Vec<_>>(), [false, true, false]);
+    }
+
+    #[test]
     fn every_truncation_of_every_kind_is_no_event_and_no_panic() {
         for kind in 0..32_u32 {
             let mut bytes = vec![0x41_u8; 2048];
             bytes[16..20].copy_from_slice(&kind.to_ne_bytes());
             for length in 0..bytes.len() {
-                let _ = parse(&bytes[..length]);
+                let _ = add(&mut Vec::new(), &bytes[..length]);
                 let _ = records(&bytes[..length]).count();
             }
         }

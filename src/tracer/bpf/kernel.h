@@ -41,6 +41,7 @@ static long (*bpf_probe_read_user_str)(void *to, u32 size, const void *from) = (
 static void *(*bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
 static void (*bpf_ringbuf_submit)(void *record, u64 flags) = (void *)132;
 
+/* The arguments of a raw tracepoint; in programs of `tp_btf` the verifier knows the types that they point to. */
 struct raw_tracepoint {
 	u64 args[0];
 };
@@ -96,6 +97,10 @@ struct task_struct {
 	struct signal_struct *signal;
 } KERNEL_STRUCT;
 
+/* include/linux/vm_event_item.h: what a memory control group counts. The numbers are the running kernel's. */
+enum vm_event_item { PGFAULT };
+#define is_page_fault(item) ((item) == __builtin_preserve_enum_value(*(enum vm_event_item *)PGFAULT, 1))
+
 struct linux_binprm {
 	const char *filename;
 	const char *interp;
@@ -115,30 +120,64 @@ struct io_kiocb {
 
 #define REQ_F_FIXED_FILE 1 /* `fd` is an index into the ring's registered files */
 
-/* Arguments of the system call in progress, by position, from the saved registers. */
+/*
+ * Registers that the kernel saved at its entry. In the order of a system call's arguments: `argument_address` is where
+ * the field of the native (or 32-bit) argument lies, SAVED_ARGUMENTS reads all six.
+ */
 #if defined(__TARGET_ARCH_x86)
 
 struct pt_regs {
-	unsigned long bx, cx, dx, si, di, r10;
+	unsigned long bx, cx, dx, si, di, bp, r8, r9, r10, ip, sp;
 } KERNEL_STRUCT;
 
 #define TS_COMPAT 0x0002 /* arch/x86/include/asm/thread_info.h: the task is in an `int 0x80` or 32-bit call */
 #define task_in_compat_call(task) ((task)->thread_info.status & TS_COMPAT)
 
-/* where the field of the native (or compat) argument lies; arguments 0, 1 and 2 are all that we need */
 #define argument_address(regs, n, compat)                                                                    \
 	((compat) ? ((n) == 0 ? &(regs)->bx : (n) == 1 ? &(regs)->cx : &(regs)->dx)                          \
 		  : ((n) == 0 ? &(regs)->di : (n) == 1 ? &(regs)->si : &(regs)->dx))
+
+#define saved_ip(regs) (regs)->ip
+#define SAVED_ARGUMENTS(to, regs, compat)                                                                    \
+	do {                                                                                                 \
+		(to)[2] = (regs)->dx;                                                                        \
+		if (compat) {                                                                                \
+			(to)[0] = (regs)->bx;                                                                \
+			(to)[1] = (regs)->cx;                                                                \
+			(to)[3] = (regs)->si;                                                                \
+			(to)[4] = (regs)->di;                                                                \
+			(to)[5] = (regs)->bp;                                                                \
+		} else {                                                                                     \
+			(to)[0] = (regs)->di;                                                                \
+			(to)[1] = (regs)->si;                                                                \
+			(to)[3] = (regs)->r10;                                                               \
+			(to)[4] = (regs)->r8;                                                                \
+			(to)[5] = (regs)->r9;                                                                \
+		}                                                                                            \
+	} while (0)
 
 #elif defined(__TARGET_ARCH_arm64)
 
 struct pt_regs {
 	u64 regs[31];
+	u64 sp, pc;
+	u64 orig_x0;
 } KERNEL_STRUCT;
 
 #define TIF_32BIT 22 /* arch/arm64/include/asm/thread_info.h */
 #define task_in_compat_call(task) ((task)->thread_info.flags & (1UL << TIF_32BIT))
 #define argument_address(regs_, n, compat) (&(regs_)->regs[n])
+
+#define saved_ip(regs) (regs)->pc
+#define SAVED_ARGUMENTS(to, regs_, compat)                                                                   \
+	do {                                                                                                 \
+		(to)[0] = (regs_)->orig_x0;                                                                  \
+		(to)[1] = (regs_)->regs[1];                                                                  \
+		(to)[2] = (regs_)->regs[2];                                                                  \
+		(to)[3] = (regs_)->regs[3];                                                                  \
+		(to)[4] = (regs_)->regs[4];                                                                  \
+		(to)[5] = (regs_)->regs[5];                                                                  \
+	} while (0)
 
 #else
 #error "unsupported architecture: teach kernel.h where system-call arguments lie"

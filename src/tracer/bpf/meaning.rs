@@ -1,6 +1,6 @@
-//! The table by which the kernel side tells what a system call means to us: `meaning` in `session.h`.
+//! The table by which the kernel side tells what a system call means to us: see `run.h`.
 
-use super::session::CALLS;
+use super::run::CALLS;
 use crate::arch::{Meaning, meanings};
 
 const MEANS_EXEC: u8 = 4;

@@ -9,6 +9,7 @@ mod full_session;
 mod meaning;
 mod phases;
 mod ring_drain;
+mod run;
 mod session;
 
 pub use full::{FullTracer, LARGE_RING};

@@ -22,14 +22,6 @@ struct {
 	__uint(max_entries, 1 << 20);
 } EVENTS SEC(".maps");
 
-/* Processes of the tree besides the root. */
-struct {
-	__uint(type, MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, u32);
-	__type(value, u32);
-} TREE SEC(".maps");
-
 /* Calls in flight whose slot in the page was taken. */
 struct {
 	__uint(type, MAP_TYPE_HASH);
@@ -52,17 +44,6 @@ INLINE struct session *current_session(void)
 	return bpf_map_lookup_elem(&SESSION, &zero);
 }
 
-INLINE int in_tree(struct session *s, u32 pid)
-{
-	if (likely(pid == s->root))
-		return 1;
-	if (s->others <= 0)
-		return 0;
-	/* the value is the run's root: an entry that an earlier run left behind is none */
-	u32 *root = bpf_map_lookup_elem(&TREE, &pid);
-	return root && *root == s->root;
-}
-
 INLINE void emit(struct session *s, u64 at, u64 pid_tid, u32 kind, u32 code, s64 value)
 {
 	struct record r = { at, pid_tid >> 32, (u32)pid_tid, kind, code, value };
@@ -70,37 +51,7 @@ INLINE void emit(struct session *s, u64 at, u64 pid_tid, u32 kind, u32 code, s64
 	if (likely(place < LOG))
 		s->log[place] = r;
 	else if (bpf_ringbuf_output(&EVENTS, &r, sizeof r, RINGBUF_NO_WAKEUP))
-		__sync_fetch_and_add(&s->lost, 1);
-}
-
-/* The open file behind a descriptor of the running task; 0 if there is none. */
-INLINE u64 file_of(struct task_struct *task, u32 fd)
-{
-	struct files_struct *files = task->files;
-	u64 file = 0;
-	if (!files)
-		return 0;
-	struct fdtable *table = files->fdt;
-	if (fd >= table->max_fds)
-		return 0;
-	bpf_probe_read_kernel(&file, sizeof file, &table->fd[fd]);
-	return file;
-}
-
-INLINE u64 inode_of(u64 file)
-{
-	u64 inode = 0;
-	bpf_probe_read_kernel(&inode, sizeof inode, &((struct file *)file)->f_inode);
-	return inode;
-}
-
-INLINE int is_our_stdout(struct session *s, u64 file)
-{
-	if (!file)
-		return 0;
-	if (likely(file == s->stdout_file))
-		return 1;
-	return s->match_inode && inode_of(file) == s->stdout_inode;
+		count_lost(&s->run);
 }
 
 /* Remembers that this thread is inside a call whose return matters. */
@@ -114,9 +65,9 @@ INLINE void take_off(struct session *s, u32 tid, u32 call, u64 now)
 		return;
 	}
 	struct flight f = { tid, call, now };
-	__sync_fetch_and_add(&s->overflown, 1);
+	__sync_fetch_and_add(&s->run.overflown, 1);
 	if (bpf_map_update_elem(&OVERFLOW, &tid, &f, 0))
-		__sync_fetch_and_add(&s->lost, 1);
+		count_lost(&s->run);
 }
 
 /* Ends this thread's flight, if it is in one. */
@@ -127,14 +78,14 @@ INLINE int land(struct session *s, u32 tid, struct flight *landed)
 		*landed = *f;
 		f->tid = 0;
 	} else {
-		if (s->overflown <= 0)
+		if (s->run.overflown <= 0)
 			return 0;
 		f = bpf_map_lookup_elem(&OVERFLOW, &tid);
 		if (!f)
 			return 0;
 		*landed = *f;
 		bpf_map_delete_elem(&OVERFLOW, &tid);
-		__sync_fetch_and_add(&s->overflown, -1);
+		__sync_fetch_and_add(&s->run.overflown, -1);
 	}
 	__sync_fetch_and_add(&s->in_flight, -1);
 	return 1;
@@ -143,11 +94,8 @@ INLINE int land(struct session *s, u32 tid, struct flight *landed)
 INLINE void exec_begins(struct session *s, struct task_struct *task, u64 pid_tid, u32 call)
 {
 	u64 now = bpf_ktime_get_ns();
-	if (!s->exec_begun) {
-		s->exec_begun = 1;
-		s->stdout_file = file_of(task, 1);
-		if (s->stdout_file)
-			s->stdout_inode = inode_of(s->stdout_file);
+	if (!s->run.exec_begun) {
+		first_exec_begins(&s->run, task);
 		/* what precedes is our own bookkeeping before the tracee's clock starts */
 		now = bpf_ktime_get_ns();
 	}
@@ -163,10 +111,10 @@ int sys_enter(struct raw_tracepoint *ctx)
 	if (!s || number >= CALLS)
 		return 0;
 	u32 means = s->meaning[number];
-	if (likely(!means) || !s->root)
+	if (likely(!means) || !s->run.root)
 		return 0;
 	u64 pid_tid = bpf_get_current_pid_tgid();
-	if (!in_tree(s, pid_tid >> 32))
+	if (!in_tree(&s->run, pid_tid >> 32))
 		return 0;
 	struct task_struct *task = bpf_get_current_task_btf();
 	u32 compat = task_in_compat_call(task) != 0;
@@ -178,14 +126,10 @@ int sys_enter(struct raw_tracepoint *ctx)
 		exec_begins(s, task, pid_tid, call);
 		return 0;
 	}
-	if (!s->exec_done)
+	if (!s->run.exec_done)
 		return 0;
-	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
-	unsigned long fd = ~0UL;
-	const void *from = means == 1 ? argument_address(regs, 0, compat) :
-			   means == 2 ? argument_address(regs, 1, compat) : argument_address(regs, 2, compat);
-	bpf_probe_read_kernel(&fd, sizeof fd, from);
-	if (is_our_stdout(s, file_of(task, (u32)fd)))
+	u32 fd = output_descriptor(ctx->args[0], means, compat);
+	if (is_our_stdout(&s->run, file_of(task, fd)))
 		take_off(s, (u32)pid_tid, call, bpf_ktime_get_ns());
 	return 0;
 }
@@ -221,7 +165,7 @@ int sys_exit(struct raw_tracepoint *ctx)
 		return 0;
 	}
 	if (result == 0)
-		s->exec_done = 1;
+		s->run.exec_done = 1;
 	emit(s, now, pid_tid, RECORD_EXEC_EXIT, f.call & ~CALL_EXEC, result);
 	return 0;
 }
@@ -230,10 +174,10 @@ SEC("raw_tp/sched_prepare_exec")
 int sched_prepare_exec(struct raw_tracepoint *ctx)
 {
 	struct session *s = current_session();
-	if (!s || !s->root)
+	if (!s || !s->run.root)
 		return 0;
 	u64 pid_tid = bpf_get_current_pid_tgid();
-	if (in_tree(s, pid_tid >> 32))
+	if (in_tree(&s->run, pid_tid >> 32))
 		emit(s, bpf_ktime_get_ns(), pid_tid, RECORD_EXEC_PREPARE, 0, 0);
 	return 0;
 }
@@ -242,10 +186,10 @@ SEC("raw_tp/sched_process_exec")
 int sched_process_exec(struct raw_tracepoint *ctx)
 {
 	struct session *s = current_session();
-	if (!s || !s->root)
+	if (!s || !s->run.root)
 		return 0;
 	u64 pid_tid = bpf_get_current_pid_tgid();
-	if (!in_tree(s, pid_tid >> 32))
+	if (!in_tree(&s->run, pid_tid >> 32))
 		return 0;
 	u64 now = bpf_ktime_get_ns();
 	u32 old_tid = (u32)ctx->args[1];
@@ -253,7 +197,7 @@ int sched_process_exec(struct raw_tracepoint *ctx)
 	/* a thread other than the leader may have called execve: it has taken the leader's id over */
 	if (unlikely(old_tid != (u32)pid_tid) && land(s, old_tid, &f))
 		take_off(s, (u32)pid_tid, f.call, f.entered);
-	if (likely(!s->exec_done)) {
+	if (likely(!s->run.exec_done)) {
 		emit(s, now, pid_tid, RECORD_EXEC_COMMIT, 0, 0);
 		return 0;
 	}
@@ -264,7 +208,7 @@ int sched_process_exec(struct raw_tracepoint *ctx)
 	long length = bpf_probe_read_kernel_str(r.path, sizeof r.path, filename);
 	r.record.code = length > 0 ? length : 0;
 	if (bpf_ringbuf_output(&EVENTS, &r, sizeof r, RINGBUF_NO_WAKEUP))
-		__sync_fetch_and_add(&s->lost, 1);
+		count_lost(&s->run);
 	return 0;
 }
 
@@ -275,30 +219,25 @@ int sched_process_fork(struct raw_tracepoint *ctx)
 	if (!s)
 		return 0;
 	u64 pid_tid = bpf_get_current_pid_tgid();
-	if (likely(!s->root)) {
-		if (s->armed_by != (u32)pid_tid)
+	if (likely(!s->run.root)) {
+		if (s->run.armed_by != (u32)pid_tid)
 			return 0;
 		s32 root = 0;
 		struct task_struct *child = (struct task_struct *)ctx->args[1];
 		bpf_probe_read_kernel(&root, sizeof root, &child->tgid);
-		s->armed_by = 0;
-		s->root = root;
+		s->run.armed_by = 0;
+		s->run.root = root;
 		return 0;
 	}
-	if (!in_tree(s, pid_tid >> 32))
+	if (!in_tree(&s->run, pid_tid >> 32))
 		return 0;
 	u64 now = bpf_ktime_get_ns();
 	struct task_struct *child = (struct task_struct *)ctx->args[1];
 	s32 pid = 0, tid = 0;
 	bpf_probe_read_kernel(&pid, sizeof pid, &child->tgid);
 	bpf_probe_read_kernel(&tid, sizeof tid, &child->pid);
-	if (pid != (s32)(pid_tid >> 32)) {
-		u32 root = s->root, key = pid;
-		if (bpf_map_update_elem(&TREE, &key, &root, 0))
-			__sync_fetch_and_add(&s->lost, 1);
-		else
-			__sync_fetch_and_add(&s->others, 1);
-	}
+	if (pid != (s32)(pid_tid >> 32))
+		add_to_tree(&s->run, pid);
 	emit(s, now, pid_tid, RECORD_FORK, pid, tid);
 	return 0;
 }
@@ -307,11 +246,11 @@ SEC("raw_tp/sched_process_exit")
 int sched_process_exit(struct raw_tracepoint *ctx)
 {
 	struct session *s = current_session();
-	if (!s || !s->root)
+	if (!s || !s->run.root)
 		return 0;
 	u64 pid_tid = bpf_get_current_pid_tgid();
 	u32 pid = pid_tid >> 32;
-	if (!in_tree(s, pid))
+	if (!in_tree(&s->run, pid))
 		return 0;
 	u64 now = bpf_ktime_get_ns();
 	struct flight f;
@@ -321,9 +260,8 @@ int sched_process_exit(struct raw_tracepoint *ctx)
 	struct signal_struct *signal = task->signal;
 	u32 group_dead = signal->live.counter == 0;
 	emit(s, now, pid_tid, RECORD_EXIT, group_dead, task->exit_code);
-	/* two threads that exit at once both find the group dead: only one of them finds the entry */
-	if (group_dead && pid != s->root && !bpf_map_delete_elem(&TREE, &pid))
-		__sync_fetch_and_add(&s->others, -1);
+	if (group_dead)
+		remove_from_tree(&s->run, pid);
 	return 0;
 }
 
@@ -336,9 +274,9 @@ SEC("raw_tp/signal_generate")
 int signal_generate(struct raw_tracepoint *ctx)
 {
 	struct session *s = current_session();
-	if (!s || !s->root || (u32)ctx->args[0] != SIGCHLD)
+	if (!s || !s->run.root || (u32)ctx->args[0] != SIGCHLD)
 		return 0;
-	if (bpf_get_current_pid_tgid() >> 32 != s->root)
+	if (bpf_get_current_pid_tgid() >> 32 != s->run.root)
 		return 0;
 	if (bpf_get_current_task_btf()->flags & PF_EXITING)
 		s->parent_told = bpf_ktime_get_ns();
@@ -353,10 +291,10 @@ SEC("raw_tp/io_uring_submit_req")
 int io_uring_submit_req(struct raw_tracepoint *ctx)
 {
 	struct session *s = current_session();
-	if (!s || !s->exec_done)
+	if (!s || !s->run.exec_done)
 		return 0;
 	u64 pid_tid = bpf_get_current_pid_tgid();
-	if (!in_tree(s, pid_tid >> 32))
+	if (!in_tree(&s->run, pid_tid >> 32))
 		return 0;
 	struct io_kiocb *req = (struct io_kiocb *)ctx->args[0];
 	u8 opcode = 0;
@@ -367,12 +305,12 @@ int io_uring_submit_req(struct raw_tracepoint *ctx)
 	if (opcode > 63 || !(URING_WRITES >> opcode & 1) || flags & REQ_F_FIXED_FILE)
 		return 0;
 	bpf_probe_read_kernel(&fd, sizeof fd, &req->cqe.fd);
-	if (!is_our_stdout(s, file_of(bpf_get_current_task_btf(), fd)))
+	if (!is_our_stdout(&s->run, file_of(bpf_get_current_task_btf(), fd)))
 		return 0;
 	u64 key = (u64)req;
 	struct flight f = { (u32)pid_tid, CALL_URING + opcode, bpf_ktime_get_ns() };
 	if (bpf_map_update_elem(&URING, &key, &f, 0))
-		__sync_fetch_and_add(&s->lost, 1);
+		count_lost(&s->run);
 	else
 		__sync_fetch_and_add(&s->uring, 1);
 	return 0;

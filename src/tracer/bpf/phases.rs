@@ -1,9 +1,11 @@
 //! Attaches the phases programs and observes runs with them.
 
 use super::meaning;
+use super::run::Run;
 use super::session::{Session, SessionPage, parse};
 use crate::launch::wait::until_reaped;
 use crate::launch::{LaunchError, Launcher, OutputKind, Preparation, tree};
+use crate::tracer::probe::grant;
 use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
 use crate::units::Nanos;
 use aya::maps::{MapData, RingBuf};
@@ -46,12 +48,16 @@ pub enum AttachError {
     Namespace,
     /// The object could not be loaded.
     #[error(
-        "the kernel refused to load the programs: {0}\nhelp: run as root, or give the binary the capabilities: sudo setcap cap_bpf,cap_perfmon=ep $(command -v firstbyte)"
+        "the kernel refused to load the programs: {}\nhelp: run as root, or give the binary the capabilities: {}",
+        with_causes(.0),
+        grant()
     )]
     Load(#[from] aya::EbpfError),
     /// A program could not be loaded or attached.
     #[error(
-        "the kernel refused the program `{program}`: {cause}\nhelp: run as root, or give the binary the capabilities: sudo setcap cap_bpf,cap_perfmon=ep $(command -v firstbyte)"
+        "the kernel refused the program `{program}`: {}\nhelp: run as root, or give the binary the capabilities: {}",
+        with_causes(.cause),
+        grant()
     )]
     Program {
         /// Which program.
@@ -67,6 +73,21 @@ pub enum AttachError {
         /// Why.
         cause: String,
     },
+}
+
+/// An error and what lies behind it, which its own message may leave out: "failed to create map" has its reason (EPERM,
+/// ENOMEM) in its source alone.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        next = cause.source();
+    }
+    text
 }
 
 /// The loaded programs; attached or not.
@@ -150,10 +171,7 @@ impl PhasesTracer {
     /// inode by another open file counts, too (wrong for a null device, which everybody shares).
     fn arm(&mut self, reopened: bool) {
         while self.ring.next().is_some() {}
-        // SAFETY: gettid has no arguments and no effects.
-        let own_thread = unsafe { libc::gettid() }.cast_unsigned();
-        let match_inode = u32::from(reopened);
-        self.session.write(Session { armed_by: own_thread, match_inode, ..Session::default() });
+        self.session.write(Session { run: Run::armed(reopened), ..Session::default() });
     }
 
     /// What the run since [`PhasesTracer::arm`] left; the tracee must have been reaped. What it left running is killed
@@ -172,7 +190,7 @@ impl PhasesTracer {
                 observed.outlived |= tree::kill_process(pid.cast_signed());
             }
         }
-        observed.lost += self.session.read().lost;
+        observed.lost += self.session.read().run.lost;
         self.session.write(Session::default());
         if observed.outlived {
             tree::kill_adopted();

@@ -1,13 +1,10 @@
 //! What the kernel side and we share: `session.h` in Rust. Keep the two in step.
 
-use crate::tracer::{Abi, Event, EventKind, Syscall};
-use crate::units::Nanos;
-use std::os::fd::{AsRawFd, BorrowedFd};
-use std::ptr::NonNull;
+use super::run::{CALL_COMPAT, CALLS, Head, Mapped, RECORD, Run, syscall};
+use crate::tracer::{Event, EventKind};
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{Ordering, fence};
 
-/// `CALLS`: system-call numbers from 0 to this can mean something to us.
-pub(super) const CALLS: usize = 512;
 const FLIGHTS: usize = 32;
 /// `LOG`: records that fit the page.
 const LOG: usize = 88;
@@ -16,25 +13,15 @@ const LOG: usize = 88;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Session {
-    pub(super) armed_by: u32,
-    pub(super) root: u32,
-    pub(super) others: i32,
+    pub(super) run: Run,
     pub(super) in_flight: i32,
-    pub(super) overflown: i32,
-    pub(super) exec_begun: u32,
-    pub(super) exec_done: u32,
     pub(super) first_byte: u32,
-    pub(super) match_inode: u32,
     pub(super) logged: u32,
     pub(super) uring: i32,
-    pub(super) unused: u32,
-    pub(super) stdout_file: u64,
-    pub(super) stdout_inode: u64,
     pub(super) last_output: u64,
     pub(super) output_writes: u64,
     pub(super) output_bytes: u64,
     pub(super) parent_told: u64,
-    pub(super) lost: u64,
 }
 
 /// `struct session`, whole.
@@ -50,26 +37,16 @@ struct Page {
 /// The session's page, mapped into our memory: armed and read without a system call.
 #[derive(Debug)]
 pub(super) struct SessionPage {
-    page: NonNull<Page>,
-    length: usize,
+    page: Mapped<Page>,
 }
 
 impl SessionPage {
     /// Maps the memory of the one-element array map behind `map`, and fills in what system calls mean.
     pub(super) fn map(map: BorrowedFd<'_>, meaning: &[u8; CALLS]) -> std::io::Result<SessionPage> {
-        let length = rustix::param::page_size();
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a fresh shared mapping of a map made with BPF_F_MMAPABLE, whose one value fits a page.
-        let page =
-            unsafe { libc::mmap(std::ptr::null_mut(), length, access, libc::MAP_SHARED, map.as_raw_fd(), 0) };
-        match NonNull::new(page.cast::<Page>()) {
-            Some(page) if page.as_ptr().cast::<libc::c_void>() != libc::MAP_FAILED => {
-                // SAFETY: the value is a `Page`; no program that reads it is attached yet.
-                unsafe { (&raw mut (*page.as_ptr()).meaning).write_volatile(*meaning) };
-                Ok(SessionPage { page, length })
-            }
-            _ => Err(std::io::Error::last_os_error()),
-        }
+        let page = Mapped::<Page>::of(map)?;
+        // SAFETY: the value is a `Page`; no program that reads it is attached yet.
+        unsafe { (&raw mut (*page.as_ptr()).meaning).write_volatile(*meaning) };
+        Ok(SessionPage { page })
     }
 
     /// What the kernel side has left.
@@ -100,44 +77,17 @@ impl SessionPage {
     }
 }
 
-impl Drop for SessionPage {
-    fn drop(&mut self) {
-        // SAFETY: our own mapping.
-        unsafe { libc::munmap(self.page.as_ptr().cast(), self.length) };
-    }
-}
-
-// SAFETY: the page is only touched through `&self` by the one tracer that owns it.
-unsafe impl Send for SessionPage {}
-
-/// `struct record`: bytes in the ring buffer.
-pub(super) const RECORD: usize = 32;
-
-const CALL_COMPAT: u32 = 0x8000_0000;
-
 /// Reads one record of the ring buffer; `None` if it is none that we know.
 pub(super) fn parse(bytes: &[u8]) -> Option<Event> {
-    let record: &[u8; RECORD] = bytes.first_chunk()?;
-    let word = |at: usize| u32::from_ne_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]]);
-    let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
-    let (at, pid, tid, kind, code) = (Nanos(long(0)), word(8), word(12), word(16), word(20));
-    let value = long(24).cast_signed();
-    let call = Syscall {
-        abi: if code & CALL_COMPAT == 0 { Abi::Native } else { Abi::Compat },
-        number: code & !CALL_COMPAT,
-    };
-    let kind = match kind {
-        1 => EventKind::ExecEnter,
-        2 => EventKind::ExecPrepare,
-        3 => EventKind::ExecCommit { path: path(bytes.get(RECORD..)?, code) },
-        4 => EventKind::ExecExit { result: value },
+    let head = Head::of(bytes)?;
+    let call = syscall(head.code, !CALL_COMPAT);
+    let kind = match head.kind {
+        3 => EventKind::ExecCommit { path: path(bytes.get(RECORD..)?, head.code) },
         5 => EventKind::OutputEnter { call },
-        6 => EventKind::OutputExit { call, result: value },
-        7 => EventKind::Fork { child_pid: code, child_tid: u32::try_from(value).ok()? },
-        8 => EventKind::Exit { group_dead: code != 0, status: i32::try_from(value).ok()? },
-        _ => return None,
+        6 => EventKind::OutputExit { call, result: head.value },
+        _ => head.common()?,
     };
-    Some(Event { at, pid, tid, kind })
+    Some(Event { at: head.at, pid: head.pid, tid: head.tid, kind })
 }
 
 /// The path behind an exec's record; empty for the first exec, whose path we know.
@@ -149,6 +99,8 @@ fn path(room: &[u8], length: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tracer::{Abi, Syscall};
+    use crate::units::Nanos;
 
     fn record(kind: u32, code: u32, value: i64) -> Vec<u8> {
         let mut bytes = 7_u64.to_ne_bytes().to_vec();
@@ -190,8 +142,7 @@ mod tests {
 
     #[test]
     fn sizes_match_session_h() {
-        assert_eq!(size_of::<Session>(), 12 * 4 + 7 * 8);
-        assert_eq!(std::mem::offset_of!(Session, stdout_file), 48);
+        assert_eq!(size_of::<Session>(), 56 + 4 * 4 + 4 * 8);
         assert_eq!(std::mem::offset_of!(Page, flights), 616);
         assert_eq!(size_of::<Page>(), 1128 + LOG * RECORD);
         assert!(size_of::<Page>() <= 4096, "all of a run's state lies in one page");

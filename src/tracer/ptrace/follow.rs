@@ -11,7 +11,7 @@ use super::files::Files;
 use super::our_stdout::OurStdout;
 use super::phases::{Phases, Task};
 use super::stop::Stop;
-use super::task_tree::{TaskTree, ask_process_of, is_thread_of};
+use super::task_tree::{TaskTree, Told, ask_family_of, is_thread_of};
 use super::tracee::{Entry, Side, Tracee, Until};
 use super::watch::Standstill;
 use crate::arch::Meaning;
@@ -141,9 +141,7 @@ impl Follower<'_> {
     /// A thread of which its parent has not told yet.
     fn stranger(&mut self, tracee: Tracee, stop: Stop) {
         match stop {
-            Stop::Gone => {
-                self.tree.release(tracee.0);
-            }
+            Stop::Gone => self.tree.died_untold(tracee.0),
             _ if self.end.is_some() => {
                 self.outlived = true;
                 tracee.kill();
@@ -198,6 +196,7 @@ impl Follower<'_> {
         let former = tracee.message().and_then(|id| i32::try_from(id).ok()).unwrap_or(tracee.0);
         if former != tracee.0 {
             self.tree.executed(task.process, former);
+            self.orphans(task.process);
         }
         self.phases.committed(at, task, former);
         if let Some(detail) = &mut self.detail {
@@ -214,7 +213,11 @@ impl Follower<'_> {
     fn forked(&mut self, at: Nanos, tracee: Tracee, task: Task) {
         let Some(child) = tracee.message().and_then(|id| i32::try_from(id).ok()) else { return };
         let process = if is_thread_of(child, task.process) { task.process } else { child };
-        self.created(child, process);
+        match self.tree.told(child) {
+            Told::New => self.created(child, process),
+            Told::Known => {}
+            Told::Dead => self.counted(child, process),
+        }
         self.phases.forked(at, task, Task { process, thread: child });
         if let Some(held) = self.tree.release(child) {
             held.resume(self.until(held), 0);
@@ -223,6 +226,10 @@ impl Follower<'_> {
 
     fn created(&mut self, thread: i32, process: i32) {
         self.tree.add(thread, process);
+        self.counted(thread, process);
+    }
+
+    fn counted(&mut self, thread: i32, process: i32) {
         if let Some(counting) = &mut self.counting {
             counting.created(thread == process);
         }
@@ -250,7 +257,7 @@ impl Follower<'_> {
             self.phases.exiting(report.at, task, group_dead, report.status);
         }
         self.tree.gone(tracee.0);
-        self.orphans();
+        self.orphans(task.process);
         if tracee.0 == self.root {
             self.phases.dead(report.at, task);
             let usage = Usage::from_kernel(&report.usage);
@@ -259,10 +266,17 @@ impl Follower<'_> {
         }
     }
 
-    /// Threads whose parent died before it could tell of them: the kernel knows where they belong.
-    fn orphans(&mut self) {
-        for held in self.tree.release_all() {
-            self.created(held.0, ask_process_of(held.0));
+    /// A thread of `process` is gone. If it had created a process and was killed before it could tell, nobody ever will:
+    /// that process is one whose parent this is, or nobody whom we know. New threads of a process need no such care:
+    /// what kills their creator kills them too.
+    fn orphans(&mut self, process: i32) {
+        let is_orphan = |tree: &TaskTree, held: i32| {
+            ask_family_of(held).is_some_and(|(group, parent)| {
+                group == held && (parent == process || !tree.has_process(parent))
+            })
+        };
+        for held in self.tree.adopt(is_orphan) {
+            self.created(held.0, held.0);
             held.resume(self.until(held), 0);
         }
     }

@@ -13,6 +13,7 @@
 //! | `task_tree` | the threads and processes that live |
 //! | `phases`, `counting`, `detail` | what the stops amount to |
 //! | `files` | the files that it reads |
+//! | `cpuid` | the CPUID instructions of a start |
 //! | `our_stdout` | whether a descriptor leads to the stdout that we gave |
 //! | `watch` | beside it: output, time limit, interruption |
 //!
@@ -27,6 +28,7 @@
 
 mod abi;
 mod counting;
+mod cpuid;
 mod detail;
 mod files;
 mod filter;
@@ -42,6 +44,7 @@ use crate::bench::Counts;
 use crate::launch::wait::Killed;
 use crate::launch::{Child, Ended, LaunchError, Launcher, OutputKind, Preparation, Stdout, tree};
 use crate::tracer::{Backend, EventKind, Recording, Setting, Tracer, frame};
+pub use cpuid::cpuid_count;
 use follow::{Extent, Followed, Follower};
 use our_stdout::OurStdout;
 use std::collections::BTreeSet;
@@ -145,14 +148,16 @@ fn observe(
             .map_err(|cause| LaunchError::Resource { what: "a thread", cause })?;
         let child = launcher.launch(&mut stdout, Preparation::Ptrace { meeting: childs.as_fd(), filter });
         drop(childs); // if the child has died, the tracing thread learns of it by this
-        stdout.release();
         let process = is_seized.recv().ok();
         let killed = match (&child, process) {
             (Ok(child), Some(process)) => {
-                Watched::new(child, &mut stdout, process).until_exited(setting.timeout, &standstill)
+                let watch = launcher.watch();
+                Watched::new(child, &mut stdout, process, watch).until_exited(setting.timeout, &standstill)
             }
             _ => None,
         };
+        stdout.release();
+        launcher.learn(&stdout);
         let traced = tracing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         child.map(|child| (child, killed, traced))
     })?;

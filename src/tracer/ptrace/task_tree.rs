@@ -1,7 +1,7 @@
 //! The threads and processes of the tracee's tree that live, as far as their stops have told.
 
 use super::tracee::Tracee;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
@@ -11,8 +11,23 @@ pub(super) struct TaskTree {
     threads: HashMap<i32, Thread>,
     /// How many threads of a process have not yet begun to exit.
     living: HashMap<i32, usize>,
-    /// New threads that stopped before their parent told of them.
+    /// New threads that stopped before their creator told of them.
     early: Vec<Tracee>,
+    /// Those that were let go untold because their creator seemed to be dead: it may tell of them all the same.
+    adopted: HashSet<i32>,
+    /// Those that died before their creator told of them.
+    died_untold: HashSet<i32>,
+}
+
+/// What is new about a thread of which its creator tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// All of it.
+    New,
+    /// Nothing: it has been counted, and goes on.
+    Known,
+    /// That there was one: it is dead already.
+    Dead,
 }
 
 #[derive(Debug)]
@@ -44,9 +59,35 @@ impl TaskTree {
         Some(self.early.swap_remove(place))
     }
 
-    /// All that wait: their parent has died before it could tell.
-    pub(super) fn release_all(&mut self) -> Vec<Tracee> {
-        std::mem::take(&mut self.early)
+    /// Those that wait and that `is_orphan` says so of: nobody may ever tell of them.
+    pub(super) fn adopt(&mut self, is_orphan: impl Fn(&TaskTree, i32) -> bool) -> Vec<Tracee> {
+        let early = std::mem::take(&mut self.early);
+        let (orphans, others): (Vec<Tracee>, _) = early.into_iter().partition(|held| is_orphan(self, held.0));
+        self.early = others;
+        self.adopted.extend(orphans.iter().map(|orphan| orphan.0));
+        orphans
+    }
+
+    /// A thread died of which nobody has told.
+    pub(super) fn died_untold(&mut self, thread: i32) {
+        self.release(thread);
+        self.died_untold.insert(thread);
+    }
+
+    /// What is new about a thread of which its creator tells now.
+    pub(super) fn told(&mut self, thread: i32) -> Told {
+        if self.adopted.remove(&thread) {
+            Told::Known
+        } else if self.died_untold.remove(&thread) {
+            Told::Dead
+        } else {
+            Told::New
+        }
+    }
+
+    /// Whether any thread of a process is left.
+    pub(super) fn has_process(&self, process: i32) -> bool {
+        self.living.contains_key(&process)
     }
 
     /// A thread has begun to exit. Returns whether it is the last of its process.
@@ -94,11 +135,11 @@ pub(super) fn is_thread_of(thread: i32, process: i32) -> bool {
     Path::new(&format!("/proc/{process}/task/{thread}")).exists()
 }
 
-/// The process of a thread, asked of the kernel.
-pub(super) fn ask_process_of(thread: i32) -> i32 {
-    let status = fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
-    let group = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
-    group.and_then(|id| id.trim().parse().ok()).unwrap_or(thread)
+/// The process of a thread and that process' parent, asked of the kernel (proc(5)).
+pub(super) fn ask_family_of(thread: i32) -> Option<(i32, i32)> {
+    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    let field = |name| status.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok();
+    Some((field("Tgid:")?, field("PPid:")?))
 }
 
 #[cfg(test)]
@@ -140,6 +181,18 @@ mod tests {
         tree.hold(Tracee(7));
         assert_eq!(tree.release(7), Some(Tracee(7)));
         assert_eq!(tree.release(7), None);
-        assert_eq!(tree.release_all(), []);
+        assert_eq!(tree.adopt(|_, _| true), []);
+    }
+
+    #[test]
+    fn who_was_adopted_is_known_when_its_creator_tells_of_it_after_all() {
+        let mut tree = TaskTree::default();
+        tree.hold(Tracee(7));
+        tree.hold(Tracee(8));
+        assert_eq!(tree.adopt(|_, held| held == 7), [Tracee(7)]);
+        assert_eq!(tree.release(8), Some(Tracee(8)), "the other one waits on");
+        assert_eq!([tree.told(7), tree.told(7), tree.told(8)], [Told::Known, Told::New, Told::New]);
+        tree.died_untold(9);
+        assert_eq!([tree.told(9), tree.told(9)], [Told::Dead, Told::New]);
     }
 }

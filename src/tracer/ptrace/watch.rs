@@ -2,9 +2,10 @@
 //!
 //! The tracing thread sleeps in `wait4` and nowhere else, so that every stop is answered at once. The thread that
 //! asked for the run watches meanwhile. It leaves the pipe alone for the first 50 ms: a reader that waits would be
-//! woken within the tracee's write. A tracee that fills its pipe sooner waits for the rest of them.
+//! woken within the tracee's write. A tracee that fills its pipe sooner waits for the rest of them, once: the next runs
+//! of a program that was seen to do so are read as they write.
 
-use crate::launch::wait::{Ending, Killed};
+use crate::launch::wait::{Ending, Killed, Watch};
 use crate::launch::{Child, Stdout, clock, interrupt};
 use crate::units::Nanos;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -23,6 +24,7 @@ pub(super) struct Watched<'r> {
     child: &'r Child,
     stdout: &'r mut Stdout,
     process: OwnedFd,
+    watch: Watch,
 }
 
 /// The signal by which the tracee stands still, 0 while it runs: the tracing thread tells, the watching one asks.
@@ -43,8 +45,13 @@ impl Standstill {
 
 impl<'r> Watched<'r> {
     /// A tracee that has been seized; `process` is its pidfd.
-    pub(super) fn new(child: &'r Child, stdout: &'r mut Stdout, process: OwnedFd) -> Watched<'r> {
-        Watched { child, stdout, process }
+    pub(super) fn new(
+        child: &'r Child,
+        stdout: &'r mut Stdout,
+        process: OwnedFd,
+        watch: Watch,
+    ) -> Watched<'r> {
+        Watched { child, stdout, process, watch }
     }
 
     /// Watches until the tracee has exited, and says why we killed it, if we did.
@@ -65,7 +72,11 @@ impl<'r> Watched<'r> {
                 }
             }
             let pause = if ending.has_begun() { LOOK } else { left.unwrap_or(LOOK).min(LOOK) };
-            if self.has_exited_within(pause, elapsed >= LOOK || self.stdout.is_awaited()) {
+            if self.watch == Watch::Exit && elapsed >= LOOK {
+                self.stdout.note_whether_full();
+                self.watch = Watch::Arrival;
+            }
+            if self.has_exited_within(pause, self.watch == Watch::Arrival || self.stdout.is_awaited()) {
                 return ending.killed;
             }
         }

@@ -61,6 +61,14 @@ fn codes(alphabet: &[u8]) -> [u8; 256] {
     codes
 }
 
+/// An edge as it is read.
+struct Read {
+    kind: u8,
+    code: u8,
+    letter: u8,
+    leads_to: Option<usize>,
+}
+
 struct Encoder<'a> {
     order: &'a [Placed],
     codes: [u8; 256],
@@ -165,29 +173,50 @@ impl Table {
         words
     }
 
-    fn collect(&self, mut at: usize, prefix: &mut Vec<u8>, words: &mut Vec<Vec<u8>>) {
-        loop {
-            let (kind, code) = (self.bytes[at] >> 5, self.bytes[at] & 31);
-            at += 1;
-            prefix.push(if code == OTHER { self.bytes[at] } else { self.alphabet[usize::from(code)] });
-            at += usize::from(code == OTHER);
-            if kind & 1 == 1 || kind >= 6 {
+    fn collect(&self, at: usize, prefix: &mut Vec<u8>, words: &mut Vec<Vec<u8>>) {
+        for edge in self.edges(at) {
+            prefix.push(edge.letter);
+            if edge.kind & 1 == 1 || edge.kind >= 6 {
                 words.push(prefix.clone());
             }
-            match kind {
-                0..=3 => {
-                    let (target, length) = self.follow(at);
-                    at += length;
-                    self.collect(target, prefix, words);
-                }
-                4 | 5 => self.collect(at, prefix, words),
-                _ => {}
+            if let Some(state) = edge.leads_to {
+                self.collect(state, prefix, words);
             }
             prefix.pop();
-            if kind >= 2 && kind != 6 {
-                return;
+        }
+    }
+
+    /// The edges of the state at this place.
+    fn edges(&self, mut at: usize) -> Vec<Read> {
+        let mut edges: Vec<Read> = Vec::new();
+        while edges.last().is_none_or(|edge| edge.kind < 2 || edge.kind == 6) {
+            let (kind, code) = (self.bytes[at] >> 5, self.bytes[at] & 31);
+            at += 1;
+            let letter = if code == OTHER { self.bytes[at] } else { self.alphabet[usize::from(code)] };
+            at += usize::from(code == OTHER);
+            let (leads_to, length) = match kind {
+                0..=3 => (Some(self.follow(at).0), self.follow(at).1),
+                4 | 5 => (Some(at), 0),
+                _ => (None, 0),
+            };
+            at += length;
+            edges.push(Read { kind, code, letter, leads_to });
+        }
+        edges
+    }
+
+    /// Where a word's first two letters lead, by their codes (32 * first + second): (place + 1) << 3 | kind; 0: no longer
+    /// word begins so. States near the root have many edges: this saves every look-up a search among about twenty.
+    fn ways(&self) -> Vec<usize> {
+        let mut ways = vec![0; 32 * 32];
+        for first in self.edges(self.root) {
+            for second in first.leads_to.map_or_else(Vec::new, |state| self.edges(state)) {
+                if let (Some(place), true) = (second.leads_to, first.code != OTHER && second.code != OTHER) {
+                    ways[usize::from(first.code) * 32 + usize::from(second.code)] = (place + 1) << 3 | usize::from(second.kind);
+                }
             }
         }
+        ways
     }
 
     /// Where the pointer at this place leads, and how long it is.
@@ -213,6 +242,7 @@ impl Table {
         }
         array(&mut text, "unsigned char codes", codes.map(usize::from));
         array(&mut text, "unsigned hot", self.hot.iter().copied());
+        array(&mut text, "unsigned ways", self.ways().into_iter());
         array(&mut text, "unsigned char edges", self.bytes.iter().map(|&byte| usize::from(byte)));
         text
     }

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Run in the checkout of main after floor.sh A..E: writes the measured tables into docs/floor.md and docs/throughput.md
+(between <!-- figures --> and <!-- end of figures -->) and the lines of results/.../README.md. Prints what missed its target."""
+import json, os, re, statistics as st, sys
+O = sys.argv[1] if len(sys.argv) > 1 else 'results/2026-11-21-xeon-kvm'
+def load(name):
+    path = f'{O}/{name}.json'
+    return json.load(open(path)) if os.path.exists(path) else None
+def ns(v):
+    for unit, size in (('s', 1e9), ('ms', 1e6), ('µs', 1e3)):
+        if abs(v) >= size: return f'{v/size:.3g} {unit}'
+    return f'{v:.0f} ns'
+def put(doc, text):
+    s = open(doc).read()
+    assert '<!-- figures -->' in s, doc
+    s = re.sub(r'<!-- figures -->.*<!-- end of figures -->', lambda _: f'<!-- figures -->\n{text.strip()}\n<!-- end of figures -->', s, flags=re.S)
+    open(doc, 'w').write(s)
+missed = []
+# ---- docs/floor.md
+out = []
+d = load('floor-loops')
+if d:
+    out += ['| beside | `floor` | the other | ratio (spread) | aim |', '|:---|---:|---:|---:|:---|']
+    for r in d['results']:
+        a, b = r['floor_ns'], r['loop_ns']
+        if not a or not b:
+            out.append(f"| {r['name']} | not measured | | | |"); continue
+        pairs = [x / y for x, y in zip(a, b)]
+        ratio = st.median(a) / st.median(b)
+        ok = abs(ratio - 1) <= r['aim']
+        if not ok: missed.append(f"{r['name']}: ratio {ratio:.3f}, aim {r['aim']:.0%}")
+        out.append(f"| {r['name']} | {ns(st.median(a))} | {ns(st.median(b))} | {ratio:.3f} ({min(pairs):.3f} to {max(pairs):.3f}) | {'within' if ok else '**beyond**'} {r['aim']*100:.0f} % |")
+    out += ['', f"Medians of {max(len(r['floor_ns']) for r in d['results'])} rounds, both sides in turn; the spread is over the rounds (`floor-loops.json`).", '']
+d = load('floor')
+if d:
+    o = d['overhead']
+    out += [f"The clock costs {o['timer']:.1f} ns for two readings and steps by {o['step']} ns; an empty timed region reads {o['empty']:.1f} ns.", '']
+    if abs(o['empty']) > max(o['step'], 1): missed.append(f"empty region reads {o['empty']}, step {o['step']}")
+    for w in d['waterfalls']:
+        out += [f"The steps of the waterfall and its floor sum up to {w['sum_ns']} of {w['top_ns']} ns; the top is certain to ± {ns(w['error_ns'])}.", '']
+    if d.get('prints'):
+        out += ['| print, to a terminal | first | hundredth | its clock | first, from outside | hundredth, from outside | calls in the first | faults |', '|:---|---:|---:|---:|---:|---:|---:|---:|']
+        for p in d['prints']:
+            x = p.get('outside')
+            cells = [ns(p['first']['median']), ns(p['hundredth']['median']), ns(p['clock']['median'])]
+            cells += [ns(x['first']['median']), ns(x['hundredth']['median']), str(len(x['first_calls'])), str(x['first_faults'] if x['first_faults'] is not None else '-')] if x else ['-'] * 4
+            out.append(f"| {p['label']} | " + ' | '.join(cells) + ' |')
+        out.append('')
+d = load('floor-cores')
+if d:
+    out += ['| with fewer processors | limited by | processors | first byte (95 % interval) | threads |', '|:---|:---|---:|---:|---:|']
+    for s in d['sweeps']:
+        for p in s['points']:
+            out.append(f"| {s['name']} | {p['how']} | {p['cpus']} | {ns(p['first_byte'])} ({ns(p['low'])} to {ns(p['high'])}) | {p.get('threads', '?')} |")
+    out.append('')
+if out: put('docs/floor.md', '\n'.join(out))
+# ---- docs/throughput.md
+out = []
+d = load('throughput')
+rows = {(r['sink'], r['design']): r for r in d['results']} if d else {}
+aims = {'pipe-splice': 80, 'pipe-read': 25, 'file': 6, 'tmpfs': 4, 'overwrite': 10}
+def cell(r): return f"{r['median_ns']/1e6:.2f}"
+if rows:
+    out += ['17.5 million lines, milliseconds (median of 11 runs in turn), and how many times faster than mended ASM v2:', '',
+            '| target | ASM v2 | `yes \\| head` | write | writev | `firstbyte lines` | × ASM v2 (95 %) | × `yes \\| head` | aimed at |', '|:---|---:|---:|---:|---:|---:|---:|---:|:---|']
+    for sink in ['null', 'pipe-splice', 'pipe-read', 'cat', 'wc', 'tmpfs', 'file', 'overwrite']:
+        get = lambda design: rows.get((sink, design))
+        ours = get('firstbyte lines')
+        if not ours: continue
+        t = ours['times_faster']; yes = get('yes-head')
+        against = yes['median_ns'] / ours['median_ns'] if yes else None
+        aim = ''
+        if sink in aims:
+            aim = f"≥ {aims[sink]}"
+            if t['ratio'] < aims[sink]: missed.append(f"{sink}: {t['ratio']:.1f} of {aims[sink]}"); aim += ' **missed**'
+        if sink == 'cat':
+            aim = '≥ 20 × yes'
+            if against and against < 20: missed.append(f"cat: {against:.1f} × yes of 20"); aim += ' **missed**'
+        if sink == 'wc':
+            alone = rows.get(('wc', '(wc -l alone)'))
+            if alone:
+                r = ours['median_ns'] / alone['median_ns']
+                aim = f"wc alone {cell(alone)} ms: {r:.2f} ×, ≤ 1.10"
+                if r > 1.10: missed.append(f"wc: {r:.2f} × wc alone"); aim += ' **missed**'
+        text = [cell(get(x)) if get(x) else '' for x in ('asm-v2', 'yes-head', 'c-write', 'c-writev', 'firstbyte lines')]
+        out.append(f"| {sink} | " + ' | '.join(text) + f" | {t['ratio']:.1f} ({t['low']:.1f} to {t['high']:.1f}) | {against:.1f} | {aim} |" if against else f"| {sink} | " + ' | '.join(text) + f" | {t['ratio']:.1f} | | {aim} |")
+    out.append('')
+d = load('throughput-pty')
+if d:
+    p = {r['design']: r for r in d['results']}
+    n = max(r['lines'] for r in d['results'])
+    ours = p['firstbyte lines']['median_ns']; best = min(r['median_ns'] for k, r in p.items() if k != 'firstbyte lines')
+    out += [f"A terminal, {n} lines: " + ', '.join(f"{k} {cell(r)} ms" for k, r in sorted(p.items(), key=lambda x: x[1]['median_ns'])) + f"; ours takes {ours/best:.3f} of the best buffered design's time.", '']
+    if ours > best * 1.02: missed.append(f"pty: {ours/best:.3f} of the best buffered design")
+d = load('throughput-ladder')
+if d:
+    L = {(r['sink'], r['design']): r for r in d['results']}
+    n = max(r['lines'] for r in d['results'])
+    steps = [('asm-v1', 'a write a line'), ('go-v2', 'a buffer of 4 KiB'), ('asm-v2', 'all in memory, one write'), ('c-write', 'a block of 60 KiB that stays in the cache'), ('c-writev', 'the block 1024 times in one writev'), ('firstbyte lines', 'pages shared by reference (pipes)')]
+    sinks = ['null', 'pipe-read', 'pipe-splice', 'tmpfs']
+    out += [f'The ladder, {n} lines, milliseconds; in brackets, how many times faster than the step before:', '', '| step | ' + ' | '.join(sinks) + ' |', '|:---|' + '---:|' * len(sinks)]
+    before = {}
+    for design, what in steps:
+        cells = []
+        for s in sinks:
+            r = L.get((s, design))
+            if not r: cells.append(''); continue
+            gain = f" ({before[s]/r['median_ns']:.2f})" if s in before else ''
+            before[s] = r['median_ns']
+            cells.append(cell(r) + gain)
+        out.append(f'| `{design}`: {what} | ' + ' | '.join(cells) + ' |')
+    out.append('')
+d = load('throughput-seed')
+if d:
+    names = ['go-v1', 'asm-v1', 'go-v2', 'asm-v2', 'firstbyte lines']
+    T = {(r['lines'], r['design']): r for r in d['results']}
+    out += ["The seed's table, seconds, to /dev/null (`throughput-seed.svg` draws it):", '', '| N | Go v1 | ASM v1 | Go v2 | ASM v2 | `firstbyte lines` |', '|---:|---:|---:|---:|---:|---:|']
+    for n in sorted({k[0] for k in T}):
+        out.append(f'| {n} | ' + ' | '.join(f"{T[n, x]['median_ns']/1e9:.4f}" if (n, x) in T else '' for x in names) + ' |')
+    out.append('')
+for name, head in (('lines-uutils', 'Beside `yes` of uutils 0.12, which prints without end by `tee`, too: 2.1 GB taken by `benches/throughput/reader.c`:'), ('lines-memory', 'Peak resident memory while 2^63 lines are on their way:')):
+    path = f'{O}/{name}.txt'
+    if os.path.exists(path): out += [head, '', '```', open(path).read().strip(), '```', '']
+if out: put('docs/throughput.md', '\n'.join(out))
+# ---- results/README.md
+lines = '''| `floor.txt`, `.json`, `.md`, `.svg`, `.png` | `firstbyte floor --export-json … --export-markdown … --export-svg … --export-png …` |
+| `floor-loops.txt`, `.json` | `cargo bench --bench floor -- --rounds 4 --json …` |
+| `floor-cores.txt`, `.json` | `firstbyte floor --cpus-sweep --export-json …` |
+| `lines-start.txt` | `firstbyte bench -r 500 'firstbyte lines 1' 'firstbyte --version'` |
+| `lines-uutils.txt` | `reader 21 2100000000 splice firstbyte lines 175000000 , yes 'hello world'`, and `read` (`benches/throughput/reader.c`) |
+| `lines-memory.txt` | `VmHWM` of `firstbyte lines 9223372036854775808 \\| cat >/dev/null` after a second |
+| `throughput.txt`, `.json`, `.md` | `firstbyte throughput --n 17500000 --only 'firstbyte lines,yes-head,c-write,c-writev,(wc -l alone)' --sink null,pipe-read,pipe-splice,wc,cat,tmpfs,file,overwrite --runs 11 --enough 20s …` |
+| `throughput-pty.txt`, `.json` | `firstbyte throughput --sink pty --n 875000 --only 'firstbyte lines,c-write,c-writev,c-stdio,go-v2' --runs 9 --enough 20s …` |
+| `throughput-ladder.txt`, `.json`, `.md` | `firstbyte throughput --n 1750000 --sink null,pipe-read,pipe-splice,tmpfs --runs 5 --enough 5s …` |
+| `throughput-seed.txt`, `.json`, `.md`, `.svg` | `firstbyte throughput --sink null --only 'go-v1,asm-v1,go-v2,asm-v2,firstbyte lines' --runs 3 --chart … --log` |
+'''
+readme = f'{O}/README.md'
+if os.path.exists(readme):
+    s = open(readme).read()
+    for line in lines.splitlines():
+        if line not in s: s = s.rstrip() + '\n' + line + '\n'
+    open(readme, 'w').write(s)
+print('missed:' if missed else 'every target was reached')
+for m in missed: print('  ', m)

@@ -1,0 +1,177 @@
+//! What was measured, by quantity: shared by all claims.
+
+use super::quantity::{Expression, Operator, Quantity, Rounds};
+use crate::stats::{Bootstrap, Interval, quantile};
+use std::collections::BTreeMap;
+
+/// Verdicts need more than the usual 95 %: there are many of them.
+const CONFIDENCE: f64 = 0.99;
+
+/// A value with its spread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// Median.
+    pub value: f64,
+    /// Lower end of its 99 % bootstrap interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// One value a run; empty where there were no runs.
+    samples: Vec<f64>,
+    rounds: Option<Rounds>,
+}
+
+impl Reading {
+    /// Of runs; `None` of fewer than two, which have no spread.
+    pub fn of(samples: Vec<f64>) -> Option<Reading> {
+        if samples.len() < 2 {
+            return None;
+        }
+        let bootstrap = Bootstrap { confidence: CONFIDENCE, ..Bootstrap::default() };
+        let Interval { low, high } = bootstrap.median_interval(&samples)?;
+        let value = quantile::median(&quantile::sorted(&samples)?)?;
+        Some(Reading { value, low, high, samples, rounds: None })
+    }
+
+    /// What does not vary.
+    pub fn exact(value: f64) -> Reading {
+        Reading { value, low: value, high: value, samples: Vec::new(), rounds: None }
+    }
+
+    /// With an interval that is known already.
+    pub fn with_interval(value: f64, low: f64, high: f64) -> Reading {
+        Reading { value, low, high, samples: Vec::new(), rounds: None }
+    }
+
+    /// It does not vary.
+    pub fn is_exact(&self) -> bool {
+        (self.high - self.low).abs() < f64::EPSILON
+    }
+
+    /// Two, combined: run by run where they were made in turn, else by their intervals.
+    fn combined(&self, operator: Operator, other: &Reading) -> Option<Reading> {
+        let in_turn = self.rounds.is_some() && self.rounds == other.rounds;
+        if in_turn && self.samples.len() == other.samples.len() && !self.samples.is_empty() {
+            let pairs = self.samples.iter().zip(&other.samples);
+            let each = pairs.map(|(a, b)| operator.apply(*a, *b)).collect();
+            return Reading::of(each).map(|reading| Reading { rounds: self.rounds, ..reading });
+        }
+        let ends = [
+            operator.apply(self.low, other.low),
+            operator.apply(self.low, other.high),
+            operator.apply(self.high, other.low),
+            operator.apply(self.high, other.high),
+        ];
+        let low = ends.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let combined = Reading::with_interval(operator.apply(self.value, other.value), low, high);
+        [combined.value, low, high].iter().all(|number| number.is_finite()).then_some(combined)
+    }
+}
+
+/// Why something is not known here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// One lower-case line.
+    pub reason: String,
+    /// The command that would mend it.
+    pub install: Option<String>,
+}
+
+impl Lack {
+    /// Nothing mends it.
+    pub fn because(reason: impl Into<String>) -> Lack {
+        Lack { reason: reason.into(), install: None }
+    }
+}
+
+/// Everything that was measured.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    known: BTreeMap<Quantity, Reading>,
+    lacking: BTreeMap<Quantity, Lack>,
+}
+
+impl Evidence {
+    /// It was measured.
+    pub fn insert(&mut self, quantity: Quantity, reading: Reading) {
+        self.known.insert(quantity, Reading { rounds: quantity.rounds(), ..reading });
+    }
+
+    /// It could not be measured. The first reason is kept.
+    pub fn lack(&mut self, quantity: Quantity, lack: Lack) {
+        self.lacking.entry(quantity).or_insert(lack);
+    }
+
+    /// What an expression comes to, or why nothing is known of it.
+    pub fn evaluate(&self, expression: &Expression) -> Result<Reading, Lack> {
+        match expression {
+            Expression::Of(quantity) => self.of(*quantity).cloned(),
+            Expression::Constant(value) => Ok(Reading::exact(*value)),
+            Expression::Both(operator, a, b) => {
+                let (a, b) = (self.evaluate(a)?, self.evaluate(b)?);
+                a.combined(*operator, &b).ok_or_else(|| Lack::because("what it is divided by may be 0"))
+            }
+        }
+    }
+
+    fn of(&self, quantity: Quantity) -> Result<&Reading, Lack> {
+        self.known.get(&quantity).ok_or_else(|| {
+            self.lacking.get(&quantity).cloned().unwrap_or_else(|| Lack::because("it was not measured"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::quantity::{Span, State, floor, warm};
+
+    fn of(program: &'static str) -> Quantity {
+        Quantity::Time { program, span: Span::Total, state: State::Warm }
+    }
+
+    #[test]
+    fn runs_made_in_turn_are_combined_one_by_one() {
+        let mut evidence = Evidence::default();
+        evidence.insert(of("slow"), Reading::of(vec![20.0, 200.0, 40.0]).unwrap());
+        evidence.insert(of("fast"), Reading::of(vec![10.0, 100.0, 20.0]).unwrap());
+        let ratio = evidence.evaluate(&(warm("slow", Span::Total) / warm("fast", Span::Total))).unwrap();
+        assert_eq!((ratio.value, ratio.low, ratio.high), (2.0, 2.0, 2.0));
+    }
+
+    #[test]
+    fn what_was_not_measured_in_turn_is_combined_by_its_intervals() {
+        let mut evidence = Evidence::default();
+        evidence.insert(Quantity::Floor("a"), Reading::with_interval(10.0, 8.0, 12.0));
+        evidence.insert(Quantity::Floor("b"), Reading::with_interval(2.0, 1.0, 4.0));
+        let ratio = evidence.evaluate(&(floor("a") / floor("b"))).unwrap();
+        assert_eq!((ratio.value, ratio.low, ratio.high), (5.0, 2.0, 12.0));
+        let difference = evidence.evaluate(&(floor("a") - floor("b"))).unwrap();
+        assert_eq!((difference.value, difference.low, difference.high), (8.0, 4.0, 11.0));
+    }
+
+    #[test]
+    fn a_division_by_what_may_be_zero_is_no_reading() {
+        let mut evidence = Evidence::default();
+        evidence.insert(Quantity::Floor("a"), Reading::exact(1.0));
+        evidence.insert(Quantity::Floor("zero"), Reading::exact(0.0));
+        assert!(evidence.evaluate(&(floor("a") / floor("zero"))).is_err());
+    }
+
+    #[test]
+    fn one_run_is_no_reading() {
+        assert!(Reading::of(vec![1.0]).is_none());
+        assert!(Reading::of(vec![1.0, 1.0]).unwrap().is_exact());
+    }
+
+    #[test]
+    fn what_is_missing_says_why() {
+        let mut evidence = Evidence::default();
+        evidence.lack(of("java"), Lack::because("`java` is not in PATH"));
+        evidence.lack(of("java"), Lack::because("later"));
+        let lack = evidence.evaluate(&warm("java", Span::Total)).unwrap_err();
+        assert_eq!(lack.reason, "`java` is not in PATH");
+        assert_eq!(evidence.evaluate(&floor("x")).unwrap_err().reason, "it was not measured");
+    }
+}

@@ -1,0 +1,210 @@
+//! From what was measured to evidence, one source a function. Pure.
+
+use super::quantity::{Counted, Quantity, Span, State};
+use super::{Evidence, Lack, Needs, Reading};
+use crate::bench::{Counts, Sample, Series};
+use crate::corpus::Skipped;
+use crate::floor::prints::Print;
+use crate::floor::{Figure, Missing};
+use crate::report::build::overhead;
+use crate::report::throughput_document::ThroughputDocument;
+
+/// The sink of all designs.
+pub const SINK: &str = "pipe-read";
+
+/// Programs that this machine does not have.
+pub fn skipped(evidence: &mut Evidence, needs: &Needs, skipped: &[Skipped]) {
+    for quantity in needs.quantities() {
+        let Some(name) = program(quantity) else { continue };
+        if let Some(skip) = skipped.iter().find(|skip| skip.name == name) {
+            let reason = format!("`{name}`: {}", skip.reason);
+            evidence.lack(quantity, Lack { reason, install: skip.install.clone() });
+        }
+    }
+}
+
+fn program(quantity: Quantity) -> Option<&'static str> {
+    match quantity {
+        Quantity::Time { program, .. }
+        | Quantity::Count { program, .. }
+        | Quantity::Imports { program, .. }
+        | Quantity::Overhead(program)
+        | Quantity::FileSize(program)
+        | Quantity::AllProcessors(program) => Some(program),
+        _ => None,
+    }
+}
+
+/// Level 0 could not be built.
+pub fn level0_lacking(evidence: &mut Evidence, needs: &Needs, lack: &Lack) {
+    let of_level0 = |quantity: &Quantity| program(*quantity).is_some_and(is_level0);
+    needs.quantities().filter(of_level0).for_each(|quantity| evidence.lack(quantity, lack.clone()));
+}
+
+/// The solutions of seed 004's Level 0 are no hello, and are built and run apart.
+pub fn is_level0(program: &str) -> bool {
+    program.starts_with("level0")
+}
+
+/// Runs under one condition, made in turn.
+pub fn runs(evidence: &mut Evidence, needs: &Needs, state: State, series: &[Series]) {
+    for quantity in needs.quantities() {
+        let Some(own) = program(quantity).and_then(|name| series.iter().find(|own| own.name == name)) else {
+            continue;
+        };
+        let reading = match quantity {
+            Quantity::Time { span, state: asked, .. } if asked == state => times(own, span),
+            Quantity::Count { counted, .. } if state == State::Warm => counts(&own.counts, counted),
+            Quantity::Overhead(_) if state == State::Warm => {
+                overhead(own).map(|it| Reading::with_interval(it.ratio.ratio, it.ratio.low, it.ratio.high))
+            }
+            Quantity::FileSize(_) if state == State::Warm => {
+                own.file_size.map(|size| Reading::exact(size.0 as f64))
+            }
+            _ => continue,
+        };
+        match reading {
+            Some(reading) => evidence.insert(quantity, reading),
+            None => evidence.lack(quantity, absent(own)),
+        }
+    }
+}
+
+/// Events that were lost in all timed runs.
+pub fn lost_events(evidence: &mut Evidence, series: &[Series]) {
+    let lost: u64 = series.iter().map(|own| own.lost_events).sum();
+    evidence.insert(Quantity::LostEvents, Reading::exact(lost as f64));
+}
+
+fn absent(series: &Series) -> Lack {
+    let why = match series.rejected.first() {
+        Some(rejected) if series.samples.is_empty() => rejected.reason.clone(),
+        _ => "this backend does not see it (firstbyte doctor says what would)".to_owned(),
+    };
+    Lack::because(format!("`{}`: {why}", series.name))
+}
+
+fn times(series: &Series, span: Span) -> Option<Reading> {
+    let each: Option<Vec<f64>> = series.samples.iter().map(|sample| of(sample, span)).collect();
+    Reading::of(each?)
+}
+
+fn of(sample: &Sample, span: Span) -> Option<f64> {
+    let phases = sample.phases;
+    let nanos = match span {
+        Span::Startup => phases?.startup,
+        Span::Setup => phases?.setup?,
+        Span::Write => phases?.write?,
+        Span::Teardown => phases?.teardown,
+        Span::FirstByte => sample.first_byte?,
+        Span::Total => sample.total,
+    };
+    Some(nanos.as_f64())
+}
+
+fn counts(counts: &[Counts], counted: Counted) -> Option<Reading> {
+    let of = |counts: &Counts| match counted {
+        Counted::Syscalls => counts.syscalls,
+        Counted::Processes => counts.processes,
+        Counted::Threads => counts.threads,
+    };
+    match counts {
+        [only] => Some(Reading::exact(of(only) as f64)),
+        several => Reading::of(several.iter().map(|run| of(run) as f64).collect()),
+    }
+}
+
+/// Figures of the floor.
+pub fn floor(evidence: &mut Evidence, needs: &Needs, figures: &[Figure], missing: &[Missing]) {
+    for quantity in needs.quantities() {
+        let Quantity::Floor(name) = quantity else { continue };
+        let figure = figures.iter().find(|figure| figure.name == name);
+        if let Some(reading) = figure.and_then(|figure| Reading::of(figure.samples.clone())) {
+            evidence.insert(quantity, reading);
+        }
+        let lacking =
+            |missing: &&Missing| name == missing.name || name.starts_with(&format!("{}: ", missing.name));
+        if let Some(missing) = missing.iter().find(lacking) {
+            evidence.lack(quantity, Lack::because(missing.reason.clone()));
+        }
+    }
+}
+
+/// Prints that programs time themselves.
+pub fn prints(evidence: &mut Evidence, needs: &Needs, prints: &[Print], missing: &[Missing]) {
+    for quantity in needs.quantities() {
+        let Quantity::Print { program, print: number } = quantity else { continue };
+        let known = prints.iter().find(|print| print.program == program);
+        let figure = known.map(|print| if number == 1 { &print.first } else { &print.hundredth });
+        if let Some(reading) = figure.and_then(|figure| Reading::of(figure.samples.clone())) {
+            evidence.insert(quantity, reading);
+        } else {
+            let why = missing.iter().map(|missing| format!("{}: {}", missing.name, missing.reason));
+            let why = why.collect::<Vec<_>>().join("; ");
+            let why = if why.is_empty() { "it gave no figure".to_owned() } else { why };
+            evidence.lack(quantity, Lack::because(format!("`{program}` was not timed: {why}")));
+        }
+    }
+}
+
+/// Designs that print lines.
+pub fn lines(evidence: &mut Evidence, needs: &Needs, document: &ThroughputDocument) {
+    for quantity in needs.quantities() {
+        let (Quantity::Lines { design, .. } | Quantity::Right(design)) = quantity else { continue };
+        if let Some(skip) = document.skipped.iter().find(|skip| skip.name == design) {
+            let reason = format!("`{design}`: {}", skip.reason);
+            evidence.lack(quantity, Lack { reason, install: skip.install.clone() });
+            continue;
+        }
+        let wrong = document.wrong.iter().find(|wrong| wrong.design == design);
+        let timed = document.results.iter().any(|row| row.design == design);
+        match quantity {
+            Quantity::Right(_) if wrong.is_some() || timed => {
+                evidence.insert(quantity, Reading::exact(if wrong.is_none() { 1.0 } else { 0.0 }));
+            }
+            Quantity::Lines { count, .. } => {
+                let row = document.find(SINK, design, count);
+                let taken = row.map(|row| row.times_ns.iter().map(|ns| *ns as f64).collect());
+                match taken.and_then(Reading::of) {
+                    Some(reading) => evidence.insert(quantity, reading),
+                    None => {
+                        evidence.lack(quantity, Lack::because(untimed(design, wrong.map(|w| &*w.reason))));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn untimed(design: &str, wrong: Option<&str>) -> String {
+    match wrong {
+        Some(reason) => format!("`{design}` was not timed: {reason}"),
+        None => format!("`{design}` did not print so many lines in this run: leave out --quick"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::claim::select;
+    use crate::corpus::SkipCause;
+
+    #[test]
+    fn a_program_that_is_missing_is_named_with_the_command_that_brings_it() {
+        let claims = select(&["000-hundredfold".to_owned()]).unwrap();
+        let needs = Needs::of(&claims);
+        let mut evidence = Evidence::default();
+        let skip = Skipped {
+            name: "java".to_owned(),
+            cause: SkipCause::ToolMissing,
+            reason: "`java` is not in PATH".to_owned(),
+            install: Some("apt-get install default-jdk-headless".to_owned()),
+        };
+        skipped(&mut evidence, &needs, &[skip]);
+        let judgement = crate::claims::judge(&claims[0], &evidence);
+        assert_eq!(judgement.verdict, crate::claims::Verdict::CannotBeTested);
+        assert_eq!(judgement.why, "`java`: `java` is not in PATH");
+        assert_eq!(judgement.install.as_deref(), Some("apt-get install default-jdk-headless"));
+    }
+}

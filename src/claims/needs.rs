@@ -1,0 +1,135 @@
+//! What has to be measured so that claims can be judged: it follows from the quantities in their checks.
+
+use super::Claim;
+use super::gather::is_level0;
+use super::quantity::{Quantity, State};
+use crate::floor::Group;
+use std::collections::BTreeSet;
+
+/// Every quantity that is needed.
+#[derive(Clone, Debug)]
+pub struct Needs {
+    quantities: BTreeSet<Quantity>,
+}
+
+impl Needs {
+    /// Of these claims.
+    pub fn of(claims: &[Claim]) -> Needs {
+        let checks = claims.iter().flat_map(|claim| &claim.checks);
+        Needs { quantities: checks.flat_map(|check| check.of.quantities()).collect() }
+    }
+
+    /// All of them.
+    pub fn quantities(&self) -> impl Iterator<Item = Quantity> + '_ {
+        self.quantities.iter().copied()
+    }
+
+    fn collect<T: Ord>(&self, of: impl Fn(Quantity) -> Option<T>) -> BTreeSet<T> {
+        self.quantities().filter_map(of).collect()
+    }
+
+    /// The programs that are run under a condition; for warm runs also those of which anything else is asked.
+    pub fn programs(&self, state: State) -> BTreeSet<&'static str> {
+        self.collect(|quantity| match quantity {
+            Quantity::Time { program, state: own, .. } => {
+                (own == state && !is_level0(program)).then_some(program)
+            }
+            Quantity::Count { program, .. } | Quantity::Overhead(program) | Quantity::FileSize(program) => {
+                (state == State::Warm && !is_level0(program)).then_some(program)
+            }
+            _ => None,
+        })
+    }
+
+    /// The programs that are built.
+    pub fn built(&self) -> BTreeSet<&'static str> {
+        self.collect(|quantity| match quantity {
+            Quantity::Time { program, .. }
+            | Quantity::Count { program, .. }
+            | Quantity::Imports { program, .. }
+            | Quantity::Overhead(program)
+            | Quantity::FileSize(program)
+            | Quantity::AllProcessors(program) => Some(program).filter(|program| !is_level0(program)),
+            _ => None,
+        })
+    }
+
+    /// The programs whose first byte is looked at with fewer processors.
+    pub fn swept(&self) -> BTreeSet<&'static str> {
+        self.collect(|quantity| match quantity {
+            Quantity::AllProcessors(program) => Some(program),
+            _ => None,
+        })
+    }
+
+    /// The parts of the floor.
+    pub fn groups(&self) -> BTreeSet<Group> {
+        self.collect(|quantity| match quantity {
+            Quantity::Floor(figure) => Some(group(figure)),
+            _ => None,
+        })
+    }
+
+    /// The designs that print lines.
+    pub fn designs(&self) -> BTreeSet<&'static str> {
+        self.collect(|quantity| match quantity {
+            Quantity::Lines { design, .. } | Quantity::Right(design) => Some(design),
+            _ => None,
+        })
+    }
+
+    /// How many lines they print.
+    pub fn line_counts(&self) -> BTreeSet<u64> {
+        self.collect(|quantity| match quantity {
+            Quantity::Lines { count, .. } => Some(count),
+            _ => None,
+        })
+    }
+}
+
+/// Which part of the floor a figure belongs to.
+pub fn group(figure: &str) -> Group {
+    match figure {
+        _ if figure.starts_with("bash: ") => Group::Shells,
+        _ if figure.starts_with("vfork+exec") => Group::Processes,
+        _ => Group::Syscalls,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims;
+
+    fn named(names: &[&str]) -> Needs {
+        Needs::of(&claims::claim::select(&names.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap())
+    }
+
+    #[test]
+    fn only_what_the_claims_ask_for_is_measured() {
+        let size = named(&["003-154-bytes"]);
+        assert!(size.built().is_empty() && size.groups().is_empty() && size.designs().is_empty());
+        let hundredfold = named(&["000-hundredfold"]);
+        assert_eq!(hundredfold.programs(State::Warm), BTreeSet::from(["c-printf", "java", "node", "ruby"]));
+        assert!(hundredfold.programs(State::Cold).is_empty());
+        assert_eq!(named(&["003-loop-16-us"]).groups(), BTreeSet::from([Group::Shells]));
+    }
+
+    #[test]
+    fn every_program_that_is_named_exists() {
+        let corpus = crate::corpus::Corpus::load(None).unwrap();
+        let own = claims::programs::programs().unwrap();
+        for name in Needs::of(&claims::all()).built() {
+            let known = corpus.find(name).is_some() || own.iter().any(|program| program.name() == name);
+            assert!(known, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_design_that_is_named_exists() {
+        let designs = crate::throughput::design::programs().unwrap();
+        for name in Needs::of(&claims::all()).designs() {
+            assert!(designs.iter().any(|design| design.name() == name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Level 0 of seed 004, solved by the sample of `runtime/`, with and without a C library.
+
+use super::super::CommandError;
+use super::runs::{Session, carry_out, tracer};
+use crate::bench::runner::Tracee;
+use crate::bench::{Around, Budget, Prepared, Subject, Tracees};
+use crate::claims::gather;
+use crate::claims::quantity::State;
+use crate::claims::{Evidence, Lack};
+use crate::commands::counting;
+use crate::corpus::toolchain;
+use crate::launch::{self, ExitStatus, Launcher, OutputKind};
+use crate::tracer::Setting;
+use include_dir::{Dir, include_dir};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+static SOURCES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/runtime/samples/level0");
+
+/// The contest's dictionary, of Debian's `miscfiles`.
+const DICTIONARY: &str = "/usr/share/dict/web2";
+
+/// Words of the dictionary and others, as many bytes as the contest's first test had.
+const LENGTH: usize = 1398;
+
+/// Runs both, the same text on stdin, in turn.
+pub(super) fn measure(session: &Session, evidence: &mut Evidence) -> Result<(), CommandError> {
+    let folder =
+        tempfile::Builder::new().prefix("firstbyte-level0-").tempdir().map_err(CommandError::unable)?;
+    let programs = match built(folder.path()) {
+        Ok(programs) => programs,
+        Err(lack) => {
+            gather::level0_lacking(evidence, session.needs, &lack);
+            return Ok(());
+        }
+    };
+    let text = folder.path().join("text");
+    fs::write(&text, self::text().map_err(CommandError::unable)?).map_err(CommandError::unable)?;
+    let tracees = programs.iter().map(|(_, path)| tracee(path)).collect::<Result<Vec<_>, _>>()?;
+    let around = vec![Around { input: Some(text), ..Around::default() }; tracees.len()];
+    let mut runner = Prepared::new(Tracees::new(tracees, tracer()?), around, None);
+    let runs = if session.plan.quick { 20 } else { 200 };
+    let subjects = programs.iter().map(|(name, path)| subject(name, path)).collect();
+    let campaign = crate::bench::Campaign { subjects, ..session.campaign(&[], Budget::Runs(runs)) };
+    let mut series = carry_out(&campaign, &mut runner)?;
+    counting::count(&mut runner, &mut series, 3);
+    gather::runs(evidence, session.needs, State::Warm, &series);
+    Ok(())
+}
+
+/// The programs, by the names that the claims know them by.
+fn built(folder: &Path) -> Result<Vec<(&'static str, PathBuf)>, Lack> {
+    for (tool, package) in [("rustc", "rustc"), ("gcc", "gcc")] {
+        if toolchain::look_up(tool).is_none() {
+            return Err(missing(&format!("`{tool}` is not in PATH"), package));
+        }
+    }
+    if !Path::new(DICTIONARY).exists() {
+        return Err(missing(&format!("the contest's dictionary is not here: `{DICTIONARY}`"), "miscfiles"));
+    }
+    let failed = |error: io::Error| Lack::because(format!("level 0 could not be built: {error}"));
+    compile(folder).map_err(failed)
+}
+
+fn missing(reason: &str, package: &str) -> Lack {
+    Lack { reason: reason.to_owned(), install: crate::corpus::debian::install_command(&[package.to_owned()]) }
+}
+
+fn compile(folder: &Path) -> io::Result<Vec<(&'static str, PathBuf)>> {
+    SOURCES.extract(folder)?;
+    run(folder, "rustc", &["--edition", "2024", "-O", "-o", "generate", "generator/main.rs"], None)?;
+    run(folder, "./generate", &["exact", DICTIONARY], Some("exact.h"))?;
+    let ourselves = std::env::current_exe()?;
+    let compilers: [(&str, &Path, &[&str]); 2] =
+        [("level0", &ourselves, &["cc"]), ("level0-glibc", Path::new("gcc"), &[])];
+    let options = ["-O2", "-DTABLE=\"exact.h\"", "-I.", "level0.c", "-o"];
+    compilers
+        .into_iter()
+        .map(|(name, compiler, first)| {
+            run(folder, compiler, &[first, &options, &[name]].concat(), None)?;
+            Ok((name, folder.join(name)))
+        })
+        .collect()
+}
+
+/// Runs a step of the build, its output into a file.
+fn run(folder: &Path, program: impl AsRef<Path>, arguments: &[&str], output: Option<&str>) -> io::Result<()> {
+    let program = program.as_ref();
+    let stdout = match output {
+        Some(name) => File::create(folder.join(name))?.into(),
+        None => Stdio::null(),
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(stdout);
+    let ended = command.stderr(Stdio::piped()).output()?;
+    if ended.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&ended.stderr);
+    let last = said.lines().last().unwrap_or_default().to_owned();
+    Err(io::Error::other(format!("`{}`: {}: {last}", program.display(), ended.status)))
+}
+
+/// Every so many words of the dictionary, a word that is none after each third.
+fn text() -> io::Result<Vec<u8>> {
+    let words = fs::read(DICTIONARY)?;
+    let chosen = words.split(|byte| *byte == b'\n').step_by(997).enumerate();
+    let mut text: Vec<u8> = Vec::new();
+    for (number, word) in chosen {
+        text.extend_from_slice(word);
+        text.extend_from_slice(if number % 3 == 2 { b" nowordatall\n" } else { b" " });
+    }
+    text.truncate(LENGTH - 1);
+    text.push(b'\n');
+    Ok(text)
+}
+
+fn tracee(path: &Path) -> Result<Tracee, CommandError> {
+    let command = launch::Command::new(&[path]).map_err(CommandError::program)?;
+    let setting =
+        Setting { output: OutputKind::Pipe, timeout: Some(Duration::from_secs(20)), ..Setting::default() };
+    Ok(Tracee { launcher: Launcher::new(command)?, setting })
+}
+
+fn subject(name: &str, path: &Path) -> Subject {
+    let size = fs::metadata(path).ok().map(|file| crate::units::Bytes(file.len()));
+    Subject {
+        name: name.to_owned(),
+        command: name.to_owned(),
+        expected: Some(ExitStatus::SUCCESS),
+        file_size: size,
+    }
+}

@@ -1,0 +1,79 @@
+//! `firstbyte report`: documents in, a page and charts out.
+
+use super::{CommandError, Exit};
+use crate::cli::report::Plan;
+use crate::report::html::{self, Source, plots};
+use crate::report::{Target, png, terminal::visible};
+use crate::units::Bytes;
+use serde::Serialize;
+use std::path::Path;
+
+/// Reads the documents, writes the page and the charts.
+pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
+    if let Some(page) = &plan.page {
+        page.check().map_err(CommandError::usage)?;
+    }
+    let sources = plan.files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(folder) = &plan.plots {
+        write_plots(folder, &sources)?;
+    }
+    if let Some(target) = &plan.page {
+        write_page(target, &sources)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn read(path: &Path) -> Result<(String, Source), CommandError> {
+    let source = Source::read(path).map_err(CommandError::usage)?;
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    Ok((name, source))
+}
+
+fn write_page(target: &Target, sources: &[(String, Source)]) -> Result<(), CommandError> {
+    let page = html::render(sources).map_err(CommandError::unable)?;
+    target.write(&page).map_err(CommandError::unable)?;
+    tell(target, page.len());
+    Ok(())
+}
+
+fn tell(target: &Target, bytes: usize) {
+    if !target.is_stdout() {
+        eprintln!("wrote `{}`: {}", visible(&target.path().to_string_lossy()), Bytes(bytes as u64));
+    }
+}
+
+fn write_plots(folder: &Path, sources: &[(String, Source)]) -> Result<(), CommandError> {
+    let plots = plots::plots(sources);
+    if plots.is_empty() {
+        return Err(CommandError::usage(
+            "these files hold nothing that a chart is drawn of\nhelp: firstbyte showdown --export-json FILE",
+        ));
+    }
+    std::fs::create_dir_all(folder).map_err(|error| {
+        let folder = visible(&folder.to_string_lossy());
+        CommandError::unable(format!(
+            "cannot make `{folder}`: {error}\nhelp: name a folder that you may write in"
+        ))
+    })?;
+    for plot in plots {
+        write_plot(folder, &plot.name, "svg", plot.svg.as_bytes())?;
+        if let Some(picture) = png::of_svg(&plot.svg) {
+            write_plot(folder, &plot.name, "png", &picture)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_plot(folder: &Path, name: &str, ending: &str, picture: &[u8]) -> Result<(), CommandError> {
+    let target = Target::from(folder.join(format!("{name}.{ending}")));
+    target.write_bytes(picture).map_err(CommandError::unable)?;
+    tell(&target, picture.len());
+    Ok(())
+}
+
+/// The page of one document that a command has just made: what its JSON would hold, read back.
+pub(super) fn page(name: &str, document: &impl Serialize) -> Result<String, CommandError> {
+    let text = serde_json::to_string(document).map_err(CommandError::unable)?;
+    let source = Source::parse(&text, Path::new(name)).map_err(CommandError::unable)?;
+    html::render(&[(name.to_owned(), source)]).map_err(CommandError::unable)
+}

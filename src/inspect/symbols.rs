@@ -1,0 +1,28 @@
+//! Which functions a program takes from its libraries.
+
+use object::{Object, ObjectSymbol};
+
+/// Whether an executable's dynamic symbols name this function, in whatever version, among those that it needs.
+///
+/// # Errors
+/// One lower-case line: what is wrong with the file.
+pub fn needs_symbol(bytes: &[u8], name: &str) -> Result<bool, String> {
+    let file = object::File::parse(bytes).map_err(|error| error.to_string())?;
+    Ok(file.dynamic_symbols().any(|symbol| symbol.is_undefined() && symbol.name() == Ok(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_executable_is_refused() {
+        assert!(needs_symbol(b"#!/bin/sh\n", "puts").is_err());
+    }
+
+    #[test]
+    fn a_static_executable_needs_nothing() {
+        let image = crate::elf::plain::image(crate::elf::Architecture::X86_64, b"x", Some(0)).unwrap();
+        assert_eq!(needs_symbol(&image, "puts"), Ok(false));
+    }
+}

@@ -1,0 +1,76 @@
+//! Two start-ups and what lies between them, as JSON.
+
+use super::document::SCHEMA;
+use super::trace_json::phases;
+use crate::trace::Summary;
+use crate::trace::difference::{Amount, Change, Difference};
+use serde_json::{Value, json};
+
+/// The document, indented: both sides under `results`, what changed under `difference`. Times are nanoseconds but for
+/// hyperfine's fields, which are seconds.
+pub fn render(first: (&str, &Summary), second: (&str, &Summary), machine: &Value) -> String {
+    let difference = Difference::between(first.1, second.1);
+    let document = json!({
+        "schema": SCHEMA,
+        "tool": {"name": "firstbyte", "version": env!("CARGO_PKG_VERSION")},
+        "machine": machine,
+        "results": [side(first), side(second)],
+        "difference": {
+            "total_ns": second.1.total.median - first.1.total.median,
+            "ratio": second.1.total.median / first.1.total.median.max(1.0),
+            "kinds": kinds(&difference),
+            "attribution": attribution(&difference),
+            "steps": changes(&difference.steps),
+            "files": changes(&difference.files),
+            "programs": changes(&difference.programs),
+        },
+    });
+    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+}
+
+fn side((command, summary): (&str, &Summary)) -> Value {
+    json!({
+        "command": command,
+        "median": summary.total.median / 1e9,
+        "min": summary.total.least / 1e9,
+        "max": summary.total.most / 1e9,
+        "runs": summary.runs,
+        "phases": phases(summary),
+        "counts": summary.reference.counts,
+        "lost_events": summary.lost,
+    })
+}
+
+fn kinds(difference: &Difference) -> Vec<Value> {
+    let kinds = difference.kinds.iter();
+    kinds.map(|(kind, a, b)| json!({"kind": kind.key(), "before": amount(*a), "after": amount(*b)})).collect()
+}
+
+fn attribution(difference: &Difference) -> Vec<Value> {
+    let shares = difference.shares.iter();
+    shares
+        .map(|(kind, of_kind)| {
+            let mut value = change(of_kind);
+            value["kind"] = json!(kind.key());
+            value
+        })
+        .collect()
+}
+
+fn changes(all: &[Change]) -> Vec<Value> {
+    all.iter().map(change).collect()
+}
+
+/// `before` or `after` is null for what is not there.
+fn change(change: &Change) -> Value {
+    json!({
+        "name": change.name,
+        "before": change.before.map(amount),
+        "after": change.after.map(amount),
+        "ns": change.difference(),
+    })
+}
+
+fn amount(amount: Amount) -> Value {
+    json!({"ns": amount.time, "count": amount.count})
+}

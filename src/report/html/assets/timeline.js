@@ -1,0 +1,443 @@
+// The timeline: one canvas, lanes of spans, zoom and pan by mouse, fingers and keyboard.
+
+const PHASES = ["startup", "setup", "write", "teardown"];
+const PHASE_COLOURS = ["#8fb4dc", "#f0c040", "#00796b", "#b786b0"];
+const KIND_VARIABLES = ["--exec", "--fault", "--syscall", "--user", "--waiting"];
+const AXIS = 22;
+const BAND = 18;
+const HEAD = AXIS + BAND + 4;
+const LABEL = 15;
+const LANE = 26;
+const INSET = 5;
+const ROW = LABEL + LANE + 5;
+
+/** Spans from the columns that the document was packed into. */
+function spansOf(data) {
+  const spans = [];
+  const text = (index) => (index < 0 ? null : data.strings[index]);
+  let before = 0;
+  for (let i = 0; i < data.start.length; i++) {
+    before += data.start[i];
+    spans.push({
+      thread: data.thread[i], kind: data.kind[i], name: text(data.name[i]), detail: text(data.detail[i]),
+      file: text(data.file[i]), start: before, own: data.own[i], end: before + data.own[i] + data.within[i], depth: 0,
+    });
+  }
+  return spans;
+}
+
+/** The spans of each thread, each with how many others it lies within. */
+function lanesOf(data, spans) {
+  const lanes = data.threads.map(([pid, tid, program]) => ({ pid, tid, program, spans: [], longest: 0 }));
+  const open = data.threads.map(() => []);
+  for (const span of spans) {
+    const stack = open[span.thread];
+    while (stack.length && stack[stack.length - 1].end <= span.start) stack.pop();
+    span.depth = Math.min(stack.length, 3);
+    stack.push(span);
+    const lane = lanes[span.thread];
+    lane.spans.push(span);
+    lane.longest = Math.max(lane.longest, span.end - span.start);
+  }
+  return lanes;
+}
+
+/** The first place of `spans` whose start is not before `time`. */
+function firstFrom(spans, time) {
+  let [low, high] = [0, spans.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (spans[middle].start < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The phases of the run: `[name, from, to]`, those that are known. */
+function phasesOf(data) {
+  const known = [];
+  let at = 0;
+  for (let i = 0; i < 4; i++) {
+    const length = data.phases[i];
+    if (length === null) {
+      if (i === 0) break;
+      continue;
+    }
+    known.push({ name: PHASES[i], index: i, from: at, to: at + length });
+    at += length;
+  }
+  return known;
+}
+
+/** A pattern for what is told by more than its colour: waiting and faults. */
+function hatch(context, colour, ink, steep) {
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 6;
+  const draw = tile.getContext("2d");
+  draw.fillStyle = colour;
+  draw.fillRect(0, 0, 6, 6);
+  draw.strokeStyle = ink;
+  draw.globalAlpha = 0.45;
+  draw.beginPath();
+  if (steep) { draw.moveTo(1.5, 0); draw.lineTo(1.5, 6); draw.moveTo(4.5, 0); draw.lineTo(4.5, 6); }
+  else { draw.moveTo(0, 6); draw.lineTo(6, 0); }
+  draw.stroke();
+  return context.createPattern(tile, "repeat");
+}
+
+/** A lane that nobody can scroll to is not on paper either. */
+const TALLEST_ON_PAPER = 3000;
+
+class Timeline {
+  /** All there are, those side by side included. */
+  static all = [];
+
+  constructor(data, { height = Infinity, chosen = () => {}, viewed = () => {} } = {}) {
+    Object.assign(this, { data, chosen, viewed });
+    this.spans = spansOf(data);
+    this.lanes = lanesOf(data, this.spans);
+    this.phases = phasesOf(data);
+    this.whole = Math.max(1, data.total, ...this.lanes.map((lane) => lane.spans.reduce((to, s) => Math.max(to, s.end), 0)));
+    [this.from, this.to] = [0, this.whole];
+    [this.hovered, this.selected, this.pointers] = [null, null, new Map()];
+    this.canvas = element("canvas", {
+      tabindex: "0", role: "img",
+      "aria-label": `Timeline of ${data.label}: ${this.spans.length} steps in ${this.lanes.length} threads. ` +
+        "Plus and minus zoom, arrows move, N and P go from step to step; the list below holds the same.",
+    });
+    this.full = HEAD + this.lanes.length * ROW + 4;
+    this.height = Math.min(height, this.full, 560);
+    const room = element("div", { class: "room" }, this.canvas);
+    room.style.height = `${Math.min(height, this.full)}px`;
+    this.element = element("div", { class: "lanes" }, room);
+    this.listen();
+    Timeline.all.push(this);
+  }
+
+  // ---- where things are ----
+
+  get width() { return this.canvas.clientWidth || 900; }
+  x(time) { return ((time - this.from) / (this.to - this.from)) * this.width; }
+  time(x) { return this.from + (x / this.width) * (this.to - this.from); }
+  laneTop(index) { return HEAD + index * ROW - this.element.scrollTop; }
+
+  /** The innermost span there. */
+  at(x, y) {
+    const index = Math.floor((y - HEAD + this.element.scrollTop) / ROW);
+    const lane = this.lanes[index];
+    const within = y - this.laneTop(index) - LABEL;
+    if (!lane || y < HEAD || within < 0 || within > LANE) return null;
+    // half a pixel to either side: what is thinner can be hit all the same
+    const slack = (this.to - this.from) / this.width;
+    const [from, to] = [this.time(x) - slack, this.time(x) + slack];
+    let found = null;
+    for (let i = firstFrom(lane.spans, from - lane.longest); i < lane.spans.length && lane.spans[i].start <= to; i++) {
+      const span = lane.spans[i];
+      if (span.end >= from && (!found || span.depth > found.depth || this.nearer(span, found, x))) found = span;
+    }
+    return found;
+  }
+
+  nearer(span, found, x) {
+    const time = this.time(x);
+    const distance = (s) => (s.start <= time && time <= s.end ? 0 : Math.min(Math.abs(s.start - time), Math.abs(s.end - time)));
+    return span.depth === found.depth && distance(span) < distance(found);
+  }
+
+  phaseAt(time) {
+    return this.phases.find(({ from, to }) => from <= time && time < to);
+  }
+
+  /** Everything that is known of a span, as text. */
+  describe(span) {
+    const lane = this.lanes[span.thread];
+    const phase = this.phaseAt(span.start);
+    const within = span.end - span.start - span.own;
+    const lines = [
+      `${this.data.kinds[span.kind]}: ${span.name}`,
+      span.detail && span.detail !== span.name ? span.detail : null,
+      `own time ${duration(span.own)}${within > 0 ? `, ${duration(within + span.own)} with what lies within` : ""}`,
+      `starts at ${duration(span.start)}${phase ? `, in ${phase.name}` : ""}`,
+      `process ${lane.pid}, thread ${lane.tid}: ${lane.program}`,
+      span.file ? `file ${span.file}` : null,
+    ];
+    return lines.filter(Boolean).join("\n");
+  }
+
+  // ---- moving ----
+
+  view(from, to) {
+    const least = Math.min(this.whole, 50);
+    const length = Math.min(this.whole, Math.max(least, to - from));
+    this.from = Math.max(0, Math.min(from, this.whole - length));
+    this.to = this.from + length;
+    this.viewed(this.from, this.to);
+    this.draw();
+  }
+
+  zoom(factor, around = (this.from + this.to) / 2) {
+    this.view(around - (around - this.from) * factor, around + (this.to - around) * factor);
+  }
+
+  pan(share) {
+    const by = (this.to - this.from) * share;
+    this.view(this.from + by, this.to + by);
+  }
+
+  select(span, { show = false } = {}) {
+    this.selected = span;
+    if (span && show) {
+      const length = Math.max(span.end - span.start, (this.to - this.from) / 40);
+      if (span.start < this.from || span.end > this.to || span.end - span.start < (this.to - this.from) / this.width) {
+        this.view(span.start - length * 8, span.end + length * 8);
+      }
+      this.element.scrollTop = Math.max(0, HEAD + span.thread * ROW - this.height / 2);
+    }
+    this.chosen(span);
+    this.draw();
+  }
+
+  /** From the selected span to the next or the one before, in its thread. */
+  step(by) {
+    const lane = this.lanes[this.selected ? this.selected.thread : 0];
+    if (!lane) return;
+    const place = this.selected ? lane.spans.indexOf(this.selected) + by : firstFrom(lane.spans, this.from);
+    const span = lane.spans[Math.max(0, Math.min(lane.spans.length - 1, place))];
+    if (span) this.select(span, { show: true });
+  }
+
+  listen() {
+    const { canvas } = this;
+    this.element.addEventListener("scroll", () => this.draw());
+    canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    canvas.addEventListener("pointerdown", (event) => this.down(event));
+    canvas.addEventListener("pointermove", (event) => this.move(event));
+    for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, (event) => this.up(event));
+    canvas.addEventListener("pointerleave", () => { this.hovered = null; hideTooltip(); this.draw(); });
+    canvas.addEventListener("dblclick", (event) => this.zoom(0.4, this.time(event.offsetX)));
+    canvas.addEventListener("keydown", (event) => this.key(event));
+    canvas.addEventListener("focus", () => this.draw());
+    canvas.addEventListener("blur", () => { hideTooltip(); this.draw(); });
+    new ResizeObserver(() => this.draw()).observe(this.element);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+  }
+
+  /** Zooms with control (a pinch on a touchpad is that, too); moves sideways; else the page scrolls. */
+  wheel(event) {
+    if (event.ctrlKey || event.metaKey) {
+      event.preventDefault();
+      this.zoom(Math.exp(event.deltaY * 0.004), this.time(event.offsetX));
+    } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      event.preventDefault();
+      this.pan((event.deltaX || event.deltaY) / this.width);
+    }
+  }
+
+  down(event) {
+    this.pointers.set(event.pointerId, event.offsetX);
+    this.dragged = 0;
+    this.canvas.setPointerCapture(event.pointerId);
+  }
+
+  move(event) {
+    const before = this.pointers.get(event.pointerId);
+    if (before === undefined) return this.hover(event);
+    const others = [...this.pointers].filter(([id]) => id !== event.pointerId).map(([, x]) => x);
+    this.pointers.set(event.pointerId, event.offsetX);
+    if (others.length) {
+      const distance = (x) => Math.max(8, Math.abs(x - others[0]));
+      this.zoom(distance(before) / distance(event.offsetX), this.time((others[0] + event.offsetX) / 2));
+    } else {
+      this.dragged += Math.abs(event.offsetX - before);
+      if (this.dragged > 3) this.pan((before - event.offsetX) / this.width);
+    }
+  }
+
+  up(event) {
+    const clicked = this.pointers.has(event.pointerId) && this.dragged <= 3 && this.pointers.size === 1;
+    this.pointers.delete(event.pointerId);
+    if (clicked && event.type === "pointerup") this.select(this.at(event.offsetX, event.offsetY));
+  }
+
+  hover(event) {
+    this.hovered = this.at(event.offsetX, event.offsetY);
+    if (this.hovered) showTooltip(this.describe(this.hovered), event.clientX, event.clientY);
+    else hideTooltip();
+    this.draw();
+  }
+
+  key(event) {
+    const actions = {
+      "+": () => this.zoom(0.6), "=": () => this.zoom(0.6), "-": () => this.zoom(1 / 0.6), "_": () => this.zoom(1 / 0.6),
+      0: () => this.view(0, this.whole), ArrowLeft: () => this.pan(-0.15), ArrowRight: () => this.pan(0.15),
+      Home: () => this.view(0, this.to - this.from), End: () => this.view(this.whole - (this.to - this.from), this.whole),
+      ArrowUp: () => { this.element.scrollTop -= ROW; }, ArrowDown: () => { this.element.scrollTop += ROW; },
+      n: () => this.step(1), p: () => this.step(-1), Escape: () => this.select(null),
+    };
+    const action = !event.ctrlKey && !event.metaKey && !event.altKey && actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+    if (this.selected && (event.key === "n" || event.key === "p")) {
+      const box = this.canvas.getBoundingClientRect();
+      const y = this.laneTop(this.selected.thread) + LABEL + LANE;
+      showTooltip(this.describe(this.selected), box.left + Math.max(0, this.x(this.selected.start)), box.top + y);
+    }
+  }
+
+  // ---- drawing ----
+
+  /** At most once a frame, or at once for paper. */
+  draw(atOnce = false) {
+    if (atOnce) return this.paint();
+    if (this.due) return;
+    this.due = true;
+    requestAnimationFrame(() => {
+      this.due = false;
+      this.paint();
+    });
+  }
+
+  /** All lanes at once, or as many as fit the screen again. */
+  onPaper(paper) {
+    this.screenHeight ??= this.height;
+    this.height = paper ? Math.min(this.full, TALLEST_ON_PAPER) : this.screenHeight;
+    this.element.scrollTop = 0;
+    this.draw(paper);
+  }
+
+  palette(context) {
+    const key = `${matchMedia("(prefers-color-scheme: dark)").matches} ${matchMedia("print").matches}`;
+    if (this.colours && this.colours.key === key && context.canvas === this.canvas) return this.colours;
+    const style = getComputedStyle(document.documentElement);
+    const value = (name) => style.getPropertyValue(name).trim();
+    const colours = { paper: value("--paper"), ink: value("--ink"), faint: value("--faint"), line: value("--line") };
+    colours.shade = value("--shade");
+    colours.kinds = KIND_VARIABLES.map(value);
+    colours.plain = [...colours.kinds];
+    colours.kinds[1] = hatch(context, colours.kinds[1], colours.paper, true);
+    colours.kinds[4] = hatch(context, colours.kinds[4], colours.ink, false);
+    colours.key = key;
+    if (context.canvas === this.canvas) this.colours = colours;
+    return colours;
+  }
+
+  paint() {
+    const width = this.element.clientWidth;
+    if (!width) return;
+    const scale = devicePixelRatio || 1;
+    const [across, down] = [Math.round(width * scale), Math.round(this.height * scale)];
+    if (this.canvas.width !== across || this.canvas.height !== down) {
+      this.canvas.width = across;
+      this.canvas.height = down;
+      this.canvas.style.height = `${this.height}px`;
+    }
+    const context = this.canvas.getContext("2d");
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    const colours = this.palette(context);
+    context.fillStyle = colours.paper;
+    context.fillRect(0, 0, width, this.height);
+    context.font = "12px system-ui, sans-serif";
+    context.textBaseline = "middle";
+    this.paintPhases(context, colours);
+    this.lanes.forEach((lane, index) => {
+      const top = this.laneTop(index);
+      if (top + ROW > HEAD && top < this.height) this.paintLane(context, colours, lane, top);
+    });
+    this.paintAxis(context, colours, width);
+    if (document.activeElement === this.canvas) {
+      context.strokeStyle = colours.ink;
+      context.strokeRect(0.5, 0.5, width - 1, this.height - 1);
+    }
+  }
+
+  /** Tinted columns behind the lanes; the band itself is drawn over them, with the axis. */
+  paintPhases(context, colours) {
+    for (const phase of this.phases) {
+      const [left, right] = [Math.max(0, this.x(phase.from)), Math.min(this.width, this.x(phase.to))];
+      if (right <= 0 || left >= this.width) continue;
+      context.globalAlpha = 0.14;
+      context.fillStyle = PHASE_COLOURS[phase.index];
+      context.fillRect(left, HEAD, Math.max(1, right - left), this.height);
+      context.globalAlpha = 1;
+    }
+  }
+
+  paintLane(context, colours, lane, top) {
+    context.fillStyle = colours.faint;
+    const thread = lane.tid === lane.pid ? `process ${lane.pid}` : `process ${lane.pid}, thread ${lane.tid}`;
+    context.fillText(`${thread}  ${lane.program}`, 4, top + LABEL / 2);
+    const slack = (this.to - this.from) / this.width;
+    let [edge, last] = [[-1, -1, -1, -1], [-1, -1, -1, -1]];
+    for (let i = firstFrom(lane.spans, this.from - lane.longest); i < lane.spans.length; i++) {
+      const span = lane.spans[i];
+      if (span.start > this.to) break;
+      if (span.end < this.from) continue;
+      const left = Math.max(-2, this.x(span.start));
+      const right = Math.min(this.width + 2, this.x(span.end));
+      // several that share a pixel are drawn once
+      if (span.end - span.start < slack && Math.floor(left) === edge[span.depth] && span.kind === last[span.depth]) continue;
+      edge[span.depth] = Math.floor(left);
+      last[span.depth] = span.kind;
+      this.paintSpan(context, colours, span, left, Math.max(1, right - left), top + LABEL + span.depth * INSET);
+    }
+  }
+
+  paintSpan(context, colours, span, left, width, top) {
+    const height = LANE - span.depth * INSET;
+    // a pattern in a sliver shows nothing, and takes long to draw; a gap parts neighbours
+    context.fillStyle = width > 6 ? colours.kinds[span.kind] : colours.plain[span.kind];
+    context.fillRect(left, top, width > 4 ? width - 1 : width, height);
+    // a name under the steps within would not be read
+    const bare = span.own * 2 > span.end - span.start;
+    if (width > 34 && span.depth < 3 && bare) this.paintName(context, colours, span, left, width, top);
+    if (span === this.selected || span === this.hovered) {
+      context.strokeStyle = colours.ink;
+      context.lineWidth = 2;
+      context.strokeRect(left - 1, top - 1, width + 2, height + 2);
+    }
+  }
+
+  paintName(context, colours, span, left, width, top) {
+    context.save();
+    context.beginPath();
+    context.rect(Math.max(0, left), top, width - 4, LANE);
+    context.clip();
+    const light = span.kind === 3 || span.kind === 4;
+    context.fillStyle = light ? colours.ink : "#ffffff";
+    context.fillText(span.name, Math.max(0, left) + 4, top + 8);
+    context.restore();
+  }
+
+  paintAxis(context, colours, width) {
+    context.fillStyle = colours.paper;
+    context.fillRect(0, 0, width, HEAD - 2);
+    const step = this.tick();
+    context.textAlign = "center";
+    for (let time = Math.ceil(this.from / step) * step; time <= this.to; time += step) {
+      const x = this.x(time);
+      context.fillStyle = colours.line;
+      context.fillRect(x, AXIS - 5, 1, this.height);
+      context.fillStyle = colours.faint;
+      context.fillText(duration(time), Math.max(18, Math.min(width - 22, x)), AXIS / 2 - 2);
+    }
+    context.textAlign = "left";
+    for (const phase of this.phases) {
+      const [left, right] = [Math.max(0, this.x(phase.from)), Math.min(width, this.x(phase.to))];
+      if (right < 0 || left > width) continue;
+      context.fillStyle = PHASE_COLOURS[phase.index];
+      context.fillRect(left, AXIS, Math.max(2, right - left), BAND);
+      if (right - left > 56) {
+        context.fillStyle = phase.index === 2 ? "#ffffff" : "#10151b";
+        context.fillText(`${phase.name} ${duration(phase.to - phase.from)}`, left + 5, AXIS + BAND / 2, right - left - 8);
+      }
+    }
+  }
+
+  /** 1, 2 or 5 times a power of ten, about 90 pixels apart. */
+  tick() {
+    const least = ((this.to - this.from) / this.width) * 90;
+    const decade = 10 ** Math.floor(Math.log10(least));
+    return [1, 2, 5, 10].map((step) => step * decade).find((step) => step >= least);
+  }
+}

@@ -1,0 +1,47 @@
+//! Two programs side by side: what the page's script compares.
+
+use super::block::{Block, Section};
+use super::charts::name;
+use super::packed::packed;
+use super::programs::spread;
+use super::traced::Traced;
+use crate::report::document::Measurement;
+use crate::report::row::PHASES;
+use crate::report::terminal::visible;
+use serde::Serialize;
+
+/// What is known of a program without its spans.
+#[derive(Debug, Serialize)]
+struct Subject {
+    label: String,
+    /// `[name, median in nanoseconds, its spread in words]`.
+    phases: Vec<(String, f64, String)>,
+    counts: Vec<(&'static str, u64)>,
+    /// Its place among the timelines.
+    trace: Option<usize>,
+}
+
+/// The section, and what the script needs; nothing where there are no two programs.
+pub(super) fn section(measured: &[&Measurement], traced: &[&Traced]) -> Option<(Section, String)> {
+    let mut subjects: Vec<Subject> =
+        traced.iter().enumerate().map(|(n, traced)| of_trace(n, traced)).collect();
+    subjects.extend(measured.iter().map(|m| of_measurement(m, measured)));
+    if subjects.len() < 2 {
+        return None;
+    }
+    let mut section = Section::new("diff", "Side by side");
+    let labels = subjects.iter().map(|subject| subject.label.clone()).collect();
+    section.blocks.push(Block::Diff { subjects: labels });
+    Some((section, packed(&subjects)))
+}
+
+fn of_trace(place: usize, traced: &Traced) -> Subject {
+    let label = format!("{} (traced)", visible(traced.label()));
+    Subject { label, phases: Vec::new(), counts: Vec::new(), trace: Some(place) }
+}
+
+fn of_measurement(m: &Measurement, all: &[&Measurement]) -> Subject {
+    let known = PHASES.iter().filter_map(|(phase, of)| Some((*phase, of(&m.phases).as_ref()?)));
+    let phases = known.map(|(phase, d)| (phase.replace('_', " "), d.median, spread(d)));
+    Subject { label: visible(&name(m, all)), phases: phases.collect(), counts: m.counts.known(), trace: None }
+}

@@ -1,0 +1,67 @@
+//! Every sample of every program.
+
+use super::block::{Block, Cell, Picture, Row, Section, Table, columns};
+use super::charts;
+use crate::report::document::{Cache, Document, Measurement};
+use crate::report::row::{self, ranked};
+use crate::report::terminal::visible;
+use crate::units::display_nanos;
+
+/// Points a program in a picture, statistics and the samples themselves in a table.
+pub(super) fn section(documents: &[&Document]) -> Option<Section> {
+    let all = ordered(documents);
+    let svg = charts::distributions(&all)?;
+    let mut section = Section::new("distributions", "Distributions");
+    let picture = Picture { title: "Distributions of the samples".to_owned(), svg, table: table(&all) };
+    section.blocks.push(Block::Picture { picture });
+    Some(section)
+}
+
+/// The programs in the order of the table.
+pub(super) fn ordered<'d>(documents: &[&'d Document]) -> Vec<&'d Measurement> {
+    documents.iter().flat_map(|document| row::ranking(document)).flat_map(|(_, rows)| rows).collect()
+}
+
+fn table(all: &[&Measurement]) -> Table {
+    Table {
+        caption: "First byte, or total of programs that print nothing".to_owned(),
+        columns: columns(&[
+            "program",
+            "cache",
+            "#median",
+            "#low",
+            "#high",
+            "#mean",
+            "#± MAD",
+            "#min",
+            "#p95",
+            "#p99",
+            "#max",
+            "#runs",
+            "samples in order, ns",
+        ]),
+        rows: all.iter().filter_map(|m| line(m)).collect(),
+        folded: true,
+        ..Table::default()
+    }
+}
+
+fn line(m: &Measurement) -> Option<Row> {
+    let d = ranked(m)?;
+    let mut cells = vec![Cell::text(visible(m.label())), Cell::text(m.cache.map_or("", Cache::name))];
+    let figures = [d.median, d.low, d.high, d.mean, d.mad, d.min, d.p95, d.p99, d.max];
+    cells.extend(figures.map(|ns| Cell::figure(display_nanos(ns), ns)));
+    cells.push(Cell::figure(d.samples.len().to_string(), d.samples.len() as f64));
+    cells.push(Cell::text(samples(&d.samples)));
+    Some(super::block::row(cells))
+}
+
+/// So many samples of a program are listed.
+const MOST: usize = 1000;
+
+fn samples(samples: &[u64]) -> String {
+    let listed: Vec<String> = samples.iter().take(MOST).map(u64::to_string).collect();
+    let rest = samples.len().saturating_sub(MOST);
+    let rest = if rest > 0 { format!(" … and {rest} more in the document") } else { String::new() };
+    listed.join(" ") + &rest
+}

@@ -1,0 +1,85 @@
+//! The bytes of an executable that we wrote, as a map.
+
+use super::block::{Block, Cell, HexByte, HexLegend, Section, Table, columns, row};
+use super::source::{ElfDocument, ElfRow};
+use crate::report::terminal::visible;
+
+/// A map and its table a document.
+pub(super) fn section(documents: &[&ElfDocument]) -> Option<Section> {
+    let mut section = Section::new("elf", "Executable");
+    for document in documents {
+        let text = format!("{}, {} bytes", visible(&document.architecture), document.size);
+        section.blocks.push(Block::Heading { text });
+        let legend = LEGEND.iter().enumerate().map(|(class, text)| HexLegend { class, text }).collect();
+        section.blocks.push(Block::Hex { bytes: map(document), legend });
+        section.blocks.push(Block::Table { table: table(document) });
+    }
+    (!section.blocks.is_empty()).then_some(section)
+}
+
+const LEGEND: [&str; 4] = [
+    "a header field",
+    "a header field that holds code or text of ours, too",
+    "code or text outside the headers",
+    "neither",
+];
+
+/// Of more bytes than this the map shows the first ones.
+const MOST: usize = 65_536;
+
+fn map(document: &ElfDocument) -> Vec<HexByte> {
+    let bytes = document.results.iter().enumerate().flat_map(|(index, row)| {
+        let (title, class) = (describe(row), class(row));
+        row.bytes.iter().enumerate().map(move |(place, byte)| HexByte {
+            hex: format!("{byte:02x}"),
+            title: format!("{:#06x}: {title}", row.offset.saturating_add(place as u64)),
+            class,
+            row: index,
+        })
+    });
+    bytes.take(MOST).collect()
+}
+
+fn class(row: &ElfRow) -> usize {
+    match (row.fields.is_empty(), row.content.is_some()) {
+        (false, false) => 0,
+        (false, true) => 1,
+        (true, true) => 2,
+        (true, false) => 3,
+    }
+}
+
+fn describe(row: &ElfRow) -> String {
+    let fields = row.fields.iter().map(|field| field.name.as_str());
+    let parts: Vec<&str> = fields.chain(row.content.as_deref()).collect();
+    visible(&if parts.is_empty() { "filling".to_owned() } else { parts.join(", ") })
+}
+
+fn table(document: &ElfDocument) -> Table {
+    let line = |own: &ElfRow| {
+        let hex: Vec<String> = own.bytes.iter().take(64).map(|byte| format!("{byte:02x}")).collect();
+        let more = if own.bytes.len() > 64 { " …" } else { "" };
+        let names: Vec<&str> = own.fields.iter().map(|field| field.name.as_str()).collect();
+        let kernel: Vec<&str> = own.fields.iter().map(|field| field.kernel.as_str()).collect();
+        row(vec![
+            Cell::figure(format!("{:#06x}", own.offset), own.offset as f64),
+            Cell::text(hex.join(" ") + more),
+            Cell::text(visible(&names.join(", "))),
+            Cell::text(visible(&kernel.join("; "))),
+            Cell::text(visible(own.content.as_deref().unwrap_or_default())),
+        ])
+    };
+    Table {
+        caption: "Every byte".to_owned(),
+        columns: columns(&[
+            "#offset",
+            "bytes",
+            "field",
+            "what the kernel does with it",
+            "what was put there",
+        ]),
+        rows: document.results.iter().map(line).collect(),
+        filter: true,
+        folded: false,
+    }
+}

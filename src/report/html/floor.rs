@@ -1,0 +1,125 @@
+//! What the machine charges: the waterfalls, the figures, the sweeps over processors.
+
+use super::block::{Block, Cell, Picture, Row, Section, Table, columns, row};
+use crate::floor::waterfall::Waterfall;
+use crate::floor::{Floor, Group};
+use crate::report::floor_figure::{duration, title};
+use crate::report::floor_svg;
+use crate::report::row::{UNKNOWN, percent};
+use crate::report::terminal::visible;
+use crate::units::display_nanos;
+
+/// Waterfalls first, then a table a group.
+pub(super) fn section(documents: &[&Floor]) -> Option<Section> {
+    let mut section = Section::new("floor", "Floor");
+    for floor in documents {
+        section.blocks.extend(floor.waterfalls.iter().filter_map(waterfall));
+        section.blocks.extend(Group::ALL.into_iter().filter_map(|group| figures(floor, group)));
+        section.blocks.extend(sweeps(floor));
+        section.blocks.extend(missing(floor));
+    }
+    (!section.blocks.is_empty()).then_some(section)
+}
+
+fn waterfall(waterfall: &Waterfall) -> Option<Block> {
+    let svg = floor_svg::svg(waterfall)?;
+    let title = format!("Waterfall: {}", visible(&waterfall.title));
+    let caption = format!(
+        "{title}. The steps and the floor sum up to {} of {} ns, ± {}",
+        waterfall.sum_ns.0,
+        waterfall.top_ns.0,
+        display_nanos(waterfall.error_ns)
+    );
+    let rows = (0..waterfall.layers.len()).map(|index| layer(waterfall, index)).collect();
+    let columns = columns(&["layer", "#median", "what is removed", "#that saves", "#share of the top", ""]);
+    Some(Block::Picture {
+        picture: Picture { title, svg, table: Table { caption, columns, rows, folded: true, filter: false } },
+    })
+}
+
+fn layer(waterfall: &Waterfall, index: usize) -> Row {
+    let layer = &waterfall.layers[index];
+    let ns = layer.ns.as_f64();
+    let median = Cell::figure(duration(ns), ns).noted(interval(layer.low, layer.high));
+    let mut cells = vec![Cell::text(visible(&layer.name)), median];
+    if let Some(step) = waterfall.steps.get(index) {
+        let saved = step.ns as f64;
+        cells.push(Cell::text(visible(&step.removes)));
+        cells.push(Cell::figure(signed(saved), saved).noted(interval(step.low, step.high)));
+        cells.push(Cell::figure(format!("{:.1} %", step.share * 100.0), step.share));
+        cells.push(Cell::text(if step.unsure { "within the noise" } else { "" }));
+    }
+    cells.resize(6, Cell::default());
+    row(cells)
+}
+
+fn signed(ns: f64) -> String {
+    if ns < 0.0 { format!("−{}", display_nanos(-ns)) } else { display_nanos(ns) }
+}
+
+fn interval(low: f64, high: f64) -> String {
+    format!("{} to {}", signed(low), signed(high))
+}
+
+fn figures(floor: &Floor, group: Group) -> Option<Block> {
+    let line = |figure: &crate::floor::Figure| {
+        let name = Cell::text(visible(&figure.name));
+        let spread = format!("{}{}", percent(figure.spread), if figure.noisy { ", noisy" } else { "" });
+        let single = figure.single.as_ref();
+        row(vec![
+            figure.note.as_deref().map_or(name.clone(), |note| name.noted(visible(note))),
+            Cell::figure(duration(figure.median), figure.median).noted(interval(figure.low, figure.high)),
+            Cell::figure(spread, figure.spread),
+            Cell::figure(duration(figure.min), figure.min),
+            Cell::figure(duration(figure.p99), figure.p99),
+            single.map_or_else(|| Cell::text(UNKNOWN), |s| Cell::figure(duration(s.p99), s.p99)),
+            Cell::figure(figure.samples.len().to_string(), figure.samples.len() as f64),
+            Cell::text(figure.lmbench.as_deref().map(visible).unwrap_or_default()),
+        ])
+    };
+    let rows: Vec<Row> = floor.results.iter().filter(|f| f.group == group).map(line).collect();
+    let columns = columns(&[
+        "what",
+        "#median",
+        "#± spread",
+        "#min",
+        "#p99",
+        "#p99 of single calls",
+        "#rounds",
+        "lmbench",
+    ]);
+    (!rows.is_empty()).then(|| Block::Table {
+        table: Table { caption: title(group).to_owned(), columns, rows, ..Table::default() },
+    })
+}
+
+fn sweeps(floor: &Floor) -> Option<Block> {
+    let mut rows = Vec::new();
+    for sweep in &floor.sweeps {
+        for point in &sweep.points {
+            let threads = point.threads.map_or(UNKNOWN.to_owned(), |threads| threads.to_string());
+            let first_byte = Cell::figure(display_nanos(point.first_byte), point.first_byte);
+            rows.push(row(vec![
+                Cell::text(visible(&sweep.name)),
+                Cell::figure(point.cpus.to_string(), point.cpus as f64),
+                Cell::text(visible(&point.how)),
+                first_byte.noted(interval(point.low, point.high)),
+                Cell::figure(display_nanos(point.total), point.total),
+                Cell { value: point.threads.map(f64::from), ..Cell::text(threads) },
+            ]));
+        }
+    }
+    let columns = columns(&["program", "#processors", "by", "#first byte", "#total", "#threads"]);
+    let caption = "First byte against the number of processors".to_owned();
+    (!rows.is_empty()).then(|| Block::Table { table: Table { caption, columns, rows, ..Table::default() } })
+}
+
+fn missing(floor: &Floor) -> Option<Block> {
+    let line = |m: &crate::floor::Missing| {
+        row(vec![Cell::text(visible(&m.name)), Cell::text(m.group.name()), Cell::text(visible(&m.reason))])
+    };
+    let rows: Vec<Row> = floor.missing.iter().map(line).collect();
+    let columns = columns(&["what", "group", "why"]);
+    let caption = "Not measured here".to_owned();
+    (!rows.is_empty()).then(|| Block::Table { table: Table { caption, columns, rows, ..Table::default() } })
+}

@@ -1,0 +1,104 @@
+//! The page: sections into the template, scripts and styles with their hashes.
+
+use super::block::Section;
+use super::source::{ClaimsDocument, ElfDocument, Source};
+use super::traced::TraceDocument;
+use super::{claims, diff, distributions, elf, floor, head, palette, programs, throughput, timeline};
+use crate::floor::Floor;
+use crate::report::Document;
+use crate::report::throughput_document::ThroughputDocument;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use minijinja::value::{Serde, Value};
+use minijinja::{AutoEscape, Environment, context};
+use sha2::{Digest, Sha256};
+
+const TEMPLATE: &str = include_str!("assets/page.html");
+const STYLE: &str = include_str!("assets/style.css");
+const SCRIPTS: [&str; 4] = [
+    include_str!("assets/page.js"),
+    include_str!("assets/timeline.js"),
+    include_str!("assets/panels.js"),
+    include_str!("assets/diff.js"),
+];
+
+/// The page of these documents, each with the name that a reader knows it by.
+///
+/// # Errors
+/// The template's own; no document leads to one.
+pub fn render(sources: &[(String, Source)]) -> Result<String, minijinja::Error> {
+    let (sections, subjects) = sections(sources);
+    let script = format!("\"use strict\";\n(() => {{\n{}\n}})();\n", SCRIPTS.join("\n"));
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.add_template("page", TEMPLATE)?;
+    environment.get_template("page")?.render(context! {
+        title => title(sources),
+        sections => Value::from(Serde(&sections)),
+        subjects,
+        style => STYLE,
+        style_hash => hash(STYLE),
+        script => script.clone(),
+        script_hash => hash(&script),
+        patterns => palette::definitions(),
+        version => env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// What a content security policy allows a script or a style by (CSP level 2, section 4.2.2).
+fn hash(text: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
+}
+
+fn title(sources: &[(String, Source)]) -> String {
+    let mut kinds: Vec<&str> = sources.iter().map(|(_, source)| source.kind()).collect();
+    kinds.dedup();
+    format!("firstbyte: {}", kinds.join(", "))
+}
+
+/// The sections that there is something in, and what the side-by-side view needs.
+fn sections(sources: &[(String, Source)]) -> (Vec<Section>, String) {
+    let by = Kinds::of(sources);
+    let measured = distributions::ordered(&by.programs);
+    let (side_by_side, subjects) = diff::section(&measured, &timeline::traced(&by.traces)).unzip();
+    let sections = [
+        Some(head::section(sources)),
+        programs::section(&by.programs),
+        distributions::section(&by.programs),
+        timeline::section(&by.traces),
+        side_by_side,
+        floor::section(&by.floors),
+        throughput::section(&by.throughputs),
+        elf::section(&by.elves),
+        claims::section(&by.claims),
+    ];
+    (sections.into_iter().flatten().collect(), subjects.unwrap_or_default())
+}
+
+/// The documents of each kind.
+#[derive(Default)]
+struct Kinds<'s> {
+    programs: Vec<&'s Document>,
+    traces: Vec<&'s TraceDocument>,
+    floors: Vec<&'s Floor>,
+    throughputs: Vec<&'s ThroughputDocument>,
+    elves: Vec<&'s ElfDocument>,
+    claims: Vec<&'s ClaimsDocument>,
+}
+
+impl<'s> Kinds<'s> {
+    fn of(sources: &'s [(String, Source)]) -> Kinds<'s> {
+        let mut kinds = Kinds::default();
+        for (_, source) in sources {
+            match source {
+                Source::Programs(document) => kinds.programs.push(document),
+                Source::Trace(document) => kinds.traces.push(document),
+                Source::Floor(document) => kinds.floors.push(document),
+                Source::Throughput(document) => kinds.throughputs.push(document),
+                Source::Elf(document) => kinds.elves.push(document),
+                Source::Claims(document) => kinds.claims.push(document),
+            }
+        }
+        kinds
+    }
+}

@@ -1,0 +1,304 @@
+//! The showdown: every program with its phases, warm and cold.
+
+use super::block::{Bar, Block, Cell, Column, Piece, Row, Section, Table, columns, row};
+use super::palette::PHASES;
+use crate::report::document::{Cache, Distribution, Document, Measurement};
+use crate::report::row::{self as rows, COUNTS, UNKNOWN, ranked, ratio};
+use crate::report::terminal::visible;
+use crate::units::display_nanos;
+
+/// A table a document, and what did not run.
+pub(super) fn section(documents: &[&Document]) -> Option<Section> {
+    let mut section = Section::new("programs", "Programs");
+    if documents.iter().any(|document| !document.results.is_empty()) {
+        section.blocks.push(Block::Prose { text: EXPLANATION.to_owned() });
+        section.blocks.push(Block::Table { table: table(documents) });
+    }
+    section.blocks.extend(warm_against_cold(documents).map(|table| Block::Table { table }));
+    section.blocks.extend(left_out(documents).map(|table| Block::Table { table }));
+    (!section.blocks.is_empty()).then_some(section)
+}
+
+const EXPLANATION: &str = "Medians of all runs. Under each first byte and total stand the 95 % interval of the median \
+    (bootstrap) and the median absolute deviation (±). A bar is one program's median run: startup, setup, write, \
+    teardown; on the logarithmic scale its length is its total, and within it each phase has its share. × floor: the first byte \
+    (total, where one prints nothing) over that of the smallest executable, with its interval.";
+
+fn table(documents: &[&Document]) -> Table {
+    let all: Vec<&Measurement> =
+        documents.iter().flat_map(|d| rows::ranking(d)).flat_map(|(_, r)| r).collect();
+    let scale = Scale::of(&all);
+    let verdicts = all.iter().any(|m| !m.relative.is_empty());
+    let mut headings = columns(&[
+        "program",
+        "cache",
+        "phases",
+        "#first byte",
+        "#total",
+        "#startup",
+        "#setup",
+        "#write",
+        "#teardown",
+        "#× floor",
+        "#runs",
+    ]);
+    headings.extend(COUNTS.iter().map(|c| Column { heading: c.heading.replace('\n', " "), number: true }));
+    if verdicts {
+        headings.extend(columns(&["against the reference"]));
+    }
+    let line = |m: &&Measurement| Row { cells: cells(m, &scale, verdicts), cache: m.cache.map(Cache::name) };
+    Table {
+        caption: "Programs".to_owned(),
+        columns: headings,
+        rows: all.iter().map(line).collect(),
+        filter: true,
+        folded: false,
+    }
+}
+
+fn cells(m: &Measurement, scale: &Scale, verdicts: bool) -> Vec<Cell> {
+    let phases = &m.phases;
+    let name = Cell::text(visible(m.label()));
+    let name = if m.label() == m.command { name } else { name.noted(visible(&m.command)) };
+    let mut cells = vec![
+        name,
+        Cell::text(m.cache.map_or("", Cache::name)),
+        Cell { value: ranked(m).map(|d| d.median), bar: scale.bar(m), ..Cell::default() },
+        first_byte(m),
+        wide(phases.total.as_ref()).unwrap_or_else(|| wall(m)),
+    ];
+    let each = [&phases.startup, &phases.setup, &phases.write, &phases.teardown];
+    cells.extend(each.map(|phase| phase.as_ref().map_or_else(unknown, narrow)));
+    cells.push(floor(m));
+    cells.push(number(m.times.len() as f64, m.times.len().to_string()));
+    cells.extend(COUNTS.iter().map(|column| counted((column.cell)(m))));
+    if verdicts {
+        cells.push(verdict(m));
+    }
+    cells
+}
+
+fn unknown() -> Cell {
+    Cell::text(UNKNOWN)
+}
+
+fn number(value: f64, text: String) -> Cell {
+    Cell::figure(text, value)
+}
+
+/// A count as text; what is no plain number is sorted by its leading digits and unit.
+fn counted(text: String) -> Cell {
+    let value = sortable(&text);
+    Cell { text, value, ..Cell::default() }
+}
+
+/// The number that `12`, `3%`, `<1%` or `1.5 MiB` begin with, in bytes where a unit follows.
+fn sortable(text: &str) -> Option<f64> {
+    let text = text.trim_start_matches('<');
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let unit = match text[end..].trim() {
+        "KiB" => 1024.0,
+        "MiB" => 1024.0 * 1024.0,
+        "GiB" => 1024.0 * 1024.0 * 1024.0,
+        _ => 1.0,
+    };
+    text[..end].parse::<f64>().ok().map(|number| number * unit)
+}
+
+fn first_byte(m: &Measurement) -> Cell {
+    match &m.phases.first_byte {
+        None if m.prints_nothing() => Cell::text("prints nothing"),
+        None => unknown(),
+        Some(distribution) => wide(Some(distribution)).unwrap_or_default(),
+    }
+}
+
+/// hyperfine's files have wall times alone.
+fn wall(m: &Measurement) -> Cell {
+    let spread = m.stddev.map_or(String::new(), |s| format!("± {} (stddev)", display_nanos(s * 1e9)));
+    let (low, high) = (display_nanos(m.min * 1e9), display_nanos(m.max * 1e9));
+    Cell::figure(display_nanos(m.median * 1e9), m.median * 1e9).noted(format!("{low} to {high}\n{spread}"))
+}
+
+/// The median, with its interval and spread.
+fn wide(distribution: Option<&Distribution>) -> Option<Cell> {
+    let d = distribution?;
+    Some(narrow(d).noted(spread(d)))
+}
+
+/// The interval of the median, and under it the median absolute deviation.
+pub(super) fn spread(d: &Distribution) -> String {
+    format!("{} to {}\n± {}", display_nanos(d.low), display_nanos(d.high), display_nanos(d.mad))
+}
+
+fn narrow(d: &Distribution) -> Cell {
+    Cell::figure(display_nanos(d.median), d.median)
+}
+
+fn floor(m: &Measurement) -> Cell {
+    let Some(floor) = &m.floor_ratio else { return unknown() };
+    let (low, high) = (ratio(floor.ratio.low), ratio(floor.ratio.high));
+    Cell::figure(ratio(floor.ratio.ratio), floor.ratio.ratio).noted(format!("{low} to {high}"))
+}
+
+fn verdict(m: &Measurement) -> Cell {
+    let one = |r: &crate::report::document::Relative| {
+        let (low, high) = (ratio(r.ratio.low), ratio(r.ratio.high));
+        let (name, times) = (visible(&r.reference), ratio(r.ratio.ratio));
+        format!("{}: {}, {times} × `{name}` ({low} to {high})", r.of.name(), r.verdict)
+    };
+    Cell::text(m.relative.iter().map(one).collect::<Vec<_>>().join("; "))
+}
+
+/// How long bars are.
+struct Scale {
+    from: f64,
+    to: f64,
+}
+
+/// The drawing's width.
+const WIDTH: f64 = 250.0;
+
+impl Scale {
+    fn of(all: &[&Measurement]) -> Scale {
+        let totals = || all.iter().filter_map(|m| Some(sum(&phases(m)?)));
+        let to = totals().fold(1.0, f64::max);
+        Scale { from: totals().fold(to, f64::min).max(1.0) / 2.0, to }
+    }
+
+    fn bar(&self, m: &Measurement) -> Option<Bar> {
+        let phases = phases(m)?;
+        let total = sum(&phases);
+        let logarithmic =
+            (total.max(self.from) / self.from).ln() / (self.to / self.from).ln().max(f64::EPSILON);
+        let shown = |index: usize| format!("{} {}", PHASES[index].name, display_nanos(phases[index]));
+        let shown: Vec<String> = (0..4).filter(|i| phases[*i] > 0.0).map(shown).collect();
+        Some(Bar {
+            label: shown.join(", "),
+            logarithmic: pieces(&phases, WIDTH * logarithmic.clamp(0.0, 1.0)),
+            linear: pieces(&phases, WIDTH * total / self.to),
+            share: pieces(&phases, WIDTH),
+        })
+    }
+}
+
+fn phases(m: &Measurement) -> Option<[f64; 4]> {
+    let phases = &m.phases;
+    phases.startup.as_ref()?;
+    let each = [&phases.startup, &phases.setup, &phases.write, &phases.teardown];
+    Some(each.map(|phase| phase.as_ref().map_or(0.0, |d| d.median)))
+}
+
+fn sum(phases: &[f64; 4]) -> f64 {
+    phases.iter().sum::<f64>().max(1.0)
+}
+
+/// Each phase's part of a bar of that length, wide enough to be seen.
+fn pieces(phases: &[f64; 4], length: f64) -> Vec<Piece> {
+    let (total, mut x) = (sum(phases), 0.0);
+    let mut pieces = Vec::new();
+    for (phase, ns) in PHASES.iter().zip(phases).filter(|(_, ns)| **ns > 0.0) {
+        let width = (ns / total * length).max(SEEN);
+        let tenths = |value: f64| (value * 10.0).round() / 10.0;
+        pieces.push(Piece { phase: phase.name, x: tenths(x), width: tenths(width) });
+        x += width;
+    }
+    pieces
+}
+
+/// The least width of a phase that there is.
+const SEEN: f64 = 2.0;
+
+/// Programs that were measured in both states of the page cache.
+fn warm_against_cold(documents: &[&Document]) -> Option<Table> {
+    let all: Vec<&Measurement> = documents.iter().flat_map(|d| &d.results).collect();
+    let cold = all.iter().filter(|m| m.cache == Some(Cache::Cold));
+    let pair = |cold: &&&Measurement| {
+        let same = |m: &&&Measurement| m.cache == Some(Cache::Warm) && m.label() == cold.label();
+        pair_row(all.iter().find(same), cold)
+    };
+    let rows: Vec<Row> = cold.filter_map(|cold| pair(&cold)).collect();
+    let columns = columns(&[
+        "program",
+        "#warm",
+        "#cold",
+        "#cold / warm",
+        "#major faults",
+        "#read from disk",
+        "files evicted",
+    ]);
+    (!rows.is_empty()).then(|| Table {
+        caption: "Warm against cold: first byte, or total of programs that print nothing".to_owned(),
+        columns,
+        rows,
+        ..Table::default()
+    })
+}
+
+fn pair_row(warm: Option<&&Measurement>, cold: &Measurement) -> Option<Row> {
+    let (warm, distribution) = (ranked(warm?)?, ranked(cold)?);
+    let quotient = distribution.median / warm.median.max(1.0);
+    let how = cold.cold.as_ref();
+    let middle = |values: &[u64]| {
+        let mut values = values.to_vec();
+        values.sort_unstable();
+        values.get(values.len() / 2).copied()
+    };
+    let counted =
+        |n: Option<u64>, unit: &str| n.map_or_else(unknown, |n| Cell::figure(format!("{n}{unit}"), n as f64));
+    Some(row(vec![
+        Cell::text(visible(cold.label())),
+        wide(Some(warm))?,
+        wide(Some(distribution))?,
+        Cell::figure(ratio(quotient), quotient),
+        counted(how.and_then(|how| middle(&how.major_faults)), ""),
+        counted(how.and_then(|how| middle(&how.bytes_from_disk)), " bytes"),
+        counted(how.map(|how| how.files as u64), ""),
+    ]))
+}
+
+fn left_out(documents: &[&Document]) -> Option<Table> {
+    let mut rows = Vec::new();
+    for document in documents {
+        for failed in &document.failed {
+            let reason = format!("{} ({} runs)", visible(&failed.reason), failed.runs);
+            rows.push(row(vec![
+                Cell::text(visible(&failed.name)),
+                Cell::text("failed"),
+                Cell::text(reason),
+                Cell::text(""),
+            ]));
+        }
+        for skipped in &document.skipped {
+            let install = skipped.install.as_deref().map(visible).unwrap_or_default();
+            let cells = [&visible(&skipped.name), "skipped", &visible(&skipped.reason), &install];
+            rows.push(row(cells.map(Cell::text).to_vec()));
+        }
+    }
+    let columns = columns(&["program", "", "why", "what would mend it"]);
+    (!rows.is_empty()).then(|| Table {
+        caption: "Without times".to_owned(),
+        columns,
+        rows,
+        ..Table::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_sorted_as_what_they_mean() {
+        let values = ["12", "<1%", "97%", "1.5 KiB", "2 MiB", "–"].map(sortable);
+        assert_eq!(values, [Some(12.0), Some(1.0), Some(97.0), Some(1536.0), Some(2_097_152.0), None]);
+    }
+
+    #[test]
+    fn a_bars_pieces_lie_end_to_end_and_none_is_invisible() {
+        let pieces = pieces(&[10.0, 1e6, 0.0, 5.0], WIDTH);
+        assert_eq!(pieces.len(), 3);
+        assert!(pieces.iter().all(|piece| piece.width >= SEEN));
+        assert!(pieces.windows(2).all(|p| (p[0].x + p[0].width - p[1].x).abs() < 0.2));
+    }
+}

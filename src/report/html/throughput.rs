@@ -1,0 +1,84 @@
+//! Many lines by each design: time against lines, and what each design achieves.
+
+use super::block::{Block, Cell, Picture, Row, Section, Table, columns, row};
+use crate::report::row::{UNKNOWN, ratio};
+use crate::report::terminal::visible;
+use crate::report::throughput_chart;
+use crate::report::throughput_document::{Throughput, ThroughputDocument};
+use crate::units::display_nanos;
+
+/// A chart and its table a document, and what is not in them.
+pub(super) fn section(documents: &[&ThroughputDocument]) -> Option<Section> {
+    let mut section = Section::new("throughput", "Throughput");
+    for document in documents {
+        // the logarithmic one shows all designs, however far apart
+        match throughput_chart::svg(document, true) {
+            Some(svg) => section.blocks.push(Block::Picture { picture: picture(document, svg) }),
+            None => section.blocks.push(Block::Table { table: table(document) }),
+        }
+        section.blocks.extend(left_out(document).map(|table| Block::Table { table }));
+    }
+    (!section.blocks.is_empty()).then_some(section)
+}
+
+fn picture(document: &ThroughputDocument, svg: String) -> Picture {
+    Picture {
+        title: "Time against lines, a line a design".to_owned(),
+        svg,
+        table: Table { folded: true, ..table(document) },
+    }
+}
+
+fn table(document: &ThroughputDocument) -> Table {
+    Table {
+        caption: format!("Designs, against `{}`", visible(&document.baseline)),
+        columns: columns(&[
+            "sink",
+            "design",
+            "#lines",
+            "#median",
+            "#bytes a second",
+            "#times faster",
+            "#runs",
+        ]),
+        rows: document.results.iter().map(line).collect(),
+        filter: true,
+        folded: false,
+    }
+}
+
+fn line(result: &Throughput) -> Row {
+    let faster = result.times_faster.map_or_else(
+        || Cell::text(UNKNOWN),
+        |r| Cell::figure(ratio(r.ratio), r.ratio).noted(format!("{} to {}", ratio(r.low), ratio(r.high))),
+    );
+    let rate = result.bytes_per_second;
+    let rate = rate
+        .map_or_else(|| Cell::text("nobody reads it"), |b| Cell::figure(format!("{:.2} GB/s", b / 1e9), b));
+    let most = result.times_ns.iter().max().copied().unwrap_or_default();
+    let spread = format!("{} to {}", display_nanos(result.min_ns), display_nanos(most as f64));
+    row(vec![
+        Cell::text(visible(&result.sink)).noted(visible(&result.sink_description)),
+        Cell::text(visible(&result.design)).noted(visible(&result.description)),
+        Cell::figure(result.lines.to_string(), result.lines as f64),
+        Cell::figure(display_nanos(result.median_ns), result.median_ns).noted(spread),
+        rate,
+        faster,
+        Cell::figure(result.times_ns.len().to_string(), result.times_ns.len() as f64),
+    ])
+}
+
+fn left_out(document: &ThroughputDocument) -> Option<Table> {
+    let mut rows: Vec<Row> = Vec::new();
+    for wrong in &document.wrong {
+        let what = if wrong.literal { "a published program's own bug" } else { "wrong" };
+        let reason = format!("{} lines to {}: {}", wrong.lines, visible(&wrong.sink), visible(&wrong.reason));
+        rows.push(row(vec![Cell::text(visible(&wrong.design)), Cell::text(what), Cell::text(reason)]));
+    }
+    for skipped in &document.skipped {
+        let cells = [&*visible(&skipped.name), "skipped", &*visible(&skipped.reason)];
+        rows.push(row(cells.map(Cell::text).to_vec()));
+    }
+    let columns = columns(&["design", "", "why"]);
+    (!rows.is_empty()).then(|| Table { caption: "Not timed".to_owned(), columns, rows, ..Table::default() })
+}

@@ -1,0 +1,364 @@
+//! Timelines: every span of a program's start-up, in columns for the page's script, and where the time went.
+
+use super::block::{Block, Cell, Row, Section, Table, TracePanel, columns, row};
+use super::packed::packed;
+use super::traced::{Figure, Span, TraceDocument, Traced};
+use crate::report::row::percent;
+use crate::report::terminal::visible;
+use crate::stats::quantile::{median, sorted};
+use crate::units::display_nanos;
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+
+/// All spans of all timelines of a page together: about 16 bytes of the page each.
+const MOST_OF_ALL: usize = 150_000;
+/// And of one of them.
+const MOST: usize = 40_000;
+
+/// A panel a program.
+pub(super) fn section(documents: &[&TraceDocument]) -> Option<Section> {
+    let traced = traced(documents);
+    let most = MOST.min(MOST_OF_ALL / traced.len().max(1));
+    let panels: Vec<TracePanel> = traced.into_iter().map(|one| panel(one, most)).collect();
+    let mut section = Section::new("timelines", "Timelines");
+    section.blocks.push(Block::Prose { text: EXPLANATION.to_owned() });
+    section.blocks.extend((!panels.is_empty()).then_some(Block::Timelines { traces: panels }));
+    (section.blocks.len() > 1).then_some(section)
+}
+
+const EXPLANATION: &str = "One run, the one whose total is the median, every step of it. A lane is a thread; what lies \
+    within a call (faults, waits) is drawn inside it. The band above the lanes shows the phases.";
+
+/// The programs of all trace documents.
+pub(super) fn traced<'d>(documents: &[&'d TraceDocument]) -> Vec<&'d Traced> {
+    documents.iter().flat_map(|document| &document.results).collect()
+}
+
+fn panel(traced: &Traced, most: usize) -> TracePanel {
+    let (timeline, note) = Timeline::of(traced, most);
+    let mut notes = notes(traced);
+    notes.extend(note);
+    TracePanel {
+        label: visible(traced.label()),
+        command: visible(&traced.command),
+        notes,
+        findings: traced.findings.iter().map(|finding| visible(&finding.text)).collect(),
+        phases: phases(traced),
+        attribution: attribution(traced),
+        packed: packed(&timeline),
+    }
+}
+
+fn notes(traced: &Traced) -> Vec<String> {
+    let mut notes = vec![format!("{} runs; {} steps in the one shown.", traced.runs, traced.spans.len())];
+    let middle = |times: &[f64]| median(&sorted(times)?);
+    if let Some((with, without)) =
+        middle(&traced.times).zip(middle(&traced.untraced_times)).filter(|t| t.1 > 0.0)
+    {
+        notes.push(format!(
+            "Observer overhead: {:.3} times as long as untraced, from launch to reaping ({} against {}, medians of {} \
+             and {} runs in turn).",
+            with / without,
+            display_nanos(with * 1e9),
+            display_nanos(without * 1e9),
+            traced.times.len(),
+            traced.untraced_times.len()
+        ));
+    }
+    if let Some(corrected) = traced.corrected_total_ns {
+        notes.push(format!("Without the observer's part the total would be {}.", display_nanos(corrected)));
+    }
+    if traced.lost_events > 0 {
+        notes.push(format!("{} events were lost.", traced.lost_events));
+    }
+    notes
+}
+
+/// The phases in the order in which they happen, then their sums.
+const PHASES: [&str; 6] = ["startup", "setup", "write", "teardown", "first_byte", "total"];
+
+fn phases(traced: &Traced) -> Table {
+    let total = traced.phases.get("total").copied().flatten().map_or(0.0, |t: Figure| t.median);
+    let line = |name: &&str| {
+        let figure = traced.phases.get(*name).copied().flatten()?;
+        let share = if total > 0.0 { figure.median / total } else { 0.0 };
+        Some(row(vec![
+            Cell::text(name.replace('_', " ")),
+            Cell::figure(display_nanos(figure.median), figure.median),
+            Cell::figure(display_nanos(figure.min), figure.min),
+            Cell::figure(display_nanos(figure.max), figure.max),
+            Cell::figure(percent(share), share),
+        ]))
+    };
+    Table {
+        caption: format!("Phases over {} runs", traced.runs),
+        columns: columns(&["phase", "#median", "#min", "#max", "#of the total"]),
+        rows: PHASES.iter().filter_map(line).collect(),
+        ..Table::default()
+    }
+}
+
+/// So many rows of the attribution are shown.
+const ROWS: usize = 60;
+
+fn attribution(traced: &Traced) -> Table {
+    let mut shares: Vec<_> = traced.attribution.iter().collect();
+    shares.sort_by_key(|share| std::cmp::Reverse(share.ns));
+    let total = traced.total_ns.max(1) as f64;
+    let line = |share: &&super::traced::Share| -> Row {
+        let part = share.ns as f64 / total;
+        row(vec![
+            Cell::text(kind(&share.kind)),
+            Cell::text(visible(&share.name)),
+            Cell::figure(display_nanos(share.ns as f64), share.ns as f64),
+            Cell::figure(percent(part), part),
+            Cell::figure(share.count.to_string(), share.count as f64),
+        ])
+    };
+    let more = shares.len().saturating_sub(ROWS);
+    let rest = if more > 0 { format!("; {more} smaller ones are in the document") } else { String::new() };
+    Table {
+        caption: format!("Where the main thread's time went, in the run shown{rest}"),
+        columns: columns(&["kind", "what", "#time", "#of the total", "#count"]),
+        rows: shares.iter().take(ROWS).map(line).collect(),
+        ..Table::default()
+    }
+}
+
+/// The kinds, in the order of their numbers in [`Timeline`], and as a person reads them.
+const KINDS: [(&str, &str); 5] = [
+    ("kernel_exec", "kernel exec work"),
+    ("fault", "page fault"),
+    ("syscall", "system call"),
+    ("user", "user code"),
+    ("waiting", "waiting"),
+];
+
+fn kind(key: &str) -> String {
+    let known = KINDS.iter().find(|(own, _)| *own == key);
+    known.map_or_else(|| visible(key), |(_, title)| (*title).to_owned())
+}
+
+/// Spans as columns of numbers: names stand once, in `strings`.
+#[derive(Debug, Serialize)]
+struct Timeline {
+    label: String,
+    total: u64,
+    phases: [Option<u64>; 4],
+    kinds: Vec<&'static str>,
+    strings: Vec<String>,
+    /// `[pid, tid, what the process executes]`, in the order of their first spans.
+    threads: Vec<(u32, u32, String)>,
+    /// The index of a span's thread; spans are in the order of threads, and of their beginnings.
+    thread: Vec<usize>,
+    kind: Vec<usize>,
+    name: Vec<usize>,
+    /// -1: none.
+    detail: Vec<i64>,
+    file: Vec<i64>,
+    /// The first span's beginning, then each one's distance from the one before it.
+    start: Vec<i64>,
+    own: Vec<u64>,
+    /// How much longer it is with what lies within.
+    within: Vec<u64>,
+    /// For the side-by-side view: `[kind, name, ns, count]`.
+    attribution: Vec<(String, String, u64, u64)>,
+    /// `[path, ns, opened, failed, faults]`.
+    files: Vec<(String, u64, u64, u64, u64)>,
+    counts: BTreeMap<String, u64>,
+    medians: BTreeMap<String, [f64; 3]>,
+}
+
+impl Timeline {
+    /// Of at most about `most` spans; says so, if some had to be put together.
+    fn of(traced: &Traced, most: usize) -> (Timeline, Option<String>) {
+        let threads = threads(traced);
+        let mut spans: Vec<(usize, Span)> = Vec::with_capacity(traced.spans.len());
+        for span in &traced.spans {
+            let place = threads.iter().position(|(pid, tid, _)| (*pid, *tid) == (span.pid, span.tid));
+            spans.push((place.unwrap_or_default(), span.clone()));
+        }
+        // the longer of two that begin together holds the other
+        spans.sort_by_key(|(thread, span)| (*thread, span.start_ns, std::cmp::Reverse(span.elapsed())));
+        let before = spans.len();
+        let (spans, shortest) = aggregated(spans, most);
+        let note = (spans.len() < before).then(|| {
+            format!(
+                "To keep this page small, steps shorter than {} that follow each other are put together: {before} \
+                 became {}. The document has them all.",
+                display_nanos(shortest as f64),
+                spans.len()
+            )
+        });
+        (Timeline::with(traced, threads, &spans), note)
+    }
+
+    fn with(traced: &Traced, threads: Vec<(u32, u32, String)>, spans: &[(usize, Span)]) -> Timeline {
+        let mut strings = Strings::default();
+        let mut before = 0;
+        let mut timeline = Timeline::empty(traced, threads);
+        for (thread, span) in spans {
+            timeline.thread.push(*thread);
+            timeline.kind.push(KINDS.iter().position(|(key, _)| *key == span.kind).unwrap_or(4));
+            timeline.name.push(strings.index(&span.name));
+            timeline.detail.push(strings.optional(span.detail.as_deref()));
+            timeline.file.push(strings.optional(span.file.as_deref()));
+            let start = span.start_ns.cast_signed();
+            timeline.start.push(start.wrapping_sub(before));
+            before = start;
+            timeline.own.push(span.duration_ns);
+            timeline.within.push(span.elapsed().saturating_sub(span.duration_ns));
+        }
+        timeline.strings = strings.all;
+        timeline
+    }
+
+    fn empty(traced: &Traced, threads: Vec<(u32, u32, String)>) -> Timeline {
+        let shares = traced.attribution.iter();
+        let files = traced.files.iter();
+        let medians = traced.phases.iter().filter_map(|(name, f)| Some((name.clone(), (*f)?)));
+        Timeline {
+            label: visible(traced.label()),
+            total: traced.total_ns,
+            phases: traced.shown_phases(),
+            kinds: KINDS.iter().map(|(_, title)| *title).collect(),
+            strings: Vec::new(),
+            threads,
+            thread: Vec::new(),
+            kind: Vec::new(),
+            name: Vec::new(),
+            detail: Vec::new(),
+            file: Vec::new(),
+            start: Vec::new(),
+            own: Vec::new(),
+            within: Vec::new(),
+            attribution: shares.map(|s| (kind(&s.kind), visible(&s.name), s.ns, s.count)).collect(),
+            files: files.map(|f| (visible(&f.path), f.ns, f.opened, f.failed, f.faults)).collect(),
+            counts: traced.counts.iter().filter_map(|(name, n)| Some((name.clone(), (*n)?))).collect(),
+            medians: medians.map(|(name, f)| (name, [f.median, f.min, f.max])).collect(),
+        }
+    }
+}
+
+/// Texts, each once, made safe to show.
+#[derive(Default)]
+struct Strings {
+    all: Vec<String>,
+    places: HashMap<String, usize>,
+}
+
+impl Strings {
+    fn index(&mut self, text: &str) -> usize {
+        if let Some(place) = self.places.get(text) {
+            return *place;
+        }
+        self.places.insert(text.to_owned(), self.all.len());
+        self.all.push(visible(text));
+        self.all.len() - 1
+    }
+
+    fn optional(&mut self, text: Option<&str>) -> i64 {
+        text.map_or(-1, |text| i64::try_from(self.index(text)).unwrap_or(-1))
+    }
+}
+
+/// The threads in the order of their first spans, with what their processes execute.
+fn threads(traced: &Traced) -> Vec<(u32, u32, String)> {
+    let mut first: HashMap<(u32, u32), u64> = HashMap::new();
+    for span in &traced.spans {
+        let start = first.entry((span.pid, span.tid)).or_insert(span.start_ns);
+        *start = (*start).min(span.start_ns);
+    }
+    let mut all: Vec<((u32, u32), u64)> = first.into_iter().collect();
+    all.sort_by_key(|((pid, tid), start)| (*start, *pid, *tid));
+    let executed = |pid: u32| {
+        let process = traced.processes.iter().find(|process| process.pid == pid);
+        let last = process.and_then(|process| process.execs.last());
+        last.map_or_else(|| "(fork)".to_owned(), |exec| visible(&exec.executed))
+    };
+    all.into_iter().map(|((pid, tid), _)| (pid, tid, executed(pid))).collect()
+}
+
+/// Neighbours of a thread put together, those shorter than a limit that grows until at most `most` are left; and that
+/// limit, nanoseconds.
+fn aggregated(mut spans: Vec<(usize, Span)>, most: usize) -> (Vec<(usize, Span)>, u64) {
+    let mut limit = 1_000;
+    while spans.len() > most && limit < u64::MAX / 4 {
+        let mut kept: Vec<(usize, Span)> = Vec::with_capacity(most);
+        for (thread, span) in spans {
+            match kept.last_mut() {
+                Some((own, last)) if *own == thread && together(last, &span, limit) => merge(last, &span),
+                _ => kept.push((thread, span)),
+            }
+        }
+        spans = kept;
+        limit *= 2;
+    }
+    (spans, limit / 2)
+}
+
+fn together(last: &Span, next: &Span, limit: u64) -> bool {
+    last.elapsed().max(next.elapsed()) < limit
+        && next.start_ns.saturating_sub(last.start_ns) < limit.saturating_mul(4)
+}
+
+/// Takes `next` in: the kind is that of whichever took longer.
+fn merge(last: &mut Span, next: &Span) {
+    if next.duration_ns > last.duration_ns {
+        last.kind.clone_from(&next.kind);
+        last.file.clone_from(&next.file);
+    }
+    let end = |span: &Span| span.start_ns.saturating_add(span.elapsed());
+    let end = end(last).max(end(next));
+    last.elapsed_ns = Some(end.saturating_sub(last.start_ns));
+    last.duration_ns = last.duration_ns.saturating_add(next.duration_ns).min(last.elapsed());
+    "several short steps".clone_into(&mut last.name);
+    last.detail = None;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn traced(spans: usize) -> Traced {
+        let kinds = ["syscall", "user"];
+        let span = |i: usize| {
+            json!({"pid": 1, "tid": 1 + i % 2, "kind": kinds[i % 2], "name": format!("call{}", i % 50),
+                "start_ns": i * 700, "duration_ns": 600, "elapsed_ns": 650, "detail": format!("call({i}) = <&>"),
+                "file": "/x"})
+        };
+        let spans: Vec<_> = (0..spans).map(span).collect();
+        let document = json!({"command": "x", "total_ns": 1_000_000, "spans": spans,
+            "processes": [{"pid": 1, "execs": [{"executed": "/bin/x", "duration_ns": 77}]}]});
+        serde_json::from_value(document).unwrap()
+    }
+
+    #[test]
+    fn spans_are_columns_of_equal_length_in_the_order_of_threads() {
+        let (timeline, note) = Timeline::of(&traced(1000), 5000);
+        assert!(note.is_none());
+        let lengths =
+            [timeline.thread.len(), timeline.kind.len(), timeline.start.len(), timeline.within.len()];
+        assert_eq!(lengths, [1000; 4]);
+        assert!(timeline.thread.is_sorted());
+        assert_eq!(timeline.threads.len(), 2);
+        assert_eq!(timeline.phases, [Some(77), None, None, None]);
+    }
+
+    #[test]
+    fn too_many_spans_are_put_together_and_the_panel_says_so() {
+        let (timeline, note) = Timeline::of(&traced(20_000), 3000);
+        assert!(timeline.thread.len() <= 3000, "{}", timeline.thread.len());
+        let note = note.unwrap();
+        assert!(note.contains("20000 became"), "{note}");
+        let covered: u64 = timeline.own.iter().sum();
+        assert_eq!(covered, 20_000 * 600, "no time is lost");
+    }
+
+    #[test]
+    fn ten_thousand_spans_take_less_than_three_hundred_kilobytes() {
+        let panel = panel(&traced(10_000), MOST);
+        assert!(panel.packed.len() < 300_000, "{}", panel.packed.len());
+    }
+}

@@ -1,0 +1,121 @@
+/* System calls, execve among them. */
+#pragma once
+#include "full_state.h"
+
+INLINE void exec_begins(struct full_session *s, struct task_struct *task, u64 pid_tid, u32 call)
+{
+	if (!s->run.exec_begun)
+		first_exec_begins(&s->run, task);
+	struct thread_slot *slot = slot_of(s, (u32)pid_tid, 1);
+	u64 now = bpf_ktime_get_ns();
+	emit(s, now, pid_tid, FULL_EXEC_ENTER, call, 0);
+	if (!slot)
+		return;
+	slot->call = call | CALL_EXEC;
+	slot->entered = now;
+}
+
+SEC("tp_btf/sys_enter")
+int sys_enter(struct raw_tracepoint *ctx)
+{
+	struct full_session *s = current_session();
+	if (!s || likely(!s->run.root))
+		return 0;
+	u64 pid_tid = bpf_get_current_pid_tgid();
+	if (!in_tree(&s->run, pid_tid >> 32))
+		return 0;
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 compat = task_in_compat_call(task) != 0;
+	u64 number = ctx->args[1];
+	u32 means = number < CALLS ? s->meaning[number] : 0;
+	means = compat ? means >> MEANS_COMPAT_SHIFT : means & 15;
+	u32 call = ((u32)number & CALL_NUMBER) | (compat ? CALL_COMPAT : 0);
+	if (unlikely(means == MEANS_EXEC)) {
+		exec_begins(s, task, pid_tid, call);
+		return 0;
+	}
+	if (unlikely(!s->run.exec_begun))
+		return 0;
+	if (means && is_our_stdout(&s->run, file_of(task, output_descriptor(ctx->args[0], means, compat))))
+		call |= CALL_OUTPUT;
+	struct thread_slot *slot = slot_of(s, (u32)pid_tid, 1);
+	if (!slot)
+		return 0;
+	slot->call = call;
+	slot->entered = bpf_ktime_get_ns();
+	return 0;
+}
+
+INLINE void fill_call(struct record_syscall *r, u64 now, u64 pid_tid, u32 kind, u32 call, s64 result, u64 entered,
+		      struct pt_regs *regs)
+{
+	fill_head(&r->record, now, pid_tid, kind, call, result);
+	r->entered = entered;
+	r->ip = saved_ip(regs);
+	SAVED_ARGUMENTS(r->arguments, regs, call & CALL_COMPAT);
+	if (bpf_probe_read_user(r->stack, sizeof r->stack, (void *)regs->sp))
+		r->stack[0] = 0;
+}
+
+INLINE u64 argument_of(struct pt_regs *regs, u32 position, u32 compat)
+{
+	u64 all[6];
+	SAVED_ARGUMENTS(all, regs, compat);
+	return position == 1 ? all[0] : position == 2 ? all[1] : position == 3 ? all[2] : all[3];
+}
+
+INLINE void fill_path(char *to, u64 from)
+{
+	if (bpf_probe_read_user_str(to, PATH_ROOM, (void *)from) < 0)
+		to[0] = 0;
+}
+
+SEC("tp_btf/sys_exit")
+int sys_exit(struct raw_tracepoint *ctx)
+{
+	struct full_session *s = current_session();
+	if (!s || likely(!s->run.exec_begun))
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	u64 pid_tid = bpf_get_current_pid_tgid();
+	if (!in_tree(&s->run, pid_tid >> 32))
+		return 0;
+	struct thread_slot *slot = slot_of(s, (u32)pid_tid, 0);
+	if (!slot || !slot->entered)
+		return 0;
+	u64 entered = slot->entered;
+	u32 call = slot->call;
+	s64 result = (s64)ctx->args[1];
+	slot->entered = 0;
+	if (unlikely(call & CALL_EXEC)) {
+		if (result == 0)
+			s->run.exec_done = 1;
+		emit(s, now, pid_tid, FULL_EXEC_EXIT, call & ~CALL_EXEC, result);
+		if (result == 0)
+			return 0;
+	}
+	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
+	u32 number = call & CALL_NUMBER, compat = call & CALL_COMPAT;
+	u32 paths = number < CALLS ? (compat ? s->compat_paths[number] : s->paths[number]) : 0;
+	if (likely(!paths)) {
+		WRITE_RECORD(s, struct record_syscall,
+			     fill_call(r, now, pid_tid, FULL_SYSCALL, call, result, entered, regs));
+		return 0;
+	}
+	u64 first = argument_of(regs, paths & 15, compat);
+	if (likely(!(paths >> 4))) {
+		WRITE_RECORD(s, struct record_syscall_path, {
+			fill_call(&r->call, now, pid_tid, FULL_SYSCALL_PATH, call, result, entered, regs);
+			fill_path(r->path, first);
+		});
+		return 0;
+	}
+	u64 second = argument_of(regs, paths >> 4, compat);
+	WRITE_RECORD(s, struct record_syscall_paths, {
+		fill_call(&r->call, now, pid_tid, FULL_SYSCALL_PATHS, call, result, entered, regs);
+		fill_path(r->path, first);
+		fill_path(r->second, second);
+	});
+	return 0;
+}
+

@@ -1,0 +1,103 @@
+/* Page faults, from the processor's trap to the end of the handling. */
+#pragma once
+#include "full_state.h"
+
+/* X86_PF_USER (arch/x86/include/asm/trap_pf.h) */
+#define FAULT_OF_USER 4
+
+INLINE int fault_taken(struct raw_tracepoint *ctx)
+{
+	struct full_session *s = current_session();
+	if (!s || likely(!s->run.exec_begun))
+		return 0;
+	u64 pid_tid = bpf_get_current_pid_tgid();
+	if (!in_tree(&s->run, pid_tid >> 32))
+		return 0;
+	struct thread_slot *slot = slot_of(s, (u32)pid_tid, 1);
+	if (!slot)
+		return 0;
+	struct pt_regs *regs = (struct pt_regs *)ctx->args[1];
+	slot->fault_address = ctx->args[0];
+	slot->fault_ip = saved_ip(regs);
+	slot->fault_sp = regs->sp;
+	slot->fault_error = ctx->args[2];
+	slot->fault_entered = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int page_fault_user(struct raw_tracepoint *ctx)
+{
+	return fault_taken(ctx);
+}
+
+SEC("tp_btf/page_fault_kernel")
+int page_fault_kernel(struct raw_tracepoint *ctx)
+{
+	return fault_taken(ctx);
+}
+
+INLINE void fill_fault(struct record_fault *r, u64 now, u64 pid_tid, struct thread_slot *slot, u32 major)
+{
+	fill_head(&r->record, now, pid_tid, FULL_FAULT, (slot->fault_error & ~FAULT_MAJOR) | major, slot->fault_address);
+	r->entered = slot->fault_entered;
+	r->ip = slot->fault_ip;
+	if (!(slot->fault_error & FAULT_OF_USER) ||
+	    bpf_probe_read_user(r->stack, sizeof r->stack, (void *)slot->fault_sp))
+		r->stack[0] = 0;
+}
+
+INLINE int fault_handled(u32 major)
+{
+	struct full_session *s = current_session();
+	if (!s || likely(!s->run.exec_begun))
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	u64 pid_tid = bpf_get_current_pid_tgid();
+	if (!in_tree(&s->run, pid_tid >> 32))
+		return 0;
+	struct thread_slot *slot = slot_of(s, (u32)pid_tid, 0);
+	if (!slot || !slot->fault_entered)
+		return 0;
+	WRITE_RECORD(s, struct record_fault, fill_fault(r, now, pid_tid, slot, major));
+	slot->fault_entered = 0;
+	return 0;
+}
+
+/*
+ * The kernel counts each handled fault for the task's memory control group (Linux 6.15), and says so by a tracepoint:
+ * the same place as the software events', without their way through the performance events.
+ */
+SEC("tp_btf/count_memcg_events")
+int count_memcg_events(struct raw_tracepoint *ctx)
+{
+	if (!is_page_fault((u32)ctx->args[1]))
+		return 0;
+	return fault_handled(0);
+}
+
+/* Where there is no such tracepoint. */
+SEC("perf_event")
+int fault_minor(void *ctx)
+{
+	return fault_handled(0);
+}
+
+/* Major faults are rare, and dear by themselves. Where the fault has been recorded, it only says that it was one. */
+SEC("perf_event")
+int fault_major(void *ctx)
+{
+	struct full_session *s = current_session();
+	if (!s || likely(!s->run.exec_begun))
+		return 0;
+	u64 pid_tid = bpf_get_current_pid_tgid();
+	if (!in_tree(&s->run, pid_tid >> 32))
+		return 0;
+	struct thread_slot *slot = slot_of(s, (u32)pid_tid, 0);
+	if (!slot)
+		return 0;
+	if (slot->fault_entered)
+		return fault_handled(FAULT_MAJOR);
+	emit(s, bpf_ktime_get_ns(), pid_tid, FULL_FAULT_WAS_MAJOR, 0, 0);
+	return 0;
+}

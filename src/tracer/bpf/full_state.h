@@ -1,0 +1,128 @@
+/* The maps of the full mode: the session, the log of records, what each thread is doing. */
+#pragma once
+#include "full.h"
+
+struct {
+	__uint(type, MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, MAP_FLAG_MMAPABLE);
+	__type(key, u32);
+	__type(value, struct full_session);
+} SESSION SEC(".maps");
+
+struct log {
+	u8 bytes[LOG_BYTES];
+};
+
+struct {
+	__uint(type, MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, MAP_FLAG_MMAPABLE);
+	__type(key, u32);
+	__type(value, struct log);
+} RECORDS SEC(".maps");
+
+struct {
+	__uint(type, MAP_TYPE_RINGBUF);
+	__uint(max_entries, 16 << 20);
+} EVENTS SEC(".maps");
+
+/* Threads whose slot in the page was taken. */
+struct {
+	__uint(type, MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, u32);
+	__type(value, struct thread_slot);
+} OVERFLOW SEC(".maps");
+
+INLINE struct full_session *current_session(void)
+{
+	u32 zero = 0;
+	return bpf_map_lookup_elem(&SESSION, &zero);
+}
+
+/* Room for a record in the log; 0: it is full. */
+INLINE void *log_room(struct full_session *s, u64 size)
+{
+	u32 zero = 0;
+	u64 place = __sync_fetch_and_add(&s->logged, size);
+	if (unlikely(place > LOG_BYTES - LARGEST_RECORD))
+		return 0;
+	struct log *log = bpf_map_lookup_elem(&RECORDS, &zero);
+	return log ? log->bytes + place : 0;
+}
+
+/*
+ * Fills a record of TYPE in by `fill`, in the log or else in the ring. `fill` is expanded twice: the verifier does not
+ * let one pointer be either.
+ */
+#define WRITE_RECORD(s, TYPE, fill)                                                                          \
+	do {                                                                                                 \
+		TYPE *r = log_room(s, sizeof(TYPE));                                                         \
+		if (likely(r != 0)) {                                                                        \
+			fill;                                                                                \
+		} else {                                                                                     \
+			r = bpf_ringbuf_reserve(&EVENTS, sizeof(TYPE), 0);                                   \
+			if (r) {                                                                             \
+				fill;                                                                        \
+				bpf_ringbuf_submit(r, RINGBUF_NO_WAKEUP);                                    \
+			} else {                                                                             \
+				count_lost(&s->run);                                                               \
+			}                                                                                    \
+		}                                                                                            \
+	} while (0)
+
+INLINE void fill_head(struct record *r, u64 at, u64 pid_tid, u32 kind, u32 code, s64 value)
+{
+	r->at = at;
+	r->pid = pid_tid >> 32;
+	r->tid = (u32)pid_tid;
+	r->kind = kind;
+	r->code = code;
+	r->value = value;
+}
+
+INLINE void emit(struct full_session *s, u64 at, u64 pid_tid, u32 kind, u32 code, s64 value)
+{
+	WRITE_RECORD(s, struct record, fill_head(r, at, pid_tid, kind, code, value));
+}
+
+/* The slot of a thread; one is made if it has none and `make` is set. */
+INLINE struct thread_slot *slot_of(struct full_session *s, u32 tid, int make)
+{
+	struct thread_slot *slot = &s->slots[tid % SLOTS];
+	if (likely(slot->tid == tid))
+		return slot;
+	if (s->run.overflown > 0) {
+		struct thread_slot *other = bpf_map_lookup_elem(&OVERFLOW, &tid);
+		if (other)
+			return other;
+	}
+	if (!make)
+		return 0;
+	if (__sync_val_compare_and_swap(&slot->tid, 0, tid) == 0)
+		return slot;
+	struct thread_slot fresh = { .tid = tid };
+	if (bpf_map_update_elem(&OVERFLOW, &tid, &fresh, 0)) {
+		count_lost(&s->run);
+		return 0;
+	}
+	__sync_fetch_and_add(&s->run.overflown, 1);
+	return bpf_map_lookup_elem(&OVERFLOW, &tid);
+}
+
+INLINE void free_slot(struct full_session *s, u32 tid)
+{
+	struct thread_slot *slot = &s->slots[tid % SLOTS];
+	if (likely(slot->tid == tid)) {
+		slot->call = 0;
+		slot->entered = 0;
+		slot->fault_entered = 0;
+		slot->left = 0;
+		slot->woken = 0;
+		slot->tid = 0;
+	} else if (s->run.overflown > 0 && bpf_map_delete_elem(&OVERFLOW, &tid) == 0) {
+		__sync_fetch_and_add(&s->run.overflown, -1);
+	}
+}
+

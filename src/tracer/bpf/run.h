@@ -1,0 +1,142 @@
+/*
+ * What both modes know of a run: `run.rs` in C. Who is in the tracee's tree, what is its stdout.
+ */
+#pragma once
+#include "kernel.h"
+
+/* The head of either mode's session. */
+struct run {
+	/* thread that will create the tracee; 0 when idle. Set by user space, cleared at the fork. */
+	u32 armed_by;
+	/* the tracee's process id, 0 before the fork and when idle */
+	u32 root;
+	/* live processes of the tree besides the root */
+	s32 others;
+	/* entries of the map OVERFLOW */
+	s32 overflown;
+	/* the tracee has begun its first execve / has returned from it */
+	u32 exec_begun;
+	u32 exec_done;
+	/* also count as output what reaches the inode through another open file (a reopened pipe or file) */
+	u32 match_inode;
+	u32 spare;
+	/* the open file, and its inode, that the tracee had as descriptor 1 when it called execve */
+	u64 stdout_file;
+	u64 stdout_inode;
+	/* events that could not be recorded */
+	u64 lost;
+};
+
+/* One event. `code` and `value` mean what the kind says. */
+struct record {
+	u64 at;
+	u32 pid;
+	u32 tid;
+	u32 kind;
+	u32 code;
+	s64 value;
+};
+
+#define PATH_ROOM 256
+
+#define CALLS 512 /* system-call numbers that can mean something to us */
+/*
+ * What a system call means to us, by number: 0 nothing, MEANS_EXEC, or 1 + the argument that is the descriptor written
+ * to; the low half for the native table, the high half for the 32-bit one. User space has the tables.
+ */
+#define MEANS_EXEC 4
+#define MEANS_COMPAT_SHIFT 4
+
+/* In the code of a record: the call was made by the 32-bit table, or is an execve. */
+#define CALL_COMPAT 0x80000000u
+#define CALL_EXEC 0x40000000u
+
+/* Processes of the tree besides the root. */
+struct {
+	__uint(type, MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, u32);
+	__type(value, u32);
+} TREE SEC(".maps");
+
+INLINE void count_lost(struct run *run)
+{
+	__sync_fetch_and_add(&run->lost, 1);
+}
+
+INLINE int in_tree(struct run *run, u32 pid)
+{
+	if (likely(pid == run->root))
+		return 1;
+	if (run->others <= 0)
+		return 0;
+	/* the value is the run's root: an entry that an earlier run left behind is none */
+	u32 *root = bpf_map_lookup_elem(&TREE, &pid);
+	return root && *root == run->root;
+}
+
+INLINE void add_to_tree(struct run *run, u32 pid)
+{
+	u32 root = run->root;
+	if (bpf_map_update_elem(&TREE, &pid, &root, 0))
+		count_lost(run);
+	else
+		__sync_fetch_and_add(&run->others, 1);
+}
+
+/* Two threads that exit at once both find the group dead: only one of them finds the entry. */
+INLINE void remove_from_tree(struct run *run, u32 pid)
+{
+	if (pid != run->root && !bpf_map_delete_elem(&TREE, &pid))
+		__sync_fetch_and_add(&run->others, -1);
+}
+
+/* The open file behind a descriptor of the running task; 0 if there is none. */
+INLINE u64 file_of(struct task_struct *task, u32 fd)
+{
+	struct files_struct *files = task->files;
+	u64 file = 0;
+	if (!files)
+		return 0;
+	struct fdtable *table = files->fdt;
+	if (fd >= table->max_fds)
+		return 0;
+	bpf_probe_read_kernel(&file, sizeof file, &table->fd[fd]);
+	return file;
+}
+
+INLINE u64 inode_of(u64 file)
+{
+	u64 inode = 0;
+	bpf_probe_read_kernel(&inode, sizeof inode, &((struct file *)file)->f_inode);
+	return inode;
+}
+
+INLINE int is_our_stdout(struct run *run, u64 file)
+{
+	if (!file)
+		return 0;
+	if (likely(file == run->stdout_file))
+		return 1;
+	return run->match_inode && inode_of(file) == run->stdout_inode;
+}
+
+/* The tracee enters its first execve: what is its descriptor 1 now is the stdout that we gave it. */
+INLINE void first_exec_begins(struct run *run, struct task_struct *task)
+{
+	run->exec_begun = 1;
+	run->stdout_file = file_of(task, 1);
+	if (run->stdout_file)
+		run->stdout_inode = inode_of(run->stdout_file);
+}
+
+/* The file descriptor that an output call writes to. */
+INLINE u32 output_descriptor(u64 saved_registers, u32 means, u32 compat)
+{
+	struct pt_regs *regs = (struct pt_regs *)saved_registers;
+	unsigned long fd = ~0UL;
+	const void *from = means == 1 ? argument_address(regs, 0, compat) :
+			   means == 2 ? argument_address(regs, 1, compat) : argument_address(regs, 2, compat);
+	bpf_probe_read_kernel(&fd, sizeof fd, from);
+	return (u32)fd;
+}

@@ -1,0 +1,144 @@
+//! What both modes share with the kernel side: `run.h` in Rust, and memory that both sides map. Keep the two in step.
+
+use crate::tracer::{Abi, EventKind, Syscall};
+use crate::units::Nanos;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::NonNull;
+
+/// `CALLS`: system-call numbers from 0 to this can mean something to us.
+pub(super) const CALLS: usize = 512;
+/// `PATH_ROOM`.
+pub(super) const PATH_ROOM: usize = 256;
+/// `CALL_COMPAT`.
+pub(super) const CALL_COMPAT: u32 = 0x8000_0000;
+
+/// `struct run`: the head of either mode's session.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Run {
+    pub(super) armed_by: u32,
+    pub(super) root: u32,
+    pub(super) others: i32,
+    pub(super) overflown: i32,
+    pub(super) exec_begun: u32,
+    pub(super) exec_done: u32,
+    pub(super) match_inode: u32,
+    pub(super) spare: u32,
+    pub(super) stdout_file: u64,
+    pub(super) stdout_inode: u64,
+    pub(super) lost: u64,
+}
+
+impl Run {
+    /// The next process that the calling thread creates is the tracee. `reopened`: output that reaches the stdout's
+    /// inode by another open file counts, too (wrong for a null device, which everybody shares).
+    pub(super) fn armed(reopened: bool) -> Run {
+        // SAFETY: gettid has no arguments and no effects.
+        let own_thread = unsafe { libc::gettid() }.cast_unsigned();
+        Run { armed_by: own_thread, match_inode: u32::from(reopened), ..Run::default() }
+    }
+}
+
+/// Memory that we share with the kernel side: the value of a one-element array map.
+#[derive(Debug)]
+pub(super) struct Mapped<T> {
+    place: NonNull<T>,
+    length: usize,
+}
+
+impl<T> Mapped<T> {
+    /// Maps the value of a map that was made with `BPF_F_MMAPABLE` and whose one value is a `T`.
+    pub(super) fn of(map: BorrowedFd<'_>) -> std::io::Result<Mapped<T>> {
+        let length = size_of::<T>().next_multiple_of(rustix::param::page_size());
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a fresh shared mapping of a map made with BPF_F_MMAPABLE, whose one value is a `T`.
+        let place =
+            unsafe { libc::mmap(std::ptr::null_mut(), length, access, libc::MAP_SHARED, map.as_raw_fd(), 0) };
+        match NonNull::new(place.cast::<T>()) {
+            Some(place) if place.as_ptr().cast::<libc::c_void>() != libc::MAP_FAILED => {
+                Ok(Mapped { place, length })
+            }
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    }
+
+    /// Where it lies: valid for as long as this is.
+    pub(super) fn as_ptr(&self) -> *mut T {
+        self.place.as_ptr()
+    }
+}
+
+impl<T> Drop for Mapped<T> {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping.
+        unsafe { libc::munmap(self.place.as_ptr().cast(), self.length) };
+    }
+}
+
+// SAFETY: the mapping is only touched through `&self` by the one tracer that owns it.
+unsafe impl<T> Send for Mapped<T> {}
+
+/// `struct record`.
+pub(super) const RECORD: usize = 32;
+
+/// A record's fields; what `code` and `value` mean depends on the kind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head {
+    pub(super) at: Nanos,
+    pub(super) pid: u32,
+    pub(super) tid: u32,
+    pub(super) kind: u32,
+    pub(super) code: u32,
+    pub(super) value: i64,
+}
+
+impl Head {
+    /// The head of a record; `None` if there are too few bytes.
+    pub(super) fn of(bytes: &[u8]) -> Option<Head> {
+        Some(Head {
+            at: Nanos(long(bytes, 0)?),
+            pid: word(bytes, 8)?,
+            tid: word(bytes, 12)?,
+            kind: word(bytes, 16)?,
+            code: word(bytes, 20)?,
+            value: long(bytes, 24)?.cast_signed(),
+        })
+    }
+
+    /// The event of a record that both modes write; `None` for another kind.
+    pub(super) fn common(&self) -> Option<EventKind> {
+        Some(match self.kind {
+            1 => EventKind::ExecEnter,
+            2 => EventKind::ExecPrepare,
+            4 => EventKind::ExecExit { result: self.value },
+            7 => EventKind::Fork { child_pid: self.code, child_tid: u32::try_from(self.value).ok()? },
+            8 => EventKind::Exit { group_dead: self.code != 0, status: i32::try_from(self.value).ok()? },
+            _ => return None,
+        })
+    }
+}
+
+/// The system call that `code` of a record names, whose lower bits are the number.
+pub(super) fn syscall(code: u32, number: u32) -> Syscall {
+    let abi = if code & CALL_COMPAT == 0 { Abi::Native } else { Abi::Compat };
+    Syscall { abi, number: code & number }
+}
+
+pub(super) fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+pub(super) fn long(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_match_run_h() {
+        assert_eq!(size_of::<Run>(), 8 * 4 + 3 * 8);
+        assert_eq!(std::mem::offset_of!(Run, stdout_file), 32);
+    }
+}

@@ -1,0 +1,147 @@
+//! Counts the CPUID instructions of a program's start, by single steps: they leave no event, and in a virtual machine
+//! each of them traps.
+
+use crate::launch::Command;
+
+/// How many CPUID instructions a command executes before its first `open` or `write`, where it is killed: it has no
+/// effect on anything by then. `None` if it gets there neither within a second nor within 100,000 instructions (a
+/// dynamically linked program needs 30,000), or cannot be traced.
+#[cfg(target_arch = "x86_64")]
+pub fn cpuid_count(command: &Command) -> Option<u64> {
+    let child = stepping::Stepped::start(command)?;
+    child.count()
+}
+
+/// Other architectures have none.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn cpuid_count(_command: &Command) -> Option<u64> {
+    None
+}
+
+#[cfg(target_arch = "x86_64")]
+mod stepping {
+    use super::super::tracee::Tracee;
+    use crate::launch::Command;
+    use std::io;
+    use std::mem::MaybeUninit;
+    use std::os::unix::process::CommandExt;
+    use std::process::{Child, Stdio};
+    use std::ptr;
+    use std::time::{Duration, Instant};
+
+    const MOST_STEPS: u32 = 100_000;
+    const PATIENCE: Duration = Duration::from_secs(1);
+
+    /// `cpuid` and `syscall` (Intel SDM, volume 2).
+    const CPUID: [u8; 2] = [0x0f, 0xa2];
+    const SYSCALL: [u8; 2] = [0x0f, 0x05];
+
+    /// A child that stands before its first instruction; killed when dropped.
+    pub(super) struct Stepped {
+        child: Child,
+    }
+
+    impl Stepped {
+        pub(super) fn start(command: &Command) -> Option<Stepped> {
+            let words = command.words();
+            let mut child = std::process::Command::new(command.program());
+            child.arg0(words.first()?).args(&words[1..]);
+            child.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            // SAFETY: the closure runs in the forked child and makes one system call; it neither allocates nor locks.
+            unsafe { child.pre_exec(trace_me) };
+            let stepped = Stepped { child: child.spawn().ok()? };
+            stepped.stopped().then_some(stepped)
+        }
+
+        pub(super) fn count(&self) -> Option<u64> {
+            let (tracee, began, mut count) = (Tracee(self.pid()), Instant::now(), 0);
+            for _ in 0..MOST_STEPS {
+                let registers = self.registers()?;
+                let mut code = [0; 2];
+                tracee.read_memory(registers.rip, &mut code);
+                count += u64::from(code == CPUID);
+                if code == SYSCALL && opens_or_writes(registers.rax) {
+                    return Some(count);
+                }
+                if began.elapsed() > PATIENCE || !self.step() {
+                    return None;
+                }
+            }
+            None
+        }
+
+        fn step(&self) -> bool {
+            // SAFETY: takes no pointer.
+            let stepped = unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, self.pid(), 0_usize, 0_usize) };
+            stepped == 0 && self.stopped()
+        }
+
+        fn stopped(&self) -> bool {
+            let mut status = 0;
+            // SAFETY: the kernel writes one int.
+            let waited = unsafe { libc::waitpid(self.pid(), &raw mut status, libc::__WALL) };
+            waited == self.pid() && libc::WIFSTOPPED(status)
+        }
+
+        fn registers(&self) -> Option<libc::user_regs_struct> {
+            let mut room = MaybeUninit::<libc::user_regs_struct>::zeroed();
+            // SAFETY: the kernel writes one `user_regs_struct`.
+            let got = unsafe {
+                libc::ptrace(libc::PTRACE_GETREGS, self.pid(), ptr::null_mut::<u8>(), room.as_mut_ptr())
+            };
+            // SAFETY: plain integers, for which zeroes are valid, too.
+            (got == 0).then(|| unsafe { room.assume_init() })
+        }
+
+        fn pid(&self) -> i32 {
+            self.child.id().cast_signed()
+        }
+    }
+
+    impl Drop for Stepped {
+        fn drop(&mut self) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+
+    fn opens_or_writes(number: u64) -> bool {
+        let calls = [libc::SYS_open, libc::SYS_openat, libc::SYS_openat2, libc::SYS_write, libc::SYS_writev];
+        let ends =
+            [libc::SYS_execve, libc::SYS_exit_group, libc::SYS_exit, libc::SYS_clone, libc::SYS_clone3];
+        calls.iter().chain(&ends).any(|call| i64::try_from(number) == Ok(*call))
+    }
+
+    fn trace_me() -> io::Result<()> {
+        // SAFETY: PTRACE_TRACEME takes no pointer; it marks the calling process as traced by its parent.
+        match unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::super::cpuid_count;
+        use super::*;
+
+        /// Three CPUID, then `write(-1, …)`: the shortest program that says how many there are.
+        #[test]
+        fn instructions_are_counted_exactly_before_the_first_write() {
+            let folder = tempfile::tempdir().unwrap();
+            let (source, program) = (folder.path().join("c.S"), folder.path().join("c"));
+            let text = ".globl _start\n_start: mov $3,%r12d\n1: xor %eax,%eax\n cpuid\n dec %r12d\n jnz 1b\n \
+                        mov $1,%eax\n mov $-1,%edi\n syscall\n xor %eax,%eax\n cpuid\n mov $60,%eax\n syscall\n";
+            std::fs::write(&source, text).unwrap();
+            let built = std::process::Command::new("cc")
+                .args(["-nostdlib", "-static", "-o"])
+                .args([&program, &source])
+                .status();
+            if !built.is_ok_and(|status| status.success()) {
+                return;
+            }
+            let command = Command::new(&[program]).unwrap();
+            assert_eq!(cpuid_count(&command), Some(3));
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! The page in headless Chromium: it opens without an error, and everything on it works.
+
+use super::{documents, page};
+use crate::support::skipped;
+use headless_chrome::browser::tab::point::Point;
+use headless_chrome::protocol::cdp::types::Event;
+use headless_chrome::protocol::cdp::{Emulation, Input};
+use headless_chrome::{Browser, LaunchOptions, Tab};
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A page in a browser of its own, and what the browser complained about.
+struct Opened {
+    _browser: Browser,
+    tab: Arc<Tab>,
+    complaints: Arc<Mutex<Vec<String>>>,
+    _folder: tempfile::TempDir,
+}
+
+/// The page of these documents; `None` where there is no Chromium.
+fn open(documents: &[(&str, Value)]) -> Option<Opened> {
+    let chromium = Path::new("/usr/bin/chromium");
+    if !chromium.exists() {
+        skipped("no /usr/bin/chromium: firstbyte doctor --install --tests");
+        return None;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    page(folder.path(), documents);
+    // root has no sandbox there, containers hardly any /dev/shm, and nothing may be fetched
+    let arguments = ["--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND", "--disable-gpu"];
+    let options = LaunchOptions {
+        path: Some(chromium.to_owned()),
+        sandbox: false,
+        window_size: Some((1280, 900)),
+        args: arguments.iter().map(OsStr::new).collect(),
+        idle_browser_timeout: Duration::from_secs(120),
+        ..LaunchOptions::default()
+    };
+    let browser = Browser::new(options).unwrap();
+    let tab = browser.new_tab().unwrap();
+    tab.set_default_timeout(Duration::from_secs(60));
+    let complaints = listen(&tab);
+    tab.navigate_to(&format!("file://{}/page.html", folder.path().display())).unwrap();
+    tab.wait_for_element("html[data-ready]").unwrap();
+    Some(Opened { _browser: browser, tab, complaints, _folder: folder })
+}
+
+/// Exceptions, console messages, refused requests and violations of the page's policy.
+fn listen(tab: &Arc<Tab>) -> Arc<Mutex<Vec<String>>> {
+    let complaints = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&complaints);
+    let listener = move |event: &Event| {
+        let complaint = match event {
+            Event::RuntimeExceptionThrown(thrown) => Some(format!("{:?}", thrown.params.exception_details)),
+            Event::RuntimeConsoleAPICalled(called) => Some(format!("{:?}", called.params.args)),
+            Event::LogEntryAdded(entry) => Some(entry.params.entry.text.clone()),
+            _ => None,
+        };
+        heard.lock().unwrap().extend(complaint);
+    };
+    tab.enable_runtime().unwrap().enable_log().unwrap();
+    tab.add_event_listener(Arc::new(listener)).unwrap();
+    complaints
+}
+
+impl Opened {
+    /// What an expression of JavaScript is; it must be JSON.
+    fn value(&self, expression: &str) -> Value {
+        let text = self.tab.evaluate(&format!("JSON.stringify({expression})"), true).unwrap().value;
+        let text = text.unwrap_or_else(|| panic!("{expression} is nothing"));
+        serde_json::from_str(text.as_str().unwrap()).unwrap()
+    }
+
+    fn run(&self, statement: &str) {
+        self.tab.evaluate(statement, true).unwrap();
+    }
+
+    /// Lets what was asked for be drawn.
+    fn next_frame(&self) {
+        self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    }
+
+    fn click(&self, selector: &str) {
+        self.tab.find_element(selector).unwrap().click().unwrap();
+    }
+
+    fn assert_no_complaints(&self) {
+        let complaints = self.complaints.lock().unwrap();
+        assert!(complaints.is_empty(), "{complaints:?}");
+    }
+
+    /// The names in the programs' table that are shown, from the top.
+    fn programs(&self) -> Vec<String> {
+        let rows = "[...document.querySelectorAll('#programs .table-block tbody')][0].rows";
+        let names = self
+            .value(&format!("[...{rows}].filter((r) => !r.hidden).map((r) => r.cells[0].firstChild.data)"));
+        serde_json::from_value(names).unwrap()
+    }
+
+    /// What the first timeline shows, as its status tells.
+    fn range(&self) -> String {
+        self.next_frame();
+        let status = "#timelines article:not([hidden]) .timeline .controls [role=status]";
+        self.value(&format!("document.querySelector('{status}').textContent")).as_str().unwrap().to_owned()
+    }
+
+    /// A place on the canvas that is shown, in the window.
+    fn canvas(&self, x: f64, y: f64) -> Point {
+        let canvas = "document.querySelector('#timelines article:not([hidden]) .lanes canvas')";
+        self.run(&format!("{canvas}.scrollIntoView({{block: 'center'}})"));
+        let found =
+            self.value(&format!("(({{left, top}}) => [left, top])({canvas}.getBoundingClientRect())"));
+        Point { x: found[0].as_f64().unwrap() + x, y: found[1].as_f64().unwrap() + y }
+    }
+
+    fn wheel_with_control(&self, at: Point, delta: f64) {
+        let event = Input::DispatchMouseEvent {
+            Type: Input::DispatchMouseEventTypeOption::MouseWheel,
+            x: at.x,
+            y: at.y,
+            modifiers: Some(2),
+            timestamp: None,
+            button: None,
+            buttons: None,
+            click_count: None,
+            force: None,
+            tangential_pressure: None,
+            tilt_x: None,
+            tilt_y: None,
+            twist: None,
+            delta_x: Some(0.0),
+            delta_y: Some(delta),
+            pointer_Type: None,
+        };
+        self.tab.call_method(event).unwrap();
+    }
+}
+
+#[test]
+fn every_tab_opens_by_click_and_by_key_without_an_error() {
+    let Some(opened) = open(&documents::all()) else { return };
+    let shown = "[...document.querySelectorAll('main > section')].filter((s) => !s.hidden).map((s) => s.id)";
+    let ids = opened.value("[...document.querySelectorAll('main > section')].map((s) => s.id)");
+    assert_eq!(ids.as_array().unwrap().len(), 9);
+    for id in ids.as_array().unwrap() {
+        let id = id.as_str().unwrap();
+        opened.click(&format!("nav.tabs a[href='#{id}']"));
+        assert_eq!(opened.value(shown), serde_json::json!([id]));
+    }
+    opened.tab.press_key("Home").unwrap();
+    opened.tab.press_key("ArrowRight").unwrap();
+    assert_eq!(opened.value(shown), serde_json::json!(["programs"]));
+    opened.assert_no_complaints();
+}
+
+#[test]
+fn the_table_of_programs_sorts_both_ways_and_filters() {
+    let Some(opened) = open(&[("showdown.json", documents::showdown())]) else { return };
+    opened.click("nav.tabs a[href='#programs']");
+    assert_eq!(opened.programs(), ["alpha", "beta", "gamma", "beta"], "warm ones first, by first byte");
+    let first_byte = "#programs .table-block thead th:nth-child(4) button";
+    opened.click(first_byte);
+    assert_eq!(opened.programs(), ["alpha", "beta", "gamma", "beta"]);
+    opened.click(first_byte);
+    assert_eq!(opened.programs(), ["beta", "gamma", "beta", "alpha"]);
+    opened.click("#programs input[type=search]");
+    opened.tab.type_str("beta cold").unwrap();
+    assert_eq!(opened.programs(), ["beta"]);
+    opened.run("document.querySelector('#programs input').value = ''; document.querySelector('#programs input').dispatchEvent(new Event('input'))");
+    let cache = "const s = document.querySelector('#programs select'); s.value = 'warm'; s.dispatchEvent(new Event('change'))";
+    opened.run(&format!("{{ {cache} }}"));
+    assert_eq!(opened.programs().len(), 3);
+    opened.assert_no_complaints();
+}
+
+#[test]
+fn the_timeline_zooms_and_tells_what_is_under_the_pointer() {
+    let Some(opened) = open(&[("one.json", documents::trace("one", 10_000))]) else { return };
+    opened.click("nav.tabs a[href='#timelines']");
+    let whole = opened.range();
+    opened.wheel_with_control(opened.canvas(400.0, 80.0), -300.0);
+    let by_wheel = opened.range();
+    assert_ne!(by_wheel, whole);
+    opened.click("#timelines button[aria-label='zoom in']");
+    let by_button = opened.range();
+    assert_ne!(by_button, by_wheel);
+    opened.run("document.querySelector('#timelines .lanes canvas').focus({preventScroll: true})");
+    opened.tab.press_key("0").unwrap();
+    assert_eq!(opened.range(), whole);
+    opened.click("#timelines button[aria-label='zoom to write']");
+    assert_ne!(opened.range(), whole);
+
+    // of the whole run every dot of the first lane stands for several steps
+    opened.run("document.querySelector('#timelines .lanes canvas').focus({preventScroll: true})");
+    opened.tab.press_key("0").unwrap();
+    assert_eq!(opened.range(), whole);
+    opened.tab.move_mouse_to_point(opened.canvas(500.0, 75.0)).unwrap();
+    opened.next_frame();
+    let told = opened.value(
+        "document.getElementById('tooltip').hidden ? '' : document.getElementById('tooltip').textContent",
+    );
+    let told = told.as_str().unwrap();
+    assert!(
+        told.contains("own time 900 ns") && told.contains("process 100") && told.contains("/lib/one.so"),
+        "{told}"
+    );
+    opened.assert_no_complaints();
+}
+
+#[test]
+fn the_timeline_goes_from_step_to_step_by_key_and_the_list_leads_into_it() {
+    let Some(opened) = open(&[("one.json", documents::trace("one", 2000))]) else { return };
+    opened.click("nav.tabs a[href='#timelines']");
+    let detail = "document.querySelector('#timelines .detail').textContent";
+    opened.run("document.querySelector('#timelines .lanes canvas').focus({preventScroll: true})");
+    opened.tab.press_key("n").unwrap();
+    let first = opened.value(detail);
+    assert!(first.as_str().unwrap().contains("kernel exec work: one 0"), "{first}");
+    opened.tab.press_key("n").unwrap();
+    assert_ne!(opened.value(detail), first);
+    opened.tab.press_key("p").unwrap();
+    assert_eq!(opened.value(detail), first);
+
+    let rows = "document.querySelectorAll('#timelines .steps tbody tr')";
+    assert_eq!(opened.value(&format!("{rows}.length")), 200, "a page of system calls");
+    opened.run(&format!("{rows}[3].click()"));
+    let shown = opened.value(detail);
+    assert!(shown.as_str().unwrap().starts_with("system call: "), "{shown}");
+    opened.assert_no_complaints();
+}
+
+#[test]
+fn two_programs_stand_side_by_side_with_what_came_and_went() {
+    let Some(opened) = open(&documents::all()) else { return };
+    opened.click("nav.tabs a[href='#diff']");
+    let captions = opened.value("[...document.querySelectorAll('#diff caption')].map((c) => c.textContent)");
+    assert_eq!(captions.as_array().unwrap().len(), 4, "{captions}");
+    assert_eq!(opened.value("document.querySelectorAll('#diff .lanes canvas').length"), 2);
+    let files = opened.value("document.querySelectorAll('#diff table')[3].tBodies[0].textContent");
+    let files = files.as_str().unwrap();
+    assert!(
+        files.contains("/lib/one.soonly the first") && files.contains("/lib/two.soonly the second"),
+        "{files}"
+    );
+    // two measured programs have no spans
+    opened.run("document.querySelectorAll('#diff select').forEach((s, i) => { s.value = String(2 + i); s.dispatchEvent(new Event('change')) })");
+    let phases = opened.value("document.querySelector('#diff table').textContent");
+    assert!(phases.as_str().unwrap().contains("4.00 ×"), "alpha and beta: {phases}");
+    opened.assert_no_complaints();
+}
+
+#[test]
+fn hostile_names_inject_nothing_anywhere() {
+    let traces: Vec<(String, Value)> = documents::HOSTILE
+        .iter()
+        .enumerate()
+        .map(|(index, name)| (format!("{index}.json"), documents::trace(name, 200)))
+        .collect();
+    let mut all: Vec<(&str, Value)> =
+        traces.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    all.push(("hostile.json", documents::hostile()));
+    let Some(opened) = open(&all) else { return };
+    for section in ["programs", "distributions", "timelines", "diff"] {
+        opened.click(&format!("nav.tabs a[href='#{section}']"));
+        opened.next_frame();
+    }
+    opened.run("document.querySelectorAll('#timelines .tabs button').forEach((tab) => tab.click())");
+    opened.run("document.querySelectorAll('#timelines .steps tbody tr').forEach((row) => row.click())");
+    assert_eq!(opened.value("window.injected === undefined"), true);
+    assert_eq!(
+        opened.value("document.querySelectorAll('main img, [onmouseover], [onload], [onerror]').length"),
+        0
+    );
+    assert_eq!(
+        opened.value(
+            "document.scripts.length - document.querySelectorAll('script[type=\"application/json\"]').length"
+        ),
+        1
+    );
+    opened.assert_no_complaints();
+}
+
+#[test]
+fn it_fits_a_phone_and_follows_the_colours_of_the_system() {
+    let Some(opened) = open(&documents::all()) else { return };
+    let background = || opened.value("getComputedStyle(document.body).backgroundColor");
+    let light = background();
+    let dark = Emulation::MediaFeature { name: "prefers-color-scheme".to_owned(), value: "dark".to_owned() };
+    opened.tab.call_method(Emulation::SetEmulatedMedia { media: None, features: Some(vec![dark]) }).unwrap();
+    assert_ne!(background(), light);
+    let bounds = headless_chrome::types::Bounds::Normal {
+        left: None,
+        top: None,
+        width: Some(500.0),
+        height: Some(844.0),
+    };
+    opened.tab.set_bounds(bounds).unwrap();
+    for id in
+        ["overview", "programs", "distributions", "timelines", "diff", "floor", "throughput", "elf", "claims"]
+    {
+        opened.click(&format!("nav.tabs a[href='#{id}']"));
+        opened.next_frame();
+        assert_eq!(opened.value("document.scrollingElement.scrollWidth <= innerWidth"), true, "{id}");
+    }
+    opened.assert_no_complaints();
+}
+
+#[test]
+fn it_prints_every_section_with_the_timelines_drawn() {
+    let Some(opened) = open(&documents::all()) else { return };
+    let pdf = opened.tab.print_to_pdf(None).unwrap();
+    assert!(pdf.starts_with(b"%PDF-"));
+    let pages = pdf.windows(11).filter(|bytes| bytes == b"/Type /Page").count();
+    assert!(pages >= 5, "{pages} pages of nine sections");
+    opened.run("dispatchEvent(new Event('beforeprint'))");
+    let canvases = "[...document.querySelectorAll('#timelines .lanes canvas')]";
+    let drawn =
+        opened.value(&format!("{canvases}.map((c) => c.getContext('2d').getImageData(5, 60, 1, 1).data[3])"));
+    assert_eq!(drawn, serde_json::json!([255, 255]));
+    opened.run("dispatchEvent(new Event('afterprint'))");
+    opened.assert_no_complaints();
+}

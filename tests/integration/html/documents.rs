@@ -1,0 +1,162 @@
+//! Documents to make pages of: every kind, a hostile one, a large one.
+
+use serde_json::{Value, json};
+
+/// What nobody should call a program, and everybody tries.
+pub(super) const HOSTILE: [&str; 6] = [
+    "<script>window.injected = 1</script>",
+    "</script><img src=x onerror='window.injected = 2'>",
+    "\" onmouseover=\"window.injected = 3\" x=\"",
+    "'; window.injected = 4; '\n\r\u{0}\u{1b}[2J",
+    "\u{2028}\u{2029}\u{202e}{{ 7 * 7 }}{% raw %}\u{fffd}\u{fffd}",
+    "]]><!--</title></style></table><svg onload=window.injected=5>",
+];
+
+fn head() -> Value {
+    json!({
+        "schema": "firstbyte/1",
+        "tool": {"name": "firstbyte", "version": "0.1.0", "backend": "bpf", "backend_reason": "sees every phase",
+            "observer_overhead": [{"name": "alpha", "ratio": 1.03, "low": 1.01, "high": 1.05, "pairs": 9}]},
+        "machine": {"cpu_model": "A Processor", "cores": 2, "kernel_release": "6.18", "memory": 1_073_741_824_u64},
+        "partial": false,
+    })
+}
+
+fn with_head(mut document: Value) -> Value {
+    for (key, value) in head().as_object().unwrap() {
+        document[key] = value.clone();
+    }
+    document
+}
+
+fn distribution(median: u64) -> Value {
+    json!({"samples": [median - 2, median - 1, median, median + 1, median + 2]})
+}
+
+/// A program whose first byte comes after that many nanoseconds.
+fn measurement(name: &str, cache: &str, first_byte: u64) -> Value {
+    json!({
+        "command": format!("./{name}"), "mean": 0.001, "stddev": 0.0, "median": 0.001, "user": 0.0, "system": 0.0,
+        "min": 0.001, "max": 0.001, "times": [0.001, 0.001, 0.001, 0.001, 0.001], "exit_codes": [0, 0, 0, 0, 0],
+        "name": name, "cache": cache,
+        "phases": {"startup": distribution(first_byte / 4), "setup": distribution(first_byte / 2),
+            "write": distribution(first_byte / 4), "teardown": distribution(first_byte / 8),
+            "first_byte": distribution(first_byte), "total": distribution(first_byte / 8 * 9)},
+        "counts": {"processes": 1, "threads": 1, "syscalls": first_byte / 1000, "page_faults": 7},
+        "output": {"bytes": 12, "ok": true}, "lost_events": 0, "rejected": [],
+    })
+}
+
+/// alpha, beta and gamma, from the fastest to the slowest, beta cold too.
+pub(super) fn showdown() -> Value {
+    with_head(json!({
+        "results": [measurement("gamma", "warm", 900_000), measurement("alpha", "warm", 100_000),
+            measurement("beta", "warm", 400_000), measurement("beta", "cold", 4_000_000)],
+        "failed": [], "skipped": [{"name": "delta", "reason": "no compiler", "install": "apt-get install delta"}],
+        "warnings": [{"name": null, "message": "other programs were busy", "help": "close them"}],
+    }))
+}
+
+/// The same with hostile names, commands, reasons and warnings.
+pub(super) fn hostile() -> Value {
+    let mut document = showdown();
+    document["results"] = HOSTILE.iter().map(|name| measurement(name, "warm", 500_000)).collect();
+    document["skipped"] =
+        HOSTILE.iter().map(|name| json!({"name": name, "reason": name, "install": name})).collect();
+    document["warnings"] =
+        HOSTILE.iter().map(|name| json!({"name": name, "message": name, "help": name})).collect();
+    document["tool"]["backend_reason"] = json!(HOSTILE[0]);
+    document["machine"]["cpu_model"] = json!(HOSTILE[1]);
+    document
+}
+
+/// So many steps in two processes and three threads, `label` as name of everything.
+pub(super) fn trace(label: &str, spans: usize) -> Value {
+    let kinds = ["kernel_exec", "user", "syscall", "fault", "waiting"];
+    let threads = [(100, 100), (100, 101), (200, 200)];
+    let span = |index: usize| {
+        let (pid, tid) = threads[index / 7 % 3];
+        let kind = if index == 0 { "kernel_exec" } else { kinds[1 + index % 4] };
+        let start = index as u64 * 1000;
+        json!({"pid": pid, "tid": tid, "kind": kind, "name": format!("{label} {}", index % 40), "start_ns": start,
+            "duration_ns": 900, "elapsed_ns": 900, "detail": format!("{label}({index}) = 0"),
+            "file": format!("/lib/{label}.so")})
+    };
+    let total = spans as u64 * 1000;
+    let figure = |ns: u64| json!({"median": ns, "min": ns - ns / 10, "max": ns + ns / 10});
+    with_head(json!({"results": [{
+        "command": label, "mean": 0.01, "stddev": null, "median": 0.01, "user": 0.0, "system": 0.0, "min": 0.01,
+        "max": 0.01, "times": [0.011, 0.012], "untraced_times": [0.010, 0.010], "exit_codes": [0], "runs": 2,
+        "phases": {"startup": figure(total / 10), "setup": figure(total / 2), "write": figure(total / 10),
+            "teardown": figure(total * 3 / 10), "first_byte": figure(total * 7 / 10), "total": figure(total)},
+        "run_phases": {"startup": total / 10, "setup": total / 2, "write": total / 10, "teardown": total * 3 / 10},
+        "total_ns": total, "corrected_total_ns": total, "counts": {"syscalls": spans, "processes": 2, "max_rss": null},
+        "lost_events": 0,
+        "attribution": [{"kind": "syscall", "name": label, "ns": total / 2, "count": 5},
+            {"kind": "user", "name": "ld.so", "ns": total / 4, "count": 3}],
+        "spans": (0..spans).map(span).collect::<Vec<_>>(),
+        "files": [{"path": format!("/lib/{label}.so"), "ns": total / 3, "opened": 1, "failed": 0, "faults": 3}],
+        "processes": [{"pid": 100, "execs": [{"executed": format!("/bin/{label}"), "duration_ns": total / 10}]},
+            {"pid": 200, "execs": []}],
+        "findings": [{"ns": 5, "text": format!("{label} could be faster")}],
+    }]}))
+}
+
+/// A waterfall of three layers, and a figure.
+pub(super) fn floor() -> Value {
+    use firstbyte::floor::waterfall::{Layer, Waterfall};
+    use firstbyte::floor::{Figure, Group};
+    let layer = |name: &str, ns: f64| Layer {
+        name: name.to_owned(),
+        removes: format!("the rest of {name}"),
+        samples: vec![ns, ns * 1.01, ns * 0.99],
+    };
+    let layers = [layer("a shell", 1e6), layer("a static program", 1e5), layer("a write", 250.0)];
+    let figure = Figure::from_samples(Group::Syscalls, "getppid", vec![100.0, 101.0, 99.0]);
+    with_head(json!({
+        "cpu": 1, "overhead": {"timer": 20.0, "turn": 1.0, "step": 1, "empty": 0.0}, "results": [figure], "missing": [],
+        "waterfalls": [Waterfall::of("this machine", &layers)],
+    }))
+}
+
+/// Two designs.
+pub(super) fn throughput() -> Value {
+    let result = |design: &str, lines: u64, ns: u64| {
+        json!({"sink": "pipe-read", "sink_description": "a pipe that is read", "design": design, "description": "",
+            "lines": lines, "bytes": lines * 12, "times_ns": [ns, ns + 9], "median_ns": ns, "min_ns": ns,
+            "bytes_per_second": 1e9, "times_faster": {"ratio": 1.5, "low": 1.4, "high": 1.6, "pairs": 2}})
+    };
+    with_head(json!({"baseline": "plain", "wrong": [], "skipped": [],
+        "results": [result("plain", 1_000_000, 9_000_000), result("ours", 1_000_000, 1_000_000),
+            result("plain", 2_000_000, 19_000_000), result("ours", 2_000_000, 2_000_000)]}))
+}
+
+/// Four bytes.
+pub(super) fn elf() -> Value {
+    let magic = json!({"name": "e_ident", "kernel": "compares them"});
+    with_head(json!({"architecture": "x86-64", "size": 5, "results": [
+        {"offset": 0, "bytes": [127, 69, 76, 70], "fields": [magic], "content": null},
+        {"offset": 4, "bytes": [10], "fields": [], "content": "the message"}]}))
+}
+
+/// Two claims.
+pub(super) fn claims() -> Value {
+    with_head(json!({"results": [
+        {"seed": "000", "claim": "C is 100 times faster", "figure": "100 x", "measured": "165 x", "how": "showdown",
+            "verdict": "holds", "why": "it does less"},
+        {"seed": "004", "claim": "9 ms under strace", "figure": "9 ms", "measured": "4 ms", "how": "trace",
+            "verdict": "does not hold here", "why": "another machine"}]}))
+}
+
+/// One of each kind.
+pub(super) fn all() -> Vec<(&'static str, Value)> {
+    vec![
+        ("showdown.json", showdown()),
+        ("one.json", trace("one", 600)),
+        ("two.json", trace("two", 900)),
+        ("floor.json", floor()),
+        ("throughput.json", throughput()),
+        ("elf.json", elf()),
+        ("claims.json", claims()),
+    ]
+}

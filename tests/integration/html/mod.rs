@@ -1,0 +1,28 @@
+//! The HTML page: what `report` and `--html` write, and what a real browser makes of it.
+
+mod browser;
+mod documents;
+mod page;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// `firstbyte` with these arguments, in `folder`.
+fn firstbyte(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+    command.args(arguments).current_dir(folder).output().unwrap()
+}
+
+/// Writes the documents, and the page of them all; what it holds.
+fn page(folder: &Path, documents: &[(&str, serde_json::Value)]) -> String {
+    let mut arguments = vec!["report", "-o", "page.html"];
+    for (name, document) in documents {
+        std::fs::write(folder.join(name), document.to_string()).unwrap();
+        arguments.push(name);
+    }
+    let output = firstbyte(folder, &arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(said.starts_with("wrote `page.html`: "), "{said}");
+    std::fs::read_to_string(folder.join("page.html")).unwrap()
+}

@@ -1,0 +1,141 @@
+//! What `report` and `--html` write, and what they refuse.
+
+use super::{documents, firstbyte, page};
+use std::fs;
+use std::path::Path;
+
+/// The page must come from the disk alone, and say so to the browser.
+fn assert_self_contained(page: &str) {
+    assert!(page.contains("default-src 'none'"));
+    for outside in ["src=\"http", "href=\"http", "src=\"//", "@import", "url(http", "<link rel=\"stylesheet"]
+    {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn a_page_of_every_kind_of_document_has_every_section_and_nothing_from_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = page(folder.path(), &documents::all());
+    for section in
+        ["overview", "programs", "distributions", "timelines", "diff", "floor", "throughput", "elf", "claims"]
+    {
+        assert!(page.contains(&format!("<section id=\"{section}\"")), "{section}");
+    }
+    assert_self_contained(&page);
+    for text in
+        ["A Processor", "other programs were busy", "1.01 to 1.05", "no compiler", "does not hold here"]
+    {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(page.contains("data-cache=\"cold\"") && page.contains("Warm against cold"));
+}
+
+#[test]
+fn foreign_text_stays_text_in_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut all = vec![("hostile.json", documents::hostile())];
+    for (index, name) in documents::HOSTILE.iter().enumerate() {
+        let file: &'static str = ["0.json", "1.json", "2.json", "3.json", "4.json", "5.json"][index];
+        all.push((file, documents::trace(name, 30)));
+    }
+    let page = page(folder.path(), &all);
+    for markup in ["<script>window", "<img", "<svg onload", "onmouseover=\"window", "<!--"] {
+        assert!(!page.contains(markup), "{markup}");
+    }
+    // its own script alone, and data that no browser runs
+    let scripts = page.matches("<script>").count();
+    let data = page.matches("<script type=\"application/json\"").count();
+    assert_eq!((scripts, page.matches("<script").count()), (1, 1 + data));
+    assert!(page.contains("&lt;script&gt;window.injected = 1&lt;&#x2f;script&gt;"), "escaped, not dropped");
+    assert!(page.contains("{{ 7 * 7 }}"), "names are no templates");
+    assert!(!page.contains('\u{2028}') && !page.contains('\u{202e}') && !page.contains('\u{1b}'));
+}
+
+#[test]
+fn a_corpus_of_large_traces_stays_below_five_megabytes_and_says_what_was_put_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let names: Vec<String> = (0..30).map(|index| format!("{index}.json")).collect();
+    let mut all: Vec<(&str, _)> =
+        names.iter().map(|name| (name.as_str(), documents::trace(name, 8_000))).collect();
+    let showdown = Path::new(env!("CARGO_MANIFEST_DIR")).join("results/2026-11-21-xeon-kvm/showdown.json");
+    if let Ok(text) = fs::read_to_string(showdown) {
+        all.push(("showdown.json", serde_json::from_str(&text).unwrap()));
+    }
+    let page = page(folder.path(), &all);
+    assert!(page.len() < 5_000_000, "{}", page.len());
+    assert!(page.contains("are put together: 8000 became"));
+}
+
+#[test]
+fn what_cannot_be_shown_is_refused_by_name_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("newer.json"), r#"{"schema": "firstbyte/9", "results": []}"#).unwrap();
+    fs::write(folder.path().join("other.json"), r#"{"schema": "firstbyte/1", "tool": {"name": "x"}}"#)
+        .unwrap();
+    fs::write(folder.path().join("binary.json"), [0xff, 0xfe, 0]).unwrap();
+    for (file, cause) in [
+        ("newer.json", "newer than"),
+        ("other.json", "missing field"),
+        ("binary.json", "UTF-8"),
+        ("none", "No such file"),
+    ] {
+        let output = firstbyte(folder.path(), &["report", file]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(
+            said.contains(&format!("`{file}`")) && said.contains(cause) && said.contains("\nhelp: "),
+            "{said}"
+        );
+    }
+    assert!(!folder.path().join("report.html").exists());
+}
+
+#[test]
+fn charts_are_written_as_pictures_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, document) in documents::all() {
+        fs::write(folder.path().join(name), document.to_string()).unwrap();
+    }
+    let files = ["showdown.json", "floor.json", "throughput.json"];
+    let output = firstbyte(folder.path(), &[&["report", "--plots", "plots"], &files[..]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for chart in ["phases", "distributions", "waterfall", "throughput", "throughput-log"] {
+        let svg = fs::read_to_string(folder.path().join(format!("plots/{chart}.svg"))).unwrap();
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{chart}");
+        let png = fs::read(folder.path().join(format!("plots/{chart}.png"))).unwrap();
+        assert!(png.starts_with(b"\x89PNG") && png.len() > 5000, "{chart}");
+    }
+    assert!(!folder.path().join("report.html").exists(), "only charts were asked for");
+    let output = firstbyte(folder.path(), &["report", "--plots", "plots", "elf.json"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn bench_and_trace_write_the_page_of_their_own_document() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = ["bench", "--backend", "pipe", "-r", "3", "--html", "b.html", "true"];
+    let trace = [
+        "trace",
+        "--backend",
+        "ptrace",
+        "-r",
+        "1",
+        "--no-overhead",
+        "--html",
+        "t.html",
+        "--",
+        "echo",
+        "<b>hello",
+    ];
+    for (arguments, file, section) in
+        [(&bench[..], "b.html", "distributions"), (&trace[..], "t.html", "timelines")]
+    {
+        let output = firstbyte(folder.path(), arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let page = fs::read_to_string(folder.path().join(file)).unwrap();
+        assert!(page.contains(&format!("<section id=\"{section}\"")), "{file}");
+        assert!(!page.contains("<b>hello"));
+        assert_self_contained(&page);
+    }
+}

@@ -1,0 +1,184 @@
+//! Inspecting what is damaged, foreign, or made to mislead: any file at all gives an answer or an error.
+
+use crate::inspect::{HELLO, Imagined, compile};
+use firstbyte::elf::packed::{self, Demands};
+use firstbyte::elf::{Architecture, plain};
+use firstbyte::inspect::cache::Cache;
+use firstbyte::inspect::elf::{self, Kind};
+use firstbyte::inspect::libraries::Search;
+use firstbyte::inspect::{disassembly, inspect};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// splitmix64: the same mutations in every run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() % limit.max(1) as u64).unwrap()
+    }
+}
+
+/// Bytes changed, mostly in the headers; fields set to extreme values; cut off, or doubled.
+fn mutated(original: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut bytes = original.to_vec();
+    for _ in 0..=random.below(8) {
+        let area = if random.below(3) == 0 { bytes.len() } else { bytes.len().min(1024) };
+        let at = random.below(area);
+        match random.below(4) {
+            0 => bytes[at] = random.next().to_le_bytes()[0],
+            1 => bytes[at] ^= 1 << random.below(8),
+            _ => {
+                let extreme = [0, u64::MAX, 0x7fff_ffff_ffff_ffff, 0xffff_ffff, 0x8000_0000][random.below(5)];
+                let width = [2, 4, 8][random.below(3)].min(bytes.len() - at);
+                bytes[at..at + width].copy_from_slice(&extreme.to_le_bytes()[..width]);
+            }
+        }
+    }
+    if random.below(8) == 0 {
+        bytes.truncate(random.below(bytes.len()).max(1));
+    }
+    bytes
+}
+
+/// Where the tables' places and lengths are in headers of 64 and of 32 bits: `e_phoff`, `e_shoff`, `e_phnum`, `e_shnum`, `e_shstrndx`.
+const COUNTS: [usize; 10] = [32, 40, 56, 60, 62, 28, 32, 44, 48, 50];
+
+/// A header field set to an extreme value, or one program header laid over another with its own place.
+fn misled(original: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut bytes = original.to_vec();
+    let wide = bytes.get(4) == Some(&2);
+    let (headers, size) = if wide { (64, 56) } else { (52, 32) };
+    if random.below(2) == 0 {
+        let at = COUNTS[random.below(COUNTS.len())];
+        let value = [0xffff_u16, 0xfffe, 0x8000, 1, 0][random.below(5)].to_le_bytes();
+        if let Some(field) = bytes.get_mut(at..at + 2) {
+            field.copy_from_slice(&value);
+        }
+    } else if bytes.len() > headers + 14 * size {
+        let (from, to) = (headers + random.below(13) * size, headers + random.below(13) * size);
+        bytes.copy_within(from..from + size, to);
+        let at = to + random.below(size);
+        bytes[at] = random.next().to_le_bytes()[0];
+    }
+    bytes
+}
+
+/// An ELF file of type `ET_CORE`, as the kernel writes them: notes, and a segment of memory.
+fn core_file() -> Vec<u8> {
+    let mut core = plain::image(Architecture::X86_64, &[0; 200], Some(0)).unwrap();
+    core[16] = 4;
+    core[64] = 4; // PT_NOTE
+    core
+}
+
+/// Files of every kind, as they should be.
+fn originals(folder: &Path) -> Vec<Vec<u8>> {
+    let mut all: Vec<Vec<u8>> =
+        Architecture::ALL.iter().map(|a| plain::image(*a, b"Hello", Some(0)).unwrap()).collect();
+    let packed = |a: &Architecture| packed::image(*a, b"Hello", 0, Demands::default()).unwrap().image;
+    all.extend(Architecture::ALL.iter().map(packed));
+    let kernel_module = "__attribute__((section(\".modinfo\"))) char license[] = \"license=GPL\"; int init_module(void) { return 0; }\n";
+    let compiled: [(&str, &[&str]); 5] = [
+        (HELLO, &["-O2"]),
+        (HELLO, &["-O2", "-no-pie", "-Wl,--hash-style=sysv", "-Wl,-z,now"]),
+        (HELLO, &["-shared", "-fPIC", "-Wl,-z,pack-relative-relocs"]),
+        (HELLO, &["-c", "-g"]),
+        (kernel_module, &["-c"]),
+    ];
+    for (source, options) in compiled {
+        all.extend(compile(folder, source, options).map(|program| fs::read(program).unwrap()));
+    }
+    all.push(core_file());
+    all.push([b"MZ".as_slice(), &[0; 58], &[64, 0, 0, 0], b"PE\0\0\x64\x86", &[0; 300]].concat());
+    all.push([b"\xcf\xfa\xed\xfe\x07\0\0\x01".as_slice(), &[0; 300]].concat());
+    all.push(b"#!/file -x\n".to_vec());
+    all
+}
+
+/// `FIRSTBYTE_FUZZ` sets how many executions; each reads, resolves, predicts and disassembles. Each library that the file
+/// needs is the file itself or another damaged one, so that they need each other.
+#[test]
+fn damaged_files_give_an_answer_or_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let originals = originals(folder.path());
+    let executions = std::env::var("FIRSTBYTE_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000);
+    let mut random = Random(1);
+    let mut answered = 0;
+    let mut last = Vec::new();
+    for i in 0..executions {
+        let original = &originals[i % originals.len()];
+        let bytes =
+            if random.below(4) == 0 { misled(original, &mut random) } else { mutated(original, &mut random) };
+        let mut files = Imagined::default();
+        files.0.insert("/file".into(), bytes.clone());
+        files.0.insert("/lib/libc.so.6".into(), if last.is_empty() { bytes.clone() } else { last });
+        let search = Search { files: &files, library_path: Some("/lib".into()), cache: Cache::parse(&bytes) };
+        answered += usize::from(inspect(Path::new("/file"), &search).is_ok());
+        let _ = disassembly::disassemble(Path::new("/file"), &bytes, "main");
+        last = bytes;
+    }
+    eprintln!("{executions} damaged files, {answered} of them explained all the same");
+}
+
+/// Each byte of a file may be its last.
+#[test]
+fn a_file_cut_off_anywhere_gives_an_answer_or_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    for original in originals(folder.path()) {
+        let step = (original.len() / 3000).max(1);
+        for length in (0..original.len().min(1500)).chain((1500..original.len()).step_by(step)) {
+            let mut files = Imagined::default();
+            files.0.insert("/file".into(), original[..length].to_vec());
+            let search = Search { files: &files, library_path: None, cache: Cache::default() };
+            let _ = inspect(Path::new("/file"), &search);
+        }
+    }
+}
+
+#[test]
+fn a_core_file_and_a_kernel_module_are_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(elf::read(&core_file()).unwrap().kind, Kind::Core);
+    let Some(module) = compile(folder.path(), "int init_module(void) { return 0; }\n", &["-c"]) else {
+        return;
+    };
+    assert_eq!(elf::read(&fs::read(module).unwrap()).unwrap().kind, Kind::Relocatable);
+}
+
+#[test]
+fn every_elf_file_of_this_machine_is_explained() {
+    let mut pending: Vec<PathBuf> = vec!["/usr/bin".into(), "/usr/lib".into()];
+    let (mut explained, mut refused) = (0, 0);
+    while let Some(path) = pending.pop() {
+        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+        if metadata.is_dir() {
+            pending.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+        } else if metadata.is_file() && is_elf(&path) {
+            let elf = elf::read(&fs::read(&path).unwrap());
+            explained += usize::from(elf.is_ok());
+            refused += usize::from(elf.is_err());
+            assert!(
+                elf.as_ref().is_ok_and(|e| !e.segments.is_empty() || !e.kind.is_executable()),
+                "{}",
+                path.display()
+            );
+        }
+    }
+    eprintln!("{explained} ELF files explained, {refused} refused");
+    assert!(explained > 0);
+}
+
+fn is_elf(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    fs::File::open(path)
+        .is_ok_and(|mut f| std::io::Read::read_exact(&mut f, &mut magic).is_ok() && magic == *b"\x7fELF")
+}

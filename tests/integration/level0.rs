@@ -1,0 +1,148 @@
+//! level0: exact on every word list and on a million near misses, by its slow reference; its system calls and page faults.
+
+use crate::runtime::{fed, folder, lengths, native, ours, page_faults, succeed, system_calls, there};
+use crate::support::skipped;
+use firstbyte::runtime::Driver;
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::Command;
+use tempfile::TempDir;
+
+const WEB2: &str = "/usr/share/dict/web2";
+const HUGE: &str = "/usr/share/dict/american-english-huge";
+
+/// The generator, compiled.
+fn generator(place: &TempDir) -> Option<PathBuf> {
+    let program = place.path().join("generate");
+    let source = folder().join("samples/level0/generator/main.rs");
+    if !there("rustc", "rustc") {
+        return None;
+    }
+    succeed(Command::new("rustc").args(["--edition", "2024", "-O", "-o"]).arg(&program).arg(source));
+    Some(program)
+}
+
+fn level0(driver: &Driver, place: &TempDir, arguments: &[&str]) -> Option<PathBuf> {
+    let generated = succeed(Command::new(generator(place)?).args(arguments));
+    let table = place.path().join("table.h");
+    fs::write(&table, generated.stdout).unwrap();
+    let definition = format!("-DTABLE=\"{}\"", table.display());
+    let flavour = if arguments[0] == "bloom" { "-DBLOOM" } else { "-DEXACT" };
+    let program = place.path().join(format!("level0-{}", arguments[0]));
+    ours(driver, &["-O2", &definition, flavour], &folder().join("samples/level0/level0.c"), &program);
+    Some(program)
+}
+
+fn dictionary(path: &'static str, package: &str) -> Option<Vec<u8>> {
+    let words = fs::read(path).ok();
+    if words.is_none() {
+        skipped(&format!("`{path}` is missing; help: apt-get install {package}"));
+    }
+    words
+}
+
+fn reference(dictionary: &str, input: &[u8]) -> Option<Vec<u8>> {
+    if !there("python3", "python3") {
+        return None;
+    }
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(input).unwrap();
+    std::io::Seek::rewind(&mut file).unwrap();
+    let script = folder().join("samples/level0/reference.py");
+    Some(succeed(Command::new("python3").arg(script).arg(dictionary).stdin(file)).stdout)
+}
+
+/// A million words that are nearly in the list: a letter dropped, added, changed, two swapped, the word cut, a tail grown.
+fn near_misses(dictionary: &[u8]) -> Vec<u8> {
+    let words: Vec<&[u8]> = dictionary.split(|&b| b == b'\n').filter(|word| !word.is_empty()).collect();
+    let mut random = fastrand::Rng::with_seed(2014);
+    let mut text = Vec::new();
+    for _ in 0..1_000_000 {
+        let mut word = words[random.usize(..words.len())].to_vec();
+        let at = random.usize(..word.len());
+        let letter = b"abcdefghijklmnopqrstuvwxyzABYZ-'0"[random.usize(..33)];
+        match random.u8(..6) {
+            0 => drop(word.remove(at)),
+            1 => word.insert(at, letter),
+            2 => word[at] = letter,
+            3 => word.swap(at, 0),
+            4 => word.truncate(at),
+            _ => word.extend(&words[random.usize(..words.len())][..1]),
+        }
+        text.extend(word);
+        text.push(b" \n"[random.usize(..2)]);
+    }
+    text
+}
+
+fn count(calls: &[String], name: &str) -> usize {
+    calls.iter().filter(|call| *call == name).count()
+}
+
+fn level0_is_exact(dictionary_path: &'static str, package: &str, limit: u64) {
+    let Some(words) = dictionary(dictionary_path, package) else { return };
+    let Some(driver) = native() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let Some(program) = level0(&driver, &place, &["exact", dictionary_path]) else { return };
+    let size = fs::metadata(&program).unwrap().len();
+    assert!(size < limit, "{size} bytes");
+    for input in [words.clone(), near_misses(&words)] {
+        let Some(expected) = reference(dictionary_path, &input) else { return };
+        assert!(fed(&program, &[], &input).stdout == expected);
+    }
+    for length in lengths() {
+        let input: Vec<u8> = near_misses(&words[..5000]).into_iter().take(length).collect();
+        let long_word: Vec<u8> = b"a ".iter().copied().chain(std::iter::repeat_n(b'q', length)).collect();
+        for input in [input, long_word] {
+            let Some(expected) = reference(dictionary_path, &input) else { return };
+            assert!(fed(&program, &[], &input).stdout == expected, "{length}");
+        }
+    }
+    if let Some(calls) = system_calls(&program, b"the quick brown foxx\n") {
+        assert_eq!(calls, ["execve", "read", "read", "write", "exit_group"]);
+    }
+    // an empty program has two, the buffer one, each 64 KiB of the table one; a run has one fewer or more
+    let small: Vec<u8> = words.split(|&b| b == b'\n').step_by(1500).collect::<Vec<_>>().join(&b' ');
+    if let Some(faults) = page_faults(&program, &small) {
+        assert!(faults <= 3 + size.div_ceil(65536), "{faults} page faults");
+    }
+    let long = words.repeat(2);
+    if let Some(calls) = system_calls(&program, &long) {
+        let (reads, writes) = (count(&calls, "read"), count(&calls, "write"));
+        let blocks = long.len().div_ceil(65536 - 30);
+        assert!(
+            reads <= blocks + 2 && calls.len() == reads + writes + 2,
+            "{reads} reads, {blocks} blocks: {calls:?}"
+        );
+    }
+}
+
+#[test]
+fn level0_finds_exactly_the_words_of_web2() {
+    level0_is_exact(WEB2, "miscfiles", 530_000);
+}
+
+#[test]
+fn level0_finds_exactly_the_words_of_a_huge_list() {
+    level0_is_exact(HUGE, "wamerican-huge", 530_000);
+}
+
+#[test]
+fn level0_by_a_bloom_filter_knows_all_words_and_too_many() {
+    let Some(words) = dictionary(WEB2, "miscfiles") else { return };
+    let Some(driver) = native() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let Some(program) = level0(&driver, &place, &["bloom", "20000", "1", WEB2]) else { return };
+    let known: Vec<&[u8]> =
+        words.split(|&b| b == b'\n').filter(|w| !w.iter().any(u8::is_ascii_uppercase)).collect();
+    let listed = known.join(&b'\n');
+    assert!(fed(&program, &[], &listed).stdout == listed);
+    let misses = near_misses(&words);
+    let brackets = |text: &[u8]| text.split(|&b| b == b'<').count() - 1;
+    let Some(expected) = reference(WEB2, &misses).map(|text| brackets(&text)) else { return };
+    let told = brackets(&fed(&program, &[], &misses).stdout);
+    // 210,687 words in 160,000 bits: one bit in e^-1.32 stays clear, and 73 % of the unknown words hit a set one.
+    let percent = 100 * (expected - told) / expected;
+    assert!((70..77).contains(&percent), "{percent} %");
+}

@@ -1,0 +1,133 @@
+//! `firstbyte lines` to a terminal: the same bytes in both modes, and its mode back whatever ends us.
+
+use super::lines::{FIRSTBYTE, assert_same, expected, run_into};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::Command;
+use std::thread;
+
+/// A pseudo terminal in its default mode: our end, and the program's.
+fn terminal() -> (File, OwnedFd) {
+    let (mut master, mut slave) = (-1, -1);
+    let none: *mut libc::c_void = std::ptr::null_mut();
+    // SAFETY: two out-pointers; the descriptors are owned at once, and closed on exec.
+    unsafe {
+        assert_eq!(libc::openpty(&raw mut master, &raw mut slave, none.cast(), none.cast(), none.cast()), 0);
+        for end in [master, slave] {
+            libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC);
+        }
+        (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave))
+    }
+}
+
+fn output_modes(terminal: &OwnedFd) -> u32 {
+    // SAFETY: plain data, filled by the call.
+    unsafe {
+        let mut modes: libc::termios = std::mem::zeroed();
+        assert_eq!(libc::tcgetattr(terminal.as_raw_fd(), &raw mut modes), 0);
+        modes.c_oflag
+    }
+}
+
+#[test]
+fn a_terminal_receives_the_same_bytes_in_both_modes_and_keeps_its_own() {
+    for text in ["hello world", "", "two\nlines"] {
+        let wanted = expected(20_000, text).iter().fold(Vec::new(), |mut all, &byte| {
+            all.extend((byte == b'\n').then_some(b'\r'));
+            all.push(byte);
+            all
+        });
+        for raw in [false, true] {
+            let (mut ours, theirs) = terminal();
+            let kept = theirs.try_clone().unwrap();
+            let before = output_modes(&kept);
+            assert_eq!(before & (libc::OPOST | libc::ONLCR), libc::OPOST | libc::ONLCR);
+            let mut got = vec![0; wanted.len()];
+            let reading = thread::spawn(move || {
+                ours.read_exact(&mut got).unwrap();
+                (got, ours)
+            });
+            let mut command = Command::new(FIRSTBYTE);
+            command.args(["lines", "20000"]).args(raw.then_some("--raw-tty")).arg(text);
+            let output = run_into(command, theirs);
+            assert!(output.status.success(), "{output:?}");
+            let (got, _ours) = reading.join().unwrap();
+            assert_same(&got, &wanted, text);
+            assert_eq!(output_modes(&kept), before);
+        }
+    }
+}
+
+/// The program hears of a signal that we were started to ignore, as what a shell puts in the background is.
+fn heeding(signal: i32, command: &mut Command) {
+    // SAFETY: signal(2) is all that the child calls.
+    unsafe {
+        command.pre_exec(move || {
+            libc::signal(signal, libc::SIG_DFL);
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn a_terminal_has_its_mode_back_after_every_signal_that_ends() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGALRM] {
+        let (mut ours, theirs) = terminal();
+        let kept = theirs.try_clone().unwrap();
+        let before = output_modes(&kept);
+        let mut command = Command::new(FIRSTBYTE);
+        command.args(["lines", "--raw-tty", "9223372036854775808"]).stdout(theirs);
+        heeding(signal, &mut command);
+        let mut child = command.spawn().unwrap();
+        drop(command);
+        let mut start = [0; 13];
+        ours.read_exact(&mut start).unwrap();
+        assert_eq!(&start, b"hello world\r\n");
+        assert_eq!(output_modes(&kept), before & !libc::OPOST);
+        // SAFETY: our own child, not reaped.
+        unsafe { libc::kill(child.id().cast_signed(), signal) };
+        assert_eq!(child.wait().unwrap().signal(), Some(signal));
+        assert_eq!(output_modes(&kept), before, "signal {signal}");
+    }
+}
+
+#[test]
+fn a_stopped_writer_gives_the_mode_back_until_it_goes_on() {
+    let (mut ours, theirs) = terminal();
+    let kept = theirs.try_clone().unwrap();
+    let before = output_modes(&kept);
+    let mut command = Command::new(FIRSTBYTE);
+    command.args(["lines", "--raw-tty", "9223372036854775808"]).stdout(theirs).process_group(0);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let pid = child.id().cast_signed();
+    ours.read_exact(&mut [0; 13]).unwrap();
+    let send = |signal| {
+        // SAFETY: our own child, not reaped.
+        unsafe { libc::kill(pid, signal) }
+    };
+    for _ in 0..2 {
+        send(libc::SIGTSTP);
+        let mut status = 0;
+        // SAFETY: waits for our own child to stop.
+        unsafe { libc::waitpid(pid, &raw mut status, libc::WUNTRACED) };
+        assert!(libc::WIFSTOPPED(status));
+        assert_eq!(output_modes(&kept), before);
+        send(libc::SIGCONT);
+        // It writes again once what it had written is read: more than a terminal holds.
+        ours.read_exact(&mut vec![0; 1_300_000]).unwrap();
+        assert_eq!(output_modes(&kept), before & !libc::OPOST);
+    }
+    send(libc::SIGTERM);
+    assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
+    assert_eq!(output_modes(&kept), before);
+}
+
+#[test]
+fn raw_tty_needs_a_terminal() {
+    let output = Command::new(FIRSTBYTE).args(["lines", "--raw-tty", "3"]).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(4), 0));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("`stdout` is not a terminal\nhelp: "));
+}

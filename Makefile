@@ -35,11 +35,15 @@ lint:
 unit:
 	$(CARGO) test --locked
 
-# The slow proofs: our executables as /init of real kernels (emulated, so any machine will do), the exhaustive searches,
-# all lengths. CI runs them after `make test`.
+# The slow proofs: our executables as /init of real kernels (emulated, so any machine will do); then, optimised, the
+# exhaustive searches, all lengths, and very many nearly right files. CI runs them after `make test`.
+PROOFS = $(CARGO) test --release --locked --test integration --
 proofs: build-needs
 	scripts/build-needs proofs
 	tests/qemu/run
+	$(PROOFS) --ignored --nocapture --skip elf_kernels
+	FIRSTBYTE_FUZZ_CASES=100000 $(PROOFS) --nocapture fuzz::nearly_right_documents
+	FIRSTBYTE_FUZZ_CASES=1000000 $(PROOFS) --nocapture fuzz::nearly_right_budgets
 
 # level0 against other ways to do the same; runtime/tests/figures.sh says what is compared.
 level0: $(FIRSTBYTE)

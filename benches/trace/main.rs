@@ -1,7 +1,7 @@
 //! What a full trace costs its tracee: `cargo bench --bench trace [-- RUNS]`.
 //!
-//! For each program that this machine has: launch to reaping under `firstbyte trace`, over the same untraced, runs in
-//! turn, medians; the same total without the observer's part, as the calibration has it; and `strace -f` beside it.
+//! For each program that this machine has: launch to reaping under `firstbyte trace`, over the same untraced, in short
+//! blocks by turns; the same total without the observer's part, as the calibration has it; and `strace -f` beside it.
 //! Prints a table, and one line of JSON a program with the raw walls. Measure on a machine that does nothing else.
 //!
 //! `cargo bench --bench trace -- classes` traces each class of program once by every backend, and prints whether the
@@ -26,8 +26,8 @@ fn main() {
         return classes::print(folder.path());
     }
     println!(
-        "{:<12}{:>12}{:>12}{:>8}{:>12}{:>10}",
-        "program", "untraced", "traced", "ratio", "corrected", "strace -f"
+        "{:<12}{:>12}{:>12}{:>8}  {:<16}{:>9}{:>10}",
+        "program", "untraced", "traced", "ratio", "95 % interval", "corrected", "strace -f"
     );
     for (name, words) in programs(folder.path()) {
         match measured(&words, &runs) {
@@ -79,7 +79,9 @@ fn measured(words: &[String], runs: &str) -> Option<Value> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
     let output = command.args(["trace", "-r", runs, "--export-json", "-", "--"]).args(words).output().ok()?;
     let document: Value = serde_json::from_slice(&output.stdout).ok()?;
-    Some(document["results"][0].clone())
+    let mut result = document["results"][0].clone();
+    result["overhead"] = document["tool"]["observer_overhead"][0].clone();
+    Some(result)
 }
 
 fn row(name: &str, words: &[String], result: &Value) {
@@ -90,19 +92,21 @@ fn row(name: &str, words: &[String], result: &Value) {
     let (traced, untraced) = (median("times"), median("untraced_times"));
     let removed = result["phases"]["total"]["median"].as_f64().unwrap_or_default()
         - result["corrected_total_ns"].as_f64().unwrap_or_default();
-    let corrected = (traced - removed / 1e9) / untraced;
+    let overhead = |field: &str| result["overhead"][field].as_f64().unwrap_or(f64::NAN);
+    let corrected = overhead("ratio") - removed / 1e9 / untraced;
     let strace = strace(words).map_or_else(|| "-".to_owned(), |wall| format!("{:.2}", wall / untraced));
+    let interval = format!("{:.3} to {:.3}", overhead("low"), overhead("high"));
     println!(
-        "{name:<12}{:>9.0} us{:>9.0} us{:>8.3}{corrected:>12.3}{strace:>10}",
+        "{name:<12}{:>9.0} us{:>9.0} us{:>8.3}  {interval:<16}{corrected:>9.3}{strace:>10}",
         untraced * 1e6,
         traced * 1e6,
-        traced / untraced
+        overhead("ratio")
     );
     println!(
         "{}",
         serde_json::json!({
             "program": name, "traced": result["times"], "untraced": result["untraced_times"],
-            "lost_events": result["lost_events"], "counts": result["counts"],
+            "overhead": result["overhead"], "lost_events": result["lost_events"], "counts": result["counts"],
         })
     );
 }

@@ -1,21 +1,20 @@
 //! `firstbyte showdown`: corpus, tracees, campaign, counting runs, document, renderings.
 
 use super::cold;
+use super::corpus_runs::{Circumstances, subject, tracee};
 use super::counting;
 use super::header::header;
 use super::progress::{Bar, bar};
 use super::{CommandError, Exit, before_launching, export, show, terminal};
-use crate::bench::runner::Tracee;
-use crate::bench::{Around, Campaign, Outcome, Prepared, Series, Subject, Tracees};
+use crate::bench::{Around, Campaign, Outcome, Prepared, Series, Tracees};
 use crate::cli::showdown::Plan;
 use crate::corpus::{Built, Cache, Corpus, Program, SkipCause, Skipped, build};
-use crate::launch::{Command, LaunchError, Launcher, interrupt};
+use crate::launch::{LaunchError, interrupt};
 use crate::page_cache;
 use crate::report::document::{self, Document};
 use crate::report::{build as rendering, showdown_text};
+use crate::tracer::Tracer;
 use crate::tracer::choose::{Chosen, choose};
-use crate::tracer::{Setting, Tracer};
-use std::sync::Arc;
 
 /// The floor: what everything else is compared with.
 const FLOOR: &str = "floor-elf";
@@ -88,7 +87,9 @@ fn nothing_to_run(skipped: &[Skipped]) -> String {
 }
 
 fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> Result<Exit, CommandError> {
-    let tracees = ready.iter().map(|(program, built)| tracee(plan, program, built));
+    let circumstances =
+        Circumstances { output: plan.output, timeout: plan.timeout, cpus: plan.cpus.as_ref() };
+    let tracees = ready.iter().map(|(program, built)| tracee(program, built, &circumstances));
     let tracees = tracees.collect::<Result<Vec<_>, CommandError>>()?;
     for (_, built) in ready {
         // What cannot be settled is measured as it is.
@@ -140,28 +141,6 @@ fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> R
         Document { failed, .. } if wrong || !failed.is_empty() => Exit::ProgramFailed,
         _ => Exit::Done,
     })
-}
-
-fn tracee(plan: &Plan, program: &Program, built: &Built) -> Result<Tracee, CommandError> {
-    let command =
-        Command::in_directory(&built.argv, Some(&built.directory)).map_err(CommandError::program)?;
-    let mut launcher = Launcher::new(command)?;
-    if let Some(cpus) = &plan.cpus {
-        launcher.set_cpus(cpus);
-    }
-    let expected: Arc<[u8]> = program.manifest.expected.output().into_bytes().into();
-    let setting =
-        Setting { output: plan.output, expected: Some(expected), timeout: Some(plan.timeout), until: None };
-    Ok(Tracee { launcher, setting })
-}
-
-fn subject(program: &Program, built: &Built) -> Subject {
-    Subject {
-        name: program.name().to_owned(),
-        command: shell_words::join(built.argv.iter().map(|word| word.to_string_lossy())),
-        expected: Some(program.manifest.expected.exit),
-        file_size: Some(built.artifact_size),
-    }
 }
 
 /// Enough for a median; counts hardly vary.

@@ -1,6 +1,6 @@
 //! A start-up as JSON: the result document with every span.
 
-use super::document::SCHEMA;
+use super::document::{Overhead, Ratio, SCHEMA};
 use crate::trace::attribution::{kind, shares};
 use crate::trace::summary::Spread;
 use crate::trace::{Account, Step, Summary, What};
@@ -17,6 +17,8 @@ pub struct Frame {
     pub machine: Value,
     /// Walls of traced and of untraced runs, nanoseconds.
     pub walls: [Vec<f64>; 2],
+    /// The first over the second, in turn.
+    pub overhead: Option<Ratio>,
     /// The exit code; `None`: a signal.
     pub exit_code: Option<i32>,
     /// The total without the observer's part, nanoseconds.
@@ -39,10 +41,15 @@ pub fn document(summary: &Summary, frame: &Frame) -> Value {
             "version": env!("CARGO_PKG_VERSION"),
             "backend": frame.backend[0],
             "backend_reason": frame.backend[1],
+            "observer_overhead": overhead(frame),
         },
         "machine": frame.machine,
         "results": [result(summary, frame)],
     })
+}
+
+fn overhead(frame: &Frame) -> Vec<Overhead> {
+    frame.overhead.iter().map(|&ratio| Overhead { name: frame.command.clone(), ratio }).collect()
 }
 
 /// hyperfine's fields first, in seconds; then ours, in nanoseconds. What is exact (`attribution`, `spans`, `files`,

@@ -175,7 +175,7 @@ fn check_packed(architecture: Architecture, length: usize, status: u8) {
 }
 
 fn check_packed_of_many_lengths(architecture: Architecture) {
-    for length in [0, 1, 7, 14, 256, 4097, 1 << 20] {
+    for length in [0, 1, 7, 14, 53, 256, 4097, 1 << 20] {
         check_packed(architecture, length, 0);
     }
     for status in [1, 42, 255] {
@@ -254,14 +254,30 @@ fn no_arrangement_at_all_is_smaller_than_those_that_are_tried_first() {
     }
 }
 
+const STATUSES: [u8; 10] = [0, 1, 2, 3, 31, 32, 127, 128, 224, 255];
+
+/// With status 0 every length and those around powers of two; with the other statuses some of each kind.
 #[test]
 #[ignore = "many lengths"]
 fn packed_executables_of_many_lengths_run() {
     for architecture in Architecture::ALL {
-        for length in (0..70).chain([127, 128, 129, 255, 256, 257, 2047, 2048, 4095, 4096, 4097]) {
-            for status in [0, 1, 2, 3, 31, 32, 127, 128, 224, 255] {
+        for length in (0..132).chain([255, 256, 257, 2047, 2048, 4095, 4096, 4097]) {
+            check_packed(architecture, length, 0);
+        }
+        for length in [0, 1, 14, 15, 16, 31, 53, 64, 129, 257] {
+            for status in STATUSES {
                 check_packed(architecture, length, status);
             }
         }
+    }
+}
+
+/// The bytes beside the message hold their own code for most lengths below 256: a search that gives up too early
+/// would show here.
+#[test]
+fn packed_i386_executables_of_any_short_length_need_no_more_than_48_bytes_beside_the_message() {
+    for length in [14, 16, 20, 53, 60, 64, 70] {
+        let packed = packed::image(Architecture::I386, &patterned(length), 0, EVERYWHERE).unwrap();
+        assert_eq!(packed.image.len(), length + 48);
     }
 }

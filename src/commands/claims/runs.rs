@@ -1,27 +1,28 @@
 //! The passes that run programs, under one condition each.
 
+use super::super::corpus_runs::{Circumstances, subject, tracee};
 use super::super::progress::{self, Bar};
 use super::super::{CommandError, cold as page_cold, counting};
 use crate::bench::runner::{Counter, Runner, SwitchError, Tracee};
-use crate::bench::{Around, Budget, Campaign, Outcome, Prepared, Series, Subject, Tracees};
+use crate::bench::{Around, Budget, Campaign, Outcome, Prepared, Series, Tracees};
 use crate::claims::quantity::{Quantity, State};
 use crate::claims::{Evidence, Lack, Needs, Reading, gather, programs};
 use crate::cli::claims::Plan;
 use crate::corpus::{Built, Cache, Corpus, Program, Skipped, build, prepare_all};
 use crate::floor::allowed_cpus;
-use crate::launch::{Command, LaunchError, Launcher, OutputKind, interrupt};
+use crate::launch::{LaunchError, OutputKind, interrupt};
 use crate::page_cache;
 use crate::report::build as rendering;
 use crate::report::document::{ColdMethod, Overhead};
 use crate::tracer::choose::{AnyTracer, choose};
-use crate::tracer::{Choice, Recording, Setting, Tracer};
+use crate::tracer::{Choice, Recording, Tracer};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
-/// When a run is killed.
-const TIMEOUT: Duration = Duration::from_secs(20);
+/// Into a pipe, and killed if it hangs.
+const CIRCUMSTANCES: Circumstances =
+    Circumstances { output: OutputKind::Pipe, timeout: Duration::from_secs(20), cpus: None };
 
 /// Counts hardly vary.
 const COUNTING_RUNS: u32 = 3;
@@ -89,26 +90,7 @@ impl<'p> Session<'p> {
 
 /// The programs, ready to be run.
 fn tracees(programs: &[&(Program, Built)]) -> Result<Vec<Tracee>, CommandError> {
-    programs.iter().map(|(program, built)| tracee(program, built)).collect()
-}
-
-fn tracee(program: &Program, built: &Built) -> Result<Tracee, CommandError> {
-    let command =
-        Command::in_directory(&built.argv, Some(&built.directory)).map_err(CommandError::program)?;
-    let launcher = Launcher::new(command)?;
-    let expected: Arc<[u8]> = program.manifest.expected.stdout.as_bytes().into();
-    let setting =
-        Setting { output: OutputKind::Pipe, expected: Some(expected), timeout: Some(TIMEOUT), until: None };
-    Ok(Tracee { launcher, setting })
-}
-
-fn subject(program: &Program, built: &Built) -> Subject {
-    Subject {
-        name: program.name().to_owned(),
-        command: shell_words::join(built.argv.iter().map(|word| word.to_string_lossy())),
-        expected: Some(program.manifest.expected.exit),
-        file_size: Some(built.artifact_size),
-    }
+    programs.iter().map(|(program, built)| tracee(program, built, &CIRCUMSTANCES)).collect()
 }
 
 /// Runs a campaign, and keeps what is finished.
@@ -252,7 +234,7 @@ fn all_against_one(
     built: &Built,
     cpus: &[usize],
 ) -> Result<Option<Reading>, CommandError> {
-    let (mut one, all) = (tracee(program, built)?, tracee(program, built)?);
+    let (mut one, all) = (tracee(program, built, &CIRCUMSTANCES)?, tracee(program, built, &CIRCUMSTANCES)?);
     let first = cpus[0].to_string();
     one.launcher.set_cpus(&first.parse().map_err(CommandError::unable)?);
     let budget = Budget::Runs(if session.plan.quick { 20 } else { 100 });

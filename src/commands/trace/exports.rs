@@ -4,6 +4,7 @@ use super::Explained;
 use crate::cli::trace::Export;
 use crate::commands::{CommandError, report};
 use crate::machine::Machine;
+use crate::report::document::Ratio;
 use crate::report::trace_json::Frame;
 use crate::report::trace_text::Context;
 use crate::report::{firefox, perfetto, trace_json};
@@ -32,6 +33,7 @@ fn frame(explained: &Explained, context: &Context) -> Frame {
         backend: [explained.backend.clone(), explained.reason.clone()],
         machine: serde_json::to_value(Machine::examine()).unwrap_or_default(),
         walls: [explained.observed.traced.clone(), explained.observed.untraced.clone()],
+        overhead: explained.overhead().map(Ratio::from),
         exit_code: explained.exit.code(),
         corrected_total: context.corrected_total,
         findings: explained.findings.iter().map(|f| (f.cost.0, f.text.clone())).collect(),

@@ -10,7 +10,7 @@ use crate::arch::cpuid::cpuid_cost;
 use crate::cli::trace::{Plan, Runs, Subject};
 use crate::launch::{Command, ExitStatus};
 use crate::report::trace_text::{self, Context};
-use crate::stats;
+use crate::stats::{self, Bootstrap, Comparison};
 use crate::trace::attribution::Kind;
 use crate::trace::binaries::FileBinaries;
 use crate::trace::{Account, Summary};
@@ -213,18 +213,24 @@ impl Explained {
     }
 
     fn overhead_note(&self) -> Option<String> {
-        let (ratio, traced, untraced) = self.overhead()?;
+        let overhead = self.overhead()?;
+        let median = |values: &[f64]| stats::median(&stats::quantile::sorted(values)?);
         let each = self.costs.map_or(String::new(), |costs| {
             format!(
                 " One system call costs {:.0} ns more, one page fault {:.0} ns, by calibration.",
                 costs.syscall, costs.fault
             )
         });
+        let interval = match overhead.pairs {
+            1 => String::new(),
+            _ => format!(" ({:.2} to {:.2})", overhead.interval.low, overhead.interval.high),
+        };
         Some(format!(
-            "Observer overhead: {ratio:.3} times as long as untraced, from launch to reaping ({} against {}, medians \
-             of {} runs each, in turn).{each}",
-            display_nanos(traced),
-            display_nanos(untraced),
+            "Observer overhead: {:.3}{interval} times as long as untraced, from launch to reaping ({} against {}, \
+             medians of {} runs each, in turn).{each}",
+            overhead.ratio,
+            display_nanos(median(&self.observed.traced)?),
+            display_nanos(median(&self.observed.untraced)?),
             self.observed.untraced.len()
         ))
     }
@@ -243,11 +249,10 @@ impl Explained {
         Some((self.summary.total.median - self.observing()?).max(0.0))
     }
 
-    /// Median wall of traced runs over that of untraced ones, and both.
-    fn overhead(&self) -> Option<(f64, f64, f64)> {
-        let median = |values: &[f64]| stats::median(&stats::quantile::sorted(values)?);
-        let (traced, untraced) = (median(&self.observed.traced)?, median(&self.observed.untraced)?);
-        (untraced > 0.0).then(|| (traced / untraced, traced, untraced))
+    /// Wall of traced runs over that of untraced ones, block by block.
+    fn overhead(&self) -> Option<Comparison> {
+        let side = |n: usize| self.observed.blocks.iter().map(|block| block[n]).collect::<Vec<f64>>();
+        stats::paired(&side(1), &side(0), Bootstrap::default())
     }
 
     /// The recording of the run that is shown.

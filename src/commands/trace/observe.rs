@@ -5,6 +5,7 @@ use crate::commands::CommandError;
 use crate::launch::wait::Killed;
 use crate::launch::{Command, Launcher, interrupt};
 use crate::report::terminal::visible;
+use crate::stats;
 use crate::timeline::Timeline;
 use crate::tracer::full::FullBackend;
 use crate::tracer::pipe::PipeTracer;
@@ -18,12 +19,14 @@ const RUNS: u32 = 20;
 const PATIENCE: Duration = Duration::from_secs(8);
 /// The fewest runs by default.
 const FEWEST: u32 = 3;
-/// After programs have been attached to tracepoints the first runs are slower, and are discarded: so many, and no
-/// longer than this.
-const WARMUP: u32 = 15;
-const WARMUP_TIME: Duration = Duration::from_millis(300);
-/// Traced and untraced runs take turns in so many blocks each.
-const BLOCKS: u32 = 4;
+/// After programs have been attached to tracepoints, or detached, the first runs are slower, and are discarded: as many
+/// as make up this time, but no more than `SETTLING`, and one at the least.
+const SETTLING_TIME: Duration = Duration::from_millis(20);
+const SETTLING: u32 = 16;
+/// Traced and untraced runs take turns in blocks of so many runs each, as many blocks as that makes up to `BLOCKS`: short
+/// blocks, because a machine's speed changes by the second, and what it does between two blocks is in their ratio.
+const SHARE: u32 = 3;
+const BLOCKS: u32 = 60;
 
 /// What the runs gave.
 #[derive(Debug, Default)]
@@ -34,6 +37,8 @@ pub(crate) struct Observed {
     pub(crate) traced: Vec<f64>,
     /// See `traced`.
     pub(crate) untraced: Vec<f64>,
+    /// Median wall of each block, of its traced runs and of its untraced ones.
+    pub(crate) blocks: Vec<[f64; 2]>,
     /// Traced runs that do not count, and why.
     pub(crate) rejected: Vec<String>,
 }
@@ -50,16 +55,18 @@ pub(crate) fn observe(
     }
     let setting =
         Setting { output: runs.output, expected: None, timeout: Some(runs.timeout), ..Setting::default() };
-    let mut session = Session { launcher, setting, observed: Observed::default() };
+    let mut session = Session { launcher, setting, observed: Observed::default(), settling: 1 };
     // The first run is the slowest: it reads from disk. It also says how long the rest will take.
     let began = Instant::now();
     session.untraced()?;
+    let first = began.elapsed();
     session.observed.untraced.clear();
-    let count = runs.count.unwrap_or_else(|| affordable(began.elapsed()));
-    let blocks = if runs.overhead { BLOCKS.min(count) } else { 1 };
+    let count = runs.count.unwrap_or_else(|| affordable(first));
+    session.settling = if count == 1 { 0 } else { settling(first) };
+    let blocks = if runs.overhead { (count / SHARE).clamp(1, BLOCKS) } else { 1 };
     for block in 0..blocks {
         let share = count / blocks + u32::from(block < count % blocks);
-        session.block(tracer, share, runs.overhead, count == 1)?;
+        session.block(tracer, share, runs.overhead, !block.is_multiple_of(2))?;
     }
     tracer.detach().map_err(CommandError::unable)?;
     Ok(session.observed)
@@ -71,50 +78,68 @@ fn affordable(one: Duration) -> u32 {
     u32::try_from(fitting).unwrap_or(RUNS).clamp(FEWEST, RUNS)
 }
 
+/// Runs to discard after attaching or detaching.
+fn settling(one: Duration) -> u32 {
+    let fitting = SETTLING_TIME.as_nanos() / one.as_nanos().max(1);
+    u32::try_from(fitting).unwrap_or(SETTLING).clamp(1, SETTLING)
+}
+
 struct Session {
     launcher: Launcher,
     setting: Setting,
     observed: Observed,
+    /// Runs that are discarded whenever the tracer was attached or detached.
+    settling: u32,
 }
 
 impl Session {
-    /// Some traced runs, then as many untraced ones.
+    /// Some traced runs and, if asked for, as many untraced ones, after or before them.
     fn block(
         &mut self,
         tracer: &mut FullBackend,
         share: u32,
-        untraced: bool,
-        single: bool,
+        both: bool,
+        untraced_first: bool,
+    ) -> Result<(), CommandError> {
+        let before = [self.observed.traced.len(), self.observed.untraced.len()];
+        if both && untraced_first {
+            self.untraced_runs(share)?;
+        }
+        self.traced_runs(tracer, share, both)?;
+        if both && !untraced_first {
+            self.untraced_runs(share)?;
+        }
+        let medians = [&self.observed.traced[before[0]..], &self.observed.untraced[before[1]..]].map(median);
+        if let [Some(with), Some(without)] = medians {
+            self.observed.blocks.push([with, without]);
+        }
+        Ok(())
+    }
+
+    fn traced_runs(
+        &mut self,
+        tracer: &mut FullBackend,
+        share: u32,
+        detach: bool,
     ) -> Result<(), CommandError> {
         tracer.attach().map_err(CommandError::unable)?;
-        if !single {
-            self.warm_up(tracer)?;
+        for _ in 0..self.settling {
+            tracer.run(&mut self.launcher, &self.setting)?;
+            interrupted()?;
         }
         for _ in 0..share {
             let recording = tracer.run(&mut self.launcher, &self.setting)?;
             self.keep(recording)?;
         }
-        if untraced {
-            tracer.detach().map_err(CommandError::unable)?;
-            for n in 0..share + 2 {
-                self.untraced()?;
-                if n < 2 {
-                    self.observed.untraced.pop();
-                }
-            }
-        }
-        Ok(())
+        if detach { tracer.detach().map_err(CommandError::unable) } else { Ok(()) }
     }
 
-    fn warm_up(&mut self, tracer: &mut FullBackend) -> Result<(), CommandError> {
-        let began = Instant::now();
-        for _ in 0..WARMUP {
-            tracer.run(&mut self.launcher, &self.setting)?;
-            if began.elapsed() > WARMUP_TIME {
-                break;
-            }
+    fn untraced_runs(&mut self, share: u32) -> Result<(), CommandError> {
+        for _ in 0..self.settling {
+            self.untraced()?;
+            self.observed.untraced.pop();
         }
-        Ok(())
+        (0..share).try_for_each(|_| self.untraced())
     }
 
     fn untraced(&mut self) -> Result<(), CommandError> {
@@ -157,6 +182,10 @@ fn interrupted() -> Result<(), CommandError> {
         Some(_) => Err(crate::launch::LaunchError::Interrupted.into()),
         None => Ok(()),
     }
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    stats::median(&stats::quantile::sorted(values)?)
 }
 
 fn wall(recording: &Recording) -> Nanos {

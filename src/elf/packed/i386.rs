@@ -19,6 +19,8 @@ const PUSHED: Goals = 128;
 const ECX_NEAR: Goals = 256;
 /// esi is 1, the number of exit, for later.
 const PREPARED: Goals = 512;
+/// esi has been counted by decided bytes, and its value is of no use.
+const ESI_SPOILED: Goals = 1024;
 const READY: Goals = EAX | EBX | ECX | EDX;
 
 impl InstructionSet for I386 {
@@ -66,17 +68,19 @@ impl InstructionSet for I386 {
     }
 }
 
-/// A decided byte that counts esp, ebp, esi or edi up or down, which nobody needs.
+/// A decided byte that counts esp, ebp, esi or edi up or down, which nobody needs from there on.
 fn spare_increment(goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Option<Step> {
     let byte = known(at)?;
     let spare = matches!(byte, 0x44..=0x47 | 0x4c..=0x4f) && goals & PUSHED == 0;
+    let counts_esi = matches!(byte, 0x46 | 0x4e);
+    let goals = if counts_esi { goals & !PREPARED | ESI_SPOILED } else { goals };
     spare.then(|| Step::new(&[byte], goals, "counts a register that is not needed"))
 }
 
 fn system_call(task: &Task, goals: Goals) -> Step {
     let status_is_there = if task.status == 1 { EBX } else { 0 };
-    let prepared = goals & PREPARED;
-    let done = if goals & WRITTEN == 0 { WRITTEN | prepared | status_is_there } else { EXITED };
+    let esi = goals & (PREPARED | ESI_SPOILED);
+    let done = if goals & WRITTEN == 0 { WRITTEN | esi | status_is_there } else { EXITED };
     Step::new(&[0xcd, 0x80], done, "int 0x80")
 }
 
@@ -85,7 +89,7 @@ fn write_steps(task: &Task, goals: Goals, at: usize, known: &dyn Fn(usize) -> Op
     if goals & EAX == 0 {
         steps.extend(number_of_write(goals | EAX));
     }
-    if goals & PREPARED == 0 {
+    if goals & (PREPARED | ESI_SPOILED) == 0 {
         steps.push(Step::new(&[0x46], goals | PREPARED, "inc esi (exit, for later)"));
     }
     if goals & EBX == 0 {

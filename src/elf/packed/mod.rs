@@ -75,7 +75,7 @@ const BASE: u64 = 0x1_0000;
 
 /// After how many places the search tries the next file size, unless it is to be exhaustive: in the size where the
 /// best is expected, and in larger ones.
-const LIMITS: (u64, u64) = (60_000, 4_000);
+const LIMITS: (u64, u64) = (600_000, 4_000);
 
 /// What goes into the file.
 enum Content<'a> {

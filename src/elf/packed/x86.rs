@@ -29,7 +29,7 @@ pub(super) fn fillers(goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u
     if (1..=4).any(|i| known(at + i).is_some()) {
         steps.extend(comparisons(goals, at, known));
     }
-    if known(at).is_none() {
+    if known(at).is_none_or(|byte| byte == CS) {
         steps.push(Step::new(&[CS], goals, "cs: (a prefix without effect)"));
     }
     if let (Some(opcode), Some(0)) = (known(at), known(at + 1)) {

@@ -69,11 +69,9 @@ int sched_wakeup(struct raw_tracepoint *ctx)
 SEC("tp_btf/sched_prepare_exec")
 int sched_prepare_exec(struct raw_tracepoint *ctx)
 {
-	struct full_session *s = current_session();
-	if (!s || !s->run.exec_begun)
-		return 0;
-	u64 pid_tid = bpf_get_current_pid_tgid();
-	if (in_tree(&s->run, pid_tid >> 32))
+	u64 pid_tid;
+	struct full_session *s = session_of_task(&pid_tid);
+	if (s)
 		emit(s, bpf_ktime_get_ns(), pid_tid, FULL_EXEC_PREPARE, 0, 0);
 	return 0;
 }
@@ -108,13 +106,11 @@ INLINE void fill_image(struct record_image *r, u64 now, u64 pid_tid, u32 old_tid
 SEC("tp_btf/sched_process_exec")
 int sched_process_exec(struct raw_tracepoint *ctx)
 {
-	struct full_session *s = current_session();
-	if (!s || !s->run.exec_begun)
+	u64 pid_tid;
+	struct full_session *s = session_of_task(&pid_tid);
+	if (!s)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
-	u64 pid_tid = bpf_get_current_pid_tgid();
-	if (!in_tree(&s->run, pid_tid >> 32))
-		return 0;
 	u32 old_tid = (u32)ctx->args[1];
 	if (unlikely(old_tid != (u32)pid_tid)) {
 		/* a thread other than the leader has called execve, and has taken the leader's id over */

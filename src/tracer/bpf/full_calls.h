@@ -73,13 +73,11 @@ INLINE void fill_path(char *to, u64 from)
 SEC("tp_btf/sys_exit")
 int sys_exit(struct raw_tracepoint *ctx)
 {
-	struct full_session *s = current_session();
-	if (!s || likely(!s->run.exec_begun))
+	u64 pid_tid;
+	struct full_session *s = session_of_task(&pid_tid);
+	if (!s)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
-	u64 pid_tid = bpf_get_current_pid_tgid();
-	if (!in_tree(&s->run, pid_tid >> 32))
-		return 0;
 	struct thread_slot *slot = slot_of(s, (u32)pid_tid, 0);
 	if (!slot || !slot->entered)
 		return 0;

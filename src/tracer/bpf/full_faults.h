@@ -7,11 +7,9 @@
 
 INLINE int fault_taken(struct raw_tracepoint *ctx)
 {
-	struct full_session *s = current_session();
-	if (!s || likely(!s->run.exec_begun))
-		return 0;
-	u64 pid_tid = bpf_get_current_pid_tgid();
-	if (!in_tree(&s->run, pid_tid >> 32))
+	u64 pid_tid;
+	struct full_session *s = session_of_task(&pid_tid);
+	if (!s)
 		return 0;
 	struct thread_slot *slot = slot_of(s, (u32)pid_tid, 1);
 	if (!slot)
@@ -49,13 +47,11 @@ INLINE void fill_fault(struct record_fault *r, u64 now, u64 pid_tid, struct thre
 
 INLINE int fault_handled(u32 major)
 {
-	struct full_session *s = current_session();
-	if (!s || likely(!s->run.exec_begun))
+	u64 pid_tid;
+	struct full_session *s = session_of_task(&pid_tid);
+	if (!s)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
-	u64 pid_tid = bpf_get_current_pid_tgid();
-	if (!in_tree(&s->run, pid_tid >> 32))
-		return 0;
 	struct thread_slot *slot = slot_of(s, (u32)pid_tid, 0);
 	if (!slot || !slot->fault_entered)
 		return 0;
@@ -87,11 +83,9 @@ int fault_minor(void *ctx)
 SEC("perf_event")
 int fault_major(void *ctx)
 {
-	struct full_session *s = current_session();
-	if (!s || likely(!s->run.exec_begun))
-		return 0;
-	u64 pid_tid = bpf_get_current_pid_tgid();
-	if (!in_tree(&s->run, pid_tid >> 32))
+	u64 pid_tid;
+	struct full_session *s = session_of_task(&pid_tid);
+	if (!s)
 		return 0;
 	struct thread_slot *slot = slot_of(s, (u32)pid_tid, 0);
 	if (!slot)

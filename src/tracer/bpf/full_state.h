@@ -41,6 +41,16 @@ INLINE struct full_session *current_session(void)
 	return bpf_map_lookup_elem(&SESSION, &zero);
 }
 
+/* The session, once the tracee's exec has begun, if the running task is of its tree; else 0. */
+INLINE struct full_session *session_of_task(u64 *pid_tid)
+{
+	struct full_session *s = current_session();
+	if (!s || likely(!s->run.exec_begun))
+		return 0;
+	*pid_tid = bpf_get_current_pid_tgid();
+	return in_tree(&s->run, *pid_tid >> 32) ? s : 0;
+}
+
 /* Room for a record in the log; 0: it is full. */
 INLINE void *log_room(struct full_session *s, u64 size)
 {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fills docs/findings.md from results/2026-11-21-xeon-kvm/claims.json: claims-fill.py CLAIMS_JSON TEMPLATE > docs/findings.md"""
+"""Fills docs/findings.md from results/2026-11-22-epyc-kvm/claims.json: claims-fill.py CLAIMS_JSON TEMPLATE > docs/findings.md"""
 import json, re, sys
 rows = {r['id']: r for r in json.load(open(sys.argv[1]))['results']}
 

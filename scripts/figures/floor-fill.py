@@ -2,7 +2,7 @@
 """Run in the checkout of main after floor.sh A..E: writes the measured tables into docs/floor.md and docs/throughput.md
 (between <!-- figures --> and <!-- end of figures -->) and the lines of results/.../README.md. Prints what missed its target."""
 import json, os, re, statistics as st, sys
-O = sys.argv[1] if len(sys.argv) > 1 else 'results/2026-11-21-xeon-kvm'
+O = sys.argv[1] if len(sys.argv) > 1 else 'results/2026-11-22-epyc-kvm'
 def load(name):
     path = f'{O}/{name}.json'
     return json.load(open(path)) if os.path.exists(path) else None

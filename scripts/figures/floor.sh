@@ -5,7 +5,7 @@
 #   E  terminal, ladder, seed's table    ~5 min
 R=${R:-$PWD/target/x86_64-unknown-linux-gnu/release/firstbyte}
 B=${B:-$(ls -t target/x86_64-unknown-linux-gnu/release/deps/floor-* 2>/dev/null | grep -v '\.d$' | head -1)}
-O=${O:-$PWD/results/2026-11-21-xeon-kvm}
+O=${O:-$PWD/results/2026-11-22-epyc-kvm}
 Q=${Q:-}   # for a trial: Q=1 makes everything tiny
 unset PYTHONUNBUFFERED
 case $1 in

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run in the checkout of main after trace.sh A..C: the tables of docs/trace.md and the lines of results/.../README.md."""
 import json, os, re, sys, statistics as st
-O = sys.argv[1] if len(sys.argv) > 1 else 'results/2026-11-21-xeon-kvm'
+O = sys.argv[1] if len(sys.argv) > 1 else 'results/2026-11-22-epyc-kvm'
 missed, out = [], []
 def read(name):
     p = f'{O}/{name}'

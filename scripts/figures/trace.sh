@@ -5,10 +5,10 @@
 #   C  diff of Node with Ruby (recordings): alignment     seconds
 B=${B:-$(ls -t target/x86_64-unknown-linux-gnu/release/deps/trace-* 2>/dev/null | grep -v '\.d$' | head -1)}
 R=${R:-$PWD/target/x86_64-unknown-linux-gnu/release/firstbyte}
-O=${O:-$PWD/results/2026-11-21-xeon-kvm}
+O=${O:-$PWD/results/2026-11-22-epyc-kvm}
 Q=${Q:-}   # for a trial: Q=1 makes everything tiny
 case $1 in
-A) $B $([ -n "$Q" ] && echo 8 || echo 120) > $O/trace.txt ;;
+A) $B $([ -n "$Q" ] && echo 8 || echo 180) > $O/trace.txt ;;
 B) $B classes > $O/trace-classes.txt ;;
 C) d=$(mktemp -d); $R trace -r 3 --no-overhead --record $d/node.rec -- node -e 'console.log(1)' > /dev/null
    $R trace -r 3 --no-overhead --record $d/ruby.rec -- ruby -e 'puts 1' > /dev/null

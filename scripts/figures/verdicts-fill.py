@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run in the checkout of main after verdicts.sh A, B, C."""
 import os, re, subprocess, sys
-O = 'results/2026-11-21-xeon-kvm'
+O = 'results/2026-11-22-epyc-kvm'
 def text(name):
     p = f'{O}/{name}.txt'
     return open(p).read().rstrip() if os.path.exists(p) else ''

@@ -8,7 +8,7 @@
 T=target/x86_64-unknown-linux-gnu/release/deps
 V=${V:-$(ls -t $T/verdicts-* | grep -v '\.d$' | head -1)}
 H=${H:-$(ls -t $T/hyperfine-* | grep -v '\.d$' | head -1)}
-O=${O:-$PWD/results/2026-11-21-xeon-kvm}
+O=${O:-$PWD/results/2026-11-22-epyc-kvm}
 Q=${Q:-}   # Q=1: a trial, tiny
 case $1 in
 A) $V --only self --time ${Q:+300ms}$([ -z "$Q" ] && echo 1500ms) ${Q:+--comparisons 3} --json $O/verdicts-self.json > $O/verdicts-self.txt ;;

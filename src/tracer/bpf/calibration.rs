@@ -1,21 +1,30 @@
 //! What the programs cost an event: a child that does nothing but system calls and page faults, traced and not.
 
 use crate::launch::clock;
+use crate::stats;
 use crate::tracer::full::EventCosts;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const CALLS: u64 = 400;
 const PAGES: u64 = 400;
-const ROUNDS: u64 = 15;
+/// Of these the fastest counts: what else the machine does only makes a round slower.
+const ROUNDS: u64 = 5;
+/// And of so many pairs of untraced and traced rounds the one in the middle: the machine's speed is not the same in all.
+pub(super) const PAIRS: usize = 9;
 
 /// What is read and written between two events: more than the first-level data cache holds. A program's events do not
 /// follow each other at once, and in a bare loop the programs cost half of what they cost in one.
 static WORK: [AtomicU64; 16 << 10] = [const { AtomicU64::new(0) }; 16 << 10];
 const CACHE_LINE: usize = 64;
 
-/// The fastest round of each kind of work in a forked child, nanoseconds for all its events.
-pub(super) fn fastest_rounds() -> Option<[u64; 2]> {
+/// The processor that this thread is on: all rounds are to be on one, for two may differ in speed.
+pub(super) fn processor() -> usize {
+    rustix::thread::sched_getcpu()
+}
+
+/// The fastest round of each kind of work in a forked child on that processor, nanoseconds for all its events.
+pub(super) fn fastest_rounds(processor: usize) -> Option<[u64; 2]> {
     let length = rustix::param::page_size();
     let access = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a fresh page, shared with the child, and large enough for two numbers.
@@ -30,6 +39,7 @@ pub(super) fn fastest_rounds() -> Option<[u64; 2]> {
         let times = shared.cast::<[u64; 2]>();
         let child = libc::fork();
         if child == 0 {
+            stay_on(processor);
             times.write_volatile([fastest(calls), fastest(faults)]);
             libc::_exit(0);
         }
@@ -41,10 +51,25 @@ pub(super) fn fastest_rounds() -> Option<[u64; 2]> {
     }
 }
 
-/// What one event costs more when traced.
-pub(super) fn costs(untraced: [u64; 2], traced: [u64; 2]) -> EventCosts {
-    let each = |n: usize, count: u64| traced[n].saturating_sub(untraced[n]) as f64 / count as f64;
-    EventCosts { syscall: each(0, CALLS), fault: each(1, PAGES) }
+/// Where that is refused, it is measured all the same.
+fn stay_on(processor: usize) {
+    let mut set = rustix::thread::CpuSet::new();
+    if processor < rustix::thread::CpuSet::MAX_CPU {
+        set.set(processor);
+        let _ = rustix::thread::sched_setaffinity(None, &set);
+    }
+}
+
+/// What one event costs more when traced; `None` without pairs (untraced, traced).
+pub(super) fn costs(pairs: &[([u64; 2], [u64; 2])]) -> Option<EventCosts> {
+    let median = |kind: usize, count: u64| {
+        let each = |(untraced, traced): &([u64; 2], [u64; 2])| {
+            traced[kind].saturating_sub(untraced[kind]) as f64 / count as f64
+        };
+        let costs: Vec<f64> = pairs.iter().map(each).collect();
+        stats::median(&stats::quantile::sorted(&costs)?)
+    };
+    Some(EventCosts { syscall: median(0, CALLS)?, fault: median(1, PAGES)? })
 }
 
 fn fastest(work: fn()) -> u64 {

@@ -186,19 +186,23 @@ impl FullTracer {
         self.sees_faults
     }
 
-    /// What the programs cost an event, measured on a child of ours. Leaves them detached.
+    /// What the programs cost an event, measured on children of ours, traced and untraced in turn. Leaves them detached.
     pub fn calibrate(&mut self) -> Result<Option<EventCosts>, AttachError> {
+        let (mut pairs, processor) = (Vec::new(), calibration::processor());
+        for _ in 0..calibration::PAIRS {
+            self.detach()?;
+            let untraced = calibration::fastest_rounds(processor);
+            self.attach()?;
+            // there is no exec to wait for
+            let run = Run { exec_begun: 1, ..Run::armed(false) };
+            self.shared.write(Session { run, ..Session::default() });
+            self.ring.watch(true);
+            let traced = calibration::fastest_rounds(processor);
+            self.collect();
+            pairs.extend(untraced.zip(traced));
+        }
         self.detach()?;
-        let untraced = calibration::fastest_rounds();
-        self.attach()?;
-        // there is no exec to wait for
-        let run = Run { exec_begun: 1, ..Run::armed(false) };
-        self.shared.write(Session { run, ..Session::default() });
-        self.ring.watch(true);
-        let traced = calibration::fastest_rounds();
-        self.collect();
-        self.detach()?;
-        Ok(untraced.zip(traced).map(|(untraced, traced)| calibration::costs(untraced, traced)))
+        Ok(calibration::costs(&pairs))
     }
 
     fn arm(&mut self, reopened: bool) {

@@ -7,7 +7,7 @@ use crate::launch::LaunchError;
 use crate::machine::Machine;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Units, and where they come from.
 pub(super) struct Units {
@@ -53,18 +53,19 @@ fn keep(costs: &Calibration, machine: &Machine, again: bool) -> String {
 fn measured() -> Result<Calibration, FloorError> {
     let resource = |cause| FloorError::Resource { what: "a temporary folder", cause };
     let folder = tempfile::Builder::new().prefix("firstbyte-units-").tempdir().map_err(resource)?;
-    let rungs: Vec<Rung> = plain_elf(folder.path()).into_iter().collect();
+    let rung = |path| Rung { name: "plain ELF".to_owned(), executable: path, argv: vec!["./test".into()] };
+    let rungs: Vec<Rung> = plain_elf(folder.path()).map(rung).into_iter().collect();
     let pinned = Pinned::to(None)?;
     let survey =
         Survey { rungs: &rungs, folder: folder.path(), other: pinned.other, effort: Effort::Quick, seed: 1 };
     Ok(Calibration::of(&survey.units()?.figures))
 }
 
-/// The floor of all programs; `None` where we write no executables for the processor.
-fn plain_elf(folder: &Path) -> Option<Rung> {
+/// The floor of all programs, as a file in that folder; `None` where we write no executables for the processor.
+pub(super) fn plain_elf(folder: &Path) -> Option<PathBuf> {
     let image = plain::image(Architecture::host()?, b"hello world\n", Some(0)).ok()?;
     let path = folder.join("plain");
     fs::write(&path, image).ok()?;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).ok()?;
-    Some(Rung { name: "plain ELF".to_owned(), executable: path, argv: vec!["./test".into()] })
+    Some(path)
 }

@@ -1,8 +1,10 @@
 //! `firstbyte trace`: runs, accounts, summary, findings, renderings.
 
+mod calibration;
 mod exports;
 mod observe;
 
+use self::calibration::Costs;
 use self::observe::{Observed, observe};
 use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::advice::{self, Finding};
@@ -11,10 +13,9 @@ use crate::cli::trace::{Plan, Runs, Subject};
 use crate::launch::{Command, ExitStatus};
 use crate::report::trace_text::{self, Context};
 use crate::stats::{self, Bootstrap, Comparison};
-use crate::trace::attribution::Kind;
 use crate::trace::binaries::FileBinaries;
 use crate::trace::{Account, Summary};
-use crate::tracer::full::{EventCosts, FullBackend, choose_full};
+use crate::tracer::full::{FullBackend, choose_full};
 use crate::tracer::ptrace::cpuid_count;
 use crate::tracer::{Recording, Tracer, replay};
 use crate::units::display_nanos;
@@ -38,7 +39,7 @@ fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
     explained.reason = reason;
     explained.findings = advice::findings(&explained.summary, &machine(&command, &explained.summary));
     if plan.runs.overhead {
-        explained.costs = tracer.calibrate().map_err(CommandError::unable)?;
+        explained.costs = calibration::calibrate(&plan.runs, &mut tracer)?;
     }
     let name = shell_words::join(words.iter().map(|word| word.to_string_lossy()));
     let context = explained.context(name, &tracer);
@@ -140,7 +141,7 @@ pub(super) struct Explained {
     pub(super) summary: Summary,
     observed: Observed,
     findings: Vec<Finding>,
-    costs: Option<EventCosts>,
+    costs: Option<Costs>,
     backend: String,
     reason: String,
     exit: ExitStatus,
@@ -217,8 +218,10 @@ impl Explained {
         let median = |values: &[f64]| stats::median(&stats::quantile::sorted(values)?);
         let each = self.costs.map_or(String::new(), |costs| {
             format!(
-                " One system call costs {:.0} ns more, one page fault {:.0} ns, by calibration.",
-                costs.syscall, costs.fault
+                " One start costs {} more, one system call {:.0} ns, one page fault {:.0} ns, by calibration.",
+                display_nanos(costs.start),
+                costs.each.syscall,
+                costs.each.fault
             )
         });
         let interval = match overhead.pairs {
@@ -235,18 +238,8 @@ impl Explained {
         ))
     }
 
-    /// What observing the main thread's own events costs, by calibration, nanoseconds.
-    fn observing(&self) -> Option<f64> {
-        let costs = self.costs?;
-        let count = |wanted: Kind| {
-            let place = Kind::ALL.iter().position(|kind| *kind == wanted).unwrap_or_default();
-            self.summary.kinds[place].1
-        };
-        Some(count(Kind::Syscall) * costs.syscall + count(Kind::Fault) * costs.fault)
-    }
-
     fn corrected_total(&self) -> Option<f64> {
-        Some((self.summary.total.median - self.observing()?).max(0.0))
+        Some((self.summary.total.median - self.costs?.of(&self.summary)).max(0.0))
     }
 
     /// Wall of traced runs over that of untraced ones, block by block.

@@ -1,5 +1,6 @@
 //! Every class of program, traced: is the account complete?
 
+use firstbyte::corpus::{Cache, Corpus, build};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -82,7 +83,7 @@ pub(super) fn print(folder: &Path) {
     let compiled = PROGRAMS.iter().map(|program| (program.name, built(program, folder)));
     let commands = COMMANDS.iter().map(|(name, words)| (*name, found(words)));
     for (name, words) in
-        compiled.chain(commands).chain([("make -j2", project(folder)), ("Node SEA", sea(folder))])
+        compiled.chain(commands).chain([("make -j2", project(folder)), ("Node SEA", sea())])
     {
         let Some(words) = words else {
             println!("{name:<17}skipped: it cannot be built or run here");
@@ -139,19 +140,11 @@ fn project(folder: &Path) -> Option<Vec<String>> {
     quiet(Command::new("make").args(["-C", &place, "-j2"])).then(|| words(&["make", "-C", &place, "-j2"]))
 }
 
-/// Node's single executable application, as its documentation builds one.
-fn sea(folder: &Path) -> Option<Vec<String>> {
-    let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
-    fs::write(path("sea.js"), "console.log('hello')\n").ok()?;
-    let config = format!("{{\"main\": {:?}, \"output\": {:?}}}", path("sea.js"), path("sea.blob"));
-    fs::write(path("sea.json"), config).ok()?;
-    let node = Command::new("node").args(["-p", "process.execPath"]).output().ok()?.stdout;
-    let blob = quiet(Command::new("node").args(["--experimental-sea-config", &path("sea.json")]));
-    fs::copy(String::from_utf8_lossy(&node).trim(), path("sea")).ok()?;
-    let fuse = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
-    let (binary, content) = (path("sea"), path("sea.blob"));
-    let inject = ["--offline", "postject", &binary, "NODE_SEA_BLOB", &content, "--sentinel-fuse", fuse];
-    (blob && quiet(Command::new("npx").args(inject))).then(|| vec![binary])
+/// Node's single executable application, as the corpus builds it.
+fn sea() -> Option<Vec<String>> {
+    let (corpus, cache) = (Corpus::load(None).ok()?, Cache::of_user().ok()?);
+    let built = build::prepare(corpus.find("node-sea")?, &cache, &|| false).ok()?;
+    Some(vec![built.artifact.to_string_lossy().into_owned()])
 }
 
 fn row(name: &str, backend: &str, words: &[String]) {
@@ -174,7 +167,7 @@ fn row(name: &str, backend: &str, words: &[String]) {
         result["counts"]["threads"].as_u64().unwrap_or_default(),
         if of_main == total { "yes" } else { "NO" },
         unknown as f64 * 100.0 / total.max(1) as f64,
-        result["lost_events"]
+        result["lost_events"].as_u64().unwrap_or_default()
     );
 }
 

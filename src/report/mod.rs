@@ -19,6 +19,7 @@ pub mod csv;
 pub mod diff_json;
 pub mod diff_text;
 pub mod doctor_text;
+mod distribution;
 pub mod document;
 pub mod elf_text;
 pub mod export;

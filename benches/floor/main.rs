@@ -89,6 +89,8 @@ impl Bench {
             let name = format!("vfork+exec, {}", rung.name);
             self.ours(&name, &figures, &name);
         }
+        // before and after: what drifts slowly hits both sides alike
+        self.theirs();
         for command in ["echo H", "printf 'H\\n'"] {
             let over = find(&shells, &format!("bash: `{command}` over `:`, inline"));
             let colon = find(&shells, "bash: `:`, inline");

@@ -43,6 +43,8 @@ F['ratios'] = ', '.join(f"{x['name'].replace(' over c','')} {three(x['value'])}"
 h = '001-no-cache-dash'; g = '001-no-cache-libc'
 F['cold'] = (f"dash takes {times(h,'after drop_caches over warm')} times as long after drop_caches as warm, and {times(h,'truly cold over warm')} times when its files "
   f"are not in memory; C {times(g,'C after drop_caches')} and {times(g,'C truly cold')} times, Go {times(g,'Go after drop_caches')} and {times(g,'Go truly cold')} times.")
+held = [rows[id]['verdict'] == 'holds' for id in ('001-no-cache-dash', '001-no-cache-libc')]
+F['nocache'] = 'True here, too.' if all(held) else 'It meant something here.' if not any(held) else 'True for ' + ('dash' if held[0] else 'C') + ' here, not for ' + ('C.' if held[0] else 'dash.')
 F['entry'] = ns(val('001-footnote-1', 'c')) + ' for C'
 h = '001-footnote-3'
 F['overhead'] = f"Observed by tracepoints, C takes {times(h,'tracepoints over nothing')} times as long as unobserved; stopped at each system call, {times(h,'ptrace stops over tracepoints')} times"

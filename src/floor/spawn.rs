@@ -12,7 +12,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 use syscalls::Sysno;
 use syscalls::raw::{syscall1, syscall2};
 
@@ -61,7 +61,7 @@ pub struct Spawn {
     how: How,
     program: Option<Program>,
     argv: Vec<*const c_char>,
-    null: File,
+    null: &'static File,
     stack: Box<[u128]>,
 }
 
@@ -93,7 +93,7 @@ impl Spawn {
             how,
             argv: words.chain([ptr::null()]).collect(),
             program,
-            null: File::options().read(true).write(true).open("/dev/null")?,
+            null: null()?,
             stack: vec![0; STACK].into_boxed_slice(),
         })
     }
@@ -182,6 +182,16 @@ impl Operation for Spawn {
     fn repeat(&mut self, times: u32) -> Result<(), String> {
         (0..times).try_for_each(|_| self.run())
     }
+}
+
+/// `/dev/null`, opened once for all: every descriptor that is open is copied for each new process, and closed by its exec.
+fn null() -> io::Result<&'static File> {
+    static NULL: OnceLock<File> = OnceLock::new();
+    if let Some(file) = NULL.get() {
+        return Ok(file);
+    }
+    let file = File::options().read(true).write(true).open("/dev/null")?;
+    Ok(NULL.get_or_init(|| file))
 }
 
 unsafe extern "C" {

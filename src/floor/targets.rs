@@ -3,15 +3,15 @@
 use super::FloorError;
 use super::pinned::pin_to;
 use std::fs::File;
-use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
+use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 /// A descriptor to write to. Whoever reads the other end stops when this is dropped.
 pub(super) struct Target {
     descriptor: Option<OwnedFd>,
-    reader: Option<JoinHandle<()>>,
+    reader: Option<Reader>,
 }
 
 impl Target {
@@ -43,7 +43,7 @@ impl Target {
     /// A pipe whose reader sleeps in `read` on processor `cpu`.
     pub(super) fn pipe_with_reader(cpu: usize) -> Result<Target, FloorError> {
         let (ours, theirs) = pipe(0)?;
-        Ok(Target { descriptor: Some(theirs), reader: Some(reader(ours, cpu)) })
+        Ok(Target { descriptor: Some(theirs), reader: Some(Reader::of(ours.into(), cpu)) })
     }
 
     /// A pair of stream sockets with a reader on processor `cpu`.
@@ -57,7 +57,7 @@ impl Target {
             }
             (File::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
         };
-        Ok(Target { descriptor: Some(theirs), reader: Some(reader(ours, cpu)) })
+        Ok(Target { descriptor: Some(theirs), reader: Some(Reader::of(ours.into(), cpu)) })
     }
 
     /// A pseudo terminal, in its default mode or raw, whose other end is read on processor `cpu`.
@@ -72,7 +72,7 @@ impl Target {
                 libc::tcsetattr(terminal.as_raw_fd(), libc::TCSANOW, &raw const mode);
             }
         }
-        Ok(Target { descriptor: Some(terminal), reader: Some(reader(master, cpu)) })
+        Ok(Target { descriptor: Some(terminal), reader: Some(Reader::of(master.into(), cpu)) })
     }
 
     /// A file in memory: the same code of the kernel as a file of a tmpfs.
@@ -115,18 +115,49 @@ impl Drop for Target {
         // first our end is closed, then the reader sees the end (of a terminal: an error) and stops
         self.descriptor = None;
         if let Some(reader) = self.reader.take() {
-            let _ = reader.join();
+            let _ = reader.thread.join();
         }
     }
 }
 
-fn reader(mut from: File, cpu: usize) -> JoinHandle<()> {
-    std::thread::spawn(move || {
-        // unpinned it would only be slower
-        let _ = pin_to(cpu);
-        let mut buffer = vec![0; 1 << 16];
-        while from.read(&mut buffer).is_ok_and(|count| count > 0) {}
-    })
+/// A thread that reads an end until there is nothing more to come.
+struct Reader {
+    thread: JoinHandle<()>,
+    /// The end, where the thread could not get a table of descriptors of its own.
+    _shared: Option<OwnedFd>,
+}
+
+impl Reader {
+    /// While two threads share a table of descriptors, every system call that takes one counts a reference
+    /// (`fs/file.c`, `__fget_light`), which would be in the figures of all others.
+    fn of(from: OwnedFd, cpu: usize) -> Reader {
+        let (tell, told) = mpsc::channel();
+        let number = from.as_raw_fd();
+        let thread = std::thread::spawn(move || {
+            // unpinned it would only be slower
+            let _ = pin_to(cpu);
+            let _ = tell.send(keep_alone(number));
+            let mut buffer = vec![0_u8; 1 << 16];
+            // SAFETY: the end is open: in this thread's table, or because whoever waits for us keeps it; room for the bytes.
+            while unsafe { libc::read(number, buffer.as_mut_ptr().cast(), buffer.len()) } > 0 {}
+        });
+        let alone = told.recv().unwrap_or(false);
+        Reader { thread, _shared: (!alone).then_some(from) }
+    }
+}
+
+/// Gives this thread a table of descriptors of its own with that one alone; false where the kernel cannot (Linux 5.9).
+fn keep_alone(number: RawFd) -> bool {
+    let number = number.unsigned_abs();
+    // SAFETY: from the first call on it is this thread's own table that is emptied.
+    unsafe {
+        let unshared =
+            libc::syscall(libc::SYS_close_range, number + 1, u32::MAX, libc::CLOSE_RANGE_UNSHARE) == 0;
+        if unshared && number > 0 {
+            libc::syscall(libc::SYS_close_range, 0, number - 1, 0);
+        }
+        unshared
+    }
 }
 
 fn pipe(flags: libc::c_int) -> Result<(File, OwnedFd), FloorError> {

@@ -92,3 +92,27 @@ impl Image {
         self.auxv.iter().find(|entry| entry[0] == kind).map(|entry| entry[1])
     }
 }
+
+/// The auxiliary vector as the kernel lays it out: pairs of words up to `AT_NULL`. Those of a 32-bit process have 4 bytes
+/// a word, and then two make a type that no vector has.
+pub(super) fn auxiliary_vector(bytes: &[u8]) -> Vec<[u64; 2]> {
+    let long: Vec<u64> = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
+    let short: Vec<u64> = bytes.as_chunks::<4>().0.iter().map(|w| u32::from_ne_bytes(*w).into()).collect();
+    let is_narrow = long.first().is_some_and(|first| *first > u32::MAX.into());
+    let words = if is_narrow { short } else { long };
+    words.as_chunks::<2>().0.iter().copied().take_while(|entry| entry[0] != 0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auxiliary_vectors_of_both_widths_end_at_their_null() {
+        let wide: Vec<u8> = [33_u64, 0x7fff_0000_1000, 9, 0x40_0000, 0, 0, 7, 7].map(u64::to_ne_bytes).concat();
+        assert_eq!(auxiliary_vector(&wide), [[33, 0x7fff_0000_1000], [9, 0x40_0000]]);
+        let narrow: Vec<u8> = [32_u32, 0xf7f0_0000, 9, 0x804_8000, 0, 0, 7, 7].map(u32::to_ne_bytes).concat();
+        assert_eq!(auxiliary_vector(&narrow), [[32, 0xf7f0_0000], [9, 0x804_8000]]);
+        assert_eq!(auxiliary_vector(&[1, 2, 3]), [[0_u64; 2]; 0]);
+    }
+}

@@ -105,3 +105,24 @@ fn a_file_of_something_else_is_refused() {
         assert!(String::from_utf8(output.stderr).unwrap().contains("help: "));
     }
 }
+
+/// The run that the page in docs was written from.
+const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/results/2026-11-22-epyc-kvm/claims.json");
+
+#[test]
+fn the_page_in_docs_is_what_the_recorded_run_gives() {
+    let written = claims(&["--from", RECORDED, "--export-markdown", "-"]);
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/claims.md");
+    assert_eq!(stdout(&written), std::fs::read_to_string(page).unwrap());
+}
+
+#[test]
+fn the_recorded_run_has_every_claim() {
+    let recorded: Value = serde_json::from_str(&std::fs::read_to_string(RECORDED).unwrap()).unwrap();
+    let judged: Vec<&str> =
+        recorded["results"].as_array().unwrap().iter().filter_map(|row| row["id"].as_str()).collect();
+    let listed = stdout(&claims(&["--list"]));
+    let listed: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(judged.iter().all(|id| listed.contains(id)), "{judged:?}");
+    assert_eq!(judged.len(), listed.iter().filter(|word| word.starts_with("00")).count());
+}

@@ -1,7 +1,7 @@
 //! What `full.bpf.c` and we share: `full.h` in Rust. Keep the two in step.
 
 use super::run::{CALLS, Head, Mapped, PATH_ROOM, RECORD as HEAD, Run, long, syscall, word};
-use crate::tracer::detail::{Call, Fault, Image, OffCpu};
+use crate::tracer::detail::{Call, Fault, Image, OffCpu, auxiliary_vector};
 use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
 use std::os::fd::BorrowedFd;
@@ -232,14 +232,6 @@ fn off_cpu(bytes: &[u8], code: u32) -> Option<OffCpu> {
 
 fn image(bytes: &[u8], argv: u32, old_tid: i64) -> Option<Image> {
     let field = |n: usize| long(bytes, HEAD + 8 * n);
-    let mut auxv = Vec::new();
-    for n in 0..24 {
-        let entry = [long(bytes, HEAD + 48 + 16 * n)?, long(bytes, HEAD + 56 + 16 * n)?];
-        if entry[0] == 0 {
-            break;
-        }
-        auxv.push(entry);
-    }
     let words = bytes.get(IMAGE + 2 * PATH_ROOM..)?;
     let words = words.get(..(argv as usize).min(PATH_ROOM))?;
     let words = words.strip_suffix(&[0]).unwrap_or(words).split(|byte| *byte == 0);
@@ -251,7 +243,7 @@ fn image(bytes: &[u8], argv: u32, old_tid: i64) -> Option<Image> {
         data: [field(2)?, field(3)?],
         brk: field(4)?,
         stack: field(5)?,
-        auxv,
+        auxv: auxiliary_vector(bytes.get(HEAD + 48..IMAGE)?),
         old_tid: u32::try_from(old_tid).ok().filter(|old| Some(*old) != word(bytes, 12)),
     })
 }

@@ -6,7 +6,7 @@ use super::phases::{Task, meaning};
 use super::tracee::{Entry, Tracee};
 use crate::arch::{Meaning, path_arguments};
 use crate::launch::clock;
-use crate::tracer::detail::{Call, Image};
+use crate::tracer::detail::{Call, Image, auxiliary_vector};
 use crate::tracer::{Abi, Event, EventKind, Syscall};
 use crate::units::Nanos;
 use std::collections::HashMap;
@@ -158,12 +158,7 @@ fn image(process: i32, path: String, old_tid: Option<u32>) -> Image {
         data: [field(45), field(46)],
         brk: field(47),
         stack: field(28),
-        auxv: auxiliary(&fs::read(file("auxv")).unwrap_or_default()),
+        auxv: auxiliary_vector(&fs::read(file("auxv")).unwrap_or_default()),
         old_tid,
     }
-}
-
-fn auxiliary(bytes: &[u8]) -> Vec<[u64; 2]> {
-    let words: Vec<u64> = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
-    words.as_chunks::<2>().0.iter().copied().take_while(|entry| entry[0] != 0).collect()
 }

@@ -109,7 +109,8 @@ mod tests {
 
     #[test]
     fn auxiliary_vectors_of_both_widths_end_at_their_null() {
-        let wide: Vec<u8> = [33_u64, 0x7fff_0000_1000, 9, 0x40_0000, 0, 0, 7, 7].map(u64::to_ne_bytes).concat();
+        let wide: Vec<u8> =
+            [33_u64, 0x7fff_0000_1000, 9, 0x40_0000, 0, 0, 7, 7].map(u64::to_ne_bytes).concat();
         assert_eq!(auxiliary_vector(&wide), [[33, 0x7fff_0000_1000], [9, 0x40_0000]]);
         let narrow: Vec<u8> = [32_u32, 0xf7f0_0000, 9, 0x804_8000, 0, 0, 7, 7].map(u32::to_ne_bytes).concat();
         assert_eq!(auxiliary_vector(&narrow), [[32, 0xf7f0_0000], [9, 0x804_8000]]);

@@ -234,6 +234,10 @@ fn a_thirty_two_bit_program_is_read_by_its_own_table() {
     let names: Vec<&str> = calls.iter().map(|span| span["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["write", "exit"]);
     assert_eq!(calls[0]["file"], "stdout");
+    let modules = result["attribution"].as_array().unwrap().iter();
+    let modules: Vec<&str> =
+        modules.filter(|s| s["kind"] == "user").map(|share| share["name"].as_str().unwrap()).collect();
+    assert_eq!(modules, ["a (executable)"], "its auxiliary vector has words of 4 bytes");
     assert!(result["findings"].as_array().unwrap().is_empty(), "nothing is dynamic, nothing is searched");
 }
 

@@ -21,6 +21,10 @@ const PROGRAMS: [(&str, &str); 5] = [
     ("c-printf", "dynamic C"),
 ];
 
+/// What a fork costs is a matter of its parent's memory: two loops, one the parent of which is linked dynamically.
+const FORK: &str = "fork+exit, the loop linked dynamically";
+const FORK_STATIC: &str = "fork+exit, the loop linked statically";
+
 /// Repetitions of the straight-line scripts.
 const REPETITIONS: u32 = 10_000;
 
@@ -35,6 +39,7 @@ struct Sides {
 struct Bench {
     folder: tempfile::TempDir,
     loops: PathBuf,
+    static_loops: PathBuf,
     rungs: Vec<Rung>,
     sides: BTreeMap<String, Sides>,
 }
@@ -60,17 +65,22 @@ fn main() {
 impl Bench {
     fn new() -> Bench {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let loops = folder.path().join("loops");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/floor/loops.c");
-        let compiled = Command::new("cc").args(["-O2", "-o"]).arg(&loops).arg(source).status();
-        assert!(compiled.expect("a C compiler").success(), "loops.c compiles");
+        let compiled = |name: &str, flags: &[&str]| {
+            let path = folder.path().join(name);
+            let done = Command::new("cc").args(flags).arg("-o").arg(&path).arg(&source).status();
+            assert!(done.expect("a C compiler").success(), "loops.c compiles");
+            path
+        };
+        let (loops, static_loops) =
+            (compiled("loops", &["-O2"]), compiled("static-loops", &["-O2", "-static"]));
         let (corpus, cache) = (Corpus::load(None).expect("the corpus"), Cache::of_user().expect("a cache"));
         let rung = |(name, label): &(&str, &str)| {
             let built = build::prepare(corpus.find(name)?, &cache, &|| false).ok()?;
             Some(Rung { name: (*label).to_owned(), executable: built.executable, argv: built.argv })
         };
         let rungs = PROGRAMS.iter().filter_map(rung).collect();
-        Bench { folder, loops, rungs, sides: BTreeMap::new() }
+        Bench { folder, loops, static_loops, rungs, sides: BTreeMap::new() }
     }
 
     fn round(&mut self, seed: u64, other: Option<usize>, effort: Effort) {
@@ -80,8 +90,11 @@ impl Bench {
         let mut figures = survey.syscalls().expect("system calls").figures;
         figures.extend(survey.processes().expect("processes").figures);
         let shells = Survey { effort, ..survey }.shells(&["bash"]).expect("shells").figures;
-        for name in ["getppid", "write of 14 bytes to /dev/null", "fork+exit"] {
+        for name in ["getppid", "write of 14 bytes to /dev/null"] {
             self.ours(name, &figures, name);
+        }
+        for name in [FORK, FORK_STATIC] {
+            self.ours(name, &figures, "fork+exit");
         }
         // perf's loop calls through libc
         self.ours("getppid through libc, perf bench syscall basic", &figures, "getppid through libc");
@@ -117,10 +130,14 @@ impl Bench {
         let loops = |words: &[&str]| {
             run(Command::new(&self.loops).args(words)).and_then(|text| text.trim().parse().ok())
         };
+        let static_loops = |words: &[&str]| {
+            run(Command::new(&self.static_loops).args(words)).and_then(|text| text.trim().parse().ok())
+        };
         let mut found: Vec<(String, Option<f64>)> = vec![
             ("getppid".to_owned(), loops(&["null", "1000"])),
             ("write of 14 bytes to /dev/null".to_owned(), loops(&["write", "1000"])),
-            ("fork+exit".to_owned(), loops(&["fork-exit", "100"])),
+            (FORK.to_owned(), loops(&["fork-exit", "100"])),
+            (FORK_STATIC.to_owned(), static_loops(&["fork-exit", "100"])),
             ("getppid through libc, perf bench syscall basic".to_owned(), perf()),
         ];
         for rung in &self.rungs {

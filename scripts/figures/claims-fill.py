@@ -45,6 +45,9 @@ F['cold'] = (f"dash takes {times(h,'after drop_caches over warm')} times as long
   f"are not in memory; C {times(g,'C after drop_caches')} and {times(g,'C truly cold')} times, Go {times(g,'Go after drop_caches')} and {times(g,'Go truly cold')} times.")
 held = [rows[id]['verdict'] == 'holds' for id in ('001-no-cache-dash', '001-no-cache-libc')]
 F['nocache'] = 'True here, too.' if all(held) else 'It meant something here.' if not any(held) else 'True for ' + ('dash' if held[0] else 'C') + ' here, not for ' + ('C.' if held[0] else 'dash.')
+g = next((x['value'] for x in rows['001-go-cores']['values'] if 'over one' in x['name']), None)
+F['go'] = (f"On the two processors of this machine Go is {'sooner' if rows['001-go-slow']['verdict'] != 'holds' else 'later'} than C++, bash and zsh at its first byte. "
+  + (f"With both it takes {three(g)} times as long as with one: {'so there is something in it' if rows['001-go-cores']['verdict'] == 'holds' else 'that explains little'}. " if g else '') + "The post's server had ten.")
 F['entry'] = ns(val('001-footnote-1', 'c')) + ' for C'
 h = '001-footnote-3'
 F['overhead'] = f"Observed by tracepoints, C takes {times(h,'tracepoints over nothing')} times as long as unobserved; stopped at each system call, {times(h,'ptrace stops over tracepoints')} times"

@@ -37,7 +37,7 @@ if d:
     out += [f"The clock costs {o['timer']:.1f} ns for two readings and steps by {o['step']} ns; an empty timed region reads {o['empty']:.1f} ns.", '']
     if abs(o['empty']) > max(o['step'], 1): missed.append(f"empty region reads {o['empty']}, step {o['step']}")
     for w in d['waterfalls']:
-        out += [f"The steps of the waterfall and its floor sum up to {w['sum_ns']} of {w['top_ns']} ns; the top is certain to ± {ns(w['error_ns'])}.", '']
+        out += [f"The steps of the waterfall and its floor sum up to {w['sum_ns']} of {w['top_ns']} ns; the top is certain to ± {ns(w['error_ns'])}, and the sum of the medians of paired differences misses it by {ns(abs(w['residual_ns']))}.", '']
     if d.get('prints'):
         out += ['| print, to a terminal | first | hundredth | its clock | first, from outside | hundredth, from outside | calls in the first | faults |', '|:---|---:|---:|---:|---:|---:|---:|---:|']
         for p in d['prints']:

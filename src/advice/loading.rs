@@ -20,9 +20,10 @@ pub(super) fn dynamic_linking(account: &Account, machine: &Machine) -> Option<Fi
     }
     let faults = steps.iter().filter(|step| matches!(step.what, What::Fault(_))).count();
     let calls = steps.iter().filter(|step| matches!(step.what, What::Call { .. })).count();
+    let faults = account.page_faults().map_or(String::new(), |_| format!("{faults} page faults, "));
     let text = format!(
-        "Dynamic linking: {cost} of {} ({faults} page faults, {calls} system calls of ld.so). A statically linked \
-         program has none of it; fewer libraries have less.",
+        "Dynamic linking: {cost} of {} ({faults}{calls} system calls of ld.so). A statically linked program has none \
+         of it; fewer libraries have less.",
         account.total
     );
     Some(Finding { rule: "dynamic-linking", cost, text })

@@ -56,6 +56,10 @@ impl Reading {
             let each = pairs.map(|(a, b)| operator.apply(*a, *b)).collect();
             return Reading::of(each).map(|reading| Reading { rounds: self.rounds, ..reading });
         }
+        // Over what may be nothing, a ratio has no bounds.
+        if operator == Operator::Divide && other.low <= 0.0 && other.high >= 0.0 {
+            return None;
+        }
         let ends = [
             operator.apply(self.low, other.low),
             operator.apply(self.low, other.high),
@@ -156,7 +160,9 @@ mod tests {
         let mut evidence = Evidence::default();
         evidence.insert(Quantity::Floor("a"), Reading::exact(1.0));
         evidence.insert(Quantity::Floor("zero"), Reading::exact(0.0));
+        evidence.insert(Quantity::Floor("around zero"), Reading::with_interval(0.5, -1.0, 1.0));
         assert!(evidence.evaluate(&(floor("a") / floor("zero"))).is_err());
+        assert!(evidence.evaluate(&(floor("a") / floor("around zero"))).is_err());
     }
 
     #[test]

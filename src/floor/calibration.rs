@@ -71,11 +71,11 @@ impl Calibration {
         }
     }
 
-    /// Of each cost the steadier of the two.
+    /// Of each cost our own, the newer one, unless it is far less steady than the other: a machine changes.
     #[must_use]
     pub fn merged(self, other: Calibration) -> Calibration {
         let steadier = |one: Option<Cost>, other: Option<Cost>| match (one, other) {
-            (Some(one), Some(other)) => Some(if other.spread < one.spread { other } else { one }),
+            (Some(one), Some(other)) => Some(if 2.0 * other.spread < one.spread { other } else { one }),
             (one, other) => one.or(other),
         };
         Calibration {
@@ -174,6 +174,12 @@ mod tests {
         assert_eq!(Calibration::read(&file), Some(with(500.0, 0.02)));
         with(510.5, 0.01).write(&file).unwrap();
         assert_eq!(Calibration::read(&file), Some(with(510.5, 0.01)));
+        with(480.0, 0.015).write(&file).unwrap();
+        assert_eq!(
+            Calibration::read(&file),
+            Some(with(480.0, 0.015)),
+            "the newer one, where both are steady"
+        );
         fs::write(&file, "no JSON").unwrap();
         assert_eq!(Calibration::read(&file), None);
     }

@@ -92,11 +92,18 @@ fn without_exec() -> Vec<Candidate> {
     vec![
         Ok((call.without_singles(), remark)),
         process("thread create+join", Ok(Threads), None, None),
-        process("fork+exit", Spawn::exiting(How::Fork), Some("Process fork+exit"), None),
-        process("clone3+exit", Spawn::exiting(How::Clone3), None, Some("shares nothing: fork without libc")),
+        process("fork+exit", Spawn::exiting(How::Fork), Some("Process fork+exit"), Some(OF_FORK)),
+        process(
+            "clone3+exit",
+            Spawn::exiting(How::Clone3),
+            None,
+            Some("a fork with all that firstbyte has in memory"),
+        ),
         process("vfork+exit", Spawn::exiting(How::Vfork), None, None),
     ]
 }
+
+const OF_FORK: &str = "of a small process: firstbyte's heap is kept out of the copy";
 
 #[inline(never)]
 fn procedure(argument: u64) -> u64 {

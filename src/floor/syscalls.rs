@@ -48,7 +48,9 @@ pub fn candidates(other: Option<usize>, folder: &Path) -> Vec<Candidate> {
 #[expect(clippy::unnecessary_wraps, reason = "as every candidate is: others cannot always be had")]
 pub(super) fn null() -> Candidate {
     // SAFETY: the call has neither arguments nor effects.
-    let getppid = Subject::call("getppid", || unsafe { syscall0(Sysno::getppid as usize) } > 0);
+    // 0 where the parent is in another namespace, as that of a container's first process is
+    let getppid =
+        Subject::call("getppid", || unsafe { syscall0(Sysno::getppid as usize) }.cast_signed() >= 0);
     Ok((getppid, Remark { lmbench: Some("Simple syscall"), note: None }))
 }
 
@@ -58,7 +60,7 @@ fn cheapest() -> Vec<Candidate> {
         syscall0(NONE).cast_signed() == -(libc::ENOSYS as isize)
     });
     // SAFETY: as above.
-    let through_libc = Subject::call("getppid through libc", || unsafe { libc::getppid() } > 0);
+    let through_libc = Subject::call("getppid through libc", || unsafe { libc::getppid() } >= 0);
     vec![Ok(plain(missing)), null(), Ok(plain(through_libc))]
 }
 
@@ -259,7 +261,8 @@ pub const GROUP: Group = Group::Syscalls;
 pub fn down_to_the_floor() -> Vec<(&'static str, &'static str, Result<Subject, FloorError>)> {
     let through_libc = |target: Target| Subject::call("write", move || write_through_libc(target.fd()));
     // SAFETY: getppid has no arguments and no effects.
-    let getppid = Subject::call("getppid", || unsafe { syscall0(Sysno::getppid as usize) } > 0);
+    let getppid =
+        Subject::call("getppid", || unsafe { syscall0(Sysno::getppid as usize) }.cast_signed() >= 0);
     vec![
         ("write to /dev/null through libc", "libc's wrapper", Target::device("/dev/null").map(through_libc)),
         (

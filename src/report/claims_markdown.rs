@@ -11,7 +11,7 @@ pub fn render(document: &ClaimsDocument) -> String {
     let mut text = "# What the posts say, checked here\n\n".to_owned();
     text += "Written by `firstbyte claims --from FILE --export-markdown FILE` from a recorded run; do not edit.\n\n";
     let _ = writeln!(text, "{}{}\n\n{}\n", machine(document), observer(document), summary(document));
-    text += "Intervals are of 99 % (bootstrap). A claim holds if the whole interval of each value lies within its limits, and \
+    text += "Intervals are of 99 % (bootstrap; of fewer than 8 values they cover less; the observer's is of 95 %). A claim holds if the whole interval of each value lies within its limits, and \
              does not hold if that of one lies wholly outside; otherwise it cannot be told. Limits follow from the figures: \
              \"nearer to it than to half or twice of it\" is a factor of 1.41, \"to the nearest power of ten\" one of 3.16.\n\n";
     text += "| claim | verdict |\n|:---|:---|\n";

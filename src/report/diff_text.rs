@@ -115,9 +115,11 @@ fn section(title: &str, changes: &[Change], terminal: &Terminal) -> String {
 
 fn counts(first: &Summary, second: &Summary, terminal: &Terminal) -> String {
     let (a, b) = (&first.reference.counts, &second.reference.counts);
+    // where one side's were not seen, nothing is said of them
+    let faults = first.reference.page_faults().zip(second.reference.page_faults()).unwrap_or_default();
     let all = [
         ("system calls", a.syscalls, b.syscalls),
-        ("page faults", a.page_faults, b.page_faults),
+        ("page faults", faults.0, faults.1),
         ("opened files", a.files_opened, b.files_opened),
         ("failed opens", a.failed_opens, b.failed_opens),
         ("bytes read", a.bytes_read, b.bytes_read),

@@ -81,7 +81,7 @@ fn result(summary: &Summary, frame: &Frame) -> Value {
         "total_ns": account.total.0,
         "corrected_total_ns": frame.corrected_total,
         "untraced_times": frame.walls[1].iter().map(|ns| ns / 1e9).collect::<Vec<f64>>(),
-        "counts": account.counts,
+        "counts": counts(account),
         "lost_events": summary.lost,
         "attribution": attribution(account),
         "spans": spans(account),
@@ -105,6 +105,16 @@ pub(super) fn phases(summary: &Summary) -> Value {
 
 fn figure(spread: Option<Spread>) -> Value {
     spread.map_or(Value::Null, |s| json!({"median": s.median, "min": s.least, "max": s.most}))
+}
+
+/// What was not seen is null, not 0.
+fn counts(account: &Account) -> Value {
+    let mut counts = json!(account.counts);
+    if account.page_faults().is_none() {
+        counts["page_faults"] = Value::Null;
+        counts["major_faults"] = Value::Null;
+    }
+    counts
 }
 
 fn attribution(account: &Account) -> Vec<Value> {

@@ -188,6 +188,8 @@ fn files(summary: &Summary, terminal: &Terminal) -> String {
     ));
     let _ =
         write!(text, "\n{:>10}{:>7}{:>7}{:>11}{:>9}  path\n", "time", "opened", "failed", "read", "faults");
+    let seen = summary.reference.page_faults().is_some();
+    let faults_text = |faults: u64| if seen { faults.to_string() } else { "-".to_owned() };
     for file in files.iter().take(FILES) {
         let _ = writeln!(
             text,
@@ -196,7 +198,7 @@ fn files(summary: &Summary, terminal: &Terminal) -> String {
             file.opened,
             file.failed,
             Bytes(file.bytes_read).to_string(),
-            file.faults,
+            faults_text(file.faults),
             truncated_front(&file.path, width)
         );
     }
@@ -209,9 +211,10 @@ fn files(summary: &Summary, terminal: &Terminal) -> String {
         let faults: u64 = rest.iter().map(|file| file.faults).sum();
         let _ = writeln!(
             text,
-            "{:>10}{opened:>7}{failed:>7}{:>11}{faults:>9}  {} others",
+            "{:>10}{opened:>7}{failed:>7}{:>11}{:>9}  {} others",
             time.to_string(),
             Bytes(read).to_string(),
+            faults_text(faults),
             rest.len()
         );
     }
@@ -398,7 +401,7 @@ pub fn table(rows: &[(String, Summary)], terminal: &Terminal) -> String {
             counts.syscalls,
             counts.processes,
             counts.threads,
-            counts.page_faults,
+            summary.reference.page_faults().map_or("-".to_owned(), |faults| faults.to_string()),
             counts.files_opened,
             counts.failed_opens,
             percent(summary.phases[1]),

@@ -104,6 +104,11 @@ impl Account {
         })
     }
 
+    /// Page faults of all threads; `None` where the backend saw none, for nothing starts without one.
+    pub fn page_faults(&self) -> Option<u64> {
+        Some(self.counts.page_faults).filter(|faults| *faults > 0)
+    }
+
     /// The tracee's main thread.
     pub fn main(&self) -> &ThreadAccount {
         &self.threads[0]

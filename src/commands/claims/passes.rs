@@ -122,7 +122,7 @@ fn lines_plan(session: &Session) -> LinesPlan {
         sinks: Sink::ALL.into_iter().filter(|sink| sink.name() == SINK).collect(),
         only: session.needs.designs().into_iter().map(str::to_owned).collect(),
         list: false,
-        runs: if session.plan.quick { 3 } else { 7 },
+        runs: if session.plan.quick { 3 } else { 9 },
         enough: Duration::from_secs(60),
         timeout: Duration::from_secs(120),
         directory: std::env::temp_dir(),

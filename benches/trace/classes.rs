@@ -82,8 +82,7 @@ pub(super) fn print(folder: &Path) {
     );
     let compiled = PROGRAMS.iter().map(|program| (program.name, built(program, folder)));
     let commands = COMMANDS.iter().map(|(name, words)| (*name, found(words)));
-    for (name, words) in
-        compiled.chain(commands).chain([("make -j2", project(folder)), ("Node SEA", sea())])
+    for (name, words) in compiled.chain(commands).chain([("make -j2", project(folder)), ("Node SEA", sea())])
     {
         let Some(words) = words else {
             println!("{name:<17}skipped: it cannot be built or run here");

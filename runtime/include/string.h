@@ -6,6 +6,7 @@
 
 void *memccpy(void *restrict, const void *restrict, int, size_t);
 void *memchr(const void *, int, size_t);
+int bcmp(const void *, const void *, size_t);
 int memcmp(const void *, const void *, size_t);
 void *memcpy(void *restrict, const void *restrict, size_t);
 void *memmem(const void *, size_t, const void *, size_t);

@@ -45,6 +45,13 @@ long __fb_return(long result);
  * less (firstbyte.ld puts .bss.firstbyte.first before all else). */
 #define FIRST_PAGE __attribute__((section(".bss.firstbyte.first")))
 
+/* Functions that __fb_start calls before the program's constructors, with main's arguments; firstbyte.ld sorts them. */
+typedef void constructor(int, char **, char **);
+#define FIRST_CONSTRUCTOR __attribute__((section(".init_array.00000"), used))
+
+/* Functions that exit calls, the last of the list first. */
+typedef void destructor(void);
+
 #define WEAK __attribute__((weak))
 #define lengthof(array) (sizeof(array) / sizeof *(array))
 

@@ -4,6 +4,7 @@
  *   interrupted  the same, with a timer's signal that interrupts system calls
  *   blocked      the same; the test has made stdout non-blocking: ours waits, glibc would drop
  *   broken       to a pipe that nobody reads, SIGPIPE ignored: what the calls say
+ *   closed       a stream that loses its output is closed, and its place taken by another
  *   copy         stdin to stdout by getchar and putchar */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -55,6 +56,14 @@ static void broken(void)
     clearerr(stdout);
 }
 
+static void closed(void)
+{
+    FILE *file = fopen("/dev/full", "w");
+    fputs("lost", file);
+    fclose(file);
+    fclose(fopen("/dev/null", "w"));
+}
+
 static void copy(void)
 {
     int c;
@@ -74,6 +83,8 @@ int main(int argc, char **argv)
         lines();
     else if (!strcmp(what, "broken"))
         broken();
+    else if (!strcmp(what, "closed"))
+        closed();
     else if (!strcmp(what, "copy"))
         copy();
     else

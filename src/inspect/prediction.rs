@@ -56,9 +56,14 @@ pub fn predict(program: &Elf, interpreter: Option<&Elf>, libraries: &[Library]) 
         parts.extend(self::library(library, runtime, program));
     }
     parts.push(start_and_exit(program, runtime));
-    let syscalls = parts.iter().map(|p| p.syscalls).sum();
-    let page_faults = parts.iter().map(|p| p.page_faults).sum();
+    let syscalls = sum(parts.iter().map(|p| p.syscalls));
+    let page_faults = sum(parts.iter().map(|p| p.page_faults));
     Prediction { parts, syscalls, page_faults, starts_glibc: runtime == Runtime::Glibc }
+}
+
+/// Headers may say anything, so that a sum may be too large for its type.
+fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
 }
 
 fn part(name: &str, syscalls: u64, page_faults: u64) -> Part {
@@ -91,14 +96,14 @@ fn own_syscalls(program: &Elf, interpreter: Option<&Elf>) -> u64 {
 /// One fault for each 64 KiB of a mapping that is touched; for what is written one before, and one for each page.
 fn object_faults(elf: &Elf, touched_text: u64) -> u64 {
     let loads = elf.segments.iter().filter(|s| s.kind == "LOAD");
-    loads.map(|segment| segment_faults(segment, touched_text)).sum()
+    sum(loads.map(|segment| segment_faults(segment, touched_text)))
 }
 
 fn segment_faults(segment: &Segment, touched_text: u64) -> u64 {
     let windows = segment.file_size.div_ceil(16 * PAGE);
     if segment.flags.contains('w') {
         let read_first = u64::from(segment.file_pages > 0);
-        segment.file_pages + read_first + segment.zero_pages.min(1)
+        segment.file_pages.saturating_add(read_first + segment.zero_pages.min(1))
     } else if segment.flags.contains('x') {
         windows.min(touched_text)
     } else if segment.offset == 0 {
@@ -116,7 +121,7 @@ fn loader(runtime: Runtime, interpreter: &Elf) -> Part {
         _ => (7 + 5 + 1 + 2, 12),
     };
     let touched = if runtime == Runtime::Musl { 3 } else { u64::MAX };
-    part("the dynamic loader", syscalls, faults + object_faults(interpreter, touched))
+    part("the dynamic loader", syscalls, object_faults(interpreter, touched).saturating_add(faults))
 }
 
 fn library(library: &Library, runtime: Runtime, program: &Elf) -> Option<Part> {

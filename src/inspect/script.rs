@@ -21,13 +21,22 @@ pub fn first_line(content: &[u8]) -> Option<FirstLine> {
     let read = &content[..content.len().min(READ)];
     let rest = read.strip_prefix(b"#!")?;
     let end = rest.iter().position(|&b| b == b'\n');
-    let line = rest[..end.unwrap_or(rest.len())].trim_ascii();
+    let line = trimmed(&rest[..end.unwrap_or(rest.len())]);
     let name_end = line.iter().position(|b| matches!(b, b' ' | b'\t' | 0)).unwrap_or(line.len());
     let name_is_cut = end.is_none() && content.len() > READ && name_end == line.len();
     let interpreter = PathBuf::from(std::ffi::OsStr::from_bytes(&line[..name_end]));
-    let argument = line[name_end..].trim_ascii();
+    let argument = trimmed(&line[name_end..]);
     let argument = (!argument.is_empty()).then(|| String::from_utf8_lossy(argument).into_owned());
     (name_end > 0 && !name_is_cut).then_some(FirstLine { interpreter, argument })
+}
+
+/// The kernel takes away spaces and tabs, and nothing else: the carriage return of a line that was written elsewhere
+/// belongs to the name.
+fn trimmed(line: &[u8]) -> &[u8] {
+    let is_kept = |b: &u8| !matches!(b, b' ' | b'\t');
+    let start = line.iter().position(is_kept).unwrap_or(line.len());
+    let end = line.iter().rposition(is_kept).map_or(start, |last| last + 1);
+    &line[start..end]
 }
 
 #[cfg(test)]
@@ -42,6 +51,8 @@ mod tests {
         assert_eq!(first_line(b"#!/bin/sh").unwrap().argument, None);
         assert_eq!(first_line(b"#!\n"), None);
         assert_eq!(first_line(b"echo"), None);
+        assert_eq!(first_line(b"#!/bin/sh\r\n").unwrap().interpreter, PathBuf::from("/bin/sh\r"));
+        assert_eq!(first_line(b"#!\t/bin/sh\t-e\r\n").unwrap().argument.as_deref(), Some("-e\r"));
         assert_eq!(first_line(&[b"#!/".as_slice(), &[b'a'; 300]].concat()), None);
     }
 }

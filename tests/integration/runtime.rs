@@ -194,6 +194,17 @@ fn programs_print_with_the_runtime_what_they_print_with_glibc() {
     compare_with_glibc(&driver, &["cc"], None, &ORACLES);
 }
 
+#[test]
+fn programs_of_clang_print_with_the_runtime_what_they_print_with_glibc() {
+    let Some(architecture) = Architecture::host() else { return };
+    if !there("clang", "clang") {
+        return;
+    }
+    let compiler = Compiler::chosen("clang", architecture).unwrap();
+    let driver = Driver::of_folder(&folder(), &cache(), compiler).unwrap();
+    compare_with_glibc(&driver, &["clang"], None, &["strtol", "ctype", "string", "start"]);
+}
+
 /// Random bit patterns by the hundred thousand are for native runs: emulation gets those that differ by architecture.
 fn compare_on(architecture: Architecture, oracle: &[&str], runner: Option<&str>) {
     let package = format!("gcc-{}", oracle[0].trim_end_matches("-gcc"));
@@ -206,7 +217,7 @@ fn compare_on(architecture: Architecture, oracle: &[&str], runner: Option<&str>)
         &driver,
         &static_oracle,
         runner,
-        &["strtol", "ctype", "stdlib", "string", "stdio", "unix", "start"],
+        &["printf", "strtol", "ctype", "stdlib", "string", "stdio", "unix", "start"],
     );
 }
 
@@ -346,6 +357,7 @@ fn a_full_disk_and_a_broken_pipe_are_told() {
     let program = disturbed(&driver, &place);
     let full = File::options().write(true).open("/dev/full").unwrap();
     assert_eq!(Command::new(&program).arg("lines").stdout(full).status().unwrap().code(), Some(1));
+    assert_eq!(Command::new(&program).arg("closed").status().unwrap().code(), Some(1));
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let output = Command::new(&program).arg("broken").stdout(writer).stderr(Stdio::piped()).output().unwrap();
@@ -362,6 +374,7 @@ fn what_is_missing_is_an_error_of_the_compiler_that_says_why() {
         ("#include <wchar.h>\nint main(void) { return 0; }", "no wide characters"),
         ("#include <dlfcn.h>\nint main(void) { return 0; }", "no dynamic loading"),
         ("#include <stdio.h>\nint main(void) { int x; return scanf(\"%d\", &x); }", "no scanf"),
+        ("_Thread_local int x; int main(int c, char **v) { x = c; return x + !v; }", "no threads"),
         ("#include <stdio.h>\nint main(void) { return printf(\"%Lf\", 1.0L); }", "no long double"),
     ];
     for (source, reason) in cases {

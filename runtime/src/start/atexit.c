@@ -13,9 +13,11 @@ int atexit(void (*function)(void))
 }
 
 /* Last in, first out; a function may register others, which run next. */
-void __fb_run_atexit(void);
-void __fb_run_atexit(void)
+static void run_registered(void)
 {
     while (registered)
         functions[--registered]();
 }
+
+/* Behind the destructors in firstbyte.ld's list, and therefore before them in time. */
+static destructor *const last __attribute__((section(".firstbyte.exit"), used)) = run_registered;

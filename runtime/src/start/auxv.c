@@ -1,11 +1,21 @@
-/* The auxiliary vector (man 3 getauxval) begins behind the environment as the kernel laid it out. */
+/* The auxiliary vector (man 3 getauxval) begins behind the environment as the kernel laid it out. A program may point
+ * environ elsewhere, so the place is kept from the start. */
 #include "../internal.h"
 #include <sys/auxv.h>
-#include <unistd.h>
+
+FIRST_PAGE static char **environment;
+
+static void set(int argc, char **argv, char **envp)
+{
+    (void)argc, (void)argv;
+    environment = envp;
+}
+
+static constructor *const first FIRST_CONSTRUCTOR = set;
 
 unsigned long getauxval(unsigned long type)
 {
-    char **end = environ;
+    char **end = environment;
     while (*end)
         end++;
     const unsigned long *entry = (const unsigned long *)(end + 1);

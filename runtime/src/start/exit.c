@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-WEAK void __fb_run_atexit(void);
+extern destructor *const __fini_array_start[], *const __fini_array_end[];
 WEAK int __fb_close_streams(void);
 
 void _exit(int status)
@@ -16,11 +16,12 @@ void _Exit(int status)
     _exit(status);
 }
 
-/* A program whose output was lost did not succeed: 0 becomes EXIT_FAILURE. glibc would keep the 0. */
+/* First what atexit registered, then the destructors (the linker's list backwards, see firstbyte.ld), then the streams. A
+ * program whose output was lost did not succeed: 0 becomes EXIT_FAILURE. glibc would keep the 0. */
 void exit(int status)
 {
-    if (__fb_run_atexit)
-        __fb_run_atexit();
+    for (destructor *const *each = __fini_array_end; each != __fini_array_start;)
+        (*--each)();
     if (__fb_close_streams && __fb_close_streams() && status == 0)
         status = EXIT_FAILURE;
     _exit(status);

@@ -11,7 +11,8 @@
  *               AT_NULL, 0
  *               the strings
  *
- * What a program does not use is not linked, and costs no instruction: the weak symbols are null then. */
+ * What a program does not use is not linked: who needs the environment (environ.c) or the auxiliary vector (auxv.c) has a
+ * constructor of its own, which runs before the program's. */
 #include "../internal.h"
 #include <stdlib.h>
 
@@ -25,9 +26,7 @@
 #include "../../arch/riscv64/start.h"
 #endif
 
-extern char **environ WEAK;
 extern int errno WEAK;
-typedef void constructor(int, char **, char **);
 extern constructor *const __init_array_start[], *const __init_array_end[];
 
 int main(int, char **, char **);
@@ -43,8 +42,6 @@ void __fb_start(long *stack)
      * store that follows it would be a second page fault. */
     if (&errno)
         errno = 0;
-    if (&environ)
-        environ = envp;
     for (constructor *const *each = __init_array_start; each != __init_array_end; each++)
         (*each)(argc, argv, envp);
     exit(main(argc, argv, envp));

@@ -13,7 +13,13 @@ static size_t take_line(FILE *stream, char *into, size_t limit)
     return length;
 }
 
-/* An error in the middle of a line returns NULL, as in glibc, the end of the file what there was. */
+/* Whether the middle of a line is NULL to the caller, as in glibc. The end of the file is not, nor is a non-blocking
+ * descriptor that has no more for now: the bytes are out of the stream, and to refuse them would lose them. */
+static bool failed(const FILE *stream)
+{
+    return !(stream->flags & AT_END) && errno != EAGAIN;
+}
+
 char *fgets(char *restrict line, int size, FILE *restrict stream)
 {
     size_t length = 0, limit = size > 0 ? (size_t)size - 1 : 0;
@@ -24,7 +30,7 @@ char *fgets(char *restrict line, int size, FILE *restrict stream)
             break;
         length += take_line(stream, line + length, limit - length);
     }
-    if (limit && (!length || (!(stream->flags & AT_END) && length < limit && line[length - 1] != '\n')))
+    if (limit && (!length || (length < limit && line[length - 1] != '\n' && failed(stream))))
         return NULL;
     line[length] = '\0';
     return line;

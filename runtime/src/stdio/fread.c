@@ -9,14 +9,14 @@ static size_t take(FILE *stream, unsigned char *into, size_t limit)
     return length;
 }
 
-/* Whole blocks are read to where they shall lie; the buffer is for the rest. */
+/* Whole blocks, and what is read without buffering, go to where they shall lie; the buffer is for the rest. */
 static size_t read_some(FILE *stream, unsigned char *into, size_t limit)
 {
     if (unread(stream))
         return take(stream, into, limit);
     if (__fb_begin_read(stream) || stream->flags & AT_END)
         return 0;
-    if (limit < stream->size)
+    if (limit < stream->size && !(stream->flags & UNBUFFERED))
         return __fb_fill(stream) ? 0 : take(stream, into, limit);
     ssize_t length = __fb_read(stream, into, limit);
     return length > 0 ? (size_t)length : 0;

@@ -8,6 +8,7 @@ enum { STREAMS = FOPEN_MAX - 3 };
 
 static FILE streams[STREAMS];
 FIRST_PAGE static unsigned used; /* how many of them ever were: a program without any touches none at its end */
+FIRST_PAGE static unsigned lost; /* LOST if a stream that was closed lost output, and its place was taken again */
 static unsigned char buffers[STREAMS][UNREAD_ROOM + BUFSIZ] __attribute__((aligned(64)));
 
 static FILE *free_stream(void)
@@ -33,6 +34,7 @@ static FILE *stream_on(FILE *stream, int descriptor, int flags)
 {
     if (stream == streams + used)
         used++;
+    lost |= stream->flags & LOST;
     *stream = (FILE){
         .buffer = buffers[stream - streams] + UNREAD_ROOM,
         .size = BUFSIZ,
@@ -77,7 +79,6 @@ int __fb_drain_opened(void)
 int __fb_close_opened(void);
 int __fb_close_opened(void)
 {
-    unsigned lost = 0;
     __fb_drain_opened();
     for (FILE *each = streams; each != streams + used; each++)
         lost |= each->flags & LOST;

@@ -33,9 +33,10 @@ void setbuf(FILE *restrict stream, char *restrict buffer)
     setvbuf(stream, buffer, buffer ? _IOFBF : _IONBF, BUFSIZ);
 }
 
-/* Whatever waits goes out with the line, also what follows its end: sooner than asked, and in one write. */
+/* Whatever waits goes out with the line, also what follows its end: sooner than asked, and in one write. Before the
+ * first byte, and after a failed begin, there is no cursor. */
 int __fb_settle_line(FILE *);
 int __fb_settle_line(FILE *stream)
 {
-    return memchr(stream->buffer, '\n', waiting(stream)) ? __fb_drain(stream) : 0;
+    return stream->write_cursor && memchr(stream->buffer, '\n', waiting(stream)) ? __fb_drain(stream) : 0;
 }

@@ -12,10 +12,15 @@ static void append(FILE *stream, const void *bytes, size_t length)
     stream->write_cursor += length;
 }
 
-/* What is as long as the buffer goes past it: copying would save no call. */
+/* For more than there is room: what is as long as the buffer goes past it, because copying would save no call. snprintf
+ * has no descriptor to write to, and drops what does not fit. */
 static size_t write_long(FILE *stream, const unsigned char *bytes, size_t length)
 {
     size_t left = length;
+    if (stream->flags & IN_MEMORY) {
+        append(stream, bytes, room(stream));
+        return length;
+    }
     while (left > room(stream)) {
         if (!waiting(stream) && left >= BUFSIZ)
             return __fb_write_all(stream, bytes, left) ? length - left : length;
@@ -23,8 +28,6 @@ static size_t write_long(FILE *stream, const unsigned char *bytes, size_t length
         append(stream, bytes, part);
         bytes += part;
         left -= part;
-        if (stream->flags & IN_MEMORY)
-            return length;
         if (__fb_make_room(stream))
             return length - left;
     }

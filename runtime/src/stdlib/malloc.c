@@ -6,7 +6,8 @@
  * serves that class alone.
  *
  * The first block is in .bss: a program that needs little memory makes no system call for it. Later ones are mapped, each
- * twice as large as the one before; what needs DIRECT bytes or more is mapped alone, and unmapped by free. */
+ * twice as large as the one before; what needs more than DIRECT bytes is mapped alone, and unmapped by free. DIRECT is the
+ * largest class, so a header's size alone tells the two apart. */
 #include "../internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ enum {
     FIRST_BLOCK = 64 << 10,
     LARGEST_BLOCK = 8 << 20,
     DIRECT = 256 << 10,
-    CLASSES = 8 + 4 * 11, /* up to 2^18 bytes, which is DIRECT */
+    CLASSES = 8 + 4 * 11, /* the last one is of 2^18 bytes, which is DIRECT */
 };
 
 struct header {
@@ -113,7 +114,7 @@ void *malloc(size_t size)
 {
     if (!size)
         size = 1;
-    struct piece *piece = size < DIRECT ? take(size) : take_mapping(size);
+    struct piece *piece = size <= DIRECT ? take(size) : take_mapping(size);
     if (!piece) {
         errno = ENOMEM;
         return NULL;
@@ -126,7 +127,7 @@ void free(void *memory)
     if (!memory)
         return;
     struct piece *piece = piece_of(memory);
-    if (piece->header.size >= DIRECT) {
+    if (piece->header.size > DIRECT) {
         int before = errno;
         munmap(piece, HEADER + piece->header.size);
         errno = before;
@@ -146,7 +147,7 @@ void *calloc(size_t count, size_t size)
         return NULL;
     }
     void *memory = malloc(length);
-    if (memory && length < DIRECT)
+    if (memory && length <= DIRECT)
         memset(memory, 0, length);
     return memory;
 }
@@ -166,7 +167,7 @@ void *realloc(void *memory, size_t size)
         return NULL;
     }
     size_t old = usable(memory);
-    if (size <= old && (old < DIRECT || size > old / 2))
+    if (size <= old && (old <= DIRECT || size > old / 2))
         return memory;
     void *moved = malloc(size);
     if (!moved)

@@ -133,6 +133,19 @@ static void wide_fields_to_a_stream(void)
         printf("%*d %-*s|\n", width, width, width, "left");
 }
 
+/* Pieces as long as any buffer: snprintf writes to no descriptor, whatever the length. */
+static void long_pieces_to_memory(void)
+{
+    static char piece[200001], text[70000];
+    for (size_t length = 60000; length < sizeof piece; length += 5536) {
+        memset(piece, 'x', length);
+        piece[length] = '\0';
+        printf("%d ", snprintf(NULL, 0, "%s", piece));
+        int result = snprintf(text, sizeof text, "<%s>", piece);
+        printf("%d %zu\n", result, strlen(text));
+    }
+}
+
 static void macros_of_inttypes(void)
 {
     printf("%" PRId8 " %" PRIu16 " %" PRIx32 " %" PRId64 " %" PRIuMAX " %" PRIoPTR "\n", (int8_t)-8, (uint16_t)16,
@@ -152,6 +165,7 @@ int main(void)
     cut_texts();
     refusals();
     wide_fields_to_a_stream();
+    long_pieces_to_memory();
     macros_of_inttypes();
     return 0;
 }

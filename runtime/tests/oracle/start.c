@@ -1,6 +1,7 @@
 /* What the kernel hands over: arguments, environment, auxiliary vector, alignment, constructors. */
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -12,8 +13,25 @@ __attribute__((constructor)) static void construct(void)
     constructed++;
 }
 
+/* Destructors run after what atexit registered, the last of the list first. */
+__attribute__((destructor(200))) static void destroy_last(void)
+{
+    printf("destroyed last\n");
+}
+
+__attribute__((destructor)) static void destroy(void)
+{
+    printf("destroyed\n");
+}
+
+static void at_exit(void)
+{
+    printf("at exit\n");
+}
+
 int main(int argc, char **argv, char **envp)
 {
+    static char *nothing[1];
     _Alignas(16) char aligned[16];
     printf("%d %d %d\n", constructed, (int)((uintptr_t)aligned % 16), argv[argc] == NULL);
     for (int i = 1; i < argc; i++)
@@ -23,5 +41,8 @@ int main(int argc, char **argv, char **envp)
     printf("%d\n", envp == environ);
     printf("%d %d\n", getauxval(AT_PAGESZ) >= 4096, strstr((const char *)getauxval(AT_EXECFN), argv[0]) != NULL);
     printf("%lu\n", getauxval(9999));
+    environ = nothing; /* the auxiliary vector stays where it was */
+    printf("%d\n", getauxval(AT_PAGESZ) >= 4096);
+    atexit(at_exit);
     return argc;
 }

@@ -1,6 +1,7 @@
 /* Streams on files: modes, seeking, pushing back, lines, the ends and the errors. The folder to write in is argv[1]. */
 #include "random.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +185,40 @@ static void errors(void)
     printf("remove %d %s %d\n", result, reason(), remove("lines"));
 }
 
+/* What has been written when: a second descriptor reads the file's length. */
+static void line_buffering(void)
+{
+    FILE *file = fopen("modes", "w"), *seen = fopen("modes", "r");
+    printf("%d ", setvbuf(file, NULL, _IOLBF, 0));
+    static const char *const pieces[] = {"", "part", "", " and end\n", "next", "\n"};
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        int put = fputs(pieces[i], file) >= 0;
+        fseek(seen, 0, SEEK_END);
+        printf("%d %ld ", put, ftell(seen));
+    }
+    printf("%d\n", fprintf(file, "%s", ""));
+    fclose(seen);
+    fclose(file);
+}
+
+/* Nothing is read ahead without buffering; a line cut short by a descriptor that is empty for now is not lost. */
+static void reading_from_pipes(void)
+{
+    char text[16];
+    int ends[2];
+    if (pipe(ends) || dup2(ends[0], 0) < 0 || write(ends[1], "abcdef", 6) != 6)
+        return;
+    setvbuf(stdin, NULL, _IONBF, 0);
+    int c = getchar();
+    long left = (long)read(0, text, 3);
+    printf("%c %ld %.3s %c\n", c, left, text, getchar());
+    fcntl(0, F_SETFL, O_NONBLOCK);
+    errno = 0;
+    char *line = fgets(text, sizeof text, stdin);
+    printf("%s", line ? line : "-");
+    printf(" %s %d\n", reason(), !!ferror(stdin));
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2 || chdir(argv[1]))
@@ -194,6 +229,8 @@ int main(int argc, char **argv)
     blocks();
     push_back();
     errors();
+    line_buffering();
+    reading_from_pipes();
     fflush(stdout);
     _exit(0); /* exit would tell of the output that /dev/full did not take, where glibc is silent */
 }

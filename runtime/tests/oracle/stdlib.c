@@ -87,6 +87,29 @@ static void allocate(void)
     printf("allocated\n");
 }
 
+/* Sizes around every class's edge and beyond, each freed before small pieces are taken: memory that free gave back to the
+ * kernel would not bear them. */
+static void allocate_at_edges(void)
+{
+    for (size_t edge = 16; edge <= 1 << 20; edge += edge < 128 ? 16 : (size_t)1 << (sizeof(long) * 8 - 3 - (size_t)__builtin_clzl(edge)))
+        for (size_t size = edge - 1; size <= edge + 1; size++) {
+            unsigned char *piece = malloc(size);
+            memset(piece, 1, size);
+            free(piece);
+            unsigned char *small = malloc(100);
+            memset(small, 2, 100);
+            unsigned char *zeros = calloc(1, size);
+            for (size_t i = 0; i < size; i++)
+                if (zeros[i])
+                    printf("calloc(1, %zu): byte %zu is not zero\n", size, i);
+            zeros = realloc(zeros, size + 1);
+            zeros[size] = 3;
+            free(zeros);
+            free(small);
+        }
+    printf("edges\n");
+}
+
 static void refuse_memory(void)
 {
     volatile size_t huge = SIZE_MAX / 2 + 5, half = SIZE_MAX / 2;
@@ -174,6 +197,7 @@ int main(void)
     sort_integers();
     sort_elements();
     allocate();
+    allocate_at_edges();
     refuse_memory();
     align_memory();
     environment();

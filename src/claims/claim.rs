@@ -52,7 +52,7 @@ pub struct Claim {
     pub id: &'static str,
     /// Where it is made.
     pub seed: Seed,
-    /// What is said: the seed's words as far as they fit one line.
+    /// What is said, in the seed's words or in ours where those would not fit one line: it is never shown as a quotation.
     pub text: &'static str,
     /// The figures that go with it; may be empty.
     pub figure: &'static str,

@@ -261,7 +261,8 @@ fn footnotes() -> Vec<Claim> {
         Claim {
             id: "001-footnote-3",
             seed: Seed::Showdown,
-            text: "the times reported by perf should be truer than strace's; though in practice, I haven't done this measurement",
+            text: "the times reported by perf should be truer to the underlying program; though in practice, I haven't done this \
+                   measurement",
             figure: "",
             how: "C: wall time of runs observed by eBPF tracepoints over that of unobserved ones, runs in turn; and total with \
                   a ptrace stop at each system call over total without",

@@ -29,18 +29,26 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
     before_launching();
     let exports = plan.exports.clone();
     let document = measured(plan)?;
+    let mut undrawn = false;
     for (form, target) in &exports {
-        super::export::put(target, &rendered(*form, &document)?)?;
+        match rendered(*form, &document)? {
+            Some(bytes) => super::export::put(target, &bytes)?,
+            None => undrawn = true,
+        }
     }
     if !exports.iter().any(|(_, target)| target.is_stdout()) {
         show(throughput_text::render(&document, &terminal()).as_bytes())?;
     }
     let failed = document.wrong.iter().any(|wrong| !wrong.literal);
-    Ok(match document.partial {
-        true => Exit::Interrupted,
-        false if failed => Exit::ProgramFailed,
-        false => Exit::Done,
-    })
+    match document.partial {
+        true => Ok(Exit::Interrupted),
+        false if undrawn => Err(CommandError::unable(
+            "there is no chart to draw: nothing was timed\nhelp: firstbyte throughput --list, and less by --n or more \
+             time by --timeout",
+        )),
+        false if failed => Ok(Exit::ProgramFailed),
+        false => Ok(Exit::Done),
+    }
 }
 
 /// Builds the designs and measures them in turn.
@@ -129,19 +137,20 @@ fn measure(plan: Plan, designs: Vec<Design>, document: &mut ThroughputDocument) 
         places: Places { memory: plan.memory, disk: plan.directory },
         seed: plan.seed,
     };
+    document.warnings = sweep.places.warnings(&sweep.sinks);
     let bar = bar("measuring", sweep.planned());
     let swept = sweep.run(&mut |runs| bar.inc(runs));
     bar.finish_and_clear();
-    fill(document, &sweep.designs, swept);
+    fill(document, &sweep, swept);
 }
 
-fn fill(document: &mut ThroughputDocument, designs: &[Design], swept: Swept) {
+fn fill(document: &mut ThroughputDocument, sweep: &Sweep, swept: Swept) {
     document.partial = swept.interrupted;
     for cell in swept.cells {
-        let design = &designs[cell.design];
+        let design = &sweep.designs[cell.design];
         let row = Throughput {
             sink: cell.sink.name().to_owned(),
-            sink_description: cell.sink.description().to_owned(),
+            sink_description: cell.sink.description(&sweep.places),
             design: design.name.clone(),
             description: design.description.clone(),
             lines: cell.count,
@@ -155,7 +164,7 @@ fn fill(document: &mut ThroughputDocument, designs: &[Design], swept: Swept) {
         document.results.extend(row.summarised(cell.sink != Sink::Null));
     }
     for wrong in swept.wrong {
-        let design = &designs[wrong.design];
+        let design = &sweep.designs[wrong.design];
         document.wrong.push(WrongOutput {
             design: design.name.clone(),
             description: design.description.clone(),
@@ -168,15 +177,17 @@ fn fill(document: &mut ThroughputDocument, designs: &[Design], swept: Swept) {
     document.compare();
 }
 
-fn rendered(form: Form, document: &ThroughputDocument) -> Result<Vec<u8>, CommandError> {
-    Ok(match form {
+/// `None`: a picture of nothing.
+fn rendered(form: Form, document: &ThroughputDocument) -> Result<Option<Vec<u8>>, CommandError> {
+    Ok(Some(match form {
         Form::Json => (serde_json::to_string_pretty(document).unwrap_or_default() + "\n").into(),
         Form::Csv => throughput_text::csv(document).into(),
         Form::Markdown => throughput_text::markdown(document).into(),
-        Form::Chart { log, png: false } => throughput_chart::svg(document, log).unwrap_or_default().into(),
-        Form::Chart { log, png: true } => {
-            throughput_chart::svg(document, log).and_then(|svg| png::of_svg(&svg)).unwrap_or_default()
+        Form::Chart { log, png } => {
+            let svg = throughput_chart::svg(document, log);
+            let drawn = if png { svg.and_then(|svg| png::of_svg(&svg)) } else { svg.map(String::into_bytes) };
+            return Ok(drawn);
         }
         Form::Html => report::page("this run", document)?.into(),
-    })
+    }))
 }

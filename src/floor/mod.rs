@@ -33,3 +33,4 @@ pub use layers::Subordinate;
 pub use pinned::{Pinned, allowed_cpus};
 pub use processes::Rung;
 pub use survey::{Effort, Survey};
+pub(crate) use targets::file_system;

@@ -97,7 +97,7 @@ impl Target {
 }
 
 /// The file systems that a temporary file is likely to be on (`linux/magic.h`).
-fn file_system(magic: rustix::fs::FsWord) -> &'static str {
+pub(crate) fn file_system(magic: rustix::fs::FsWord) -> &'static str {
     match magic {
         0xef53 => "ext4",
         0x5846_5342 => "xfs",

@@ -14,6 +14,7 @@ pub fn render(document: &ClaimsDocument) -> String {
     text += "Intervals are of 99 % (bootstrap; of fewer than 8 values they cover less; the observer's is of 95 %). A claim holds if the whole interval of each value lies within its limits, and \
              does not hold if that of one lies wholly outside; otherwise it cannot be told. Limits follow from the figures: \
              \"nearer to it than to half or twice of it\" is a factor of 1.41, \"to the nearest power of ten\" one of 3.16.\n\n";
+    text += "The line below a claim's name is what the post says, in its words or in ours: no quotation.\n\n";
     text += "| claim | verdict |\n|:---|:---|\n";
     for row in &document.results {
         let _ = writeln!(text, "| [{}](#{}) | {} |", row.id, row.id, mark(row.verdict));
@@ -68,7 +69,7 @@ fn mark(verdict: Verdict) -> &'static str {
 }
 
 fn claim(row: &ClaimRow) -> String {
-    let mut text = format!("\n### {}\n\n> {}\n\n", row.id, escaped(&row.claim));
+    let mut text = format!("\n### {}\n\n{}\n\n", row.id, escaped(&row.claim));
     let install = row.install.as_ref().map(|install| format!("`{install}`"));
     let lines = [
         ("The post", Some(escaped(&row.figure))),

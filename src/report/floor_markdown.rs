@@ -4,16 +4,23 @@ use super::floor_figure::{COLUMNS, duration, title};
 use super::floor_prints;
 use super::floor_waterfall::{saved, share};
 use super::terminal::visible;
+use crate::floor::cores::Sweep;
 use crate::floor::waterfall::Waterfall;
 use crate::floor::{Figure, Floor, Group};
 use crate::units::display_nanos;
 use std::fmt::Write;
 
-/// A table a group, and one a waterfall. What is noisy is in italics.
+/// A table a group, one a waterfall, and one a sweep over processors. What is noisy is in italics.
 pub fn render(floor: &Floor) -> String {
     let groups = Group::ALL.into_iter().filter_map(|group| table(floor, group));
     let prints = floor_prints::markdown(&floor.prints);
-    groups.chain(prints).chain(floor.waterfalls.iter().map(waterfall)).collect::<Vec<_>>().join("\n")
+    let waterfalls = floor.waterfalls.iter().map(waterfall);
+    groups
+        .chain(prints)
+        .chain(waterfalls)
+        .chain(floor.sweeps.iter().map(sweep))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn table(floor: &Floor, group: Group) -> Option<String> {
@@ -42,6 +49,22 @@ fn waterfall(waterfall: &Waterfall) -> String {
     }
     let error = display_nanos(waterfall.error_ns);
     text + &format!("| sum of the steps and the floor, ± {error} | {} ns | |\n", waterfall.sum_ns.0)
+}
+
+fn sweep(sweep: &Sweep) -> String {
+    let mut text = format!(
+        "| {}, limited by | CPUs | first byte | 95 % | whole run | threads |\n",
+        escaped(&sweep.name)
+    );
+    text += "|:---|---:|---:|---:|---:|---:|\n";
+    for point in &sweep.points {
+        let threads = point.threads.map_or("?".to_owned(), |threads| threads.to_string());
+        let [first, low, high, total] = [point.first_byte, point.low, point.high, point.total].map(duration);
+        let how = escaped(&point.how);
+        let _ =
+            writeln!(text, "| {how} | {} | {first} | {low} to {high} | {total} | {threads} |", point.cpus);
+    }
+    text
 }
 
 fn escaped(text: &str) -> String {

@@ -1,9 +1,11 @@
-//! Time against the number of lines: as SVG, and in letters for a terminal.
+//! Time against the number of lines: as SVG, and in letters for a terminal. A letter tells a design by itself: nineteen
+//! colours are too many to tell apart.
 
 use super::terminal::Terminal;
 use super::throughput_document::ThroughputDocument;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -75,17 +77,33 @@ impl Chart {
         let mut mesh = chart.configure_mesh();
         mesh.x_desc("million lines").y_desc("seconds").light_line_style(WHITE);
         mesh.x_label_formatter(&label).y_label_formatter(&label).draw()?;
+        let middle = Pos::new(HPos::Center, VPos::Center);
+        let centred = TextStyle::from(("sans-serif", 12)).pos(middle).color(&BLACK);
         for (index, (design, points)) in self.lines.iter().enumerate() {
             let colour = Palette99::pick(index).to_rgba();
             let series = LineSeries::new(points.iter().copied(), colour.stroke_width(2)).point_size(3);
             let legend = move |(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], colour.stroke_width(2));
-            chart.draw_series(series)?.label(design).legend(legend);
+            chart.draw_series(series)?.label(format!("{}: {design}", letter(index))).legend(legend);
+        }
+        // above all lines, the fastest above all others; neighbours in the ranking stand side by side (pixels)
+        for (index, (_, points)) in self.lines.iter().enumerate().rev() {
+            let beside = ([-10, 0, 10][index % 3], 0);
+            chart.draw_series(points.iter().map(|point| {
+                EmptyElement::at(*point)
+                    + Circle::new(beside, 5, WHITE.filled())
+                    + Text::new(letter(index).to_string(), beside, centred.clone())
+            }))?;
         }
         let mut labels = chart.configure_series_labels();
         labels.position(SeriesLabelPosition::UpperLeft).background_style(WHITE.mix(0.8));
         labels.border_style(BLACK.mix(0.3)).draw()?;
         Ok(())
     }
+}
+
+/// What marks the points of the design at this place in the ranking.
+fn letter(index: usize) -> char {
+    ('a'..='z').chain('A'..='Z').cycle().nth(index).unwrap_or('?')
 }
 
 /// Rows of the plot in a terminal.
@@ -100,11 +118,11 @@ pub(super) fn plot(document: &ThroughputDocument, sink: &str, terminal: &Termina
     let width = terminal.width.clamp(40, 100) - 12;
     let (low, high) = (chart.y.start.ln(), chart.y.end.ln());
     let mut grid = vec![vec![' '; width]; ROWS];
-    for ((_, points), letter) in chart.lines.iter().zip('a'..='z').collect::<Vec<_>>().into_iter().rev() {
+    for (index, (_, points)) in chart.lines.iter().enumerate().rev() {
         for (x, y) in points {
             let along = (x - chart.x.start) / (chart.x.end - chart.x.start);
             let up = (y.ln() - low) / (high - low);
-            grid[ROWS - 1 - cell(up, ROWS)][cell(along, width)] = letter;
+            grid[ROWS - 1 - cell(up, ROWS)][cell(along, width)] = letter(index);
         }
     }
     let mut text = String::new();
@@ -123,7 +141,7 @@ pub(super) fn plot(document: &ThroughputDocument, sink: &str, terminal: &Termina
         pad = width.saturating_sub(10)
     );
     let legend: Vec<String> =
-        chart.lines.iter().zip('a'..='z').map(|((design, _), letter)| format!("{letter} {design}")).collect();
+        chart.lines.iter().enumerate().map(|(i, (design, _))| format!("{} {design}", letter(i))).collect();
     text + &terminal.wrap(&legend.join("   "), 0) + "\n"
 }
 

@@ -24,6 +24,9 @@ pub struct ThroughputDocument {
     pub wrong: Vec<WrongOutput>,
     /// What this machine does not have.
     pub skipped: Vec<Skipped>,
+    /// Where a sink is not what its name promises: a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// One design, one sink, one number of lines.
@@ -82,6 +85,7 @@ impl ThroughputDocument {
             results: Vec::new(),
             wrong: Vec::new(),
             skipped: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 

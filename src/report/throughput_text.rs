@@ -18,6 +18,7 @@ pub fn render(document: &ThroughputDocument, terminal: &Terminal) -> String {
         text += &plot(document, sink, terminal);
         text.push('\n');
     }
+    text += &warnings(document, terminal);
     text += &wrong(document, terminal);
     for skipped in &document.skipped {
         let install = skipped.install.as_ref().map_or(String::new(), |command| format!("; {command}"));
@@ -103,6 +104,11 @@ fn grouped(count: u64) -> String {
     }
 }
 
+fn warnings(document: &ThroughputDocument, terminal: &Terminal) -> String {
+    let line = |warning: &String| terminal.wrap(&visible(&format!("warning: {warning}")), 4) + "\n";
+    document.warnings.iter().map(line).collect()
+}
+
 /// A line a design and reason, with the sinks that it holds for.
 fn wrong(document: &ThroughputDocument, terminal: &Terminal) -> String {
     let mut reasons: BTreeMap<(&str, &str, String), Vec<&str>> = BTreeMap::new();
@@ -139,8 +145,9 @@ pub fn markdown(document: &ThroughputDocument) -> String {
         }
         text.push('\n');
     }
-    text += &wrong(document, &Terminal { width: usize::MAX, colour: false })
-        .replace("not timed:", "- not timed:");
+    let unwrapped = Terminal { width: usize::MAX, colour: false };
+    text += &warnings(document, &unwrapped).replace("warning:", "- warning:");
+    text += &wrong(document, &unwrapped).replace("not timed:", "- not timed:");
     text
 }
 
@@ -220,6 +227,7 @@ mod tests {
             reason,
             install: Some("apt-get install golang-go".to_owned()),
         });
+        document.warnings.push("file: `/tmp` is in memory".to_owned());
         document.compare();
         document
     }
@@ -244,6 +252,7 @@ mod tests {
             ["new", "0.0025", "0.0050", "10.0", "4.80"]
         );
         assert!(text.contains("not timed: odd (null, pipe): 1000000 lines: 1 of 2 bytes came out (it lies)"));
+        assert!(text.contains("warning: file: `/tmp` is in memory"));
         assert!(text.contains("skipped: go: `go` is not in PATH; apt-get install golang-go"));
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
@@ -278,6 +287,7 @@ mod tests {
     #[test]
     fn markdown_and_csv_hold_every_row() {
         let document = document();
+        assert!(markdown(&document).contains("- warning: file: "));
         assert!(markdown(&document).contains("| `new` | 0.0025 | 0.0050 | 10.0 | 4.80 |"));
         let text = csv(&document);
         assert_eq!(text.lines().count(), 9);
@@ -291,5 +301,14 @@ mod tests {
             assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
             assert!(svg.contains("new") && svg.contains("old") && svg.contains("pipe: about pipe"));
         }
+    }
+
+    #[test]
+    fn the_chart_tells_designs_apart_by_a_letter_at_every_point() {
+        let svg = throughput_chart::svg(&document(), true).unwrap();
+        let of = |letter: &str| svg.lines().filter(|line| line.trim() == letter).count();
+        // of each of the two sinks: two numbers of lines
+        assert_eq!((of("a"), of("b")), (4, 4), "{svg}");
+        assert!(svg.contains("a: new") && svg.contains("b: old"));
     }
 }

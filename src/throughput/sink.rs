@@ -1,12 +1,15 @@
 //! What the lines are printed to, and what takes them out again.
 
+use super::design::Design;
+use crate::floor::file_system;
 use rustix::pipe::{SpliceFlags, splice};
-use sha2::{Digest, Sha256};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
 /// What a reader asks for at a time.
 const CHUNK: usize = 64 * 1024;
@@ -24,11 +27,11 @@ pub enum Sink {
     Wc,
     /// `| cat >/dev/null`
     Cat,
-    /// A new file in memory.
+    /// A new file in the folder that should be on tmpfs.
     Tmpfs,
-    /// A new file on disk.
+    /// A new file in the folder that should be on disk.
     File,
-    /// A file on disk that is as long already.
+    /// A file there that is as long already.
     Overwrite,
     /// A pseudo terminal in its default mode.
     Pty,
@@ -63,19 +66,22 @@ impl Sink {
         }
     }
 
-    /// One line for a heading.
-    pub fn description(self) -> &'static str {
-        match self {
+    /// One line for a heading; of a file, with the file system that it is on.
+    pub fn description(self, places: &Places) -> String {
+        let (memory, disk) = (system_of(&places.memory), system_of(&places.disk));
+        let said = match self {
             Sink::Null => "/dev/null: the producer's time alone, for nobody looks at the bytes",
             Sink::PipeRead => "a pipe, read in pieces of 64 KiB",
             Sink::PipeSplice => "a pipe, spliced to /dev/null by its reader",
             Sink::Wc => "a pipe to `wc -l`",
-            Sink::Cat => "a pipe to `cat >/dev/null`",
-            Sink::Tmpfs => "a new file on tmpfs",
-            Sink::File => "a new file on disk (in the page cache: no fsync)",
-            Sink::Overwrite => "a file on disk that is as long already",
+            Sink::Cat if cat_tells() => "a pipe to `cat >/dev/null`",
+            Sink::Cat => "a pipe to `cat`, whose output is spliced to /dev/null, to be counted",
+            Sink::Tmpfs => return format!("a new file on {memory}"),
+            Sink::File => return format!("a new file on {disk} (in the page cache: no fsync)"),
+            Sink::Overwrite => return format!("a file on {disk} that is as long already"),
             Sink::Pty => "a terminal in its default mode",
-        }
+        };
+        said.to_owned()
     }
 
     /// The sink through which a design's bytes are looked at: where nobody reads them all, a pipe.
@@ -91,10 +97,37 @@ impl Sink {
 /// Where files are made.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// A folder on tmpfs.
+    /// A folder that should be on tmpfs.
     pub memory: PathBuf,
-    /// A folder on disk.
+    /// A folder that should be on disk.
     pub disk: PathBuf,
+}
+
+const TMPFS: &str = "tmpfs";
+
+impl Places {
+    /// Where a file system is not what these sinks' names promise: a line each.
+    pub fn warnings(&self, sinks: &[Sink]) -> Vec<String> {
+        let (memory, disk) = (system_of(&self.memory), system_of(&self.disk));
+        let warning = |sink: &Sink| match sink {
+            Sink::File | Sink::Overwrite if disk == TMPFS => Some(format!(
+                "{}: `{}` is in memory, on {TMPFS}; help: name a folder on a disk by --directory",
+                sink.name(),
+                self.disk.display()
+            )),
+            Sink::Tmpfs | Sink::Wc if memory != TMPFS => Some(format!(
+                "{}: `{}` is on {memory}, not on {TMPFS}; help: name a folder on {TMPFS} by --memory",
+                sink.name(),
+                self.memory.display()
+            )),
+            _ => None,
+        };
+        sinks.iter().filter_map(warning).collect()
+    }
+}
+
+fn system_of(folder: &Path) -> &'static str {
+    rustix::fs::statfs(folder).map_or("an unknown file system", |found| file_system(found.f_type))
 }
 
 /// Our end of one run's stdout.
@@ -102,17 +135,27 @@ pub(super) enum End {
     Nothing,
     Pipe(File),
     Spliced(File, File),
+    /// Says itself how many lines it got.
     Consumer(Child),
+    /// `cat`, of which the kernel says how many bytes it wrote.
+    Cat(Child),
+    /// `cat` where the kernel does not: what it writes is spliced on.
+    Behind(Child, File, File),
     File(File),
+    /// A file that was as long already: its length says nothing, the place of the last write does.
+    Overwritten(File),
     Terminal(File),
 }
 
 /// What came out at our end.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Received {
     pub(super) bytes: Option<u64>,
     pub(super) lines: Option<u64>,
-    pub(super) hash: Option<String>,
+    /// Bytes of a terminal, with a carriage return for each line.
+    pub(super) typed: Option<u64>,
+    /// Whether other bytes came than the lines'; `None` where nobody looked.
+    pub(super) other: Option<bool>,
 }
 
 /// Opens a fresh sink for so many bytes: the program's stdout, and our end.
@@ -125,10 +168,11 @@ pub(super) fn open(sink: Sink, places: &Places, bytes: u64) -> io::Result<(Owned
             pipe().map(|(reader, writer)| (writer, End::Spliced(reader, null)))
         }
         Sink::Wc => consumer(Command::new("wc").arg("-l").stdout(Stdio::piped())),
-        Sink::Cat => consumer(Command::new("cat").stdout(Stdio::null())),
-        Sink::Tmpfs => file(&places.memory, 0),
-        Sink::File => file(&places.disk, 0),
-        Sink::Overwrite => file(&places.disk, bytes),
+        Sink::Cat if cat_tells() => cat(),
+        Sink::Cat => counted_cat(),
+        Sink::Tmpfs => file(&places.memory, 0).map(|(stdout, ours)| (stdout, End::File(ours))),
+        Sink::File => file(&places.disk, 0).map(|(stdout, ours)| (stdout, End::File(ours))),
+        Sink::Overwrite => file(&places.disk, bytes).map(|(stdout, ours)| (stdout, End::Overwritten(ours))),
         Sink::Pty => terminal(),
     }
 }
@@ -139,14 +183,23 @@ impl End {
         match self {
             End::Pipe(reader) => read(reader, look, false),
             End::Terminal(ours) => read(ours, look, true),
-            End::Spliced(reader, null) => splice_all(reader, null),
-            End::Nothing | End::Consumer(_) | End::File(_) => Ok(Received::default()),
+            End::Spliced(reader, null) | End::Behind(_, reader, null) => splice_all(reader, null),
+            _ => Ok(Received::default()),
         }
     }
 
     /// Waits for a consumer; the last step that is timed.
     pub(super) fn wait(&mut self) -> io::Result<Received> {
-        let End::Consumer(child) = self else { return Ok(Received::default()) };
+        let child = match self {
+            End::Consumer(child) | End::Behind(child, ..) => child,
+            End::Cat(child) => {
+                // it stays unreaped: the kernel forgets what it wrote with it
+                let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+                rustix::io::retry_on_intr(|| waitid(WaitId::Pid(Pid::from_child(child)), how))?;
+                return Ok(Received::default());
+            }
+            _ => return Ok(Received::default()),
+        };
         let mut printed = String::new();
         if let Some(mut stdout) = child.stdout.take() {
             stdout.read_to_string(&mut printed)?;
@@ -155,15 +208,49 @@ impl End {
         Ok(Received { lines: printed.trim().parse().ok(), ..Received::default() })
     }
 
-    /// What lies in a file; not timed.
+    /// What lies in a file, and what `cat` wrote; not timed.
     pub(super) fn inspect(&mut self, look: bool) -> io::Result<Received> {
-        let End::File(file) = self else { return Ok(Received::default()) };
+        let (file, bytes) = match self {
+            End::File(file) => {
+                let length = file.metadata()?.len();
+                (file, length)
+            }
+            End::Overwritten(file) => {
+                let place = file.stream_position()?; // the program shared it
+                (file, place)
+            }
+            End::Cat(child) => {
+                let bytes = Some(written(child)?);
+                child.wait()?;
+                return Ok(Received { bytes, ..Received::default() });
+            }
+            _ => return Ok(Received::default()),
+        };
         if !look {
-            return Ok(Received { bytes: Some(file.metadata()?.len()), ..Received::default() });
+            return Ok(Received { bytes: Some(bytes), ..Received::default() });
         }
         file.seek(SeekFrom::Start(0))?;
         read(file, true, false)
     }
+}
+
+/// The bytes that a process has written, which the kernel counts until it is reaped (`proc(5)`, `/proc/PID/io`).
+fn written(child: &Child) -> io::Result<u64> {
+    let counted = std::fs::read_to_string(format!("/proc/{}/io", child.id()))?;
+    let bytes = counted.lines().find_map(|line| line.strip_prefix("wchar: ")?.parse().ok());
+    bytes.ok_or_else(|| io::Error::other("the kernel does not say what `cat` wrote"))
+}
+
+/// Whether the kernel says how much `cat` wrote: not if it moves bytes by splice(2), nor without `TASK_IO_ACCOUNTING`.
+fn cat_tells() -> bool {
+    static TELLS: OnceLock<bool> = OnceLock::new();
+    let asked = || {
+        let (stdin, mut end) = cat()?;
+        File::from(stdin).write_all(Design::TEXT.as_bytes())?;
+        end.wait()?;
+        end.inspect(false)
+    };
+    *TELLS.get_or_init(|| asked().is_ok_and(|received| received.bytes == Some(Design::TEXT.len() as u64)))
 }
 
 fn pipe() -> io::Result<(File, OwnedFd)> {
@@ -177,13 +264,26 @@ fn consumer(command: &mut Command) -> io::Result<(OwnedFd, End)> {
     Ok((writer.into(), End::Consumer(child)))
 }
 
+fn cat() -> io::Result<(OwnedFd, End)> {
+    let (reader, writer) = io::pipe()?;
+    let child = Command::new("cat").stdin(reader).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    Ok((writer.into(), End::Cat(child)))
+}
+
+fn counted_cat() -> io::Result<(OwnedFd, End)> {
+    let ((reader, writer), (behind, stdout)) = (io::pipe()?, pipe()?);
+    let null = File::options().write(true).open("/dev/null")?;
+    let child = Command::new("cat").stdin(reader).stdout(stdout).stderr(Stdio::null()).spawn()?;
+    Ok((writer.into(), End::Behind(child, behind, null)))
+}
+
 /// A file without a name, of so many bytes that nobody would print.
-fn file(folder: &Path, bytes: u64) -> io::Result<(OwnedFd, End)> {
+fn file(folder: &Path, bytes: u64) -> io::Result<(OwnedFd, File)> {
     let mut ours = tempfile::tempfile_in(folder)?;
     io::copy(&mut io::repeat(b'.').take(bytes), &mut io::BufWriter::with_capacity(1 << 20, &mut ours))?;
     ours.flush()?;
     ours.seek(SeekFrom::Start(0))?; // the program shares the position
-    Ok((ours.try_clone()?.into(), End::File(ours)))
+    Ok((ours.try_clone()?.into(), ours))
 }
 
 fn terminal() -> io::Result<(OwnedFd, End)> {
@@ -205,9 +305,11 @@ fn terminal() -> io::Result<(OwnedFd, End)> {
     }
 }
 
-/// Of a terminal, the carriage returns that its line discipline adds do not count.
+/// Takes all bytes; looked at, they are compared with the lines, and the carriage returns that a terminal's line
+/// discipline adds do not count.
 fn read(from: &mut File, look: bool, terminal: bool) -> io::Result<Received> {
-    let (mut buffer, mut bytes, mut hash) = (vec![0; CHUNK], 0, Sha256::new());
+    let lines = format!("{}\n", Design::TEXT).repeat(CHUNK / Design::TEXT.len() + 2).into_bytes();
+    let (mut buffer, mut bytes, mut other) = (vec![0; CHUNK], 0, false);
     loop {
         let count = match from.read(&mut buffer) {
             Ok(0) => break,
@@ -223,17 +325,17 @@ fn read(from: &mut File, look: bool, terminal: bool) -> io::Result<Received> {
             kept = got.iter().copied().filter(|byte| *byte != b'\r').collect();
             got = &kept;
         }
-        bytes += got.len() as u64;
         if look {
-            hash.update(got);
+            let place = bytes % (Design::TEXT.len() + 1);
+            other |= got != &lines[place..place + got.len()];
         }
+        bytes += got.len();
     }
-    let exact = !terminal || look;
-    Ok(Received {
-        bytes: exact.then_some(bytes),
-        hash: look.then(|| format!("{:x}", hash.finalize())),
-        lines: None,
-    })
+    let bytes = Some(bytes as u64);
+    if terminal && !look {
+        return Ok(Received { typed: bytes, ..Received::default() });
+    }
+    Ok(Received { bytes, other: look.then_some(other), ..Received::default() })
 }
 
 fn splice_all(from: &File, to: &File) -> io::Result<Received> {
@@ -244,6 +346,22 @@ fn splice_all(from: &File, to: &File) -> io::Result<Received> {
             Ok(count) => bytes += count as u64,
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cat_writes_is_counted_by_the_kernel_or_behind_it() {
+        for made in [counted_cat(), cat()] {
+            let (stdin, mut end) = made.unwrap();
+            File::from(stdin).write_all(b"hello world\n").unwrap();
+            let steps = [end.drain(false).unwrap(), end.wait().unwrap(), end.inspect(false).unwrap()];
+            let counted: Vec<u64> = steps.iter().filter_map(|received| received.bytes).collect();
+            assert!(counted == [12] || (counted == [0] && !cat_tells()), "{counted:?}");
         }
     }
 }

@@ -5,6 +5,7 @@ use super::run::{RunError, time, verify};
 use super::sink::{Places, Sink};
 use crate::units::Nanos;
 use fastrand::Rng;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What is to be measured.
@@ -54,6 +55,9 @@ pub struct Wrong {
     pub reason: String,
 }
 
+/// By design, the sink that it was looked at through, and the number of lines: several sinks share a look.
+type Verdicts = BTreeMap<(usize, Sink, u64), Result<(), RunError>>;
+
 /// What came of it.
 #[derive(Clone, Debug, Default)]
 pub struct Swept {
@@ -68,45 +72,59 @@ pub struct Swept {
 impl Sweep {
     /// How many runs there are at most, those that verify included.
     pub fn planned(&self) -> u64 {
-        let series = (self.designs.len() * self.sinks.len()) as u64;
-        series * (1 + self.counts.len() as u64 * u64::from(self.runs))
+        let series = (self.designs.len() * self.sinks.len() * self.counts.len()) as u64;
+        series * (1 + u64::from(self.runs))
     }
 
     /// Runs all; `ran` hears of every run's end, and of the runs that will not be made.
     pub fn run(&self, ran: &mut dyn FnMut(u64)) -> Swept {
         let mut swept = Swept::default();
+        let mut verdicts = Verdicts::new();
         let mut rng = Rng::with_seed(self.seed);
+        let mut counts = self.counts.clone();
+        counts.sort_unstable();
         for &sink in &self.sinks {
-            let right = self.verified(sink, &mut swept, ran);
-            for &count in &self.counts {
+            let mut right = self.candidates(sink);
+            for &count in &counts {
+                ran((self.designs.len() - right.len()) as u64);
+                right.retain(|&design| self.verified(sink, design, count, &mut verdicts, &mut swept, ran));
+                let left_out = (self.designs.len() - right.len()) as u64;
+                ran(left_out * u64::from(self.runs));
                 self.series(sink, count, &right, &mut rng, &mut swept, ran);
             }
         }
         swept
     }
 
-    /// The designs whose output into this sink is right, for the smallest number of lines.
-    fn verified(&self, sink: Sink, swept: &mut Swept, ran: &mut dyn FnMut(u64)) -> Vec<usize> {
-        let count = self.counts.iter().copied().min().unwrap_or(0);
-        let mut right = Vec::new();
-        for (design, what) in self.designs.iter().enumerate() {
-            if swept.interrupted || (what.name == WC_ALONE && sink != Sink::Wc) {
-                ran(1);
-                continue;
-            }
-            let verdict = match what.name.as_str() {
-                WC_ALONE => Ok(()),
-                _ => verify(what, sink, count, &self.places, self.limit),
-            };
-            ran(1);
-            match verdict {
-                Ok(()) => right.push(design),
-                Err(error) => swept.note(sink, design, count, &error),
+    fn candidates(&self, sink: Sink) -> Vec<usize> {
+        let fits = |design: &usize| sink == Sink::Wc || self.designs[*design].name != WC_ALONE;
+        (0..self.designs.len()).filter(fits).collect()
+    }
+
+    /// Whether all bytes of this many lines are right: a design that is wrong once is not timed with more lines either.
+    fn verified(
+        &self,
+        sink: Sink,
+        design: usize,
+        count: u64,
+        verdicts: &mut Verdicts,
+        swept: &mut Swept,
+        ran: &mut dyn FnMut(u64),
+    ) -> bool {
+        ran(1);
+        let what = &self.designs[design];
+        if swept.interrupted || what.name == WC_ALONE {
+            return !swept.interrupted;
+        }
+        let look = || verify(what, sink, count, &self.places, self.limit);
+        let verdict = verdicts.entry((design, sink.to_verify(), count)).or_insert_with(look);
+        match verdict {
+            Ok(()) => true,
+            Err(error) => {
+                swept.note(sink, design, count, error);
+                false
             }
         }
-        let left_out = (self.designs.len() - right.len()) * self.counts.len();
-        ran(left_out as u64 * u64::from(self.runs));
-        right
     }
 
     fn series(

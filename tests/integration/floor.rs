@@ -176,3 +176,11 @@ fn a_sweep_has_a_point_for_every_number_of_processors() {
     assert_eq!(cpus.last(), Some(&firstbyte::floor::allowed_cpus().unwrap().len()));
     assert!(sweep.points.iter().all(|point| point.samples.len() == 8 && point.how == "affinity"));
 }
+
+#[test]
+fn a_sweep_is_written_as_markdown() {
+    let done = floor(&["--cpus-sweep", "--quick", "--export-markdown", "-", "--", "echo", "hello"]);
+    let text = String::from_utf8(done.stdout).unwrap();
+    assert!(text.starts_with("| echo hello, limited by | CPUs | first byte |"), "{text}");
+    assert_eq!(text.matches("\n| affinity | 1 |").count(), 1, "{text}");
+}

@@ -5,6 +5,7 @@ use firstbyte::corpus::{Cache, SkipCause, build};
 use firstbyte::throughput::design::{Design, programs};
 use firstbyte::throughput::run::{RunError, time, verify};
 use firstbyte::throughput::sink::{Places, Sink};
+use firstbyte::throughput::sweep::Sweep;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -87,6 +88,55 @@ fn wrong_output_is_found_out() {
 }
 
 #[test]
+fn lost_bytes_are_found_out_in_timed_runs_too() {
+    for sink in Sink::ALL.into_iter().filter(|sink| *sink != Sink::Null) {
+        let few = time(&script("echo hello world"), sink, 3, &places(), LIMIT);
+        assert!(matches!(few, Err(RunError::Count { .. })), "{}: {few:?}", sink.name());
+        let whole = time(&script("yes 'hello world' | head -n 3"), sink, 3, &places(), LIMIT);
+        assert!(whole.is_ok(), "{}: {whole:?}", sink.name());
+    }
+}
+
+#[test]
+fn a_design_that_loses_bytes_of_many_lines_only_is_not_timed_with_many() {
+    let sweep = Sweep {
+        counts: vec![20, 5],
+        sinks: vec![Sink::Null, Sink::Wc],
+        designs: vec![script("n=$1; [ $n -gt 10 ] && n=10; yes 'hello world' | head -n $n")],
+        runs: 2,
+        enough: LIMIT,
+        limit: LIMIT,
+        places: places(),
+        seed: 1,
+    };
+    let mut ran = 0;
+    let swept = sweep.run(&mut |runs| ran += runs);
+    assert_eq!(ran, sweep.planned());
+    assert_eq!(
+        swept.cells.iter().map(|cell| (cell.count, cell.times.len())).collect::<Vec<_>>(),
+        [(5, 2); 2]
+    );
+    assert_eq!(swept.wrong.iter().map(|wrong| wrong.count).collect::<Vec<_>>(), [20; 2]);
+    assert_eq!(swept.wrong[0].reason, "120 of 240 bytes came out");
+}
+
+#[test]
+fn a_file_says_which_file_system_it_is_on() {
+    let (memory, disk) = (PathBuf::from("/proc"), PathBuf::from("/dev/shm"));
+    let swapped = Places { memory, disk };
+    let said = Sink::File.description(&swapped);
+    if !said.contains("on tmpfs") {
+        return skipped("/dev/shm is no tmpfs");
+    }
+    let warnings = swapped.warnings(&Sink::ALL);
+    assert_eq!(warnings.len(), 4, "{warnings:?}");
+    assert!(warnings.iter().all(|warning| warning.contains("; help: name a folder on ")), "{warnings:?}");
+    assert!(!Sink::Tmpfs.description(&swapped).contains("tmpfs"));
+    let right = Places { memory: swapped.disk, disk: swapped.memory };
+    assert_eq!(right.warnings(&Sink::ALL), [""; 0]);
+}
+
+#[test]
 fn a_program_that_does_not_end_is_killed_with_all_its_children() {
     let limit = Duration::from_millis(100);
     for sink in [Sink::PipeRead, Sink::Null, Sink::Wc] {
@@ -144,6 +194,23 @@ fn a_chart_is_a_png_where_its_name_says_so() {
     let output = throughput(&[&fixed[..], &[file.to_str().unwrap()]].concat());
     assert!(output.status.success(), "{output:?}");
     assert!(std::fs::read(file).unwrap().starts_with(b"\x89PNG\r\n"));
+}
+
+#[test]
+fn a_chart_of_nothing_is_no_file_but_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (svg, json) = (folder.path().join("a.svg"), folder.path().join("a.json"));
+    let output = Command::new(FIRSTBYTE)
+        .args(["throughput", "--n", "1000000000000", "--timeout", "10ms", "--runs", "1", "--sink", "null"])
+        .args(["--only", "firstbyte lines,yes-head", "--json"])
+        .args([json.as_os_str(), "--chart".as_ref(), svg.as_os_str()])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("no chart to draw: nothing was timed\nhelp: "), "{said}");
+    assert!(!svg.exists() && json.exists());
+    assert!(String::from_utf8(output.stdout).unwrap().contains("not timed: firstbyte lines"));
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! What the machine charges: the waterfalls, the figures, the sweeps over processors.
 
 use super::block::{Block, Cell, Picture, Row, Section, Table, columns, row};
+use crate::floor::prints::Print;
 use crate::floor::waterfall::Waterfall;
-use crate::floor::{Floor, Group};
+use crate::floor::{Figure, Floor, Group};
 use crate::report::floor_figure::{duration, title};
+use crate::report::floor_prints::explained;
 use crate::report::floor_svg;
 use crate::report::row::{UNKNOWN, percent};
 use crate::report::terminal::visible;
@@ -15,6 +17,7 @@ pub(super) fn section(documents: &[&Floor]) -> Option<Section> {
     for floor in documents {
         section.blocks.extend(floor.waterfalls.iter().filter_map(waterfall));
         section.blocks.extend(Group::ALL.into_iter().filter_map(|group| figures(floor, group)));
+        section.blocks.extend(prints(floor));
         section.blocks.extend(sweeps(floor));
         section.blocks.extend(missing(floor));
     }
@@ -62,7 +65,7 @@ fn interval(low: f64, high: f64) -> String {
 }
 
 fn figures(floor: &Floor, group: Group) -> Option<Block> {
-    let line = |figure: &crate::floor::Figure| {
+    let line = |figure: &Figure| {
         let name = Cell::text(visible(&figure.name));
         let spread = format!("{}{}", percent(figure.spread), if figure.noisy { ", noisy" } else { "" });
         let single = figure.single.as_ref();
@@ -91,6 +94,49 @@ fn figures(floor: &Floor, group: Group) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table {
         table: Table { caption: title(group).to_owned(), columns, rows, ..Table::default() },
     })
+}
+
+fn prints(floor: &Floor) -> Option<Block> {
+    let rows: Vec<Row> = floor.prints.iter().map(print).collect();
+    let columns = columns(&[
+        "program",
+        "#first, own clock",
+        "#hundredth, own clock",
+        "#clock",
+        "seen by",
+        "#first, from outside",
+        "#hundredth, from outside",
+        "system calls",
+        "#faults of the first",
+    ]);
+    let caption = title(Group::Prints).to_owned();
+    (!rows.is_empty()).then(|| Block::Table { table: Table { caption, columns, rows, ..Table::default() } })
+}
+
+fn print(print: &Print) -> Row {
+    let outside = print.outside.as_ref();
+    let faults = outside.and_then(|outside| outside.first_faults);
+    row(vec![
+        Cell::text(visible(&print.label)),
+        median(Some(&print.first)),
+        median(Some(&print.hundredth)),
+        median(Some(&print.clock)),
+        Cell::text(outside.map_or("nobody".into(), |outside| visible(&outside.backend))),
+        median(outside.map(|outside| &outside.first)),
+        median(outside.map(|outside| &outside.hundredth)),
+        Cell::text(outside.map_or(String::new(), |outside| visible(&explained(outside)))),
+        faults.map_or_else(|| Cell::text(UNKNOWN), |faults| Cell::figure(faults.to_string(), faults as f64)),
+    ])
+}
+
+fn median(figure: Option<&Figure>) -> Cell {
+    figure.map_or_else(
+        || Cell::text(UNKNOWN),
+        |figure| {
+            let shown = duration(figure.median) + if figure.noisy { ", noisy" } else { "" };
+            Cell::figure(shown, figure.median).noted(interval(figure.low, figure.high))
+        },
+    )
 }
 
 fn sweeps(floor: &Floor) -> Option<Block> {

@@ -102,8 +102,9 @@ pub(super) fn trace(label: &str, spans: usize) -> Value {
     }]}))
 }
 
-/// A waterfall of three layers, and a figure.
+/// A waterfall of three layers, a figure, and the prints of one program.
 pub(super) fn floor() -> Value {
+    use firstbyte::floor::prints::{Outside, Print};
     use firstbyte::floor::waterfall::{Layer, Waterfall};
     use firstbyte::floor::{Figure, Group};
     let layer = |name: &str, ns: f64| Layer {
@@ -113,9 +114,20 @@ pub(super) fn floor() -> Value {
     };
     let layers = [layer("a shell", 1e6), layer("a static program", 1e5), layer("a write", 250.0)];
     let figure = Figure::from_samples(Group::Syscalls, "getppid", vec![100.0, 101.0, 99.0]);
+    let print = |name: &str, ns| Figure::from_samples(Group::Prints, name, vec![ns; 3]).unwrap();
+    let outside = Outside {
+        backend: "ptrace".to_owned(),
+        first: print("first", 60_000.0),
+        hundredth: print("hundredth", 50_000.0),
+        first_calls: ["newfstatat", "write"].map(str::to_owned).to_vec(),
+        hundredth_calls: vec!["write".to_owned()],
+        first_faults: Some(3),
+    };
     with_head(json!({
         "cpu": 1, "overhead": {"timer": 20.0, "turn": 1.0, "step": 1, "empty": 0.0}, "results": [figure], "missing": [],
         "waterfalls": [Waterfall::of("this machine", &layers)],
+        "prints": [Print { program: "timed-c-puts".to_owned(), label: "C puts".to_owned(), clock: print("clock", 40.0),
+            first: print("first", 9000.0), hundredth: print("hundredth", 700.0), outside: Some(outside) }],
     }))
 }
 

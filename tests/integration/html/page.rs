@@ -28,6 +28,8 @@ fn a_page_of_every_kind_of_document_has_every_section_and_nothing_from_outside()
     {
         assert!(page.contains(text), "{text}");
     }
+    let prints = ["The first and the hundredth print", "C puts", "first newfstatat, write; hundredth write"];
+    assert!(prints.iter().all(|text| page.contains(text)), "the prints of the floor");
     assert!(page.contains("data-cache=\"cold\"") && page.contains("Warm against cold"));
 }
 

@@ -198,6 +198,11 @@ impl Args {
         let subtract =
             subtract.map(|command| position(&mut benchmarks, command, shell.as_deref())).transpose()?;
         make_unique(&mut benchmarks);
+        if self.input.is_some() && self.measuring.output() == OutputKind::Pty {
+            return Err("with `--output pty` stdin is the terminal, and --input has no place\n\
+                        help: leave --input out, or take --output pipe"
+                .to_owned());
+        }
         Ok(Plan {
             reference,
             subtract,

@@ -6,6 +6,7 @@ use crate::cli::check::Plan;
 use crate::report::check_text::{self, Checked};
 use crate::report::document::Document;
 use crate::report::export::Target;
+use crate::report::terminal::visible;
 
 /// Holds the programs to their budgets, or writes the file.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
@@ -59,6 +60,13 @@ fn init(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
     }
     let target = Target::from(plan.file.clone());
     target.check().map_err(CommandError::usage)?;
+    let twice = commands.iter().enumerate().find(|(n, command)| commands[..*n].contains(command));
+    if let Some((_, command)) = twice {
+        return Err(CommandError::usage(format!(
+            "`{}` is given twice\nhelp: give each command once",
+            visible(command)
+        )));
+    }
     let measuring = plan.measuring(&all_timed(commands)).map_err(CommandError::usage)?;
     let document = bench::measured(&measuring)?;
     export::write(&plan.exports, &document, true)?;

@@ -19,5 +19,10 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         compare_text::render(&comparing, plan.fail_if_slower, &terminal())
     };
     show(text.as_bytes())?;
-    Ok(if too_slow.is_some_and(|names| !names.is_empty()) { Exit::Missed } else { Exit::Done })
+    // A gate that a program escapes by vanishing, or by failing, is none.
+    Ok(match too_slow {
+        Some(names) if !names.is_empty() => Exit::Missed,
+        Some(_) if !comparing.only_old.is_empty() => Exit::ProgramFailed,
+        _ => Exit::Done,
+    })
 }

@@ -425,3 +425,11 @@ fn a_program_that_prints_a_gibibyte_is_measured_and_its_bytes_counted() {
         assert_eq!(document["results"][0]["output"]["bytes"], 1_u64 << 30, "{backend}");
     }
 }
+
+#[test]
+fn an_input_has_no_place_where_stdin_is_a_terminal() {
+    let folder = folder();
+    let output = firstbyte(folder.path(), &["bench", "--input", "/dev/null", "--output", "pty", "cat"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("help: leave --input out"));
+}

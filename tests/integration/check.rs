@@ -82,3 +82,12 @@ fn one_program_may_be_checked_alone() {
     assert_eq!(status, Some(2));
     assert!(said.contains("there are `true`, `never`"), "{said}");
 }
+
+#[test]
+fn a_command_given_twice_is_refused_before_anything_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = firstbyte(folder.path(), &["check", "--init", "true", "true"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("`true` is given twice"));
+    assert!(!folder.path().join("firstbyte.toml").exists());
+}

@@ -97,3 +97,12 @@ fn no_bytes_make_the_reader_panic() {
         let _ = parse(&String::from_utf8_lossy(&bytes), Path::new("x"));
     }
 }
+
+#[test]
+fn a_gate_is_not_passed_by_a_program_that_is_no_longer_there() {
+    let mut old = ours("a", 1.0, "x");
+    old["results"].as_array_mut().unwrap().push(ours("b", 1.0, "x")["results"][0].clone());
+    let new = ours("a", 1.0, "x");
+    assert_eq!(compared(&old, &new, &["--fail-if-slower", "5%"]).0, Some(3));
+    assert_eq!(compared(&old, &new, &[]).0, Some(0), "without a gate it is only said");
+}

@@ -144,37 +144,42 @@ impl Session {
 
     fn untraced(&mut self) -> Result<(), CommandError> {
         let recording = PipeTracer::blind().run(&mut self.launcher, &self.setting)?;
+        given_up(&recording)?;
         self.observed.untraced.push(wall(&recording).as_f64());
         interrupted()
     }
 
     fn keep(&mut self, recording: Recording) -> Result<(), CommandError> {
         interrupted()?;
-        if let Some(killed) = recording.killed {
-            let help = match killed {
-                Killed::Stopped(_) => "let it run without stopping, or continue it from another process",
-                _ => "give it more time with --timeout",
-            };
-            return Err(CommandError::program(format!(
-                "`{}` was given up after {}: {killed}\nhelp: {help}",
-                visible(&recording.command.join(" ")),
-                wall(&recording)
-            )));
+        given_up(&recording)?;
+        if recording.lost > 0 {
+            let reason = format!("{} events were lost (--ring makes more room)", recording.lost);
+            self.observed.rejected.push(reason);
+            return Ok(());
         }
         match Timeline::of(&recording) {
             Ok(timeline) => {
                 self.observed.traced.push(timeline.wall.as_f64());
                 self.observed.recordings.push(recording);
             }
-            Err(_) if recording.lost > 0 => {
-                self.observed
-                    .rejected
-                    .push(format!("{} events were lost (--ring makes more room)", recording.lost));
-            }
             Err(error) => self.observed.rejected.push(error.to_string()),
         }
         Ok(())
     }
+}
+
+/// A run that had to be killed is an error: all others would take as long.
+fn given_up(recording: &Recording) -> Result<(), CommandError> {
+    let Some(killed) = recording.killed else { return Ok(()) };
+    let help = match killed {
+        Killed::Stopped(_) => "let it run without stopping, or continue it from another process",
+        _ => "give it more time with --timeout",
+    };
+    Err(CommandError::program(format!(
+        "`{}` was given up after {}: {killed}\nhelp: {help}",
+        visible(&recording.command.join(" ")),
+        wall(recording)
+    )))
 }
 
 fn interrupted() -> Result<(), CommandError> {

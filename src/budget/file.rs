@@ -118,7 +118,16 @@ fn nonsense(programs: &[Program]) -> Option<String> {
     }
     let mut names = BTreeSet::new();
     for program in programs {
+        if program.command.trim().is_empty() {
+            return Some("a program has an empty command\nhelp: give it a command = \"…\"".to_owned());
+        }
         let name = program.label();
+        if name.trim().is_empty() {
+            return Some(format!(
+                "the program `{}` has an empty name\nhelp: give it a name = \"…\", or none",
+                program.command
+            ));
+        }
         if !names.insert(name) {
             return Some(format!(
                 "two programs are called `{name}`\nhelp: give each a name = \"…\" of its own"
@@ -264,6 +273,8 @@ mod tests {
     fn files_without_sense_are_refused() {
         assert!(error("").contains("no [[program]]"));
         assert!(error("[[program]]\ncommand = 'a'\n").contains("`a` has no budget"));
+        assert!(error("[[program]]\ncommand = ' '\nsyscalls = 1\n").contains("empty command"));
+        assert!(error("[[program]]\ncommand = 'a'\nname = ''\nsyscalls = 1\n").contains("`a` has an empty name"));
         let twice = "[[program]]\ncommand = 'a'\nsyscalls = 1\n";
         assert!(error(&twice.repeat(2)).contains("two programs are called `a`"));
     }

@@ -274,7 +274,9 @@ mod tests {
         assert!(error("").contains("no [[program]]"));
         assert!(error("[[program]]\ncommand = 'a'\n").contains("`a` has no budget"));
         assert!(error("[[program]]\ncommand = ' '\nsyscalls = 1\n").contains("empty command"));
-        assert!(error("[[program]]\ncommand = 'a'\nname = ''\nsyscalls = 1\n").contains("`a` has an empty name"));
+        assert!(
+            error("[[program]]\ncommand = 'a'\nname = ''\nsyscalls = 1\n").contains("`a` has an empty name")
+        );
         let twice = "[[program]]\ncommand = 'a'\nsyscalls = 1\n";
         assert!(error(&twice.repeat(2)).contains("two programs are called `a`"));
     }

@@ -23,6 +23,9 @@ pub trait Operation {
 
     /// Carries it out `times` times in a row. The error says what one of them did instead.
     fn repeat(&mut self, times: u32) -> Result<(), String>;
+
+    /// Untimed, after each batch: undoes what was prepared for it.
+    fn settle(&mut self) {}
 }
 
 /// An operation with its name, and how it may be repeated.
@@ -33,6 +36,8 @@ pub struct Subject {
     pub most: u32,
     /// Time single calls too, for a histogram. Pointless for what is long enough to be a batch of one.
     pub singles: bool,
+    /// How many calls one turn of its loop makes.
+    pub unrolled: u32,
     operation: Box<dyn Operation>,
 }
 
@@ -79,7 +84,13 @@ pub type Outcome = Result<Measured, String>;
 impl Subject {
     /// A subject whose batch may be of any length.
     pub fn new(name: impl Into<String>, operation: impl Operation + 'static) -> Subject {
-        Subject { name: name.into(), most: 1 << 20, singles: false, operation: Box::new(operation) }
+        Subject {
+            name: name.into(),
+            most: 1 << 20,
+            singles: false,
+            unrolled: 1,
+            operation: Box::new(operation),
+        }
     }
 
     /// A single call that must return `true`.
@@ -93,10 +104,10 @@ impl Subject {
         Subject { most, ..self }
     }
 
-    /// Single calls are not timed: they are shorter than the clock's step.
+    /// One turn of its loop makes so many calls.
     #[must_use]
-    pub fn without_singles(self) -> Subject {
-        Subject { singles: false, ..self }
+    pub fn unrolled(self, calls: u32) -> Subject {
+        Subject { unrolled: calls, ..self }
     }
 
     /// Single calls are timed too.
@@ -227,16 +238,16 @@ impl<'s> Course<'s> {
 
     fn try_run(&mut self, counts: bool, singles: u32) -> Result<(), String> {
         self.warm_up()?;
-        self.subject.operation.prepare()?;
-        let batch = timed(self.subject.operation.as_mut(), self.calls)?;
+        let calls = self.calls;
+        let batch = prepared(self.subject, |operation| timed(operation, calls))?;
         if counts {
             self.batches.push(batch);
         }
         if counts && self.subject.singles {
-            self.subject.operation.prepare()?;
-            for _ in 0..singles.min(self.subject.most) {
-                self.singles.push(timed(self.subject.operation.as_mut(), 1)?);
-            }
+            let singles = 0..singles.min(self.subject.most);
+            let times =
+                prepared(self.subject, |one| singles.map(|_| timed(one, 1)).collect::<Result<Vec<_>, _>>());
+            self.singles.extend(times?);
         }
         Ok(())
     }
@@ -247,8 +258,8 @@ impl<'s> Course<'s> {
         if self.calls == 1 {
             return Ok(());
         }
-        self.subject.operation.prepare()?;
-        self.subject.operation.repeat(self.calls.div_ceil(8).max(2))
+        let calls = self.calls.div_ceil(8).max(2);
+        prepared(self.subject, |operation| operation.repeat(calls))
     }
 
     fn finish(self, overhead: &Overhead) -> Outcome {
@@ -256,7 +267,8 @@ impl<'s> Course<'s> {
             return Err(failure);
         }
         let calls = f64::from(self.calls);
-        let per_call = |batch: &Nanos| (batch.as_f64() - overhead.timer) / calls - overhead.turn;
+        let turn = overhead.turn / f64::from(self.subject.unrolled);
+        let per_call = |batch: &Nanos| (batch.as_f64() - overhead.timer) / calls - turn;
         let single = |single: &Nanos| single.as_f64() - overhead.timer;
         Ok(Measured {
             calls: self.calls,
@@ -264,6 +276,17 @@ impl<'s> Course<'s> {
             singles: self.singles.iter().map(single).collect(),
         })
     }
+}
+
+/// Does something with an operation that is prepared for it.
+fn prepared<T>(
+    subject: &mut Subject,
+    work: impl FnOnce(&mut dyn Operation) -> Result<T, String>,
+) -> Result<T, String> {
+    let operation = subject.operation.as_mut();
+    let done = operation.prepare().and_then(|()| work(operation));
+    operation.settle();
+    done
 }
 
 /// Two readings of the clock, and the batch between them.
@@ -281,8 +304,7 @@ fn size(subject: &mut Subject, batch: Nanos) -> Result<u32, String> {
         let mut took = Nanos(u64::MAX);
         // twice, because the first time code and pages are touched
         for _ in 0..2 {
-            subject.operation.prepare()?;
-            took = took.min(timed(subject.operation.as_mut(), calls)?);
+            took = took.min(prepared(subject, |operation| timed(operation, calls))?);
         }
         if took >= batch || calls >= subject.most {
             return Ok(calls.min(subject.most));
@@ -334,16 +356,19 @@ mod tests {
     }
 
     #[test]
-    fn what_must_be_prepared_is_prepared_before_each_batch() {
+    fn what_must_be_prepared_is_prepared_before_each_batch_and_settled_after() {
         struct Room(u32);
         impl Operation for Room {
             fn prepare(&mut self) -> Result<(), String> {
-                self.0 = 8;
+                self.0 += 8;
                 Ok(())
             }
             fn repeat(&mut self, times: u32) -> Result<(), String> {
-                self.0 = self.0.checked_sub(times).ok_or("full")?;
+                self.0 = self.0.checked_sub(times).filter(|_| self.0 <= 8).ok_or("not settled, or full")?;
                 Ok(())
+            }
+            fn settle(&mut self) {
+                self.0 = 0;
             }
         }
         let mut subjects = [Subject::new("room", Room(0)).at_most(8).with_singles()];

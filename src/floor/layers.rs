@@ -1,20 +1,35 @@
 //! The layers of a waterfall: which programs and calls stand one above the other, and what each does without.
 
-use super::FloorError;
-use super::batch::{self, Measured, Outcome, Rounds, Subject};
+use super::batch::{self, Outcome, Rounds, Subject};
 use super::processes::{self, Rung};
 use super::shells::{self, Shell};
-use super::spawn::{How, Program, Spawn};
+use super::spawn::{self, How, Program, Spawn};
+use super::survey::Part;
 use super::syscalls;
 use super::waterfall::{Layer, Waterfall};
+use super::{FloorError, Group, Missing};
 use object::Endianness;
 use object::elf::{FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 use std::ffi::{OsStr, OsString};
+use std::fmt::{Display, Write};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The layer of the command itself.
+pub const COMMAND: &str = "vfork+exec, the command";
+
+/// A layer before it is measured.
+struct Planned {
+    name: String,
+    /// What the next layer does without.
+    removes: String,
+    /// Where its times come from, or why it has none.
+    source: Result<Source, String>,
+}
 
 /// How the nanoseconds of a layer come from the subjects.
 enum Source {
@@ -31,8 +46,10 @@ pub(super) struct Layers<'f> {
     folder: &'f Path,
     /// Of a builtin in a script.
     repetitions: u32,
+    /// How long one process may take.
+    limit: Duration,
     subjects: Vec<Subject>,
-    planned: Vec<(String, String, Source)>,
+    planned: Vec<Planned>,
 }
 
 /// A command that is set above the floor.
@@ -42,6 +59,8 @@ pub struct Subordinate {
     pub words: Vec<OsString>,
     /// The file that is executed.
     pub executable: PathBuf,
+    /// When it is killed.
+    pub limit: Duration,
 }
 
 impl Subordinate {
@@ -64,22 +83,29 @@ impl Subordinate {
 
 impl<'f> Layers<'f> {
     pub(super) fn new(folder: &'f Path, repetitions: u32) -> Layers<'f> {
-        Layers { folder, repetitions, subjects: Vec::new(), planned: Vec::new() }
+        Layers { folder, repetitions, limit: spawn::LIMIT, subjects: Vec::new(), planned: Vec::new() }
     }
 
-    /// Carries out the rounds; `None` when no layer could be measured.
-    pub(super) fn measure(mut self, title: &str, rounds: &Rounds) -> Result<Option<Waterfall>, FloorError> {
-        let (outcomes, _) = batch::measure(&mut self.subjects, rounds)?;
-        Ok(Waterfall::of(title, &self.layers(&outcomes)))
+    /// Carries out the rounds. There is no waterfall when no layer could be measured.
+    pub(super) fn measure(mut self, title: &str, rounds: &Rounds) -> Result<Part, FloorError> {
+        let (outcomes, overhead) = batch::measure(&mut self.subjects, rounds)?;
+        let (layers, missing) = stacked(self.planned, &outcomes);
+        Ok(Part { waterfall: Waterfall::of(title, &layers), missing, overhead, ..Part::default() })
     }
 
-    /// A layer of one subject; `removes`: what the next layer does without. What cannot be had is left out.
-    fn add<E>(&mut self, name: &str, removes: &str, subject: Result<Subject, E>) -> Option<usize> {
-        let subject = subject.ok()?;
-        self.subjects.push(subject);
-        let index = self.subjects.len() - 1;
-        self.planned.push((name.to_owned(), removes.to_owned(), Source::Of(index)));
-        Some(index)
+    /// A layer of one subject, whose number is returned; `removes`: what the next layer does without.
+    fn add<E: Display>(&mut self, name: &str, removes: &str, subject: Result<Subject, E>) -> Option<usize> {
+        let source = subject.map_err(|error| error.to_string()).map(|subject| {
+            self.subjects.push(subject);
+            Source::Of(self.subjects.len() - 1)
+        });
+        let index = source.is_ok().then(|| self.subjects.len() - 1);
+        self.planned.push(Planned { name: name.to_owned(), removes: removes.to_owned(), source });
+        index
+    }
+
+    fn subject(&self, name: &str, spawn: io::Result<Spawn>) -> io::Result<Subject> {
+        Ok(Subject::new(name, spawn?.within(self.limit)))
     }
 
     /// The topmost program by a shell, then all of them from the dearest down.
@@ -91,42 +117,49 @@ impl<'f> Layers<'f> {
     }
 
     fn by_shell(&mut self, name: &str, command: &str) {
-        let shell = |script: &str| processes::shell(script, How::Vfork).map(|s| Subject::new("shell", s));
         // not the last command, so that the shell cannot replace itself by it
-        let whole = shell(&format!("{command}; exit $?"));
+        let whole = self.shell(&format!("{command}; exit $?"));
         self.add(&format!("/bin/sh -c, {name}"), "the shell's own fork", whole);
-        self.add(&format!("/bin/sh -c exec, {name}"), "the shell", shell(&format!("exec {command}")));
+        let replaced = self.shell(&format!("exec {command}"));
+        self.add(&format!("/bin/sh -c exec, {name}"), "the shell", replaced);
+    }
+
+    fn shell(&self, script: &str) -> io::Result<Subject> {
+        self.subject("shell", processes::shell(script, How::Vfork))
     }
 
     /// Returns the subject of the topmost one.
     fn programs(&mut self, rungs: &[Rung]) -> Option<usize> {
-        let mut first = None;
+        let mut top = None;
         for (index, rung) in rungs.iter().enumerate().rev() {
             let removes = match index.checked_sub(1).map(|below| &rungs[below]) {
                 Some(below) => format!("{} over {}", rung.name, below.name),
                 None => "the exec".to_owned(),
             };
-            let spawn = rung.spawn(How::Vfork).map(|spawn| Subject::new("program", spawn));
-            let added = self.add(&format!("vfork+exec, {}", rung.name), &removes, spawn);
-            first = first.or(added);
+            let program = self.subject("program", rung.spawn(How::Vfork));
+            let added = self.add(&format!("vfork+exec, {}", rung.name), &removes, program);
+            if index + 1 == rungs.len() {
+                top = added;
+            }
         }
-        let bare = Spawn::exiting(How::Vfork).map(|spawn| Subject::new("vfork", spawn));
+        let bare = self.subject("vfork", Spawn::exiting(How::Vfork));
         self.add("vfork+exit", "the process", bare);
-        first
+        top
     }
 
     /// A command: by a shell, by itself, then what stands between it and the ladder.
     pub(super) fn command(&mut self, command: &Subordinate, rungs: &[Rung]) {
+        self.limit = command.limit;
         self.by_shell("the command", &command.script());
-        let spawn = command.rung().spawn(How::Vfork).map(|spawn| Subject::new("command", spawn));
+        let itself = self.subject("command", command.rung().spawn(How::Vfork));
         let kind = Kind::of(&command.executable);
         let own = if kind.script.is_some() { "the script's own work" } else { kind.own_work() };
-        self.add("vfork+exec, the command", own, spawn);
+        self.add(COMMAND, own, itself);
         if let Some(argv) = kind.script.as_ref() {
             let spawn = Program::new(Path::new(&argv[0]), argv)
-                .and_then(|program| Spawn::executing(How::Vfork, program))
-                .map(|spawn| Subject::new("interpreter", spawn));
-            self.add("vfork+exec, its interpreter with an empty script", kind.own_work(), spawn);
+                .and_then(|program| Spawn::executing(How::Vfork, program));
+            let interpreter = self.subject("interpreter", spawn);
+            self.add("vfork+exec, its interpreter with an empty script", kind.own_work(), interpreter);
         }
         let of_its_kind = |rung: &&Rung| kind.loader.is_some() || rung.name != DYNAMIC;
         let rungs: Vec<Rung> = rungs.iter().filter(of_its_kind).cloned().collect();
@@ -149,8 +182,9 @@ impl<'f> Layers<'f> {
             let first = self.subjects.len();
             self.subjects.extend([Subject::new("libraries", theirs), Subject::new("no libraries", ours)]);
             let name = format!("{} with the command's libraries, mapped", rung.name);
-            let source = Source::Above(top, first, first + 1);
-            self.planned.insert(place, (name, "its libraries beyond libc".to_owned(), source));
+            let source = Ok(Source::Above(top, first, first + 1));
+            let removes = "its libraries beyond libc".to_owned();
+            self.planned.insert(place, Planned { name, removes, source });
         }
     }
 
@@ -171,33 +205,44 @@ impl<'f> Layers<'f> {
         let running = |(index, script): (usize, &String)| {
             shell.running(self.folder, &format!("waterfall-{index}"), script)
         };
-        let spawned: Vec<_> = scripts.iter().enumerate().filter_map(|each| running(each).ok()).collect();
-        if spawned.len() < scripts.len() {
-            return;
-        }
-        let first = self.subjects.len();
-        self.subjects.extend(spawned.into_iter().map(|spawn| Subject::new("builtin", spawn).at_most(1)));
+        let spawned = scripts.iter().enumerate().map(running).collect::<io::Result<Vec<_>>>();
+        let source = spawned.map_err(|error| error.to_string()).map(|spawned| {
+            let first = self.subjects.len();
+            self.subjects.extend(spawned.into_iter().map(|spawn| Subject::new("builtin", spawn).at_most(1)));
+            Source::Difference(first + 1, first, self.repetitions)
+        });
         let name = format!("echo, builtin of a running {}", shell.name);
-        let source = Source::Difference(first + 1, first, self.repetitions);
-        self.planned.push((name, format!("{}: parse, expand, dispatch", shell.name), source));
-    }
-
-    /// The layers all of whose subjects were measured.
-    fn layers(&self, outcomes: &[Outcome]) -> Vec<Layer> {
-        let layer = |(name, removes, source): &(String, String, Source)| {
-            Some(Layer { name: name.clone(), removes: removes.clone(), samples: source.samples(outcomes)? })
-        };
-        self.planned.iter().filter_map(layer).collect()
+        let removes = format!("{}: parse, expand, dispatch", shell.name);
+        self.planned.push(Planned { name, removes, source });
     }
 }
 
+/// The layers that were measured, and why not the others: what stands above a missing layer does without all that
+/// was to be removed in two steps.
+fn stacked(planned: Vec<Planned>, outcomes: &[Outcome]) -> (Vec<Layer>, Vec<Missing>) {
+    let (mut layers, mut missing) = (Vec::<Layer>::new(), Vec::new());
+    for Planned { name, removes, source } in planned {
+        match source.and_then(|source| source.samples(outcomes)) {
+            Ok(samples) => layers.push(Layer { name, removes, samples }),
+            Err(reason) => {
+                if let Some(above) = layers.last_mut() {
+                    let _ = write!(above.removes, "; {removes}");
+                }
+                missing.push(Missing { group: Group::Waterfall, name, reason });
+            }
+        }
+    }
+    (layers, missing)
+}
+
 impl Source {
-    fn samples(&self, outcomes: &[Outcome]) -> Option<Vec<f64>> {
-        let of = |index: usize| {
-            let measured: &Measured = outcomes.get(index)?.as_ref().ok()?;
-            Some(&measured.per_call)
+    /// The times, or why one of the subjects has none.
+    fn samples(&self, outcomes: &[Outcome]) -> Result<Vec<f64>, String> {
+        let of = |index: usize| match &outcomes[index] {
+            Ok(measured) => Ok(&measured.per_call),
+            Err(reason) => Err(reason.clone()),
         };
-        Some(match self {
+        Ok(match self {
             Source::Of(index) => of(*index)?.clone(),
             Source::Difference(above, below, times) => {
                 let pairs = of(*above)?.iter().zip(of(*below)?);
@@ -275,6 +320,7 @@ fn program_interpreter<Elf: FileHeader<Endian = Endianness>>(start: &[u8]) -> Op
 
 #[cfg(test)]
 mod tests {
+    use super::super::batch::Measured;
     use super::*;
 
     #[test]
@@ -293,9 +339,32 @@ mod tests {
     }
 
     #[test]
+    fn a_layer_that_fails_is_named_and_what_it_removed_goes_to_the_one_above() {
+        let layer = |name: &str, source| Planned { name: name.into(), removes: format!("-{name}"), source };
+        let measured = |ns| Ok(Measured { calls: 1, per_call: vec![ns; 3], singles: Vec::new() });
+        let planned = vec![
+            layer("top", Ok(Source::Of(0))),
+            layer("failing", Ok(Source::Of(1))),
+            layer("never built", Err("no compiler".to_owned())),
+            layer("bottom", Ok(Source::Above(0, 2, 2))),
+            layer("lost", Ok(Source::Difference(2, 1, 10))),
+        ];
+        let outcomes = [measured(9.0), Err("exit status 3".to_owned()), measured(1.0)];
+        let (layers, missing) = stacked(planned, &outcomes);
+        let removed: Vec<_> = layers.iter().map(|layer| layer.removes.as_str()).collect();
+        assert_eq!(removed, ["-top; -failing; -never built", "-bottom; -lost"]);
+        assert_eq!(layers[1].samples, [9.0; 3]);
+        let reasons: Vec<_> = missing.iter().map(|each| (each.name.as_str(), each.reason.as_str())).collect();
+        assert_eq!(
+            reasons,
+            [("failing", "exit status 3"), ("never built", "no compiler"), ("lost", "exit status 3")]
+        );
+    }
+
+    #[test]
     fn a_command_is_quoted_for_the_shell() {
         let words = ["./a b", "c'd"].map(OsString::from).to_vec();
-        let command = Subordinate { words, executable: "/x y/a b".into() };
+        let command = Subordinate { words, executable: "/x y/a b".into(), limit: spawn::LIMIT };
         assert_eq!(shell_words::split(&command.script()).unwrap(), ["/x y/a b", "c'd"]);
     }
 }

@@ -6,6 +6,7 @@
 //! [`calibration`] keeps what a page fault, a library and a relocation cost here, [`waterfall`] sets the layers between
 //! a shell and a raw system call one above the other.
 
+mod alarm;
 pub mod batch;
 pub mod calibration;
 mod clock;
@@ -29,7 +30,7 @@ pub use batch::{Overhead, Rounds, Subject};
 pub use calibration::{Calibration, Cost};
 pub use error::FloorError;
 pub use figure::{Figure, Floor, Group, Histogram, Missing};
-pub use layers::Subordinate;
+pub use layers::{COMMAND, Subordinate};
 pub use pinned::{Pinned, allowed_cpus};
 pub use processes::Rung;
 pub use survey::{Effort, Survey};

@@ -1,10 +1,11 @@
 //! Creates processes as barely as a program can, and checks how each ended.
 //!
-//! Nothing of [`crate::launch`] is used: its launcher prepares a tracee (process group, three descriptors, parent-death
+//! The launcher of [`crate::launch`] is not used: it prepares a tracee (process group, three descriptors, parent-death
 //! signal), and here the price of the bare thing is wanted.
 
+use super::alarm::Alarm;
 use super::batch::Operation;
-use crate::launch::{ExitStatus, interrupt};
+use crate::launch::{ExitStatus, interrupt, ourselves};
 use std::ffi::{CString, OsStr, c_char, c_int, c_void};
 use std::fs::File;
 use std::io;
@@ -12,7 +13,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
-use std::sync::{Once, OnceLock};
+use std::sync::OnceLock;
+use std::time::Duration;
 use syscalls::Sysno;
 use syscalls::raw::{syscall1, syscall2};
 
@@ -65,7 +67,13 @@ pub struct Spawn {
     stack: Box<[u128]>,
     /// Kept out of forks.
     heap: Option<Heap>,
+    alarm: Alarm,
+    /// How long a batch may last at most.
+    limit: Duration,
 }
+
+/// A batch is some milliseconds long, or one program.
+pub(super) const LIMIT: Duration = Duration::from_secs(60);
 
 /// More than a thread's descriptor has (glibc's `struct pthread`: some 2,300 bytes).
 const DESCRIPTOR: usize = 8192;
@@ -126,14 +134,22 @@ impl Spawn {
         Spawn::new(how, Some(program))
     }
 
+    /// The same, but a batch may last so long at most.
+    #[must_use]
+    pub fn within(self, limit: Duration) -> Spawn {
+        Spawn { limit, ..self }
+    }
+
     fn new(how: How, program: Option<Program>) -> io::Result<Spawn> {
-        handle_broken_pipes();
+        ourselves::handle_broken_pipes();
         let words = program.iter().flat_map(|program| &program.argv).map(|word| word.as_ptr());
         Ok(Spawn {
             how,
             argv: words.chain([ptr::null()]).collect(),
             program,
             heap: None,
+            alarm: Alarm::of_this_thread()?,
+            limit: LIMIT,
             null: null()?,
             stack: vec![0; STACK].into_boxed_slice(),
         })
@@ -206,30 +222,40 @@ impl Spawn {
         let orders = self.orders();
         let pid = self.create(&orders).map_err(|error| format!("no process could be created: {error}"))?;
         let ended = wait(pid).map_err(|error| error.to_string())?;
+        if Alarm::rang() {
+            return Err(format!("{} had not ended after {:?}", self.called(), self.limit));
+        }
         let expected = self.program.as_ref().map_or(ExitStatus::SUCCESS, |program| program.expected);
         if ended == expected { Ok(()) } else { Err(self.complaint(ended, expected)) }
     }
 
     fn complaint(&self, ended: ExitStatus, expected: ExitStatus) -> String {
-        let path = self.program.as_ref().map_or("a process".into(), |program| program.path.to_string_lossy());
         match ended {
-            ExitStatus::Code(NOT_EXECUTED) => format!("`{path}` could not be executed"),
-            _ => format!("`{path}` {}", ended.instead_of(expected)),
+            ExitStatus::Code(NOT_EXECUTED) => format!("{} could not be executed", self.called()),
+            _ => format!("{} {}", self.called(), ended.instead_of(expected)),
         }
+    }
+
+    fn called(&self) -> String {
+        self.program.as_ref().map_or("a process".to_owned(), |p| format!("`{}`", p.path.to_string_lossy()))
     }
 }
 
 impl Operation for Spawn {
     fn prepare(&mut self) -> Result<(), String> {
         self.heap = if self.how == How::Fork && self.program.is_none() { Heap::ours() } else { None };
+        self.heap.inspect(|heap| heap.copied(false));
+        self.alarm.set(self.limit);
         Ok(())
     }
 
     fn repeat(&mut self, times: u32) -> Result<(), String> {
-        self.heap.inspect(|heap| heap.copied(false));
-        let done = (0..times).try_for_each(|_| self.run());
-        self.heap.inspect(|heap| heap.copied(true));
-        done
+        (0..times).try_for_each(|_| self.run())
+    }
+
+    fn settle(&mut self) {
+        self.alarm.set(Duration::ZERO);
+        self.heap.take().inspect(|heap| heap.copied(true));
     }
 }
 
@@ -283,7 +309,7 @@ unsafe fn clone3() -> i32 {
     }
 }
 
-/// Waits until the child has ended; kills it when the user interrupts us.
+/// Waits until the child has ended; kills it when the user interrupts us, or the time is over.
 fn wait(pid: i32) -> io::Result<ExitStatus> {
     let mut status = 0;
     loop {
@@ -295,30 +321,11 @@ fn wait(pid: i32) -> io::Result<ExitStatus> {
         if error.kind() != io::ErrorKind::Interrupted {
             return Err(error);
         }
-        if interrupt::interrupted().is_some() {
+        if Alarm::rang() || interrupt::interrupted().is_some() {
             // SAFETY: our own child, not reaped yet.
             unsafe { libc::kill(pid, libc::SIGKILL) };
         }
     }
-}
-
-extern "C" fn nothing(_: c_int) {}
-
-/// Rust ignores SIGPIPE, and what is ignored stays so across an exec; a handler does not.
-fn handle_broken_pipes() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: plain data; the handler does nothing, which to us is the same as ignoring.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(libc::SIGPIPE, ptr::null(), &raw mut action);
-            if action.sa_sigaction == libc::SIG_IGN {
-                action.sa_sigaction = nothing as extern "C" fn(c_int) as usize;
-                action.sa_flags = libc::SA_RESTART;
-                libc::sigaction(libc::SIGPIPE, &raw const action, ptr::null_mut());
-            }
-        }
-    });
 }
 
 #[cfg(test)]
@@ -335,9 +342,24 @@ mod tests {
             let mut spawn = Spawn::exiting(how).unwrap();
             spawn.prepare().unwrap();
             spawn.repeat(3).unwrap();
+            spawn.settle();
         }
         for how in [How::Fork, How::Clone3, How::Vfork, How::PosixSpawn] {
             Spawn::executing(how, shell(":")).unwrap().repeat(2).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_program_that_never_ends_is_killed_and_told() {
+        let pipe = io::pipe().unwrap();
+        let ends_with_us = format!("read line < /proc/{}/fd/{}", std::process::id(), pipe.0.as_raw_fd());
+        for how in [How::Vfork, How::PosixSpawn] {
+            let hanging = Spawn::executing(how, shell(&ends_with_us)).unwrap();
+            let mut hanging = hanging.within(Duration::from_millis(20));
+            hanging.prepare().unwrap();
+            assert_eq!(hanging.repeat(1).unwrap_err(), "`/bin/sh` had not ended after 20ms");
+            hanging.settle();
+            assert!(!Alarm::rang());
         }
     }
 

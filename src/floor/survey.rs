@@ -41,6 +41,8 @@ pub struct Part {
     pub figures: Vec<Figure>,
     /// What could not be measured.
     pub missing: Vec<Missing>,
+    /// The layers one above the other.
+    pub waterfall: Option<Waterfall>,
     /// The clock's and the loop's cost in these rounds.
     pub overhead: Overhead,
 }
@@ -96,11 +98,11 @@ impl Survey<'_> {
         let rounds = Rounds { rounds, ..self.rounds((0, 1), (0, 1)) };
         let (outcomes, overhead) = batch::measure(&mut questions.subjects, &rounds)?;
         let (figures, missing) = questions.answers(&outcomes);
-        Ok(Part { figures, missing, overhead })
+        Ok(Part { figures, missing, overhead, ..Part::default() })
     }
 
     /// From a program run by a shell down to a system call that does nothing.
-    pub fn waterfall(&self) -> Result<Option<Waterfall>, FloorError> {
+    pub fn waterfall(&self) -> Result<Part, FloorError> {
         let mut layers = self.layers();
         layers.shell_and_programs(self.rungs);
         layers.in_process();
@@ -110,7 +112,7 @@ impl Survey<'_> {
 
     /// The same for a command: how far it stands above the floor, and which layers hold the difference. `lasts`: about
     /// how long one run of it takes.
-    pub fn command(&self, command: &Subordinate, lasts: Nanos) -> Result<Option<Waterfall>, FloorError> {
+    pub fn command(&self, command: &Subordinate, lasts: Nanos) -> Result<Part, FloorError> {
         let mut layers = self.layers();
         layers.command(command, self.rungs);
         layers.in_process();

@@ -2,6 +2,7 @@
 
 use super::FloorError;
 use super::pinned::pin_to;
+use crate::launch::ourselves;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
@@ -128,35 +129,20 @@ struct Reader {
 }
 
 impl Reader {
-    /// While two threads share a table of descriptors, every system call that takes one counts a reference
-    /// (`fs/file.c`, `__fget_light`), which would be in the figures of all others.
+    /// With a table of descriptors of its own: see [`ourselves::keep_descriptors`].
     fn of(from: OwnedFd, cpu: usize) -> Reader {
         let (tell, told) = mpsc::channel();
         let number = from.as_raw_fd();
         let thread = std::thread::spawn(move || {
             // unpinned it would only be slower
             let _ = pin_to(cpu);
-            let _ = tell.send(keep_alone(number));
+            let _ = tell.send(ourselves::keep_descriptors(Some(number)));
             let mut buffer = vec![0_u8; 1 << 16];
             // SAFETY: the end is open: in this thread's table, or because whoever waits for us keeps it; room for the bytes.
             while unsafe { libc::read(number, buffer.as_mut_ptr().cast(), buffer.len()) } > 0 {}
         });
         let alone = told.recv().unwrap_or(false);
         Reader { thread, _shared: (!alone).then_some(from) }
-    }
-}
-
-/// Gives this thread a table of descriptors of its own with that one alone; false where the kernel cannot (Linux 5.9).
-fn keep_alone(number: RawFd) -> bool {
-    let number = number.unsigned_abs();
-    // SAFETY: from the first call on it is this thread's own table that is emptied.
-    unsafe {
-        let unshared =
-            libc::syscall(libc::SYS_close_range, number + 1, u32::MAX, libc::CLOSE_RANGE_UNSHARE) == 0;
-        if unshared && number > 0 {
-            libc::syscall(libc::SYS_close_range, 0, number - 1, 0);
-        }
-        unshared
     }
 }
 

@@ -5,6 +5,7 @@
 //! every 50 ms the attendant looks whether the same wait is still on, and if so, interrupts it by a signal; the waiting
 //! thread then goes on with `poll` and its time limits. Short runs never notice it.
 
+use super::ourselves;
 use std::sync::Arc;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -68,11 +69,8 @@ impl Drop for Attendant {
 }
 
 fn attend(state: &State) {
-    // While threads share a table of descriptors, each system call that takes one counts a reference
-    // (`fs/file.c`, `__fget_light`), and what measures would pay for that. We need none. Where the kernel cannot
-    // (Linux 5.9), we share it.
-    // SAFETY: it is this thread's own table that is emptied.
-    unsafe { libc::syscall(libc::SYS_close_range, 0, u32::MAX, libc::CLOSE_RANGE_UNSHARE) };
+    // Where the kernel cannot, the table stays shared.
+    ourselves::keep_descriptors(None);
     let mut seen = 0;
     while !state.gone.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK);
@@ -108,22 +106,4 @@ fn let_through() {
         libc::sigaddset(&raw mut nudge, NUDGE);
         libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const nudge, std::ptr::null_mut());
     }
-}
-
-/// Rust ignores SIGPIPE, and what is ignored stays ignored across an exec; a handler does not. So that no child has to
-/// reset it, we handle it by doing nothing, which is the same to us: writes fail with EPIPE.
-pub(super) fn handle_broken_pipes() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: as above.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(libc::SIGPIPE, std::ptr::null(), &raw mut action);
-            if action.sa_sigaction == libc::SIG_IGN {
-                action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
-                action.sa_flags = libc::SA_RESTART;
-                libc::sigaction(libc::SIGPIPE, &raw const action, std::ptr::null_mut());
-            }
-        }
-    });
 }

@@ -5,10 +5,10 @@
 //! calls. What stopped it, if anything did, it leaves in a shared page: no pipe is needed to learn of a failed exec.
 
 use super::affinity::CpuSet;
-use super::attendant;
 use super::clock;
 use super::command::Command;
 use super::diagnosis::LaunchError;
+use super::ourselves;
 use super::stdio::{OutputKind, Stdout, null};
 use super::wait::Watch;
 use crate::units::Nanos;
@@ -104,7 +104,7 @@ struct Orders {
 impl Launcher {
     /// A launcher for one command, whose stdin and stderr are `/dev/null` until set otherwise.
     pub fn new(command: Command) -> Result<Launcher, LaunchError> {
-        attendant::handle_broken_pipes();
+        ourselves::handle_broken_pipes();
         Ok(Launcher {
             argv: terminated(&command.argv),
             environment: terminated(&command.environment),

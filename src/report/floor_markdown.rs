@@ -6,7 +6,7 @@ use super::floor_waterfall::{saved, share};
 use super::terminal::visible;
 use crate::floor::cores::Sweep;
 use crate::floor::waterfall::Waterfall;
-use crate::floor::{Figure, Floor, Group};
+use crate::floor::{Figure, Floor, Group, Missing};
 use crate::units::display_nanos;
 use std::fmt::Write;
 
@@ -19,8 +19,15 @@ pub fn render(floor: &Floor) -> String {
         .chain(prints)
         .chain(waterfalls)
         .chain(floor.sweeps.iter().map(sweep))
+        .chain(missing(floor))
         .collect::<Vec<_>>()
         .join("\n")
+}
+
+fn missing(floor: &Floor) -> Option<String> {
+    let line =
+        |each: &Missing| format!("- not measured: {}: {}\n", escaped(&each.name), escaped(&each.reason));
+    Some(floor.missing.iter().map(line).collect()).filter(|lines: &String| !lines.is_empty())
 }
 
 fn table(floor: &Floor, group: Group) -> Option<String> {

@@ -40,7 +40,7 @@ fn every_system_call_has_a_batch_a_round_and_single_calls() {
 fn the_steps_of_a_measured_waterfall_sum_up_to_its_top() {
     let folder = tempfile::tempdir().unwrap();
     let rungs = [Rung { name: "true".into(), executable: "/bin/true".into(), argv: vec!["true".into()] }];
-    let waterfall = quick(folder.path(), &rungs).waterfall().unwrap().unwrap();
+    let waterfall = quick(folder.path(), &rungs).waterfall().unwrap().waterfall.unwrap();
     assert_eq!(waterfall.steps.len() + 1, waterfall.layers.len());
     assert_eq!(waterfall.sum_ns, waterfall.top_ns);
     let rounds: BTreeSet<usize> = waterfall.layers.iter().map(|layer| layer.samples.len()).collect();
@@ -132,6 +132,22 @@ fn a_command_stands_above_the_ladder_and_its_steps_sum_up() {
     assert!(place("/bin/sh -c, the command") < place("vfork+exec, the command"));
     assert!(place("vfork+exec, the command") < place("vfork+exec, plain ELF"));
     assert_eq!(place("getppid, inline system call: the floor"), names.len() - 1);
+}
+
+#[test]
+fn a_command_that_hangs_at_its_second_run_is_killed_told_and_the_rest_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mark, file) = (folder.path().join("mark"), folder.path().join("floor.json"));
+    let script = format!("mkdir '{}' || exec sleep 1000", mark.display());
+    let export = ["--quick", "--timeout", "100ms", "--export-json", file.to_str().unwrap()];
+    let done = floor(&[&export[..], &["--", "sh", "-c", &script]].concat());
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(3), "{said}");
+    assert!(said.contains("the command was not measured") && said.contains("\nhelp: "), "{said}");
+    let document: Floor = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let lacks = document.missing.iter().filter(|lack| lack.reason.contains("had not ended after 100ms"));
+    assert_eq!(lacks.count(), 3, "{:?}", document.missing);
+    assert_eq!(document.waterfalls[0].sum_ns, document.waterfalls[0].top_ns);
 }
 
 #[test]

@@ -12,7 +12,9 @@ use crate::elf::packed::{self, Demands};
 use crate::floor::prints::Print;
 use crate::floor::shells;
 use crate::floor::survey::Part;
-use crate::floor::{Calibration, Floor, FloorError, Group, Missing, Pinned, Rung, Subordinate, Survey};
+use crate::floor::{
+    COMMAND, Calibration, Floor, FloorError, Group, Missing, Pinned, Rung, Subordinate, Survey,
+};
 use crate::launch::{self, ExitStatus, Launcher, OutputKind, interrupt, tree};
 use crate::machine::Machine;
 use crate::report::document::{SCHEMA, Tool};
@@ -94,7 +96,7 @@ fn tried(plan: &Plan) -> Result<(Subordinate, Nanos), CommandError> {
     let mut launcher = Launcher::new(command)?;
     let setting = Setting { output: OutputKind::Null, timeout: Some(plan.timeout), ..Setting::default() };
     let recording = PipeTracer::blind().run(&mut launcher, &setting)?;
-    let subordinate = Subordinate { words: plan.command.clone(), executable };
+    let subordinate = Subordinate { words: plan.command.clone(), executable, limit: plan.timeout };
     if !recording.exit.success() {
         let shown = subordinate.shown();
         return Err(CommandError::program(format!(
@@ -149,13 +151,10 @@ fn measure(
             Group::Processes => survey.processes()?,
             Group::Shells => survey.shells(&shells::NAMES)?,
             Group::Faults => survey.faults()?,
-            Group::Waterfall => {
-                floor.waterfalls.extend(match command {
-                    Some((command, lasts)) => survey.command(command, *lasts)?,
-                    None => survey.waterfall()?,
-                });
-                Part::default()
-            }
+            Group::Waterfall => match command {
+                Some((command, lasts)) => survey.command(command, *lasts)?,
+                None => survey.waterfall()?,
+            },
             Group::Prints => {
                 let (prints, missing) = prints::run(plan)?;
                 floor.prints = prints;
@@ -166,6 +165,7 @@ fn measure(
             floor.overhead = part.overhead;
         }
         floor.results.extend(part.figures);
+        floor.waterfalls.extend(part.waterfall);
         floor.missing.extend(part.missing);
         bar.inc(1);
     }
@@ -197,6 +197,12 @@ fn finish(plan: &Plan, floor: &Floor) -> Result<Exit, CommandError> {
     }
     if !plan.exports.iter().any(|(_, target)| target.is_stdout()) {
         show(floor_text::render(floor, plan.histograms, &terminal()).as_bytes())?;
+    }
+    if let Some(lack) = floor.missing.iter().find(|lack| lack.name == COMMAND && !floor.partial) {
+        return Err(CommandError::program(format!(
+            "the command was not measured: {}\nhelp: run it by hand, several times; --timeout gives it more time",
+            lack.reason
+        )));
     }
     match floor.partial {
         true => Ok(Exit::Interrupted),

@@ -1,0 +1,79 @@
+//! An alarm clock for waits that know no limit: a program that never ends is found out.
+
+use std::io;
+use std::ptr;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A timer that interrupts the system calls of the thread that made it, again and again once its time has come.
+/// While it waits it costs nothing.
+pub(super) struct Alarm(libc::timer_t);
+
+/// Whether the last alarm that was set has rung. There is one thread that measures.
+static RANG: AtomicBool = AtomicBool::new(false);
+
+/// A first interruption may come just before the wait.
+const AGAIN: Duration = Duration::from_millis(100);
+
+impl Alarm {
+    /// Of the calling thread (`SIGEV_THREAD_ID`, see `timer_create(2)`): a signal to the process could come to another one.
+    pub(super) fn of_this_thread() -> io::Result<Alarm> {
+        install_handler();
+        let mut timer = ptr::null_mut();
+        // SAFETY: plain data, zeroed is valid; room for the timer's id; gettid has no effects.
+        let failed = unsafe {
+            let mut event: libc::sigevent = std::mem::zeroed();
+            event.sigev_notify = libc::SIGEV_THREAD_ID;
+            event.sigev_signo = libc::SIGALRM;
+            event.sigev_notify_thread_id = libc::gettid();
+            libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer)
+        };
+        if failed == 0 { Ok(Alarm(timer)) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Rings when `limit` is over; zero: never.
+    pub(super) fn set(&self, limit: Duration) {
+        // ORDERING: set and read by one thread; the handler runs in it.
+        RANG.store(false, Ordering::Relaxed);
+        let time = |duration: Duration| libc::timespec {
+            tv_sec: duration.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+            tv_nsec: duration.subsec_nanos().into(),
+        };
+        let times = libc::itimerspec { it_value: time(limit), it_interval: time(AGAIN) };
+        // SAFETY: a timer that exists, and plain data.
+        unsafe { libc::timer_settime(self.0, 0, &raw const times, ptr::null_mut()) };
+    }
+
+    /// Whether it has rung since it was set.
+    pub(super) fn rang() -> bool {
+        RANG.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        // SAFETY: a timer that exists.
+        unsafe { libc::timer_delete(self.0) };
+    }
+}
+
+extern "C" fn remember(_: libc::c_int) {
+    RANG.store(true, Ordering::Relaxed);
+}
+
+fn install_handler() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: plain data; the handler stores one atomic. Without SA_RESTART, which is the point. Whoever started us
+        // may have blocked the signal.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = remember as extern "C" fn(libc::c_int) as usize;
+            libc::sigaction(libc::SIGALRM, &raw const action, ptr::null_mut());
+            let mut alarm: libc::sigset_t = std::mem::zeroed();
+            libc::sigaddset(&raw mut alarm, libc::SIGALRM);
+            libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const alarm, ptr::null_mut());
+        }
+    });
+}

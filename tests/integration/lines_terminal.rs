@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::thread;
 
 /// A pseudo terminal in its default mode: our end, and the program's.
@@ -123,6 +123,55 @@ fn a_stopped_writer_gives_the_mode_back_until_it_goes_on() {
     send(libc::SIGTERM);
     assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
     assert_eq!(output_modes(&kept), before);
+}
+
+/// A shell with job control, on a terminal of its own; `$0` is firstbyte. The shell, our end, and its end.
+fn job_control(script: &str) -> (Child, File, OwnedFd) {
+    let (ours, theirs) = terminal();
+    let kept = theirs.try_clone().unwrap();
+    let mut shell = Command::new("bash");
+    shell.args(["--norc", "-ic", script, FIRSTBYTE]).stderr(Stdio::null());
+    shell.stdin(theirs.try_clone().unwrap()).stdout(theirs);
+    // SAFETY: setsid(2) and ioctl(2) are all that the child calls.
+    unsafe {
+        shell.pre_exec(|| {
+            libc::setsid();
+            libc::ioctl(0, libc::TIOCSCTTY, 0);
+            Ok(())
+        });
+    }
+    (shell.spawn().unwrap(), ours, kept)
+}
+
+#[test]
+fn a_writer_that_goes_on_in_the_background_leaves_the_terminal_to_the_shell() {
+    let (mut shell, mut ours, kept) = job_control("\"$0\" lines --raw-tty 9223372036854775808; bg; wait");
+    ours.read_exact(&mut [0; 13]).unwrap();
+    assert_eq!(output_modes(&kept) & libc::OPOST, 0);
+    let children = format!("/proc/{0}/task/{0}/children", shell.id());
+    let writer: i32 = std::fs::read_to_string(children).unwrap().trim().parse().unwrap();
+    // SAFETY: our child's child, which it has not reaped.
+    let send = |signal| unsafe { libc::kill(writer, signal) };
+    send(libc::SIGTSTP);
+    // More than a terminal holds: it goes on.
+    ours.read_exact(&mut vec![0; 1_300_000]).unwrap();
+    assert_eq!(output_modes(&kept) & libc::OPOST, libc::OPOST);
+    send(libc::SIGTERM);
+    shell.wait().unwrap();
+    assert_eq!(output_modes(&kept) & libc::OPOST, libc::OPOST);
+}
+
+#[test]
+fn a_writer_that_is_started_in_the_background_writes_once_it_is_fetched() {
+    let (mut shell, mut ours, kept) = job_control("\"$0\" lines --raw-tty 3 & fg; echo status $?");
+    shell.wait().unwrap();
+    assert_eq!(output_modes(&kept) & libc::OPOST, libc::OPOST);
+    drop(kept);
+    let mut bytes = Vec::new();
+    // all ends on their side are closed: EIO when there is no more
+    let _ = ours.read_to_end(&mut bytes);
+    let said = String::from_utf8(bytes).unwrap();
+    assert!(said.contains(&format!("{}status 0\r\n", "hello world\r\n".repeat(3))), "{said}");
 }
 
 #[test]

@@ -5,13 +5,14 @@
 //! the carriage returns written by us the terminal receives the same bytes, faster.
 //!
 //! The mode belongs to the terminal, not to us: it is restored at the end, on every signal that can be caught and
-//! would end or stop us, and set again when we go on.
+//! would end or stop us, and set again when we go on in the foreground. In the background it is the shell's.
 
 use std::io;
 use std::mem::zeroed;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Why a terminal stays as it is.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +37,9 @@ struct Modes {
 
 static MODES: OnceLock<Modes> = OnceLock::new();
 
+/// The terminal has our mode now.
+static RAW: AtomicBool = AtomicBool::new(false);
+
 /// A terminal without output processing, until dropped.
 #[derive(Debug)]
 pub struct RawTerminal {
@@ -56,7 +60,7 @@ impl RawTerminal {
         let modes = Modes { terminal: terminal.as_raw_fd(), before, during };
         let modes = MODES.get_or_init(|| modes);
         catch_signals();
-        if set(modes.terminal, &modes.during) {
+        if make_raw(modes) {
             Ok(RawTerminal { ends_lines })
         } else {
             Err(TerminalError::Refused(io::Error::last_os_error()))
@@ -102,10 +106,30 @@ fn set(terminal: i32, modes: &libc::termios) -> bool {
     unsafe { libc::tcsetattr(terminal, libc::TCSANOW, modes) == 0 }
 }
 
+fn make_raw(modes: &Modes) -> bool {
+    // ORDERING: of one thread and its signal handlers. Before the call, so that a signal that comes after it restores.
+    RAW.store(true, Ordering::Relaxed);
+    let mut done = set(modes.terminal, &modes.during);
+    // Whoever does that in the background is stopped (SIGTTOU), and is interrupted when it goes on.
+    while !done && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {
+        done = set(modes.terminal, &modes.during);
+    }
+    RAW.store(done, Ordering::Relaxed);
+    done
+}
+
 fn restore() {
-    if let Some(modes) = MODES.get() {
+    if let Some(modes) = MODES.get().filter(|_| RAW.swap(false, Ordering::Relaxed)) {
         set(modes.terminal, &modes.before);
     }
+}
+
+/// Another process group has the terminal: a shell that went on without us. On a terminal that is not our controlling
+/// one nobody is in the background.
+fn in_background(terminal: i32) -> bool {
+    // SAFETY: no preconditions; both are async-signal-safe.
+    let (foreground, ours) = unsafe { (libc::tcgetpgrp(terminal), libc::getpgrp()) };
+    foreground >= 0 && foreground != ours
 }
 
 fn catch_signals() {
@@ -139,20 +163,35 @@ fn handle(signal: i32, handler: extern "C" fn(i32)) {
 
 /// Restores the modes, then lets the signal do what it would have done. It is blocked until we return.
 extern "C" fn on_end_or_stop(signal: i32) {
-    restore();
-    // SAFETY: both are async-signal-safe.
-    unsafe {
-        libc::signal(signal, libc::SIG_DFL);
-        libc::raise(signal);
-    }
+    keeping_errno(|| {
+        restore();
+        // SAFETY: both are async-signal-safe.
+        unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
+    });
 }
 
-/// In the foreground again after a stop.
+/// Shells send it with `fg`, also to what runs in the background already.
 extern "C" fn on_continue(_: i32) {
-    if let Some(modes) = MODES.get() {
-        set(modes.terminal, &modes.during);
-    }
-    for signal in [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU] {
-        handle(signal, on_end_or_stop);
-    }
+    keeping_errno(|| {
+        if let Some(modes) = MODES.get().filter(|modes| !in_background(modes.terminal)) {
+            make_raw(modes);
+        }
+        for signal in [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU] {
+            handle(signal, on_end_or_stop);
+        }
+    });
+}
+
+/// What the signal interrupted may be about to read it.
+fn keeping_errno(handler: impl FnOnce()) {
+    // SAFETY: this thread's own.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: valid for the whole of the thread's life.
+    let before = unsafe { *errno };
+    handler();
+    // SAFETY: as before.
+    unsafe { *errno = before };
 }

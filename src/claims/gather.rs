@@ -148,22 +148,23 @@ pub fn prints(evidence: &mut Evidence, needs: &Needs, prints: &[Print], missing:
 }
 
 /// Designs that print lines.
-pub fn lines(evidence: &mut Evidence, needs: &Needs, document: &ThroughputDocument) {
+pub fn lines(evidence: &mut Evidence, needs: &Needs, documents: &[ThroughputDocument]) {
     for quantity in needs.quantities() {
         let (Quantity::Lines { design, .. } | Quantity::Right(design)) = quantity else { continue };
-        if let Some(skip) = document.skipped.iter().find(|skip| skip.name == design) {
+        if let Some(skip) = documents.iter().flat_map(|d| &d.skipped).find(|skip| skip.name == design) {
             let reason = format!("`{design}`: {}", skip.reason);
             evidence.lack(quantity, Lack { reason, install: skip.install.clone() });
             continue;
         }
-        let wrong = document.wrong.iter().find(|wrong| wrong.design == design);
-        let timed = document.results.iter().any(|row| row.design == design);
+        let wrong =
+            documents.iter().flat_map(|document| &document.wrong).find(|wrong| wrong.design == design);
+        let timed = documents.iter().flat_map(|document| &document.results).any(|row| row.design == design);
         match quantity {
             Quantity::Right(_) if wrong.is_some() || timed => {
                 evidence.insert(quantity, Reading::exact(if wrong.is_none() { 1.0 } else { 0.0 }));
             }
             Quantity::Lines { count, .. } => {
-                let row = document.find(SINK, design, count);
+                let row = documents.iter().find_map(|document| document.find(SINK, design, count));
                 let taken = row.map(|row| row.times_ns.iter().map(|ns| *ns as f64).collect());
                 match taken.and_then(Reading::of) {
                     Some(reading) => evidence.insert(quantity, reading),

@@ -70,10 +70,18 @@ impl Needs {
         })
     }
 
-    /// The designs that print lines.
-    pub fn designs(&self) -> BTreeSet<&'static str> {
+    /// The designs that print so many lines.
+    pub fn designs(&self, lines: u64) -> BTreeSet<&'static str> {
         self.collect(|quantity| match quantity {
-            Quantity::Lines { design, .. } | Quantity::Right(design) => Some(design),
+            Quantity::Lines { design, count } => (count == lines).then_some(design),
+            _ => None,
+        })
+    }
+
+    /// The designs whose output is compared.
+    pub fn compared(&self) -> BTreeSet<&'static str> {
+        self.collect(|quantity| match quantity {
+            Quantity::Right(design) => Some(design),
             _ => None,
         })
     }
@@ -108,11 +116,20 @@ mod tests {
     #[test]
     fn only_what_the_claims_ask_for_is_measured() {
         let size = named(&["003-154-bytes"]);
-        assert!(size.built().is_empty() && size.groups().is_empty() && size.designs().is_empty());
+        assert!(size.built().is_empty() && size.groups().is_empty() && size.line_counts().is_empty());
         let hundredfold = named(&["000-hundredfold"]);
         assert_eq!(hundredfold.programs(State::Warm), BTreeSet::from(["c-printf", "java", "node", "ruby"]));
         assert!(hundredfold.programs(State::Cold).is_empty());
         assert_eq!(named(&["003-loop-16-us"]).groups(), BTreeSet::from([Group::Shells]));
+    }
+
+    #[test]
+    fn a_number_of_lines_is_printed_by_the_designs_that_it_is_asked_of() {
+        let buffered = named(&["002-table-buffered"]);
+        for count in [5_000_000, 17_500_000] {
+            assert_eq!(buffered.designs(count), BTreeSet::from(["asm-v2", "go-v2"]));
+        }
+        assert!(buffered.designs(1).is_empty() && buffered.compared().is_empty());
     }
 
     #[test]
@@ -128,7 +145,9 @@ mod tests {
     #[test]
     fn every_design_that_is_named_exists() {
         let designs = crate::throughput::design::programs().unwrap();
-        for name in Needs::of(&claims::all()).designs() {
+        let needs = Needs::of(&claims::all());
+        let counted = needs.line_counts().into_iter().flat_map(|count| needs.designs(count));
+        for name in counted.chain(needs.compared()) {
             assert!(designs.iter().any(|design| design.name() == name), "{name}");
         }
     }

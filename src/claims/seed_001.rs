@@ -40,10 +40,15 @@ fn rounded(over: f64, under: f64) -> (f64, f64) {
     (least / std::f64::consts::SQRT_2, most * std::f64::consts::SQRT_2)
 }
 
-fn ratios() -> Vec<Check> {
-    let ratio = |(name, program, figure, _): &(&str, &'static str, f64, f64)| {
-        let (low, high) = rounded(*figure, TABLE[0].2);
-        Check::new(format!("{name} over c"), setup(program) / setup("c-printf")).within(low, high)
+fn ratios(state: State) -> Vec<Check> {
+    let figure = |(_, _, warm, no_cache): &(&str, &str, f64, f64)| match state {
+        State::Dropped => *no_cache,
+        _ => *warm,
+    };
+    let ratio = |row: &(&str, &'static str, f64, f64)| {
+        let (low, high) = rounded(figure(row), figure(&TABLE[0]));
+        let ratio = time(row.1, Span::Setup, state) / time("c-printf", Span::Setup, state);
+        Check::new(format!("{} over c", row.0), ratio).within(low, high)
     };
     TABLE[1..].iter().map(ratio).collect()
 }
@@ -69,7 +74,7 @@ fn table() -> Vec<Claim> {
             figure: "dash 1.2, rust 1.6, cpp 2.8, bash 2.8, zsh 3.6, golang 5.4, python 30, node 72",
             how: SETUP,
             rule: "each ratio is nearer to the seed's, its rounding allowed for, than to half or twice of it",
-            checks: ratios(),
+            checks: ratios(State::Warm),
             holds: "the ratios carry over to this machine",
             fails: "some ratios do not carry over: they depend on versions, on the number of processors, and for interpreters \
                     on what is installed beside them",
@@ -87,6 +92,17 @@ fn table() -> Vec<Claim> {
             ),
             holds: "the order is that of the post",
             fails: "after drop_caches the order depends on which files something else keeps in memory, and on the disk",
+        },
+        Claim {
+            id: "001-ratios-no-cache",
+            seed: Seed::Showdown,
+            text: "no_cache: how many times as long as C each takes",
+            figure: "dash 1.2, rust 2.2, cpp 3.0, zsh 4.8, bash 6.6, golang 8.6, python 37, node 167",
+            how: "the phase setup of interleaved runs, each after drop_caches, which is what the seed did",
+            rule: "each ratio is nearer to the seed's, its rounding allowed for, than to half or twice of it",
+            checks: ratios(State::Dropped),
+            holds: "the ratios carry over to this machine",
+            fails: "some ratios do not carry over: they are those of what was left in memory, here and there, and of two disks",
         },
     ]
 }

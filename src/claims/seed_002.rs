@@ -8,6 +8,8 @@ use super::quantity::{Expression, Quantity, lines};
 const MILLION: u64 = 1_000_000;
 /// Its third: single writes of more take too long to repeat.
 const MILLIONS: u64 = 5_000_000;
+/// Its last.
+const MOST: u64 = 17_500_000;
 
 const HOW: &str = "the seed's programs, mended so that all print the same 12 bytes a line, into a pipe that is read; runs in \
                    turn, from before the process is created until its reader has had the last byte; the post's were single runs \
@@ -18,8 +20,8 @@ pub(super) fn claims() -> Vec<Claim> {
 }
 
 fn ratio(name: &str, over: &'static str, under: &'static str, count: u64) -> Check {
-    let lines_in_words = if count == MILLION { "1M" } else { "5M" };
-    Check::new(format!("{name}, {lines_in_words}"), lines(over, count) / lines(under, count))
+    let millions = count as f64 / MILLION as f64;
+    Check::new(format!("{name}, {millions}M"), lines(over, count) / lines(under, count))
 }
 
 fn comparisons() -> Vec<Claim> {
@@ -85,10 +87,13 @@ fn table() -> Vec<Claim> {
             id: "002-table-buffered",
             seed: Seed::Response,
             text: "Go v2 over ASM v2",
-            figure: "5M: 0.171 / 0.113 = 1.51 times; 2.5M to 17.5M: 1.51 to 1.78",
+            figure: "5M: 0.171 / 0.113 = 1.51 times; 17.5M: 0.575 / 0.347 = 1.66 times",
             how: HOW,
-            rule: "the ratio is nearer to 1.51 than to half or twice of it",
-            checks: vec![ratio("Go over assembly", "go-v2", "asm-v2", MILLIONS).about(0.171 / 0.113)],
+            rule: "each ratio is nearer to the post's than to half or twice of it",
+            checks: vec![
+                ratio("Go over assembly", "go-v2", "asm-v2", MILLIONS).about(0.171 / 0.113),
+                ratio("Go over assembly", "go-v2", "asm-v2", MOST).about(0.575 / 0.347),
+            ],
             holds: "the ratio carries over",
             fails: "the ratio does not carry over: page faults, which the assembly pays and Go does not, cost otherwise here",
         },

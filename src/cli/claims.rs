@@ -4,6 +4,8 @@ use crate::report::export::Target;
 use std::path::PathBuf;
 
 /// Re-runs what five published posts say about starting programs, and judges each statement on this machine.
+///
+/// Run by root, it empties the whole page cache now and then, as one of the posts does.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The claims of this seed (000 to 004), or this claim (may be repeated; `--list` shows all)

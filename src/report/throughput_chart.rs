@@ -1,7 +1,7 @@
 //! Time against the number of lines: as SVG, and in letters for a terminal. A letter tells a design by itself: nineteen
 //! colours are too many to tell apart.
 
-use super::terminal::Terminal;
+use super::terminal::{Terminal, visible};
 use super::throughput_document::ThroughputDocument;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
@@ -24,7 +24,7 @@ pub fn svg(document: &ThroughputDocument, log: bool) -> Option<String> {
         root.fill(&WHITE).ok()?;
         let panels = root.split_evenly((sinks.len(), 1));
         for (panel, (sink, description)) in panels.iter().zip(sinks) {
-            let chart = Chart::of(document, sink, format!("{sink}: {description}"))?;
+            let chart = Chart::of(document, sink, visible(&format!("{sink}: {description}")))?;
             if log {
                 let (x, y) = (chart.x.clone().log_scale(), chart.y.clone().log_scale());
                 chart.draw(panel, x, y).ok()?;
@@ -51,7 +51,7 @@ impl Chart {
         let line = |design: &str| {
             let results = counts.iter().filter_map(|count| document.find(sink, design, *count));
             let points = results.map(|r| (r.lines.max(1) as f64 / 1e6, r.median_ns / 1e9));
-            (design.to_owned(), points.collect::<Vec<_>>())
+            (visible(design), points.collect::<Vec<_>>())
         };
         let lines: Vec<_> = document.ranking(sink).into_iter().map(line).collect();
         let seconds = || lines.iter().flat_map(|(_, points)| points.iter().map(|point| point.1));

@@ -13,6 +13,7 @@ use crate::floor::{Effort, Group, Pinned, Survey, allowed_cpus};
 use crate::inspect::needs_symbol;
 use crate::launch::interrupt;
 use crate::throughput::sink::Sink;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -104,23 +105,38 @@ pub(super) fn is_of_lines(quantity: Quantity) -> bool {
 
 /// The seed's programs, as `firstbyte throughput` measures them.
 pub(super) fn lines(session: &Session, evidence: &mut Evidence) -> Result<(), CommandError> {
-    let document = throughput_command::measured(lines_plan(session))?;
-    gather::lines(evidence, session.needs, &document);
+    let mut documents = Vec::new();
+    for plan in lines_plans(session) {
+        documents.push(throughput_command::measured(plan)?);
+        if interrupt::interrupted().is_some() {
+            break;
+        }
+    }
+    gather::lines(evidence, session.needs, &documents);
     Ok(())
 }
 
-fn lines_plan(session: &Session) -> LinesPlan {
-    let mut counts: Vec<u64> = session.needs.line_counts().into_iter().collect();
-    if counts.is_empty() {
-        counts.push(1_000_000);
+/// One for each number of lines, from the smallest up, with the designs that it is asked of; and what is only compared
+/// prints the smallest.
+fn lines_plans(session: &Session) -> Vec<LinesPlan> {
+    let needs = session.needs;
+    let mut plans: Vec<_> =
+        needs.line_counts().into_iter().map(|count| (count, needs.designs(count))).collect();
+    if plans.is_empty() {
+        plans.push((1_000_000, BTreeSet::new()));
     }
     if session.plan.quick {
-        counts.truncate(1);
+        plans.truncate(1);
     }
+    plans[0].1.extend(needs.compared());
+    plans.into_iter().map(|(count, designs)| lines_plan(session, count, &designs)).collect()
+}
+
+fn lines_plan(session: &Session, count: u64, designs: &BTreeSet<&str>) -> LinesPlan {
     LinesPlan {
-        counts,
+        counts: vec![count],
         sinks: Sink::ALL.into_iter().filter(|sink| sink.name() == SINK).collect(),
-        only: session.needs.designs().into_iter().map(str::to_owned).collect(),
+        only: designs.iter().map(|design| (*design).to_owned()).collect(),
         list: false,
         runs: if session.plan.quick { 3 } else { 9 },
         enough: Duration::from_secs(60),

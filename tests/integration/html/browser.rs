@@ -262,8 +262,11 @@ fn hostile_names_inject_nothing_anywhere() {
     let mut all: Vec<(&str, Value)> =
         traces.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
     all.push(("hostile.json", documents::hostile()));
+    let others = documents::all_hostile();
+    all.extend(others.iter().map(|(name, value)| (name.as_str(), value.clone())));
     let Some(opened) = open(&all) else { return };
-    for section in ["programs", "distributions", "timelines", "diff"] {
+    for section in ["programs", "distributions", "timelines", "diff", "floor", "throughput", "elf", "claims"]
+    {
         opened.click(&format!("nav.tabs a[href='#{section}']"));
         opened.next_frame();
     }

@@ -70,6 +70,44 @@ pub(super) fn hostile() -> Value {
     document
 }
 
+/// Words that the page's reader takes for one of few: all other text is anybody's.
+const WORDS: [&str; 5] = ["schema", "group", "seed", "verdict", "backend"];
+
+/// The document with this for every text in it.
+fn infested(value: Value, text: &str) -> Value {
+    match value {
+        Value::String(_) => json!(text),
+        Value::Array(values) => values.into_iter().map(|value| infested(value, text)).collect(),
+        Value::Object(members) => {
+            let infest = |key: &str, value| if WORDS.contains(&key) { value } else { infested(value, text) };
+            let infested = members.into_iter().map(|(key, value)| (key.clone(), infest(&key, value)));
+            Value::Object(infested.collect())
+        }
+        other => other,
+    }
+}
+
+/// Floor, throughput, executable and claims with hostile text wherever they have text, reasons for what is missing too.
+pub(super) fn all_hostile() -> Vec<(String, Value)> {
+    let mut all = Vec::new();
+    for (index, text) in HOSTILE.iter().enumerate() {
+        let mut throughput = throughput();
+        throughput["wrong"] = json!([{"sink": "null", "design": "x", "description": "x", "literal": true, "lines": 3,
+            "reason": "x"}]);
+        throughput["skipped"] = json!([{"name": "x", "reason": "x", "install": "x"}]);
+        let mut floor = floor();
+        floor["missing"] = json!([{"group": "shells", "name": "x", "reason": "x"}]);
+        for (kind, document) in
+            [("floor", floor), ("throughput", throughput), ("elf", elf()), ("claims", claims())]
+        {
+            let mut document = infested(document, text);
+            document["tool"]["name"] = json!("firstbyte");
+            all.push((format!("{kind}-{index}.json"), document));
+        }
+    }
+    all
+}
+
 /// So many steps in two processes and three threads, `label` as name of everything.
 pub(super) fn trace(label: &str, spans: usize) -> Value {
     let kinds = ["kernel_exec", "user", "syscall", "fault", "waiting"];

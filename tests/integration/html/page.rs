@@ -41,6 +41,8 @@ fn foreign_text_stays_text_in_the_page() {
         let file: &'static str = ["0.json", "1.json", "2.json", "3.json", "4.json", "5.json"][index];
         all.push((file, documents::trace(name, 30)));
     }
+    let others = documents::all_hostile();
+    all.extend(others.iter().map(|(file, document)| (file.as_str(), document.clone())));
     let page = page(folder.path(), &all);
     for markup in ["<script>window", "<img", "<svg onload", "onmouseover=\"window", "<!--"] {
         assert!(!page.contains(markup), "{markup}");
@@ -51,7 +53,10 @@ fn foreign_text_stays_text_in_the_page() {
     assert_eq!((scripts, page.matches("<script").count()), (1, 1 + data));
     assert!(page.contains("&lt;script&gt;window.injected = 1&lt;&#x2f;script&gt;"), "escaped, not dropped");
     assert!(page.contains("{{ 7 * 7 }}"), "names are no templates");
-    assert!(!page.contains('\u{2028}') && !page.contains('\u{202e}') && !page.contains('\u{1b}'));
+    for unseen in ['\u{2028}', '\u{202e}', '\u{1b}', '\0'] {
+        let place = page.find(unseen).map(|at| page[at.saturating_sub(400)..at].to_owned());
+        assert_eq!(place, None, "{unseen:?}");
+    }
 }
 
 #[test]
@@ -111,6 +116,22 @@ fn charts_are_written_as_pictures_of_their_own() {
     assert!(!folder.path().join("report.html").exists(), "only charts were asked for");
     let output = firstbyte(folder.path(), &["report", "--plots", "plots", "elf.json"]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn showdown_floor_and_throughput_write_the_page_of_their_own_document() {
+    let folder = tempfile::tempdir().unwrap();
+    let showdown = &["showdown", "--backend", "pipe", "--only", "floor-elf", "--runs", "3"][..];
+    let floor = &["floor", "--quick", "--only", "syscalls"][..];
+    let throughput =
+        &["throughput", "--n", "1000", "--sink", "null", "--only", "firstbyte lines", "--runs", "2"][..];
+    for (command, section) in [(showdown, "programs"), (floor, "floor"), (throughput, "throughput")] {
+        let output = firstbyte(folder.path(), &[command, &["--html", "page.html"]].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+        assert!(page.contains(&format!("<section id=\"{section}\"")), "{section}");
+        assert_self_contained(&page);
+    }
 }
 
 #[test]

@@ -6,7 +6,8 @@
 //! `tee` the template into a second pipe, the broker, and `splice` the broker to the target. The broker is needed because
 //! a `tee` that found no room for all would have to go on in the middle, and a `tee` always starts at the beginning.
 //!
-//! The pages are few so that they stay in the reader's first-level cache when it copies them out.
+//! The pages are few so that they stay in the reader's caches when it copies them out, but not too few: each reference
+//! counts up and down in the page's own counter, and a reader that only drops references meets us there.
 
 use super::Progress;
 use super::block::greatest_common_divisor;
@@ -23,6 +24,9 @@ const PLAIN_PIPE: usize = 64 * 1024;
 
 /// A unit that fills whole pages exactly may take so many of them.
 const PAGES_FOR_EVEN: usize = 16;
+
+/// So many different pages share the work of counting: a quarter of a common second-level cache at most.
+const COUNTERS: usize = 64;
 
 /// A pipe of our own.
 struct Pipe {
@@ -50,17 +54,19 @@ impl SharedPages {
         };
         let mut pages = SharedPages { template, length: 0, broker };
         pages.fill(line, &unit)?;
-        Ok((pages.length == unit.bytes() * unit.repeats).then_some(pages))
+        Ok((pages.length == unit.bytes() * unit.copies * unit.repeats).then_some(pages))
     }
 
-    /// Writes one unit into fresh pages, then doubles the references to it until the template is full.
+    /// Writes the copies into fresh pages, then doubles the references to them until the template is full.
     fn fill(&mut self, line: &[u8], unit: &Unit) -> Result<(), Errno> {
         let text = line.repeat(unit.lines);
-        if write(&self.template.writer, &text)? != text.len() {
-            return Ok(()); // too small after all
+        for _ in 0..unit.copies {
+            if write(&self.template.writer, &text)? != text.len() {
+                return Ok(()); // too small after all
+            }
         }
-        self.length = text.len();
-        let full = unit.bytes() * unit.repeats;
+        self.length = text.len() * unit.copies;
+        let full = self.length * unit.repeats;
         while self.length < full {
             let more = self.length.min(full - self.length);
             let teed = tee(&self.template.reader, &self.broker.writer, more, SpliceFlags::empty())?;
@@ -130,11 +136,14 @@ fn enlarge(out: BorrowedFd<'_>, total: u128) {
     let _ = sizes.take_while(|size| *size > now).find(|size| fcntl_setpipe_size(out, *size).is_ok());
 }
 
-/// The lines that are written once, and how many times the template refers to them.
+/// The lines that are written, and how many times the template refers to them.
 #[derive(Debug, PartialEq, Eq)]
 struct Unit {
     line: usize,
     lines: usize,
+    /// So many times into pages of their own.
+    copies: usize,
+    /// How many times the template refers to all copies.
     repeats: usize,
 }
 
@@ -155,9 +164,17 @@ impl Unit {
             let dense = (1..=slots).find(|&pages| used(pages) * 100 >= pages * page * 99);
             dense.or_else(|| (1..=slots).max_by_key(|&pages| used(pages) * slots / pages))?
         };
-        let unit = Unit { line, lines: fits(pages), repeats: slots.checked_div(pages)? };
+        let all = slots.checked_div(pages)?;
+        // what fills its pages only in part would share one with the next copy
+        let copies = if used(pages) == pages * page { copies(pages, all) } else { 1 };
+        let unit = Unit { line, lines: fits(pages), copies, repeats: all / copies };
         (unit.lines > 0).then_some(unit)
     }
+}
+
+/// As many copies as have counters enough, if the template refers to each equally often.
+fn copies(pages: usize, all: usize) -> usize {
+    (1..=COUNTERS / pages.max(1)).rev().find(|copies| all.is_multiple_of(*copies)).unwrap_or(1)
 }
 
 #[cfg(test)]
@@ -165,7 +182,17 @@ mod tests {
     use super::*;
 
     fn unit(line: usize, slots: usize) -> Option<(usize, usize)> {
-        Unit::choose(line, 4096, slots).map(|unit| (unit.lines, unit.repeats))
+        Unit::choose(line, 4096, slots).map(|unit| (unit.lines, unit.copies * unit.repeats))
+    }
+
+    #[test]
+    fn the_counting_is_shared_by_as_many_pages_as_divide_the_template_evenly() {
+        let copies = |line: usize| Unit::choose(line, 4096, 256).map(|unit| (unit.copies, unit.repeats));
+        assert_eq!(copies(12), Some((17, 5))); // 51 pages
+        assert_eq!(copies(4096), Some((64, 4)));
+        assert_eq!(copies(13), Some((1, 19)));
+        assert_eq!(copies(101), Some((1, 128)), "two pages, not filled");
+        assert_eq!(copies(1 << 20), Some((1, 1)));
     }
 
     #[test]
@@ -198,7 +225,10 @@ mod tests {
         for line in (1..20_000).step_by(37) {
             for slots in [1, 2, 16, 17, 256] {
                 if let Some(unit) = Unit::choose(line, 4096, slots) {
-                    assert!(unit.bytes().div_ceil(4096) * unit.repeats <= slots, "{line} {slots}");
+                    assert!(
+                        unit.bytes().div_ceil(4096) * unit.copies * unit.repeats <= slots,
+                        "{line} {slots}"
+                    );
                 }
             }
         }

@@ -26,6 +26,19 @@ pub(super) struct Block {
 impl Block {
     /// A block of lines; no longer than `total`.
     pub(super) fn new(line: &[u8], total: u128) -> Block {
+        match usize::try_from(total) {
+            Ok(total) if total <= AIM => Block::of_all(line, total),
+            _ => Block::aligned(line, total),
+        }
+    }
+
+    /// All there is to write. Nothing is gained by a page's border, which costs a page.
+    fn of_all(line: &[u8], total: usize) -> Block {
+        let bytes = line.repeat((total / line.len()).max(1));
+        Block { bytes, start: 0, repeats: MOST_BUFFERS }
+    }
+
+    fn aligned(line: &[u8], total: u128) -> Block {
         let page = rustix::param::page_size();
         let count = usize::try_from(total / line.len() as u128).map_or(usize::MAX, |lines| lines.max(1));
         let length = line.len() * count.min(lines_in_block(line.len(), page));

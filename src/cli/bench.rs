@@ -121,6 +121,8 @@ pub struct Benchmark {
     pub command: String,
     /// Its words.
     pub words: Vec<String>,
+    /// The shell among them, as a shell would take it; `None`: no shell runs it.
+    pub shell: Option<String>,
     /// Values of its parameters.
     pub parameters: Assignment,
     /// A shell command before each run.
@@ -354,6 +356,7 @@ impl Benchmark {
             name: command.to_owned(),
             command: command.to_owned(),
             words,
+            shell: shell.map(shell_words::join),
             parameters: Assignment::new(),
             prepare: None,
             conclude: None,

@@ -13,7 +13,7 @@ pub struct Args {
     /// Exit with status 1 if a program is surely slower by more than this
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_if_slower: Option<f64>,
-    /// Compare also what different machines, or different backends, measured
+    /// Compare also what was measured on different machines, by different backends or with different options
     #[arg(long)]
     force: bool,
     /// Print the comparison as JSON

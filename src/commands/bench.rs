@@ -1,6 +1,7 @@
 //! `firstbyte bench`: hooks, tracees, campaign, counting runs, document, renderings.
 
 use super::cold;
+use super::conditions;
 use super::counting;
 use super::header::header;
 use super::progress::Bar;
@@ -12,6 +13,7 @@ use crate::cli::bench::{Benchmark, Plan};
 use crate::launch::{Command, ExitStatus, Launcher, OutputKind, interrupt};
 use crate::machine::ProcessorTime;
 use crate::page_cache;
+use crate::report::conditions::Conditions;
 use crate::report::document::{self, Document, Warning};
 use crate::report::{bench_text, build as rendering, warnings};
 use crate::tracer::choose::{Chosen, choose};
@@ -178,6 +180,7 @@ fn document(plan: &Plan, header: &Document, series: &[Series], cold: &[Option<do
             benchmark.parameters.iter().map(|(name, value)| (name.clone(), value.clone().into()));
         let context = rendering::Context {
             cache: Some(if plan.cold.is_some() { document::Cache::Cold } else { document::Cache::Warm }),
+            plan: conditions(plan, benchmark).to_value(),
             cold: cold.get(place).cloned().flatten(),
             parameters: parameters.collect(),
             reference: series.get(plan.reference).filter(|_| place != plan.reference),
@@ -198,6 +201,16 @@ fn document(plan: &Plan, header: &Document, series: &[Series], cold: &[Option<do
     }
     document.tool.observer_overhead = series.iter().filter_map(rendering::overhead).collect();
     document
+}
+
+fn conditions(plan: &Plan, benchmark: &Benchmark) -> Conditions {
+    Conditions {
+        until: plan.until.as_ref().map(conditions::ended_by),
+        input: plan.input.is_some(),
+        shell: benchmark.shell.clone(),
+        env_offset: plan.env_offset,
+        ..conditions::of(plan.output, plan.cpus.as_ref())
+    }
 }
 
 /// What the way in which it was measured does to the figures.

@@ -6,6 +6,7 @@ pub mod check;
 pub mod claims;
 mod cold;
 pub mod compare;
+mod conditions;
 mod corpus_runs;
 mod counting;
 pub mod diff;

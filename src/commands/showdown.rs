@@ -1,6 +1,7 @@
 //! `firstbyte showdown`: corpus, tracees, campaign, counting runs, document, renderings.
 
 use super::cold;
+use super::conditions;
 use super::corpus_runs::{Circumstances, subject, tracee};
 use super::counting;
 use super::header::header;
@@ -162,6 +163,7 @@ fn document(
     for (series, cold) in series.iter().zip(cold) {
         let context = rendering::Context {
             cache: Some(state(plan)),
+            plan: conditions::of(plan.output, plan.cpus.as_ref()).to_value(),
             floor,
             threshold: plan.threshold,
             cold: cold.clone(),

@@ -18,6 +18,8 @@ pub struct Context<'a> {
     pub cache: Option<Cache>,
     /// The series that the others are measured against, its samples taken in the same rounds.
     pub floor: Option<&'a Series>,
+    /// How the runs were made.
+    pub plan: Value,
     /// The threshold whose share of runs is wanted.
     pub threshold: Option<Nanos>,
     /// Values of the parameters in the command.
@@ -56,6 +58,7 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
         parameters: context.parameters.clone(),
         name: Some(series.name.clone()),
         cache: context.cache,
+        plan: context.plan.clone(),
         phases: phases(samples),
         counts: counts(series),
         varying: varying(series),

@@ -17,8 +17,8 @@ pub fn render(comparing: &Comparing, limit: Option<f64>, terminal: &Terminal) ->
     let only = |names: &[String], which: &str| {
         names.iter().map(|name| format!("{name}: only in the {which} file")).collect::<Vec<_>>()
     };
-    let fact = |f: &super::comparison::Fact| format!("{} differs: {} and {}", f.name, f.old, f.new);
-    let facts: Vec<String> = comparing.differing.iter().map(fact).collect();
+    let facts: Vec<String> =
+        comparing.differing.iter().map(|fact| format!("not measured alike: {fact}")).collect();
     let notes =
         [only(&comparing.only_old, "old"), only(&comparing.only_new, "new"), facts, comparing.notes.clone()];
     parts.push(list("Notes", notes.concat().into_iter(), terminal));

@@ -1,11 +1,13 @@
 //! Two documents compared: times with their verdicts, counts exactly. Pure.
 
+use super::conditions;
 use super::document::{Cache, Document, Measurement, Ratio};
 use super::terminal::visible;
 use crate::stats::{Bootstrap, Verdict, judge_unpaired};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -98,7 +100,7 @@ pub enum CompareError {
     )]
     NothingInCommon { old: PathBuf, new: PathBuf, old_names: String, new_names: String },
     #[error(
-        "`{}` and `{}` were not measured alike: {facts}\nhelp: measure both on one machine, or compare all the same with --force",
+        "`{}` and `{}` were not measured alike: {facts}\nhelp: measure both on one machine and with the same options, or compare all the same with --force",
         shown(old),
         shown(new)
     )]
@@ -136,6 +138,8 @@ impl Comparing {
                 new_names: list(&new_names),
             });
         }
+        let differing =
+            differing(old.1, new.1).into_iter().chain(measured_differently(old.1, new.1)).collect();
         let only = |these: &BTreeSet<Key>, those| these.difference(those).map(title).collect();
         Ok(Comparing {
             old: old.0.to_owned(),
@@ -143,7 +147,7 @@ impl Comparing {
             programs,
             only_old: only(&old_names, &new_names),
             only_new: only(&new_names, &old_names),
-            differing: differing(old.1, new.1),
+            differing,
             notes: [notes(old), notes(new)].concat(),
         })
     }
@@ -153,8 +157,7 @@ impl Comparing {
         if self.differing.is_empty() {
             return Ok(());
         }
-        let fact = |fact: &Fact| format!("{} {} and {}", fact.name, plain(&fact.old), plain(&fact.new));
-        let facts: Vec<String> = self.differing.iter().map(fact).collect();
+        let facts: Vec<String> = self.differing.iter().map(ToString::to_string).collect();
         let (old, new) = (self.old.clone(), self.new.clone());
         Err(CompareError::DifferentMachines { old, new, facts: visible(&facts.join(", ")) })
     }
@@ -166,8 +169,18 @@ impl Comparing {
     }
 }
 
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} and {}", self.name, plain(&self.old), plain(&self.new))
+    }
+}
+
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), |text| format!("`{text}`"))
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => format!("`{text}`"),
+        other => other.to_string(),
+    }
 }
 
 /// What results are matched by.
@@ -223,6 +236,21 @@ fn differing(old: &Document, new: &Document) -> Vec<Fact> {
         new: Value::from(new.as_str()),
     });
     known.chain(backend).filter(|fact| fact.old != fact.new).collect()
+}
+
+/// Conditions in which runs of the same program were made differently, each said once.
+fn measured_differently(old: &Document, new: &Document) -> Vec<Fact> {
+    let mut facts: Vec<Fact> = Vec::new();
+    for after in &new.results {
+        let Some(before) = old.results.iter().find(|before| key(before) == key(after)) else { continue };
+        for (name, old, new) in conditions::both(before, after) {
+            let fact = Fact { name: name.to_owned(), old, new };
+            if fact.old != fact.new && !facts.contains(&fact) {
+                facts.push(fact);
+            }
+        }
+    }
+    facts
 }
 
 fn notes((path, document): Named) -> Vec<String> {
@@ -338,6 +366,36 @@ mod tests {
         assert!(compared(&old, &new).unwrap().same_machine().is_ok());
         (new.tool.backend, old.tool.backend) = (Some("bpf".to_owned()), Some("pipe".to_owned()));
         assert!(compared(&old, &new).unwrap().same_machine().is_err());
+    }
+
+    #[test]
+    fn differing_conditions_are_named_once_and_files_without_any_are_compared() {
+        let mut old = document(&[result("a", 1.0), result("b", 1.0)]);
+        let mut new = old.clone();
+        for (before, after) in old.results.iter_mut().zip(&mut new.results) {
+            before.plan = json!({"output": "pipe", "cpus": null, "shell": null, "later": 1});
+            after.plan = json!({"output": "null", "cpus": [0, 1], "until": null, "shell": null, "later": 2});
+        }
+        let message = compared(&old, &new).unwrap().same_machine().unwrap_err().to_string();
+        assert!(message.contains(": output `pipe` and `null`, cpus none and [0,1]\nhelp: "), "{message}");
+        new.results.iter_mut().for_each(|result| result.plan = Value::Null);
+        assert!(compared(&old, &new).unwrap().same_machine().is_ok());
+    }
+
+    #[test]
+    fn cold_runs_by_different_methods_are_not_alike() {
+        let mut old = document(&[result("a", 1.0)]);
+        let cold = |method: &str| {
+            let cold = json!({"method": method, "files": 1, "bytes": 1, "resident_pages": null,
+                              "major_faults": [], "bytes_from_disk": []});
+            Some(serde_json::from_value(cold).unwrap())
+        };
+        old.results[0].cold = cold("copies");
+        let mut new = old.clone();
+        assert!(compared(&old, &new).unwrap().same_machine().is_ok());
+        new.results[0].cold = cold("drop_caches");
+        let message = compared(&old, &new).unwrap().same_machine().unwrap_err().to_string();
+        assert!(message.contains("cold_method `copies` and `drop_caches`"), "{message}");
     }
 
     #[test]

@@ -180,6 +180,9 @@ pub struct Measurement {
     /// State of the page cache.
     #[serde(default)]
     pub cache: Option<Cache>,
+    /// How its runs were made: [`super::conditions::Conditions`], `null` in files that do not say.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub plan: Value,
     /// What the total consists of, in nanoseconds.
     #[serde(default)]
     pub phases: PhaseTimes,

@@ -15,6 +15,7 @@ pub mod claims_markdown;
 pub mod claims_text;
 pub mod compare_text;
 pub mod comparison;
+pub mod conditions;
 pub mod csv;
 pub mod diff_json;
 pub mod diff_text;

@@ -106,3 +106,47 @@ fn a_gate_is_not_passed_by_a_program_that_is_no_longer_there() {
     assert_eq!(compared(&old, &new, &["--fail-if-slower", "5%"]).0, Some(3));
     assert_eq!(compared(&old, &new, &[]).0, Some(0), "without a gate it is only said");
 }
+
+/// The file that a measurement of `echo` with these options exports.
+fn exported(folder: &Path, name: &str, options: &[&str]) -> Value {
+    let fixed =
+        ["bench", "--backend", "pipe", "--runs", "2", "--no-counts", "--export-json", name, "echo hi"];
+    let output = firstbyte(folder, &[&fixed[..], options].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&fs::read(folder.join(name)).unwrap()).unwrap()
+}
+
+#[test]
+fn what_was_measured_with_other_options_is_refused_by_the_options_that_differ_unless_forced() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("input"), "x").unwrap();
+    let plain = exported(folder.path(), "plain.json", &[]);
+    let bare = json!({"output": "pipe", "cpus": null, "until": null, "input": false, "shell": null,
+                      "env_offset": false});
+    assert_eq!(plain["results"][0]["plan"], bare);
+    let table: [(&[&str], &str); 6] = [
+        (&["--output", "null"], "output `pipe` and `null`"),
+        (&["--cpus", "0"], "cpus none and [0]"),
+        (&["--until", "hi"], "until none and {\"text\":\"hi\"}"),
+        (&["--input", "input"], "input false and true"),
+        (&["--shell"], "shell none and `/bin/sh`"),
+        (&["--env-offset"], "env_offset false and true"),
+    ];
+    for (options, fact) in table {
+        exported(folder.path(), "other.json", options);
+        let refused = firstbyte(folder.path(), &["compare", "plain.json", "other.json"]);
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{options:?}");
+        assert!(said.contains(&format!(": {fact}\nhelp: ")) && said.contains("--force"), "{said}");
+        let forced = firstbyte(folder.path(), &["compare", "plain.json", "other.json", "--force"]);
+        assert_eq!(forced.status.code(), Some(0));
+        let text: String = String::from_utf8_lossy(&forced.stdout).split_whitespace().collect();
+        let named: String = fact.split_whitespace().collect();
+        assert!(text.contains(&named), "{text}");
+    }
+    let mut before = plain;
+    before["results"][0].as_object_mut().unwrap().remove("plan");
+    fs::write(folder.path().join("before.json"), before.to_string()).unwrap();
+    let readable = firstbyte(folder.path(), &["compare", "before.json", "other.json"]);
+    assert_eq!(readable.status.code(), Some(0), "{}", String::from_utf8_lossy(&readable.stderr));
+}

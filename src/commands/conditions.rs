@@ -1,0 +1,33 @@
+//! How runs are made, as the document tells it.
+
+use crate::launch::{CpuSet, OutputKind, Until};
+use crate::report::conditions::{Conditions, EndedBy};
+
+/// Of runs without a shell and without an input, which end when the program does.
+pub(super) fn of(output: OutputKind, cpus: Option<&CpuSet>) -> Conditions {
+    Conditions {
+        output: name(output),
+        cpus: cpus.map(|cpus| cpus.cpus().to_vec()),
+        until: None,
+        input: false,
+        shell: None,
+        env_offset: false,
+    }
+}
+
+/// As `--output` spells it.
+fn name(output: OutputKind) -> &'static str {
+    match output {
+        OutputKind::Null => "null",
+        OutputKind::Pipe => "pipe",
+        OutputKind::Pty => "pty",
+        OutputKind::File => "file",
+    }
+}
+
+pub(super) fn ended_by(until: &Until) -> EndedBy {
+    match until {
+        Until::FirstByte => EndedBy::FirstByte,
+        Until::Text(text) => EndedBy::Text(String::from_utf8_lossy(text).into_owned()),
+    }
+}

@@ -19,12 +19,25 @@ pub fn render(comparing: &Comparing, limit: Option<f64>, terminal: &Terminal) ->
     };
     let facts: Vec<String> =
         comparing.differing.iter().map(|fact| format!("not measured alike: {fact}")).collect();
-    let notes =
-        [only(&comparing.only_old, "old"), only(&comparing.only_new, "new"), facts, comparing.notes.clone()];
+    let notes = [
+        only(&comparing.only_old, "old"),
+        only(&comparing.only_new, "new"),
+        facts,
+        comparing.notes.clone(),
+        between(comparing),
+    ];
     parts.push(list("Notes", notes.concat().into_iter(), terminal));
     parts.extend(limit.map(|limit| gate(comparing, limit, terminal)));
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
+}
+
+/// What no resampling of two files can show.
+fn between(comparing: &Comparing) -> Vec<String> {
+    let has_times = comparing.programs.iter().any(|program| !program.times.is_empty());
+    let limits = "the intervals hold what drifted while each file was measured, not what changed between the two \
+                  (other load, a reboot, another place in memory); surer is to run both in turn: firstbyte bench OLD NEW";
+    has_times.then(|| limits.to_owned()).into_iter().collect()
 }
 
 fn changed(program: &Changed, terminal: &Terminal) -> String {

@@ -63,7 +63,7 @@ pub struct TimeChange {
     pub old: f64,
     /// The new median, nanoseconds.
     pub new: f64,
-    /// New over old; the interval is of 99 %.
+    /// New over old; the interval is of 99 %, for what drifted while each file was measured, not between them.
     #[serde(flatten)]
     pub ratio: Ratio,
     /// What that says of the new one.

@@ -1,6 +1,7 @@
 //! Confidence intervals by resampling.
 
-use super::quantile::{quantile, sorted};
+use super::blocks::{self, InOrder};
+use super::quantile::{median, quantile, sorted};
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -39,9 +40,28 @@ impl Default for Bootstrap {
 }
 
 impl Bootstrap {
-    /// The percentile interval of the difference of two medians, `new` less `old`, whose values do not belong together
-    /// one by one: each side is resampled for itself. `None` when a side is empty or a value is not finite.
+    /// An interval of the difference of two medians, `new` less `old`, whose values do not belong together one by one:
+    /// each side, in the order in which it was measured, is resampled for itself. Once value by value and once in
+    /// blocks of neighbours ([`super::blocks`]); the interval holds the intervals of both, so that drift within
+    /// a side widens it and nothing makes it narrower. `None` when a side is empty or a value is not finite.
     pub fn difference_interval(&self, old: &[f64], new: &[f64]) -> Option<Interval> {
+        let alone = self.difference_of_single_values(old, new)?;
+        let in_blocks = self.difference_in_blocks(old, new)?;
+        Some(Interval { low: alone.low.min(in_blocks.low), high: alone.high.max(in_blocks.high) })
+    }
+
+    fn difference_in_blocks(&self, old: &[f64], new: &[f64]) -> Option<Interval> {
+        let center = median(&sorted(new)?)? - median(&sorted(old)?)?;
+        let (mut old, mut new) = (InOrder::new(old)?, InOrder::new(new)?);
+        let mut rng = Rng::with_seed(self.seed);
+        let differences =
+            (0..self.resamples.max(1)).map(|_| new.resampled(&mut rng) - old.resampled(&mut rng));
+        let drawn = self.interval_of(differences.collect())?;
+        let expanded = |end: f64| center + (end - center) * blocks::EXPANSION;
+        Some(Interval { low: expanded(drawn.low), high: expanded(drawn.high) })
+    }
+
+    fn difference_of_single_values(&self, old: &[f64], new: &[f64]) -> Option<Interval> {
         let (old, new) = (sorted(old)?, sorted(new)?);
         let mut rng = Rng::with_seed(self.seed);
         let (mut old_drawn, mut new_drawn) = (vec![0; old.len()], vec![0; new.len()]);
@@ -74,7 +94,7 @@ impl Bootstrap {
 }
 
 /// Of more values than this a resample is not drawn value by value: a million runs would take minutes.
-const MOST_DRAWN: usize = 10_000;
+pub(super) const MOST_DRAWN: usize = 10_000;
 
 /// The median of as many draws with replacement as there are values. Counting how often each was drawn spares
 /// sorting every resample.
@@ -86,6 +106,11 @@ fn resampled(ascending: &[f64], times_drawn: &mut [u32], rng: &mut Rng) -> f64 {
     for _ in 0..ascending.len() {
         times_drawn[rng.usize(..ascending.len())] += 1;
     }
+    median_of_drawn(ascending, times_drawn)
+}
+
+/// The median of as many draws as there are values.
+pub(super) fn median_of_drawn(ascending: &[f64], times_drawn: &[u32]) -> f64 {
     let n = ascending.len();
     let (lower, upper) = (ranked(ascending, times_drawn, (n - 1) / 2), ranked(ascending, times_drawn, n / 2));
     f64::midpoint(lower, upper)
@@ -120,7 +145,6 @@ fn ranked(ascending: &[f64], times_drawn: &[u32], rank: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::median;
 
     #[test]
     fn the_same_seed_gives_the_same_interval_and_another_seed_may_not() {

@@ -94,7 +94,8 @@ pub fn judge(old: &[f64], new: &[f64], seed: u64) -> Option<Comparison> {
 }
 
 /// Compares two sets that were measured at different times, such as the results in two files: the ratio of their
-/// medians, at a confidence of [`CONFIDENCE`]. What drifted between them is in the ratio, and in no interval.
+/// medians, at a confidence of [`CONFIDENCE`]. The values of each are in the order in which they were measured: drift within a
+/// set widens the interval. What changed between the two is in the ratio, and in no interval.
 ///
 /// As logarithms, like [`paired`]. `None` when a side is empty, or a value is not positive and finite.
 pub fn judge_unpaired(old: &[f64], new: &[f64], seed: u64) -> Option<Comparison> {
@@ -207,6 +208,59 @@ mod tests {
             assert_eq!(unpaired(seed, 100, 1.05).verdict(), Verdict::Slower);
             assert_eq!(unpaired(seed, 100, 0.95).verdict(), Verdict::Faster);
         }
+    }
+
+    #[test]
+    fn a_million_values_are_compared_too() {
+        let mut rng = Rng::with_seed(6);
+        let values: Vec<f64> = (0..1_000_000).map(|_| 1.0 + rng.f64()).collect();
+        let slower: Vec<f64> = values.iter().map(|value| value * 1.02).collect();
+        assert_eq!(judge_unpaired(&values, &slower, 1).unwrap().verdict(), Verdict::Slower);
+    }
+
+    /// Two invocations of the same program on a machine whose speed wanders: each run is as slow as the one before, by
+    /// and large.
+    fn drifting(seed: u64, values: usize) -> (Vec<f64>, Vec<f64>) {
+        let mut rng = Rng::with_seed(seed);
+        let mut side = || -> Vec<f64> {
+            let mut drift: f64 = 0.0;
+            let mut next = || {
+                drift = 0.95 * drift + 0.02 * (rng.f64() - 0.5);
+                durations(&mut rng, drift.exp(), 1.0)
+            };
+            // the first hundred let the drift begin anywhere
+            (0..values + 100).map(|_| next()).skip(100).collect()
+        };
+        (side(), side())
+    }
+
+    fn width(comparison: &Comparison) -> f64 {
+        (comparison.interval.high / comparison.interval.low).ln()
+    }
+
+    /// The same values in an order that tells nothing.
+    fn drawn_one_by_one(old: &[f64], new: &[f64], seed: u64) -> Comparison {
+        let mut shuffled = (old.to_vec(), new.to_vec());
+        let mut rng = Rng::with_seed(seed);
+        rng.shuffle(&mut shuffled.0);
+        rng.shuffle(&mut shuffled.1);
+        judge_unpaired(&shuffled.0, &shuffled.1, seed).unwrap()
+    }
+
+    #[test]
+    fn drift_within_the_invocations_widens_the_interval_of_a_program_against_itself() {
+        let (mut alarms, mut alarms_one_by_one) = (0, 0);
+        for seed in 0..50 {
+            let (old, new) = drifting(seed, 400);
+            let in_order = judge_unpaired(&old, &new, seed).unwrap();
+            let one_by_one = drawn_one_by_one(&old, &new, seed);
+            assert!((in_order.ratio - one_by_one.ratio).abs() < 1e-12, "the median knows no order");
+            alarms += usize::from(in_order.verdict() != Verdict::CantTell);
+            alarms_one_by_one += usize::from(one_by_one.verdict() != Verdict::CantTell);
+            assert!(width(&in_order) > 1.5 * width(&one_by_one), "{in_order:?} {one_by_one:?}");
+        }
+        // of fifty verdicts at 99 %
+        assert!(alarms <= 2 && alarms_one_by_one >= 10, "{alarms}, and {alarms_one_by_one} one by one");
     }
 
     #[test]

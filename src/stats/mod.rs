@@ -4,6 +4,7 @@
 //! them, [`outlier`] names the values that stand apart. Whatever is returned is finite: sets that are empty or
 //! that hold a NaN or an infinity have no statistics, and the answer is `None`.
 
+mod blocks;
 pub mod bootstrap;
 pub mod compare;
 pub mod outlier;

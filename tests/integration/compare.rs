@@ -37,6 +37,9 @@ fn a_file_against_itself_is_cant_tell_and_passes_the_gate() {
     let (status, text, _) = compared(&file, &file, &["--fail-if-slower", "0%"]);
     assert_eq!(status, Some(0));
     assert!(text.contains("can't tell, 1.000 ×") && text.contains("unchanged     syscalls"), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("not what changed between the two"), "{text}");
+    assert!(words.contains("firstbyte bench OLD NEW"), "{text}");
 }
 
 #[test]

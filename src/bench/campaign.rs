@@ -12,7 +12,7 @@ use crate::units::Bytes;
 use std::time::Duration;
 
 /// A run that does not count is repeated so often; then its program is given up.
-const TRIES: u32 = 4;
+pub(super) const TRIES: u32 = 4;
 
 /// One program of a campaign.
 #[derive(Clone, Debug)]
@@ -308,7 +308,7 @@ fn is_over(deadline: Option<u64>) -> bool {
 }
 
 /// An error's message without its `help:` line, which the table has no room for.
-fn one_line(message: &str) -> String {
+pub(super) fn one_line(message: &str) -> String {
     message.lines().next().unwrap_or_default().to_owned()
 }
 
@@ -317,11 +317,13 @@ impl Subject {
         Series {
             name: self.name.clone(),
             command: self.command.clone(),
+            expected: self.expected,
             samples: Vec::new(),
             untraced: Vec::new(),
             rejected: Vec::new(),
             counts: Vec::new(),
             counters: Vec::new(),
+            uncounted: None,
             lost_events: 0,
             file_size: self.file_size,
             output_bytes: None,

@@ -6,6 +6,7 @@
 
 pub mod adaptive;
 pub mod campaign;
+pub mod counting;
 pub mod prepared;
 pub mod runner;
 pub mod sample;

@@ -104,6 +104,7 @@ impl Counter for Tracees {
     fn count(&mut self, program: usize) -> Result<(Counts, Recording), LaunchError> {
         let Tracee { launcher, setting } = &mut self.all[program];
         let (mut counts, recording) = ptrace::count(launcher, setting)?;
+        reached(&recording, setting)?;
         // Writes by io_uring are no system calls: the counting run does not see them, other tracers do.
         if counts.writes == 0 {
             counts.writes = self.writes[program];

@@ -118,6 +118,9 @@ pub struct Series {
     pub name: String,
     /// The command, as a shell would take it.
     pub command: String,
+    /// How it must end; `None`: as it likes.
+    #[serde(default)]
+    pub expected: Option<ExitStatus>,
     /// The samples in the order in which they were taken.
     pub samples: Vec<Sample>,
     /// The same program, runs in turn, with no tracer attached: for the observer overhead.
@@ -126,6 +129,9 @@ pub struct Series {
     pub rejected: Vec<Rejected>,
     /// One entry a counting run.
     pub counts: Vec<Counts>,
+    /// Why counting runs are missing: one lower-case line.
+    #[serde(default)]
+    pub uncounted: Option<String>,
     /// What the processor counted, by the names of the document: one entry a run and side.
     #[serde(default)]
     pub counters: Vec<Counted>,

@@ -5,21 +5,26 @@ use crate::launch::ExitStatus;
 use crate::timeline::Timeline;
 use crate::tracer::{Backend, Recording};
 
-/// A run's sample, or the one lower-case line that says why it is none.
-pub fn sample(recording: &Recording, expected: Option<ExitStatus>) -> Result<Sample, String> {
+/// What is wrong with a run, whatever it was made for: one lower-case line.
+pub fn flaw(recording: &Recording, expected: Option<ExitStatus>) -> Option<String> {
     if let Some(killed) = recording.killed {
-        return Err(killed.to_string());
+        return Some(killed.to_string());
     }
     if let Some(expected) = expected
         && recording.exit != expected
     {
-        return Err(format!("it {}", recording.exit.instead_of(expected)));
+        return Some(format!("it {}", recording.exit.instead_of(expected)));
     }
     if recording.output.ok == Some(false) {
-        return Err(wrong_output(recording));
+        return Some(wrong_output(recording));
     }
-    if recording.lost > 0 {
-        return Err(format!("the tracer lost {} events", recording.lost));
+    (recording.lost > 0).then(|| format!("the tracer lost {} events", recording.lost))
+}
+
+/// A run's sample, or the one lower-case line that says why it is none.
+pub fn sample(recording: &Recording, expected: Option<ExitStatus>) -> Result<Sample, String> {
+    if let Some(flaw) = flaw(recording, expected) {
+        return Err(flaw);
     }
     let timeline = Timeline::of(recording).map_err(|error| error.to_string())?;
     Ok(Sample {

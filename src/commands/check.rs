@@ -4,7 +4,7 @@ use super::{CommandError, Exit, bench, export, show, terminal};
 use crate::budget::{self, Program, file};
 use crate::cli::check::Plan;
 use crate::report::check_text::{self, Checked};
-use crate::report::document::Document;
+use crate::report::document::{Document, Measurement};
 use crate::report::export::Target;
 use crate::report::terminal::visible;
 
@@ -82,8 +82,15 @@ fn init(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
         return Ok(Exit::Interrupted);
     }
     target.write(&file::write(&document.results)).map_err(CommandError::unable)?;
-    show(format!("wrote `{path}`; `firstbyte check` holds the programs to it\n").as_bytes())?;
+    let uncounted: String = document.results.iter().filter_map(uncounted).collect();
+    show(format!("wrote `{path}`; `firstbyte check` holds the programs to it\n{uncounted}").as_bytes())?;
     Ok(Exit::Done)
+}
+
+fn uncounted(measurement: &Measurement) -> Option<String> {
+    let reason = measurement.uncounted.as_ref()?;
+    let name = visible(measurement.label());
+    Some(format!("`{name}` has budgets of times alone: in a counting run, {}\n", visible(reason)))
 }
 
 /// The commands as programs of a file that limits their time, so that it is measured.

@@ -1,22 +1,26 @@
 //! The counting runs of every command that has them.
 
 use super::progress::bar;
+use crate::bench::counting::{Uncounted, counted};
 use crate::bench::runner::Counter;
 use crate::bench::{Prepared, Runner, Series};
-use crate::launch::LaunchError;
 use crate::tracer::counters::{Counters, CountersError, Side};
 
-/// The counting pass, apart from the timed runs, which it would slow. A program that cannot be counted has no counts,
-/// and keeps its times.
+/// The counting pass, apart from the timed runs, which it would slow. A program that cannot be counted, or
+/// comes out wrong when it is, keeps its times and says why.
 pub(super) fn count(runner: &mut dyn Counter, series: &mut [Series], runs: u32) {
-    let counted: Vec<usize> = (0..series.len()).filter(|&n| !series[n].samples.is_empty()).collect();
-    let bar = bar("counting", counted.len() as u64);
-    for program in counted {
+    let measured: Vec<usize> = (0..series.len()).filter(|&n| !series[n].samples.is_empty()).collect();
+    let bar = bar("counting", measured.len() as u64);
+    for program in measured {
+        let series = &mut series[program];
         for _ in 0..runs {
-            match runner.count(program) {
-                Ok((counts, recording)) if recording.killed.is_none() => series[program].counts.push(counts),
-                Err(LaunchError::Interrupted) => return bar.finish_and_clear(),
-                _ => break,
+            match counted(series.expected, || runner.count(program)) {
+                Ok(counts) => series.counts.push(counts),
+                Err(Uncounted::Interrupted) => return bar.finish_and_clear(),
+                Err(Uncounted::Because(reason)) => {
+                    series.uncounted = Some(reason);
+                    break;
+                }
             }
         }
         bar.inc(1);
@@ -48,10 +52,13 @@ fn by_side(runner: &mut Prepared, series: &mut [Series], runs: u32, counters: &m
     let alive = series.iter_mut().enumerate().filter(|(_, series)| !series.samples.is_empty());
     for (program, series) in alive {
         for _ in 0..runs {
-            match runner.count_by_processor(program, counters) {
-                Ok((counted, recording)) if recording.killed.is_none() => series.counters.push(counted),
-                Err(LaunchError::Interrupted) => return,
-                _ => break,
+            match counted(series.expected, || runner.count_by_processor(program, counters)) {
+                Ok(counted) => series.counters.push(counted),
+                Err(Uncounted::Interrupted) => return,
+                Err(Uncounted::Because(reason)) => {
+                    series.uncounted = Some(reason);
+                    break;
+                }
             }
         }
     }

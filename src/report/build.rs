@@ -62,6 +62,7 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
         phases: phases(samples),
         counts: counts(series),
         varying: varying(series),
+        uncounted: series.uncounted.clone(),
         cold: context.cold.clone().map(|cold| with_costs(cold, samples)),
         output: series.output_bytes.map(|bytes| Output { bytes, ok: true }),
         lost_events: series.lost_events,

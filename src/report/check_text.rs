@@ -32,6 +32,9 @@ pub struct CheckedProgram {
     pub budgets: Vec<Judged>,
     /// Why it could not be measured.
     pub failed: Option<String>,
+    /// Why it could be measured, and not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncounted: Option<String>,
 }
 
 impl Checked {
@@ -44,6 +47,7 @@ impl Checked {
                 name: program.label().to_owned(),
                 budgets: measured.map(|measurement| judge(program, measurement)).unwrap_or_default(),
                 failed: failed.map(|failed| failed.reason.clone()),
+                uncounted: measured.and_then(|measurement| measurement.uncounted.clone()),
             }
         };
         Checked {
@@ -96,7 +100,10 @@ fn one(program: &CheckedProgram, terminal: &Terminal) -> String {
         let text = index == 0 || index == 4;
         column.set_cell_alignment(if text { CellAlignment::Left } else { CellAlignment::Right });
     }
-    format!("{title}\n{}\n", coloured(&table.to_string(), terminal))
+    let uncounted = program.uncounted.as_ref().map_or(String::new(), |reason| {
+        terminal.wrap(&format!("  not counted: in a counting run, {}", visible(reason)), 4) + "\n"
+    });
+    format!("{title}\n{}\n{uncounted}", coloured(&table.to_string(), terminal))
 }
 
 fn row(judged: &Judged) -> [String; 5] {

@@ -195,6 +195,9 @@ pub struct Measurement {
     /// The counts that differ from counting run to counting run: the smallest and the largest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub varying: BTreeMap<String, [u64; 2]>,
+    /// Why counting runs are missing: what was wrong with the last one, in one lower-case line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncounted: Option<String>,
     /// What it printed; `null` when nobody looked.
     #[serde(default)]
     pub output: Option<Output>,

@@ -277,7 +277,9 @@ pub(super) fn notes(document: &Document, terminal: &Terminal) -> String {
         let lost = (m.lost_events > 0).then(|| format!("{name}: {} events lost", m.lost_events));
         let killed = m.killed_by.as_ref();
         let killed = killed.map(|signal| format!("{name}: every run was killed by {signal}, as expected"));
-        killed.into_iter().chain(rejected).chain(lost)
+        let uncounted = m.uncounted.as_ref();
+        let uncounted = uncounted.map(|reason| format!("{name}: not counted: in a counting run, {reason}"));
+        killed.into_iter().chain(rejected).chain(lost).chain(uncounted)
     });
     list("Notes", lines, terminal)
 }

@@ -433,3 +433,35 @@ fn an_input_has_no_place_where_stdin_is_a_terminal() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("help: leave --input out"));
 }
+
+/// Ends with 3 if it is traced, and prints a line otherwise.
+const SHY: &str = "sh -c 'grep -q \"^TracerPid:.0$\" /proc/self/status || exit 3; echo hi'";
+
+#[test]
+fn a_counting_run_that_comes_out_wrong_is_not_counted_and_told() {
+    let folder = folder();
+    let alike = ["--backend", "pipe", "--runs", "2"];
+    let (document, status) = exported(folder.path(), &[&alike[..], &[SHY, "echo hi"]].concat());
+    let [shy, plain] = [&document["results"][0], &document["results"][1]];
+    if plain["counts"]["syscalls"].is_null() {
+        return crate::support::skipped("nothing can be counted here");
+    }
+    assert_eq!((status, &shy["counts"]["syscalls"]), (Some(0), &Value::Null), "{shy}");
+    assert_eq!(shy["uncounted"], "it ended with exit status 3 instead of exit status 0");
+    assert!(plain["uncounted"].is_null());
+    let text = firstbyte(folder.path(), &[&["bench"], &alike[..], &[SHY]].concat()).stdout;
+    let words = String::from_utf8(text).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("not counted: in a counting run, it ended with exit status 3"), "{words}");
+}
+
+#[test]
+fn a_counting_run_that_comes_out_wrong_once_is_repeated() {
+    let once =
+        "sh -c 'test -e seen || grep -q \"^TracerPid:.0$\" /proc/self/status || { : > seen; exit 3; }'";
+    let (document, status) = exported(folder().path(), &["--backend", "pipe", "--runs", "2", once]);
+    let result = &document["results"][0];
+    if !result["uncounted"].is_null() {
+        return crate::support::skipped("nothing can be counted here");
+    }
+    assert_eq!((status, result["counts"]["processes"].as_u64()), (Some(0), Some(1)), "{result}");
+}

@@ -91,3 +91,17 @@ fn a_command_given_twice_is_refused_before_anything_is_measured() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("`true` is given twice"));
     assert!(!folder.path().join("firstbyte.toml").exists());
 }
+
+#[test]
+fn a_program_that_goes_wrong_when_it_is_counted_keeps_no_budget_of_counts() {
+    let shy = r#"sh -c 'grep -q "^TracerPid:.0$" /proc/self/status || exit 3; echo hi'"#;
+    let folder = with(&format!("[[program]]\nname = 'shy'\ncommand = {shy:?}\nsyscalls = 100000\n"));
+    let (status, text, _) = checked(folder.path(), &["--backend", "pipe"]);
+    assert_eq!(status, Some(4), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("not counted: in a counting run, "), "{text}");
+    let (status, text, said) =
+        checked(folder.path(), &["--init", "--force", "--backend", "pipe", "--count-runs", "1", shy]);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(text.contains("has budgets of times alone: in a counting run, "), "{text}");
+}

@@ -3,11 +3,11 @@
 
 use super::runner::{Counter, Runner, SwitchError, Tracees};
 use super::sample::Counts;
-use crate::launch::{LaunchError, interrupt, tree};
+use super::verdict;
+use crate::launch::{ExitStatus, LaunchError, interrupt, tree};
 use crate::page_cache::{Cold, cold};
 use crate::tracer::Recording;
 use crate::tracer::counters::{Counted, Counters};
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -81,15 +81,25 @@ impl Prepared {
         }
     }
 
-    /// The files that runs of a program read, found by runs of which every system call stops. Two: the first may make
-    /// what the second reads.
-    pub fn find_files(&mut self, program: usize) -> Result<BTreeSet<PathBuf>, LaunchError> {
-        let mut all = BTreeSet::new();
+    /// The files that runs of a program open, found by runs of which every system call stops. Two: the first may make
+    /// what the second reads. And what is wrong with such a run that does not come out right.
+    pub fn find_files(
+        &mut self,
+        program: usize,
+        expected: Option<ExitStatus>,
+    ) -> Result<(cold::Found, Option<String>), LaunchError> {
+        let (mut found, mut flaw) = (cold::Found::default(), None);
         for _ in 0..2 {
-            let (files, _) = self.around(program, Tracees::files)?;
-            all.extend(files);
+            let (files, recording) = self.around(program, Tracees::files)?;
+            flaw = verdict::flaw(&recording, expected);
+            found.read.extend(files.read);
+            found.updated.extend(files.updated);
+            found.written.extend(files.written);
         }
-        Ok(all)
+        let input = self.around.get(program).and_then(|around| around.input.as_deref());
+        // each run opens it again, and so comes to the copy
+        found.read.extend(input.and_then(|input| input.canonicalize().ok()).filter(|input| input.is_file()));
+        Ok((found, flaw))
     }
 
     /// A run during which the processor counts, and no tracer is attached.

@@ -5,9 +5,8 @@ use crate::launch::{LaunchError, Launcher, Until};
 use crate::tracer::choose::AnyTracer;
 use crate::tracer::counters::{Counted, Counters};
 use crate::tracer::pipe::PipeTracer;
+use crate::tracer::ptrace::FilesOfRun;
 use crate::tracer::{EventKind, Recording, Setting, Tracer, ptrace};
-use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 /// The tracer could not be attached or detached.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -128,9 +127,11 @@ impl Tracees {
     }
 
     /// Runs one program once, many times slower than it is, and finds the files that it reads.
-    pub(super) fn files(&mut self, program: usize) -> Result<(BTreeSet<PathBuf>, Recording), LaunchError> {
+    pub(super) fn files(&mut self, program: usize) -> Result<(FilesOfRun, Recording), LaunchError> {
         let Tracee { launcher, setting } = &mut self.all[program];
-        ptrace::files(launcher, setting)
+        let (files, recording) = ptrace::files(launcher, setting)?;
+        reached(&recording, setting)?;
+        Ok((files, recording))
     }
 }
 

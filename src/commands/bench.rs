@@ -84,10 +84,13 @@ fn measure(plan: &Plan, chosen: Chosen) -> Result<Document, CommandError> {
     let around = plan.benchmarks.iter().map(|benchmark| around(plan, benchmark)).collect();
     let offsets = plan.env_offset.then_some(plan.seed);
     let mut runner = Prepared::new(Tracees::new(tracees, chosen.tracer), around, offsets);
-    if let Some(method) = plan.cold {
-        cold::cool_down(&mut runner, method, plan.benchmarks.len())?;
-    }
-    let coldness = |program| plan.cold.map(|method| cold::coldness(method, program, &runner));
+    let expected: Vec<_> = campaign.subjects.iter().map(|subject| subject.expected).collect();
+    let cool_down = |method| cold::cool_down_expecting(&mut runner, method, &expected);
+    let doubts = plan.cold.map(cool_down).transpose()?.unwrap_or_default();
+    let coldness = |program: usize| {
+        let known = cold::coldness(plan.cold?, program, &runner);
+        Some(document::Cold { doubt: doubts.get(program).cloned().flatten(), ..known })
+    };
     let cold: Vec<_> = (0..plan.benchmarks.len()).map(coldness).collect();
     let mut save = |series: &[Series]| {
         let partial = Document { partial: true, ..document(plan, &header, series, &cold) };

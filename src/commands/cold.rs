@@ -3,6 +3,8 @@
 use super::CommandError;
 use crate::bench::{self, Prepared};
 use crate::corpus::cache::user_folder;
+use crate::launch::ExitStatus;
+use crate::page_cache::cold::Found;
 use crate::page_cache::{Cold, cold, namespace};
 use crate::report::document::{self, ColdMethod};
 use std::path::PathBuf;
@@ -22,18 +24,27 @@ pub(super) fn cool_down(
     method: ColdMethod,
     programs: usize,
 ) -> Result<(), CommandError> {
-    let method = match method {
-        ColdMethod::DropCaches => bench::ColdMethod::DropCaches,
-        ColdMethod::Copies => bench::ColdMethod::Copies(Box::new(copies(runner, programs)?)),
-    };
-    runner.make_cold(method);
-    Ok(())
+    cool_down_expecting(runner, method, &vec![None; programs]).map(drop)
 }
 
-fn copies(runner: &mut Prepared, programs: usize) -> Result<Cold, CommandError> {
+/// The same, of programs that are expected to end so; what was wrong with each one's run that looked for its files.
+pub(super) fn cool_down_expecting(
+    runner: &mut Prepared,
+    method: ColdMethod,
+    expected: &[Option<ExitStatus>],
+) -> Result<Vec<Option<String>>, CommandError> {
+    if method == ColdMethod::DropCaches {
+        runner.make_cold(bench::ColdMethod::DropCaches);
+        return Ok(vec![None; expected.len()]);
+    }
     // All are found before any is taken over: a run must see the originals.
-    let found = (0..programs).map(|program| runner.find_files(program));
-    let found = found.collect::<Result<Vec<_>, _>>()?;
+    let found = expected.iter().enumerate().map(|(program, end)| runner.find_files(program, *end));
+    let (found, doubts): (Vec<_>, Vec<_>) = found.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+    runner.make_cold(bench::ColdMethod::Copies(Box::new(copies(&found)?)));
+    Ok(doubts)
+}
+
+fn copies(found: &[Found]) -> Result<Cold, CommandError> {
     let folder = user_folder().ok_or_else(|| {
         CommandError::unable("there is no folder for copies of files\nhelp: name one with XDG_CACHE_HOME")
     })?;
@@ -46,12 +57,15 @@ fn copies(runner: &mut Prepared, programs: usize) -> Result<Cold, CommandError> 
 pub(super) fn coldness(method: ColdMethod, program: usize, runner: &Prepared) -> document::Cold {
     let files = runner.cold_files(program);
     let in_memory = files.map_or(&[][..], |files| &files.in_memory[..]);
+    let left_warm = files.map_or(&[][..], |files| &files.left_warm[..]);
     let shown = |(path, file_system): &(PathBuf, &str)| format!("{} ({file_system})", path.display());
     document::Cold {
         method,
         files: files.map_or(0, |files| files.evicted),
         bytes: files.map_or(0, |files| files.bytes),
         in_memory: in_memory.iter().map(shown).collect(),
+        left_warm: left_warm.iter().map(|path| path.display().to_string()).collect(),
+        doubt: None,
         resident_pages: (method == ColdMethod::Copies).then_some(0),
         major_faults: Vec::new(),
         bytes_from_disk: Vec::new(),

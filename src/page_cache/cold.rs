@@ -34,6 +34,29 @@ pub enum ColdError {
     Drop { cause: io::Error },
 }
 
+/// What a program's warm runs opened: regular files by absolute path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Executed, mapped, or opened for nothing but reading.
+    pub read: BTreeSet<PathBuf>,
+    /// Opened for reading and writing, or for appending.
+    pub updated: BTreeSet<PathBuf>,
+    /// Opened for writing alone.
+    pub written: BTreeSet<PathBuf>,
+}
+
+impl Found {
+    /// What a run reads and none writes: on a copy of anything else a program would lose what it has written.
+    fn only_read(&self) -> impl Iterator<Item = &PathBuf> {
+        self.read.iter().filter(|path| !self.updated.contains(*path) && !self.written.contains(*path))
+    }
+
+    /// What a run may read of what is written to.
+    fn read_and_written(&self) -> BTreeSet<&PathBuf> {
+        self.updated.iter().chain(self.read.intersection(&self.written)).collect()
+    }
+}
+
 /// The files of several programs, ready to be made cold.
 #[derive(Debug)]
 pub struct Cold {
@@ -53,6 +76,8 @@ pub struct Files {
     pub bytes: u64,
     /// Files that cannot be evicted, because they are memory, each with its file system.
     pub in_memory: Vec<(PathBuf, &'static str)>,
+    /// Files that stay as they are because the program writes to them, too.
+    pub left_warm: Vec<PathBuf>,
 }
 
 impl Cold {
@@ -63,9 +88,9 @@ impl Cold {
     }
 
     /// Takes over the files of the next program, which a warm run has read.
-    pub fn add(&mut self, files: &BTreeSet<PathBuf>) -> Result<(), ColdError> {
-        let mut own = Files::default();
-        for path in files {
+    pub fn add(&mut self, found: &Found) -> Result<(), ColdError> {
+        let mut own = Files { left_warm: left_warm(found), ..Files::default() };
+        for path in found.only_read() {
             match kind(path) {
                 Ok(Kind::Memory(name)) => own.in_memory.push((path.clone(), name)),
                 Ok(Kind::Disk | Kind::Opaque(_)) => self.take(path, &mut own)?,
@@ -104,6 +129,14 @@ impl Cold {
         }
         copies().try_for_each(prove)
     }
+}
+
+/// Of the files that are written to, too, those that a disk holds something of.
+fn left_warm(found: &Found) -> Vec<PathBuf> {
+    let on_disk = |path: &Path| matches!(kind(path), Ok(Kind::Disk | Kind::Opaque(_)));
+    let holds_something = |path: &Path| fs::metadata(path).is_ok_and(|file| file.len() > 0);
+    let kept = found.read_and_written().into_iter().filter(|path| holds_something(path) && on_disk(path));
+    kept.cloned().collect()
 }
 
 fn prove(copy: &Copy) -> Result<(), String> {

@@ -340,7 +340,13 @@ pub struct Cold {
     /// Files that cannot be evicted because they are memory, with their file systems.
     #[serde(default)]
     pub in_memory: Vec<String>,
-    /// Pages of those files that were resident when a run began: 0, or it is no cold run. `null` where nobody looked.
+    /// Files that were left as they are because the program writes to them, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_warm: Vec<String>,
+    /// What was wrong with the run that looked for the files, so that some may be missing: one lower-case line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
+    /// Pages of the evicted files that were resident when a run began: 0, or it is no cold run. `null` where nobody looked.
     pub resident_pages: Option<u64>,
     /// Page faults of every run that waited for a disk.
     pub major_faults: Vec<u64>,

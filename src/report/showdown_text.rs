@@ -1,7 +1,7 @@
 //! The showdown for a terminal: who measured what and where, tables sorted by first byte, phase bars, and what
 //! did not run.
 
-use super::document::{Cache, ColdMethod, Document, Measurement, Overhead, Tool};
+use super::document::{Cache, Cold, ColdMethod, Document, Measurement, Overhead, Tool};
 use super::phase_bars;
 use super::row::{self, COUNTS, Column, STATISTICS, TIMES, UNKNOWN, name, ranked, ratio};
 use super::terminal::{Terminal, columns as width_of, truncated, visible};
@@ -279,9 +279,25 @@ pub(super) fn notes(document: &Document, terminal: &Terminal) -> String {
         let killed = killed.map(|signal| format!("{name}: every run was killed by {signal}, as expected"));
         let uncounted = m.uncounted.as_ref();
         let uncounted = uncounted.map(|reason| format!("{name}: not counted: in a counting run, {reason}"));
-        killed.into_iter().chain(rejected).chain(lost).chain(uncounted)
+        let warm = m.cold.as_ref().into_iter().flat_map(|cold| warm(&name, cold)).collect::<Vec<_>>();
+        killed.into_iter().chain(rejected).chain(lost).chain(uncounted).chain(warm)
     });
     list("Notes", lines, terminal)
+}
+
+/// What of a cold run may not have been cold.
+fn warm(name: &str, cold: &Cold) -> Vec<String> {
+    let left = cold.left_warm.first().map(|first| {
+        let more = match cold.left_warm.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("{name}: not made cold, because the program writes to it, too: {first}{more}")
+    });
+    let doubt = cold.doubt.as_ref().map(|flaw| {
+        format!("{name}: some of its files may be missing among the cold ones: in the run that looked for them, {flaw}")
+    });
+    left.into_iter().chain(doubt).collect()
 }
 
 /// A name and the state of the page cache.

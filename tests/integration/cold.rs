@@ -85,6 +85,54 @@ fn scripts_files_by_absolute_path_and_later_processes_are_cold_too() {
 }
 
 #[test]
+fn a_file_that_is_written_to_keeps_what_is_written_and_is_named() {
+    let folder = folder();
+    fs::write(folder.path().join("journal"), "old\n").unwrap();
+    fs::write(folder.path().join("log"), "old\n").unwrap();
+    fs::write(folder.path().join("table"), "old\n").unwrap();
+    let script =
+        "sh -c 'echo new <> journal >&0; echo new >> log; cat table; echo made > fresh; echo new > table'";
+    let Some(document) = measured(folder.path(), &[script]) else { return };
+    let left: Vec<&str> = document["results"][0]["cold"]["left_warm"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|path| path.as_str().unwrap().rsplit('/').next().unwrap())
+        .collect();
+    assert_eq!(left, ["journal", "log", "table"], "what is only written is nothing to read");
+    for name in ["journal", "table", "log"] {
+        assert!(fs::read_to_string(folder.path().join(name)).unwrap().contains("new"), "{name}");
+    }
+    // what was there, two runs that look, three runs at least
+    assert!(fs::read_to_string(folder.path().join("log")).unwrap().lines().count() >= 1 + 2 + 3);
+    let text = cold(folder.path(), &["--runs", "1", script]).output().unwrap().stdout;
+    let words = String::from_utf8(text).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("not made cold, because the program writes to it, too: "), "{words}");
+}
+
+#[test]
+fn the_input_is_cold_too() {
+    let folder = folder();
+    let input = folder.path().join("input");
+    fs::write(&input, vec![b'x'; 1 << 20]).unwrap();
+    let without = measured(folder.path(), &["wc -c"]);
+    let Some(document) = measured(folder.path(), &["--input", "input", "wc -c"]) else { return };
+    let count = |document: &Value, name: &str| document["results"][0]["cold"][name].as_u64().unwrap();
+    assert_eq!(count(&document, "files"), count(&without.unwrap(), "files") + 1);
+    let from_disk = document["results"][0]["cold"]["bytes_from_disk"].as_array().unwrap().clone();
+    assert!(from_disk.iter().all(|bytes| bytes.as_u64().unwrap() >= 1 << 20), "{from_disk:?}");
+}
+
+#[test]
+fn a_search_for_files_that_comes_out_wrong_is_told() {
+    let folder = folder();
+    let shy = "sh -c 'grep -q \"^TracerPid:.0$\" /proc/self/status || exit 3'";
+    let Some(document) = measured(folder.path(), &["--backend", "pipe", shy]) else { return };
+    let doubt = &document["results"][0]["cold"]["doubt"];
+    assert_eq!(doubt, "it ended with exit status 3 instead of exit status 0");
+}
+
+#[test]
 fn files_in_memory_are_named() {
     let folder = folder();
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return skipped("no /dev/shm here") };

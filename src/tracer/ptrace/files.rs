@@ -1,4 +1,4 @@
-//! The files that a run executes, maps and opens for reading, by the names under which the kernel knows them.
+//! The files that a run executes, maps and opens, by the names under which the kernel knows them.
 //!
 //! Nothing of a system call's arguments is read: what an exec or a loader maps stands in `/proc/PID/maps`, and what was
 //! opened is asked of the descriptor.
@@ -9,46 +9,70 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+/// The regular files of one run, by absolute path, as they are when it is over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FilesOfRun {
+    /// Executed, mapped, or opened for nothing but reading.
+    pub read: BTreeSet<PathBuf>,
+    /// Opened for reading and writing, or for appending: what was in them before matters.
+    pub updated: BTreeSet<PathBuf>,
+    /// Opened for writing alone.
+    pub written: BTreeSet<PathBuf>,
+}
+
 /// The files of one run, as they come.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    seen: BTreeSet<PathBuf>,
+    seen: FilesOfRun,
 }
 
 impl Files {
     /// A thread has opened a file, and this is its descriptor.
     pub(super) fn opened(&mut self, task: Task, descriptor: i64) {
-        if reads_only(&format!("/proc/{}/fdinfo/{descriptor}", task.thread)) {
-            self.add(fs::read_link(format!("/proc/{}/fd/{descriptor}", task.thread)).ok());
-        }
+        let Some(flags) = flags(&format!("/proc/{}/fdinfo/{descriptor}", task.thread)) else { return };
+        let path = fs::read_link(format!("/proc/{}/fd/{descriptor}", task.thread)).ok();
+        add(self.seen.opened_with(flags), path);
     }
 
     /// What a process has mapped by now: after its exec, and before its exit.
     pub(super) fn mapped(&mut self, task: Task) {
         let maps = fs::read(format!("/proc/{}/maps", task.thread)).unwrap_or_default();
         for line in maps.split(|byte| *byte == b'\n') {
-            self.add(path_of(line).map(Path::to_owned));
+            add(&mut self.seen.read, path_of(line).map(Path::to_owned));
         }
     }
 
-    fn add(&mut self, path: Option<PathBuf>) {
-        self.seen.extend(path.filter(|path| path.is_absolute()));
-    }
-
-    /// Those of them that are regular files, by absolute path.
-    pub(super) fn finish(self) -> BTreeSet<PathBuf> {
+    /// Those of them that are regular files.
+    pub(super) fn finish(mut self) -> FilesOfRun {
         // What has been removed, or renamed over, meanwhile is another file or none.
         let regular = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
-        self.seen.into_iter().filter(regular).collect()
+        for files in [&mut self.seen.read, &mut self.seen.updated, &mut self.seen.written] {
+            files.retain(regular);
+        }
+        self.seen
     }
 }
 
-/// Whether a descriptor was opened for nothing but reading: `flags` of `proc_pid_fdinfo(5)`, octal.
-fn reads_only(fdinfo: &str) -> bool {
+fn add(files: &mut BTreeSet<PathBuf>, path: Option<PathBuf>) {
+    files.extend(path.filter(|path| path.is_absolute()));
+}
+
+impl FilesOfRun {
+    /// Where a file belongs that was opened with these flags.
+    fn opened_with(&mut self, flags: i32) -> &mut BTreeSet<PathBuf> {
+        match flags & libc::O_ACCMODE {
+            libc::O_RDONLY => &mut self.read,
+            libc::O_WRONLY if flags & libc::O_APPEND == 0 => &mut self.written,
+            _ => &mut self.updated,
+        }
+    }
+}
+
+/// How a descriptor was opened: `flags` of `proc_pid_fdinfo(5)`, octal.
+fn flags(fdinfo: &str) -> Option<i32> {
     let info = fs::read_to_string(fdinfo).unwrap_or_default();
-    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
-    let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
-    flags.is_some_and(|flags| flags & libc::O_ACCMODE == libc::O_RDONLY)
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
+    i32::from_str_radix(flags.trim(), 8).ok()
 }
 
 /// The path in a line of `proc_pid_maps(5)`: what follows five fields.

@@ -7,7 +7,7 @@
 use super::abi;
 use super::counting::Counting;
 use super::detail::Detail;
-use super::files::Files;
+use super::files::{Files, FilesOfRun};
 use super::our_stdout::OurStdout;
 use super::phases::{Phases, Task};
 use super::stop::Stop;
@@ -19,10 +19,8 @@ use crate::bench::Counts;
 use crate::launch::{Usage, clock};
 use crate::tracer::{Abi, Event};
 use crate::units::Nanos;
-use std::collections::BTreeSet;
 use std::fs;
 use std::mem::MaybeUninit;
-use std::path::PathBuf;
 
 /// What is to be seen of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +40,7 @@ pub(super) enum Extent {
 pub(super) struct Followed {
     pub(super) events: Vec<Event>,
     pub(super) counts: Counts,
-    pub(super) files: BTreeSet<PathBuf>,
+    pub(super) files: FilesOfRun,
     pub(super) status: i32,
     pub(super) reaped: Nanos,
     pub(super) usage: Usage,

@@ -45,13 +45,12 @@ use crate::launch::wait::Killed;
 use crate::launch::{Child, Ended, LaunchError, Launcher, OutputKind, Preparation, Stdout, tree};
 use crate::tracer::{Backend, EventKind, Recording, Setting, Tracer, frame};
 pub use cpuid::cpuid_count;
+pub use files::FilesOfRun;
 use follow::{Extent, Followed, Follower};
 use our_stdout::OurStdout;
-use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::ptr;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -109,12 +108,9 @@ pub fn count(launcher: &mut Launcher, setting: &Setting) -> Result<(Counts, Reco
     Ok((observed.counts, observed.recording))
 }
 
-/// Runs a launcher's command once, and finds the files that its tree executes, maps, or opens for nothing but reading:
-/// what must be in memory for it to be fast. By absolute path, and only regular ones.
-pub fn files(
-    launcher: &mut Launcher,
-    setting: &Setting,
-) -> Result<(BTreeSet<PathBuf>, Recording), LaunchError> {
+/// Runs a launcher's command once, and finds the files that its tree executes, maps or opens: what must be in memory
+/// for it to be fast.
+pub fn files(launcher: &mut Launcher, setting: &Setting) -> Result<(FilesOfRun, Recording), LaunchError> {
     let observed = observe(launcher, setting, Extent::Files, None)?;
     Ok((observed.files, observed.recording))
 }
@@ -123,7 +119,7 @@ pub fn files(
 struct Observed {
     recording: Recording,
     counts: Counts,
-    files: BTreeSet<PathBuf>,
+    files: FilesOfRun,
 }
 
 /// The calling thread creates the tracee and watches it; a thread of its own traces it.

@@ -221,3 +221,131 @@ fn a_showdown_can_be_cold_too() {
     );
     assert_eq!(copies_left(folder.path()), 0);
 }
+
+/// A hello world of an interpreter that this machine has, from the disk, with at least so many files.
+fn interpreted(interpreter: &str, command: &str, fewest: u64, prepare: impl FnOnce(&Path)) {
+    if firstbyte::corpus::toolchain::look_up(interpreter).is_none() {
+        return skipped(&format!("`{interpreter}` is not here"));
+    }
+    let folder = folder();
+    prepare(folder.path());
+    let Some(document) = measured(folder.path(), &[command]) else { return };
+    let result = &document["results"][0];
+    let cold = &result["cold"];
+    assert_eq!((&cold["method"], &cold["resident_pages"]), (&"copies".into(), &0.into()));
+    assert!(cold["doubt"].is_null(), "{cold}");
+    assert!(cold["files"].as_u64().unwrap() >= fewest, "{cold}");
+    assert_eq!(result["output"]["bytes"], 6, "hello and a newline");
+    for name in ["major_faults", "bytes_from_disk"] {
+        let each: Vec<u64> =
+            cold[name].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).collect();
+        assert!(each.len() == 3 && each.iter().all(|count| *count > 0), "{name}: {cold}");
+    }
+    assert_eq!(copies_left(folder.path()), 0);
+}
+
+#[test]
+fn python_is_cold_with_its_modules() {
+    interpreted("python3", "python3 -c 'print(\"hello\")'", 10, |_| ());
+}
+
+#[test]
+fn ruby_is_cold_with_its_gems() {
+    interpreted("ruby", "ruby -e 'puts :hello'", 10, |_| ());
+}
+
+#[test]
+fn node_is_cold_with_its_libraries() {
+    interpreted("node", "node -e 'console.log(\"hello\")'", 5, |_| ());
+}
+
+#[test]
+fn java_is_cold_with_its_modules_and_classes() {
+    if firstbyte::corpus::toolchain::look_up("javac").is_none() {
+        return skipped("`javac` is not here");
+    }
+    let source = "class Hello { public static void main(String[] a) { System.out.println(\"hello\"); } }";
+    interpreted("java", "java Hello", 15, |folder| {
+        fs::write(folder.join("Hello.java"), source).unwrap();
+        let compiled = Command::new("javac").arg("Hello.java").current_dir(folder).status();
+        assert!(compiled.unwrap().success());
+    });
+}
+
+/// The command in a folder that anybody may use, to be run as a user without any privilege.
+fn of_nobody() -> Option<tempfile::TempDir> {
+    if !rustix::process::geteuid().is_root() || firstbyte::corpus::toolchain::look_up("setpriv").is_none() {
+        skipped("only root can become somebody else, by `setpriv`");
+        return None;
+    }
+    let folder = tempfile::Builder::new()
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
+        .unwrap();
+    std::os::unix::fs::chown(folder.path(), Some(65534), Some(65534)).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_firstbyte"), folder.path().join("firstbyte")).unwrap();
+    let may_come = as_nobody(folder.path(), &["./firstbyte", "--version"]).output();
+    if !may_come.is_ok_and(|output| output.status.success()) {
+        skipped("that user may not come here");
+        return None;
+    }
+    Some(folder)
+}
+
+/// A command as that user.
+fn as_nobody(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).args(words);
+    command.current_dir(folder).env("FIRSTBYTE_CACHE", folder.join("cache")).stdin(Stdio::null());
+    command
+}
+
+const AS_NOBODY: [&str; 9] =
+    ["./firstbyte", "bench", "--cache", "cold", "--runs", "3", "--export-json", "-", "echo hi"];
+
+fn is_refused(output: &std::process::Output, cause: &str) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    let lines: Vec<&str> = said.lines().collect();
+    let [line, help] = lines[..] else { panic!("{said}") };
+    assert!(line.contains(&format!("no mount namespace of our own could be had: {cause}")), "{said}");
+    assert!(help.starts_with("help: run as root, or allow it: sudo sysctl "), "{said}");
+}
+
+#[test]
+fn a_user_without_privileges_has_cold_runs_where_the_kernel_gives_user_namespaces_and_is_told_where_not() {
+    let Some(folder) = of_nobody() else { return };
+    let granted = as_nobody(folder.path(), &["unshare", "--user", "--mount", "true"]).output().unwrap();
+    let output = as_nobody(folder.path(), &AS_NOBODY).output().unwrap();
+    if !granted.status.success() {
+        return is_refused(&output, "");
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let result = &document["results"][0];
+    assert_eq!(result["cold"]["resident_pages"], 0, "{result}");
+    assert!(result["cold"]["files"].as_u64().unwrap() >= 2, "{result}");
+    let faults = result["cold"]["major_faults"].as_array().unwrap();
+    assert!(faults.len() == 3 && faults.iter().all(|count| count.as_u64().unwrap() > 0), "{result}");
+    assert_eq!(result["exit_codes"], serde_json::json!([0, 0, 0]));
+    assert_eq!(copies_left(folder.path()), 0);
+}
+
+#[test]
+fn where_the_kernel_gives_no_namespaces_the_message_says_what_would_mend_it() {
+    let folder = folder();
+    // a namespace in which no further ones may be made: the limits are its own, and end with it
+    let none = "cd /proc/sys/user && echo 0 > max_user_namespaces && echo 0 > max_mnt_namespaces \
+                && cd \"$OLDPWD\" && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "/bin/sh", "-c", none, "sh"]);
+    command.arg(env!("CARGO_BIN_EXE_firstbyte")).args(&AS_NOBODY[1..]);
+    command.current_dir(folder.path()).env("FIRSTBYTE_CACHE", folder.path().join("cache"));
+    let Ok(output) = command.output() else { return skipped("there is no `unshare`") };
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("unshare:") || said.contains("sh:") {
+        return skipped(said.trim());
+    }
+    is_refused(&output, "No space left on device");
+}

@@ -18,6 +18,7 @@ mod fuzz;
 mod guide;
 mod hostile;
 mod html;
+mod hyperfine_scripts;
 mod inspect;
 mod inspect_damage;
 mod level0;

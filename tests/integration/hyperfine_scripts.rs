@@ -1,0 +1,108 @@
+//! hyperfine's own scripts take our JSON as it is: every key that one of them reads is there, with the type, the length
+//! and the range that it takes for granted.
+//!
+//! What each reads of `results` (the list at the top of the document), by its source in hyperfine's `scripts/`:
+//!
+//! | script | keys | taken for granted |
+//! |---|---|---|
+//! | `plot_whisker.py` | `command`, `times`; `median` with `--sort-by` | lists of numbers, not empty |
+//! | `plot_histogram.py` | `command`, `times` | likewise |
+//! | `plot_progression.py` | `command`, `times` | likewise, in the order of the runs |
+//! | `plot_parametrized.py` | `parameters`, `mean`, `stddev` | one parameter, the same of all, that `float()` reads |
+//! | `plot_benchmark_comparison.py` | `command`, `mean` | the same commands in each of its files |
+//! | `advanced_statistics.py` | `command`, `times` | numbers that have a variance: two at least |
+//! | `welch_ttest.py` | `command`, `times` | exactly two results |
+//!
+//! `multi_histogram`, of early versions, became `plot_histogram.py`. All of them take seconds. With `-n`, hyperfine writes the
+//! name as `command`; here `command` is the command, and `name` the name.
+
+use crate::bench::firstbyte;
+use serde_json::Value;
+use std::fs;
+
+/// The results as the scripts come to them.
+fn results(arguments: &[&str]) -> Vec<Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let fixed = ["bench", "--backend", "pipe", "--no-counts", "--export-json", "out.json"];
+    let output = firstbyte(folder.path(), &[&fixed[..], arguments].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&fs::read(folder.path().join("out.json")).unwrap()).unwrap();
+    document["results"].as_array().unwrap().clone()
+}
+
+fn seconds(result: &Value, key: &str) -> f64 {
+    let value = result[key].as_f64().unwrap_or_else(|| panic!("{key}: {result}"));
+    assert!(value.is_finite() && (0.0..600.0).contains(&value), "seconds: {key} is {value}");
+    value
+}
+
+/// What whisker, histogram, progression, comparison, statistics and t-test read.
+fn is_as_hyperfine_has_it(result: &Value, runs: usize) {
+    assert!(result["command"].as_str().is_some_and(|command| !command.is_empty()));
+    let times: Vec<f64> =
+        result["times"].as_array().unwrap().iter().map(|time| time.as_f64().unwrap()).collect();
+    assert_eq!(times.len(), runs);
+    assert!(times.iter().all(|time| *time > 0.0 && time.is_finite()));
+    let [mean, median, min, max] = ["mean", "median", "min", "max"].map(|key| seconds(result, key));
+    assert!(min <= median && median <= max && min <= mean && mean <= max);
+    let sum: f64 = times.iter().sum();
+    assert!((sum / times.len() as f64 - mean).abs() <= 1e-12 + mean * 1e-9, "the mean is that of the times");
+    assert!(times.contains(&min) && times.contains(&max));
+    seconds(result, "user");
+    seconds(result, "system");
+    assert_eq!(result["exit_codes"].as_array().unwrap().len(), runs);
+}
+
+#[test]
+fn whisker_histogram_progression_statistics_and_t_test_find_what_they_read() {
+    let results = results(&["--runs", "5", "true", "echo hi"]);
+    assert_eq!(results.len(), 2, "welch_ttest.py wants two");
+    for result in &results {
+        is_as_hyperfine_has_it(result, 5);
+        assert!(seconds(result, "stddev") >= 0.0);
+        assert!(result.get("parameters").is_none(), "hyperfine leaves it out too");
+    }
+    let commands: Vec<&str> = results.iter().map(|result| result["command"].as_str().unwrap()).collect();
+    assert_eq!(commands, ["true", "echo hi"], "in the order given, which the labels follow");
+}
+
+#[test]
+fn the_parametrized_plot_finds_one_number_of_each_result() {
+    for arguments in
+        [["-P", "n", "1", "3"].as_slice(), &["-L", "n", "1,2,3"], &["-P", "n", "0.5", "1.5", "-D", "0.5"]]
+    {
+        let results = results(&[&["--runs", "2"], arguments, &["echo {n}"]].concat());
+        assert_eq!(results.len(), 3);
+        let mut values = Vec::new();
+        for result in &results {
+            is_as_hyperfine_has_it(result, 2);
+            assert!(seconds(result, "stddev") >= 0.0, "the error bar");
+            let parameters = result["parameters"].as_object().unwrap();
+            let [(name, value)] = parameters.iter().collect::<Vec<_>>()[..] else { panic!("{result}") };
+            assert_eq!(name, "n");
+            // hyperfine writes them as text, also those of a scan
+            values.push(value.as_str().unwrap().parse::<f64>().unwrap());
+        }
+        assert!(values.windows(2).all(|pair| pair[0] < pair[1]), "{values:?}");
+    }
+}
+
+#[test]
+fn files_of_the_comparison_plot_name_the_same_commands() {
+    let names = |results: Vec<Value>| -> Vec<Value> {
+        results
+            .iter()
+            .inspect(|result| is_as_hyperfine_has_it(result, 2))
+            .map(|r| r["command"].clone())
+            .collect()
+    };
+    let [first, second] = [(); 2].map(|()| names(results(&["--runs", "2", "-n", "a", "true", "echo hi"])));
+    assert_eq!(first, second);
+}
+
+#[test]
+fn one_run_has_the_keys_too_and_no_deviation() {
+    let results = results(&["--runs", "1", "true"]);
+    is_as_hyperfine_has_it(&results[0], 1);
+    assert!(results[0].get("stddev").is_some_and(Value::is_null), "as hyperfine has it");
+}

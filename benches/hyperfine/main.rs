@@ -171,7 +171,9 @@ fn cold(program: &Path, folder: &Path, blocks: usize) -> Value {
         warm.median() / 1e3,
         cold.median() / warm.median()
     );
-    println!("           of this machine's C library in memory before: {before:?} pages, after: {after:?}");
+    if let (Some(before), Some(after)) = (before, after) {
+        println!("           of this machine's C library in memory before: {before} pages, after: {after}");
+    }
     json!({"warm_first_byte": warm.raw(), "cold_first_byte": cold.raw(), "cold": details,
         "c_library": library, "c_library_resident_before": before, "c_library_resident_after": after})
 }

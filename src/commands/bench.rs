@@ -44,6 +44,7 @@ pub(super) fn exit(document: &Document) -> Exit {
 /// Measures the commands, whatever hooks they have around them; exports what is finished as it goes on.
 pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
     export::check(&plan.exports)?;
+    plan.input.iter().try_for_each(|input| export::spare(&plan.exports, input))?;
     cold::enter(plan.cold)?;
     before_launching();
     let chosen = choose(plan.backend).map_err(CommandError::unable)?;

@@ -10,6 +10,7 @@ use crate::report::terminal::visible;
 
 /// Holds the programs to their budgets, or writes the file.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
+    export::spare(&plan.exports, &plan.file)?;
     match &plan.init {
         Some(commands) => init(plan, commands),
         None => check(plan),
@@ -55,10 +56,10 @@ fn selected(programs: Vec<Program>, only: &[String]) -> Result<Vec<Program>, Com
 
 fn init(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
     let path = plan.file.display();
-    if plan.file.exists() && !plan.force {
+    let target = Target::parse(&plan.file.to_string_lossy());
+    if plan.file.exists() && !plan.force && !target.is_stdout() {
         return Err(CommandError::usage(format!("`{path}` is there already\nhelp: replace it with --force")));
     }
-    let target = Target::from(plan.file.clone());
     target.check().map_err(CommandError::usage)?;
     let twice = commands.iter().enumerate().find(|(n, command)| commands[..*n].contains(command));
     if let Some((_, command)) = twice {
@@ -81,7 +82,12 @@ fn init(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
     if document.partial {
         return Ok(Exit::Interrupted);
     }
-    target.write(&file::write(&document.results)).map_err(CommandError::unable)?;
+    let budgets = file::write(&document.results);
+    if target.is_stdout() {
+        show(budgets.as_bytes())?;
+        return Ok(Exit::Done);
+    }
+    target.write(&budgets).map_err(CommandError::unable)?;
     let uncounted: String = document.results.iter().filter_map(uncounted).collect();
     show(format!("wrote `{path}`; `firstbyte check` holds the programs to it\n{uncounted}").as_bytes())?;
     Ok(Exit::Done)

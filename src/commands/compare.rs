@@ -22,7 +22,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     // A gate that a program escapes by vanishing, or by failing, is none.
     Ok(match too_slow {
         Some(names) if !names.is_empty() => Exit::Missed,
-        Some(_) if !comparing.only_old.is_empty() => Exit::ProgramFailed,
+        Some(_) if !comparing.only_old.is_empty() || !comparing.untimed().is_empty() => Exit::ProgramFailed,
         _ => Exit::Done,
     })
 }

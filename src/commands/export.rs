@@ -3,7 +3,9 @@
 use super::{CommandError, report};
 use crate::cli::common::Format;
 use crate::launch::interrupt;
+use crate::report::terminal::visible;
 use crate::report::{Document, Target, asciidoc, bencher, benchmark_action, csv, json, markdown};
+use std::path::Path;
 
 /// Refuses targets that cannot be written: before the first run. Also a stdout that is closed, where what is shown goes.
 pub(super) fn check(exports: &[(Format, Target)]) -> Result<(), CommandError> {
@@ -14,6 +16,17 @@ pub(super) fn check(exports: &[(Format, Target)]) -> Result<(), CommandError> {
 /// The same, of exports of any form.
 pub(super) fn check_targets<'t>(targets: impl Iterator<Item = &'t Target>) -> Result<(), CommandError> {
     Target::check_all(targets).map_err(CommandError::usage)
+}
+
+/// Refuses exports that would replace a file that is read.
+pub(super) fn spare(exports: &[(Format, Target)], path: &Path) -> Result<(), CommandError> {
+    if !exports.iter().any(|(_, target)| target.replaces(path)) {
+        return Ok(());
+    }
+    Err(CommandError::usage(format!(
+        "`{}` is read, and an export would replace it\nhelp: give the export a file of its own",
+        visible(&path.to_string_lossy())
+    )))
 }
 
 /// Writes the exports; those that can be written once only at the end. One that fails does not keep the others from

@@ -129,7 +129,11 @@ fn row(judged: &Judged) -> [String; 5] {
         Outcome::Missed => "missed",
         Outcome::Unknown => "not measured here",
     };
-    [judged.what.replace('_', " "), shown(judged.budget as f64), measured, margin, outcome.to_owned()]
+    let budget = match judged.unit {
+        Unit::Count => judged.budget.to_string(), // a float does not hold every number
+        _ => shown(judged.budget as f64),
+    };
+    [judged.what.replace('_', " "), budget, measured, margin, outcome.to_owned()]
 }
 
 fn figure(value: f64, unit: Unit) -> String {
@@ -163,5 +167,6 @@ fn verdict(checked: &Checked) -> String {
         unknown => format!(", {unknown} not measured here"),
     };
     let failed = if failed > 0 { format!("; programs that failed: {failed}") } else { String::new() };
-    format!("{all} budgets, {missed} missed{unknown}{failed}\n")
+    let budgets = if all == 1 { "budget" } else { "budgets" };
+    format!("{all} {budgets}, {missed} missed{unknown}{failed}\n")
 }

@@ -6,6 +6,7 @@ use super::row::ratio;
 use super::showdown_text::list;
 use super::terminal::{Terminal, truncated, visible};
 use crate::stats::Verdict;
+use crate::stats::compare::FEWEST_PAIRS;
 use crate::units::{Bytes, display_nanos};
 use anstyle::{AnsiColor, Style};
 
@@ -48,7 +49,7 @@ fn changed(program: &Changed, terminal: &Terminal) -> String {
         text += &(terminal.wrap(&line(time, terminal), 16) + "\n");
     }
     if program.times.is_empty() {
-        text += "  can't tell: one of the files has no single times\n";
+        text += "  can't tell: one of the files has no single times, or such as are not above zero\n";
     }
     for count in program.counts.iter().filter(|count| count.old != count.new) {
         text += &(terminal.wrap(&format!("  {}", count_change(count)), 16) + "\n");
@@ -74,7 +75,8 @@ fn line(time: &TimeChange, terminal: &Terminal) -> String {
         Verdict::Slower => Style::new().fg_color(Some(AnsiColor::Red.into())),
         Verdict::CantTell => Style::new(),
     };
-    let verdict = terminal.paint(colour, &time.verdict.to_string());
+    let few = if time.ratio.pairs < FEWEST_PAIRS { ": too few runs" } else { "" };
+    let verdict = terminal.paint(colour, &format!("{}{few}", time.verdict));
     let of = time.of.replace('_', " ");
     format!(
         "  {of:<14}{old} → {new}: {verdict}, {} × ({} to {}, 99 %)",
@@ -101,6 +103,11 @@ fn gate(comparing: &Comparing, limit: f64, terminal: &Terminal) -> String {
     let percent = limit * 100.0;
     let slower = comparing.slower_than(limit);
     let line = |name: &str| format!("{name}: slower by more than {percent}%, beyond doubt");
+    let untimed = comparing.untimed();
+    let unknown = |name: &str| format!("{name}: no times to compare, so that it may be slower");
+    if slower.is_empty() && !untimed.is_empty() {
+        return list("Not compared", untimed.into_iter().map(unknown), terminal);
+    }
     if slower.is_empty() {
         return terminal.wrap(&format!("Nothing is slower by more than {percent}% beyond doubt."), 0) + "\n";
     }

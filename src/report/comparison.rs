@@ -85,8 +85,11 @@ pub struct CountChange {
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // each message says it
 pub enum CompareError {
-    #[error("`{}` has no results\nhelp: `firstbyte bench --export-json FILE CMD` writes some", shown(path))]
-    Empty { path: PathBuf },
+    #[error(
+        "`{}` has no results{failed}\nhelp: `firstbyte bench --export-json FILE CMD` writes some",
+        shown(path)
+    )]
+    Empty { path: PathBuf, failed: String },
     #[error(
         "`{}` has two results of the name `{}`\nhelp: name them apart: firstbyte bench -n NAME -n OTHER …",
         shown(path),
@@ -148,7 +151,7 @@ impl Comparing {
             only_old: only(&old_names, &new_names),
             only_new: only(&new_names, &old_names),
             differing,
-            notes: [notes(old), notes(new)].concat(),
+            notes: [notes(old), notes(new), one_sided(old.1, new.1)].concat(),
         })
     }
 
@@ -160,6 +163,11 @@ impl Comparing {
         let facts: Vec<String> = self.differing.iter().map(ToString::to_string).collect();
         let (old, new) = (self.old.clone(), self.new.clone());
         Err(CompareError::DifferentMachines { old, new, facts: visible(&facts.join(", ")) })
+    }
+
+    /// The programs without a duration that can be compared, so that nobody can say whether they are slower.
+    pub fn untimed(&self) -> Vec<&str> {
+        self.programs.iter().filter(|program| program.times.is_empty()).map(|p| p.name.as_str()).collect()
     }
 
     /// The programs of which a duration has grown by more than this part, the whole interval beyond it.
@@ -204,7 +212,13 @@ fn keys((path, document): Named) -> Result<BTreeSet<Key>, CompareError> {
         }
         keys.insert(key);
     }
-    if keys.is_empty() { Err(CompareError::Empty { path: path.to_owned() }) } else { Ok(keys) }
+    if keys.is_empty() {
+        let failed = document.failed.first();
+        let failed = failed.map(|failed| format!(": `{}` failed: {}", failed.name, failed.reason));
+        let failed = visible(&failed.unwrap_or_default());
+        return Err(CompareError::Empty { path: path.to_owned(), failed });
+    }
+    Ok(keys)
 }
 
 /// Facts of a machine that move its times. What one of the two does not know is no difference.
@@ -261,6 +275,26 @@ fn notes((path, document): Named) -> Vec<String> {
     let failed =
         document.failed.iter().map(|failed| format!("`{file}`: `{}` failed: {}", failed.name, failed.reason));
     partial.into_iter().chain(unknown).chain(failed).collect()
+}
+
+/// What only one of the files knows of a program.
+fn one_sided(old: &Document, new: &Document) -> Vec<String> {
+    let known = |m: &Measurement| -> BTreeSet<&'static str> {
+        let first_byte = m.phases.first_byte.is_some().then_some("first_byte");
+        m.counts.known().into_iter().map(|(name, _)| name).chain(first_byte).collect()
+    };
+    let mut notes = Vec::new();
+    for after in &new.results {
+        let Some(before) = old.results.iter().find(|before| key(before) == key(after)) else { continue };
+        let (old, new) = (known(before), known(after));
+        for (which, only) in [("old", old.difference(&new)), ("new", new.difference(&old))] {
+            let names: Vec<&str> = only.copied().collect();
+            if !names.is_empty() {
+                notes.push(format!("{}: only in the {which} file: {}", title(&key(after)), names.join(", ")));
+            }
+        }
+    }
+    notes
 }
 
 impl Changed {
@@ -406,6 +440,8 @@ mod tests {
         old.results[0].counts.writes = Some(1);
         let counts = compared(&old, &new).unwrap().programs.remove(0).counts;
         assert_eq!(counts, [CountChange { name: "syscalls", old: 30, new: 31 }]);
+        let notes = compared(&old, &new).unwrap().notes;
+        assert_eq!(notes.last().unwrap(), "a: only in the old file: writes");
     }
 
     #[test]

@@ -137,6 +137,12 @@ impl Target {
         }
     }
 
+    /// Whether what is written there would replace the file of this path.
+    pub fn replaces(&self, path: &Path) -> bool {
+        let theirs = Target::from(path.to_owned()).identity();
+        theirs.is_some() && self.identity() == theirs
+    }
+
     /// What tells it from other targets; `None` for devices, which any number of writers may share.
     fn identity(&self) -> Option<PathBuf> {
         let Target::File(place) = self else { return Some(PathBuf::from("/dev/stdout")) };

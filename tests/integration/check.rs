@@ -105,3 +105,52 @@ fn a_program_that_goes_wrong_when_it_is_counted_keeps_no_budget_of_counts() {
     assert_eq!(status, Some(0), "{said}");
     assert!(text.contains("has budgets of times alone: in a counting run, "), "{text}");
 }
+
+#[test]
+fn an_export_does_not_replace_what_is_read() {
+    let budgets = "[[program]]\ncommand = 'true'\nsyscalls = 100\n";
+    let folder = with(budgets);
+    std::os::unix::fs::symlink("firstbyte.toml", folder.path().join("link")).unwrap();
+    for place in ["firstbyte.toml", "./firstbyte.toml", "link"] {
+        for init in [&[][..], &["--init", "--force", "true"]] {
+            let (status, _, said) = checked(folder.path(), &[init, &["--export-json", place]].concat());
+            assert_eq!(status, Some(2), "{said}");
+            assert!(said.contains("`firstbyte.toml` is read") && said.contains("\nhelp: "), "{said}");
+        }
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("firstbyte.toml")).unwrap(), budgets);
+    let output =
+        firstbyte(folder.path(), &["bench", "--input", "firstbyte.toml", "--export-csv", "link", "cat"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(fs::read_to_string(folder.path().join("firstbyte.toml")).unwrap(), budgets);
+}
+
+#[test]
+fn what_is_no_file_of_budgets_is_named_and_mended() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("firstbyte.toml")).unwrap();
+    std::os::unix::fs::symlink("loop", folder.path().join("loop")).unwrap();
+    for file in ["firstbyte.toml", "loop", "/dev/null", "/dev/zero", "missing", "missing/file"] {
+        let (status, _, said) = checked(folder.path(), &["--file", file]);
+        assert_eq!(status, Some(2), "{file}: {said}");
+        assert!(said.contains(&format!("`{file}`")) && said.contains("\nhelp: "), "{said}");
+    }
+    for file in ["firstbyte.toml", "loop", "missing/file", "/proc/none"] {
+        let (status, _, said) = checked(folder.path(), &["--init", "--force", "--file", file, "true"]);
+        assert_eq!(status, Some(2), "{file}: {said}");
+        assert!(said.contains(&format!("`{file}`")) && said.contains("\nhelp: "), "{said}");
+    }
+}
+
+#[test]
+fn init_can_write_to_stdout() {
+    let folder = tempfile::tempdir().unwrap();
+    let (status, text, said) =
+        checked(folder.path(), &["--init", "--count-runs", "1", "--file", "-", "true"]);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(firstbyte::budget::file::parse(&text, Path::new("-")).is_ok(), "{text}");
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().filter(|e| e.as_ref().unwrap().file_name() == "-").count(),
+        0
+    );
+}

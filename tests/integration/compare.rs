@@ -153,3 +153,41 @@ fn what_was_measured_with_other_options_is_refused_by_the_options_that_differ_un
     let readable = firstbyte(folder.path(), &["compare", "before.json", "other.json"]);
     assert_eq!(readable.status.code(), Some(0), "{}", String::from_utf8_lossy(&readable.stderr));
 }
+
+fn with_times(name: &str, times: &[f64]) -> Value {
+    let mut file = hyperfine(name, 1.0);
+    file["results"][0]["times"] = json!(times);
+    file
+}
+
+#[test]
+fn a_gate_is_not_passed_by_a_program_whose_times_say_nothing() {
+    let good = hyperfine("a", 1.0);
+    for times in [&[][..], &[0.0; 9], &[1.0, -1.0], &[1e308; 9]] {
+        let bad = with_times("a", times);
+        let (status, text, _) = compared(&good, &bad, &["--fail-if-slower", "5%"]);
+        assert_eq!(status, Some(3), "{times:?}: {text}");
+        assert!(text.contains("no times to compare") && !text.contains("Nothing is slower"), "{text}");
+        assert_eq!(compared(&bad, &good, &["--fail-if-slower", "5%"]).0, Some(3), "{times:?}");
+        assert_eq!(compared(&good, &bad, &[]).0, Some(0), "without a gate it is only said");
+    }
+}
+
+#[test]
+fn too_few_runs_are_called_so_and_close_no_gate() {
+    let (old, new) = (with_times("a", &[1.0]), with_times("a", &[9.0]));
+    let (status, text, _) = compared(&old, &new, &["--fail-if-slower", "5%"]);
+    assert_eq!(status, Some(0));
+    assert!(text.contains("can't tell: too few runs"), "{text}");
+}
+
+#[test]
+fn a_file_whose_only_program_failed_says_why() {
+    let mut failed = ours("a", 1.0, "x");
+    failed["results"] = json!([]);
+    failed["failed"] =
+        json!([{"name": "a", "command": "a", "cache": null, "reason": "it crashed", "runs": 4}]);
+    let (status, _, said) = compared(&ours("a", 1.0, "x"), &failed, &["--fail-if-slower", "5%"]);
+    assert_eq!(status, Some(2));
+    assert!(said.contains("`new.json` has no results: `a` failed: it crashed\nhelp: "), "{said}");
+}

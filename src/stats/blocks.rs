@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn more_values_than_are_drawn_keep_their_median_and_their_drift() {
-        let values: Vec<f64> = (0..3 * MOST_DRAWN + 1).map(|n| n as f64).collect();
+        let values: Vec<f64> = (0..=3 * MOST_DRAWN).map(|n| n as f64).collect();
         assert!(grouped(&values).len() <= MOST_DRAWN);
         let all = medians(&values, 50);
         assert!(all.iter().all(|median| (0.0..3.0 * MOST_DRAWN as f64).contains(median)));

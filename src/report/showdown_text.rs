@@ -292,7 +292,7 @@ fn warm(name: &str, cold: &Cold) -> Vec<String> {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        format!("{name}: not made cold, because the program writes to it, too: {first}{more}")
+        format!("{name}: not made cold, because the program writes to it or replaces it: {first}{more}")
     });
     let doubt = cold.doubt.as_ref().map(|flaw| {
         format!("{name}: some of its files may be missing among the cold ones: in the run that looked for them, {flaw}")

@@ -107,7 +107,18 @@ fn a_file_that_is_written_to_keeps_what_is_written_and_is_named() {
     assert!(fs::read_to_string(folder.path().join("log")).unwrap().lines().count() >= 1 + 2 + 3);
     let text = cold(folder.path(), &["--runs", "1", script]).output().unwrap().stdout;
     let words = String::from_utf8(text).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("not made cold, because the program writes to it, too: "), "{words}");
+    assert!(words.contains("not made cold, because the program writes to it or replaces it: "), "{words}");
+}
+
+#[test]
+fn a_file_that_a_program_replaces_is_left_alone_and_named() {
+    let folder = folder();
+    fs::write(folder.path().join("state"), "old\n").unwrap();
+    let script = "sh -c 'cat state; cp state fresh; mv fresh state'";
+    let Some(document) = measured(folder.path(), &[script]) else { return };
+    let left = &document["results"][0]["cold"]["left_warm"];
+    assert!(left.as_array().unwrap().len() == 1 && left[0].as_str().unwrap().ends_with("/state"), "{left}");
+    assert_eq!(fs::read_to_string(folder.path().join("state")).unwrap(), "old\n");
 }
 
 #[test]

@@ -4,9 +4,10 @@
 //! opened is asked of the descriptor.
 
 use super::phases::Task;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The regular files of one run, by absolute path, as they are when it is over.
@@ -16,7 +17,7 @@ pub struct FilesOfRun {
     pub read: BTreeSet<PathBuf>,
     /// Opened for reading and writing, or for appending: what was in them before matters.
     pub updated: BTreeSet<PathBuf>,
-    /// Opened for writing alone.
+    /// Opened for writing alone, or replaced by another file of the same name.
     pub written: BTreeSet<PathBuf>,
 }
 
@@ -24,13 +25,19 @@ pub struct FilesOfRun {
 #[derive(Debug, Default)]
 pub(super) struct Files {
     seen: FilesOfRun,
+    /// Device and inode of what was opened for reading.
+    opened: BTreeMap<PathBuf, (u64, u64)>,
 }
 
 impl Files {
     /// A thread has opened a file, and this is its descriptor.
     pub(super) fn opened(&mut self, task: Task, descriptor: i64) {
         let Some(flags) = flags(&format!("/proc/{}/fdinfo/{descriptor}", task.thread)) else { return };
-        let path = fs::read_link(format!("/proc/{}/fd/{descriptor}", task.thread)).ok();
+        let link = format!("/proc/{}/fd/{descriptor}", task.thread);
+        let path = fs::read_link(&link).ok();
+        if let (Some(path), Ok(file)) = (&path, fs::metadata(&link)) {
+            self.opened.insert(path.clone(), (file.dev(), file.ino()));
+        }
         add(self.seen.opened_with(flags), path);
     }
 
@@ -44,7 +51,11 @@ impl Files {
 
     /// Those of them that are regular files.
     pub(super) fn finish(mut self) -> FilesOfRun {
-        // What has been removed, or renamed over, meanwhile is another file or none.
+        // What has been removed meanwhile is no file, what has been renamed over is another.
+        let replaced = |(path, opened): &(&PathBuf, &(u64, u64))| {
+            fs::symlink_metadata(path).is_ok_and(|file| (file.dev(), file.ino()) != **opened)
+        };
+        self.seen.written.extend(self.opened.iter().filter(replaced).map(|(path, _)| path.clone()));
         let regular = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
         for files in [&mut self.seen.read, &mut self.seen.updated, &mut self.seen.written] {
             files.retain(regular);

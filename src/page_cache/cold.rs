@@ -124,11 +124,22 @@ impl Cold {
         let Some(files) = self.programs.get(program) else { return Ok(()) };
         let copies = || files.copies.iter().map(|copy| &self.copies[*copy]);
         for copy in copies() {
-            evict(&copy.file)
+            evict_written(&copy.file)
                 .map_err(|error| format!("`{}` could not be evicted: {error}", copy.original.display()))?;
         }
         copies().try_for_each(prove)
     }
+}
+
+/// Evicts a file to which something was written, maybe, by what went before the run: dirty pages stay until they are on
+/// the disk.
+fn evict_written(file: &fs::File) -> io::Result<()> {
+    evict(file)?;
+    if resident_pages(file).is_ok_and(|pages| pages == 0) {
+        return Ok(());
+    }
+    file.sync_data()?;
+    evict(file)
 }
 
 /// Of the files that are written to, too, those that a disk holds something of.

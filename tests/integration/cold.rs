@@ -122,6 +122,19 @@ fn a_file_that_a_program_replaces_is_left_alone_and_named() {
 }
 
 #[test]
+fn what_is_written_before_each_run_is_cold_when_it_begins() {
+    let folder = folder();
+    fs::write(folder.path().join("source"), vec![b'x'; 1 << 20]).unwrap();
+    fs::write(folder.path().join("made"), "").unwrap();
+    let made = ["--prepare", "cat source > made", "wc -c made"];
+    let Some(document) = measured(folder.path(), &made) else { return };
+    let result = &document["results"][0];
+    assert_eq!(result["rejected"], serde_json::json!([]), "{result}");
+    let from_disk = result["cold"]["bytes_from_disk"].as_array().unwrap();
+    assert!(from_disk.len() == 3 && from_disk.iter().all(|bytes| bytes.as_u64().unwrap() >= 1 << 20));
+}
+
+#[test]
 fn the_input_is_cold_too() {
     let folder = folder();
     let input = folder.path().join("input");

@@ -147,7 +147,8 @@ const OURS: &str = r#"{"schema": "firstbyte/1", "tool": {"name": "firstbyte", "v
  "ratio": 1, "low": 1, "high": 1, "pairs": 3}, "relative": [{"reference": "b", "of": "total", "ratio": 1, "low": 1,
  "high": 1, "pairs": 3, "verdict": "cant_tell"}], "above": [{"baseline": "b", "of": "total", "median": 1, "low": 0,
  "high": 2}], "cold": {"method": "copies", "files": 2, "bytes": 9, "resident_pages": 0, "major_faults": [1],
- "bytes_from_disk": [4096]}}], "failed": [{"name": "c", "command": "c", "cache": "cold", "reason": "x", "runs": 4}],
+ "bytes_from_disk": [4096], "left_warm": ["/x"], "doubt": "z"}, "uncounted": "y", "plan": {"output": "pipe",
+ "cpus": [0, 1], "until": {"text": "t"}, "input": true, "shell": null, "env_offset": false}}], "failed": [{"name": "c", "command": "c", "cache": "cold", "reason": "x", "runs": 4}],
  "skipped": [{"name": "d", "reason": "x", "install": "y"}], "warnings": [{"message": "m", "help": "h"}]}"#;
 
 const HYPERFINE: &str = r#"{"results": [{"command": "sleep 0.01", "mean": 0.0105, "stddev": 0.0001, "median": 0.0104,
@@ -167,6 +168,7 @@ fn document_survives(text: &str) -> bool {
     assert_eq!(json::render(&again), written, "read back, it is another");
     draw(&document);
     if let Ok(comparing) = Comparing::of((path, &document), (path, &again)) {
+        assert!(comparing.differing.is_empty(), "a file was measured as itself: {written}");
         assert!(comparing.slower_than(0.0).is_empty(), "a file is not slower than itself: {written}");
         let text = compare_text::render(&comparing, Some(0.05), &Terminal { width: 80, colour: false });
         assert!(!text.contains('\u{1b}'), "{text}");

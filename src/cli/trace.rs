@@ -94,6 +94,8 @@ pub struct Runs {
     pub timeout: Duration,
     /// Bytes of the BPF ring buffer.
     pub ring: Option<u32>,
+    /// Seed of the order in which two commands take turns.
+    pub seed: u64,
 }
 
 /// A validated plan.
@@ -147,6 +149,7 @@ pub(super) fn runs(measuring: &MeasuringArgs, count: Option<u32>, overhead: bool
         cpus: measuring.cpus.clone(),
         timeout: measuring.timeout.unwrap_or(TIMEOUT),
         ring: None,
+        seed: measuring.seed,
     }
 }
 

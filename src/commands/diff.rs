@@ -1,20 +1,32 @@
 //! `firstbyte diff`: two summaries, and what lies between them.
 
-use super::trace::{explain, prepared, replayed, split};
+use super::trace::{Explained, explain, explain_in_turn, failure, prepared, replayed, split};
 use super::{CommandError, Exit, show, terminal};
 use crate::cli::diff::Plan;
 use crate::launch::Command;
 use crate::machine::Machine;
+use crate::report::diff_text::{Compared, Side};
 use crate::report::{diff_json, diff_text};
+use crate::stats::{self, Comparison};
 use crate::trace::Summary;
 use crate::tracer::full::FullBackend;
 use crate::tracer::replay;
+use std::collections::BTreeMap;
 use std::path::Path;
 
-/// One side.
-enum Side {
-    Recorded(Box<Summary>),
+/// What is to be compared.
+enum Source {
+    Recorded(Box<Measured>),
     Command(Command),
+}
+
+/// One side's runs.
+struct Measured {
+    summary: Summary,
+    /// The round and the total of each run, nanoseconds.
+    totals: Vec<(u32, f64)>,
+    notes: Vec<String>,
+    exit: Exit,
 }
 
 /// Compares two commands, two recordings, or one of each.
@@ -23,46 +35,77 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         target.check().map_err(CommandError::usage)?;
     }
     // what is wrong with the second is told before the first is run
-    let sides = [side(&plan.sides[0])?, side(&plan.sides[1])?];
-    let mut tracer = None;
-    let mut summaries = Vec::new();
-    for side in sides {
-        summaries.push(match side {
-            Side::Recorded(summary) => *summary,
-            Side::Command(command) => measured(command, plan, &mut tracer)?,
-        });
-    }
-    let (first, second) = ((&*plan.sides[0], &summaries[0]), (&*plan.sides[1], &summaries[1]));
+    let sources = [source(&plan.sides[0])?, source(&plan.sides[1])?];
+    let (measured, in_turn) = measure(sources, plan)?;
+    let compared = Compared {
+        sides: [0, 1].map(|side| Side {
+            name: &plan.sides[side],
+            summary: &measured[side].summary,
+            notes: measured[side].notes.clone(),
+        }),
+        comparison: comparison(&measured, in_turn, plan.runs.seed),
+        in_turn,
+    };
     if let Some(target) = &plan.export {
         let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
-        target.write(&diff_json::render(first, second, &machine)).map_err(CommandError::unable)?;
-        if target.is_stdout() {
-            return Ok(Exit::Done);
+        target.write(&diff_json::render(&compared, &machine)).map_err(CommandError::unable)?;
+    }
+    if !plan.export.as_ref().is_some_and(|target| target.is_stdout()) {
+        show(diff_text::render(&compared, &terminal()).as_bytes())?;
+    }
+    let failed = measured.iter().map(|side| side.exit).find(|exit| *exit != Exit::Done);
+    Ok(failed.unwrap_or(Exit::Done))
+}
+
+fn source(text: &str) -> Result<Source, CommandError> {
+    let path = Path::new(text);
+    if !replay::is_recording(path) {
+        return split(text).map(Source::Command);
+    }
+    let (recording, summary) = replayed(path)?;
+    let totals = vec![(0, summary.total.median)];
+    let notes = failure(recording.exit).into_iter().collect();
+    // as with a replay: what failed then does not fail now
+    Ok(Source::Recorded(Box::new(Measured { summary, totals, notes, exit: Exit::Done })))
+}
+
+/// Both sides, and whether they took turns.
+fn measure(sources: [Source; 2], plan: &Plan) -> Result<([Measured; 2], bool), CommandError> {
+    match sources {
+        [Source::Recorded(a), Source::Recorded(b)] => Ok(([*a, *b], false)),
+        [Source::Recorded(a), Source::Command(b)] => Ok(([*a, alone(b, plan)?], false)),
+        [Source::Command(a), Source::Recorded(b)] => Ok(([alone(a, plan)?, *b], false)),
+        [Source::Command(a), Source::Command(b)] => {
+            let explained = explain_in_turn([a, b], &plan.runs, &mut tracer(plan)?)?;
+            Ok((explained.map(Measured::from), true))
         }
     }
-    let text = diff_text::render(first, second, &terminal());
-    show(text.as_bytes())?;
-    Ok(Exit::Done)
 }
 
-fn side(text: &str) -> Result<Side, CommandError> {
-    let path = Path::new(text);
-    if replay::is_recording(path) {
-        return replayed(path).map(|(_, summary)| Side::Recorded(Box::new(summary)));
-    }
-    split(text).map(Side::Command)
+fn alone(command: Command, plan: &Plan) -> Result<Measured, CommandError> {
+    explain(command, &plan.runs, &mut tracer(plan)?).map(Measured::from)
 }
 
-fn measured(
-    command: Command,
-    plan: &Plan,
-    tracer: &mut Option<FullBackend>,
-) -> Result<Summary, CommandError> {
-    if tracer.is_none() {
-        *tracer = Some(prepared(&plan.runs)?.0);
+fn tracer(plan: &Plan) -> Result<FullBackend, CommandError> {
+    prepared(&plan.runs).map(|(tracer, _)| tracer)
+}
+
+impl From<Explained> for Measured {
+    fn from(explained: Explained) -> Measured {
+        let (notes, exit) = (explained.reservations(), explained.exit());
+        Measured { summary: explained.summary, totals: explained.totals, notes, exit }
     }
-    match tracer {
-        Some(tracer) => explain(command, &plan.runs, tracer).map(|explained| explained.summary),
-        None => Err(CommandError::unable("no tracer")),
+}
+
+/// The totals of B over those of A: round by round where both took turns.
+fn comparison(sides: &[Measured; 2], in_turn: bool, seed: u64) -> Option<Comparison> {
+    let [a, b] = sides.each_ref().map(|side| &side.totals);
+    if in_turn {
+        let of_a: BTreeMap<u32, f64> = a.iter().copied().collect();
+        let both = b.iter().filter_map(|(round, total)| Some((*of_a.get(round)?, *total)));
+        let (old, new): (Vec<f64>, Vec<f64>) = both.unzip();
+        return stats::judge(&old, &new, seed);
     }
+    let values = |side: &[(u32, f64)]| side.iter().map(|(_, total)| *total).collect::<Vec<f64>>();
+    stats::judge_unpaired(&values(a), &values(b), seed)
 }

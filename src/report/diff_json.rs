@@ -1,23 +1,27 @@
 //! Two start-ups and what lies between them, as JSON.
 
-use super::document::SCHEMA;
+use super::diff_text::{Compared, Side};
+use super::document::{Ratio, SCHEMA};
 use super::trace_json::phases;
-use crate::trace::Summary;
 use crate::trace::difference::{Amount, Change, Difference};
 use serde_json::{Value, json};
 
 /// The document, indented: both sides under `results`, what changed under `difference`. Times are nanoseconds but for
 /// hyperfine's fields, which are seconds.
-pub fn render(first: (&str, &Summary), second: (&str, &Summary), machine: &Value) -> String {
-    let difference = Difference::between(first.1, second.1);
+pub fn render(compared: &Compared, machine: &Value) -> String {
+    let [first, second] = compared.sides.each_ref().map(|side| side.summary);
+    let difference = Difference::between(first, second);
     let document = json!({
         "schema": SCHEMA,
         "tool": {"name": "firstbyte", "version": env!("CARGO_PKG_VERSION")},
         "machine": machine,
-        "results": [side(first), side(second)],
+        "results": compared.sides.iter().map(side).collect::<Vec<Value>>(),
         "difference": {
-            "total_ns": second.1.total.median - first.1.total.median,
-            "ratio": second.1.total.median / first.1.total.median.max(1.0),
+            "total_ns": second.total.median - first.total.median,
+            "ratio": second.total.median / first.total.median.max(1.0),
+            "comparison": compared.comparison.map(Ratio::from),
+            "verdict": compared.comparison.map(|comparison| comparison.verdict()),
+            "in_turn": compared.in_turn,
             "kinds": kinds(&difference),
             "attribution": attribution(&difference),
             "steps": changes(&difference.steps),
@@ -28,9 +32,10 @@ pub fn render(first: (&str, &Summary), second: (&str, &Summary), machine: &Value
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }
 
-fn side((command, summary): (&str, &Summary)) -> Value {
+fn side(side: &Side) -> Value {
+    let summary = side.summary;
     json!({
-        "command": command,
+        "command": side.name,
         "median": summary.total.median / 1e9,
         "min": summary.total.least / 1e9,
         "max": summary.total.most / 1e9,
@@ -38,6 +43,7 @@ fn side((command, summary): (&str, &Summary)) -> Value {
         "phases": phases(summary),
         "counts": summary.reference.counts,
         "lost_events": summary.lost,
+        "notes": side.notes,
     })
 }
 

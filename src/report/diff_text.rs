@@ -1,7 +1,9 @@
 //! Two start-ups side by side, for a terminal.
 
-use super::terminal::{Terminal, fitted, truncated, visible};
+use super::terminal::{Terminal, columns, fitted, truncated, visible};
 use super::trace_text::style;
+use crate::stats::compare::FEWEST_PAIRS;
+use crate::stats::{Comparison, Verdict};
 use crate::trace::Summary;
 use crate::trace::attribution::Kind;
 use crate::trace::difference::{Amount, Change, Difference};
@@ -14,11 +16,34 @@ const LINES: usize = 12;
 /// Changes of the time alone are shown from this part of the greater total on.
 const NOTEWORTHY: f64 = 0.01;
 
-/// Both start-ups: their names and summaries.
-pub fn render(first: (&str, &Summary), second: (&str, &Summary), terminal: &Terminal) -> String {
-    let difference = Difference::between(first.1, second.1);
-    let least = NOTEWORTHY * first.1.total.median.max(second.1.total.median);
-    let mut text = headline(first, second, terminal);
+/// One start-up.
+#[derive(Clone, Debug)]
+pub struct Side<'s> {
+    /// The command or the recording.
+    pub name: &'s str,
+    /// Its runs.
+    pub summary: &'s Summary,
+    /// What a reader must know of it, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Two start-ups.
+#[derive(Clone, Debug)]
+pub struct Compared<'s> {
+    /// A and B.
+    pub sides: [Side<'s>; 2],
+    /// The totals of B over those of A; `None` where a total is 0.
+    pub comparison: Option<Comparison>,
+    /// Their runs took turns.
+    pub in_turn: bool,
+}
+
+/// Both start-ups.
+pub fn render(compared: &Compared, terminal: &Terminal) -> String {
+    let [first, second] = compared.sides.each_ref().map(|side| side.summary);
+    let difference = Difference::between(first, second);
+    let least = NOTEWORTHY * first.total.median.max(second.total.median);
+    let mut text = headline(compared, terminal);
     text += &kinds(&difference, least, terminal);
     let told = |changes: &[Change]| -> Vec<Change> {
         changes.iter().filter(|change| change.is_structural()).cloned().collect()
@@ -26,19 +51,58 @@ pub fn render(first: (&str, &Summary), second: (&str, &Summary), terminal: &Term
     text += &section("Steps of the main thread that came or went", &difference.steps, terminal);
     text += &section("Files that came, went or are used differently", &told(&difference.files), terminal);
     text += &section("Programs executed that came or went", &told(&difference.programs), terminal);
-    text += &counts(first.1, second.1, terminal);
+    text += &counts(first, second, terminal);
+    text += &notes(compared, terminal);
     text
 }
 
-fn headline(first: (&str, &Summary), second: (&str, &Summary), terminal: &Terminal) -> String {
-    let width = terminal.width.saturating_sub(16).max(10);
-    let line = |letter: &str, (name, summary): (&str, &Summary)| {
-        let total = display_nanos(summary.total.median);
-        format!("{} {} {total:>12}\n", terminal.bold(letter), fitted(name, width))
+fn headline(compared: &Compared, terminal: &Terminal) -> String {
+    let [a, b] = compared.sides.each_ref().map(|side| side.summary.total.median);
+    let ratio = compared.comparison.map_or(b / a.max(1.0), |comparison| comparison.ratio);
+    let sure =
+        compared.comparison.map_or(String::new(), |comparison| sureness(&comparison, compared.in_turn));
+    let verdict = format!("B takes {} against A: {ratio:.3} times as long{sure}.", signed(b - a));
+    let [first, second] = &compared.sides;
+    let (first, second) = (side("A", first, terminal), side("B", second, terminal));
+    format!("{first}{second}{}\n\n", terminal.wrap(&verdict, 0))
+}
+
+/// A name, the median of its totals, and how far these lie apart.
+fn side(letter: &str, side: &Side, terminal: &Terminal) -> String {
+    let total = side.summary.total;
+    let spread = match side.summary.runs {
+        1 => "one run".to_owned(),
+        n => format!("{} to {}, {n} runs", display_nanos(total.least), display_nanos(total.most)),
     };
-    let (a, b) = (first.1.total.median, second.1.total.median);
-    let verdict = format!("B takes {} against A: {:.3} times as long.", signed(b - a), b / a.max(1.0));
-    format!("{}{}{}\n\n", line("A", first), line("B", second), terminal.wrap(&verdict, 0))
+    let width = terminal.width.saturating_sub(17 + columns(&spread)).max(10);
+    let median = display_nanos(total.median);
+    format!("{} {} {median:>11}  {spread}\n", terminal.bold(letter), fitted(side.name, width))
+}
+
+/// The interval and what it says, or why nothing is said.
+fn sureness(comparison: &Comparison, in_turn: bool) -> String {
+    let Comparison { interval, pairs, .. } = comparison;
+    let runs = match (pairs, in_turn) {
+        (1, _) => "one run".to_owned(),
+        (n, true) => format!("{n} runs each, in turn"),
+        (n, false) => format!("{n} runs"),
+    };
+    if *pairs < FEWEST_PAIRS {
+        return format!(" ({runs}: below {FEWEST_PAIRS} of each side nobody can tell)");
+    }
+    let verdict = match comparison.verdict() {
+        Verdict::CantTell => "within noise: can't tell".to_owned(),
+        verdict => verdict.to_string(),
+    };
+    format!(" ({:.3} to {:.3}, {runs}): {verdict}", interval.low, interval.high)
+}
+
+fn notes(compared: &Compared, terminal: &Terminal) -> String {
+    let of_side = |(letter, side): (&str, &Side)| -> Vec<String> {
+        side.notes.iter().map(|note| format!("{letter}: {}", visible(note))).collect()
+    };
+    let all = ["A", "B"].into_iter().zip(&compared.sides).flat_map(of_side);
+    all.map(|note| terminal.wrap(&note, 2) + "\n").collect()
 }
 
 /// A difference with its sign.

@@ -69,3 +69,80 @@ fn what_is_neither_a_command_nor_a_recording_is_told_before_anything_runs() {
     assert_eq!(status, Some(3));
     assert!(errors.contains("`no-such-program-here` was not found in PATH"), "{errors}");
 }
+
+/// Runs of both sides, in the order in which they were made: each appends its letter to a file.
+fn order_of_runs(folder: &std::path::Path, runs: &str, seed: &str) -> Option<String> {
+    let log = folder.join("log");
+    let side = |letter: &str| format!("sh -c 'printf {letter} >> {}'", log.display());
+    let (status, text, errors) = firstbyte(&["diff", "-r", runs, "--seed", seed, &side("A"), &side("B")]);
+    if status == Some(4) {
+        return None;
+    }
+    assert_eq!(status, Some(0), "{errors}");
+    assert!(text.contains(&format!("{runs} runs")), "{text}");
+    let letters = std::fs::read_to_string(&log).unwrap();
+    std::fs::remove_file(&log).unwrap();
+    Some(letters)
+}
+
+#[test]
+fn both_sides_take_turns_in_an_order_that_the_seed_decides() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut orders = Vec::new();
+    for seed in ["1", "2"] {
+        let Some(letters) = order_of_runs(folder.path(), "12", seed) else {
+            return skipped("no backend sees every system call");
+        };
+        let rounds: Vec<&[u8]> = letters.as_bytes().chunks(2).collect();
+        assert!(rounds.len() > 12, "{letters}");
+        assert!(rounds.iter().all(|round| round.contains(&b'A') && round.contains(&b'B')), "{letters}");
+        assert!(rounds[1..].contains(&&b"AB"[..]) && rounds.contains(&&b"BA"[..]), "{letters}");
+        orders.push(letters[..26].to_owned());
+    }
+    assert_ne!(orders[0], orders[1]);
+}
+
+#[test]
+fn a_side_that_fails_is_told_and_ends_as_a_trace_of_it_does() {
+    for (a, b, letter) in [("true", "sh -c 'exit 7'", "B"), ("sh -c 'exit 7'", "true", "A")] {
+        let (status, text, errors) = firstbyte(&["diff", "-r", "1", a, b]);
+        if status == Some(4) {
+            return skipped("no backend sees every system call");
+        }
+        assert_eq!(status, Some(3), "{errors}");
+        assert!(text.contains(&format!("{letter}: The program ended with exit status 7.")), "{text}");
+    }
+}
+
+#[test]
+fn a_side_that_cannot_be_executed_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("no-program");
+    std::fs::write(&file, b"\x7fELF and nothing else").unwrap();
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let (status, text, errors) = firstbyte(&["diff", "-r", "1", "true", file.to_str().unwrap()]);
+    if status == Some(4) {
+        return skipped("no backend sees every system call");
+    }
+    assert_eq!((status, text.as_str()), (Some(3), ""), "{errors}");
+    assert!(errors.contains("no-program"), "{errors}");
+}
+
+#[test]
+fn a_program_against_itself_is_told_with_its_interval_and_its_spread() {
+    let (status, text, errors) = firstbyte(&["diff", "-r", "9", "--export-json", "-", "true", "true"]);
+    if status == Some(4) {
+        return skipped("no backend sees every system call");
+    }
+    assert_eq!(status, Some(0), "{errors}");
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let difference = &document["difference"];
+    let figure = |name: &str| difference["comparison"][name].as_f64().unwrap();
+    assert!(figure("low") <= figure("ratio") && figure("ratio") <= figure("high"), "{difference}");
+    assert_eq!((&difference["comparison"]["pairs"], &difference["in_turn"]), (&9.into(), &true.into()));
+    let holds_one = figure("low") <= 1.0 && 1.0 <= figure("high");
+    assert_eq!(difference["verdict"] == "cant_tell", holds_one, "{difference}");
+    let (_, text, _) = firstbyte(&["diff", "-r", "2", "true", "true"]);
+    let text = text.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(text.contains("(2 runs each, in turn: below 8 of each side nobody can tell)"), "{text}");
+}

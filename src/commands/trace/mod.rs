@@ -5,7 +5,7 @@ mod exports;
 mod observe;
 
 use self::calibration::Costs;
-use self::observe::{Observed, observe};
+use self::observe::{Observed, observe, observe_in_turn};
 use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::advice::{self, Finding};
 use crate::arch::cpuid::cpuid_cost;
@@ -51,12 +51,14 @@ fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
     let (recording, summary) = replayed(path)?;
     let mut context = Context { command: shell_words::join(&recording.command), ..Context::default() };
     context.notes.push(format!("From the recording `{}`, by {}.", path.display(), recording.backend.name()));
+    context.notes.extend(failure(recording.exit));
     let findings = advice::findings(&summary, &advice::Machine::default());
     context.findings = findings.iter().map(|finding| finding.text.clone()).collect();
     let backend = recording.backend.name().to_owned();
     let observed = Observed { recordings: vec![recording], ..Observed::default() };
     let explained = Explained {
         exit: observed.recordings[0].exit,
+        totals: Vec::new(),
         summary,
         observed,
         findings,
@@ -130,6 +132,11 @@ pub(super) fn replayed(path: &Path) -> Result<(Recording, Summary), CommandError
     Ok((recording, summary))
 }
 
+/// What is told of a program that failed.
+pub(super) fn failure(exit: ExitStatus) -> Option<String> {
+    (!exit.success()).then(|| format!("The program {}.", exit.ending()))
+}
+
 /// The tracer, and why this one.
 pub(super) fn prepared(runs: &Runs) -> Result<(FullBackend, String), CommandError> {
     before_launching();
@@ -139,6 +146,8 @@ pub(super) fn prepared(runs: &Runs) -> Result<(FullBackend, String), CommandErro
 /// One command's runs, and what they amount to.
 pub(super) struct Explained {
     pub(super) summary: Summary,
+    /// The round and the total of each run, nanoseconds.
+    pub(super) totals: Vec<(u32, f64)>,
     observed: Observed,
     findings: Vec<Finding>,
     costs: Option<Costs>,
@@ -154,27 +163,48 @@ pub(super) fn explain(
     tracer: &mut FullBackend,
 ) -> Result<Explained, CommandError> {
     let name = command.words().join(" ");
-    let observed = observe(command, runs, tracer)?;
+    explained(&name, observe(command, runs, tracer)?, tracer)
+}
+
+/// Runs two commands in turn and sets each one's runs side by side.
+pub(super) fn explain_in_turn(
+    commands: [Command; 2],
+    runs: &Runs,
+    tracer: &mut FullBackend,
+) -> Result<[Explained; 2], CommandError> {
+    let names = [0, 1].map(|side: usize| commands[side].words().join(" "));
+    let [a, b] = observe_in_turn(commands, runs, tracer)?;
+    Ok([explained(&names[0], a, tracer)?, explained(&names[1], b, tracer)?])
+}
+
+fn explained(name: &str, observed: Observed, tracer: &FullBackend) -> Result<Explained, CommandError> {
     let binaries = FileBinaries::default();
     let accounts: Result<Vec<Account>, _> =
         observed.recordings.iter().map(|recording| Account::of(recording, &binaries)).collect();
-    let summary = Summary::of(accounts.map_err(CommandError::program)?);
-    let (Some(summary), Some(first)) = (summary, observed.recordings.first()) else {
+    let accounts = accounts.map_err(CommandError::program)?;
+    let totals = observed.rounds.iter().copied().zip(accounts.iter().map(|a| a.total.as_f64())).collect();
+    let (Some(summary), Some(exit)) = (Summary::of(accounts), worst(&observed.recordings)) else {
         let reason = observed.rejected.first().map_or("no run was made", String::as_str);
         return Err(CommandError::program(format!(
             "no run of `{name}` counts: {reason}\nhelp: run it by hand, and see what it does"
         )));
     };
-    let (exit, backend) = (first.exit, tracer.backend().name().to_owned());
     Ok(Explained {
         summary,
+        totals,
         exit,
         observed,
         findings: Vec::new(),
         costs: None,
-        backend,
+        backend: tracer.backend().name().to_owned(),
         reason: String::new(),
     })
+}
+
+/// How the runs ended: where one failed, as that one.
+fn worst(recordings: &[Recording]) -> Option<ExitStatus> {
+    let failed = recordings.iter().find(|recording| !recording.exit.success());
+    failed.or(recordings.first()).map(|recording| recording.exit)
 }
 
 /// More CPUID instructions than any start executes.
@@ -190,15 +220,12 @@ fn machine(command: &Command, summary: &Summary) -> advice::Machine {
 
 impl Explained {
     /// A program that fails is explained all the same, and the exit status says so.
-    fn exit(&self) -> Exit {
+    pub(super) fn exit(&self) -> Exit {
         if self.exit.success() { Exit::Done } else { Exit::ProgramFailed }
     }
 
     fn context(&self, command: String, tracer: &FullBackend) -> Context {
-        let mut notes = Vec::new();
-        if !self.exit.success() {
-            notes.push(format!("The program {}.", self.exit.ending()));
-        }
+        let mut notes: Vec<String> = failure(self.exit).into_iter().collect();
         notes.push(format!("Observed by {}: it {}.", self.backend, self.reason));
         if !tracer.sees_faults() {
             notes.push(
@@ -206,11 +233,19 @@ impl Explained {
             );
         }
         notes.extend(self.overhead_note());
-        for reason in &self.observed.rejected {
-            notes.push(format!("A run did not count: {reason}."));
-        }
+        notes.extend(self.rejections());
         let findings = self.findings.iter().map(|finding| finding.text.clone()).collect();
         Context { command, notes, findings, corrected_total: self.corrected_total() }
+    }
+
+    /// Runs that did not count, a line each.
+    fn rejections(&self) -> impl Iterator<Item = String> {
+        self.observed.rejected.iter().map(|reason| format!("A run did not count: {reason}."))
+    }
+
+    /// What a reader of the difference must know of this side.
+    pub(super) fn reservations(&self) -> Vec<String> {
+        failure(self.exit).into_iter().chain(self.rejections()).collect()
     }
 
     fn overhead_note(&self) -> Option<String> {

@@ -1,5 +1,6 @@
-//! Makes the runs: traced, and untraced in turn.
+//! Makes the runs: traced, and untraced in turn; or those of two commands in turn.
 
+use crate::bench::schedule::round;
 use crate::cli::trace::Runs;
 use crate::commands::CommandError;
 use crate::launch::wait::Killed;
@@ -33,6 +34,8 @@ const BLOCKS: u32 = 60;
 pub(crate) struct Observed {
     /// The traced runs that count.
     pub(crate) recordings: Vec<Recording>,
+    /// The round to which each of these belongs: two commands that take turns run once each in every round.
+    pub(crate) rounds: Vec<u32>,
     /// Walls of traced and of untraced runs: from the launch to the reaping, nanoseconds.
     pub(crate) traced: Vec<f64>,
     /// See `traced`.
@@ -49,18 +52,7 @@ pub(crate) fn observe(
     runs: &Runs,
     tracer: &mut FullBackend,
 ) -> Result<Observed, CommandError> {
-    let mut launcher = Launcher::new(command)?;
-    if let Some(cpus) = &runs.cpus {
-        launcher.set_cpus(cpus);
-    }
-    let setting =
-        Setting { output: runs.output, expected: None, timeout: Some(runs.timeout), ..Setting::default() };
-    let mut session = Session { launcher, setting, observed: Observed::default(), settling: 1 };
-    // The first run is the slowest: it reads from disk. It also says how long the rest will take.
-    let began = Instant::now();
-    session.untraced()?;
-    let first = began.elapsed();
-    session.observed.untraced.clear();
+    let (mut session, first) = Session::begin(command, runs)?;
     let count = runs.count.unwrap_or_else(|| affordable(first));
     session.settling = if count == 1 { 0 } else { settling(first) };
     let blocks = if runs.overhead { (count / SHARE).clamp(1, BLOCKS) } else { 1 };
@@ -70,6 +62,34 @@ pub(crate) fn observe(
     }
     tracer.detach().map_err(CommandError::unable)?;
     Ok(session.observed)
+}
+
+/// Runs two commands as often as planned, each once in every round, in an order that the seed decides: what drifts hits
+/// both alike. Nothing is run untraced but the first run of each.
+pub(crate) fn observe_in_turn(
+    commands: [Command; 2],
+    runs: &Runs,
+    tracer: &mut FullBackend,
+) -> Result<[Observed; 2], CommandError> {
+    let [a, b] = commands.map(|command| Session::begin(command, runs));
+    let ((a, first), (b, second)) = (a?, b?);
+    let mut sessions = [a, b];
+    let count = runs.count.unwrap_or_else(|| affordable(first.max(second)));
+    tracer.attach().map_err(CommandError::unable)?;
+    let discarded = if count == 1 { 0 } else { settling(first + second) };
+    let mut random = fastrand::Rng::with_seed(runs.seed);
+    for n in 0..discarded + count {
+        for side in round(&[0, 1], &mut random) {
+            let session = &mut sessions[side];
+            let recording = tracer.run(&mut session.launcher, &session.setting)?;
+            match n.checked_sub(discarded) {
+                Some(n) => session.keep(recording, n)?,
+                None => interrupted()?,
+            }
+        }
+    }
+    tracer.detach().map_err(CommandError::unable)?;
+    Ok(sessions.map(|session| session.observed))
 }
 
 /// As many runs as patience lasts for.
@@ -93,6 +113,27 @@ struct Session {
 }
 
 impl Session {
+    /// Runs the command once, and says how long that took.
+    fn begin(command: Command, runs: &Runs) -> Result<(Session, Duration), CommandError> {
+        let mut launcher = Launcher::new(command)?;
+        if let Some(cpus) = &runs.cpus {
+            launcher.set_cpus(cpus);
+        }
+        let setting = Setting {
+            output: runs.output,
+            expected: None,
+            timeout: Some(runs.timeout),
+            ..Setting::default()
+        };
+        let mut session = Session { launcher, setting, observed: Observed::default(), settling: 1 };
+        // The first run is the slowest: it reads from disk. It also says how long the rest will take.
+        let began = Instant::now();
+        session.untraced()?;
+        let first = began.elapsed();
+        session.observed.untraced.clear();
+        Ok((session, first))
+    }
+
     /// Some traced runs and, if asked for, as many untraced ones, after or before them.
     fn block(
         &mut self,
@@ -127,9 +168,9 @@ impl Session {
             tracer.run(&mut self.launcher, &self.setting)?;
             interrupted()?;
         }
-        for _ in 0..share {
+        for round in 0..share {
             let recording = tracer.run(&mut self.launcher, &self.setting)?;
-            self.keep(recording)?;
+            self.keep(recording, round)?;
         }
         if detach { tracer.detach().map_err(CommandError::unable) } else { Ok(()) }
     }
@@ -149,7 +190,7 @@ impl Session {
         interrupted()
     }
 
-    fn keep(&mut self, recording: Recording) -> Result<(), CommandError> {
+    fn keep(&mut self, recording: Recording, round: u32) -> Result<(), CommandError> {
         interrupted()?;
         given_up(&recording)?;
         if recording.lost > 0 {
@@ -161,6 +202,7 @@ impl Session {
             Ok(timeline) => {
                 self.observed.traced.push(timeline.wall.as_f64());
                 self.observed.recordings.push(recording);
+                self.observed.rounds.push(round);
             }
             Err(error) => self.observed.rejected.push(error.to_string()),
         }

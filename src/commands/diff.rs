@@ -1,6 +1,6 @@
 //! `firstbyte diff`: two summaries, and what lies between them.
 
-use super::trace::{Explained, explain, explain_in_turn, failure, prepared, replayed, split};
+use super::trace::{Explained, Replayed, explain, explain_in_turn, prepared, replayed, split};
 use super::{CommandError, Exit, show, terminal};
 use crate::cli::diff::Plan;
 use crate::launch::Command;
@@ -62,9 +62,8 @@ fn source(text: &str) -> Result<Source, CommandError> {
     if !replay::is_recording(path) {
         return split(text).map(Source::Command);
     }
-    let (recording, summary) = replayed(path)?;
+    let Replayed { summary, notes, .. } = replayed(path)?;
     let totals = vec![(0, summary.total.median)];
-    let notes = failure(recording.exit).into_iter().collect();
     // as with a replay: what failed then does not fail now
     Ok(Source::Recorded(Box::new(Measured { summary, totals, notes, exit: Exit::Done })))
 }

@@ -1,38 +1,17 @@
 //! What executables on disk say: where their segments go, which function a piece of code is.
 
+use crate::tracer::module::Module;
+pub use crate::tracer::module::{Layout, Segment};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// A `PT_LOAD` program header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment {
-    /// Where it wants to be.
-    pub address: u64,
-    /// Where it lies in the file.
-    pub offset: u64,
-    /// Bytes of it in the file.
-    pub file_size: u64,
-    /// Bytes of it in memory.
-    pub memory_size: u64,
-    /// It holds code.
-    pub executable: bool,
-}
-
-/// An executable's layout.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Layout {
-    /// The entry point, before relocation.
-    pub entry: u64,
-    /// What is loaded.
-    pub segments: Vec<Segment>,
-    /// Its ELF interpreter.
-    pub interpreter: Option<String>,
-}
 
 /// Knows executables. A trait, so that recordings of other machines and tests can do without.
 pub trait Binaries {
@@ -64,8 +43,9 @@ pub struct FileBinaries {
 #[derive(Default)]
 struct Binary {
     layout: Option<Rc<Layout>>,
+    module: Option<Module>,
     /// Address, size, name; sorted by address.
-    symbols: Vec<(u64, u64, Arc<str>)>,
+    symbols: Symbols,
 }
 
 impl fmt::Debug for FileBinaries {
@@ -79,9 +59,22 @@ impl FileBinaries {
         if let Some(known) = self.read.borrow().get(path) {
             return Rc::clone(known);
         }
-        let binary = Rc::new(std::fs::read(path).ok().and_then(|bytes| read(&bytes)).unwrap_or_default());
+        let binary = Rc::new(read(path).unwrap_or_default());
         self.read.borrow_mut().insert(path.to_owned(), Rc::clone(&binary));
         binary
+    }
+
+    /// What identifies a file, if it is an ELF file that can be read.
+    pub fn module(&self, path: &str) -> Option<Module> {
+        self.binary(path).module.clone()
+    }
+
+    /// All ELF files that were asked for, by path.
+    pub fn modules(&self) -> Vec<Module> {
+        let read = self.read.borrow();
+        let mut all: Vec<Module> = read.values().filter_map(|binary| binary.module.clone()).collect();
+        all.sort_by(|a, b| a.path.cmp(&b.path));
+        all
     }
 }
 
@@ -102,7 +95,27 @@ impl Binaries for FileBinaries {
     }
 }
 
-fn read(bytes: &[u8]) -> Option<Binary> {
+fn read(path: &str) -> Option<Binary> {
+    // asked first: to open a FIFO would wait for a writer
+    let facts = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    let mut file = File::open(path).ok()?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).ok()?;
+    let (layout, symbols, build_id) = parsed(&bytes)?;
+    let module = Module {
+        path: path.to_owned(),
+        size: facts.len(),
+        modified: facts.mtime().saturating_mul(1_000_000_000).saturating_add(facts.mtime_nsec()),
+        build_id,
+        layout: layout.clone(),
+    };
+    Some(Binary { layout: Some(Rc::new(layout)), module: Some(module), symbols })
+}
+
+type Symbols = Vec<(u64, u64, Arc<str>)>;
+
+/// Layout, symbols and build id.
+fn parsed(bytes: &[u8]) -> Option<(Layout, Symbols, Option<String>)> {
     let file = object::File::parse(bytes).ok()?;
     let layout = match &file {
         object::File::Elf64(elf) => layout(elf.elf_header(), bytes)?,
@@ -111,12 +124,13 @@ fn read(bytes: &[u8]) -> Option<Binary> {
     };
     let functions = file.symbols().chain(file.dynamic_symbols());
     let functions = functions.filter(|s| s.kind() == SymbolKind::Text && s.is_definition());
-    let mut symbols: Vec<(u64, u64, Arc<str>)> = functions
+    let mut symbols: Symbols = functions
         .filter_map(|symbol| Some((symbol.address(), symbol.size(), symbol.name().ok()?.into())))
         .collect();
     symbols.sort();
     symbols.dedup_by_key(|symbol| symbol.0);
-    Some(Binary { layout: Some(Rc::new(layout)), symbols })
+    let build_id = file.build_id().ok().flatten();
+    Some((layout, symbols, build_id.map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect())))
 }
 
 fn layout<H: FileHeader>(header: &H, bytes: &[u8]) -> Option<Layout> {

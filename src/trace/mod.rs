@@ -16,6 +16,7 @@ pub mod files;
 pub mod partition;
 mod process;
 mod reading;
+pub mod recorded;
 pub mod step;
 pub mod summary;
 mod thread;

@@ -11,6 +11,7 @@ pub mod counters;
 pub mod detail;
 pub mod event;
 pub mod full;
+pub mod module;
 pub mod pipe;
 pub mod probe;
 pub mod ptrace;

@@ -1,9 +1,10 @@
 //! Recordings as files: one line of JSON that says what was run, then one a line for every event.
 //!
-//! The first line is an object with `"schema": "firstbyte-recording/1"` and everything of a [`Recording`] but its
-//! events; every further line is an [`Event`]. Fields may be added to the version, never changed or taken away.
+//! The first line is an object with `"schema": "firstbyte-recording/1"`, everything of a [`Recording`] but its events,
+//! and the [`Module`]s that it mapped; every further line is an [`Event`]. Fields may be added to the version, never changed or taken away.
 
 use super::event::Event;
+use super::module::Module;
 use super::recording::Recording;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,6 +17,9 @@ pub const SCHEMA: &str = "firstbyte-recording/1";
 
 /// Of a run whose events lie further apart nobody waits for the start-up: 2^50 ns are 13 days.
 const LONGEST: u64 = 1 << 50;
+
+/// More modules than any program maps, and few enough for one line.
+const MOST_MODULES: usize = 1000;
 
 /// A line of a recording is never longer.
 const LONGEST_LINE: u64 = 1 << 20;
@@ -54,18 +58,30 @@ struct Header {
     /// Which version wrote it.
     #[serde(default)]
     firstbyte: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    modules: Option<Vec<Module>>,
     #[serde(flatten)]
     rest: Value,
 }
 
-/// A recording as text.
-pub fn save(recording: &Recording) -> String {
+/// What a file of a recording holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// The run.
+    pub recording: Recording,
+    /// The ELF files that were mapped, as they were then; `None`: an old firstbyte did not keep them.
+    pub modules: Option<Vec<Module>>,
+}
+
+/// A recording as text, with what identifies the files that it mapped.
+pub fn save(recording: &Recording, modules: &[Module]) -> String {
     let mut rest = serde_json::to_value(recording).unwrap_or_default();
     if let Some(fields) = rest.as_object_mut() {
         fields.remove("events");
     }
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let header = Header { schema: SCHEMA.to_owned(), firstbyte: version, rest };
+    let modules = Some(modules.iter().take(MOST_MODULES).cloned().collect());
+    let header = Header { schema: SCHEMA.to_owned(), firstbyte: version, modules, rest };
     let mut text = serde_json::to_string(&header).unwrap_or_default();
     text.push('\n');
     for event in &recording.events {
@@ -75,7 +91,7 @@ pub fn save(recording: &Recording) -> String {
 }
 
 /// Reads a recording from a file.
-pub fn load(path: &Path) -> Result<Recording, ReplayError> {
+pub fn load(path: &Path) -> Result<Loaded, ReplayError> {
     let name = path.display().to_string();
     let file = std::fs::File::open(path);
     let file = file.map_err(|cause| ReplayError::Read { path: name.clone(), cause })?;
@@ -90,10 +106,10 @@ pub fn is_recording(path: &Path) -> bool {
 }
 
 /// Reads a recording; `name` is for the messages.
-pub fn read(name: &str, mut source: impl BufRead) -> Result<Recording, ReplayError> {
+pub fn read(name: &str, mut source: impl BufRead) -> Result<Loaded, ReplayError> {
     let at = |line: usize, cause: String| ReplayError::Line { path: name.to_owned(), line, cause };
     let mut number = 0;
-    let mut recording = None;
+    let mut loaded: Option<Loaded> = None;
     loop {
         let mut line = Vec::new();
         let taken = io::Read::take(&mut source, LONGEST_LINE).read_until(b'\n', &mut line);
@@ -105,19 +121,19 @@ pub fn read(name: &str, mut source: impl BufRead) -> Result<Recording, ReplayErr
         if count as u64 == LONGEST_LINE {
             return Err(at(number, "the line is longer than 1 MiB".to_owned()));
         }
-        match &mut recording {
-            None => recording = Some(header(&line).map_err(|cause| at(number, cause))?),
+        match &mut loaded {
+            None => loaded = Some(header(&line).map_err(|cause| at(number, cause))?),
             Some(_) if line.iter().all(u8::is_ascii_whitespace) => {}
-            Some(recording) => {
+            Some(Loaded { recording, .. }) => {
                 let event = serde_json::from_slice(&line).map_err(|error| at(number, shortly(&error)))?;
                 add(recording, event).map_err(|cause| at(number, cause))?;
             }
         }
     }
-    recording.ok_or_else(|| at(1, "the file is empty".to_owned()))
+    loaded.ok_or_else(|| at(1, "the file is empty".to_owned()))
 }
 
-fn header(line: &[u8]) -> Result<Recording, String> {
+fn header(line: &[u8]) -> Result<Loaded, String> {
     let header: Header = serde_json::from_slice(line).map_err(|error| shortly(&error))?;
     if header.schema != SCHEMA {
         return Err(format!("`schema` is `{}`, and this firstbyte reads `{SCHEMA}`", header.schema));
@@ -126,7 +142,8 @@ fn header(line: &[u8]) -> Result<Recording, String> {
     if let Some(fields) = rest.as_object_mut() {
         fields.insert("events".to_owned(), Value::Array(Vec::new()));
     }
-    serde_json::from_value(rest).map_err(|error| shortly(&error))
+    let recording = serde_json::from_value(rest).map_err(|error| shortly(&error))?;
+    Ok(Loaded { recording, modules: header.modules })
 }
 
 /// Without the place within the line, which says little.
@@ -156,6 +173,7 @@ mod tests {
     use crate::launch::ExitStatus;
     use crate::launch::wait::Usage;
     use crate::tracer::detail::{Call, Fault, Image, OffCpu};
+    use crate::tracer::module::Layout;
     use crate::tracer::{Abi, Backend, EventKind, Output, Syscall};
     use crate::units::Nanos;
 
@@ -206,16 +224,39 @@ mod tests {
         }
     }
 
+    fn modules() -> Vec<Module> {
+        let segment = (0x1000, 0, 0x800, 0x900, true).into();
+        let layout = Layout { entry: 0x1000, segments: vec![segment], interpreter: Some("/ld".to_owned()) };
+        let build_id = Some("0aff".to_owned());
+        vec![Module { path: "/x".to_owned(), size: 5, modified: -1, build_id, layout }]
+    }
+
     #[test]
     fn what_is_saved_is_what_is_read() {
-        let text = save(&recording());
+        let text = save(&recording(), &modules());
         assert!(text.starts_with("{\"schema\":\"firstbyte-recording/1\""), "{text}");
-        assert_eq!(read("x", text.as_bytes()).unwrap(), recording());
+        let loaded = Loaded { recording: recording(), modules: Some(modules()) };
+        assert_eq!(read("x", text.as_bytes()).unwrap(), loaded);
+    }
+
+    #[test]
+    fn a_recording_from_before_modules_were_kept_is_read() {
+        let text = save(&recording(), &[]);
+        let old = text.replacen("\"modules\":[],", "", 1);
+        assert_ne!(old, text);
+        let loaded = read("x", old.as_bytes()).unwrap();
+        assert_eq!(loaded, Loaded { recording: recording(), modules: None });
+    }
+
+    #[test]
+    fn the_first_line_stays_readable_however_many_modules_there_are() {
+        let text = save(&recording(), &vec![modules().remove(0); 5000]);
+        assert_eq!(read("x", text.as_bytes()).unwrap().modules.unwrap().len(), MOST_MODULES);
     }
 
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
-        let good = save(&recording());
+        let good = save(&recording(), &[]);
         let lines: Vec<&str> = good.lines().collect();
         let table = [
             (String::new(), "line 1: the file is empty"),
@@ -235,8 +276,8 @@ mod tests {
     /// Any damage to a recording ends in an error or in an account, never in a panic.
     #[test]
     fn damaged_recordings_never_panic() {
-        use crate::trace::{Account, binaries::NoBinaries};
-        let good = save(&recording()).into_bytes();
+        use crate::trace::{Account, recorded::RecordedBinaries};
+        let good = save(&recording(), &modules()).into_bytes();
         let mut random = fastrand::Rng::with_seed(11);
         for _ in 0..3000 {
             let mut bad = good.clone();
@@ -248,8 +289,9 @@ mod tests {
                     _ => bad.truncate(place.max(1)),
                 }
             }
-            if let Ok(recording) = read("x", bad.as_slice()) {
-                let _ = Account::of(&recording, &NoBinaries);
+            if let Ok(loaded) = read("x", bad.as_slice()) {
+                let binaries = RecordedBinaries::new(loaded.modules.unwrap_or_default());
+                let _ = Account::of(&loaded.recording, &binaries);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! `firstbyte diff` between recordings and commands.
 
 use super::support::skipped;
-use super::trace::{firstbyte, traced};
+use super::trace::{compiled, firstbyte, traced};
 
 #[test]
 fn a_recording_differs_from_itself_in_nothing() {
@@ -145,4 +145,51 @@ fn a_program_against_itself_is_told_with_its_interval_and_its_spread() {
     let (_, text, _) = firstbyte(&["diff", "-r", "2", "true", "true"]);
     let text = text.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(text.contains("(2 runs each, in turn: below 8 of each side nobody can tell)"), "{text}");
+}
+
+const NAMED: &str = r#"
+#include <stdio.h>
+__attribute__((noinline)) void named_then(void) { puts("one"); fflush(stdout); }
+int main(void) { named_then(); named_then(); return 0; }
+"#;
+
+#[test]
+fn a_recording_is_explained_by_the_files_that_it_saw_and_not_by_others_of_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("a.rec");
+    let recording = recording.to_str().unwrap();
+    let Some(program) = compiled(folder.path(), NAMED, &["-no-pie", "-Wl,--build-id"]) else {
+        return skipped("no C compiler");
+    };
+    let program = program.to_str().unwrap().to_owned();
+    if traced(&["-r", "1", "--no-overhead", "--record", recording, "--", &program]).is_none() {
+        return skipped("no backend sees every system call");
+    }
+    let replay = |more: &[&str]| {
+        let (status, text, errors) = firstbyte(&[&["trace", "--replay", recording], more].concat());
+        assert_eq!(status, Some(0), "{errors}");
+        text
+    };
+    let changed =
+        |text: &str| text.split_whitespace().collect::<String>().contains("changedsinceitwasrecorded");
+    let then = (replay(&["--timeline"]), replay(&[]));
+    assert!(then.0.contains("named_then") && !changed(&then.1), "{then:?}");
+    // one more function before it: at its old place there is another
+    let other =
+        format!("void another(int *p) {{ while (*p) p++; }}\n{}", NAMED.replace("named_then", "named_now"));
+    compiled(folder.path(), &other, &["-no-pie", "-Wl,--build-id"]).unwrap();
+    let now = (replay(&["--timeline"]), replay(&[]));
+    assert!(!now.0.contains("named_now") && now.0.contains("tracee (executable)"), "{}", now.0);
+    assert!(!now.0.contains("(executable):"), "{}", now.0);
+    assert!(changed(&now.1), "{}", now.1);
+    assert_eq!(now.0.lines().count(), then.0.lines().count());
+    let (status, text, errors) = firstbyte(&["diff", recording, recording]);
+    assert_eq!(status, Some(0), "{errors}");
+    assert!(text.contains("A: `") && text.contains("B: `") && changed(&text), "{text}");
+    // as old versions wrote it
+    let text = std::fs::read_to_string(recording).unwrap();
+    let (start, rest) = text.split_once("\"modules\":[").unwrap();
+    let (_, end) = rest.split_once("],\"backend\"").unwrap();
+    std::fs::write(recording, format!("{start}\"backend\"{end}")).unwrap();
+    assert!(replay(&[]).contains("does not say which files it saw"));
 }

@@ -54,7 +54,7 @@ fn spans<'r>(result: &'r Value, wanted: impl Fn(&Value) -> bool + 'r) -> Vec<&'r
 }
 
 /// A program from C source; `None` without a compiler.
-fn compiled(folder: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
+pub(crate) fn compiled(folder: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
     let (file, program) = (folder.join("tracee.c"), folder.join("tracee"));
     std::fs::write(&file, source).unwrap();
     let built = Command::new("cc").arg(&file).args(["-O1", "-o"]).arg(&program).args(flags).output();

@@ -23,7 +23,9 @@ pub(super) fn rendered(
         Export::Html => {
             report::page("this run", &trace_json::document(&explained.summary, &frame(explained, context)))?
         }
-        Export::Recording => explained.shown().map(replay::save).unwrap_or_default(),
+        Export::Recording => {
+            explained.shown().map(|run| replay::save(run, &explained.modules)).unwrap_or_default()
+        }
     })
 }
 

@@ -14,9 +14,12 @@ use crate::launch::{Command, ExitStatus};
 use crate::report::trace_text::{self, Context};
 use crate::stats::{self, Bootstrap, Comparison};
 use crate::trace::binaries::FileBinaries;
+use crate::trace::recorded::RecordedBinaries;
 use crate::trace::{Account, Summary};
 use crate::tracer::full::{FullBackend, choose_full};
+use crate::tracer::module::Module;
 use crate::tracer::ptrace::cpuid_count;
+use crate::tracer::replay::Loaded;
 use crate::tracer::{Recording, Tracer, replay};
 use crate::units::display_nanos;
 use std::ffi::OsString;
@@ -48,10 +51,10 @@ fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
 }
 
 fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
-    let (recording, summary) = replayed(path)?;
+    let Replayed { recording, summary, notes } = replayed(path)?;
     let mut context = Context { command: shell_words::join(&recording.command), ..Context::default() };
     context.notes.push(format!("From the recording `{}`, by {}.", path.display(), recording.backend.name()));
-    context.notes.extend(failure(recording.exit));
+    context.notes.extend(notes);
     let findings = advice::findings(&summary, &advice::Machine::default());
     context.findings = findings.iter().map(|finding| finding.text.clone()).collect();
     let backend = recording.backend.name().to_owned();
@@ -59,6 +62,7 @@ fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
     let explained = Explained {
         exit: observed.recordings[0].exit,
         totals: Vec::new(),
+        modules: Vec::new(),
         summary,
         observed,
         findings,
@@ -118,18 +122,37 @@ pub(super) fn split(text: &str) -> Result<Command, CommandError> {
 }
 
 /// A recording from a file, and what it amounts to.
-pub(super) fn replayed(path: &Path) -> Result<(Recording, Summary), CommandError> {
-    let recording = replay::load(path).map_err(CommandError::usage)?;
+pub(super) struct Replayed {
+    pub(super) recording: Recording,
+    pub(super) summary: Summary,
+    /// What a reader must know of it, a sentence each.
+    pub(super) notes: Vec<String>,
+}
+
+/// Reads a recording, and explains it by the files that it has seen.
+pub(super) fn replayed(path: &Path) -> Result<Replayed, CommandError> {
+    let Loaded { recording, modules } = replay::load(path).map_err(CommandError::usage)?;
     let wrong = |cause: String| {
         CommandError::usage(format!(
             "`{}` bears no account: {cause}\nhelp: make it anew: firstbyte trace --record FILE -- CMD",
             path.display()
         ))
     };
-    let account =
-        Account::of(&recording, &FileBinaries::default()).map_err(|error| wrong(error.to_string()))?;
+    let mut notes: Vec<String> = failure(recording.exit).into_iter().collect();
+    let account = if let Some(modules) = modules {
+        let binaries = RecordedBinaries::new(modules);
+        let account = Account::of(&recording, &binaries);
+        notes.extend(binaries.notes());
+        account
+    } else {
+        notes.push(
+            "It does not say which files it saw: functions are those of the files of today.".to_owned(),
+        );
+        Account::of(&recording, &FileBinaries::default())
+    };
+    let account = account.map_err(|error| wrong(error.to_string()))?;
     let summary = Summary::of(vec![account]).ok_or_else(|| wrong("it is empty".to_owned()))?;
-    Ok((recording, summary))
+    Ok(Replayed { recording, summary, notes })
 }
 
 /// What is told of a program that failed.
@@ -148,6 +171,8 @@ pub(super) struct Explained {
     pub(super) summary: Summary,
     /// The round and the total of each run, nanoseconds.
     pub(super) totals: Vec<(u32, f64)>,
+    /// The files by which it was explained.
+    modules: Vec<Module>,
     observed: Observed,
     findings: Vec<Finding>,
     costs: Option<Costs>,
@@ -192,6 +217,7 @@ fn explained(name: &str, observed: Observed, tracer: &FullBackend) -> Result<Exp
     Ok(Explained {
         summary,
         totals,
+        modules: binaries.modules(),
         exit,
         observed,
         findings: Vec::new(),

@@ -1,0 +1,97 @@
+//! What identifies a file that was mapped, and where its segments go: enough to explain a recording when the file has
+//! changed, or on another machine.
+
+use serde::{Deserialize, Serialize};
+
+/// A `PT_LOAD` program header; in a recording an array of its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u64, u64, u64, u64, bool)", into = "(u64, u64, u64, u64, bool)")]
+pub struct Segment {
+    /// Where it wants to be.
+    pub address: u64,
+    /// Where it lies in the file.
+    pub offset: u64,
+    /// Bytes of it in the file.
+    pub file_size: u64,
+    /// Bytes of it in memory.
+    pub memory_size: u64,
+    /// It holds code.
+    pub executable: bool,
+}
+
+impl From<(u64, u64, u64, u64, bool)> for Segment {
+    fn from((address, offset, file_size, memory_size, executable): (u64, u64, u64, u64, bool)) -> Segment {
+        Segment { address, offset, file_size, memory_size, executable }
+    }
+}
+
+impl From<Segment> for (u64, u64, u64, u64, bool) {
+    fn from(s: Segment) -> (u64, u64, u64, u64, bool) {
+        (s.address, s.offset, s.file_size, s.memory_size, s.executable)
+    }
+}
+
+/// An executable's layout.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    /// The entry point, before relocation.
+    pub entry: u64,
+    /// What is loaded.
+    pub segments: Vec<Segment>,
+    /// Its ELF interpreter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interpreter: Option<String>,
+}
+
+/// An ELF file as it was when a program that maps it ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Module {
+    /// Its path, as the program or the kernel gave it.
+    pub path: String,
+    /// Its bytes.
+    pub size: u64,
+    /// When it was last changed: nanoseconds since 1970 (`st_mtim`, inode(7)).
+    pub modified: i64,
+    /// What the linker made of its contents (`NT_GNU_BUILD_ID`, `ld --build-id`), in hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build_id: Option<String>,
+    /// Where its segments go.
+    pub layout: Layout,
+}
+
+impl Module {
+    /// Whether both are the same file: the same build under whatever date, or without a build id the same date.
+    pub fn is_same(&self, other: &Module) -> bool {
+        let built = match (&self.build_id, &other.build_id) {
+            (Some(a), Some(b)) => a == b,
+            (None, None) => self.modified == other.modified,
+            _ => false,
+        };
+        built && self.size == other.size && self.layout == other.layout
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(build_id: Option<&str>, modified: i64, size: u64) -> Module {
+        let layout = Layout::default();
+        Module { path: "/x".to_owned(), size, modified, build_id: build_id.map(str::to_owned), layout }
+    }
+
+    #[test]
+    fn a_file_is_the_same_by_its_build_or_by_its_date() {
+        let table = [
+            (module(Some("a"), 1, 9), module(Some("a"), 2, 9), true),
+            (module(Some("a"), 1, 9), module(Some("b"), 1, 9), false),
+            (module(Some("a"), 1, 9), module(Some("a"), 1, 8), false),
+            (module(Some("a"), 1, 9), module(None, 1, 9), false),
+            (module(None, 1, 9), module(None, 1, 9), true),
+            (module(None, 1, 9), module(None, 2, 9), false),
+        ];
+        for (a, b, same) in table {
+            assert_eq!((a.is_same(&b), b.is_same(&a)), (same, same), "{a:?} {b:?}");
+        }
+    }
+}

@@ -66,6 +66,7 @@ fn run(steps: Vec<(u64, What)>) -> Account {
             threads: 1,
         }],
         files: Vec::new(),
+        searches: Vec::new(),
         counts: Counts::default(),
         lost: 0,
     }

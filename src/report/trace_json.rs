@@ -86,6 +86,7 @@ fn result(summary: &Summary, frame: &Frame) -> Value {
         "attribution": attribution(account),
         "spans": spans(account),
         "files": files(account),
+        "searches": searches(account),
         "processes": processes(account),
         "findings": frame.findings.iter().map(|(ns, text)| json!({"ns": ns, "text": text})).collect::<Vec<_>>(),
     })
@@ -177,6 +178,18 @@ fn files(account: &Account) -> Vec<Value> {
             json!({
                 "path": &*f.path, "ns": f.time.0, "opened": f.opened, "failed": f.failed, "calls": f.calls,
                 "bytes_read": f.bytes_read, "faults": f.faults, "major_faults": f.major_faults,
+            })
+        })
+        .collect()
+}
+
+fn searches(account: &Account) -> Vec<Value> {
+    let searches = account.searches.iter();
+    searches
+        .map(|s| {
+            json!({
+                "names": s.names, "by": s.by, "misses": s.misses, "folders": s.folders, "found": s.found,
+                "ns": s.time.0,
             })
         })
         .collect()

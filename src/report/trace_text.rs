@@ -4,7 +4,7 @@ use super::phase_bars::FILLS;
 use super::terminal::{Terminal, columns, fitted, truncated, visible};
 use crate::trace::attribution::{Kind, kind};
 use crate::trace::summary::{CommonStep, Spread};
-use crate::trace::{ProcessAccount, Step, Summary};
+use crate::trace::{ProcessAccount, Search, Step, Summary};
 use crate::units::{Bytes, Nanos, display_nanos};
 use anstyle::{AnsiColor, Color, Style};
 use std::fmt::Write;
@@ -26,6 +26,9 @@ pub struct Context {
 const SHARES: usize = 7;
 const STEPS: usize = 12;
 const FILES: usize = 12;
+const SEARCHES: usize = 8;
+const NAMES: usize = 3;
+const FOLDERS: usize = 6;
 const TASKS: usize = 24;
 /// Shares below this part of the total are summed up.
 const NOTEWORTHY: f64 = 0.005;
@@ -38,6 +41,7 @@ pub fn render(summary: &Summary, context: &Context, terminal: &Terminal) -> Stri
         attribution(summary, terminal),
         costliest(summary, terminal),
         files(summary, terminal),
+        searches(summary, terminal),
         tasks(summary, terminal),
         findings(context, terminal),
         notes(summary, context, terminal),
@@ -219,6 +223,48 @@ fn files(summary: &Summary, terminal: &Terminal) -> String {
         );
     }
     text
+}
+
+/// What was looked for in vain, folder by folder, before it was found or given up.
+fn searches(summary: &Summary, terminal: &Terminal) -> String {
+    let all = &summary.reference.searches;
+    if all.is_empty() {
+        return String::new();
+    }
+    let misses: u64 = all.iter().map(|search| search.misses).sum();
+    let title = format!("Searches: {misses} lookups of paths that are not there");
+    let mut text = terminal.bold(&title) + &format!("\n{:>10}{:>7}  what\n", "time", "misses");
+    for search in all.iter().take(SEARCHES) {
+        let what = terminal.wrap(&format!("{:19}{}", "", visible(&search_text(search))), 21);
+        let _ = writeln!(text, "{:>10}{:>7}  {}", search.time.to_string(), search.misses, what.trim_start());
+    }
+    let rest = &all[SEARCHES.min(all.len())..];
+    if !rest.is_empty() {
+        let time = Nanos(rest.iter().fold(0, |sum: u64, search| sum.saturating_add(search.time.0)));
+        let misses: u64 = rest.iter().map(|search| search.misses).sum();
+        let _ = writeln!(text, "{:>10}{misses:>7}  {} others", time.to_string(), rest.len());
+    }
+    text
+}
+
+/// `libx.so: not in /a, /b; found in /c (ld.so)`.
+fn search_text(search: &Search) -> String {
+    let first = search.names.iter().take(NAMES).cloned().collect::<Vec<String>>().join(", ");
+    let names = match search.names.len().saturating_sub(NAMES) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    };
+    let folders = search.folders.iter().take(FOLDERS).cloned().collect::<Vec<String>>().join(", ");
+    let more = match search.folders.len().saturating_sub(FOLDERS) {
+        0 => String::new(),
+        more => format!(" and {more} more folders"),
+    };
+    let found = match &search.found {
+        Some(folder) if search.folders.last() == Some(folder) => "found there by another name".to_owned(),
+        Some(folder) => format!("found in {folder}"),
+        None => "found nowhere".to_owned(),
+    };
+    format!("{names}: not in {folders}{more}; {found} ({})", search.by)
 }
 
 /// Of a path the end tells more than the beginning.

@@ -3,6 +3,7 @@
 use super::binaries::Binaries;
 use super::files::{FileAccount, of_steps};
 use super::reading::Reading;
+use super::searches::{self, Search};
 use super::step::{Step, What};
 use crate::bench::{Counts, Phases};
 use crate::timeline::{Timeline, TimelineError};
@@ -27,6 +28,8 @@ pub struct Account {
     pub processes: Vec<ProcessAccount>,
     /// Every file that was opened, tried, mapped or read.
     pub files: Vec<FileAccount>,
+    /// Names that were searched for in several places.
+    pub searches: Vec<Search>,
     /// What does not jitter.
     pub counts: Counts,
     /// Events that were lost.
@@ -90,6 +93,7 @@ impl Account {
         let reading = Reading::of(recording, binaries, timeline.total);
         let (threads, processes) = (reading.threads, reading.processes);
         let files = of_steps(&threads, &reading.bytes_read);
+        let searches = searches::of_threads(&threads);
         let counts = counts(&threads, &processes, &reading.bytes_read, recording);
         Ok(Account {
             phases,
@@ -99,6 +103,7 @@ impl Account {
             threads,
             processes,
             files,
+            searches,
             counts,
             lost: recording.lost,
         })

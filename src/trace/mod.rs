@@ -17,11 +17,13 @@ pub mod partition;
 mod process;
 mod reading;
 pub mod recorded;
+pub mod searches;
 pub mod step;
 pub mod summary;
 mod thread;
 
 pub use account::{Account, Execution, ProcessAccount, ThreadAccount};
 pub use files::FileAccount;
+pub use searches::Search;
 pub use step::{Code, ExecStage, Module, PageFault, Reason, Region, Role, Step, What};
 pub use summary::Summary;

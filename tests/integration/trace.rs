@@ -335,3 +335,60 @@ fn the_exports_for_viewers_are_json_with_every_step() {
     assert_eq!(slices, steps);
     assert_eq!(read(&firefox)["threads"][0]["markers"]["length"], steps);
 }
+
+/// Opens `wanted` in the folders `argv[1]/a` to `argv[1]/d`, and executes `true` by a PATH whose first folders lack it.
+const SEARCHING: &str = r#"
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int count, char **words)
+{
+	char path[4096];
+	for (char folder = 'a'; folder <= 'd'; folder++) {
+		snprintf(path, sizeof path, "%s/%c/wanted", words[1], folder);
+		if (open(path, O_RDONLY) >= 0)
+			break;
+	}
+	open("/no/such/place/alone", O_RDONLY);
+	setenv("PATH", "/no/such/place:/no/other/place:/usr/bin", 1);
+	execlp("true", "true", (char *) 0);
+	return 1;
+}
+"#;
+
+#[test]
+fn what_is_searched_for_is_told_with_the_folders_in_which_it_was_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), SEARCHING, &[]) else { return skipped("no C compiler") };
+    let place = folder.path().to_str().unwrap();
+    std::fs::create_dir(folder.path().join("d")).unwrap();
+    std::fs::write(folder.path().join("d/wanted"), "").unwrap();
+    for backend in ["bpf", "ptrace"] {
+        let arguments = ["-r", "1", "--backend", backend, "--", program.to_str().unwrap(), place];
+        let Some(result) = result(&arguments) else { return skipped("a backend does not work here") };
+        let searches = result["searches"].as_array().unwrap();
+        let named =
+            |name: &str| searches.iter().find(|search| search["names"] == serde_json::json!([name])).unwrap();
+        let wanted = named("wanted");
+        let folders = ["a", "b", "c"].map(|letter| format!("{place}/{letter}"));
+        assert_eq!(
+            (&wanted["misses"], &wanted["folders"]),
+            (&3.into(), &serde_json::json!(folders)),
+            "{wanted}"
+        );
+        assert_eq!(wanted["found"], format!("{place}/d"));
+        let run = named("true");
+        assert_eq!(
+            (&run["misses"], &run["found"], &run["by"]),
+            (&2.into(), &"/usr/bin".into(), &"PATH".into())
+        );
+        assert!(searches.iter().all(|search| search["names"] != serde_json::json!(["alone"])));
+    }
+    let text = traced(&["-r", "1", "--no-overhead", "--", program.to_str().unwrap(), place]).unwrap();
+    let text = text.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(
+        text.contains("2 true: not in /no/such/place, /no/other/place; found in /usr/bin (PATH)"),
+        "{text}"
+    );
+}

@@ -1,9 +1,12 @@
 //! A start-up as JSON: the result document with every span.
 
 use super::document::{Overhead, Ratio, SCHEMA};
+use crate::launch::wait::Usage;
+use crate::stats;
 use crate::trace::attribution::{kind, shares};
 use crate::trace::summary::Spread;
 use crate::trace::{Account, Step, Summary, What};
+use crate::units::Nanos;
 use serde_json::{Value, json};
 
 /// What the document says besides the runs themselves.
@@ -19,8 +22,10 @@ pub struct Frame {
     pub walls: [Vec<f64>; 2],
     /// The first over the second, in turn.
     pub overhead: Option<Ratio>,
-    /// The exit code; `None`: a signal.
-    pub exit_code: Option<i32>,
+    /// The exit code of each run; `None`: a signal.
+    pub exit_codes: Vec<Option<i32>>,
+    /// What the kernel charged each run with.
+    pub usages: Vec<Usage>,
     /// The total without the observer's part, nanoseconds.
     pub corrected_total: Option<f64>,
     /// Findings: cost in nanoseconds and text.
@@ -58,18 +63,21 @@ fn result(summary: &Summary, frame: &Frame) -> Value {
     let account = &summary.reference;
     let seconds: Vec<f64> = frame.walls[0].iter().map(|ns| ns / 1e9).collect();
     let wall = Spread::of(&seconds);
-    let mean = seconds.iter().sum::<f64>() / seconds.len().max(1) as f64;
+    let statistics = stats::Summary::of(&seconds);
+    let charged = |of: fn(&Usage) -> Nanos| -> Vec<f64> {
+        frame.usages.iter().map(|usage| of(usage).as_f64() / 1e9).collect()
+    };
     json!({
         "command": frame.command,
-        "mean": mean,
-        "stddev": null,
+        "mean": mean(&seconds),
+        "stddev": statistics.and_then(|s| s.stddev),
         "median": wall.median,
-        "user": 0.0,
-        "system": 0.0,
+        "user": mean(&charged(|usage| usage.user)),
+        "system": mean(&charged(|usage| usage.system)),
         "min": wall.least,
         "max": wall.most,
         "times": seconds,
-        "exit_codes": [frame.exit_code],
+        "exit_codes": frame.exit_codes,
         "runs": summary.runs,
         "phases": phases(summary),
         "run_phases": {
@@ -90,6 +98,11 @@ fn result(summary: &Summary, frame: &Frame) -> Value {
         "processes": processes(account),
         "findings": frame.findings.iter().map(|(ns, text)| json!({"ns": ns, "text": text})).collect::<Vec<_>>(),
     })
+}
+
+/// Null where there is nothing to take it of.
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// The phases over all runs; null for what the program has not.

@@ -285,9 +285,25 @@ fn a_recording_is_replayed_to_the_same_account() {
     let first: Value = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
     let again: Value =
         serde_json::from_str(&traced(&["--replay", file, "--export-json", "-"]).unwrap()).unwrap();
-    for part in ["spans", "attribution", "files", "processes", "total_ns", "counts"] {
+    let hyperfines = ["mean", "median", "stddev", "min", "max", "times", "user", "system", "exit_codes"];
+    let ours = ["spans", "attribution", "files", "searches", "processes", "total_ns", "counts"];
+    for part in hyperfines.into_iter().chain(ours) {
         assert_eq!(first["results"][0][part], again["results"][0][part], "{part}");
     }
+}
+
+#[test]
+fn the_processors_time_is_what_the_kernel_charged() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = "#include <time.h>\nint main(void) { while (clock() < 30000) ; return 0; }";
+    let Some(program) = compiled(folder.path(), source, &[]) else { return skipped("no C compiler") };
+    let Some(result) = result(&["-r", "2", "--backend", "ptrace", "--", program.to_str().unwrap()]) else {
+        return skipped("ptrace does not work here");
+    };
+    let seconds = |name: &str| result[name].as_f64().unwrap();
+    assert!(seconds("user") + seconds("system") >= 0.03, "it ends when it was charged with that: {result}");
+    assert_eq!(result["exit_codes"], serde_json::json!([0, 0]));
+    assert!(result["stddev"].is_f64(), "of two runs there is one");
 }
 
 #[test]

@@ -36,7 +36,8 @@ fn frame(explained: &Explained, context: &Context) -> Frame {
         machine: serde_json::to_value(Machine::examine()).unwrap_or_default(),
         walls: [explained.observed.traced.clone(), explained.observed.untraced.clone()],
         overhead: explained.overhead().map(Ratio::from),
-        exit_code: explained.exit.code(),
+        exit_codes: explained.observed.recordings.iter().map(|run| run.exit.code()).collect(),
+        usages: explained.observed.recordings.iter().map(|run| run.usage).collect(),
         corrected_total: context.corrected_total,
         findings: explained.findings.iter().map(|f| (f.cost.0, f.text.clone())).collect(),
     }

@@ -58,7 +58,8 @@ fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
     let findings = advice::findings(&summary, &advice::Machine::default());
     context.findings = findings.iter().map(|finding| finding.text.clone()).collect();
     let backend = recording.backend.name().to_owned();
-    let observed = Observed { recordings: vec![recording], ..Observed::default() };
+    let traced = vec![summary.reference.wall.as_f64()];
+    let observed = Observed { recordings: vec![recording], traced, ..Observed::default() };
     let explained = Explained {
         exit: observed.recordings[0].exit,
         totals: Vec::new(),

@@ -8,7 +8,8 @@ use std::sync::Arc;
 const CLOEXEC: u64 = 0o2_000_000;
 const MAP_ANONYMOUS: u64 = 0x20;
 const PROT_EXEC: u64 = 4;
-const PAGE: u64 = 4096;
+/// The unit of its offset, whatever the page size: mmap2(2).
+const MMAP2_UNIT: u64 = 4096;
 /// `fcntl(2)` commands.
 const F_DUPFD: u64 = 0;
 const F_DUPFD_CLOEXEC: u64 = 1030;
@@ -69,10 +70,11 @@ fn descriptors(process: &mut Process, name: &str, call: &Call, file: Option<&Arc
 fn memory(process: &mut Process, name: &str, call: &Call, file: Option<&Arc<str>>, result: u64) {
     let [address, length, protection, flags, _, at] = call.arguments;
     let memory = &mut process.memory;
-    let pages = |bytes: u64| bytes.saturating_add(PAGE - 1) & !(PAGE - 1);
+    let page = process.page;
+    let pages = |bytes: u64| page.round_up(bytes);
     match name {
         "mmap" | "mmap2" => {
-            let offset = if name == "mmap2" { at.saturating_mul(PAGE) } else { at };
+            let offset = if name == "mmap2" { at.saturating_mul(MMAP2_UNIT) } else { at };
             let content = match file.filter(|_| flags & MAP_ANONYMOUS == 0) {
                 Some(path) => Content::File { path: Arc::clone(path), offset },
                 None => Content::Anonymous,

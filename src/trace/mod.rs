@@ -13,6 +13,7 @@ pub mod call_text;
 mod descriptors;
 pub mod difference;
 pub mod files;
+mod page_size;
 pub mod partition;
 mod process;
 mod reading;

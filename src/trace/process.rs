@@ -3,6 +3,7 @@
 use super::address_space::{AddressSpace, Content};
 use super::binaries::{Binaries, Layout};
 use super::descriptors::Descriptors;
+use super::page_size::PageSize;
 use super::step::{Code, Module, Region, Role};
 use crate::tracer::detail::Image;
 use std::sync::Arc;
@@ -11,7 +12,6 @@ const AT_PHDR: u64 = 3;
 const AT_BASE: u64 = 7;
 const AT_ENTRY: u64 = 9;
 const AT_SYSINFO_EHDR: u64 = 33;
-const PAGE: u64 = 4096;
 /// As much below its begin as a stack may grow by default (`RLIMIT_STACK`), and as much above as arguments take.
 const STACK_BELOW: u64 = 8 << 20;
 const STACK_ABOVE: u64 = 256 << 10;
@@ -22,6 +22,7 @@ pub(super) struct Process {
     pub(super) memory: AddressSpace,
     pub(super) descriptors: Descriptors,
     pub(super) executable: Arc<str>,
+    pub(super) page: PageSize,
     loader: Arc<str>,
     /// Where user code begins after the exec.
     entry: u64,
@@ -36,6 +37,7 @@ impl Process {
     pub(super) fn exec(&mut self, image: &Image, binaries: &dyn Binaries) {
         self.descriptors.exec();
         self.memory = AddressSpace::default();
+        self.page = PageSize::of(image);
         self.executable = image.executed.as_str().into();
         let entry = image.auxiliary(AT_ENTRY).unwrap_or(0);
         self.entry = entry;
@@ -43,7 +45,7 @@ impl Process {
         match &layout {
             Some(layout) => {
                 let bias = entry.wrapping_sub(layout.entry);
-                map_segments(&mut self.memory, layout, bias, &self.executable);
+                map_segments(&mut self.memory, self.page, layout, bias, &self.executable);
             }
             None => self.map_roughly(image),
         }
@@ -53,16 +55,17 @@ impl Process {
         self.memory.map(from, STACK_BELOW + STACK_ABOVE, Content::Stack, false);
         if let Some(vdso) = image.auxiliary(AT_SYSINFO_EHDR) {
             // the pages before it hold its data
-            self.memory.map(vdso.saturating_sub(6 * PAGE), 8 * PAGE, Content::Vdso, true);
+            let page = self.page.bytes();
+            self.memory.map(vdso.saturating_sub(6 * page), 8 * page, Content::Vdso, true);
         }
     }
 
     /// The kernel's own figures, where the file cannot be read.
     fn map_roughly(&mut self, image: &Image) {
-        let headers = image.auxiliary(AT_PHDR).map_or(image.code[0], |at| at & !(PAGE - 1));
+        let headers = image.auxiliary(AT_PHDR).map_or(image.code[0], |at| self.page.begin(at));
         let from = headers.min(image.code[0]);
         let path = Arc::clone(&self.executable);
-        let end = rounded_up(image.data[1].max(image.code[1]));
+        let end = self.page.round_up(image.data[1].max(image.code[1]));
         self.memory.map(from, end.saturating_sub(from), Content::File { path, offset: 0 }, true);
     }
 
@@ -72,9 +75,9 @@ impl Process {
         let name = name.unwrap_or_else(|| "ld.so".to_owned());
         self.loader = name.as_str().into();
         if let Some(layout) = binaries.layout(&name) {
-            let lowest = layout.segments.iter().map(|s| s.address & !(PAGE - 1)).min().unwrap_or(0);
+            let lowest = layout.segments.iter().map(|s| self.page.begin(s.address)).min().unwrap_or(0);
             let bias = base.wrapping_sub(lowest);
-            map_segments(&mut self.memory, &layout, bias, &self.loader);
+            map_segments(&mut self.memory, self.page, &layout, bias, &self.loader);
             self.entry = layout.entry.wrapping_add(bias);
         } else {
             let content = Content::File { path: Arc::clone(&self.loader), offset: 0 };
@@ -128,11 +131,11 @@ impl Process {
 
     /// What kind of memory an address is, and its page: of a file the offset.
     pub(super) fn region(&self, address: u64) -> (Region, u64) {
-        let page = address & !(PAGE - 1);
+        let page = self.page.begin(address);
         match self.memory.find(address) {
             None => (Region::Unknown, page),
             Some(found) => match found.content {
-                Content::File { path, .. } => (Region::File(path), found.offset & !(PAGE - 1)),
+                Content::File { path, .. } => (Region::File(path), self.page.begin(found.offset)),
                 Content::Bss(path) => (Region::Bss(path), page),
                 Content::Anonymous => (Region::Anonymous, page),
                 Content::Heap => (Region::Heap, page),
@@ -143,17 +146,13 @@ impl Process {
     }
 }
 
-/// To whole pages; of what is beyond all pages, the last.
-fn rounded_up(bytes: u64) -> u64 {
-    bytes.checked_next_multiple_of(PAGE).unwrap_or(!(PAGE - 1))
-}
-
-fn map_segments(memory: &mut AddressSpace, layout: &Layout, bias: u64, path: &Arc<str>) {
+fn map_segments(memory: &mut AddressSpace, size: PageSize, layout: &Layout, bias: u64, path: &Arc<str>) {
     for segment in &layout.segments {
         let from = segment.address.wrapping_add(bias);
-        let (page, skew) = (from & !(PAGE - 1), from & (PAGE - 1));
-        let in_file = rounded_up(segment.file_size.saturating_add(skew));
-        let in_memory = rounded_up(segment.memory_size.saturating_add(skew));
+        let page = size.begin(from);
+        let skew = from - page;
+        let in_file = size.round_up(segment.file_size.saturating_add(skew));
+        let in_memory = size.round_up(segment.memory_size.saturating_add(skew));
         let offset = segment.offset.saturating_sub(skew);
         let content = Content::File { path: Arc::clone(path), offset };
         memory.map(page, in_file, content, segment.executable);

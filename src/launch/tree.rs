@@ -1,6 +1,7 @@
 //! Nothing of a tracee remains: its process group and its orphans are killed and reaped.
 
 use std::fs;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -41,22 +42,38 @@ pub fn adopt_orphans() {
 /// How long a killed process may take to die: it may have much memory to give back.
 const DYING_MS: i32 = 2000;
 
-/// Kills one process of a tracee's tree, and waits until it is dead (not until it is reaped: that is for its parent).
-/// Returns whether it still lived.
-pub fn kill_process(pid: i32) -> bool {
-    // SAFETY: system calls on a process that a tracee created and that has not been seen to exit; the descriptor
-    // keeps its id from being taken for another's.
+/// A process that is held by a descriptor of its own: its id alone may be another's once it has been reaped.
+#[derive(Debug)]
+pub struct Held(OwnedFd);
+
+/// Takes hold of the process that has this id now; `None`: there is none. Whether it is the one that was meant is for
+/// the caller to find out afterwards: it is, if that one has not exited yet.
+pub fn hold(pid: i32) -> Option<Held> {
+    // SAFETY: plain system call (`pidfd_open(2)`, Linux 5.3); the descriptor is owned at once.
     unsafe {
-        let pidfd = i32::try_from(libc::syscall(libc::SYS_pidfd_open, pid, 0)).unwrap_or(-1);
-        if pidfd < 0 {
-            return false;
+        let pidfd = i32::try_from(libc::syscall(libc::SYS_pidfd_open, pid, 0)).ok()?;
+        (pidfd >= 0).then(|| Held(OwnedFd::from_raw_fd(pidfd)))
+    }
+}
+
+impl Held {
+    /// Kills it, and waits until it is dead (not until it is reaped: that is for its parent). Returns whether it still
+    /// lived.
+    pub fn kill(&self) -> bool {
+        let lived = !self.is_dead(0);
+        let no_details = ptr::null::<libc::siginfo_t>();
+        // SAFETY: a signal to the process that the descriptor stands for (`pidfd_send_signal(2)`, Linux 5.1).
+        unsafe {
+            libc::syscall(libc::SYS_pidfd_send_signal, self.0.as_raw_fd(), libc::SIGKILL, no_details, 0);
         }
-        let mut asked = libc::pollfd { fd: pidfd, events: libc::POLLIN, revents: 0 };
-        let lived = libc::poll(&raw mut asked, 1, 0) == 0;
-        libc::kill(pid, libc::SIGKILL);
-        libc::poll(&raw mut asked, 1, DYING_MS);
-        libc::close(pidfd);
+        self.is_dead(DYING_MS);
         lived
+    }
+
+    fn is_dead(&self, wait_ms: i32) -> bool {
+        let mut asked = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one descriptor, which we own.
+        unsafe { libc::poll(&raw mut asked, 1, wait_ms) > 0 }
     }
 }
 
@@ -161,4 +178,21 @@ fn kill_orphans() -> usize {
 fn children() -> Vec<i32> {
     let listed = fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
     listed.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn who_is_held_is_killed_and_once_reaped_nobody_is() {
+        let mut child = Command::new("sleep").arg("98761").spawn().unwrap();
+        let held = hold(child.id().cast_signed()).unwrap();
+        assert!(held.kill(), "it lived");
+        assert!(!held.kill(), "it is dead, and not yet reaped");
+        assert!(!child.wait().unwrap().success());
+        assert!(!held.kill(), "its id is free, and may be another's");
+        assert!(hold(i32::MAX).is_none());
+    }
 }

@@ -408,3 +408,17 @@ fn what_is_searched_for_is_told_with_the_folders_in_which_it_was_not() {
         "{text}"
     );
 }
+
+#[test]
+fn what_a_program_leaves_running_is_gone_after_its_trace() {
+    for backend in ["bpf", "ptrace"] {
+        let script = "setsid sleep 98767 & (setsid sleep 98767 &) ; echo hi";
+        let arguments = ["-r", "2", "--no-overhead", "--backend", backend, "--", "sh", "-c", script];
+        if traced(&arguments).is_none() {
+            return skipped("a backend does not work here");
+        }
+        let processes = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok());
+        let words = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+        assert_eq!(words.filter(|words| words == b"sleep\x0098767\0").count(), 0, "{backend}");
+    }
+}

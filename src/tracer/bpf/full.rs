@@ -3,12 +3,12 @@
 use super::calibration;
 use super::full_session::{LOG_BYTES, Session, Shared, Tables, add, records};
 use super::meaning;
-use super::phases::{AttachError, check_namespace, kill_survivors, taken};
+use super::phases::{AttachError, GENERATIONS, check_namespace, hold, kill, living, taken};
 use super::ring_drain::RingDrain;
 use super::run::{CALLS, Run};
 use crate::arch::path_arguments;
 use crate::launch::wait::until_reaped;
-use crate::launch::{LaunchError, Launcher, OutputKind, Preparation};
+use crate::launch::{LaunchError, Launcher, OutputKind, Preparation, tree};
 use crate::tracer::full::EventCosts;
 use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
 use aya::maps::{MapData, RingBuf};
@@ -213,10 +213,38 @@ impl FullTracer {
 
     /// The events of the run since [`FullTracer::arm`], and how many were lost; the tracee must have been reaped.
     fn collect(&mut self) -> (Vec<Event>, u64) {
+        let mut spilled = Vec::new();
+        let gathered = self.gather(&mut spilled);
+        self.shared.write(Session::default());
+        gathered
+    }
+
+    /// As [`FullTracer::collect`], and kills what the tracee left running, while the kernel side still follows it.
+    /// Whether there was something.
+    fn collect_and_kill(&mut self) -> (Vec<Event>, u64, bool) {
+        let mut spilled = Vec::new();
+        let (events, lost) = self.gather(&mut spilled);
+        let (mut outlived, mut alive) = (false, living(&events));
+        for _ in 0..GENERATIONS {
+            if alive.is_empty() {
+                break;
+            }
+            let held = hold(&alive);
+            // who exited before it was held may have left its id to another, and its exit has been told meanwhile
+            outlived |= kill(&held, &living(&self.gather(&mut spilled).0));
+            alive = living(&self.gather(&mut spilled).0);
+        }
+        self.shared.write(Session::default());
+        tree::kill_adopted();
+        (events, lost, outlived)
+    }
+
+    /// Everything since [`FullTracer::arm`]; `spilled` keeps what came through the ring.
+    fn gather(&mut self, spilled: &mut Vec<Vec<u8>>) -> (Vec<Event>, u64) {
         self.ring.watch(false);
         let session = self.shared.read();
         let (mut events, mut lost) = (Vec::new(), session.run.lost);
-        let spilled = self.ring.take();
+        spilled.extend(self.ring.take());
         let log = self.shared.log(&session);
         let read: usize = records(log).map(<[u8]>::len).sum();
         for record in records(log).chain(spilled.iter().map(Vec::as_slice)) {
@@ -228,7 +256,6 @@ impl FullTracer {
         if read < log.len() && log.len() < LOG_BYTES {
             lost += 1;
         }
-        self.shared.write(Session::default());
         events.sort_by_key(|event| event.at);
         (events, lost)
     }
@@ -247,8 +274,7 @@ impl Tracer for FullTracer {
             until_reaped(&child, &mut stdout, launcher.watch(), setting.timeout).map(|ended| (child, ended))
         });
         launcher.learn(&stdout);
-        let (events, lost) = self.collect();
-        let outlived = kill_survivors(&events);
+        let (events, lost, outlived) = self.collect_and_kill();
         let (child, ended) = ended?;
         let mut recording = frame(Backend::Bpf, launcher, setting, &child, &ended, stdout.finish());
         recording.left_behind |= outlived;

@@ -3,8 +3,9 @@
 use super::meaning;
 use super::run::Run;
 use super::session::{Session, SessionPage, parse};
+use crate::launch::tree::{self, Held};
 use crate::launch::wait::until_reaped;
-use crate::launch::{LaunchError, Launcher, OutputKind, Preparation, tree};
+use crate::launch::{LaunchError, Launcher, OutputKind, Preparation};
 use crate::tracer::probe::grant;
 use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
 use crate::units::Nanos;
@@ -107,7 +108,7 @@ struct Observed {
 }
 
 /// How often the survivors of a tracee are looked for: each round kills those that the last one's bore meanwhile.
-const GENERATIONS: usize = 32;
+pub(super) const GENERATIONS: usize = 32;
 
 impl std::fmt::Debug for PhasesTracer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -186,9 +187,10 @@ impl PhasesTracer {
             if alive.is_empty() {
                 break;
             }
-            for pid in alive {
-                observed.outlived |= tree::kill_process(pid.cast_signed());
-            }
+            let held = hold(&alive);
+            // who exited before it was held may have left its id to another, and its exit has been told meanwhile
+            logged = self.gather(logged, &mut observed);
+            observed.outlived |= kill(&held, &living(&observed.events));
         }
         observed.lost += self.session.read().run.lost;
         self.session.write(Session::default());
@@ -284,7 +286,7 @@ fn name_first_exec(recording: &mut Recording) {
 }
 
 /// The processes that were created and have not exited.
-fn living(events: &[Event]) -> BTreeSet<u32> {
+pub(super) fn living(events: &[Event]) -> BTreeSet<u32> {
     let mut alive = BTreeSet::new();
     for event in events {
         match event.kind {
@@ -296,23 +298,15 @@ fn living(events: &[Event]) -> BTreeSet<u32> {
     alive
 }
 
-/// Kills the processes that were created and have not exited. Returns whether there were any.
-pub(super) fn kill_survivors(events: &[Event]) -> bool {
-    let exited = |pid: u32| {
-        let dead = |e: &Event| e.pid == pid && matches!(e.kind, EventKind::Exit { group_dead: true, .. });
-        events.iter().any(dead)
-    };
-    let mut found = false;
-    for event in events {
-        if let EventKind::Fork { child_pid, .. } = event.kind
-            && child_pid != event.pid
-            && !exited(child_pid)
-        {
-            found |= tree::kill_process(child_pid.cast_signed());
-        }
-    }
-    tree::kill_adopted();
-    found
+/// Takes hold of processes: of whoever has their ids now.
+pub(super) fn hold(processes: &BTreeSet<u32>) -> Vec<(u32, Held)> {
+    processes.iter().filter_map(|pid| Some((*pid, tree::hold(pid.cast_signed())?))).collect()
+}
+
+/// Kills those that are held and still alive. Returns whether one lived.
+pub(super) fn kill(held: &[(u32, Held)], alive: &BTreeSet<u32>) -> bool {
+    let still = held.iter().filter(|(pid, _)| alive.contains(pid));
+    still.fold(false, |lived, (_, process)| process.kill() || lived)
 }
 
 pub(super) fn taken(programs: &mut Ebpf, name: &'static str) -> Result<aya::maps::Map, AttachError> {

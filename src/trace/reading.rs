@@ -191,7 +191,13 @@ impl Reader<'_> {
             OffCpu { preempted: true, .. } => Some(Reason::Preempted),
             _ => None,
         };
-        thread.off(from, event.at, reason);
+        let woken = absence.woken;
+        if reason.is_none() && from < woken && woken < event.at {
+            thread.off(from, woken, None);
+            thread.off(woken, event.at, Some(Reason::Runnable));
+        } else {
+            thread.off(from, event.at, reason);
+        }
     }
 
     fn fork(&mut self, event: &Event, child_pid: u32, thread: u32) {

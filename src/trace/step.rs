@@ -121,6 +121,8 @@ pub enum Reason {
     Created,
     /// Another thread was preferred.
     Preempted,
+    /// What it waited for had come: it had been woken up, and could have run.
+    Runnable,
     /// `wait4`, `waitid`.
     Child,
     /// `vfork` and the like: until the child has executed its program.
@@ -151,6 +153,7 @@ impl Reason {
         match self {
             Reason::Created => "first turn on a processor",
             Reason::Preempted => "preempted",
+            Reason::Runnable => "a turn on a processor",
             Reason::Child => "a child's exit",
             Reason::Vfork => "a child's exec",
             Reason::Futex => "futex",

@@ -53,6 +53,11 @@ fn spans<'r>(result: &'r Value, wanted: impl Fn(&Value) -> bool + 'r) -> Vec<&'r
     result["spans"].as_array().unwrap().iter().filter(|span| wanted(span)).collect()
 }
 
+/// Where a span ends, with all that lies within.
+fn end_of(span: &Value) -> u64 {
+    span["start_ns"].as_u64().unwrap() + span["elapsed_ns"].as_u64().unwrap()
+}
+
 /// A program from C source; `None` without a compiler.
 pub(crate) fn compiled(folder: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
     let (file, program) = (folder.join("tracee.c"), folder.join("tracee"));
@@ -160,8 +165,17 @@ fn a_program_that_knows_its_faults_files_threads_and_sleep_is_told_them_exactly(
     assert_eq!(opens("/etc/passwd"), (3, 0));
     assert_eq!(opens("/no/such/place/missing-"), (0, 4));
     assert_eq!((&result["counts"]["threads"], &result["counts"]["processes"]), (&3.into(), &1.into()));
+    let call = spans(&result, |span| span["name"].as_str().unwrap().ends_with("nanosleep"))[0];
+    assert!(call["elapsed_ns"].as_u64().unwrap() >= 20_000_000, "{call}");
     let sleep = spans(&result, |span| span["kind"] == "waiting" && span["name"] == "sleep");
-    assert!(sleep.iter().map(|span| span["duration_ns"].as_u64().unwrap()).sum::<u64>() >= 20_000_000);
+    let woken = spans(&result, |span| span["name"] == "a turn on a processor");
+    // it leaves the processor after it has entered the call, and its time is up between that and its next turn
+    let end = |span: &Value| span["start_ns"].as_u64().unwrap() + span["duration_ns"].as_u64().unwrap();
+    let turn = woken.iter().find(|turn| turn["start_ns"] == end(sleep[0])).unwrap();
+    let within =
+        |span: &Value| call["start_ns"].as_u64() <= span["start_ns"].as_u64() && end(span) <= end_of(call);
+    assert!(sleep.len() == 1 && within(sleep[0]) && within(turn), "{call} {sleep:?} {turn}");
+    assert!(end(turn) >= call["start_ns"].as_u64().unwrap() + 20_000_000, "{turn}");
 }
 
 #[test]

@@ -8,10 +8,8 @@
 INLINE int fault_taken(struct raw_tracepoint *ctx)
 {
 	u64 pid_tid;
-	struct full_session *s = session_of_task(&pid_tid);
-	if (!s)
-		return 0;
-	struct thread_slot *slot = slot_of(s, (u32)pid_tid, 1);
+	struct full_session *s;
+	struct thread_slot *slot = slot_of_task(&s, &pid_tid, 1);
 	if (!slot)
 		return 0;
 	struct pt_regs *regs = (struct pt_regs *)ctx->args[1];
@@ -84,10 +82,8 @@ SEC("perf_event")
 int fault_major(void *ctx)
 {
 	u64 pid_tid;
-	struct full_session *s = session_of_task(&pid_tid);
-	if (!s)
-		return 0;
-	struct thread_slot *slot = slot_of(s, (u32)pid_tid, 0);
+	struct full_session *s;
+	struct thread_slot *slot = slot_of_task(&s, &pid_tid, 0);
 	if (!slot)
 		return 0;
 	if (slot->fault_entered)

@@ -2,13 +2,8 @@
 #pragma once
 #include "full.h"
 
-struct {
-	__uint(type, MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__uint(map_flags, MAP_FLAG_MMAPABLE);
-	__type(key, u32);
-	__type(value, struct full_session);
-} SESSION SEC(".maps");
+#define STATE struct full_session
+#include "state.h"
 
 struct log {
 	u8 bytes[LOG_BYTES];
@@ -34,12 +29,6 @@ struct {
 	__type(key, u32);
 	__type(value, struct thread_slot);
 } OVERFLOW SEC(".maps");
-
-INLINE struct full_session *current_session(void)
-{
-	u32 zero = 0;
-	return bpf_map_lookup_elem(&SESSION, &zero);
-}
 
 /* The session, once the tracee's exec has begun, if the running task is of its tree; else 0. */
 INLINE struct full_session *session_of_task(u64 *pid_tid)
@@ -119,6 +108,13 @@ INLINE struct thread_slot *slot_of(struct full_session *s, u32 tid, int make)
 	}
 	__sync_fetch_and_add(&s->run.overflown, 1);
 	return bpf_map_lookup_elem(&OVERFLOW, &tid);
+}
+
+/* The running thread's slot, and its session, if there is one: see session_of_task. */
+INLINE struct thread_slot *slot_of_task(struct full_session **session, u64 *pid_tid, int make)
+{
+	*session = session_of_task(pid_tid);
+	return *session ? slot_of(*session, (u32)*pid_tid, make) : 0;
 }
 
 INLINE void free_slot(struct full_session *s, u32 tid)

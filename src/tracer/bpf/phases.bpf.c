@@ -9,13 +9,8 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-struct {
-	__uint(type, MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__uint(map_flags, MAP_FLAG_MMAPABLE);
-	__type(key, u32);
-	__type(value, struct session);
-} SESSION SEC(".maps");
+#define STATE struct session
+#include "state.h"
 
 struct {
 	__uint(type, MAP_TYPE_RINGBUF);
@@ -37,12 +32,6 @@ struct {
 	__type(key, u64);
 	__type(value, struct flight);
 } URING SEC(".maps");
-
-INLINE struct session *current_session(void)
-{
-	u32 zero = 0;
-	return bpf_map_lookup_elem(&SESSION, &zero);
-}
 
 INLINE void emit(struct session *s, u64 at, u64 pid_tid, u32 kind, u32 code, s64 value)
 {

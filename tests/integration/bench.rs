@@ -1,5 +1,6 @@
 //! `firstbyte bench` as its users meet it: what runs, in which order, what comes out.
 
+use crate::support::heeding;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -195,7 +196,8 @@ fn an_interrupted_bench_says_so_and_keeps_what_is_finished() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
     let words =
         ["bench", "--no-overhead", "--export-json", "out.json", "--runs", "100000", "sh -c 'echo x >> ran'"];
-    let mut child = command.current_dir(folder.path()).args(words).stdout(Stdio::null()).spawn().unwrap();
+    command.current_dir(folder.path()).args(words).stdout(Stdio::null());
+    let mut child = heeding(libc::SIGINT, &mut command).spawn().unwrap();
     while fs::metadata(folder.path().join("ran")).map_or(0, |found| found.len()) < 40 {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::sleep(std::time::Duration::from_millis(5));

@@ -1,6 +1,6 @@
 //! The command itself, as a user meets it: exit statuses, messages, what is left behind.
 
-use crate::support::skipped;
+use crate::support::{heeding, skipped};
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -363,7 +363,8 @@ fn an_interruption_keeps_finished_rounds_and_leaves_nothing_behind() {
     let own = user.path("own");
     let mut command = user.command(&["showdown", "--runs", "100000", "--no-overhead", "--only", "slow"]);
     command.arg("--corpus").arg(&own).arg("--export-json").arg(&json);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn().unwrap();
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let child = heeding(libc::SIGINT, &mut command).spawn().unwrap();
     // interrupted once it is sure to measure: its own child runs our script
     let until = Instant::now() + Duration::from_secs(60);
     while !runs_the_script(&user.path("cache")) && Instant::now() < until {

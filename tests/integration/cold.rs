@@ -1,6 +1,6 @@
 //! Cold runs: proven cold, and nothing of it outside.
 
-use crate::support::skipped;
+use crate::support::{heeding, skipped};
 use firstbyte::page_cache::resident_pages;
 use serde_json::Value;
 use std::fs::{self, File};
@@ -178,10 +178,8 @@ fn a_cache_folder_in_memory_is_refused() {
 
 /// An invocation in the midst of its cold runs; `None`, said aloud, where there are none.
 fn measuring(folder: &Path) -> Option<Child> {
-    let mut running = cold(folder, &["--runs", "100000", "sh -c 'echo x >> ran; : 98770'"])
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut command = cold(folder, &["--runs", "100000", "sh -c 'echo x >> ran; : 98770'"]);
+    let mut running = heeding(libc::SIGINT, command.stdout(Stdio::null())).spawn().unwrap();
     loop {
         if running.try_wait().unwrap().is_some() {
             skipped("no cold runs here");

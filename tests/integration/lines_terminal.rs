@@ -1,6 +1,7 @@
 //! `firstbyte lines` to a terminal: the same bytes in both modes, and its mode back whatever ends us.
 
 use super::lines::{FIRSTBYTE, assert_same, expected, run_into};
+use super::support::heeding;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -57,17 +58,6 @@ fn a_terminal_receives_the_same_bytes_in_both_modes_and_keeps_its_own() {
             assert_same(&got, &wanted, text);
             assert_eq!(output_modes(&kept), before);
         }
-    }
-}
-
-/// The program hears of a signal that we were started to ignore, as what a shell puts in the background is.
-fn heeding(signal: i32, command: &mut Command) {
-    // SAFETY: signal(2) is all that the child calls.
-    unsafe {
-        command.pre_exec(move || {
-            libc::signal(signal, libc::SIG_DFL);
-            Ok(())
-        });
     }
 }
 

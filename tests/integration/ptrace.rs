@@ -1,6 +1,6 @@
 //! The ptrace backend: phases behind a seccomp filter, and the counting pass.
 
-use crate::support::skipped;
+use crate::support::{heeding, skipped};
 use crate::tracees::{self, CASES, HELLO, PIPE_CASES, check_table, launcher, setting};
 use firstbyte::bench::Counts;
 use firstbyte::launch::wait::Killed;
@@ -376,12 +376,9 @@ fn a_run_that_is_ended_from_outside() {
 /// Sends a signal to a process that traces a hanging tree. Returns how it ended, and what it had started.
 fn ended_by(signal: i32) -> Option<(std::process::ExitStatus, Vec<u32>)> {
     tracees::built("writer.c")?;
-    let mut tracing = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "ptrace::a_run_that_is_ended_from_outside"])
-        .env(TO_BE_ENDED, "1")
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "ptrace::a_run_that_is_ended_from_outside"]).env(TO_BE_ENDED, "1");
+    let mut tracing = heeding(libc::SIGINT, command.stdout(std::process::Stdio::null())).spawn().unwrap();
     let started = loop {
         let found = descendants(tracing.id());
         if found.len() == 2 {

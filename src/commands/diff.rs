@@ -6,7 +6,7 @@ use crate::cli::diff::Plan;
 use crate::launch::Command;
 use crate::machine::Machine;
 use crate::report::diff_text::{Compared, Side};
-use crate::report::{diff_json, diff_text};
+use crate::report::{Target, diff_json, diff_text};
 use crate::stats::{self, Comparison};
 use crate::trace::Summary;
 use crate::tracer::full::FullBackend;
@@ -50,7 +50,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
         target.write(&diff_json::render(&compared, &machine)).map_err(CommandError::unable)?;
     }
-    if !plan.export.as_ref().is_some_and(|target| target.is_stdout()) {
+    if !plan.export.as_ref().is_some_and(Target::is_stdout) {
         show(diff_text::render(&compared, &terminal()).as_bytes())?;
     }
     let failed = measured.iter().map(|side| side.exit).find(|exit| *exit != Exit::Done);

@@ -6,7 +6,7 @@ use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fmt;
+use std::fmt::{self, Write};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -130,7 +130,14 @@ fn parsed(bytes: &[u8]) -> Option<(Layout, Symbols, Option<String>)> {
     symbols.sort();
     symbols.dedup_by_key(|symbol| symbol.0);
     let build_id = file.build_id().ok().flatten();
-    Some((layout, symbols, build_id.map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect())))
+    Some((layout, symbols, build_id.map(hexadecimal)))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 fn layout<H: FileHeader>(header: &H, bytes: &[u8]) -> Option<Layout> {

@@ -70,7 +70,7 @@ mod tests {
             |s: &&crate::tracer::module::Segment| (s.address..s.address + s.file_size).contains(&entry);
         let segment = *module.layout.segments.iter().find(holds).unwrap();
         let offset = entry - segment.address + segment.offset;
-        assert_eq!(files.modules(), [module.clone()]);
+        assert_eq!(files.modules(), std::slice::from_ref(&module));
 
         let same = RecordedBinaries::new(vec![module.clone()]);
         assert_eq!(same.function(path, offset).as_deref(), Some("_start"));

@@ -42,6 +42,8 @@ struct Exec {
     entered: Nanos,
     prepared: Option<Nanos>,
     committed: Option<(Nanos, Image)>,
+    /// Faults in memory that only the image will tell of: what it zeroes, its stack.
+    faults: Vec<(Event, Fault)>,
 }
 
 impl Reading {
@@ -88,6 +90,7 @@ impl Reader<'_> {
             EventKind::ExecExit { result } => self.exec_exit(event, *result),
             EventKind::Call(call) => self.call(event, call),
             EventKind::Fault(_) | EventKind::OffCpu(_) if self.gone.contains(&event.tid) => {}
+            EventKind::Fault(fault) if self.is_of_next_image(event, fault) => {}
             EventKind::Fault(fault) => self.fault(event, fault),
             EventKind::OffCpu(absence) => self.off_cpu(event, absence),
             EventKind::Fork { child_pid, child_tid } => self.fork(event, *child_pid, *child_tid),
@@ -111,12 +114,15 @@ impl Reader<'_> {
         let exec = exec.or_else(|| self.execs.remove(&event.tid));
         let mut exec = exec.unwrap_or(Exec { entered: event.at, ..Exec::default() });
         exec.committed = Some((event.at, image.clone()));
+        let faults = std::mem::take(&mut exec.faults);
         self.execs.insert(event.tid, exec);
         self.memories.entry(event.pid).or_default().exec(image, self.binaries);
+        self.explain_faults(&faults);
     }
 
     fn exec_exit(&mut self, event: &Event, result: i64) {
         let Some(exec) = self.execs.remove(&event.tid) else { return };
+        self.explain_faults(&exec.faults);
         if result != 0 {
             return; // a failed exec is a system call like any other
         }
@@ -171,6 +177,24 @@ impl Reader<'_> {
         let what = What::Call { name, text: call_text::text(call), file, failed, code: code.clone() };
         let until = if call.result.is_some() { event.at } else { Nanos(u64::MAX) };
         self.thread(event).kernel(call.entered, until, what, [code.clone(), code]);
+    }
+
+    /// Whether a fault is of an image that is being built: kept until that is known.
+    fn is_of_next_image(&mut self, event: &Event, fault: &Fault) -> bool {
+        let Some(exec) = self.execs.get_mut(&event.tid) else { return false };
+        let memory = self.memories.get(&event.pid).map(|process| &process.memory);
+        let is_old = exec.prepared.is_none() && memory.is_some_and(|all| all.find(fault.address).is_some());
+        if fault.user || exec.committed.is_some() || is_old {
+            return false;
+        }
+        exec.faults.push((event.clone(), fault.clone()));
+        true
+    }
+
+    fn explain_faults(&mut self, faults: &[(Event, Fault)]) {
+        for (event, fault) in faults {
+            self.fault(event, fault);
+        }
     }
 
     fn fault(&mut self, event: &Event, fault: &Fault) {
@@ -244,6 +268,9 @@ impl Reader<'_> {
     }
 
     fn finish(mut self, total: Nanos) -> Reading {
+        for exec in std::mem::take(&mut self.execs).into_values() {
+            self.explain_faults(&exec.faults);
+        }
         let (zero, end) = (self.zero, self.zero + total);
         let main = self.threads.remove(&self.root).unwrap_or_else(|| Thread::new(self.root, self.root, zero));
         let mut others: Vec<Thread> = self.finished.into_iter().chain(self.threads.into_values()).collect();

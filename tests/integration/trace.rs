@@ -192,6 +192,30 @@ fn a_chain_of_execs_is_told_with_its_cost() {
 }
 
 #[test]
+fn what_the_kernel_touches_in_an_exec_is_of_the_image_that_it_builds() {
+    let Some(result) = result(&["-r", "1", "--", "env", "env", "true"]) else {
+        return skipped("the bpf backend does not work here");
+    };
+    assert_sums(&result);
+    let faults = spans(&result, |span| span["kind"] == "fault");
+    let text = |fault: &Value| fault["detail"].as_str().unwrap().to_owned();
+    let nowhere = faults.iter().filter(|fault| text(fault).contains("fault (write) 0x"));
+    assert_eq!(nowhere.count(), 0, "each is told by its file or its kind of memory");
+    for exec in result["processes"][0]["execs"].as_array().unwrap() {
+        let begin = exec["start_ns"].as_u64().unwrap();
+        let end = begin + exec["duration_ns"].as_u64().unwrap();
+        let within = |fault: &&&Value| (begin..end).contains(&fault["start_ns"].as_u64().unwrap());
+        let touched: Vec<String> = faults.iter().filter(within).map(|fault| text(fault)).collect();
+        let own = |text: &String| {
+            text.contains(exec["executed"].as_str().unwrap())
+                || text.contains("/ld-")
+                || text.contains("stack")
+        };
+        assert!(touched.iter().all(own), "{exec} {touched:?}");
+    }
+}
+
+#[test]
 fn children_are_a_tree_and_a_wait_for_one_is_a_wait_for_a_child() {
     let Some(result) = result(&["-r", "2", "--", "sh", "-c", "sleep 0.03; true; echo done"]) else {
         return skipped("the bpf backend does not work here");

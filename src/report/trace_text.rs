@@ -395,12 +395,9 @@ pub fn timeline(summary: &Summary, terminal: &Terminal) -> String {
         let fill = &FILLS[phase_of(summary, at)];
         let mark = terminal.paint(fill.style(), &fill.character.to_string());
         let tid = if several { format!("{tid:>10}") } else { String::new() };
-        let title = terminal.wrap(&visible(&step.what.title()), 0);
-        let title = if columns(&title) > width && terminal.colour {
-            truncated(&title, width)
-        } else {
-            title.replace('\n', " ")
-        };
+        // whoever reads it from a file or a pipe wants all of it
+        let title = visible(&step.what.title());
+        let title = if terminal.colour { truncated(&title, width) } else { title };
         let title = terminal.paint(style(kind(&step.what)), &title);
         let _ = writeln!(text, "{mark} {:>10}{:>10}{tid}  {title}", at.to_string(), step.own.to_string());
     }

@@ -369,6 +369,10 @@ fn the_timeline_and_the_table_stay_within_the_terminal() {
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
     let timeline = traced(&["-r", "1", "--no-overhead", "--timeline", "--", "cat", "/dev/null"]).unwrap();
     assert!(timeline.contains("openat(AT_FDCWD, \"/dev/null\", O_RDONLY) = 3"), "{timeline}");
+    let long = format!("/no/such/{}", "folder-of-a-long-name/".repeat(9));
+    let (_, timeline, _) =
+        firstbyte(&["trace", "-r", "1", "--no-overhead", "--timeline", "--", "cat", &long]);
+    assert!(timeline.contains(&format!("openat(AT_FDCWD, \"{long}\", O_RDONLY) = -1 ENOENT")), "{timeline}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::diff_text::{Compared, Side};
 use super::document::{Ratio, SCHEMA};
-use super::trace_json::phases;
+use super::trace_json::{counts, phases};
 use crate::trace::difference::{Amount, Change, Difference};
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ fn side(side: &Side) -> Value {
         "max": summary.total.most / 1e9,
         "runs": summary.runs,
         "phases": phases(summary),
-        "counts": summary.reference.counts,
+        "counts": counts(&summary.reference),
         "lost_events": summary.lost,
         "notes": side.notes,
     })

@@ -122,8 +122,11 @@ fn figure(spread: Option<Spread>) -> Value {
 }
 
 /// What was not seen is null, not 0.
-fn counts(account: &Account) -> Value {
+pub(super) fn counts(account: &Account) -> Value {
     let mut counts = json!(account.counts);
+    if account.counts.max_rss == 0 {
+        counts["max_rss"] = Value::Null;
+    }
     if account.page_faults().is_none() {
         counts["page_faults"] = Value::Null;
         counts["major_faults"] = Value::Null;

@@ -57,6 +57,13 @@ fn the_export_has_both_sides_and_what_changed_from_recordings_alone() {
     let opened = steps.iter().find(|step| step["name"] == format!("openat {}", path("b"))).unwrap();
     assert!(opened["before"].is_null(), "{opened}");
     assert_eq!(opened["after"]["count"], 1.0);
+    for (side, file) in [(0, "a.rec"), (1, "b.rec")] {
+        let (_, text, _) = firstbyte(&["trace", "--replay", &path(file), "--export-json", "-"]);
+        let traced: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let counts = &document["results"][side]["counts"];
+        assert_eq!(counts, &traced["results"][0]["counts"], "what was not seen is null in both");
+        assert_ne!(counts["max_rss"], 0);
+    }
     let kinds = document["difference"]["kinds"].as_array().unwrap();
     let sum: f64 = kinds.iter().map(|kind| kind["after"]["ns"].as_f64().unwrap()).sum();
     let total = document["results"][1]["phases"]["total"]["median"].as_f64().unwrap();

@@ -11,6 +11,7 @@ use crate::inspect::{Files, InspectError, Inspection, MachineFiles, disassembly,
 use crate::machine::Machine;
 use crate::report::document::SCHEMA;
 use crate::report::inspect_text::{self, Estimate, UnitCost};
+use crate::report::terminal::visible;
 use std::path::Path;
 use std::process::Command;
 
@@ -19,7 +20,10 @@ const COMPILATIONS: [&[&str]; 4] = [&["-O0"], &["-O2"], &["-O0", "-fno-builtin"]
 
 impl From<InspectError> for CommandError {
     fn from(error: InspectError) -> CommandError {
-        CommandError::usage(error)
+        let text = error.to_string();
+        // paths and names are those of others
+        let (line, help) = text.rsplit_once("\nhelp: ").unwrap_or((&text, "`firstbyte inspect --help`"));
+        CommandError::usage(format!("{}\nhelp: {}", visible(line), visible(help)))
     }
 }
 

@@ -35,6 +35,13 @@ pub struct Dynamic {
     values: HashMap<u64, u64>,
 }
 
+impl Dynamic {
+    /// Whether it is that of an executable, and not of a library.
+    pub(super) fn is_pie(&self, has_interpreter: bool) -> bool {
+        self.pie || (has_interpreter && self.soname.is_none())
+    }
+}
+
 /// How to get at memory as it will be mapped.
 type Load<'a, 'd> = &'a dyn Fn(u64, u64) -> Option<&'d [u8]>;
 
@@ -172,7 +179,7 @@ pub(super) fn count_rela<H: FileHeader<Endian = Endianness>>(
     }
 }
 
-fn count_rel<H: FileHeader<Endian = Endianness>>(
+pub(super) fn count_rel<H: FileHeader<Endian = Endianness>>(
     table: &[H::Rel],
     header: &H,
     endian: Endianness,

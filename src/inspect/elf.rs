@@ -1,7 +1,9 @@
 //! What an ELF file's headers say.
 
 use super::dynamic::{self, Dynamic};
+use super::identification;
 use super::relocations::Relocations;
+use super::runtime::{self, Runtime};
 use object::Endianness;
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable};
@@ -99,12 +101,16 @@ pub struct Elf {
     pub dynamic: Option<Dynamic>,
     /// What it must patch.
     pub relocations: Relocations,
+    /// What starts it; of executables.
+    pub runtime: Runtime,
     /// Read-only after relocation (`PT_GNU_RELRO`).
     pub relro: bool,
     /// The size of debug sections, in bytes.
     pub debug_size: u64,
     /// The file's size, in bytes.
     pub size: u64,
+    /// What is unusual, yet no obstacle to the kernel.
+    pub notes: Vec<String>,
     /// Parts that could not be read.
     pub damage: Vec<String>,
 }
@@ -112,25 +118,36 @@ pub struct Elf {
 /// A page size: segments are rounded to it.
 pub const PAGE: u64 = 4096;
 
-/// Reads the headers.
+/// Reads the headers; where the kernel takes a file whose identification bytes are not as they should be, as it does.
 ///
 /// # Errors
 /// What is wrong with the ELF header or the program headers; other damage is listed in [`Elf::damage`].
 pub fn read(bytes: &[u8]) -> Result<Elf, String> {
+    if let Some(mended) = identification::mended(bytes) {
+        let mut elf = read_class_of(&mended.bytes, false)?;
+        (elf.size, elf.headers_end) = (bytes.len() as u64, mended.headers_end);
+        elf.notes.push(mended.note);
+        return Ok(elf);
+    }
+    read_class_of(bytes, true)
+}
+
+fn read_class_of(bytes: &[u8], has_sections: bool) -> Result<Elf, String> {
     match bytes.get(4) {
-        Some(1) => read_class::<elf::FileHeader32<Endianness>>(bytes),
-        Some(2) => read_class::<elf::FileHeader64<Endianness>>(bytes),
+        Some(1) => read_class::<elf::FileHeader32<Endianness>>(bytes, has_sections),
+        Some(2) => read_class::<elf::FileHeader64<Endianness>>(bytes, has_sections),
         Some(other) => Err(format!("its class is {other}, neither 32 nor 64 bits")),
         None => Err("it ends within its first header".to_owned()),
     }
 }
 
-fn read_class<H: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Result<Elf, String> {
+fn read_class<H: FileHeader<Endian = Endianness>>(bytes: &[u8], has_sections: bool) -> Result<Elf, String> {
     let header = H::parse(bytes).map_err(|e| e.to_string())?;
     let endian = header.endian().map_err(|e| e.to_string())?;
     let programs = header.program_headers(endian, bytes).map_err(|e| e.to_string())?;
     let mut damage = Vec::new();
-    let sections = noted(header.sections(endian, bytes), &mut damage).unwrap_or_default();
+    let sections = if has_sections { sections::<H>(header, endian, bytes, &mut damage) } else { None };
+    let sections = sections.unwrap_or_default();
     let load = |address, size| dynamic::mapped::<H>(programs, endian, bytes, address, size);
     let dynamic = dynamic::read::<H>(programs, endian, bytes, &load, &mut damage);
     let mut relocations = Relocations::default();
@@ -141,6 +158,9 @@ fn read_class<H: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Result<Elf, S
         count_static_relocations::<H>(&sections, header, endian, bytes, &mut relocations);
     }
     let interpreter = interpreter::<H>(programs, endian, bytes, &mut damage);
+    let is_dynamic = programs.iter().any(|p| p.p_type(endian) == elf::PT_DYNAMIC);
+    let is_pie = !is_dynamic || dynamic.as_ref().is_some_and(|d| d.is_pie(interpreter.is_some()));
+    let kind = kind::<H>(header, endian, interpreter.is_some(), is_pie, &sections);
     let phoff: u64 = header.e_phoff(endian).into();
     let table = u64::from(header.e_phentsize(endian)) * programs.len() as u64;
     Ok(Elf {
@@ -148,7 +168,8 @@ fn read_class<H: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Result<Elf, S
         byte_order: if endian == Endianness::Little { "little" } else { "big" },
         machine,
         machine_name: machine_name(machine),
-        kind: kind::<H>(header, endian, interpreter.is_some(), dynamic.as_ref(), &sections),
+        kind,
+        runtime: runtime::identify::<H>(kind, interpreter.as_deref(), programs, &sections, endian, bytes),
         interpreter,
         entry: header.e_entry(endian).into(),
         headers_end: phoff.saturating_add(table),
@@ -158,8 +179,20 @@ fn read_class<H: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Result<Elf, S
         size: bytes.len() as u64,
         dynamic,
         relocations,
+        notes: Vec::new(),
         damage,
     })
+}
+
+/// Only tools read them: a file whose section headers are damaged starts all the same.
+fn sections<'d, H: FileHeader<Endian = Endianness>>(
+    header: &H,
+    endian: Endianness,
+    bytes: &'d [u8],
+    damage: &mut Vec<String>,
+) -> Option<SectionTable<'d, H>> {
+    let error = |error| damage.push(format!("its section headers, which the kernel does not read: {error}"));
+    header.sections(endian, bytes).map_err(error).ok()
 }
 
 /// The result, or its error among the damage.
@@ -182,10 +215,9 @@ fn kind<H: FileHeader<Endian = Endianness>>(
     header: &H,
     endian: Endianness,
     has_interpreter: bool,
-    dynamic: Option<&Dynamic>,
+    is_pie: bool,
     sections: &SectionTable<'_, H>,
 ) -> Kind {
-    let is_pie = dynamic.is_some_and(|d| d.pie || (has_interpreter && d.soname.is_none()));
     match header.e_type(endian) {
         elf::ET_EXEC if has_interpreter => Kind::Dynamic,
         elf::ET_EXEC => Kind::Static,
@@ -250,7 +282,8 @@ fn debug_size<H: FileHeader<Endian = Endianness>>(sections: &SectionTable<'_, H>
     sections.iter().filter(named).map(|s| s.sh_size(endian).into()).fold(0, u64::saturating_add)
 }
 
-/// A static executable has no dynamic section, but ifuncs all the same.
+/// A static executable has no dynamic section, but ifuncs all the same. Relocations that are not loaded are those that
+/// the linker has done already and was asked to keep (`--emit-relocs`).
 fn count_static_relocations<H: FileHeader<Endian = Endianness>>(
     sections: &SectionTable<'_, H>,
     header: &H,
@@ -258,9 +291,12 @@ fn count_static_relocations<H: FileHeader<Endian = Endianness>>(
     bytes: &[u8],
     relocations: &mut Relocations,
 ) {
-    for section in sections.iter().filter(|s| s.sh_type(endian) == elf::SHT_RELA) {
+    let is_loaded = |s: &&H::SectionHeader| s.sh_flags(endian).into() & u64::from(elf::SHF_ALLOC) != 0;
+    for section in sections.iter().filter(is_loaded) {
         if let Ok(Some((table, _))) = section.rela(endian, bytes) {
             dynamic::count_rela::<H>(table, header, endian, relocations);
+        } else if let Ok(Some((table, _))) = section.rel(endian, bytes) {
+            dynamic::count_rel::<H>(table, header, endian, relocations);
         }
     }
 }

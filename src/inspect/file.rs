@@ -5,6 +5,7 @@ use super::elf::{self, Elf};
 use super::libraries::{Library, Search};
 use super::prediction::{self, Prediction};
 use super::script::{self, FirstLine};
+use super::view;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -15,10 +16,12 @@ const MOST_SCRIPTS: usize = 5;
 #[derive(Clone, Debug, Serialize)]
 pub struct Inspection {
     /// The file.
+    #[serde(serialize_with = "view::lossy")]
     pub path: PathBuf,
     /// Scripts: who runs it, who runs that, and so on.
     pub scripts: Vec<Script>,
     /// The ELF file at the end of the chain.
+    #[serde(serialize_with = "view::lossy_option")]
     pub program: Option<PathBuf>,
     /// Its headers.
     pub elf: Option<Elf>,
@@ -37,6 +40,7 @@ pub struct Inspection {
 #[derive(Clone, Debug, Serialize)]
 pub struct Script {
     /// The script.
+    #[serde(serialize_with = "view::lossy")]
     pub path: PathBuf,
     /// Its first line.
     #[serde(flatten)]

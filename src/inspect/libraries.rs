@@ -6,7 +6,7 @@
 
 use super::cache::Cache;
 use super::elf::{self, Elf};
-use super::view::Files;
+use super::view::{self, Files};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -20,8 +20,10 @@ pub struct Library {
     /// The name that is needed.
     pub name: String,
     /// Who needs it first.
+    #[serde(serialize_with = "view::lossy")]
     pub needed_by: PathBuf,
     /// Where it is; `None`: missing, and the program will not start.
+    #[serde(serialize_with = "view::lossy_option")]
     pub path: Option<PathBuf>,
     /// What found it: `RUNPATH`, `cache`, …
     pub found_by: Option<&'static str>,

@@ -3,11 +3,13 @@
 //! System calls follow from the loader's source: what glibc and musl do for themselves, for each library, and for
 //! each segment of one. Page faults are a model: each mapping costs one fault for each 64 KiB of it that is
 //! touched (`fault_around_bytes`), each page that is written another. Its constants were fitted to programs of glibc 2.36
-//! and musl 1.2.3 on x86-64, and are off by up to a fifth. What the program itself does is not known, but for
-//! one line of output where it imports stdio.
+//! and musl 1.2.3 on x86-64, and are off by up to a fifth; those of Go 1.26 and of Rust's std (1.95) to a hello of
+//! each. What the program itself does is not known, but for one line of output. Where nothing tells which runtime
+//! starts a program, its start is not counted: the prediction is then marked as the least that it takes.
 
 use super::elf::{Elf, Kind, PAGE, Segment};
 use super::libraries::Library;
+use super::runtime::{CLibrary, Language, Runtime};
 use serde::Serialize;
 
 /// What a start takes, from execve to exit.
@@ -19,6 +21,8 @@ pub struct Prediction {
     pub syscalls: u64,
     /// All page faults.
     pub page_faults: u64,
+    /// Whether it is known what starts the program; else these counts are the least that it takes.
+    pub runtime_is_known: bool,
     /// Whether glibc starts it, which asks the processor what it can do.
     pub starts_glibc: bool,
 }
@@ -34,31 +38,25 @@ pub struct Part {
     pub page_faults: u64,
 }
 
-/// Which C library starts the program.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Runtime {
-    Glibc,
-    Musl,
-    None,
-}
-
 /// Counts.
 pub fn predict(program: &Elf, interpreter: Option<&Elf>, libraries: &[Library]) -> Prediction {
-    let runtime = runtime(program);
+    let runtime = &program.runtime;
     let mut parts = vec![
         part("the kernel: execve, stack", 1, 2),
         part("the program's own pages", own_syscalls(program, interpreter), object_faults(program, OWN_TEXT)),
     ];
     if let Some(interpreter) = interpreter {
-        parts.push(loader(runtime, interpreter));
+        parts.push(loader(runtime.c_library, interpreter));
     }
     for library in libraries {
-        parts.extend(self::library(library, runtime, program));
+        parts.extend(self::library(library, runtime.c_library, program));
     }
     parts.push(start_and_exit(program, runtime));
+    parts.extend(runtime.language.map(|language| of_language(language, runtime)));
     let syscalls = sum(parts.iter().map(|p| p.syscalls));
     let page_faults = sum(parts.iter().map(|p| p.page_faults));
-    Prediction { parts, syscalls, page_faults, starts_glibc: runtime == Runtime::Glibc }
+    let starts_glibc = runtime.c_library == Some(CLibrary::Glibc);
+    Prediction { parts, syscalls, page_faults, runtime_is_known: runtime.is_known(), starts_glibc }
 }
 
 /// Headers may say anything, so that a sum may be too large for its type.
@@ -68,17 +66,6 @@ fn sum(counts: impl Iterator<Item = u64>) -> u64 {
 
 fn part(name: &str, syscalls: u64, page_faults: u64) -> Part {
     Part { name: name.to_owned(), syscalls, page_faults }
-}
-
-fn runtime(program: &Elf) -> Runtime {
-    match &program.interpreter {
-        Some(name) if name.contains("ld-musl") => Runtime::Musl,
-        Some(_) => Runtime::Glibc,
-        // glibc's ifuncs and thread-local variables are there in every static program of it
-        None if program.relocations.irelative > 0 => Runtime::Glibc,
-        None if program.segments.len() > 2 => Runtime::Musl,
-        None => Runtime::None,
-    }
 }
 
 /// Windows of 64 KiB that a start touches in a program's own code.
@@ -96,14 +83,17 @@ fn own_syscalls(program: &Elf, interpreter: Option<&Elf>) -> u64 {
 /// One fault for each 64 KiB of a mapping that is touched; for what is written one before, and one for each page.
 fn object_faults(elf: &Elf, touched_text: u64) -> u64 {
     let loads = elf.segments.iter().filter(|s| s.kind == "LOAD");
-    sum(loads.map(|segment| segment_faults(segment, touched_text)))
+    sum(loads.map(|segment| segment_faults(segment, elf.size, touched_text)))
 }
 
-fn segment_faults(segment: &Segment, touched_text: u64) -> u64 {
-    let windows = segment.file_size.div_ceil(16 * PAGE);
+/// A mapping may be longer than its file: nobody touches what lies beyond it.
+fn segment_faults(segment: &Segment, size_of_file: u64, touched_text: u64) -> u64 {
+    let there = segment.file_size.min(size_of_file.saturating_sub(segment.offset / PAGE * PAGE));
+    let windows = there.div_ceil(16 * PAGE);
     if segment.flags.contains('w') {
-        let read_first = u64::from(segment.file_pages > 0);
-        segment.file_pages.saturating_add(read_first + segment.zero_pages.min(1))
+        let pages = segment.file_pages.min(there / PAGE + 2);
+        let read_first = u64::from(pages > 0);
+        pages.saturating_add(read_first + segment.zero_pages.min(1))
     } else if segment.flags.contains('x') {
         windows.min(touched_text)
     } else if segment.offset == 0 {
@@ -115,16 +105,16 @@ fn segment_faults(segment: &Segment, touched_text: u64) -> u64 {
 
 /// glibc: brk, mmap, `ld.so.preload`, the cache (open, fstat, mmap, close), thread set-up (5), its own mprotect,
 /// prlimit, munmap. musl: `arch_prctl`, `set_tid_address`, brk (2), mmap, mprotect.
-fn loader(runtime: Runtime, interpreter: &Elf) -> Part {
-    let (syscalls, faults) = match runtime {
-        Runtime::Musl => (6, 5),
-        _ => (7 + 5 + 1 + 2, 12),
+fn loader(c_library: Option<CLibrary>, interpreter: &Elf) -> Part {
+    let (syscalls, faults, touched) = match c_library {
+        Some(CLibrary::Musl) => (6, 5, 3),
+        Some(CLibrary::Glibc) => (7 + 5 + 1 + 2, 12, u64::MAX),
+        None => (0, 0, 1),
     };
-    let touched = if runtime == Runtime::Musl { 3 } else { u64::MAX };
     part("the dynamic loader", syscalls, object_faults(interpreter, touched).saturating_add(faults))
 }
 
-fn library(library: &Library, runtime: Runtime, program: &Elf) -> Option<Part> {
+fn library(library: &Library, c_library: Option<CLibrary>, program: &Elf) -> Option<Part> {
     let elf = library.elf.as_ref()?;
     let is_loader = library.path.as_deref().and_then(|p| p.to_str()) == program.interpreter.as_deref();
     if is_loader {
@@ -136,28 +126,41 @@ fn library(library: &Library, runtime: Runtime, program: &Elf) -> Option<Part> {
         () => LIBRARY_TEXT,
     };
     let faults = object_faults(elf, text);
-    Some(part(&library.name, library.failed_opens + library_syscalls(elf, runtime), faults))
+    Some(part(&library.name, library.failed_opens + library_syscalls(elf, c_library), faults))
 }
 
 /// open, read, fstat, close; mmap for each segment and for zeroes behind the last page; mprotect; and two preads of
 /// program headers that the first read (832 bytes) does not hold.
-fn library_syscalls(elf: &Elf, runtime: Runtime) -> u64 {
+fn library_syscalls(elf: &Elf, c_library: Option<CLibrary>) -> u64 {
     let loads = elf.segments.iter().filter(|s| s.kind == "LOAD").count() as u64;
     let zeroes = u64::from(elf.segments.iter().any(|s| s.kind == "LOAD" && s.zero_pages > 0));
-    let more_headers = if runtime == Runtime::Glibc && elf.headers_end > 832 { 2 } else { 0 };
+    let more_headers = if c_library == Some(CLibrary::Glibc) && elf.headers_end > 832 { 2 } else { 0 };
     4 + loads + zeroes + u64::from(elf.relro) + more_headers
 }
 
 /// What runs before main and after it. A line through stdio takes glibc getrandom, brk (2), fstat and write; musl ioctl
 /// and writev.
-fn start_and_exit(program: &Elf, runtime: Runtime) -> Part {
+fn start_and_exit(program: &Elf, runtime: &Runtime) -> Part {
     let is_static = matches!(program.kind, Kind::Static | Kind::StaticPie);
-    let (syscalls, faults) = match (runtime, is_static) {
-        (Runtime::Glibc, true) => (10 + 5 + 1, 11),
-        (Runtime::Glibc, false) => (5 + 1, 4),
-        (Runtime::Musl, true) => (2 + 2 + 1, 0),
-        (Runtime::Musl, false) => (2 + 1, 3),
-        (Runtime::None, _) => (2, 0),
+    let (syscalls, faults) = match (runtime.c_library, is_static) {
+        (Some(CLibrary::Glibc), true) => (10 + 5 + 1, 11),
+        (Some(CLibrary::Glibc), false) => (5 + 1, 4),
+        (Some(CLibrary::Musl), true) => (2 + 2 + 1, 0),
+        (Some(CLibrary::Musl), false) => (2 + 1, 3),
+        (None, _) => (2, 0),
     };
-    part("start, one line of output, exit", syscalls, faults)
+    let name =
+        if runtime.is_known() { "start, one line of output, exit" } else { "one line of output, exit" };
+    part(name, syscalls, faults)
+}
+
+/// Go: a handler for each of 65 signals (two calls each), the heap's mappings, threads; a part of it varies with the
+/// number of processors. Rust's std: poll, SIGPIPE, an alternative stack, and with glibc the main thread's stack, read
+/// from `/proc/self/maps` (with musl: counted from std's source, not measured).
+fn of_language(language: Language, runtime: &Runtime) -> Part {
+    match (language, runtime.c_library) {
+        (Language::Go, _) => part("Go's runtime", 207, 170),
+        (Language::Rust, Some(CLibrary::Glibc)) => part("Rust's std", 18, 8),
+        (Language::Rust, _) => part("Rust's std", 8, 3),
+    }
 }

@@ -1,5 +1,6 @@
 //! The first line of a script: `#!INTERPRETER [ARGUMENT]` (execve(2), `fs/binfmt_script.c`).
 
+use super::view;
 use serde::Serialize;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ const READ: usize = 256;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FirstLine {
     /// The program.
+    #[serde(serialize_with = "view::lossy")]
     pub interpreter: PathBuf,
     /// The one argument that it is given before the script's name.
     pub argument: Option<String>,

@@ -1,7 +1,8 @@
 //! The file system, as far as inspecting needs it.
 
 use super::InspectError;
-use std::path::Path;
+use serde::Serializer;
+use std::path::{Path, PathBuf};
 
 /// The longest file that is read, in bytes.
 const LONGEST: u64 = 2 << 30;
@@ -38,5 +39,19 @@ impl Files for MachineFiles {
 
     fn is_file(&self, path: &Path) -> bool {
         path.is_file()
+    }
+}
+
+/// A path in a document: what of it is no UTF-8 is replaced, where serde would refuse the whole.
+pub(super) fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
+}
+
+/// The same, where there may be none.
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
+pub(super) fn lossy_option<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    match path {
+        Some(path) => lossy(path, serializer),
+        None => serializer.serialize_none(),
     }
 }

@@ -1,11 +1,13 @@
-//! What an executable is and will cost, for a terminal.
+//! What an executable is and will cost, for a terminal. Names come from files of others: none is shown as it is.
 
 use crate::inspect::Inspection;
 use crate::inspect::disassembly::Line;
 use crate::inspect::elf::Elf;
 use crate::inspect::libraries::Library;
 use crate::inspect::prediction::Prediction;
+use crate::report::terminal::visible;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// What a start costs in this machine's units.
 #[derive(serde::Serialize)]
@@ -27,25 +29,29 @@ pub struct UnitCost {
     pub ns: f64,
 }
 
+fn shown(path: &Path) -> String {
+    visible(&path.display().to_string())
+}
+
 /// The whole explanation.
 pub fn render(inspection: &Inspection, estimate: Option<&Estimate>) -> String {
-    let mut text = format!("{}\n", inspection.path.display());
+    let mut text = format!("{}\n", shown(&inspection.path));
     for script in &inspection.scripts {
-        let argument = script.first_line.argument.as_ref().map_or(String::new(), |a| format!(" {a}"));
-        let interpreter = script.first_line.interpreter.display();
-        let _ =
-            writeln!(text, "  script          {} is run by {interpreter}{argument}", script.path.display());
+        let line = &script.first_line;
+        let argument = line.argument.as_ref().map_or(String::new(), |a| format!(" {}", visible(a)));
+        let (script, interpreter) = (shown(&script.path), shown(&line.interpreter));
+        let _ = writeln!(text, "  script          {script} is run by {interpreter}{argument}");
     }
     if let (Some(elf), Some(program)) = (&inspection.elf, &inspection.program) {
         if !inspection.scripts.is_empty() {
-            let _ = writeln!(text, "{}", program.display());
+            let _ = writeln!(text, "{}", shown(program));
         }
         text += &headers(elf);
         text += &segments(elf);
         text += &libraries(&inspection.libraries);
     }
     for problem in &inspection.problems {
-        let _ = writeln!(text, "  problem         {problem}");
+        let _ = writeln!(text, "  problem         {}", visible(problem));
     }
     if let Some(prediction) = &inspection.prediction {
         text += &self::prediction(prediction);
@@ -57,7 +63,7 @@ pub fn render(inspection: &Inspection, estimate: Option<&Estimate>) -> String {
 fn headers(elf: &Elf) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: String| {
-        let _ = writeln!(text, "  {name:<15} {value}");
+        let _ = writeln!(text, "  {name:<15} {}", visible(&value));
     };
     line(
         "type",
@@ -99,6 +105,14 @@ fn headers(elf: &Elf) -> String {
             }
         }
     }
+    if elf.kind.is_executable() {
+        let evidence = elf.runtime.evidence.join(", ");
+        let evidence = if evidence.is_empty() { "nothing tells it".to_owned() } else { evidence };
+        line("runtime", format!("{} ({evidence})", elf.runtime.describe()));
+    }
+    for note in &elf.notes {
+        line("note", note.clone());
+    }
     for damage in &elf.damage {
         line("damaged", damage.clone());
     }
@@ -120,18 +134,21 @@ fn segments(elf: &Elf) -> String {
 fn libraries(libraries: &[Library]) -> String {
     let mut text = String::new();
     for (i, library) in libraries.iter().enumerate() {
-        let path = library.path.as_ref().map_or("MISSING".to_owned(), |path| path.display().to_string());
+        let path = library.path.as_ref().map_or("MISSING".to_owned(), |path| shown(path));
         let found_by = library.found_by.map_or(String::new(), |by| format!(" ({by})"));
         let heading = if i == 0 { "symbol scope" } else { "" };
-        let _ = writeln!(text, "  {heading:<15} {} -> {path}{found_by}", library.name);
+        let _ = writeln!(text, "  {heading:<15} {} -> {path}{found_by}", visible(&library.name));
     }
     text
 }
 
 fn prediction(prediction: &Prediction) -> String {
-    let mut text = String::from("  its start takes about    system calls  page faults\n");
+    let sure = if prediction.runtime_is_known { "about" } else { "at least" };
+    let heading = format!("its start takes {sure}");
+    let mut text = format!("  {heading:<24} system calls  page faults\n");
     for part in &prediction.parts {
-        let _ = writeln!(text, "    {:<32} {:>4} {:>12}", part.name, part.syscalls, part.page_faults);
+        let _ =
+            writeln!(text, "    {:<32} {:>4} {:>12}", visible(&part.name), part.syscalls, part.page_faults);
     }
     let _ = writeln!(text, "    {:<32} {:>4} {:>12}", "in all", prediction.syscalls, prediction.page_faults);
     text
@@ -160,7 +177,7 @@ fn estimate(estimate: &Estimate) -> String {
 pub fn render_lines(lines: &[Line]) -> String {
     let mut text = String::new();
     for line in lines {
-        let calls = line.calls.as_ref().map_or(String::new(), |calls| format!("   # {calls}"));
+        let calls = line.calls.as_ref().map_or(String::new(), |calls| format!("   # {}", visible(calls)));
         let _ = writeln!(text, "{:>8x}  {}{calls}", line.address, line.text);
     }
     text
@@ -171,7 +188,7 @@ pub fn render_calls(rows: &[(String, Vec<String>)]) -> String {
     let width = rows.iter().map(|(options, _)| options.len()).max().unwrap_or(0);
     let mut text = String::new();
     for (options, calls) in rows {
-        let calls = if calls.is_empty() { "nothing".to_owned() } else { calls.join(", ") };
+        let calls = if calls.is_empty() { "nothing".to_owned() } else { visible(&calls.join(", ")) };
         let _ = writeln!(text, "{options:width$}  main calls {calls}");
     }
     text

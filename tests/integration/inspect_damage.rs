@@ -7,6 +7,7 @@ use firstbyte::inspect::cache::Cache;
 use firstbyte::inspect::elf::{self, Kind};
 use firstbyte::inspect::libraries::Search;
 use firstbyte::inspect::{disassembly, inspect};
+use firstbyte::report::inspect_text;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -33,9 +34,10 @@ fn mutated(original: &[u8], random: &mut Random) -> Vec<u8> {
     for _ in 0..=random.below(8) {
         let area = if random.below(3) == 0 { bytes.len() } else { bytes.len().min(1024) };
         let at = random.below(area);
-        match random.below(4) {
+        match random.below(5) {
             0 => bytes[at] = random.next().to_le_bytes()[0],
             1 => bytes[at] ^= 1 << random.below(8),
+            2 => bytes[at] = [0x1b, b'\n', 0x9b, 0x7f][random.below(4)],
             _ => {
                 let extreme = [0, u64::MAX, 0x7fff_ffff_ffff_ffff, 0xffff_ffff, 0x8000_0000][random.below(5)];
                 let width = [2, 4, 8][random.below(3)].min(bytes.len() - at);
@@ -100,11 +102,20 @@ fn originals(folder: &Path) -> Vec<Vec<u8>> {
     all.push(core_file());
     all.push([b"MZ".as_slice(), &[0; 58], &[64, 0, 0, 0], b"PE\0\0\x64\x86", &[0; 300]].concat());
     all.push([b"\xcf\xfa\xed\xfe\x07\0\0\x01".as_slice(), &[0; 300]].concat());
-    all.push(b"#!/file -x\n".to_vec());
+    all.push(b"#!/fi\x1b[2Jle -x\n".to_vec());
+    all.push(b"#!/lib/libc.so.6 -x\x1b[2J\n".to_vec());
     all
 }
 
-/// `FIRSTBYTE_FUZZ` sets how many executions; each reads, resolves, predicts and disassembles. Each library that the file
+/// A name that would clear a terminal, and feign a line of its own.
+const NAME: &str = "/fi\x1b[2Jle\n  runtime  \u{9b}5n";
+
+fn shows_no_escape(text: &str) {
+    let shown = text.chars().find(|c| c.is_control() && *c != '\n');
+    assert!(shown.is_none(), "{text:?}");
+}
+
+/// `FIRSTBYTE_FUZZ` sets how many executions; each reads, renders, resolves, predicts and disassembles. Each library that the file
 /// needs is the file itself or another damaged one, so that they need each other.
 #[test]
 fn damaged_files_give_an_answer_or_an_error() {
@@ -119,11 +130,18 @@ fn damaged_files_give_an_answer_or_an_error() {
         let bytes =
             if random.below(4) == 0 { misled(original, &mut random) } else { mutated(original, &mut random) };
         let mut files = Imagined::default();
-        files.0.insert("/file".into(), bytes.clone());
+        files.0.insert(NAME.into(), bytes.clone());
         files.0.insert("/lib/libc.so.6".into(), if last.is_empty() { bytes.clone() } else { last });
         let search = Search { files: &files, library_path: Some("/lib".into()), cache: Cache::parse(&bytes) };
-        answered += usize::from(inspect(Path::new("/file"), &search).is_ok());
-        let _ = disassembly::disassemble(Path::new("/file"), &bytes, "main");
+        if let Ok(inspection) = inspect(Path::new(NAME), &search) {
+            shows_no_escape(&inspect_text::render(&inspection, None));
+            let document = serde_json::to_vec(&inspection).unwrap();
+            assert!(!document.contains(&0x1b));
+            answered += 1;
+        }
+        if let Ok(lines) = disassembly::disassemble(Path::new(NAME), &bytes, "main") {
+            shows_no_escape(&inspect_text::render_lines(&lines));
+        }
         last = bytes;
     }
     eprintln!("{executions} damaged files, {answered} of them explained all the same");

@@ -160,18 +160,19 @@ fn plain_files_are_read_back_by_readelf_without_a_warning() {
     }
 }
 
-/// 2 GiB of mappings save i386 two bytes.
+/// The exhaustive search finds no smaller file with 2 GiB of mappings than without; what it writes runs all the same.
 #[test]
-fn the_i386_file_with_large_mappings_has_60_bytes_and_runs() {
+fn the_i386_files_with_large_mappings_have_their_sizes_and_run() {
     let folder = tempfile::tempdir().unwrap();
-    let hello = ["--message", "Hello, World!\n", "--arch", "i386", "--layout", "packed", "--large-mappings"];
-    let program = written(folder.path(), &hello);
-    assert_eq!(fs::read(&program).unwrap().len(), 60);
-    if native().contains(&"i386") {
+    for (message, size) in [("hello world\n", 60), ("Hello, World!\n", 62)] {
+        let purpose = ["--message", message, "--arch", "i386", "--layout", "packed", "--large-mappings"];
+        let program = written(folder.path(), &purpose);
+        assert_eq!(fs::read(&program).unwrap().len(), size);
+        if !native().contains(&"i386") {
+            return skipped("i386 programs do not run on this machine");
+        }
         let output = run(&program, b"");
-        assert_eq!((output.stdout.as_slice(), output.status.code()), (&b"Hello, World!\n"[..], Some(0)));
-    } else {
-        skipped("i386 programs do not run on this machine");
+        assert_eq!((output.stdout.as_slice(), output.status.code()), (message.as_bytes(), Some(0)));
     }
 }
 

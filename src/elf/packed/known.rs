@@ -16,7 +16,6 @@ struct Known {
 fn known(architecture: Architecture, demands: Demands) -> Known {
     let (program_header, anywhere, overhead) = match architecture {
         Architecture::X86_64 => (24, false, 72),
-        Architecture::I386 if demands.large_mappings => (24, true, 46),
         Architecture::I386 => (4, false, 48),
         Architecture::Aarch64 if demands.real_kernels_only => (48, false, 100),
         Architecture::Aarch64 => (56, false, 108),

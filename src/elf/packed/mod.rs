@@ -94,18 +94,7 @@ impl Content<'_> {
     }
 }
 
-/// With large mappings allowed, the search looks in other places first: what needs none of them may still be smaller.
 fn smallest(architecture: Architecture, demands: Demands, content: &Content, fallback: Vec<u8>) -> Packed {
-    let found = searched(architecture, demands, content, fallback);
-    if !demands.large_mappings {
-        return found;
-    }
-    let modest = Demands { large_mappings: false, ..demands };
-    let other = searched(architecture, modest, content, found.image.clone());
-    if other.image.len() < found.image.len() { other } else { found }
-}
-
-fn searched(architecture: Architecture, demands: Demands, content: &Content, fallback: Vec<u8>) -> Packed {
     let mut tried = 0;
     let length = content.at(0).len();
     let exhaustive = demands.exhaustive || matches!(content, Content::Flat(_));

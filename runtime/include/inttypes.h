@@ -100,7 +100,7 @@
 typedef struct { intmax_t quot, rem; } imaxdiv_t;
 intmax_t imaxabs(intmax_t);
 imaxdiv_t imaxdiv(intmax_t, intmax_t);
-intmax_t strtoimax(const char *restrict, char **restrict, int);
-uintmax_t strtoumax(const char *restrict, char **restrict, int);
+intmax_t strtoimax(const char *__restrict__, char **__restrict__, int);
+uintmax_t strtoumax(const char *__restrict__, char **__restrict__, int);
 
 #endif

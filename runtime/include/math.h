@@ -20,9 +20,9 @@ typedef double double_t;
 #define isnormal(x) __builtin_isnormal(x)
 #define signbit(x) __builtin_signbit(x)
 
-static inline double fabs(double x) { return __builtin_fabs(x); }
-static inline float fabsf(float x) { return __builtin_fabsf(x); }
-static inline double copysign(double x, double y) { return __builtin_copysign(x, y); }
+static __inline__ double fabs(double x) { return __builtin_fabs(x); }
+static __inline__ float fabsf(float x) { return __builtin_fabsf(x); }
+static __inline__ double copysign(double x, double y) { return __builtin_copysign(x, y); }
 
 #define __FB_NO_MATH __FB_MISSING("no mathematical functions beyond what the processor does: link a libm of your own")
 double sqrt(double) __FB_NO_MATH;

@@ -55,10 +55,10 @@ struct sigaction {
 
 int kill(pid_t, int);
 int raise(int);
-int sigaction(int, const struct sigaction *restrict, struct sigaction *restrict);
+int sigaction(int, const struct sigaction *__restrict__, struct sigaction *__restrict__);
 int sigaddset(sigset_t *, int);
 int sigemptyset(sigset_t *);
 __fb_handler signal(int, __fb_handler);
-int sigprocmask(int, const sigset_t *restrict, sigset_t *restrict);
+int sigprocmask(int, const sigset_t *__restrict__, sigset_t *__restrict__);
 
 #endif

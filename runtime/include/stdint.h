@@ -17,13 +17,14 @@ typedef __UINT_LEAST8_TYPE__ uint_least8_t;
 typedef __UINT_LEAST16_TYPE__ uint_least16_t;
 typedef __UINT_LEAST32_TYPE__ uint_least32_t;
 typedef __UINT_LEAST64_TYPE__ uint_least64_t;
+/* The system's ABI has words here; so have gcc's macros, while clang's name narrower types. */
 typedef __INT_FAST8_TYPE__ int_fast8_t;
-typedef __INT_FAST16_TYPE__ int_fast16_t;
-typedef __INT_FAST32_TYPE__ int_fast32_t;
+typedef __INTPTR_TYPE__ int_fast16_t;
+typedef __INTPTR_TYPE__ int_fast32_t;
 typedef __INT_FAST64_TYPE__ int_fast64_t;
 typedef __UINT_FAST8_TYPE__ uint_fast8_t;
-typedef __UINT_FAST16_TYPE__ uint_fast16_t;
-typedef __UINT_FAST32_TYPE__ uint_fast32_t;
+typedef __UINTPTR_TYPE__ uint_fast16_t;
+typedef __UINTPTR_TYPE__ uint_fast32_t;
 typedef __UINT_FAST64_TYPE__ uint_fast64_t;
 typedef __INTPTR_TYPE__ intptr_t;
 typedef __UINTPTR_TYPE__ uintptr_t;
@@ -57,12 +58,12 @@ typedef __UINTMAX_TYPE__ uintmax_t;
 #define INT_FAST8_MAX __INT_FAST8_MAX__
 #define INT_FAST8_MIN (-INT_FAST8_MAX - 1)
 #define UINT_FAST8_MAX __UINT_FAST8_MAX__
-#define INT_FAST16_MAX __INT_FAST16_MAX__
+#define INT_FAST16_MAX __INTPTR_MAX__
 #define INT_FAST16_MIN (-INT_FAST16_MAX - 1)
-#define UINT_FAST16_MAX __UINT_FAST16_MAX__
-#define INT_FAST32_MAX __INT_FAST32_MAX__
+#define UINT_FAST16_MAX __UINTPTR_MAX__
+#define INT_FAST32_MAX __INTPTR_MAX__
 #define INT_FAST32_MIN (-INT_FAST32_MAX - 1)
-#define UINT_FAST32_MAX __UINT_FAST32_MAX__
+#define UINT_FAST32_MAX __UINTPTR_MAX__
 #define INT_FAST64_MAX __INT_FAST64_MAX__
 #define INT_FAST64_MIN (-INT_FAST64_MAX - 1)
 #define UINT_FAST64_MAX __UINT_FAST64_MAX__

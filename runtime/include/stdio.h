@@ -43,12 +43,12 @@ extern FILE __fb_standard[3]; /* by descriptor */
 int __fb_get(FILE *);
 int __fb_put(int, FILE *);
 
-static inline int __fb_getc(FILE *stream)
+static __inline__ int __fb_getc(FILE *stream)
 {
     return stream->read_cursor < stream->read_end ? *stream->read_cursor++ : __fb_get(stream);
 }
 
-static inline int __fb_putc(int c, FILE *stream)
+static __inline__ int __fb_putc(int c, FILE *stream)
 {
     return stream->write_cursor < stream->write_end ? *stream->write_cursor++ = (unsigned char)c
                                                     : __fb_put(c, stream);
@@ -70,26 +70,26 @@ int putchar(int);
 #define putchar_unlocked(c) __fb_putc(c, stdout)
 
 int ungetc(int, FILE *);
-char *fgets(char *restrict, int, FILE *restrict);
-ssize_t getdelim(char **restrict, size_t *restrict, int, FILE *restrict);
-ssize_t getline(char **restrict, size_t *restrict, FILE *restrict);
-size_t fread(void *restrict, size_t, size_t, FILE *restrict);
+char *fgets(char *__restrict__, int, FILE *__restrict__);
+ssize_t getdelim(char **__restrict__, size_t *__restrict__, int, FILE *__restrict__);
+ssize_t getline(char **__restrict__, size_t *__restrict__, FILE *__restrict__);
+size_t fread(void *__restrict__, size_t, size_t, FILE *__restrict__);
 
-int fputs(const char *restrict, FILE *restrict);
+int fputs(const char *__restrict__, FILE *__restrict__);
 int puts(const char *);
-size_t fwrite(const void *restrict, size_t, size_t, FILE *restrict);
+size_t fwrite(const void *__restrict__, size_t, size_t, FILE *__restrict__);
 void perror(const char *);
 
 int fflush(FILE *);
-int setvbuf(FILE *restrict, char *restrict, int, size_t);
-void setbuf(FILE *restrict, char *restrict);
+int setvbuf(FILE *__restrict__, char *__restrict__, int, size_t);
+void setbuf(FILE *__restrict__, char *__restrict__);
 
 void clearerr(FILE *);
 int feof(FILE *);
 int ferror(FILE *);
 int fileno(FILE *);
 
-FILE *fopen(const char *restrict, const char *restrict);
+FILE *fopen(const char *__restrict__, const char *__restrict__);
 FILE *fdopen(int, const char *);
 int fclose(FILE *);
 int fseek(FILE *, long, int);
@@ -102,28 +102,28 @@ int rename(const char *, const char *);
 
 /* Only a call with a floating-point argument, seen by its type, and the v functions, whose arguments cannot be seen,
  * link the conversion of floating point (about 3 kB): see printf_arguments.h. */
-int printf(const char *restrict, ...) __FB_PRINTF(1, 2);
-int fprintf(FILE *restrict, const char *restrict, ...) __FB_PRINTF(2, 3);
-int dprintf(int, const char *restrict, ...) __FB_PRINTF(2, 3);
-int sprintf(char *restrict, const char *restrict, ...) __FB_PRINTF(2, 3);
-int snprintf(char *restrict, size_t, const char *restrict, ...) __FB_PRINTF(3, 4);
-int vprintf(const char *restrict, va_list) __FB_PRINTF(1, 0);
-int vfprintf(FILE *restrict, const char *restrict, va_list) __FB_PRINTF(2, 0);
-int vdprintf(int, const char *restrict, va_list) __FB_PRINTF(2, 0);
-int vsprintf(char *restrict, const char *restrict, va_list) __FB_PRINTF(2, 0);
-int vsnprintf(char *restrict, size_t, const char *restrict, va_list) __FB_PRINTF(3, 0);
+int printf(const char *__restrict__, ...) __FB_PRINTF(1, 2);
+int fprintf(FILE *__restrict__, const char *__restrict__, ...) __FB_PRINTF(2, 3);
+int dprintf(int, const char *__restrict__, ...) __FB_PRINTF(2, 3);
+int sprintf(char *__restrict__, const char *__restrict__, ...) __FB_PRINTF(2, 3);
+int snprintf(char *__restrict__, size_t, const char *__restrict__, ...) __FB_PRINTF(3, 4);
+int vprintf(const char *__restrict__, va_list) __FB_PRINTF(1, 0);
+int vfprintf(FILE *__restrict__, const char *__restrict__, va_list) __FB_PRINTF(2, 0);
+int vdprintf(int, const char *__restrict__, va_list) __FB_PRINTF(2, 0);
+int vsprintf(char *__restrict__, const char *__restrict__, va_list) __FB_PRINTF(2, 0);
+int vsnprintf(char *__restrict__, size_t, const char *__restrict__, va_list) __FB_PRINTF(3, 0);
 
-int asprintf(char **restrict, const char *restrict, ...) __FB_PRINTF(2, 3) __FB_MISSING("no asprintf: use snprintf twice");
-int vasprintf(char **restrict, const char *restrict, va_list) __FB_MISSING("no vasprintf: use vsnprintf twice");
-int scanf(const char *restrict, ...) __FB_MISSING("no scanf: read a line with fgets, convert with strtol or strtod");
-int fscanf(FILE *restrict, const char *restrict, ...) __FB_MISSING("no fscanf: read a line with fgets, convert with strtol or strtod");
-int sscanf(const char *restrict, const char *restrict, ...) __FB_MISSING("no sscanf: convert with strtol or strtod");
+int asprintf(char **__restrict__, const char *__restrict__, ...) __FB_PRINTF(2, 3) __FB_MISSING("no asprintf: use snprintf twice");
+int vasprintf(char **__restrict__, const char *__restrict__, va_list) __FB_MISSING("no vasprintf: use vsnprintf twice");
+int scanf(const char *__restrict__, ...) __FB_MISSING("no scanf: read a line with fgets, convert with strtol or strtod");
+int fscanf(FILE *__restrict__, const char *__restrict__, ...) __FB_MISSING("no fscanf: read a line with fgets, convert with strtol or strtod");
+int sscanf(const char *__restrict__, const char *__restrict__, ...) __FB_MISSING("no sscanf: convert with strtol or strtod");
 char *gets(char *) __FB_MISSING("no gets: ISO C dropped it, use fgets");
-FILE *freopen(const char *restrict, const char *restrict, FILE *restrict) __FB_MISSING("no freopen: use open and dup2");
+FILE *freopen(const char *__restrict__, const char *__restrict__, FILE *__restrict__) __FB_MISSING("no freopen: use open and dup2");
 FILE *popen(const char *, const char *) __FB_MISSING("no popen: use pipe, fork and execve");
 int pclose(FILE *) __FB_MISSING("no popen: use pipe, fork and execve");
 FILE *tmpfile(void) __FB_MISSING("no tmpfile: use open with O_EXCL");
-FILE *fmemopen(void *restrict, size_t, const char *restrict) __FB_MISSING("no streams in memory: use snprintf");
+FILE *fmemopen(void *__restrict__, size_t, const char *__restrict__) __FB_MISSING("no streams in memory: use snprintf");
 FILE *open_memstream(char **, size_t *) __FB_MISSING("no streams in memory: use snprintf");
 
 #ifndef __FB_RUNTIME

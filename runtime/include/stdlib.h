@@ -32,12 +32,12 @@ int atoi(const char *);
 long atol(const char *);
 long long atoll(const char *);
 double atof(const char *);
-long strtol(const char *restrict, char **restrict, int);
-long long strtoll(const char *restrict, char **restrict, int);
-unsigned long strtoul(const char *restrict, char **restrict, int);
-unsigned long long strtoull(const char *restrict, char **restrict, int);
-double strtod(const char *restrict, char **restrict);
-float strtof(const char *restrict, char **restrict);
+long strtol(const char *__restrict__, char **__restrict__, int);
+long long strtoll(const char *__restrict__, char **__restrict__, int);
+unsigned long strtoul(const char *__restrict__, char **__restrict__, int);
+unsigned long long strtoull(const char *__restrict__, char **__restrict__, int);
+double strtod(const char *__restrict__, char **__restrict__);
+float strtof(const char *__restrict__, char **__restrict__);
 
 void qsort(void *, size_t, size_t, int (*)(const void *, const void *));
 void *bsearch(const void *, const void *, size_t, size_t, int (*)(const void *, const void *));
@@ -52,17 +52,17 @@ div_t div(int, int);
 ldiv_t ldiv(long, long);
 lldiv_t lldiv(long long, long long);
 
-long double strtold(const char *restrict, char **restrict) __FB_MISSING("no long double: use strtod");
+long double strtold(const char *__restrict__, char **__restrict__) __FB_MISSING("no long double: use strtod");
 int system(const char *) __FB_MISSING("no system(): use fork, execve and waitpid");
 int setenv(const char *, const char *, int) __FB_MISSING("the environment is as the kernel gave it: pass a new one to execve");
 int unsetenv(const char *) __FB_MISSING("the environment is as the kernel gave it: pass a new one to execve");
 int putenv(char *) __FB_MISSING("the environment is as the kernel gave it: pass a new one to execve");
 int mkstemp(char *) __FB_MISSING("no mkstemp: use open with O_EXCL");
-char *realpath(const char *restrict, char *restrict) __FB_MISSING("no realpath");
+char *realpath(const char *__restrict__, char *__restrict__) __FB_MISSING("no realpath");
 int mblen(const char *, size_t) __FB_MISSING("no wide characters: text is bytes");
-int mbtowc(__WCHAR_TYPE__ *restrict, const char *restrict, size_t) __FB_MISSING("no wide characters: text is bytes");
+int mbtowc(__WCHAR_TYPE__ *__restrict__, const char *__restrict__, size_t) __FB_MISSING("no wide characters: text is bytes");
 int wctomb(char *, __WCHAR_TYPE__) __FB_MISSING("no wide characters: text is bytes");
-size_t mbstowcs(__WCHAR_TYPE__ *restrict, const char *restrict, size_t) __FB_MISSING("no wide characters: text is bytes");
-size_t wcstombs(char *restrict, const __WCHAR_TYPE__ *restrict, size_t) __FB_MISSING("no wide characters: text is bytes");
+size_t mbstowcs(__WCHAR_TYPE__ *__restrict__, const char *__restrict__, size_t) __FB_MISSING("no wide characters: text is bytes");
+size_t wcstombs(char *__restrict__, const __WCHAR_TYPE__ *__restrict__, size_t) __FB_MISSING("no wide characters: text is bytes");
 
 #endif

@@ -48,7 +48,7 @@ int timespec_get(struct timespec *, int);
 struct tm *gmtime(const time_t *) __FB_MISSING("no calendar: time() counts seconds");
 struct tm *localtime(const time_t *) __FB_MISSING("no time zones: reading them is the business of a full C library");
 time_t mktime(struct tm *) __FB_MISSING("no time zones: reading them is the business of a full C library");
-size_t strftime(char *restrict, size_t, const char *restrict, const struct tm *restrict) __FB_MISSING("no calendar or locales");
+size_t strftime(char *__restrict__, size_t, const char *__restrict__, const struct tm *__restrict__) __FB_MISSING("no calendar or locales");
 char *asctime(const struct tm *) __FB_MISSING("no calendar: time() counts seconds");
 char *ctime(const time_t *) __FB_MISSING("no calendar: time() counts seconds");
 

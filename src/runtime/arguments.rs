@@ -2,6 +2,7 @@
 //! compiler as it stands.
 
 use super::error::RuntimeError;
+use super::refused;
 use crate::elf::Architecture;
 use std::ffi::{OsStr, OsString};
 
@@ -62,19 +63,7 @@ const WITH_VALUE: [&str; 28] = [
 ];
 
 /// Options after which nothing is linked.
-const NOT_LINKING: [&str; 6] = ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"];
-
-/// Options that a program of this runtime cannot follow.
-const REFUSED: [(&str, &str); 8] = [
-    ("-shared", "the runtime makes programs, not libraries"),
-    ("-pthread", "the runtime has no threads"),
-    ("-lpthread", "the runtime has no threads"),
-    ("-ldl", "the runtime has no dynamic loading"),
-    ("-lstdc++", "the runtime is for C"),
-    ("-fsanitize=address", "the sanitizer's library needs glibc"),
-    ("-fsanitize=thread", "the sanitizer's library needs glibc"),
-    ("-pg", "the profiler's library needs glibc"),
-];
+const NOT_LINKING: [&str; 7] = ["-c", "-S", "-E", "-M", "-MM", "-r", "-fsyntax-only"];
 
 /// What the runtime is instead of: dropped, so that makefiles need no change.
 const DROPPED: [&str; 4] = ["-lc", "-lm", "-lrt", "-dynamic"];
@@ -92,14 +81,18 @@ impl Arguments {
                 parsed.passed.push(argument);
             }
         }
+        let options = parsed.passed.iter().filter_map(|argument| argument.to_str());
+        if let Some((option, reason)) = refused::reporting_sanitizer(options) {
+            return Err(RuntimeError::Refused { option: option.to_owned(), reason });
+        }
         Ok(parsed)
     }
 
     /// Whether the argument was for us, and is not passed on.
     fn take(&mut self, argument: &OsStr) -> Result<bool, RuntimeError> {
         let Some(text) = argument.to_str() else { return Ok(false) };
-        if let Some(&(option, reason)) = REFUSED.iter().find(|(option, _)| *option == text) {
-            return Err(RuntimeError::Refused { option: option.to_owned(), reason });
+        if let Some(reason) = refused::reason(text) {
+            return Err(RuntimeError::Refused { option: text.to_owned(), reason });
         }
         if let Some(name) = text.strip_prefix("--target=") {
             self.architecture = Some(target(OsStr::new(name))?);
@@ -190,6 +183,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_had_is_refused_with_its_reason() {
+        let error = Arguments::parse(["-fsanitize=undefined".into(), "x.c".into()]).unwrap_err().to_string();
+        assert!(error.contains("trap-on-error") && error.contains("help:"), "{error}");
         let error = Arguments::parse(["-pthread".into()]).unwrap_err().to_string();
         assert!(error.contains("no threads") && error.contains("help:"), "{error}");
     }

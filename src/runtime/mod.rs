@@ -6,6 +6,7 @@
 //! | the compiler for an architecture | [`compiler`] |
 //! | the runtime's sources, here or embedded | [`sources`] |
 //! | its archive, built once for each compiler | [`archive`] |
+//! | options that cannot be had, and why | `refused` |
 //! | the flags | [`flags`] |
 //! | the command that is run in the end | [`driver`] |
 
@@ -15,6 +16,7 @@ pub mod compiler;
 pub mod driver;
 pub mod error;
 pub mod flags;
+mod refused;
 pub mod sources;
 
 pub use arguments::{Arguments, Printed};

@@ -29,6 +29,7 @@ mod lines_terminal;
 mod ptrace;
 mod report;
 mod runtime;
+mod runtime_options;
 mod support;
 mod throughput;
 mod trace;

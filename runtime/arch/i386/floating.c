@@ -10,6 +10,15 @@ uint64_t __fixunssfdi(float);
 long double __floatundixf(uint64_t);
 double __floatundidf(uint64_t);
 float __floatundisf(uint64_t);
+int64_t __fixxfdi(long double);
+int64_t __fixdfdi(double);
+int64_t __fixsfdi(float);
+long double __floatdixf(int64_t);
+double __floatdidf(int64_t);
+float __floatdisf(int64_t);
+long double __powixf2(long double, int);
+double __powidf2(double, int);
+float __powisf2(float, int);
 
 static const long double two_to_63 = 0x1p63L, two_to_64 = 0x1p64L;
 
@@ -44,6 +53,62 @@ double __floatundidf(uint64_t value)
 float __floatundisf(uint64_t value)
 {
     return (float)__floatundixf(value);
+}
+/* The signed ones are the processor's, but for the rounding to the narrower type, which takes a store: what is returned lies
+ * in a register of 64 bits of precision, and clang leaves it as it is. Other objects may ask for them by name. */
+int64_t __fixxfdi(long double value)
+{
+    return (int64_t)value;
+}
+
+int64_t __fixdfdi(double value)
+{
+    return (int64_t)value;
+}
+
+int64_t __fixsfdi(float value)
+{
+    return (int64_t)value;
+}
+
+long double __floatdixf(int64_t value)
+{
+    return (long double)value;
+}
+
+double __floatdidf(int64_t value)
+{
+    volatile double rounded = (double)value;
+    return rounded;
+}
+
+float __floatdisf(int64_t value)
+{
+    volatile float rounded = (float)value;
+    return rounded;
+}
+
+/* Powers by squaring, as -ffast-math asks for them. */
+long double __powixf2(long double base, int exponent)
+{
+    unsigned left = exponent < 0 ? 0 - (unsigned)exponent : (unsigned)exponent;
+    long double power = 1;
+    for (; left; left >>= 1) {
+        if (left & 1)
+            power *= base;
+        base *= base;
+    }
+    return exponent < 0 ? 1 / power : power;
+}
+
+double __powidf2(double base, int exponent)
+{
+    return (double)__powixf2(base, exponent);
+}
+
+float __powisf2(float base, int exponent)
+{
+    return (float)__powixf2(base, exponent);
 }
 #else
 typedef int __fb_no_floating; /* ISO C wants a declaration */

@@ -50,9 +50,9 @@ struct stat {
 #define S_IRWXO 0007
 
 int fstat(int, struct stat *);
-int fstatat(int, const char *restrict, struct stat *restrict, int);
-int lstat(const char *restrict, struct stat *restrict);
+int fstatat(int, const char *__restrict__, struct stat *__restrict__, int);
+int lstat(const char *__restrict__, struct stat *__restrict__);
 int mkdir(const char *, mode_t);
-int stat(const char *restrict, struct stat *restrict);
+int stat(const char *__restrict__, struct stat *__restrict__);
 
 #endif

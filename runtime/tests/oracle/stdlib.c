@@ -110,15 +110,21 @@ static void allocate_at_edges(void)
     printf("edges\n");
 }
 
+/* Volatile: a compiler may assume that an allocation nobody uses has succeeded, and clang does. */
+static void *volatile refused;
+
 static void refuse_memory(void)
 {
     volatile size_t huge = SIZE_MAX / 2 + 5, half = SIZE_MAX / 2;
     errno = 0;
-    printf("malloc %d %s\n", malloc(huge) == NULL, strerror(errno));
+    refused = malloc(huge);
+    printf("malloc %d %s\n", refused == NULL, strerror(errno));
     errno = 0;
-    printf("calloc %d %s\n", calloc(half, 3) == NULL, strerror(errno));
+    refused = calloc(half, 3);
+    printf("calloc %d %s\n", refused == NULL, strerror(errno));
     errno = 0;
-    printf("realloc %d %s\n", realloc(NULL, huge) == NULL, strerror(errno));
+    refused = realloc(NULL, huge);
+    printf("realloc %d %s\n", refused == NULL, strerror(errno));
     errno = 0;
     printf("reallocarray %d %s\n", reallocarray(NULL, half, 3) == NULL, strerror(errno));
     void *nothing = malloc(0), *another = malloc(0);

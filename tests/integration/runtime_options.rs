@@ -1,0 +1,69 @@
+//! `firstbyte cc`: options that pass, and what compilers call by themselves.
+
+use crate::runtime::{cache, fed, folder, glibc, native, ours, there};
+use crate::support::skipped;
+use firstbyte::elf::Architecture;
+use firstbyte::runtime::{Compiler, Driver};
+use std::os::unix::process::ExitStatusExt;
+
+/// What makefiles pass to every program: it compiles, links and runs, whatever the option would otherwise ask for.
+#[test]
+fn harmless_options_pass_and_the_program_runs() {
+    let Some(driver) = native() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let lines = "-static|-O0|-O3|-Ofast|-flto|-pie|-static-pie|-fPIE|-fPIC|-fstack-protector-all|-fopenmp-simd|-rdynamic|-lm|\
+        -lc -lrt|-ansi|-std=c89|-std=c99 -pedantic -Wall -Wextra -Werror|-D_FORTIFY_SOURCE=2 -O2|-ftrapv|-fwrapv|\
+        -fstack-clash-protection -fcf-protection|-Wl,-z,now -Wl,-z,relro|-Wl,--as-needed|-fno-plt -fvisibility=hidden|\
+        -ffreestanding|-fexceptions|-m64|-g|-fsanitize=undefined -fsanitize-undefined-trap-on-error";
+    for line in lines.split('|') {
+        if line == "-m64" && !cfg!(target_arch = "x86_64") {
+            continue;
+        }
+        let program = place.path().join("program");
+        let options: Vec<&str> = line.split_whitespace().collect();
+        ours(&driver, &options, &folder().join("samples/copy.c"), &program);
+        assert_eq!(fed(&program, &[], b"copied").stdout, b"copied", "{line}");
+    }
+}
+
+#[test]
+fn objects_are_joined_by_r_without_being_linked() {
+    let Some(driver) = native() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let (object, joined, program) =
+        (place.path().join("a.o"), place.path().join("b.o"), place.path().join("program"));
+    ours(&driver, &["-c"], &folder().join("samples/copy.c"), &object);
+    ours(&driver, &["-r"], &object, &joined);
+    ours(&driver, &[], &joined, &program);
+    assert_eq!(fed(&program, &[], b"copied").stdout, b"copied");
+}
+
+/// Every function that compilers call on i386 for 64-bit arithmetic, against the operators of this machine.
+#[test]
+fn the_integer_library_of_i386_agrees_with_64_bit_arithmetic() {
+    if !cfg!(target_arch = "x86_64") {
+        return skipped("i386 programs do not run on this machine");
+    }
+    let place = tempfile::tempdir().unwrap();
+    let source = folder().join("tests/integers.c");
+    let (expected, found) = (place.path().join("expected"), place.path().join("found"));
+    glibc(&["cc"], &["-O1", "-fno-builtin", "-w"], &source, &expected);
+    let expected = fed(&expected, &[], b"").stdout;
+    for command in ["gcc -m32", "clang -m32"] {
+        if !there(&command[..command.len() - 5], "gcc clang") {
+            continue;
+        }
+        let compiler = Compiler::chosen(command, Architecture::I386).unwrap();
+        let driver = Driver::of_folder(&folder(), &cache(), compiler).unwrap();
+        for options in [&["-O0"][..], &["-O2"], &["-Os"]] {
+            ours(&driver, options, &source, &found);
+            let output = fed(&found, &[], b"");
+            let text = String::from_utf8_lossy(&output.stdout);
+            let expected = String::from_utf8_lossy(&expected);
+            let difference = text.lines().zip(expected.lines()).find(|(ours, theirs)| ours != theirs);
+            assert!(output.status.success() && text == expected, "{command} {options:?}: {difference:?}");
+            let overflown = fed(&found, &["trap"], b"");
+            assert_eq!(overflown.status.signal(), Some(libc::SIGABRT), "{command} {options:?}");
+        }
+    }
+}

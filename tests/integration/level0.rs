@@ -105,7 +105,7 @@ fn level0_is_exact(dictionary_path: &'static str, package: &str, limit: u64) {
     // an empty program has two, the buffer one, each 64 KiB of the table one; a run has one fewer or more
     let small: Vec<u8> = words.split(|&b| b == b'\n').step_by(1500).collect::<Vec<_>>().join(&b' ');
     if let Some(faults) = page_faults(&program, &small) {
-        assert!(faults <= 3 + size.div_ceil(65536), "{faults} page faults");
+        assert!(faults <= 2 + size.div_ceil(65536), "{faults} page faults");
     }
     let long = words.repeat(2);
     if let Some(calls) = system_calls(&program, &long) {

@@ -1,6 +1,6 @@
 //! `firstbyte cc`: options that pass, and what compilers call by themselves.
 
-use crate::runtime::{cache, fed, folder, glibc, native, ours, there};
+use crate::runtime::{cache, fed, folder, glibc, native, ours, page_faults, there};
 use crate::support::skipped;
 use firstbyte::elf::Architecture;
 use firstbyte::runtime::{Compiler, Driver};
@@ -65,5 +65,20 @@ fn the_integer_library_of_i386_agrees_with_64_bit_arithmetic() {
             let overflown = fed(&found, &["trap"], b"");
             assert_eq!(overflown.status.signal(), Some(libc::SIGABRT), "{command} {options:?}");
         }
+    }
+}
+
+/// The streams' page is none of its business: it faults as an empty program does.
+#[test]
+fn a_program_without_streams_touches_no_page_of_variables() {
+    let Some(driver) = native() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let (source, program) = (place.path().join("write.c"), place.path().join("write"));
+    let text = "#include <unistd.h>\nint main(void) { return write(1, \"hello world\\n\", 12) != 12; }\n";
+    std::fs::write(&source, text).unwrap();
+    ours(&driver, &[], &source, &program);
+    assert_eq!(fed(&program, &[], b"").stdout, b"hello world\n");
+    if let Some(faults) = page_faults(&program, b"") {
+        assert!(faults <= 2, "{faults}");
     }
 }

@@ -26,7 +26,8 @@
 #include "../../arch/riscv64/start.h"
 #endif
 
-extern int errno WEAK;
+/* The streams (stdio/standard.c), as what start-up needs to know of them: where they begin. */
+extern int __fb_standard WEAK;
 extern constructor *const __init_array_start[], *const __init_array_end[];
 
 int main(int, char **, char **);
@@ -38,10 +39,10 @@ void __fb_start(long *stack)
     char **argv = (char **)(stack + 1);
     char **envp = argv + argc + 1;
 
-    /* The first touch of the first page of .bss should be a store: a load would map the shared page of zeros, and the
-     * store that follows it would be a second page fault. */
-    if (&errno)
-        errno = 0;
+    /* The first touch of the streams' page should be a store: a load would map the shared page of zeros, and the store that
+     * follows it would be a second page fault. A program without streams may never touch the page. */
+    if (&__fb_standard)
+        __fb_standard = 0;
     for (constructor *const *each = __init_array_start; each != __init_array_end; each++)
         (*each)(argc, argv, envp);
     exit(main(argc, argv, envp));

@@ -33,7 +33,7 @@ pub struct Recording {
 impl Recording {
     /// Adds what bounds the phases where only whole system calls were recorded: the first successful write of output,
     /// and the sum of them all. Sorts the events.
-    #[cfg(feature = "bpf")]
+    #[cfg_attr(not(feature = "bpf"), expect(dead_code, reason = "ptrace tells of output by itself"))]
     pub(crate) fn add_output_events(&mut self) {
         let successful = self.events.iter().filter_map(|event| match &event.kind {
             EventKind::Call(call) if call.output => {

@@ -81,12 +81,11 @@ fn what_is_neither_a_command_nor_a_recording_is_told_before_anything_runs() {
 fn order_of_runs(folder: &std::path::Path, runs: &str, seed: &str) -> Option<String> {
     let log = folder.join("log");
     let side = |letter: &str| format!("sh -c 'printf {letter} >> {}'", log.display());
-    let (status, text, errors) = firstbyte(&["diff", "-r", runs, "--seed", seed, &side("A"), &side("B")]);
+    let (status, _, errors) = firstbyte(&["diff", "-r", runs, "--seed", seed, &side("A"), &side("B")]);
     if status == Some(4) {
         return None;
     }
     assert_eq!(status, Some(0), "{errors}");
-    assert!(text.contains(&format!("{runs} runs")), "{text}");
     let letters = std::fs::read_to_string(&log).unwrap();
     std::fs::remove_file(&log).unwrap();
     Some(letters)

@@ -3,7 +3,7 @@
 use super::binaries::{Binaries, FileBinaries, Layout};
 use crate::tracer::module::Module;
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use std::sync::Arc;
 pub struct RecordedBinaries {
     modules: HashMap<String, (Module, Rc<Layout>)>,
     today: FileBinaries,
-    changed: RefCell<BTreeSet<String>>,
+    /// Of the files that were asked for, whether they are what they were.
+    same: RefCell<BTreeMap<String, bool>>,
 }
 
 impl RecordedBinaries {
@@ -22,13 +23,24 @@ impl RecordedBinaries {
             let layout = Rc::new(module.layout.clone());
             (module.path.clone(), (module, layout))
         });
-        let (today, changed) = (FileBinaries::default(), RefCell::default());
-        RecordedBinaries { modules: known.collect(), today, changed }
+        RecordedBinaries {
+            modules: known.collect(),
+            today: FileBinaries::default(),
+            same: RefCell::default(),
+        }
+    }
+
+    fn is_same(&self, then: &Module) -> bool {
+        if let Some(known) = self.same.borrow().get(&then.path) {
+            return *known;
+        }
+        let same = self.today.module(&then.path).is_some_and(|now| now.is_same(then));
+        self.same.borrow_mut().insert(then.path.clone(), same);
+        same
     }
 
     /// Files of which a function was asked for and that are not what they were, a sentence each.
     pub fn notes(&self) -> Vec<String> {
-        let changed = self.changed.borrow();
         let note = |path: &String| {
             let why = match self.today.module(path) {
                 Some(_) => "has changed since it was recorded",
@@ -36,7 +48,8 @@ impl RecordedBinaries {
             };
             format!("`{path}` {why}: its functions are not named.")
         };
-        changed.iter().map(note).collect()
+        let same = self.same.borrow();
+        same.iter().filter(|(_, same)| !**same).map(|(path, _)| note(path)).collect()
     }
 }
 
@@ -47,11 +60,7 @@ impl Binaries for RecordedBinaries {
 
     fn function(&self, path: &str, offset: u64) -> Option<Arc<str>> {
         let (then, _) = self.modules.get(path)?;
-        if self.today.module(path).is_some_and(|now| now.is_same(then)) {
-            return self.today.function(path, offset);
-        }
-        self.changed.borrow_mut().insert(path.to_owned());
-        None
+        if self.is_same(then) { self.today.function(path, offset) } else { None }
     }
 }
 

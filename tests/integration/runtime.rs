@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-const ORACLES: [&str; 9] =
-    ["printf", "double", "strtol", "ctype", "stdlib", "string", "stdio", "unix", "start"];
+const ORACLES: [&str; 10] =
+    ["printf", "double", "strtol", "ctype", "stdlib", "string", "stdio", "unix", "start", "err"];
 const FILTERS: [(&str, &[&str]); 7] = [
     ("cat", &[]),
     ("wc", &[]),
@@ -217,7 +217,7 @@ fn compare_on(architecture: Architecture, oracle: &[&str], runner: Option<&str>)
         &driver,
         &static_oracle,
         runner,
-        &["printf", "strtol", "ctype", "stdlib", "string", "stdio", "unix", "start"],
+        &["printf", "strtol", "ctype", "stdlib", "string", "stdio", "unix", "start", "err"],
     );
 }
 

@@ -3,7 +3,7 @@
 use crate::runtime::{cache, fed, folder, glibc, native, ours, page_faults, there};
 use crate::support::skipped;
 use firstbyte::elf::Architecture;
-use firstbyte::runtime::{Compiler, Driver};
+use firstbyte::runtime::{Arguments, Compiler, Driver};
 use std::os::unix::process::ExitStatusExt;
 
 /// What makefiles pass to every program: it compiles, links and runs, whatever the option would otherwise ask for.
@@ -81,4 +81,31 @@ fn a_program_without_streams_touches_no_page_of_variables() {
     if let Some(faults) = page_faults(&program, b"") {
         assert!(faults <= 2, "{faults}");
     }
+}
+
+/// A header of the system's that is not here says so by name, and what is here instead.
+#[test]
+fn every_missing_header_says_what_is_missing() {
+    let Some(driver) = native() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let source = place.path().join("header.c");
+    let mut missing = 0;
+    for folder in ["", "sys", "arpa", "netinet"] {
+        for entry in crate::runtime::folder().join("include").join(folder).read_dir().unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir()
+                || !std::fs::read_to_string(&path).unwrap().contains("#error \"firstbyte's runtime has")
+            {
+                continue;
+            }
+            let name = std::path::Path::new(folder).join(path.file_name().unwrap()).display().to_string();
+            std::fs::write(&source, format!("#include <{name}>\n")).unwrap();
+            let arguments = ["-c".into(), source.clone().into_os_string(), "-o".into(), "/dev/null".into()];
+            let output = driver.command(&Arguments::parse(arguments).unwrap()).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(!output.status.success() && said.contains(&format!("(<{name}>)")), "{name}: {said}");
+            missing += 1;
+        }
+    }
+    assert!(missing >= 50, "{missing}");
 }

@@ -1,0 +1,2 @@
+/* Deliberately missing: found out by the compiler, not at run time. */
+#error "firstbyte's runtime has no file-system statistics (<sys/statvfs.h>)"

@@ -1,6 +1,6 @@
 //! What a compiler made of a function: its instructions, and whom it calls.
 
-use super::InspectError;
+use super::{InspectError, elf};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Formatter, GasFormatter, Instruction, OpKind};
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, RelocationTarget, SymbolKind};
 use serde::Serialize;
@@ -34,13 +34,15 @@ pub fn disassemble(path: &Path, bytes: &[u8], symbol: &str) -> Result<Vec<Line>,
     let shown = path.display().to_string();
     let damaged =
         |error: object::Error| InspectError::Damaged { path: shown.clone(), cause: error.to_string() };
-    let file = object::File::parse(bytes).map_err(damaged)?;
+    let none = || InspectError::NoSuchFunction { path: shown.clone(), symbol: symbol.to_owned() };
+    // what the kernel runs is not damaged: it has no names, that is all
+    let refused = |error| if elf::read(bytes).is_ok() { none() } else { damaged(error) };
+    let file = object::File::parse(bytes).map_err(refused)?;
     let bits = match file.architecture() {
         Architecture::X86_64 | Architecture::X86_64_X32 => 64,
         Architecture::I386 => 32,
         other => return Err(InspectError::OtherMachine { path: shown, machine: format!("{other:?}") }),
     };
-    let none = || InspectError::NoSuchFunction { path: shown.clone(), symbol: symbol.to_owned() };
     let (address, code, section) = function(&file, symbol).ok_or_else(none)?;
     let mut names = plt_names(&file, bits);
     names.extend(symbol_names(&file));

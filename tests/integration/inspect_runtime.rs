@@ -8,7 +8,7 @@ use firstbyte::inspect::cache::Cache;
 use firstbyte::inspect::elf::{self, Elf};
 use firstbyte::inspect::libraries::Search;
 use firstbyte::inspect::runtime::{CLibrary, Language};
-use firstbyte::inspect::{MachineFiles, inspect};
+use firstbyte::inspect::{InspectError, MachineFiles, disassembly, inspect};
 use firstbyte::report::inspect_text;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -152,10 +152,12 @@ fn packed_executables_are_read_as_the_kernel_reads_them() {
             assert_eq!(kinds, ["LOAD"], "{architecture}");
             assert_eq!(elf.size, image.len() as u64);
             assert!(elf.headers_end <= elf.size);
-            let (_, wide) = (plain::headers_size(architecture), architecture != Architecture::I386);
+            let wide = architecture != Architecture::I386;
             assert_eq!(elf.class, if wide { 64 } else { 32 });
             let is_usual = image[4..7] == [if wide { 2 } else { 1 }, 1, 1] && image.len() >= 64;
             assert_eq!(elf.notes.is_empty(), is_usual, "{architecture}: {:?}", elf.notes);
+            let error = disassembly::disassemble(Path::new("packed"), &image, "main").unwrap_err();
+            assert!(!matches!(error, InspectError::Damaged { .. }), "{architecture}: {error}");
         }
     }
 }

@@ -24,8 +24,14 @@ static __inline__ double fabs(double x) { return __builtin_fabs(x); }
 static __inline__ float fabsf(float x) { return __builtin_fabsf(x); }
 static __inline__ double copysign(double x, double y) { return __builtin_copysign(x, y); }
 
-#define __FB_NO_MATH __FB_MISSING("no mathematical functions beyond what the processor does: link a libm of your own")
-double sqrt(double) __FB_NO_MATH;
+double sqrt(double);
+float sqrtf(float);
+double floor(double);
+double ceil(double);
+double trunc(double);
+double round(double);
+
+#define __FB_NO_MATH __FB_MISSING("no mathematical functions beyond sqrt and rounding: link a libm of your own")
 double pow(double, double) __FB_NO_MATH;
 double exp(double) __FB_NO_MATH;
 double log(double) __FB_NO_MATH;
@@ -36,10 +42,6 @@ double cos(double) __FB_NO_MATH;
 double tan(double) __FB_NO_MATH;
 double atan(double) __FB_NO_MATH;
 double atan2(double, double) __FB_NO_MATH;
-double floor(double) __FB_NO_MATH;
-double ceil(double) __FB_NO_MATH;
-double round(double) __FB_NO_MATH;
-double trunc(double) __FB_NO_MATH;
 double fmod(double, double) __FB_NO_MATH;
 double ldexp(double, int) __FB_NO_MATH;
 double frexp(double, int *) __FB_NO_MATH;

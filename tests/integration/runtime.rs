@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-const ORACLES: [&str; 10] =
-    ["printf", "double", "strtol", "ctype", "stdlib", "string", "stdio", "unix", "start", "err"];
+const ORACLES: [&str; 11] =
+    ["printf", "double", "strtol", "ctype", "stdlib", "string", "stdio", "unix", "start", "err", "math"];
 const FILTERS: [(&str, &[&str]); 7] = [
     ("cat", &[]),
     ("wc", &[]),
@@ -57,7 +57,7 @@ pub(crate) fn ours(driver: &Driver, arguments: &[&str], source: &Path, program: 
 /// Compiles against glibc.
 pub(crate) fn glibc(compiler: &[&str], arguments: &[&str], source: &Path, program: &Path) {
     let mut command = Command::new(compiler[0]);
-    command.args(&compiler[1..]).args(arguments).arg(source).arg("-o").arg(program);
+    command.args(&compiler[1..]).args(arguments).arg(source).arg("-o").arg(program).arg("-lm");
     succeed(&mut command);
 }
 
@@ -217,7 +217,7 @@ fn compare_on(architecture: Architecture, oracle: &[&str], runner: Option<&str>)
         &driver,
         &static_oracle,
         runner,
-        &["printf", "strtol", "ctype", "stdlib", "string", "stdio", "unix", "start", "err"],
+        &["printf", "strtol", "ctype", "stdlib", "string", "stdio", "unix", "start", "err", "math"],
     );
 }
 

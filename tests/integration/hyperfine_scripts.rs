@@ -13,8 +13,8 @@
 //! | `advanced_statistics.py` | `command`, `times` | numbers that have a variance: two at least |
 //! | `welch_ttest.py` | `command`, `times` | exactly two results |
 //!
-//! `multi_histogram`, of early versions, became `plot_histogram.py`. All of them take seconds. With `-n`, hyperfine writes the
-//! name as `command`; here `command` is the command, and `name` the name.
+//! All of them take seconds. With `-n`, hyperfine writes the name as `command`; here `command` is the command, and `name`
+//! the name.
 
 use crate::bench::firstbyte;
 use serde_json::Value;

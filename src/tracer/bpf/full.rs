@@ -5,10 +5,9 @@ use super::full_session::{LOG_BYTES, Session, Shared, Tables, add, records};
 use super::meaning;
 use super::phases::{AttachError, GENERATIONS, check_namespace, hold, kill, living, taken};
 use super::ring_drain::RingDrain;
-use super::run::{CALLS, Run};
+use super::run::{CALLS, Run, observed_run};
 use crate::arch::path_arguments;
-use crate::launch::wait::until_reaped;
-use crate::launch::{LaunchError, Launcher, OutputKind, Preparation, tree};
+use crate::launch::{LaunchError, Launcher, OutputKind, tree};
 use crate::tracer::full::EventCosts;
 use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
 use aya::maps::{MapData, RingBuf};
@@ -269,11 +268,7 @@ impl Tracer for FullTracer {
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
         let mut stdout = setting.stdout()?;
         self.arm(setting.output != OutputKind::Null);
-        let child = launcher.launch(&mut stdout, Preparation::None);
-        let ended = child.and_then(|child| {
-            until_reaped(&child, &mut stdout, launcher.watch(), setting.timeout).map(|ended| (child, ended))
-        });
-        launcher.learn(&stdout);
+        let ended = observed_run(launcher, &mut stdout, setting.timeout);
         let (events, lost, outlived) = self.collect_and_kill();
         let (child, ended) = ended?;
         let mut recording = frame(Backend::Bpf, launcher, setting, &child, &ended, stdout.finish());

@@ -1,11 +1,10 @@
 //! Attaches the phases programs and observes runs with them.
 
 use super::meaning;
-use super::run::Run;
+use super::run::{Run, observed_run};
 use super::session::{Session, SessionPage, parse};
 use crate::launch::tree::{self, Held};
-use crate::launch::wait::until_reaped;
-use crate::launch::{LaunchError, Launcher, OutputKind, Preparation};
+use crate::launch::{LaunchError, Launcher, OutputKind};
 use crate::tracer::probe::grant;
 use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
 use crate::units::Nanos;
@@ -228,11 +227,7 @@ impl Tracer for PhasesTracer {
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
         let mut stdout = setting.stdout()?;
         self.arm(setting.output != OutputKind::Null);
-        let child = launcher.launch(&mut stdout, Preparation::None);
-        let ended = child.and_then(|child| {
-            until_reaped(&child, &mut stdout, launcher.watch(), setting.timeout).map(|ended| (child, ended))
-        });
-        launcher.learn(&stdout);
+        let ended = observed_run(launcher, &mut stdout, setting.timeout);
         let observed = self.collect();
         let (child, ended) = ended?;
         let mut recording = frame(Backend::Bpf, launcher, setting, &child, &ended, stdout.finish());

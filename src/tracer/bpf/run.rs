@@ -1,9 +1,12 @@
 //! What both modes share with the kernel side: `run.h` in Rust, and memory that both sides map. Keep the two in step.
 
+use crate::launch::wait::until_reaped;
+use crate::launch::{Child, Ended, LaunchError, Launcher, Preparation, Stdout};
 use crate::tracer::{Abi, EventKind, Syscall};
 use crate::units::Nanos;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
+use std::time::Duration;
 
 /// `CALLS`: system-call numbers from 0 to this can mean something to us.
 pub(super) const CALLS: usize = 512;
@@ -37,6 +40,20 @@ impl Run {
         let own_thread = unsafe { libc::gettid() }.cast_unsigned();
         Run { armed_by: own_thread, match_inode: u32::from(reopened), ..Run::default() }
     }
+}
+
+/// Launches the command that the kernel side waits for, and returns once it has been reaped.
+pub(super) fn observed_run(
+    launcher: &mut Launcher,
+    stdout: &mut Stdout,
+    timeout: Option<Duration>,
+) -> Result<(Child, Ended), LaunchError> {
+    let child = launcher.launch(stdout, Preparation::None);
+    let ended = child.and_then(|child| {
+        until_reaped(&child, stdout, launcher.watch(), timeout).map(|ended| (child, ended))
+    });
+    launcher.learn(stdout);
+    ended
 }
 
 /// Memory that we share with the kernel side: the value of a one-element array map.

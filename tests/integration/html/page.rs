@@ -65,7 +65,7 @@ fn a_corpus_of_large_traces_stays_below_five_megabytes_and_says_what_was_put_tog
     let names: Vec<String> = (0..30).map(|index| format!("{index}.json")).collect();
     let mut all: Vec<(&str, _)> =
         names.iter().map(|name| (name.as_str(), documents::trace(name, 8_000))).collect();
-    let showdown = Path::new(env!("CARGO_MANIFEST_DIR")).join("results/2026-11-21-xeon-kvm/showdown.json");
+    let showdown = Path::new(env!("CARGO_MANIFEST_DIR")).join("results/2026-11-22-epyc-kvm/showdown.json");
     if let Ok(text) = fs::read_to_string(showdown) {
         all.push(("showdown.json", serde_json::from_str(&text).unwrap()));
     }

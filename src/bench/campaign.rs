@@ -2,7 +2,7 @@
 
 use super::adaptive::Finish;
 use super::runner::{Runner, SwitchError};
-use super::sample::{Rejected, Sample, Series, Untraced};
+use super::sample::{Printed, Rejected, Sample, Series, Untraced};
 use super::schedule::{self, Budget, Schedule};
 use super::verdict;
 use crate::launch::clock;
@@ -233,9 +233,10 @@ impl<'c> State<'c> {
         for program in self.order() {
             match self.attempt(program)? {
                 Some((sample, output)) => {
-                    self.series[program].output_bytes = output;
-                    self.series[program].samples.push(sample);
-                    self.progress.sampled(&self.series[program]);
+                    let series = &mut self.series[program];
+                    series.output = series.output.map_or(output, |before| output.map(|o| before.and(o)));
+                    series.samples.push(sample);
+                    self.progress.sampled(series);
                 }
                 None => self.give_up(program),
             }
@@ -264,13 +265,13 @@ impl<'c> State<'c> {
     }
 
     /// Runs a program until a run counts; `None` if none of [`TRIES`] did.
-    fn attempt(&mut self, program: usize) -> Result<Option<(Sample, Option<u64>)>, Stop> {
+    fn attempt(&mut self, program: usize) -> Result<Option<(Sample, Option<Printed>)>, Stop> {
         for _ in 0..TRIES {
             let reason = match self.once(program)? {
                 Ok(recording) => {
                     self.series[program].lost_events += recording.lost;
                     match verdict::sample(&recording, self.campaign.subjects[program].expected) {
-                        Ok(sample) => return Ok(Some((sample, recording.output.bytes))),
+                        Ok(sample) => return Ok(Some((sample, Printed::of(&recording.output)))),
                         Err(reason) => reason,
                     }
                 }
@@ -326,7 +327,7 @@ impl Subject {
             uncounted: None,
             lost_events: 0,
             file_size: self.file_size,
-            output_bytes: None,
+            output: None,
         }
     }
 }

@@ -17,5 +17,5 @@ pub use adaptive::{Adaptive, Finish};
 pub use campaign::{Campaign, Outcome, Progress, Subject};
 pub use prepared::{Around, ColdMethod, Prepared};
 pub use runner::{Runner, SwitchError, Tracees};
-pub use sample::{Counts, Phases, Rejected, Sample, Series, Untraced};
+pub use sample::{Counts, Phases, Printed, Rejected, Sample, Series, Untraced};
 pub use schedule::Budget;

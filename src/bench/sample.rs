@@ -1,6 +1,7 @@
 //! What runs amount to: a sample a run, a series a program.
 
 use crate::launch::ExitStatus;
+use crate::tracer::Output;
 use crate::tracer::counters::Counted;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -139,8 +140,40 @@ pub struct Series {
     pub lost_events: u64,
     /// Size of the file that is executed (native programs) or interpreted.
     pub file_size: Option<Bytes>,
-    /// Output bytes of each run.
-    pub output_bytes: Option<u64>,
+    /// What its runs printed; `None` where nobody could see (a null device).
+    #[serde(default)]
+    pub output: Option<Printed>,
+}
+
+/// What the runs that count printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Printed {
+    /// Bytes of the last run.
+    pub bytes: u64,
+    /// Bytes of the run that printed least.
+    pub least: u64,
+    /// Bytes of the run that printed most.
+    pub most: u64,
+    /// Each run's bytes were compared with those expected, and were these; else nothing was expected.
+    pub checked: bool,
+}
+
+impl Printed {
+    /// What one run printed; `None` where nobody could see.
+    pub fn of(output: &Output) -> Option<Printed> {
+        let bytes = output.bytes?;
+        Some(Printed { bytes, least: bytes, most: bytes, checked: output.ok == Some(true) })
+    }
+
+    /// With those of another, later run.
+    pub fn and(self, later: Printed) -> Printed {
+        Printed {
+            bytes: later.bytes,
+            least: self.least.min(later.least),
+            most: self.most.max(later.most),
+            checked: self.checked && later.checked,
+        }
+    }
 }
 
 impl Series {

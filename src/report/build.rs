@@ -4,7 +4,7 @@ use super::document::{
     self, Above, Cache, Counts, Distribution, Failed, FloorRatio, Measurement, Metric, Output, Overhead,
     PhaseTimes, Ratio, Relative, ShareBelow,
 };
-use crate::bench::{self, Sample, Series};
+use crate::bench::{self, Printed, Sample, Series};
 use crate::stats::{Bootstrap, Summary, judge, median, paired};
 use crate::tracer::counters::Counted;
 use crate::units::Nanos;
@@ -64,7 +64,7 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
         varying: varying(series),
         uncounted: series.uncounted.clone(),
         cold: context.cold.clone().map(|cold| with_costs(cold, samples)),
-        output: series.output_bytes.map(|bytes| Output { bytes, ok: true }),
+        output: series.output.map(output),
         lost_events: series.lost_events,
         rejected: series.rejected.clone(),
         file_size: series.file_size.map(|b| b.0),
@@ -73,6 +73,11 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
         relative: context.reference.map(|reference| relative(series, reference)).unwrap_or_default(),
         above: context.baseline.map(|baseline| above(series, baseline)).unwrap_or_default(),
     })
+}
+
+fn output(printed: Printed) -> Output {
+    let Printed { bytes, least, most, checked } = printed;
+    Output { bytes, ok: checked.then_some(true), varying: (least < most).then_some([least, most]) }
 }
 
 /// Wall time of the traced runs over that of the untraced ones, block by block; `None` without untraced runs.

@@ -367,10 +367,13 @@ pub enum ColdMethod {
 /// What a program printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
-    /// How many bytes, each run.
+    /// How many bytes, in the last run.
     pub bytes: u64,
-    /// They were the expected ones.
-    pub ok: bool,
+    /// In every run they were the expected ones; `null` where none were expected: then nothing was compared.
+    pub ok: Option<bool>,
+    /// The smallest and the largest number of bytes, where runs differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub varying: Option<[u64; 2]>,
 }
 
 /// How far a program is from the floor.

@@ -3,6 +3,7 @@
 use super::document::{Document, Measurement, Warning};
 use super::row::ranked;
 use crate::stats::outlier::modified_z_scores;
+use crate::units::Bytes;
 use serde_json::Value;
 
 /// Scores beyond which a run stands so far apart that something else must have happened: ten median absolute
@@ -19,8 +20,12 @@ const BUSY: f64 = 0.5;
 pub fn of(document: &Document) -> Vec<Warning> {
     let machine = &document.machine;
     let general = [busy(machine), frequency(machine), guest(machine)].into_iter().flatten();
-    let single = document.results.iter().flat_map(|measurement| [first_run(measurement), apart(measurement)]);
+    let single = document.results.iter().flat_map(of_one);
     general.chain(single.flatten()).collect()
+}
+
+fn of_one(measurement: &Measurement) -> [Option<Warning>; 3] {
+    [first_run(measurement), apart(measurement), output(measurement)]
 }
 
 fn general(message: String, help: &str) -> Warning {
@@ -79,10 +84,42 @@ fn apart(measurement: &Measurement) -> Option<Warning> {
     })
 }
 
+/// Runs whose output differs by more than this part of the longest hardly did the same work.
+const DIFFERENT: f64 = 0.1;
+
+fn output(measurement: &Measurement) -> Option<Warning> {
+    // How far a program came until it was stopped is chance.
+    if measurement.plan.get("until").is_some_and(|until| !until.is_null()) {
+        return None;
+    }
+    let message = some_silent(measurement).or_else(|| different_output(measurement))?;
+    Some(Warning {
+        name: Some(measurement.label().to_owned()),
+        message,
+        help: Some("bring it to do the same work in each run, with --prepare if need be".to_owned()),
+    })
+}
+
+fn some_silent(measurement: &Measurement) -> Option<String> {
+    let runs = measurement.phases.total.as_ref()?.samples.len();
+    let printed = measurement.phases.first_byte.as_ref()?.samples.len();
+    let silent = runs.checked_sub(printed).filter(|silent| *silent > 0)?;
+    Some(format!("{silent} of {runs} runs printed nothing: the first byte is that of the others"))
+}
+
+fn different_output(measurement: &Measurement) -> Option<String> {
+    let [least, most] = measurement.output?.varying?;
+    let message = || {
+        let [least, most] = [least, most].map(Bytes);
+        format!("it printed from {least} to {most} a run: not every run did the same work")
+    };
+    ((most - least) as f64 > DIFFERENT * most as f64).then(message)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::document::{Distribution, Tool};
+    use crate::report::document::{Distribution, Output, Tool};
     use serde_json::json;
 
     fn document(machine: Value, samples: Vec<u64>) -> Document {
@@ -120,5 +157,26 @@ mod tests {
         (first[40], first[50], first[60]) = (2_000_000, 2_000_000, 2_000_000);
         let found = messages(Value::Null, first);
         assert!(found.len() == 1 && found[0].starts_with("4 of 100"), "{found:?}");
+    }
+
+    fn printing(first_bytes: Vec<u64>, varying: Option<[u64; 2]>, plan: Value) -> Vec<String> {
+        let mut document = document(Value::Null, (100..110).collect());
+        let measurement = &mut document.results[0];
+        measurement.phases.first_byte = Distribution::of(first_bytes);
+        measurement.output = Some(Output { bytes: 12, ok: None, varying });
+        measurement.plan = plan;
+        of(&document).into_iter().map(|warning| warning.message).collect()
+    }
+
+    #[test]
+    fn runs_that_print_different_amounts_or_nothing_are_told() {
+        let all: Vec<u64> = (100..110).collect();
+        assert_eq!(printing(all.clone(), None, Value::Null), [""; 0]);
+        assert_eq!(printing(all.clone(), Some([99, 100]), Value::Null), [""; 0], "a longer number");
+        let found = printing(all.clone(), Some([12, 5000]), Value::Null);
+        assert!(found.len() == 1 && found[0].contains("12 B to 4.88 KiB"), "{found:?}");
+        let found = printing(all[..7].to_vec(), Some([0, 5000]), Value::Null);
+        assert!(found.len() == 1 && found[0].starts_with("3 of 10 runs printed nothing"), "{found:?}");
+        assert_eq!(printing(all, Some([12, 5000]), json!({"until": "first byte"})), [""; 0]);
     }
 }

@@ -16,13 +16,14 @@
 //! Measure, then compute, then render: a measuring function never prints, a renderer never measures.
 //! Beside the flow stand [`budget`] (what programs may cost), [`claims`] (what others said of start-up, judged), [`corpus`] (the programs of the showdown), [`elf`] (our own executables: the floor),
 //! [`floor`] (what this machine charges),
-//! [`doctor`] (what this machine can do), [`runtime`] (C without a C library), [`machine`] (its facts) and [`arch`] (what differs between
-//! architectures). [`commands`] joins them, one file a command.
+//! [`doctor`] (what this machine can do), [`runtime`] (C without a C library), [`cache`] (where builds are kept), [`machine`] (its
+//! facts) and [`arch`] (what differs between architectures). [`commands`] joins them, one file a command.
 
 pub mod advice;
 pub mod arch;
 pub mod bench;
 pub mod budget;
+pub mod cache;
 pub mod claims;
 pub mod cli;
 pub mod commands;

@@ -2,7 +2,7 @@
 
 use super::CommandError;
 use crate::bench::{self, Prepared};
-use crate::corpus::cache::user_folder;
+use crate::cache::user_folder;
 use crate::launch::ExitStatus;
 use crate::page_cache::cold::Found;
 use crate::page_cache::{Cold, cold, namespace};

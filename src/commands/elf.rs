@@ -6,10 +6,9 @@ use crate::elf::explain::explain;
 use crate::elf::{self, Executable, Purpose};
 use crate::machine::Machine;
 use crate::report::document::SCHEMA;
-use crate::report::elf_text;
-use std::fs::{self, Permissions};
-use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use crate::report::{elf_text, export};
+use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 /// Writes an executable, explains it, or both.
@@ -57,22 +56,12 @@ fn save(path: &Path, image: &[u8]) -> Result<(), CommandError> {
     if path == Path::new("-") {
         return show(image);
     }
-    let error = |e: std::io::Error| {
-        // a temporary file's error names that file, too
-        let cause = if e.raw_os_error().is_some() { e } else { e.kind().into() };
+    export::write_program(path, image).map_err(|cause| {
         CommandError::unable(format!(
             "`{}` could not be written: {cause}\nhelp: name a place that you may write to",
             path.display()
         ))
-    };
-    if path.exists() && !path.is_file() {
-        return fs::write(path, image).map_err(error);
-    }
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(error)?;
-    file.write_all(image).map_err(error)?;
-    file.as_file().set_permissions(Permissions::from_mode(0o755)).map_err(error)?;
-    file.persist(path).map_err(|e| error(e.error)).map(|_| ())
+    })
 }
 
 fn document(executable: &Executable) -> Result<String, CommandError> {

@@ -1,11 +1,11 @@
 //! Makes a program: finds its tools, builds it once for every combination of sources and tools, verifies it.
 
-use super::cache::{Cache, Lock};
 use super::execute::{Destination, ExecuteError, Interrupted, Limits, execute};
 use super::manifest::{Manifest, Script};
 use super::placeholder::{Tools, expand, expand_all};
 use super::toolchain::{self, Missing, Tool};
 use super::{Program, SkipCause, Skipped, builtin, debian, verify};
+use crate::cache::{Cache, Lock};
 use crate::units::Bytes;
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;

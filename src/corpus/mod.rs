@@ -2,12 +2,11 @@
 //!
 //! A program is a folder with its sources and a [`manifest`], `program.toml`; [`embedded`] holds ours, [`folder`]
 //! reads the user's. [`toolchain`] finds the tools that a manifest names, [`build`] makes the program in a
-//! content-addressed [`cache`] and never in the user's tree, [`verify`] runs it once and compares what it printed
+//! content-addressed [cache](crate::cache) and never in the user's tree, [`verify`] runs it once and compares what it printed
 //! and how it ended. What cannot be had on a machine becomes a [`Skipped`], never an error.
 
 pub mod build;
 mod builtin;
-pub mod cache;
 pub mod debian;
 pub(crate) mod embedded;
 mod error;
@@ -20,7 +19,7 @@ pub mod toolchain;
 pub mod verify;
 
 pub use build::{Built, Progress, prepare_all};
-pub use cache::Cache;
+pub use crate::cache::Cache;
 pub use error::CorpusError;
 pub use manifest::Manifest;
 pub use skipped::{SkipCause, Skipped};

@@ -6,7 +6,7 @@
 
 use super::figure::Figure;
 use super::{faults, loader};
-use crate::corpus::cache::user_folder;
+use crate::cache::user_folder;
 use crate::machine::Machine;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

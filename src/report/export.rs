@@ -6,7 +6,7 @@
 use super::terminal::visible;
 use crate::throughput::lines::stdout_was_closed;
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl};
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
@@ -180,7 +180,7 @@ impl Place {
             // Kept open: closing a pipe would show its reader an end of file.
             Ok(_) if self.stream.get().is_some() => Ok(()),
             Ok(_) => open_stream(&path).map(|stream| drop(self.stream.set(stream))),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => beside(&path).map(drop),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => beside(&path, DATA).map(drop),
             Err(cause) => Err(cause),
         }
     }
@@ -188,7 +188,7 @@ impl Place {
     fn write(&self, bytes: &[u8]) -> io::Result<()> {
         match self.stream.get() {
             Some(mut stream) => stream.write_all(bytes),
-            None => write_file(&self.path, bytes),
+            None => write_file(&self.path, bytes, DATA),
         }
     }
 }
@@ -230,14 +230,23 @@ fn named(path: &Path, cause: io::Error) -> ExportError {
     ExportError { path: path.to_owned(), cause }
 }
 
-fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Permissions of a new file of data, and of a program, before the umask takes its part.
+const DATA: u32 = 0o666;
+const PROGRAM: u32 = 0o777;
+
+/// Writes a program as [`Target::write`] writes documents; whoever may read it may execute it.
+pub fn write_program(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_file(path, bytes, PROGRAM)
+}
+
+fn write_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let path = followed(path)?;
     let found = fs::metadata(&path).ok();
     if found.as_ref().is_some_and(|found| !found.is_file()) {
         return in_place(&path, bytes);
     }
-    match beside(&path) {
-        Ok(file) => replace(file, &path, found.as_ref(), bytes),
+    match beside(&path, mode) {
+        Ok(file) => replace(file, &path, found.map(|found| kept(&found, mode)), bytes),
         // A file that may be written in a folder that may not.
         Err(_) if found.is_some() => in_place(&path, bytes),
         Err(cause) => Err(cause),
@@ -265,13 +274,13 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// A new file in the folder of `path`, removed again unless it is kept.
-fn beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
+fn beside(path: &Path, mode: u32) -> io::Result<tempfile::NamedTempFile> {
     if path.file_name().is_none() {
         return Err(io::Error::from(io::ErrorKind::IsADirectory));
     }
     // What the umask leaves of it, as for any new file.
     let mut builder = Builder::new();
-    builder.prefix(".firstbyte-").permissions(fs::Permissions::from_mode(0o666));
+    builder.prefix(".firstbyte-").permissions(Permissions::from_mode(mode));
     builder.tempfile_in(folder_of(path)).map_err(|error| without_path(&error))
 }
 
@@ -285,15 +294,22 @@ fn without_path(error: &io::Error) -> io::Error {
 fn replace(
     mut file: tempfile::NamedTempFile,
     path: &Path,
-    found: Option<&Metadata>,
+    permissions: Option<Permissions>,
     bytes: &[u8],
 ) -> io::Result<()> {
     file.write_all(bytes)?;
-    if let Some(found) = found {
-        file.as_file().set_permissions(found.permissions())?;
+    if let Some(permissions) = permissions {
+        file.as_file().set_permissions(permissions)?;
     }
     // No fsync: it would disturb the runs that follow, and what a power failure may cost is one document.
     file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// The permissions of the file that is replaced; a program's can be executed by whoever may read it.
+fn kept(found: &Metadata, mode: u32) -> Permissions {
+    let own = found.permissions().mode();
+    let executable = if mode == PROGRAM { (own & 0o444) >> 2 } else { 0 };
+    Permissions::from_mode(own | executable)
 }
 
 fn in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -18,7 +18,7 @@ pub(super) struct Column {
 /// What a run's time consists of.
 pub(super) const TIMES: [Column; 8] = [
     Column { heading: "first\nbyte", cell: first_byte },
-    Column { heading: "±", cell: spread },
+    Column { heading: "±\nMAD", cell: spread },
     Column { heading: "total", cell: |m| time(m.phases.total.as_ref()) },
     Column { heading: "startup", cell: |m| time(m.phases.startup.as_ref()) },
     Column { heading: "setup", cell: |m| time(m.phases.setup.as_ref()) },
@@ -143,9 +143,13 @@ pub(super) fn share_of_total(of: Option<&Distribution>, measurement: &Measuremen
     Some(of?.median / total.median)
 }
 
-/// Whole percents; what is neither nothing nor one percent is `<1%`.
+/// Whole percents; a trace is `<1%` and not nothing, and all but a trace `>99%` and not all.
 pub(super) fn percent(part: f64) -> String {
-    if part > 0.0 && part < 0.005 { "<1%".to_owned() } else { format!("{:.0}%", part * 100.0) }
+    match part {
+        p if p > 0.0 && p < 0.005 => "<1%".to_owned(),
+        p if (0.995..1.0).contains(&p) => ">99%".to_owned(),
+        p => format!("{:.0}%", p * 100.0),
+    }
 }
 
 fn floor(measurement: &Measurement) -> String {
@@ -193,8 +197,8 @@ mod tests {
 
     #[test]
     fn percents_are_whole_and_a_trace_of_one_is_not_nothing() {
-        let shown = [0.0, 0.004, 0.0051, 0.4949, 0.87, 1.0].map(percent);
-        assert_eq!(shown, ["0%", "<1%", "1%", "49%", "87%", "100%"]);
+        let shown = [0.0, 0.004, 0.0051, 0.4949, 0.87, 0.9967, 1.0, 1.203].map(percent);
+        assert_eq!(shown, ["0%", "<1%", "1%", "49%", "87%", ">99%", "100%", "120%"]);
     }
 
     #[test]

@@ -1,48 +1,45 @@
-//! The runtime unpacked and compiled, once for each compiler: `CACHE/runtime/KEY/`, where KEY is a digest of the sources,
-//! the compiler and the flags. It is made beside its place and renamed into it, so a folder that is there is whole.
+//! The runtime unpacked and compiled, once for each compiler: `CACHE/runtime/ARCHITECTURE/KEY/`, where KEY is a digest of the
+//! sources, the compiler and the flags.
 
 use super::compiler::Compiler;
 use super::error::RuntimeError;
 use super::flags;
 use super::sources::Sources;
+use crate::cache::{self, Cache, CacheError, user_folder};
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+/// The kind of builds that this is, in the cache.
+const KIND: &str = "runtime";
+
 /// The folder with `include/`, `firstbyte.ld` and `libfirstbyte.a`; built if it is not there.
 pub fn installed(sources: &Sources, compiler: &Compiler) -> Result<PathBuf, RuntimeError> {
-    installed_in(&cache_folder()?, sources, compiler)
+    installed_in(&user_folder().ok_or(CacheError::Nowhere)?, sources, compiler)
 }
 
 /// The same, in a given cache folder.
 pub fn installed_in(cache: &Path, sources: &Sources, compiler: &Compiler) -> Result<PathBuf, RuntimeError> {
-    let place = cache.join(key(sources, compiler));
-    if place.join("libfirstbyte.a").is_file() {
-        return Ok(place);
+    let key = key(sources, compiler);
+    let architecture = compiler.architecture.name();
+    if let Some(entry) = cache::entry(cache, KIND, architecture, &key) {
+        return Ok(entry);
     }
     let error = |cause| RuntimeError::Folder { path: cache.to_owned(), cause };
-    fs::create_dir_all(cache).map_err(error)?;
-    let staging = tempfile::Builder::new().prefix(".staging-").tempdir_in(cache).map_err(error)?;
-    sources.unpack(staging.path())?;
-    build(sources, compiler, staging.path())?;
-    match fs::rename(staging.path(), &place) {
-        // Another process was faster; its result is the same.
-        Err(_) if place.join("libfirstbyte.a").is_file() => {}
-        other => other.map_err(error)?,
+    let lock = Cache::of_kind(cache, KIND)?.lock(architecture, || false).map_err(error)?;
+    // Another process may have been faster.
+    if let Some(entry) = lock.entry(&key) {
+        return Ok(entry);
     }
-    Ok(place)
-}
-
-fn cache_folder() -> Result<PathBuf, RuntimeError> {
-    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let root = folder("FIRSTBYTE_CACHE")
-        .or_else(|| folder("XDG_CACHE_HOME").map(|f| f.join("firstbyte")))
-        .or_else(|| folder("HOME").map(|f| f.join(".cache/firstbyte")))
-        .ok_or(RuntimeError::NoCache)?;
-    let absolute = std::path::absolute(&root);
-    Ok(absolute.map_err(|cause| RuntimeError::Folder { path: root, cause })?.join("runtime"))
+    let staging = lock.staging().map_err(error)?;
+    sources.unpack(&staging)?;
+    build(sources, compiler, &staging)?;
+    let entry = lock.seal(&key).map_err(error)?;
+    // What remains takes room and nothing else.
+    let _ = lock.collect_garbage(&key);
+    Ok(entry)
 }
 
 fn key(sources: &Sources, compiler: &Compiler) -> String {
@@ -54,9 +51,7 @@ fn key(sources: &Sources, compiler: &Compiler) -> String {
     }
     digest.update(compiler.command.join("\0"));
     digest.update(&compiler.version);
-    let hexadecimal =
-        digest.finalize().iter().take(12).fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
-    format!("{}-{hexadecimal}", compiler.architecture)
+    digest.finalize().iter().take(12).fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 /// One compiler process for each folder of sources, all at once; each leaves its objects in a folder of its own.

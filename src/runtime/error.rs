@@ -1,5 +1,6 @@
 //! What can go wrong before the compiler runs. Each message ends in its `help:` line.
 
+use crate::cache::CacheError;
 use crate::elf::Architecture;
 use std::io;
 use std::path::PathBuf;
@@ -49,11 +50,9 @@ pub enum RuntimeError {
         /// Why.
         reason: &'static str,
     },
-    /// No variable says where the built runtime should be kept.
-    #[error(
-        "no cache folder: neither FIRSTBYTE_CACHE, XDG_CACHE_HOME nor HOME is set\nhelp: export FIRSTBYTE_CACHE=DIR"
-    )]
-    NoCache,
+    /// There is no cache, where the built runtime should be kept.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
     /// The cache folder cannot be written, or a runtime in a folder not be read.
     #[error("cannot use `{}`: {cause}\nhelp: export FIRSTBYTE_CACHE=DIR", path.display())]
     Folder {

@@ -1,4 +1,5 @@
-//! Where builds are kept: `CACHE/corpus/PROGRAM/KEY/`, one folder a build, named by what went into it.
+//! Where builds are kept: `CACHE/corpus/PROGRAM/KEY/` and `CACHE/runtime/ARCHITECTURE/KEY/`, one folder a build, named by
+//! what went into it.
 //!
 //! A build is made in a staging folder beside its place and renamed into it, so a folder that is there is
 //! whole. `built.json` in it lists its files with their sizes: what does not match is built again. One lock
@@ -64,9 +65,14 @@ impl Cache {
 
     /// In this folder, which is made if need be.
     pub fn at(root: &Path) -> Result<Cache, CacheError> {
+        Cache::of_kind(root, "corpus")
+    }
+
+    /// In this folder, for builds of one kind, which has a folder of its own in it.
+    pub fn of_kind(root: &Path, kind: &str) -> Result<Cache, CacheError> {
         let unusable = |cause| CacheError::Unusable { path: root.to_owned(), cause };
         let absolute = std::path::absolute(root).map_err(unusable)?;
-        let cache = Cache { root: absolute.join("corpus") };
+        let cache = Cache { root: absolute.join(kind) };
         fs::create_dir_all(&cache.root).map_err(unusable)?;
         rustix::fs::access(&cache.root, rustix::fs::Access::WRITE_OK)
             .map_err(|error| unusable(error.into()))?;
@@ -96,17 +102,7 @@ impl Cache {
 impl Lock {
     /// The whole build of this key, or `None`. Its use is noted.
     pub fn entry(&self, key: &str) -> Option<PathBuf> {
-        let entry = self.folder.join(key);
-        let marker: Marker = serde_json::from_slice(&fs::read(entry.join(MARKER)).ok()?).ok()?;
-        let whole = marker.files.iter().all(|(path, size)| {
-            fs::symlink_metadata(entry.join(path)).is_ok_and(|found| found.len() == *size)
-        });
-        // Only the collection of garbage reads it: an entry that cannot be touched is a usable one.
-        let _ = File::options()
-            .append(true)
-            .open(entry.join(MARKER))
-            .and_then(|f| f.set_modified(SystemTime::now()));
-        whole.then_some(entry)
+        whole(self.folder.join(key))
     }
 
     /// An empty folder to build in. What an interrupted build left is removed first.
@@ -150,6 +146,22 @@ impl Lock {
         }
         Ok(removed)
     }
+}
+
+/// The whole build of this key, or `None`, without the lock: also from a cache that may only be read. Its use is noted.
+pub fn entry(root: &Path, kind: &str, program: &str, key: &str) -> Option<PathBuf> {
+    whole(std::path::absolute(root).ok()?.join(kind).join(program).join(key))
+}
+
+fn whole(entry: PathBuf) -> Option<PathBuf> {
+    let marker: Marker = serde_json::from_slice(&fs::read(entry.join(MARKER)).ok()?).ok()?;
+    let whole = marker.files.iter().all(|(path, size)| {
+        fs::symlink_metadata(entry.join(path)).is_ok_and(|found| found.len() == *size)
+    });
+    // Only the collection of garbage reads it: an entry that cannot be touched is a usable one.
+    let _ =
+        File::options().append(true).open(entry.join(MARKER)).and_then(|f| f.set_modified(SystemTime::now()));
+    whole.then_some(entry)
 }
 
 /// The user's cache folder of firstbyte, which need not exist: `$FIRSTBYTE_CACHE`, `$XDG_CACHE_HOME/firstbyte` or

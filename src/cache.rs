@@ -155,9 +155,10 @@ pub fn entry(root: &Path, kind: &str, program: &str, key: &str) -> Option<PathBu
 
 fn whole(entry: PathBuf) -> Option<PathBuf> {
     let marker: Marker = serde_json::from_slice(&fs::read(entry.join(MARKER)).ok()?).ok()?;
-    let whole = marker.files.iter().all(|(path, size)| {
-        fs::symlink_metadata(entry.join(path)).is_ok_and(|found| found.len() == *size)
-    });
+    let whole = marker
+        .files
+        .iter()
+        .all(|(path, size)| fs::symlink_metadata(entry.join(path)).is_ok_and(|found| found.len() == *size));
     // Only the collection of garbage reads it: an entry that cannot be touched is a usable one.
     let _ =
         File::options().append(true).open(entry.join(MARKER)).and_then(|f| f.set_modified(SystemTime::now()));

@@ -18,8 +18,8 @@ mod skipped;
 pub mod toolchain;
 pub mod verify;
 
-pub use build::{Built, Progress, prepare_all};
 pub use crate::cache::Cache;
+pub use build::{Built, Progress, prepare_all};
 pub use error::CorpusError;
 pub use manifest::Manifest;
 pub use skipped::{SkipCause, Skipped};

@@ -51,19 +51,43 @@ fn changed(program: &Changed, terminal: &Terminal) -> String {
     if program.times.is_empty() {
         text += "  can't tell: one of the files has no single times, or such as are not above zero\n";
     }
-    for count in program.counts.iter().filter(|count| count.old != count.new) {
-        text += &(terminal.wrap(&format!("  {}", count_change(count)), 16) + "\n");
+    text + &counts(&program.counts, terminal)
+}
+
+/// What changed, a line each; what differs by no more than it varies, and what is the same, in a line together.
+fn counts(all: &[CountChange], terminal: &Terminal) -> String {
+    let (same, different): (Vec<_>, Vec<_>) = all.iter().partition(|count| count.old == count.new);
+    let (varying, changed): (Vec<_>, Vec<_>) = different.into_iter().partition(|count| count.varies);
+    let mut lines: Vec<String> =
+        changed.into_iter().map(|count| format!("  {}", count_change(count))).collect();
+    if !varying.is_empty() {
+        let varying: Vec<String> = varying.into_iter().map(within).collect();
+        lines.push(format!(
+            "  varying       {}: within what they vary by from run to run",
+            varying.join(", ")
+        ));
     }
-    let same: Vec<String> = program
-        .counts
-        .iter()
-        .filter(|count| count.old == count.new)
-        .map(|count| count.name.replace('_', " "))
-        .collect();
     if !same.is_empty() {
-        text += &(terminal.wrap(&format!("  unchanged     {}", same.join(", ")), 16) + "\n");
+        let same: Vec<String> = same.into_iter().map(|count| count.name.replace('_', " ")).collect();
+        lines.push(format!("  unchanged     {}", same.join(", ")));
     }
-    text
+    lines.into_iter().map(|line| terminal.wrap(&line, 16) + "\n").collect()
+}
+
+fn within(change: &CountChange) -> String {
+    format!(
+        "{} {} → {}",
+        change.name.replace('_', " "),
+        amount(change.name, change.old),
+        amount(change.name, change.new)
+    )
+}
+
+fn amount(name: &str, count: u64) -> String {
+    match name {
+        "bytes_read" | "max_rss" => Bytes(count).to_string(),
+        _ => count.to_string(),
+    }
 }
 
 fn line(time: &TimeChange, terminal: &Terminal) -> String {
@@ -87,16 +111,11 @@ fn line(time: &TimeChange, terminal: &Terminal) -> String {
 }
 
 fn count_change(change: &CountChange) -> String {
-    let CountChange { name, old, new } = *change;
+    let CountChange { name, old, new, .. } = *change;
     let label = name.replace('_', " ");
     let sign = if new > old { "+" } else { "-" };
-    let by = new.abs_diff(old);
-    match name {
-        "bytes_read" | "max_rss" => {
-            format!("{label:<14}{} → {} ({sign}{})", Bytes(old), Bytes(new), Bytes(by))
-        }
-        _ => format!("{label:<14}{old} → {new} ({sign}{by})"),
-    }
+    let [old, new, by] = [old, new, new.abs_diff(old)].map(|count| amount(name, count));
+    format!("{label:<14}{old} → {new} ({sign}{by})")
 }
 
 fn gate(comparing: &Comparing, limit: f64, terminal: &Terminal) -> String {

@@ -79,6 +79,8 @@ pub struct CountChange {
     pub old: u64,
     /// After.
     pub new: u64,
+    /// The two differ by no more than each varied by from run to run: the ranges of their counting runs overlap.
+    pub varies: bool,
 }
 
 /// Why two documents cannot be compared.
@@ -318,13 +320,22 @@ impl Changed {
     }
 }
 
-fn count_changes(old: &Measurement, new: &Measurement) -> Vec<CountChange> {
-    let before = old.counts.known();
-    let both = new.counts.known().into_iter().filter_map(|(name, new)| {
+fn count_changes(old_measurement: &Measurement, new_measurement: &Measurement) -> Vec<CountChange> {
+    let before = old_measurement.counts.known();
+    let both = new_measurement.counts.known().into_iter().filter_map(|(name, new)| {
         let (_, old) = before.iter().find(|(known, _)| *known == name)?;
-        Some(CountChange { name, old: *old, new })
+        let ranges =
+            [(old_measurement, *old), (new_measurement, new)].map(|(m, median)| range(m, name, median));
+        let [[old_least, old_most], [new_least, new_most]] = ranges;
+        let varies = old_least <= new_most && new_least <= old_most;
+        Some(CountChange { name, old: *old, new, varies })
     });
     both.collect()
+}
+
+/// From the smallest to the largest that counting runs gave; a count that did not vary is its own.
+fn range(measurement: &Measurement, name: &str, median: u64) -> [u64; 2] {
+    measurement.varying.get(name).copied().unwrap_or([median, median])
 }
 
 impl TimeChange {
@@ -439,9 +450,25 @@ mod tests {
         (old.results[0].counts.syscalls, new.results[0].counts.syscalls) = (Some(30), Some(31));
         old.results[0].counts.writes = Some(1);
         let counts = compared(&old, &new).unwrap().programs.remove(0).counts;
-        assert_eq!(counts, [CountChange { name: "syscalls", old: 30, new: 31 }]);
+        assert_eq!(counts, [CountChange { name: "syscalls", old: 30, new: 31, varies: false }]);
         let notes = compared(&old, &new).unwrap().notes;
         assert_eq!(notes.last().unwrap(), "a: only in the old file: writes");
+    }
+
+    #[test]
+    fn a_count_that_varies_has_changed_only_if_the_ranges_are_apart() {
+        let mut old = document(&[result("a", 1.0)]);
+        let mut new = old.clone();
+        (old.results[0].counts.syscalls, new.results[0].counts.syscalls) = (Some(463), Some(465));
+        let varies =
+            |old: &Document, new: &Document| compared(old, new).unwrap().programs[0].counts[0].varies;
+        assert!(!varies(&old, &new));
+        old.results[0].varying.insert("syscalls".to_owned(), [462, 465]);
+        assert!(varies(&old, &new) && varies(&new, &old), "465 was seen before");
+        new.results[0].varying.insert("syscalls".to_owned(), [464, 470]);
+        assert!(varies(&old, &new) && varies(&new, &old), "the ranges overlap");
+        new.results[0].varying.insert("syscalls".to_owned(), [466, 470]);
+        assert!(!varies(&old, &new) && !varies(&new, &old), "they do not");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::elf::packed::Demands;
 use crate::elf::{Architecture, ElfError, Purpose, Style, escape};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Writes the smallest executables, without any toolchain.
 #[derive(Debug, clap::Args)]
@@ -96,6 +96,18 @@ pub enum PlannedPurpose {
     CodeFrom(PathBuf),
     /// The text in that file, and the status to exit with.
     MessageFrom(PathBuf, Option<u8>),
+}
+
+impl PlannedPurpose {
+    /// The file that is read for it; none for standard input.
+    pub fn input(&self) -> Option<&Path> {
+        match self {
+            PlannedPurpose::Ready(_) => None,
+            PlannedPurpose::CodeFrom(file) | PlannedPurpose::MessageFrom(file, _) => {
+                Some(file.as_path()).filter(|file| *file != Path::new("-"))
+            }
+        }
+    }
 }
 
 impl Args {

@@ -3,6 +3,7 @@
 use super::cold;
 use super::conditions;
 use super::counting;
+use super::export::targets;
 use super::header::header;
 use super::progress::Bar;
 use super::{CommandError, Exit, before_launching, export, show, terminal};
@@ -14,7 +15,7 @@ use crate::launch::{Command, ExitStatus, Launcher, OutputKind, interrupt};
 use crate::machine::ProcessorTime;
 use crate::page_cache;
 use crate::report::conditions::Conditions;
-use crate::report::document::{self, Document, Warning};
+use crate::report::document::{self, Document, Failed, Warning};
 use crate::report::{bench_text, build as rendering, warnings};
 use crate::tracer::choose::{Chosen, choose};
 use crate::tracer::{Backend, Setting, Tracer};
@@ -31,11 +32,17 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     Ok(exit(&document))
 }
 
+/// Interrupted, also after the last run: a cleanup that was cut short leaves something behind.
+fn cut_short() -> bool {
+    interrupt::interrupted().is_some()
+}
+
 /// How a process ends that has measured this.
 pub(super) fn exit(document: &Document) -> Exit {
     match document {
         Document { broken: Some(_), .. } => Exit::Unable,
         Document { partial: true, .. } => Exit::Interrupted,
+        _ if cut_short() => Exit::Interrupted,
         Document { failed, .. } if !failed.is_empty() => Exit::ProgramFailed,
         _ => Exit::Done,
     }
@@ -44,7 +51,7 @@ pub(super) fn exit(document: &Document) -> Exit {
 /// Measures the commands, whatever hooks they have around them; exports what is finished as it goes on.
 pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
     export::check(&plan.exports)?;
-    plan.input.iter().try_for_each(|input| export::spare(&plan.exports, input))?;
+    plan.input.iter().try_for_each(|input| export::spare(targets(&plan.exports), input))?;
     cold::enter(plan.cold)?;
     before_launching();
     let chosen = choose(plan.backend).map_err(CommandError::unable)?;
@@ -52,11 +59,23 @@ pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
     let setup = hooks(|benchmark| benchmark.setup.as_ref()).try_for_each(|command| once(command, "--setup"));
     let document = setup.and_then(|()| measure(plan, chosen));
     // Also after a failure: what a setup has begun must not remain.
-    let cleanup: Vec<_> =
-        hooks(|benchmark| benchmark.cleanup.as_ref()).map(|command| once(command, "--cleanup")).collect();
-    let document = document?;
-    cleanup.into_iter().collect::<Result<(), _>>()?;
+    let before = cut_short();
+    let clean_up = |command| cleaned_up(command).filter(|_| !before);
+    let cleanup: Vec<_> = hooks(|benchmark| benchmark.cleanup.as_ref()).filter_map(clean_up).collect();
+    let mut document = document?;
+    document.failed.extend(cleanup);
     Ok(document)
+}
+
+/// Cleans up; `Some` if that went wrong. What was measured stays measured all the same.
+fn cleaned_up(command: &String) -> Option<Failed> {
+    let reason = match shell(command) {
+        Err(outcome) => format!("it {outcome}"),
+        Ok(()) if cut_short() => "it was interrupted: what it should remove may be there still".to_owned(),
+        Ok(()) => return None,
+    };
+    let name = format!("the command of --cleanup, `{command}`");
+    Some(Failed { name, command: command.clone(), reason, cache: None, runs: 1 })
 }
 
 fn once(command: &str, option: &str) -> Result<(), CommandError> {

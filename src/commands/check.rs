@@ -10,7 +10,7 @@ use crate::report::terminal::visible;
 
 /// Holds the programs to their budgets, or writes the file.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
-    export::spare(&plan.exports, &plan.file)?;
+    export::spare(export::targets(&plan.exports), &plan.file)?;
     match &plan.init {
         Some(commands) => init(plan, commands),
         None => check(plan),
@@ -71,6 +71,9 @@ fn init(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
     let measuring = plan.measuring(&all_timed(commands)).map_err(CommandError::usage)?;
     let document = bench::measured(&measuring)?;
     export::write(&plan.exports, &document, true)?;
+    if document.partial {
+        return Ok(Exit::Interrupted);
+    }
     if let Some(failed) = document.failed.first() {
         return Err(CommandError::program(format!(
             "`{}` cannot be measured: {}\nhelp: try it first: firstbyte bench {}",
@@ -78,9 +81,6 @@ fn init(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
             failed.reason,
             shell_words::quote(&failed.command)
         )));
-    }
-    if document.partial {
-        return Ok(Exit::Interrupted);
     }
     let budgets = file::write(&document.results);
     if target.is_stdout() {

@@ -1,7 +1,7 @@
 //! `firstbyte diff`: two summaries, and what lies between them.
 
 use super::trace::{Explained, Replayed, explain, explain_in_turn, prepared, replayed, split};
-use super::{CommandError, Exit, show, terminal};
+use super::{CommandError, Exit, export, show, terminal};
 use crate::cli::diff::Plan;
 use crate::launch::Command;
 use crate::machine::Machine;
@@ -33,6 +33,8 @@ struct Measured {
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     if let Some(target) = &plan.export {
         target.check().map_err(CommandError::usage)?;
+        let recorded = plan.sides.iter().map(Path::new).filter(|path| replay::is_recording(path));
+        recorded.into_iter().try_for_each(|path| export::spare([target], path))?;
     }
     // what is wrong with the second is told before the first is run
     let sources = [source(&plan.sides[0])?, source(&plan.sides[1])?];

@@ -6,7 +6,7 @@ use crate::elf::explain::explain;
 use crate::elf::{self, Executable, Purpose};
 use crate::machine::Machine;
 use crate::report::document::SCHEMA;
-use crate::report::{elf_text, export};
+use crate::report::{Target, elf_text, export};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -16,6 +16,9 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
     let architecture = plan.architecture.ok_or_else(|| {
         CommandError::usage("we write no executables for this machine\nhelp: name another with `--arch`")
     })?;
+    if let (Some(input), Some(output)) = (plan.purpose.input(), &plan.output) {
+        super::export::spare([&Target::from(output.clone())], input)?;
+    }
     let purpose = match plan.purpose {
         PlannedPurpose::Ready(purpose) => purpose,
         PlannedPurpose::CodeFrom(file) => Purpose::Code(read(&file, "machine code")?),

@@ -19,14 +19,22 @@ pub(super) fn check_targets<'t>(targets: impl Iterator<Item = &'t Target>) -> Re
 }
 
 /// Refuses exports that would replace a file that is read.
-pub(super) fn spare(exports: &[(Format, Target)], path: &Path) -> Result<(), CommandError> {
-    if !exports.iter().any(|(_, target)| target.replaces(path)) {
+pub(super) fn spare<'a>(
+    exports: impl IntoIterator<Item = &'a Target>,
+    path: &Path,
+) -> Result<(), CommandError> {
+    if !exports.into_iter().any(|target| target.replaces(path)) {
         return Ok(());
     }
     Err(CommandError::usage(format!(
         "`{}` is read, and an export would replace it\nhelp: give the export a file of its own",
         visible(&path.to_string_lossy())
     )))
+}
+
+/// Where exports go.
+pub(super) fn targets<F>(exports: &[(F, Target)]) -> impl Iterator<Item = &Target> {
+    exports.iter().map(|(_, target)| target)
 }
 
 /// Writes the exports; those that can be written once only at the end. One that fails does not keep the others from

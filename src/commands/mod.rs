@@ -86,6 +86,8 @@ fn terminal() -> crate::report::Terminal {
     let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
     let width = columns
         .or_else(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|s| usize::from(s.ws_col)));
-    let colour = is_terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty())
+        || std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+    let colour = is_terminal && !plain;
     crate::report::Terminal { width: width.filter(|w| *w > 0).unwrap_or(80), colour }
 }

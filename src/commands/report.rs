@@ -1,6 +1,6 @@
 //! `firstbyte report`: documents in, a page and charts out.
 
-use super::{CommandError, Exit};
+use super::{CommandError, Exit, export};
 use crate::cli::report::Plan;
 use crate::report::html::{self, Source, plots};
 use crate::report::{Target, png, terminal::visible};
@@ -12,6 +12,7 @@ use std::path::Path;
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     if let Some(page) = &plan.page {
         page.check().map_err(CommandError::usage)?;
+        plan.files.iter().try_for_each(|file| export::spare([page], file))?;
     }
     let sources = plan.files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     if let Some(folder) = &plan.plots {

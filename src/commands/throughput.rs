@@ -61,7 +61,11 @@ pub(super) fn measured(plan: Plan) -> Result<ThroughputDocument, CommandError> {
         designs.extend(Some(own).filter(|own| wants(&plan, &own.name)));
     }
     let mut document = header(skipped);
-    measure(plan, designs, &mut document);
+    if interrupt::interrupted().is_some() {
+        document.partial = true;
+    } else {
+        measure(plan, designs, &mut document);
+    }
     Ok(document)
 }
 
@@ -145,7 +149,7 @@ fn measure(plan: Plan, designs: Vec<Design>, document: &mut ThroughputDocument) 
 }
 
 fn fill(document: &mut ThroughputDocument, sweep: &Sweep, swept: Swept) {
-    document.partial = swept.interrupted;
+    document.partial = swept.interrupted || interrupt::interrupted().is_some();
     for cell in swept.cells {
         let design = &sweep.designs[cell.design];
         let row = Throughput {

@@ -241,9 +241,9 @@ const FACTS: [&str; 11] = [
 fn differing(old: &Document, new: &Document) -> Vec<Fact> {
     let fact = |name: &str| (name.to_owned(), old.machine.get(name), new.machine.get(name));
     let facts = FACTS.iter().map(|name| fact(name));
-    let known = facts.filter_map(|(name, old, new)| {
-        let (old, new) = (old.filter(|v| !v.is_null())?, new.filter(|v| !v.is_null())?);
-        Some(Fact { name, old: old.clone(), new: new.clone() })
+    let known = facts.flat_map(|(name, old, new)| match (old, new) {
+        (Some(Value::Null) | None, _) | (_, Some(Value::Null) | None) => Vec::new(),
+        (Some(old), Some(new)) => parts(name, old, new),
     });
     let backend = old.tool.backend.as_ref().zip(new.tool.backend.as_ref());
     let backend = backend.map(|(old, new)| Fact {
@@ -252,6 +252,21 @@ fn differing(old: &Document, new: &Document) -> Vec<Fact> {
         new: Value::from(new.as_str()),
     });
     known.chain(backend).filter(|fact| fact.old != fact.new).collect()
+}
+
+/// A fact that has parts, part by part: which mitigation differs, not all that there are.
+fn parts(name: String, old: &Value, new: &Value) -> Vec<Fact> {
+    let (Value::Object(before), Value::Object(after)) = (old, new) else {
+        return vec![Fact { name, old: old.clone(), new: new.clone() }];
+    };
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let part = |of: &serde_json::Map<String, Value>, name: &str| of.get(name).cloned().unwrap_or_default();
+    let fact = |part_name: &String| Fact {
+        name: format!("{name}.{part_name}"),
+        old: part(before, part_name),
+        new: part(after, part_name),
+    };
+    names.into_iter().map(fact).collect()
 }
 
 /// Conditions in which runs of the same program were made differently, each said once.

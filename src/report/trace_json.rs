@@ -18,6 +18,8 @@ pub struct Frame {
     pub backend: [String; 2],
     /// Facts of the machine.
     pub machine: Value,
+    /// It was interrupted: fewer runs than planned are in here.
+    pub partial: bool,
     /// Walls of traced and of untraced runs, nanoseconds.
     pub walls: [Vec<f64>; 2],
     /// The first over the second, in turn.
@@ -48,6 +50,7 @@ pub fn document(summary: &Summary, frame: &Frame) -> Value {
             "backend_reason": frame.backend[1],
             "observer_overhead": overhead(frame),
         },
+        "partial": frame.partial,
         "machine": frame.machine,
         "results": [result(summary, frame)],
     })

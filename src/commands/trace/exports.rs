@@ -34,6 +34,7 @@ fn frame(explained: &Explained, context: &Context) -> Frame {
         command: context.command.clone(),
         backend: [explained.backend.clone(), explained.reason.clone()],
         machine: serde_json::to_value(Machine::examine()).unwrap_or_default(),
+        partial: explained.observed.interrupted,
         walls: [explained.observed.traced.clone(), explained.observed.untraced.clone()],
         overhead: explained.overhead().map(Ratio::from),
         exit_codes: explained.observed.recordings.iter().map(|run| run.exit.code()).collect(),

@@ -27,7 +27,7 @@ use std::path::Path;
 
 /// Explains a command's start-up, several commands' or a recording's.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
-    export::check_targets(plan.exports.iter().map(|(_, target)| target))?;
+    export::check_targets(export::targets(&plan.exports))?;
     match &plan.subject {
         Subject::Command(words) => command(plan, words),
         Subject::Summary(commands) => table(plan, commands),
@@ -40,9 +40,17 @@ fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
     let (mut tracer, reason) = prepared(&plan.runs)?;
     let mut explained = explain(command.clone(), &plan.runs, &mut tracer)?;
     explained.reason = reason;
-    explained.findings = advice::findings(&explained.summary, &machine(&command, &explained.summary));
-    if plan.runs.overhead {
-        explained.costs = calibration::calibrate(&plan.runs, &mut tracer)?;
+    let machine = if explained.observed.interrupted {
+        advice::Machine::default()
+    } else {
+        machine(&command, &explained.summary)
+    };
+    explained.findings = advice::findings(&explained.summary, &machine);
+    if plan.runs.overhead && !explained.observed.interrupted {
+        match calibration::calibrate(&plan.runs, &mut tracer) {
+            Err(error) if error.exit == Exit::Interrupted => explained.observed.interrupted = true,
+            costs => explained.costs = costs?,
+        }
     }
     let name = shell_words::join(words.iter().map(|word| word.to_string_lossy()));
     let context = explained.context(name, &tracer);
@@ -51,6 +59,7 @@ fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
 }
 
 fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
+    export::spare(export::targets(&plan.exports), path)?;
     let Replayed { recording, summary, notes } = replayed(path)?;
     let mut context = Context { command: shell_words::join(&recording.command), ..Context::default() };
     context.notes.push(format!("From the recording `{}`, by {}.", path.display(), recording.backend.name()));
@@ -104,11 +113,20 @@ fn table(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
     let (mut tracer, _) = prepared(&plan.runs)?;
     let (mut rows, mut exit) = (Vec::new(), Exit::Done);
     for (name, command) in commands.iter().zip(split) {
-        let explained = explain(command, &plan.runs, &mut tracer)?;
+        let explained = match explain(command, &plan.runs, &mut tracer) {
+            Err(error) if error.exit == Exit::Interrupted && !rows.is_empty() => {
+                exit = Exit::Interrupted;
+                break;
+            }
+            explained => explained?,
+        };
         if explained.exit() != Exit::Done {
             exit = explained.exit();
         }
         rows.push((name.clone(), explained.summary));
+        if exit == Exit::Interrupted {
+            break;
+        }
     }
     show(trace_text::table(&rows, &terminal()).as_bytes())?;
     Ok(exit)
@@ -246,9 +264,13 @@ fn machine(command: &Command, summary: &Summary) -> advice::Machine {
 }
 
 impl Explained {
-    /// A program that fails is explained all the same, and the exit status says so.
+    /// An interrupted trace, and a program that fails, are explained all the same, and the exit status says so.
     pub(super) fn exit(&self) -> Exit {
-        if self.exit.success() { Exit::Done } else { Exit::ProgramFailed }
+        match self.exit.success() {
+            _ if self.observed.interrupted => Exit::Interrupted,
+            true => Exit::Done,
+            false => Exit::ProgramFailed,
+        }
     }
 
     fn context(&self, command: String, tracer: &FullBackend) -> Context {
@@ -259,10 +281,16 @@ impl Explained {
                 "Page faults are not seen here: their time is in that of user code and calls.".to_owned(),
             );
         }
+        notes.extend(self.interruption());
         notes.extend(self.overhead_note());
         notes.extend(self.rejections());
         let findings = self.findings.iter().map(|finding| finding.text.clone()).collect();
         Context { command, notes, findings, corrected_total: self.corrected_total() }
+    }
+
+    fn interruption(&self) -> Option<String> {
+        let interrupted = || "Interrupted: fewer runs than planned are in here.".to_owned();
+        self.observed.interrupted.then(interrupted)
     }
 
     /// Runs that did not count, a line each.
@@ -272,7 +300,7 @@ impl Explained {
 
     /// What a reader of the difference must know of this side.
     pub(super) fn reservations(&self) -> Vec<String> {
-        failure(self.exit).into_iter().chain(self.rejections()).collect()
+        failure(self.exit).into_iter().chain(self.interruption()).chain(self.rejections()).collect()
     }
 
     fn overhead_note(&self) -> Option<String> {

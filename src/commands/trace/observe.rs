@@ -2,7 +2,7 @@
 
 use crate::bench::schedule::round;
 use crate::cli::trace::Runs;
-use crate::commands::CommandError;
+use crate::commands::{CommandError, Exit};
 use crate::launch::wait::Killed;
 use crate::launch::{Command, Launcher, interrupt};
 use crate::report::terminal::visible;
@@ -44,6 +44,8 @@ pub(crate) struct Observed {
     pub(crate) blocks: Vec<[f64; 2]>,
     /// Traced runs that do not count, and why.
     pub(crate) rejected: Vec<String>,
+    /// It was interrupted before all runs were made.
+    pub(crate) interrupted: bool,
 }
 
 /// Runs a command as often as planned.
@@ -56,10 +58,11 @@ pub(crate) fn observe(
     let count = runs.count.unwrap_or_else(|| affordable(first));
     session.settling = if count == 1 { 0 } else { settling(first) };
     let blocks = if runs.overhead { (count / SHARE).clamp(1, BLOCKS) } else { 1 };
-    for block in 0..blocks {
+    let made = (0..blocks).try_for_each(|block| {
         let share = count / blocks + u32::from(block < count % blocks);
-        session.block(tracer, share, runs.overhead, !block.is_multiple_of(2))?;
-    }
+        session.block(tracer, share, runs.overhead, !block.is_multiple_of(2))
+    });
+    session.observed.interrupted = cut_short(made, !session.observed.recordings.is_empty())?;
     tracer.detach().map_err(CommandError::unable)?;
     Ok(session.observed)
 }
@@ -78,18 +81,29 @@ pub(crate) fn observe_in_turn(
     tracer.attach().map_err(CommandError::unable)?;
     let discarded = if count == 1 { 0 } else { settling(first + second) };
     let mut random = fastrand::Rng::with_seed(runs.seed);
-    for n in 0..discarded + count {
-        for side in round(&[0, 1], &mut random) {
+    let made = (0..discarded + count).try_for_each(|n| {
+        round(&[0, 1], &mut random).into_iter().try_for_each(|side| {
             let session = &mut sessions[side];
             let recording = tracer.run(&mut session.launcher, &session.setting)?;
             match n.checked_sub(discarded) {
-                Some(n) => session.keep(recording, n)?,
-                None => interrupted()?,
+                Some(n) => session.keep(recording, n),
+                None => interrupted(),
             }
-        }
-    }
+        })
+    });
+    // both have runs, or the difference is none
+    let shown = sessions.iter().all(|session| !session.observed.recordings.is_empty());
+    let interrupted = cut_short(made, shown)?;
     tracer.detach().map_err(CommandError::unable)?;
-    Ok(sessions.map(|session| session.observed))
+    Ok(sessions.map(|session| Observed { interrupted, ..session.observed }))
+}
+
+/// Whether the runs were interrupted. Those made before are shown; without any, or after another error, that is it.
+fn cut_short(made: Result<(), CommandError>, shown: bool) -> Result<bool, CommandError> {
+    match made {
+        Err(error) if error.exit == Exit::Interrupted && shown => Ok(true),
+        made => made.map(|()| false),
+    }
 }
 
 /// As many runs as patience lasts for.

@@ -471,6 +471,15 @@ mod tests {
     }
 
     #[test]
+    fn of_a_fact_with_parts_those_that_differ_are_named() {
+        let (mut old, mut new) = (document(&[result("a", 1.0)]), document(&[result("a", 1.0)]));
+        old.machine = json!({"cpu_model": "x", "mitigations": {"a": "on", "b": "on", "c": "on"}});
+        new.machine = json!({"cpu_model": "x", "mitigations": {"a": "on", "b": "off"}});
+        let names = differing(&old, &new).into_iter().map(|fact| fact.name).collect::<Vec<_>>();
+        assert_eq!(names, ["mitigations.b", "mitigations.c"]);
+    }
+
+    #[test]
     fn a_count_that_varies_has_changed_only_if_the_ranges_are_apart() {
         let mut old = document(&[result("a", 1.0)]);
         let mut new = old.clone();

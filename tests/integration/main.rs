@@ -28,6 +28,7 @@ mod lines;
 mod lines_terminal;
 mod ptrace;
 mod report;
+mod results_kept;
 mod runtime;
 mod runtime_options;
 mod support;

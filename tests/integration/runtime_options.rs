@@ -8,6 +8,23 @@ use std::os::unix::process::ExitStatusExt;
 
 /// What makefiles pass to every program: it compiles, links and runs, whatever the option would otherwise ask for.
 #[test]
+fn a_damaged_cache_is_built_again() {
+    let place = tempfile::tempdir().unwrap();
+    let Ok(compiler) = Compiler::find(Architecture::host().unwrap()) else {
+        return skipped("there is no C compiler here");
+    };
+    let driver = || Driver::of_folder(&folder(), place.path(), compiler.clone()).unwrap();
+    let whole = driver().runtime;
+    for file in ["libfirstbyte.a", "include/stdio.h"] {
+        std::fs::remove_file(whole.join(file)).unwrap();
+        assert_eq!(driver().runtime, whole);
+        assert!(whole.join(file).is_file(), "{file}");
+    }
+    std::fs::remove_dir_all(whole.join("include/sys")).unwrap();
+    assert!(driver().runtime.join("include/sys/types.h").is_file());
+}
+
+#[test]
 fn harmless_options_pass_and_the_program_runs() {
     let Some(driver) = native() else { return };
     let place = tempfile::tempdir().unwrap();

@@ -1,0 +1,138 @@
+//! What has been measured is kept: by an interruption, a cleanup that fails, an export to a file that is read.
+
+use crate::bench::firstbyte;
+use crate::support::heeding;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn said(output: &std::process::Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Begins a command that runs scripts which add to the file `ran`, in a folder.
+fn begun(folder: &Path, arguments: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+    command.current_dir(folder).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    heeding(libc::SIGINT, &mut command).spawn().unwrap()
+}
+
+/// Sends SIGINT once the file `ran` is so long; what came of it, and the status.
+fn interrupted_after(folder: &Path, mut child: Child, runs: u64) -> (String, Option<i32>) {
+    while fs::metadata(folder.join("ran")).map_or(0, |found| found.len()) < 2 * runs {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.code())
+}
+
+#[test]
+fn an_interrupted_trace_shows_and_exports_the_runs_that_were_made() {
+    let folder = folder();
+    let words = ["trace", "-r", "10000", "--export-json", "out.json", "--record", "out.rec", "--timeline"];
+    let child = begun(folder.path(), &[&words[..], &["--", "sh", "-c", "echo x >> ran"]].concat());
+    // the first block of runs may be untraced, or thrown away: by then some count
+    let (shown, status) = interrupted_after(folder.path(), child, 200);
+    assert_eq!(status, Some(130));
+    assert!(shown.contains("exit_group"), "{shown}");
+    let document: Value = serde_json::from_slice(&fs::read(folder.path().join("out.json")).unwrap()).unwrap();
+    assert_eq!(document["partial"], true);
+    assert!(document["results"][0]["runs"].as_u64().unwrap() > 0);
+    let replayed = firstbyte(folder.path(), &["trace", "--replay", "out.rec"]);
+    assert!(replayed.status.success(), "{}", said(&replayed));
+}
+
+#[test]
+fn an_interrupted_diff_shows_the_runs_that_were_made() {
+    let folder = folder();
+    let sides = ["sh -c 'echo x >> ran'", "sh -c 'echo y >> ran'"];
+    let child = begun(folder.path(), &[&["diff", "-r", "10000"][..], &sides].concat());
+    let (shown, status) = interrupted_after(folder.path(), child, 100);
+    assert_eq!(status, Some(130));
+    assert!(shown.contains("A: Interrupted") && shown.contains("B: Interrupted"), "{shown}");
+}
+
+#[test]
+fn a_cleanup_that_fails_or_is_cut_short_costs_no_result() {
+    let folder = folder();
+    let words = ["bench", "--runs", "3", "--no-counts", "--export-json", "out.json"];
+    let output = firstbyte(folder.path(), &[&words[..], &["--cleanup", "exit 4", "true"]].concat());
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    let document: Value = serde_json::from_slice(&fs::read(folder.path().join("out.json")).unwrap()).unwrap();
+    assert_eq!(document["results"][0]["times"].as_array().unwrap().len(), 3);
+    let reason = document["failed"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("failed: exit status: 4"), "{reason}");
+    let child =
+        begun(folder.path(), &[&words[..], &["--cleanup", "echo x > ran; sleep 1; : ", "true"]].concat());
+    let (shown, status) = interrupted_after(folder.path(), child, 1);
+    assert!(status == Some(130) && shown.contains("it was interrupted"), "{status:?} {shown}");
+}
+
+#[test]
+fn a_file_that_is_read_is_not_written() {
+    let folder = folder();
+    let place = folder.path();
+    let bench = ["bench", "--runs", "2", "--no-counts", "--export-json", "results.json", "true"];
+    assert!(firstbyte(place, &bench).status.success());
+    assert!(firstbyte(place, &["trace", "-r", "1", "--record", "run.rec", "--", "true"]).status.success());
+    symlink("results.json", place.join("link")).unwrap();
+    for (words, read) in [
+        (&["report", "results.json", "-o", "results.json"][..], "results.json"),
+        (&["report", "results.json", "-o", "link"], "results.json"),
+        (&["elf", "--message-file", "run.rec", "-o", "run.rec"], "run.rec"),
+        (&["elf", "--code", "run.rec", "-o", "./run.rec"], "run.rec"),
+        (&["trace", "--replay", "run.rec", "--export-json", "run.rec"], "run.rec"),
+        (&["diff", "run.rec", "run.rec", "--export-json", "run.rec"], "run.rec"),
+    ] {
+        let before = fs::read(place.join(read)).unwrap();
+        let output = firstbyte(place, words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", said(&output));
+        assert!(said(&output).contains("is read, and an export would replace it"), "{}", said(&output));
+        assert_eq!(fs::read(place.join(read)).unwrap(), before, "{words:?}");
+    }
+}
+
+#[test]
+fn an_executable_is_written_through_a_link_and_under_the_umask() {
+    let folder = folder();
+    fs::write(folder.path().join("target"), "").unwrap();
+    symlink("target", folder.path().join("link")).unwrap();
+    assert!(firstbyte(folder.path(), &["elf", "--message", "x", "-o", "link"]).status.success());
+    assert!(folder.path().join("link").is_symlink());
+    let written = fs::metadata(folder.path().join("target")).unwrap();
+    assert!(written.len() > 100);
+    assert_eq!(written.permissions().mode() & 0o100, 0o100, "an old file becomes executable");
+    let script = format!("umask 077; exec {} elf --message x -o new", env!("CARGO_BIN_EXE_firstbyte"));
+    let mut shell = Command::new("sh");
+    assert!(shell.args(["-c", &script]).current_dir(folder.path()).status().unwrap().success());
+    assert_eq!(fs::metadata(folder.path().join("new")).unwrap().permissions().mode() & 0o777, 0o700);
+}
+
+#[test]
+fn what_names_and_files_hold_reaches_no_terminal_as_it_is() {
+    let folder = folder();
+    let recording = "{\"schema\":\"firstbyte-recording/1\",\"backend\":\"bpf\",\"command\":[],\"root\":1,\"lost\":0}\n\
+                     {\"at\":1,\"pid\":1,\"tid\":1,\"event\":\"\\u001b[2J\"}\n";
+    fs::write(folder.path().join("hostile.rec"), recording).unwrap();
+    fs::write(folder.path().join("firstbyte.toml"), "[[program]]\n\"x\\u001b[2J\" = 1\n").unwrap();
+    for words in [
+        &["trace", "--", "/x\u{1b}[2J"][..],
+        &["trace", "--replay", "hostile.rec"],
+        &["check"],
+        &["check", "--file", "a\u{1b}[2J"],
+        &["showdown", "--only", "a\u{1b}[2J"],
+    ] {
+        let output = firstbyte(folder.path(), words);
+        assert_eq!(output.status.code().filter(|status| [2, 3].contains(status)), output.status.code());
+        assert!(!output.stderr.contains(&0x1b) && !output.stderr.is_empty(), "{words:?}: {}", said(&output));
+    }
+}

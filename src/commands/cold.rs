@@ -46,7 +46,7 @@ pub(super) fn cool_down_expecting(
 
 fn copies(found: &[Found]) -> Result<Cold, CommandError> {
     let folder = user_folder().ok_or_else(|| {
-        CommandError::unable("there is no folder for copies of files\nhelp: name one with XDG_CACHE_HOME")
+        CommandError::unable("there is no folder for copies of files\nhelp: export FIRSTBYTE_CACHE=DIR")
     })?;
     let mut cold = Cold::new(&folder).map_err(CommandError::unable)?;
     found.iter().try_for_each(|files| cold.add(files)).map_err(CommandError::unable)?;

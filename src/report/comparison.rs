@@ -342,7 +342,7 @@ fn count_changes(old_measurement: &Measurement, new_measurement: &Measurement) -
         let ranges =
             [(old_measurement, *old), (new_measurement, new)].map(|(m, median)| range(m, name, median));
         let [[old_least, old_most], [new_least, new_most]] = ranges;
-        let varies = old_least <= new_most && new_least <= old_most;
+        let varies = *old != new && old_least <= new_most && new_least <= old_most;
         Some(CountChange { name, old: *old, new, varies })
     });
     both.collect()

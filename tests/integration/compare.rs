@@ -65,7 +65,10 @@ fn the_json_has_what_the_text_says() {
     let (_, text, _) = compared(&ours("a", 1.0, "x"), &ours("a", 1.2, "x"), &["--json"]);
     let json: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["programs"][0]["times"][0]["verdict"], "slower");
-    assert_eq!(json["programs"][0]["counts"][0], json!({"name": "syscalls", "old": 30, "new": 30}));
+    assert_eq!(
+        json["programs"][0]["counts"][0],
+        json!({"name": "syscalls", "old": 30, "new": 30, "varies": false})
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `firstbyte elf`.
 
-use super::{CommandError, Exit, show};
+use super::{CommandError, Exit, show, terminal};
 use crate::cli::elf::{Plan, PlannedPurpose};
 use crate::elf::explain::explain;
 use crate::elf::{self, Executable, Purpose};
@@ -32,7 +32,8 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
         save(path, &executable.image)?;
     }
     if plan.explain {
-        show(elf_text::render(&explain(&executable)).as_bytes())?;
+        let explained = elf_text::render(&explain(&executable));
+        show(terminal().wrap_lines(&explained, elf_text::NOTES).as_bytes())?;
     }
     if plan.json {
         show(document(&executable)?.as_bytes())?;

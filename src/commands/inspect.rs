@@ -1,6 +1,6 @@
 //! `firstbyte inspect`.
 
-use super::{CommandError, Exit, show, units};
+use super::{CommandError, Exit, show, terminal, units};
 use crate::arch::cpuid::cpuid_cost;
 use crate::cli::inspect::Args;
 use crate::floor::calibration::{Calibration, Cost};
@@ -54,7 +54,8 @@ fn explain(file: &Path, args: &Args) -> Result<(), CommandError> {
     if args.json {
         return json(&machine, &[serde_json::json!({ "file": inspection, "estimate": estimate })]);
     }
-    show(inspect_text::render(&inspection, estimate.as_ref()).as_bytes())
+    let text = inspect_text::render(&inspection, estimate.as_ref());
+    show(terminal().wrap_lines(&text, inspect_text::VALUES).as_bytes())
 }
 
 /// The page faults and system calls that the unit of an exec holds: those of the plain ELF.

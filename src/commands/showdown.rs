@@ -25,7 +25,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     let corpus = Corpus::load(plan.corpus.as_deref()).map_err(CommandError::usage)?;
     let programs = selected(&corpus, plan)?;
     if plan.list {
-        show(list(&programs).as_bytes())?;
+        show(terminal().wrap_lines(&list(&programs), 23).as_bytes())?;
         return Ok(Exit::Done);
     }
     export::check(&plan.exports)?;

@@ -6,6 +6,9 @@ use std::fmt::Write as _;
 /// Bytes on one line.
 const BYTES: usize = 8;
 
+/// The column in which what is said of the bytes begins.
+pub const NOTES: usize = 41;
+
 /// One line for each row, and further ones where it has more than eight bytes or two fields.
 pub fn render(rows: &[Row]) -> String {
     let mut text = String::new();

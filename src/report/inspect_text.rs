@@ -9,6 +9,9 @@ use crate::report::terminal::visible;
 use std::fmt::Write as _;
 use std::path::Path;
 
+/// The column in which values begin.
+pub const VALUES: usize = 18;
+
 /// What a start costs in this machine's units.
 #[derive(serde::Serialize)]
 pub struct Estimate {

@@ -48,6 +48,11 @@ impl Terminal {
         }
         wrapped
     }
+
+    /// [`Terminal::wrap`] for every line of a text.
+    pub fn wrap_lines(&self, text: &str, indent: usize) -> String {
+        text.lines().map(|line| self.wrap(line, indent) + "\n").collect()
+    }
 }
 
 /// `word` in pieces of at most `width` columns, not counting a space at its end.

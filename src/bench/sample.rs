@@ -166,6 +166,7 @@ impl Printed {
     }
 
     /// With those of another, later run.
+    #[must_use]
     pub fn and(self, later: Printed) -> Printed {
         Printed {
             bytes: later.bytes,

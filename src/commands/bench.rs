@@ -60,8 +60,8 @@ pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
     let document = setup.and_then(|()| measure(plan, chosen));
     // Also after a failure: what a setup has begun must not remain.
     let before = cut_short();
-    let clean_up = |command| cleaned_up(command).filter(|_| !before);
-    let cleanup: Vec<_> = hooks(|benchmark| benchmark.cleanup.as_ref()).filter_map(clean_up).collect();
+    let hook = |command| cleaned_up(command).filter(|_| !before);
+    let cleanup: Vec<_> = hooks(|benchmark| benchmark.cleanup.as_ref()).filter_map(hook).collect();
     let mut document = document?;
     document.failed.extend(cleanup);
     Ok(document)

@@ -200,7 +200,8 @@ fn from_outside(events: &[Event], spawned: Nanos, wall: Nanos) -> Result<Timelin
 }
 
 /// The tracer and the reading end must tell the same story. A tracee that left processes behind may have had more to
-/// say; through a terminal the bytes are not the same, but whether there were any is.
+/// say; through a terminal the bytes are not the same, nor in a file of which places are written again, but whether there
+/// were any is.
 fn agree(recording: &Recording) -> Result<(), TimelineError> {
     let Some(read) = recording.output.bytes else { return Ok(()) };
     let written = recording.events.iter().find_map(|event| match event.kind {

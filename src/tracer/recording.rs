@@ -67,7 +67,7 @@ impl Recording {
 pub struct Output {
     /// How many bytes; `None` where nobody could count them (a null device).
     pub bytes: Option<u64>,
-    /// Whether they are just what was written: a terminal adds to it.
+    /// Whether they are just what was written: a terminal adds to it, in a file places are written again.
     pub exact: bool,
     /// Whether they were the bytes expected; `None` where none were expected, or none could be seen.
     pub ok: Option<bool>,

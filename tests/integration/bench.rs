@@ -467,3 +467,12 @@ fn a_counting_run_that_comes_out_wrong_once_is_repeated() {
     }
     assert_eq!((status, result["counts"]["processes"].as_u64()), (Some(0), Some(1)), "{result}");
 }
+
+#[test]
+fn a_program_may_write_its_file_again_from_the_beginning() {
+    let script = "import os; os.write(1, b'size ?\\nbody\\n'); os.lseek(1, 0, 0); os.write(1, b'size 5\\n')";
+    let program = shell_words::join(["python3", "-c", script]);
+    let (document, status) = measured(&["--output", "file", &program]);
+    assert_eq!(status, Some(0), "{document}");
+    assert_eq!(document["results"][0]["output"]["bytes"], 12);
+}

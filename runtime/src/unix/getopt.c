@@ -1,4 +1,5 @@
-/* POSIX's getopt: options end at the first operand. glibc would go on behind it, unless POSIXLY_CORRECT is set. */
+/* POSIX's getopt, with glibc's optional arguments ("b::", only in the option's own word) and its start anew by optind = 0.
+ * Options end at the first operand. glibc would go on behind it, unless the letters begin with + or POSIXLY_CORRECT is set. */
 #include "../internal.h"
 #include <stdio.h>
 #include <string.h>
@@ -35,10 +36,12 @@ static bool next_word(int argc, char *const argv[])
     return true;
 }
 
-static int take_argument(int argc, char *const argv[], const char *letters)
+static int take_argument(int argc, char *const argv[], const char *letters, bool optional)
 {
     bool in_word = *next_letter;
-    if (!in_word && optind == argc)
+    if (!in_word && optional)
+        return optopt;
+    if (!in_word && optind >= argc)
         return complain(argv, letters, "option requires an argument");
     optarg = in_word ? (char *)next_letter : argv[optind];
     optind++;
@@ -48,6 +51,12 @@ static int take_argument(int argc, char *const argv[], const char *letters)
 
 int getopt(int argc, char *const argv[], const char *letters)
 {
+    letters += *letters == '+';
+    optarg = NULL;
+    if (!optind) {
+        optind = 1;
+        next_letter = "";
+    }
     if (!*next_letter && !next_word(argc, argv))
         return -1;
     optopt = (unsigned char)*next_letter;
@@ -55,5 +64,5 @@ int getopt(int argc, char *const argv[], const char *letters)
     const char *known = optopt == ':' ? NULL : strchr(letters, optopt);
     if (!known)
         return complain(argv, letters, "invalid option");
-    return known[1] == ':' ? take_argument(argc, argv, letters) : optopt;
+    return known[1] == ':' ? take_argument(argc, argv, letters, known[2] == ':') : optopt;
 }

@@ -161,6 +161,23 @@ static void clocks(void)
     say("sleep", sleep(0));
 }
 
+/* optind = 0 begins anew, also in the middle of a word. */
+static void options_of(const char *letters)
+{
+    static char *const words[] = {"program", "-b", "value", NULL};
+    static char *const joined[] = {"program", "-bvalue", "-dc", "-c", "-b", "-dcd", "-c", NULL};
+    int letter;
+    optind = 0;
+    while ((letter = getopt(7, joined, letters)) != -1)
+        printf("%c %s %d\n", letter, optarg ? optarg : "-", optind);
+    optind = 0;
+    letter = getopt(2, (char *const[]){"program", "-ddd", NULL}, letters);
+    printf("%s: %c %d\n", letters, letter, optind);
+    optind = 0;
+    letter = getopt(3, words, letters);
+    printf("%c %s %d\n", letter, optarg ? optarg : "-", optind);
+}
+
 static void options(void)
 {
     static char *const words[] = {"program", "-a", "-bvalue", "-c", "next", "-ad", "--", "-a", "rest", NULL};
@@ -173,6 +190,9 @@ static void options(void)
     opterr = 0;
     while ((letter = getopt(3, wrong, ":ab:")) != -1)
         printf("%c %c\n", letter, optopt);
+    options_of("b:c::d");
+    options_of("+b::c:d");
+    options_of(":b::c");
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,7 @@
 /* String functions on random and hostile inputs: results as offsets and signs. */
 #include "random.h"
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -93,8 +95,17 @@ static void hostile_needles(void)
     }
 }
 
+static void messages(void)
+{
+    for (int number = -1; number < 140; number++)
+        printf("%d %s\n", number, strerror(number));
+    printf("%s %s\n", strerror(INT_MAX), strerror(ENOTRECOVERABLE));
+    printf("%s\n", strerror(INT_MIN));
+}
+
 int main(void)
 {
+    messages();
     for (int i = 0; i < 20000; i++) {
         unsigned letters = i % 3 == 0 ? 2 : i % 3 == 1 ? 5 : 255;
         random_string(text, 80, letters);

@@ -17,9 +17,11 @@
 /* arm64 swaps these two pairs (kernel: arch/arm64/include/uapi/asm/fcntl.h). */
 #ifdef __aarch64__
 #define O_DIRECTORY 040000
+#define O_DIRECT 0200000
 #define O_NOFOLLOW 0100000
 #else
 #define O_DIRECTORY 0200000
+#define O_DIRECT 040000
 #define O_NOFOLLOW 0400000
 #endif
 

@@ -2,7 +2,7 @@
  *
  * stdin   read in blocks of up to 64 KiB into .bss
  * stdout  written when its buffer is full, at exit, and before the program might sleep on stdin (src/stdio/fill.c)
- * stderr  one write for each call
+ * stderr  one write for each call; what is longer than 64 KiB may take more
  */
 #ifndef _STDIO_H
 #define _STDIO_H

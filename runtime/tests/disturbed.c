@@ -5,6 +5,8 @@
  *   blocked      the same; the test has made stdout non-blocking: ours waits, glibc would drop
  *   broken       to a pipe that nobody reads, SIGPIPE ignored: what the calls say
  *   closed       a stream that loses its output is closed, and its place taken by another
+ *   complaint    a line to stderr, which waits only if setvbuf was asked for
+ *   waiting      the same, buffered
  *   copy         stdin to stdout by getchar and putchar */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -64,6 +66,11 @@ static void closed(void)
     fclose(fopen("/dev/null", "w"));
 }
 
+static void complaint(void)
+{
+    fputs("a complaint\n", stderr);
+}
+
 static void copy(void)
 {
     int c;
@@ -85,6 +92,10 @@ int main(int argc, char **argv)
         broken();
     else if (!strcmp(what, "closed"))
         closed();
+    else if (!strcmp(what, "complaint"))
+        complaint();
+    else if (!strcmp(what, "waiting") && !setvbuf(stderr, NULL, _IOFBF, 0))
+        complaint();
     else if (!strcmp(what, "copy"))
         copy();
     else

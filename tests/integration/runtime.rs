@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-const ORACLES: [&str; 11] =
-    ["printf", "double", "strtol", "ctype", "stdlib", "string", "stdio", "unix", "start", "err", "math"];
+const ORACLES: [&str; 12] = [
+    "printf", "double", "strtol", "ctype", "stdlib", "string", "stdio", "streams", "unix", "start", "err",
+    "math",
+];
 const FILTERS: [(&str, &[&str]); 7] = [
     ("cat", &[]),
     ("wc", &[]),
@@ -217,7 +219,10 @@ fn compare_on(architecture: Architecture, oracle: &[&str], runner: Option<&str>)
         &driver,
         &static_oracle,
         runner,
-        &["printf", "strtol", "ctype", "stdlib", "string", "stdio", "unix", "start", "err", "math"],
+        &[
+            "printf", "strtol", "ctype", "stdlib", "string", "stdio", "streams", "unix", "start", "err",
+            "math",
+        ],
     );
 }
 
@@ -358,6 +363,13 @@ fn a_full_disk_and_a_broken_pipe_are_told() {
     let full = File::options().write(true).open("/dev/full").unwrap();
     assert_eq!(Command::new(&program).arg("lines").stdout(full).status().unwrap().code(), Some(1));
     assert_eq!(Command::new(&program).arg("closed").status().unwrap().code(), Some(1));
+    for complaint in ["complaint", "waiting"] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let status = Command::new(&program).arg(complaint).stderr(full).status().unwrap();
+        assert_eq!(status.code(), Some(1), "{complaint}");
+        let output = fed(&program, &[complaint], b"");
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"a complaint\n".as_slice()));
+    }
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let output = Command::new(&program).arg("broken").stdout(writer).stderr(Stdio::piped()).output().unwrap();

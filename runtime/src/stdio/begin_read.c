@@ -9,9 +9,9 @@ int __fb_begin_read(FILE *stream)
         errno = EBADF;
         return EOF;
     }
-    if (stream->write_cursor && __fb_drain(stream))
+    if (__fb_drain(stream))
         return EOF;
-    stream->write_cursor = stream->write_end = NULL;
+    end_writing(stream);
     if (!stream->read_cursor)
         stream->read_cursor = stream->read_end = stream->buffer;
     return 0;
@@ -24,6 +24,8 @@ void __fb_forget_input(FILE *stream)
 {
     int before = errno;
     off_t surplus = (off_t)unread(stream);
+    if (!surplus)
+        return;
     stream->read_cursor = stream->read_end = NULL;
     stream->flags &= ~(unsigned)READ_WHOLE_BLOCK;
     lseek(stream->descriptor, -surplus, SEEK_CUR);

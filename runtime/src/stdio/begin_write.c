@@ -12,10 +12,9 @@ int __fb_begin_write(FILE *stream)
     }
     if (stream->write_cursor)
         return 0;
-    if (__fb_forget_input && unread(stream))
+    if (__fb_forget_input)
         __fb_forget_input(stream);
     stream->write_cursor = stream->buffer;
-    if (!(stream->flags & (LINE_BUFFERED | UNBUFFERED)))
-        stream->write_end = stream->buffer + stream->size;
+    set_write_end(stream);
     return 0;
 }

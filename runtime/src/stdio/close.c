@@ -8,7 +8,8 @@ int fclose(FILE *stream)
     int result = fflush(stream);
     result |= close(stream->descriptor);
     stream->flags &= LOST;
-    stream->read_cursor = stream->read_end = stream->write_cursor = stream->write_end = NULL;
+    stream->read_cursor = stream->read_end = NULL;
+    end_writing(stream);
     if (stream == stdin || stream == stdout || stream == stderr) {
         stream->flags |= STREAM_OPEN;
         stream->descriptor = -1;

@@ -33,8 +33,8 @@ int __fb_write_all(FILE *stream, const void *bytes, size_t length)
 
 int __fb_drain(FILE *stream)
 {
-    size_t length = waiting(stream);
-    if (!stream->write_cursor || !length)
+    size_t length = stream->write_cursor ? waiting(stream) : 0;
+    if (!length)
         return 0;
     stream->write_cursor = stream->buffer;
     return __fb_write_all(stream, stream->buffer, length);

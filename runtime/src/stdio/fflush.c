@@ -6,7 +6,7 @@ WEAK void __fb_forget_input(FILE *);
 
 static int flush_all(void)
 {
-    int result = __fb_drain(stdout);
+    int result = __fb_drain(stdout) | __fb_drain(stderr);
     if (__fb_drain_opened)
         result |= __fb_drain_opened();
     return result ? EOF : 0;

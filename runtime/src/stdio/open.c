@@ -41,9 +41,36 @@ static FILE *stream_on(FILE *stream, int descriptor, int flags)
         .descriptor = descriptor,
         .flags = STREAM_OPEN | ((flags & O_ACCMODE) == O_RDONLY   ? READ_ONLY
                                 : (flags & O_ACCMODE) == O_WRONLY ? WRITE_ONLY
-                                                                  : 0),
+                                                                  : 0)
+                 | (flags & O_APPEND ? APPENDING : 0),
     };
     return stream;
+}
+
+/* As in glibc, ftell of a stream that only appends tells the file's length from the beginning. What has no offset appends
+ * all the same. */
+static void go_to_the_end(int descriptor, int flags)
+{
+    int before = errno;
+    if (flags & O_APPEND && (flags & O_ACCMODE) == O_WRONLY)
+        lseek(descriptor, 0, SEEK_END);
+    errno = before;
+}
+
+/* The descriptor must be open, and allow what the stream will do; the others who have it will append from now on, too. */
+static int prepare(int descriptor, int flags)
+{
+    int current = fcntl(descriptor, F_GETFL), allowed = current & O_ACCMODE;
+    if (current < 0)
+        return -1;
+    if (allowed != O_RDWR && allowed != (flags & O_ACCMODE)) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (!(flags & O_APPEND) || current & O_APPEND)
+        return 0;
+    go_to_the_end(descriptor, flags);
+    return fcntl(descriptor, F_SETFL, current | O_APPEND);
 }
 
 FILE *fdopen(int descriptor, const char *mode)
@@ -52,7 +79,7 @@ FILE *fdopen(int descriptor, const char *mode)
     FILE *stream = free_stream();
     if (flags == -1)
         errno = EINVAL;
-    return flags == -1 || !stream ? NULL : stream_on(stream, descriptor, flags);
+    return flags == -1 || !stream || prepare(descriptor, flags) ? NULL : stream_on(stream, descriptor, flags);
 }
 
 FILE *fopen(const char *restrict path, const char *restrict mode)
@@ -64,7 +91,10 @@ FILE *fopen(const char *restrict path, const char *restrict mode)
     if (flags == -1 || !stream)
         return NULL;
     int descriptor = open(path, flags, 0666);
-    return descriptor < 0 ? NULL : stream_on(stream, descriptor, flags);
+    if (descriptor < 0)
+        return NULL;
+    go_to_the_end(descriptor, flags);
+    return stream_on(stream, descriptor, flags);
 }
 
 int __fb_drain_opened(void);

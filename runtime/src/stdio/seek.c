@@ -4,13 +4,14 @@
 int fseeko(FILE *stream, off_t offset, int whence)
 {
     __fb_attach(stream);
-    if (stream->write_cursor && __fb_drain(stream))
+    if (__fb_drain(stream))
         return -1;
     if (whence == SEEK_CUR && unread(stream))
         offset -= (off_t)unread(stream);
     if (lseek(stream->descriptor, offset, whence) < 0)
         return -1;
-    stream->read_cursor = stream->read_end = stream->write_cursor = stream->write_end = NULL;
+    stream->read_cursor = stream->read_end = NULL;
+    end_writing(stream);
     stream->flags &= ~(unsigned)(AT_END | READ_WHOLE_BLOCK);
     return 0;
 }
@@ -23,10 +24,9 @@ int fseek(FILE *stream, long offset, int whence)
 off_t ftello(FILE *stream)
 {
     __fb_attach(stream);
-    off_t offset = lseek(stream->descriptor, 0, SEEK_CUR);
-    if (offset < 0)
-        return -1;
-    return stream->write_cursor ? offset + (off_t)waiting(stream) : offset - (off_t)unread(stream);
+    off_t ahead = stream->write_cursor ? (off_t)waiting(stream) : -(off_t)unread(stream);
+    off_t offset = lseek(stream->descriptor, 0, ahead > 0 && stream->flags & APPENDING ? SEEK_END : SEEK_CUR);
+    return offset < 0 ? -1 : offset + ahead;
 }
 
 long ftell(FILE *stream)

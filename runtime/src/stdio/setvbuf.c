@@ -18,9 +18,9 @@ int setvbuf(FILE *restrict stream, char *restrict buffer, int mode, size_t size)
     if (mode != _IOFBF && mode != _IOLBF && mode != _IONBF)
         return -1;
     __fb_attach(stream);
-    if (stream->write_cursor && __fb_drain(stream))
+    if (__fb_drain(stream))
         return -1;
-    stream->write_cursor = stream->write_end = NULL;
+    end_writing(stream);
     stream->flags &= ~(unsigned)MODES;
     stream->flags |= mode == _IOLBF ? LINE_BUFFERED : mode == _IONBF ? UNBUFFERED : FULLY_BUFFERED;
     if (mode != _IONBF)

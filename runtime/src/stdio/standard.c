@@ -12,7 +12,7 @@ FIRST_PAGE FILE __fb_standard[3];
 FIRST_PAGE static unsigned char first_output[FIRST_OUTPUT];
 static unsigned char input[UNREAD_ROOM + BUFSIZ] __attribute__((section(".bss.firstbyte.input")));
 static unsigned char output[BUFSIZ] __attribute__((section(".bss.firstbyte.output"), aligned(64)));
-static unsigned char error_output[1024] __attribute__((section(".bss.firstbyte.output")));
+static unsigned char error_output[BUFSIZ] __attribute__((section(".bss.firstbyte.output")));
 
 static const struct {
     unsigned char *buffer;
@@ -34,22 +34,19 @@ void __fb_attach(FILE *stream)
     stream->flags |= standard[stream->descriptor].flags;
 }
 
-static void move_to_large_buffer(void)
+static int move_to_large_buffer(FILE *stream)
 {
-    size_t length = waiting(stdout);
+    stream->write_cursor = output + waiting(stream);
     memcpy(output, first_output, FIRST_OUTPUT);
-    stdout->buffer = output;
-    stdout->size = BUFSIZ;
-    stdout->write_cursor = output + length;
-    stdout->write_end = stdout->flags & LINE_BUFFERED ? NULL : output + BUFSIZ;
+    stream->buffer = output;
+    stream->size = BUFSIZ;
+    set_write_end(stream);
+    return 0;
 }
 
 int __fb_make_room(FILE *stream)
 {
-    if (stream->buffer != first_output)
-        return __fb_drain(stream);
-    move_to_large_buffer();
-    return 0;
+    return stream->buffer == first_output ? move_to_large_buffer(stream) : __fb_drain(stream);
 }
 
 /* Linked with fopen, and with whatever reads. */
@@ -59,8 +56,9 @@ WEAK void __fb_forget_input(FILE *);
 int __fb_close_streams(void)
 {
     __fb_drain(stdout);
+    __fb_drain(stderr);
     if (__fb_forget_input && unread(stdin))
         __fb_forget_input(stdin);
     int lost = __fb_close_opened ? __fb_close_opened() : 0;
-    return lost | (int)(stdout->flags & LOST);
+    return lost | (int)((stdout->flags | stderr->flags) & LOST);
 }

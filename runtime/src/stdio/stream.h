@@ -3,6 +3,7 @@
  *   reading    buffer <= read_cursor <= read_end <= buffer + size; `UNREAD_ROOM` bytes before the buffer serve ungetc
  *   writing    the bytes from buffer to write_cursor wait to be written; room ends at buffer + size. write_end is the
  *              same for a fully buffered stream, and else null, so that putc's fast path leaves the work to __fb_put
+ *   neither    write_cursor and write_end are null
  *
  * A stream begins as zeros in .bss and is attached to its descriptor and buffer by its first use: a program that
  * writes nothing touches no page, and an executable has no initialised data to copy. */
@@ -26,6 +27,7 @@ enum stream_flags {
     FULLY_BUFFERED = 1 << 8, /* asked for by setvbuf */
     IN_MEMORY = 1 << 9,   /* snprintf: what does not fit is dropped */
     READ_WHOLE_BLOCK = 1 << 10, /* the last read returned all that it was asked for */
+    APPENDING = 1 << 11,  /* opened with "a": what waits will go to the end of the file, wherever the offset is */
 };
 
 void __fb_attach(FILE *);                           /* to the standard descriptor and buffer; idempotent */
@@ -44,6 +46,18 @@ int __fb_close_streams(void);                       /* at exit; non-zero if outp
 static inline size_t waiting(const FILE *stream)
 {
     return (size_t)(stream->write_cursor - stream->buffer);
+}
+
+/* The one place that decides whether putc's fast path is open: for a stream that is written, whenever its buffer is new. */
+static inline void set_write_end(FILE *stream)
+{
+    stream->write_end = stream->flags & (LINE_BUFFERED | UNBUFFERED) ? NULL : stream->buffer + stream->size;
+}
+
+/* What waits was written or is dropped. The modes may change now; the next write decides anew. */
+static inline void end_writing(FILE *stream)
+{
+    stream->write_cursor = stream->write_end = NULL;
 }
 
 static inline size_t unread(const FILE *stream)

@@ -65,7 +65,7 @@ pub struct Outcome {
     pub finish: Finish,
     /// The subjects that kept failing, and were not run to the end.
     pub given_up: Vec<usize>,
-    /// The tracer failed: fewer rounds than planned.
+    /// The tracer failed, or a process could not be killed: fewer rounds than planned.
     pub broken: Option<SwitchError>,
 }
 
@@ -288,6 +288,8 @@ impl<'c> State<'c> {
         self.progress.ran(&self.campaign.subjects[program].name);
         match run {
             Err(LaunchError::Interrupted) => Err(Stop::Interrupted),
+            // each further run would leave another
+            Err(error @ LaunchError::Unkillable { .. }) => Err(Stop::Failed(SwitchError(error.to_string()))),
             Err(error) => Ok(Err(one_line(&error.to_string()))),
             Ok(recording) => Ok(Ok(recording)),
         }

@@ -78,6 +78,18 @@ pub enum LaunchError {
         /// What it was to print.
         awaited: String,
     },
+    /// A process that was to be killed lives on.
+    #[error(
+        "`{name}` (process {process}) could not be killed, and goes on: {cause}\nhelp: run as root, or end it by hand: sudo kill -9 {process}"
+    )]
+    Unkillable {
+        /// What it is called (`comm` in proc(5)).
+        name: String,
+        /// Its id.
+        process: i32,
+        /// The kernel's answer.
+        cause: io::Error,
+    },
     /// The user interrupted us.
     #[error("interrupted")]
     Interrupted,
@@ -87,6 +99,13 @@ impl LaunchError {
     /// A resource that could not be had, for the reason that the last system call left.
     pub fn resource(what: &'static str) -> LaunchError {
         LaunchError::Resource { what, cause: io::Error::last_os_error() }
+    }
+
+    /// A process that was to be killed, and why it was not.
+    pub(crate) fn unkillable(process: i32, cause: io::Error) -> LaunchError {
+        let name = std::fs::read(format!("/proc/{process}/comm")).unwrap_or_default();
+        let name = String::from_utf8_lossy(name.trim_ascii_end()).escape_debug().to_string();
+        LaunchError::Unkillable { name, process, cause }
     }
 
     /// From the `errno` with which a step of the child failed.

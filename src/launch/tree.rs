@@ -1,10 +1,14 @@
 //! Nothing of a tracee remains: its process group and its orphans are killed and reaped.
 
+use super::diagnosis::LaunchError;
+use super::interrupt;
 use std::fs;
+use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 static ADOPTING: AtomicBool = AtomicBool::new(false);
 
@@ -40,7 +44,7 @@ pub fn adopt_orphans() {
 }
 
 /// How long a killed process may take to die: it may have much memory to give back.
-const DYING_MS: i32 = 2000;
+const DYING: Duration = Duration::from_secs(2);
 
 /// A process that is held by a descriptor of its own: its id alone may be another's once it has been reaped.
 #[derive(Debug)]
@@ -57,19 +61,43 @@ pub fn hold(pid: i32) -> Option<Held> {
 }
 
 impl Held {
-    /// Kills it, and waits until it is dead (not until it is reaped: that is for its parent). Returns whether it still
-    /// lived.
-    pub fn kill(&self) -> bool {
-        let lived = !self.is_dead(0);
+    /// Kills it, and waits until it is dead (not until it is reaped: that is for its parent), for two seconds at the
+    /// most. Returns whether it still lived.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's answer where we may not kill it: a set-user-id program may have become another user's.
+    pub fn kill(&self) -> io::Result<bool> {
+        if self.is_dead(0) {
+            return Ok(false);
+        }
         let no_details = ptr::null::<libc::siginfo_t>();
         // SAFETY: a signal to the process that the descriptor stands for (`pidfd_send_signal(2)`, Linux 5.1).
-        unsafe {
-            libc::syscall(libc::SYS_pidfd_send_signal, self.0.as_raw_fd(), libc::SIGKILL, no_details, 0);
+        let sent = unsafe {
+            libc::syscall(libc::SYS_pidfd_send_signal, self.0.as_raw_fd(), libc::SIGKILL, no_details, 0)
+        };
+        let answer = io::Error::last_os_error();
+        if sent != 0 && answer.raw_os_error() != Some(libc::ESRCH) && !self.is_dead(0) {
+            return Err(answer);
         }
-        self.is_dead(DYING_MS);
-        lived
+        self.dies();
+        Ok(true)
     }
 
+    /// Waits until it is dead, or has had the time for that, or until somebody interrupts us meanwhile.
+    fn dies(&self) {
+        let until = Instant::now() + DYING;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let left_ms = i32::try_from(left.as_millis()).unwrap_or(i32::MAX);
+            // a signal cuts the wait short, and not every one interrupts us
+            if self.is_dead(left_ms) || left.is_zero() || interrupt::interrupted().is_some() {
+                return;
+            }
+        }
+    }
+
+    /// A signal ends the wait.
     fn is_dead(&self, wait_ms: i32) -> bool {
         let mut asked = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: one descriptor, which we own.
@@ -78,9 +106,13 @@ impl Held {
 }
 
 /// Kills and reaps the orphans that have become our children, if we adopt them: see [`adopt_orphans`].
-pub fn kill_adopted() -> usize {
+///
+/// # Errors
+///
+/// One of them may not be killed, or does not die: it goes on.
+pub fn kill_adopted() -> Result<(), LaunchError> {
     // ORDERING: see `adopt_orphans`.
-    if ADOPTING.load(Ordering::Relaxed) && has_children() { kill_orphans() } else { 0 }
+    if ADOPTING.load(Ordering::Relaxed) && has_children() { kill_orphans() } else { Ok(()) }
 }
 
 /// Our present children are to stay: a command around the runs, such as one that starts a server, left them running.
@@ -109,21 +141,21 @@ pub fn terminate_group(leader: i32) {
 }
 
 /// Kills a tracee that has not been reaped, and its process group: it may have moved to another, even to ours.
-pub fn kill_with_group(tracee: i32) {
+///
+/// # Errors
+///
+/// The kernel's answer where we may not kill the tracee, which may be dead all the same.
+pub fn kill_with_group(tracee: i32) -> io::Result<()> {
     kill_group(tracee);
     // SAFETY: our own child, which has not been reaped: its id cannot be another's.
-    unsafe { libc::kill(tracee, libc::SIGKILL) };
+    let sent = unsafe { libc::kill(tracee, libc::SIGKILL) };
+    if sent == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Kills and reaps a child that nobody will follow, and its process group.
+/// Kills and reaps a child that nobody will follow, and its process group, as far as we may.
 pub fn discard(tracee: i32) {
-    kill_with_group(tracee);
-    // SAFETY: our own child, which has not been reaped.
-    unsafe {
-        while libc::waitpid(tracee, ptr::null_mut(), libc::__WALL) < 0
-            && std::io::Error::last_os_error().raw_os_error() == Some(libc::EINTR)
-        {}
-    }
+    let _ = kill_with_group(tracee);
+    let _ = kill_and_reap(tracee);
 }
 
 /// Kills whatever lives of a process group, without reaping anyone. Returns whether something did.
@@ -133,16 +165,22 @@ pub fn kill_group(leader: i32) -> bool {
 }
 
 /// Kills whatever still lives of a process group whose leader has been reaped. Returns whether something did: those that
-/// had exited, and whom their parent had not waited for, do not count.
+/// had exited, and whom their parent had not waited for, do not count; those that we may not kill do.
 pub fn clear_group(leader: i32) -> bool {
-    // SAFETY: asks whether there is a group that we created, without sending anything.
-    if unsafe { libc::kill(-leader, 0) } != 0 {
+    if !group_exists(leader) {
         return false;
     }
     reap_group(leader);
-    let found = kill_group(leader);
+    let found = kill_group(leader) || group_exists(leader);
     reap_group(leader);
     found
+}
+
+/// Whether there is a process group that we created, be its members ours to kill or not (EPERM).
+fn group_exists(leader: i32) -> bool {
+    // SAFETY: asks, without sending anything.
+    let asked = unsafe { libc::kill(-leader, 0) };
+    asked == 0 || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
 }
 
 /// Reaps the dead members of a group that have become our children; the rest are another's to reap.
@@ -151,9 +189,8 @@ fn reap_group(leader: i32) {
     while unsafe { libc::waitpid(-leader, ptr::null_mut(), libc::WNOHANG) } > 0 {}
 }
 
-/// Kills and reaps every child that this thread still has and that is not spared, and their children in turn. Returns how many there were.
-fn kill_orphans() -> usize {
-    let mut killed = 0;
+/// Kills and reaps every child that this thread still has and that is not spared, and their children in turn.
+fn kill_orphans() -> Result<(), LaunchError> {
     let spared = SPARED.lock().unwrap_or_else(PoisonError::into_inner).clone();
     // each round may bring up the orphans of those killed in the last
     for _ in 0..64 {
@@ -162,16 +199,35 @@ fn kill_orphans() -> usize {
         if children.is_empty() {
             break;
         }
-        for child in children {
-            // SAFETY: our own children: nobody else reaps them, so the ids cannot have been reused.
-            unsafe {
-                libc::kill(child, libc::SIGKILL);
-                libc::waitpid(child, ptr::null_mut(), 0);
-            }
-            killed += 1;
-        }
+        // the first that resists is told of, after the others have been killed
+        children.into_iter().map(kill_and_reap).fold(Ok(()), Result::and)?;
     }
-    killed
+    Ok(())
+}
+
+/// Kills and reaps a child of ours, and waits for that as long as dying may take, or until we are interrupted.
+///
+/// # Errors
+///
+/// We may not kill it, or it does not die.
+fn kill_and_reap(child: i32) -> Result<(), LaunchError> {
+    let resists = |cause| LaunchError::unkillable(child, cause);
+    if is_reaped(child) {
+        return Ok(());
+    }
+    let held = hold(child).ok_or_else(|| LaunchError::resource("a descriptor of the process"))?;
+    held.kill().map_err(resists)?;
+    if is_reaped(child) {
+        return Ok(());
+    }
+    Err(resists(io::Error::other("it was sent SIGKILL, and has not died")))
+}
+
+/// Reaps a child if it is dead. Nothing is left to reap of one that is no child of ours, either.
+fn is_reaped(child: i32) -> bool {
+    // SAFETY: our own child: nobody else reaps it, so its id cannot have been reused. No status is asked for.
+    let answer = unsafe { libc::waitpid(child, ptr::null_mut(), libc::__WALL | libc::WNOHANG) };
+    answer == child || (answer < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD))
 }
 
 /// Our children, by `/proc/thread-self/children` (proc(5)).
@@ -189,10 +245,10 @@ mod tests {
     fn who_is_held_is_killed_and_once_reaped_nobody_is() {
         let mut child = Command::new("sleep").arg("98761").spawn().unwrap();
         let held = hold(child.id().cast_signed()).unwrap();
-        assert!(held.kill(), "it lived");
-        assert!(!held.kill(), "it is dead, and not yet reaped");
+        assert!(held.kill().unwrap(), "it lived");
+        assert!(!held.kill().unwrap(), "it is dead, and not yet reaped");
         assert!(!child.wait().unwrap().success());
-        assert!(!held.kill(), "its id is free, and may be another's");
+        assert!(!held.kill().unwrap(), "its id is free, and may be another's");
         assert!(hold(i32::MAX).is_none());
     }
 }

@@ -10,6 +10,7 @@ use super::stdio::Stdout;
 use super::{ExitStatus, tree};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
+use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
@@ -99,6 +100,11 @@ impl Ended {
 }
 
 /// Waits until the tracee has exited, and reaps it. Its process group is gone when this returns.
+///
+/// # Errors
+///
+/// [`LaunchError::Interrupted`]; [`LaunchError::Unkillable`] if the tracee was to be killed, which we may not do: then it
+/// goes on, and is not reaped.
 pub fn until_reaped(
     child: &Child,
     stdout: &mut Stdout,
@@ -133,7 +139,7 @@ fn with_limits(child: &Child, stdout: &mut Stdout, timeout: Option<Duration>) ->
             ended.killed = killed;
             return Ok(ended);
         }
-        if std::io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+        if io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
             return Err(LaunchError::resource("the exit status of the program"));
         }
     }
@@ -149,13 +155,19 @@ fn until_exited(
     loop {
         let elapsed = Duration::from_nanos(clock::now().0.saturating_sub(child.spawned.0));
         let left = timeout.map(|t| t.saturating_sub(elapsed));
-        if stdout.is_reached() {
-            ending.ask(child);
+        let done = if stdout.is_reached() {
+            ending.ask(child)
         } else if ending.killed.is_none() {
             ending.killed = reason_to_kill(child, elapsed, left);
-            if ending.killed.is_some() {
-                tree::kill_with_group(child.pid);
-            }
+            ending.killed.map_or(Ok(()), |_| tree::kill_with_group(child.pid))
+        } else {
+            Ok(())
+        };
+        // who is dead already, and not ours, may not be killed either
+        if let Err(cause) = done
+            && !poll_both(&pidfd, stdout, Duration::ZERO)
+        {
+            return Err(LaunchError::unkillable(child.pid, cause));
         }
         let pause = if ending.has_begun() { STOP_CHECK } else { left.unwrap_or(STOP_CHECK).min(STOP_CHECK) };
         if poll_both(&pidfd, stdout, pause) {
@@ -180,17 +192,22 @@ impl Ending {
     }
 
     /// Asks a tracee that is no longer needed to end, and makes it if it does not.
-    pub fn ask(&mut self, child: &Child) {
+    ///
+    /// # Errors
+    ///
+    /// The kernel's answer where we may not kill the tracee, which may be dead all the same.
+    pub fn ask(&mut self, child: &Child) -> io::Result<()> {
         match self.asked {
             None => {
                 tree::terminate_group(child.pid);
                 self.asked = Some(clock::now());
             }
             Some(since) if clock::now().0.saturating_sub(since.0) > GRACE_NANOS => {
-                tree::kill_with_group(child.pid);
+                return tree::kill_with_group(child.pid);
             }
             Some(_) => {}
         }
+        Ok(())
     }
 }
 

@@ -41,8 +41,9 @@ impl Tracer for PipeTracer {
         let ended = until_reaped(&child, &mut stdout, watch, setting.timeout);
         launcher.learn(&stdout);
         // Nobody saw who was created: what left the tracee's group has become our child, if we adopt orphans.
-        tree::kill_adopted();
+        let cleared = tree::kill_adopted();
         let ended = ended?;
+        cleared?;
         let mut recording = frame(Backend::Pipe, launcher, setting, &child, &ended, stdout.finish());
         if self.watch == Watch::Exit {
             recording.events.retain(|event| !matches!(event.kind, super::EventKind::FirstRead { .. }));

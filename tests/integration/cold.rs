@@ -1,6 +1,6 @@
 //! Cold runs: proven cold, and nothing of it outside.
 
-use crate::support::{heeding, skipped};
+use crate::support::{as_nobody, heeding, of_nobody, skipped};
 use firstbyte::page_cache::resident_pages;
 use serde_json::Value;
 use std::fs::{self, File};
@@ -292,34 +292,6 @@ fn java_is_cold_with_its_modules_and_classes() {
         let compiled = Command::new("javac").arg("Hello.java").current_dir(folder).status();
         assert!(compiled.unwrap().success());
     });
-}
-
-/// The command in a folder that anybody may use, to be run as a user without any privilege.
-fn of_nobody() -> Option<tempfile::TempDir> {
-    if !rustix::process::geteuid().is_root() || firstbyte::corpus::toolchain::look_up("setpriv").is_none() {
-        skipped("only root can become somebody else, by `setpriv`");
-        return None;
-    }
-    let folder = tempfile::Builder::new()
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
-        .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
-        .unwrap();
-    std::os::unix::fs::chown(folder.path(), Some(65534), Some(65534)).unwrap();
-    fs::copy(env!("CARGO_BIN_EXE_firstbyte"), folder.path().join("firstbyte")).unwrap();
-    let may_come = as_nobody(folder.path(), &["./firstbyte", "--version"]).output();
-    if !may_come.is_ok_and(|output| output.status.success()) {
-        skipped("that user may not come here");
-        return None;
-    }
-    Some(folder)
-}
-
-/// A command as that user.
-fn as_nobody(folder: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).args(words);
-    command.current_dir(folder).env("FIRSTBYTE_CACHE", folder.join("cache")).stdin(Stdio::null());
-    command
 }
 
 const AS_NOBODY: [&str; 9] =

@@ -35,3 +35,4 @@ mod support;
 mod throughput;
 mod trace;
 mod tracees;
+mod unkillable;

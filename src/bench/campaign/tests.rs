@@ -22,6 +22,7 @@ enum Exception {
     Lost,
     WrongExit,
     Interrupted,
+    Unkillable,
 }
 
 impl Runner for Scripted {
@@ -40,6 +41,9 @@ impl Runner for Scripted {
         let mut recording = recording(100 + run as u64);
         match exception {
             Some(Exception::Interrupted) => return Err(LaunchError::Interrupted),
+            Some(Exception::Unkillable) => {
+                return Err(LaunchError::unkillable(0, std::io::Error::from_raw_os_error(libc::EPERM)));
+            }
             Some(Exception::Lost) => recording.lost = 3,
             Some(Exception::WrongExit) => recording.exit = ExitStatus::Code(7),
             None => {}
@@ -168,6 +172,24 @@ fn an_interruption_keeps_what_is_finished() {
     let (outcome, _) = carry_out(&campaign(1, 10, false), &mut runner);
     assert!(outcome.interrupted);
     assert_eq!(outcome.series[0].samples.len(), 2, "warm-up runs are none");
+}
+
+#[test]
+fn a_process_that_cannot_be_killed_ends_the_campaign_and_is_named() {
+    let unkillable =
+        |run| Scripted { exceptions: vec![(0, run, Exception::Unkillable)], ..Scripted::default() };
+    let mut runner = unkillable(WARMUP as usize + 2);
+    let (outcome, _) = carry_out(&campaign(1, 10, false), &mut runner);
+    let broken = outcome.broken.unwrap().to_string();
+    assert!(broken.contains("(process 0) could not be killed, and goes on: ") && broken.contains("\nhelp: "));
+    assert_eq!((outcome.series[0].samples.len(), runner.runs[0]), (2, WARMUP as usize + 3));
+
+    let mut runner = unkillable(0);
+    assert!(
+        campaign(1, 10, false).run(&mut runner, &mut Silent::default()).is_err(),
+        "there is nothing to keep"
+    );
+    assert_eq!(runner.runs, [1], "it is not tried again");
 }
 
 #[test]

@@ -69,12 +69,13 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     let mut floor = empty(Some(&pinned));
     floor.missing = missing;
     let done = measure(plan, &survey, command.as_ref(), &mut floor);
-    tree::kill_adopted();
+    let cleared = tree::kill_adopted();
     drop(pinned);
     match done {
         Err(FloorError::Interrupted) => floor.partial = true,
         other => other?,
     }
+    cleared?;
     floor.calibration = calibration(&floor);
     finish(plan, &floor)
 }

@@ -219,23 +219,24 @@ impl FullTracer {
     }
 
     /// As [`FullTracer::collect`], and kills what the tracee left running, while the kernel side still follows it.
-    /// Whether there was something.
-    fn collect_and_kill(&mut self) -> (Vec<Event>, u64, bool) {
+    /// Whether there was something, or whom we could not kill.
+    fn collect_and_kill(&mut self) -> (Vec<Event>, u64, Result<bool, LaunchError>) {
         let mut spilled = Vec::new();
         let (events, lost) = self.gather(&mut spilled);
-        let (mut outlived, mut alive) = (false, living(&events));
+        let (mut outlived, mut alive) = (Ok(false), living(&events));
         for _ in 0..GENERATIONS {
-            if alive.is_empty() {
+            if alive.is_empty() || outlived.is_err() {
                 break;
             }
             let held = hold(&alive);
             // who exited before it was held may have left its id to another, and its exit has been told meanwhile
-            outlived |= kill(&held, &living(&self.gather(&mut spilled).0));
+            let killed = kill(&held, &living(&self.gather(&mut spilled).0));
+            outlived = outlived.and_then(|lived| Ok(killed? || lived));
             alive = living(&self.gather(&mut spilled).0);
         }
         self.shared.write(Session::default());
-        tree::kill_adopted();
-        (events, lost, outlived)
+        let adopted = tree::kill_adopted();
+        (events, lost, outlived.and_then(|lived| adopted.map(|()| lived)))
     }
 
     /// Everything since [`FullTracer::arm`]; `spilled` keeps what came through the ring.
@@ -272,7 +273,7 @@ impl Tracer for FullTracer {
         let (events, lost, outlived) = self.collect_and_kill();
         let (child, ended) = ended?;
         let mut recording = frame(Backend::Bpf, launcher, setting, &child, &ended, stdout.finish());
-        recording.left_behind |= outlived;
+        recording.left_behind |= outlived?;
         recording.lost = lost;
         recording.events.retain(|event| !matches!(event.kind, EventKind::FirstRead { .. }));
         recording.events.extend(events);

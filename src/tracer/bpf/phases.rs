@@ -103,7 +103,8 @@ struct Observed {
     events: Vec<Event>,
     session: Session,
     lost: u64,
-    outlived: bool,
+    /// Whether something outlived the tracee; the error names what we could not kill.
+    outlived: Result<bool, LaunchError>,
 }
 
 /// How often the survivors of a tracee are looked for: each round kills those that the last one's bore meanwhile.
@@ -178,23 +179,25 @@ impl PhasesTracer {
     /// while the kernel side still follows it, so that no entry of its tables outlives the run.
     fn collect(&mut self) -> Observed {
         let session = self.session.read();
-        let mut observed = Observed { events: Vec::new(), session, lost: 0, outlived: false };
+        let mut observed = Observed { events: Vec::new(), session, lost: 0, outlived: Ok(false) };
         let mut logged = 0;
         for _ in 0..GENERATIONS {
             logged = self.gather(logged, &mut observed);
             let alive = living(&observed.events);
-            if alive.is_empty() {
+            if alive.is_empty() || observed.outlived.is_err() {
                 break;
             }
             let held = hold(&alive);
             // who exited before it was held may have left its id to another, and its exit has been told meanwhile
             logged = self.gather(logged, &mut observed);
-            observed.outlived |= kill(&held, &living(&observed.events));
+            let killed = kill(&held, &living(&observed.events));
+            observed.outlived = observed.outlived.and_then(|lived| Ok(killed? || lived));
         }
         observed.lost += self.session.read().run.lost;
         self.session.write(Session::default());
-        if observed.outlived {
-            tree::kill_adopted();
+        if !matches!(observed.outlived, Ok(false)) {
+            let adopted = tree::kill_adopted();
+            observed.outlived = observed.outlived.and_then(|lived| adopted.map(|()| lived));
         }
         observed
     }
@@ -228,12 +231,12 @@ impl Tracer for PhasesTracer {
         let mut stdout = setting.stdout()?;
         self.arm(setting.output != OutputKind::Null);
         let ended = observed_run(launcher, &mut stdout, setting.timeout);
-        let observed = self.collect();
+        let Observed { events, session, lost, outlived } = self.collect();
         let (child, ended) = ended?;
         let mut recording = frame(Backend::Bpf, launcher, setting, &child, &ended, stdout.finish());
-        recording.left_behind |= observed.outlived;
-        recording.lost = observed.lost;
-        add_events(&mut recording, observed);
+        recording.left_behind |= outlived?;
+        recording.lost = lost;
+        add_events(&mut recording, events, &session);
         Ok(recording)
     }
 }
@@ -251,11 +254,10 @@ pub(super) fn check_namespace() -> Result<(), AttachError> {
 }
 
 /// Sets the kernel's events among ours, in the order of time.
-fn add_events(recording: &mut Recording, observed: Observed) {
-    let session = observed.session;
-    let Session { last_output, output_writes: writes, output_bytes: bytes, .. } = session;
+fn add_events(recording: &mut Recording, events: Vec<Event>, session: &Session) {
+    let Session { last_output, output_writes: writes, output_bytes: bytes, .. } = *session;
     recording.events.retain(|event| !matches!(event.kind, EventKind::FirstRead { .. }));
-    recording.events.extend(observed.events);
+    recording.events.extend(events);
     name_first_exec(recording);
     if session.parent_told > 0 {
         let (pid, at) = (recording.root, Nanos(session.parent_told));
@@ -298,10 +300,13 @@ pub(super) fn hold(processes: &BTreeSet<u32>) -> Vec<(u32, Held)> {
     processes.iter().filter_map(|pid| Some((*pid, tree::hold(pid.cast_signed())?))).collect()
 }
 
-/// Kills those that are held and still alive. Returns whether one lived.
-pub(super) fn kill(held: &[(u32, Held)], alive: &BTreeSet<u32>) -> bool {
+/// Kills those that are held and still alive. Returns whether one lived; the error is the first that we may not kill.
+pub(super) fn kill(held: &[(u32, Held)], alive: &BTreeSet<u32>) -> Result<bool, LaunchError> {
     let still = held.iter().filter(|(pid, _)| alive.contains(pid));
-    still.fold(false, |lived, (_, process)| process.kill() || lived)
+    let killed = still.map(|(pid, process)| {
+        process.kill().map_err(|cause| LaunchError::unkillable(pid.cast_signed(), cause))
+    });
+    killed.fold(Ok(false), |before, one| before.and_then(|lived| Ok(one? || lived)))
 }
 
 pub(super) fn taken(programs: &mut Ebpf, name: &'static str) -> Result<aya::maps::Map, AttachError> {

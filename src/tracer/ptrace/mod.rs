@@ -161,7 +161,7 @@ fn observe(
     if killed == Some(Killed::Interrupted) {
         return Err(LaunchError::Interrupted);
     }
-    Ok(observed(launcher, setting, &child, stdout, killed, followed))
+    observed(launcher, setting, &child, stdout, killed, followed)
 }
 
 /// Why nothing was followed.
@@ -243,11 +243,11 @@ fn observed(
     stdout: Stdout,
     killed: Option<Killed>,
     followed: Followed,
-) -> Observed {
+) -> Result<Observed, LaunchError> {
     let Followed { status, reaped, usage, outlived, .. } = followed;
     let of_its_group = tree::clear_group(child.pid);
     if outlived || of_its_group {
-        tree::kill_adopted();
+        tree::kill_adopted()?;
     }
     // what we had to kill has left nobody behind of its own
     let left_behind = killed.is_none() && (outlived || of_its_group);
@@ -257,5 +257,5 @@ fn observed(
     recording.events.retain(|event| !matches!(event.kind, EventKind::FirstRead { .. }));
     recording.events.extend(followed.events);
     recording.events.sort_by_key(|event| event.at); // stable: equal instants keep their order
-    Observed { recording, counts: followed.counts, files: followed.files }
+    Ok(Observed { recording, counts: followed.counts, files: followed.files })
 }

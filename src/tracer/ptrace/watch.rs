@@ -64,7 +64,8 @@ impl<'r> Watched<'r> {
             let stopped = standing.filter(|from| since(*from) >= STANDSTILL).and_then(|_| stands.get());
             let left = timeout.map(|limit| limit.saturating_sub(elapsed));
             if self.stdout.is_reached() {
-                ending.ask(self.child);
+                // It is ours to kill: a traced program's exec gives it no privilege that its tracer lacks.
+                let _ = ending.ask(self.child);
             } else if ending.killed.is_none() {
                 ending.killed = reason_to_kill(left, stopped);
                 if ending.killed.is_some() {

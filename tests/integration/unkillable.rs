@@ -1,0 +1,74 @@
+//! Processes that we may not kill: a set-user-id program has become root's, and we are nobody.
+
+use crate::support::{as_nobody, of_nobody, skipped};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// As root, whoever starts it: prints, and then waits itself (`own`), or leaves a process behind that does.
+const WAITS: &str = r#"
+#include <string.h>
+#include <unistd.h>
+int main(int count, char **words)
+{
+    int own = count > 1 && !strcmp(words[1], "own");
+    if (setuid(0))
+        return 9;
+    write(1, "hello world\n", 12);
+    if (own || fork() == 0) {
+        setsid();
+        sleep(60);
+    }
+    return 0;
+}
+"#;
+
+/// The command and the program in a folder, for a user without privileges.
+fn prepared() -> Option<tempfile::TempDir> {
+    let folder = of_nobody()?;
+    let program = folder.path().join("rooted");
+    fs::write(folder.path().join("rooted.c"), WAITS).unwrap();
+    let built = Command::new("cc").arg("-o").arg(&program).arg(folder.path().join("rooted.c")).status();
+    if !built.is_ok_and(|status| status.success()) {
+        skipped("`cc` is missing; help: `apt-get install gcc`");
+        return None;
+    }
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
+    let mounted = as_nobody(folder.path(), &["findmnt", "-n", "-o", "OPTIONS", "-T", "."]).output();
+    if mounted.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("nosuid")) {
+        skipped("set-user-id programs get no privilege on this file system (nosuid)");
+        return None;
+    }
+    Some(folder)
+}
+
+/// Who is named by the one error; it lives on when the command has ended, and is then ended by us.
+fn named_and_alive(output: &Output) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    let lines: Vec<&str> = said.lines().filter(|line| !line.starts_with("warning")).collect();
+    let [error, help] = lines[..] else { panic!("{said}") };
+    let process = help.rsplit(' ').next().unwrap();
+    let begin = format!("error: `rooted` (process {process}) could not be killed, and goes on: ");
+    assert!(error.starts_with(&begin) && error.contains("not permitted"), "{said}");
+    assert_eq!(help, format!("help: run as root, or end it by hand: sudo kill -9 {process}"));
+    let name = fs::read_to_string(Path::new("/proc").join(process).join("comm")).unwrap_or_default();
+    assert_eq!(name, "rooted\n", "it was waited for");
+    assert!(Command::new("kill").args(["-9", process]).status().unwrap().success());
+}
+
+#[test]
+fn a_survivor_that_we_may_not_kill_is_named_and_not_waited_for() {
+    let Some(folder) = prepared() else { return };
+    let words = ["./firstbyte", "bench", "--backend", "pipe", "--runs", "1", "./rooted"];
+    named_and_alive(&as_nobody(folder.path(), &words).output().unwrap());
+}
+
+#[test]
+fn a_program_that_we_may_not_kill_is_named_when_its_time_is_up() {
+    let Some(folder) = prepared() else { return };
+    let words =
+        ["./firstbyte", "bench", "--backend", "pipe", "--timeout", "1s", "--runs", "1", "./rooted own"];
+    named_and_alive(&as_nobody(folder.path(), &words).output().unwrap());
+}

@@ -4,12 +4,13 @@ use super::cold::ColdError;
 use super::file_system::{Kind, kind};
 use super::namespace::bind;
 use rustix::fs::{FlockOperation, Timespec, Timestamps, flock, futimens};
+use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The folder of one invocation's copies. Whoever holds its lock is alive.
+/// The folder of one invocation's copies, which holds a lock on it (`flock(2)`) for as long as it lives.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
@@ -28,7 +29,8 @@ pub(super) struct Copy {
     pub(super) size: u64,
 }
 
-const LOCK: &str = "lock";
+/// A fresh folder can be taken for one that a dead invocation left, until it is locked; so often in a row is no accident.
+const TRIES: u32 = 100;
 
 impl Folder {
     /// A fresh folder below `cache`, whose file system must be one that files can be evicted from. What dead
@@ -44,9 +46,17 @@ impl Folder {
             }
         }
         remove_abandoned(&root);
-        let path = tempfile::Builder::new().prefix("run-").tempdir_in(&root).map_err(unusable)?.keep();
-        let lock = locked(&path).map_err(unusable)?;
-        Ok(Folder { path, _lock: lock, copies: 0 })
+        (0..TRIES)
+            .find_map(|_| Folder::created(&root).transpose())
+            .unwrap_or_else(|| Err(io::Error::other("others remove what is created in it")))
+            .map_err(unusable)
+    }
+
+    /// `None`: another invocation was about to remove it before it was locked.
+    fn created(root: &Path) -> io::Result<Option<Folder>> {
+        let path = tempfile::Builder::new().prefix("run-").tempdir_in(root)?.keep();
+        let Some(lock) = locked(&path)? else { return Ok(None) };
+        Ok(Some(Folder { path, _lock: lock, copies: 0 }))
     }
 
     /// Copies a file and mounts the copy over it.
@@ -68,10 +78,18 @@ impl Drop for Folder {
     }
 }
 
-fn locked(folder: &Path) -> io::Result<File> {
-    let lock = File::options().create(true).truncate(false).write(true).open(folder.join(LOCK))?;
-    flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
-    Ok(lock)
+/// The right to use or remove a folder; `None` if another has it, or the folder is gone.
+fn locked(folder: &Path) -> io::Result<Option<File>> {
+    let lock = match File::open(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => return Ok(None),
+        answer => answer?,
+    }
+    // it may have been removed by whoever held the lock until now
+    Ok(folder.exists().then_some(lock))
 }
 
 /// Removes the folders whose locks nobody holds.
@@ -79,7 +97,8 @@ fn remove_abandoned(root: &Path) {
     let Ok(entries) = fs::read_dir(root) else { return };
     for folder in entries.flatten().map(|entry| entry.path()) {
         let is_ours = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with("run-"));
-        if is_ours && locked(&folder).is_ok() {
+        // held until the folder is gone: whoever has just created it finds it locked, and takes another
+        if is_ours && let Ok(Some(_lock)) = locked(&folder) {
             let _ = fs::remove_dir_all(&folder);
         }
     }
@@ -126,10 +145,30 @@ mod tests {
         fs::create_dir_all(root.join("run-dead")).unwrap();
         fs::create_dir_all(root.join("other")).unwrap();
         fs::create_dir_all(root.join("run-alive")).unwrap();
-        let _alive = locked(&root.join("run-alive")).unwrap();
+        let _alive = locked(&root.join("run-alive")).unwrap().unwrap();
         remove_abandoned(&root);
         let mut left: Vec<_> = fs::read_dir(&root).unwrap().map(|e| e.unwrap().file_name()).collect();
         left.sort();
         assert_eq!(left, ["other", "run-alive"]);
+    }
+
+    #[test]
+    fn folders_that_many_create_at_once_stay_until_they_are_dropped() {
+        let cache = tempfile::tempdir_in(".").unwrap();
+        if let Err(ColdError::CacheIsNoDisk { .. }) = Folder::new(cache.path()) {
+            return eprintln!("skipped: this is no disk");
+        }
+        let create = || {
+            for n in 0..100 {
+                let folder = Folder::new(cache.path()).unwrap();
+                let copy = folder.path.join("copy");
+                fs::write(&copy, "content").unwrap_or_else(|error| panic!("{n}: {error}"));
+                remove_abandoned(&cache.path().join("cold"));
+                assert_eq!(fs::read_to_string(&copy).unwrap(), "content");
+            }
+        };
+        std::thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(create))));
+        remove_abandoned(&cache.path().join("cold"));
+        assert_eq!(fs::read_dir(cache.path().join("cold")).unwrap().count(), 0);
     }
 }

@@ -222,6 +222,25 @@ fn what_a_killed_invocation_leaves_the_next_one_removes() {
 }
 
 #[test]
+fn several_at_a_time_leave_each_other_alone() {
+    let folder = folder();
+    if measured(folder.path(), &["true"]).is_none() {
+        return;
+    }
+    for _ in 0..5 {
+        let start = || cold(folder.path(), &["--backend", "pipe", "--runs", "1", "true"]).output().unwrap();
+        let outputs = std::thread::scope(|scope| {
+            let running: Vec<_> = (0..6).map(|_| scope.spawn(start)).collect();
+            running.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+        });
+        for output in outputs {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+    assert_eq!(copies_left(folder.path()), 0);
+}
+
+#[test]
 fn a_showdown_can_be_cold_too() {
     let folder = folder();
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));

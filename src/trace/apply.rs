@@ -12,7 +12,13 @@ const PROT_EXEC: u64 = 4;
 const MMAP2_UNIT: u64 = 4096;
 /// `fcntl(2)` commands.
 const F_DUPFD: u64 = 0;
+const F_SETFD: u64 = 2;
 const F_DUPFD_CLOEXEC: u64 = 1030;
+/// `ioctl(2)` requests: the flag is set or cleared (`include/uapi/asm-generic/ioctls.h`).
+const FIONCLEX: u64 = 0x5450;
+const FIOCLEX: u64 = 0x5451;
+/// `close_range(2)`.
+const CLOSE_RANGE_CLOEXEC: u64 = 4;
 
 /// The file that a call was about: a path argument, or what its descriptor stands for.
 pub(super) fn file_of(process: &Process, name: &str, call: &Call) -> Option<Arc<str>> {
@@ -50,12 +56,17 @@ fn descriptors(process: &mut Process, name: &str, call: &Call, file: Option<&Arc
         "openat" => all.open(int(result), named("?"), c & CLOEXEC != 0),
         "openat2" | "creat" => all.open(int(result), named("?"), false),
         "close" => all.close(int(a)),
+        "close_range" if c & CLOSE_RANGE_CLOEXEC != 0 => all.mark_range(a & 0xffff_ffff, b & 0xffff_ffff),
         "close_range" => all.close_range(a & 0xffff_ffff, b & 0xffff_ffff),
         "dup" => all.duplicate(int(a), int(result), false),
         "dup2" => all.duplicate(int(a), int(b), false),
         "dup3" => all.duplicate(int(a), int(b), c & CLOEXEC != 0),
         "fcntl" | "fcntl64" if b == F_DUPFD => all.duplicate(int(a), int(result), false),
         "fcntl" | "fcntl64" if b == F_DUPFD_CLOEXEC => all.duplicate(int(a), int(result), true),
+        "fcntl" | "fcntl64" if b == F_SETFD => all.mark(int(a), c & 1 != 0),
+        "ioctl" if matches!(b, FIOCLEX | FIONCLEX) => all.mark(int(a), b == FIOCLEX),
+        "accept" => all.open(int(result), "socket".into(), false),
+        "accept4" => all.open(int(result), "socket".into(), call.arguments[3] & CLOEXEC != 0),
         "socket" => all.open(int(result), "socket".into(), b & CLOEXEC != 0),
         "memfd_create" => {
             let name = format!("memfd:{}", call.paths.first().map_or("", String::as_str));

@@ -1,4 +1,5 @@
-//! What a process' descriptors stand for, as its own system calls made them.
+//! What a process' descriptors stand for, as its own system calls made them. A descriptor that is not here stands for
+//! what nobody saw: the numbers of a pipe's ends, for one, lie in memory and in no register.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,11 +31,29 @@ impl Descriptors {
         self.open.insert(number, Open { name, close_on_exec });
     }
 
-    /// `dup` and its kin: both stand for the same.
+    /// `dup` and its kin: both stand for the same, be it unknown.
     pub(super) fn duplicate(&mut self, from: i32, to: i32, close_on_exec: bool) {
-        if let Some(found) = self.open.get(&from) {
-            let name = Arc::clone(&found.name);
-            self.open(to, name, close_on_exec);
+        if from == to {
+            return;
+        }
+        match self.name(from) {
+            Some(name) => self.open(to, name, close_on_exec),
+            None => self.close(to),
+        }
+    }
+
+    /// Whether an exec is to close it.
+    pub(super) fn mark(&mut self, number: i32, close_on_exec: bool) {
+        if let Some(open) = self.open.get_mut(&number) {
+            open.close_on_exec = close_on_exec;
+        }
+    }
+
+    /// An exec is to close all descriptors of a range (`CLOSE_RANGE_CLOEXEC`).
+    pub(super) fn mark_range(&mut self, first: u64, last: u64) {
+        let within = |number: i32| u64::try_from(number).is_ok_and(|n| (first..=last).contains(&n));
+        for (_, open) in self.open.iter_mut().filter(|(number, _)| within(**number)) {
+            open.close_on_exec = true;
         }
     }
 
@@ -84,8 +103,24 @@ mod tests {
         assert_eq!(all.name(3), None);
         assert_eq!(all.name(4).as_deref(), Some("/a"));
         assert_eq!(all.name(5), None);
+        all.mark(4, true);
+        all.mark_range(1, 2);
+        assert_eq!(all.name(1).as_deref(), Some("stdout"));
+        all.exec();
+        assert_eq!((all.name(1), all.name(4)), (None, None));
         all.close_range(1, u64::MAX);
         assert_eq!((all.name(0).as_deref(), all.name(4)), (Some("stdin"), None));
+    }
+
+    #[test]
+    fn a_duplicate_of_what_nobody_saw_stands_for_that_and_no_longer_for_what_it_was() {
+        let mut all = Descriptors::standard();
+        all.duplicate(3, 0, false);
+        assert_eq!(all.name(0), None);
+        all.open(3, "/a".into(), true);
+        all.duplicate(3, 3, false);
+        all.exec();
+        assert_eq!(all.name(3), None, "dup2(3, 3) changes nothing");
     }
 
     #[test]

@@ -464,3 +464,22 @@ fn what_a_program_leaves_running_is_gone_after_its_trace() {
         assert_eq!(words.filter(|words| words == b"sleep\x0098767\0").count(), 0, "{backend}");
     }
 }
+
+#[test]
+fn what_goes_through_a_pipe_is_no_file_s() {
+    for backend in ["bpf", "ptrace"] {
+        let command = ["--backend", backend, "--runs", "1", "--", "sh", "-c", "echo hello | cat >/dev/null"];
+        let Some(result) = result(&command) else {
+            skipped("this machine does not trace so");
+            continue;
+        };
+        let files = result["files"].as_array().unwrap();
+        let stdin = files.iter().find(|file| file["path"] == "stdin");
+        let read = stdin.map_or(0, |stdin| stdin["bytes_read"].as_u64().unwrap());
+        assert_eq!(read, 0, "{backend}: the stdin is empty, the pipe is not: {stdin:?}");
+        let of_pipe = spans(&result, |span| {
+            span["detail"].as_str().is_some_and(|call| call.starts_with("read(0, ") && call.ends_with(" = 6"))
+        });
+        assert!(of_pipe.len() == 1 && of_pipe[0]["file"].is_null(), "{backend}: {of_pipe:?}");
+    }
+}

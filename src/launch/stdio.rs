@@ -92,7 +92,7 @@ impl Stdout {
 
     /// The run is to end when this has come out.
     pub fn end_at(&mut self, until: Until) {
-        self.search = Some(Search::new(until));
+        self.search = Some(Search::new(until, self.kind == OutputKind::Pty));
     }
 
     /// Whether somebody waits for a moment of the output.

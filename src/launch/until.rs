@@ -16,15 +16,23 @@ pub enum Until {
 /// Looks for it in output that comes in pieces.
 #[derive(Debug)]
 pub(super) struct Search {
-    wanted: Until,
+    /// Any of these; none: whatever comes.
+    texts: Vec<Arc<[u8]>>,
     /// The end of what has come, in which the text may have begun.
     tail: Vec<u8>,
     found: Option<Nanos>,
 }
 
 impl Search {
-    pub(super) fn new(wanted: Until) -> Search {
-        Search { wanted, tail: Vec::new(), found: None }
+    /// `terminal`: the output comes from a terminal, which puts a carriage return before each newline (ONLCR in
+    /// termios(3)) unless the program has told it not to.
+    pub(super) fn new(wanted: Until, terminal: bool) -> Search {
+        let texts = match wanted {
+            Until::FirstByte => Vec::new(),
+            Until::Text(text) if terminal && text.contains(&b'\n') => vec![returned(&text), text],
+            Until::Text(text) => vec![text],
+        };
+        Search { texts, tail: Vec::new(), found: None }
     }
 
     /// When it was found.
@@ -40,13 +48,24 @@ impl Search {
     }
 
     fn is_complete_with(&mut self, piece: &[u8]) -> bool {
-        let Until::Text(text) = &self.wanted else { return true };
+        let Some(longest) = self.texts.iter().map(|text| text.len()).max() else { return true };
         self.tail.extend_from_slice(piece);
-        let complete = text.is_empty() || self.tail.windows(text.len()).any(|window| window == &**text);
-        let kept = text.len().saturating_sub(1);
+        let holds = |text: &Arc<[u8]>| {
+            text.is_empty() || self.tail.windows(text.len()).any(|window| window == &**text)
+        };
+        let complete = self.texts.iter().any(holds);
+        let kept = longest.saturating_sub(1);
         self.tail.drain(..self.tail.len().saturating_sub(kept));
         complete
     }
+}
+
+/// A text as it comes out of a terminal.
+fn returned(text: &[u8]) -> Arc<[u8]> {
+    text.iter()
+        .flat_map(|byte| if *byte == b'\n' { &b"\r\n"[..] } else { std::slice::from_ref(byte) })
+        .copied()
+        .collect()
 }
 
 #[cfg(test)]
@@ -54,7 +73,11 @@ mod tests {
     use super::*;
 
     fn found(wanted: &str, pieces: &[&str]) -> Option<usize> {
-        let mut search = Search::new(Until::Text(wanted.as_bytes().into()));
+        found_in(wanted, pieces, false)
+    }
+
+    fn found_in(wanted: &str, pieces: &[&str], terminal: bool) -> Option<usize> {
+        let mut search = Search::new(Until::Text(wanted.as_bytes().into()), terminal);
         pieces.iter().position(|piece| {
             search.take(piece.as_bytes());
             search.found().is_some()
@@ -72,8 +95,17 @@ mod tests {
     }
 
     #[test]
+    fn a_text_of_several_lines_is_found_as_a_terminal_shows_it_and_as_it_is() {
+        assert_eq!(found_in("one\ntwo", &["one\r", "\ntwo\r\n"], true), Some(1));
+        assert_eq!(found_in("one\ntwo\n", &["one\r\ntwo\r", "\n"], true), Some(1));
+        assert_eq!(found_in("one\ntwo", &["one\n", "two\n"], true), Some(1), "ONLCR may be off");
+        assert_eq!(found_in("one\ntwo", &["one\r\ntwo"], false), None, "a pipe adds nothing");
+        assert_eq!(found_in("50 %\r", &["50 %\r"], true), Some(0));
+    }
+
+    #[test]
     fn the_first_byte_is_any_byte() {
-        let mut search = Search::new(Until::FirstByte);
+        let mut search = Search::new(Until::FirstByte, true);
         assert_eq!(search.found(), None);
         search.take(b"\n");
         assert!(search.found().is_some());

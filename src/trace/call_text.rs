@@ -1,12 +1,15 @@
 //! A system call as text, the way strace writes it: `openat(AT_FDCWD, "/etc/passwd", O_RDONLY) = 3`.
 
 use crate::arch::call_names;
+use crate::tracer::Abi;
 use crate::tracer::detail::Call;
 use std::fmt::Write;
 
 /// A call's arguments, a letter each: `f` descriptor, `D` directory descriptor, `p` path, `z` count, `i` number,
 /// `x` address, `O` open flags, `m` mode, `P` protection, `M` mapping flags, `a` access mode, `s` signal,
-/// `c` clone flags, `F` futex operation, `w` whence. From `man 2` of each.
+/// `c` clone flags, `F` futex operation, `w` whence, `o` an offset or a length of a file, which takes a register whole,
+/// `L` one that takes two, the low half first, `H` the high half first, `_` a register that means nothing. From `man 2`
+/// of each.
 const ARGUMENTS: &[(&str, &str)] = &[
     ("access", "pa"),
     ("arch_prctl", "xx"),
@@ -38,7 +41,8 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("exit_group", "i"),
     ("faccessat", "Dpa"),
     ("faccessat2", "Dpai"),
-    ("fadvise64", "fizi"),
+    ("fadvise64", "fozi"),
+    ("fallocate", "fioo"),
     ("fchdir", "f"),
     ("fchmod", "fm"),
     ("fcntl", "fii"),
@@ -49,7 +53,7 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("fstat64", "fx"),
     ("fstatfs", "fx"),
     ("fsync", "f"),
-    ("ftruncate", "fz"),
+    ("ftruncate", "fo"),
     ("futex", "xFixxi"),
     ("getcwd", "xz"),
     ("getdents64", "fxz"),
@@ -69,7 +73,7 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("ioctl", "fxx"),
     ("kill", "is"),
     ("link", "pp"),
-    ("lseek", "fiw"),
+    ("lseek", "fow"),
     ("lstat", "px"),
     ("lstat64", "px"),
     ("madvise", "xzi"),
@@ -92,12 +96,16 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("poll", "xii"),
     ("ppoll", "xixx"),
     ("prctl", "ixxxx"),
-    ("pread64", "fxzi"),
+    ("pread64", "fxzo"),
+    ("preadv", "fxio"),
+    ("preadv2", "fxio_i"),
     ("prlimit64", "iixx"),
     ("pselect6", "ixxxxx"),
-    ("pwrite64", "fxzi"),
+    ("pwrite64", "fxzo"),
+    ("pwritev", "fxio"),
+    ("pwritev2", "fxio_i"),
     ("read", "fxz"),
-    ("readahead", "fiz"),
+    ("readahead", "foz"),
     ("readlink", "pxz"),
     ("readlinkat", "Dpxz"),
     ("readv", "fxi"),
@@ -129,8 +137,10 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("statfs", "px"),
     ("statx", "Dpixx"),
     ("symlink", "pp"),
+    ("sync_file_range", "fooi"),
     ("sysinfo", "x"),
     ("tgkill", "iis"),
+    ("truncate", "po"),
     ("umask", "m"),
     ("uname", "x"),
     ("unlink", "p"),
@@ -142,31 +152,77 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("writev", "fxi"),
 ];
 
+/// The calls of the 32-bit table whose registers hold other arguments: an offset of 64 bits takes two of them, and an
+/// `off_t` has 32 bits (`arch/x86/kernel/sys_ia32.c`).
+const COMPAT_ARGUMENTS: &[(&str, &str)] = &[
+    ("_llseek", "fHxw"),
+    ("fadvise64", "fLzi"),
+    ("fadvise64_64", "fLLi"),
+    ("fallocate", "fiLL"),
+    ("ftruncate", "fi"),
+    ("ftruncate64", "fL"),
+    ("lseek", "fiw"),
+    ("pread64", "fxzL"),
+    ("preadv", "fxiL"),
+    ("preadv2", "fxiLi"),
+    ("pwrite64", "fxzL"),
+    ("pwritev", "fxiL"),
+    ("pwritev2", "fxiLi"),
+    ("readahead", "fLz"),
+    ("sync_file_range", "fLLi"),
+    ("truncate", "pi"),
+    ("truncate64", "pL"),
+];
+
+/// Calls that return an address.
+const ADDRESSES: [&str; 5] = ["brk", "mmap", "mmap2", "mremap", "shmat"];
+
 /// The call with its arguments and its result.
 pub fn text(call: &Call) -> String {
     let name = call_names::name(call.call);
     let arguments = if call.result.is_none() { "…".to_owned() } else { arguments(&name, call) };
-    format!("{name}({arguments}) = {}", result(call.result))
+    format!("{name}({arguments}) = {}", result(&name, call))
+}
+
+/// The letters of a call's arguments, if it is known.
+fn kinds(name: &str, abi: Abi) -> Option<&'static str> {
+    let of = |table: &[(&str, &'static str)]| {
+        table.binary_search_by_key(&name, |(known, _)| known).ok().map(|place| table[place].1)
+    };
+    let own = if abi == Abi::Compat { of(COMPAT_ARGUMENTS) } else { None };
+    own.or_else(|| of(ARGUMENTS))
 }
 
 fn arguments(name: &str, call: &Call) -> String {
-    let place = ARGUMENTS.binary_search_by_key(&name, |(known, _)| known);
-    let kinds = place.map_or("xxx", |place| ARGUMENTS[place].1);
+    let known = kinds(name, call.call.abi);
     let mut paths = call.paths.iter();
     let flags_at = if name == "open" { 1 } else { 2 };
     let creating = call.arguments[flags_at] & 0o100 != 0;
-    let shown = kinds.chars().zip(call.arguments).map(|(kind, value)| match kind {
-        'p' => paths.next().map_or_else(|| address(value), |path| format!("{path:?}")),
-        _ => argument(kind, value),
-    });
-    let mut shown: Vec<String> = shown.collect();
+    let mut registers = call.arguments.into_iter();
+    let mut next = || registers.next().unwrap_or(0);
+    let mut shown: Vec<String> = Vec::new();
+    for kind in known.unwrap_or("xxx").chars() {
+        let value = next();
+        shown.push(match kind {
+            '_' => continue,
+            'p' => paths.next().map_or_else(|| address(value), |path| format!("{path:?}")),
+            'L' => wide(next(), value),
+            'H' => wide(value, next()),
+            _ => argument(kind, value),
+        });
+    }
     if matches!(name, "open" | "openat") && !creating {
         shown.pop(); // the mode counts only with O_CREAT
     }
-    if place.is_err() {
+    if known.is_none() {
         shown.push("…".to_owned());
     }
     shown.join(", ")
+}
+
+/// A number of 64 bits in the low halves of two registers.
+fn wide(high: u64, low: u64) -> String {
+    (high << 32 | low & 0xffff_ffff).cast_signed().to_string()
 }
 
 #[allow(clippy::cast_possible_truncation)] // registers hold C ints in their low half
@@ -175,6 +231,7 @@ fn argument(kind: char, value: u64) -> String {
     match kind {
         'D' if int == libc::AT_FDCWD => "AT_FDCWD".to_owned(),
         'f' | 'i' | 'D' => int.to_string(),
+        'o' => value.cast_signed().to_string(),
         'z' => value.to_string(),
         'm' => format!("0{value:o}"),
         's' => signal(int),
@@ -282,11 +339,14 @@ fn flags(value: u64, names: Flags, none: &str) -> String {
 }
 
 /// A result: an address is one, an errno has its name.
-fn result(value: Option<i64>) -> String {
-    match value {
+fn result(name: &str, call: &Call) -> String {
+    match call.result {
         None => "?".to_owned(),
         Some(n @ -4095..=-1) => format!("-1 {}", errno(n)),
-        Some(n) if n.unsigned_abs() > 0xffff_ffff => format!("{n:#x}"),
+        Some(n) if ADDRESSES.contains(&name) && call.call.abi == Abi::Compat => {
+            format!("{:#x}", n & 0xffff_ffff)
+        }
+        Some(n) if ADDRESSES.contains(&name) => format!("{n:#x}"),
         Some(n) => n.to_string(),
     }
 }
@@ -302,7 +362,7 @@ pub fn errno(value: i64) -> String {
 mod tests {
     use super::*;
     use crate::arch::native_number;
-    use crate::tracer::{Abi, Syscall};
+    use crate::tracer::Syscall;
     use crate::units::Nanos;
 
     fn call(name: &str, arguments: [u64; 6], paths: &[&str], result: Option<i64>) -> Call {
@@ -321,6 +381,7 @@ mod tests {
     #[test]
     fn the_table_is_sorted_for_the_search() {
         assert!(ARGUMENTS.is_sorted_by_key(|(name, _)| name));
+        assert!(COMPAT_ARGUMENTS.is_sorted_by_key(|(name, _)| name));
     }
 
     #[test]
@@ -345,5 +406,54 @@ mod tests {
         for (call, expected) in table {
             assert_eq!(text(&call), expected);
         }
+    }
+
+    #[test]
+    fn offsets_have_all_their_bits() {
+        let far = 5_000_000_000_u64;
+        let table = [
+            (
+                call("lseek", [3, far, 0, 0, 0, 0], &[], Some(5_000_000_000)),
+                "lseek(3, 5000000000, SEEK_SET) = 5000000000",
+            ),
+            (call("lseek", [3, u64::MAX, 2, 0, 0, 0], &[], Some(9)), "lseek(3, -1, SEEK_END) = 9"),
+            (call("pread64", [3, 0x10, 4, far, 0, 0], &[], Some(0)), "pread64(3, 0x10, 4, 5000000000) = 0"),
+            (
+                call("pwritev2", [3, 0x10, 1, far, 0, 2], &[], Some(1)),
+                "pwritev2(3, 0x10, 1, 5000000000, 2) = 1",
+            ),
+            (call("readahead", [3, far, 4096, 0, 0, 0], &[], Some(0)), "readahead(3, 5000000000, 4096) = 0"),
+            (call("fadvise64", [3, far, 0, 4, 0, 0], &[], Some(0)), "fadvise64(3, 5000000000, 0, 4) = 0"),
+            (
+                call("fallocate", [3, 1, far, far, 0, 0], &[], Some(0)),
+                "fallocate(3, 1, 5000000000, 5000000000) = 0",
+            ),
+            (call("truncate", [1, far, 0, 0, 0, 0], &["a"], Some(0)), "truncate(\"a\", 5000000000) = 0"),
+        ];
+        for (call, expected) in table {
+            assert_eq!(text(&call), expected);
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn a_thirty_two_bit_offset_is_split_over_two_registers() {
+        let compat = |name: &str, arguments: [u64; 6], result: i64| {
+            let number = crate::arch::compat_number(name).unwrap();
+            let call = Syscall { abi: Abi::Compat, number };
+            text(&Call { call, ..self::call("read", arguments, &[], Some(result)) })
+        };
+        let [low, high] = [5_000_000_000 & 0xffff_ffff, 1];
+        assert_eq!(compat("pread64", [3, 16, 4, low, high, 0], 4), "pread64(3, 0x10, 4, 5000000000) = 4");
+        assert_eq!(
+            compat("_llseek", [3, high, low, 16, 0, 0], 0),
+            "_llseek(3, 5000000000, 0x10, SEEK_SET) = 0"
+        );
+        assert_eq!(compat("lseek", [3, 0xffff_ffff, 2, 0, 0, 0], 9), "lseek(3, -1, SEEK_END) = 9");
+        assert_eq!(
+            compat("fadvise64_64", [3, low, high, 0, 0, 4], 0),
+            "fadvise64_64(3, 5000000000, 0, 4) = 0"
+        );
+        assert_eq!(compat("brk", [0; 6], 0x804_8000), "brk(NULL) = 0x8048000");
     }
 }

@@ -104,6 +104,16 @@ fn a_program_that_goes_on_is_measured_to_its_text_and_then_stopped() {
 }
 
 #[test]
+fn a_text_of_two_lines_is_found_in_what_a_terminal_makes_of_it() {
+    for output in ["pipe", "pty"] {
+        let until =
+            ["--output", output, "--until", "one\ntwo", "sh -c 'echo one; echo two; exec sleep 1000'"];
+        let (document, status) = measured(&until);
+        assert_eq!((status, &document["results"][0]["exit_codes"][0]), (Some(0), &Value::Null), "{document}");
+    }
+}
+
+#[test]
 fn a_program_that_never_says_it_has_failed() {
     let (document, status) = measured(&["--until", "ready", "echo no"]);
     assert_eq!(status, Some(3));

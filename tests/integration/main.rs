@@ -34,5 +34,6 @@ mod runtime_options;
 mod support;
 mod throughput;
 mod trace;
+mod trace_files;
 mod tracees;
 mod unkillable;

@@ -78,8 +78,12 @@ int sched_prepare_exec(struct raw_tracepoint *ctx)
 
 INLINE void fill_kernel_string(char *to, const char *from)
 {
-	if (bpf_probe_read_kernel_str(to, PATH_ROOM, from) < 0)
+	long length = bpf_probe_read_kernel_str(to, PATH_ROOM, from);
+	if (length < 0)
 		to[0] = 0;
+	/* as fill_string: a string that is longer leaves no NUL */
+	if (unlikely(length == PATH_ROOM))
+		bpf_probe_read_kernel(to + PATH_ROOM - 1, 1, from + PATH_ROOM - 1);
 }
 
 INLINE void fill_image(struct record_image *r, u64 now, u64 pid_tid, u32 old_tid, struct linux_binprm *bprm,

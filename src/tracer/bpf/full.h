@@ -21,6 +21,7 @@ enum full_record_kind {
 	FULL_OFF_CPU = 21,
 	FULL_IMAGE = 22,
 	FULL_FAULT_WAS_MAJOR = 23,
+	FULL_PATH_REST = 24,
 };
 
 #define CALLER_WORDS 8
@@ -35,6 +36,7 @@ struct record_syscall {
 	u64 stack[CALLER_WORDS];
 };
 
+/* A path that has no NUL in its room goes on in records of FULL_PATH_REST. */
 struct record_syscall_path {
 	struct record_syscall call;
 	char path[PATH_ROOM];
@@ -44,6 +46,14 @@ struct record_syscall_paths {
 	struct record_syscall call;
 	char path[PATH_ROOM];
 	char second[PATH_ROOM];
+};
+
+#define REST_ROOM 1920 /* PATH_MAX is PATH_ROOM and two of these */
+
+/* How a path of the thread's last call goes on: `code` is which of its paths, `value` negative if it cannot be read. */
+struct record_path_rest {
+	struct record record;
+	char rest[REST_ROOM];
 };
 
 /* A page fault that was handled: `code` is the processor's error code and FAULT_MAJOR, `value` the address. */

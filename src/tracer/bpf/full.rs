@@ -1,7 +1,7 @@
 //! Attaches the full-mode programs and observes runs with them: every system call, fault, switch and image.
 
 use super::calibration;
-use super::full_session::{LOG_BYTES, Session, Shared, Tables, add, records};
+use super::full_session::{LOG_BYTES, LongPaths, Session, Shared, Tables, add, records};
 use super::meaning;
 use super::phases::{AttachError, GENERATIONS, check_namespace, hold, kill, living, taken};
 use super::ring_drain::RingDrain;
@@ -247,8 +247,9 @@ impl FullTracer {
         spilled.extend(self.ring.take());
         let log = self.shared.log(&session);
         let read: usize = records(log).map(<[u8]>::len).sum();
+        let mut long = LongPaths::default();
         for record in records(log).chain(spilled.iter().map(Vec::as_slice)) {
-            if add(&mut events, record).is_none() {
+            if add(&mut events, &mut long, record).is_none() {
                 lost += 1;
             }
         }

@@ -64,10 +64,38 @@ INLINE u64 argument_of(struct pt_regs *regs, u32 position, u32 compat)
 	return position == 1 ? all[0] : position == 2 ? all[1] : position == 3 ? all[2] : all[3];
 }
 
-INLINE void fill_path(char *to, u64 from)
+/* Reads as much of a string as there is room for, and returns how much that is; negative: it cannot be read. */
+INLINE long fill_string(char *to, u32 room, u64 from)
 {
-	if (bpf_probe_read_user_str(to, PATH_ROOM, (void *)from) < 0)
+	long length = bpf_probe_read_user_str(to, room, (void *)from);
+	if (length < 0)
 		to[0] = 0;
+	/* the last byte is the string's NUL, or has been made one: then it gets its own back, and the room has no NUL */
+	if (unlikely(length == room))
+		bpf_probe_read_user(to + room - 1, 1, (void *)(from + room - 1));
+	return length;
+}
+
+/* Whether the path is longer than its room. */
+INLINE u32 fill_path(char *to, u64 from)
+{
+	return unlikely(fill_string(to, PATH_ROOM, from) == PATH_ROOM) && to[PATH_ROOM - 1];
+}
+
+INLINE long fill_rest(struct record_path_rest *r, u64 now, u64 pid_tid, u32 which, u64 from)
+{
+	long length = fill_string(r->rest, REST_ROOM, from);
+	fill_head(&r->record, now, pid_tid, FULL_PATH_REST, which, length);
+	return length;
+}
+
+INLINE void emit_rest(struct full_session *s, u64 now, u64 pid_tid, u32 which, u64 path)
+{
+	u64 from = path + PATH_ROOM;
+	long length = 0;
+	WRITE_RECORD(s, struct record_path_rest, length = fill_rest(r, now, pid_tid, which, from));
+	if (length == REST_ROOM)
+		WRITE_RECORD(s, struct record_path_rest, fill_rest(r, now, pid_tid, which, from + REST_ROOM));
 }
 
 SEC("tp_btf/sys_exit")
@@ -101,19 +129,26 @@ int sys_exit(struct raw_tracepoint *ctx)
 		return 0;
 	}
 	u64 first = argument_of(regs, paths & 15, compat);
+	u32 longer = 0;
 	if (likely(!(paths >> 4))) {
 		WRITE_RECORD(s, struct record_syscall_path, {
 			fill_call(&r->call, now, pid_tid, FULL_SYSCALL_PATH, call, result, entered, regs);
-			fill_path(r->path, first);
+			longer = fill_path(r->path, first);
 		});
+		if (unlikely(longer))
+			emit_rest(s, now, pid_tid, 0, first);
 		return 0;
 	}
 	u64 second = argument_of(regs, paths >> 4, compat);
 	WRITE_RECORD(s, struct record_syscall_paths, {
 		fill_call(&r->call, now, pid_tid, FULL_SYSCALL_PATHS, call, result, entered, regs);
-		fill_path(r->path, first);
-		fill_path(r->second, second);
+		longer = fill_path(r->path, first);
+		longer |= fill_path(r->second, second) << 1;
 	});
+	if (unlikely(longer & 1))
+		emit_rest(s, now, pid_tid, 0, first);
+	if (unlikely(longer & 2))
+		emit_rest(s, now, pid_tid, 1, second);
 	return 0;
 }
 

@@ -4,6 +4,7 @@ use super::run::{CALLS, Head, Mapped, PATH_ROOM, RECORD as HEAD, Run, long, sysc
 use crate::tracer::detail::{Call, Fault, Image, OffCpu, auxiliary_vector};
 use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
+use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{Ordering, fence};
 
@@ -116,29 +117,83 @@ fn size_of_kind(kind: u32) -> Option<usize> {
         20 => HEAD + 16 + 64,
         21 => HEAD + 16,
         22 => IMAGE + 3 * PATH_ROOM,
+        PATH_REST => HEAD + REST_ROOM,
         _ => return None,
     })
 }
 
-/// The string that begins at `at`: up to its NUL, or the end of its room.
+/// The string that begins at `at`: up to its NUL, or as much as there was room for, and `…`.
 fn string(bytes: &[u8], at: usize) -> Option<String> {
     let room = bytes.get(at..at + PATH_ROOM)?;
-    let end = room.iter().position(|byte| *byte == 0).unwrap_or(PATH_ROOM);
-    Some(String::from_utf8_lossy(&room[..end]).into_owned())
+    let (text, is_whole) = until_nul(room);
+    Some(shown(text, is_whole))
+}
+
+/// What goes before the NUL, and whether there is one.
+fn until_nul(room: &[u8]) -> (&[u8], bool) {
+    let end = room.iter().position(|byte| *byte == 0);
+    (&room[..end.unwrap_or(room.len())], end.is_some())
+}
+
+fn shown(text: &[u8], is_whole: bool) -> String {
+    String::from_utf8_lossy(text).into_owned() + if is_whole { "" } else { "…" }
 }
 
 /// `FULL_FAULT_WAS_MAJOR`.
 const WAS_MAJOR: u32 = 23;
 
+/// `FULL_PATH_REST`.
+const PATH_REST: u32 = 24;
+/// `REST_ROOM`.
+const REST_ROOM: usize = 1920;
+
+/// Paths that did not fit their call's record: as much of them as was read until now, by thread and place among the
+/// paths of its last call.
+#[derive(Debug, Default)]
+pub(super) struct LongPaths(HashMap<(u32, usize), Vec<u8>>);
+
+impl LongPaths {
+    /// Notes the paths of a call that go on in further records.
+    fn begin(&mut self, tid: u32, paths: usize, bytes: &[u8]) {
+        for n in 0..paths {
+            let room = bytes.get(CALL + n * PATH_ROOM..).and_then(|rest| rest.get(..PATH_ROOM));
+            if let Some((text, false)) = room.map(until_nul) {
+                self.0.insert((tid, n), text.to_vec());
+            }
+        }
+    }
+
+    /// Adds a further piece to a path, in the call that has it.
+    fn go_on(&mut self, events: &mut [Event], head: &Head, piece: &[u8]) {
+        let n = head.code as usize;
+        let Some(path) = self.0.get_mut(&(head.tid, n)) else { return };
+        let (text, is_whole) = until_nul(piece);
+        path.extend_from_slice(text);
+        let mut calls = events.iter_mut().rev().filter(|event| event.tid == head.tid);
+        if let Some(EventKind::Call(call)) = calls.next().map(|event| &mut event.kind)
+            && let Some(known) = call.paths.get_mut(n)
+        {
+            *known = shown(path, is_whole && head.value >= 0);
+        }
+    }
+}
+
 /// Adds one record's event to those before it; `None` if it is none that we know.
-pub(super) fn add(events: &mut Vec<Event>, bytes: &[u8]) -> Option<()> {
+pub(super) fn add(events: &mut Vec<Event>, long: &mut LongPaths, bytes: &[u8]) -> Option<()> {
     let head = Head::of(bytes)?;
+    if head.kind == PATH_REST {
+        long.go_on(events, &head, bytes.get(HEAD..HEAD + REST_ROOM)?);
+        return Some(());
+    }
     if head.kind == WAS_MAJOR {
         last_fault_was_major(events, head.tid);
         return Some(());
     }
     let event = |kind| Event { at: head.at, pid: head.pid, tid: head.tid, kind };
     let kind = kind(bytes, &head)?;
+    if let EventKind::Call(call) = &kind {
+        long.begin(head.tid, call.paths.len(), bytes);
+    }
     if let EventKind::Image(image) = &kind {
         // an image is an exec's commit, too: for those who want phases alone
         events.push(event(EventKind::ExecCommit { path: image.path.clone() }));
@@ -265,7 +320,7 @@ mod tests {
         for kind in 0..64_u32 {
             let mut bytes = vec![0; LARGEST_RECORD];
             bytes[16..20].copy_from_slice(&kind.to_ne_bytes());
-            let known = add(&mut Vec::new(), &bytes).is_some();
+            let known = add(&mut Vec::new(), &mut LongPaths::default(), &bytes).is_some();
             assert_eq!(known, size_of_kind(kind).is_some(), "kind {kind}");
         }
     }
@@ -281,10 +336,48 @@ mod tests {
         };
         let mut events = Vec::new();
         for (kind, tid, at) in [(20, 1, 1), (20, 1, 2), (20, 2, 3), (WAS_MAJOR, 1, 4), (WAS_MAJOR, 3, 5)] {
-            add(&mut events, &record(kind, tid, at)).unwrap();
+            add(&mut events, &mut LongPaths::default(), &record(kind, tid, at)).unwrap();
         }
         let major = events.iter().map(|e| matches!(&e.kind, EventKind::Fault(fault) if fault.major));
         assert_eq!(major.collect::<Vec<_>>(), [false, true, false]);
+    }
+
+    /// A record of a thread, whose text lies at `at`.
+    fn record_of(tid: u32, kind: u32, at: usize, code: u32, text: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; size_of_kind(kind).unwrap()];
+        bytes[12..16].copy_from_slice(&tid.to_ne_bytes());
+        bytes[16..20].copy_from_slice(&kind.to_ne_bytes());
+        bytes[20..24].copy_from_slice(&code.to_ne_bytes());
+        let text = &text[..text.len().min(bytes.len() - at)];
+        bytes[at..at + text.len()].copy_from_slice(text);
+        bytes
+    }
+
+    #[test]
+    fn a_long_path_is_put_together_and_one_whose_end_is_missing_says_so() {
+        let path = "/é".repeat(800); // 2400 bytes; an odd byte divides a letter at the end of the first room
+        let path = format!("x{path}");
+        let (first, rest) = path.as_bytes().split_at(PATH_ROOM);
+        let (second, third) = rest.split_at(REST_ROOM);
+        let (mut events, mut long) = (Vec::new(), LongPaths::default());
+        let mut add = |record: Vec<u8>| {
+            add(&mut events, &mut long, &record).unwrap();
+            events
+                .iter()
+                .map(|event| match &event.kind {
+                    EventKind::Call(call) => call.paths.clone(),
+                    _ => Vec::new(),
+                })
+                .collect::<Vec<_>>()
+        };
+        add(record_of(1, 18, CALL, 0, &[first, b"/second"].concat()));
+        add(record_of(2, 17, CALL, 0, first));
+        add(record_of(1, PATH_REST, HEAD, 0, second));
+        let paths = add(record_of(1, PATH_REST, HEAD, 0, third));
+        assert_eq!(paths[0], [path.as_str(), "/second"]);
+        assert!(paths[1][0].ends_with('…'), "nothing of the rest came");
+        let paths = add(record_of(2, PATH_REST, HEAD, 0, &[b'y'; REST_ROOM]));
+        assert!(paths[1][0].ends_with("yyy…"), "no NUL came");
     }
 
     #[test]
@@ -293,7 +386,7 @@ mod tests {
             let mut bytes = vec![0x41_u8; 2048];
             bytes[16..20].copy_from_slice(&kind.to_ne_bytes());
             for length in 0..bytes.len() {
-                let _ = add(&mut Vec::new(), &bytes[..length]);
+                let _ = add(&mut Vec::new(), &mut LongPaths::default(), &bytes[..length]);
                 let _ = records(&bytes[..length]).count();
             }
         }

@@ -12,8 +12,9 @@ use crate::units::Nanos;
 use std::collections::HashMap;
 use std::fs;
 
-/// The longest path that is read.
-const PATH_ROOM: usize = 256;
+/// Room for most paths, and for all that the kernel takes (`PATH_MAX`).
+const USUAL_ROOM: usize = 256;
+const PATH_ROOM: usize = 4096;
 /// Words of the stack that are read: return addresses are among them.
 const STACK_WORDS: usize = 8;
 
@@ -123,12 +124,14 @@ impl Detail {
     }
 }
 
-/// The string at an address, as far as it can be read.
+/// The string at an address, as far as it can be read; one that is longer than any path ends with `…`.
 fn string(tracee: Tracee, address: u64) -> String {
     let mut room = [0; PATH_ROOM];
-    let read = tracee.read_memory(address, &mut room);
+    let usual = tracee.read_memory(address, &mut room[..USUAL_ROOM]);
+    let read = if room[..usual].contains(&0) { usual } else { tracee.read_memory(address, &mut room) };
     let text = room[..read].split(|byte| *byte == 0).next().unwrap_or_default();
-    String::from_utf8_lossy(text).into_owned()
+    let cut = if text.len() == PATH_ROOM { "…" } else { "" };
+    String::from_utf8_lossy(text).into_owned() + cut
 }
 
 fn stack(tracee: Tracee, sp: u64) -> Vec<u64> {

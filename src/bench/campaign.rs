@@ -105,6 +105,8 @@ struct State<'c> {
     series: Vec<Series>,
     /// Programs that have not been given up.
     alive: Vec<usize>,
+    /// How many samples each program had when the tracer was last attached.
+    before: Vec<usize>,
 }
 
 impl<'c> State<'c> {
@@ -116,6 +118,7 @@ impl<'c> State<'c> {
             random: fastrand::Rng::with_seed(campaign.seed),
             series: campaign.subjects.iter().map(Subject::series).collect(),
             alive: (0..campaign.subjects.len()).collect(),
+            before: vec![0; campaign.subjects.len()],
         }
     }
 
@@ -129,6 +132,7 @@ impl<'c> State<'c> {
         for &(traced, untraced) in &schedule.blocks {
             if before > 0 {
                 self.switch(true, schedule.settling)?;
+                self.before = self.series.iter().map(|series| series.samples.len()).collect();
             }
             self.block(&schedule, (traced, untraced), deadline)?;
             before = untraced;
@@ -155,8 +159,8 @@ impl<'c> State<'c> {
             return Ok(());
         }
         self.switch(false, schedule.settling)?;
-        for place in 0..untraced {
-            self.untraced_round(place, untraced, traced)?;
+        for _ in 0..untraced {
+            self.untraced_round()?;
             if self.has_least_rounds() && is_over(deadline) {
                 break;
             }
@@ -244,17 +248,16 @@ impl<'c> State<'c> {
         Ok(())
     }
 
-    /// Untraced round `place` of `count`, after `traced` traced rounds, over which its partners are spread.
-    fn untraced_round(&mut self, place: u32, count: u32, traced: u32) -> Result<(), Stop> {
+    fn untraced_round(&mut self) -> Result<(), Stop> {
         for program in self.order() {
             let Some((sample, _)) = self.attempt(program)? else {
                 self.give_up(program);
                 continue;
             };
-            let taken = self.series[program].samples.len();
-            let back = 1 + (place * traced / count.max(1)) as usize;
-            if let Some(beside) = taken.checked_sub(back) {
-                self.series[program].untraced.push(Untraced { wall: sample.wall, beside });
+            let series = &mut self.series[program];
+            let beside = self.before[program]..series.samples.len();
+            if !beside.is_empty() {
+                series.untraced.push(Untraced { wall: sample.wall, beside });
             }
         }
         Ok(())

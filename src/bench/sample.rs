@@ -5,6 +5,7 @@ use crate::tracer::Output;
 use crate::tracer::counters::Counted;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// The partition of one run's total, in integer nanoseconds: the four sum to it exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,8 +109,8 @@ pub struct Rejected {
 pub struct Untraced {
     /// Its wall time.
     pub wall: Nanos,
-    /// The sample that it is compared with: one of the same block of rounds, taken shortly before.
-    pub beside: usize,
+    /// The samples that it is compared with, those of the same block of rounds: first index, and the one after the last.
+    pub beside: Range<usize>,
 }
 
 /// All samples of one program under one condition.
@@ -180,16 +181,11 @@ impl Printed {
 impl Series {
     /// Wall times of each block of rounds that has both: of the untraced runs, and of the traced ones before them.
     pub fn blocks(&self) -> Vec<(Vec<f64>, Vec<f64>)> {
-        let mut begin = 0;
-        // Within a block the partners go back in time: a later partner begins another.
-        let same = |a: &Untraced, b: &Untraced| b.beside <= a.beside;
         let block = |untraced: &[Untraced]| {
-            let end = untraced.first().map_or(begin, |first| first.beside + 1).min(self.samples.len());
-            let traced =
-                self.samples.get(begin..end).unwrap_or_default().iter().map(|s| s.wall.as_f64()).collect();
-            begin = end;
+            let traced = untraced.first().and_then(|first| self.samples.get(first.beside.clone()));
+            let traced = traced.unwrap_or_default().iter().map(|sample| sample.wall.as_f64()).collect();
             (untraced.iter().map(|run| run.wall.as_f64()).collect(), traced)
         };
-        self.untraced.chunk_by(same).map(block).collect()
+        self.untraced.chunk_by(|a, b| a.beside == b.beside).map(block).collect()
     }
 }

@@ -200,11 +200,30 @@ fn untraced_rounds_follow_the_traced_ones_of_their_block_and_pair_with_them() {
     assert_eq!(switches, ["attach", "detach", "attach", "detach", "attach", "detach", "attach", "detach"]);
     let series = &outcome.series[0];
     assert_eq!((series.samples.len(), series.untraced.len()), (8, 4));
-    let beside: Vec<_> = series.untraced.iter().map(|untraced| untraced.beside).collect();
-    assert_eq!(beside, [1, 3, 5, 7], "each with the last of its block");
+    let beside: Vec<_> = series.untraced.iter().map(|untraced| untraced.beside.clone()).collect();
+    assert_eq!(beside, [0..2, 2..4, 4..6, 6..8], "each with those of its block");
     assert_eq!(progress.checkpoints, 4);
     let made = runner.log.len() - switches.len() - WARMUP as usize;
     assert!(progress.planned >= made as u64, "{} planned, {made} made", progress.planned);
+}
+
+#[test]
+fn the_blocks_of_a_program_that_fails_now_and_then_are_those_in_which_it_ran() {
+    let first = WARMUP as usize;
+    // the second sample of the first block only comes out when it is tried again
+    let exceptions = vec![(0, first + 1, Exception::WrongExit)];
+    let mut runner = Scripted { exceptions, ..Scripted::default() };
+    let (outcome, _) = carry_out(&campaign(1, 8, true), &mut runner);
+    let series = &outcome.series[0];
+    let blocks = series.blocks();
+    assert_eq!((blocks.len(), series.rejected.len()), (4, 1));
+    let traced: Vec<f64> = blocks.iter().flat_map(|(_, traced)| traced.clone()).collect();
+    let all: Vec<f64> = series.samples.iter().map(|sample| sample.wall.as_f64()).collect();
+    assert_eq!(traced, all, "each sample is in one block");
+    // the scripted runs grow by a nanosecond each: what is untraced comes after its block
+    for (untraced, traced) in &blocks {
+        assert!((untraced.len(), traced.len()) == (1, 2) && untraced[0] > traced[1], "{blocks:?}");
+    }
 }
 
 #[test]

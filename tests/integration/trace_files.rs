@@ -5,7 +5,7 @@ use super::trace::{compiled, result, spans};
 use serde_json::Value;
 
 /// Opens the files that it is given.
-const DEEP: &str = r#"
+const DEEP: &str = r"
 #include <fcntl.h>
 #include <stdio.h>
 int main(int count, char **words)
@@ -15,7 +15,7 @@ int main(int count, char **words)
 			return 1;
 	return rename(words[1], words[1]);
 }
-"#;
+";
 
 #[test]
 fn long_paths_are_told_whole_and_no_two_become_one() {
@@ -24,7 +24,9 @@ fn long_paths_are_told_whole_and_no_two_become_one() {
     let deeper = deep.join(vec!["d".repeat(250); 9].join("/"));
     std::fs::create_dir_all(&deeper).unwrap();
     let files = [deep.join("one.txt"), deep.join("two.txt"), deeper.join("one.txt"), deeper.join("two.txt")];
-    files.iter().for_each(|file| std::fs::write(file, "x").unwrap());
+    for file in &files {
+        std::fs::write(file, "x").unwrap();
+    }
     let Some(program) = compiled(folder.path(), DEEP, &[]) else { return skipped("no C compiler") };
     for backend in ["bpf", "ptrace"] {
         let names = std::iter::once(&program).chain(&files).map(|path| path.to_str().unwrap());

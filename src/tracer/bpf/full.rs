@@ -247,9 +247,9 @@ impl FullTracer {
         spilled.extend(self.ring.take());
         let log = self.shared.log(&session);
         let read: usize = records(log).map(<[u8]>::len).sum();
-        let mut long = LongPaths::default();
+        let mut longer = LongPaths::default();
         for record in records(log).chain(spilled.iter().map(Vec::as_slice)) {
-            if add(&mut events, &mut long, record).is_none() {
+            if add(&mut events, &mut longer, record).is_none() {
                 lost += 1;
             }
         }

@@ -303,10 +303,14 @@ pub(super) fn hold(processes: &BTreeSet<u32>) -> Vec<(u32, Held)> {
 /// Kills those that are held and still alive. Returns whether one lived; the error is the first that we may not kill.
 pub(super) fn kill(held: &[(u32, Held)], alive: &BTreeSet<u32>) -> Result<bool, LaunchError> {
     let still = held.iter().filter(|(pid, _)| alive.contains(pid));
-    let killed = still.map(|(pid, process)| {
-        process.kill().map_err(|cause| LaunchError::unkillable(pid.cast_signed(), cause))
-    });
-    killed.fold(Ok(false), |before, one| before.and_then(|lived| Ok(one? || lived)))
+    let (mut lived, mut resists) = (false, None);
+    for (pid, process) in still {
+        match process.kill() {
+            Ok(one) => lived |= one,
+            Err(cause) => resists = resists.or(Some((*pid, cause))),
+        }
+    }
+    resists.map_or(Ok(lived), |(pid, cause)| Err(LaunchError::unkillable(pid.cast_signed(), cause)))
 }
 
 pub(super) fn taken(programs: &mut Ebpf, name: &'static str) -> Result<aya::maps::Map, AttachError> {

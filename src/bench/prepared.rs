@@ -62,6 +62,9 @@ const OFFSET: &str = "FIRSTBYTE_ENVIRONMENT_OFFSET";
 /// Offsets lie below this: a page, at whose multiples the stack begins.
 const OFFSETS: usize = 4096;
 
+/// What helps where a program may be executed, but not read.
+const MAY_NOT_BE_READ: &str = "help: run as root, or make the program readable with `chmod +r`";
+
 impl Prepared {
     /// `around`: one a tracee. `offsets`: the seed of the environments' sizes, if they are to differ.
     pub fn new(tracees: Tracees, around: Vec<Around>, offsets: Option<u64>) -> Prepared {
@@ -82,7 +85,11 @@ impl Prepared {
     }
 
     /// The files that runs of a program open, found by runs of which every system call stops. Two: the first may make
-    /// what the second reads. And what is wrong with such a run that does not come out right.
+    /// what the second reads. And why some may be missing: what is wrong with such a run that does not come out right,
+    /// or what could not be seen of it.
+    ///
+    /// # Errors
+    /// Also if a program was executed that may not be looked into: then nobody knows what would have to be cold.
     pub fn find_files(
         &mut self,
         program: usize,
@@ -91,7 +98,10 @@ impl Prepared {
         let (mut found, mut flaw) = (cold::Found::default(), None);
         for _ in 0..2 {
             let (files, recording) = self.around(program, Tracees::files)?;
-            flaw = verdict::flaw(&recording, expected);
+            if let Some(closed) = files.closed {
+                return Err(LaunchError::NotCold(format!("{closed}, so it cannot be made cold\n{MAY_NOT_BE_READ}")));
+            }
+            flaw = verdict::flaw(&recording, expected).or(files.unseen);
             found.read.extend(files.read);
             found.updated.extend(files.updated);
             found.written.extend(files.written);

@@ -7,6 +7,7 @@ use crate::launch::ExitStatus;
 use crate::page_cache::cold::Found;
 use crate::page_cache::{Cold, cold, namespace};
 use crate::report::document::{self, ColdMethod};
+use crate::tracer::ptrace;
 use std::path::PathBuf;
 
 /// What must go before everything else, threads in particular: a plain user's namespace would be refused later.
@@ -37,6 +38,7 @@ pub(super) fn cool_down_expecting(
         runner.make_cold(bench::ColdMethod::DropCaches);
         return Ok(vec![None; expected.len()]);
     }
+    ptrace::own_proc().map_err(CommandError::unable)?;
     // All are found before any is taken over: a run must see the originals.
     let found = expected.iter().enumerate().map(|(program, end)| runner.find_files(program, *end));
     let (found, doubts): (Vec<_>, Vec<_>) = found.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();

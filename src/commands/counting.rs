@@ -5,11 +5,17 @@ use crate::bench::counting::{Uncounted, counted};
 use crate::bench::runner::Counter;
 use crate::bench::{Prepared, Runner, Series};
 use crate::tracer::counters::{Counters, CountersError, Side};
+use crate::tracer::ptrace;
 
 /// The counting pass, apart from the timed runs, which it would slow. A program that cannot be counted, or
-/// comes out wrong when it is, keeps its times and says why.
+/// comes out wrong when it is, keeps its times and says why: so do all of them where `/proc`, which has their page faults
+/// and memory, is that of other processes.
 pub(super) fn count(runner: &mut dyn Counter, series: &mut [Series], runs: u32) {
     let measured: Vec<usize> = (0..series.len()).filter(|&n| !series[n].samples.is_empty()).collect();
+    if let Err(reason) = ptrace::own_proc() {
+        let reason = reason.replace('\n', "; ");
+        return measured.into_iter().for_each(|program| series[program].uncounted = Some(reason.clone()));
+    }
     let bar = bar("counting", measured.len() as u64);
     for program in measured {
         let series = &mut series[program];

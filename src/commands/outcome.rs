@@ -64,7 +64,7 @@ impl From<LaunchError> for CommandError {
     fn from(error: LaunchError) -> CommandError {
         let exit = match error {
             LaunchError::Interrupted => Exit::Interrupted,
-            LaunchError::Resource { .. } | LaunchError::Unkillable { .. } => Exit::Unable,
+            LaunchError::Resource { .. } | LaunchError::Unkillable { .. } | LaunchError::NotCold(_) => Exit::Unable,
             _ => Exit::ProgramFailed,
         };
         CommandError { exit, message: error.to_string() }

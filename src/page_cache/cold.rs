@@ -30,6 +30,10 @@ pub enum ColdError {
     CacheIsNoDisk { path: PathBuf, file_system: &'static str },
     #[error("`{}` could not be replaced by a copy: {cause}\nhelp: free some space in the cache folder, or run as root", path.display())]
     Copy { path: PathBuf, cause: io::Error },
+    #[error(
+        "no file was seen that the program runs from, so nothing can be proven to be cold\nhelp: run as root, or give a command that executes a file"
+    )]
+    Nothing,
     #[error("the page cache could not be dropped: {cause}\nhelp: run as root")]
     Drop { cause: io::Error },
 }
@@ -89,6 +93,10 @@ impl Cold {
 
     /// Takes over the files of the next program, which a warm run has read.
     pub fn add(&mut self, found: &Found) -> Result<(), ColdError> {
+        // whatever ran was executed from some file
+        if found.read.is_empty() && found.updated.is_empty() {
+            return Err(ColdError::Nothing);
+        }
         let mut own = Files { left_warm: left_warm(found), ..Files::default() };
         for path in found.only_read() {
             match kind(path) {

@@ -1,11 +1,13 @@
 //! The files that a run executes, maps and opens, by the names under which the kernel knows them.
 //!
 //! Nothing of a system call's arguments is read: what an exec or a loader maps stands in `/proc/PID/maps`, and what was
-//! opened is asked of the descriptor.
+//! opened is asked of the descriptor. Neither is shown of a program that its user may execute but not read, nor of one
+//! that has asked for that (`PR_SET_DUMPABLE` of `prctl(2)`): what could not be seen is told.
 
 use super::phases::Task;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -19,6 +21,10 @@ pub struct FilesOfRun {
     pub updated: BTreeSet<PathBuf>,
     /// Opened for writing alone, or replaced by another file of the same name.
     pub written: BTreeSet<PathBuf>,
+    /// Why some may be missing: one lower-case line.
+    pub unseen: Option<String>,
+    /// A program that was executed, and of which not even its own file could be seen: its name, and why.
+    pub closed: Option<String>,
 }
 
 /// The files of one run, as they come.
@@ -32,21 +38,43 @@ pub(super) struct Files {
 impl Files {
     /// A thread has opened a file, and this is its descriptor.
     pub(super) fn opened(&mut self, task: Task, descriptor: i64) {
-        let Some(flags) = flags(&format!("/proc/{}/fdinfo/{descriptor}", task.thread)) else { return };
+        let flags = flags(&format!("/proc/{}/fdinfo/{descriptor}", task.thread));
+        let Some(flags) = self.shown(task, flags).flatten() else { return };
         let link = format!("/proc/{}/fd/{descriptor}", task.thread);
-        let path = fs::read_link(&link).ok();
+        let path = self.shown(task, fs::read_link(&link));
         if let (Some(path), Ok(file)) = (&path, fs::metadata(&link)) {
             self.opened.insert(path.clone(), (file.dev(), file.ino()));
         }
         add(self.seen.opened_with(flags), path);
     }
 
+    /// A process has executed a program.
+    pub(super) fn executed(&mut self, task: Task) {
+        let before = self.seen.unseen.take();
+        self.mapped(task);
+        self.seen.closed = self.seen.closed.take().or_else(|| self.seen.unseen.clone());
+        self.seen.unseen = before.or(self.seen.unseen.take());
+    }
+
     /// What a process has mapped by now: after its exec, and before its exit.
     pub(super) fn mapped(&mut self, task: Task) {
-        let maps = fs::read(format!("/proc/{}/maps", task.thread)).unwrap_or_default();
+        let maps = fs::read(format!("/proc/{}/maps", task.thread));
+        let maps = self.shown(task, maps).unwrap_or_default();
         for line in maps.split(|byte| *byte == b'\n') {
             add(&mut self.seen.read, path_of(line).map(Path::to_owned));
         }
+    }
+
+    /// What the kernel shows; that it refuses is told. Of what has been closed or killed meanwhile there is nothing.
+    fn shown<T>(&mut self, task: Task, answer: io::Result<T>) -> Option<T> {
+        if let Err(error) = &answer
+            && error.kind() == io::ErrorKind::PermissionDenied
+        {
+            let name = fs::read_to_string(format!("/proc/{}/comm", task.thread)).unwrap_or_default();
+            let unseen = format!("the kernel did not show what `{}` maps and opens: {error}", name.trim_end());
+            self.seen.unseen.get_or_insert(unseen);
+        }
+        answer.ok()
     }
 
     /// Those of them that are regular files.
@@ -80,10 +108,10 @@ impl FilesOfRun {
 }
 
 /// How a descriptor was opened: `flags` of `proc_pid_fdinfo(5)`, octal.
-fn flags(fdinfo: &str) -> Option<i32> {
-    let info = fs::read_to_string(fdinfo).unwrap_or_default();
-    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
-    i32::from_str_radix(flags.trim(), 8).ok()
+fn flags(fdinfo: &str) -> io::Result<Option<i32>> {
+    let info = fs::read_to_string(fdinfo)?;
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+    Ok(flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok()))
 }
 
 /// The path in a line of `proc_pid_maps(5)`: what follows five fields.

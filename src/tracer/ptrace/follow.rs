@@ -11,7 +11,7 @@ use super::files::{Files, FilesOfRun};
 use super::our_stdout::OurStdout;
 use super::phases::{Phases, Task};
 use super::stop::Stop;
-use super::task_tree::{TaskTree, Told, ask_family_of, is_thread_of};
+use super::task_tree::{TaskTree, Told, ask_family_of, is_further_thread};
 use super::tracee::{Entry, Side, Tracee, Until};
 use super::watch::Standstill;
 use crate::arch::Meaning;
@@ -204,13 +204,13 @@ impl Follower<'_> {
             counting.executed(task, former);
         }
         if let Some(files) = &mut self.files {
-            files.mapped(task);
+            files.executed(task);
         }
     }
 
     fn forked(&mut self, at: Nanos, tracee: Tracee, task: Task) {
         let Some(child) = tracee.message().and_then(|id| i32::try_from(id).ok()) else { return };
-        let process = if is_thread_of(child, task.process) { task.process } else { child };
+        let process = if is_further_thread(child) { task.process } else { child };
         match self.tree.told(child) {
             Told::New => self.created(child, process),
             Told::Known => {}

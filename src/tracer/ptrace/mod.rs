@@ -13,6 +13,7 @@
 //! | `task_tree` | the threads and processes that live |
 //! | `phases`, `counting`, `detail` | what the stops amount to |
 //! | `files` | the files that it reads |
+//! | `proc` | whether `/proc` is that of our own processes |
 //! | `cpuid` | the CPUID instructions of a start |
 //! | `our_stdout` | whether a descriptor leads to the stdout that we gave |
 //! | `watch` | beside it: output, time limit, interruption |
@@ -35,6 +36,7 @@ mod filter;
 mod follow;
 mod our_stdout;
 mod phases;
+mod proc;
 mod stop;
 mod task_tree;
 mod tracee;
@@ -46,6 +48,7 @@ use crate::launch::{Child, Ended, LaunchError, Launcher, OutputKind, Preparation
 use crate::tracer::{Backend, EventKind, Recording, Setting, Tracer, frame};
 pub use cpuid::cpuid_count;
 pub use files::FilesOfRun;
+pub use proc::own_proc;
 use follow::{Extent, Followed, Follower};
 use our_stdout::OurStdout;
 use std::io::{self, Read, Write};

@@ -1,5 +1,6 @@
 //! Whether a descriptor of a tracee leads to the stdout that we gave the run.
 
+use super::proc::own_proc;
 use super::tracee::{Tracee, owned, pidfd};
 use crate::launch::OutputKind;
 use std::fs;
@@ -26,6 +27,7 @@ impl OurStdout {
     pub(super) fn of(tracee: Tracee, kind: OutputKind) -> OurStdout {
         let found = match kind {
             OutputKind::Null => descriptor_one(tracee).ok().map(OurStdout::OpenFile),
+            _ if own_proc().is_err() => None,
             _ => inode(tracee, 1).ok().map(|(device, inode)| OurStdout::Inode(device, inode)),
         };
         found.unwrap_or(OurStdout::Unknown)

@@ -1,9 +1,9 @@
 //! The threads and processes of the tracee's tree that live, as far as their stops have told.
 
-use super::tracee::Tracee;
+use super::tracee::{Tracee, pidfd};
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::path::Path;
+use std::io;
 
 /// Every thread that has been seen and is not yet gone.
 #[derive(Debug, Default)]
@@ -130,9 +130,11 @@ impl TaskTree {
     }
 }
 
-/// Whether `thread` is one of `process`.
-pub(super) fn is_thread_of(thread: i32, process: i32) -> bool {
-    Path::new(&format!("/proc/{process}/task/{thread}")).exists()
+/// Whether a new `thread` is a further one of its creator's process: only the first of a process has a
+/// descriptor (`pidfd_open(2)`). Not asked of `/proc`, which may be that of other processes.
+pub(super) fn is_further_thread(thread: i32) -> bool {
+    let nobody = |error: io::Error| error.raw_os_error() == Some(libc::ESRCH);
+    pidfd(thread).is_err_and(|error| !nobody(error))
 }
 
 /// The process of a thread and that process' parent, asked of the kernel (proc(5)).

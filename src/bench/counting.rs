@@ -1,6 +1,7 @@
 //! Runs apart from the timed ones, in which things are counted: they must come out right all the same.
 
 use super::campaign::{TRIES, one_line};
+use super::sample::Series;
 use super::verdict;
 use crate::launch::{ExitStatus, LaunchError};
 use crate::tracer::Recording;
@@ -14,10 +15,10 @@ pub enum Uncounted {
     Because(String),
 }
 
-/// Makes counting runs until one ends as `expected`, with the right output and no event lost, as often as the timed
-/// runs are tried; what it counted.
+/// Makes counting runs until one ends as `series` is to (where that is left to the program: as one of its timed runs
+/// did), with the right output and no event lost, as often as the timed runs are tried; what it counted.
 pub fn counted<T>(
-    expected: Option<ExitStatus>,
+    series: &Series,
     mut run: impl FnMut() -> Result<(T, Recording), LaunchError>,
 ) -> Result<T, Uncounted> {
     let mut reason = String::new();
@@ -25,11 +26,18 @@ pub fn counted<T>(
         reason = match run() {
             Err(LaunchError::Interrupted) => return Err(Uncounted::Interrupted),
             Err(error) => one_line(&error.to_string()),
-            Ok((counts, recording)) => match verdict::flaw(&recording, expected) {
+            Ok((counts, recording)) => match verdict::flaw(&recording, expected(series, recording.exit)) {
                 None => return Ok(counts),
                 Some(flaw) => flaw,
             },
         };
     }
     Err(Uncounted::Because(reason))
+}
+
+/// How a counting run that ended as `exit` should have: a program that does something else when it is watched, and tells
+/// so by its status, is not what was timed.
+fn expected(series: &Series, exit: ExitStatus) -> Option<ExitStatus> {
+    let timed = || series.samples.iter().map(|sample| sample.exit);
+    series.expected.or_else(|| timed().next().filter(|_| timed().all(|end| end != exit)))
 }

@@ -104,10 +104,8 @@ impl Counter for Tracees {
         let Tracee { launcher, setting } = &mut self.all[program];
         let (mut counts, recording) = ptrace::count(launcher, setting)?;
         reached(&recording, setting)?;
-        // Writes by io_uring are no system calls: the counting run does not see them, other tracers do.
-        if counts.writes == 0 {
-            counts.writes = self.writes[program];
-        }
+        // Writes by io_uring are no system calls: the counting run does not see them, other tracers see both.
+        counts.writes = counts.writes.max(self.writes[program]);
         Ok((counts, recording))
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn count(runner: &mut dyn Counter, series: &mut [Series], runs: u32) 
     for program in measured {
         let series = &mut series[program];
         for _ in 0..runs {
-            match counted(series.expected, || runner.count(program)) {
+            match counted(series, || runner.count(program)) {
                 Ok(counts) => series.counts.push(counts),
                 Err(Uncounted::Interrupted) => return bar.finish_and_clear(),
                 Err(Uncounted::Because(reason)) => {
@@ -58,7 +58,7 @@ fn by_side(runner: &mut Prepared, series: &mut [Series], runs: u32, counters: &m
     let alive = series.iter_mut().enumerate().filter(|(_, series)| !series.samples.is_empty());
     for (program, series) in alive {
         for _ in 0..runs {
-            match counted(series.expected, || runner.count_by_processor(program, counters)) {
+            match counted(series, || runner.count_by_processor(program, counters)) {
                 Ok(counted) => series.counters.push(counted),
                 Err(Uncounted::Interrupted) => return,
                 Err(Uncounted::Because(reason)) => {

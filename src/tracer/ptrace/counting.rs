@@ -13,6 +13,7 @@
 //! remains, and perf does not count it.
 
 use super::phases::Task;
+use super::restarts::is_restart;
 use crate::arch::{FileCall, file_calls};
 use crate::bench::Counts;
 use crate::tracer::{Abi, Syscall};
@@ -56,14 +57,14 @@ impl Counting {
         Counting { root, span: Span::Before, counts, flights, before, strings: 0 }
     }
 
-    /// A thread has entered a system call.
-    pub(super) fn entered(&mut self, task: Task, call: Syscall, is_exec: bool) {
+    /// A thread has entered a system call, for the first time or because it was interrupted and `goes_on`.
+    pub(super) fn entered(&mut self, task: Task, call: Syscall, is_exec: bool, goes_on: bool) {
         if self.span == Span::Before && is_exec {
             self.span = Span::Within;
             self.before = faults_of(task.thread);
         }
         if self.span == Span::Within {
-            self.counts.syscalls += 1;
+            self.counts.syscalls += u64::from(!goes_on);
             if let Some(does) = file_call(call) {
                 self.flights.insert(task.thread, does);
             }
@@ -75,7 +76,7 @@ impl Counting {
         let flight = self.flights.remove(&task.thread);
         match flight {
             Some(FileCall::Open) if result >= 0 => self.counts.files_opened += 1,
-            Some(FileCall::Open) => self.counts.failed_opens += 1,
+            Some(FileCall::Open) if !is_restart(result) => self.counts.failed_opens += 1,
             Some(FileCall::Read) if result > 0 => self.counts.bytes_read += result.unsigned_abs(),
             _ => {}
         }

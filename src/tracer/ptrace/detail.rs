@@ -3,6 +3,7 @@
 //! Page faults and switches have no stops: their time lies within that of calls and user code.
 
 use super::phases::{Task, meaning};
+use super::restarts::is_restart;
 use super::tracee::{Entry, Tracee};
 use crate::arch::{Meaning, path_arguments};
 use crate::launch::clock;
@@ -23,6 +24,8 @@ const STACK_WORDS: usize = 8;
 pub(super) struct Detail {
     events: Vec<Event>,
     flights: HashMap<i32, Flight>,
+    /// Calls that were interrupted, by thread, with what is to be told of them if they do not go on.
+    interrupted: HashMap<i32, (Flight, Event)>,
     /// The first exec has begun.
     begun: bool,
     paths: HashMap<Syscall, [Option<u8>; 2]>,
@@ -47,8 +50,16 @@ impl Detail {
         Detail { paths, ..Detail::default() }
     }
 
-    /// A thread stands at the entry of a call.
-    pub(super) fn entered(&mut self, tracee: Tracee, task: Task, entry: &Entry) {
+    /// A thread stands at the entry of a call, for the first time or because it was interrupted and `goes_on`.
+    pub(super) fn entered(&mut self, tracee: Tracee, task: Task, entry: &Entry, goes_on: bool) {
+        match self.interrupted.remove(&task.thread) {
+            Some((flight, _)) if goes_on => {
+                self.flights.insert(task.thread, flight);
+                return;
+            }
+            Some((_, event)) => self.events.push(event),
+            None => {}
+        }
         let is_exec = meaning(entry.call) == Some(Meaning::Exec);
         self.begun |= is_exec;
         if !self.begun {
@@ -76,7 +87,12 @@ impl Detail {
             paths,
             output: false,
         };
-        self.push(at, task, EventKind::Call(Box::new(call)));
+        let event = event(at, task, EventKind::Call(Box::new(call)));
+        if is_restart(result) {
+            self.interrupted.insert(task.thread, (flight, event));
+        } else {
+            self.events.push(event);
+        }
     }
 
     fn paths(&self, tracee: Tracee, entry: &Entry) -> Vec<String> {
@@ -114,14 +130,18 @@ impl Detail {
     }
 
     /// All that happened.
-    pub(super) fn into_events(self) -> Vec<Event> {
+    pub(super) fn into_events(mut self) -> Vec<Event> {
+        self.events.extend(self.interrupted.into_values().map(|(_, event)| event));
         self.events
     }
 
     fn push(&mut self, at: Nanos, task: Task, kind: EventKind) {
-        let (pid, tid) = (task.process.cast_unsigned(), task.thread.cast_unsigned());
-        self.events.push(Event { at, pid, tid, kind });
+        self.events.push(event(at, task, kind));
     }
+}
+
+fn event(at: Nanos, task: Task, kind: EventKind) -> Event {
+    Event { at, pid: task.process.cast_unsigned(), tid: task.thread.cast_unsigned(), kind }
 }
 
 /// The string at an address, as far as it can be read; one that is longer than any path ends with `…`.

@@ -10,6 +10,7 @@ use super::detail::Detail;
 use super::files::{Files, FilesOfRun};
 use super::our_stdout::OurStdout;
 use super::phases::{Phases, Task};
+use super::restarts::Restarts;
 use super::stop::Stop;
 use super::task_tree::{TaskTree, Told, ask_family_of, is_further_thread};
 use super::tracee::{Entry, Side, Tracee, Until};
@@ -71,6 +72,7 @@ pub(super) struct Follower<'r> {
     counting: Option<Counting>,
     detail: Option<Detail>,
     files: Option<Files>,
+    restarts: Restarts,
     standstill: &'r Standstill,
     end: Option<End>,
     outlived: bool,
@@ -94,6 +96,7 @@ impl Follower<'_> {
             counting: counts.then(|| Counting::new(root.0)),
             detail: (extent == Extent::Calls).then(Detail::new),
             files: (extent == Extent::Files).then(Files::default),
+            restarts: Restarts::default(),
             standstill,
             end: None,
             outlived: false,
@@ -126,7 +129,10 @@ impl Follower<'_> {
         match stop {
             Stop::Gone => return self.gone(tracee, task, report),
             Stop::Group(signal) => return self.group_stop(tracee, process, signal),
-            Stop::Signal(signal) => return tracee.resume(self.until(tracee), signal),
+            Stop::Signal(signal) => {
+                self.restarts.signalled(tracee.0, signal);
+                return tracee.resume(self.until(tracee), signal);
+            }
             Stop::Syscall | Stop::Seccomp => self.syscall(report.at, tracee, task),
             Stop::Exec => self.executed(report.at, tracee, task),
             Stop::Forked => self.forked(report.at, tracee, task),
@@ -165,6 +171,7 @@ impl Follower<'_> {
         match tracee.side() {
             Some(Side::Entry(entry)) => self.entered(tracee, task, &entry),
             Some(Side::Exit(result)) => {
+                self.restarts.returned(tracee.0, result);
                 let opened = self.counting.as_mut().and_then(|counting| counting.returned(task, result));
                 if let (Some(files), Some(descriptor)) = (&mut self.files, opened) {
                     files.opened(task, descriptor);
@@ -179,13 +186,14 @@ impl Follower<'_> {
     }
 
     fn entered(&mut self, tracee: Tracee, task: Task, entry: &Entry) {
+        let goes_on = self.restarts.goes_on(tracee.0);
         if let Some(counting) = &mut self.counting {
             let is_exec = super::phases::meaning(entry.call) == Some(Meaning::Exec);
-            counting.entered(task, entry.call, is_exec);
+            counting.entered(task, entry.call, is_exec, goes_on);
         }
         let silent = self.counting.is_some();
         if let Some(detail) = &mut self.detail {
-            detail.entered(tracee, task, entry);
+            detail.entered(tracee, task, entry, goes_on);
         }
         self.phases.entered(task, entry, || if silent { String::new() } else { exec_path(tracee, entry) });
     }

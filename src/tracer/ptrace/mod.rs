@@ -13,6 +13,7 @@
 //! | `task_tree` | the threads and processes that live |
 //! | `phases`, `counting`, `detail` | what the stops amount to |
 //! | `files` | the files that it reads |
+//! | `restarts` | calls that only our presence interrupts |
 //! | `proc` | whether `/proc` is that of our own processes |
 //! | `cpuid` | the CPUID instructions of a start |
 //! | `our_stdout` | whether a descriptor leads to the stdout that we gave |
@@ -37,6 +38,7 @@ mod follow;
 mod our_stdout;
 mod phases;
 mod proc;
+mod restarts;
 mod stop;
 mod task_tree;
 mod tracee;

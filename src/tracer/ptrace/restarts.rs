@@ -1,0 +1,112 @@
+//! System calls that only the tracer's presence interrupts.
+//!
+//! A signal that a program ignores does not reach it: the kernel drops it at once. Of a traced program the kernel asks
+//! the tracer first (`sig_ignored` in kernel/signal.c): the signal is queued, the call that waits or forks is broken off
+//! (`ERESTARTSYS` and its kin, which no program ever sees), the tracer is told, and the call is entered again. Without a
+//! tracer it would have been one call: when it is entered again, it goes on. A SIGCHLD that nobody catches is such a
+//! signal, whenever a child ends.
+//!
+//! What a handler was called for is entered again without a tracer, too (`SA_RESTART`), and counts twice everywhere.
+
+use std::collections::HashMap;
+use std::fs;
+
+/// `ERESTARTSYS`, `ERESTARTNOINTR`, `ERESTARTNOHAND` and `ERESTART_RESTARTBLOCK` of `linux/errno.h`, negative.
+const RESTARTS: [i64; 4] = [-512, -513, -514, -516];
+
+/// What is ignored unless somebody catches it (`signal(7)`).
+const IGNORED: [i32; 4] = [libc::SIGCHLD, libc::SIGCONT, libc::SIGWINCH, libc::SIGURG];
+
+/// The interrupted calls of one run.
+#[derive(Debug, Default)]
+pub(super) struct Restarts {
+    /// By thread: whether an ignored signal, and nothing else, has interrupted its call.
+    interrupted: HashMap<i32, bool>,
+}
+
+/// Whether a call's result says that it is to be entered again.
+pub(super) fn is_restart(result: i64) -> bool {
+    RESTARTS.contains(&result)
+}
+
+impl Restarts {
+    /// A thread has returned from a call.
+    pub(super) fn returned(&mut self, thread: i32, result: i64) {
+        if is_restart(result) {
+            self.interrupted.insert(thread, false);
+        }
+    }
+
+    /// A signal is about to be delivered to a thread.
+    pub(super) fn signalled(&mut self, thread: i32, signal: i32) {
+        if !self.interrupted.contains_key(&thread) {
+            return;
+        }
+        if is_ignored(thread, signal) {
+            self.interrupted.insert(thread, true);
+        } else {
+            self.interrupted.remove(&thread);
+        }
+    }
+
+    /// A thread enters a call: whether it goes on with the one that was interrupted.
+    pub(super) fn goes_on(&mut self, thread: i32) -> bool {
+        self.interrupted.remove(&thread) == Some(true)
+    }
+}
+
+/// Whether a thread's process ignores a signal.
+fn is_ignored(thread: i32, signal: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{thread}/status"));
+    status.is_ok_and(|status| ignores(&status, signal).unwrap_or(false))
+}
+
+/// By the sets `SigIgn` and `SigCgt` of `proc_pid_status(5)`.
+fn ignores(status: &str, signal: i32) -> Option<bool> {
+    let bit = 1_u64.checked_shl(u32::try_from(signal - 1).ok()?)?;
+    let has = |name: &str| {
+        let set = status.lines().find_map(|line| line.strip_prefix(name))?;
+        Some(u64::from_str_radix(set.trim(), 16).ok()? & bit != 0)
+    };
+    Some(has("SigIgn:")? || (IGNORED.contains(&signal) && !has("SigCgt:")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_is_ignored_by_its_default_or_by_choice() {
+        let status = |ignored: &str, caught: &str| format!("Name:\ta\nSigIgn:\t{ignored}\nSigCgt:\t{caught}\n");
+        let table = [
+            ("0000000000000000", "0000000000000000", libc::SIGCHLD, true),
+            ("0000000000000000", "0000000000010000", libc::SIGCHLD, false),
+            ("0000000000000000", "0000000000000000", libc::SIGUSR1, false),
+            ("0000000000000200", "0000000000000000", libc::SIGUSR1, true),
+        ];
+        for (ignored, caught, signal, expected) in table {
+            assert_eq!(ignores(&status(ignored, caught), signal), Some(expected), "{ignored} {caught} {signal}");
+        }
+        assert_eq!(ignores("", libc::SIGCHLD), None);
+    }
+
+    #[test]
+    fn only_what_was_interrupted_goes_on_and_only_once() {
+        let mut restarts = Restarts::default();
+        let (us, other) = (std::process::id().cast_signed(), 1);
+        restarts.signalled(us, libc::SIGURG);
+        assert!(!restarts.goes_on(us), "nothing was interrupted");
+        restarts.returned(us, -4);
+        restarts.signalled(us, libc::SIGURG);
+        assert!(!restarts.goes_on(us), "EINTR is a result");
+        restarts.returned(us, -512);
+        assert!(!restarts.goes_on(us), "no signal");
+        restarts.returned(us, -512);
+        restarts.signalled(us, libc::SIGURG);
+        assert!(!restarts.goes_on(other) && restarts.goes_on(us) && !restarts.goes_on(us));
+        restarts.returned(us, -513);
+        restarts.signalled(us, libc::SIGURG);
+        restarts.signalled(us, libc::SIGTERM);
+        assert!(!restarts.goes_on(us), "a signal that was not ignored would have interrupted it, too");
+    }
+}

@@ -9,9 +9,11 @@ pub enum FileCall {
     Open,
     /// It reads from a descriptor, and returns how many bytes.
     Read,
+    /// It sets up an `io_uring`, by which files can be opened, read and written without any further call of their own.
+    Ring,
 }
 
-use FileCall::{Open, Read};
+use FileCall::{Open, Read, Ring};
 
 /// The calls of one table, by number.
 pub type FileCalls = &'static [(u32, FileCall)];
@@ -31,6 +33,7 @@ const NATIVE: FileCalls = &[
     (257, Open), // openat
     (295, Read), // preadv
     (327, Read), // preadv2
+    (425, Ring), // io_uring_setup
     (437, Open), // openat2
 ];
 
@@ -44,6 +47,7 @@ const COMPAT: FileCalls = &[
     (295, Open), // openat
     (333, Read), // preadv
     (378, Read), // preadv2
+    (425, Ring), // io_uring_setup
     (437, Open), // openat2
 ];
 
@@ -55,6 +59,7 @@ const NATIVE: FileCalls = &[
     (67, Read),  // pread64
     (69, Read),  // preadv
     (286, Read), // preadv2
+    (425, Ring), // io_uring_setup
     (437, Open), // openat2
 ];
 
@@ -69,7 +74,11 @@ mod tests {
     fn fits(name: &str, call: FileCall) -> bool {
         let opens = name.starts_with("open") || name == "creat";
         let reads = name.starts_with("read") || name.starts_with("pread");
-        if call == Open { opens } else { reads }
+        match call {
+            Open => opens,
+            Read => reads,
+            Ring => name == "io_uring_setup",
+        }
     }
 
     #[cfg(target_arch = "x86_64")]

@@ -99,7 +99,9 @@ impl Prepared {
         for _ in 0..2 {
             let (files, recording) = self.around(program, Tracees::files)?;
             if let Some(closed) = files.closed {
-                return Err(LaunchError::NotCold(format!("{closed}, so it cannot be made cold\n{MAY_NOT_BE_READ}")));
+                return Err(LaunchError::NotCold(format!(
+                    "{closed}, so it cannot be made cold\n{MAY_NOT_BE_READ}"
+                )));
             }
             flaw = verdict::flaw(&recording, expected).or(files.unseen);
             found.read.extend(files.read);

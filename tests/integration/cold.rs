@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// A folder on the file system that the project lies on.
-fn folder() -> tempfile::TempDir {
+pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
@@ -20,7 +20,7 @@ fn cold(folder: &Path, arguments: &[&str]) -> Command {
 }
 
 /// The exported document, or `None`, said aloud, where this machine grants no mount namespace or has no fit disk.
-fn measured(folder: &Path, arguments: &[&str]) -> Option<Value> {
+pub(crate) fn measured(folder: &Path, arguments: &[&str]) -> Option<Value> {
     let output =
         cold(folder, &[&["--runs", "3", "--export-json", "-"], arguments].concat()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

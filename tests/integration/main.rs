@@ -37,3 +37,4 @@ mod trace;
 mod trace_files;
 mod tracees;
 mod unkillable;
+mod unseen;

@@ -1,11 +1,14 @@
-/* Writes "hello world\n" to stdout by io_uring, with raw system calls. Status 77: the kernel refuses io_uring. */
+/*
+ * Writes "hello world\n" to stdout by io_uring, with raw system calls; with an argument, then "again\n" by write(2).
+ * Status 77: the kernel refuses io_uring.
+ */
 #include <linux/io_uring.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int main(void)
+int main(int count, char **arguments)
 {
 	struct io_uring_params p;
 	memset(&p, 0, sizeof p);
@@ -27,5 +30,8 @@ int main(void)
 	sqe->len = 12;
 	((unsigned *)(sq + p.sq_off.array))[0] = 0;
 	__atomic_store_n((unsigned *)(sq + p.sq_off.tail), 1, __ATOMIC_RELEASE);
-	return syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, 0, 0) != 1;
+	(void)arguments;
+	if (syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, 0, 0) != 1)
+		return 1;
+	return count > 1 && write(1, "again\n", 6) != 6;
 }

@@ -71,8 +71,8 @@ impl Counting {
         }
     }
 
-    /// A thread has returned from a system call. The descriptor, if that call has opened a file.
-    pub(super) fn returned(&mut self, task: Task, result: i64) -> Option<i64> {
+    /// A thread has returned from a system call. What that call has done with files, if it succeeded.
+    pub(super) fn returned(&mut self, task: Task, result: i64) -> Option<FileCall> {
         let flight = self.flights.remove(&task.thread);
         match flight {
             Some(FileCall::Open) if result >= 0 => self.counts.files_opened += 1,
@@ -80,7 +80,7 @@ impl Counting {
             Some(FileCall::Read) if result > 0 => self.counts.bytes_read += result.unsigned_abs(),
             _ => {}
         }
-        (flight == Some(FileCall::Open) && result >= 0).then_some(result)
+        flight.filter(|_| result >= 0)
     }
 
     /// An exec has succeeded; `former` is the id of the thread that called it.

@@ -48,6 +48,14 @@ impl Files {
         add(self.seen.opened_with(flags), path);
     }
 
+    /// A thread has set up an `io_uring`: what is opened by that has no call, and need not have a descriptor.
+    pub(super) fn has_ring(&mut self, task: Task) {
+        let name = name_of(task);
+        let unseen =
+            format!("`{name}` set up an io_uring, by which files are opened that a tracer does not see");
+        self.seen.unseen.get_or_insert(unseen);
+    }
+
     /// A process has executed a program.
     pub(super) fn executed(&mut self, task: Task) {
         let before = self.seen.unseen.take();
@@ -70,8 +78,7 @@ impl Files {
         if let Err(error) = &answer
             && error.kind() == io::ErrorKind::PermissionDenied
         {
-            let name = fs::read_to_string(format!("/proc/{}/comm", task.thread)).unwrap_or_default();
-            let unseen = format!("the kernel did not show what `{}` maps and opens: {error}", name.trim_end());
+            let unseen = format!("the kernel did not show what `{}` maps and opens: {error}", name_of(task));
             self.seen.unseen.get_or_insert(unseen);
         }
         answer.ok()
@@ -90,6 +97,12 @@ impl Files {
         }
         self.seen
     }
+}
+
+/// The name of a thread's program (`proc_pid_comm(5)`), which everybody may know.
+fn name_of(task: Task) -> String {
+    let name = fs::read_to_string(format!("/proc/{}/comm", task.thread)).unwrap_or_default();
+    name.trim_end().to_owned()
 }
 
 fn add(files: &mut BTreeSet<PathBuf>, path: Option<PathBuf>) {

@@ -15,7 +15,7 @@ use super::stop::Stop;
 use super::task_tree::{TaskTree, Told, ask_family_of, is_further_thread};
 use super::tracee::{Entry, Side, Tracee, Until};
 use super::watch::Standstill;
-use crate::arch::Meaning;
+use crate::arch::{FileCall, Meaning};
 use crate::bench::Counts;
 use crate::launch::{Usage, clock};
 use crate::tracer::{Abi, Event};
@@ -172,9 +172,11 @@ impl Follower<'_> {
             Some(Side::Entry(entry)) => self.entered(tracee, task, &entry),
             Some(Side::Exit(result)) => {
                 self.restarts.returned(tracee.0, result);
-                let opened = self.counting.as_mut().and_then(|counting| counting.returned(task, result));
-                if let (Some(files), Some(descriptor)) = (&mut self.files, opened) {
-                    files.opened(task, descriptor);
+                let did = self.counting.as_mut().and_then(|counting| counting.returned(task, result));
+                match (&mut self.files, did) {
+                    (Some(files), Some(FileCall::Open)) => files.opened(task, result),
+                    (Some(files), Some(FileCall::Ring)) => files.has_ring(task),
+                    _ => {}
                 }
                 if let Some(detail) = &mut self.detail {
                     detail.returned(at, tracee, task, result);

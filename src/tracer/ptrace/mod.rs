@@ -50,9 +50,9 @@ use crate::launch::{Child, Ended, LaunchError, Launcher, OutputKind, Preparation
 use crate::tracer::{Backend, EventKind, Recording, Setting, Tracer, frame};
 pub use cpuid::cpuid_count;
 pub use files::FilesOfRun;
-pub use proc::own_proc;
 use follow::{Extent, Followed, Follower};
 use our_stdout::OurStdout;
+pub use proc::own_proc;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;

@@ -77,7 +77,8 @@ mod tests {
 
     #[test]
     fn a_signal_is_ignored_by_its_default_or_by_choice() {
-        let status = |ignored: &str, caught: &str| format!("Name:\ta\nSigIgn:\t{ignored}\nSigCgt:\t{caught}\n");
+        let status =
+            |ignored: &str, caught: &str| format!("Name:\ta\nSigIgn:\t{ignored}\nSigCgt:\t{caught}\n");
         let table = [
             ("0000000000000000", "0000000000000000", libc::SIGCHLD, true),
             ("0000000000000000", "0000000000010000", libc::SIGCHLD, false),
@@ -85,7 +86,11 @@ mod tests {
             ("0000000000000200", "0000000000000000", libc::SIGUSR1, true),
         ];
         for (ignored, caught, signal, expected) in table {
-            assert_eq!(ignores(&status(ignored, caught), signal), Some(expected), "{ignored} {caught} {signal}");
+            assert_eq!(
+                ignores(&status(ignored, caught), signal),
+                Some(expected),
+                "{ignored} {caught} {signal}"
+            );
         }
         assert_eq!(ignores("", libc::SIGCHLD), None);
     }

@@ -1,0 +1,214 @@
+//! What programs keep from a tracer, what no tracer is shown, and what a tracer's presence changes: told, never guessed.
+
+use crate::cold::{folder, measured};
+use crate::support::{as_nobody, of_nobody, skipped};
+use crate::tracees::{built, launcher, setting};
+use firstbyte::launch::{ExitStatus, OutputKind};
+use firstbyte::tracer::ptrace::{PtraceFullTracer, count};
+use firstbyte::tracer::{EventKind, Tracer};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Copies an executable into a folder.
+fn bring(program: &Path, folder: &Path, name: &str, mode: u32) {
+    let to = folder.join(name);
+    fs::copy(program, &to).unwrap();
+    fs::set_permissions(to, PermissionsExt::from_mode(mode)).unwrap();
+}
+
+fn cold_as_nobody(folder: &Path, command: &str) -> Output {
+    let words = [
+        "./firstbyte",
+        "bench",
+        "--cache",
+        "cold",
+        "--runs",
+        "3",
+        "--no-counts",
+        "--export-json",
+        "-",
+        command,
+    ];
+    as_nobody(folder, &words).output().unwrap()
+}
+
+/// Whether that user gets the namespace that cold runs need; said aloud, where not.
+fn has_cold_runs(output: &Output) -> bool {
+    let none = said(output).contains("no mount namespace of our own could be had");
+    if none {
+        skipped(said(output).trim());
+    }
+    !none
+}
+
+#[test]
+fn nothing_is_proven_cold_of_a_program_that_may_be_executed_but_not_read() {
+    let Some(folder) = of_nobody() else { return };
+    bring(Path::new("/bin/sh"), folder.path(), "closed", 0o711);
+    let script = folder.path().join("script");
+    fs::write(&script, format!("#!{}/closed\necho hi\n", folder.path().display())).unwrap();
+    fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+    for command in ["./closed -c 'echo hi'", "./script"] {
+        let output = cold_as_nobody(folder.path(), command);
+        if !has_cold_runs(&output) {
+            return;
+        }
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(4), "{command}: {said}");
+        let lines: Vec<&str> = said.lines().collect();
+        let [line, help] = lines[..] else { panic!("{said}") };
+        assert!(
+            line.contains("the kernel did not show what `") && line.contains("cannot be made cold"),
+            "{said}"
+        );
+        assert!(help.starts_with("help: run as root, or make the program readable"), "{said}");
+    }
+}
+
+#[test]
+fn that_a_program_did_not_show_what_it_opens_is_told() {
+    let (Some(folder), Some(program)) = (of_nobody(), built("secretive.c")) else { return };
+    bring(&program, folder.path(), "secretive", 0o755);
+    fs::write(folder.path().join("data"), "content\n").unwrap();
+    let output = cold_as_nobody(folder.path(), "./secretive data");
+    if !has_cold_runs(&output) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let doubt = document["results"][0]["cold"]["doubt"].as_str().unwrap_or_default().to_owned();
+    assert!(doubt.starts_with("the kernel did not show what `secretive` maps and opens: "), "{doubt}");
+}
+
+#[test]
+fn that_a_program_may_open_files_by_io_uring_is_told() {
+    let Some(program) = built("uring.c") else { return };
+    if Command::new(&program).output().unwrap().status.code() == Some(77) {
+        return skipped("the kernel refuses io_uring");
+    }
+    let folder = folder();
+    bring(&program, folder.path(), "uring", 0o755);
+    let Some(document) = measured(folder.path(), &["--backend", "pipe", "./uring"]) else { return };
+    assert_eq!(
+        document["results"][0]["cold"]["doubt"],
+        "`uring` set up an io_uring, by which files are opened that a tracer does not see"
+    );
+}
+
+/// The command where `/proc` is that of other processes; `None`, said aloud, where that cannot be had.
+fn under_foreign_proc(folder: &Path, arguments: &[&str]) -> Option<Output> {
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--pid", "--fork", env!("CARGO_BIN_EXE_firstbyte")]);
+    command.args(arguments).current_dir(folder).env("FIRSTBYTE_CACHE", folder.join("cache"));
+    let Ok(output) = command.output() else {
+        skipped("there is no `unshare`");
+        return None;
+    };
+    if said(&output).contains("unshare:") {
+        skipped(said(&output).trim());
+        return None;
+    }
+    Some(output)
+}
+
+#[test]
+fn where_proc_is_that_of_other_processes_nothing_is_counted_and_no_budget_met() {
+    let folder = folder();
+    fs::write(folder.path().join("firstbyte.toml"), "[[program]]\ncommand = \"true\"\npage_faults = 10000\n")
+        .unwrap();
+    let bench = ["bench", "--runs", "3", "--no-overhead", "--export-json", "-", "true"];
+    let Some(output) = under_foreign_proc(folder.path(), &bench) else { return };
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let result = &document["results"][0];
+    let reason = result["uncounted"].as_str().unwrap_or_default();
+    assert!(reason.starts_with("`/proc` shows the processes of another namespace; help: "), "{result}");
+    assert!(result["counts"]["page_faults"].is_null() && result["counts"]["syscalls"].is_null(), "{result}");
+    let Some(output) = under_foreign_proc(folder.path(), &["check", "--count-runs", "1"]) else { return };
+    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+    let Some(output) = under_foreign_proc(folder.path(), &["bench", "--cache", "cold", "true"]) else {
+        return;
+    };
+    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+    assert!(
+        said(&output).contains("`/proc` shows the processes of another namespace\nhelp: "),
+        "{}",
+        said(&output)
+    );
+}
+
+#[test]
+fn threads_are_no_processes_also_where_proc_does_not_say_so() {
+    let Some(program) = built("writer.c") else { return };
+    let folder = folder();
+    let command = format!("{} threads 5", program.display());
+    let bench =
+        ["bench", "--backend", "ptrace", "--runs", "3", "--no-overhead", "--export-json", "-", &command];
+    let Some(output) = under_foreign_proc(folder.path(), &bench) else { return };
+    let document: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)));
+    let counts = &document["results"][0]["counts"];
+    assert_eq!((&counts["processes"], &counts["threads"]), (&1.into(), &6.into()), "{counts}");
+}
+
+/// Every child costs four calls, however often the signal of its end interrupts the parent's one.
+#[test]
+fn a_call_that_an_ignored_signal_interrupts_is_one_call() {
+    let Some(mut without) = launcher("interrupted.c", &["0"]) else { return };
+    let mut with = launcher("interrupted.c", &["6"]).unwrap();
+    let pipe = setting(OutputKind::Pipe);
+    let (none, _) = count(&mut without, &pipe).unwrap();
+    for _ in 0..3 {
+        let (some, recording) = count(&mut with, &pipe).unwrap();
+        assert_eq!(recording.exit, ExitStatus::SUCCESS);
+        assert_eq!(some.syscalls - none.syscalls, 4 * 6);
+        assert_eq!(some.bytes_read, none.bytes_read);
+    }
+}
+
+#[test]
+fn it_is_one_step_of_a_trace() {
+    let Some(mut launcher) = launcher("interrupted.c", &["6"]) else { return };
+    let recording = PtraceFullTracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    let results = recording.events.iter().filter_map(|event| match &event.kind {
+        EventKind::Call(call) => call.result,
+        _ => None,
+    });
+    let broken_off: Vec<i64> = results.filter(|result| (-516..=-512).contains(result)).collect();
+    assert_eq!(broken_off, [0_i64; 0], "no program ever sees these");
+}
+
+fn bench(folder: &Path, arguments: &[&str]) -> (Value, Option<i32>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+    command.args(["bench", "--no-overhead", "--export-json", "-", "--runs", "3"]).args(arguments);
+    let output = command.current_dir(folder).env("FIRSTBYTE_CACHE", folder.join("cache")).output().unwrap();
+    let document = serde_json::from_slice(&output.stdout);
+    (document.unwrap_or_else(|error| panic!("{error}: {}", said(&output))), output.status.code())
+}
+
+#[test]
+fn a_program_that_ends_otherwise_when_it_is_counted_is_not_counted() {
+    let shy = "sh -c 'grep -q \"^TracerPid:.0$\" /proc/self/status || exit 7'";
+    let (document, status) = bench(folder().path(), &["--backend", "pipe", "-i", shy]);
+    assert_eq!(status, Some(0));
+    let result = &document["results"][0];
+    assert_eq!(result["uncounted"], "it ended with exit status 7 instead of exit status 0", "{result}");
+    assert!(result["counts"]["syscalls"].is_null(), "{result}");
+}
+
+#[test]
+fn writes_of_both_kinds_are_counted() {
+    let Some(program) = built("uring.c") else { return };
+    let (document, status) = bench(folder().path(), &[&format!("{} too", program.display())]);
+    if status != Some(0) || document["tool"]["backend"] != "bpf" {
+        return skipped("no io_uring, or no bpf here");
+    }
+    assert_eq!(document["results"][0]["counts"]["writes"], 2);
+}

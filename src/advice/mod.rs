@@ -6,6 +6,7 @@ mod loading;
 mod processes;
 mod runtime;
 
+pub use crate::arch::cpuid::Cpuid;
 use crate::trace::{Account, Role, Step, Summary, What};
 use crate::units::Nanos;
 
@@ -28,15 +29,6 @@ pub struct Finding {
 pub struct Machine {
     /// What is known of the program's CPUID instructions; `None`: nothing, or there is no such instruction.
     pub cpuid: Option<Cpuid>,
-}
-
-/// The CPUID instructions of a start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cpuid {
-    /// What one costs here.
-    pub each: Nanos,
-    /// How many the command executes before it opens or writes anything: counted, not estimated.
-    pub executed: u64,
 }
 
 /// Below this a CPUID instruction does not trap: a processor that executes it itself takes about 100 ns at most.

@@ -1,6 +1,16 @@
 //! What a CPUID instruction costs: in a virtual machine it traps.
 
 use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// The CPUID instructions of a program's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cpuid {
+    /// What one costs on the machine that ran it.
+    pub each: Nanos,
+    /// How many the command executes before it opens or writes anything: counted, not estimated.
+    pub executed: u64,
+}
 
 /// The median of some executions, without what reading the clock costs; `None` where there is no such instruction.
 #[cfg(target_arch = "x86_64")]

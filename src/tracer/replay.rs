@@ -1,11 +1,12 @@
 //! Recordings as files: one line of JSON that says what was run, then one a line for every event.
 //!
 //! The first line is an object with `"schema": "firstbyte-recording/1"`, everything of a [`Recording`] but its events,
-//! and the [`Module`]s that it mapped; every further line is an [`Event`]. Fields may be added to the version, never changed or taken away.
+//! the [`Module`]s that it mapped, and its CPUID instructions if they were counted; every further line is an [`Event`]. Fields may be added to the version, never changed or taken away.
 
 use super::event::Event;
 use super::module::Module;
 use super::recording::Recording;
+use crate::arch::cpuid::Cpuid;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt::Write;
@@ -60,6 +61,8 @@ struct Header {
     firstbyte: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     modules: Option<Vec<Module>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cpuid: Option<Cpuid>,
     #[serde(flatten)]
     rest: Value,
 }
@@ -71,17 +74,19 @@ pub struct Loaded {
     pub recording: Recording,
     /// The ELF files that were mapped, as they were then; `None`: an old firstbyte did not keep them.
     pub modules: Option<Vec<Module>>,
+    /// The CPUID instructions of its start, if they were counted.
+    pub cpuid: Option<Cpuid>,
 }
 
-/// A recording as text, with what identifies the files that it mapped.
-pub fn save(recording: &Recording, modules: &[Module]) -> String {
+/// A recording as text, with what identifies the files that it mapped, and its CPUID instructions if they were counted.
+pub fn save(recording: &Recording, modules: &[Module], cpuid: Option<Cpuid>) -> String {
     let mut rest = serde_json::to_value(recording).unwrap_or_default();
     if let Some(fields) = rest.as_object_mut() {
         fields.remove("events");
     }
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let modules = Some(modules.iter().take(MOST_MODULES).cloned().collect());
-    let header = Header { schema: SCHEMA.to_owned(), firstbyte: version, modules, rest };
+    let header = Header { schema: SCHEMA.to_owned(), firstbyte: version, modules, cpuid, rest };
     let mut text = serde_json::to_string(&header).unwrap_or_default();
     text.push('\n');
     for event in &recording.events {
@@ -143,7 +148,7 @@ fn header(line: &[u8]) -> Result<Loaded, String> {
         fields.insert("events".to_owned(), Value::Array(Vec::new()));
     }
     let recording = serde_json::from_value(rest).map_err(|error| shortly(&error))?;
-    Ok(Loaded { recording, modules: header.modules })
+    Ok(Loaded { recording, modules: header.modules, cpuid: header.cpuid })
 }
 
 /// Without the place within the line, which says little.
@@ -231,32 +236,34 @@ mod tests {
         vec![Module { path: "/x".to_owned(), size: 5, modified: -1, build_id, layout }]
     }
 
+    const COUNTED: Option<Cpuid> = Some(Cpuid { each: Nanos(1_100), executed: 41 });
+
     #[test]
     fn what_is_saved_is_what_is_read() {
-        let text = save(&recording(), &modules());
+        let text = save(&recording(), &modules(), COUNTED);
         assert!(text.starts_with("{\"schema\":\"firstbyte-recording/1\""), "{text}");
-        let loaded = Loaded { recording: recording(), modules: Some(modules()) };
+        let loaded = Loaded { recording: recording(), modules: Some(modules()), cpuid: COUNTED };
         assert_eq!(read("x", text.as_bytes()).unwrap(), loaded);
     }
 
     #[test]
     fn a_recording_from_before_modules_were_kept_is_read() {
-        let text = save(&recording(), &[]);
+        let text = save(&recording(), &[], None);
         let old = text.replacen("\"modules\":[],", "", 1);
         assert_ne!(old, text);
         let loaded = read("x", old.as_bytes()).unwrap();
-        assert_eq!(loaded, Loaded { recording: recording(), modules: None });
+        assert_eq!(loaded, Loaded { recording: recording(), modules: None, cpuid: None });
     }
 
     #[test]
     fn the_first_line_stays_readable_however_many_modules_there_are() {
-        let text = save(&recording(), &vec![modules().remove(0); 5000]);
+        let text = save(&recording(), &vec![modules().remove(0); 5000], None);
         assert_eq!(read("x", text.as_bytes()).unwrap().modules.unwrap().len(), MOST_MODULES);
     }
 
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
-        let good = save(&recording(), &[]);
+        let good = save(&recording(), &[], None);
         let lines: Vec<&str> = good.lines().collect();
         let table = [
             (String::new(), "line 1: the file is empty"),
@@ -277,7 +284,7 @@ mod tests {
     #[test]
     fn damaged_recordings_never_panic() {
         use crate::trace::{Account, recorded::RecordedBinaries};
-        let good = save(&recording(), &modules()).into_bytes();
+        let good = save(&recording(), &modules(), COUNTED).into_bytes();
         let mut random = fastrand::Rng::with_seed(11);
         for _ in 0..3000 {
             let mut bad = good.clone();

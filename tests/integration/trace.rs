@@ -324,7 +324,7 @@ fn a_recording_is_replayed_to_the_same_account() {
     let again: Value =
         serde_json::from_str(&traced(&["--replay", file, "--export-json", "-"]).unwrap()).unwrap();
     let hyperfines = ["mean", "median", "stddev", "min", "max", "times", "user", "system", "exit_codes"];
-    let ours = ["spans", "attribution", "files", "searches", "processes", "total_ns", "counts"];
+    let ours = ["spans", "attribution", "files", "searches", "processes", "total_ns", "counts", "findings"];
     for part in hyperfines.into_iter().chain(ours) {
         assert_eq!(first["results"][0][part], again["results"][0][part], "{part}");
     }

@@ -23,9 +23,10 @@ pub(super) fn rendered(
         Export::Html => {
             report::page("this run", &trace_json::document(&explained.summary, &frame(explained, context)))?
         }
-        Export::Recording => {
-            explained.shown().map(|run| replay::save(run, &explained.modules)).unwrap_or_default()
-        }
+        Export::Recording => explained
+            .shown()
+            .map(|run| replay::save(run, &explained.modules, explained.cpuid))
+            .unwrap_or_default(),
     })
 }
 

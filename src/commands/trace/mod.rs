@@ -8,7 +8,7 @@ use self::calibration::Costs;
 use self::observe::{Observed, observe, observe_in_turn};
 use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::advice::{self, Finding};
-use crate::arch::cpuid::cpuid_cost;
+use crate::arch::cpuid::{Cpuid, cpuid_cost};
 use crate::cli::trace::{Plan, Runs, Subject};
 use crate::launch::{Command, ExitStatus};
 use crate::report::trace_text::{self, Context};
@@ -18,7 +18,7 @@ use crate::trace::recorded::RecordedBinaries;
 use crate::trace::{Account, Summary};
 use crate::tracer::full::{FullBackend, choose_full};
 use crate::tracer::module::Module;
-use crate::tracer::ptrace::cpuid_count;
+use crate::tracer::ptrace::{Uncounted, cpuid_count};
 use crate::tracer::replay::Loaded;
 use crate::tracer::{Recording, Tracer, replay};
 use crate::units::display_nanos;
@@ -40,11 +40,13 @@ fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
     let (mut tracer, reason) = prepared(&plan.runs)?;
     let mut explained = explain(command.clone(), &plan.runs, &mut tracer)?;
     explained.reason = reason;
-    let machine = if explained.observed.interrupted {
-        advice::Machine::default()
-    } else {
-        machine(&command, &explained.summary)
-    };
+    if !explained.observed.interrupted {
+        match cpuid(&command, &explained.summary) {
+            Ok(counted) => explained.cpuid = counted,
+            Err(reason) => explained.uncounted = Some(reason),
+        }
+    }
+    let machine = advice::Machine { cpuid: explained.cpuid };
     explained.findings = advice::findings(&explained.summary, &machine);
     if plan.runs.overhead && !explained.observed.interrupted {
         match calibration::calibrate(&plan.runs, &mut tracer) {
@@ -60,11 +62,11 @@ fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
 
 fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
     export::spare(export::targets(&plan.exports), path)?;
-    let Replayed { recording, summary, notes } = replayed(path)?;
+    let Replayed { recording, summary, notes, cpuid } = replayed(path)?;
     let mut context = Context { command: shell_words::join(&recording.command), ..Context::default() };
     context.notes.push(format!("From the recording `{}`, by {}.", path.display(), recording.backend.name()));
     context.notes.extend(notes);
-    let findings = advice::findings(&summary, &advice::Machine::default());
+    let findings = advice::findings(&summary, &advice::Machine { cpuid });
     context.findings = findings.iter().map(|finding| finding.text.clone()).collect();
     let backend = recording.backend.name().to_owned();
     let traced = vec![summary.reference.wall.as_f64()];
@@ -76,6 +78,8 @@ fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
         summary,
         observed,
         findings,
+        cpuid,
+        uncounted: None,
         costs: None,
         backend,
         reason: "a recording".to_owned(),
@@ -146,11 +150,13 @@ pub(super) struct Replayed {
     pub(super) summary: Summary,
     /// What a reader must know of it, a sentence each.
     pub(super) notes: Vec<String>,
+    /// The CPUID instructions of its start, if they were counted.
+    cpuid: Option<Cpuid>,
 }
 
 /// Reads a recording, and explains it by the files that it has seen.
 pub(super) fn replayed(path: &Path) -> Result<Replayed, CommandError> {
-    let Loaded { recording, modules } = replay::load(path).map_err(CommandError::usage)?;
+    let Loaded { recording, modules, cpuid } = replay::load(path).map_err(CommandError::usage)?;
     let wrong = |cause: String| {
         CommandError::usage(format!(
             "`{}` bears no account: {cause}\nhelp: make it anew: firstbyte trace --record FILE -- CMD",
@@ -171,7 +177,7 @@ pub(super) fn replayed(path: &Path) -> Result<Replayed, CommandError> {
     };
     let account = account.map_err(|error| wrong(error.to_string()))?;
     let summary = Summary::of(vec![account]).ok_or_else(|| wrong("it is empty".to_owned()))?;
-    Ok(Replayed { recording, summary, notes })
+    Ok(Replayed { recording, summary, notes, cpuid })
 }
 
 /// What is told of a program that failed.
@@ -194,6 +200,10 @@ pub(super) struct Explained {
     modules: Vec<Module>,
     observed: Observed,
     findings: Vec<Finding>,
+    /// The CPUID instructions of its start, where they were counted.
+    cpuid: Option<Cpuid>,
+    /// Why they were not.
+    uncounted: Option<Uncounted>,
     costs: Option<Costs>,
     backend: String,
     reason: String,
@@ -240,6 +250,8 @@ fn explained(name: &str, observed: Observed, tracer: &FullBackend) -> Result<Exp
         exit,
         observed,
         findings: Vec::new(),
+        cpuid: None,
+        uncounted: None,
         costs: None,
         backend: tracer.backend().name().to_owned(),
         reason: String::new(),
@@ -255,12 +267,11 @@ fn worst(recordings: &[Recording]) -> Option<ExitStatus> {
 /// More CPUID instructions than any start executes.
 const MANY: u64 = 200;
 
-/// What the findings need to know of the machine. The instructions are counted only where they can matter.
-fn machine(command: &Command, summary: &Summary) -> advice::Machine {
+/// The CPUID instructions of a command's start: counted only where they can matter.
+fn cpuid(command: &Command, summary: &Summary) -> Result<Option<Cpuid>, Uncounted> {
     let each = cpuid_cost().filter(|each| *each >= advice::TRAP);
     let each = each.filter(|each| (each.0 * MANY) as f64 * 100.0 >= summary.total.median);
-    let counted = each.and_then(|each| Some(advice::Cpuid { each, executed: cpuid_count(command)? }));
-    advice::Machine { cpuid: counted }
+    each.map(|each| Ok(Cpuid { each, executed: cpuid_count(command)? })).transpose()
 }
 
 impl Explained {
@@ -282,6 +293,12 @@ impl Explained {
             );
         }
         notes.extend(self.interruption());
+        notes.extend(self.uncounted.map(|reason| {
+            format!(
+                "Its CPUID instructions, which trap on this virtual machine, could not be counted: {reason}. No \
+                 finding names what they cost; that of dynamic linking may hold it."
+            )
+        }));
         notes.extend(self.overhead_note());
         notes.extend(self.rejections());
         let findings = self.findings.iter().map(|finding| finding.text.clone()).collect();

@@ -3,24 +3,42 @@
 
 use crate::launch::Command;
 
+/// Why there is no count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Uncounted {
+    /// It could not be started and stopped, or it died.
+    #[error("it could not be followed step by step")]
+    Untraced,
+    /// Each step takes two switches of context: on a busy machine they wait for others.
+    #[error("its first instructions took longer than ten seconds, one by one, as on a busy machine")]
+    Slow,
+    /// It computes before it does anything else.
+    #[error("it neither opened nor wrote anything within its first 100,000 instructions")]
+    Long,
+}
+
 /// How many CPUID instructions a command executes before its first `open` or `write`, where it is killed: it has no
-/// effect on anything by then. `None` if it gets there neither within a second nor within 100,000 instructions (a
-/// dynamically linked program needs 30,000), or cannot be traced.
+/// effect on anything by then.
+///
+/// # Errors
+/// If it gets there neither within ten seconds nor within 100,000 instructions (a dynamically linked program needs
+/// 30,000: a tenth of a second where nothing else runs), or cannot be traced.
 #[cfg(target_arch = "x86_64")]
-pub fn cpuid_count(command: &Command) -> Option<u64> {
-    let child = stepping::Stepped::start(command)?;
+pub fn cpuid_count(command: &Command) -> Result<u64, Uncounted> {
+    let child = stepping::Stepped::start(command).ok_or(Uncounted::Untraced)?;
     child.count()
 }
 
 /// Other architectures have none.
 #[cfg(not(target_arch = "x86_64"))]
-pub fn cpuid_count(_command: &Command) -> Option<u64> {
-    None
+pub fn cpuid_count(_command: &Command) -> Result<u64, Uncounted> {
+    Ok(0)
 }
 
 #[cfg(target_arch = "x86_64")]
 mod stepping {
     use super::super::tracee::Tracee;
+    use super::Uncounted;
     use crate::launch::Command;
     use std::io;
     use std::mem::MaybeUninit;
@@ -30,7 +48,7 @@ mod stepping {
     use std::time::{Duration, Instant};
 
     const MOST_STEPS: u32 = 100_000;
-    const PATIENCE: Duration = Duration::from_secs(1);
+    const PATIENCE: Duration = Duration::from_secs(10);
 
     /// `cpuid` and `syscall` (Intel SDM, volume 2).
     const CPUID: [u8; 2] = [0x0f, 0xa2];
@@ -53,21 +71,24 @@ mod stepping {
             stepped.stopped().then_some(stepped)
         }
 
-        pub(super) fn count(&self) -> Option<u64> {
+        pub(super) fn count(&self) -> Result<u64, Uncounted> {
             let (tracee, began, mut count) = (Tracee(self.pid()), Instant::now(), 0);
             for _ in 0..MOST_STEPS {
-                let registers = self.registers()?;
+                let registers = self.registers().ok_or(Uncounted::Untraced)?;
                 let mut code = [0; 2];
                 tracee.read_memory(registers.rip, &mut code);
                 count += u64::from(code == CPUID);
                 if code == SYSCALL && opens_or_writes(registers.rax) {
-                    return Some(count);
+                    return Ok(count);
                 }
-                if began.elapsed() > PATIENCE || !self.step() {
-                    return None;
+                if began.elapsed() > PATIENCE {
+                    return Err(Uncounted::Slow);
+                }
+                if !self.step() {
+                    return Err(Uncounted::Untraced);
                 }
             }
-            None
+            Err(Uncounted::Long)
         }
 
         fn step(&self) -> bool {
@@ -80,7 +101,8 @@ mod stepping {
             let mut status = 0;
             // SAFETY: the kernel writes one int.
             let waited = unsafe { libc::waitpid(self.pid(), &raw mut status, libc::__WALL) };
-            waited == self.pid() && libc::WIFSTOPPED(status)
+            // by anything but a step: it would have died, or run a handler
+            waited == self.pid() && libc::WIFSTOPPED(status) && libc::WSTOPSIG(status) == libc::SIGTRAP
         }
 
         fn registers(&self) -> Option<libc::user_regs_struct> {
@@ -125,23 +147,31 @@ mod stepping {
         use super::super::cpuid_count;
         use super::*;
 
-        /// Three CPUID, then `write(-1, …)`: the shortest program that says how many there are.
-        #[test]
-        fn instructions_are_counted_exactly_before_the_first_write() {
+        /// What is counted of a program in assembly; `None`, where it cannot be built.
+        fn counted(text: &str) -> Option<Result<u64, Uncounted>> {
             let folder = tempfile::tempdir().unwrap();
             let (source, program) = (folder.path().join("c.S"), folder.path().join("c"));
-            let text = ".globl _start\n_start: mov $3,%r12d\n1: xor %eax,%eax\n cpuid\n dec %r12d\n jnz 1b\n \
-                        mov $1,%eax\n mov $-1,%edi\n syscall\n xor %eax,%eax\n cpuid\n mov $60,%eax\n syscall\n";
             std::fs::write(&source, text).unwrap();
             let built = std::process::Command::new("cc")
                 .args(["-nostdlib", "-static", "-o"])
                 .args([&program, &source])
                 .status();
-            if !built.is_ok_and(|status| status.success()) {
-                return;
-            }
-            let command = Command::new(&[program]).unwrap();
-            assert_eq!(cpuid_count(&command), Some(3));
+            let command = Command::new(&[program]).ok()?;
+            built.is_ok_and(|status| status.success()).then(|| cpuid_count(&command))
+        }
+
+        /// Three CPUID, then `write(-1, …)`: the shortest program that says how many there are.
+        #[test]
+        fn instructions_are_counted_exactly_before_the_first_write() {
+            let text = ".globl _start\n_start: mov $3,%r12d\n1: xor %eax,%eax\n cpuid\n dec %r12d\n jnz 1b\n \
+                        mov $1,%eax\n mov $-1,%edi\n syscall\n xor %eax,%eax\n cpuid\n mov $60,%eax\n syscall\n";
+            assert_eq!(counted(text).unwrap_or(Ok(3)), Ok(3));
+        }
+
+        #[test]
+        fn a_program_that_ends_before_it_writes_has_no_count() {
+            let fault = ".globl _start\n_start: xor %eax,%eax\n cpuid\n ud2\n";
+            assert_eq!(counted(fault).unwrap_or(Err(Uncounted::Untraced)), Err(Uncounted::Untraced));
         }
     }
 }

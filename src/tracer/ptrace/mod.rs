@@ -48,7 +48,7 @@ use crate::bench::Counts;
 use crate::launch::wait::Killed;
 use crate::launch::{Child, Ended, LaunchError, Launcher, OutputKind, Preparation, Stdout, tree};
 use crate::tracer::{Backend, EventKind, Recording, Setting, Tracer, frame};
-pub use cpuid::cpuid_count;
+pub use cpuid::{Uncounted, cpuid_count};
 pub use files::FilesOfRun;
 use follow::{Extent, Followed, Follower};
 use our_stdout::OurStdout;

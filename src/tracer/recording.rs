@@ -1,6 +1,6 @@
 //! What one backend saw of one run.
 
-use super::event::{Event, EventKind};
+use super::event::{Event, EventKind, IO_URING_BASE};
 use crate::launch::ExitStatus;
 use crate::launch::wait::{Killed, Usage};
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,8 @@ pub struct Recording {
 
 impl Recording {
     /// Adds what bounds the phases where only whole system calls were recorded: the first successful write of output,
-    /// and the sum of them all. Sorts the events.
+    /// and the sum of them all. Writes by `io_uring`, which lie beside a thread's calls, are in these alone. Sorts the
+    /// events.
     #[cfg_attr(not(feature = "bpf"), expect(dead_code, reason = "ptrace tells of output by itself"))]
     pub(crate) fn add_output_events(&mut self) {
         let successful = self.events.iter().filter_map(|event| match &event.kind {
@@ -57,6 +58,8 @@ impl Recording {
         if let Some((at, writes, bytes)) = sum {
             added.push(Event { at, pid: 0, tid: 0, kind: EventKind::OutputLast { writes, bytes } });
         }
+        let by_ring = |event: &Event| matches!(&event.kind, EventKind::Call(call) if call.output && call.call.number >= IO_URING_BASE);
+        self.events.retain(|event| !by_ring(event));
         self.events.extend(added);
         self.events.sort_by_key(|event| event.at); // stable: equal instants keep their order
     }

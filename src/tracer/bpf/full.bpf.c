@@ -12,6 +12,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 #include "full_calls.h"
 #include "full_faults.h"
+#include "full_uring.h"
 
 INLINE void fill_off_cpu(struct record_off_cpu *r, u64 now, u64 pid_tid, struct thread_slot *slot)
 {

@@ -22,6 +22,7 @@ enum full_record_kind {
 	FULL_IMAGE = 22,
 	FULL_FAULT_WAS_MAJOR = 23,
 	FULL_PATH_REST = 24,
+	FULL_URING_OUTPUT = 25,
 };
 
 #define CALLER_WORDS 8
@@ -73,6 +74,12 @@ struct record_off_cpu {
 	u64 woken;
 };
 #define OFF_PREEMPTED 0x80000000u
+
+/* A write of output by io_uring has completed: `code` is its number, `value` its result. */
+struct record_output {
+	struct record record;
+	u64 entered;
+};
 
 #define AUXV_WORDS 48
 #define ARGV_ROOM 256

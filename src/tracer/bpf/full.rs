@@ -34,7 +34,13 @@ const NEEDED: [&str; 8] = [
     "sys_exit",
 ];
 /// Those that not every kernel or architecture has.
-const OPTIONAL: [&str; 3] = ["sched_prepare_exec", "page_fault_user", "page_fault_kernel"];
+const OPTIONAL: [&str; 5] = [
+    "sched_prepare_exec",
+    "page_fault_user",
+    "page_fault_kernel",
+    "io_uring_submit_req",
+    "io_uring_complete",
+];
 /// A fault has been handled: by the tracepoint of memory control groups (Linux 6.15), else by a software event, which
 /// is dearer. The event of major faults is rare.
 const HANDLED: &str = "count_memcg_events";

@@ -118,6 +118,7 @@ fn size_of_kind(kind: u32) -> Option<usize> {
         21 => HEAD + 16,
         22 => IMAGE + 3 * PATH_ROOM,
         PATH_REST => HEAD + REST_ROOM,
+        25 => HEAD + 8,
         _ => return None,
     })
 }
@@ -219,6 +220,7 @@ fn kind(bytes: &[u8], head: &Head) -> Option<EventKind> {
         9 => EventKind::ParentTold,
         16..=18 => EventKind::Call(Box::new(call(bytes, kind, code, value)?)),
         19 => EventKind::Call(Box::new(unfinished(at, code))),
+        25 => EventKind::Call(Box::new(uring_output(bytes, code, value)?)),
         20 => EventKind::Fault(Box::new(fault(bytes, code, value)?)),
         21 => EventKind::OffCpu(off_cpu(bytes, code)?),
         22 => EventKind::Image(Box::new(image(bytes, code, value)?)),
@@ -262,6 +264,14 @@ fn unfinished(entered: Nanos, code: u32) -> Call {
         paths: Vec::new(),
         output: code & CALL_OUTPUT != 0,
     }
+}
+
+/// A write of output by `io_uring`, until [`add_output_events`] has made of it what it is to the phases.
+///
+/// [`add_output_events`]: crate::tracer::Recording::add_output_events
+fn uring_output(bytes: &[u8], code: u32, value: i64) -> Option<Call> {
+    let entered = Nanos(long(bytes, HEAD)?);
+    Some(Call { entered, result: Some(value), output: true, ..unfinished(entered, code) })
 }
 
 fn fault(bytes: &[u8], code: u32, value: i64) -> Option<Fault> {

@@ -2,6 +2,8 @@
 //!
 //! Numbers: as in [`super::output_calls`].
 
+use super::output_calls::IO_URING_SETUP;
+
 /// What a call does with files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileCall {
@@ -33,7 +35,7 @@ const NATIVE: FileCalls = &[
     (257, Open), // openat
     (295, Read), // preadv
     (327, Read), // preadv2
-    (425, Ring), // io_uring_setup
+    (IO_URING_SETUP, Ring),
     (437, Open), // openat2
 ];
 
@@ -47,7 +49,7 @@ const COMPAT: FileCalls = &[
     (295, Open), // openat
     (333, Read), // preadv
     (378, Read), // preadv2
-    (425, Ring), // io_uring_setup
+    (IO_URING_SETUP, Ring),
     (437, Open), // openat2
 ];
 
@@ -59,7 +61,7 @@ const NATIVE: FileCalls = &[
     (67, Read),  // pread64
     (69, Read),  // preadv
     (286, Read), // preadv2
-    (425, Ring), // io_uring_setup
+    (IO_URING_SETUP, Ring),
     (437, Open), // openat2
 ];
 

@@ -65,6 +65,15 @@ pub enum TimelineError {
     /// Two instants that have an order do not keep it.
     #[error("in the recording, {0} comes before {1}")]
     Disorder(&'static str, &'static str),
+    /// ptrace does not see what is written by an `io_uring`, and our end of the output does not prove that nothing was.
+    #[error(
+        "it set up an io_uring, and ptrace does not see what is written by that: nobody knows when its first byte was out; help: run as root, for the bpf backend, or {}",
+        if *.comparable { "bench it with `--backend pipe`" } else { "with `--output pipe`" }
+    )]
+    Ring {
+        /// What came out can be compared with what was seen to be written, and is not the same.
+        comparable: bool,
+    },
     /// Our end of the output and the tracer disagree.
     #[error("the tracer saw {written} bytes written, the reading end {read}")]
     Disagreement {
@@ -203,12 +212,18 @@ fn from_outside(events: &[Event], spawned: Nanos, wall: Nanos) -> Result<Timelin
 /// say; through a terminal the bytes are not the same, nor in a file of which places are written again, but whether there
 /// were any is.
 fn agree(recording: &Recording) -> Result<(), TimelineError> {
-    let Some(read) = recording.output.bytes else { return Ok(()) };
+    let has_ring = find(&recording.events, |kind| *kind == EventKind::Ring).is_some();
     let written = recording.events.iter().find_map(|event| match event.kind {
         EventKind::OutputLast { bytes, .. } => Some(bytes),
         _ => None,
     });
     let written = written.unwrap_or(0);
+    if has_ring && !(recording.output.exact && recording.output.bytes == Some(written)) {
+        return Err(TimelineError::Ring {
+            comparable: recording.output.exact && recording.output.bytes.is_some(),
+        });
+    }
+    let Some(read) = recording.output.bytes else { return Ok(()) };
     let comparable = recording.output.exact && !recording.left_behind && recording.killed.is_none();
     let agreed =
         if comparable { written == read } else { (written > 0) == (read > 0) || recording.left_behind };

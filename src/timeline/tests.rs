@@ -183,3 +183,17 @@ fn the_exit_is_when_the_parent_is_told() {
     let timeline = Timeline::of(&recording(0, events)).unwrap();
     assert_eq!((timeline.phases.unwrap().teardown, timeline.total), (Nanos(120), Nanos(170)));
 }
+
+#[test]
+fn where_output_may_have_gone_unseen_there_is_a_first_byte_only_if_all_of_it_was_seen() {
+    let seen = || [exec(10, 60), vec![root(65, EventKind::Ring)], write(ROOT, ROOT, 70, 75, 6)].concat();
+    let of = |bytes: Option<u64>, exact| {
+        let events = [seen(), vec![last(75, 6), exit(100)]].concat();
+        let run = recording(0, events);
+        Timeline::of(&Recording { output: Output { bytes, exact, ..Output::default() }, ..run })
+    };
+    assert_eq!(of(Some(6), true).unwrap().first_byte, Some(Nanos(65)));
+    assert_eq!(of(Some(18), true).unwrap_err(), TimelineError::Ring { comparable: true });
+    assert_eq!(of(Some(7), false).unwrap_err(), TimelineError::Ring { comparable: false }, "a terminal");
+    assert_eq!(of(None, false).unwrap_err(), TimelineError::Ring { comparable: false }, "a null device");
+}

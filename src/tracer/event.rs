@@ -57,6 +57,8 @@ pub enum EventKind {
         /// Bytes that they wrote.
         bytes: u64,
     },
+    /// With ptrace: a thread set up an `io_uring`. What is written by that is not seen.
+    Ring,
     /// A thread or a process was created by the event's thread.
     Fork {
         /// The child's process id; the parent's own where the child is a thread.

@@ -2,9 +2,10 @@
 
 use crate::cold::{folder, measured};
 use crate::support::{as_nobody, of_nobody, skipped};
-use crate::tracees::{built, launcher, setting};
+use crate::tracees::{built, last_output, launcher, setting};
 use firstbyte::launch::{ExitStatus, OutputKind};
-use firstbyte::tracer::ptrace::{PtraceFullTracer, count};
+use firstbyte::timeline::{Timeline, TimelineError};
+use firstbyte::tracer::ptrace::{PtraceFullTracer, PtraceTracer, count};
 use firstbyte::tracer::{EventKind, Tracer};
 use serde_json::Value;
 use std::fs;
@@ -211,4 +212,47 @@ fn writes_of_both_kinds_are_counted() {
         return skipped("no io_uring, or no bpf here");
     }
     assert_eq!(document["results"][0]["counts"]["writes"], 2);
+}
+
+#[test]
+fn no_first_byte_is_claimed_by_who_does_not_see_all_writes() {
+    let mut tracers: [Box<dyn Tracer>; 2] = [Box::new(PtraceTracer::new()), Box::new(PtraceFullTracer)];
+    for output in [OutputKind::Pipe, OutputKind::Null, OutputKind::Pty, OutputKind::File] {
+        for tracer in &mut tracers {
+            let Some(mut launcher) = launcher("uring.c", &["too"]) else { return };
+            let recording = tracer.run(&mut launcher, &setting(output)).unwrap();
+            if recording.exit == ExitStatus::Code(77) {
+                return skipped("the kernel refuses io_uring");
+            }
+            let comparable = matches!(output, OutputKind::Pipe | OutputKind::File);
+            let answer = Timeline::of(&recording).map(|timeline| timeline.first_byte);
+            assert_eq!(answer, Err(TimelineError::Ring { comparable }), "{output:?}");
+        }
+    }
+}
+
+#[cfg(feature = "bpf")]
+#[test]
+fn the_full_mode_sees_writes_of_both_kinds() {
+    use firstbyte::tracer::bpf::{FullTracer, LARGE_RING};
+    use firstbyte::tracer::event::IO_URING_BASE;
+    let loaded = FullTracer::load(LARGE_RING).and_then(|mut tracer| tracer.attach().map(|()| tracer));
+    let mut tracer = match loaded {
+        Ok(tracer) => tracer,
+        Err(error) => return skipped(&format!("no bpf here: {error}")),
+    };
+    for output in [OutputKind::Pipe, OutputKind::Null, OutputKind::Pty, OutputKind::File] {
+        let Some(mut launcher) = launcher("uring.c", &["too"]) else { return };
+        let recording = tracer.run(&mut launcher, &setting(output)).unwrap();
+        if recording.exit == ExitStatus::Code(77) {
+            return skipped("the kernel refuses io_uring");
+        }
+        assert_eq!(last_output(&recording), (2, 12 + 6), "{output:?}");
+        let first = recording.events.iter().find_map(|event| match event.kind {
+            EventKind::OutputExit { call, result } => Some((call.number, result)),
+            _ => None,
+        });
+        assert_eq!(first, Some((IO_URING_BASE + 23, 12)), "{output:?}");
+        assert!(Timeline::of(&recording).unwrap().first_byte.is_some(), "{output:?}");
+    }
 }

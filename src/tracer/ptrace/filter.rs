@@ -5,6 +5,7 @@
 
 use super::abi;
 use crate::arch::meanings;
+use crate::arch::output_calls::IO_URING_SETUP;
 use libc::sock_filter;
 
 /// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K` and `BPF_RET | BPF_K` of `linux/bpf_common.h`.
@@ -16,10 +17,12 @@ const RETURN: u16 = 0x06;
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 
-/// Stops at the calls that [`meanings`] names, in every table of this machine.
+/// Stops at the calls that [`meanings`] names, in every table of this machine, and where an `io_uring` is set up.
 pub(super) fn program() -> Vec<sock_filter> {
     let (native, compat) = meanings();
-    let numbers = |table: crate::arch::output_calls::Meanings| table.iter().map(|(number, _)| *number);
+    let numbers = |table: crate::arch::output_calls::Meanings| {
+        table.iter().map(|(number, _)| *number).chain([IO_URING_SETUP])
+    };
     let mut program = vec![load(ARCHITECTURE)];
     program.extend(section(abi::NATIVE, numbers(native).flat_map(with_x32)));
     program.extend(section(abi::COMPAT, numbers(compat)));
@@ -83,7 +86,9 @@ mod tests {
     fn only_the_calls_that_mean_something_stop_and_only_in_their_own_table() {
         let (native, compat) = meanings();
         for number in 0..600 {
-            let means = |table: &[(u32, crate::arch::Meaning)]| table.iter().any(|(n, _)| *n == number);
+            let means = |table: &[(u32, crate::arch::Meaning)]| {
+                number == IO_URING_SETUP || table.iter().any(|(n, _)| *n == number)
+            };
             assert_eq!(answer(abi::NATIVE, number) == libc::SECCOMP_RET_TRACE, means(native), "{number}");
             assert_eq!(answer(abi::COMPAT, number) == libc::SECCOMP_RET_TRACE, means(compat), "{number}");
             assert_eq!(answer(1, number), libc::SECCOMP_RET_ALLOW);

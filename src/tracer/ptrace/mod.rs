@@ -26,7 +26,7 @@
 //!   program's exec no privilege that its tracer lacks.
 //! - It cannot trace others or be traced: a program that is itself a debugger (`strace`) fails here.
 //! - A process that it creates with `CLONE_UNTRACED` is not seen, and its execs and writes fail with ENOSYS.
-//! - Writes by `io_uring` have no system call of their own, and are not seen.
+//! - Writes by `io_uring` have no system call of their own, and are not seen; that there may be some is (`EventKind::Ring`).
 
 mod abi;
 mod counting;

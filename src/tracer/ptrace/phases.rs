@@ -5,6 +5,7 @@
 
 use super::our_stdout::OurStdout;
 use super::tracee::Entry;
+use crate::arch::output_calls::IO_URING_SETUP;
 use crate::arch::{Meaning, meanings};
 use crate::launch::clock;
 use crate::tracer::{Abi, Event, EventKind, Syscall};
@@ -67,6 +68,7 @@ impl Phases {
         let exec = match meaning(entry.call) {
             Some(Meaning::Exec) => Some(path()),
             Some(Meaning::Output(argument)) if self.is_output(task, entry, argument) => None,
+            None if entry.call.number == IO_URING_SETUP => None,
             _ => return false,
         };
         let is_exec = exec.is_some();
@@ -86,7 +88,11 @@ impl Phases {
     /// A thread has returned from a call.
     pub(super) fn returned(&mut self, at: Nanos, task: Task, result: i64) {
         let Some(flight) = self.flights.remove(&task.thread) else { return };
-        if flight.exec.is_some() {
+        if flight.call.number == IO_URING_SETUP {
+            if result >= 0 {
+                self.push(at, task, EventKind::Ring);
+            }
+        } else if flight.exec.is_some() {
             self.executed |= result == 0;
             self.push(at, task, EventKind::ExecExit { result });
         } else if result > 0 {

@@ -60,9 +60,9 @@ struct Header {
     #[serde(default)]
     firstbyte: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    modules: Option<Vec<Module>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     cpuid: Option<Cpuid>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    modules: Option<Vec<Module>>,
     #[serde(flatten)]
     rest: Value,
 }

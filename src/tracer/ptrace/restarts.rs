@@ -39,13 +39,16 @@ impl Restarts {
 
     /// A signal is about to be delivered to a thread.
     pub(super) fn signalled(&mut self, thread: i32, signal: i32) {
-        if !self.interrupted.contains_key(&thread) {
-            return;
+        if self.interrupted.contains_key(&thread) {
+            self.heard(thread, is_ignored(thread, signal));
         }
-        if is_ignored(thread, signal) {
-            self.interrupted.insert(thread, true);
-        } else {
+    }
+
+    fn heard(&mut self, thread: i32, ignored: bool) {
+        if !ignored {
             self.interrupted.remove(&thread);
+        } else if let Some(goes_on) = self.interrupted.get_mut(&thread) {
+            *goes_on = true;
         }
     }
 
@@ -98,20 +101,19 @@ mod tests {
     #[test]
     fn only_what_was_interrupted_goes_on_and_only_once() {
         let mut restarts = Restarts::default();
-        let (us, other) = (std::process::id().cast_signed(), 1);
-        restarts.signalled(us, libc::SIGURG);
-        assert!(!restarts.goes_on(us), "nothing was interrupted");
-        restarts.returned(us, -4);
-        restarts.signalled(us, libc::SIGURG);
-        assert!(!restarts.goes_on(us), "EINTR is a result");
-        restarts.returned(us, -512);
-        assert!(!restarts.goes_on(us), "no signal");
-        restarts.returned(us, -512);
-        restarts.signalled(us, libc::SIGURG);
-        assert!(!restarts.goes_on(other) && restarts.goes_on(us) && !restarts.goes_on(us));
-        restarts.returned(us, -513);
-        restarts.signalled(us, libc::SIGURG);
-        restarts.signalled(us, libc::SIGTERM);
-        assert!(!restarts.goes_on(us), "a signal that was not ignored would have interrupted it, too");
+        restarts.heard(7, true);
+        assert!(!restarts.goes_on(7), "nothing was interrupted");
+        restarts.returned(7, -4);
+        restarts.heard(7, true);
+        assert!(!restarts.goes_on(7), "EINTR is a result");
+        restarts.returned(7, -512);
+        assert!(!restarts.goes_on(7), "no signal");
+        restarts.returned(7, -512);
+        restarts.heard(7, true);
+        assert!(!restarts.goes_on(8) && restarts.goes_on(7) && !restarts.goes_on(7));
+        restarts.returned(7, -513);
+        restarts.heard(7, true);
+        restarts.heard(7, false);
+        assert!(!restarts.goes_on(7), "a signal that was not ignored would have interrupted it, too");
     }
 }

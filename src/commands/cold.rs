@@ -19,13 +19,13 @@ pub(super) fn enter(method: Option<ColdMethod>) -> Result<(), CommandError> {
     }
 }
 
-/// From here on runs begin cold: finds each program's files and takes them over.
+/// From here on runs begin cold: finds each program's files and takes them over. Why some of them may be missing.
 pub(super) fn cool_down(
     runner: &mut Prepared,
     method: ColdMethod,
     programs: usize,
-) -> Result<(), CommandError> {
-    cool_down_expecting(runner, method, &vec![None; programs]).map(drop)
+) -> Result<Vec<Option<String>>, CommandError> {
+    cool_down_expecting(runner, method, &vec![None; programs])
 }
 
 /// The same, of programs that are expected to end so; what was wrong with each one's run that looked for its files.

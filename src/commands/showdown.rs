@@ -100,10 +100,12 @@ fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> R
     let has_phases = chosen.tracer.backend() != crate::tracer::Backend::Pipe;
     let around = vec![Around::default(); ready.len()];
     let mut runner = Prepared::new(Tracees::new(tracees, chosen.tracer), around, None);
-    if let Some(method) = plan.cold {
-        cold::cool_down(&mut runner, method, ready.len())?;
-    }
-    let coldness = |program| plan.cold.map(|method| cold::coldness(method, program, &runner));
+    let cool_down = |method| cold::cool_down(&mut runner, method, ready.len());
+    let doubts = plan.cold.map(cool_down).transpose()?.unwrap_or_default();
+    let coldness = |program: usize| {
+        let known = cold::coldness(plan.cold?, program, &runner);
+        Some(document::Cold { doubt: doubts.get(program).cloned().flatten(), ..known })
+    };
     let cold: Vec<_> = (0..ready.len()).map(coldness).collect();
     let campaign = Campaign {
         subjects: ready.iter().map(|(program, built)| subject(program, built)).collect(),

@@ -46,6 +46,9 @@ pub enum ChooseError {
     /// BPF was asked for.
     #[error("the `bpf` backend does not work here: {0}")]
     Bpf(String),
+    /// ptrace asks `/proc` about the tracee, and it knows others by its id.
+    #[error("{0}")]
+    Proc(String),
     /// A program could not be attached, or detached, later on.
     #[error("the tracer could not be switched: {0}")]
     Switch(String),

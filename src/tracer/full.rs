@@ -1,7 +1,7 @@
 //! Which backend observes everything: BPF, or ptrace where that is not to be had.
 
 use super::choose::{Choice, ChooseError};
-use super::ptrace::PtraceFullTracer;
+use super::ptrace::{PtraceFullTracer, own_proc};
 use super::{Backend, Recording, Setting, Tracer};
 use crate::launch::{LaunchError, Launcher};
 
@@ -27,7 +27,10 @@ pub struct EventCosts {
 /// Loads the backend that was asked for; `Auto` takes the best that works. Also one line: why this one. `ring` is the
 /// size of the BPF ring buffer in bytes, if not the default.
 pub fn choose_full(choice: Choice, ring: Option<u32>) -> Result<(FullBackend, String), ChooseError> {
-    let ptrace = |reason| Ok((FullBackend::Ptrace(PtraceFullTracer), reason));
+    let ptrace = |reason| {
+        own_proc().map_err(ChooseError::Proc)?;
+        Ok((FullBackend::Ptrace(PtraceFullTracer), reason))
+    };
     match choice {
         Choice::Bpf => bpf(ring).map(|tracer| (tracer, "asked for".to_owned())).map_err(ChooseError::Bpf),
         Choice::Ptrace => ptrace("asked for".to_owned()),

@@ -134,15 +134,12 @@ fn where_proc_is_that_of_other_processes_nothing_is_counted_and_no_budget_met() 
     assert!(result["counts"]["page_faults"].is_null() && result["counts"]["syscalls"].is_null(), "{result}");
     let Some(output) = under_foreign_proc(folder.path(), &["check", "--count-runs", "1"]) else { return };
     assert_eq!(output.status.code(), Some(4), "{}", said(&output));
-    let Some(output) = under_foreign_proc(folder.path(), &["bench", "--cache", "cold", "true"]) else {
-        return;
-    };
-    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
-    assert!(
-        said(&output).contains("`/proc` shows the processes of another namespace\nhelp: "),
-        "{}",
-        said(&output)
-    );
+    for arguments in [&["bench", "--cache", "cold", "true"][..], &["trace", "--", "true"]] {
+        let Some(output) = under_foreign_proc(folder.path(), arguments) else { return };
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(4), "{said}");
+        assert!(said.contains("`/proc` shows the processes of another namespace\nhelp: "), "{said}");
+    }
 }
 
 #[test]

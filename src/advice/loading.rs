@@ -92,33 +92,50 @@ const FEWEST: u64 = 10;
 
 /// Virtual machines intercept CPUID. glibc executes dozens at its start, without a system call or page fault that would
 /// show them. They have been counted; they cost what as many cost here, if the user code in which they are lasts as
-/// long: that of ld.so, or of a static program, before anything is opened or written.
+/// long: that of ld.so, or of a static program, before anything is opened or written. Page faults and what else
+/// interrupts it divide it into several steps.
 pub(super) fn trapped_instructions(account: &Account, machine: &Machine) -> Option<Finding> {
-    let Cpuid { each, executed } = machine.cpuid.filter(|cpuid| cpuid.each >= TRAP)?;
-    let cost = Nanos(each.0.saturating_mul(executed));
-    if executed < FEWEST || !noteworthy(cost, account, 1) {
-        return None;
-    }
+    let (Cpuid { each, executed }, cost) = trapping(account, machine)?;
     let steps = &account.main().steps;
     let begin = steps.iter().position(|step| matches!(step.what, What::Call { .. } | What::User(_)))?;
     let early = steps.iter().enumerate().skip(begin).take_while(|(_, step)| !opens_or_writes(&step.what));
     let place = |step: &Step| matches!(role(&step.what), Some(Role::Loader | Role::Executable));
     let code = early.filter(|(_, step)| matches!(step.what, What::User(_)) && place(step));
-    let (index, longest) = code.max_by_key(|(_, step)| step.own)?;
-    if longest.own < Nanos(cost.0 / 2) {
-        return None; // they are not there, or not so dear in this program
+    let all: Nanos = code.clone().map(|(_, step)| step.own).sum();
+    if all < Nanos(cost.0 / 2) {
+        return None; // not so dear in this run: `unplaced` says so
     }
+    let (index, longest) = code.max_by_key(|(_, step)| step.own)?;
     let neighbour = |at: Option<usize>| at.and_then(|at| steps.get(at)).map(|step| step.what.title());
     let before = neighbour(index.checked_sub(1)).unwrap_or_default();
     let after = neighbour(Some(index + 1)).unwrap_or_default();
-    let cost = cost.min(longest.own);
+    let cost = cost.min(all);
+    let mostly = if longest.own >= Nanos(cost.0 / 2) { "mostly" } else { "some of it" };
     let text = format!(
         "CPUID: {executed} instructions (counted), each of which traps on this virtual machine ({each}): about {cost}, \
-         mostly between `{before}` and `{after}`, which lasts {}. glibc executes them at every start to choose its \
+         {mostly} between `{before}` and `{after}`, which lasts {}. glibc executes them at every start to choose its \
          string functions.",
         longest.own
     );
     Some(Finding { rule: "cpuid", cost, text })
+}
+
+/// The CPUID instructions that trap, and what they cost together, if that is worth a word.
+fn trapping(account: &Account, machine: &Machine) -> Option<(Cpuid, Nanos)> {
+    let cpuid = machine.cpuid.filter(|cpuid| cpuid.each >= TRAP && cpuid.executed >= FEWEST)?;
+    let cost = Nanos(cpuid.each.0.saturating_mul(cpuid.executed));
+    noteworthy(cost, account, 1).then_some((cpuid, cost))
+}
+
+/// Why nothing is said of CPUID instructions that were counted: in the run that is shown there is no room for them.
+pub(super) fn unplaced(account: &Account, machine: &Machine) -> Option<String> {
+    let (Cpuid { each, executed }, cost) = trapping(account, machine)?;
+    trapped_instructions(account, machine).is_none().then(|| {
+        format!(
+            "{executed} CPUID instructions were counted. At {each} each, as measured afterwards, they would cost {cost}, \
+             which is more than twice the user code in which they are: no finding says what they cost."
+        )
+    })
 }
 
 fn opens_or_writes(what: &What) -> bool {

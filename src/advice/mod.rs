@@ -56,6 +56,11 @@ pub fn findings(summary: &Summary, machine: &Machine) -> Vec<Finding> {
     all
 }
 
+/// What keeps a finding from being given although there is evidence for it: a sentence or two.
+pub fn reservation(summary: &Summary, machine: &Machine) -> Option<String> {
+    loading::unplaced(&summary.reference, machine)
+}
+
 /// The own times of some steps.
 fn cost<'s>(steps: impl IntoIterator<Item = &'s Step>) -> Nanos {
     steps.into_iter().map(|step| step.own).sum()

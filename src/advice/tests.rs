@@ -148,7 +148,15 @@ fn dozens_of_cpuid_in_a_stretch_of_early_code_are_told_where_they_trap() {
     assert!(rules(steps(45_100), &machine(1_100, 2)).is_empty(), "Go executes two");
     assert!(rules(steps(45_100), &Machine::default()).is_empty(), "nobody has counted");
     assert!(rules(steps(5_000), &VIRTUAL).is_empty(), "a stretch that is too short for them");
+    let short = Summary::of(vec![steps(5_000)]).unwrap();
+    assert!(
+        reservation(&short, &VIRTUAL)
+            .unwrap()
+            .starts_with("41 CPUID instructions were counted. At 1.10 µs each")
+    );
+    assert_eq!(reservation(&short, &machine(1_100, 2)), None);
     let summary = Summary::of(vec![steps(45_100)]).unwrap();
+    assert_eq!(reservation(&summary, &VIRTUAL), None);
     let finding = &findings(&summary, &VIRTUAL)[0];
     assert_eq!(finding.cost, Nanos(41 * 1_100));
     let longer = Summary::of(vec![steps(160_000)]).unwrap();
@@ -161,6 +169,21 @@ fn dozens_of_cpuid_in_a_stretch_of_early_code_are_told_where_they_trap() {
         text.contains("CPUID: 41 instructions") && text.contains("between `brk()` and `openat()`"),
         "{text}"
     );
+}
+
+#[test]
+fn a_stretch_with_cpuid_may_be_interrupted() {
+    let mut steps = vec![(100, exec()), (500, call("brk", None, false, Role::Loader))];
+    for _ in 0..3 {
+        steps.push((15_100, What::User(code(Role::Loader))));
+        steps.push((1_000, fault(Region::File("/lib/ld.so".into()), Role::Loader, false)));
+    }
+    steps.push((500, call("openat", Some("/x"), false, Role::Loader)));
+    steps.push((900_000, What::User(code(Role::Executable))));
+    let summary = Summary::of(vec![run(steps)]).unwrap();
+    let finding = &findings(&summary, &VIRTUAL)[0];
+    assert_eq!((finding.rule, finding.cost), ("cpuid", Nanos(41 * 1_100)));
+    assert!(finding.text.contains(", some of it between `"), "{}", finding.text);
 }
 
 #[test]

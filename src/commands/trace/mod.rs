@@ -66,7 +66,9 @@ fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
     let mut context = Context { command: shell_words::join(&recording.command), ..Context::default() };
     context.notes.push(format!("From the recording `{}`, by {}.", path.display(), recording.backend.name()));
     context.notes.extend(notes);
-    let findings = advice::findings(&summary, &advice::Machine { cpuid });
+    let machine = advice::Machine { cpuid };
+    let findings = advice::findings(&summary, &machine);
+    context.notes.extend(advice::reservation(&summary, &machine));
     context.findings = findings.iter().map(|finding| finding.text.clone()).collect();
     let backend = recording.backend.name().to_owned();
     let traced = vec![summary.reference.wall.as_f64()];
@@ -299,6 +301,7 @@ impl Explained {
                  finding names what they cost; that of dynamic linking may hold it."
             )
         }));
+        notes.extend(advice::reservation(&self.summary, &advice::Machine { cpuid: self.cpuid }));
         notes.extend(self.overhead_note());
         notes.extend(self.rejections());
         let findings = self.findings.iter().map(|finding| finding.text.clone()).collect();

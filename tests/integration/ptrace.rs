@@ -5,7 +5,7 @@ use crate::tracees::{self, CASES, HELLO, PIPE_CASES, check_table, launcher, sett
 use firstbyte::bench::Counts;
 use firstbyte::launch::wait::Killed;
 use firstbyte::launch::{Command, ExitStatus, LaunchError, Launcher, OutputKind, Watch};
-use firstbyte::tracer::ptrace::{PtraceTracer, count};
+use firstbyte::tracer::ptrace::{PtraceFullTracer, PtraceTracer, count};
 use firstbyte::tracer::{Abi, EventKind, Recording, Setting, Syscall, Tracer};
 use std::path::Path;
 use std::time::Duration;
@@ -114,6 +114,24 @@ fn a_tracee_that_hangs_is_killed_with_its_whole_tree() {
             assert_eq!(recording.killed, Some(Killed::TimedOut));
             assert_eq!(recording.exit, ExitStatus::Signal(libc::SIGKILL));
             assert_gone(&recording);
+        }
+    }
+}
+
+/// Whether a thread is just being created is a matter of chance: so many runs of each kind.
+#[test]
+fn a_tracee_that_exits_while_it_creates_a_thread_is_followed_to_its_end() {
+    for (killed, exit) in [("0", ExitStatus::SUCCESS), ("1", ExitStatus::Signal(libc::SIGKILL))] {
+        let Some(mut launcher) = writer(&["exit-amid-threads", killed]) else { return };
+        let setting = setting(OutputKind::Pipe);
+        for _ in 0..20 {
+            let phases = run(&mut launcher, &setting);
+            let counted = count(&mut launcher, &setting).unwrap().1;
+            let whole = PtraceFullTracer.run(&mut launcher, &setting).unwrap();
+            for recording in [phases, counted, whole] {
+                assert_eq!((recording.killed, recording.exit), (None, exit));
+                assert_gone(&recording);
+            }
         }
     }
 }

@@ -84,6 +84,30 @@ static void fleeting_threads(int count)
 	say(1);
 }
 
+static void *thread_creates(void *unused)
+{
+	pthread_attr_t detached;
+	pthread_t thread;
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	for (;;)
+		pthread_create(&thread, &detached, thread_naps, 0);
+	return unused;
+}
+
+/* Exits, or is killed, while one of its threads creates another. */
+static void exit_amid_threads(int killed)
+{
+	pthread_t thread;
+	say(1);
+	if (pthread_create(&thread, 0, thread_creates, 0))
+		exit(7);
+	usleep(5000);
+	if (killed)
+		raise(SIGKILL);
+	exit(0);
+}
+
 static void fleeting_children(int count)
 {
 	for (int i = 0; i < count; i++)
@@ -310,6 +334,7 @@ int main(int count, char **arguments)
 	WAY("daemon") daemonise();
 	WAY("threads") many_threads(number);
 	WAY("fleeting-threads") fleeting_threads(number);
+	WAY("exit-amid-threads") exit_amid_threads(number);
 	WAY("fleeting-children") fleeting_children(number);
 	WAY("forking-threads") forking_threads(number);
 	WAY("bulk") in_bulk((size_t)number << 20);

@@ -10,6 +10,7 @@ use super::detail::Detail;
 use super::files::{Files, FilesOfRun};
 use super::our_stdout::OurStdout;
 use super::phases::{Phases, Task};
+use super::rescue::Rescue;
 use super::restarts::Restarts;
 use super::stop::Stop;
 use super::task_tree::{TaskTree, Told, ask_family_of, is_further_thread};
@@ -64,6 +65,18 @@ struct Report {
     usage: libc::rusage,
 }
 
+/// What a wait came to.
+enum Waited {
+    Reported(Report),
+    /// By a signal.
+    Interrupted,
+    /// There is nobody left.
+    Over,
+}
+
+/// So often everything is killed and resumed when the run does not end; then it is let go.
+const RESCUES: u32 = 20;
+
 /// The state of one run.
 pub(super) struct Follower<'r> {
     root: i32,
@@ -74,18 +87,20 @@ pub(super) struct Follower<'r> {
     files: Option<Files>,
     restarts: Restarts,
     standstill: &'r Standstill,
+    rescue: &'r Rescue,
     end: Option<End>,
     outlived: bool,
 }
 
-impl Follower<'_> {
+impl<'r> Follower<'r> {
     /// Of a tracee that has been seized, and has not executed anything yet.
     pub(super) fn new(
         root: Tracee,
         stdout: OurStdout,
         extent: Extent,
-        standstill: &Standstill,
-    ) -> Follower<'_> {
+        standstill: &'r Standstill,
+        rescue: &'r Rescue,
+    ) -> Follower<'r> {
         let mut tree = TaskTree::default();
         tree.add(root.0, root.0);
         let counts = matches!(extent, Extent::Counts | Extent::Files);
@@ -98,15 +113,28 @@ impl Follower<'_> {
             files: (extent == Extent::Files).then(Files::default),
             restarts: Restarts::default(),
             standstill,
+            rescue,
             end: None,
             outlived: false,
         }
     }
 
-    /// Until nothing is left of the tree. `None`: the tracee's end was not seen (somebody else reaped it).
+    /// Until nothing is left of the tree. `None`: the tracee's end was not seen (somebody else reaped it, or it does not
+    /// die of being killed).
     pub(super) fn follow(mut self) -> Option<Followed> {
-        while let Some(report) = wait() {
-            self.answer(&report);
+        let mut rescues = 0;
+        loop {
+            match wait() {
+                Waited::Reported(report) => self.answer(&report),
+                Waited::Over => break,
+                Waited::Interrupted if !self.rescue.is_asked() => {}
+                // The kernel kills what is left when this thread ends (PTRACE_O_EXITKILL).
+                Waited::Interrupted if rescues == RESCUES => return None,
+                Waited::Interrupted => {
+                    rescues += 1;
+                    end_all(&self.tree.everyone());
+                }
+            }
         }
         let End { status, reaped, usage } = self.end?;
         let writes = self.phases.writes();
@@ -146,10 +174,11 @@ impl Follower<'_> {
     fn stranger(&mut self, tracee: Tracee, stop: Stop) {
         match stop {
             Stop::Gone => self.tree.died_untold(tracee.0),
+            // Killed, with its creator or by an exec of its process, which waits for its death: nobody may ever tell.
+            Stop::Exiting => tracee.resume(Until::Event, 0),
             _ if self.end.is_some() => {
                 self.outlived = true;
-                tracee.kill();
-                tracee.resume(Until::Event, 0);
+                end_all(&[tracee]);
             }
             _ => self.tree.hold(tracee),
         }
@@ -276,7 +305,7 @@ impl Follower<'_> {
 
     /// A thread of `process` is gone. If it had created a process and was killed before it could tell, nobody ever will:
     /// that process is one whose parent this is, or nobody whom we know. New threads of a process need no such care:
-    /// what kills their creator kills them too.
+    /// what kills their creator kills them too, and whoever is about to exit is held no longer (see `stranger`).
     fn orphans(&mut self, process: i32) {
         let is_orphan = |tree: &TaskTree, held: i32| {
             ask_family_of(held).is_some_and(|(group, parent)| {
@@ -294,27 +323,35 @@ impl Follower<'_> {
             self.outlived = true;
             survivor.kill();
         }
+        let held = self.tree.held();
+        self.outlived |= !held.is_empty();
+        end_all(&held); // who would tell of them is being killed
     }
 }
 
-/// The next report of a tracee; `None` when there is none left.
-fn wait() -> Option<Report> {
+/// Kills them, and lets those that stand still hear of it.
+fn end_all(tracees: &[Tracee]) {
+    for tracee in tracees {
+        tracee.kill();
+        tracee.resume(Until::Event, 0);
+    }
+}
+
+/// The next report of a tracee.
+fn wait() -> Waited {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    loop {
-        let options = libc::__WALL | libc::__WNOTHREAD;
-        // SAFETY: both out-pointers are valid.
-        let reported = unsafe { libc::wait4(-1, &raw mut status, options, usage.as_mut_ptr()) };
-        let at = clock::now();
-        if reported > 0 {
-            // SAFETY: plain integers, zeroed and then filled.
-            let usage = unsafe { usage.assume_init() };
-            return Some(Report { at, tracee: Tracee(reported), status, usage });
-        }
-        if std::io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
-            return None;
-        }
+    let options = libc::__WALL | libc::__WNOTHREAD;
+    // SAFETY: both out-pointers are valid.
+    let reported = unsafe { libc::wait4(-1, &raw mut status, options, usage.as_mut_ptr()) };
+    let at = clock::now();
+    if reported > 0 {
+        // SAFETY: plain integers, zeroed and then filled.
+        let usage = unsafe { usage.assume_init() };
+        return Waited::Reported(Report { at, tracee: Tracee(reported), status, usage });
     }
+    let interrupted = std::io::Error::last_os_error().raw_os_error() == Some(libc::EINTR);
+    if interrupted { Waited::Interrupted } else { Waited::Over }
 }
 
 /// What an exec names; for one that names a descriptor only, that.

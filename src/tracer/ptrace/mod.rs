@@ -18,6 +18,7 @@
 //! | `cpuid` | the CPUID instructions of a start |
 //! | `our_stdout` | whether a descriptor leads to the stdout that we gave |
 //! | `watch` | beside it: output, time limit, interruption |
+//! | `rescue` | a way out of every wait |
 //!
 //! # What it changes for the tracee
 //!
@@ -38,6 +39,7 @@ mod follow;
 mod our_stdout;
 mod phases;
 mod proc;
+mod rescue;
 mod restarts;
 mod stop;
 mod task_tree;
@@ -53,6 +55,7 @@ pub use files::FilesOfRun;
 use follow::{Extent, Followed, Follower};
 use our_stdout::OurStdout;
 pub use proc::own_proc;
+use rescue::Rescue;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -60,7 +63,7 @@ use std::ptr;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use tracee::Tracee;
-use watch::{Standstill, Watched};
+use watch::{Standstill, Watched, until_untraced};
 
 /// Observes the phases by ptrace stops.
 #[derive(Debug)]
@@ -140,12 +143,12 @@ fn observe(
     let mut stdout = setting.stdout()?;
     let (ours, childs) =
         UnixStream::pair().map_err(|cause| LaunchError::Resource { what: "a socket pair", cause })?;
-    let standstill = Standstill::default();
+    let (standstill, rescue) = (Standstill::default(), Rescue::default());
     let (seized, is_seized) = channel();
     let (child, killed, traced) = thread::scope(|scope| {
         let tracing = thread::Builder::new()
             .name("ptrace".to_owned())
-            .spawn_scoped(scope, || trace(ours, setting.output, extent, &standstill, seized))
+            .spawn_scoped(scope, || trace(ours, setting.output, extent, (&standstill, &rescue), seized))
             .map_err(|cause| LaunchError::Resource { what: "a thread", cause })?;
         let child = launcher.launch(&mut stdout, Preparation::Ptrace { meeting: childs.as_fd(), filter });
         drop(childs); // if the child has died, the tracing thread learns of it by this
@@ -153,7 +156,10 @@ fn observe(
         let killed = match (&child, process) {
             (Ok(child), Some(process)) => {
                 let watch = launcher.watch();
-                Watched::new(child, &mut stdout, process, watch).until_exited(setting.timeout, &standstill)
+                let mut watched = Watched::new(child, &mut stdout, process, watch);
+                let killed = watched.until_exited(setting.timeout, &standstill, &rescue);
+                until_untraced(&is_seized, &rescue);
+                killed
             }
             _ => None,
         };
@@ -162,11 +168,11 @@ fn observe(
         let traced = tracing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         child.map(|child| (child, killed, traced))
     })?;
-    let followed = verdict(launcher, &child, traced)?;
+    let followed = verdict(launcher, &child, traced);
     if killed == Some(Killed::Interrupted) {
         return Err(LaunchError::Interrupted);
     }
-    observed(launcher, setting, &child, stdout, killed, followed)
+    observed(launcher, setting, &child, stdout, killed, followed?)
 }
 
 /// Why nothing was followed.
@@ -175,7 +181,7 @@ enum Untraced {
     Died,
     /// The kernel refused; the child has been killed.
     Refused(io::Error),
-    /// Somebody else reaped it.
+    /// Somebody else reaped it, or it did not die of being killed.
     Lost,
 }
 
@@ -184,9 +190,10 @@ fn trace(
     mut meeting: UnixStream,
     kind: OutputKind,
     extent: Extent,
-    standstill: &Standstill,
+    (standstill, rescue): (&Standstill, &Rescue),
     seized: Sender<OwnedFd>,
 ) -> Result<Followed, Untraced> {
+    rescue.is_for_this_thread();
     let mut pid = [0; 4];
     meeting.read_exact(&mut pid).map_err(|_| Untraced::Died)?;
     let pid = i32::from_ne_bytes(pid);
@@ -201,10 +208,9 @@ fn trace(
     }
     // Whoever does not listen any more has nothing to watch: the run goes on.
     let _ = seized.send(process);
-    drop(seized);
     let _ = meeting.write_all(&[1]); // a child that has died meanwhile is reported by the wait
     drop(meeting);
-    Follower::new(root, stdout, extent, standstill).follow().ok_or(Untraced::Lost)
+    Follower::new(root, stdout, extent, standstill, rescue).follow().ok_or(Untraced::Lost)
 }
 
 /// What came of the launch: a child that failed has told why.
@@ -215,6 +221,9 @@ fn verdict(
 ) -> Result<Followed, LaunchError> {
     if matches!(traced, Err(Untraced::Died | Untraced::Refused(_))) {
         reap(child.pid);
+    }
+    if matches!(traced, Err(Untraced::Lost)) {
+        tree::clear_group(child.pid);
     }
     match (traced, launcher.failure()) {
         (Err(Untraced::Refused(cause)), _) => Err(refused(launcher, cause)),

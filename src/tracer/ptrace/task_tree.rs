@@ -68,6 +68,16 @@ impl TaskTree {
         orphans
     }
 
+    /// All that wait for their parents to tell of them; no longer, from now on.
+    pub(super) fn held(&mut self) -> Vec<Tracee> {
+        std::mem::take(&mut self.early)
+    }
+
+    /// Every thread that has been seen and is not yet gone.
+    pub(super) fn everyone(&self) -> Vec<Tracee> {
+        self.threads.keys().map(|thread| Tracee(*thread)).chain(self.early.iter().copied()).collect()
+    }
+
     /// A thread died of which nobody has told.
     pub(super) fn died_untold(&mut self, thread: i32) {
         self.release(thread);
@@ -184,6 +194,16 @@ mod tests {
         assert_eq!(tree.release(7), Some(Tracee(7)));
         assert_eq!(tree.release(7), None);
         assert_eq!(tree.adopt(|_, _| true), []);
+    }
+
+    #[test]
+    fn everyone_is_who_is_known_and_who_is_held() {
+        let mut tree = TaskTree::default();
+        tree.add(10, 10);
+        tree.hold(Tracee(11));
+        assert_eq!(tree.everyone(), [Tracee(10), Tracee(11)]);
+        assert_eq!((tree.held(), tree.held()), (vec![Tracee(11)], vec![]), "they are let go once");
+        assert_eq!(tree.everyone(), [Tracee(10)]);
     }
 
     #[test]

@@ -5,11 +5,13 @@
 //! woken within the tracee's write. A tracee that fills its pipe sooner waits for the rest of them, once: the next runs
 //! of a program that was seen to do so are read as they write.
 
+use super::rescue::{Overdue, Rescue};
 use crate::launch::wait::{Ending, Killed, Watch};
 use crate::launch::{Child, Stdout, clock, interrupt};
 use crate::units::Nanos;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 /// How often we look; half of what an interruption may take.
@@ -54,8 +56,15 @@ impl<'r> Watched<'r> {
         Watched { child, stdout, process, watch }
     }
 
-    /// Watches until the tracee has exited, and says why we killed it, if we did.
-    pub(super) fn until_exited(&mut self, timeout: Option<Duration>, stands: &Standstill) -> Option<Killed> {
+    /// Watches until the tracee has exited, and says why we killed it, if we did. One that does not die of that is
+    /// rescued.
+    pub(super) fn until_exited(
+        &mut self,
+        timeout: Option<Duration>,
+        stands: &Standstill,
+        rescue: &Rescue,
+    ) -> Option<Killed> {
+        let mut overdue = Overdue::default();
         let mut standing: Option<Nanos> = None;
         let mut ending = Ending::default();
         loop {
@@ -71,6 +80,9 @@ impl<'r> Watched<'r> {
                 if ending.killed.is_some() {
                     self.kill();
                 }
+            }
+            if overdue.is_so(ending.has_begun()) {
+                rescue.ask();
             }
             let pause = if ending.has_begun() { LOOK } else { left.unwrap_or(LOOK).min(LOOK) };
             if self.watch == Watch::Exit && elapsed >= LOOK {
@@ -103,6 +115,17 @@ impl<'r> Watched<'r> {
         let (process, no_details) = (self.process.as_raw_fd(), std::ptr::null::<libc::siginfo_t>());
         // SAFETY: the descriptor names this process and no later one; `siginfo` may be null.
         unsafe { libc::syscall(libc::SYS_pidfd_send_signal, process, libc::SIGKILL, no_details, 0) };
+    }
+}
+
+/// Waits until the tracing thread has ended, which holds the sending end: nothing else comes of it any more. The tracee
+/// has exited, so the rest of its tree is being killed.
+pub(super) fn until_untraced<T>(tracing: &Receiver<T>, rescue: &Rescue) {
+    let mut overdue = Overdue::default();
+    while let Err(RecvTimeoutError::Timeout) = tracing.recv_timeout(LOOK) {
+        if overdue.is_so(true) {
+            rescue.ask();
+        }
     }
 }
 

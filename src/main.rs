@@ -1,11 +1,16 @@
 //! The `firstbyte` command: parse, run, exit.
 
-use firstbyte::cli::Cli;
+use firstbyte::cli::{Cli, Command};
 use firstbyte::report::terminal::visible;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match firstbyte::commands::run(Cli::of_process()) {
+    let cli = Cli::of_process();
+    // `lines` writes nothing but lines, and ends as any other filter does
+    if !matches!(cli.command, Command::Lines(_)) {
+        firstbyte::launch::outlive_file_size_limits();
+    }
+    match firstbyte::commands::run(cli) {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(error) => {
             // what names of files and programs hold must not reach the terminal as it is

@@ -23,6 +23,7 @@ pub use command::{Command, ResolveError};
 pub use diagnosis::LaunchError;
 pub use exit_status::ExitStatus;
 pub use launcher::{Child, Launcher, Preparation};
+pub use ourselves::outlive_file_size_limits;
 pub use stdio::{Collected, OutputKind, Stdout};
 pub use until::Until;
 pub use wait::{Ended, Usage, Watch};

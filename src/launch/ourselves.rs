@@ -26,18 +26,27 @@ pub(crate) fn keep_descriptors(only: Option<RawFd>) -> bool {
 /// reset it, we handle it by doing nothing, which is the same to us: writes fail with EPIPE.
 pub(crate) fn handle_broken_pipes() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: plain data; the handler does nothing.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(libc::SIGPIPE, std::ptr::null(), &raw mut action);
-            if action.sa_sigaction == libc::SIG_IGN {
-                action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
-                action.sa_flags = libc::SA_RESTART;
-                libc::sigaction(libc::SIGPIPE, &raw const action, std::ptr::null_mut());
-            }
+    ONCE.call_once(|| do_nothing_about(libc::SIGPIPE, libc::SIG_IGN));
+}
+
+/// From now on a write beyond the limit of a file's size (`ulimit -f`) fails with EFBIG, and says so like any other that
+/// fails, instead of ending us by SIGXFSZ (`setrlimit(2)`). What we execute gets the signal as we were given it.
+pub fn outlive_file_size_limits() {
+    do_nothing_about(libc::SIGXFSZ, libc::SIG_DFL);
+}
+
+/// Handles a signal by doing nothing, if it is as `before` says: what we execute has it at its default again.
+fn do_nothing_about(signal: libc::c_int, before: libc::sighandler_t) {
+    // SAFETY: plain data; the handler does nothing.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut action);
+        if action.sa_sigaction == before {
+            action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
+            action.sa_flags = libc::SA_RESTART;
+            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
         }
-    });
+    }
 }
 
 extern "C" fn nothing(_: libc::c_int) {}

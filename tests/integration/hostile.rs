@@ -99,3 +99,25 @@ fn a_message_of_a_mebibyte_comes_from_a_file_and_goes_out_whole() {
         assert!(ran.stdout == text, "{layout}");
     }
 }
+
+/// A limit on the size of files (`ulimit -f`, in KiB or half of them) is an error like any other, and leaves nothing
+/// behind; what we run meets it as it would without us.
+#[test]
+fn a_limit_on_file_sizes_is_an_error_and_not_our_death() {
+    let folder = tempfile::tempdir().unwrap();
+    let limited = |arguments: &str| {
+        let script = format!("trap - XFSZ; ulimit -f 1; \"$0\" {arguments} | cat");
+        let script = format!("set -o pipefail; {script}");
+        let mut command = Command::new("bash");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_firstbyte")]).current_dir(folder.path());
+        command.env("FIRSTBYTE_CACHE", folder.path().join("cache")).stdin(Stdio::null()).output().unwrap()
+    };
+    let bench = "bench --runs 2 --warmup=0 --no-overhead --no-counts --backend pipe";
+    let output = limited(&format!("{bench} --export-json exported true >/dev/null"));
+    refused(&output, 4, "cannot write `exported`: File too large");
+    let program = format!("{bench} --output file --export-json - 'head -c 9999 /dev/zero'");
+    let output = limited(&program);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("SIGXFSZ"), "{output:?}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -185,11 +185,19 @@ fn is_stale(entry: &Path) -> bool {
     used.is_ok_and(|used| used.elapsed().is_ok_and(|age| age > GRACE))
 }
 
+/// Also while somebody who has been killed has yet to die, and may write to it once more.
 fn remove(folder: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
+    const TRIES: usize = 50;
+    for _ in 0..TRIES {
+        match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => return Ok(()),
+        }
     }
+    fs::remove_dir_all(folder)
 }
 
 fn list(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, u64>) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! Makes a program: finds its tools, builds it once for every combination of sources and tools, verifies it.
 
-use super::execute::{Destination, ExecuteError, Interrupted, Limits, execute};
+use super::execute::{Destination, ExecuteError, Interrupted, Limits, execute, execute_with};
 use super::manifest::{Manifest, Script};
 use super::placeholder::{Tools, expand, expand_all};
 use super::toolchain::{self, Missing, Tool};
@@ -21,6 +21,9 @@ use std::time::Duration;
 /// Part of every key: to be raised when the same sources are built in another way.
 const RECIPE: &[u8] = b"firstbyte corpus 1";
 const LOG: &str = "build.log";
+
+/// In the staging folder, for what the tools write to `TMPDIR`: it vanishes with that when a build is interrupted.
+const TEMPORARY: &str = ".temporary";
 
 /// Enough for a first `go build`, which compiles the standard library.
 const STEP_TIMEOUT: Duration = Duration::from_secs(300);
@@ -269,9 +272,12 @@ impl Job<'_> {
         if let Some(script) = &manifest.script {
             self.write_script(script, staging)?;
         }
+        let temporary = staging.join(TEMPORARY);
+        fs::create_dir_all(&temporary)?;
         for (index, step) in manifest.build.iter().enumerate() {
             self.step(index + 1, step, staging, &log)?;
         }
+        let _ = fs::remove_dir_all(&temporary); // a build is not wrong for what cannot be removed
         if !staging.join(&manifest.artifact).is_file() {
             return Err(Failure::Said(format!("the build made no file `{}`", manifest.artifact.display())));
         }
@@ -299,7 +305,9 @@ impl Job<'_> {
         let argv = expand_all(step, self.tools);
         let limits = Limits { timeout: STEP_TIMEOUT, output: 0, interrupted: self.interrupted };
         let failed = |why: String| Failure::Step { command: step.join(" "), number, why };
-        match execute(&argv, staging, Destination::Log(log.try_clone()?), limits) {
+        let temporary = staging.join(TEMPORARY);
+        let log = Destination::Log(log.try_clone()?);
+        match execute_with(&argv, staging, Some(&temporary), log, limits) {
             Ok(finished) if finished.exit.success() => Ok(()),
             Ok(finished) => Err(failed(format!("{}{}", finished.exit.ending(), complaint(staging)))),
             Err(ExecuteError::Interrupted) => Err(Failure::Interrupted),

@@ -88,6 +88,17 @@ pub fn execute(
     destination: Destination,
     limits: Limits,
 ) -> Result<Finished, ExecuteError> {
+    execute_with(argv, directory, None, destination, limits)
+}
+
+/// The same, with its temporary files (`TMPDIR`) in this folder: who is killed leaves them behind.
+pub fn execute_with(
+    argv: &[OsString],
+    directory: &Path,
+    temporary: Option<&Path>,
+    destination: Destination,
+    limits: Limits,
+) -> Result<Finished, ExecuteError> {
     let not_started = |cause| ExecuteError::NotStarted {
         program: argv.first().map(PathBuf::from).unwrap_or_default(),
         cause,
@@ -97,6 +108,7 @@ pub fn execute(
         .ok_or_else(|| not_started(io::Error::new(io::ErrorKind::InvalidInput, "the command is empty")))?;
     let mut command = Command::new(program);
     command.args(arguments).current_dir(directory).stdin(Stdio::null()).process_group(0);
+    command.envs(temporary.map(|folder| ("TMPDIR", folder)));
     let reader = connect(&mut command, destination).map_err(not_started)?;
     let mut child = spawn(&mut command).map_err(|cause| not_started(explained(cause, program, directory)))?;
     // It holds the writing ends of our pipe.

@@ -309,6 +309,31 @@ fn an_interruption_leaves_no_process_and_no_half_made_build() {
     assert_eq!(bench.entries("own"), [] as [PathBuf; 0]);
 }
 
+/// Compilers leave their temporary files behind when they are killed.
+#[test]
+fn temporary_files_vanish_with_an_interrupted_build_and_with_a_whole_one() {
+    let bench = Bench::new();
+    let place = bench.folder.path().join("place");
+    let script = format!("#!/bin/sh\nmktemp >'{0}.new'\nmv '{0}.new' '{0}'\n$1\n: >test\n", place.display());
+    let program = |then: &str| {
+        bench.write("build.sh", &script);
+        bench.program(&format!(
+            "build = [[\"{{sh}}\", \"build.sh\", \"{then}\"]]\nrun = [\"{{sh}}\", \"test\"]\n\
+             [[toolchain]]\ntool = \"sh\"\npackages = [\"dash\"]\n"
+        ))
+    };
+    let temporary = || PathBuf::from(fs::read_to_string(&place).unwrap().trim());
+    let skip = build::prepare(&program("sleep 1000"), &bench.cache, &|| place.exists()).unwrap_err();
+    assert_eq!(skip.cause, SkipCause::Interrupted);
+    assert!(temporary().starts_with(bench.folder.path().join("cache")), "{:?}", temporary());
+    assert!(!temporary().exists());
+    let built = build::build(&program(":"), &bench.cache, &|| false).unwrap();
+    assert!(!temporary().exists());
+    let mut names: Vec<_> = fs::read_dir(built.directory).unwrap().map(|e| e.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["build.log", "build.sh", "built.json", "program.toml", "test"]);
+}
+
 #[test]
 fn a_missing_tool_is_a_skip_with_the_command_that_brings_it() {
     let bench = Bench::new();

@@ -4,10 +4,10 @@ use super::adaptive::Finish;
 use super::runner::{Runner, SwitchError};
 use super::sample::{Printed, Rejected, Sample, Series, Untraced};
 use super::schedule::{self, Budget, Schedule};
-use super::verdict;
+use super::verdict::{self, TRACED};
 use crate::launch::clock;
 use crate::launch::{ExitStatus, LaunchError};
-use crate::tracer::Recording;
+use crate::tracer::{Backend, Recording};
 use crate::units::Bytes;
 use std::time::Duration;
 
@@ -269,9 +269,11 @@ impl<'c> State<'c> {
 
     /// Runs a program until a run counts; `None` if none of [`TRIES`] did.
     fn attempt(&mut self, program: usize) -> Result<Option<(Sample, Option<Printed>)>, Stop> {
+        let mut by_ptrace = false;
         for _ in 0..TRIES {
             let reason = match self.once(program)? {
                 Ok(recording) => {
+                    by_ptrace = recording.backend == Backend::Ptrace;
                     self.series[program].lost_events += recording.lost;
                     match verdict::sample(&recording, self.campaign.subjects[program].expected) {
                         Ok(sample) => return Ok(Some((sample, Printed::of(&recording.output)))),
@@ -282,7 +284,25 @@ impl<'c> State<'c> {
             };
             self.reject(program, reason);
         }
+        if by_ptrace && self.succeeds_untraced(program)? {
+            let rejected = &mut self.series[program].rejected;
+            let failed = rejected.len().saturating_sub(TRIES as usize);
+            for run in &mut rejected[failed..] {
+                let reason = &run.reason;
+                run.reason =
+                    format!("{reason} when traced, and not otherwise: {TRACED} (help: --backend pipe)");
+            }
+        }
         Ok(None)
+    }
+
+    /// One more run, of a program that failed whenever it was traced: whether it is the tracing that makes it fail.
+    fn succeeds_untraced(&mut self, program: usize) -> Result<bool, Stop> {
+        self.runner.switch(false)?;
+        let run = self.once(program)?;
+        self.runner.switch(true)?;
+        let expected = self.campaign.subjects[program].expected;
+        Ok(run.is_ok_and(|recording| verdict::flaw(&recording, expected).is_none()))
     }
 
     /// One run, whatever comes of it.

@@ -21,6 +21,10 @@ pub fn flaw(recording: &Recording, expected: Option<ExitStatus>) -> Option<Strin
     (recording.lost > 0).then(|| format!("the tracer lost {} events", recording.lost))
 }
 
+/// Why a program may fail when it is traced by ptrace, and not otherwise.
+pub(super) const TRACED: &str =
+    "a program under ptrace gets no rights from a set-user-ID bit, and can trace no other";
+
 /// A run's sample, or the one lower-case line that says why it is none.
 pub fn sample(recording: &Recording, expected: Option<ExitStatus>) -> Result<Sample, String> {
     if let Some(flaw) = flaw(recording, expected) {

@@ -13,6 +13,7 @@ pub mod exit_status;
 pub mod interrupt;
 mod launcher;
 pub(crate) mod ourselves;
+pub mod rights;
 pub mod stdio;
 pub mod tree;
 pub mod until;

@@ -459,11 +459,29 @@ fn a_counting_run_that_comes_out_wrong_is_not_counted_and_told() {
         return crate::support::skipped("nothing can be counted here");
     }
     assert_eq!((status, &shy["counts"]["syscalls"]), (Some(0), &Value::Null), "{shy}");
-    assert_eq!(shy["uncounted"], "it ended with exit status 3 instead of exit status 0");
+    assert_eq!(
+        shy["uncounted"],
+        "it ended with exit status 3 instead of exit status 0; it was traced, and a program under ptrace gets no \
+         rights from a set-user-ID bit, and can trace no other"
+    );
     assert!(plain["uncounted"].is_null());
     let text = firstbyte(folder.path(), &[&["bench"], &alike[..], &[SHY]].concat()).stdout;
     let words = String::from_utf8(text).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("not counted: in a counting run, it ended with exit status 3"), "{words}");
+}
+
+#[test]
+fn a_program_that_fails_only_when_it_is_traced_says_so() {
+    let folder = folder();
+    for (program, told) in [(SHY, true), ("sh -c 'exit 3'", false)] {
+        let (document, status) =
+            exported(folder.path(), &["--backend", "ptrace", "--runs", "2", "--warmup=0", program]);
+        assert_eq!(status, Some(3), "{document}");
+        let reason = document["failed"][0]["reason"].as_str().unwrap();
+        assert!(reason.starts_with("it ended with exit status 3 instead of exit status 0"), "{reason}");
+        assert_eq!(reason.contains("when traced, and not otherwise: "), told, "{reason}");
+        assert_eq!(reason.contains("--backend pipe"), told, "{reason}");
+    }
 }
 
 #[test]

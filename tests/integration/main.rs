@@ -29,6 +29,7 @@ mod lines_terminal;
 mod ptrace;
 mod report;
 mod results_kept;
+mod rights;
 mod runtime;
 mod runtime_options;
 mod support;

@@ -20,7 +20,7 @@ use crate::tracer::full::{FullBackend, choose_full};
 use crate::tracer::module::Module;
 use crate::tracer::ptrace::{Uncounted, cpuid_count};
 use crate::tracer::replay::Loaded;
-use crate::tracer::{Recording, Tracer, replay};
+use crate::tracer::{Backend, Recording, Tracer, replay};
 use crate::units::display_nanos;
 use std::ffi::OsString;
 use std::path::Path;
@@ -288,6 +288,7 @@ impl Explained {
 
     fn context(&self, command: String, tracer: &FullBackend) -> Context {
         let mut notes: Vec<String> = failure(self.exit).into_iter().collect();
+        notes.extend(self.changed_by_tracing());
         notes.push(format!("Observed by {}: it {}.", self.backend, self.reason));
         if !tracer.sees_faults() {
             notes.push(
@@ -318,9 +319,31 @@ impl Explained {
         self.observed.rejected.iter().map(|reason| format!("A run did not count: {reason}."))
     }
 
+    /// What ptrace does to a program beside slowing it, where it matters.
+    fn changed_by_tracing(&self) -> Vec<String> {
+        if self.backend != Backend::Ptrace.name() {
+            return Vec::new();
+        }
+        let rights = self.observed.rights.map(|rights| {
+            format!(
+                "It ran without {rights}: a program under ptrace gets none. As root, bpf leaves them to it."
+            )
+        });
+        let untraced = self.observed.untraced_exit.filter(|exit| *exit != self.exit);
+        let other_end = untraced.map(|exit| {
+            format!(
+                "Untraced it {}: a program under ptrace gets no rights from a set-user-ID bit, and can trace no \
+                 other. `firstbyte bench --backend pipe` runs it untraced.",
+                exit.ending()
+            )
+        });
+        rights.into_iter().chain(other_end).collect()
+    }
+
     /// What a reader of the difference must know of this side.
     pub(super) fn reservations(&self) -> Vec<String> {
-        failure(self.exit).into_iter().chain(self.interruption()).chain(self.rejections()).collect()
+        let program = failure(self.exit).into_iter().chain(self.changed_by_tracing());
+        program.chain(self.interruption()).chain(self.rejections()).collect()
     }
 
     fn overhead_note(&self) -> Option<String> {

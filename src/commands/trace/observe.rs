@@ -3,8 +3,9 @@
 use crate::bench::schedule::round;
 use crate::cli::trace::Runs;
 use crate::commands::{CommandError, Exit};
+use crate::launch::rights::{Rights, lost_under_ptrace};
 use crate::launch::wait::Killed;
-use crate::launch::{Command, Launcher, interrupt};
+use crate::launch::{Command, ExitStatus, Launcher, interrupt};
 use crate::report::terminal::visible;
 use crate::stats;
 use crate::timeline::Timeline;
@@ -46,6 +47,10 @@ pub(crate) struct Observed {
     pub(crate) rejected: Vec<String>,
     /// It was interrupted before all runs were made.
     pub(crate) interrupted: bool,
+    /// How the first run ended, which nobody traced.
+    pub(crate) untraced_exit: Option<ExitStatus>,
+    /// What the program's file would give it and a run under ptrace does not get.
+    pub(crate) rights: Option<Rights>,
 }
 
 /// Runs a command as often as planned.
@@ -129,6 +134,7 @@ struct Session {
 impl Session {
     /// Runs the command once, and says how long that took.
     fn begin(command: Command, runs: &Runs) -> Result<(Session, Duration), CommandError> {
+        let rights = lost_under_ptrace(command.program());
         let mut launcher = Launcher::new(command)?;
         if let Some(cpus) = &runs.cpus {
             launcher.set_cpus(cpus);
@@ -139,7 +145,8 @@ impl Session {
             timeout: Some(runs.timeout),
             ..Setting::default()
         };
-        let mut session = Session { launcher, setting, observed: Observed::default(), settling: 1 };
+        let observed = Observed { rights, ..Observed::default() };
+        let mut session = Session { launcher, setting, observed, settling: 1 };
         // The first run is the slowest: it reads from disk. It also says how long the rest will take.
         let began = Instant::now();
         session.untraced()?;
@@ -200,6 +207,7 @@ impl Session {
     fn untraced(&mut self) -> Result<(), CommandError> {
         let recording = PipeTracer::blind().run(&mut self.launcher, &self.setting)?;
         given_up(&recording)?;
+        self.observed.untraced_exit.get_or_insert(recording.exit);
         self.observed.untraced.push(wall(&recording).as_f64());
         interrupted()
     }

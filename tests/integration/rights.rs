@@ -1,0 +1,63 @@
+//! Programs whose file gives them rights, which a run under ptrace does not get.
+
+use crate::support::skipped;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// A `cat` with a set-user-ID bit, and a file that it alone may read; `None`, and said aloud, where that cannot be.
+fn privileged() -> Option<tempfile::TempDir> {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = |name: &str, from: &Path, mode: u32| {
+        let path = folder.path().join(name);
+        fs::copy(from, &path).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+    };
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+    place("reader", Path::new("/bin/cat"), 0o4755);
+    place("secret", Path::new("/etc/hostname"), 0o600);
+    match stranger(folder.path(), &["./reader", "secret"]) {
+        Ok(output) if output.status.success() => Some(folder),
+        _ => {
+            skipped(
+                "only root, on a file system that knows it, can make a set-user-ID program for a stranger",
+            );
+            None
+        }
+    }
+}
+
+/// By a user who is neither root nor the owner of anything here.
+fn stranger(folder: &Path, words: &[&str]) -> std::io::Result<Output> {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).args(words).current_dir(folder);
+    command.env("FIRSTBYTE_CACHE", folder.join("cache")).env("COLUMNS", "1000").output()
+}
+
+fn firstbyte(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = stranger(folder, &[&[env!("CARGO_BIN_EXE_firstbyte")], arguments].concat()).unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8_lossy(&said).into_owned())
+}
+
+#[test]
+fn a_set_user_id_program_is_not_blamed_for_the_rights_that_tracing_takes() {
+    let Some(folder) = privileged() else { return };
+    let bench = ["bench", "-r", "2", "--warmup=0", "--no-overhead", "--no-counts", "--backend"];
+    let run =
+        |backend: &str, program: &str| firstbyte(folder.path(), &[&bench[..], &[backend, program]].concat());
+    let (status, said) = run("ptrace", "./reader secret");
+    assert!(status == Some(3) && said.contains("when traced, and not otherwise"), "{status:?} {said}");
+    let (status, said) = run("pipe", "./reader secret");
+    assert_eq!(status, Some(0), "{said}");
+    for (file, status, other_end) in [("secret", 3, true), ("/dev/null", 0, false)] {
+        let trace = ["trace", "-r", "1", "--backend", "ptrace", "--", "./reader", file];
+        let (ended, said) = firstbyte(folder.path(), &trace);
+        assert_eq!(ended, Some(status), "{said}");
+        assert!(said.contains("It ran without the rights of its set-user-ID bit"), "{said}");
+        assert_eq!(said.contains("Untraced it ended with exit status 0"), other_end, "{said}");
+    }
+    let (_, said) = firstbyte(folder.path(), &["trace", "-r", "1", "--backend", "ptrace", "--", "true"]);
+    assert!(!said.contains("It ran without"), "{said}");
+}

@@ -65,7 +65,7 @@ pub struct Outcome {
     pub finish: Finish,
     /// The subjects that kept failing, and were not run to the end.
     pub given_up: Vec<usize>,
-    /// The tracer failed, or a process could not be killed: fewer rounds than planned.
+    /// The tracer or the machine failed, or a process could not be killed: fewer rounds than planned.
     pub broken: Option<SwitchError>,
 }
 
@@ -82,8 +82,8 @@ impl From<SwitchError> for Stop {
 }
 
 impl Campaign {
-    /// Carries it out. An interruption is no error, nor is a tracer that fails when there are samples already: what is
-    /// finished is returned.
+    /// Carries it out. An interruption is no error, nor is a tracer or a machine that fails when there are samples already:
+    /// what is finished is returned.
     pub fn run(&self, runner: &mut dyn Runner, progress: &mut dyn Progress) -> Result<Outcome, SwitchError> {
         let mut state = State::new(self, runner, progress);
         let (finish, interrupted, broken) = match state.go_through() {
@@ -273,7 +273,8 @@ impl<'c> State<'c> {
         for _ in 0..TRIES {
             let reason = match self.once(program)? {
                 Ok(recording) => {
-                    by_ptrace = recording.backend == Backend::Ptrace;
+                    // one that had to be killed would only take as long once more
+                    by_ptrace = recording.backend == Backend::Ptrace && recording.killed.is_none();
                     self.series[program].lost_events += recording.lost;
                     match verdict::sample(&recording, self.campaign.subjects[program].expected) {
                         Ok(sample) => return Ok(Some((sample, Printed::of(&recording.output)))),
@@ -311,8 +312,8 @@ impl<'c> State<'c> {
         self.progress.ran(&self.campaign.subjects[program].name);
         match run {
             Err(LaunchError::Interrupted) => Err(Stop::Interrupted),
-            // each further run would leave another
-            Err(error @ LaunchError::Unkillable { .. }) => Err(Stop::Failed(SwitchError(error.to_string()))),
+            // no other run would fare better, of whichever program; and what cannot be killed would not be the last
+            Err(error) if error.is_the_machines() => Err(Stop::Failed(SwitchError(error.to_string()))),
             Err(error) => Ok(Err(one_line(&error.to_string()))),
             Ok(recording) => Ok(Ok(recording)),
         }

@@ -8,7 +8,8 @@ use crate::tracer::pipe::PipeTracer;
 use crate::tracer::ptrace::FilesOfRun;
 use crate::tracer::{EventKind, Recording, Setting, Tracer, ptrace};
 
-/// Why a campaign cannot go on: the tracer could not be attached or detached, or a process goes on that we may not kill.
+/// Why a campaign cannot go on: the tracer could not be attached or detached, a process goes on that we may not kill, or
+/// the machine cannot run anything more.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct SwitchError(pub String);

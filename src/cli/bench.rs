@@ -1,6 +1,6 @@
 //! `firstbyte bench`: its arguments, and the plan that they amount to.
 
-use super::common::{CacheArgs, ExportArgs, Format, MeasuringArgs, duration};
+use super::common::{CacheArgs, ExportArgs, Format, MeasuringArgs, duration, percent, readable, split};
 use super::parameters::{Assignment, Parameter, combinations, replaced};
 use crate::bench::{Adaptive, Budget};
 use crate::launch::{CpuSet, OutputKind, Until};
@@ -205,6 +205,7 @@ impl Args {
                         help: leave --input out, or take --output pipe"
                 .to_owned());
         }
+        self.check_input()?;
         Ok(Plan {
             reference,
             subtract,
@@ -229,6 +230,15 @@ impl Args {
             count_runs: if self.no_counts { 0 } else { COUNT_RUNS },
             exports: self.exports.targets(),
         })
+    }
+
+    /// A file that is not there is found before anything runs, unless a command before the runs may make it.
+    fn check_input(&self) -> Result<(), String> {
+        let Some(input) = self.input.as_ref().filter(|_| self.setup.is_none() && self.prepare.is_empty())
+        else {
+            return Ok(());
+        };
+        readable(input)
     }
 
     fn budget(&self, commands: usize) -> Result<Budget, String> {
@@ -366,17 +376,6 @@ impl Benchmark {
     }
 }
 
-/// Words as a shell splits them.
-pub(super) fn split(command: &str) -> Result<Vec<String>, String> {
-    let words = shell_words::split(command).map_err(|_| {
-        format!("`{command}` cannot be split into words: a quote is not closed\nhelp: close it, or write \\' or \\\" for the character itself")
-    })?;
-    if words.is_empty() {
-        return Err("a command is empty\nhelp: name a program, as in `firstbyte bench 'ls -l'`".to_owned());
-    }
-    Ok(words)
-}
-
 /// The place of a command that is given by an option: among the others, or behind them.
 fn position(
     benchmarks: &mut Vec<Benchmark>,
@@ -402,15 +401,6 @@ fn make_unique(benchmarks: &mut [Benchmark]) {
             rest[0].name = free.unwrap_or(name);
         }
     }
-}
-
-/// `5%` or `5` as 0.05.
-pub(super) fn percent(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok();
-    let sensible = number.filter(|percent| (0.0..=1000.0).contains(percent));
-    sensible
-        .map(|percent| percent / 100.0)
-        .ok_or_else(|| format!("`{text}` is no percentage\nhelp: write it like 0.5 or 5%"))
 }
 
 #[cfg(test)]
@@ -481,7 +471,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_with_a_remedy() {
-        let table: [&[&str]; 9] = [
+        let table: [&[&str]; 11] = [
             &["'open"],
             &[""],
             &["  "],
@@ -489,12 +479,17 @@ mod tests {
             &["--until", "", "a"],
             &["--until", "x", "--output", "null", "a"],
             &["-n", "a", "-n", "b", "x"],
+            &["--input", "/nonexistent", "x"],
+            &["--input", "/", "x"],
             &["-L", "n", "1", "-L", "n", "2", "x"],
             &["-P", "n", "2", "1", "x"],
         ];
         for words in table {
             let error = plan(words).unwrap_err();
             assert!(error.contains("\nhelp: ") && !error.contains("error:"), "{words:?}: {error}");
+        }
+        for hook in ["--prepare", "--setup"] {
+            assert!(plan(&["--input", "/nonexistent", hook, "touch it", "x"]).is_ok(), "it may be made");
         }
         for words in [&["-r", "0", "a"][..], &["-r", "1", "-m", "2", "a"], &[], &["--precision", "NaN", "a"]]
         {

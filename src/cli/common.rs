@@ -6,6 +6,7 @@ use crate::report::document::ColdMethod;
 use crate::report::export::Target;
 use crate::tracer::Choice;
 pub(super) use crate::units::parse_duration as duration;
+use std::path::Path;
 use std::time::Duration;
 
 /// A list of processors that are there.
@@ -13,6 +14,40 @@ pub(super) fn cpus(text: &str) -> Result<CpuSet, String> {
     let cpus: CpuSet = text.parse().map_err(|error: CpuSetError| error.to_string())?;
     cpus.check().map_err(|error| error.to_string())?;
     Ok(cpus)
+}
+
+/// Words as a shell splits them.
+pub(super) fn split(command: &str) -> Result<Vec<String>, String> {
+    let words = shell_words::split(command).map_err(|_| {
+        format!("`{command}` cannot be split into words: a quote is not closed\nhelp: close it, or write \\' or \\\" for the character itself")
+    })?;
+    if words.is_empty() {
+        return Err("a command is empty\nhelp: name a program, as in `firstbyte bench 'ls -l'`".to_owned());
+    }
+    Ok(words)
+}
+
+/// `5%` or `5` as 0.05.
+pub(super) fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok();
+    let sensible = number.filter(|percent| (0.0..=1000.0).contains(percent));
+    sensible
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| format!("`{text}` is no percentage\nhelp: write it like 0.5 or 5%"))
+}
+
+/// Whether a file that runs are to read is there.
+pub(super) fn readable(input: &Path) -> Result<(), String> {
+    let name = input.display();
+    if input.is_dir() {
+        return Err(format!(
+            "the input `{name}` is a directory\nhelp: name a file in it: --input {name}/FILE"
+        ));
+    }
+    rustix::fs::access(input, rustix::fs::Access::READ_OK).map_err(|error| {
+        let cause = std::io::Error::from(error);
+        format!("the input `{name}` cannot be read: {cause}\nhelp: check the path and the permissions")
+    })
 }
 
 /// How runs are made.

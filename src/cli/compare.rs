@@ -1,6 +1,6 @@
 //! `firstbyte compare`: its arguments, and the plan that they amount to.
 
-use super::bench::percent;
+use super::common::percent;
 use std::path::PathBuf;
 
 /// Compares two files of results.

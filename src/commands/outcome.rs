@@ -64,7 +64,8 @@ impl From<LaunchError> for CommandError {
     fn from(error: LaunchError) -> CommandError {
         let exit = match error {
             LaunchError::Interrupted => Exit::Interrupted,
-            LaunchError::Resource { .. } | LaunchError::Unkillable { .. } | LaunchError::NotCold(_) => Exit::Unable,
+            LaunchError::NotCold(_) => Exit::Unable,
+            _ if error.is_the_machines() => Exit::Unable,
             _ => Exit::ProgramFailed,
         };
         CommandError { exit, message: error.to_string() }

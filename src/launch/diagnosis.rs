@@ -108,6 +108,20 @@ impl LaunchError {
         LaunchError::Unkillable { name, process, cause }
     }
 
+    /// Whether this machine is at fault, and no program: descriptors, memory or processes are not to be had, or what
+    /// runs may not be killed.
+    pub fn is_the_machines(&self) -> bool {
+        match self {
+            LaunchError::Resource { .. } | LaunchError::Unkillable { .. } => true,
+            // of `execve(2)`: the user has too many processes; and of any step
+            LaunchError::Step { cause, .. } => {
+                let scarce = [libc::EAGAIN, libc::ENOMEM, libc::EMFILE, libc::ENFILE];
+                cause.raw_os_error().is_some_and(|errno| scarce.contains(&errno))
+            }
+            _ => false,
+        }
+    }
+
     /// From the `errno` with which a step of the child failed.
     pub(super) fn from_child(command: &Command, step: &'static str, errno: i32) -> LaunchError {
         let program = command.program().to_owned();

@@ -121,3 +121,21 @@ fn a_limit_on_file_sizes_is_an_error_and_not_our_death() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("SIGXFSZ"), "{output:?}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
+
+/// Too few descriptors are this machine's fault, and no program's: whatever the number, nothing says that `true` failed.
+#[test]
+fn too_few_descriptors_are_not_a_programs_fault() {
+    let folder = tempfile::tempdir().unwrap();
+    for backend in ["ptrace", "pipe"] {
+        for most in 4..=16 {
+            let arguments = format!("bench --runs 1 --no-overhead --no-counts --backend {backend} true");
+            let script = format!("ulimit -n {most}; exec \"$0\" {arguments}");
+            let mut command = Command::new("sh");
+            command.args(["-c", &script, env!("CARGO_BIN_EXE_firstbyte")]).current_dir(folder.path());
+            let output = command.env("FIRSTBYTE_CACHE", folder.path()).output().unwrap();
+            if !output.status.success() {
+                refused(&output, 4, "could not be had");
+            }
+        }
+    }
+}

@@ -21,6 +21,7 @@ struct Scripted {
 enum Exception {
     Lost,
     WrongExit,
+    NoDescriptor,
     Interrupted,
     Unkillable,
 }
@@ -43,6 +44,10 @@ impl Runner for Scripted {
             Some(Exception::Interrupted) => return Err(LaunchError::Interrupted),
             Some(Exception::Unkillable) => {
                 return Err(LaunchError::unkillable(0, std::io::Error::from_raw_os_error(libc::EPERM)));
+            }
+            Some(Exception::NoDescriptor) => {
+                let cause = std::io::Error::from_raw_os_error(libc::EMFILE);
+                return Err(LaunchError::Resource { what: "a pipe", cause });
             }
             Some(Exception::Lost) => recording.lost = 3,
             Some(Exception::WrongExit) => recording.exit = ExitStatus::Code(7),
@@ -268,4 +273,18 @@ fn a_time_that_is_up_ends_the_untraced_rounds_too() {
     let (outcome, _) = carry_out(&campaign, &mut Scripted::default());
     let series = &outcome.series[0];
     assert_eq!((series.samples.len(), series.untraced.len()), (12, 1), "the least, and one to compare with");
+}
+
+#[test]
+fn a_machine_that_fails_is_not_blamed_on_a_program() {
+    let failing =
+        |run| Scripted { exceptions: vec![(1, run, Exception::NoDescriptor)], ..Scripted::default() };
+    let mut at_once = failing(0);
+    let error = campaign(2, 4, false).run(&mut at_once, &mut Silent::default()).unwrap_err().to_string();
+    assert!(error.starts_with("a pipe could not be had: ") && error.contains("\nhelp: "), "{error}");
+    assert_eq!(at_once.runs[1], 1, "no other try would fare better");
+    let (outcome, _) = carry_out(&campaign(2, 4, false), &mut failing(WARMUP as usize + 2));
+    assert!(outcome.broken.unwrap().0.starts_with("a pipe could not be had: "));
+    assert_eq!(outcome.series[1].samples.len(), 2, "what is finished is kept");
+    assert!(outcome.given_up.is_empty() && outcome.series[1].rejected.is_empty());
 }

@@ -210,7 +210,9 @@ fn trace(
     let _ = seized.send(process);
     let _ = meeting.write_all(&[1]); // a child that has died meanwhile is reported by the wait
     drop(meeting);
-    Follower::new(root, stdout, extent, standstill, rescue).follow().ok_or(Untraced::Lost)
+    let followed = Follower::new(root, stdout, extent, standstill, rescue).follow();
+    drop(seized); // not before: the watching thread waits for it
+    followed.ok_or(Untraced::Lost)
 }
 
 /// What came of the launch: a child that failed has told why.
@@ -234,6 +236,9 @@ fn verdict(
 }
 
 fn refused(launcher: &Launcher, cause: io::Error) -> LaunchError {
+    if cause.raw_os_error().is_some_and(|errno| [libc::EMFILE, libc::ENFILE].contains(&errno)) {
+        return LaunchError::Resource { what: "a descriptor of the process", cause };
+    }
     LaunchError::Step {
         program: launcher.command().program().to_owned(),
         step: "ptrace",

@@ -8,10 +8,9 @@ use crate::launch::clock;
 use crate::units::Nanos;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::time::Duration;
 
 /// How long what was killed, or asked to end, may take to be gone: it may have much memory to give back.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Nanos = Nanos(3_000_000_000);
 
 /// What wakes the thread. By default it is ignored, so nobody else sends it in order to end us.
 const WAKING: i32 = libc::SIGURG;
@@ -60,7 +59,7 @@ impl Overdue {
         if begun && self.0.is_none() {
             self.0 = Some(clock::now());
         }
-        self.0.is_some_and(|since| clock::now().0.saturating_sub(since.0) > PATIENCE.as_nanos() as u64)
+        self.0.is_some_and(|since| clock::now().0.saturating_sub(since.0) > PATIENCE.0)
     }
 }
 

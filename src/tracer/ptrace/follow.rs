@@ -148,7 +148,7 @@ impl<'r> Follower<'r> {
     fn answer(&mut self, report: &Report) {
         let (tracee, stop) = (report.tracee, Stop::decode(report.status));
         let Some(process) = self.tree.process_of(tracee.0) else {
-            return self.stranger(tracee, stop);
+            return self.stranger(tracee, stop, report.status);
         };
         let task = Task { process, thread: tracee.0 };
         if process == self.root && !matches!(stop, Stop::Group(_)) {
@@ -171,9 +171,9 @@ impl<'r> Follower<'r> {
     }
 
     /// A thread of which its parent has not told yet.
-    fn stranger(&mut self, tracee: Tracee, stop: Stop) {
+    fn stranger(&mut self, tracee: Tracee, stop: Stop, status: i32) {
         match stop {
-            Stop::Gone => self.tree.died_untold(tracee.0),
+            Stop::Gone => self.tree.died_untold(tracee.0, status),
             // Killed, with its creator or by an exec of its process, which waits for its death: nobody may ever tell.
             Stop::Exiting => tracee.resume(Until::Event, 0),
             _ if self.end.is_some() => {
@@ -250,12 +250,17 @@ impl<'r> Follower<'r> {
     fn forked(&mut self, at: Nanos, tracee: Tracee, task: Task) {
         let Some(child) = tracee.message().and_then(|id| i32::try_from(id).ok()) else { return };
         let process = if is_further_thread(child) { task.process } else { child };
-        match self.tree.told(child) {
+        let told = self.tree.told(child);
+        match told {
             Told::New => self.created(child, process),
             Told::Known => {}
-            Told::Dead => self.counted(child, process),
+            Told::Dead(_) => self.counted(child, process),
         }
-        self.phases.forked(at, task, Task { process, thread: child });
+        let born = Task { process, thread: child };
+        self.phases.forked(at, task, born);
+        if let Told::Dead(status) = told {
+            self.phases.exiting(at, born, process == child, status);
+        }
         if let Some(held) = self.tree.release(child) {
             held.resume(self.until(held), 0);
         }

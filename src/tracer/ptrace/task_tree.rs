@@ -15,8 +15,8 @@ pub(super) struct TaskTree {
     early: Vec<Tracee>,
     /// Those that were let go untold because their creator seemed to be dead: it may tell of them all the same.
     adopted: HashSet<i32>,
-    /// Those that died before their creator told of them.
-    died_untold: HashSet<i32>,
+    /// Those that died before their creator told of them, and their wait statuses.
+    died_untold: HashMap<i32, i32>,
 }
 
 /// What is new about a thread of which its creator tells.
@@ -26,8 +26,8 @@ pub(super) enum Told {
     New,
     /// Nothing: it has been counted, and goes on.
     Known,
-    /// That there was one: it is dead already.
-    Dead,
+    /// That there was one: it is dead already, with this wait status.
+    Dead(i32),
 }
 
 #[derive(Debug)]
@@ -79,17 +79,17 @@ impl TaskTree {
     }
 
     /// A thread died of which nobody has told.
-    pub(super) fn died_untold(&mut self, thread: i32) {
+    pub(super) fn died_untold(&mut self, thread: i32, status: i32) {
         self.release(thread);
-        self.died_untold.insert(thread);
+        self.died_untold.insert(thread, status);
     }
 
     /// What is new about a thread of which its creator tells now.
     pub(super) fn told(&mut self, thread: i32) -> Told {
         if self.adopted.remove(&thread) {
             Told::Known
-        } else if self.died_untold.remove(&thread) {
-            Told::Dead
+        } else if let Some(status) = self.died_untold.remove(&thread) {
+            Told::Dead(status)
         } else {
             Told::New
         }
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(tree.adopt(|_, held| held == 7), [Tracee(7)]);
         assert_eq!(tree.release(8), Some(Tracee(8)), "the other one waits on");
         assert_eq!([tree.told(7), tree.told(7), tree.told(8)], [Told::Known, Told::New, Told::New]);
-        tree.died_untold(9);
-        assert_eq!([tree.told(9), tree.told(9)], [Told::Dead, Told::New]);
+        tree.died_untold(9, 256);
+        assert_eq!([tree.told(9), tree.told(9)], [Told::Dead(256), Told::New]);
     }
 }

@@ -61,3 +61,39 @@ fn a_set_user_id_program_is_not_blamed_for_the_rights_that_tracing_takes() {
     let (_, said) = firstbyte(folder.path(), &["trace", "-r", "1", "--backend", "ptrace", "--", "true"]);
     assert!(!said.contains("It ran without"), "{said}");
 }
+
+#[test]
+fn rights_of_a_group_and_capabilities_are_told_too_and_scripts_have_none() {
+    let Some(folder) = privileged() else { return };
+    let copied = |name: &str, from: &str, mode: u32| {
+        let path = folder.path().join(name);
+        fs::copy(from, &path).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        path
+    };
+    copied("group", "/bin/true", 0o2755);
+    fs::write(folder.path().join("text"), "#!/bin/sh\n").unwrap();
+    copied("script", folder.path().join("text").to_str().unwrap(), 0o4755);
+    let capable = copied("capable", "/bin/true", 0o755);
+    // VFS_CAP_REVISION_2, effective; CAP_NET_RAW permitted (linux/capability.h)
+    let mut capability = [0_u8; 20];
+    (capability[0], capability[3], capability[5]) = (1, 2, 0x20);
+    let has =
+        rustix::fs::setxattr(&capable, "security.capability", &capability, rustix::fs::XattrFlags::empty());
+    let table = [
+        ("./group", "the rights of its set-group-ID bit"),
+        ("./capable", "its file's capabilities"),
+        ("./script", ""),
+    ];
+    for (program, rights) in table {
+        if program == "./capable" && has.is_err() {
+            skipped("this file system keeps no capabilities");
+            continue;
+        }
+        let (status, said) =
+            firstbyte(folder.path(), &["trace", "-r", "1", "--backend", "ptrace", "--", program]);
+        assert_eq!(status, Some(0), "{said}");
+        let told = said.contains("It ran without ");
+        assert!(told != rights.is_empty() && said.contains(rights), "{program}: {said}");
+    }
+}

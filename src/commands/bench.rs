@@ -11,6 +11,7 @@ use crate::bench::prepared::shell;
 use crate::bench::runner::Tracee;
 use crate::bench::{Around, Campaign, Outcome, Prepared, Series, Subject, Tracees};
 use crate::cli::bench::{Benchmark, Plan};
+use crate::launch::rights::lost_under_ptrace;
 use crate::launch::{Command, ExitStatus, Launcher, OutputKind, interrupt};
 use crate::machine::ProcessorTime;
 use crate::page_cache;
@@ -137,6 +138,8 @@ fn measure(plan: &Plan, chosen: Chosen) -> Result<Document, CommandError> {
     document.finish = Some(finish);
     document.warnings = warnings::of(&document);
     document.warnings.extend(plan_warnings(plan));
+    let by_ptrace = document.tool.backend.as_deref() == Some(Backend::Ptrace.name());
+    document.warnings.extend(plan.benchmarks.iter().filter_map(|own| without_rights(plan, own, by_ptrace)));
     document
         .warnings
         .extend(before.zip(after).and_then(|(before, after)| stolen(after.stolen_since(before))));
@@ -253,6 +256,21 @@ fn plan_warnings(plan: &Plan) -> Vec<Warning> {
         help: Some("--output pipe, or --output pty for what a user at a terminal sees".to_owned()),
     });
     output.into_iter().chain(plan.benchmarks.iter().filter_map(shell_syntax)).collect()
+}
+
+/// A program whose file gives it rights that its runs, or those that are counted, did not have.
+fn without_rights(plan: &Plan, benchmark: &Benchmark, by_ptrace: bool) -> Option<Warning> {
+    let runs = match (by_ptrace, plan.count_runs) {
+        (true, _) => "it ran",
+        (false, 0) => return None,
+        (false, _) => "the runs that were counted ran",
+    };
+    let rights = lost_under_ptrace(Command::new(&benchmark.words).ok()?.program())?;
+    Some(Warning {
+        name: Some(benchmark.name.clone()),
+        message: format!("{runs} without {rights}: a program under ptrace gets none"),
+        help: Some("--backend pipe --no-counts".to_owned()),
+    })
 }
 
 /// More of the time than this, taken by other guests, is worth a word.

@@ -21,10 +21,10 @@ pub enum ColdError {
         "no mount namespace of our own could be had: {cause}\nhelp: run as root, or allow it: sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0"
     )]
     Namespace { cause: io::Error },
-    #[error("the cache folder `{}` cannot be used: {cause}\nhelp: name another with XDG_CACHE_HOME", path.display())]
+    #[error("the cache folder `{}` cannot be used: {cause}\nhelp: export FIRSTBYTE_CACHE=DIR", path.display())]
     Folder { path: PathBuf, cause: io::Error },
     #[error(
-        "the cache folder `{}` is on {file_system}, from which nothing can be evicted for sure\nhelp: name one on a disk with XDG_CACHE_HOME",
+        "the cache folder `{}` is on {file_system}, from which nothing can be evicted for sure\nhelp: name one on a disk: export FIRSTBYTE_CACHE=DIR",
         path.display()
     )]
     CacheIsNoDisk { path: PathBuf, file_system: &'static str },

@@ -40,6 +40,7 @@ fn remedy(path: &Path, cause: &io::Error) -> &'static str {
         io::ErrorKind::NotFound if !folder_of(path).is_dir() => "make its folder first with `mkdir -p`",
         io::ErrorKind::IsADirectory => "name a file in that folder",
         io::ErrorKind::StorageFull => "free some space, or name a file elsewhere",
+        io::ErrorKind::FileTooLarge => "allow larger files: ulimit -f unlimited",
         io::ErrorKind::AlreadyExists => "give each export a file of its own",
         io::ErrorKind::BrokenPipe => "let its reader read to the end",
         _ => "name a file in a folder that you may write, or `-` for standard output",
@@ -297,7 +298,7 @@ fn replace(
     permissions: Option<Permissions>,
     bytes: &[u8],
 ) -> io::Result<()> {
-    file.write_all(bytes)?;
+    file.write_all(bytes).map_err(|error| without_path(&error))?;
     if let Some(permissions) = permissions {
         file.as_file().set_permissions(permissions)?;
     }

@@ -114,7 +114,7 @@ fn a_limit_on_file_sizes_is_an_error_and_not_our_death() {
     };
     let bench = "bench --runs 2 --warmup=0 --no-overhead --no-counts --backend pipe";
     let output = limited(&format!("{bench} --export-json exported true >/dev/null"));
-    refused(&output, 4, "cannot write `exported`: File too large");
+    refused(&output, 4, "cannot write `exported`: File too large (os error 27)\nhelp: allow larger files");
     let program = format!("{bench} --output file --export-json - 'head -c 9999 /dev/zero'");
     let output = limited(&program);
     assert_eq!(output.status.code(), Some(3), "{output:?}");

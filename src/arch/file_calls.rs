@@ -3,13 +3,16 @@
 //! Numbers: as in [`super::output_calls`].
 
 use super::output_calls::IO_URING_SETUP;
+use crate::tracer::{Abi, Syscall};
 
 /// What a call does with files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileCall {
     /// It opens a file by its path.
     Open,
-    /// It reads from a descriptor, and returns how many bytes.
+    /// It reads from a descriptor, whatever that stands for (a file, a pipe, a terminal), and returns how many bytes. The
+    /// one definition of what counts as read, in every pass: `read(2)` and its kin, not `recv(2)`'s, not what moves from
+    /// one descriptor to another without the program seeing it.
     Read,
     /// It sets up an `io_uring`, by which files can be opened, read and written without any further call of their own.
     Ring,
@@ -23,6 +26,12 @@ pub type FileCalls = &'static [(u32, FileCall)];
 /// The native calls, and those of the 32-bit table.
 pub fn file_calls() -> (FileCalls, FileCalls) {
     (NATIVE, COMPAT)
+}
+
+/// What a call does with files, if it does.
+pub fn file_call(call: Syscall) -> Option<FileCall> {
+    let table = if call.abi == Abi::Native { NATIVE } else { COMPAT };
+    table.iter().find(|(number, _)| *number == call.number).map(|(_, does)| *does)
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -7,6 +7,6 @@ pub mod output_calls;
 pub mod path_arguments;
 
 pub use call_names::{compat_number, native_number};
-pub use file_calls::{FileCall, file_calls};
+pub use file_calls::{FileCall, file_call, file_calls};
 pub use output_calls::{Meaning, meanings};
 pub use path_arguments::path_arguments;

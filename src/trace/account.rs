@@ -94,7 +94,7 @@ impl Account {
         let (threads, processes) = (reading.threads, reading.processes);
         let files = of_steps(&threads, &reading.bytes_read);
         let searches = searches::of_threads(&threads);
-        let counts = counts(&threads, &processes, &reading.bytes_read, recording);
+        let counts = counts(&threads, &processes, reading.all_bytes_read, recording);
         Ok(Account {
             phases,
             total: timeline.total,
@@ -123,7 +123,7 @@ impl Account {
 fn counts(
     threads: &[ThreadAccount],
     processes: &[ProcessAccount],
-    bytes_read: &[(Arc<str>, u64)],
+    bytes_read: u64,
     recording: &Recording,
 ) -> Counts {
     use crate::tracer::EventKind;
@@ -131,7 +131,7 @@ fn counts(
         processes: processes.len() as u64,
         threads: threads.len() as u64,
         execs: processes.iter().map(|process| process.execs.len() as u64).sum(),
-        bytes_read: bytes_read.iter().fold(0, |sum: u64, (_, bytes)| sum.saturating_add(*bytes)),
+        bytes_read,
         max_rss: recording.usage.max_rss.map_or(0, |bytes| bytes.0),
         ..Counts::default()
     };

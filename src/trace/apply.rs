@@ -31,12 +31,68 @@ pub(super) fn file_of(process: &Process, name: &str, call: &Call) -> Option<Arc<
         "mmap" | "mmap2" if call.arguments[3] & MAP_ANONYMOUS == 0 => descriptor(4),
         "memfd_create" => None,
         _ if !call.paths.is_empty() => Some(call.paths[0].as_str().into()),
-        "read" | "pread64" | "readv" | "write" | "writev" | "pwrite64" | "close" | "fstat" | "fstat64"
-        | "lseek" | "_llseek" | "ioctl" | "getdents64" | "fcntl" | "fcntl64" | "fadvise64" | "flock"
-        | "ftruncate" | "sendto" | "recvfrom" | "sendmsg" | "recvmsg" | "connect" | "dup" | "dup2"
-        | "dup3" | "fstatfs" | "fchdir" | "fsync" => descriptor(0),
+        // of two descriptors: what is read, and where that is no file, what is written
+        "sendfile" | "sendfile64" => descriptor(1).or_else(|| descriptor(0)),
+        "splice" | "copy_file_range" => descriptor(0).or_else(|| descriptor(2)),
+        _ if is_about_its_descriptor(name) => descriptor(0),
         _ => None,
     }
+}
+
+/// Calls whose first argument is the descriptor that they are about.
+fn is_about_its_descriptor(name: &str) -> bool {
+    matches!(
+        name,
+        "read"
+            | "pread64"
+            | "readv"
+            | "preadv"
+            | "preadv2"
+            | "write"
+            | "writev"
+            | "pwrite64"
+            | "pwritev"
+            | "pwritev2"
+            | "vmsplice"
+            | "close"
+            | "fstat"
+            | "fstat64"
+            | "lseek"
+            | "_llseek"
+            | "ioctl"
+            | "getdents"
+            | "getdents64"
+            | "fcntl"
+            | "fcntl64"
+            | "fadvise64"
+            | "fadvise64_64"
+            | "readahead"
+            | "flock"
+            | "fallocate"
+            | "ftruncate"
+            | "ftruncate64"
+            | "fchmod"
+            | "fchown"
+            | "sendto"
+            | "recvfrom"
+            | "sendmsg"
+            | "recvmsg"
+            | "sendmmsg"
+            | "recvmmsg"
+            | "connect"
+            | "accept"
+            | "accept4"
+            | "dup"
+            | "dup2"
+            | "dup3"
+            | "fstatfs"
+            | "fstatfs64"
+            | "fchdir"
+            | "fsync"
+            | "fdatasync"
+            | "sync_file_range"
+            | "syncfs"
+    )
 }
 
 /// Opens, closes, maps and unmaps as the call did.

@@ -7,7 +7,7 @@ use super::call_text;
 use super::process::Process;
 use super::step::{ExecStage, PageFault, Reason, What};
 use super::thread::Thread;
-use crate::arch::call_names;
+use crate::arch::{FileCall, call_names, file_call};
 use crate::tracer::detail::{Call, Fault, Image, OffCpu};
 use crate::tracer::{Event, EventKind, Recording, Syscall};
 use crate::units::Nanos;
@@ -18,7 +18,10 @@ use std::sync::Arc;
 pub(super) struct Reading {
     pub(super) threads: Vec<ThreadAccount>,
     pub(super) processes: Vec<ProcessAccount>,
+    /// What `read`-like calls gave, by file.
     pub(super) bytes_read: Vec<(Arc<str>, u64)>,
+    /// What they gave in all, also of what is no file: pipes, socket pairs.
+    pub(super) all_bytes_read: u64,
 }
 
 struct Reader<'b> {
@@ -33,6 +36,7 @@ struct Reader<'b> {
     finished: Vec<Thread>,
     execs: HashMap<u32, Exec>,
     bytes_read: HashMap<Arc<str>, u64>,
+    all_bytes_read: u64,
     names: HashMap<Syscall, Arc<str>>,
 }
 
@@ -62,6 +66,7 @@ impl Reading {
             finished: Vec::new(),
             execs: HashMap::new(),
             bytes_read: HashMap::new(),
+            all_bytes_read: 0,
             names: HashMap::new(),
         };
         for event in recording.events.iter().filter(|event| event.pid != 0 && event.at >= zero) {
@@ -167,16 +172,21 @@ impl Reader<'_> {
         let file = file_of(process, &name, call);
         let code = process.caller(call.ip, &call.stack, binaries);
         apply(process, &name, call, file.as_ref());
-        if let (Some(file), Some(read @ 1..)) = (&file, call.result)
-            && matches!(&*name, "read" | "pread64" | "readv" | "recvfrom" | "recvmsg")
-        {
-            let sum = self.bytes_read.entry(Arc::clone(file)).or_default();
-            *sum = sum.saturating_add(read.unsigned_abs());
+        if let (Some(FileCall::Read), Some(read @ 1..)) = (file_call(call.call), call.result) {
+            self.has_read(file.as_ref(), read.unsigned_abs());
         }
         let failed = call.result.is_some_and(|result| (-4095..0).contains(&result));
         let what = What::Call { name, text: call_text::text(call), file, failed, code: code.clone() };
         let until = if call.result.is_some() { event.at } else { Nanos(u64::MAX) };
         self.thread(event).kernel(call.entered, until, what, [code.clone(), code]);
+    }
+
+    fn has_read(&mut self, file: Option<&Arc<str>>, bytes: u64) {
+        self.all_bytes_read = self.all_bytes_read.saturating_add(bytes);
+        if let Some(file) = file {
+            let sum = self.bytes_read.entry(Arc::clone(file)).or_default();
+            *sum = sum.saturating_add(bytes);
+        }
     }
 
     /// Whether a fault is of an image that is being built: kept until that is known.
@@ -283,7 +293,7 @@ impl Reader<'_> {
         }));
         let mut bytes_read: Vec<(Arc<str>, u64)> = self.bytes_read.into_iter().collect();
         bytes_read.sort();
-        Reading { threads, processes: self.accounts, bytes_read }
+        Reading { threads, processes: self.accounts, bytes_read, all_bytes_read: self.all_bytes_read }
     }
 }
 

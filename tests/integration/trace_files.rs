@@ -70,3 +70,53 @@ fn what_goes_through_a_pipe_is_no_file_s() {
         assert!(of_pipe.len() == 1 && of_pipe[0]["file"].is_null(), "{backend}: {of_pipe:?}");
     }
 }
+
+/// Reads 1000 bytes of a file by each of the five calls that read, 777 of a pipe and nothing of a socket pair.
+const READS: &str = r#"
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+static char bytes[1000];
+int main(int count, char **words)
+{
+	struct iovec whole = { bytes, sizeof bytes };
+	int file = open(words[1], O_RDONLY), pipes[2], sockets[2];
+	read(file, bytes, 1000);
+	pread(file, bytes, 1000, 1);
+	readv(file, &whole, 1);
+	preadv(file, &whole, 1, 2);
+	preadv2(file, &whole, 1, 3, 0);
+	pipe(pipes);
+	write(pipes[1], bytes, 777);
+	read(pipes[0], bytes, 777);
+	socketpair(AF_UNIX, SOCK_STREAM, 0, sockets);
+	send(sockets[0], bytes, 55, 0);
+	return recv(sockets[1], bytes, 55, 0) != 55;
+}
+"#;
+
+#[test]
+fn bytes_read_are_those_of_every_call_that_reads_and_the_same_as_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data");
+    std::fs::write(&file, vec![7; 5000]).unwrap();
+    let file = file.to_str().unwrap();
+    let Some(program) = compiled(folder.path(), READS, &["-static"]) else { return skipped("no C compiler") };
+    let program = program.to_str().unwrap();
+    let command = format!("{program} {file}");
+    let counted = super::trace::firstbyte(&["bench", "-r", "3", "--export-json", "-", &command]);
+    let counted: Value = serde_json::from_str(&counted.1).unwrap();
+    for backend in ["bpf", "ptrace"] {
+        let Some(result) = result(&["--backend", backend, "--runs", "1", "--", program, file]) else {
+            skipped("this machine does not trace so");
+            continue;
+        };
+        let known = result["files"].as_array().unwrap().iter().find(|known| known["path"] == file).unwrap();
+        assert_eq!(known["bytes_read"], 5000, "{backend}");
+        assert_eq!(known["calls"], 5, "{backend}: the five reads");
+        assert_eq!(result["counts"]["bytes_read"], 5777, "{backend}: those of the pipe, too");
+        assert_eq!(counted["results"][0]["counts"]["bytes_read"], 5777);
+    }
+}

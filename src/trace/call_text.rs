@@ -113,6 +113,7 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("recvmsg", "fxi"),
     ("rename", "pp"),
     ("renameat2", "DpDpi"),
+    ("restart_syscall", ""),
     ("rmdir", "p"),
     ("rseq", "xiii"),
     ("rt_sigaction", "sxxi"),

@@ -131,12 +131,26 @@ pub enum Reason {
     Futex,
     /// `poll`, `select`, `epoll_wait`.
     Poll,
-    /// `read` and the like.
+    /// `io_uring_enter`: operations that it had queued.
+    IoUring,
+    /// `read`, `recv`, `msgrcv` and the like.
     Read,
-    /// `write` and the like.
+    /// `write`, `send`, `msgsnd`, `fsync` and the like.
     Write,
+    /// `splice`, `sendfile` and the like, which wait for data or for room.
+    Splice,
+    /// `connect`, `accept`.
+    Connection,
+    /// `flock`, `fcntl`.
+    FileLock,
+    /// `semop` and the like.
+    Semaphore,
+    /// `pause`, `sigsuspend`, `sigtimedwait`.
+    Signal,
     /// `nanosleep`.
     Sleep,
+    /// On its way back to the program it was kept from it: by a stop signal, a debugger, a frozen control group.
+    Stopped,
     /// A page that had to be read.
     PageRead,
     /// Within an exec.
@@ -158,9 +172,16 @@ impl Reason {
             Reason::Vfork => "a child's exec",
             Reason::Futex => "futex",
             Reason::Poll => "poll",
+            Reason::IoUring => "io_uring",
             Reason::Read => "read",
             Reason::Write => "write",
+            Reason::Splice => "splice or sendfile",
+            Reason::Connection => "a connection",
+            Reason::FileLock => "a file lock",
+            Reason::Semaphore => "a semaphore",
+            Reason::Signal => "a signal",
             Reason::Sleep => "sleep",
+            Reason::Stopped => "stopped",
             Reason::PageRead => "a page from disk",
             Reason::Exec => "exec",
             Reason::Kernel => "the kernel",
@@ -168,22 +189,82 @@ impl Reason {
         }
     }
 
-    /// Of the system call within which a thread sleeps.
+    /// Of the system call within which a thread sleeps; of `restart_syscall` it is that of the call that was interrupted.
     pub fn of_call(name: &str) -> Reason {
-        match name {
-            "wait4" | "waitid" | "waitpid" => Reason::Child,
-            "vfork" | "clone" | "clone3" | "fork" => Reason::Vfork,
-            "futex" | "futex_time64" | "futex_wait" => Reason::Futex,
-            "poll" | "ppoll" | "select" | "pselect6" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2"
-            | "_newselect" | "pause" | "rt_sigsuspend" => Reason::Poll,
-            "read" | "pread64" | "readv" | "preadv" | "recvfrom" | "recvmsg" | "accept" | "accept4"
-            | "getdents64" => Reason::Read,
-            "write" | "pwrite64" | "writev" | "sendto" | "sendmsg" | "fsync" | "fdatasync" => Reason::Write,
-            "nanosleep" | "clock_nanosleep" | "clock_nanosleep_time64" => Reason::Sleep,
-            _ => Reason::Kernel,
-        }
+        let of = |(reason, names): &(Reason, &[&str])| names.contains(&name).then_some(*reason);
+        WAITS.iter().find_map(of).unwrap_or(Reason::Kernel)
     }
 }
+
+/// The calls that wait for something, by what for: the names of the native table and of the 32-bit one.
+const WAITS: &[(Reason, &[&str])] = &[
+    (Reason::Child, &["wait4", "waitid", "waitpid"]),
+    (Reason::Vfork, &["vfork", "clone", "clone3", "fork"]),
+    (Reason::Futex, &["futex", "futex_time64", "futex_wait", "futex_waitv"]),
+    (
+        Reason::Poll,
+        &[
+            "poll",
+            "ppoll",
+            "ppoll_time64",
+            "select",
+            "_newselect",
+            "pselect6",
+            "pselect6_time64",
+            "epoll_wait",
+            "epoll_pwait",
+            "epoll_pwait2",
+        ],
+    ),
+    (Reason::IoUring, &["io_uring_enter", "io_getevents", "io_pgetevents", "io_pgetevents_time64"]),
+    (
+        Reason::Read,
+        &[
+            "read",
+            "pread64",
+            "readv",
+            "preadv",
+            "preadv2",
+            "recvfrom",
+            "recvmsg",
+            "recvmmsg",
+            "recvmmsg_time64",
+            "msgrcv",
+            "mq_timedreceive",
+            "mq_timedreceive_time64",
+            "getdents",
+            "getdents64",
+        ],
+    ),
+    (
+        Reason::Write,
+        &[
+            "write",
+            "pwrite64",
+            "writev",
+            "pwritev",
+            "pwritev2",
+            "sendto",
+            "sendmsg",
+            "sendmmsg",
+            "msgsnd",
+            "mq_timedsend",
+            "mq_timedsend_time64",
+            "fsync",
+            "fdatasync",
+            "sync_file_range",
+            "syncfs",
+            "sync",
+            "msync",
+        ],
+    ),
+    (Reason::Splice, &["splice", "tee", "vmsplice", "sendfile", "sendfile64", "copy_file_range"]),
+    (Reason::Connection, &["connect", "accept", "accept4"]),
+    (Reason::FileLock, &["flock", "fcntl", "fcntl64"]),
+    (Reason::Semaphore, &["semop", "semtimedop", "semtimedop_time64"]),
+    (Reason::Signal, &["pause", "sigsuspend", "rt_sigsuspend", "rt_sigtimedwait", "rt_sigtimedwait_time64"]),
+    (Reason::Sleep, &["nanosleep", "clock_nanosleep", "clock_nanosleep_time64"]),
+];
 
 /// A place in user code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -274,7 +355,9 @@ impl What {
             What::Exec { stage, path } => format!("exec {path}: {stage}"),
             What::Call { text, .. } => text.clone(),
             What::Fault(fault) => fault.title(),
-            What::Off(Reason::Preempted) => "off the processor: preempted".to_owned(),
+            What::Off(reason @ (Reason::Preempted | Reason::Stopped)) => {
+                format!("off the processor: {}", reason.name())
+            }
             What::Off(reason) => format!("waiting for {}", reason.name()),
             What::User(code) => match &code.function {
                 Some(function) => format!("user code in {}: {function}", code.module.name()),
@@ -301,5 +384,24 @@ impl PageFault {
             None => format!("{kind} ({access}) {region}, by the kernel"),
             Some(code) => format!("{kind} ({access}) {region}, by {}", code.module.name()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_wait_are_calls_and_each_has_one_reason() {
+        let names: Vec<&str> = WAITS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        for name in &names {
+            let known = crate::arch::native_number(name).or_else(|| crate::arch::compat_number(name));
+            let elsewhere = cfg!(not(target_arch = "x86_64"));
+            assert!(known.is_some() || elsewhere, "{name}");
+            assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name}");
+        }
+        assert_eq!(Reason::of_call("preadv2"), Reason::Read);
+        assert_eq!(Reason::of_call("rt_sigtimedwait"), Reason::Signal);
+        assert_eq!(Reason::of_call("uname"), Reason::Kernel);
     }
 }

@@ -18,6 +18,14 @@ struct Entry {
     after: Option<Code>,
 }
 
+/// A call or fault, and what a thread that sleeps within it waits for.
+#[derive(Clone, Copy, Debug)]
+struct Surrounding {
+    from: Nanos,
+    to: Nanos,
+    reason: Reason,
+}
+
 /// A thread while its events are read.
 #[derive(Clone, Debug)]
 pub(super) struct Thread {
@@ -98,29 +106,33 @@ impl Thread {
         steps
     }
 
-    /// What a thread waits for is told by the call or fault in which it sleeps.
+    /// What a thread waits for is told by the call or fault in which it sleeps. Outside all of them it can sleep only on
+    /// its way back to its program, which is where the kernel stops and freezes threads; but also where it ends them, so
+    /// it must have made a call afterwards.
     fn explain_absences(&mut self) {
-        let mut around: Vec<(Nanos, Nanos, u8, Reason)> = self
-            .entries
-            .iter()
-            .filter_map(|entry| {
-                Some((entry.interval.from, entry.interval.to, entry.interval.depth, reason(&entry.what)?))
-            })
-            .collect();
-        around.sort_by_key(|(from, _, depth, _)| (*from, *depth));
-        for entry in &mut self.entries {
-            if entry.interval.depth != OFF + 1 {
-                continue;
-            }
+        let [calls, faults] = [KERNEL, FAULT].map(|depth| self.surroundings(depth));
+        let last_call = calls.last().map(|around| around.from);
+        for entry in self.entries.iter_mut().filter(|entry| entry.interval.depth == OFF + 1) {
             entry.interval.depth = OFF;
-            let at = entry.interval.from;
-            let until = around.partition_point(|(from, ..)| *from <= at);
-            // a fault lies within a call: the two nearest beginnings are enough to look at
-            let covering = around[..until].iter().rev().take(4).find(|(_, to, ..)| *to >= at);
-            if let Some((.., reason)) = covering {
-                entry.what = What::Off(*reason);
-            }
+            let Interval { from, to, .. } = entry.interval;
+            let reason = around(&faults, from).or_else(|| around(&calls, from));
+            let stopped = last_call.is_some_and(|last| last >= to).then_some(Reason::Stopped);
+            entry.what = What::Off(reason.or(stopped).unwrap_or(Reason::Kernel));
         }
+    }
+
+    /// All calls, or all faults, in order, and what a thread that sleeps there waits for.
+    fn surroundings(&self, depth: u8) -> Vec<Surrounding> {
+        let of_depth = self.entries.iter().filter(|entry| entry.interval.depth == depth);
+        let mut sorted: Vec<&Entry> = of_depth.collect();
+        sorted.sort_by_key(|entry| entry.interval.from);
+        let mut all: Vec<Surrounding> = Vec::with_capacity(sorted.len());
+        for Entry { interval: Interval { from, to, .. }, what, .. } in sorted {
+            let interrupted = all.last().filter(|_| is_restart(what)).map(|before| before.reason);
+            let Some(reason) = interrupted.or_else(|| reason(what)) else { continue };
+            all.push(Surrounding { from: *from, to: *to, reason });
+        }
+        all
     }
 
     /// Whatever is neither in the kernel nor in a fault is user code.
@@ -153,6 +165,17 @@ impl Thread {
         let what = What::User(between(before, after));
         self.add(from, to, USER, what, [None, None]);
     }
+}
+
+/// The reason of the last of them that began by then, if it lasted as long: calls do not nest, nor do faults.
+fn around(all: &[Surrounding], at: Nanos) -> Option<Reason> {
+    let until = all.partition_point(|around| around.from <= at);
+    all[..until].last().filter(|around| around.to >= at).map(|around| around.reason)
+}
+
+/// `restart_syscall(2)`: the kernel goes on with the call that a stop has interrupted.
+fn is_restart(what: &What) -> bool {
+    matches!(what, What::Call { name, .. } if &**name == "restart_syscall")
 }
 
 fn never_ran(what: &What) -> bool {
@@ -233,6 +256,44 @@ mod tests {
         let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.own.0)).collect();
         assert_eq!(shown, [(0, 10, 10), (10, 80, 12), (12, 68, 68), (90, 10, 10)]);
         assert_eq!(steps[2].what, What::Off(Reason::Child));
+    }
+
+    fn waits(thread: Thread) -> Vec<Reason> {
+        let steps = thread.steps(Nanos(0), Nanos(100), Nanos(0));
+        steps
+            .iter()
+            .filter_map(|s| if let What::Off(reason) = s.what { Some(reason) } else { None })
+            .collect()
+    }
+
+    #[test]
+    fn a_stop_is_told_and_the_call_that_it_interrupted_goes_on_as_that_call() {
+        let mut thread = Thread::new(1, 1, Nanos(0));
+        thread.kernel(Nanos(10), Nanos(30), call("nanosleep"), [None, None]);
+        thread.off(Nanos(12), Nanos(28), None);
+        thread.off(Nanos(32), Nanos(60), None);
+        thread.kernel(Nanos(62), Nanos(90), call("restart_syscall"), [None, None]);
+        thread.off(Nanos(64), Nanos(88), None);
+        assert_eq!(waits(thread), [Reason::Sleep, Reason::Stopped, Reason::Sleep]);
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_and_does_nothing_any_more_was_not_stopped() {
+        let mut thread = Thread::new(1, 1, Nanos(0));
+        thread.kernel(Nanos(10), Nanos(30), call("nanosleep"), [None, None]);
+        thread.off(Nanos(32), Nanos(60), None);
+        assert_eq!(waits(thread), [Reason::Kernel]);
+    }
+
+    #[test]
+    fn a_sleep_after_many_faults_within_a_call_is_still_the_calls() {
+        let mut thread = Thread::new(1, 1, Nanos(0));
+        thread.kernel(Nanos(10), Nanos(90), call("recvmmsg"), [None, None]);
+        for n in 0..9 {
+            thread.fault(Nanos(20 + 3 * n), Nanos(21 + 3 * n), call("fault"), None);
+        }
+        thread.off(Nanos(60), Nanos(80), None);
+        assert_eq!(waits(thread), [Reason::Read]);
     }
 
     #[test]

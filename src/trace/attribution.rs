@@ -87,7 +87,7 @@ fn name(what: &What) -> String {
             };
             if fault.major { format!("{region}, from disk") } else { region }
         }
-        What::Off(Reason::Preempted) => "preempted".to_owned(),
+        What::Off(reason @ (Reason::Preempted | Reason::Stopped)) => reason.name().to_owned(),
         What::Off(reason) => format!("for {}", reason.name()),
         What::User(code) => code.module.name(),
     }

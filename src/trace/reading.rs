@@ -43,8 +43,11 @@ struct Reader<'b> {
 /// An exec in progress.
 #[derive(Default)]
 struct Exec {
+    pid: u32,
     entered: Nanos,
     prepared: Option<Nanos>,
+    /// When the calling thread took the id of its process' first thread over; 0: it had it already.
+    taken_over: Nanos,
     committed: Option<(Nanos, Image)>,
     /// Faults in memory that only the image will tell of: what it zeroes, its stack.
     faults: Vec<(Event, Fault)>,
@@ -84,7 +87,7 @@ impl Reader<'_> {
     fn read(&mut self, event: &Event) {
         match &event.kind {
             EventKind::ExecEnter => {
-                self.execs.insert(event.tid, Exec { entered: event.at, ..Exec::default() });
+                self.execs.insert(event.tid, Exec { pid: event.pid, entered: event.at, ..Exec::default() });
             }
             EventKind::ExecPrepare => {
                 if let Some(exec) = self.execs.get_mut(&event.tid) {
@@ -94,8 +97,8 @@ impl Reader<'_> {
             EventKind::Image(image) => self.image(event, image),
             EventKind::ExecExit { result } => self.exec_exit(event, *result),
             EventKind::Call(call) => self.call(event, call),
-            EventKind::Fault(_) | EventKind::OffCpu(_) if self.gone.contains(&event.tid) => {}
             EventKind::Fault(fault) if self.is_of_next_image(event, fault) => {}
+            EventKind::Fault(_) | EventKind::OffCpu(_) if self.gone.contains(&event.tid) => {}
             EventKind::Fault(fault) => self.fault(event, fault),
             EventKind::OffCpu(absence) => self.off_cpu(event, absence),
             EventKind::Fork { child_pid, child_tid } => self.fork(event, *child_pid, *child_tid),
@@ -115,14 +118,61 @@ impl Reader<'_> {
 
     fn image(&mut self, event: &Event, image: &Image) {
         // a thread other than the leader has taken the leader's id over
-        let exec = image.old_tid.and_then(|old| self.execs.remove(&old));
-        let exec = exec.or_else(|| self.execs.remove(&event.tid));
-        let mut exec = exec.unwrap_or(Exec { entered: event.at, ..Exec::default() });
+        let caller = image.old_tid.filter(|old| self.execs.contains_key(old));
+        let exec = self.execs.remove(&caller.unwrap_or(event.tid));
+        let mut exec = exec.unwrap_or(Exec { pid: event.pid, entered: event.at, ..Exec::default() });
         exec.committed = Some((event.at, image.clone()));
+        if let Some(caller) = caller {
+            exec.taken_over = self.take_over(event, caller);
+            self.exec_stages(caller, &exec, event.at, [Nanos(0), exec.taken_over]);
+            self.finished.extend(self.threads.remove(&caller));
+        }
         let faults = std::mem::take(&mut exec.faults);
         self.execs.insert(event.tid, exec);
         self.memories.entry(event.pid).or_default().exec(image, self.binaries);
         self.explain_faults(&faults);
+    }
+
+    /// A thread goes on under the id of its process' first thread, which has ended (`de_thread` in `fs/exec.c`). When: not
+    /// before the last that was seen of either of them under their own ids.
+    fn take_over(&mut self, event: &Event, caller: u32) -> Nanos {
+        self.gone.remove(&event.tid);
+        let was = |thread: &Thread| (thread.pid, thread.tid) == (event.pid, event.tid);
+        if !self.threads.contains_key(&event.tid)
+            && let Some(place) = self.finished.iter().rposition(was)
+        {
+            self.threads.insert(event.tid, self.finished.remove(place));
+        }
+        let seen = self.threads.get(&caller).map_or(Nanos(0), Thread::last_seen);
+        let leader = self.thread(event);
+        let at = seen.max(leader.ended.unwrap_or_default()).min(event.at);
+        leader.goes_on_at(at);
+        if let Some(caller) = self.threads.get_mut(&caller) {
+            caller.ended = Some(at);
+        }
+        at
+    }
+
+    /// What lies between two instants of the stages of an exec.
+    fn exec_stages(&mut self, tid: u32, exec: &Exec, end: Nanos, [from, to]: [Nanos; 2]) {
+        let image = Image::default();
+        let (committed, image) = exec.committed.as_ref().map_or((end, &image), |(at, image)| (*at, image));
+        let path: Arc<str> = image.path.as_str().into();
+        let prepared = exec.prepared.unwrap_or(committed).min(committed);
+        let after = self.memories.get(&exec.pid).and_then(|process| process.entry_code(self.binaries));
+        let stages = [
+            (ExecStage::Open, exec.entered, prepared),
+            (ExecStage::Load, prepared, committed),
+            (ExecStage::Return, committed, end),
+        ];
+        let Some(thread) = self.threads.get_mut(&tid) else { return };
+        for (stage, begin, end) in stages {
+            let (begin, end) = (begin.max(from), end.min(to));
+            if begin < end {
+                let what = What::Exec { stage, path: Arc::clone(&path) };
+                thread.kernel(begin, end, what, [None, after.clone()]);
+            }
+        }
     }
 
     fn exec_exit(&mut self, event: &Event, result: i64) {
@@ -131,24 +181,13 @@ impl Reader<'_> {
         if result != 0 {
             return; // a failed exec is a system call like any other
         }
-        let (committed, image) = exec.committed.unwrap_or((event.at, Image::default()));
-        let path: Arc<str> = image.path.as_str().into();
-        let prepared = exec.prepared.unwrap_or(committed).min(committed);
-        let after = self.memories.get(&event.pid).and_then(|process| process.entry_code(self.binaries));
-        let thread = self.thread(event);
-        let stages = [
-            (ExecStage::Open, exec.entered, prepared),
-            (ExecStage::Load, prepared, committed),
-            (ExecStage::Return, committed, event.at),
-        ];
-        for (stage, from, to) in stages {
-            let what = What::Exec { stage, path: Arc::clone(&path) };
-            thread.kernel(from, to, what, [None, after.clone()]);
-        }
+        self.thread(event);
+        self.exec_stages(event.tid, &exec, event.at, [exec.taken_over, event.at]);
+        let image = exec.committed.map(|(_, image)| image).unwrap_or_default();
         let execution = Execution {
             start: self.since(exec.entered),
             took: Nanos(event.at.0.saturating_sub(exec.entered.0)),
-            path,
+            path: image.path.as_str().into(),
             executed: image.executed.as_str().into(),
             argv: image.argv,
         };
@@ -189,11 +228,23 @@ impl Reader<'_> {
         }
     }
 
+    /// The exec in which an event lies. A thread has the id of its process' first thread before its image is told.
+    fn exec_around(&mut self, event: &Event) -> Option<&mut Exec> {
+        let has_ended = event.tid == event.pid
+            && (self.gone.contains(&event.tid)
+                || self.threads.get(&event.tid).is_some_and(|thread| thread.ended.is_some()));
+        if has_ended && !self.execs.contains_key(&event.tid) {
+            return self.execs.values_mut().find(|exec| exec.pid == event.pid);
+        }
+        self.execs.get_mut(&event.tid)
+    }
+
     /// Whether a fault is of an image that is being built: kept until that is known.
     fn is_of_next_image(&mut self, event: &Event, fault: &Fault) -> bool {
-        let Some(exec) = self.execs.get_mut(&event.tid) else { return false };
-        let memory = self.memories.get(&event.pid).map(|process| &process.memory);
-        let is_old = exec.prepared.is_none() && memory.is_some_and(|all| all.find(fault.address).is_some());
+        let is_mapped =
+            self.memories.get(&event.pid).is_some_and(|process| process.memory.find(fault.address).is_some());
+        let Some(exec) = self.exec_around(event) else { return false };
+        let is_old = exec.prepared.is_none() && is_mapped;
         if fault.user || exec.committed.is_some() || is_old {
             return false;
         }

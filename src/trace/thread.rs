@@ -60,6 +60,16 @@ impl Thread {
         self.ended = Some(to);
     }
 
+    /// Another thread goes on under this one's id, which has ended before or then: nothing of it lasts longer.
+    pub(super) fn goes_on_at(&mut self, at: Nanos) {
+        let ended = self.ended.take().unwrap_or(at);
+        for entry in &mut self.entries {
+            let own_end = if entry.interval.from < ended { ended } else { at };
+            entry.interval.to = entry.interval.to.min(own_end);
+        }
+        self.off(ended, at, Some(Reason::Gone));
+    }
+
     /// A page fault of user code, or of the kernel within a call.
     pub(super) fn fault(&mut self, from: Nanos, to: Nanos, what: What, code: Option<Code>) {
         self.add(from, to, FAULT, what, [code.clone(), code]);
@@ -294,6 +304,20 @@ mod tests {
         }
         thread.off(Nanos(60), Nanos(80), None);
         assert_eq!(waits(thread), [Reason::Read]);
+    }
+
+    #[test]
+    fn a_thread_whose_id_another_goes_on_under_reaches_no_further() {
+        let mut thread = Thread::new(1, 1, Nanos(0));
+        thread.kernel(Nanos(10), Nanos(u64::MAX), call("pause"), [None, None]);
+        thread.off(Nanos(12), Nanos(28), None);
+        thread.ended = Some(Nanos(30));
+        thread.goes_on_at(Nanos(40));
+        thread.kernel(Nanos(40), Nanos(60), call("exec"), [None, None]);
+        let steps = thread.steps(Nanos(0), Nanos(100), Nanos(0));
+        let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.own.0)).collect();
+        assert_eq!(shown, [(0, 10, 10), (10, 20, 4), (12, 16, 16), (30, 10, 10), (40, 20, 20), (60, 40, 40)]);
+        assert_eq!(steps[3].what, What::Off(Reason::Gone));
     }
 
     #[test]

@@ -36,6 +36,7 @@ mod support;
 mod throughput;
 mod trace;
 mod trace_files;
+mod trace_threads;
 mod tracees;
 mod unkillable;
 mod unseen;

@@ -1,0 +1,136 @@
+//! What `firstbyte trace` tells of threads that stop, wait and execute.
+
+use super::support::skipped;
+use super::trace::{compiled, result, spans};
+use serde_json::Value;
+
+/// A child stops its parent within `nanosleep` and lets it go on, and sends it a signal for which it waits.
+const STOPPED: &str = r"
+#define _GNU_SOURCE
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/wait.h>
+int main(void)
+{
+	pid_t parent = getpid();
+	struct timespec time = { 0, 60000000 };
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, 0);
+	if (fork() == 0) {
+		usleep(20000);
+		kill(parent, SIGSTOP);
+		usleep(20000);
+		kill(parent, SIGCONT);
+		usleep(60000);
+		kill(parent, SIGUSR1);
+		_exit(0);
+	}
+	nanosleep(&time, 0);
+	sigwaitinfo(&set, 0);
+	return wait(0) < 0;
+}
+";
+
+#[test]
+fn a_stop_and_what_it_interrupts_and_a_wait_for_a_signal_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), STOPPED, &["-static"]) else {
+        return skipped("no C compiler");
+    };
+    let Some(result) = result(&["-r", "1", "--", program.to_str().unwrap()]) else {
+        return skipped("the bpf backend does not work here");
+    };
+    let root = &result["processes"][0]["pid"];
+    let waits = spans(&result, |span| {
+        let turn = ["a turn on a processor", "preempted"].map(Value::from).contains(&span["name"]);
+        span["tid"] == *root && span["kind"] == "waiting" && !turn
+    });
+    let names: Vec<&str> = waits.iter().map(|span| span["name"].as_str().unwrap()).collect();
+    assert!(names.starts_with(&["sleep", "stopped", "sleep", "a signal"]), "{names:?}");
+    let stop = waits[1]["elapsed_ns"].as_u64().unwrap();
+    assert!(stop >= 20_000_000, "it provably waited so long: {stop}");
+    let restarted = spans(&result, |span| span["name"] == "restart_syscall");
+    assert_eq!(restarted[0]["detail"], "restart_syscall() = 0");
+    let shares = result["attribution"].as_array().unwrap();
+    assert!(shares.iter().any(|share| share["name"] == "stopped"), "{shares:?}");
+}
+
+/// A second thread executes the program anew, while the first waits and a third sleeps; with an argument, in a child.
+const SECOND: &str = r#"
+#include <pthread.h>
+#include <unistd.h>
+#include <sys/wait.h>
+static void *execute(void *argument) { execl("/proc/self/exe", "tracee", "1", "2", (char *) 0); return argument; }
+static void *sleeps(void *argument) { for (;;) usleep(500); return argument; }
+int main(int count, char **words)
+{
+	if (count > 2)
+		return write(1, "hello\n", 6) != 6;
+	if (count > 1 && fork() != 0)
+		return wait(0) < 0;
+	pthread_t one, other;
+	pthread_create(&one, 0, sleeps, 0);
+	pthread_create(&other, 0, execute, 0);
+	pause();
+}
+"#;
+
+/// Of each thread the spans are one within another, never across: a span's own time and those of its parts are its whole.
+fn assert_nested(result: &Value) {
+    let number = |span: &Value, field: &str| span[field].as_u64().unwrap();
+    let spans = result["spans"].as_array().unwrap();
+    let mut threads: Vec<u64> = spans.iter().map(|span| number(span, "tid")).collect();
+    threads.dedup();
+    for thread in threads {
+        let mut open: Vec<(u64, u64, &Value)> = Vec::new();
+        for span in spans.iter().filter(|span| number(span, "tid") == thread) {
+            let (start, whole) = (number(span, "start_ns"), number(span, "elapsed_ns"));
+            while let Some(&(end, rest, parent)) = open.last().filter(|(end, ..)| *end <= start) {
+                assert_eq!(rest, number(parent, "duration_ns"), "until {end}: {parent}");
+                open.pop();
+            }
+            if let Some((end, rest, parent)) = open.last_mut() {
+                assert!(start + whole <= *end, "{span} reaches out of {parent}");
+                *rest -= whole;
+            }
+            open.push((start + whole, whole, span));
+        }
+    }
+}
+
+#[test]
+fn the_exec_of_a_second_thread_overlaps_with_nothing_of_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), SECOND, &["-static", "-pthread"]) else {
+        return skipped("no C compiler");
+    };
+    let program = program.to_str().unwrap();
+    for (backend, words, processes) in
+        [("bpf", &[][..], 1), ("ptrace", &[], 1), ("bpf", &["child"], 2), ("ptrace", &["child"], 2)]
+    {
+        let command = ["--backend", backend, "-r", "1", "--", program];
+        let Some(result) = result(&[&command[..], words].concat()) else {
+            skipped("this machine does not trace so");
+            continue;
+        };
+        assert_nested(&result);
+        let counts = &result["counts"];
+        assert_eq!((&counts["threads"], &counts["processes"]), (&(processes + 2).into(), &processes.into()));
+        assert_eq!(counts["execs"], 2, "{backend}");
+        let root = &result["processes"][0]["pid"];
+        let own = spans(&result, |span| span["tid"] == *root);
+        let sum: u64 = own.iter().map(|span| span["duration_ns"].as_u64().unwrap()).sum();
+        assert_eq!(result["total_ns"], sum, "{backend}");
+        let stages =
+            spans(&result, |span| span["detail"].as_str().unwrap().starts_with("exec /proc/self/exe"));
+        let has = |stage: &str, by_first: bool| {
+            let of_stage = stages.iter().filter(|span| span["name"].as_str().unwrap().contains(stage));
+            of_stage.filter(|span| (span["tid"] == span["pid"]) == by_first).count() == 1
+        };
+        assert!(has("open the file", false), "{backend}: the thread that called it begins it: {stages:?}");
+        assert!(has("return into", true), "{backend}: and returns as the first one: {stages:?}");
+    }
+}

@@ -41,7 +41,7 @@ fn side(side: &Side) -> Value {
         "max": summary.total.most / 1e9,
         "runs": summary.runs,
         "phases": phases(summary),
-        "counts": counts(&summary.reference),
+        "counts": counts(&summary.counts),
         "lost_events": summary.lost,
         "notes": side.notes,
     })

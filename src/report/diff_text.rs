@@ -116,7 +116,7 @@ fn kinds(difference: &Difference, least: f64, terminal: &Terminal) -> String {
     let mut text =
         terminal.bold(&format!("{title}{:>10}{:>10}{:>11}{:>15}", "A", "B", "change", "steps")) + "\n";
     for (kind, a, b) in &difference.kinds {
-        if a.count == 0.0 && b.count == 0.0 {
+        if [a, b].iter().all(|amount| amount.count == 0.0 && amount.time == 0.0) {
             continue;
         }
         text += &terminal.paint(style(*kind), &row(kind.title(), width, *a, *b));
@@ -178,9 +178,10 @@ fn section(title: &str, changes: &[Change], terminal: &Terminal) -> String {
 }
 
 fn counts(first: &Summary, second: &Summary, terminal: &Terminal) -> String {
-    let (a, b) = (&first.reference.counts, &second.reference.counts);
-    // where one side's were not seen, nothing is said of them
-    let faults = first.reference.page_faults().zip(second.reference.page_faults()).unwrap_or_default();
+    let (a, b) = (&first.counts, &second.counts);
+    // where one side's were not seen, nothing is said of them: nothing starts without one
+    let seen = a.page_faults > 0 && b.page_faults > 0;
+    let faults = if seen { (a.page_faults, b.page_faults) } else { (0, 0) };
     let all = [
         ("system calls", a.syscalls, b.syscalls),
         ("page faults", faults.0, faults.1),

@@ -1,6 +1,7 @@
 //! A start-up as JSON: the result document with every span.
 
 use super::document::{Overhead, Ratio, SCHEMA};
+use crate::bench::Counts;
 use crate::launch::wait::Usage;
 use crate::stats;
 use crate::trace::attribution::{kind, shares};
@@ -92,7 +93,7 @@ fn result(summary: &Summary, frame: &Frame) -> Value {
         "total_ns": account.total.0,
         "corrected_total_ns": frame.corrected_total,
         "untraced_times": frame.walls[1].iter().map(|ns| ns / 1e9).collect::<Vec<f64>>(),
-        "counts": counts(account),
+        "counts": counts(&account.counts),
         "lost_events": summary.lost,
         "attribution": attribution(account),
         "spans": spans(account),
@@ -125,12 +126,12 @@ fn figure(spread: Option<Spread>) -> Value {
 }
 
 /// What was not seen is null, not 0.
-pub(super) fn counts(account: &Account) -> Value {
-    let mut counts = json!(account.counts);
-    if account.counts.max_rss == 0 {
+pub(super) fn counts(counted: &Counts) -> Value {
+    let mut counts = json!(counted);
+    if counted.max_rss == 0 {
         counts["max_rss"] = Value::Null;
     }
-    if account.page_faults().is_none() {
+    if counted.page_faults == 0 {
         counts["page_faults"] = Value::Null;
         counts["major_faults"] = Value::Null;
     }

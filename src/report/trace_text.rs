@@ -432,7 +432,8 @@ pub fn table(rows: &[(String, Summary)], terminal: &Terminal) -> String {
     text = terminal.bold(text.trim_end());
     text.push('\n');
     for (name, summary) in rows {
-        let counts = &summary.reference.counts;
+        let counts = &summary.counts;
+        let faults = if counts.page_faults == 0 { "-".to_owned() } else { counts.page_faults.to_string() };
         let percent = |phase: Option<Spread>| match phase {
             Some(phase) => format!("{:.1}%", 100.0 * phase.median / summary.total.median.max(1.0)),
             None => "-".to_owned(),
@@ -444,7 +445,7 @@ pub fn table(rows: &[(String, Summary)], terminal: &Terminal) -> String {
             counts.syscalls,
             counts.processes,
             counts.threads,
-            summary.reference.page_faults().map_or("-".to_owned(), |faults| faults.to_string()),
+            faults,
             counts.files_opened,
             counts.failed_opens,
             percent(summary.phases[1]),

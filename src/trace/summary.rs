@@ -4,6 +4,7 @@ use super::account::Account;
 use super::align::{Pair, align};
 use super::attribution::{Kind, kind, shares};
 use super::step::Step;
+use crate::bench::Counts;
 use crate::stats::quantile::{median, quantile, sorted};
 use std::collections::BTreeMap;
 
@@ -43,7 +44,7 @@ pub struct CommonShare {
     pub name: String,
     /// Its time.
     pub time: Spread,
-    /// How many steps, median.
+    /// How many steps: a median that is one run's own, as of [`Summary::counts`].
     pub count: f64,
 }
 
@@ -77,6 +78,8 @@ pub struct Summary {
     pub shares: Vec<CommonShare>,
     /// The main thread's steps.
     pub steps: Vec<CommonStep>,
+    /// What does not jitter, or little: of each count the median over the runs, of two in the middle the lesser.
+    pub counts: Counts,
     /// Events that were lost over all runs.
     pub lost: u64,
 }
@@ -103,6 +106,7 @@ impl Summary {
             kinds: Kind::ALL.map(|kind| of_kind(&accounts, kind)),
             shares: common_shares(&accounts),
             steps: common_steps(&accounts, middle),
+            counts: median_counts(&accounts),
             lost: accounts.iter().map(|a| a.lost).sum(),
             reference: accounts.swap_remove(middle),
         })
@@ -113,29 +117,53 @@ impl Summary {
 fn of_kind(accounts: &[Account], wanted: Kind) -> (Spread, f64) {
     let of_run = |account: &Account| {
         let steps = account.main().steps.iter().filter(|step| kind(&step.what) == wanted);
-        steps.fold((0.0, 0.0), |(time, count), step| (time + step.own.as_f64(), count + 1.0))
+        steps.fold((0.0, 0), |(time, count), step| (time + step.own.as_f64(), count + 1))
     };
-    let (times, counts): (Vec<f64>, Vec<f64>) = accounts.iter().map(of_run).unzip();
-    (Spread::of(&times), Spread::of(&counts).median)
+    let (times, counts): (Vec<f64>, Vec<u64>) = accounts.iter().map(of_run).unzip();
+    (Spread::of(&times), middle(counts) as f64)
+}
+
+/// The median that is one of them, of two in the middle the lesser: no run had half a page fault.
+fn middle(mut counts: Vec<u64>) -> u64 {
+    counts.sort_unstable();
+    counts.get(counts.len().saturating_sub(1) / 2).copied().unwrap_or_default()
+}
+
+fn median_counts(accounts: &[Account]) -> Counts {
+    let count =
+        |figure: fn(&Counts) -> u64| middle(accounts.iter().map(|account| figure(&account.counts)).collect());
+    Counts {
+        processes: count(|c| c.processes),
+        threads: count(|c| c.threads),
+        execs: count(|c| c.execs),
+        syscalls: count(|c| c.syscalls),
+        page_faults: count(|c| c.page_faults),
+        major_faults: count(|c| c.major_faults),
+        files_opened: count(|c| c.files_opened),
+        failed_opens: count(|c| c.failed_opens),
+        bytes_read: count(|c| c.bytes_read),
+        writes: count(|c| c.writes),
+        max_rss: count(|c| c.max_rss),
+    }
 }
 
 /// The shares of every run; a share that a run has not is 0 in it.
 fn common_shares(accounts: &[Account]) -> Vec<CommonShare> {
-    let mut all: BTreeMap<(Kind, String), Vec<(f64, f64)>> = BTreeMap::new();
+    let mut all: BTreeMap<(Kind, String), Vec<(f64, u64)>> = BTreeMap::new();
     for (run, account) in accounts.iter().enumerate() {
         for share in shares(&account.main().steps) {
             let entry = all.entry((share.kind, share.name)).or_default();
-            entry.resize(run, (0.0, 0.0));
-            entry.push((share.time.as_f64(), share.count as f64));
+            entry.resize(run, (0.0, 0));
+            entry.push((share.time.as_f64(), share.count));
         }
     }
     let mut common: Vec<CommonShare> = all
         .into_iter()
         .map(|((kind, name), mut values)| {
-            values.resize(accounts.len(), (0.0, 0.0));
+            values.resize(accounts.len(), (0.0, 0));
             let times: Vec<f64> = values.iter().map(|v| v.0).collect();
-            let counts: Vec<f64> = values.iter().map(|v| v.1).collect();
-            CommonShare { kind, name, time: Spread::of(&times), count: Spread::of(&counts).median }
+            let counts = values.iter().map(|v| v.1).collect();
+            CommonShare { kind, name, time: Spread::of(&times), count: middle(counts) as f64 }
         })
         .collect();
     common.sort_by(|a, b| a.kind.cmp(&b.kind).then(b.time.median.total_cmp(&a.time.median)));
@@ -161,4 +189,16 @@ fn common_steps(accounts: &[Account], reference: usize) -> Vec<CommonStep> {
     common
         .map(|(step, times)| CommonStep { step: step.clone(), own: Spread::of(&times), runs: times.len() })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_count_is_one_that_was_counted() {
+        assert_eq!(middle(vec![]), 0);
+        assert_eq!(middle(vec![51, 50]), 50);
+        assert_eq!(middle(vec![52, 50, 51]), 51);
+    }
 }

@@ -153,6 +153,26 @@ fn a_program_against_itself_is_told_with_its_interval_and_its_spread() {
     assert!(text.contains("(2 runs each, in turn: below 8 of each side nobody can tell)"), "{text}");
 }
 
+#[test]
+fn the_same_count_is_the_same_figure_wherever_it_stands() {
+    let (a, b) = ("sh -c :", "cat /dev/null");
+    let (status, text, errors) = firstbyte(&["diff", "-r", "6", "--export-json", "-", a, b]);
+    if status == Some(4) {
+        return skipped("no backend sees every system call");
+    }
+    assert_eq!(status, Some(0), "{errors}");
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let kinds = document["difference"]["kinds"].as_array().unwrap();
+    let of_kind = |key: &str| kinds.iter().find(|kind| kind["kind"] == key).unwrap();
+    for (side, result) in ["before", "after"].into_iter().zip(document["results"].as_array().unwrap()) {
+        let counts = &result["counts"];
+        let faults = counts["page_faults"].as_f64().unwrap_or(0.0);
+        assert_eq!(of_kind("fault")[side]["count"], faults, "of the one thread: {counts}");
+        let calls = counts["syscalls"].as_f64().unwrap() - counts["execs"].as_f64().unwrap();
+        assert_eq!(of_kind("syscall")[side]["count"], calls, "the exec is a kind of its own: {counts}");
+    }
+}
+
 /// Touches fresh pages, so that code of its own is seen where it does, and prints.
 const NAMED: &str = r#"
 #include <unistd.h>

@@ -72,7 +72,7 @@ fn what_goes_through_a_pipe_is_no_file_s() {
 }
 
 /// Reads 1000 bytes of a file by each of the five calls that read, 777 of a pipe and nothing of a socket pair.
-const READS: &str = r#"
+const READS: &str = r"
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -95,7 +95,7 @@ int main(int count, char **words)
 	send(sockets[0], bytes, 55, 0);
 	return recv(sockets[1], bytes, 55, 0) != 55;
 }
-"#;
+";
 
 #[test]
 fn bytes_read_are_those_of_every_call_that_reads_and_the_same_as_counted() {

@@ -183,7 +183,8 @@ fn counts(first: &Summary, second: &Summary, terminal: &Terminal) -> String {
     let seen = a.page_faults > 0 && b.page_faults > 0;
     let faults = if seen { (a.page_faults, b.page_faults) } else { (0, 0) };
     let all = [
-        ("system calls", a.syscalls, b.syscalls),
+        // the rows have an exec in a kind of its own
+        ("system calls (with execs)", a.syscalls, b.syscalls),
         ("page faults", faults.0, faults.1),
         ("opened files", a.files_opened, b.files_opened),
         ("failed opens", a.failed_opens, b.failed_opens),

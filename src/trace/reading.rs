@@ -118,7 +118,7 @@ impl Reader<'_> {
 
     fn image(&mut self, event: &Event, image: &Image) {
         // a thread other than the leader has taken the leader's id over
-        let caller = image.old_tid.filter(|old| self.execs.contains_key(old));
+        let caller = image.old_tid.filter(|old| *old != event.tid && self.execs.contains_key(old));
         let exec = self.execs.remove(&caller.unwrap_or(event.tid));
         let mut exec = exec.unwrap_or(Exec { pid: event.pid, entered: event.at, ..Exec::default() });
         exec.committed = Some((event.at, image.clone()));

@@ -67,7 +67,9 @@ impl Thread {
             let own_end = if entry.interval.from < ended { ended } else { at };
             entry.interval.to = entry.interval.to.min(own_end);
         }
-        self.off(ended, at, Some(Reason::Gone));
+        if ended < at {
+            self.off(ended, at, Some(Reason::Gone));
+        }
     }
 
     /// A page fault of user code, or of the kernel within a call.

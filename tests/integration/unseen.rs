@@ -198,7 +198,10 @@ fn a_program_that_ends_otherwise_when_it_is_counted_is_not_counted() {
     assert_eq!(status, Some(0));
     let result = &document["results"][0];
     let reason = result["uncounted"].as_str().unwrap_or_default();
-    assert!(reason.starts_with("it ended with exit status 7 instead of exit status 0; it was traced"), "{result}");
+    assert!(
+        reason.starts_with("it ended with exit status 7 instead of exit status 0; it was traced"),
+        "{result}"
+    );
     assert!(result["counts"]["syscalls"].is_null(), "{result}");
 }
 

@@ -2,6 +2,7 @@
 
 use firstbyte::corpus::{Cache, Corpus};
 use firstbyte::elf::{Architecture, plain};
+use firstbyte::floor::Pinned;
 use firstbyte::launch::{Command, Launcher};
 use firstbyte::stats::{Bootstrap, Summary};
 use firstbyte::timeline::Timeline;
@@ -53,6 +54,12 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path of text")
 }
 
+/// Keeps us and what we run on one processor: whether a program of one thread is begun on the other one, which then has
+/// to be woken, is chance, and up to as dear as all the rest.
+fn pinned() -> Pinned {
+    Pinned::to(None).expect("a processor")
+}
+
 /// Observer overhead of the phases mode: traced over untraced wall time.
 ///
 /// In many short blocks, because a shared machine's speed changes by the second: each has as many traced as untraced
@@ -64,12 +71,13 @@ fn overhead() -> Value {
         "{:<12} {:>8}  {:<17} {:>10} {:>10}  limit",
         "overhead", "ratio", "interval", "traced", "untraced"
     );
-    for (name, blocks, runs, limit) in [
-        ("static-elf", 60, 60, 1.05),
-        ("c-printf", 60, 20, 1.03),
-        ("go", 60, 10, 1.04),
-        ("node", 60, 2, 1.02),
+    for (name, blocks, runs, limit, alone) in [
+        ("static-elf", 60, 60, 1.05, true),
+        ("c-printf", 60, 20, 1.03, true),
+        ("go", 60, 10, 1.04, false),
+        ("node", 60, 2, 1.02, false),
     ] {
+        let _pinned = alone.then(pinned);
         let Some(command) = overhead_command(name, &workshop) else { continue };
         let mut launcher = Launcher::new(command).expect("a launcher");
         let sides = in_turn(&mut launcher, blocks, runs);
@@ -144,6 +152,7 @@ fn harness() -> Value {
     let elf = workshop.elf();
     let bare = workshop.compile("benches/core/bare_loop.c", "bare_loop", &["-O2"]);
     let mut launcher = launcher(&[text(&elf)]);
+    let _pinned = pinned();
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..40 {
         ours.extend(walls(&mut launcher, &mut PipeTracer::blind(), 120).split_off(20));

@@ -2,6 +2,7 @@
 # trace.sh PART: one quiet window each, in the checkout of main (B = bench executable of benches/trace, release)
 #   A  overhead, corrected totals, strace -f beside       ~4 min
 #   B  every class of program, by bpf and by ptrace       ~2 min
+#   D  what the hooks cost programs that are not traced    1 min
 #   C  diff of Node with Ruby (recordings): alignment     seconds
 B=${B:-$(ls -t target/x86_64-unknown-linux-gnu/release/deps/trace-* 2>/dev/null | grep -v '\.d$' | head -1)}
 R=${R:-$PWD/target/x86_64-unknown-linux-gnu/release/firstbyte}
@@ -14,4 +15,13 @@ C) d=$(mktemp -d); $R trace -r 3 --no-overhead --record $d/node.rec -- node -e '
    $R trace -r 3 --no-overhead --record $d/ruby.rec -- ruby -e 'puts 1' > /dev/null
    { wc -l $d/*.rec | sed "s#$d/##"; for pair in "node node" "ruby ruby" "node ruby"; do set -- $pair
      /usr/bin/time -f "diff $1.rec $2.rec: %e s, %M KiB" $R diff $d/$1.rec $d/$2.rec 2>&1 >/dev/null; done; } > $O/trace-diff.txt; rm -r $d ;;
+D) d=$(mktemp -d); cc -O2 -o $d/loop benches/core/bare_loop.c
+   printf '#include <stdio.h>\nint main(void) { puts("hello world"); return 0; }\n' > $d/c.c && cc -O2 -o $d/c $d/c.c
+   printf 'package main\nimport "fmt"\nfunc main() { fmt.Println("hello world") }\n' > $d/go.go && go build -o $d/go $d/go.go
+   median() { taskset -c 0 $d/loop 400 $1 | sort -n | awk '{ at[NR] = $1 } END { print at[int((NR + 1) / 2)] }'; }
+   # the first run of a trace is untraced: from the second second on the hooks are there, and `sleep` is all that they follow
+   { echo "median ns of 400 runs, launch to reaping: with no hook, with the hooks of a trace of another program"
+     for round in 1 2 3 4 5 6 7 8; do for program in c go; do alone=$(median $d/$program)
+       $R trace -r 1 --no-overhead -- sleep 2 > /dev/null & sleep 2.5; hooked=$(median $d/$program); wait
+       echo "$program $alone $hooked" | awk '{ printf "%-3s %8d %8d  %.3f\n", $1, $2, $3, $3 / $2 }'; done; done; } > $O/trace-unfollowed.txt; rm -r $d ;;
 esac

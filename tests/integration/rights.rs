@@ -51,6 +51,9 @@ fn a_set_user_id_program_is_not_blamed_for_the_rights_that_tracing_takes() {
     assert!(status == Some(3) && said.contains("when traced, and not otherwise"), "{status:?} {said}");
     let (status, said) = run("pipe", "./reader secret");
     assert_eq!(status, Some(0), "{said}");
+    let (status, said) = run("ptrace", "./reader /dev/null");
+    let told = "it ran without the rights of its set-user-ID bit";
+    assert!(status == Some(0) && said.contains(told), "{status:?} {said}");
     for (file, status, other_end) in [("secret", 3, true), ("/dev/null", 0, false)] {
         let trace = ["trace", "-r", "1", "--backend", "ptrace", "--", "./reader", file];
         let (ended, said) = firstbyte(folder.path(), &trace);

@@ -1,0 +1,177 @@
+//! Of exported files: what they replace, and what they leave alone.
+
+use super::*;
+use std::io::Read;
+use std::os::unix::fs::symlink;
+
+fn target(path: &Path) -> Target {
+    Target::from(path.to_owned())
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_dash_and_the_names_of_stdout_are_stdout() {
+    for name in ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+        assert_eq!(Target::parse(name), Target::Stdout);
+    }
+    assert_eq!(Target::parse("./-"), target(Path::new("./-")));
+}
+
+#[test]
+fn checking_changes_nothing_and_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+    fs::write(&old, "kept").unwrap();
+    target(&old).check().unwrap();
+    target(&new).check().unwrap();
+    assert_eq!(fs::read_to_string(&old).unwrap(), "kept");
+    assert_eq!(names(folder.path()), ["old"]);
+}
+
+#[test]
+fn a_file_is_replaced_and_keeps_its_permissions() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out");
+    target(&path).write("a longer first text").unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+    target(&path).write("second").unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "second");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(names(folder.path()), ["out"]);
+}
+
+#[test]
+fn a_symbolic_link_stays_a_link_also_to_a_file_that_is_not_there_yet() {
+    let folder = tempfile::tempdir().unwrap();
+    let (link, file) = (folder.path().join("link"), folder.path().join("file"));
+    symlink("file", &link).unwrap();
+    for text in ["new", "replaced"] {
+        target(&link).check().unwrap();
+        target(&link).write(text).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        assert!(link.is_symlink());
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_an_error_that_names_the_path_before_any_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let looping = folder.path().join("loop");
+    symlink("loop", &looping).unwrap();
+    let paths = [
+        folder.path().join("no/such/folder"),
+        folder.path().to_owned(),
+        looping,
+        PathBuf::from("/proc/firstbyte"),
+        PathBuf::from("/"),
+        PathBuf::new(),
+    ];
+    for path in paths {
+        let message = target(&path).check().unwrap_err().to_string();
+        assert!(message.starts_with(&format!("cannot write `{}`: ", path.display())), "{message}");
+        assert!(message.contains("\nhelp: "), "{message}");
+    }
+}
+
+#[test]
+fn devices_are_written_in_place() {
+    let null = target(Path::new("/dev/null"));
+    null.check().unwrap();
+    null.write("gone").unwrap();
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    let full = target(Path::new("/dev/full"));
+    full.check().unwrap();
+    let error = full.write("x").unwrap_err();
+    assert_eq!(error.cause.kind(), io::ErrorKind::StorageFull);
+}
+
+fn named_pipe(folder: &Path) -> PathBuf {
+    use rustix::fs::{CWD, FileType, mknodat};
+    let path = folder.join("pipe");
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    path
+}
+
+#[test]
+fn a_named_pipe_without_a_reader_is_refused_and_never_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let message = target(&named_pipe(folder.path())).check().unwrap_err().to_string();
+    assert!(message.contains("nobody has it open for reading\nhelp: start its reader"), "{message}");
+}
+
+#[test]
+fn a_named_pipe_is_opened_once_and_its_reader_sees_one_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = named_pipe(folder.path());
+    let opened = OFlags::RDONLY | OFlags::NONBLOCK;
+    let mut reader = File::from(rustix::fs::open(&path, opened, Mode::empty()).unwrap());
+    let pipe = target(&path);
+    assert!(!pipe.is_stream());
+    pipe.check().unwrap();
+    pipe.check().unwrap();
+    assert!(pipe.is_stream() && pipe.clone().is_stream());
+    pipe.write("through the pipe").unwrap();
+    drop(pipe);
+    let mut read = String::new();
+    reader.read_to_string(&mut read).unwrap();
+    assert_eq!(read, "through the pipe");
+    assert!(fs::metadata(&path).unwrap().file_type().is_fifo());
+}
+
+#[test]
+fn a_reader_that_left_is_an_error_and_no_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = named_pipe(folder.path());
+    let reader = rustix::fs::open(&path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()).unwrap();
+    let pipe = target(&path);
+    pipe.check().unwrap();
+    drop(reader);
+    assert_eq!(pipe.write("x").unwrap_err().cause.kind(), io::ErrorKind::BrokenPipe);
+}
+
+#[test]
+fn two_exports_to_one_place_are_refused_devices_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+    symlink("file", &link).unwrap();
+    let stdout = || Target::Stdout;
+    let same = [[target(&file), target(&link)], [stdout(), stdout()]];
+    for pair in same {
+        let message = Target::check_all(pair.iter()).unwrap_err().to_string();
+        assert!(message.contains("two exports would go there\nhelp: give each"), "{message}");
+    }
+    fs::write(&file, "").unwrap();
+    assert!(Target::check_all([target(&file), target(&link)].iter()).is_err());
+    let null = || target(Path::new("/dev/null"));
+    let different = [null(), null(), stdout(), target(&file), target(&folder.path().join("other"))];
+    Target::check_all(different.iter()).unwrap();
+}
+
+#[test]
+fn a_message_names_no_temporary_file_and_a_folder_is_advised_only_where_it_is_missing() {
+    let missing = target(Path::new("/no/such/x")).check().unwrap_err().to_string();
+    assert!(!missing.contains(".firstbyte-") && missing.contains("mkdir -p"), "{missing}");
+    let proc = target(Path::new("/proc/firstbyte")).check().unwrap_err().to_string();
+    assert!(!proc.contains(".firstbyte-") && !proc.contains("mkdir"), "{proc}");
+}
+
+/// The read end of a pipe by its name under `/proc`: what a shell's `>(…)` hands over.
+#[test]
+fn a_pipe_by_its_descriptor_is_written_in_place() {
+    use std::os::fd::AsRawFd;
+    let (mut reader, writer) = io::pipe().unwrap();
+    let pipe = target(Path::new(&format!("/proc/self/fd/{}", writer.as_raw_fd())));
+    pipe.check().unwrap();
+    pipe.write("through the pipe").unwrap();
+    drop((writer, pipe));
+    let mut read = String::new();
+    reader.read_to_string(&mut read).unwrap();
+    assert_eq!(read, "through the pipe");
+}

@@ -95,6 +95,9 @@ fn cells(part: f64, width: usize) -> usize {
     (part.clamp(0.0, 1.0) * width as f64).round() as usize
 }
 
+/// What medians leave of the total is shown from this part of it on.
+const DIFFERING: f64 = 0.01;
+
 fn attribution(summary: &Summary, terminal: &Terminal) -> String {
     let width = terminal.width.saturating_sub(30).max(20);
     let title = fitted("Where the main thread's time went", width);
@@ -109,7 +112,18 @@ fn attribution(summary: &Summary, terminal: &Terminal) -> String {
         text.push('\n');
         text += &parts(summary, wanted, width, total);
     }
-    text
+    text + &differing(summary, width, total)
+}
+
+/// In one run the times add up to its total; medians of runs that differ need not: what they leave of the median total.
+fn differing(summary: &Summary, width: usize, total: f64) -> String {
+    let sum: f64 = summary.kinds.iter().map(|(time, _)| time.median).sum();
+    let rest = summary.total.median - sum;
+    if rest < DIFFERING * total {
+        return String::new();
+    }
+    let name = fitted("in some runs more, in others less", width);
+    format!("{name}{:>10}{:>8.1}\n", display_nanos(rest), 100.0 * rest / total)
 }
 
 fn row(name: &str, width: usize, time: f64, total: f64, count: f64) -> String {

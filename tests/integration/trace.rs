@@ -464,3 +464,23 @@ fn what_a_program_leaves_running_is_gone_after_its_trace() {
         assert_eq!(words.filter(|words| words == b"sleep\x0098767\0").count(), 0, "{backend}");
     }
 }
+
+#[test]
+fn what_medians_of_runs_that_differ_leave_of_the_total_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let counter = folder.path().join("counter");
+    let script = format!(
+        "printf x >> {0}; case $(( $(wc -c < {0}) % 3 )) in 0) sleep 0.2;; 1) i=0; while [ $i -lt 99999 ]; do \
+         i=$((i+1)); done;; esac",
+        counter.display()
+    );
+    let run = |runs: &str| {
+        let _ = std::fs::remove_file(&counter);
+        traced(&["-r", runs, "--no-overhead", "--backend", "ptrace", "--", "sh", "-c", &script])
+    };
+    let (Some(one), Some(several)) = (run("1"), run("6")) else {
+        return skipped("programs cannot be traced here");
+    };
+    assert!(!one.contains("in some runs more"), "one run adds up: {one}");
+    assert!(several.contains("in some runs more, in others less"), "{several}");
+}

@@ -2,8 +2,8 @@
 # trace.sh PART: one quiet window each, in the checkout of main (B = bench executable of benches/trace, release)
 #   A  overhead, corrected totals, strace -f beside       ~4 min
 #   B  every class of program, by bpf and by ptrace       ~2 min
-#   D  what the hooks cost programs that are not traced    1 min
 #   C  diff of Node with Ruby (recordings): alignment     seconds
+#   D  what the hooks cost programs that are not traced   1 min
 B=${B:-$(ls -t target/x86_64-unknown-linux-gnu/release/deps/trace-* 2>/dev/null | grep -v '\.d$' | head -1)}
 R=${R:-$PWD/target/x86_64-unknown-linux-gnu/release/firstbyte}
 O=${O:-$PWD/results/2026-11-22-epyc-kvm}

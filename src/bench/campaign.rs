@@ -269,14 +269,15 @@ impl<'c> State<'c> {
 
     /// Runs a program until a run counts; `None` if none of [`TRIES`] did.
     fn attempt(&mut self, program: usize) -> Result<Option<(Sample, Option<Printed>)>, Stop> {
+        let expected = self.campaign.subjects[program].expected;
         let mut by_ptrace = false;
         for _ in 0..TRIES {
             let reason = match self.once(program)? {
                 Ok(recording) => {
-                    // one that had to be killed would only take as long once more
-                    by_ptrace = recording.backend == Backend::Ptrace && recording.killed.is_none();
+                    by_ptrace = recording.backend == Backend::Ptrace
+                        && verdict::is_the_programs(&recording, expected);
                     self.series[program].lost_events += recording.lost;
-                    match verdict::sample(&recording, self.campaign.subjects[program].expected) {
+                    match verdict::sample(&recording, expected) {
                         Ok(sample) => return Ok(Some((sample, Printed::of(&recording.output)))),
                         Err(reason) => reason,
                     }
@@ -290,8 +291,9 @@ impl<'c> State<'c> {
             let failed = rejected.len().saturating_sub(TRIES as usize);
             for run in &mut rejected[failed..] {
                 let reason = &run.reason;
-                run.reason =
-                    format!("{reason} when traced, and not otherwise: {TRACED} (help: --backend pipe)");
+                run.reason = format!(
+                    "{reason} when traced, but not in a run that was not: {TRACED} (help: --backend pipe)"
+                );
             }
         }
         Ok(None)

@@ -21,6 +21,13 @@ pub fn flaw(recording: &Recording, expected: Option<ExitStatus>) -> Option<Strin
     (recording.lost > 0).then(|| format!("the tracer lost {} events", recording.lost))
 }
 
+/// Whether the program itself failed in a run: it ended or printed otherwise than expected. What else is wrong with a run
+/// is wrong with the observing.
+pub(super) fn is_the_programs(recording: &Recording, expected: Option<ExitStatus>) -> bool {
+    let ended_otherwise = expected.is_some_and(|expected| recording.exit != expected);
+    recording.killed.is_none() && (ended_otherwise || recording.output.ok == Some(false))
+}
+
 /// Why a program may fail when it is traced by ptrace, and not otherwise.
 pub(super) const TRACED: &str =
     "a program under ptrace gets no rights from a set-user-ID bit, and can trace no other";

@@ -46,6 +46,11 @@ pub enum ChooseError {
     /// BPF was asked for.
     #[error("the `bpf` backend does not work here: {0}")]
     Bpf(String),
+    /// A trace was asked for by the backend that traces nothing.
+    #[error(
+        "the `pipe` backend sees no system calls, of which a trace consists\nhelp: leave `--backend` out"
+    )]
+    NoCalls,
     /// ptrace asks `/proc` about the tracee, and it knows others by its id.
     #[error("{0}")]
     Proc(String),

@@ -34,9 +34,7 @@ pub fn choose_full(choice: Choice, ring: Option<u32>) -> Result<(FullBackend, St
     match choice {
         Choice::Bpf => bpf(ring).map(|tracer| (tracer, "asked for".to_owned())).map_err(ChooseError::Bpf),
         Choice::Ptrace => ptrace("asked for".to_owned()),
-        Choice::Pipe => Err(ChooseError::Bpf(
-            "the `pipe` backend sees no system calls\nhelp: leave --backend out".to_owned(),
-        )),
+        Choice::Pipe => Err(ChooseError::NoCalls),
         Choice::Auto => match bpf(ring) {
             Ok(tracer) => Ok((tracer, "sees everything at the least cost".to_owned())),
             Err(cause) => ptrace(format!(

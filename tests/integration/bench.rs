@@ -222,9 +222,10 @@ fn an_interrupted_bench_says_so_and_keeps_what_is_finished() {
 
 #[test]
 fn nonsense_ends_with_status_2_and_a_remedy() {
-    let table: [&[&str]; 6] = [
+    let table: [&[&str]; 7] = [
         &["bench", "--export-json", "-", "--export-csv", "-", "true"],
         &["bench", "'open"],
+        &["trace", "--backend", "pipe", "--", "true"],
         &["bench", "-m", "9", "-M", "3", "true"],
         &["bench", "--until", "x", "--output", "null", "true"],
         &["bench", "--shell", "bash", "true"],
@@ -479,7 +480,7 @@ fn a_program_that_fails_only_when_it_is_traced_says_so() {
         assert_eq!(status, Some(3), "{document}");
         let reason = document["failed"][0]["reason"].as_str().unwrap();
         assert!(reason.starts_with("it ended with exit status 3 instead of exit status 0"), "{reason}");
-        assert_eq!(reason.contains("when traced, and not otherwise: "), told, "{reason}");
+        assert_eq!(reason.contains("when traced, but not in a run that was not: "), told, "{reason}");
         assert_eq!(reason.contains("--backend pipe"), told, "{reason}");
     }
 }

@@ -10,12 +10,13 @@ use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::advice::{self, Finding};
 use crate::arch::cpuid::{Cpuid, cpuid_cost};
 use crate::cli::trace::{Plan, Runs, Subject};
-use crate::launch::{Command, ExitStatus};
+use crate::launch::{Command, ExitStatus, interrupt};
 use crate::report::trace_text::{self, Context};
 use crate::stats::{self, Bootstrap, Comparison};
 use crate::trace::binaries::FileBinaries;
 use crate::trace::recorded::RecordedBinaries;
 use crate::trace::{Account, Summary};
+use crate::tracer::choose::ChooseError;
 use crate::tracer::full::{FullBackend, choose_full};
 use crate::tracer::module::Module;
 use crate::tracer::ptrace::{Uncounted, cpuid_count};
@@ -45,6 +46,7 @@ fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
             Ok(counted) => explained.cpuid = counted,
             Err(reason) => explained.uncounted = Some(reason),
         }
+        explained.observed.interrupted = interrupt::interrupted().is_some();
     }
     let machine = advice::Machine { cpuid: explained.cpuid };
     explained.findings = advice::findings(&explained.summary, &machine);
@@ -190,7 +192,10 @@ pub(super) fn failure(exit: ExitStatus) -> Option<String> {
 /// The tracer, and why this one.
 pub(super) fn prepared(runs: &Runs) -> Result<(FullBackend, String), CommandError> {
     before_launching();
-    choose_full(runs.backend, runs.ring).map_err(CommandError::unable)
+    choose_full(runs.backend, runs.ring).map_err(|error| match error {
+        ChooseError::NoCalls => CommandError::usage(error),
+        error => CommandError::unable(error),
+    })
 }
 
 /// One command's runs, and what they amount to.

@@ -40,6 +40,7 @@ mod stepping {
     use super::super::tracee::Tracee;
     use super::Uncounted;
     use crate::launch::Command;
+    use crate::launch::interrupt;
     use std::io;
     use std::mem::MaybeUninit;
     use std::os::unix::process::CommandExt;
@@ -81,7 +82,7 @@ mod stepping {
                 if code == SYSCALL && opens_or_writes(registers.rax) {
                     return Ok(count);
                 }
-                if began.elapsed() > PATIENCE {
+                if began.elapsed() > PATIENCE || interrupt::interrupted().is_some() {
                     return Err(Uncounted::Slow);
                 }
                 if !self.step() {

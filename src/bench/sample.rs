@@ -1,6 +1,7 @@
 //! What runs amount to: a sample a run, a series a program.
 
 use crate::launch::ExitStatus;
+use crate::stats::median_count;
 use crate::tracer::Output;
 use crate::tracer::counters::Counted;
 use crate::units::{Bytes, Nanos};
@@ -93,6 +94,26 @@ pub struct Counts {
     pub writes: u64,
     /// Peak resident set size of the tracee (`VmHWM` at its exit), bytes.
     pub max_rss: u64,
+}
+
+impl Counts {
+    /// The median of each count over all runs; `None` of none.
+    pub fn medians(runs: &[Counts]) -> Option<Counts> {
+        let count = |of: fn(&Counts) -> u64| median_count(runs.iter().map(of).collect());
+        Some(Counts {
+            processes: count(|c| c.processes)?,
+            threads: count(|c| c.threads)?,
+            execs: count(|c| c.execs)?,
+            syscalls: count(|c| c.syscalls)?,
+            page_faults: count(|c| c.page_faults)?,
+            major_faults: count(|c| c.major_faults)?,
+            files_opened: count(|c| c.files_opened)?,
+            failed_opens: count(|c| c.failed_opens)?,
+            bytes_read: count(|c| c.bytes_read)?,
+            writes: count(|c| c.writes)?,
+            max_rss: count(|c| c.max_rss)?,
+        })
+    }
 }
 
 /// A run that must not be counted, and why.

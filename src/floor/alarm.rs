@@ -1,8 +1,8 @@
 //! An alarm clock for waits that know no limit: a program that never ends is found out.
 
+use crate::launch::nudge::interrupt_waits_by;
 use std::io;
 use std::ptr;
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const AGAIN: Duration = Duration::from_millis(100);
 impl Alarm {
     /// Of the calling thread (`SIGEV_THREAD_ID`, see `timer_create(2)`): a signal to the process could come to another one.
     pub(super) fn of_this_thread() -> io::Result<Alarm> {
-        install_handler();
+        interrupt_waits_by(libc::SIGALRM, remember);
         let mut timer = ptr::null_mut();
         // SAFETY: plain data, zeroed is valid; room for the timer's id; gettid has no effects.
         let failed = unsafe {
@@ -60,20 +60,4 @@ impl Drop for Alarm {
 
 extern "C" fn remember(_: libc::c_int) {
     RANG.store(true, Ordering::Relaxed);
-}
-
-fn install_handler() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: plain data; the handler stores one atomic. Without SA_RESTART, which is the point. Whoever started us
-        // may have blocked the signal.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = remember as extern "C" fn(libc::c_int) as usize;
-            libc::sigaction(libc::SIGALRM, &raw const action, ptr::null_mut());
-            let mut alarm: libc::sigset_t = std::mem::zeroed();
-            libc::sigaddset(&raw mut alarm, libc::SIGALRM);
-            libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const alarm, ptr::null_mut());
-        }
-    });
 }

@@ -5,23 +5,20 @@
 //! every 50 ms the attendant looks whether the same wait is still on, and if so, interrupts it by a signal; the waiting
 //! thread then goes on with `poll` and its time limits. Short runs never notice it.
 
+use super::nudge::Nudge;
 use super::ourselves;
 use std::sync::Arc;
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How often the attendant looks: a tracee's full pipe or time limit waits at most twice as long.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What interrupts the wait: ignored by default, so that a stray one harms nobody.
-const NUDGE: i32 = libc::SIGURG;
-
 struct State {
     /// Odd while a wait is on; another number for every wait.
     wait: AtomicU64,
     gone: AtomicBool,
-    waiter: i32,
+    waiter: Nudge,
 }
 
 /// Looks after one thread's waits; ends with the thread.
@@ -51,10 +48,7 @@ pub(super) fn attended<T>(wait: impl FnOnce() -> T) -> Option<T> {
 
 impl Attendant {
     fn start() -> Attendant {
-        install_handler();
-        let_through();
-        // SAFETY: gettid has no arguments and no effects.
-        let waiter = unsafe { libc::gettid() };
+        let waiter = Nudge::of_this_thread();
         let state = Arc::new(State { wait: AtomicU64::new(0), gone: AtomicBool::new(false), waiter });
         let watched = Arc::clone(&state);
         let thread = std::thread::Builder::new().name("attendant".to_owned()).spawn(move || attend(&watched));
@@ -76,34 +70,8 @@ fn attend(state: &State) {
         std::thread::sleep(LOOK);
         let now = state.wait.load(Ordering::Relaxed);
         if now % 2 == 1 && now == seen {
-            // SAFETY: a signal to a thread of our own process, which handles it by doing nothing.
-            unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), state.waiter, NUDGE) };
+            state.waiter.call();
         }
         seen = now;
-    }
-}
-
-extern "C" fn nothing(_: libc::c_int) {}
-
-fn install_handler() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: plain data; the handler does nothing. Without SA_RESTART, which is the point.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
-            libc::sigaction(NUDGE, &raw const action, std::ptr::null_mut());
-        }
-    });
-}
-
-/// Whoever started us may have blocked every signal, and masks are inherited: nothing would interrupt the wait.
-fn let_through() {
-    // SAFETY: plain data; a change of this thread's own mask.
-    unsafe {
-        let mut nudge: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut nudge);
-        libc::sigaddset(&raw mut nudge, NUDGE);
-        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const nudge, std::ptr::null_mut());
     }
 }

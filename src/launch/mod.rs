@@ -12,6 +12,7 @@ pub(crate) mod diagnosis;
 pub mod exit_status;
 pub mod interrupt;
 mod launcher;
+pub(crate) mod nudge;
 pub(crate) mod ourselves;
 pub mod rights;
 pub mod stdio;

@@ -7,7 +7,7 @@ use super::row::{self, ratio};
 use super::showdown_text::{failed, head, list, notes, runs};
 use super::terminal::{Terminal, truncated, visible};
 use crate::bench::Finish;
-use crate::stats::Verdict;
+use crate::stats::{Verdict, median_count};
 use crate::units::{Bytes, display_nanos};
 
 /// The whole page; `by` is what the summary compares.
@@ -168,7 +168,8 @@ fn cold(cold: &Cold) -> String {
             "what nobody had mapped was dropped before each run; nothing is proven".to_owned()
         }
     };
-    let (faults, bytes) = (median(&cold.major_faults), Bytes(median(&cold.bytes_from_disk)));
+    let middle = |counts: &Vec<u64>| median_count(counts.clone()).unwrap_or_default();
+    let (faults, bytes) = (middle(&cold.major_faults), Bytes(middle(&cold.bytes_from_disk)));
     let memory = match &cold.in_memory[..] {
         [] => String::new(),
         [first] => format!("; in memory for ever: {}", visible(first)),
@@ -178,15 +179,8 @@ fn cold(cold: &Cold) -> String {
 }
 
 fn switches(measurement: &Measurement) -> Option<String> {
-    let switches = Some(&measurement.context_switches).filter(|all| !all.is_empty())?;
-    Some(format!("{} context switches", median(switches)))
-}
-
-/// The lower median: a count that occurred.
-fn median(counts: &[u64]) -> u64 {
-    let mut counts = counts.to_vec();
-    counts.sort_unstable();
-    counts.get(counts.len().saturating_sub(1) / 2).copied().unwrap_or(0)
+    let switches = median_count(measurement.context_switches.clone())?;
+    Some(format!("{switches} context switches"))
 }
 
 fn joined(parts: impl Iterator<Item = String>) -> Option<String> {

@@ -5,7 +5,7 @@ use super::document::{
     PhaseTimes, Ratio, Relative, ShareBelow,
 };
 use crate::bench::{self, Printed, Sample, Series};
-use crate::stats::{Bootstrap, Summary, judge, median, paired};
+use crate::stats::{Bootstrap, Summary, judge, median, median_count, paired};
 use crate::tracer::counters::Counted;
 use crate::units::Nanos;
 use serde_json::Value;
@@ -148,29 +148,25 @@ fn phases(samples: &[Sample]) -> PhaseTimes {
 
 /// Medians of the counting runs; without any, what the timed runs saw of processes, threads and execs.
 fn counts(series: &Series) -> Counts {
-    let counts = if series.counts.is_empty() {
-        counts_of_timed_runs(&series.samples)
-    } else {
-        medians(&series.counts)
-    };
+    let counts = bench::Counts::medians(&series.counts);
+    let counts = counts.map_or_else(|| counts_of_timed_runs(&series.samples), |medians| documented(&medians));
     with_counters(&counts, &series.counters)
 }
 
-fn medians(runs: &[bench::Counts]) -> Counts {
-    let count = |of: fn(&bench::Counts) -> u64| median_count(runs.iter().map(of).collect());
+fn documented(counts: &bench::Counts) -> Counts {
     Counts {
-        processes: count(|c| c.processes),
-        threads: count(|c| c.threads),
-        execs: count(|c| c.execs),
-        syscalls: count(|c| c.syscalls),
-        page_faults: count(|c| c.page_faults),
-        major_faults: count(|c| c.major_faults),
-        files_opened: count(|c| c.files_opened),
-        failed_opens: count(|c| c.failed_opens),
-        bytes_read: count(|c| c.bytes_read),
-        writes: count(|c| c.writes),
+        processes: Some(counts.processes),
+        threads: Some(counts.threads),
+        execs: Some(counts.execs),
+        syscalls: Some(counts.syscalls),
+        page_faults: Some(counts.page_faults),
+        major_faults: Some(counts.major_faults),
+        files_opened: Some(counts.files_opened),
+        failed_opens: Some(counts.failed_opens),
+        bytes_read: Some(counts.bytes_read),
+        writes: Some(counts.writes),
         // No process gets by without memory: 0 is what nobody looked at.
-        max_rss: count(|c| c.max_rss).filter(|bytes| *bytes > 0),
+        max_rss: Some(counts.max_rss).filter(|bytes| *bytes > 0),
         ..Counts::default()
     }
 }
@@ -202,7 +198,7 @@ fn with_costs(cold: document::Cold, samples: &[Sample]) -> document::Cold {
 /// Each count that was not the same in all counting runs.
 fn varying(series: &Series) -> BTreeMap<String, [u64; 2]> {
     let mut extremes: BTreeMap<String, [u64; 2]> = BTreeMap::new();
-    let counted = series.counts.iter().flat_map(|run| medians(std::slice::from_ref(run)).known());
+    let counted = series.counts.iter().flat_map(|run| documented(run).known());
     let counters = series.counters.iter().flatten().map(|(name, count)| (name.as_str(), *count));
     for (name, count) in counted.chain(counters) {
         let [low, high] = extremes.entry(name.to_owned()).or_insert([count; 2]);
@@ -219,12 +215,6 @@ fn counts_of_timed_runs(samples: &[Sample]) -> Counts {
     };
     let (processes, threads, execs) = (count(|s| s.processes), count(|s| s.threads), count(|s| s.execs));
     Counts { processes, threads, execs, ..Counts::default() }
-}
-
-/// The lower median: a count that occurred, never one and a half.
-fn median_count(mut counts: Vec<u64>) -> Option<u64> {
-    counts.sort_unstable();
-    counts.get(counts.len().saturating_sub(1) / 2).copied()
 }
 
 /// The samples' first bytes, or their totals if one of them has no first byte.

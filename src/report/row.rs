@@ -2,6 +2,7 @@
 
 use super::document::{Cache, Distribution, Document, Measurement, PhaseTimes};
 use super::terminal::visible;
+use crate::stats::median_count;
 use crate::units::{Bytes, Nanos, display_nanos};
 
 /// What stands where nothing is known.
@@ -175,9 +176,7 @@ fn size(bytes: Option<u64>) -> String {
 
 /// Peak resident set size: of the timed runs if they all know it, else of the counting ones.
 pub fn rss(measurement: &Measurement) -> Option<u64> {
-    let mut all = measurement.memory_usage_byte.clone();
-    all.sort_unstable();
-    all.get(all.len().saturating_sub(1) / 2).copied().or(measurement.counts.max_rss)
+    median_count(measurement.memory_usage_byte.clone()).or(measurement.counts.max_rss)
 }
 
 /// The runs below the threshold, or nothing known.

@@ -13,5 +13,5 @@ pub mod summary;
 
 pub use bootstrap::{Bootstrap, Interval};
 pub use compare::{Comparison, Verdict, judge, judge_unpaired, paired};
-pub use quantile::{median, quantile};
+pub use quantile::{median, median_count, quantile};
 pub use summary::Summary;

@@ -28,6 +28,13 @@ pub fn median(sorted: &[f64]) -> Option<f64> {
     quantile(sorted, 0.5)
 }
 
+/// The median count, of two in the middle the lesser: one that was counted, for nothing has half a page fault. `None` of
+/// none.
+pub fn median_count(mut counts: Vec<u64>) -> Option<u64> {
+    counts.sort_unstable();
+    counts.get(counts.len().saturating_sub(1) / 2).copied()
+}
+
 /// `values` in ascending order; `None` when there are none, or one is a NaN or infinite.
 pub fn sorted(values: &[f64]) -> Option<Vec<f64>> {
     if values.is_empty() || values.iter().any(|v| !v.is_finite()) {
@@ -46,6 +53,13 @@ fn floor_index(position: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_median_count_is_one_that_was_counted() {
+        assert_eq!(median_count(vec![75, 50, 52, 51]), Some(51));
+        assert_eq!(median_count(vec![3, 1, 2]), Some(2));
+        assert_eq!(median_count(vec![]), None);
+    }
 
     /// Expected values as R's `quantile(x, p, type = 7)` defines them.
     #[test]

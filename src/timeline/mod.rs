@@ -218,9 +218,12 @@ fn agree(recording: &Recording) -> Result<(), TimelineError> {
         return Err(TimelineError::Ring);
     }
     let Some(read) = recording.output.bytes else { return Ok(()) };
-    let comparable = recording.output.exact && !recording.left_behind && recording.killed.is_none();
-    let agreed =
-        if comparable { written == read } else { (written > 0) == (read > 0) || recording.left_behind };
+    let whole = !recording.left_behind && recording.killed.is_none();
+    let agreed = match &recording.output {
+        output if output.exact && whole => written == read,
+        output if output.rewritable && whole => written >= read && (written > 0) == (read > 0),
+        _ => (written > 0) == (read > 0) || recording.left_behind,
+    };
     if agreed { Ok(()) } else { Err(Disagreement { written, read }) }
 }
 

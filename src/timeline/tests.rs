@@ -141,6 +141,11 @@ fn output_after_the_tracees_exit_is_not_its_first_byte() {
 fn the_tracer_and_the_reading_end_must_agree() {
     let events = [exec(10, 60), write(ROOT, ROOT, 70, 75, 12), vec![last(75, 12), exit(100)]].concat();
     assert_eq!(Timeline::of(&recording(7, events.clone())), Err(Disagreement { written: 12, read: 7 }));
+    let mut file = recording(7, events.clone());
+    (file.output.exact, file.output.rewritable) = (false, true);
+    assert!(Timeline::of(&file).is_ok(), "a place was written again");
+    file.output.bytes = Some(13);
+    assert_eq!(Timeline::of(&file), Err(Disagreement { written: 12, read: 13 }), "nobody saw it written");
     let mut terminal = recording(7, events);
     terminal.output.exact = false;
     assert!(Timeline::of(&terminal).is_ok());

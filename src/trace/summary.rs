@@ -5,6 +5,7 @@ use super::align::{Pair, align};
 use super::attribution::{Kind, kind, shares};
 use super::step::Step;
 use crate::bench::Counts;
+use crate::stats::median_count;
 use crate::stats::quantile::{median, quantile, sorted};
 use std::collections::BTreeMap;
 
@@ -89,6 +90,7 @@ impl Summary {
     pub fn of(mut accounts: Vec<Account>) -> Option<Summary> {
         accounts.sort_by_key(|account| account.total);
         let middle = (accounts.len().checked_sub(1)?) / 2;
+        let counts: Vec<Counts> = accounts.iter().map(|account| account.counts.clone()).collect();
         let over = |figure: &dyn Fn(&Account) -> Option<u64>| {
             let values: Option<Vec<f64>> = accounts.iter().map(|a| figure(a).map(|n| n as f64)).collect();
             values.map(|values| Spread::of(&values))
@@ -106,7 +108,7 @@ impl Summary {
             kinds: Kind::ALL.map(|kind| of_kind(&accounts, kind)),
             shares: common_shares(&accounts),
             steps: common_steps(&accounts, middle),
-            counts: median_counts(&accounts),
+            counts: Counts::medians(&counts)?,
             lost: accounts.iter().map(|a| a.lost).sum(),
             reference: accounts.swap_remove(middle),
         })
@@ -120,31 +122,7 @@ fn of_kind(accounts: &[Account], wanted: Kind) -> (Spread, f64) {
         steps.fold((0.0, 0), |(time, count), step| (time + step.own.as_f64(), count + 1))
     };
     let (times, counts): (Vec<f64>, Vec<u64>) = accounts.iter().map(of_run).unzip();
-    (Spread::of(&times), middle(counts) as f64)
-}
-
-/// The median that is one of them, of two in the middle the lesser: no run had half a page fault.
-fn middle(mut counts: Vec<u64>) -> u64 {
-    counts.sort_unstable();
-    counts.get(counts.len().saturating_sub(1) / 2).copied().unwrap_or_default()
-}
-
-fn median_counts(accounts: &[Account]) -> Counts {
-    let count =
-        |figure: fn(&Counts) -> u64| middle(accounts.iter().map(|account| figure(&account.counts)).collect());
-    Counts {
-        processes: count(|c| c.processes),
-        threads: count(|c| c.threads),
-        execs: count(|c| c.execs),
-        syscalls: count(|c| c.syscalls),
-        page_faults: count(|c| c.page_faults),
-        major_faults: count(|c| c.major_faults),
-        files_opened: count(|c| c.files_opened),
-        failed_opens: count(|c| c.failed_opens),
-        bytes_read: count(|c| c.bytes_read),
-        writes: count(|c| c.writes),
-        max_rss: count(|c| c.max_rss),
-    }
+    (Spread::of(&times), median_count(counts).unwrap_or_default() as f64)
 }
 
 /// The shares of every run; a share that a run has not is 0 in it.
@@ -163,7 +141,12 @@ fn common_shares(accounts: &[Account]) -> Vec<CommonShare> {
             values.resize(accounts.len(), (0.0, 0));
             let times: Vec<f64> = values.iter().map(|v| v.0).collect();
             let counts = values.iter().map(|v| v.1).collect();
-            CommonShare { kind, name, time: Spread::of(&times), count: middle(counts) as f64 }
+            CommonShare {
+                kind,
+                name,
+                time: Spread::of(&times),
+                count: median_count(counts).unwrap_or_default() as f64,
+            }
         })
         .collect();
     common.sort_by(|a, b| a.kind.cmp(&b.kind).then(b.time.median.total_cmp(&a.time.median)));
@@ -189,16 +172,4 @@ fn common_steps(accounts: &[Account], reference: usize) -> Vec<CommonStep> {
     common
         .map(|(step, times)| CommonStep { step: step.clone(), own: Spread::of(&times), runs: times.len() })
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_median_count_is_one_that_was_counted() {
-        assert_eq!(middle(vec![]), 0);
-        assert_eq!(middle(vec![51, 50]), 50);
-        assert_eq!(middle(vec![52, 50, 51]), 51);
-    }
 }

@@ -90,6 +90,7 @@ fn frame(
             bytes: seen.then_some(collected.bytes),
             // in a file a program may write the same place again, as it does with a header that it completes at last
             exact: setting.output == OutputKind::Pipe,
+            rewritable: setting.output == OutputKind::File,
             ok: (seen && setting.expected.is_some()).then_some(!collected.differs),
             head: collected.head,
         },

@@ -72,6 +72,9 @@ pub struct Output {
     pub bytes: Option<u64>,
     /// Whether they are just what was written: a terminal adds to it, in a file places are written again.
     pub exact: bool,
+    /// Places may be written again, as in a file: no more came out than was written.
+    #[serde(default)]
+    pub rewritable: bool,
     /// Whether they were the bytes expected; `None` where none were expected, or none could be seen.
     pub ok: Option<bool>,
     /// The first bytes, for messages (at most 4 KiB).

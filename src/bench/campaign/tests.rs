@@ -66,7 +66,7 @@ fn recording(wall: u64) -> Recording {
         events: vec![event(0, EventKind::Spawn), event(wall, EventKind::Reaped { status: 0 })],
         lost: 0,
         exit: ExitStatus::SUCCESS,
-        output: Output { bytes: Some(12), exact: true, ok: Some(true), head: vec![] },
+        output: Output { bytes: Some(12), exact: true, ok: Some(true), ..Output::default() },
         killed: None,
         usage: Usage::default(),
         left_behind: false,

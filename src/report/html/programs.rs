@@ -5,6 +5,7 @@ use super::palette::PHASES;
 use crate::report::document::{Cache, Distribution, Document, Measurement};
 use crate::report::row::{self as rows, COUNTS, UNKNOWN, ranked, ratio};
 use crate::report::terminal::visible;
+use crate::stats::median_count;
 use crate::units::display_nanos;
 
 /// A table a document, and what did not run.
@@ -239,11 +240,6 @@ fn pair_row(warm: Option<&&Measurement>, cold: &Measurement) -> Option<Row> {
     let (warm, distribution) = (ranked(warm?)?, ranked(cold)?);
     let quotient = distribution.median / warm.median.max(1.0);
     let how = cold.cold.as_ref();
-    let middle = |values: &[u64]| {
-        let mut values = values.to_vec();
-        values.sort_unstable();
-        values.get(values.len() / 2).copied()
-    };
     let counted =
         |n: Option<u64>, unit: &str| n.map_or_else(unknown, |n| Cell::figure(format!("{n}{unit}"), n as f64));
     Some(row(vec![
@@ -251,8 +247,8 @@ fn pair_row(warm: Option<&&Measurement>, cold: &Measurement) -> Option<Row> {
         wide(Some(warm))?,
         wide(Some(distribution))?,
         Cell::figure(ratio(quotient), quotient),
-        counted(how.and_then(|how| middle(&how.major_faults)), ""),
-        counted(how.and_then(|how| middle(&how.bytes_from_disk)), " bytes"),
+        counted(how.and_then(|how| median_count(how.major_faults.clone())), ""),
+        counted(how.and_then(|how| median_count(how.bytes_from_disk.clone())), " bytes"),
         counted(how.map(|how| how.files as u64), ""),
     ]))
 }

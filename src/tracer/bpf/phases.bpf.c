@@ -25,13 +25,7 @@ struct {
 	__type(value, struct flight);
 } OVERFLOW SEC(".maps");
 
-/* io_uring writes to our stdout in flight, by their request. */
-struct {
-	__uint(type, MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, u64);
-	__type(value, struct flight);
-} URING SEC(".maps");
+#include "uring.h"
 
 INLINE void emit(struct session *s, u64 at, u64 pid_tid, u32 kind, u32 code, s64 value)
 {
@@ -272,10 +266,6 @@ int signal_generate(struct raw_tracepoint *ctx)
 	return 0;
 }
 
-/* include/uapi/linux/io_uring.h: WRITEV, WRITE_FIXED, SENDMSG, WRITE, SEND, SPLICE, TEE write to `fd` */
-#define URING_WRITES (1ull << 2 | 1ull << 5 | 1ull << 9 | 1ull << 23 | 1ull << 26 | 1ull << 30 | 1ull << 33)
-#define CALL_URING 0x10000
-
 SEC("raw_tp/io_uring_submit_req")
 int io_uring_submit_req(struct raw_tracepoint *ctx)
 {
@@ -285,27 +275,12 @@ int io_uring_submit_req(struct raw_tracepoint *ctx)
 	u64 pid_tid = bpf_get_current_pid_tgid();
 	if (!in_tree(&s->run, pid_tid >> 32))
 		return 0;
-	struct io_kiocb *req = (struct io_kiocb *)ctx->args[0];
-	u8 opcode = 0;
-	u32 flags = 0;
-	s32 fd = -1;
-	bpf_probe_read_kernel(&opcode, sizeof opcode, &req->opcode);
-	bpf_probe_read_kernel(&flags, sizeof flags, &req->flags);
-	if (opcode > 63 || !(URING_WRITES >> opcode & 1) || flags & REQ_F_FIXED_FILE)
-		return 0;
-	bpf_probe_read_kernel(&fd, sizeof fd, &req->cqe.fd);
-	if (!is_our_stdout(&s->run, file_of(bpf_get_current_task_btf(), fd)))
-		return 0;
-	u64 key = (u64)req;
-	struct flight f = { (u32)pid_tid, CALL_URING + opcode, bpf_ktime_get_ns() };
-	if (bpf_map_update_elem(&URING, &key, &f, 0))
-		count_lost(&s->run);
-	else
+	if (uring_takes_off(&s->run, pid_tid, ctx->args[0]))
 		__sync_fetch_and_add(&s->uring, 1);
 	return 0;
 }
 
-/* The second argument has been the request since 5.19; where the result lies has changed: the request has it, too. */
+/* The second argument has been the request since 5.19. */
 SEC("raw_tp/io_uring_complete")
 int io_uring_complete(struct raw_tracepoint *ctx)
 {
@@ -313,18 +288,13 @@ int io_uring_complete(struct raw_tracepoint *ctx)
 	if (!s || s->uring <= 0)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
-	u64 key = ctx->args[1];
-	struct flight *f = bpf_map_lookup_elem(&URING, &key);
-	if (!f)
-		return 0;
-	struct flight landed = *f;
+	struct uring_flight landed;
 	s32 result = 0;
-	struct io_kiocb *req = (struct io_kiocb *)key;
-	bpf_probe_read_kernel(&result, sizeof result, &req->cqe.res);
-	bpf_map_delete_elem(&URING, &key);
+	if (!uring_lands(&s->run, ctx->args[1], &landed, &result))
+		return 0;
 	__sync_fetch_and_add(&s->uring, -1);
-	/* the entry's thread, whoever completes it: its two records pair by that */
-	u64 pid_tid = (bpf_get_current_pid_tgid() & 0xffffffff00000000ull) | landed.tid;
-	output_returned(s, &landed, pid_tid, result, now);
+	/* the submitter's thread, whoever completes it: its two records pair by that */
+	struct flight of_thread = { (u32)landed.pid_tid, (u32)landed.call, landed.entered };
+	output_returned(s, &of_thread, landed.pid_tid, result, now);
 	return 0;
 }

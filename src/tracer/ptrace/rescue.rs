@@ -5,20 +5,18 @@
 //! thread wakes the tracing one by a signal, and that kills and resumes whatever it has.
 
 use crate::launch::clock;
+use crate::launch::nudge::Nudge;
 use crate::units::Nanos;
-use std::sync::Once;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How long what was killed, or asked to end, may take to be gone: it may have much memory to give back.
 const PATIENCE: Nanos = Nanos(3_000_000_000);
 
-/// What wakes the thread. By default it is ignored, so nobody else sends it in order to end us.
-const WAKING: i32 = libc::SIGURG;
-
 /// Of one run: shared by the thread that traces and the one that watches.
 #[derive(Debug, Default)]
 pub(super) struct Rescue {
-    thread: AtomicI32,
+    thread: OnceLock<Nudge>,
     asked: AtomicBool,
 }
 
@@ -29,10 +27,7 @@ pub(super) struct Overdue(Option<Nanos>);
 impl Rescue {
     /// The calling thread is the one that traces.
     pub(super) fn is_for_this_thread(&self) {
-        // SAFETY: asks for our own thread id.
-        let thread = unsafe { libc::gettid() };
-        // ORDERING: a lone number that publishes nothing else.
-        self.thread.store(thread, Ordering::Relaxed);
+        self.thread.get_or_init(Nudge::of_this_thread);
     }
 
     /// Whether it has been asked for.
@@ -43,13 +38,9 @@ impl Rescue {
 
     /// Asks for it, and wakes the tracing thread; to be repeated, since that may just be about to fall asleep.
     pub(super) fn ask(&self) {
-        hear_the_waking();
         // ORDERING: as above; whoever misses the flag is woken again.
         self.asked.store(true, Ordering::Relaxed);
-        let thread = self.thread.load(Ordering::Relaxed);
-        // SAFETY: a signal to a thread of our own process, which handles it by doing nothing; one that has ended is
-        // not found.
-        unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, WAKING) };
+        self.thread.get().into_iter().for_each(Nudge::call);
     }
 }
 
@@ -62,18 +53,3 @@ impl Overdue {
         self.0.is_some_and(|since| clock::now().0.saturating_sub(since.0) > PATIENCE.0)
     }
 }
-
-/// Without `SA_RESTART`, so that the wait ends. No child inherits a handler (`execve(2)`).
-fn hear_the_waking() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: plain data, zeroed is valid; the handler does nothing.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
-            libc::sigaction(WAKING, &raw const action, std::ptr::null_mut());
-        }
-    });
-}
-
-extern "C" fn nothing(_: libc::c_int) {}

@@ -52,7 +52,7 @@ fn kernel(machine: &Emulated) -> Option<PathBuf> {
 /// An initial file system, in cpio's "newc" format (cpio(5)), whose `/dev/console` is the kernel's log.
 ///
 /// The kernel opens that path as init's standard streams. A terminal would not do: it sends when the serial port's power
-/// management has woken the port (`__uart_start`, drivers/tty/serial/serial_core.c), and if init ends first, the panic that
+/// management has woken the port (`__uart_start`, `drivers/tty/serial/serial_core.c`), and if init ends first, the panic that
 /// follows leaves the message unsent for ever. What is written to `/dev/kmsg` is in the log when write(2) returns.
 fn initial_file_system(init: &[u8]) -> Vec<u8> {
     const FILE: u32 = 0o100_000;

@@ -102,10 +102,11 @@ fn level0_is_exact(dictionary_path: &'static str, package: &str, limit: u64) {
     if let Some(calls) = system_calls(&program, b"the quick brown foxx\n") {
         assert_eq!(calls, ["execve", "read", "read", "write", "exit_group"]);
     }
-    // an empty program has two, the buffer one, each 64 KiB of the table one; a run has one fewer or more
+    // An empty program has two, the buffer one, each 64 KiB of the table one (fault-around): in small folios, as a file
+    // read from the disk has them. As freshly written, in large ones, it is one or two fewer.
     let small: Vec<u8> = words.split(|&b| b == b'\n').step_by(1500).collect::<Vec<_>>().join(&b' ');
     if let Some(faults) = page_faults(&program, &small) {
-        assert!(faults <= 2 + size.div_ceil(65536), "{faults} page faults");
+        assert!(faults <= 3 + size.div_ceil(65536), "{faults} page faults");
     }
     let long = words.repeat(2);
     if let Some(calls) = system_calls(&program, &long) {

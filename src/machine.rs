@@ -211,9 +211,13 @@ fn load_average(files: &Files) -> Option<[f64; 3]> {
     Some([numbers.next()??, numbers.next()??, numbers.next()??])
 }
 
-/// What the processors spent since the machine was booted, in ticks: the first line of `/proc/stat` (`proc(5)`).
+/// What the processors together spent since the machine was booted, in ticks, by `/proc/stat` (`proc(5)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessorTime {
+    /// How many there are.
+    pub processors: usize,
+    /// Spent on anything but waiting, by whatever runs on this machine.
+    pub busy: u64,
     /// Wanted by somebody here, and given to another guest by the host.
     pub stolen: u64,
     /// All in all.
@@ -223,21 +227,29 @@ pub struct ProcessorTime {
 impl ProcessorTime {
     /// Up to now; `None` where the kernel does not say.
     pub fn now() -> Option<ProcessorTime> {
-        ProcessorTime::parse(&Files { root: Path::new("/") }.line("proc/stat")?)
+        ProcessorTime::parse(&Files { root: Path::new("/") }.text("proc/stat")?)
     }
 
-    fn parse(line: &str) -> Option<ProcessorTime> {
-        let numbers = line.strip_prefix("cpu ")?.split_whitespace().map(|n| n.parse::<u64>().ok());
+    fn parse(text: &str) -> Option<ProcessorTime> {
+        let mut lines = text.lines();
+        let numbers = lines.next()?.strip_prefix("cpu ")?.split_whitespace().map(|n| n.parse::<u64>().ok());
         // guest time, in the last two, is part of user time
         let ticks = numbers.take(8).collect::<Option<Vec<_>>>()?;
-        Some(ProcessorTime { stolen: *ticks.get(7)?, all: ticks.iter().sum() })
+        let [user, nice, system, idle, waiting, hard, soft, stolen] = ticks[..] else { return None };
+        let busy = user + nice + system + hard + soft;
+        let processors = lines.take_while(|line| line.starts_with("cpu")).count();
+        Some(ProcessorTime { processors, busy, stolen, all: busy + idle + waiting + stolen })
     }
 
-    /// The part of the time since `earlier` that was stolen, from 0 to 1.
-    pub fn stolen_since(self, earlier: ProcessorTime) -> f64 {
-        let (stolen, all) =
-            (self.stolen.saturating_sub(earlier.stolen), self.all.saturating_sub(earlier.all));
-        stolen as f64 / all.max(1) as f64
+    /// What was spent between `earlier` and now.
+    #[must_use]
+    pub fn since(self, earlier: ProcessorTime) -> ProcessorTime {
+        ProcessorTime {
+            processors: self.processors,
+            busy: self.busy.saturating_sub(earlier.busy),
+            stolen: self.stolen.saturating_sub(earlier.stolen),
+            all: self.all.saturating_sub(earlier.all),
+        }
     }
 }
 
@@ -246,12 +258,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stolen_time_is_the_eighth_figure_of_the_processors_line() {
-        let at = |line| ProcessorTime::parse(line);
+    fn processor_time_is_the_first_line_of_stat_and_processors_the_next_ones() {
+        let at = |line| ProcessorTime::parse(&format!("{line}\ncpu0 1 2\ncpu1 3 4\nintr 5\n"));
         let before = at("cpu  10 0 10 70 0 0 0 10 5 0").unwrap();
-        assert_eq!(before, ProcessorTime { stolen: 10, all: 100 });
-        let after = at("cpu  60 0 10 70 0 0 0 60 5 0").unwrap();
-        assert!((after.stolen_since(before) - 0.5).abs() < 1e-12 && after.stolen_since(after) == 0.0);
+        assert_eq!(before, ProcessorTime { processors: 2, busy: 20, stolen: 10, all: 100 });
+        let after = at("cpu  60 1 10 70 5 2 3 60 5 0").unwrap();
+        assert_eq!(after.since(before), ProcessorTime { processors: 2, busy: 56, stolen: 50, all: 111 });
+        assert_eq!(before.since(after), ProcessorTime { processors: 2, busy: 0, stolen: 0, all: 0 });
         assert_eq!(
             (at("cpu  1 2 3"), at("cpu0 1 2 3 4 5 6 7 8"), at("cpu  x 1 1 1 1 1 1 1")),
             (None, None, None)

@@ -5,6 +5,7 @@ use super::conditions;
 use super::counting;
 use super::export::targets;
 use super::header::header;
+use super::interference;
 use super::progress::Bar;
 use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::bench::prepared::shell;
@@ -13,7 +14,6 @@ use crate::bench::{Around, Campaign, Outcome, Prepared, Series, Subject, Tracees
 use crate::cli::bench::{Benchmark, Plan};
 use crate::launch::rights::lost_under_ptrace;
 use crate::launch::{Command, ExitStatus, Launcher, OutputKind, interrupt};
-use crate::machine::ProcessorTime;
 use crate::page_cache;
 use crate::report::conditions::Conditions;
 use crate::report::document::{self, Document, Failed, Warning};
@@ -121,10 +121,10 @@ fn measure(plan: &Plan, chosen: Chosen) -> Result<Document, CommandError> {
     let mut no_exports = |_: &[Series]| ();
     let checkpoint: &mut dyn FnMut(&[Series]) =
         if plan.exports.is_empty() { &mut no_exports } else { &mut save };
-    let before = ProcessorTime::now();
+    let watch = interference::Watch::begin();
     let Outcome { mut series, interrupted, finish, given_up, broken } =
         carry_out(&campaign, &mut runner, checkpoint)?;
-    let after = ProcessorTime::now();
+    let interference = watch.warnings();
     if plan.count_runs > 0 && !interrupted && broken.is_none() {
         counting::count(&mut runner, &mut series, plan.count_runs);
     }
@@ -140,9 +140,7 @@ fn measure(plan: &Plan, chosen: Chosen) -> Result<Document, CommandError> {
     document.warnings.extend(plan_warnings(plan));
     let by_ptrace = document.tool.backend.as_deref() == Some(Backend::Ptrace.name());
     document.warnings.extend(plan.benchmarks.iter().filter_map(|own| without_rights(plan, own, by_ptrace)));
-    document
-        .warnings
-        .extend(before.zip(after).and_then(|(before, after)| stolen(after.stolen_since(before))));
+    document.warnings.extend(interference);
     document.warnings.extend(not_counted.map(|reason| Warning {
         name: None,
         message: format!("no instructions, cycles or misses were counted: {reason}"),
@@ -270,20 +268,6 @@ fn without_rights(plan: &Plan, benchmark: &Benchmark, by_ptrace: bool) -> Option
         name: Some(benchmark.name.clone()),
         message: format!("{runs} without {rights}: a program under ptrace gets none"),
         help: Some("--backend pipe --no-counts".to_owned()),
-    })
-}
-
-/// More of the time than this, taken by other guests, is worth a word.
-const STOLEN: f64 = 0.01;
-
-fn stolen(share: f64) -> Option<Warning> {
-    (share > STOLEN).then(|| Warning {
-        name: None,
-        message: format!(
-            "the host gave {:.0}% of the processors' time to other guests meanwhile",
-            share * 100.0
-        ),
-        help: Some("measure again later, or on another machine".to_owned()),
     })
 }
 

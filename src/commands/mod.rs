@@ -17,6 +17,7 @@ pub mod floor;
 pub mod generate;
 mod header;
 pub mod inspect;
+mod interference;
 pub mod lines;
 mod outcome;
 mod progress;

@@ -5,6 +5,7 @@ use super::conditions;
 use super::corpus_runs::{Circumstances, subject, tracee};
 use super::counting;
 use super::header::header;
+use super::interference;
 use super::progress::{Bar, bar};
 use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::bench::{Around, Campaign, Outcome, Prepared, Series, Tracees};
@@ -13,7 +14,7 @@ use crate::corpus::{Built, Cache, Corpus, Program, SkipCause, Skipped, build};
 use crate::launch::{LaunchError, interrupt};
 use crate::page_cache;
 use crate::report::document::{self, Document};
-use crate::report::{build as rendering, showdown_text};
+use crate::report::{build as rendering, showdown_text, warnings};
 use crate::tracer::Tracer;
 use crate::tracer::choose::{Chosen, choose};
 
@@ -121,7 +122,9 @@ fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> R
         let _ = export::write(&plan.exports, &partial, false);
     };
     let mut bar = Bar::new(&mut checkpoint);
+    let watch = interference::Watch::begin();
     let outcome = campaign.run(&mut runner, &mut bar);
+    let interference = watch.warnings();
     bar.finish();
     let Outcome { mut series, interrupted, given_up, broken, .. } = outcome.map_err(CommandError::unable)?;
     if plan.counts && !interrupted && broken.is_none() {
@@ -132,6 +135,8 @@ fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> R
     document.failed.extend(given_up.iter().filter_map(|&n| rendering::given_up(&series[n], cache)));
     document.broken = broken.map(|error| error.to_string());
     document.partial = interrupted || document.broken.is_some() || interrupt::interrupted().is_some();
+    document.warnings = warnings::of(&document);
+    document.warnings.extend(interference);
     let exported = export::write(&plan.exports, &document, true);
     if !export::takes_stdout(&plan.exports) {
         show(showdown_text::render(&document, &terminal()).as_bytes())?;

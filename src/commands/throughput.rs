@@ -1,5 +1,6 @@
 //! `firstbyte throughput`.
 
+use super::interference;
 use super::progress::bar;
 use super::{CommandError, Exit, before_launching, report, show, terminal};
 use crate::cli::throughput::{Form, Plan};
@@ -143,7 +144,9 @@ fn measure(plan: Plan, designs: Vec<Design>, document: &mut ThroughputDocument) 
     };
     document.warnings = sweep.places.warnings(&sweep.sinks);
     let bar = bar("measuring", sweep.planned());
+    let watch = interference::Watch::begin();
     let swept = sweep.run(&mut |runs| bar.inc(runs));
+    document.warnings.extend(watch.warnings().iter().map(ToString::to_string));
     bar.finish_and_clear();
     fill(document, &sweep, swept);
 }

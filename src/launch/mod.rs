@@ -28,4 +28,4 @@ pub use launcher::{Child, Launcher, Preparation};
 pub use ourselves::outlive_file_size_limits;
 pub use stdio::{Collected, OutputKind, Stdout};
 pub use until::Until;
-pub use wait::{Ended, Usage, Watch};
+pub use wait::{Ended, Usage, Watch, own_processor_time};

@@ -307,11 +307,22 @@ impl Usage {
 }
 
 fn own_peak_kibibytes() -> u64 {
+    usage_of(libc::RUSAGE_SELF).ru_maxrss.unsigned_abs()
+}
+
+/// Processor time that we, and what we started and has been reaped, have used so far.
+pub fn own_processor_time() -> Nanos {
+    let used = [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].map(usage_of);
+    used.iter().flat_map(|usage| [usage.ru_utime, usage.ru_stime]).map(from_timeval).sum()
+}
+
+/// See `getrusage(2)`.
+fn usage_of(whom: libc::c_int) -> libc::rusage {
     // SAFETY: plain data, filled by the kernel.
     unsafe {
-        let mut own: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut own);
-        own.ru_maxrss.unsigned_abs()
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(whom, &raw mut usage);
+        usage
     }
 }
 

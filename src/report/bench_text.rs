@@ -1,7 +1,7 @@
 //! A bench for a terminal: each command's times, phases and counts, then who is faster.
 
 use super::document::{
-    Cache, Cold, ColdMethod, Counts, Distribution, Document, Measurement, Metric, Relative, Warning,
+    Cache, Cold, ColdMethod, Counts, Distribution, Document, Measurement, Metric, Relative,
 };
 use super::row::{self, ratio};
 use super::showdown_text::{failed, head, list, notes, runs};
@@ -16,7 +16,7 @@ pub fn render(document: &Document, by: Metric, terminal: &Terminal) -> String {
     parts.extend(document.results.iter().map(|measurement| result(measurement, terminal)));
     parts.push(failed(document, terminal));
     parts.push(notes(document, terminal));
-    parts.push(list("Warnings", document.warnings.iter().map(warning), terminal));
+    parts.push(list("Warnings", document.warnings.iter().map(ToString::to_string), terminal));
     parts.push(summary(document, by, terminal));
     parts.retain(|part| !part.is_empty());
     let page = parts.join("\n");
@@ -186,12 +186,6 @@ fn switches(measurement: &Measurement) -> Option<String> {
 fn joined(parts: impl Iterator<Item = String>) -> Option<String> {
     let parts: Vec<String> = parts.collect();
     (!parts.is_empty()).then(|| parts.join(", "))
-}
-
-fn warning(warning: &Warning) -> String {
-    let name = warning.name.as_ref().map_or(String::new(), |name| format!("{name}: "));
-    let help = warning.help.as_ref().map_or(String::new(), |help| format!("; help: {help}"));
-    format!("{name}{}{help}", warning.message)
 }
 
 /// Everybody against the reference, the fastest first; and why there were no more runs.

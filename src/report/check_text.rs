@@ -1,6 +1,6 @@
 //! Budgets and what became of them: for a terminal, and as JSON.
 
-use super::document::{Document, Tool};
+use super::document::{Document, Tool, Warning};
 use super::terminal::{Terminal, visible};
 use crate::budget::judge::Unit;
 use crate::budget::{Judged, Outcome, Program, judge};
@@ -21,6 +21,8 @@ pub struct Checked {
     pub machine: Value,
     /// One entry a program.
     pub results: Vec<CheckedProgram>,
+    /// What was wrong with the machine, or the plan, meanwhile.
+    pub warnings: Vec<Warning>,
 }
 
 /// One program with its budgets.
@@ -55,6 +57,7 @@ impl Checked {
             tool: document.tool.clone(),
             machine: document.machine.clone(),
             results: programs.iter().map(check).collect(),
+            warnings: document.warnings.clone(),
         }
     }
 
@@ -76,9 +79,20 @@ impl Checked {
 /// A table for each program, and the verdict.
 pub fn render(checked: &Checked, terminal: &Terminal) -> String {
     let mut parts: Vec<String> = checked.results.iter().map(|program| one(program, terminal)).collect();
+    parts.push(doubts(checked, terminal));
     parts.push(verdict(checked));
+    parts.retain(|part| !part.is_empty());
     let lines = parts.join("\n");
     lines.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+/// Where a budget was missed, what else than the program may be to blame.
+fn doubts(checked: &Checked, terminal: &Terminal) -> String {
+    let lines = checked.warnings.iter().map(|warning| {
+        let line = visible(&format!("warning: {warning}"));
+        terminal.wrap(&line, 4) + "\n"
+    });
+    if checked.missed() > 0 { lines.collect() } else { String::new() }
 }
 
 fn one(program: &CheckedProgram, terminal: &Terminal) -> String {

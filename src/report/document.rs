@@ -8,6 +8,7 @@ use crate::stats::{Comparison, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt;
 
 pub use super::distribution::{Distribution, PhaseTimes};
 
@@ -428,6 +429,16 @@ pub struct Warning {
     /// What would mend it.
     #[serde(default)]
     pub help: Option<String>,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = &self.name {
+            write!(f, "{name}: ")?;
+        }
+        f.write_str(&self.message)?;
+        self.help.as_ref().map_or(Ok(()), |help| write!(f, "; help: {help}"))
+    }
 }
 
 /// How many runs stayed below a threshold.

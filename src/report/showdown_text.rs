@@ -25,6 +25,7 @@ pub fn render(document: &Document, terminal: &Terminal) -> String {
     }
     parts.push(failed(document, terminal));
     parts.push(notes(document, terminal));
+    parts.push(list("Warnings", general_warnings(document), terminal));
     parts.push(skipped(document, terminal));
     parts.retain(|part| !part.is_empty());
     let page = parts.join("\n");
@@ -315,6 +316,11 @@ fn skipped(document: &Document, terminal: &Terminal) -> String {
         None => format!("{}: {}", skipped.name, skipped.reason),
     });
     list("Skipped", lines, terminal)
+}
+
+/// Those of the machine; what one of many programs did stands in the document.
+pub(super) fn general_warnings(document: &Document) -> impl Iterator<Item = String> {
+    document.warnings.iter().filter(|warning| warning.name.is_none()).map(ToString::to_string)
 }
 
 pub(super) fn list(title: &str, lines: impl Iterator<Item = String>, terminal: &Terminal) -> String {

@@ -505,3 +505,29 @@ fn a_program_may_write_its_file_again_from_the_beginning() {
     assert_eq!(status, Some(0), "{document}");
     assert_eq!(document["results"][0]["output"]["bytes"], 12);
 }
+
+/// Ends when the test does, however that ends.
+struct Busy(std::process::Child);
+
+impl Busy {
+    fn forever() -> Busy {
+        Busy(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn who_else_used_the_processors_is_told() {
+    let _busy = Busy::forever();
+    let (document, status) = exported(folder().path(), &["--runs", "200", "--no-counts", "sleep 0.01"]);
+    assert_eq!(status, Some(0));
+    let warnings = document["warnings"].as_array().unwrap();
+    let told = |warning: &Value| warning["message"].as_str().unwrap().starts_with("other programs used ");
+    assert!(warnings.iter().any(told), "{warnings:?}");
+}

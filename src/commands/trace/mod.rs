@@ -310,6 +310,7 @@ impl Explained {
         notes.extend(advice::reservation(&self.summary, &advice::Machine { cpuid: self.cpuid }));
         notes.extend(self.overhead_note());
         notes.extend(self.rejections());
+        notes.extend(self.interference());
         let findings = self.findings.iter().map(|finding| finding.text.clone()).collect();
         Context { command, notes, findings, corrected_total: self.corrected_total() }
     }
@@ -317,6 +318,15 @@ impl Explained {
     fn interruption(&self) -> Option<String> {
         let interrupted = || "Interrupted: fewer runs than planned are in here.".to_owned();
         self.observed.interrupted.then(interrupted)
+    }
+
+    /// Who else used the processors, in sentences.
+    fn interference(&self) -> impl Iterator<Item = String> {
+        self.observed.interference.iter().map(|warning| {
+            let text = warning.to_string();
+            let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+            format!("{}{rest}.", first.to_uppercase())
+        })
     }
 
     /// Runs that did not count, a line each.
@@ -348,7 +358,7 @@ impl Explained {
     /// What a reader of the difference must know of this side.
     pub(super) fn reservations(&self) -> Vec<String> {
         let program = failure(self.exit).into_iter().chain(self.changed_by_tracing());
-        program.chain(self.interruption()).chain(self.rejections()).collect()
+        program.chain(self.interruption()).chain(self.rejections()).chain(self.interference()).collect()
     }
 
     fn overhead_note(&self) -> Option<String> {

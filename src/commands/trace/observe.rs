@@ -2,10 +2,11 @@
 
 use crate::bench::schedule::round;
 use crate::cli::trace::Runs;
-use crate::commands::{CommandError, Exit};
+use crate::commands::{CommandError, Exit, interference};
 use crate::launch::rights::{Rights, lost_under_ptrace};
 use crate::launch::wait::Killed;
 use crate::launch::{Command, ExitStatus, Launcher, interrupt};
+use crate::report::document::Warning;
 use crate::report::terminal::visible;
 use crate::stats;
 use crate::timeline::Timeline;
@@ -51,6 +52,8 @@ pub(crate) struct Observed {
     pub(crate) untraced_exit: Option<ExitStatus>,
     /// What the program's file would give it and a run under ptrace does not get.
     pub(crate) rights: Option<Rights>,
+    /// Who else used the processors meanwhile.
+    pub(crate) interference: Vec<Warning>,
 }
 
 /// Runs a command as often as planned.
@@ -62,11 +65,13 @@ pub(crate) fn observe(
     let (mut session, first) = Session::begin(command, runs)?;
     let count = runs.count.unwrap_or_else(|| affordable(first));
     session.settling = if count == 1 { 0 } else { settling(first) };
+    let watch = interference::Watch::begin();
     let blocks = if runs.overhead { (count / SHARE).clamp(1, BLOCKS) } else { 1 };
     let made = (0..blocks).try_for_each(|block| {
         let share = count / blocks + u32::from(block < count % blocks);
         session.block(tracer, share, runs.overhead, !block.is_multiple_of(2))
     });
+    session.observed.interference = watch.warnings();
     session.observed.interrupted = cut_short(made, !session.observed.recordings.is_empty())?;
     tracer.detach().map_err(CommandError::unable)?;
     Ok(session.observed)
@@ -86,6 +91,7 @@ pub(crate) fn observe_in_turn(
     tracer.attach().map_err(CommandError::unable)?;
     let discarded = if count == 1 { 0 } else { settling(first + second) };
     let mut random = fastrand::Rng::with_seed(runs.seed);
+    let watch = interference::Watch::begin();
     let made = (0..discarded + count).try_for_each(|n| {
         round(&[0, 1], &mut random).into_iter().try_for_each(|side| {
             let session = &mut sessions[side];
@@ -96,6 +102,7 @@ pub(crate) fn observe_in_turn(
             }
         })
     });
+    sessions[0].observed.interference = watch.warnings();
     // both have runs, or the difference is none
     let shown = sessions.iter().all(|session| !session.observed.recordings.is_empty());
     let interrupted = cut_short(made, shown)?;

@@ -124,17 +124,13 @@ fn row(judged: &Judged) -> [String; 5] {
     let shown = |value: f64| figure(value, judged.unit);
     let measured = judged.measured.map_or("–".to_owned(), |median| match judged.range {
         Some([low, high]) if judged.unit != Unit::Nanoseconds => {
-            format!("{} ({} to {})", shown(median), shown(low), shown(high))
+            with_range(&shown(median), &shown(low), &shown(high))
         }
         _ => shown(median),
     });
     let margin = judged.measured.map_or("–".to_owned(), |median| {
         let left = judged.budget as f64 - median;
-        let part = if judged.budget > 0 {
-            format!(" ({:+.0}%)", left / judged.budget as f64 * 100.0)
-        } else {
-            String::new()
-        };
+        let part = part(median, judged.budget);
         format!("{}{}{part}", if left < 0.0 { "-" } else { "" }, shown(left.abs()))
     });
     let outcome = match judged.outcome {
@@ -148,6 +144,26 @@ fn row(judged: &Judged) -> [String; 5] {
         _ => shown(judged.budget as f64),
     };
     [judged.what.replace('_', " "), budget, measured, margin, outcome.to_owned()]
+}
+
+/// `2.16 MiB (2.15 to 2.21)`: the unit once, where all have the same.
+fn with_range(median: &str, low: &str, high: &str) -> String {
+    let unit = |figure: &str| figure.split_once(' ').map(|(_, unit)| unit.to_owned());
+    let bare = |figure: &str| match figure.split_once(' ') {
+        Some((number, _)) if unit(low) == unit(median) && unit(high) == unit(median) => number.to_owned(),
+        _ => figure.to_owned(),
+    };
+    format!("{median} ({} to {})", bare(low), bare(high))
+}
+
+/// What the margin is of the budget; beyond ten times, how many times the budget was needed.
+fn part(median: f64, budget: u64) -> String {
+    let times = median / budget as f64;
+    match budget {
+        0 => String::new(),
+        _ if times > 10.0 => format!(" ({times:.0}×)"),
+        _ => format!(" ({:+.0}%)", (1.0 - times) * 100.0),
+    }
 }
 
 fn figure(value: f64, unit: Unit) -> String {
@@ -183,4 +199,23 @@ fn verdict(checked: &Checked) -> String {
     let failed = if failed > 0 { format!("; programs that failed: {failed}") } else { String::new() };
     let budgets = if all == 1 { "budget" } else { "budgets" };
     format!("{all} {budgets}, {missed} missed{unknown}{failed}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_names_the_unit_once_where_it_is_the_same() {
+        assert_eq!(with_range("2.16 MiB", "2.15 MiB", "2.21 MiB"), "2.16 MiB (2.15 to 2.21)");
+        assert_eq!(with_range("1.00 MiB", "999 KiB", "1.01 MiB"), "1.00 MiB (999 KiB to 1.01 MiB)");
+        assert_eq!(with_range("101", "100", "102"), "101 (100 to 102)");
+    }
+
+    #[test]
+    fn margins_are_parts_of_the_budget_or_multiples_of_it() {
+        let parts = [(95.0, 100), (100.0, 100), (250.0, 100), (2000.0, 100), (5.0, 0)];
+        let shown = parts.map(|(median, budget)| part(median, budget));
+        assert_eq!(shown, [" (+5%)", " (+0%)", " (-150%)", " (20×)", ""]);
+    }
 }

@@ -6,8 +6,13 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+/// One line would be wider than a terminal.
+const USAGE: &str = "firstbyte elf [OPTIONS] <--message <TEXT>|--escape <TEXT>
+                               |--message-file <FILE>|--code <FILE>|--reader>";
+
 /// Writes the smallest executables, without any toolchain.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = USAGE)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
     /// x86-64, i386, aarch64 or riscv64 (default: this machine's)

@@ -23,7 +23,7 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
         return Err(CommandError::usage(message));
     }
     if plan.list {
-        show(list(&programs).as_bytes())?;
+        show(terminal().wrap_lines(&list(&programs), 21).as_bytes())?;
         return Ok(Exit::Done);
     }
     check(&plan)?;

@@ -191,7 +191,7 @@ fn watch(group: rustix::process::Pid, ended: &Receiver<()>, limit: Duration) -> 
 impl Drop for End {
     /// A consumer must not be left behind when a run fails.
     fn drop(&mut self) {
-        if let End::Consumer(child) | End::Cat(child) | End::Behind(child, ..) = self {
+        if let End::Consumer(child) | End::Cat(child, _) | End::Behind(child, ..) = self {
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -69,7 +69,7 @@ fn a_stop_and_what_it_interrupts_and_a_wait_for_a_signal_are_named() {
     let Some(program) = compiled(folder.path(), STOPPED, &["-static"]) else {
         return skipped("no C compiler");
     };
-    let Some(result) = result(&["-r", "1", "--", program.to_str().unwrap()]) else {
+    let Some(result) = result(&["--backend", "bpf", "-r", "1", "--", program.to_str().unwrap()]) else {
         return skipped("the bpf backend does not work here");
     };
     let root = &result["processes"][0]["pid"];

@@ -124,7 +124,7 @@ fn measure(plan: &Plan, chosen: Chosen) -> Result<Document, CommandError> {
     let watch = interference::Watch::begin();
     let Outcome { mut series, interrupted, finish, given_up, broken } =
         carry_out(&campaign, &mut runner, checkpoint)?;
-    let interference = watch.warnings();
+    let interference = watch.warnings(&header.machine);
     if plan.count_runs > 0 && !interrupted && broken.is_none() {
         counting::count(&mut runner, &mut series, plan.count_runs);
     }

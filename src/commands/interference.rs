@@ -1,12 +1,14 @@
 //! Who else used the processors while something was measured: other programs, and the host's other guests.
 //!
 //! Measured over the whole time, not read off the load average: that is high after a build which has ended, and knows
-//! nothing of what begins later.
+//! nothing of what begins later. Only where the time is too short to be measured, it must do.
 
 use crate::launch::own_processor_time;
 use crate::machine::ProcessorTime;
 use crate::report::document::Warning;
+use crate::report::warnings;
 use crate::units::Nanos;
+use serde_json::Value;
 
 /// More of the time than this, taken by other guests, is worth a word.
 const STOLEN: f64 = 0.01;
@@ -30,34 +32,40 @@ impl Watch {
         Watch { processors: ProcessorTime::now(), own: own_processor_time() }
     }
 
-    /// What came between the beginning and now that a reader should know of.
-    pub(super) fn warnings(self) -> Vec<Warning> {
+    /// What came between the beginning and now that a reader should know of; `machine` as in a document.
+    pub(super) fn warnings(self, machine: &Value) -> Vec<Warning> {
         let own = own_processor_time().since(self.own).unwrap_or_default();
         let spent = self.processors.zip(ProcessorTime::now()).map(|(before, now)| now.since(before));
-        spent.map_or_else(Vec::new, |spent| judged(spent, own, rustix::param::clock_ticks_per_second()))
+        let measurable = spent.filter(|spent| spent.all >= SHORTEST_TICKS * spent.processors as u64);
+        let others = match measurable {
+            Some(spent) => others(spent, own, rustix::param::clock_ticks_per_second()),
+            None => warnings::load(machine),
+        };
+        others.into_iter().chain(spent.and_then(stolen)).collect()
     }
 }
 
-fn judged(spent: ProcessorTime, own: Nanos, ticks_a_second: u64) -> Vec<Warning> {
-    let ProcessorTime { processors, busy, stolen, all } = spent;
+fn others(spent: ProcessorTime, own: Nanos, ticks_a_second: u64) -> Option<Warning> {
     let own_ticks = own.as_f64() * ticks_a_second as f64 / 1e9;
-    let of_all = |ticks: f64| ticks / all.max(1) as f64;
-    let (others, stolen) = (of_all(busy as f64 - own_ticks) * processors as f64, of_all(stolen as f64));
-    let long_enough = all >= SHORTEST_TICKS * processors as u64;
-    let others = (long_enough && others > OTHERS).then(|| Warning {
+    let processors = spent.processors;
+    let others = (spent.busy as f64 - own_ticks) / spent.all.max(1) as f64 * processors as f64;
+    (others > OTHERS).then(|| Warning {
         name: None,
         message: format!("other programs used {others:.1} of {processors} processors meanwhile"),
         help: Some("close them (`top` shows which they are), and measure again".to_owned()),
-    });
-    let stolen = (stolen > STOLEN).then(|| Warning {
+    })
+}
+
+fn stolen(spent: ProcessorTime) -> Option<Warning> {
+    let share = spent.stolen as f64 / spent.all.max(1) as f64;
+    (share > STOLEN).then(|| Warning {
         name: None,
         message: format!(
             "the host gave {:.0}% of the processors' time to other guests meanwhile",
-            stolen * 100.0
+            share * 100.0
         ),
         help: Some("measure again later, or on another machine".to_owned()),
-    });
-    others.into_iter().chain(stolen).collect()
+    })
 }
 
 #[cfg(test)]
@@ -65,26 +73,26 @@ mod tests {
     use super::*;
 
     /// Ten seconds of two processors.
-    fn messages(busy: u64, stolen: u64, own: Nanos) -> Vec<String> {
-        let spent = ProcessorTime { processors: 2, busy, stolen, all: 2000 };
-        judged(spent, own, 100).into_iter().map(|warning| warning.message).collect()
+    fn spent(busy: u64, stolen: u64) -> ProcessorTime {
+        ProcessorTime { processors: 2, busy, stolen, all: 2000 }
     }
 
     #[test]
     fn what_we_used_ourselves_is_no_interference() {
-        let ours = Nanos(12_000_000_000);
-        assert_eq!(messages(1240, 0, ours), [""; 0]);
-        assert_eq!(messages(1600, 0, ours), ["other programs used 0.4 of 2 processors meanwhile"]);
-        assert_eq!(messages(1000, 0, ours), [""; 0], "ticks may know of less than we used");
+        let told = |busy| others(spent(busy, 0), Nanos(12_000_000_000), 100).map(|warning| warning.message);
+        assert_eq!(told(1240), None);
+        assert_eq!(told(1600).unwrap(), "other programs used 0.4 of 2 processors meanwhile");
+        assert_eq!(told(1000), None, "ticks may know of less than we used");
     }
 
     #[test]
-    fn what_the_host_took_is_told_and_short_times_prove_nothing() {
-        assert_eq!(
-            messages(0, 40, Nanos(0)),
-            ["the host gave 2% of the processors' time to other guests meanwhile"]
-        );
-        let short = ProcessorTime { processors: 2, busy: 60, stolen: 0, all: 60 };
-        assert!(judged(short, Nanos(0), 100).is_empty());
+    fn what_the_host_took_is_told_and_of_short_times_the_load_before() {
+        let told = |ticks| stolen(spent(0, ticks)).map(|warning| warning.message);
+        assert_eq!(told(20), None);
+        let gave = "the host gave 2% of the processors' time to other guests meanwhile";
+        assert_eq!(told(40).unwrap(), gave);
+        let busy = serde_json::json!({"load_average": [1.5, 0, 0], "cores": 2});
+        let told = Watch::begin().warnings(&busy);
+        assert!(told[0].message.contains("1.50"), "{told:?}");
     }
 }

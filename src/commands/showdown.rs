@@ -124,7 +124,7 @@ fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> R
     let mut bar = Bar::new(&mut checkpoint);
     let watch = interference::Watch::begin();
     let outcome = campaign.run(&mut runner, &mut bar);
-    let interference = watch.warnings();
+    let interference = watch.warnings(&header.machine);
     bar.finish();
     let Outcome { mut series, interrupted, given_up, broken, .. } = outcome.map_err(CommandError::unable)?;
     if plan.counts && !interrupted && broken.is_none() {

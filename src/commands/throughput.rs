@@ -146,7 +146,8 @@ fn measure(plan: Plan, designs: Vec<Design>, document: &mut ThroughputDocument) 
     let bar = bar("measuring", sweep.planned());
     let watch = interference::Watch::begin();
     let swept = sweep.run(&mut |runs| bar.inc(runs));
-    document.warnings.extend(watch.warnings().iter().map(ToString::to_string));
+    let interference = watch.warnings(&document.machine);
+    document.warnings.extend(interference.iter().map(ToString::to_string));
     bar.finish_and_clear();
     fill(document, &sweep, swept);
 }

@@ -13,6 +13,9 @@ const FAR: f64 = 14.826;
 /// One run in so many may stand apart without a word.
 const TOLERATED: usize = 50;
 
+/// Runnable programs for each processor above which others are in the way.
+const BUSY: f64 = 0.5;
+
 /// Every warning, those about the machine first.
 pub fn of(document: &Document) -> Vec<Warning> {
     let machine = &document.machine;
@@ -27,6 +30,18 @@ fn of_one(measurement: &Measurement) -> [Option<Warning>; 3] {
 
 fn general(message: String, help: &str) -> Warning {
     Warning { name: None, message, help: Some(help.to_owned()) }
+}
+
+/// What the load average said when the measuring began: for those who know nothing better.
+pub fn load(machine: &Value) -> Option<Warning> {
+    let load = machine.get("load_average")?.get(0)?.as_f64()?;
+    let cores = machine.get("cores")?.as_f64()?;
+    let message = || {
+        format!(
+            "other programs were busy when the measuring began: {load:.2} of them at a time on {cores} processors"
+        )
+    };
+    (load > BUSY * cores).then(|| general(message(), "close them; `top` shows which they are"))
 }
 
 fn frequency(machine: &Value) -> Option<Warning> {
@@ -121,15 +136,18 @@ mod tests {
 
     #[test]
     fn a_quiet_machine_and_even_runs_need_no_warning() {
-        let quiet = json!({"cores": 2, "governor": null, "virtualisation": "none"});
+        let quiet =
+            json!({"load_average": [0.1, 0, 0], "cores": 2, "governor": null, "virtualisation": "none"});
+        assert_eq!(load(&quiet), None);
         assert_eq!(messages(quiet, (100..200).collect()), [""; 0]);
         assert_eq!(messages(Value::Null, vec![5]), [""; 0]);
     }
 
     #[test]
-    fn frequency_and_host_are_named() {
-        let machine = json!({"cores": 2, "governor": "powersave", "virtualisation": "KVM"});
-        let found = messages(machine, vec![1, 2, 3]);
+    fn load_frequency_and_host_are_named() {
+        let busy = json!({"load_average": [1.5, 0, 0], "cores": 2, "governor": "powersave", "virtualisation": "KVM"});
+        assert!(load(&busy).unwrap().message.contains("1.50"));
+        let found = messages(busy, vec![1, 2, 3]);
         assert_eq!(found.len(), 2);
         assert!(found[0].contains("powersave") && found[1].contains("KVM"));
     }

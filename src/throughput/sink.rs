@@ -363,12 +363,12 @@ mod tests {
 
     #[test]
     fn what_cat_writes_is_counted_by_the_kernel_or_behind_it() {
-        for made in cat_tells().then(cat).into_iter().chain([counted_cat()]) {
+        for made in [counted_cat(), cat()] {
             let (stdin, mut end) = made.unwrap();
             File::from(stdin).write_all(b"hello world\n").unwrap();
             let steps = [end.drain(false).unwrap(), end.wait().unwrap(), end.inspect(false).unwrap()];
             let counted: Vec<u64> = steps.iter().filter_map(|received| received.bytes).collect();
-            assert_eq!(counted, [12]);
+            assert!(counted == [12] || (counted == [0] && !cat_tells()), "{counted:?}");
         }
     }
 }

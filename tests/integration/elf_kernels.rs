@@ -93,7 +93,7 @@ fn boot(machine: &Emulated, kernel: &Path, init: &[u8]) -> String {
         .arg(kernel)
         .arg("-initrd")
         .arg(&initrd)
-        .args(["-append", &format!("console={} printk.devkmsg=on", machine.console)])
+        .args(["-append", &format!("console={}", machine.console)])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()

@@ -5,7 +5,7 @@ use crate::support::skipped;
 use firstbyte::runtime::Driver;
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -80,6 +80,23 @@ fn count(calls: &[String], name: &str) -> usize {
     calls.iter().filter(|call| *call == name).count()
 }
 
+/// Page faults of a freshly written copy of the program, whose pages lie in large folios: whatever empties the page cache
+/// meanwhile leaves small ones, of which a fault maps fewer. Then another copy is made, if there are more than expected.
+fn faults_when_fresh(program: &Path, input: &[u8], expected: u64) -> Option<u64> {
+    let (image, mut fewest) = (fs::read(program).unwrap(), None);
+    for copy in ["first", "second", "third"].map(|name| program.with_file_name(name)) {
+        // by one write: what is copied within the kernel comes page by page
+        fs::write(&copy, &image).unwrap();
+        fs::set_permissions(&copy, fs::metadata(program).unwrap().permissions()).unwrap();
+        let faults = page_faults(&copy, input)?;
+        fewest = fewest.into_iter().chain([faults]).min();
+        if faults <= expected {
+            break;
+        }
+    }
+    fewest
+}
+
 fn level0_is_exact(dictionary_path: &'static str, package: &str, limit: u64) {
     let Some(words) = dictionary(dictionary_path, package) else { return };
     let Some(driver) = native() else { return };
@@ -102,11 +119,10 @@ fn level0_is_exact(dictionary_path: &'static str, package: &str, limit: u64) {
     if let Some(calls) = system_calls(&program, b"the quick brown foxx\n") {
         assert_eq!(calls, ["execve", "read", "read", "write", "exit_group"]);
     }
-    // An empty program has two, the buffer one, each 64 KiB of the table one (fault-around): in small folios, as a file
-    // read from the disk has them. As freshly written, in large ones, it is one or two fewer.
+    // an empty program has two, the buffer one, each further 64 KiB of the table one; a run has one fewer or more
     let small: Vec<u8> = words.split(|&b| b == b'\n').step_by(1500).collect::<Vec<_>>().join(&b' ');
-    if let Some(faults) = page_faults(&program, &small) {
-        assert!(faults <= 3 + size.div_ceil(65536), "{faults} page faults");
+    if let Some(faults) = faults_when_fresh(&program, &small, 2 + size.div_ceil(65536)) {
+        assert!(faults <= 2 + size.div_ceil(65536), "{faults} page faults");
     }
     let long = words.repeat(2);
     if let Some(calls) = system_calls(&program, &long) {

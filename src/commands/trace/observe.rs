@@ -14,6 +14,7 @@ use crate::tracer::full::FullBackend;
 use crate::tracer::pipe::PipeTracer;
 use crate::tracer::{Recording, Setting, Tracer};
 use crate::units::Nanos;
+use serde_json::Value;
 use std::time::{Duration, Instant};
 
 /// Runs by default.
@@ -71,7 +72,7 @@ pub(crate) fn observe(
         let share = count / blocks + u32::from(block < count % blocks);
         session.block(tracer, share, runs.overhead, !block.is_multiple_of(2))
     });
-    session.observed.interference = watch.warnings();
+    session.observed.interference = watch.warnings(&Value::Null);
     session.observed.interrupted = cut_short(made, !session.observed.recordings.is_empty())?;
     tracer.detach().map_err(CommandError::unable)?;
     Ok(session.observed)
@@ -102,7 +103,10 @@ pub(crate) fn observe_in_turn(
             }
         })
     });
-    sessions[0].observed.interference = watch.warnings();
+    let interference = watch.warnings(&Value::Null);
+    for session in &mut sessions {
+        session.observed.interference.clone_from(&interference);
+    }
     // both have runs, or the difference is none
     let shown = sessions.iter().all(|session| !session.observed.recordings.is_empty());
     let interrupted = cut_short(made, shown)?;

@@ -105,7 +105,11 @@ fn all_warnings(sources: &[(String, Source)]) -> Vec<String> {
 
 /// Those that the document holds, else those that its figures show; runs that did not count.
 fn of_programs(document: &Document) -> Vec<String> {
-    let told = if document.warnings.is_empty() { warnings::of(document) } else { document.warnings.clone() };
+    let told = if document.warnings.is_empty() {
+        warnings::load(&document.machine).into_iter().chain(warnings::of(document)).collect()
+    } else {
+        document.warnings.clone()
+    };
     let warning = |w: crate::report::document::Warning| {
         let name = w.name.map_or(String::new(), |name| format!("`{}`: ", visible(&name)));
         let help = w.help.map_or(String::new(), |help| format!(" (help: {})", visible(&help)));

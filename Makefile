@@ -30,10 +30,10 @@ test: build-needs
 
 lint:
 	$(CARGO) fmt --all -- --check
-	$(CARGO) clippy --all-targets --locked -- -D warnings
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 unit:
-	$(CARGO) test --locked
+	$(CARGO) test --workspace --locked
 
 # The slow proofs: our executables as /init of real kernels (emulated, so any machine will do); then, optimised, the
 # exhaustive searches, all lengths, and very many nearly right files. CI runs them after `make test`.
@@ -45,9 +45,9 @@ proofs: build-needs
 	FIRSTBYTE_FUZZ_CASES=100000 $(PROOFS) --nocapture fuzz::nearly_right_documents
 	FIRSTBYTE_FUZZ_CASES=1000000 $(PROOFS) --nocapture fuzz::nearly_right_budgets
 
-# level0 against other ways to do the same; runtime/tests/figures.sh says what is compared.
+# level0 against other ways to do the same; crates/cc/runtime/tests/figures.sh says what is compared.
 level0: $(FIRSTBYTE)
-	FIRSTBYTE=$(CURDIR)/$(FIRSTBYTE) runtime/tests/figures.sh all level0
+	FIRSTBYTE=$(CURDIR)/$(FIRSTBYTE) crates/cc/runtime/tests/figures.sh all level0
 
 clean:
 	$(CARGO) clean

@@ -1,57 +1,8 @@
-//! Compiles the BPF programs by clang, when the `bpf` feature is on.
-
-use std::env;
-use std::path::PathBuf;
-use std::process::Command;
+//! The folders that a macro embeds: it does not see new files by itself.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-env-changed=CLANG");
-    // They are embedded by a macro that does not see new files.
-    println!("cargo:rerun-if-changed=claims");
-    println!("cargo:rerun-if-changed=corpus");
-    println!("cargo:rerun-if-changed=throughput");
-    println!("cargo:rerun-if-changed=runtime");
-    if env::var_os("CARGO_FEATURE_BPF").is_some() {
-        compile("phases");
-        compile("full");
-    }
-}
-
-/// `src/tracer/bpf/NAME.bpf.c` to `OUT_DIR/NAME.bpf.o`.
-fn compile(name: &str) {
-    let folder = PathBuf::from("src/tracer/bpf");
-    println!("cargo:rerun-if-changed={}", folder.display());
-    let out =
-        PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join(format!("{name}.bpf.o"));
-    let clang = env::var_os("CLANG").unwrap_or_else(|| "clang".into());
-    let status = Command::new(&clang)
-        .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wextra", "-Werror"])
-        .args(["-Wno-unused-variable", "-Wno-unused-parameter", "-Wno-missing-field-initializers"])
-        .arg(format!("-D__TARGET_ARCH_{}", architecture()))
-        .arg("-c")
-        .arg(folder.join(format!("{name}.bpf.c")))
-        .arg("-o")
-        .arg(out)
-        .status();
-    match status {
-        Ok(status) if status.success() => {}
-        Ok(status) => panic!("`{}` could not compile the BPF programs: {status}", clang.to_string_lossy()),
-        Err(error) => panic!(
-            "`{}` is needed to compile the BPF programs: {error}\n\
-             help: sudo apt-get install clang    (or build without them: cargo build --no-default-features)",
-            clang.to_string_lossy()
-        ),
-    }
-}
-
-/// As `kernel.h` (and libbpf) call it.
-fn architecture() -> &'static str {
-    match env::var("CARGO_CFG_TARGET_ARCH").as_deref() {
-        Ok("x86_64") => "x86",
-        Ok("aarch64") => "arm64",
-        other => panic!(
-            "the BPF programs know x86_64 and aarch64, not {other:?}\nhelp: cargo build --no-default-features"
-        ),
+    for folder in ["claims", "corpus", "throughput"] {
+        println!("cargo:rerun-if-changed={folder}");
     }
 }

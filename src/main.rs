@@ -1,14 +1,14 @@
 //! The `firstbyte` command: parse, run, exit.
 
 use firstbyte::cli::{Cli, Command};
-use firstbyte::report::terminal::visible;
+use firstbyte::output::visible;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = Cli::of_process();
     // `lines` writes nothing but lines, and ends as any other filter does
     if !matches!(cli.command, Command::Lines(_)) {
-        firstbyte::launch::outlive_file_size_limits();
+        firstbyte_measure::launch::outlive_file_size_limits();
     }
     match firstbyte::commands::run(cli) {
         Ok(exit) => ExitCode::from(exit.code()),

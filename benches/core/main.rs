@@ -5,7 +5,7 @@
 
 mod parts;
 
-use firstbyte::machine::Machine;
+use firstbyte_measure::machine::Machine;
 use serde_json::{Value, json};
 
 fn main() {

@@ -1,14 +1,14 @@
 //! One function a figure. Each prints its table and returns its raw data.
 
 use firstbyte::corpus::{Cache, Corpus};
-use firstbyte::elf::{Architecture, plain};
 use firstbyte::floor::Pinned;
-use firstbyte::launch::{Command, Launcher};
 use firstbyte::stats::{Bootstrap, Summary};
-use firstbyte::timeline::Timeline;
-use firstbyte::tracer::choose::{Choice, choose};
-use firstbyte::tracer::pipe::PipeTracer;
-use firstbyte::tracer::{Setting, Tracer};
+use firstbyte_elf::{Architecture, plain};
+use firstbyte_measure::launch::{Command, Launcher};
+use firstbyte_measure::timeline::Timeline;
+use firstbyte_measure::tracer::choose::{Choice, choose};
+use firstbyte_measure::tracer::pipe::PipeTracer;
+use firstbyte_measure::tracer::{Setting, Tracer};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

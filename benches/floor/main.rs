@@ -6,7 +6,7 @@
 
 use firstbyte::corpus::{Cache, Corpus, build};
 use firstbyte::floor::{Effort, Figure, Pinned, Rung, Survey};
-use firstbyte::machine::Machine;
+use firstbyte_measure::machine::Machine;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

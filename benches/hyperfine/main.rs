@@ -6,10 +6,10 @@
 //!
 //! After `--`: `--json FILE` for the raw data, `--only beside` or `--only cold`, `--blocks N`.
 
-use firstbyte::elf::{Architecture, plain};
-use firstbyte::machine::Machine;
-use firstbyte::page_cache::resident_pages;
 use firstbyte::stats::Summary;
+use firstbyte_elf::{Architecture, plain};
+use firstbyte_measure::machine::Machine;
+use firstbyte_measure::page_cache::resident_pages;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;

@@ -6,7 +6,7 @@
 //! After `--`: `--json FILE` for the raw data, `--only self` or `--only slower`, `--comparisons N`, `--time DURATION`
 //! for what each comparison may take.
 
-use firstbyte::machine::Machine;
+use firstbyte_measure::machine::Machine;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;

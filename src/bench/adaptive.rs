@@ -5,7 +5,7 @@
 
 use super::sample::{Sample, Series};
 use crate::stats::{Bootstrap, median};
-use crate::units::Nanos;
+use firstbyte_measure::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

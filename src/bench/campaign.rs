@@ -5,10 +5,10 @@ use super::runner::{Runner, SwitchError};
 use super::sample::{Printed, Rejected, Sample, Series, Untraced};
 use super::schedule::{self, Budget, Schedule};
 use super::verdict::{self, TRACED};
-use crate::launch::clock;
-use crate::launch::{ExitStatus, LaunchError};
-use crate::tracer::{Backend, Recording};
-use crate::units::Bytes;
+use firstbyte_measure::launch::clock;
+use firstbyte_measure::launch::{ExitStatus, LaunchError};
+use firstbyte_measure::tracer::{Backend, Recording};
+use firstbyte_measure::units::Bytes;
 use std::time::Duration;
 
 /// A run that does not count is repeated so often; then its program is given up.

@@ -3,8 +3,8 @@
 use super::campaign::{TRIES, one_line};
 use super::sample::Series;
 use super::verdict::{self, TRACED};
-use crate::launch::{ExitStatus, LaunchError};
-use crate::tracer::{Backend, Recording};
+use firstbyte_measure::launch::{ExitStatus, LaunchError};
+use firstbyte_measure::tracer::{Backend, Recording};
 
 /// Why there is no count.
 #[derive(Clone, Debug, PartialEq, Eq)]

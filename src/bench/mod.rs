@@ -7,6 +7,8 @@
 pub mod adaptive;
 pub mod campaign;
 pub mod counting;
+pub mod document;
+pub mod medians;
 pub mod prepared;
 pub mod runner;
 pub mod sample;
@@ -17,5 +19,5 @@ pub use adaptive::{Adaptive, Finish};
 pub use campaign::{Campaign, Outcome, Progress, Subject};
 pub use prepared::{Around, ColdMethod, Prepared};
 pub use runner::{Runner, SwitchError, Tracees};
-pub use sample::{Counts, Phases, Printed, Rejected, Sample, Series, Untraced};
+pub use sample::{Printed, Rejected, Sample, Series, Untraced};
 pub use schedule::Budget;

@@ -4,10 +4,10 @@
 use super::runner::{Counter, Runner, SwitchError, Tracees};
 use super::sample::Counts;
 use super::verdict;
-use crate::launch::{ExitStatus, LaunchError, interrupt, tree};
-use crate::page_cache::{Cold, cold};
-use crate::tracer::Recording;
-use crate::tracer::counters::{Counted, Counters};
+use firstbyte_measure::counters::{Counted, Counters};
+use firstbyte_measure::launch::{ExitStatus, LaunchError, interrupt, tree};
+use firstbyte_measure::page_cache::{Cold, cold};
+use firstbyte_measure::tracer::Recording;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Seek};

@@ -1,12 +1,12 @@
 //! What carries out single runs: real processes, or a scripted stand-in.
 
 use super::sample::Counts;
-use crate::launch::{LaunchError, Launcher, Until};
-use crate::tracer::choose::AnyTracer;
-use crate::tracer::counters::{Counted, Counters};
-use crate::tracer::pipe::PipeTracer;
-use crate::tracer::ptrace::FilesOfRun;
-use crate::tracer::{EventKind, Recording, Setting, Tracer, ptrace};
+use firstbyte_measure::counters::{Counted, Counters};
+use firstbyte_measure::launch::{LaunchError, Launcher, Until};
+use firstbyte_measure::tracer::choose::AnyTracer;
+use firstbyte_measure::tracer::pipe::PipeTracer;
+use firstbyte_measure::tracer::ptrace::FilesOfRun;
+use firstbyte_measure::tracer::{EventKind, Recording, Setting, Tracer, ptrace};
 
 /// Why a campaign cannot go on: the tracer could not be attached or detached, a process goes on that we may not kill, or
 /// the machine cannot run anything more.
@@ -54,7 +54,7 @@ impl Tracees {
     pub fn new(tracees: Vec<Tracee>, tracer: AnyTracer) -> Tracees {
         // What is compared must wait alike: only a tracer that watches the pipe is compared with one that does.
         let untraced = match tracer.backend() {
-            crate::tracer::Backend::Bpf => PipeTracer::blind(),
+            firstbyte_measure::tracer::Backend::Bpf => PipeTracer::blind(),
             _ => PipeTracer::new(),
         };
         Tracees { writes: vec![0; tracees.len()], all: tracees, tracer, untraced, traced: false }

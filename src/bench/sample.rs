@@ -1,37 +1,13 @@
 //! What runs amount to: a sample a run, a series a program.
 
-use crate::launch::ExitStatus;
-use crate::stats::median_count;
-use crate::tracer::Output;
-use crate::tracer::counters::Counted;
-use crate::units::{Bytes, Nanos};
+pub(crate) use firstbyte_measure::Counts;
+use firstbyte_measure::counters::Counted;
+use firstbyte_measure::launch::ExitStatus;
+use firstbyte_measure::timeline::Phases;
+use firstbyte_measure::tracer::Output;
+use firstbyte_measure::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
-
-/// The partition of one run's total, in integer nanoseconds: the four sum to it exactly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Phases {
-    /// Entry of the tracee's first `execve` to that call's return in the new image.
-    pub startup: Nanos,
-    /// From there to the entry of the first write of output. `None`: it printed nothing.
-    pub setup: Option<Nanos>,
-    /// That write. `None`: it printed nothing.
-    pub write: Option<Nanos>,
-    /// From there (or from `startup`'s end) to the exit of the tracee's thread group.
-    pub teardown: Nanos,
-}
-
-impl Phases {
-    /// startup + setup + write; `None` for a program that printed nothing.
-    pub fn first_byte(&self) -> Option<Nanos> {
-        Some(self.startup + self.setup? + self.write?)
-    }
-
-    /// All four.
-    pub fn total(&self) -> Nanos {
-        self.startup + self.setup.unwrap_or_default() + self.write.unwrap_or_default() + self.teardown
-    }
-}
 
 /// One run that counts: right output, expected exit, nothing lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,53 +43,6 @@ pub struct Sample {
     pub threads: u32,
     /// Successful execs, the first included (0: not observed).
     pub execs: u32,
-}
-
-/// What a counting pass found in one run: the deterministic tier.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Processes of the tree, the tracee included.
-    pub processes: u64,
-    /// Threads of the tree, main threads included.
-    pub threads: u64,
-    /// Successful execs, the first included.
-    pub execs: u64,
-    /// System calls entered by the whole tree, from the tracee's first `execve` (counted) to its exit.
-    pub syscalls: u64,
-    /// Page faults, minor and major, of the whole tree.
-    pub page_faults: u64,
-    /// Page faults that needed I/O.
-    pub major_faults: u64,
-    /// Successful opens.
-    pub files_opened: u64,
-    /// Opens that failed.
-    pub failed_opens: u64,
-    /// Bytes that `read`-like calls returned.
-    pub bytes_read: u64,
-    /// Writes of output.
-    pub writes: u64,
-    /// Peak resident set size of the tracee (`VmHWM` at its exit), bytes.
-    pub max_rss: u64,
-}
-
-impl Counts {
-    /// The median of each count over all runs; `None` of none.
-    pub fn medians(runs: &[Counts]) -> Option<Counts> {
-        let count = |of: fn(&Counts) -> u64| median_count(runs.iter().map(of).collect());
-        Some(Counts {
-            processes: count(|c| c.processes)?,
-            threads: count(|c| c.threads)?,
-            execs: count(|c| c.execs)?,
-            syscalls: count(|c| c.syscalls)?,
-            page_faults: count(|c| c.page_faults)?,
-            major_faults: count(|c| c.major_faults)?,
-            files_opened: count(|c| c.files_opened)?,
-            failed_opens: count(|c| c.failed_opens)?,
-            bytes_read: count(|c| c.bytes_read)?,
-            writes: count(|c| c.writes)?,
-            max_rss: count(|c| c.max_rss)?,
-        })
-    }
 }
 
 /// A run that must not be counted, and why.

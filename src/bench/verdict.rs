@@ -1,9 +1,9 @@
 //! Whether a run counts, and what it amounts to if it does.
 
 use super::sample::Sample;
-use crate::launch::ExitStatus;
-use crate::timeline::Timeline;
-use crate::tracer::{Backend, Recording};
+use firstbyte_measure::launch::ExitStatus;
+use firstbyte_measure::timeline::Timeline;
+use firstbyte_measure::tracer::{Backend, Recording};
 
 /// What is wrong with a run, whatever it was made for: one lower-case line.
 pub fn flaw(recording: &Recording, expected: Option<ExitStatus>) -> Option<String> {

@@ -1,9 +1,9 @@
 //! `firstbyte.toml`, read with errors that name line and column, and written from measurements.
 
 use super::value::{AtMost, Size};
-use crate::report::document::{Counts, Distribution, Measurement};
-use crate::report::read::bounded;
-use crate::units::Nanos;
+use crate::document::bench::{Counts, Distribution, Measurement};
+use crate::document::read::bounded;
+use firstbyte_measure::units::Nanos;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -2,7 +2,7 @@
 
 use super::file::Program;
 use super::value::{AtMost, Limit};
-use crate::report::document::{Distribution, Measurement};
+use crate::document::bench::{Distribution, Measurement};
 use serde::Serialize;
 
 /// Whether a budget was kept.
@@ -89,7 +89,11 @@ pub fn judge(program: &Program, measurement: &Measurement) -> Vec<Judged> {
         kept(program.bytes_read, 0.0, count("bytes_read", "bytes_read", Unit::Bytes, counts.bytes_read)),
         kept(program.writes, 0.0, plain("writes", counts.writes)),
         kept(program.instructions, INSTRUCTIONS, plain("instructions", counts.instructions)),
-        kept(program.rss, MEMORY, count("rss", "max_rss", Unit::Bytes, crate::report::rss(measurement))),
+        kept(
+            program.rss,
+            MEMORY,
+            count("rss", "max_rss", Unit::Bytes, crate::report::text::row::rss(measurement)),
+        ),
     ];
     all.into_iter().flatten().collect()
 }

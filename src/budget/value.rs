@@ -1,6 +1,6 @@
 //! The values of a budget: durations, sizes, counts with their tolerance.
 
-use crate::units::{Bytes, Nanos, parse_bytes, parse_duration};
+use firstbyte_measure::units::{Bytes, Nanos, parse_bytes, parse_duration};
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;

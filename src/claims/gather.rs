@@ -2,12 +2,13 @@
 
 use super::quantity::{Counted, Quantity, Span, State};
 use super::{Evidence, Lack, Needs, Reading};
-use crate::bench::{Counts, Sample, Series};
+use crate::bench::document::overhead;
+use crate::bench::{Sample, Series};
 use crate::corpus::Skipped;
+use crate::document::throughput::ThroughputDocument;
 use crate::floor::prints::Print;
 use crate::floor::{Figure, Missing};
-use crate::report::build::overhead;
-use crate::report::throughput_document::ThroughputDocument;
+use firstbyte_measure::Counts;
 
 /// The sink of all designs.
 pub const SINK: &str = "pipe-read";

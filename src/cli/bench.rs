@@ -3,10 +3,10 @@
 use super::common::{CacheArgs, ExportArgs, Format, MeasuringArgs, duration, percent, readable, split};
 use super::parameters::{Assignment, Parameter, combinations, replaced};
 use crate::bench::{Adaptive, Budget};
-use crate::launch::{CpuSet, OutputKind, Until};
-use crate::report::document::{ColdMethod, Metric};
-use crate::report::export::Target;
-use crate::tracer::Choice;
+use crate::document::bench::{ColdMethod, Metric};
+use crate::output::Target;
+use firstbyte_measure::launch::{CpuSet, OutputKind, Until};
+use firstbyte_measure::tracer::Choice;
 use std::path::PathBuf;
 use std::time::Duration;
 

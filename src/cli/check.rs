@@ -4,8 +4,8 @@ use super::bench::{self, Benchmark, DEFAULT_TIMEOUT};
 use super::common::{ExportArgs, Format, MeasuringArgs};
 use crate::bench::{Adaptive, Budget};
 use crate::budget::Program;
-use crate::report::document::Metric;
-use crate::report::export::Target;
+use crate::document::bench::Metric;
+use crate::output::Target;
 use std::path::PathBuf;
 use std::time::Duration;
 

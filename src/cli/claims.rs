@@ -1,6 +1,6 @@
 //! `firstbyte claims`: its arguments, and the plan that they amount to.
 
-use crate::report::export::Target;
+use crate::output::Target;
 use std::path::PathBuf;
 
 /// Re-runs what five published posts say about starting programs, and judges each statement on this machine.

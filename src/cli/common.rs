@@ -1,11 +1,11 @@
 //! What several commands take: how runs are made, and where results go.
 
-use crate::launch::affinity::CpuSetError;
-use crate::launch::{CpuSet, OutputKind};
-use crate::report::document::ColdMethod;
-use crate::report::export::Target;
-use crate::tracer::Choice;
-pub(super) use crate::units::parse_duration as duration;
+use crate::document::bench::ColdMethod;
+use crate::output::Target;
+use firstbyte_measure::launch::affinity::CpuSetError;
+use firstbyte_measure::launch::{CpuSet, OutputKind};
+use firstbyte_measure::tracer::Choice;
+pub(super) use firstbyte_measure::units::parse_duration as duration;
 use std::path::Path;
 use std::time::Duration;
 

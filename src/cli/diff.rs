@@ -2,7 +2,7 @@
 
 use super::common::MeasuringArgs;
 use super::trace::{Runs, runs};
-use crate::report::Target;
+use crate::output::Target;
 
 /// Compares two start-ups: which steps, files, faults and programs came and went, and what each cost.
 #[derive(Debug, clap::Args)]

@@ -1,7 +1,7 @@
 //! `firstbyte elf`: for which architecture, what it is to do, how it is laid out, where it goes.
 
-use crate::elf::packed::Demands;
-use crate::elf::{Architecture, ElfError, Purpose, Style, escape};
+use firstbyte_elf::packed::Demands;
+use firstbyte_elf::{Architecture, ElfError, Purpose, Style, escape};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use super::common::duration;
 use crate::floor::{Effort, Group};
-use crate::launch::CpuSet;
-use crate::report::export::Target;
+use crate::output::Target;
+use firstbyte_measure::launch::CpuSet;
 use std::ffi::OsString;
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! `firstbyte report`.
 
-use crate::report::Target;
+use crate::output::Target;
 use std::path::PathBuf;
 
 /// One self-contained HTML page of result files: tables, distributions, timelines, waterfalls, charts.

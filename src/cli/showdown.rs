@@ -2,11 +2,11 @@
 
 use super::common::{CacheArgs, ExportArgs, Format, MeasuringArgs, duration};
 use crate::bench::Budget;
-use crate::launch::{CpuSet, OutputKind};
-use crate::report::document::ColdMethod;
-use crate::report::export::Target;
-use crate::tracer::Choice;
-use crate::units::Nanos;
+use crate::document::bench::ColdMethod;
+use crate::output::Target;
+use firstbyte_measure::launch::{CpuSet, OutputKind};
+use firstbyte_measure::tracer::Choice;
+use firstbyte_measure::units::Nanos;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! `firstbyte throughput`: its arguments, and the plan that they amount to.
 
 use super::common::duration;
-use crate::report::export::Target;
+use crate::output::Target;
 use crate::throughput::sink::Sink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

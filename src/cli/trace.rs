@@ -1,9 +1,9 @@
 //! `firstbyte trace`.
 
 use super::common::MeasuringArgs;
-use crate::launch::{CpuSet, OutputKind};
-use crate::report::Target;
-use crate::tracer::Choice;
+use crate::output::Target;
+use firstbyte_measure::launch::{CpuSet, OutputKind};
+use firstbyte_measure::tracer::Choice;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;

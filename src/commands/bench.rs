@@ -8,19 +8,22 @@ use super::header::header;
 use super::interference;
 use super::progress::Bar;
 use super::{CommandError, Exit, before_launching, export, show, terminal};
+use crate::bench::document as rendering;
 use crate::bench::prepared::shell;
 use crate::bench::runner::Tracee;
 use crate::bench::{Around, Campaign, Outcome, Prepared, Series, Subject, Tracees};
 use crate::cli::bench::{Benchmark, Plan};
-use crate::launch::rights::lost_under_ptrace;
-use crate::launch::{Command, ExitStatus, Launcher, OutputKind, interrupt};
-use crate::page_cache;
-use crate::report::conditions::Conditions;
-use crate::report::document::{self, Document, Failed, Warning};
-use crate::report::{bench_text, build as rendering, warnings};
-use crate::tracer::choose::{Chosen, choose};
-use crate::tracer::{Backend, Setting, Tracer};
-use crate::units::Bytes;
+use crate::document::bench::{Failed, Warning};
+use crate::document::conditions::Conditions;
+use crate::document::warnings;
+use crate::document::{Document, bench as document};
+use crate::report::text::bench as bench_text;
+use firstbyte_measure::launch::rights::lost_under_ptrace;
+use firstbyte_measure::launch::{Command, ExitStatus, Launcher, OutputKind, interrupt};
+use firstbyte_measure::page_cache;
+use firstbyte_measure::tracer::choose::{Chosen, choose};
+use firstbyte_measure::tracer::{Backend, Setting, Tracer};
+use firstbyte_measure::units::Bytes;
 
 /// Measures the commands and prints what they took.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {

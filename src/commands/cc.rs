@@ -2,7 +2,7 @@
 
 use super::{CommandError, Exit, show};
 use crate::cli::cc::Args;
-use crate::runtime::{Arguments, Driver, RuntimeError};
+use firstbyte_cc::{Arguments, Driver, RuntimeError};
 
 /// Returns only if there was something to print, or nothing to run: the exit status is the compiler's own.
 pub fn run(args: Args) -> Result<Exit, CommandError> {

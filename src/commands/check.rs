@@ -3,10 +3,12 @@
 use super::{CommandError, Exit, bench, export, show, terminal};
 use crate::budget::{self, Program, file};
 use crate::cli::check::Plan;
-use crate::report::check_text::{self, Checked};
-use crate::report::document::{Document, Measurement};
-use crate::report::export::Target;
-use crate::report::terminal::visible;
+use crate::document::Document;
+use crate::document::bench::Measurement;
+use crate::output::Target;
+use crate::output::visible;
+use crate::report::text::check as check_text;
+use crate::report::text::check::Checked;
 
 /// Holds the programs to their budgets, or writes the file.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
@@ -101,7 +103,7 @@ fn uncounted(measurement: &Measurement) -> Option<String> {
 
 /// The commands as programs of a file that limits their time, so that it is measured.
 fn all_timed(commands: &[String]) -> Vec<Program> {
-    let any = budget::AtMost { max: crate::units::Nanos(u64::MAX), tolerance: None };
+    let any = budget::AtMost { max: firstbyte_measure::units::Nanos(u64::MAX), tolerance: None };
     let program =
         |command: &String| Program { command: command.clone(), total: Some(any), ..Program::default() };
     commands.iter().map(program).collect()

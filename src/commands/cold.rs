@@ -2,12 +2,13 @@
 
 use super::CommandError;
 use crate::bench::{self, Prepared};
-use crate::cache::user_folder;
-use crate::launch::ExitStatus;
-use crate::page_cache::cold::Found;
-use crate::page_cache::{Cold, cold, namespace};
-use crate::report::document::{self, ColdMethod};
-use crate::tracer::ptrace;
+use crate::document::bench as document;
+use crate::document::bench::ColdMethod;
+use firstbyte_cache::user_folder;
+use firstbyte_measure::launch::ExitStatus;
+use firstbyte_measure::page_cache::cold::Found;
+use firstbyte_measure::page_cache::{Cold, cold, namespace};
+use firstbyte_measure::tracer::ptrace;
 use std::path::PathBuf;
 
 /// What must go before everything else, threads in particular: a plain user's namespace would be refused later.

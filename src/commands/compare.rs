@@ -2,8 +2,9 @@
 
 use super::{CommandError, Exit, show, terminal};
 use crate::cli::compare::Plan;
-use crate::report::comparison::Comparing;
-use crate::report::{compare_text, read};
+use crate::document::comparison::Comparing;
+use crate::document::read;
+use crate::report::text::compare as compare_text;
 
 /// Compares two files and prints what changed.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {

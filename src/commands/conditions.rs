@@ -1,7 +1,7 @@
 //! How runs are made, as the document tells it.
 
-use crate::launch::{CpuSet, OutputKind, Until};
-use crate::report::conditions::{Conditions, EndedBy};
+use crate::document::conditions::{Conditions, EndedBy};
+use firstbyte_measure::launch::{CpuSet, OutputKind, Until};
 
 /// Of runs without a shell and without an input, which end when the program does.
 pub(super) fn of(output: OutputKind, cpus: Option<&CpuSet>) -> Conditions {

@@ -4,8 +4,8 @@ use super::CommandError;
 use crate::bench::Subject;
 use crate::bench::runner::Tracee;
 use crate::corpus::{Built, Program};
-use crate::launch::{Command, CpuSet, Launcher, OutputKind};
-use crate::tracer::Setting;
+use firstbyte_measure::launch::{Command, CpuSet, Launcher, OutputKind};
+use firstbyte_measure::tracer::Setting;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -4,8 +4,8 @@ use super::progress::bar;
 use crate::bench::counting::{Uncounted, counted};
 use crate::bench::runner::Counter;
 use crate::bench::{Prepared, Runner, Series};
-use crate::tracer::counters::{Counters, CountersError, Side};
-use crate::tracer::ptrace;
+use firstbyte_measure::counters::{Counters, CountersError, Side};
+use firstbyte_measure::tracer::ptrace;
 
 /// The counting pass, apart from the timed runs, which it would slow. A program that cannot be counted, or
 /// comes out wrong when it is, keeps its times and says why: so do all of them where `/proc`, which has their page faults

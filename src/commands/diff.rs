@@ -2,15 +2,17 @@
 
 use super::trace::{Explained, Replayed, explain, explain_in_turn, prepared, replayed, split};
 use super::{CommandError, Exit, export, show, terminal};
+use crate::account::Summary;
 use crate::cli::diff::Plan;
-use crate::launch::Command;
-use crate::machine::Machine;
-use crate::report::diff_text::{Compared, Side};
-use crate::report::{Target, diff_json, diff_text};
+use crate::document::diff as diff_json;
+use crate::output::Target;
+use crate::report::text::diff as diff_text;
+use crate::report::text::diff::{Compared, Side};
 use crate::stats::{self, Comparison};
-use crate::trace::Summary;
-use crate::tracer::full::FullBackend;
-use crate::tracer::replay;
+use firstbyte_measure::launch::Command;
+use firstbyte_measure::machine::Machine;
+use firstbyte_measure::tracer::full::FullBackend;
+use firstbyte_measure::tracer::replay;
 use std::collections::BTreeMap;
 use std::path::Path;
 

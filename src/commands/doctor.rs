@@ -5,7 +5,7 @@ use crate::cli::doctor::Args;
 use crate::corpus::Corpus;
 use crate::doctor::install::{InstallError, InstallPlan};
 use crate::doctor::{self, Report};
-use crate::report::doctor_text;
+use crate::report::text::doctor as doctor_text;
 
 /// Examines this machine, or installs what it lacks.
 pub fn run(args: &Args) -> Result<Exit, CommandError> {

@@ -2,11 +2,14 @@
 
 use super::{CommandError, Exit, show, terminal};
 use crate::cli::elf::{Plan, PlannedPurpose};
-use crate::elf::explain::explain;
-use crate::elf::{self, Executable, Purpose};
-use crate::machine::Machine;
-use crate::report::document::SCHEMA;
-use crate::report::{Target, elf_text, export};
+use firstbyte_elf::explain::explain;
+
+use crate::document::bench::SCHEMA;
+use crate::output as export;
+use crate::output::Target;
+use crate::report::text::elf as elf_text;
+use firstbyte_elf::{Executable, Purpose};
+use firstbyte_measure::machine::Machine;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -27,7 +30,7 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
             Purpose::Message { text: read(file, "text")?, exit }
         }
     };
-    let executable = elf::write(architecture, &purpose, plan.style).map_err(CommandError::usage)?;
+    let executable = firstbyte_elf::write(architecture, &purpose, plan.style).map_err(CommandError::usage)?;
     if let Some(path) = &plan.output {
         save(path, &executable.image)?;
     }
@@ -44,7 +47,7 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
 /// For an image of at most 1 GiB: what is longer is not read to its end.
 fn read(file: &Path, what: &str) -> Result<Vec<u8>, CommandError> {
     let mut code = Vec::new();
-    let limit = elf::plain::LONGEST as u64 + 1;
+    let limit = firstbyte_elf::plain::LONGEST as u64 + 1;
     let read = fs::File::open(file).and_then(|file| file.take(limit).read_to_end(&mut code));
     let error = |e| {
         CommandError::usage(format!(

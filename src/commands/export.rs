@@ -2,9 +2,11 @@
 
 use super::{CommandError, report};
 use crate::cli::common::Format;
-use crate::launch::interrupt;
-use crate::report::terminal::visible;
-use crate::report::{Document, Target, asciidoc, bencher, benchmark_action, csv, json, markdown};
+use crate::document::Document;
+use crate::output::Target;
+use crate::output::visible;
+use crate::report::formats::{asciidoc, bencher, benchmark_action, csv, json, markdown};
+use firstbyte_measure::launch::interrupt;
 use std::path::Path;
 
 /// Refuses targets that cannot be written: before the first run. Also a stdout that is closed, where what is shown goes.

@@ -1,9 +1,10 @@
 //! The head of every document: what measured, and where.
 
-use crate::machine::Machine;
-use crate::report::document::{Document, Tool};
-use crate::tracer::Tracer;
-use crate::tracer::choose::Chosen;
+use crate::document::Document;
+use crate::document::bench::Tool;
+use firstbyte_measure::machine::Machine;
+use firstbyte_measure::tracer::Tracer;
+use firstbyte_measure::tracer::choose::Chosen;
 
 /// A document without results.
 pub(super) fn header(chosen: &Chosen) -> Document {

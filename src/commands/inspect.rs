@@ -1,17 +1,18 @@
 //! `firstbyte inspect`.
 
 use super::{CommandError, Exit, show, terminal, units};
-use crate::arch::cpuid::cpuid_cost;
 use crate::cli::inspect::Args;
+use crate::document::bench::SCHEMA;
 use crate::floor::calibration::{Calibration, Cost};
 use crate::inspect::cache::Cache;
 use crate::inspect::libraries::Search;
 use crate::inspect::prediction::Prediction;
 use crate::inspect::{Files, InspectError, Inspection, MachineFiles, disassembly, inspect};
-use crate::machine::Machine;
-use crate::report::document::SCHEMA;
-use crate::report::inspect_text::{self, Estimate, UnitCost};
-use crate::report::terminal::visible;
+use crate::output::visible;
+use crate::report::text::inspect as inspect_text;
+use crate::report::text::inspect::{Estimate, UnitCost};
+use firstbyte_measure::arch::cpuid::cpuid_cost;
+use firstbyte_measure::machine::Machine;
 use std::path::Path;
 use std::process::Command;
 

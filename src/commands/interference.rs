@@ -3,11 +3,11 @@
 //! Measured over the whole time, not read off the load average: that is high after a build which has ended, and knows
 //! nothing of what begins later. Only where the time is too short to be measured, it must do.
 
-use crate::launch::own_processor_time;
-use crate::machine::ProcessorTime;
-use crate::report::document::Warning;
-use crate::report::warnings;
-use crate::units::Nanos;
+use crate::document::bench::Warning;
+use crate::document::warnings;
+use firstbyte_measure::launch::own_processor_time;
+use firstbyte_measure::machine::ProcessorTime;
+use firstbyte_measure::units::Nanos;
 use serde_json::Value;
 
 /// More of the time than this, taken by other guests, is worth a word.

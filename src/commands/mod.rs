@@ -30,8 +30,8 @@ mod units;
 pub use outcome::{CommandError, Exit};
 
 use crate::cli::{Cli, Command};
-use crate::launch::{interrupt, tree};
-use crate::report::Target;
+use crate::output::Target;
+use firstbyte_measure::launch::{interrupt, tree};
 use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Runs one command; what it says is how the process ends.
@@ -82,7 +82,7 @@ fn show(text: &[u8]) -> Result<(), CommandError> {
 }
 
 /// The terminal that stdout is, or what a file is given.
-fn terminal() -> crate::report::Terminal {
+fn terminal() -> crate::report::text::terminal::Terminal {
     let is_terminal = std::io::stdout().is_terminal();
     let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
     let width = columns
@@ -90,5 +90,5 @@ fn terminal() -> crate::report::Terminal {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty())
         || std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
     let colour = is_terminal && !plain;
-    crate::report::Terminal { width: width.filter(|w| *w > 0).unwrap_or(80), colour }
+    crate::report::text::terminal::Terminal { width: width.filter(|w| *w > 0).unwrap_or(80), colour }
 }

@@ -1,6 +1,6 @@
 //! How a command ends: the exit statuses of the manual page, and errors that carry theirs.
 
-use crate::launch::LaunchError;
+use firstbyte_measure::launch::LaunchError;
 use std::fmt::Display;
 
 /// The exit status of the process.

@@ -2,9 +2,13 @@
 
 use super::{CommandError, Exit, export};
 use crate::cli::report::Plan;
-use crate::report::html::{self, Source, plots};
-use crate::report::{Target, png, terminal::visible};
-use crate::units::Bytes;
+use crate::output::Target;
+use crate::output::visible;
+use crate::report::html;
+use crate::report::html::Source;
+use crate::report::pictures::plots;
+use crate::report::pictures::png;
+use firstbyte_measure::units::Bytes;
 use serde::Serialize;
 use std::path::Path;
 

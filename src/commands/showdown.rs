@@ -8,15 +8,17 @@ use super::header::header;
 use super::interference;
 use super::progress::{Bar, bar};
 use super::{CommandError, Exit, before_launching, export, show, terminal};
+use crate::bench::document as rendering;
 use crate::bench::{Around, Campaign, Outcome, Prepared, Series, Tracees};
 use crate::cli::showdown::Plan;
 use crate::corpus::{Built, Cache, Corpus, Program, SkipCause, Skipped, build};
-use crate::launch::{LaunchError, interrupt};
-use crate::page_cache;
-use crate::report::document::{self, Document};
-use crate::report::{build as rendering, showdown_text, warnings};
-use crate::tracer::Tracer;
-use crate::tracer::choose::{Chosen, choose};
+use crate::document::warnings;
+use crate::document::{Document, bench as document};
+use crate::report::text::showdown as showdown_text;
+use firstbyte_measure::launch::{LaunchError, interrupt};
+use firstbyte_measure::page_cache;
+use firstbyte_measure::tracer::Tracer;
+use firstbyte_measure::tracer::choose::{Chosen, choose};
 
 /// The floor: what everything else is compared with.
 const FLOOR: &str = "floor-elf";
@@ -98,7 +100,7 @@ fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> R
         let _ = page_cache::settle(&built.artifact);
     }
     let header = header(&chosen);
-    let has_phases = chosen.tracer.backend() != crate::tracer::Backend::Pipe;
+    let has_phases = chosen.tracer.backend() != firstbyte_measure::tracer::Backend::Pipe;
     let around = vec![Around::default(); ready.len()];
     let mut runner = Prepared::new(Tracees::new(tracees, chosen.tracer), around, None);
     let cool_down = |method| cold::cool_down(&mut runner, method, ready.len());

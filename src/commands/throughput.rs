@@ -5,14 +5,15 @@ use super::progress::bar;
 use super::{CommandError, Exit, before_launching, report, show, terminal};
 use crate::cli::throughput::{Form, Plan};
 use crate::corpus::{Cache, Program, build, prepare_all};
-use crate::launch::interrupt;
-use crate::machine::Machine;
-use crate::report::document::{Skipped, Tool};
-use crate::report::throughput_document::{Throughput, ThroughputDocument, WrongOutput};
-use crate::report::{png, throughput_chart, throughput_text};
+use crate::document::bench::{Skipped, Tool};
+use crate::document::throughput::{Throughput, ThroughputDocument, WrongOutput};
+use crate::report::pictures::{png, throughput as throughput_chart};
+use crate::report::text::throughput as throughput_text;
 use crate::throughput::design::{self, BASELINE, Design, OURS, WC_ALONE};
 use crate::throughput::sink::{Places, Sink};
 use crate::throughput::sweep::{Sweep, Swept};
+use firstbyte_measure::launch::interrupt;
+use firstbyte_measure::machine::Machine;
 
 /// Builds the designs, measures them in turn, prints the tables.
 pub fn run(plan: Plan) -> Result<Exit, CommandError> {

@@ -1,10 +1,10 @@
 //! The units that estimates are made of: measured on this machine once, then read from the cache folder.
 
 use super::CommandError;
-use crate::elf::{Architecture, plain};
 use crate::floor::{Calibration, Effort, FloorError, Pinned, Rung, Survey};
-use crate::launch::LaunchError;
-use crate::machine::Machine;
+use firstbyte_elf::{Architecture, plain};
+use firstbyte_measure::launch::LaunchError;
+use firstbyte_measure::machine::Machine;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
 //! Executables that firstbyte writes itself, so that there is always a floor to compare with.
 
 use super::manifest::Builtin;
-use crate::elf::packed::{self, Demands};
-use crate::elf::{Architecture, plain};
+use firstbyte_elf::packed;
+use firstbyte_elf::packed::Demands;
+use firstbyte_elf::{Architecture, plain};
 
 /// The image of a builtin that prints `message` and exits with status 0. The error is one lower-case line.
 pub(crate) fn image(builtin: Builtin, message: &[u8]) -> Result<Vec<u8>, String> {

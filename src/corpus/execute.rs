@@ -1,8 +1,8 @@
 //! Runs one command to its end, with a time limit: for builds, versions and verification, never for measuring.
 
-use crate::launch::ExitStatus;
-use crate::launch::diagnosis::interpreter_of;
-use crate::launch::exit_status::named;
+use firstbyte_measure::launch::ExitStatus;
+use firstbyte_measure::launch::diagnosis::interpreter_of;
+use firstbyte_measure::launch::exit_status::named;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,

@@ -2,7 +2,7 @@
 
 use super::CorpusError;
 use super::placeholder;
-use crate::launch::ExitStatus;
+use firstbyte_measure::launch::ExitStatus;
 use serde::{Deserialize, Deserializer};
 use std::path::{Component, Path, PathBuf};
 

@@ -2,7 +2,7 @@
 //!
 //! A program is a folder with its sources and a [`manifest`], `program.toml`; [`embedded`] holds ours, [`folder`]
 //! reads the user's. [`toolchain`] finds the tools that a manifest names, [`build`] makes the program in a
-//! content-addressed [cache](crate::cache) and never in the user's tree, [`verify`] runs it once and compares what it printed
+//! content-addressed [cache](firstbyte_cache) and never in the user's tree, [`verify`] runs it once and compares what it printed
 //! and how it ended. What cannot be had on a machine becomes a [`Skipped`], never an error.
 
 pub mod build;
@@ -18,9 +18,9 @@ mod skipped;
 pub mod toolchain;
 pub mod verify;
 
-pub use crate::cache::Cache;
 pub use build::{Built, Progress, prepare_all};
 pub use error::CorpusError;
+pub use firstbyte_cache::Cache;
 pub use manifest::Manifest;
 pub use skipped::{SkipCause, Skipped};
 

@@ -3,7 +3,7 @@
 use super::build::Built;
 use super::execute::{Destination, ExecuteError, Limits, execute};
 use super::manifest::Expected;
-use crate::launch::ExitStatus;
+use firstbyte_measure::launch::ExitStatus;
 
 /// Why a run is not a right one. One lower-case line each.
 #[derive(Debug, thiserror::Error)]

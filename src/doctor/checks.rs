@@ -1,8 +1,8 @@
 //! Judges findings: pure, so that every kind of machine can be tested on any.
 
 use super::findings::{Failure, Findings};
-use crate::machine::Machine;
-use crate::tracer::probe::grant;
+use firstbyte_measure::machine::Machine;
+use firstbyte_measure::tracer::probe::grant;
 use serde::Serialize;
 
 /// Whether something can be done here.

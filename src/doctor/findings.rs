@@ -1,6 +1,6 @@
 //! What came of trying each thing that tracing and measuring need.
 
-use crate::tracer::probe;
+use firstbyte_measure::tracer::probe;
 use rustix::fs::{Access, AtFlags, Mode, OFlags};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 use std::fs::{self, File};

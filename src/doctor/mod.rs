@@ -13,7 +13,7 @@ pub use findings::{Failure, Findings};
 pub use install::InstallPlan;
 
 use crate::corpus::Corpus;
-use crate::machine::Machine;
+use firstbyte_measure::machine::Machine;
 use serde::Serialize;
 
 /// All that was found out.
@@ -30,7 +30,7 @@ pub struct Report {
 /// Loads and attaches the bpf backend's programs, and lets go of them.
 #[cfg(feature = "bpf")]
 pub fn try_bpf() -> Result<(), String> {
-    use crate::tracer::bpf::{DEFAULT_RING, PhasesTracer};
+    use firstbyte_measure::tracer::bpf::{DEFAULT_RING, PhasesTracer};
     let tried = PhasesTracer::load(DEFAULT_RING).and_then(|mut tracer| tracer.attach());
     tried.map_err(|error| error.to_string())
 }

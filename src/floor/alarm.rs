@@ -1,6 +1,6 @@
 //! An alarm clock for waits that know no limit: a program that never ends is found out.
 
-use crate::launch::nudge::interrupt_waits_by;
+use firstbyte_measure::launch::nudge::interrupt_waits_by;
 use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};

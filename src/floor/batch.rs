@@ -9,9 +9,9 @@
 //! 1996: `t_overhead` and `l_overhead`); the shuffled rounds are ours.
 
 use super::{FloorError, clock};
-use crate::launch::clock::now;
-use crate::launch::interrupt;
-use crate::units::Nanos;
+use firstbyte_measure::launch::clock::now;
+use firstbyte_measure::launch::interrupt;
+use firstbyte_measure::units::Nanos;
 use std::hint::black_box;
 
 /// Something that can be carried out again and again.

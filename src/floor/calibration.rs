@@ -6,8 +6,8 @@
 
 use super::figure::Figure;
 use super::{faults, loader};
-use crate::cache::user_folder;
-use crate::machine::Machine;
+use firstbyte_cache::user_folder;
+use firstbyte_measure::machine::Machine;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;

@@ -7,7 +7,7 @@ use super::FloorError;
 use super::batch::{Operation, Subject};
 use super::processes::resident_pages;
 use super::syscalls::{Candidate, Remark};
-use crate::page_cache;
+use firstbyte_measure::page_cache;
 use std::ffi::c_void;
 use std::fs::File;
 use std::io::{self, Write};

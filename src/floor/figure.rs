@@ -127,7 +127,7 @@ pub struct Floor {
     /// `firstbyte/1`.
     pub schema: String,
     /// What measured.
-    pub tool: crate::report::document::Tool,
+    pub tool: crate::document::bench::Tool,
     /// Where.
     pub machine: Value,
     /// It was interrupted: not everything is in here.

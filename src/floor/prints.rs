@@ -9,13 +9,14 @@
 
 use super::figure::{Figure, Group};
 use super::{Effort, FloorError, Missing};
-use crate::arch::call_names;
-use crate::launch::{self, LaunchError, Launcher, OutputKind, interrupt};
-use crate::tracer::detail::Call;
-use crate::tracer::full::FullBackend;
-use crate::tracer::pipe::PipeTracer;
-use crate::tracer::{Event, EventKind, Recording, Setting, Tracer};
-use crate::units::Nanos;
+use firstbyte_measure::arch::call_names;
+use firstbyte_measure::launch;
+use firstbyte_measure::launch::{LaunchError, Launcher, OutputKind, interrupt};
+use firstbyte_measure::tracer::detail::Call;
+use firstbyte_measure::tracer::full::FullBackend;
+use firstbyte_measure::tracer::pipe::PipeTracer;
+use firstbyte_measure::tracer::{Event, EventKind, Recording, Setting, Tracer};
+use firstbyte_measure::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs::File;
@@ -346,7 +347,7 @@ impl Runs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tracer::{Abi, Backend, Output, Syscall};
+    use firstbyte_measure::tracer::{Abi, Backend, Output, Syscall};
 
     #[test]
     fn readings_are_three_numbers_in_their_order() {

@@ -1,11 +1,11 @@
 //! Creates processes as barely as a program can, and checks how each ended.
 //!
-//! The launcher of [`crate::launch`] is not used: it prepares a tracee (process group, three descriptors, parent-death
+//! The launcher of [`firstbyte_measure::launch`] is not used: it prepares a tracee (process group, three descriptors, parent-death
 //! signal), and here the price of the bare thing is wanted.
 
 use super::alarm::Alarm;
 use super::batch::Operation;
-use crate::launch::{ExitStatus, interrupt, ourselves};
+use firstbyte_measure::launch::{ExitStatus, interrupt, ourselves};
 use std::ffi::{CString, OsStr, c_char, c_int, c_void};
 use std::fs::File;
 use std::io;

@@ -8,7 +8,7 @@ use super::shells::Questions;
 use super::syscalls::{self, Candidate, Remark};
 use super::waterfall::Waterfall;
 use super::{Figure, FloorError, Group, Missing, faults};
-use crate::units::{Bytes, Nanos};
+use firstbyte_measure::units::{Bytes, Nanos};
 use std::path::Path;
 
 /// How much time is spent.

@@ -2,7 +2,7 @@
 
 use super::FloorError;
 use super::pinned::pin_to;
-use crate::launch::ourselves;
+use firstbyte_measure::launch::ourselves;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The waterfall: layers one above the other, measured in the same rounds, and what the removal of each saves. Pure.
 
 use crate::stats::{Bootstrap, Summary};
-use crate::units::Nanos;
+use firstbyte_measure::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// One layer as it was measured.

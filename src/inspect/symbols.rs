@@ -22,7 +22,7 @@ mod tests {
 
     #[test]
     fn a_static_executable_needs_nothing() {
-        let image = crate::elf::plain::image(crate::elf::Architecture::X86_64, b"x", Some(0)).unwrap();
+        let image = firstbyte_elf::plain::image(firstbyte_elf::Architecture::X86_64, b"x", Some(0)).unwrap();
         assert_eq!(needs_symbol(&image, "puts"), Ok(false));
     }
 }

@@ -3,8 +3,8 @@
 use super::design::{Design, WC_ALONE};
 use super::run::{RunError, time, verify};
 use super::sink::{Places, Sink};
-use crate::units::Nanos;
 use fastrand::Rng;
+use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

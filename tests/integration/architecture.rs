@@ -26,7 +26,7 @@ fn pure_modules_know_nothing_of_clap_launching_or_tracing() {
     // `tracer::event` and `tracer::recording` are vocabulary; what launches or attaches is not.
     let forbidden =
         ["clap::", "crate::cli", "crate::commands", "launch::spawn", "tracer::bpf", "tracer::ptrace"];
-    for folder in ["src/timeline", "src/stats", "src/elf", "src/report"] {
+    for folder in ["crates/measure/src/timeline", "src/stats", "crates/elf/src", "src/report"] {
         for path in sources(folder) {
             for line in code_lines(&path) {
                 for word in forbidden {

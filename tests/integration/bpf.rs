@@ -3,12 +3,12 @@
 use crate::support::skipped;
 use crate::tracees::{CASES, HELLO, PIPE_CASES, check_table, last_output, launcher, setting};
 use firstbyte::bench::verdict;
-use firstbyte::launch::wait::{Killed, Watch};
-use firstbyte::launch::{Command, ExitStatus, Launcher, OutputKind, Until};
-use firstbyte::timeline::Timeline;
-use firstbyte::tracer::bpf::{DEFAULT_RING, PhasesTracer};
-use firstbyte::tracer::event::IO_URING_BASE;
-use firstbyte::tracer::{EventKind, Recording, Setting, Tracer};
+use firstbyte_measure::launch::wait::{Killed, Watch};
+use firstbyte_measure::launch::{Command, ExitStatus, Launcher, OutputKind, Until};
+use firstbyte_measure::timeline::Timeline;
+use firstbyte_measure::tracer::bpf::{DEFAULT_RING, PhasesTracer};
+use firstbyte_measure::tracer::event::IO_URING_BASE;
+use firstbyte_measure::tracer::{EventKind, Recording, Setting, Tracer};
 use std::time::Duration;
 
 /// An attached tracer; `None`, and said aloud, where the kernel or our rights do not allow it.

@@ -1,7 +1,7 @@
 //! Cold runs: proven cold, and nothing of it outside.
 
 use crate::support::{as_nobody, heeding, of_nobody, skipped};
-use firstbyte::page_cache::resident_pages;
+use firstbyte_measure::page_cache::resident_pages;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

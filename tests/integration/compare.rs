@@ -1,7 +1,7 @@
 //! `firstbyte compare`: exit statuses, and files that nobody should feed it.
 
 use crate::bench::firstbyte;
-use firstbyte::report::read::parse;
+use firstbyte::document::read::parse;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;

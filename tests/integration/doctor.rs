@@ -2,7 +2,8 @@
 
 use crate::support::skipped;
 use firstbyte::corpus::{Corpus, debian};
-use firstbyte::doctor::{self, Group, InstallPlan, Report, Status, install};
+use firstbyte::doctor;
+use firstbyte::doctor::{Group, InstallPlan, Report, Status, install};
 use std::collections::BTreeSet;
 
 fn examined() -> (Corpus, Report) {

@@ -1,8 +1,9 @@
 //! The executables that we write, run: natively where the kernel takes them, else by qemu-user.
 
 use crate::support::skipped as skip;
-use firstbyte::elf::packed::{self, Demands};
-use firstbyte::elf::{Architecture, code, plain};
+use firstbyte_elf::packed;
+use firstbyte_elf::packed::Demands;
+use firstbyte_elf::{Architecture, code, plain};
 use object::{Object, ObjectSegment};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -2,7 +2,7 @@
 //! read back by readelf(1).
 
 use crate::support::skipped;
-use firstbyte::elf::Architecture;
+use firstbyte_elf::Architecture;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

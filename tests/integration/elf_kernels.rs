@@ -4,8 +4,9 @@
 //! Slow, therefore ignored: `tests/qemu/run` fetches the kernels and runs these.
 
 use crate::support::skipped as skip;
-use firstbyte::elf::packed::{self, Demands};
-use firstbyte::elf::{Architecture, plain};
+use firstbyte_elf::packed;
+use firstbyte_elf::packed::Demands;
+use firstbyte_elf::{Architecture, plain};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};

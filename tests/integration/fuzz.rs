@@ -6,12 +6,12 @@
 //! `FIRSTBYTE_FUZZ_CASES` says how many cases; `make proofs` runs many more than the suite does.
 
 use firstbyte::budget::file;
-use firstbyte::report::comparison::Comparing;
-use firstbyte::report::document::Metric;
-use firstbyte::report::{
-    Document, Terminal, asciidoc, bench_text, bencher, benchmark_action, compare_text, csv, json, markdown,
-    read, showdown_text,
-};
+use firstbyte::document::bench::Metric;
+use firstbyte::document::comparison::Comparing;
+use firstbyte::document::{Document, read};
+use firstbyte::report::formats::{asciidoc, bencher, benchmark_action, csv, json, markdown};
+use firstbyte::report::text::terminal::Terminal;
+use firstbyte::report::text::{bench as bench_text, compare as compare_text, showdown as showdown_text};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::cell::Cell;

@@ -1,11 +1,12 @@
 //! Explaining files: right about good ones, and an answer for any.
 
 use crate::support::skipped;
-use firstbyte::elf::{Architecture, plain};
 use firstbyte::inspect::cache::Cache;
-use firstbyte::inspect::elf::{self, Kind};
+use firstbyte::inspect::elf;
+use firstbyte::inspect::elf::Kind;
 use firstbyte::inspect::libraries::Search;
 use firstbyte::inspect::{Files, InspectError, Inspection, MachineFiles, disassembly, inspect};
+use firstbyte_elf::{Architecture, plain};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};

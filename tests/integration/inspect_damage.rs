@@ -1,13 +1,15 @@
 //! Inspecting what is damaged, foreign, or made to mislead: any file at all gives an answer or an error.
 
 use crate::inspect::{HELLO, Imagined, compile};
-use firstbyte::elf::packed::{self, Demands};
-use firstbyte::elf::{Architecture, plain};
 use firstbyte::inspect::cache::Cache;
-use firstbyte::inspect::elf::{self, Kind};
+use firstbyte::inspect::elf;
+use firstbyte::inspect::elf::Kind;
 use firstbyte::inspect::libraries::Search;
 use firstbyte::inspect::{disassembly, inspect};
-use firstbyte::report::inspect_text;
+use firstbyte::report::text::inspect as inspect_text;
+use firstbyte_elf::packed;
+use firstbyte_elf::packed::Demands;
+use firstbyte_elf::{Architecture, plain};
 use std::fs;
 use std::path::{Path, PathBuf};
 

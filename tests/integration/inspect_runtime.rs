@@ -2,14 +2,16 @@
 
 use crate::inspect::{HELLO, compile};
 use crate::support::skipped;
-use firstbyte::elf::packed::{self, Demands};
-use firstbyte::elf::{Architecture, plain};
 use firstbyte::inspect::cache::Cache;
-use firstbyte::inspect::elf::{self, Elf};
+use firstbyte::inspect::elf;
+use firstbyte::inspect::elf::Elf;
 use firstbyte::inspect::libraries::Search;
 use firstbyte::inspect::runtime::{CLibrary, Language};
 use firstbyte::inspect::{InspectError, MachineFiles, disassembly, inspect};
-use firstbyte::report::inspect_text;
+use firstbyte::report::text::inspect as inspect_text;
+use firstbyte_elf::packed;
+use firstbyte_elf::packed::Demands;
+use firstbyte_elf::{Architecture, plain};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -2,7 +2,7 @@
 
 use crate::runtime::{fed, folder, lengths, native, ours, page_faults, succeed, system_calls, there};
 use crate::support::skipped;
-use firstbyte::runtime::Driver;
+use firstbyte_cc::Driver;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -2,11 +2,11 @@
 
 use crate::support::{heeding, skipped};
 use crate::tracees::{self, CASES, HELLO, PIPE_CASES, check_table, launcher, setting};
-use firstbyte::bench::Counts;
-use firstbyte::launch::wait::Killed;
-use firstbyte::launch::{Command, ExitStatus, LaunchError, Launcher, OutputKind, Watch};
-use firstbyte::tracer::ptrace::{PtraceFullTracer, PtraceTracer, count};
-use firstbyte::tracer::{Abi, EventKind, Recording, Setting, Syscall, Tracer};
+use firstbyte_measure::Counts;
+use firstbyte_measure::launch::wait::Killed;
+use firstbyte_measure::launch::{Command, ExitStatus, LaunchError, Launcher, OutputKind, Watch};
+use firstbyte_measure::tracer::ptrace::{PtraceFullTracer, PtraceTracer, count};
+use firstbyte_measure::tracer::{Abi, EventKind, Recording, Setting, Syscall, Tracer};
 use std::path::Path;
 use std::time::Duration;
 
@@ -45,8 +45,8 @@ fn every_tracee_is_seen_as_it_is_into_the_null_device() {
 struct Counter;
 
 impl Tracer for Counter {
-    fn backend(&self) -> firstbyte::tracer::Backend {
-        firstbyte::tracer::Backend::Ptrace
+    fn backend(&self) -> firstbyte_measure::tracer::Backend {
+        firstbyte_measure::tracer::Backend::Ptrace
     }
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
@@ -385,7 +385,7 @@ fn a_run_that_is_ended_from_outside() {
     if std::env::var_os(TO_BE_ENDED).is_none() {
         return;
     }
-    firstbyte::launch::interrupt::catch_signals();
+    firstbyte_measure::launch::interrupt::catch_signals();
     let mut launcher = writer(&["hang-tree"]).unwrap();
     let answer = PtraceTracer::new().run(&mut launcher, &Setting::default());
     assert!(matches!(answer, Err(LaunchError::Interrupted)), "{answer:?}");

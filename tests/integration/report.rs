@@ -3,12 +3,18 @@
 //! The texts are in `tests/golden`; `INSTA_UPDATE=always cargo test report` writes them anew for review.
 
 use fastrand::Rng;
-use firstbyte::bench::{Counts, Phases, Printed, Rejected, Sample, Series, Untraced};
-use firstbyte::launch::ExitStatus;
-use firstbyte::report::build::{Context, measurement, overhead};
-use firstbyte::report::document::{Cache, Document, Measurement, Skipped, Tool};
-use firstbyte::report::{Terminal, csv, json, markdown, read, showdown_text};
-use firstbyte::units::{Bytes, Nanos};
+use firstbyte::bench::document::{Context, measurement, overhead};
+use firstbyte::bench::{Printed, Rejected, Sample, Series, Untraced};
+use firstbyte::document::Document;
+use firstbyte::document::bench::{Cache, Measurement, Skipped, Tool};
+use firstbyte::document::read;
+use firstbyte::report::formats::{csv, json, markdown};
+use firstbyte::report::text::showdown as showdown_text;
+use firstbyte::report::text::terminal::Terminal;
+use firstbyte_measure::Counts;
+use firstbyte_measure::launch::ExitStatus;
+use firstbyte_measure::timeline::Phases;
+use firstbyte_measure::units::{Bytes, Nanos};
 use serde_json::json;
 use std::path::Path;
 use unicode_width::UnicodeWidthStr;

@@ -2,8 +2,8 @@
 //! page faults and bytes.
 
 use crate::support::skipped;
-use firstbyte::elf::Architecture;
-use firstbyte::runtime::{Arguments, Compiler, Driver};
+use firstbyte_cc::{Arguments, Compiler, Driver};
+use firstbyte_elf::Architecture;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Write;
@@ -26,7 +26,7 @@ const FILTERS: [(&str, &[&str]); 7] = [
 ];
 
 pub(crate) fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/cc/runtime")
 }
 
 /// One cache for all tests of this machine, named by content.

@@ -2,8 +2,8 @@
 
 use crate::runtime::{cache, fed, folder, glibc, native, ours, page_faults, there};
 use crate::support::skipped;
-use firstbyte::elf::Architecture;
-use firstbyte::runtime::{Arguments, Compiler, Driver};
+use firstbyte_cc::{Arguments, Compiler, Driver};
+use firstbyte_elf::Architecture;
 use std::os::unix::process::ExitStatusExt;
 
 /// What makefiles pass to every program: it compiles, links and runs, whatever the option would otherwise ask for.

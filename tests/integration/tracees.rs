@@ -1,9 +1,9 @@
 //! Programs that know what they do, and what every tracer must see of them: one table for all backends.
 
 use crate::support::skipped;
-use firstbyte::launch::wait::Killed;
-use firstbyte::launch::{Command, ExitStatus, Launcher, OutputKind};
-use firstbyte::tracer::{Event, EventKind, Recording, Setting, Tracer};
+use firstbyte_measure::launch::wait::Killed;
+use firstbyte_measure::launch::{Command, ExitStatus, Launcher, OutputKind};
+use firstbyte_measure::tracer::{Event, EventKind, Recording, Setting, Tracer};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

@@ -3,10 +3,10 @@
 use crate::cold::{folder, measured};
 use crate::support::{as_nobody, of_nobody, skipped};
 use crate::tracees::{built, last_output, launcher, setting};
-use firstbyte::launch::{ExitStatus, OutputKind};
-use firstbyte::timeline::{Timeline, TimelineError};
-use firstbyte::tracer::ptrace::{PtraceFullTracer, PtraceTracer, count};
-use firstbyte::tracer::{EventKind, Tracer};
+use firstbyte_measure::launch::{ExitStatus, OutputKind};
+use firstbyte_measure::timeline::{Timeline, TimelineError};
+use firstbyte_measure::tracer::ptrace::{PtraceFullTracer, PtraceTracer, count};
+use firstbyte_measure::tracer::{EventKind, Tracer};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -232,8 +232,8 @@ fn no_first_byte_is_claimed_by_who_does_not_see_all_writes() {
 #[cfg(feature = "bpf")]
 #[test]
 fn the_full_mode_sees_writes_of_both_kinds() {
-    use firstbyte::tracer::bpf::{FullTracer, LARGE_RING};
-    use firstbyte::tracer::event::IO_URING_BASE;
+    use firstbyte_measure::tracer::bpf::{FullTracer, LARGE_RING};
+    use firstbyte_measure::tracer::event::IO_URING_BASE;
     let loaded = FullTracer::load(LARGE_RING).and_then(|mut tracer| tracer.attach().map(|()| tracer));
     let mut tracer = match loaded {
         Ok(tracer) => tracer,

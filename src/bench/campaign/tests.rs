@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::bench::Adaptive;
-use crate::launch::Usage;
-use crate::tracer::{Backend, Event, EventKind, Output, Recording};
-use crate::units::Nanos;
+use firstbyte_measure::launch::Usage;
+use firstbyte_measure::tracer::{Backend, Event, EventKind, Output, Recording};
+use firstbyte_measure::units::Nanos;
 
 /// Logs what it is told to do; runs of a program succeed unless its script says otherwise.
 #[derive(Default)]
@@ -160,7 +160,7 @@ fn a_program_that_turns_bad_keeps_its_samples_and_is_told_of() {
     let (outcome, _) = carry_out(&campaign(2, 5, false), &mut runner);
     assert_eq!(outcome.given_up, [1]);
     assert_eq!((outcome.series[0].samples.len(), outcome.series[1].samples.len()), (5, 2));
-    let failed = crate::report::build::given_up(&outcome.series[1], None).unwrap();
+    let failed = crate::bench::document::given_up(&outcome.series[1], None).unwrap();
     assert!(
         failed.reason.starts_with("given up after 2 runs: it ended with exit status 7"),
         "{}",

@@ -9,16 +9,15 @@ use crate::claims::quantity::State;
 use crate::claims::{Evidence, Lack};
 use crate::commands::counting;
 use crate::corpus::toolchain;
-use crate::launch::{self, ExitStatus, Launcher, OutputKind};
-use crate::tracer::Setting;
-use include_dir::{Dir, include_dir};
+use firstbyte_cc::sources::LEVEL0;
+use firstbyte_measure::launch;
+use firstbyte_measure::launch::{ExitStatus, Launcher, OutputKind};
+use firstbyte_measure::tracer::Setting;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-
-static SOURCES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/runtime/samples/level0");
 
 /// The contest's dictionary, of Debian's `miscfiles`.
 const DICTIONARY: &str = "/usr/share/dict/web2";
@@ -70,7 +69,7 @@ fn missing(reason: &str, package: &str) -> Lack {
 }
 
 fn compile(folder: &Path) -> io::Result<Vec<(&'static str, PathBuf)>> {
-    SOURCES.extract(folder)?;
+    LEVEL0.extract(folder)?;
     run(folder, "rustc", &["--edition", "2024", "-O", "-o", "generate", "generator/main.rs"], None)?;
     run(folder, "./generate", &["exact", DICTIONARY], Some("exact.h"))?;
     let ourselves = std::env::current_exe()?;
@@ -126,7 +125,7 @@ fn tracee(path: &Path) -> Result<Tracee, CommandError> {
 }
 
 fn subject(name: &str, path: &Path) -> Subject {
-    let size = fs::metadata(path).ok().map(|file| crate::units::Bytes(file.len()));
+    let size = fs::metadata(path).ok().map(|file| firstbyte_measure::units::Bytes(file.len()));
     Subject {
         name: name.to_owned(),
         command: name.to_owned(),

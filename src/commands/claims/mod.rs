@@ -8,11 +8,12 @@ use super::{CommandError, Exit, before_launching, cold, show, terminal};
 use crate::claims::quantity::{Quantity, State};
 use crate::claims::{Claim, Evidence, Lack, Needs, claim, gather, judge};
 use crate::cli::claims::{Form, Plan};
-use crate::launch::interrupt;
-use crate::machine::Machine;
-use crate::report::claims_document::{ClaimRow, ClaimsDocument};
-use crate::report::document::{ColdMethod, Tool};
-use crate::report::{claims_markdown, claims_text};
+use crate::document::bench::{ColdMethod, Tool};
+use crate::document::claims::{ClaimRow, ClaimsDocument};
+use crate::report::formats::claims_markdown;
+use crate::report::text::claims as claims_text;
+use firstbyte_measure::launch::interrupt;
+use firstbyte_measure::machine::Machine;
 use runs::Session;
 use std::io::IsTerminal;
 

@@ -3,19 +3,19 @@
 use super::super::corpus_runs::{Circumstances, subject, tracee};
 use super::super::progress::{self, Bar};
 use super::super::{CommandError, cold as page_cold, counting};
+use crate::bench::document as rendering;
 use crate::bench::runner::{Counter, Runner, SwitchError, Tracee};
 use crate::bench::{Around, Budget, Campaign, Outcome, Prepared, Series, Tracees};
 use crate::claims::quantity::{Quantity, State};
 use crate::claims::{Evidence, Lack, Needs, Reading, gather, programs};
 use crate::cli::claims::Plan;
 use crate::corpus::{Built, Cache, Corpus, Program, Skipped, build, prepare_all};
+use crate::document::bench::{ColdMethod, Overhead};
 use crate::floor::allowed_cpus;
-use crate::launch::{LaunchError, OutputKind, interrupt};
-use crate::page_cache;
-use crate::report::build as rendering;
-use crate::report::document::{ColdMethod, Overhead};
-use crate::tracer::choose::{AnyTracer, choose};
-use crate::tracer::{Choice, Recording, Tracer};
+use firstbyte_measure::launch::{LaunchError, OutputKind, interrupt};
+use firstbyte_measure::page_cache;
+use firstbyte_measure::tracer::choose::{AnyTracer, choose};
+use firstbyte_measure::tracer::{Choice, Recording, Tracer};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -136,7 +136,7 @@ pub(super) fn warm(session: &Session, evidence: &mut Evidence) -> Result<(), Com
     }
     let time = Duration::from_secs(if session.plan.quick { 12 } else { 120 });
     let tracer = tracer()?;
-    let overhead = tracer.backend() != crate::tracer::Backend::Pipe;
+    let overhead = tracer.backend() != firstbyte_measure::tracer::Backend::Pipe;
     let backend = tracer.backend().name().to_owned();
     let campaign = Campaign { overhead, ..session.campaign(&programs, Budget::Time(time)) };
     let mut runner = Tracees::new(tracees(&programs)?, tracer);

@@ -4,9 +4,9 @@ use crate::cli::floor::Plan;
 use crate::corpus::{Built, Cache, Corpus, Program, prepare_all};
 use crate::floor::prints::{Print, Prints, Timed};
 use crate::floor::{FloorError, Group, Missing};
-use crate::launch::interrupt;
-use crate::tracer::Choice;
-use crate::tracer::full::choose_full;
+use firstbyte_measure::launch::interrupt;
+use firstbyte_measure::tracer::Choice;
+use firstbyte_measure::tracer::full::choose_full;
 
 /// The programs' tag in the corpus.
 const TAG: &str = "timed";

@@ -8,9 +8,10 @@ use crate::commands::CommandError;
 use crate::corpus::{Cache, Corpus, build};
 use crate::floor::cores::{Point, Setting, Sweep, settings};
 use crate::floor::{Effort, Floor, Group, Missing, allowed_cpus};
-use crate::launch::{Command, CpuSet, Launcher, interrupt};
-use crate::tracer::choose::choose;
-use crate::tracer::{self, Choice};
+use firstbyte_measure::launch::{Command, CpuSet, Launcher, interrupt};
+use firstbyte_measure::tracer;
+use firstbyte_measure::tracer::Choice;
+use firstbyte_measure::tracer::choose::choose;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
@@ -77,7 +78,7 @@ fn sweep(plan: &Plan, available: &[usize], program: &Program) -> Result<(Sweep, 
     let subject = |setting: &Setting| Subject {
         name: format!("{} {}", setting.name(), setting.cpus),
         command: program.name.clone(),
-        expected: Some(crate::launch::ExitStatus::SUCCESS),
+        expected: Some(firstbyte_measure::launch::ExitStatus::SUCCESS),
         file_size: None,
     };
     let campaign = Campaign {

@@ -1,13 +1,13 @@
 //! What observing costs by itself, measured on programs of our own.
 
 use super::{Explained, explain};
+use crate::account::Summary;
+use crate::account::attribution::Kind;
 use crate::cli::trace::Runs;
 use crate::commands::{CommandError, Exit, units};
-use crate::launch::Command;
 use crate::stats;
-use crate::trace::Summary;
-use crate::trace::attribution::Kind;
-use crate::tracer::full::{EventCosts, FullBackend};
+use firstbyte_measure::launch::Command;
+use firstbyte_measure::tracer::full::{EventCosts, FullBackend};
 
 /// Traced runs of the smallest executable.
 const RUNS: u32 = 24;

@@ -3,12 +3,13 @@
 use super::Explained;
 use crate::cli::trace::Export;
 use crate::commands::{CommandError, report};
-use crate::machine::Machine;
-use crate::report::document::Ratio;
-use crate::report::trace_json::Frame;
-use crate::report::trace_text::Context;
-use crate::report::{firefox, perfetto, trace_json};
-use crate::tracer::replay;
+use crate::document::bench::Ratio;
+use crate::document::trace as trace_json;
+use crate::document::trace::Frame;
+use crate::report::formats::{firefox, perfetto};
+use crate::report::text::trace::Context;
+use firstbyte_measure::machine::Machine;
+use firstbyte_measure::tracer::replay;
 
 pub(super) fn rendered(
     export: Export,

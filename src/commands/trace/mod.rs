@@ -7,22 +7,24 @@ mod observe;
 use self::calibration::Costs;
 use self::observe::{Observed, observe, observe_in_turn};
 use super::{CommandError, Exit, before_launching, export, show, terminal};
-use crate::advice::{self, Finding};
-use crate::arch::cpuid::{Cpuid, cpuid_cost};
+use crate::account::binaries::FileBinaries;
+use crate::account::findings as advice;
+use crate::account::findings::Finding;
+use crate::account::recorded::RecordedBinaries;
+use crate::account::{Account, Summary};
 use crate::cli::trace::{Plan, Runs, Subject};
-use crate::launch::{Command, ExitStatus, interrupt};
-use crate::report::trace_text::{self, Context};
+use crate::report::text::trace as trace_text;
+use crate::report::text::trace::Context;
 use crate::stats::{self, Bootstrap, Comparison};
-use crate::trace::binaries::FileBinaries;
-use crate::trace::recorded::RecordedBinaries;
-use crate::trace::{Account, Summary};
-use crate::tracer::choose::ChooseError;
-use crate::tracer::full::{FullBackend, choose_full};
-use crate::tracer::module::Module;
-use crate::tracer::ptrace::{Uncounted, cpuid_count};
-use crate::tracer::replay::Loaded;
-use crate::tracer::{Backend, Recording, Tracer, replay};
-use crate::units::display_nanos;
+use firstbyte_measure::arch::cpuid::{Cpuid, cpuid_cost};
+use firstbyte_measure::launch::{Command, ExitStatus, interrupt};
+use firstbyte_measure::tracer::choose::ChooseError;
+use firstbyte_measure::tracer::full::{FullBackend, choose_full};
+use firstbyte_measure::tracer::module::Module;
+use firstbyte_measure::tracer::ptrace::{Uncounted, cpuid_count};
+use firstbyte_measure::tracer::replay::Loaded;
+use firstbyte_measure::tracer::{Backend, Recording, Tracer, replay};
+use firstbyte_measure::units::display_nanos;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -400,7 +402,7 @@ impl Explained {
     fn shown(&self) -> Option<&Recording> {
         let wall = self.summary.reference.wall;
         let of_run = |recording: &&Recording| {
-            crate::timeline::Timeline::of(recording)
+            firstbyte_measure::timeline::Timeline::of(recording)
                 .is_ok_and(|t| t.wall == wall && t.total == self.summary.reference.total)
         };
         self.observed.recordings.iter().find(of_run)

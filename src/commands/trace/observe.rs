@@ -3,17 +3,17 @@
 use crate::bench::schedule::round;
 use crate::cli::trace::Runs;
 use crate::commands::{CommandError, Exit, interference};
-use crate::launch::rights::{Rights, lost_under_ptrace};
-use crate::launch::wait::Killed;
-use crate::launch::{Command, ExitStatus, Launcher, interrupt};
-use crate::report::document::Warning;
-use crate::report::terminal::visible;
+use crate::document::bench::Warning;
+use crate::output::visible;
 use crate::stats;
-use crate::timeline::Timeline;
-use crate::tracer::full::FullBackend;
-use crate::tracer::pipe::PipeTracer;
-use crate::tracer::{Recording, Setting, Tracer};
-use crate::units::Nanos;
+use firstbyte_measure::launch::rights::{Rights, lost_under_ptrace};
+use firstbyte_measure::launch::wait::Killed;
+use firstbyte_measure::launch::{Command, ExitStatus, Launcher, interrupt};
+use firstbyte_measure::timeline::Timeline;
+use firstbyte_measure::tracer::full::FullBackend;
+use firstbyte_measure::tracer::pipe::PipeTracer;
+use firstbyte_measure::tracer::{Recording, Setting, Tracer};
+use firstbyte_measure::units::Nanos;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -259,7 +259,7 @@ fn given_up(recording: &Recording) -> Result<(), CommandError> {
 
 fn interrupted() -> Result<(), CommandError> {
     match interrupt::interrupted() {
-        Some(_) => Err(crate::launch::LaunchError::Interrupted.into()),
+        Some(_) => Err(firstbyte_measure::launch::LaunchError::Interrupted.into()),
         None => Ok(()),
     }
 }

@@ -4,18 +4,18 @@ use serde::Serialize;
 
 /// A part of the page with a tab of its own.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Section {
+pub(crate) struct Section {
     /// What the address of the page ends with when the tab is open.
-    pub(super) id: &'static str,
+    pub(crate) id: &'static str,
     /// The tab's label.
-    pub(super) title: &'static str,
+    pub(crate) title: &'static str,
     /// What is in it.
-    pub(super) blocks: Vec<Block>,
+    pub(crate) blocks: Vec<Block>,
 }
 
 impl Section {
     /// Nothing in it yet.
-    pub(super) fn new(id: &'static str, title: &'static str) -> Section {
+    pub(crate) fn new(id: &'static str, title: &'static str) -> Section {
         Section { id, title, blocks: Vec::new() }
     }
 }
@@ -23,7 +23,7 @@ impl Section {
 /// One thing under the other.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(super) enum Block {
+pub(crate) enum Block {
     /// A heading.
     Heading { text: String },
     /// A paragraph.
@@ -44,147 +44,147 @@ pub(super) enum Block {
 
 /// A table.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// What it shows.
-    pub(super) caption: String,
+    pub(crate) caption: String,
     /// Its columns.
-    pub(super) columns: Vec<Column>,
+    pub(crate) columns: Vec<Column>,
     /// Its rows.
-    pub(super) rows: Vec<Row>,
+    pub(crate) rows: Vec<Row>,
     /// Whether there is a field to filter rows by.
-    pub(super) filter: bool,
+    pub(crate) filter: bool,
     /// It is the table of a picture, and folded up until asked for.
-    pub(super) folded: bool,
+    pub(crate) folded: bool,
 }
 
 /// A column.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Column {
+pub(crate) struct Column {
     /// Its heading.
-    pub(super) heading: String,
+    pub(crate) heading: String,
     /// Sorted as numbers.
-    pub(super) number: bool,
+    pub(crate) number: bool,
 }
 
 /// A row.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Row {
+pub(crate) struct Row {
     /// Its cells.
-    pub(super) cells: Vec<Cell>,
+    pub(crate) cells: Vec<Cell>,
     /// `warm`, `cold` or nothing: the rows that a choice leaves.
-    pub(super) cache: Option<&'static str>,
+    pub(crate) cache: Option<&'static str>,
 }
 
 /// A cell.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Cell {
+pub(crate) struct Cell {
     /// What is shown.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// What it is sorted by, where that is not the text.
-    pub(super) value: Option<f64>,
+    pub(crate) value: Option<f64>,
     /// What is shown on hover, and under the figure in small print.
-    pub(super) note: Option<String>,
+    pub(crate) note: Option<String>,
     /// The phases of a bar, in place of text.
-    pub(super) bar: Option<Bar>,
+    pub(crate) bar: Option<Bar>,
     /// `holds`, `fails` or nothing: how the text is marked.
-    pub(super) mark: Option<&'static str>,
+    pub(crate) mark: Option<&'static str>,
 }
 
 impl Cell {
     /// Text.
-    pub(super) fn text(text: impl Into<String>) -> Cell {
+    pub(crate) fn text(text: impl Into<String>) -> Cell {
         Cell { text: text.into(), ..Cell::default() }
     }
 
     /// A figure as it is shown, and as it is sorted.
-    pub(super) fn figure(text: impl Into<String>, value: f64) -> Cell {
+    pub(crate) fn figure(text: impl Into<String>, value: f64) -> Cell {
         Cell { text: text.into(), value: value.is_finite().then_some(value), ..Cell::default() }
     }
 
     /// The same with a note.
-    pub(super) fn noted(self, note: impl Into<String>) -> Cell {
+    pub(crate) fn noted(self, note: impl Into<String>) -> Cell {
         Cell { note: Some(note.into()), ..self }
     }
 }
 
 /// A stacked bar; every number in pixels.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Bar {
+pub(crate) struct Bar {
     /// What it says in words.
-    pub(super) label: String,
+    pub(crate) label: String,
     /// Its pieces, on each scale.
-    pub(super) logarithmic: Vec<Piece>,
+    pub(crate) logarithmic: Vec<Piece>,
     /// Its pieces on a scale from 0 to the longest bar's end.
-    pub(super) linear: Vec<Piece>,
+    pub(crate) linear: Vec<Piece>,
     /// Its pieces as shares of itself.
-    pub(super) share: Vec<Piece>,
+    pub(crate) share: Vec<Piece>,
 }
 
 /// A piece of a bar.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Piece {
+pub(crate) struct Piece {
     /// Which phase.
-    pub(super) phase: &'static str,
+    pub(crate) phase: &'static str,
     /// Where it begins.
-    pub(super) x: f64,
+    pub(crate) x: f64,
     /// How long it is.
-    pub(super) width: f64,
+    pub(crate) width: f64,
 }
 
 /// A picture.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Picture {
+pub(crate) struct Picture {
     /// What it shows.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// SVG, by a drawing library that escapes what it writes.
-    pub(super) svg: String,
+    pub(crate) svg: String,
     /// The same as a table.
-    pub(super) table: Table,
+    pub(crate) table: Table,
 }
 
 /// One program's timeline.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct TracePanel {
+pub(crate) struct TracePanel {
     /// The program.
-    pub(super) label: String,
+    pub(crate) label: String,
     /// The command.
-    pub(super) command: String,
+    pub(crate) command: String,
     /// What was observed how.
-    pub(super) notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
     /// What would save time.
-    pub(super) findings: Vec<String>,
+    pub(crate) findings: Vec<String>,
     /// The phases over all runs.
-    pub(super) phases: Table,
+    pub(crate) phases: Table,
     /// Where the time went.
-    pub(super) attribution: Table,
+    pub(crate) attribution: Table,
     /// The same spans for the script: [`super::packed`].
-    pub(super) packed: String,
+    pub(crate) packed: String,
 }
 
 /// A byte.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct HexByte {
+pub(crate) struct HexByte {
     /// Two digits.
-    pub(super) hex: String,
+    pub(crate) hex: String,
     /// What it is.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// Which colour of a few.
-    pub(super) class: usize,
+    pub(crate) class: usize,
     /// The row of the table that explains it.
-    pub(super) row: usize,
+    pub(crate) row: usize,
 }
 
 /// What a colour stands for.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct HexLegend {
+pub(crate) struct HexLegend {
     /// The colour.
-    pub(super) class: usize,
+    pub(crate) class: usize,
     /// What it stands for.
-    pub(super) text: &'static str,
+    pub(crate) text: &'static str,
 }
 
 /// Columns by their headings; those that begin with `#` are numbers.
-pub(super) fn columns(headings: &[&str]) -> Vec<Column> {
+pub(crate) fn columns(headings: &[&str]) -> Vec<Column> {
     let column = |heading: &&str| match heading.strip_prefix('#') {
         Some(heading) => Column { heading: heading.to_owned(), number: true },
         None => Column { heading: (*heading).to_owned(), number: false },
@@ -193,6 +193,6 @@ pub(super) fn columns(headings: &[&str]) -> Vec<Column> {
 }
 
 /// A row of cells.
-pub(super) fn row(cells: Vec<Cell>) -> Row {
+pub(crate) fn row(cells: Vec<Cell>) -> Row {
     Row { cells, cache: None }
 }

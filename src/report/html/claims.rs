@@ -2,11 +2,11 @@
 
 use super::block::{Block, Cell, Row, Section, Table, columns, row};
 use super::source::ClaimsDocument;
-use crate::report::terminal::visible;
+use crate::output::visible;
 use serde_json::{Map, Value};
 
 /// A table a document.
-pub(super) fn section(documents: &[&ClaimsDocument]) -> Option<Section> {
+pub(crate) fn section(documents: &[&ClaimsDocument]) -> Option<Section> {
     let mut section = Section::new("claims", "Claims");
     section.blocks.extend(documents.iter().map(|document| Block::Table { table: table(document) }));
     (!section.blocks.is_empty()).then_some(section)

@@ -1,13 +1,13 @@
 //! Two programs side by side: what the page's script compares.
 
 use super::block::{Block, Section};
-use super::charts::name;
 use super::packed::packed;
 use super::programs::spread;
 use super::traced::Traced;
-use crate::report::document::Measurement;
-use crate::report::row::PHASES;
-use crate::report::terminal::visible;
+use crate::document::bench::Measurement;
+use crate::output::visible;
+use crate::report::pictures::charts::name;
+use crate::report::text::row::PHASES;
 use serde::Serialize;
 
 /// What is known of a program without its spans.
@@ -22,7 +22,7 @@ struct Subject {
 }
 
 /// The section, and what the script needs; nothing where there are no two programs.
-pub(super) fn section(measured: &[&Measurement], traced: &[&Traced]) -> Option<(Section, String)> {
+pub(crate) fn section(measured: &[&Measurement], traced: &[&Traced]) -> Option<(Section, String)> {
     let mut subjects: Vec<Subject> =
         traced.iter().enumerate().map(|(n, traced)| of_trace(n, traced)).collect();
     subjects.extend(measured.iter().map(|m| of_measurement(m, measured)));

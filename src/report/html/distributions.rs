@@ -1,14 +1,16 @@
 //! Every sample of every program.
 
 use super::block::{Block, Cell, Picture, Row, Section, Table, columns};
-use super::charts;
-use crate::report::document::{Cache, Document, Measurement};
-use crate::report::row::{self, ranked};
-use crate::report::terminal::visible;
-use crate::units::display_nanos;
+use crate::document::Document;
+use crate::document::bench::{Cache, Measurement};
+use crate::output::visible;
+use crate::report::pictures::charts;
+use crate::report::text::row;
+use crate::report::text::row::ranked;
+use firstbyte_measure::units::display_nanos;
 
 /// Points a program in a picture, statistics and the samples themselves in a table.
-pub(super) fn section(documents: &[&Document]) -> Option<Section> {
+pub(crate) fn section(documents: &[&Document]) -> Option<Section> {
     let all = ordered(documents);
     let svg = charts::distributions(&all)?;
     let mut section = Section::new("distributions", "Distributions");
@@ -18,7 +20,7 @@ pub(super) fn section(documents: &[&Document]) -> Option<Section> {
 }
 
 /// The programs in the order of the table.
-pub(super) fn ordered<'d>(documents: &[&'d Document]) -> Vec<&'d Measurement> {
+pub(crate) fn ordered<'d>(documents: &[&'d Document]) -> Vec<&'d Measurement> {
     documents.iter().flat_map(|document| row::ranking(document)).flat_map(|(_, rows)| rows).collect()
 }
 

@@ -2,10 +2,10 @@
 
 use super::block::{Block, Cell, HexByte, HexLegend, Section, Table, columns, row};
 use super::source::{ElfDocument, ElfRow};
-use crate::report::terminal::visible;
+use crate::output::visible;
 
 /// A map and its table a document.
-pub(super) fn section(documents: &[&ElfDocument]) -> Option<Section> {
+pub(crate) fn section(documents: &[&ElfDocument]) -> Option<Section> {
     let mut section = Section::new("elf", "Executable");
     for document in documents {
         let text = format!("{}, {} bytes", visible(&document.architecture), document.size);

@@ -4,15 +4,15 @@ use super::block::{Block, Cell, Picture, Row, Section, Table, columns, row};
 use crate::floor::prints::Print;
 use crate::floor::waterfall::Waterfall;
 use crate::floor::{Figure, Floor, Group};
-use crate::report::floor_figure::{duration, title};
-use crate::report::floor_prints::explained;
-use crate::report::floor_svg;
-use crate::report::row::{UNKNOWN, percent};
-use crate::report::terminal::visible;
-use crate::units::display_nanos;
+use crate::output::visible;
+use crate::report::pictures::floor as floor_svg;
+use crate::report::text::floor::figure::{duration, title};
+use crate::report::text::floor::prints::explained;
+use crate::report::text::row::{UNKNOWN, percent};
+use firstbyte_measure::units::display_nanos;
 
 /// Waterfalls first, then a table a group.
-pub(super) fn section(documents: &[&Floor]) -> Option<Section> {
+pub(crate) fn section(documents: &[&Floor]) -> Option<Section> {
     let mut section = Section::new("floor", "Floor");
     for floor in documents {
         section.blocks.extend(floor.waterfalls.iter().filter_map(waterfall));

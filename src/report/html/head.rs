@@ -2,16 +2,17 @@
 
 use super::block::{Block, Cell, Section, Table, columns, row};
 use super::source::Source;
-use crate::report::document::{Document, Overhead, Tool};
-use crate::report::row::ratio;
-use crate::report::showdown_text::machine as facts;
-use crate::report::terminal::visible;
-use crate::report::warnings;
-use crate::units::Bytes;
+use crate::document::Document;
+use crate::document::bench::{Overhead, Tool};
+use crate::document::warnings;
+use crate::output::visible;
+use crate::report::text::row::ratio;
+use crate::report::text::showdown::machine as facts;
+use firstbyte_measure::units::Bytes;
 use serde_json::Value;
 
 /// The top of the page: one line a machine, warnings, and a table of the documents.
-pub(super) fn section(sources: &[(String, Source)]) -> Section {
+pub(crate) fn section(sources: &[(String, Source)]) -> Section {
     let mut section = Section::new("overview", "Overview");
     section.blocks.extend(machines(sources).into_iter().map(|text| Block::Prose { text }));
     section.blocks.extend(all_warnings(sources).into_iter().map(|text| Block::Warning { text }));
@@ -110,7 +111,7 @@ fn of_programs(document: &Document) -> Vec<String> {
     } else {
         document.warnings.clone()
     };
-    let warning = |w: crate::report::document::Warning| {
+    let warning = |w: crate::document::bench::Warning| {
         let name = w.name.map_or(String::new(), |name| format!("`{}`: ", visible(&name)));
         let help = w.help.map_or(String::new(), |help| format!(" (help: {})", visible(&help)));
         format!("{name}{}{help}", visible(&w.message))

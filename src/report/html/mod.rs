@@ -10,17 +10,14 @@
 //! and no connections at all: what slipped through would not run.
 
 mod block;
-mod charts;
 mod claims;
 mod diff;
-mod distributions;
+pub(crate) mod distributions;
 mod elf;
 mod floor;
 mod head;
 mod packed;
 mod page;
-mod palette;
-pub mod plots;
 mod programs;
 pub mod source;
 mod throughput;

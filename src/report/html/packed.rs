@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::io::Write;
 
 /// As gzip in base64, whose letters mean nothing in HTML: the page's script unpacks it (`DecompressionStream`).
-pub(super) fn packed(value: &impl Serialize) -> String {
+pub(crate) fn packed(value: &impl Serialize) -> String {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     let written = serde_json::to_writer(&mut encoder, value).is_ok() && encoder.flush().is_ok();
     // into memory: cannot fail

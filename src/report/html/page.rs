@@ -3,10 +3,11 @@
 use super::block::Section;
 use super::source::{ClaimsDocument, ElfDocument, Source};
 use super::traced::TraceDocument;
-use super::{claims, diff, distributions, elf, floor, head, palette, programs, throughput, timeline};
+use crate::document::Document;
+use crate::document::throughput::ThroughputDocument;
 use crate::floor::Floor;
-use crate::report::Document;
-use crate::report::throughput_document::ThroughputDocument;
+use crate::report::html::{claims, diff, distributions, elf, floor, head, programs, throughput, timeline};
+use crate::report::pictures::palette;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use minijinja::value::{Serde, Value};

@@ -1,15 +1,17 @@
 //! The showdown: every program with its phases, warm and cold.
 
 use super::block::{Bar, Block, Cell, Column, Piece, Row, Section, Table, columns, row};
-use super::palette::PHASES;
-use crate::report::document::{Cache, Distribution, Document, Measurement};
-use crate::report::row::{self as rows, COUNTS, UNKNOWN, ranked, ratio};
-use crate::report::terminal::visible;
+use crate::document::Document;
+use crate::document::bench::{Cache, Distribution, Measurement};
+use crate::output::visible;
+use crate::report::pictures::palette::PHASES;
+use crate::report::text::row as rows;
+use crate::report::text::row::{COUNTS, UNKNOWN, ranked, ratio};
 use crate::stats::median_count;
-use crate::units::display_nanos;
+use firstbyte_measure::units::display_nanos;
 
 /// A table a document, and what did not run.
-pub(super) fn section(documents: &[&Document]) -> Option<Section> {
+pub(crate) fn section(documents: &[&Document]) -> Option<Section> {
     let mut section = Section::new("programs", "Programs");
     if documents.iter().any(|document| !document.results.is_empty()) {
         section.blocks.push(Block::Prose { text: EXPLANATION.to_owned() });
@@ -128,7 +130,7 @@ fn wide(distribution: Option<&Distribution>) -> Option<Cell> {
 }
 
 /// The interval of the median, and under it the median absolute deviation.
-pub(super) fn spread(d: &Distribution) -> String {
+pub(crate) fn spread(d: &Distribution) -> String {
     format!("{} to {}\n± {}", display_nanos(d.low), display_nanos(d.high), display_nanos(d.mad))
 }
 
@@ -143,7 +145,7 @@ fn floor(m: &Measurement) -> Cell {
 }
 
 fn verdict(m: &Measurement) -> Cell {
-    let one = |r: &crate::report::document::Relative| {
+    let one = |r: &crate::document::bench::Relative| {
         let (low, high) = (ratio(r.ratio.low), ratio(r.ratio.high));
         let (name, times) = (visible(&r.reference), ratio(r.ratio.ratio));
         format!("{}: {}, {times} × `{name}` ({low} to {high})", r.of.name(), r.verdict)

@@ -1,11 +1,11 @@
 //! What a document is, told by what it holds.
 
 use super::traced::TraceDocument;
+use crate::document::Document;
+use crate::document::bench::Tool;
+use crate::document::read::{ReadError, checked, text};
+use crate::document::throughput::ThroughputDocument;
 use crate::floor::Floor;
-use crate::report::Document;
-use crate::report::document::Tool;
-use crate::report::read::{ReadError, checked, text};
-use crate::report::throughput_document::ThroughputDocument;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -122,7 +122,7 @@ impl Source {
     }
 
     /// What measured, and where.
-    pub(super) fn origin(&self) -> (&Tool, &Value) {
+    pub(crate) fn origin(&self) -> (&Tool, &Value) {
         match self {
             Source::Programs(d) => (&d.tool, &d.machine),
             Source::Trace(d) => (&d.tool, &d.machine),
@@ -134,7 +134,7 @@ impl Source {
     }
 
     /// What a person calls it.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Source::Programs(_) => "programs",
             Source::Trace(_) => "trace",
@@ -146,7 +146,7 @@ impl Source {
     }
 
     /// It was interrupted, or not at its end.
-    pub(super) fn partial(&self) -> bool {
+    pub(crate) fn partial(&self) -> bool {
         match self {
             Source::Programs(d) => d.partial,
             Source::Floor(d) => d.partial,
@@ -164,7 +164,7 @@ fn boxed<T: DeserializeOwned>(document: Value) -> Result<Box<T>, serde_json::Err
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::document::SCHEMA;
+    use crate::document::bench::SCHEMA;
     use serde_json::json;
 
     fn kind(mut document: Value) -> Result<&'static str, String> {

@@ -1,14 +1,14 @@
 //! Many lines by each design: time against lines, and what each design achieves.
 
 use super::block::{Block, Cell, Picture, Row, Section, Table, columns, row};
-use crate::report::row::{UNKNOWN, ratio};
-use crate::report::terminal::visible;
-use crate::report::throughput_chart;
-use crate::report::throughput_document::{Throughput, ThroughputDocument};
-use crate::units::display_nanos;
+use crate::document::throughput::{Throughput, ThroughputDocument};
+use crate::output::visible;
+use crate::report::pictures::throughput as throughput_chart;
+use crate::report::text::row::{UNKNOWN, ratio};
+use firstbyte_measure::units::display_nanos;
 
 /// A chart and its table a document, and what is not in them.
-pub(super) fn section(documents: &[&ThroughputDocument]) -> Option<Section> {
+pub(crate) fn section(documents: &[&ThroughputDocument]) -> Option<Section> {
     let mut section = Section::new("throughput", "Throughput");
     for document in documents {
         // the logarithmic one shows all designs, however far apart

@@ -3,10 +3,10 @@
 use super::block::{Block, Cell, Row, Section, Table, TracePanel, columns, row};
 use super::packed::packed;
 use super::traced::{Figure, Span, TraceDocument, Traced};
-use crate::report::row::percent;
-use crate::report::terminal::visible;
+use crate::output::visible;
+use crate::report::text::row::percent;
 use crate::stats::quantile::{median, sorted};
-use crate::units::display_nanos;
+use firstbyte_measure::units::display_nanos;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ const MOST_OF_ALL: usize = 150_000;
 const MOST: usize = 40_000;
 
 /// A panel a program.
-pub(super) fn section(documents: &[&TraceDocument]) -> Option<Section> {
+pub(crate) fn section(documents: &[&TraceDocument]) -> Option<Section> {
     let traced = traced(documents);
     let most = MOST.min(MOST_OF_ALL / traced.len().max(1));
     let panels: Vec<TracePanel> = traced.into_iter().map(|one| panel(one, most)).collect();
@@ -30,7 +30,7 @@ const EXPLANATION: &str = "One run, the one whose total is the median, every ste
     within a call (faults, waits) is drawn inside it. The band above the lanes shows the phases.";
 
 /// The programs of all trace documents.
-pub(super) fn traced<'d>(documents: &[&'d TraceDocument]) -> Vec<&'d Traced> {
+pub(crate) fn traced<'d>(documents: &[&'d TraceDocument]) -> Vec<&'d Traced> {
     documents.iter().flat_map(|document| &document.results).collect()
 }
 

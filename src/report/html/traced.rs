@@ -1,6 +1,6 @@
 //! A trace document, as far as a page shows it.
 
-use crate::report::document::Tool;
+use crate::document::bench::Tool;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -119,7 +119,7 @@ pub struct Span {
 
 impl Span {
     /// With what lies within, nanoseconds.
-    pub(super) fn elapsed(&self) -> u64 {
+    pub(crate) fn elapsed(&self) -> u64 {
         self.elapsed_ns.unwrap_or(self.duration_ns)
     }
 }
@@ -176,13 +176,13 @@ pub struct Finding {
 
 impl Traced {
     /// What it is called.
-    pub(super) fn label(&self) -> &str {
+    pub(crate) fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.command)
     }
 
     /// Startup, setup, write and teardown of the run that is shown, nanoseconds. A document without them tells at least
     /// how long the first exec took; what is not known is `None`.
-    pub(super) fn shown_phases(&self) -> [Option<u64>; 4] {
+    pub(crate) fn shown_phases(&self) -> [Option<u64>; 4] {
         let known =
             ["startup", "setup", "write", "teardown"].map(|p| self.run_phases.get(p).copied().flatten());
         if known.iter().any(Option::is_some) {

@@ -1,0 +1,211 @@
+//! Why a launch failed, in words that help.
+
+use super::command::Command;
+use object::read::elf::{FileHeader, ProgramHeader};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a process could not be created or could not execute its program.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The program's interpreter (ELF or `#!`) does not exist.
+    #[error(
+        "`{program}` needs the interpreter `{interpreter}`, which does not exist\nhelp: install it, or name another on the program's first line"
+    )]
+    MissingInterpreter {
+        /// The program.
+        program: PathBuf,
+        /// What is missing.
+        interpreter: String,
+    },
+    /// An executable for another kind of machine.
+    #[error(
+        "`{program}` is an executable for {machine}, which this machine does not run\nhelp: build it for {}",
+        std::env::consts::ARCH
+    )]
+    WrongArchitecture {
+        /// The program.
+        program: PathBuf,
+        /// What it was built for.
+        machine: String,
+    },
+    /// Neither an executable nor a script with a `#!` line.
+    #[error(
+        "`{program}` is in no format that the kernel executes (an ELF file, or a script that begins with `#!`)\nhelp: run it by its interpreter, as in `sh {program}`"
+    )]
+    NoFormat {
+        /// The program.
+        program: PathBuf,
+    },
+    /// `execve` or a step before it failed.
+    #[error("`{program}` could not be started: {step}: {cause}\nhelp: {help}")]
+    Step {
+        /// The program.
+        program: PathBuf,
+        /// Which step.
+        step: &'static str,
+        /// The kernel's answer.
+        cause: io::Error,
+        /// What to do.
+        help: &'static str,
+    },
+    /// A resource for the run could not be had.
+    #[error(
+        "{what} could not be had: {cause}\nhelp: close other programs or raise the limit (`ulimit -a` shows it)"
+    )]
+    Resource {
+        /// What was asked for.
+        what: &'static str,
+        /// The kernel's answer.
+        cause: io::Error,
+    },
+    /// A command that was to be run before or after a run failed.
+    #[error("the command `{command}`, which was to be run {when} each run, {outcome}")]
+    Hook {
+        /// The command.
+        command: String,
+        /// `before` or `after`.
+        when: &'static str,
+        /// What became of it.
+        outcome: String,
+    },
+    /// What a run needs to be a cold one could not be had.
+    #[error("{0}")]
+    NotCold(String),
+    /// A program whose run was to end at a moment of its output ended before.
+    #[error("it ended before it printed {awaited}")]
+    NotReached {
+        /// What it was to print.
+        awaited: String,
+    },
+    /// A process that was to be killed lives on.
+    #[error(
+        "`{name}` (process {process}) could not be killed, and goes on: {cause}\nhelp: run as root, or end it by hand: sudo kill -9 {process}"
+    )]
+    Unkillable {
+        /// What it is called (`comm` in proc(5)).
+        name: String,
+        /// Its id.
+        process: i32,
+        /// The kernel's answer.
+        cause: io::Error,
+    },
+    /// The user interrupted us.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl LaunchError {
+    /// A resource that could not be had, for the reason that the last system call left.
+    pub fn resource(what: &'static str) -> LaunchError {
+        LaunchError::Resource { what, cause: io::Error::last_os_error() }
+    }
+
+    /// A process that was to be killed, and why it was not.
+    pub fn unkillable(process: i32, cause: io::Error) -> LaunchError {
+        let name = std::fs::read(format!("/proc/{process}/comm")).unwrap_or_default();
+        let name = String::from_utf8_lossy(name.trim_ascii_end()).escape_debug().to_string();
+        LaunchError::Unkillable { name, process, cause }
+    }
+
+    /// Whether this machine is at fault, and no program: descriptors, memory or processes are not to be had, or what
+    /// runs may not be killed.
+    pub fn is_the_machines(&self) -> bool {
+        match self {
+            LaunchError::Resource { .. } | LaunchError::Unkillable { .. } => true,
+            // of `execve(2)`: the user has too many processes; and of any step
+            LaunchError::Step { cause, .. } => {
+                let scarce = [libc::EAGAIN, libc::ENOMEM, libc::EMFILE, libc::ENFILE];
+                cause.raw_os_error().is_some_and(|errno| scarce.contains(&errno))
+            }
+            _ => false,
+        }
+    }
+
+    /// From the `errno` with which a step of the child failed.
+    pub(super) fn from_child(command: &Command, step: &'static str, errno: i32) -> LaunchError {
+        let program = command.program().to_owned();
+        let seen = command.program_from_here();
+        if step == "execve" {
+            match errno {
+                libc::ENOENT => {
+                    if let Some(interpreter) = interpreter_of(&seen) {
+                        return LaunchError::MissingInterpreter { program, interpreter };
+                    }
+                }
+                libc::ENOEXEC => {
+                    return match foreign_machine(&seen) {
+                        Some(machine) => LaunchError::WrongArchitecture { program, machine },
+                        None => LaunchError::NoFormat { program },
+                    };
+                }
+                _ => {}
+            }
+        }
+        let help = match errno {
+            libc::EACCES => {
+                "check the permissions of the file and of the folders above it, and that its file system is not mounted noexec"
+            }
+            libc::E2BIG => "pass fewer or shorter arguments",
+            libc::ETXTBSY => "close the program that is writing to the file",
+            libc::EINVAL if step == "sched_setaffinity" => {
+                "name processors that exist (`nproc --all`) and that you may use"
+            }
+            libc::EAGAIN | libc::ENOMEM => "free some memory or processes",
+            _ => "try it by hand: the shell may say more",
+        };
+        LaunchError::Step { program, step, cause: io::Error::from_raw_os_error(errno), help }
+    }
+}
+
+/// The interpreter that a script's `#!` line or an ELF file's `PT_INTERP` names.
+pub fn interpreter_of(program: &Path) -> Option<String> {
+    let start = read_start(program)?;
+    if let Some(line) = start.strip_prefix(b"#!") {
+        let line = line.split(|&b| b == b'\n').next()?;
+        let text = String::from_utf8_lossy(line);
+        return text.split_whitespace().next().map(str::to_owned);
+    }
+    elf_interpreter::<object::elf::FileHeader64<object::Endianness>>(&start)
+        .or_else(|| elf_interpreter::<object::elf::FileHeader32<object::Endianness>>(&start))
+}
+
+fn elf_interpreter<Elf: FileHeader<Endian = object::Endianness>>(start: &[u8]) -> Option<String> {
+    let header = Elf::parse(start).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, start).ok()?;
+    let path = segments.iter().find_map(|segment| segment.interpreter(endian, start).ok().flatten())?;
+    Some(String::from_utf8_lossy(path).into_owned())
+}
+
+/// What an ELF file was built for.
+fn foreign_machine(program: &Path) -> Option<String> {
+    let start = read_start(program)?;
+    if !start.starts_with(&object::elf::ELFMAG) || start.len() < 20 {
+        return None;
+    }
+    let bytes = [start[18], start[19]];
+    let machine = if start[5] == object::elf::ELFDATA2MSB {
+        u16::from_be_bytes(bytes)
+    } else {
+        u16::from_le_bytes(bytes)
+    };
+    Some(match machine {
+        object::elf::EM_X86_64 => "x86-64".to_owned(),
+        object::elf::EM_386 => "i386".to_owned(),
+        object::elf::EM_AARCH64 => "aarch64".to_owned(),
+        object::elf::EM_ARM => "32-bit Arm".to_owned(),
+        object::elf::EM_RISCV => "RISC-V".to_owned(),
+        object::elf::EM_S390 => "s390x".to_owned(),
+        object::elf::EM_PPC64 => "64-bit PowerPC".to_owned(),
+        other => format!("ELF machine {other}"),
+    })
+}
+
+/// The first page or so of a file: enough for its headers and its interpreter's name.
+fn read_start(program: &Path) -> Option<Vec<u8>> {
+    use std::io::Read;
+    let mut start = Vec::new();
+    std::fs::File::open(program).ok()?.take(8192).read_to_end(&mut start).ok()?;
+    Some(start)
+}

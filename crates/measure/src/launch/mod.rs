@@ -1,0 +1,31 @@
+//! Starts one program as a tracee: vfork semantics, stdio, signals, affinity, timeouts, peak memory.
+//!
+//! [`Command`] says what to execute (resolved before the first run, so that a misspelt name is told at once),
+//! [`Launcher`] creates the process, [`stdio`] what it writes to, [`wait`] what happens until it is reaped, and
+//! [`tree`] makes sure that nothing of it remains.
+
+pub mod affinity;
+mod attendant;
+pub mod clock;
+mod command;
+pub mod diagnosis;
+pub mod exit_status;
+pub mod interrupt;
+mod launcher;
+pub mod nudge;
+pub mod ourselves;
+pub mod rights;
+pub mod stdio;
+pub mod tree;
+pub mod until;
+pub mod wait;
+
+pub use affinity::CpuSet;
+pub use command::{Command, ResolveError};
+pub use diagnosis::LaunchError;
+pub use exit_status::ExitStatus;
+pub use launcher::{Child, Launcher, Preparation};
+pub use ourselves::outlive_file_size_limits;
+pub use stdio::{Collected, OutputKind, Stdout};
+pub use until::Until;
+pub use wait::{Ended, Usage, Watch, own_processor_time};

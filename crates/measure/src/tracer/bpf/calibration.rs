@@ -1,0 +1,121 @@
+//! What the programs cost an event: a child that does nothing but system calls and page faults, traced and not.
+
+use crate::launch::clock;
+use crate::tracer::full::EventCosts;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const CALLS: u64 = 400;
+const PAGES: u64 = 400;
+/// Of these the fastest counts: what else the machine does only makes a round slower.
+const ROUNDS: u64 = 5;
+/// And of so many pairs of untraced and traced rounds the one in the middle: the machine's speed is not the same in all.
+pub(super) const PAIRS: usize = 9;
+
+/// What is read and written between two events: more than the first-level data cache holds. A program's events do not
+/// follow each other at once, and in a bare loop the programs cost half of what they cost in one.
+static WORK: [AtomicU64; 16 << 10] = [const { AtomicU64::new(0) }; 16 << 10];
+const CACHE_LINE: usize = 64;
+
+/// The processor that this thread is on: all rounds are to be on one, for two may differ in speed.
+pub(super) fn processor() -> usize {
+    rustix::thread::sched_getcpu()
+}
+
+/// The fastest round of each kind of work in a forked child on that processor, nanoseconds for all its events.
+pub(super) fn fastest_rounds(processor: usize) -> Option<[u64; 2]> {
+    let length = rustix::param::page_size();
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a fresh page, shared with the child, and large enough for two numbers.
+    let shared =
+        unsafe { libc::mmap(ptr::null_mut(), length, access, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0) };
+    if shared == libc::MAP_FAILED {
+        return None;
+    }
+    // SAFETY: the child makes system calls only, touches its own fresh mappings and the shared page, and ends by
+    // `_exit`; the parent reaps it before it reads the page, and unmaps what it mapped.
+    unsafe {
+        let times = shared.cast::<[u64; 2]>();
+        let child = libc::fork();
+        if child == 0 {
+            stay_on(processor);
+            times.write_volatile([fastest(calls), fastest(faults)]);
+            libc::_exit(0);
+        }
+        let mut status = -1;
+        let reaped = child > 0 && libc::waitpid(child, &raw mut status, 0) == child;
+        let result = times.read_volatile();
+        libc::munmap(shared, length);
+        (reaped && status == 0).then_some(result)
+    }
+}
+
+/// Where that is refused, it is measured all the same.
+fn stay_on(processor: usize) {
+    let mut set = rustix::thread::CpuSet::new();
+    if processor < rustix::thread::CpuSet::MAX_CPU {
+        set.set(processor);
+        let _ = rustix::thread::sched_setaffinity(None, &set);
+    }
+}
+
+/// What one event costs more when traced; `None` without pairs (untraced, traced).
+pub(super) fn costs(pairs: &[([u64; 2], [u64; 2])]) -> Option<EventCosts> {
+    let median = |kind: usize, count: u64| {
+        let each = |(untraced, traced): &([u64; 2], [u64; 2])| {
+            traced[kind].saturating_sub(untraced[kind]) as f64 / count as f64
+        };
+        let mut costs: Vec<f64> = pairs.iter().map(each).collect();
+        costs.sort_by(f64::total_cmp);
+        costs.get(costs.len() / 2).copied()
+    };
+    Some(EventCosts { syscall: median(0, CALLS)?, fault: median(1, PAGES)? })
+}
+
+fn fastest(work: fn()) -> u64 {
+    let round = |_| {
+        let before = clock::now();
+        work();
+        clock::now().0.saturating_sub(before.0)
+    };
+    (0..ROUNDS).map(round).min().unwrap_or(0)
+}
+
+fn work() {
+    for word in WORK.iter().step_by(CACHE_LINE / size_of::<AtomicU64>()) {
+        // ORDERING: nobody else looks at it; a plain load and store.
+        word.store(word.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+}
+
+fn calls() {
+    for _ in 0..CALLS {
+        work();
+        // SAFETY: no arguments, no effects; not cached by any C library.
+        unsafe { libc::syscall(libc::SYS_getppid) };
+    }
+}
+
+fn faults() {
+    touch(PAGES);
+}
+
+/// Touches so many fresh pages: each is a page fault.
+pub(super) fn touch(pages: u64) {
+    let page = rustix::param::page_size();
+    let pages = usize::try_from(pages).unwrap_or(0);
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a fresh mapping, touched within its bounds, once a page, and unmapped.
+    unsafe {
+        let fresh = libc::mmap(ptr::null_mut(), pages * page, access, flags, -1, 0);
+        if fresh == libc::MAP_FAILED {
+            return;
+        }
+        for n in 0..pages {
+            work();
+            fresh.cast::<u8>().add(n * page).write_volatile(1);
+        }
+        libc::munmap(fresh, pages * page);
+    }
+}

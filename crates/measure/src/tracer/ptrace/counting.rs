@@ -1,0 +1,202 @@
+//! Counts what a run does, exactly, at the stops of its system calls and exits.
+//!
+//! Nothing is read of the tracee's memory: a look at a page that it has not touched yet would be a page fault, and be
+//! counted.
+//!
+//! # Page faults
+//!
+//! What `perf stat -e page-faults` counts: faults that the processor took, from the tracee's first `execve` on, those
+//! that the kernel takes while it sets up the new image included. The kernel's figures for a thread
+//! (`/proc/PID/task/TID/stat`) hold more: also pages that it fetched without any fault, by `get_user_pages`
+//! (`mm_account_fault` in `mm/memory.c`). An exec does that once for every page of the new stack into which it copies
+//! strings, so those pages are subtracted. What a program itself has fetched like that (`MAP_POPULATE`, `mlock`)
+//! remains, and perf does not count it.
+
+use super::phases::Task;
+use super::restarts::is_restart;
+use crate::Counts;
+use crate::arch::{FileCall, file_calls};
+use crate::tracer::{Abi, Syscall};
+use std::collections::HashMap;
+use std::fs;
+
+/// The counts of one run, as they grow.
+#[derive(Debug)]
+pub(super) struct Counting {
+    root: i32,
+    span: Span,
+    counts: Counts,
+    /// File calls in flight, by thread.
+    flights: HashMap<i32, FileCall>,
+    /// What the tracee had before its first exec.
+    before: Faults,
+    /// Pages into which execs have copied arguments and environment.
+    strings: u64,
+}
+
+/// System calls are counted from the tracee's first `execve` to its exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Span {
+    Before,
+    Within,
+    After,
+}
+
+/// What `/proc/PID/task/TID/stat` has of one thread's page faults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Faults {
+    minor: u64,
+    major: u64,
+}
+
+impl Counting {
+    /// Of the tree that begins with `root`.
+    pub(super) fn new(root: i32) -> Counting {
+        let counts = Counts { processes: 1, threads: 1, ..Counts::default() };
+        let (flights, before) = (HashMap::new(), Faults::default());
+        Counting { root, span: Span::Before, counts, flights, before, strings: 0 }
+    }
+
+    /// A thread has entered a system call, for the first time or because it was interrupted and `goes_on`.
+    pub(super) fn entered(&mut self, task: Task, call: Syscall, is_exec: bool, goes_on: bool) {
+        if self.span == Span::Before && is_exec {
+            self.span = Span::Within;
+            self.before = faults_of(task.thread);
+        }
+        if self.span == Span::Within {
+            self.counts.syscalls += u64::from(!goes_on);
+            if let Some(does) = file_call(call) {
+                self.flights.insert(task.thread, does);
+            }
+        }
+    }
+
+    /// A thread has returned from a system call. What that call has done with files, if it succeeded.
+    pub(super) fn returned(&mut self, task: Task, result: i64) -> Option<FileCall> {
+        let flight = self.flights.remove(&task.thread);
+        match flight {
+            Some(FileCall::Open) if result >= 0 => self.counts.files_opened += 1,
+            Some(FileCall::Open) if !is_restart(result) => self.counts.failed_opens += 1,
+            Some(FileCall::Read) if result > 0 => self.counts.bytes_read += result.unsigned_abs(),
+            _ => {}
+        }
+        flight.filter(|_| result >= 0)
+    }
+
+    /// An exec has succeeded; `former` is the id of the thread that called it.
+    pub(super) fn executed(&mut self, task: Task, former: i32) {
+        self.flights.remove(&former);
+        self.counts.execs += 1;
+        self.strings += pages_of_strings(task.thread).unwrap_or_default();
+    }
+
+    /// A thread has been created, the first of its process or a further one.
+    pub(super) fn created(&mut self, is_process: bool) {
+        self.counts.threads += 1;
+        self.counts.processes += u64::from(is_process);
+    }
+
+    /// A thread is about to exit: the last instant at which its figures can be read.
+    pub(super) fn exiting(&mut self, task: Task, group_dead: bool) {
+        self.flights.remove(&task.thread);
+        let Faults { minor, major } = faults_of(task.thread);
+        self.counts.page_faults += minor + major;
+        self.counts.major_faults += major;
+        if task.process == self.root {
+            self.counts.max_rss = self.counts.max_rss.max(peak_memory_of(task.thread));
+            if group_dead {
+                self.span = Span::After;
+            }
+        }
+    }
+
+    /// What it came to.
+    pub(super) fn finish(mut self, writes: u64) -> Counts {
+        let Faults { minor, major } = self.before;
+        self.counts.page_faults = self.counts.page_faults.saturating_sub(minor + major + self.strings);
+        self.counts.major_faults = self.counts.major_faults.saturating_sub(major);
+        self.counts.writes = writes;
+        self.counts
+    }
+}
+
+fn file_call(call: Syscall) -> Option<FileCall> {
+    let (native, compat) = file_calls();
+    let table = if call.abi == Abi::Native { native } else { compat };
+    table.iter().find(|(number, _)| *number == call.number).map(|(_, does)| *does)
+}
+
+/// The page faults that one thread has taken so far, its waited-for children not included.
+fn faults_of(thread: i32) -> Faults {
+    let stat = fs::read_to_string(format!("/proc/{thread}/task/{thread}/stat"));
+    parse_faults(&stat.unwrap_or_default()).unwrap_or_default()
+}
+
+/// `minflt` and `majflt`, fields 10 and 12 of `proc_pid_stat(5)`. The name in field 2 may hold anything, a `)` too.
+fn parse_faults(stat: &str) -> Option<Faults> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    let mut fields = after_name.split_whitespace().skip(7);
+    let minor = fields.next()?.parse().ok()?;
+    let major = fields.nth(1)?.parse().ok()?;
+    Some(Faults { minor, major })
+}
+
+/// Pages into which the exec that has just succeeded copied its strings: from the first argument to the stack's end
+/// (`copy_strings` in `fs/exec.c`). `None` for a program that we may not look into.
+fn pages_of_strings(thread: i32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{thread}/stat")).ok()?;
+    let maps = fs::read_to_string(format!("/proc/{thread}/maps")).ok()?;
+    let page = rustix::param::page_size() as u64;
+    let first = arguments_start(&stat).filter(|address| *address > 0)? / page;
+    Some((stack_end(&maps)? / page).saturating_sub(first))
+}
+
+/// `arg_start`, field 48 of `proc_pid_stat(5)`.
+fn arguments_start(stat: &str) -> Option<u64> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    after_name.split_whitespace().nth(45)?.parse().ok()
+}
+
+/// Where the mapping that is named `[stack]` ends.
+fn stack_end(maps: &str) -> Option<u64> {
+    let line = maps.lines().find(|line| line.ends_with("[stack]"))?;
+    let (_, end) = line.split_whitespace().next()?.split_once('-')?;
+    u64::from_str_radix(end, 16).ok()
+}
+
+/// Peak resident set size of a thread's process, bytes (`VmHWM` of `proc_pid_status(5)`, which has kibibytes).
+fn peak_memory_of(thread: i32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{thread}/task/{thread}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next()).and_then(|n| n.parse().ok());
+    kibibytes.unwrap_or(0_u64) * 1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_found_behind_any_name() {
+        let stat = "12 (a) b (c) R 1 12 12 0 -1 4194304 77 5 3 0 0 0";
+        assert_eq!(parse_faults(stat), Some(Faults { minor: 77, major: 3 }));
+        assert_eq!(parse_faults(""), None);
+        assert_eq!(parse_faults("12 (a) R 1"), None);
+    }
+
+    #[test]
+    fn the_pages_of_an_execs_strings_end_with_the_stack() {
+        let stat = format!("12 (a) R {} 140737488347136 0", vec!["1"; 44].join(" "));
+        assert_eq!(arguments_start(&stat), Some(140_737_488_347_136));
+        let maps = "00400000-00401000 r-xp 0 0:1 7 /a\n7ffffffde000-7ffffffff000 rw-p 0 00:00 0    [stack]\n";
+        assert_eq!(stack_end(maps), Some(0x7fff_ffff_f000));
+        // our own: a page at least, and not the whole stack
+        assert!((1..100).contains(&pages_of_strings(std::process::id().cast_signed()).unwrap()));
+    }
+
+    #[test]
+    fn our_own_peak_is_some_memory() {
+        // SAFETY: gettid has no arguments and no effects.
+        assert!(peak_memory_of(unsafe { libc::gettid() }) > 0);
+    }
+}

@@ -1,0 +1,374 @@
+//! Follows the tracee's tree from stop to stop, until nothing of it is left.
+//!
+//! The thread that follows does nothing else and has no children. It waits by `wait4(-1, __WALL | __WNOTHREAD)`, which
+//! reports children and tracees of the calling thread only: so no status of any other child of this process is ever
+//! taken from whoever waits for it, and daemons that leave the tracee's process group are seen all the same.
+
+use super::abi;
+use super::counting::Counting;
+use super::detail::Detail;
+use super::files::{Files, FilesOfRun};
+use super::our_stdout::OurStdout;
+use super::phases::{Phases, Task};
+use super::rescue::Rescue;
+use super::restarts::Restarts;
+use super::stop::Stop;
+use super::task_tree::{TaskTree, Told, ask_family_of, is_further_thread};
+use super::tracee::{Entry, Side, Tracee, Until};
+use super::watch::Standstill;
+use crate::Counts;
+use crate::arch::{FileCall, Meaning};
+use crate::launch::{Usage, clock};
+use crate::tracer::{Abi, Event};
+use crate::units::Nanos;
+use std::fs;
+use std::mem::MaybeUninit;
+
+/// What is to be seen of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// What bounds the phases.
+    Phases,
+    /// Every system call, to be counted.
+    Counts,
+    /// That, and the files that the run reads.
+    Files,
+    /// Every system call, whole.
+    Calls,
+}
+
+/// What was seen.
+#[derive(Debug)]
+pub(super) struct Followed {
+    pub(super) events: Vec<Event>,
+    pub(super) counts: Counts,
+    pub(super) files: FilesOfRun,
+    pub(super) status: i32,
+    pub(super) reaped: Nanos,
+    pub(super) usage: Usage,
+    /// Processes lived on when the tracee had exited.
+    pub(super) outlived: bool,
+}
+
+/// How the tracee ended.
+struct End {
+    status: i32,
+    reaped: Nanos,
+    usage: Usage,
+}
+
+/// One report of the kernel.
+struct Report {
+    at: Nanos,
+    tracee: Tracee,
+    status: i32,
+    usage: libc::rusage,
+}
+
+/// What a wait came to.
+enum Waited {
+    Reported(Report),
+    /// By a signal.
+    Interrupted,
+    /// There is nobody left.
+    Over,
+}
+
+/// So often everything is killed and resumed when the run does not end; then it is let go.
+const RESCUES: u32 = 20;
+
+/// The state of one run.
+pub(super) struct Follower<'r> {
+    root: i32,
+    tree: TaskTree,
+    phases: Phases,
+    counting: Option<Counting>,
+    detail: Option<Detail>,
+    files: Option<Files>,
+    restarts: Restarts,
+    standstill: &'r Standstill,
+    rescue: &'r Rescue,
+    end: Option<End>,
+    outlived: bool,
+}
+
+impl<'r> Follower<'r> {
+    /// Of a tracee that has been seized, and has not executed anything yet.
+    pub(super) fn new(
+        root: Tracee,
+        stdout: OurStdout,
+        extent: Extent,
+        standstill: &'r Standstill,
+        rescue: &'r Rescue,
+    ) -> Follower<'r> {
+        let mut tree = TaskTree::default();
+        tree.add(root.0, root.0);
+        let counts = matches!(extent, Extent::Counts | Extent::Files);
+        Follower {
+            root: root.0,
+            tree,
+            phases: Phases::new(stdout),
+            counting: counts.then(|| Counting::new(root.0)),
+            detail: (extent == Extent::Calls).then(Detail::new),
+            files: (extent == Extent::Files).then(Files::default),
+            restarts: Restarts::default(),
+            standstill,
+            rescue,
+            end: None,
+            outlived: false,
+        }
+    }
+
+    /// Until nothing is left of the tree. `None`: the tracee's end was not seen (somebody else reaped it, or it does not
+    /// die of being killed).
+    pub(super) fn follow(mut self) -> Option<Followed> {
+        let mut rescues = 0;
+        loop {
+            match wait() {
+                Waited::Reported(report) => self.answer(&report),
+                Waited::Over => break,
+                Waited::Interrupted if !self.rescue.is_asked() => {}
+                // The kernel kills what is left when this thread ends (PTRACE_O_EXITKILL).
+                Waited::Interrupted if rescues == RESCUES => return None,
+                Waited::Interrupted => {
+                    rescues += 1;
+                    end_all(&self.tree.everyone());
+                }
+            }
+        }
+        let End { status, reaped, usage } = self.end?;
+        let writes = self.phases.writes();
+        let counts = self.counting.map(|counting| counting.finish(writes)).unwrap_or_default();
+        let mut events = self.phases.into_events();
+        events.extend(self.detail.map(Detail::into_events).unwrap_or_default());
+        let files = self.files.map(Files::finish).unwrap_or_default();
+        Some(Followed { events, counts, files, status, reaped, usage, outlived: self.outlived })
+    }
+
+    fn answer(&mut self, report: &Report) {
+        let (tracee, stop) = (report.tracee, Stop::decode(report.status));
+        let Some(process) = self.tree.process_of(tracee.0) else {
+            return self.stranger(tracee, stop, report.status);
+        };
+        let task = Task { process, thread: tracee.0 };
+        if process == self.root && !matches!(stop, Stop::Group(_)) {
+            self.standstill.set(0);
+        }
+        match stop {
+            Stop::Gone => return self.gone(tracee, task, report),
+            Stop::Group(signal) => return self.group_stop(tracee, process, signal),
+            Stop::Signal(signal) => {
+                self.restarts.signalled(tracee.0, signal);
+                return tracee.resume(self.until(tracee), signal);
+            }
+            Stop::Syscall | Stop::Seccomp => self.syscall(report.at, tracee, task),
+            Stop::Exec => self.executed(report.at, tracee, task),
+            Stop::Forked => self.forked(report.at, tracee, task),
+            Stop::Exiting => self.exiting(report.at, tracee, task),
+            Stop::Started => {}
+        }
+        tracee.resume(self.until(tracee), 0);
+    }
+
+    /// A thread of which its parent has not told yet.
+    fn stranger(&mut self, tracee: Tracee, stop: Stop, status: i32) {
+        match stop {
+            Stop::Gone => self.tree.died_untold(tracee.0, status),
+            // Killed, with its creator or by an exec of its process, which waits for its death: nobody may ever tell.
+            Stop::Exiting => tracee.resume(Until::Event, 0),
+            _ if self.end.is_some() => {
+                self.outlived = true;
+                end_all(&[tracee]);
+            }
+            _ => self.tree.hold(tracee),
+        }
+    }
+
+    fn until(&self, tracee: Tracee) -> Until {
+        let all = self.counting.is_some() || self.detail.is_some();
+        if all || self.phases.awaits(tracee.0) { Until::Syscall } else { Until::Event }
+    }
+
+    fn group_stop(&mut self, tracee: Tracee, process: i32, signal: i32) {
+        if process == self.root {
+            self.standstill.set(signal);
+        }
+        tracee.listen();
+    }
+
+    fn syscall(&mut self, at: Nanos, tracee: Tracee, task: Task) {
+        match tracee.side() {
+            Some(Side::Entry(entry)) => self.entered(tracee, task, &entry),
+            Some(Side::Exit(result)) => {
+                self.restarts.returned(tracee.0, result);
+                let did = self.counting.as_mut().and_then(|counting| counting.returned(task, result));
+                match (&mut self.files, did) {
+                    (Some(files), Some(FileCall::Open)) => files.opened(task, result),
+                    (Some(files), Some(FileCall::Ring)) => files.has_ring(task),
+                    _ => {}
+                }
+                if let Some(detail) = &mut self.detail {
+                    detail.returned(at, tracee, task, result);
+                }
+                self.phases.returned(at, task, result);
+            }
+            None => {}
+        }
+    }
+
+    fn entered(&mut self, tracee: Tracee, task: Task, entry: &Entry) {
+        let goes_on = self.restarts.goes_on(tracee.0);
+        if let Some(counting) = &mut self.counting {
+            let is_exec = super::phases::meaning(entry.call) == Some(Meaning::Exec);
+            counting.entered(task, entry.call, is_exec, goes_on);
+        }
+        let silent = self.counting.is_some();
+        if let Some(detail) = &mut self.detail {
+            detail.entered(tracee, task, entry, goes_on);
+        }
+        self.phases.entered(task, entry, || if silent { String::new() } else { exec_path(tracee, entry) });
+    }
+
+    fn executed(&mut self, at: Nanos, tracee: Tracee, task: Task) {
+        let former = tracee.message().and_then(|id| i32::try_from(id).ok()).unwrap_or(tracee.0);
+        if former != tracee.0 {
+            self.tree.executed(task.process, former);
+            self.orphans(task.process);
+        }
+        self.phases.committed(at, task, former);
+        if let Some(detail) = &mut self.detail {
+            detail.executed(at, task, former);
+        }
+        if let Some(counting) = &mut self.counting {
+            counting.executed(task, former);
+        }
+        if let Some(files) = &mut self.files {
+            files.executed(task);
+        }
+    }
+
+    fn forked(&mut self, at: Nanos, tracee: Tracee, task: Task) {
+        let Some(child) = tracee.message().and_then(|id| i32::try_from(id).ok()) else { return };
+        let process = if is_further_thread(child) { task.process } else { child };
+        let told = self.tree.told(child);
+        match told {
+            Told::New => self.created(child, process),
+            Told::Known => {}
+            Told::Dead(_) => self.counted(child, process),
+        }
+        let born = Task { process, thread: child };
+        self.phases.forked(at, task, born);
+        if let Told::Dead(status) = told {
+            self.phases.exiting(at, born, process == child, status);
+        }
+        if let Some(held) = self.tree.release(child) {
+            held.resume(self.until(held), 0);
+        }
+    }
+
+    fn created(&mut self, thread: i32, process: i32) {
+        self.tree.add(thread, process);
+        self.counted(thread, process);
+    }
+
+    fn counted(&mut self, thread: i32, process: i32) {
+        if let Some(counting) = &mut self.counting {
+            counting.created(thread == process);
+        }
+    }
+
+    fn exiting(&mut self, at: Nanos, tracee: Tracee, task: Task) {
+        let group_dead = self.tree.exiting(task.thread);
+        let status = tracee.message().and_then(|status| i32::try_from(status).ok()).unwrap_or_default();
+        if let Some(counting) = &mut self.counting {
+            counting.exiting(task, group_dead);
+        }
+        if let Some(detail) = &mut self.detail {
+            detail.exiting(task);
+        }
+        if let Some(files) = &mut self.files {
+            files.mapped(task);
+        }
+        self.phases.exiting(at, task, group_dead, status);
+    }
+
+    fn gone(&mut self, tracee: Tracee, task: Task, report: &Report) {
+        if !self.tree.is_exiting(tracee.0) {
+            // killed so that it could not stop once more
+            let group_dead = self.tree.exiting(tracee.0);
+            self.phases.exiting(report.at, task, group_dead, report.status);
+        }
+        self.tree.gone(tracee.0);
+        self.orphans(task.process);
+        if tracee.0 == self.root {
+            self.phases.dead(report.at, task);
+            let usage = Usage::from_kernel(&report.usage);
+            self.end = Some(End { status: report.status, reaped: report.at, usage });
+            self.kill_survivors();
+        }
+    }
+
+    /// A thread of `process` is gone. If it had created a process and was killed before it could tell, nobody ever will:
+    /// that process is one whose parent this is, or nobody whom we know. New threads of a process need no such care:
+    /// what kills their creator kills them too, and whoever is about to exit is held no longer (see `stranger`).
+    fn orphans(&mut self, process: i32) {
+        let is_orphan = |tree: &TaskTree, held: i32| {
+            ask_family_of(held).is_some_and(|(group, parent)| {
+                group == held && (parent == process || !tree.has_process(parent))
+            })
+        };
+        for held in self.tree.adopt(is_orphan) {
+            self.created(held.0, held.0);
+            held.resume(self.until(held), 0);
+        }
+    }
+
+    fn kill_survivors(&mut self) {
+        for survivor in self.tree.living_processes() {
+            self.outlived = true;
+            survivor.kill();
+        }
+        let held = self.tree.held();
+        self.outlived |= !held.is_empty();
+        end_all(&held); // who would tell of them is being killed
+    }
+}
+
+/// Kills them, and lets those that stand still hear of it.
+fn end_all(tracees: &[Tracee]) {
+    for tracee in tracees {
+        tracee.kill();
+        tracee.resume(Until::Event, 0);
+    }
+}
+
+/// The next report of a tracee.
+fn wait() -> Waited {
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    let options = libc::__WALL | libc::__WNOTHREAD;
+    // SAFETY: both out-pointers are valid.
+    let reported = unsafe { libc::wait4(-1, &raw mut status, options, usage.as_mut_ptr()) };
+    let at = clock::now();
+    if reported > 0 {
+        // SAFETY: plain integers, zeroed and then filled.
+        let usage = unsafe { usage.assume_init() };
+        return Waited::Reported(Report { at, tracee: Tracee(reported), status, usage });
+    }
+    let interrupted = std::io::Error::last_os_error().raw_os_error() == Some(libc::EINTR);
+    if interrupted { Waited::Interrupted } else { Waited::Over }
+}
+
+/// What an exec names; for one that names a descriptor only, that.
+fn exec_path(tracee: Tracee, entry: &Entry) -> String {
+    let number = if entry.call.abi == Abi::Native { abi::EXECVEAT.0 } else { abi::EXECVEAT.1 };
+    let at_descriptor = entry.call.number == number;
+    let mut room = [0; 256];
+    let read = tracee.read_memory(entry.arguments[usize::from(at_descriptor)], &mut room);
+    let path = room[..read].split(|byte| *byte == 0).next().unwrap_or_default();
+    if path.is_empty() && at_descriptor {
+        let link = fs::read_link(format!("/proc/{}/fd/{}", tracee.0, entry.arguments[0]));
+        return link.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+    }
+    String::from_utf8_lossy(path).into_owned()
+}

@@ -1,0 +1,282 @@
+//! Recordings as files: one line of JSON that says what was run, then one a line for every event.
+//!
+//! The first line is an object with `"schema": "firstbyte-recording/1"`, everything of a [`Recording`] but its events,
+//! the [`Module`]s that it mapped, and its CPUID instructions if they were counted; every further line is an [`Event`]. Fields may be added to the version, never changed or taken away.
+
+use super::event::Event;
+use super::module::Module;
+use super::recording::Recording;
+use crate::arch::cpuid::Cpuid;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt::Write;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+/// The version of the format.
+pub const SCHEMA: &str = "firstbyte-recording/1";
+
+/// Of a run whose events lie further apart nobody waits for the start-up: 2^50 ns are 13 days.
+const LONGEST: u64 = 1 << 50;
+
+/// More modules than any program maps, and few enough for one line.
+const MOST_MODULES: usize = 1000;
+
+/// A line of a recording is never longer.
+const LONGEST_LINE: u64 = 1 << 20;
+
+/// Why a file is no recording.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// It cannot be read.
+    #[error(
+        "`{path}` cannot be read: {cause}\nhelp: check the path, or make a recording: firstbyte trace --record {path} -- CMD"
+    )]
+    Read {
+        /// The file.
+        path: String,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// One of its lines is not what it should be.
+    #[error(
+        "`{path}`, line {line}: {cause}\nhelp: make the recording anew: firstbyte trace --record FILE -- CMD"
+    )]
+    Line {
+        /// The file.
+        path: String,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        cause: String,
+    },
+}
+
+/// The first line.
+#[derive(Serialize, Deserialize)]
+struct Header {
+    schema: String,
+    /// Which version wrote it.
+    #[serde(default)]
+    firstbyte: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cpuid: Option<Cpuid>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    modules: Option<Vec<Module>>,
+    #[serde(flatten)]
+    rest: Value,
+}
+
+/// What a file of a recording holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// The run.
+    pub recording: Recording,
+    /// The ELF files that were mapped, as they were then; `None`: an old firstbyte did not keep them.
+    pub modules: Option<Vec<Module>>,
+    /// The CPUID instructions of its start, if they were counted.
+    pub cpuid: Option<Cpuid>,
+}
+
+/// A recording as text, with what identifies the files that it mapped, and its CPUID instructions if they were counted.
+pub fn save(recording: &Recording, modules: &[Module], cpuid: Option<Cpuid>) -> String {
+    let mut rest = serde_json::to_value(recording).unwrap_or_default();
+    if let Some(fields) = rest.as_object_mut() {
+        fields.remove("events");
+    }
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let modules = Some(modules.iter().take(MOST_MODULES).cloned().collect());
+    let header = Header { schema: SCHEMA.to_owned(), firstbyte: version, modules, cpuid, rest };
+    let mut text = serde_json::to_string(&header).unwrap_or_default();
+    text.push('\n');
+    for event in &recording.events {
+        let _ = writeln!(text, "{}", serde_json::to_string(event).unwrap_or_default());
+    }
+    text
+}
+
+/// Reads a recording from a file.
+pub fn load(path: &Path) -> Result<Loaded, ReplayError> {
+    let name = path.display().to_string();
+    let file = std::fs::File::open(path);
+    let file = file.map_err(|cause| ReplayError::Read { path: name.clone(), cause })?;
+    read(&name, BufReader::new(file))
+}
+
+/// Whether a file looks like a recording.
+pub fn is_recording(path: &Path) -> bool {
+    let mut start = [0; 64];
+    let read = std::fs::File::open(path).and_then(|mut file| io::Read::read(&mut file, &mut start));
+    read.is_ok_and(|count| String::from_utf8_lossy(&start[..count]).contains("firstbyte-recording/"))
+}
+
+/// Reads a recording; `name` is for the messages.
+pub fn read(name: &str, mut source: impl BufRead) -> Result<Loaded, ReplayError> {
+    let at = |line: usize, cause: String| ReplayError::Line { path: name.to_owned(), line, cause };
+    let mut number = 0;
+    let mut loaded: Option<Loaded> = None;
+    loop {
+        let mut line = Vec::new();
+        let taken = io::Read::take(&mut source, LONGEST_LINE).read_until(b'\n', &mut line);
+        let count = taken.map_err(|cause| ReplayError::Read { path: name.to_owned(), cause })?;
+        number += 1;
+        if count == 0 {
+            break;
+        }
+        if count as u64 == LONGEST_LINE {
+            return Err(at(number, "the line is longer than 1 MiB".to_owned()));
+        }
+        match &mut loaded {
+            None => loaded = Some(header(&line).map_err(|cause| at(number, cause))?),
+            Some(_) if line.iter().all(u8::is_ascii_whitespace) => {}
+            Some(Loaded { recording, .. }) => {
+                let event = serde_json::from_slice(&line).map_err(|error| at(number, shortly(&error)))?;
+                add(recording, event).map_err(|cause| at(number, cause))?;
+            }
+        }
+    }
+    loaded.ok_or_else(|| at(1, "the file is empty".to_owned()))
+}
+
+fn header(line: &[u8]) -> Result<Loaded, String> {
+    let header: Header = serde_json::from_slice(line).map_err(|error| shortly(&error))?;
+    if header.schema != SCHEMA {
+        return Err(format!("`schema` is `{}`, and this firstbyte reads `{SCHEMA}`", header.schema));
+    }
+    let mut rest = header.rest;
+    if let Some(fields) = rest.as_object_mut() {
+        fields.insert("events".to_owned(), Value::Array(Vec::new()));
+    }
+    let recording = serde_json::from_value(rest).map_err(|error| shortly(&error))?;
+    Ok(Loaded { recording, modules: header.modules, cpuid: header.cpuid })
+}
+
+/// Without the place within the line, which says little.
+fn shortly(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or_default().to_owned()
+}
+
+fn add(recording: &mut Recording, event: Event) -> Result<(), String> {
+    if let Some(last) = recording.events.last()
+        && event.at < last.at
+    {
+        return Err("the event is earlier than the one before it".to_owned());
+    }
+    if let Some(first) = recording.events.first()
+        && event.at.0 - first.at.0 > LONGEST
+    {
+        return Err("the event is more than 13 days later than the first".to_owned());
+    }
+    recording.events.push(event);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launch::ExitStatus;
+    use crate::launch::wait::Usage;
+    use crate::tracer::detail::{Call, Fault, Image, OffCpu};
+    use crate::tracer::module::Layout;
+    use crate::tracer::{Abi, Backend, EventKind, Output, Syscall};
+    use crate::units::Nanos;
+
+    fn recording() -> Recording {
+        let call = Call {
+            call: Syscall { abi: Abi::Native, number: 257 },
+            entered: Nanos(20),
+            result: Some(-2),
+            arguments: [u64::MAX, 1, 2, 3, 4, 5],
+            ip: 7,
+            stack: vec![1, 2],
+            paths: vec!["/a\"b\n".to_owned()],
+            output: false,
+        };
+        let fault = Fault {
+            entered: Nanos(31),
+            address: u64::MAX,
+            ip: 3,
+            user: true,
+            write: false,
+            major: true,
+            stack: Vec::new(),
+        };
+        let kinds = [
+            (1, EventKind::Spawn),
+            (10, EventKind::ExecEnter),
+            (12, EventKind::ExecCommit { path: "/x".to_owned() }),
+            (12, EventKind::Image(Box::new(Image { path: "/x".to_owned(), ..Image::default() }))),
+            (13, EventKind::ExecExit { result: 0 }),
+            (30, EventKind::Call(Box::new(call))),
+            (33, EventKind::Fault(Box::new(fault))),
+            (40, EventKind::OffCpu(OffCpu { left: Nanos(35), woken: Nanos(0), preempted: false })),
+            (50, EventKind::Exit { group_dead: true, status: 0 }),
+            (60, EventKind::Reaped { status: 0 }),
+        ];
+        let event = |(at, kind)| Event { at: Nanos(at), pid: 100, tid: 100, kind };
+        Recording {
+            backend: Backend::Bpf,
+            command: vec!["./x".to_owned()],
+            root: 100,
+            events: kinds.into_iter().map(event).collect(),
+            lost: 0,
+            exit: ExitStatus::SUCCESS,
+            output: Output::default(),
+            killed: None,
+            usage: Usage::default(),
+            left_behind: false,
+        }
+    }
+
+    fn modules() -> Vec<Module> {
+        let segment = (0x1000, 0, 0x800, 0x900, true).into();
+        let layout = Layout { entry: 0x1000, segments: vec![segment], interpreter: Some("/ld".to_owned()) };
+        let build_id = Some("0aff".to_owned());
+        vec![Module { path: "/x".to_owned(), size: 5, modified: -1, build_id, layout }]
+    }
+
+    const COUNTED: Option<Cpuid> = Some(Cpuid { each: Nanos(1_100), executed: 41 });
+
+    #[test]
+    fn what_is_saved_is_what_is_read() {
+        let text = save(&recording(), &modules(), COUNTED);
+        assert!(text.starts_with("{\"schema\":\"firstbyte-recording/1\""), "{text}");
+        let loaded = Loaded { recording: recording(), modules: Some(modules()), cpuid: COUNTED };
+        assert_eq!(read("x", text.as_bytes()).unwrap(), loaded);
+    }
+
+    #[test]
+    fn a_recording_from_before_modules_were_kept_is_read() {
+        let text = save(&recording(), &[], None);
+        let old = text.replacen("\"modules\":[],", "", 1);
+        assert_ne!(old, text);
+        let loaded = read("x", old.as_bytes()).unwrap();
+        assert_eq!(loaded, Loaded { recording: recording(), modules: None, cpuid: None });
+    }
+
+    #[test]
+    fn the_first_line_stays_readable_however_many_modules_there_are() {
+        let text = save(&recording(), &vec![modules().remove(0); 5000], None);
+        assert_eq!(read("x", text.as_bytes()).unwrap().modules.unwrap().len(), MOST_MODULES);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let good = save(&recording(), &[], None);
+        let lines: Vec<&str> = good.lines().collect();
+        let table = [
+            (String::new(), "line 1: the file is empty"),
+            ("{}".to_owned(), "line 1: missing field `schema`"),
+            (lines[0].replace("/1", "/9"), "line 1: `schema` is `firstbyte-recording/9`"),
+            (lines[..3].join("\n") + "\nnonsense", "line 4: expected"),
+            ([lines[0], lines[3], lines[1]].join("\n"), "line 3: the event is earlier"),
+            (lines[0].to_owned() + "\n" + &"[".repeat(5000), "line 2: "),
+            (lines[0].to_owned() + "\n" + &" ".repeat(2 << 20), "line 2: the line is longer"),
+        ];
+        for (text, expected) in table {
+            let error = read("x", text.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What a successful system call changes in its process.
+
+use super::address_space::Content;
+use super::process::Process;
+use firstbyte_measure::tracer::detail::Call;
+use std::sync::Arc;
+
+const CLOEXEC: u64 = 0o2_000_000;
+const MAP_ANONYMOUS: u64 = 0x20;
+const PROT_EXEC: u64 = 4;
+/// The unit of its offset, whatever the page size: mmap2(2).
+const MMAP2_UNIT: u64 = 4096;
+/// `fcntl(2)` commands.
+const F_DUPFD: u64 = 0;
+const F_SETFD: u64 = 2;
+const F_DUPFD_CLOEXEC: u64 = 1030;
+/// `ioctl(2)` requests: the flag is set or cleared (`include/uapi/asm-generic/ioctls.h`).
+const FIONCLEX: u64 = 0x5450;
+const FIOCLEX: u64 = 0x5451;
+/// `close_range(2)`.
+const CLOSE_RANGE_CLOEXEC: u64 = 4;
+
+/// The file that a call was about: a path argument, or what its descriptor stands for.
+pub(super) fn file_of(process: &Process, name: &str, call: &Call) -> Option<Arc<str>> {
+    let descriptor = |position: usize| process.descriptors.name(int(call.arguments[position]));
+    match name {
+        "openat" | "openat2" | "newfstatat" | "fstatat64" | "statx" | "readlinkat" | "faccessat"
+        | "faccessat2" | "unlinkat" | "mkdirat" | "execveat" => {
+            Some(process.descriptors.resolve(int(call.arguments[0]), call.paths.first()?))
+        }
+        "mmap" | "mmap2" if call.arguments[3] & MAP_ANONYMOUS == 0 => descriptor(4),
+        "memfd_create" => None,
+        _ if !call.paths.is_empty() => Some(call.paths[0].as_str().into()),
+        // of two descriptors: what is read, and where that is no file, what is written
+        "sendfile" | "sendfile64" => descriptor(1).or_else(|| descriptor(0)),
+        "splice" | "copy_file_range" => descriptor(0).or_else(|| descriptor(2)),
+        _ if is_about_its_descriptor(name) => descriptor(0),
+        _ => None,
+    }
+}
+
+/// Calls whose first argument is the descriptor that they are about.
+fn is_about_its_descriptor(name: &str) -> bool {
+    matches!(
+        name,
+        "read"
+            | "pread64"
+            | "readv"
+            | "preadv"
+            | "preadv2"
+            | "write"
+            | "writev"
+            | "pwrite64"
+            | "pwritev"
+            | "pwritev2"
+            | "vmsplice"
+            | "close"
+            | "fstat"
+            | "fstat64"
+            | "lseek"
+            | "_llseek"
+            | "ioctl"
+            | "getdents"
+            | "getdents64"
+            | "fcntl"
+            | "fcntl64"
+            | "fadvise64"
+            | "fadvise64_64"
+            | "readahead"
+            | "flock"
+            | "fallocate"
+            | "ftruncate"
+            | "ftruncate64"
+            | "fchmod"
+            | "fchown"
+            | "sendto"
+            | "recvfrom"
+            | "sendmsg"
+            | "recvmsg"
+            | "sendmmsg"
+            | "recvmmsg"
+            | "connect"
+            | "accept"
+            | "accept4"
+            | "dup"
+            | "dup2"
+            | "dup3"
+            | "fstatfs"
+            | "fstatfs64"
+            | "fchdir"
+            | "fsync"
+            | "fdatasync"
+            | "sync_file_range"
+            | "syncfs"
+    )
+}
+
+/// Opens, closes, maps and unmaps as the call did.
+pub(super) fn apply(process: &mut Process, name: &str, call: &Call, file: Option<&Arc<str>>) {
+    let Some(result) = call.result.filter(|result| !(-4095..0).contains(result)) else { return };
+    let result = result.cast_unsigned();
+    descriptors(process, name, call, file, result);
+    memory(process, name, call, file, result);
+}
+
+fn descriptors(process: &mut Process, name: &str, call: &Call, file: Option<&Arc<str>>, result: u64) {
+    let [a, b, c, ..] = call.arguments;
+    let all = &mut process.descriptors;
+    let named = |fallback: &str| file.cloned().unwrap_or_else(|| fallback.into());
+    match name {
+        "open" => all.open(int(result), named("?"), b & CLOEXEC != 0),
+        "openat" => all.open(int(result), named("?"), c & CLOEXEC != 0),
+        "openat2" | "creat" => all.open(int(result), named("?"), false),
+        "close" => all.close(int(a)),
+        "close_range" if c & CLOSE_RANGE_CLOEXEC != 0 => all.mark_range(a & 0xffff_ffff, b & 0xffff_ffff),
+        "close_range" => all.close_range(a & 0xffff_ffff, b & 0xffff_ffff),
+        "dup" => all.duplicate(int(a), int(result), false),
+        "dup2" => all.duplicate(int(a), int(b), false),
+        "dup3" => all.duplicate(int(a), int(b), c & CLOEXEC != 0),
+        "fcntl" | "fcntl64" if b == F_DUPFD => all.duplicate(int(a), int(result), false),
+        "fcntl" | "fcntl64" if b == F_DUPFD_CLOEXEC => all.duplicate(int(a), int(result), true),
+        "fcntl" | "fcntl64" if b == F_SETFD => all.mark(int(a), c & 1 != 0),
+        "ioctl" if matches!(b, FIOCLEX | FIONCLEX) => all.mark(int(a), b == FIOCLEX),
+        "accept" => all.open(int(result), "socket".into(), false),
+        "accept4" => all.open(int(result), "socket".into(), call.arguments[3] & CLOEXEC != 0),
+        "socket" => all.open(int(result), "socket".into(), b & CLOEXEC != 0),
+        "memfd_create" => {
+            let name = format!("memfd:{}", call.paths.first().map_or("", String::as_str));
+            all.open(int(result), name.into(), b & 1 != 0);
+        }
+        "epoll_create1" | "epoll_create" => all.open(int(result), "epoll".into(), true),
+        "eventfd2" | "eventfd" => all.open(int(result), "eventfd".into(), true),
+        _ => {}
+    }
+}
+
+fn memory(process: &mut Process, name: &str, call: &Call, file: Option<&Arc<str>>, result: u64) {
+    let [address, length, protection, flags, _, at] = call.arguments;
+    let memory = &mut process.memory;
+    let page = process.page;
+    let pages = |bytes: u64| page.round_up(bytes);
+    match name {
+        "mmap" | "mmap2" => {
+            let offset = if name == "mmap2" { at.saturating_mul(MMAP2_UNIT) } else { at };
+            let content = match file.filter(|_| flags & MAP_ANONYMOUS == 0) {
+                Some(path) => Content::File { path: Arc::clone(path), offset },
+                None => Content::Anonymous,
+            };
+            memory.map(result, pages(length), content, protection & PROT_EXEC != 0);
+        }
+        "munmap" => memory.unmap(address, pages(length)),
+        // its third argument is the new length
+        "mremap" => memory.remap(address, pages(length), result, pages(protection)),
+        "mprotect" | "pkey_mprotect" => memory.protect(address, pages(length), protection & PROT_EXEC != 0),
+        "brk" => memory.set_break(result),
+        _ => {}
+    }
+}
+
+/// Registers hold C ints in their low half.
+#[allow(clippy::cast_possible_truncation)]
+fn int(value: u64) -> i32 {
+    value as i32
+}

@@ -1,0 +1,109 @@
+//! Where a thread's time went, by kind and name.
+
+use super::step::{Reason, Region, Step, What};
+use firstbyte_measure::units::Nanos;
+use std::collections::BTreeMap;
+
+/// The kinds into which a total is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// The kernel's work for execs.
+    KernelExec,
+    /// Page faults.
+    Fault,
+    /// System calls, without the waits and faults within.
+    Syscall,
+    /// User code.
+    User,
+    /// Off the processor.
+    Waiting,
+}
+
+impl Kind {
+    /// All, in the order in which they are shown.
+    pub const ALL: [Kind; 5] = [Kind::KernelExec, Kind::Fault, Kind::Syscall, Kind::User, Kind::Waiting];
+
+    /// As the JSON document spells it.
+    pub fn key(self) -> &'static str {
+        match self {
+            Kind::KernelExec => "kernel_exec",
+            Kind::Fault => "fault",
+            Kind::Syscall => "syscall",
+            Kind::User => "user",
+            Kind::Waiting => "waiting",
+        }
+    }
+
+    /// As a person reads it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Kind::KernelExec => "kernel exec work",
+            Kind::Fault => "page faults",
+            Kind::Syscall => "system calls",
+            Kind::User => "user code",
+            Kind::Waiting => "waiting",
+        }
+    }
+}
+
+/// The part of a thread's time that one kind and name has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its name within the kind: a stage, a region, a call, a module, a reason.
+    pub name: String,
+    /// Its time.
+    pub time: Nanos,
+    /// How many steps.
+    pub count: u64,
+}
+
+/// The kind of a step.
+pub fn kind(what: &What) -> Kind {
+    match what {
+        What::Exec { .. } => Kind::KernelExec,
+        What::Call { .. } => Kind::Syscall,
+        What::Fault(_) => Kind::Fault,
+        What::Off(_) => Kind::Waiting,
+        What::User(_) => Kind::User,
+    }
+}
+
+/// The name of a step within its kind.
+fn name(what: &What) -> String {
+    match what {
+        What::Exec { stage, .. } => stage.to_string(),
+        What::Call { name, .. } => name.to_string(),
+        What::Fault(fault) => {
+            let region = match &fault.region {
+                Region::File(path) => short(path).to_owned(),
+                Region::Bss(path) => format!("{}, zeroed data", short(path)),
+                Region::Anonymous => "anonymous memory".to_owned(),
+                Region::Heap => "heap".to_owned(),
+                Region::Stack => "stack".to_owned(),
+                Region::Vdso => "vdso".to_owned(),
+                Region::Unknown => "an image being built".to_owned(),
+            };
+            if fault.major { format!("{region}, from disk") } else { region }
+        }
+        What::Off(reason @ (Reason::Preempted | Reason::Stopped)) => reason.name().to_owned(),
+        What::Off(reason) => format!("for {}", reason.name()),
+        What::User(code) => code.module.name(),
+    }
+}
+
+fn short(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The shares of some steps, sorted by kind and name. Their times sum up to the steps' own times.
+pub fn shares(steps: &[Step]) -> Vec<Share> {
+    let mut all: BTreeMap<(Kind, String), (Nanos, u64)> = BTreeMap::new();
+    for step in steps {
+        let share = all.entry((kind(&step.what), name(&step.what))).or_default();
+        share.0 = share.0 + step.own;
+        share.1 += 1;
+    }
+    all.into_iter().map(|((kind, name), (time, count))| Share { kind, name, time, count }).collect()
+}

@@ -1,0 +1,187 @@
+//! What executables on disk say: where their segments go, which function a piece of code is.
+
+use firstbyte_measure::tracer::module::Module;
+pub use firstbyte_measure::tracer::module::{Layout, Segment};
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Object, ObjectSymbol, SymbolKind};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt::{self, Write};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Knows executables. A trait, so that recordings of other machines and tests can do without.
+pub trait Binaries {
+    /// A file's layout, if it is an ELF file that can be read.
+    fn layout(&self, path: &str) -> Option<Rc<Layout>>;
+    /// The function at a file offset.
+    fn function(&self, path: &str, offset: u64) -> Option<Arc<str>>;
+}
+
+/// Knows nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct NoBinaries;
+
+impl Binaries for NoBinaries {
+    fn layout(&self, _path: &str) -> Option<Rc<Layout>> {
+        None
+    }
+    fn function(&self, _path: &str, _offset: u64) -> Option<Arc<str>> {
+        None
+    }
+}
+
+/// Reads the files of this machine, each once.
+#[derive(Default)]
+pub struct FileBinaries {
+    read: RefCell<HashMap<String, Rc<Binary>>>,
+}
+
+#[derive(Default)]
+struct Binary {
+    layout: Option<Rc<Layout>>,
+    module: Option<Module>,
+    /// Address, size, name; sorted by address.
+    symbols: Symbols,
+}
+
+impl fmt::Debug for FileBinaries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileBinaries").field("files", &self.read.borrow().len()).finish()
+    }
+}
+
+impl FileBinaries {
+    fn binary(&self, path: &str) -> Rc<Binary> {
+        if let Some(known) = self.read.borrow().get(path) {
+            return Rc::clone(known);
+        }
+        let binary = Rc::new(read(path).unwrap_or_default());
+        self.read.borrow_mut().insert(path.to_owned(), Rc::clone(&binary));
+        binary
+    }
+
+    /// What identifies a file, if it is an ELF file that can be read.
+    pub fn module(&self, path: &str) -> Option<Module> {
+        self.binary(path).module.clone()
+    }
+
+    /// All ELF files that were asked for, by path.
+    pub fn modules(&self) -> Vec<Module> {
+        let read = self.read.borrow();
+        let mut all: Vec<Module> = read.values().filter_map(|binary| binary.module.clone()).collect();
+        all.sort_by(|a, b| a.path.cmp(&b.path));
+        all
+    }
+}
+
+impl Binaries for FileBinaries {
+    fn layout(&self, path: &str) -> Option<Rc<Layout>> {
+        self.binary(path).layout.clone()
+    }
+
+    fn function(&self, path: &str, offset: u64) -> Option<Arc<str>> {
+        let binary = self.binary(path);
+        let layout = binary.layout.as_ref()?;
+        let within = |s: &&Segment| (s.offset..s.offset.saturating_add(s.file_size)).contains(&offset);
+        let segment = layout.segments.iter().find(within)?;
+        let address = segment.address.wrapping_add(offset - segment.offset);
+        let after = binary.symbols.partition_point(|(start, ..)| *start <= address);
+        let (start, size, name) = binary.symbols.get(after.checked_sub(1)?)?;
+        (address - start < *size).then(|| Arc::clone(name))
+    }
+}
+
+fn read(path: &str) -> Option<Binary> {
+    // asked first: to open a FIFO would wait for a writer
+    let facts = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    let mut file = File::open(path).ok()?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).ok()?;
+    let (layout, symbols, build_id) = parsed(&bytes)?;
+    let module = Module {
+        path: path.to_owned(),
+        size: facts.len(),
+        modified: facts.mtime().saturating_mul(1_000_000_000).saturating_add(facts.mtime_nsec()),
+        build_id,
+        layout: layout.clone(),
+    };
+    Some(Binary { layout: Some(Rc::new(layout)), module: Some(module), symbols })
+}
+
+type Symbols = Vec<(u64, u64, Arc<str>)>;
+
+/// Layout, symbols and build id.
+fn parsed(bytes: &[u8]) -> Option<(Layout, Symbols, Option<String>)> {
+    let file = object::File::parse(bytes).ok()?;
+    let layout = match &file {
+        object::File::Elf64(elf) => layout(elf.elf_header(), bytes)?,
+        object::File::Elf32(elf) => layout(elf.elf_header(), bytes)?,
+        _ => return None,
+    };
+    let functions = file.symbols().chain(file.dynamic_symbols());
+    let functions = functions.filter(|s| s.kind() == SymbolKind::Text && s.is_definition());
+    let mut symbols: Symbols = functions
+        .filter_map(|symbol| Some((symbol.address(), symbol.size(), symbol.name().ok()?.into())))
+        .collect();
+    symbols.sort();
+    symbols.dedup_by_key(|symbol| symbol.0);
+    let build_id = file.build_id().ok().flatten();
+    Some((layout, symbols, build_id.map(hexadecimal)))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn layout<H: FileHeader>(header: &H, bytes: &[u8]) -> Option<Layout> {
+    let endian = header.endian().ok()?;
+    let headers = header.program_headers(endian, bytes).ok()?;
+    let mut layout = Layout { entry: header.e_entry(endian).into(), ..Layout::default() };
+    for program in headers {
+        if let Ok(Some(name)) = program.interpreter(endian, bytes) {
+            layout.interpreter = Some(String::from_utf8_lossy(name).into_owned());
+        }
+        if program.p_type(endian) == object::elf::PT_LOAD {
+            layout.segments.push(Segment {
+                address: program.p_vaddr(endian).into(),
+                offset: program.p_offset(endian).into(),
+                file_size: program.p_filesz(endian).into(),
+                memory_size: program.p_memsz(endian).into(),
+                executable: program.p_flags(endian) & object::elf::PF_X != 0,
+            });
+        }
+    }
+    Some(layout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_binary_has_an_entry_in_a_segment_and_functions_with_names() {
+        let binaries = FileBinaries::default();
+        let own = std::env::current_exe().unwrap();
+        let layout = binaries.layout(own.to_str().unwrap()).unwrap();
+        let holds = |s: &&Segment| (s.address..s.address + s.memory_size).contains(&layout.entry);
+        let segment = layout.segments.iter().find(holds).unwrap();
+        assert!(segment.executable);
+        let offset = layout.entry - segment.address + segment.offset;
+        assert_eq!(binaries.function(own.to_str().unwrap(), offset).as_deref(), Some("_start"));
+    }
+
+    #[test]
+    fn what_is_no_executable_has_no_layout() {
+        let binaries = FileBinaries::default();
+        assert_eq!(binaries.layout("/etc/passwd"), None);
+        assert_eq!(binaries.layout("/no/such/file"), None);
+        assert_eq!(binaries.function("/etc/passwd", 0), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! Findings about getting a program into memory.
+
+use super::{Cpuid, Finding, Machine, TRAP, cost, noteworthy, role};
+use crate::account::{Account, Region, Role, Step, What};
+use firstbyte_measure::units::Nanos;
+use std::collections::BTreeMap;
+
+/// What ld.so does: its own code, and the calls and page faults that it makes. Its CPUID instructions are not part of
+/// it: a static program executes them, too.
+pub(super) fn dynamic_linking(account: &Account, machine: &Machine) -> Option<Finding> {
+    let by_loader = |step: &&Step| role(&step.what) == Some(Role::Loader);
+    let steps: Vec<&Step> = account.main().steps.iter().filter(by_loader).collect();
+    if steps.is_empty() {
+        return None;
+    }
+    let traps = trapped_instructions(account, machine).map_or(Nanos(0), |finding| finding.cost);
+    let cost = Nanos(cost(steps.iter().copied()).0.saturating_sub(traps.0));
+    if !noteworthy(cost, account, 10) {
+        return None;
+    }
+    let faults = steps.iter().filter(|step| matches!(step.what, What::Fault(_))).count();
+    let calls = steps.iter().filter(|step| matches!(step.what, What::Call { .. })).count();
+    let faults = account.page_faults().map_or(String::new(), |_| format!("{faults} page faults, "));
+    let text = format!(
+        "Dynamic linking: {cost} of {} ({faults}{calls} system calls of ld.so). A statically linked program has none \
+         of it; fewer libraries have less.",
+        account.total
+    );
+    Some(Finding { rule: "dynamic-linking", cost, text })
+}
+
+/// Files that were looked for along a path of folders: at least three failures.
+pub(super) fn failed_searches(account: &Account, _: &Machine) -> Option<Finding> {
+    let failed = |step: &&Step| {
+        matches!(&step.what, What::Call { failed: true, file: Some(_), name, .. }
+            if matches!(&**name, "open" | "openat" | "openat2" | "stat" | "lstat" | "newfstatat" | "access" | "readlink"))
+    };
+    let steps: Vec<&Step> = account.threads.iter().flat_map(|t| &t.steps).filter(failed).collect();
+    let cost = cost(steps.iter().copied());
+    if steps.len() < 3 || !noteworthy(cost, account, 1) {
+        return None;
+    }
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    for step in &steps {
+        if let What::Call { file: Some(path), .. } = &step.what {
+            *names.entry(path.rsplit('/').next().unwrap_or_default()).or_default() += 1;
+        }
+    }
+    let (name, times) = names.into_iter().max_by_key(|(_, times)| *times)?;
+    let by_loader = steps.iter().filter(|step| role(&step.what) == Some(Role::Loader)).count();
+    let searching =
+        if by_loader * 2 > steps.len() { "on the library search path" } else { "in all processes" };
+    let text = format!(
+        "{} files were looked for in vain {searching}: {cost}. Most often `{name}`, {times} times.",
+        steps.len()
+    );
+    Some(Finding { rule: "failed-searches", cost, text })
+}
+
+/// One library, neither libc nor the program itself, that at least a fifth of the page faults are about.
+pub(super) fn heavy_library(account: &Account, _: &Machine) -> Option<Finding> {
+    let faults = account.main().steps.iter().filter_map(|step| match &step.what {
+        What::Fault(fault) => Some((step, fault)),
+        _ => None,
+    });
+    let executables: Vec<&str> =
+        account.processes.iter().flat_map(|p| &p.execs).map(|exec| &*exec.executed).collect();
+    let (mut all, mut libraries) = (0_u64, BTreeMap::<&str, (u64, Nanos)>::new());
+    for (step, fault) in faults {
+        all += 1;
+        let (Region::File(path) | Region::Bss(path)) = &fault.region else { continue };
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let library = name.contains(".so") && !name.starts_with("libc.") && !name.starts_with("ld-");
+        if library && !executables.contains(&&**path) {
+            let entry = libraries.entry(name).or_default();
+            *entry = (entry.0 + 1, entry.1 + step.own);
+        }
+    }
+    let (name, (count, cost)) = libraries.into_iter().max_by_key(|(_, (count, _))| *count)?;
+    if count * 5 < all || count < 10 || !noteworthy(cost, account, 1) {
+        return None;
+    }
+    let text = format!(
+        "`{name}`: {} % of the main thread's page faults ({count} of {all}), {cost} for them alone.",
+        count * 100 / all
+    );
+    Some(Finding { rule: "heavy-library", cost, text })
+}
+
+/// Fewer are not worth a word.
+const FEWEST: u64 = 10;
+
+/// Virtual machines intercept CPUID. glibc executes dozens at its start, without a system call or page fault that would
+/// show them. They have been counted; they cost what as many cost here, if the user code in which they are lasts as
+/// long: that of ld.so, or of a static program, before anything is opened or written. Page faults and what else
+/// interrupts it divide it into several steps.
+pub(super) fn trapped_instructions(account: &Account, machine: &Machine) -> Option<Finding> {
+    let (Cpuid { each, executed }, cost) = trapping(account, machine)?;
+    let steps = &account.main().steps;
+    let begin = steps.iter().position(|step| matches!(step.what, What::Call { .. } | What::User(_)))?;
+    let early = steps.iter().enumerate().skip(begin).take_while(|(_, step)| !opens_or_writes(&step.what));
+    let place = |step: &Step| matches!(role(&step.what), Some(Role::Loader | Role::Executable));
+    let code = early.filter(|(_, step)| matches!(step.what, What::User(_)) && place(step));
+    let all: Nanos = code.clone().map(|(_, step)| step.own).sum();
+    if all < Nanos(cost.0 / 2) {
+        return None; // not so dear in this run: `unplaced` says so
+    }
+    let (index, longest) = code.max_by_key(|(_, step)| step.own)?;
+    let neighbour = |at: Option<usize>| at.and_then(|at| steps.get(at)).map(|step| step.what.title());
+    let before = neighbour(index.checked_sub(1)).unwrap_or_default();
+    let after = neighbour(Some(index + 1)).unwrap_or_default();
+    let cost = cost.min(all);
+    let mostly = if longest.own >= Nanos(cost.0 / 2) { "mostly" } else { "some of it" };
+    let text = format!(
+        "CPUID: {executed} instructions (counted), each of which traps on this virtual machine ({each}): about {cost}, \
+         {mostly} between `{before}` and `{after}`, which lasts {}. glibc executes them at every start to choose its \
+         string functions.",
+        longest.own
+    );
+    Some(Finding { rule: "cpuid", cost, text })
+}
+
+/// The CPUID instructions that trap, and what they cost together, if that is worth a word.
+fn trapping(account: &Account, machine: &Machine) -> Option<(Cpuid, Nanos)> {
+    let cpuid = machine.cpuid.filter(|cpuid| cpuid.each >= TRAP && cpuid.executed >= FEWEST)?;
+    let cost = Nanos(cpuid.each.0.saturating_mul(cpuid.executed));
+    noteworthy(cost, account, 1).then_some((cpuid, cost))
+}
+
+/// Why nothing is said of CPUID instructions that were counted: in the run that is shown there is no room for them.
+pub(super) fn unplaced(account: &Account, machine: &Machine) -> Option<String> {
+    let (Cpuid { each, executed }, cost) = trapping(account, machine)?;
+    trapped_instructions(account, machine).is_none().then(|| {
+        format!(
+            "{executed} CPUID instructions were counted. At {each} each, as measured afterwards, they would cost {cost}, \
+             which is more than twice the user code in which they are: no finding says what they cost."
+        )
+    })
+}
+
+fn opens_or_writes(what: &What) -> bool {
+    matches!(what, What::Call { name, .. } if matches!(&**name, "openat" | "open" | "write" | "writev"))
+}

@@ -1,0 +1,62 @@
+//! Findings about processes, and about the machine around them.
+
+use super::{Finding, Machine, cost, noteworthy};
+use crate::account::{Account, Reason, Step, What};
+
+/// The tracee executes something before the program itself.
+pub(super) fn exec_chain(account: &Account, _: &Machine) -> Option<Finding> {
+    let root = account.processes.iter().find(|process| process.pid == account.root)?;
+    let (last, before) = root.execs.split_last()?;
+    if before.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = before.iter().map(|exec| &*exec.path).collect();
+    let helpers = account.processes.iter().filter(|p| p.pid != root.pid && p.start < last.start).count();
+    let also = match helpers {
+        0 => String::new(),
+        1 => " and 1 process that it starts".to_owned(),
+        n => format!(" and {n} processes that it starts"),
+    };
+    let cost = last.start;
+    let text = format!(
+        "{} before the program itself ({}){also}: {cost} until `{}` is executed. Calling it directly saves that.",
+        if before.len() == 1 { "1 exec".to_owned() } else { format!("{} execs", before.len()) },
+        names.join(", "),
+        last.path
+    );
+    Some(Finding { rule: "exec-chain", cost, text })
+}
+
+/// Pages that had to be read from disk.
+pub(super) fn from_disk(account: &Account, _: &Machine) -> Option<Finding> {
+    let from_disk = |step: &&Step| {
+        matches!(&step.what, What::Fault(fault) if fault.major) || step.what == What::Off(Reason::PageRead)
+    };
+    let steps: Vec<&Step> = account.main().steps.iter().filter(from_disk).collect();
+    let cost = cost(steps.iter().copied());
+    if !noteworthy(cost, account, 2) {
+        return None;
+    }
+    let text = format!(
+        "{} page faults were major: {cost} until their pages had been read from disk. A second run finds them in the page cache.",
+        account.counts.major_faults
+    );
+    Some(Finding { rule: "from-disk", cost, text })
+}
+
+/// The processor was given to others: the figures are not the program's alone.
+pub(super) fn preempted(account: &Account, _: &Machine) -> Option<Finding> {
+    let taken = |step: &&Step| step.what == What::Off(Reason::Preempted);
+    let steps: Vec<&Step> = account.main().steps.iter().filter(taken).collect();
+    let cost = cost(steps.iter().copied());
+    if !noteworthy(cost, account, 10) {
+        return None;
+    }
+    let text = format!(
+        "The processor was given to others {} times: {cost} of {} are not the program's. Measure on a quieter \
+         machine, or with --cpus.",
+        steps.len(),
+        account.total
+    );
+    Some(Finding { rule: "preempted", cost, text })
+}

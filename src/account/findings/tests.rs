@@ -1,0 +1,246 @@
+//! Every rule has a run that triggers it and one that must not.
+
+use super::*;
+use crate::account::{
+    Code, ExecStage, Execution, Module, PageFault, ProcessAccount, Reason, Region, ThreadAccount,
+};
+use firstbyte_measure::Counts;
+use firstbyte_measure::timeline::Phases;
+use std::sync::Arc;
+
+const ROOT: u32 = 100;
+
+fn code(role: Role) -> Code {
+    Code { module: Module::without_file(role), function: None }
+}
+
+fn exec() -> What {
+    What::Exec { stage: ExecStage::Return, path: "/x".into() }
+}
+
+fn call(name: &str, file: Option<&str>, failed: bool, role: Role) -> What {
+    What::Call {
+        name: name.into(),
+        text: format!("{name}()"),
+        file: file.map(Arc::from),
+        failed,
+        code: Some(code(role)),
+    }
+}
+
+fn fault(region: Region, role: Role, major: bool) -> What {
+    What::Fault(PageFault { region, page: 0, write: false, major, code: Some(code(role)) })
+}
+
+/// A run of steps of these durations, one after another.
+fn run(steps: Vec<(u64, What)>) -> Account {
+    let mut now = 0;
+    let steps: Vec<Step> = steps
+        .into_iter()
+        .map(|(ns, what)| {
+            let step = Step { start: Nanos(now), elapsed: Nanos(ns), own: Nanos(ns), what };
+            now += ns;
+            step
+        })
+        .collect();
+    let total = Nanos(now);
+    let execution = |start| Execution {
+        start: Nanos(start),
+        took: Nanos(1),
+        path: "/x".into(),
+        executed: "/x".into(),
+        argv: Vec::new(),
+    };
+    Account {
+        phases: Phases { startup: Nanos(0), setup: None, write: None, teardown: total },
+        total,
+        wall: total,
+        root: ROOT,
+        threads: vec![ThreadAccount { pid: ROOT, tid: ROOT, start: Nanos(0), lifetime: total, steps }],
+        processes: vec![ProcessAccount {
+            pid: ROOT,
+            parent: 0,
+            start: Nanos(0),
+            end: Some(total),
+            status: Some(0),
+            execs: vec![execution(0)],
+            threads: 1,
+        }],
+        files: Vec::new(),
+        searches: Vec::new(),
+        counts: Counts::default(),
+        lost: 0,
+    }
+}
+
+const VIRTUAL: Machine = machine(1_100, 41);
+
+const fn machine(each: u64, executed: u64) -> Machine {
+    Machine { cpuid: Some(Cpuid { each: Nanos(each), executed }) }
+}
+
+fn rules(account: Account, machine: &Machine) -> Vec<&'static str> {
+    let summary = Summary::of(vec![account]).unwrap();
+    findings(&summary, machine).iter().map(|finding| finding.rule).collect()
+}
+
+fn quiet() -> Vec<(u64, What)> {
+    vec![(100, exec()), (1_000_000, What::User(code(Role::Executable)))]
+}
+
+#[test]
+fn a_program_that_only_computes_has_no_finding() {
+    let mut account = run(quiet());
+    account.main().steps.iter().for_each(drop);
+    assert!(rules(account.clone(), &Machine::default()).is_empty());
+    account.threads[0].steps.clear();
+    assert!(rules(account, &VIRTUAL).is_empty());
+}
+
+#[test]
+fn a_tenth_of_the_time_in_ld_so_is_dynamic_linking() {
+    let steps = |ns| [quiet(), vec![(ns, call("mmap", None, false, Role::Loader))]].concat();
+    assert_eq!(rules(run(steps(150_000)), &Machine::default()), ["dynamic-linking"]);
+    assert!(rules(run(steps(50_000)), &Machine::default()).is_empty());
+}
+
+#[test]
+fn three_failed_opens_that_cost_something_are_a_search() {
+    let steps = |count| {
+        let mut all = quiet();
+        all.extend((0..count).map(|_| (20_000, call("openat", Some("/a/libx.so"), true, Role::Executable))));
+        run(all)
+    };
+    assert_eq!(rules(steps(3), &Machine::default()), ["failed-searches"]);
+    assert!(rules(steps(2), &Machine::default()).is_empty());
+    let summary = Summary::of(vec![steps(4)]).unwrap();
+    assert!(findings(&summary, &Machine::default())[0].text.contains("`libx.so`, 4 times"));
+}
+
+#[test]
+fn a_fifth_of_the_faults_on_one_library_are_a_heavy_library() {
+    let steps = |heavy: usize, others: usize| {
+        let mut all = quiet();
+        let region = |path: &str| Region::File(path.into());
+        all.extend(
+            (0..heavy).map(|_| (2_000, fault(region("/lib/libstdc++.so.6"), Role::Executable, false))),
+        );
+        all.extend((0..others).map(|_| (100, fault(region("/lib/libc.so.6"), Role::Executable, false))));
+        run(all)
+    };
+    assert_eq!(rules(steps(10, 40), &Machine::default()), ["heavy-library"]);
+    assert!(rules(steps(10, 41), &Machine::default()).is_empty());
+    assert!(rules(steps(0, 50), &Machine::default()).is_empty());
+}
+
+#[test]
+fn dozens_of_cpuid_in_a_stretch_of_early_code_are_told_where_they_trap() {
+    let steps = |ns| {
+        run(vec![
+            (100, exec()),
+            (500, call("brk", None, false, Role::Loader)),
+            (ns, What::User(code(Role::Loader))),
+            (500, call("openat", Some("/x"), false, Role::Loader)),
+            (900_000, What::User(code(Role::Executable))),
+        ])
+    };
+    assert_eq!(rules(steps(45_100), &VIRTUAL), ["cpuid"]);
+    assert!(rules(steps(45_100), &machine(80, 41)).is_empty(), "a real machine");
+    assert!(rules(steps(45_100), &machine(1_100, 2)).is_empty(), "Go executes two");
+    assert!(rules(steps(45_100), &Machine::default()).is_empty(), "nobody has counted");
+    assert!(rules(steps(5_000), &VIRTUAL).is_empty(), "a stretch that is too short for them");
+    let short = Summary::of(vec![steps(5_000)]).unwrap();
+    assert!(
+        reservation(&short, &VIRTUAL)
+            .unwrap()
+            .starts_with("41 CPUID instructions were counted. At 1.10 µs each")
+    );
+    assert_eq!(reservation(&short, &machine(1_100, 2)), None);
+    let summary = Summary::of(vec![steps(45_100)]).unwrap();
+    assert_eq!(reservation(&summary, &VIRTUAL), None);
+    let finding = &findings(&summary, &VIRTUAL)[0];
+    assert_eq!(finding.cost, Nanos(41 * 1_100));
+    let longer = Summary::of(vec![steps(160_000)]).unwrap();
+    let both: Vec<(&str, Nanos)> = findings(&longer, &VIRTUAL).iter().map(|f| (f.rule, f.cost)).collect();
+    // neither the rest of the stretch is theirs, nor what is theirs the linking's
+    let linking = Nanos(500 + 160_000 + 500 - 41 * 1_100);
+    assert_eq!(both, [("dynamic-linking", linking), ("cpuid", Nanos(41 * 1_100))]);
+    let text = &finding.text;
+    assert!(
+        text.contains("CPUID: 41 instructions") && text.contains("between `brk()` and `openat()`"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_stretch_with_cpuid_may_be_interrupted() {
+    let mut steps = vec![(100, exec()), (500, call("brk", None, false, Role::Loader))];
+    for _ in 0..3 {
+        steps.push((15_100, What::User(code(Role::Loader))));
+        steps.push((1_000, fault(Region::File("/lib/ld.so".into()), Role::Loader, false)));
+    }
+    steps.push((500, call("openat", Some("/x"), false, Role::Loader)));
+    steps.push((900_000, What::User(code(Role::Executable))));
+    let summary = Summary::of(vec![run(steps)]).unwrap();
+    let finding = &findings(&summary, &VIRTUAL)[0];
+    assert_eq!((finding.rule, finding.cost), ("cpuid", Nanos(41 * 1_100)));
+    assert!(finding.text.contains(", some of it between `"), "{}", finding.text);
+}
+
+#[test]
+fn five_compiled_modules_are_python_imports() {
+    let steps = |count| {
+        let mut all = quiet();
+        for n in 0..count {
+            let path = if n == 1 { "/lib/site.cpython-311.pyc".to_owned() } else { format!("/lib/m{n}.pyc") };
+            all.push((10, call("openat", Some(&path), false, Role::Executable)));
+            all.push((1_000, What::User(code(Role::Executable))));
+        }
+        all.push((10, call("openat", Some("/script.py"), false, Role::Executable)));
+        run(all)
+    };
+    let summary = Summary::of(vec![steps(5)]).unwrap();
+    let finding = findings(&summary, &Machine::default()).remove(0);
+    assert_eq!((finding.rule, finding.cost), ("python-modules", Nanos(5 * 1_010)));
+    assert!(
+        finding.text.contains("5 modules") && finding.text.contains("imports 4.04 µs"),
+        "{}",
+        finding.text
+    );
+    assert!(rules(steps(4), &Machine::default()).is_empty());
+}
+
+#[test]
+fn an_exec_before_the_last_one_is_a_chain() {
+    let mut account = run(quiet());
+    let mut second = account.processes[0].execs[0].clone();
+    second.start = Nanos(700);
+    account.processes[0].execs.push(second);
+    let summary = Summary::of(vec![account]).unwrap();
+    let finding = findings(&summary, &Machine::default()).remove(0);
+    assert_eq!((finding.rule, finding.cost), ("exec-chain", Nanos(700)));
+}
+
+#[test]
+fn major_faults_that_cost_something_are_reads_from_disk() {
+    let steps = |major| run([quiet(), vec![(90_000, fault(Region::Heap, Role::Executable, major))]].concat());
+    assert_eq!(rules(steps(true), &Machine::default()), ["from-disk"]);
+    assert!(rules(steps(false), &Machine::default()).is_empty());
+}
+
+#[test]
+fn a_tenth_of_the_time_preempted_is_a_busy_machine() {
+    let steps = |ns| run([quiet(), vec![(ns, What::Off(Reason::Preempted))]].concat());
+    assert_eq!(rules(steps(200_000), &Machine::default()), ["preempted"]);
+    assert!(rules(steps(20_000), &Machine::default()).is_empty());
+}
+
+#[test]
+fn the_five_costliest_are_given() {
+    let mut all = quiet();
+    all.push((900_000, What::Off(Reason::Preempted)));
+    all.push((800_000, call("mmap", None, false, Role::Loader)));
+    all.push((700_000, fault(Region::Heap, Role::Executable, true)));
+    let found = rules(run(all), &Machine::default());
+    assert_eq!(found, ["preempted", "dynamic-linking", "from-disk"]);
+}

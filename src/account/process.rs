@@ -1,0 +1,164 @@
+//! One process as its events have made it: memory, descriptors, what it executes.
+
+use super::address_space::{AddressSpace, Content};
+use super::binaries::{Binaries, Layout};
+use super::descriptors::Descriptors;
+use super::page_size::PageSize;
+use super::step::{Code, Module, Region, Role};
+use firstbyte_measure::tracer::detail::Image;
+use std::sync::Arc;
+
+const AT_PHDR: u64 = 3;
+const AT_BASE: u64 = 7;
+const AT_ENTRY: u64 = 9;
+const AT_SYSINFO_EHDR: u64 = 33;
+/// As much below its begin as a stack may grow by default (`RLIMIT_STACK`), and as much above as arguments take.
+const STACK_BELOW: u64 = 8 << 20;
+const STACK_ABOVE: u64 = 256 << 10;
+
+/// A process while its events are read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Process {
+    pub(super) memory: AddressSpace,
+    pub(super) descriptors: Descriptors,
+    pub(super) executable: Arc<str>,
+    pub(super) page: PageSize,
+    loader: Arc<str>,
+    /// Where user code begins after the exec.
+    entry: u64,
+}
+
+impl Process {
+    pub(super) fn tracee() -> Process {
+        Process { descriptors: Descriptors::standard(), ..Process::default() }
+    }
+
+    /// An exec replaced its image.
+    pub(super) fn exec(&mut self, image: &Image, binaries: &dyn Binaries) {
+        self.descriptors.exec();
+        self.memory = AddressSpace::default();
+        self.page = PageSize::of(image);
+        self.executable = image.executed.as_str().into();
+        let entry = image.auxiliary(AT_ENTRY).unwrap_or(0);
+        self.entry = entry;
+        let layout = binaries.layout(&image.executed);
+        match &layout {
+            Some(layout) => {
+                let bias = entry.wrapping_sub(layout.entry);
+                map_segments(&mut self.memory, self.page, layout, bias, &self.executable);
+            }
+            None => self.map_roughly(image),
+        }
+        self.map_loader(image, layout.and_then(|l| l.interpreter.clone()), binaries);
+        self.memory.set_heap(image.brk);
+        let from = image.stack.saturating_sub(STACK_BELOW);
+        self.memory.map(from, STACK_BELOW + STACK_ABOVE, Content::Stack, false);
+        if let Some(vdso) = image.auxiliary(AT_SYSINFO_EHDR) {
+            // the pages before it hold its data
+            let page = self.page.bytes();
+            self.memory.map(vdso.saturating_sub(6 * page), 8 * page, Content::Vdso, true);
+        }
+    }
+
+    /// The kernel's own figures, where the file cannot be read.
+    fn map_roughly(&mut self, image: &Image) {
+        let headers = image.auxiliary(AT_PHDR).map_or(image.code[0], |at| self.page.begin(at));
+        let from = headers.min(image.code[0]);
+        let path = Arc::clone(&self.executable);
+        let end = self.page.round_up(image.data[1].max(image.code[1]));
+        self.memory.map(from, end.saturating_sub(from), Content::File { path, offset: 0 }, true);
+    }
+
+    fn map_loader(&mut self, image: &Image, name: Option<String>, binaries: &dyn Binaries) {
+        self.loader = "".into();
+        let Some(base) = image.auxiliary(AT_BASE).filter(|base| *base != 0) else { return };
+        let name = name.unwrap_or_else(|| "ld.so".to_owned());
+        self.loader = name.as_str().into();
+        if let Some(layout) = binaries.layout(&name) {
+            let lowest = layout.segments.iter().map(|s| self.page.begin(s.address)).min().unwrap_or(0);
+            let bias = base.wrapping_sub(lowest);
+            map_segments(&mut self.memory, self.page, &layout, bias, &self.loader);
+            self.entry = layout.entry.wrapping_add(bias);
+        } else {
+            let content = Content::File { path: Arc::clone(&self.loader), offset: 0 };
+            self.memory.map(base, 256 << 10, content, true);
+            self.entry = base;
+        }
+    }
+
+    /// What user code runs first in the image.
+    pub(super) fn entry_code(&self, binaries: &dyn Binaries) -> Option<Code> {
+        self.code(self.entry, binaries)
+    }
+
+    /// The code at an address; `None` if that is in no mapping that we know.
+    pub(super) fn code(&self, ip: u64, binaries: &dyn Binaries) -> Option<Code> {
+        let found = self.memory.find(ip)?;
+        let (module, function) = match &found.content {
+            Content::File { path, .. } => (self.module(path), binaries.function(path, found.offset)),
+            Content::Bss(path) => (self.module(path), None),
+            Content::Vdso => (Module::without_file(Role::Vdso), None),
+            _ => (Module::without_file(Role::Anonymous), None),
+        };
+        Some(Code { module, function })
+    }
+
+    /// Whose code made a system call or touched a page: the C library and the vdso work for others, so the first return address on
+    /// the stack that leads to another module stands for them.
+    pub(super) fn caller(&self, ip: u64, stack: &[u64], binaries: &dyn Binaries) -> Option<Code> {
+        let own = self.code(ip, binaries)?;
+        if !own.module.role.works_for_others() {
+            return Some(own);
+        }
+        let executable = |word: &&u64| self.memory.find(**word).is_some_and(|found| found.executable);
+        let mut callers = stack.iter().filter(executable).filter_map(|word| self.code(*word, binaries));
+        callers.find(|code| !code.module.role.works_for_others()).or(Some(own))
+    }
+
+    pub(super) fn module(&self, path: &Arc<str>) -> Module {
+        let file = path.rsplit('/').next().unwrap_or_default();
+        let role = if *path == self.loader {
+            Role::Loader
+        } else if *path == self.executable {
+            Role::Executable
+        } else if file.starts_with("libc.so") || file.starts_with("libc-") {
+            Role::Libc
+        } else {
+            Role::Library
+        };
+        Module { role, path: Arc::clone(path) }
+    }
+
+    /// What kind of memory an address is, and its page: of a file the offset.
+    pub(super) fn region(&self, address: u64) -> (Region, u64) {
+        let page = self.page.begin(address);
+        match self.memory.find(address) {
+            None => (Region::Unknown, page),
+            Some(found) => match found.content {
+                Content::File { path, .. } => (Region::File(path), self.page.begin(found.offset)),
+                Content::Bss(path) => (Region::Bss(path), page),
+                Content::Anonymous => (Region::Anonymous, page),
+                Content::Heap => (Region::Heap, page),
+                Content::Stack => (Region::Stack, page),
+                Content::Vdso => (Region::Vdso, page),
+            },
+        }
+    }
+}
+
+fn map_segments(memory: &mut AddressSpace, size: PageSize, layout: &Layout, bias: u64, path: &Arc<str>) {
+    for segment in &layout.segments {
+        let from = segment.address.wrapping_add(bias);
+        let page = size.begin(from);
+        let skew = from - page;
+        let in_file = size.round_up(segment.file_size.saturating_add(skew));
+        let in_memory = size.round_up(segment.memory_size.saturating_add(skew));
+        let offset = segment.offset.saturating_sub(skew);
+        let content = Content::File { path: Arc::clone(path), offset };
+        memory.map(page, in_file, content, segment.executable);
+        if in_memory > in_file {
+            let rest = page.saturating_add(in_file);
+            memory.map(rest, in_memory - in_file, Content::Bss(Arc::clone(path)), segment.executable);
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Reads a recording's events in order, following every process and thread.
+
+use super::apply::{apply, file_of};
+use super::binaries::Binaries;
+use super::call_text;
+use super::model::{Execution, ProcessAccount, ThreadAccount};
+use super::process::Process;
+use super::step::{ExecStage, PageFault, Reason, What};
+use super::thread::Thread;
+use firstbyte_measure::arch::{FileCall, call_names, file_call};
+use firstbyte_measure::tracer::detail::{Call, Fault, Image, OffCpu};
+use firstbyte_measure::tracer::{Event, EventKind, Recording, Syscall};
+use firstbyte_measure::units::Nanos;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// What the events come to.
+pub(super) struct Reading {
+    pub(super) threads: Vec<ThreadAccount>,
+    pub(super) processes: Vec<ProcessAccount>,
+    /// What `read`-like calls gave, by file.
+    pub(super) bytes_read: Vec<(Arc<str>, u64)>,
+    /// What they gave in all, also of what is no file: pipes, socket pairs.
+    pub(super) all_bytes_read: u64,
+}
+
+struct Reader<'b> {
+    binaries: &'b dyn Binaries,
+    zero: Nanos,
+    root: u32,
+    memories: HashMap<u32, Process>,
+    accounts: Vec<ProcessAccount>,
+    threads: HashMap<u32, Thread>,
+    /// Threads that have exited: the kernel still works for them.
+    gone: HashSet<u32>,
+    finished: Vec<Thread>,
+    execs: HashMap<u32, Exec>,
+    bytes_read: HashMap<Arc<str>, u64>,
+    all_bytes_read: u64,
+    names: HashMap<Syscall, Arc<str>>,
+}
+
+/// An exec in progress.
+#[derive(Default)]
+struct Exec {
+    pid: u32,
+    entered: Nanos,
+    prepared: Option<Nanos>,
+    /// When the calling thread took the id of its process' first thread over; 0: it had it already.
+    taken_over: Nanos,
+    committed: Option<(Nanos, Image)>,
+    /// Faults in memory that only the image will tell of: what it zeroes, its stack.
+    faults: Vec<(Event, Fault)>,
+}
+
+impl Reading {
+    pub(super) fn of(recording: &Recording, binaries: &dyn Binaries, total: Nanos) -> Reading {
+        let root = recording.root;
+        let entered = recording.events.iter().find(|e| e.pid == root && e.kind == EventKind::ExecEnter);
+        let zero = entered.map_or(Nanos(0), |event| event.at);
+        let mut reader = Reader {
+            binaries,
+            zero,
+            root,
+            memories: HashMap::from([(root, Process::tracee())]),
+            accounts: vec![process(root, 0, Nanos(0))],
+            gone: HashSet::new(),
+            threads: HashMap::from([(root, Thread::new(root, root, zero))]),
+            finished: Vec::new(),
+            execs: HashMap::new(),
+            bytes_read: HashMap::new(),
+            all_bytes_read: 0,
+            names: HashMap::new(),
+        };
+        for event in recording.events.iter().filter(|event| event.pid != 0 && event.at >= zero) {
+            reader.read(event);
+        }
+        reader.finish(total)
+    }
+}
+
+fn process(pid: u32, parent: u32, start: Nanos) -> ProcessAccount {
+    ProcessAccount { pid, parent, start, end: None, status: None, execs: Vec::new(), threads: 1 }
+}
+
+impl Reader<'_> {
+    fn read(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::ExecEnter => {
+                self.execs.insert(event.tid, Exec { pid: event.pid, entered: event.at, ..Exec::default() });
+            }
+            EventKind::ExecPrepare => {
+                if let Some(exec) = self.execs.get_mut(&event.tid) {
+                    exec.prepared = Some(event.at);
+                }
+            }
+            EventKind::Image(image) => self.image(event, image),
+            EventKind::ExecExit { result } => self.exec_exit(event, *result),
+            EventKind::Call(call) => self.call(event, call),
+            EventKind::Fault(fault) if self.is_of_next_image(event, fault) => {}
+            EventKind::Fault(_) | EventKind::OffCpu(_) if self.gone.contains(&event.tid) => {}
+            EventKind::Fault(fault) => self.fault(event, fault),
+            EventKind::OffCpu(absence) => self.off_cpu(event, absence),
+            EventKind::Fork { child_pid, child_tid } => self.fork(event, *child_pid, *child_tid),
+            EventKind::Exit { group_dead, status } => self.exit(event, *group_dead, *status),
+            EventKind::ParentTold => self.parent_told(event),
+            _ => {}
+        }
+    }
+
+    fn since(&self, at: Nanos) -> Nanos {
+        Nanos(at.0.saturating_sub(self.zero.0))
+    }
+
+    fn thread(&mut self, event: &Event) -> &mut Thread {
+        self.threads.entry(event.tid).or_insert_with(|| Thread::new(event.pid, event.tid, event.at))
+    }
+
+    fn image(&mut self, event: &Event, image: &Image) {
+        // a thread other than the leader has taken the leader's id over
+        let caller = image.old_tid.filter(|old| *old != event.tid && self.execs.contains_key(old));
+        let exec = self.execs.remove(&caller.unwrap_or(event.tid));
+        let mut exec = exec.unwrap_or(Exec { pid: event.pid, entered: event.at, ..Exec::default() });
+        exec.committed = Some((event.at, image.clone()));
+        if let Some(caller) = caller {
+            exec.taken_over = self.take_over(event, caller);
+            self.exec_stages(caller, &exec, event.at, [Nanos(0), exec.taken_over]);
+            self.finished.extend(self.threads.remove(&caller));
+        }
+        let faults = std::mem::take(&mut exec.faults);
+        self.execs.insert(event.tid, exec);
+        self.memories.entry(event.pid).or_default().exec(image, self.binaries);
+        self.explain_faults(&faults);
+    }
+
+    /// A thread goes on under the id of its process' first thread, which has ended (`de_thread` in `fs/exec.c`). When: not
+    /// before the last that was seen of either of them under their own ids.
+    fn take_over(&mut self, event: &Event, caller: u32) -> Nanos {
+        self.gone.remove(&event.tid);
+        let was = |thread: &Thread| (thread.pid, thread.tid) == (event.pid, event.tid);
+        if !self.threads.contains_key(&event.tid)
+            && let Some(place) = self.finished.iter().rposition(was)
+        {
+            self.threads.insert(event.tid, self.finished.remove(place));
+        }
+        let seen = self.threads.get(&caller).map_or(Nanos(0), Thread::last_seen);
+        let leader = self.thread(event);
+        let at = seen.max(leader.ended.unwrap_or_default()).min(event.at);
+        leader.goes_on_at(at);
+        if let Some(caller) = self.threads.get_mut(&caller) {
+            caller.ended = Some(at);
+        }
+        at
+    }
+
+    /// What lies between two instants of the stages of an exec.
+    fn exec_stages(&mut self, tid: u32, exec: &Exec, end: Nanos, [from, to]: [Nanos; 2]) {
+        let image = Image::default();
+        let (committed, image) = exec.committed.as_ref().map_or((end, &image), |(at, image)| (*at, image));
+        let path: Arc<str> = image.path.as_str().into();
+        let prepared = exec.prepared.unwrap_or(committed).min(committed);
+        let after = self.memories.get(&exec.pid).and_then(|process| process.entry_code(self.binaries));
+        let stages = [
+            (ExecStage::Open, exec.entered, prepared),
+            (ExecStage::Load, prepared, committed),
+            (ExecStage::Return, committed, end),
+        ];
+        let Some(thread) = self.threads.get_mut(&tid) else { return };
+        for (stage, begin, end) in stages {
+            let (begin, end) = (begin.max(from), end.min(to));
+            if begin < end {
+                let what = What::Exec { stage, path: Arc::clone(&path) };
+                thread.kernel(begin, end, what, [None, after.clone()]);
+            }
+        }
+    }
+
+    fn exec_exit(&mut self, event: &Event, result: i64) {
+        let Some(exec) = self.execs.remove(&event.tid) else { return };
+        self.explain_faults(&exec.faults);
+        if result != 0 {
+            return; // a failed exec is a system call like any other
+        }
+        self.thread(event);
+        self.exec_stages(event.tid, &exec, event.at, [exec.taken_over, event.at]);
+        let image = exec.committed.map(|(_, image)| image).unwrap_or_default();
+        let execution = Execution {
+            start: self.since(exec.entered),
+            took: Nanos(event.at.0.saturating_sub(exec.entered.0)),
+            path: image.path.as_str().into(),
+            executed: image.executed.as_str().into(),
+            argv: image.argv,
+        };
+        if let Some(account) = self.account(event.pid) {
+            account.execs.push(execution);
+        }
+    }
+
+    fn account(&mut self, pid: u32) -> Option<&mut ProcessAccount> {
+        self.accounts.iter_mut().rev().find(|account| account.pid == pid)
+    }
+
+    fn name(&mut self, call: Syscall) -> Arc<str> {
+        Arc::clone(self.names.entry(call).or_insert_with(|| call_names::name(call).into()))
+    }
+
+    fn call(&mut self, event: &Event, call: &Call) {
+        let name = self.name(call.call);
+        let binaries = self.binaries;
+        let process = self.memories.entry(event.pid).or_default();
+        let file = file_of(process, &name, call);
+        let code = process.caller(call.ip, &call.stack, binaries);
+        apply(process, &name, call, file.as_ref());
+        if let (Some(FileCall::Read), Some(read @ 1..)) = (file_call(call.call), call.result) {
+            self.has_read(file.as_ref(), read.unsigned_abs());
+        }
+        let failed = call.result.is_some_and(|result| (-4095..0).contains(&result));
+        let what = What::Call { name, text: call_text::text(call), file, failed, code: code.clone() };
+        let until = if call.result.is_some() { event.at } else { Nanos(u64::MAX) };
+        self.thread(event).kernel(call.entered, until, what, [code.clone(), code]);
+    }
+
+    fn has_read(&mut self, file: Option<&Arc<str>>, bytes: u64) {
+        self.all_bytes_read = self.all_bytes_read.saturating_add(bytes);
+        if let Some(file) = file {
+            let sum = self.bytes_read.entry(Arc::clone(file)).or_default();
+            *sum = sum.saturating_add(bytes);
+        }
+    }
+
+    /// The exec in which an event lies. A thread has the id of its process' first thread before its image is told.
+    fn exec_around(&mut self, event: &Event) -> Option<&mut Exec> {
+        let has_ended = event.tid == event.pid
+            && (self.gone.contains(&event.tid)
+                || self.threads.get(&event.tid).is_some_and(|thread| thread.ended.is_some()));
+        if has_ended && !self.execs.contains_key(&event.tid) {
+            return self.execs.values_mut().find(|exec| exec.pid == event.pid);
+        }
+        self.execs.get_mut(&event.tid)
+    }
+
+    /// Whether a fault is of an image that is being built: kept until that is known.
+    fn is_of_next_image(&mut self, event: &Event, fault: &Fault) -> bool {
+        let is_mapped =
+            self.memories.get(&event.pid).is_some_and(|process| process.memory.find(fault.address).is_some());
+        let Some(exec) = self.exec_around(event) else { return false };
+        let is_old = exec.prepared.is_none() && is_mapped;
+        if fault.user || exec.committed.is_some() || is_old {
+            return false;
+        }
+        exec.faults.push((event.clone(), fault.clone()));
+        true
+    }
+
+    fn explain_faults(&mut self, faults: &[(Event, Fault)]) {
+        for (event, fault) in faults {
+            self.fault(event, fault);
+        }
+    }
+
+    fn fault(&mut self, event: &Event, fault: &Fault) {
+        let binaries = self.binaries;
+        let process = self.memories.entry(event.pid).or_default();
+        let (region, page) = process.region(fault.address);
+        let code = if fault.user { process.code(fault.ip, binaries) } else { None };
+        let caller = if fault.user { process.caller(fault.ip, &fault.stack, binaries) } else { None };
+        let what = What::Fault(PageFault { region, page, write: fault.write, major: fault.major, code });
+        self.thread(event).fault(fault.entered, event.at, what, caller);
+    }
+
+    fn off_cpu(&mut self, event: &Event, absence: &OffCpu) {
+        let thread = self.thread(event);
+        let from = if absence.left.0 == 0 { thread.begun } else { absence.left };
+        let reason = match absence {
+            OffCpu { left: Nanos(0), .. } => Some(Reason::Created),
+            OffCpu { preempted: true, .. } => Some(Reason::Preempted),
+            _ => None,
+        };
+        let woken = absence.woken;
+        if reason.is_none() && from < woken && woken < event.at {
+            thread.off(from, woken, None);
+            thread.off(woken, event.at, Some(Reason::Runnable));
+        } else {
+            thread.off(from, event.at, reason);
+        }
+    }
+
+    fn fork(&mut self, event: &Event, child_pid: u32, thread: u32) {
+        if child_pid == event.pid {
+            if let Some(account) = self.account(child_pid) {
+                account.threads += 1;
+            }
+        } else {
+            let copy = self.memories.entry(event.pid).or_default().clone();
+            self.memories.insert(child_pid, copy);
+            let start = self.since(event.at);
+            self.accounts.push(process(child_pid, event.pid, start));
+        }
+        self.gone.remove(&thread); // ids can be used again
+        let child = Thread::new(child_pid, thread, event.at);
+        self.finished.extend(self.threads.insert(thread, child));
+    }
+
+    fn exit(&mut self, event: &Event, group_dead: bool, status: i32) {
+        self.thread(event).ended = Some(event.at);
+        if event.tid != self.root {
+            self.finished.extend(self.threads.remove(&event.tid));
+            self.gone.insert(event.tid);
+        }
+        let end = self.since(event.at);
+        if let Some(account) = self.account(event.pid)
+            && (group_dead || account.end.is_some_and(|known| known < end))
+        {
+            account.end = Some(end);
+            account.status = Some(status);
+        }
+    }
+
+    /// Between its last instant as a thread and the notice to its parent the kernel gave back what it had.
+    fn parent_told(&mut self, event: &Event) {
+        let end = self.since(event.at);
+        if let Some(account) = self.account(event.pid) {
+            account.end = Some(end);
+        }
+        if event.tid != self.root {
+            return;
+        }
+        self.thread(event).gave_back_until(event.at);
+    }
+
+    fn finish(mut self, total: Nanos) -> Reading {
+        for exec in std::mem::take(&mut self.execs).into_values() {
+            self.explain_faults(&exec.faults);
+        }
+        let (zero, end) = (self.zero, self.zero + total);
+        let main = self.threads.remove(&self.root).unwrap_or_else(|| Thread::new(self.root, self.root, zero));
+        let mut others: Vec<Thread> = self.finished.into_iter().chain(self.threads.into_values()).collect();
+        others.sort_by_key(|thread| (thread.begun, thread.tid));
+        let mut threads = vec![explained(main, zero, end, zero)];
+        threads.extend(others.into_iter().map(|thread| {
+            let (from, to) =
+                (thread.begun, thread.ended.unwrap_or_else(|| thread.last_seen().min(end).max(thread.begun)));
+            explained(thread, from, to, zero)
+        }));
+        let mut bytes_read: Vec<(Arc<str>, u64)> = self.bytes_read.into_iter().collect();
+        bytes_read.sort();
+        Reading { threads, processes: self.accounts, bytes_read, all_bytes_read: self.all_bytes_read }
+    }
+}
+
+fn explained(thread: Thread, from: Nanos, to: Nanos, zero: Nanos) -> ThreadAccount {
+    ThreadAccount {
+        pid: thread.pid,
+        tid: thread.tid,
+        start: Nanos(from.0.saturating_sub(zero.0)),
+        lifetime: Nanos(to.0.saturating_sub(from.0)),
+        steps: thread.steps(from, to, zero),
+    }
+}

@@ -1,0 +1,176 @@
+//! Several runs of one command, set side by side.
+
+use super::align::{Pair, align};
+use super::attribution::{Kind, kind, shares};
+use super::model::Account;
+use super::step::Step;
+use crate::bench::medians::medians;
+use crate::stats::median_count;
+use crate::stats::quantile::{median, quantile, sorted};
+use firstbyte_measure::Counts;
+use std::collections::BTreeMap;
+
+/// A figure over all runs, in nanoseconds or counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// The median.
+    pub median: f64,
+    /// The smallest.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+    /// The third quartile less the first.
+    pub quartiles: f64,
+}
+
+impl Spread {
+    /// Of some figures; of none, zeros.
+    pub fn of(values: &[f64]) -> Spread {
+        let Some(all) = sorted(values) else { return Spread::default() };
+        let at = |p| quantile(&all, p).unwrap_or_default();
+        Spread {
+            median: median(&all).unwrap_or_default(),
+            least: at(0.0),
+            most: at(1.0),
+            quartiles: at(0.75) - at(0.25),
+        }
+    }
+}
+
+/// A [`super::attribution::Share`] over all runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommonShare {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its name within the kind.
+    pub name: String,
+    /// Its time.
+    pub time: Spread,
+    /// How many steps: a median that is one run's own, as of [`Summary::counts`].
+    pub count: f64,
+}
+
+/// A step of the main thread over all runs that have it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommonStep {
+    /// The step in the reference run.
+    pub step: Step,
+    /// Its own time.
+    pub own: Spread,
+    /// In how many runs it is.
+    pub runs: usize,
+}
+
+/// Several runs of one command.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// How many.
+    pub runs: usize,
+    /// The run whose total is the median: its steps, files and processes are the ones shown.
+    pub reference: Account,
+    /// The total.
+    pub total: Spread,
+    /// Startup, setup, write, teardown; `None` for what the program has not.
+    pub phases: [Option<Spread>; 4],
+    /// Time to the first byte.
+    pub first_byte: Option<Spread>,
+    /// Each kind's part of the main thread's time, and its count, in the order of [`Kind::ALL`].
+    pub kinds: [(Spread, f64); 5],
+    /// Where the main thread's time went; by kind, then by time.
+    pub shares: Vec<CommonShare>,
+    /// The main thread's steps.
+    pub steps: Vec<CommonStep>,
+    /// What does not jitter, or little: of each count the median over the runs, of two in the middle the lesser.
+    pub counts: Counts,
+    /// Events that were lost over all runs.
+    pub lost: u64,
+}
+
+impl Summary {
+    /// Sets the runs side by side; `None` if there is none.
+    pub fn of(mut accounts: Vec<Account>) -> Option<Summary> {
+        accounts.sort_by_key(|account| account.total);
+        let middle = (accounts.len().checked_sub(1)?) / 2;
+        let counts: Vec<Counts> = accounts.iter().map(|account| account.counts.clone()).collect();
+        let over = |figure: &dyn Fn(&Account) -> Option<u64>| {
+            let values: Option<Vec<f64>> = accounts.iter().map(|a| figure(a).map(|n| n as f64)).collect();
+            values.map(|values| Spread::of(&values))
+        };
+        Some(Summary {
+            runs: accounts.len(),
+            total: over(&|a| Some(a.total.0)).unwrap_or_default(),
+            phases: [
+                over(&|a| Some(a.phases.startup.0)),
+                over(&|a| a.phases.setup.map(|n| n.0)),
+                over(&|a| a.phases.write.map(|n| n.0)),
+                over(&|a| Some(a.phases.teardown.0)),
+            ],
+            first_byte: over(&|a| a.phases.first_byte().map(|n| n.0)),
+            kinds: Kind::ALL.map(|kind| of_kind(&accounts, kind)),
+            shares: common_shares(&accounts),
+            steps: common_steps(&accounts, middle),
+            counts: medians(&counts)?,
+            lost: accounts.iter().map(|a| a.lost).sum(),
+            reference: accounts.swap_remove(middle),
+        })
+    }
+}
+
+/// The time and count of one kind.
+fn of_kind(accounts: &[Account], wanted: Kind) -> (Spread, f64) {
+    let of_run = |account: &Account| {
+        let steps = account.main().steps.iter().filter(|step| kind(&step.what) == wanted);
+        steps.fold((0.0, 0), |(time, count), step| (time + step.own.as_f64(), count + 1))
+    };
+    let (times, counts): (Vec<f64>, Vec<u64>) = accounts.iter().map(of_run).unzip();
+    (Spread::of(&times), median_count(counts).unwrap_or_default() as f64)
+}
+
+/// The shares of every run; a share that a run has not is 0 in it.
+fn common_shares(accounts: &[Account]) -> Vec<CommonShare> {
+    let mut all: BTreeMap<(Kind, String), Vec<(f64, u64)>> = BTreeMap::new();
+    for (run, account) in accounts.iter().enumerate() {
+        for share in shares(&account.main().steps) {
+            let entry = all.entry((share.kind, share.name)).or_default();
+            entry.resize(run, (0.0, 0));
+            entry.push((share.time.as_f64(), share.count));
+        }
+    }
+    let mut common: Vec<CommonShare> = all
+        .into_iter()
+        .map(|((kind, name), mut values)| {
+            values.resize(accounts.len(), (0.0, 0));
+            let times: Vec<f64> = values.iter().map(|v| v.0).collect();
+            let counts = values.iter().map(|v| v.1).collect();
+            CommonShare {
+                kind,
+                name,
+                time: Spread::of(&times),
+                count: median_count(counts).unwrap_or_default() as f64,
+            }
+        })
+        .collect();
+    common.sort_by(|a, b| a.kind.cmp(&b.kind).then(b.time.median.total_cmp(&a.time.median)));
+    common
+}
+
+fn common_steps(accounts: &[Account], reference: usize) -> Vec<CommonStep> {
+    let keys = |account: &Account| -> Vec<String> {
+        account.main().steps.iter().map(|step| step.what.key()).collect()
+    };
+    let steps = &accounts[reference].main().steps;
+    let mut times: Vec<Vec<f64>> = steps.iter().map(|step| vec![step.own.as_f64()]).collect();
+    let wanted = keys(&accounts[reference]);
+    let others = accounts.iter().enumerate().filter(|(run, _)| *run != reference);
+    for (_, account) in others {
+        for pair in align(&wanted, &keys(account)) {
+            if let Pair::Both(ours, theirs) = pair {
+                times[ours].push(account.main().steps[theirs].own.as_f64());
+            }
+        }
+    }
+    let common = steps.iter().zip(times);
+    common
+        .map(|(step, times)| CommonStep { step: step.clone(), own: Spread::of(&times), runs: times.len() })
+        .collect()
+}

@@ -1,0 +1,341 @@
+//! One thread's events, gathered into steps that partition its lifetime.
+
+use super::partition::{Interval, partition};
+use super::step::{Code, Reason, Role, Step, What};
+use firstbyte_measure::units::Nanos;
+
+const USER: u8 = 0;
+const KERNEL: u8 = 1;
+const FAULT: u8 = 2;
+const OFF: u8 = 3;
+
+/// Something with a beginning and an end, and what user code lay at both.
+#[derive(Clone, Debug)]
+struct Entry {
+    interval: Interval,
+    what: What,
+    before: Option<Code>,
+    after: Option<Code>,
+}
+
+/// A call or fault, and what a thread that sleeps within it waits for.
+#[derive(Clone, Copy, Debug)]
+struct Surrounding {
+    from: Nanos,
+    to: Nanos,
+    reason: Reason,
+}
+
+/// A thread while its events are read.
+#[derive(Clone, Debug)]
+pub(super) struct Thread {
+    pub(super) pid: u32,
+    pub(super) tid: u32,
+    pub(super) begun: Nanos,
+    pub(super) ended: Option<Nanos>,
+    entries: Vec<Entry>,
+}
+
+impl Thread {
+    pub(super) fn new(pid: u32, tid: u32, begun: Nanos) -> Thread {
+        Thread { pid, tid, begun, ended: None, entries: Vec::new() }
+    }
+
+    fn add(&mut self, from: Nanos, to: Nanos, depth: u8, what: What, edges: [Option<Code>; 2]) {
+        let [before, after] = edges;
+        self.entries.push(Entry { interval: Interval { from, to, depth }, what, before, after });
+    }
+
+    /// A system call or a part of an exec, between user code and user code.
+    pub(super) fn kernel(&mut self, from: Nanos, to: Nanos, what: What, edges: [Option<Code>; 2]) {
+        self.add(from, to, KERNEL, what, edges);
+    }
+
+    /// The thread's last call, which did not return, went on until then: the kernel gave back what the process had.
+    pub(super) fn gave_back_until(&mut self, to: Nanos) {
+        let calls = self.entries.iter_mut().filter(|entry| entry.interval.depth == KERNEL);
+        if let Some(last) = calls.max_by_key(|entry| entry.interval.to) {
+            last.interval.to = last.interval.to.max(to);
+        }
+        self.ended = Some(to);
+    }
+
+    /// Another thread goes on under this one's id, which has ended before or then: nothing of it lasts longer.
+    pub(super) fn goes_on_at(&mut self, at: Nanos) {
+        let ended = self.ended.take().unwrap_or(at);
+        for entry in &mut self.entries {
+            let own_end = if entry.interval.from < ended { ended } else { at };
+            entry.interval.to = entry.interval.to.min(own_end);
+        }
+        if ended < at {
+            self.off(ended, at, Some(Reason::Gone));
+        }
+    }
+
+    /// A page fault of user code, or of the kernel within a call.
+    pub(super) fn fault(&mut self, from: Nanos, to: Nanos, what: What, code: Option<Code>) {
+        self.add(from, to, FAULT, what, [code.clone(), code]);
+    }
+
+    /// The thread was off the processor; why, its surroundings will tell unless it is known.
+    pub(super) fn off(&mut self, from: Nanos, to: Nanos, reason: Option<Reason>) {
+        let what = What::Off(reason.unwrap_or(Reason::Kernel));
+        let depth = OFF + u8::from(reason.is_none());
+        self.add(from, to, depth, what, [None, None]);
+    }
+
+    /// The last moment that an event speaks of.
+    pub(super) fn last_seen(&self) -> Nanos {
+        self.entries.iter().map(|entry| entry.interval.to).max().unwrap_or(self.begun)
+    }
+
+    /// The steps from `from` to `to`, in order; their own times sum up to `to - from` exactly. Times are counted from
+    /// `zero`.
+    pub(super) fn steps(mut self, from: Nanos, to: Nanos, zero: Nanos) -> Vec<Step> {
+        self.explain_absences();
+        if let Some(ended) = self.ended.filter(|ended| *ended < to) {
+            self.add(ended, to, OFF, What::Off(Reason::Gone), [None, None]);
+        }
+        self.fill_gaps(from, to);
+        let intervals: Vec<Interval> = self.entries.iter().map(|entry| entry.interval).collect();
+        let mut own = vec![0; intervals.len()];
+        let mut begin = vec![None; intervals.len()];
+        for piece in partition(from, to, &intervals) {
+            if let Some(owner) = piece.owner {
+                own[owner] += piece.to.0 - piece.from.0;
+                begin[owner].get_or_insert(piece.from);
+            }
+        }
+        let mut steps: Vec<Step> = Vec::with_capacity(intervals.len());
+        for (n, entry) in self.entries.into_iter().enumerate() {
+            let Some(begin) = begin[n] else { continue };
+            let start = begin.max(entry.interval.from).max(from);
+            let elapsed = Nanos(entry.interval.to.min(to).0 - start.0);
+            let start = Nanos(start.0.saturating_sub(zero.0));
+            steps.push(Step { start, elapsed, own: Nanos(own[n]), what: entry.what });
+        }
+        steps.sort_by_key(|step| (step.start, std::cmp::Reverse(step.elapsed)));
+        steps
+    }
+
+    /// What a thread waits for is told by the call or fault in which it sleeps. Outside all of them it can sleep only on
+    /// its way back to its program, which is where the kernel stops and freezes threads; but also where it ends them, so
+    /// it must have made a call afterwards.
+    fn explain_absences(&mut self) {
+        let [calls, faults] = [KERNEL, FAULT].map(|depth| self.surroundings(depth));
+        let last_call = calls.last().map(|around| around.from);
+        for entry in self.entries.iter_mut().filter(|entry| entry.interval.depth == OFF + 1) {
+            entry.interval.depth = OFF;
+            let Interval { from, to, .. } = entry.interval;
+            let reason = around(&faults, from).or_else(|| around(&calls, from));
+            let stopped = last_call.is_some_and(|last| last >= to).then_some(Reason::Stopped);
+            entry.what = What::Off(reason.or(stopped).unwrap_or(Reason::Kernel));
+        }
+    }
+
+    /// All calls, or all faults, in order, and what a thread that sleeps there waits for.
+    fn surroundings(&self, depth: u8) -> Vec<Surrounding> {
+        let of_depth = self.entries.iter().filter(|entry| entry.interval.depth == depth);
+        let mut sorted: Vec<&Entry> = of_depth.collect();
+        sorted.sort_by_key(|entry| entry.interval.from);
+        let mut all: Vec<Surrounding> = Vec::with_capacity(sorted.len());
+        for Entry { interval: Interval { from, to, .. }, what, .. } in sorted {
+            let interrupted = all.last().filter(|_| is_restart(what)).map(|before| before.reason);
+            let Some(reason) = interrupted.or_else(|| reason(what)) else { continue };
+            all.push(Surrounding { from: *from, to: *to, reason });
+        }
+        all
+    }
+
+    /// Whatever is neither in the kernel nor in a fault is user code.
+    fn fill_gaps(&mut self, from: Nanos, to: Nanos) {
+        let relevant = |entry: &&Entry| {
+            (entry.interval.depth == KERNEL || entry.interval.depth == FAULT || never_ran(&entry.what))
+                && entry.interval.to > from
+                && entry.interval.from < to
+        };
+        let mut bounds: Vec<Entry> = self.entries.iter().filter(relevant).cloned().collect();
+        bounds.sort_by_key(|entry| (entry.interval.from, entry.interval.depth));
+        let (mut now, mut before) = (from, None);
+        for entry in bounds {
+            if entry.interval.from > now {
+                self.user(now, entry.interval.from, before.as_ref(), entry.before.as_ref());
+            }
+            if entry.interval.to >= now {
+                now = entry.interval.to;
+                if entry.after.is_some() || entry.interval.depth == KERNEL {
+                    before = entry.after;
+                }
+            }
+        }
+        if now < to {
+            self.user(now, to, before.as_ref(), None);
+        }
+    }
+
+    fn user(&mut self, from: Nanos, to: Nanos, before: Option<&Code>, after: Option<&Code>) {
+        let what = What::User(between(before, after));
+        self.add(from, to, USER, what, [None, None]);
+    }
+}
+
+/// The reason of the last of them that began by then, if it lasted as long: calls do not nest, nor do faults.
+fn around(all: &[Surrounding], at: Nanos) -> Option<Reason> {
+    let until = all.partition_point(|around| around.from <= at);
+    all[..until].last().filter(|around| around.to >= at).map(|around| around.reason)
+}
+
+/// `restart_syscall(2)`: the kernel goes on with the call that a stop has interrupted.
+fn is_restart(what: &What) -> bool {
+    matches!(what, What::Call { name, .. } if &**name == "restart_syscall")
+}
+
+fn never_ran(what: &What) -> bool {
+    matches!(what, What::Off(Reason::Created | Reason::Gone))
+}
+
+fn reason(what: &What) -> Option<Reason> {
+    match what {
+        What::Exec { .. } => Some(Reason::Exec),
+        What::Call { name, .. } => Some(Reason::of_call(name)),
+        What::Fault(_) => Some(Reason::PageRead),
+        _ => None,
+    }
+}
+
+/// The code that ran between two places. It went on where it was, so the first place's module has the time; but where
+/// one of the two is the C library, which works for others, it is the other's.
+fn between(before: Option<&Code>, after: Option<&Code>) -> Code {
+    let unknown = || Code { module: super::step::Module::without_file(Role::Unknown), function: None };
+    let (Some(a), Some(b)) = (before, after) else {
+        return before.or(after).cloned().unwrap_or_else(unknown);
+    };
+    if a.module == b.module {
+        let function = match (&a.function, &b.function) {
+            (Some(f), Some(g)) if f == g => Some(f.clone()),
+            (Some(f), Some(g)) => Some(format!("{f} → {g}").into()),
+            (f, g) => f.clone().or_else(|| g.clone()),
+        };
+        return Code { module: a.module.clone(), function };
+    }
+    if a.module.role.works_for_others() && b.module.role != Role::Loader { b.clone() } else { a.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::step::Module;
+
+    fn call(name: &str) -> What {
+        What::Call { name: name.into(), text: String::new(), file: None, failed: false, code: None }
+    }
+
+    #[allow(clippy::unnecessary_wraps)] // as the edges are given
+    fn code(role: Role) -> Option<Code> {
+        Some(Code { module: Module::without_file(role), function: None })
+    }
+
+    #[test]
+    fn own_times_sum_up_to_the_lifetime_whatever_the_events() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..1000 {
+            let mut thread = Thread::new(1, 1, Nanos(0));
+            for _ in 0..random.usize(0..15) {
+                let (a, b) = (Nanos(random.u64(0..100)), Nanos(random.u64(0..100)));
+                match random.u8(0..4) {
+                    0 => thread.kernel(a, b, call("read"), [code(Role::Libc), code(Role::Executable)]),
+                    1 => thread.fault(a, b, call("fault"), code(Role::Loader)),
+                    2 => thread.off(a, b, None),
+                    _ => thread.off(a, b, Some(Reason::Preempted)),
+                }
+            }
+            if random.bool() {
+                thread.ended = Some(Nanos(random.u64(0..120)));
+            }
+            let (from, to) = (Nanos(random.u64(0..50)), Nanos(random.u64(50..120)));
+            let steps = thread.steps(from, to, Nanos(0));
+            assert_eq!(steps.iter().map(|s| s.own).sum::<Nanos>(), to - from);
+            assert!(steps.iter().all(|s| s.own <= s.elapsed && s.start >= from));
+        }
+    }
+
+    #[test]
+    fn a_sleep_within_a_call_is_a_wait_for_what_the_call_waits_for() {
+        let mut thread = Thread::new(1, 1, Nanos(0));
+        thread.off(Nanos(12), Nanos(80), None);
+        thread.kernel(Nanos(10), Nanos(90), call("wait4"), [None, None]);
+        let steps = thread.steps(Nanos(0), Nanos(100), Nanos(0));
+        let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.own.0)).collect();
+        assert_eq!(shown, [(0, 10, 10), (10, 80, 12), (12, 68, 68), (90, 10, 10)]);
+        assert_eq!(steps[2].what, What::Off(Reason::Child));
+    }
+
+    fn waits(thread: Thread) -> Vec<Reason> {
+        let steps = thread.steps(Nanos(0), Nanos(100), Nanos(0));
+        steps
+            .iter()
+            .filter_map(|s| if let What::Off(reason) = s.what { Some(reason) } else { None })
+            .collect()
+    }
+
+    #[test]
+    fn a_stop_is_told_and_the_call_that_it_interrupted_goes_on_as_that_call() {
+        let mut thread = Thread::new(1, 1, Nanos(0));
+        thread.kernel(Nanos(10), Nanos(30), call("nanosleep"), [None, None]);
+        thread.off(Nanos(12), Nanos(28), None);
+        thread.off(Nanos(32), Nanos(60), None);
+        thread.kernel(Nanos(62), Nanos(90), call("restart_syscall"), [None, None]);
+        thread.off(Nanos(64), Nanos(88), None);
+        assert_eq!(waits(thread), [Reason::Sleep, Reason::Stopped, Reason::Sleep]);
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_and_does_nothing_any_more_was_not_stopped() {
+        let mut thread = Thread::new(1, 1, Nanos(0));
+        thread.kernel(Nanos(10), Nanos(30), call("nanosleep"), [None, None]);
+        thread.off(Nanos(32), Nanos(60), None);
+        assert_eq!(waits(thread), [Reason::Kernel]);
+    }
+
+    #[test]
+    fn a_sleep_after_many_faults_within_a_call_is_still_the_calls() {
+        let mut thread = Thread::new(1, 1, Nanos(0));
+        thread.kernel(Nanos(10), Nanos(90), call("recvmmsg"), [None, None]);
+        for n in 0..9 {
+            thread.fault(Nanos(20 + 3 * n), Nanos(21 + 3 * n), call("fault"), None);
+        }
+        thread.off(Nanos(60), Nanos(80), None);
+        assert_eq!(waits(thread), [Reason::Read]);
+    }
+
+    #[test]
+    fn a_thread_whose_id_another_goes_on_under_reaches_no_further() {
+        let mut thread = Thread::new(1, 1, Nanos(0));
+        thread.kernel(Nanos(10), Nanos(u64::MAX), call("pause"), [None, None]);
+        thread.off(Nanos(12), Nanos(28), None);
+        thread.ended = Some(Nanos(30));
+        thread.goes_on_at(Nanos(40));
+        thread.kernel(Nanos(40), Nanos(60), call("exec"), [None, None]);
+        let steps = thread.steps(Nanos(0), Nanos(100), Nanos(0));
+        let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.own.0)).collect();
+        assert_eq!(shown, [(0, 10, 10), (10, 20, 4), (12, 16, 16), (30, 10, 10), (40, 20, 20), (60, 40, 40)]);
+        assert_eq!(steps[3].what, What::Off(Reason::Gone));
+    }
+
+    #[test]
+    fn time_between_the_library_and_a_program_is_the_programs() {
+        assert_eq!(
+            between(code(Role::Libc).as_ref(), code(Role::Executable).as_ref()),
+            code(Role::Executable).unwrap()
+        );
+        assert_eq!(
+            between(code(Role::Executable).as_ref(), code(Role::Libc).as_ref()),
+            code(Role::Executable).unwrap()
+        );
+        assert_eq!(
+            between(code(Role::Loader).as_ref(), code(Role::Libc).as_ref()),
+            code(Role::Loader).unwrap()
+        );
+        assert_eq!(between(None, None).module.role, Role::Unknown);
+    }
+}

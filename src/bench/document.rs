@@ -1,0 +1,288 @@
+//! From series to the document's entries.
+
+use crate::bench::medians::medians;
+use crate::bench::{Printed, Sample, Series};
+use crate::document::bench as document;
+use crate::document::bench::{
+    Above, Cache, Counts, Distribution, Failed, FloorRatio, Measurement, Metric, Output, Overhead,
+    PhaseTimes, Ratio, Relative, ShareBelow,
+};
+use crate::stats::{Bootstrap, Summary, judge, median, median_count, paired};
+use firstbyte_measure::counters::Counted;
+use firstbyte_measure::units::Nanos;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a series does not know of itself.
+#[derive(Clone, Debug, Default)]
+pub struct Context<'a> {
+    /// State of the page cache before each run.
+    pub cache: Option<Cache>,
+    /// The series that the others are measured against, its samples taken in the same rounds.
+    pub floor: Option<&'a Series>,
+    /// How the runs were made.
+    pub plan: Value,
+    /// The threshold whose share of runs is wanted.
+    pub threshold: Option<Nanos>,
+    /// Values of the parameters in the command.
+    pub parameters: BTreeMap<String, Value>,
+    /// How the page cache was made cold; what the runs had to read is added.
+    pub cold: Option<document::Cold>,
+    /// The series that this one is compared with, its samples taken in the same rounds.
+    pub reference: Option<&'a Series>,
+    /// The series whose times are taken off, likewise.
+    pub baseline: Option<&'a Series>,
+}
+
+/// The entry of one series, or why it has none: not one of its runs counted.
+pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Failed> {
+    let samples = &series.samples;
+    let walls: Vec<f64> = samples.iter().map(|s| seconds(s.wall)).collect();
+    let Some(wall) = Summary::of(&walls) else { return Err(failed(series, context)) };
+    Ok(Measurement {
+        command: series.command.clone(),
+        mean: wall.mean,
+        stddev: wall.stddev,
+        median: wall.median,
+        user: mean_seconds(samples, |s| s.user),
+        system: mean_seconds(samples, |s| s.system),
+        min: wall.min,
+        max: wall.max,
+        times: walls,
+        memory_usage_byte: memory(series),
+        context_switches: samples
+            .iter()
+            .map(|s| s.context_switches)
+            .collect::<Option<_>>()
+            .unwrap_or_default(),
+        exit_codes: samples.iter().map(|s| s.exit.code()).collect(),
+        killed_by: killed_by(samples),
+        parameters: context.parameters.clone(),
+        name: Some(series.name.clone()),
+        cache: context.cache,
+        plan: context.plan.clone(),
+        phases: phases(samples),
+        counts: counts(series),
+        varying: varying(series),
+        uncounted: series.uncounted.clone(),
+        cold: context.cold.clone().map(|cold| with_costs(cold, samples)),
+        output: series.output.map(output),
+        lost_events: series.lost_events,
+        rejected: series.rejected.clone(),
+        file_size: series.file_size.map(|b| b.0),
+        floor_ratio: context.floor.and_then(|floor| floor_ratio(series, floor)),
+        share_below: context.threshold.and_then(|threshold| share_below(samples, threshold)),
+        relative: context.reference.map(|reference| relative(series, reference)).unwrap_or_default(),
+        above: context.baseline.map(|baseline| above(series, baseline)).unwrap_or_default(),
+    })
+}
+
+fn output(printed: Printed) -> Output {
+    let Printed { bytes, least, most, checked } = printed;
+    Output { bytes, ok: checked.then_some(true), varying: (least < most).then_some([least, most]) }
+}
+
+/// Wall time of the traced runs over that of the untraced ones, block by block; `None` without untraced runs.
+pub fn overhead(series: &Series) -> Option<Overhead> {
+    let blocks = series.blocks();
+    let medians = |(untraced, traced): &(Vec<f64>, Vec<f64>)| {
+        Some((Summary::of(untraced)?.median, Summary::of(traced)?.median))
+    };
+    let (untraced, traced): (Vec<f64>, Vec<f64>) = blocks.iter().filter_map(medians).unzip();
+    let comparison = paired(&untraced, &traced, Bootstrap::default())?;
+    Some(Overhead { name: series.name.clone(), ratio: comparison.into() })
+}
+
+/// What is to be said of a program that was given up after some runs had counted: these have an entry of their own.
+pub fn given_up(series: &Series, cache: Option<Cache>) -> Option<Failed> {
+    let counted = series.samples.len();
+    let last = series.rejected.last().filter(|_| counted > 0)?;
+    Some(Failed {
+        name: series.name.clone(),
+        command: series.command.clone(),
+        cache,
+        reason: format!("given up after {counted} runs: {}", last.reason),
+        runs: counted + series.rejected.len(),
+    })
+}
+
+fn failed(series: &Series, context: &Context) -> Failed {
+    let reason = series.rejected.first().map_or("no run was made", |rejected| &rejected.reason);
+    Failed {
+        name: series.name.clone(),
+        command: series.command.clone(),
+        cache: context.cache,
+        reason: reason.to_owned(),
+        runs: series.rejected.len(),
+    }
+}
+
+/// Peak resident set sizes, bytes. The kernel's figure says nothing of a program that is smaller than we are; that of
+/// the counting runs (`VmHWM`) does.
+fn memory(series: &Series) -> Vec<u64> {
+    let counted = counts(series).max_rss;
+    let of = |sample: &Sample| sample.max_rss.map(|bytes| bytes.0).or(counted);
+    series.samples.iter().map(of).collect::<Option<_>>().unwrap_or_default()
+}
+
+/// The signal that ended all of them.
+fn killed_by(samples: &[Sample]) -> Option<String> {
+    let first = samples.first()?.exit;
+    samples.iter().all(|sample| sample.exit == first).then(|| first.signal()).flatten()
+}
+
+fn seconds(ns: Nanos) -> f64 {
+    ns.as_f64() / 1e9
+}
+
+fn mean_seconds(samples: &[Sample], of: fn(&Sample) -> Nanos) -> f64 {
+    samples.iter().map(|sample| seconds(of(sample))).sum::<f64>() / samples.len().max(1) as f64
+}
+
+fn phases(samples: &[Sample]) -> PhaseTimes {
+    let seen: Vec<firstbyte_measure::timeline::Phases> = samples.iter().filter_map(|s| s.phases).collect();
+    PhaseTimes {
+        first_byte: Distribution::of(samples.iter().filter_map(|s| s.first_byte).map(|n| n.0).collect()),
+        total: Distribution::of(samples.iter().map(|s| s.total.0).collect()),
+        ..PhaseTimes::of(&seen)
+    }
+}
+
+/// Medians of the counting runs; without any, what the timed runs saw of processes, threads and execs.
+fn counts(series: &Series) -> Counts {
+    let counts = medians(&series.counts);
+    let counts = counts.map_or_else(|| counts_of_timed_runs(&series.samples), |medians| documented(&medians));
+    with_counters(&counts, &series.counters)
+}
+
+fn documented(counts: &firstbyte_measure::Counts) -> Counts {
+    Counts {
+        processes: Some(counts.processes),
+        threads: Some(counts.threads),
+        execs: Some(counts.execs),
+        syscalls: Some(counts.syscalls),
+        page_faults: Some(counts.page_faults),
+        major_faults: Some(counts.major_faults),
+        files_opened: Some(counts.files_opened),
+        failed_opens: Some(counts.failed_opens),
+        bytes_read: Some(counts.bytes_read),
+        writes: Some(counts.writes),
+        // No process gets by without memory: 0 is what nobody looked at.
+        max_rss: Some(counts.max_rss).filter(|bytes| *bytes > 0),
+        ..Counts::default()
+    }
+}
+
+/// Medians of what the processor counted.
+fn with_counters(counts: &Counts, runs: &[Counted]) -> Counts {
+    let count = |name: &str| median_count(runs.iter().filter_map(|run| run.get(name).copied()).collect());
+    Counts {
+        instructions: count("instructions"),
+        instructions_kernel: count("instructions_kernel"),
+        cycles: count("cycles"),
+        cycles_kernel: count("cycles_kernel"),
+        branch_misses: count("branch_misses"),
+        branch_misses_kernel: count("branch_misses_kernel"),
+        cache_misses: count("cache_misses"),
+        cache_misses_kernel: count("cache_misses_kernel"),
+        ..*counts
+    }
+}
+
+fn with_costs(cold: document::Cold, samples: &[Sample]) -> document::Cold {
+    document::Cold {
+        major_faults: samples.iter().map(|sample| sample.major_faults).collect(),
+        bytes_from_disk: samples.iter().map(|sample| sample.from_disk.0).collect(),
+        ..cold
+    }
+}
+
+/// Each count that was not the same in all counting runs.
+fn varying(series: &Series) -> BTreeMap<String, [u64; 2]> {
+    let mut extremes: BTreeMap<String, [u64; 2]> = BTreeMap::new();
+    let counted = series.counts.iter().flat_map(|run| documented(run).known());
+    let counters = series.counters.iter().flatten().map(|(name, count)| (name.as_str(), *count));
+    for (name, count) in counted.chain(counters) {
+        let [low, high] = extremes.entry(name.to_owned()).or_insert([count; 2]);
+        (*low, *high) = (count.min(*low), count.max(*high));
+    }
+    extremes.retain(|_, [low, high]| low != high);
+    extremes
+}
+
+fn counts_of_timed_runs(samples: &[Sample]) -> Counts {
+    let count = |of: fn(&Sample) -> u32| {
+        // 0 means that nobody observed it: a program has at least one of each.
+        median_count(samples.iter().map(of).map(u64::from).filter(|n| *n > 0).collect())
+    };
+    let (processes, threads, execs) = (count(|s| s.processes), count(|s| s.threads), count(|s| s.execs));
+    Counts { processes, threads, execs, ..Counts::default() }
+}
+
+/// The samples' first bytes, or their totals if one of them has no first byte.
+fn times(samples: &[Sample]) -> (Metric, Vec<f64>) {
+    let first_bytes: Option<Vec<f64>> = samples.iter().map(|s| s.first_byte.map(Nanos::as_f64)).collect();
+    match first_bytes {
+        Some(first_bytes) => (Metric::FirstByte, first_bytes),
+        None => (Metric::Total, totals(samples)),
+    }
+}
+
+fn totals(samples: &[Sample]) -> Vec<f64> {
+    samples.iter().map(|s| s.total.as_f64()).collect()
+}
+
+fn floor_ratio(series: &Series, floor: &Series) -> Option<FloorRatio> {
+    let ((of, mut over), (floor_of, mut under)) = (times(&series.samples), times(&floor.samples));
+    let of = if of == floor_of { of } else { Metric::Total };
+    if of == Metric::Total {
+        (over, under) = (totals(&series.samples), totals(&floor.samples));
+    }
+    let ratio: Ratio = paired(&under, &over, Bootstrap::default())?.into();
+    Some(FloorRatio { floor: floor.name.clone(), of, ratio })
+}
+
+/// Each duration that all samples of both have, theirs first, in nanoseconds, run by run.
+fn shared(series: &Series, other: &Series) -> Vec<(Metric, Vec<f64>, Vec<f64>)> {
+    let both = [Metric::FirstByte, Metric::Total].into_iter().filter_map(|of| {
+        let times = |series: &Series| -> Option<Vec<f64>> {
+            series.samples.iter().map(|sample| duration(sample, of)).collect()
+        };
+        Some((of, times(series)?, times(other)?))
+    });
+    both.collect()
+}
+
+fn duration(sample: &Sample, of: Metric) -> Option<f64> {
+    match of {
+        Metric::FirstByte => sample.first_byte.map(Nanos::as_f64),
+        Metric::Total => Some(sample.total.as_f64()),
+    }
+}
+
+fn relative(series: &Series, reference: &Series) -> Vec<Relative> {
+    let each = shared(series, reference).into_iter().filter_map(|(of, new, old)| {
+        let comparison = judge(&old, &new, Bootstrap::default().seed)?;
+        let verdict = comparison.verdict();
+        Some(Relative { reference: reference.name.clone(), of, ratio: comparison.into(), verdict })
+    });
+    each.collect()
+}
+
+fn above(series: &Series, baseline: &Series) -> Vec<Above> {
+    let each = shared(series, baseline).into_iter().filter_map(|(of, own, theirs)| {
+        let mut differences: Vec<f64> = own.iter().zip(&theirs).map(|(own, theirs)| own - theirs).collect();
+        let interval = Bootstrap::default().median_interval(&differences)?;
+        differences.sort_unstable_by(f64::total_cmp);
+        let median = median(&differences)?;
+        Some(Above { baseline: baseline.name.clone(), of, median, low: interval.low, high: interval.high })
+    });
+    each.collect()
+}
+
+fn share_below(samples: &[Sample], threshold: Nanos) -> Option<ShareBelow> {
+    let (of, times) = times(samples);
+    let below = times.iter().filter(|ns| **ns < threshold.as_f64()).count();
+    let share = (!times.is_empty()).then(|| below as f64 / times.len() as f64)?;
+    Some(ShareBelow { threshold_ns: threshold.0, of, share })
+}

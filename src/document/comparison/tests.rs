@@ -1,0 +1,140 @@
+//! Of comparisons: who is matched with whom, what is refused, what is said.
+
+use super::*;
+use crate::document::read::parse;
+use serde_json::json;
+
+fn result(name: &str, around: f64) -> Value {
+    let times: Vec<f64> = (0..30).map(|n| around * (1.0 + 0.0005 * f64::from(n))).collect();
+    json!({"command": name, "mean": around, "median": around, "user": 0, "system": 0, "min": around,
+           "max": around, "times": times})
+}
+
+fn document(results: &[Value]) -> Document {
+    parse(&json!({ "results": results }).to_string(), Path::new("x")).unwrap()
+}
+
+fn compared(old: &Document, new: &Document) -> Result<Comparing, CompareError> {
+    Comparing::of((Path::new("old.json"), old), (Path::new("new.json"), new))
+}
+
+#[test]
+fn programs_are_matched_by_name_in_any_order() {
+    let old = document(&[result("a", 1.0), result("b", 1.0), result("gone", 1.0)]);
+    let new = document(&[result("come", 1.0), result("b", 1.2), result("a", 1.0)]);
+    let compared = compared(&old, &new).unwrap();
+    let verdicts: Vec<_> =
+        compared.programs.iter().map(|p| (p.name.as_str(), p.times[0].of, p.times[0].verdict)).collect();
+    assert_eq!(verdicts, [("b", "wall", Verdict::Slower), ("a", "wall", Verdict::CantTell)]);
+    assert_eq!((compared.only_old, compared.only_new), (vec!["gone".to_owned()], vec!["come".to_owned()]));
+}
+
+#[test]
+fn the_gate_closes_only_when_the_interval_excludes_less() {
+    let compared = compared(&document(&[result("a", 1.0)]), &document(&[result("a", 1.1)])).unwrap();
+    assert_eq!(compared.slower_than(0.05), ["a"]);
+    assert!(compared.slower_than(0.10).is_empty(), "10 % lies within the interval");
+    assert!(compared.slower_than(0.2).is_empty());
+}
+
+#[test]
+fn differing_machines_are_named_and_unknown_facts_are_no_difference() {
+    let mut old = document(&[result("a", 1.0)]);
+    let mut new = old.clone();
+    old.machine = json!({"cpu_model": "Fast", "cores": 2, "governor": null});
+    new.machine = json!({"cpu_model": "Slow", "cores": 2, "governor": "performance"});
+    let message = compared(&old, &new).unwrap().same_machine().unwrap_err().to_string();
+    assert!(message.contains("cpu_model `Fast` and `Slow`\nhelp: "), "{message}");
+    new.machine = Value::Null;
+    assert!(compared(&old, &new).unwrap().same_machine().is_ok());
+    (new.tool.backend, old.tool.backend) = (Some("bpf".to_owned()), Some("pipe".to_owned()));
+    assert!(compared(&old, &new).unwrap().same_machine().is_err());
+}
+
+#[test]
+fn differing_conditions_are_named_once_and_files_without_any_are_compared() {
+    let mut old = document(&[result("a", 1.0), result("b", 1.0)]);
+    let mut new = old.clone();
+    for (before, after) in old.results.iter_mut().zip(&mut new.results) {
+        before.plan = json!({"output": "pipe", "cpus": null, "shell": null, "later": 1});
+        after.plan = json!({"output": "null", "cpus": [0, 1], "until": null, "shell": null, "later": 2});
+    }
+    let message = compared(&old, &new).unwrap().same_machine().unwrap_err().to_string();
+    assert!(message.contains(": output `pipe` and `null`, cpus none and [0,1]\nhelp: "), "{message}");
+    new.results.iter_mut().for_each(|result| result.plan = Value::Null);
+    assert!(compared(&old, &new).unwrap().same_machine().is_ok());
+}
+
+#[test]
+fn cold_runs_by_different_methods_are_not_alike() {
+    let mut old = document(&[result("a", 1.0)]);
+    let cold = |method: &str| {
+        let cold = json!({"method": method, "files": 1, "bytes": 1, "resident_pages": null,
+                          "major_faults": [], "bytes_from_disk": []});
+        Some(serde_json::from_value(cold).unwrap())
+    };
+    old.results[0].cold = cold("copies");
+    let mut new = old.clone();
+    assert!(compared(&old, &new).unwrap().same_machine().is_ok());
+    new.results[0].cold = cold("drop_caches");
+    let message = compared(&old, &new).unwrap().same_machine().unwrap_err().to_string();
+    assert!(message.contains("cold_method `copies` and `drop_caches`"), "{message}");
+}
+
+#[test]
+fn counts_that_both_have_are_set_side_by_side() {
+    let mut old = document(&[result("a", 1.0)]);
+    let mut new = old.clone();
+    (old.results[0].counts.syscalls, new.results[0].counts.syscalls) = (Some(30), Some(31));
+    old.results[0].counts.writes = Some(1);
+    let counts = compared(&old, &new).unwrap().programs.remove(0).counts;
+    assert_eq!(counts, [CountChange { name: "syscalls", old: 30, new: 31, varies: false }]);
+    let notes = compared(&old, &new).unwrap().notes;
+    assert_eq!(notes.last().unwrap(), "a: only in the old file: writes");
+}
+
+#[test]
+fn of_a_fact_with_parts_those_that_differ_are_named() {
+    let (mut old, mut new) = (document(&[result("a", 1.0)]), document(&[result("a", 1.0)]));
+    old.machine = json!({"cpu_model": "x", "mitigations": {"a": "on", "b": "on", "c": "on"}});
+    new.machine = json!({"cpu_model": "x", "mitigations": {"a": "on", "b": "off"}});
+    let names = differing(&old, &new).into_iter().map(|fact| fact.name).collect::<Vec<_>>();
+    assert_eq!(names, ["mitigations.b", "mitigations.c"]);
+}
+
+#[test]
+fn a_count_that_varies_has_changed_only_if_the_ranges_are_apart() {
+    let mut old = document(&[result("a", 1.0)]);
+    let mut new = old.clone();
+    (old.results[0].counts.syscalls, new.results[0].counts.syscalls) = (Some(463), Some(465));
+    let varies = |old: &Document, new: &Document| compared(old, new).unwrap().programs[0].counts[0].varies;
+    assert!(!varies(&old, &new));
+    old.results[0].varying.insert("syscalls".to_owned(), [462, 465]);
+    assert!(varies(&old, &new) && varies(&new, &old), "465 was seen before");
+    new.results[0].varying.insert("syscalls".to_owned(), [464, 470]);
+    assert!(varies(&old, &new) && varies(&new, &old), "the ranges overlap");
+    new.results[0].varying.insert("syscalls".to_owned(), [466, 470]);
+    assert!(!varies(&old, &new) && !varies(&new, &old), "they do not");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_by_name() {
+    let (a, b, none) = (document(&[result("a", 1.0)]), document(&[result("b", 1.0)]), document(&[]));
+    let twice = document(&[result("a", 1.0), result("a", 2.0)]);
+    let table = [
+        (&a, &none, "`new.json` has no results"),
+        (&twice, &a, "`old.json` has two results of the name `a`"),
+        (&a, &b, "no program in common: `a` before, `b` after"),
+    ];
+    for (old, new, expected) in table {
+        let message = compared(old, new).unwrap_err().to_string();
+        assert!(message.contains(expected) && message.contains("\nhelp: "), "{message}");
+    }
+}
+
+#[test]
+fn results_without_times_have_no_verdict() {
+    let mut bare = document(&[result("a", 1.0)]);
+    bare.results[0].times.clear();
+    assert!(compared(&bare, &bare).unwrap().programs[0].times.is_empty());
+}

@@ -1,0 +1,14 @@
+//! The versioned documents that firstbyte writes and reads.
+
+pub mod bench;
+pub mod claims;
+pub mod comparison;
+pub mod conditions;
+pub mod diff;
+mod distribution;
+pub mod read;
+pub mod throughput;
+pub mod trace;
+pub mod warnings;
+
+pub use bench::Document;

@@ -1,0 +1,186 @@
+//! Documents read back: our own, and hyperfine's.
+
+use crate::document::Document;
+use crate::document::bench::{SCHEMA, Tool};
+use crate::output::visible;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a file gives no document.
+#[derive(Debug, Error)]
+#[allow(missing_docs)] // each message says it
+pub enum ReadError {
+    #[error(
+        "cannot read `{}`: {cause}\nhelp: `ls -l` shows whether it is there and who may read it",
+        shown(path)
+    )]
+    Unreadable { path: PathBuf, cause: io::Error },
+    #[error(
+        "`{}` is not JSON: {cause}\nhelp: `firstbyte bench --export-json FILE CMD` writes a file that can be read",
+        shown(path)
+    )]
+    NotJson { path: PathBuf, cause: serde_json::Error },
+    #[error(
+        "`{}` holds no results: it has neither a `schema` nor a list `results`\nhelp: `firstbyte bench --export-json FILE CMD` writes a file that can be read",
+        shown(path)
+    )]
+    NotResults { path: PathBuf },
+    #[error(
+        "`{}` has the schema `{}`, newer than `{SCHEMA}`, the newest that this version reads\nhelp: cargo install firstbyte",
+        shown(path),
+        visible(schema)
+    )]
+    NewerSchema { path: PathBuf, schema: String },
+    #[error(
+        "`{}` has the unknown schema `{}`; known is `{SCHEMA}`\nhelp: `firstbyte bench --export-json FILE CMD` writes a file that can be read",
+        shown(path),
+        visible(schema)
+    )]
+    UnknownSchema { path: PathBuf, schema: String },
+    #[error(
+        "`{}` is not a file of measured programs: {cause}\nhelp: `firstbyte bench --export-json FILE CMD` writes one",
+        shown(path)
+    )]
+    WrongContent { path: PathBuf, cause: serde_json::Error },
+}
+
+fn shown(path: &Path) -> String {
+    visible(&path.to_string_lossy())
+}
+
+/// A document with a million runs of ten programs has less than this; a device may have no end.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Reads the file at `path`.
+pub fn read(path: &Path) -> Result<Document, ReadError> {
+    parse(&text(path)?, path)
+}
+
+/// The text of the file at `path`.
+pub(crate) fn text(path: &Path) -> Result<String, ReadError> {
+    bounded(path, MOST_BYTES).map_err(|cause| ReadError::Unreadable { path: path.to_owned(), cause })
+}
+
+/// The text of a file of at most so many bytes.
+pub(crate) fn bounded(path: &Path, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    let read = File::open(path)?.take(most + 1).read_to_string(&mut text)?;
+    if read as u64 > most {
+        return Err(io::Error::other(format!("it is larger than {}", firstbyte_measure::units::Bytes(most))));
+    }
+    Ok(text)
+}
+
+/// Takes `text` as a document; `path` is only named in errors.
+///
+/// A file without a schema is taken as hyperfine's if it has its fields; its document then names `hyperfine` as
+/// the tool, and has no phases.
+pub fn parse(text: &str, path: &Path) -> Result<Document, ReadError> {
+    let document = checked(text, path)?;
+    serde_json::from_value(document).map_err(|cause| ReadError::WrongContent { path: path.to_owned(), cause })
+}
+
+/// Takes `text` as a document of ours of any kind, or hyperfine's with the head that ours has: JSON of a schema that
+/// this version reads.
+pub(crate) fn checked(text: &str, path: &Path) -> Result<Value, ReadError> {
+    let path = path.to_owned();
+    let mut document: Value = match serde_json::from_str(text) {
+        Ok(document) => document,
+        Err(cause) => return Err(ReadError::NotJson { path, cause }),
+    };
+    match document.get("schema").map(|schema| schema.as_str().unwrap_or_default().to_owned()) {
+        Some(schema) if schema == SCHEMA => {}
+        Some(schema) if is_newer(&schema) => return Err(ReadError::NewerSchema { path, schema }),
+        Some(schema) => return Err(ReadError::UnknownSchema { path, schema }),
+        None if document.get("results").is_some_and(Value::is_array) => adopt(&mut document),
+        None => return Err(ReadError::NotResults { path }),
+    }
+    Ok(document)
+}
+
+fn is_newer(schema: &str) -> bool {
+    let number = |schema: &str| schema.strip_prefix("firstbyte/").and_then(|n| n.parse::<u32>().ok());
+    number(schema) > number(SCHEMA)
+}
+
+/// Gives hyperfine's document the head that ours has.
+fn adopt(document: &mut Value) {
+    let tool = Tool { name: "hyperfine".to_owned(), ..Tool::default() };
+    document["schema"] = json!(SCHEMA);
+    document["tool"] = json!(tool);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        parse(text, Path::new("r.json")).unwrap_err().to_string()
+    }
+
+    /// As hyperfine 1.15 writes it; later versions add `memory_usage_byte`.
+    const HYPERFINE: &str = r#"{"results": [
+        {"command": "true", "mean": 0.00046, "stddev": 0.00014, "median": 0.0004, "user": 0.0004, "system": 0.0,
+         "min": 0.0004, "max": 0.0006, "times": [0.0006, 0.0004], "exit_codes": [0, 0]},
+        {"command": "sleep {d}", "mean": 0.01, "stddev": null, "median": 0.01, "user": 0.0, "system": 0.0,
+         "min": 0.01, "max": 0.01, "times": [0.01], "memory_usage_byte": [1638400], "exit_codes": [null],
+         "parameters": {"d": "0.01"}}]}"#;
+
+    #[test]
+    fn hyperfines_own_file_is_read() {
+        let document = parse(HYPERFINE, Path::new("h.json")).unwrap();
+        assert_eq!((document.tool.name.as_str(), document.results.len()), ("hyperfine", 2));
+        let [first, second] = &document.results[..] else { unreachable!() };
+        assert_eq!((first.label(), first.times.len(), first.phases.total.is_none()), ("true", 2, true));
+        assert_eq!((second.stddev, second.exit_codes[0]), (None, None));
+        assert_eq!(second.memory_usage_byte, [1_638_400]);
+        assert_eq!(second.parameters["d"], "0.01");
+    }
+
+    #[test]
+    fn a_newer_schema_is_named_and_so_is_the_remedy() {
+        let message = error(r#"{"schema": "firstbyte/2", "results": []}"#);
+        assert!(message.contains("`firstbyte/2`, newer than `firstbyte/1`"), "{message}");
+        assert!(message.contains("\nhelp: "), "{message}");
+    }
+
+    #[test]
+    fn an_unknown_schema_is_named() {
+        for schema in ["\"other/1\"", "\"firstbyte/x\"", "\"firstbyte/0\"", "7"] {
+            let message = error(&format!(r#"{{"schema": {schema}, "results": []}}"#));
+            assert!(message.contains("unknown schema"), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_document_is_an_error_that_names_the_file() {
+        let texts = ["", "not json", "[]", "{}", "null", "{\"results\": 1}", "{\"results\": [{}]}"];
+        for text in texts {
+            assert!(error(text).starts_with("`r.json` "), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_beyond_a_float_and_empty_samples_are_refused() {
+        assert!(error(&HYPERFINE.replace("0.00046", "1e999")).contains("not JSON"));
+        assert!(error(&HYPERFINE.replace("0.00046", "NaN")).contains("not JSON"));
+        let empty =
+            HYPERFINE.replacen("\"times\"", "\"phases\": {\"total\": {\"samples\": []}}, \"times\"", 1);
+        assert!(error(&empty).contains("`samples` is empty"));
+    }
+
+    #[test]
+    fn a_file_without_end_is_not_read_to_its_end() {
+        let message = bounded(Path::new("/dev/zero"), 4096).unwrap_err().to_string();
+        assert_eq!(message, "it is larger than 4.00 KiB");
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let message = read(Path::new("/nonexistent/r.json")).unwrap_err().to_string();
+        assert!(message.starts_with("cannot read `/nonexistent/r.json`: "), "{message}");
+    }
+}

@@ -1,0 +1,163 @@
+//! The results of `firstbyte throughput`.
+
+use crate::document::bench::{Ratio, SCHEMA, Skipped, Tool};
+use crate::stats::{Bootstrap, Summary, compare};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One invocation's results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThroughputDocument {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// What measured.
+    pub tool: Tool,
+    /// Where.
+    pub machine: Value,
+    /// Interrupted.
+    pub partial: bool,
+    /// The design that ratios are taken against.
+    pub baseline: String,
+    /// One entry a sink, number of lines and design.
+    pub results: Vec<Throughput>,
+    /// What was not timed, because it was wrong.
+    pub wrong: Vec<WrongOutput>,
+    /// What this machine does not have.
+    pub skipped: Vec<Skipped>,
+    /// Where a sink is not what its name promises: a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// One design, one sink, one number of lines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Throughput {
+    /// What was printed to.
+    pub sink: String,
+    /// What it is.
+    pub sink_description: String,
+    /// The way to print.
+    pub design: String,
+    /// What is special about it.
+    pub description: String,
+    /// The number of lines.
+    pub lines: u64,
+    /// Their length.
+    pub bytes: u64,
+    /// Every run, in nanoseconds, from before the process was created until its reader had the last byte.
+    pub times_ns: Vec<u64>,
+    /// Of these.
+    pub median_ns: f64,
+    /// Of these.
+    pub min_ns: f64,
+    /// Bytes a second at the median; `null` where nobody takes them (`/dev/null`).
+    pub bytes_per_second: Option<f64>,
+    /// The baseline's time over this one's, of runs made in turn.
+    pub times_faster: Option<Ratio>,
+}
+
+/// A design whose output was wrong somewhere.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WrongOutput {
+    /// The way to print.
+    pub design: String,
+    /// What is special about it: of a literal program, its bug.
+    pub description: String,
+    /// It reproduces a published program, bugs and all.
+    pub literal: bool,
+    /// What was printed to.
+    pub sink: String,
+    /// The number of lines that were asked for.
+    pub lines: u64,
+    /// What was wrong.
+    pub reason: String,
+}
+
+impl ThroughputDocument {
+    /// Without results yet.
+    pub fn new(tool: Tool, machine: Value, baseline: &str) -> ThroughputDocument {
+        ThroughputDocument {
+            schema: SCHEMA.to_owned(),
+            tool,
+            machine,
+            partial: false,
+            baseline: baseline.to_owned(),
+            results: Vec::new(),
+            wrong: Vec::new(),
+            skipped: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Fills in the ratios against the baseline: the runs of one sink and number of lines were made in turn.
+    pub fn compare(&mut self) {
+        let baselines: Vec<Throughput> =
+            self.results.iter().filter(|result| result.design == self.baseline).cloned().collect();
+        for result in &mut self.results {
+            let same = |other: &&Throughput| other.sink == result.sink && other.lines == result.lines;
+            let Some(baseline) = baselines.iter().find(same) else { continue };
+            result.times_faster = ratio(&result.times_ns, &baseline.times_ns);
+        }
+    }
+
+    /// The sinks, each once, in the order of the results.
+    pub fn sinks(&self) -> Vec<(&str, &str)> {
+        let mut sinks = Vec::new();
+        for result in &self.results {
+            let sink = (result.sink.as_str(), result.sink_description.as_str());
+            if !sinks.contains(&sink) {
+                sinks.push(sink);
+            }
+        }
+        sinks
+    }
+
+    /// The numbers of lines into a sink, ascending.
+    pub fn counts(&self, sink: &str) -> Vec<u64> {
+        let mut counts: Vec<u64> = self.of(sink).map(|result| result.lines).collect();
+        counts.sort_unstable();
+        counts.dedup();
+        counts
+    }
+
+    /// The results of one sink.
+    pub fn of<'d>(&'d self, sink: &'d str) -> impl Iterator<Item = &'d Throughput> {
+        self.results.iter().filter(move |result| result.sink == sink)
+    }
+
+    /// The designs of one sink, the fastest with the most lines first.
+    pub fn ranking<'d>(&'d self, sink: &str) -> Vec<&'d str> {
+        let mut rows: Vec<&'d Throughput> = self.results.iter().filter(|r| r.sink == sink).collect();
+        rows.sort_by(|a, b| b.lines.cmp(&a.lines).then(a.median_ns.total_cmp(&b.median_ns)));
+        let mut names: Vec<&str> = Vec::new();
+        for row in rows {
+            if !names.contains(&row.design.as_str()) {
+                names.push(&row.design);
+            }
+        }
+        names
+    }
+
+    /// One result.
+    pub fn find(&self, sink: &str, design: &str, lines: u64) -> Option<&Throughput> {
+        self.results.iter().find(|r| r.sink == sink && r.design == design && r.lines == lines)
+    }
+}
+
+impl Throughput {
+    /// Fills in what follows from the times; `None` when there are none. `taken`: somebody takes the bytes.
+    pub fn summarised(mut self, taken: bool) -> Option<Throughput> {
+        let times: Vec<f64> = self.times_ns.iter().map(|&ns| ns as f64).collect();
+        let summary = Summary::of(&times)?;
+        self.median_ns = summary.median;
+        self.min_ns = summary.min;
+        self.bytes_per_second = taken.then_some(self.bytes as f64 / (summary.median / 1e9));
+        Some(self)
+    }
+}
+
+fn ratio(own: &[u64], baseline: &[u64]) -> Option<Ratio> {
+    let float = |times: &[u64]| times.iter().map(|&ns| ns as f64).collect::<Vec<f64>>();
+    let bootstrap = Bootstrap { resamples: 2000, confidence: 0.95, seed: 1 };
+    compare::paired(&float(own), &float(baseline), bootstrap).map(Ratio::from)
+}

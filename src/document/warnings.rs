@@ -1,0 +1,186 @@
+//! What a reader must know before believing the figures, as far as a document shows it.
+
+use crate::document::Document;
+use crate::document::bench::{Measurement, Warning};
+use crate::report::text::row::ranked;
+use crate::stats::outlier::modified_z_scores;
+use firstbyte_measure::units::Bytes;
+use serde_json::Value;
+
+/// Scores beyond which a run stands so far apart that something else must have happened: ten median absolute
+/// deviations, as a multiple of the standard deviation that they stand for.
+const FAR: f64 = 14.826;
+
+/// One run in so many may stand apart without a word.
+const TOLERATED: usize = 50;
+
+/// Runnable programs for each processor above which others are in the way.
+const BUSY: f64 = 0.5;
+
+/// Every warning, those about the machine first.
+pub fn of(document: &Document) -> Vec<Warning> {
+    let machine = &document.machine;
+    let general = [frequency(machine), guest(machine)].into_iter().flatten();
+    let single = document.results.iter().flat_map(of_one);
+    general.chain(single.flatten()).collect()
+}
+
+fn of_one(measurement: &Measurement) -> [Option<Warning>; 3] {
+    [first_run(measurement), apart(measurement), output(measurement)]
+}
+
+fn general(message: String, help: &str) -> Warning {
+    Warning { name: None, message, help: Some(help.to_owned()) }
+}
+
+/// What the load average said when the measuring began: for those who know nothing better.
+pub fn load(machine: &Value) -> Option<Warning> {
+    let load = machine.get("load_average")?.get(0)?.as_f64()?;
+    let cores = machine.get("cores")?.as_f64()?;
+    let message = || {
+        format!(
+            "other programs were busy when the measuring began: {load:.2} of them at a time on {cores} processors"
+        )
+    };
+    (load > BUSY * cores).then(|| general(message(), "close them; `top` shows which they are"))
+}
+
+fn frequency(machine: &Value) -> Option<Warning> {
+    let governor = machine.get("governor")?.as_str()?;
+    let message = || format!("the clock frequency follows the load (governor `{governor}`)");
+    (governor != "performance").then(|| general(message(), "sudo cpupower frequency-set -g performance"))
+}
+
+fn guest(machine: &Value) -> Option<Warning> {
+    let host = machine.get("virtualisation")?.as_str().filter(|host| *host != "none")?;
+    let message = format!("this machine is a guest of {host}, whose other guests may take time from it");
+    Some(general(message, "believe ratios of runs in turn rather than single times"))
+}
+
+fn scores(measurement: &Measurement) -> Option<Vec<f64>> {
+    let samples = &ranked(measurement)?.samples;
+    modified_z_scores(&samples.iter().map(|ns| *ns as f64).collect::<Vec<_>>())
+}
+
+fn first_run(measurement: &Measurement) -> Option<Warning> {
+    let scores = scores(measurement)?;
+    let (first, rest) = scores.split_first()?;
+    let alone = *first > FAR && rest.iter().all(|score| *score < *first);
+    alone.then(|| Warning {
+        name: Some(measurement.label().to_owned()),
+        message: "its first measured run was far slower than the rest".to_owned(),
+        help: Some("make more unmeasured runs first: --warmup 5".to_owned()),
+    })
+}
+
+fn apart(measurement: &Measurement) -> Option<Warning> {
+    let scores = scores(measurement)?;
+    let far = scores.iter().filter(|score| score.abs() > FAR).count();
+    (far * TOLERATED > scores.len()).then(|| Warning {
+        name: Some(measurement.label().to_owned()),
+        message: format!(
+            "{far} of {} runs stand far apart from the rest: something interfered",
+            scores.len()
+        ),
+        help: Some("measure again while the machine is quiet".to_owned()),
+    })
+}
+
+/// Runs whose output differs by more than this part of the longest hardly did the same work.
+const DIFFERENT: f64 = 0.1;
+
+fn output(measurement: &Measurement) -> Option<Warning> {
+    // How far a program came until it was stopped is chance.
+    if measurement.plan.get("until").is_some_and(|until| !until.is_null()) {
+        return None;
+    }
+    let message = some_silent(measurement).or_else(|| different_output(measurement))?;
+    Some(Warning {
+        name: Some(measurement.label().to_owned()),
+        message,
+        help: Some("bring it to do the same work in each run, with --prepare if need be".to_owned()),
+    })
+}
+
+fn some_silent(measurement: &Measurement) -> Option<String> {
+    let runs = measurement.phases.total.as_ref()?.samples.len();
+    let printed = measurement.phases.first_byte.as_ref()?.samples.len();
+    let silent = runs.checked_sub(printed).filter(|silent| *silent > 0)?;
+    Some(format!("{silent} of {runs} runs printed nothing: the first byte is that of the others"))
+}
+
+fn different_output(measurement: &Measurement) -> Option<String> {
+    let [least, most] = measurement.output?.varying?;
+    let message = || {
+        let [least, most] = [least, most].map(Bytes);
+        format!("it printed from {least} to {most} a run: not every run did the same work")
+    };
+    ((most - least) as f64 > DIFFERENT * most as f64).then(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::bench::{Distribution, Output, Tool};
+    use serde_json::json;
+
+    fn document(machine: Value, samples: Vec<u64>) -> Document {
+        let text = r#"{"command": "x", "mean": 1, "median": 1, "user": 0, "system": 0, "min": 1, "max": 1}"#;
+        let mut measurement: Measurement = serde_json::from_str(text).unwrap();
+        measurement.phases.total = Distribution::of(samples);
+        Document { results: vec![measurement], ..Document::new(Tool::default(), machine) }
+    }
+
+    fn messages(machine: Value, samples: Vec<u64>) -> Vec<String> {
+        of(&document(machine, samples)).into_iter().map(|warning| warning.message).collect()
+    }
+
+    #[test]
+    fn a_quiet_machine_and_even_runs_need_no_warning() {
+        let quiet =
+            json!({"load_average": [0.1, 0, 0], "cores": 2, "governor": null, "virtualisation": "none"});
+        assert_eq!(load(&quiet), None);
+        assert_eq!(messages(quiet, (100..200).collect()), [""; 0]);
+        assert_eq!(messages(Value::Null, vec![5]), [""; 0]);
+    }
+
+    #[test]
+    fn load_frequency_and_host_are_named() {
+        let busy = json!({"load_average": [1.5, 0, 0], "cores": 2, "governor": "powersave", "virtualisation": "KVM"});
+        assert!(load(&busy).unwrap().message.contains("1.50"));
+        let found = messages(busy, vec![1, 2, 3]);
+        assert_eq!(found.len(), 2);
+        assert!(found[0].contains("powersave") && found[1].contains("KVM"));
+    }
+
+    #[test]
+    fn a_slow_first_run_and_runs_apart_are_told_from_each_other() {
+        let mut first: Vec<u64> = (1000..1100).collect();
+        first[0] = 1_000_000;
+        assert_eq!(messages(Value::Null, first.clone()).len(), 1);
+        (first[40], first[50], first[60]) = (2_000_000, 2_000_000, 2_000_000);
+        let found = messages(Value::Null, first);
+        assert!(found.len() == 1 && found[0].starts_with("4 of 100"), "{found:?}");
+    }
+
+    fn printing(first_bytes: Vec<u64>, varying: Option<[u64; 2]>, plan: Value) -> Vec<String> {
+        let mut document = document(Value::Null, (100..110).collect());
+        let measurement = &mut document.results[0];
+        measurement.phases.first_byte = Distribution::of(first_bytes);
+        measurement.output = Some(Output { bytes: 12, ok: None, varying });
+        measurement.plan = plan;
+        of(&document).into_iter().map(|warning| warning.message).collect()
+    }
+
+    #[test]
+    fn runs_that_print_different_amounts_or_nothing_are_told() {
+        let all: Vec<u64> = (100..110).collect();
+        assert_eq!(printing(all.clone(), None, Value::Null), [""; 0]);
+        assert_eq!(printing(all.clone(), Some([99, 100]), Value::Null), [""; 0], "a longer number");
+        let found = printing(all.clone(), Some([12, 5000]), Value::Null);
+        assert!(found.len() == 1 && found[0].contains("12 B to 4.88 KiB"), "{found:?}");
+        let found = printing(all[..7].to_vec(), Some([0, 5000]), Value::Null);
+        assert!(found.len() == 1 && found[0].starts_with("3 of 10 runs printed nothing"), "{found:?}");
+        assert_eq!(printing(all, Some([12, 5000]), json!({"until": "first byte"})), [""; 0]);
+    }
+}

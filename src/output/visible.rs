@@ -1,0 +1,45 @@
+//! Foreign text, made safe to print.
+
+/// `text` without what a terminal would obey or hide: control characters and invisible or direction-changing
+/// ones are written as escapes (`\n`, `\u{1b}`).
+///
+/// Names and messages of foreign programs go through this before they are shown. The direction-changing ones
+/// are those of "Trojan Source" (CVE-2021-42574).
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            shown.extend(c.escape_default());
+        } else if is_invisible(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown_as_an_escape() {
+        let table = [
+            ("plain", "plain"),
+            ("a\nb\tc", "a\\nb\\tc"),
+            ("\u{1b}[31mred", "\\u{1b}[31mred"),
+            ("\u{9b}2J", "\\u{9b}2J"),
+            ("a\u{202e}b\u{200b}", "a\\u{202e}b\\u{200b}"),
+            ("日本 µ é", "日本 µ é"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(visible(text), expected);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The results as an `AsciiDoc` table.
+
+use crate::document::Document;
+use crate::document::bench::Measurement;
+use crate::output::visible;
+use crate::report::text::row;
+use crate::report::text::row::{COUNTS, Column, TIMES};
+
+/// The columns of the Markdown table, for `AsciiDoc`: one row a result, warm before cold, by first byte.
+pub fn render(document: &Document) -> String {
+    let rows: Vec<&Measurement> = row::ranking(document).into_iter().flat_map(|(_, rows)| rows).collect();
+    let columns: Vec<&Column> = TIMES.iter().chain(&COUNTS).collect();
+    let headings = ["program", "cache"].map(str::to_owned).into_iter();
+    let headings = headings.chain(columns.iter().map(|column| column.heading.replace('\n', " ")));
+    let mut text = format!("[cols=\"2*<,{}*>\"]\n|===\n{}\n\n", columns.len(), cells(headings, " "));
+    for row in rows {
+        let cache = row.cache.map_or(row::UNKNOWN, |cache| cache.name());
+        let shown = columns.iter().map(|column| escaped(&(column.cell)(row).replace('\n', " ")));
+        let row = [literal(row.label()), cache.to_owned()].into_iter().chain(shown);
+        text += &(cells(row, "\n") + "\n\n");
+    }
+    text + "|===\n"
+}
+
+fn cells(cells: impl Iterator<Item = String>, between: &str) -> String {
+    cells.map(|cell| format!("| {cell}")).collect::<Vec<_>>().join(between)
+}
+
+/// Monospaced and passed through untouched, so that nothing in a name is taken as markup.
+fn literal(text: &str) -> String {
+    let text = escaped(&visible(text));
+    // A literal passthrough ends at its first `+`.
+    if text.contains('+') || text.contains('`') {
+        format!("`pass:c[{}]`", text.replace(']', "\\]"))
+    } else {
+        format!("`+{text}+`")
+    }
+}
+
+/// A `|` ends a cell wherever it stands.
+fn escaped(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_leave_their_cell_or_their_literal() {
+        let table = [
+            ("plain *x*", "`+plain *x*+`"),
+            ("a|b", "`+a\\|b+`"),
+            ("x\ny", "`+x\\ny+`"),
+            ("g++ `x`]", "`pass:c[g++ `x`\\]]`"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(literal(text), expected);
+        }
+    }
+}

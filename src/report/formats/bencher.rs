@@ -1,0 +1,61 @@
+//! The results in Bencher Metric Format: <https://bencher.dev/docs/reference/bencher-metric-format/>.
+
+use crate::document::Document;
+use crate::document::bench::{Cache, Distribution, Measurement};
+use crate::report::text::row;
+use serde_json::{Map, Value, json};
+
+/// The longest benchmark name that Bencher takes, in bytes.
+const LONGEST_NAME: usize = 1024;
+
+/// One benchmark a result; `latency` (Bencher's own measure, nanoseconds) is the wall time, the phases and the counts
+/// are measures of their own.
+///
+/// # Panics
+///
+/// Never: every key is a string.
+pub fn render(document: &Document) -> String {
+    let mut benchmarks = Map::new();
+    for measurement in &document.results {
+        benchmarks.insert(name(measurement), Value::Object(measures(measurement)));
+    }
+    serde_json::to_string_pretty(&benchmarks).expect("every key is a string") + "\n"
+}
+
+/// The label; a cold result says so, because a name must be unique.
+pub(crate) fn name(measurement: &Measurement) -> String {
+    let mut name = measurement.label().to_owned();
+    if measurement.cache == Some(Cache::Cold) {
+        name += " (cold)";
+    }
+    let end = (0..=name.len().min(LONGEST_NAME)).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
+    name.truncate(end);
+    name
+}
+
+fn measures(measurement: &Measurement) -> Map<String, Value> {
+    let mut measures = Map::new();
+    let wall = json!({
+        "value": measurement.median * 1e9,
+        "lower_value": measurement.min * 1e9,
+        "upper_value": measurement.max * 1e9,
+    });
+    measures.insert("latency".to_owned(), wall);
+    for (phase, of) in row::PHASES {
+        if let Some(distribution) = of(&measurement.phases) {
+            measures.insert(phase.to_owned(), metric(distribution));
+        }
+    }
+    for (count, value) in measurement.counts.known() {
+        measures.insert(count.to_owned(), json!({ "value": value }));
+    }
+    measures
+}
+
+fn metric(distribution: &Distribution) -> Value {
+    json!({
+        "value": distribution.median,
+        "lower_value": distribution.low,
+        "upper_value": distribution.high,
+    })
+}

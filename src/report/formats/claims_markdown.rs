@@ -1,0 +1,93 @@
+//! Verdicts on claims, as a page.
+
+use crate::claims::{Seed, Verdict};
+use crate::document::claims::{ClaimRow, ClaimsDocument};
+use crate::report::text::claims::summary;
+use firstbyte_measure::machine::Machine;
+use std::fmt::Write;
+
+/// A page: where it was measured, a table of all verdicts, then each claim.
+pub fn render(document: &ClaimsDocument) -> String {
+    let mut text = "# What the posts say, checked here\n\n".to_owned();
+    text += "Written by `firstbyte claims --from FILE --export-markdown FILE` from a recorded run; do not edit.\n\n";
+    let _ = writeln!(text, "{}{}\n\n{}\n", machine(document), observer(document), summary(document));
+    text += "Intervals are of 99 % (bootstrap; of fewer than 8 values they cover less; the observer's is of 95 %). A claim holds if the whole interval of each value lies within its limits, and \
+             does not hold if that of one lies wholly outside; otherwise it cannot be told. Limits follow from the figures: \
+             \"nearer to it than to half or twice of it\" is a factor of 1.41, \"to the nearest power of ten\" one of 3.16.\n\n";
+    text += "The line below a claim's name is what the post says, in its words or in ours: no quotation.\n\n";
+    text += "| claim | verdict |\n|:---|:---|\n";
+    for row in &document.results {
+        let _ = writeln!(text, "| [{}](#{}) | {} |", row.id, row.id, mark(row.verdict));
+    }
+    for seed in Seed::ALL {
+        let rows = document.of(seed);
+        if !rows.is_empty() {
+            let _ = writeln!(text, "\n## {}: {}", seed.number(), seed.title());
+            text.extend(rows.into_iter().map(claim));
+        }
+    }
+    text
+}
+
+fn machine(document: &ClaimsDocument) -> String {
+    let machine = serde_json::from_value::<Machine>(document.machine.clone()).ok();
+    let facts = machine.map(|machine| {
+        let processor = machine.cpu_model.unwrap_or_else(|| "an unknown processor".to_owned());
+        let cores = machine.cores.map_or(String::new(), |cores| format!(", {cores} processors"));
+        let virtualisation = machine.virtualisation.map_or(String::new(), |kind| format!(", {kind}"));
+        let kernel = machine.kernel_release.unwrap_or_else(|| "unknown".to_owned());
+        format!("Measured on: {processor}{cores}{virtualisation}, Linux {kernel}")
+    });
+    let backend =
+        document.tool.backend.as_ref().map_or(String::new(), |name| format!(", by the `{name}` backend"));
+    let version = &document.tool.version;
+    format!(
+        "{}{backend}, firstbyte {version}.",
+        facts.unwrap_or_else(|| "Measured on an unknown machine".to_owned())
+    )
+}
+
+/// What observing cost, of the programs that are the most sensitive to it.
+fn observer(document: &ClaimsDocument) -> String {
+    let mut costs = document.tool.observer_overhead.clone();
+    costs.sort_by(|a, b| b.ratio.ratio.total_cmp(&a.ratio.ratio));
+    let (Some(most), Some(c)) = (costs.first(), costs.iter().find(|cost| cost.name == "c-printf")) else {
+        return String::new();
+    };
+    format!(
+        " Observed runs took {:.3} times as long as unobserved ones at the most (`{}`), C {:.3} times.",
+        most.ratio.ratio, most.name, c.ratio.ratio
+    )
+}
+
+fn mark(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "holds",
+        Verdict::DoesNotHold => "**does not hold here**",
+        Verdict::CannotBeTested => "*cannot be tested here*",
+    }
+}
+
+fn claim(row: &ClaimRow) -> String {
+    let mut text = format!("\n### {}\n\n{}\n\n", row.id, escaped(&row.claim));
+    let install = row.install.as_ref().map(|install| format!("`{install}`"));
+    let lines = [
+        ("The post", Some(escaped(&row.figure))),
+        ("Here", Some(escaped(&row.measured))),
+        ("How", Some(format!("{}.", escaped(&row.how)))),
+        ("Holds if", Some(format!("{}.", escaped(&row.rule)))),
+        ("Verdict", Some(format!("{}: {}.", mark(row.verdict), escaped(&row.why)))),
+        ("Would mend it", install),
+    ];
+    for (name, said) in lines {
+        if let Some(said) = said.filter(|said| !said.is_empty()) {
+            let _ = writeln!(text, "- {name}: {said}");
+        }
+    }
+    text
+}
+
+/// Text in which nothing is markup, but for the code spans that are meant.
+fn escaped(text: &str) -> String {
+    text.replace('<', "&lt;").replace('*', "\\*").replace('~', "\\~")
+}

@@ -1,0 +1,100 @@
+//! The results as CSV: hyperfine's columns first and in its order, then ours.
+
+use crate::document::Document;
+use crate::document::bench::{Cache, Counts, Distribution, Measurement};
+use crate::report::text::row;
+use std::collections::BTreeSet;
+
+/// hyperfine's columns, times in seconds; its `parameter_NAME` columns follow them.
+const HYPERFINE: [&str; 8] = ["command", "mean", "stddev", "median", "user", "system", "min", "max"];
+
+/// What a column, a phase or a statistic is called, and how it is had.
+type Named<T, Had> = (&'static str, fn(&T) -> Had);
+
+/// Our own, one value a result.
+const OURS: [Named<Measurement, String>; 20] = [
+    ("name", |m| m.label().to_owned()),
+    ("cache", |m| m.cache.map_or(String::new(), |cache: Cache| cache.name().to_owned())),
+    ("runs", |m| m.times.len().to_string()),
+    ("processes", |m| count(m, |c| c.processes)),
+    ("threads", |m| count(m, |c| c.threads)),
+    ("execs", |m| count(m, |c| c.execs)),
+    ("syscalls", |m| count(m, |c| c.syscalls)),
+    ("page_faults", |m| count(m, |c| c.page_faults)),
+    ("major_faults", |m| count(m, |c| c.major_faults)),
+    ("files_opened", |m| count(m, |c| c.files_opened)),
+    ("failed_opens", |m| count(m, |c| c.failed_opens)),
+    ("bytes_read", |m| count(m, |c| c.bytes_read)),
+    ("writes", |m| count(m, |c| c.writes)),
+    ("rss_bytes", |m| optional(row::rss(m))),
+    ("file_size_bytes", |m| optional(m.file_size)),
+    ("output_bytes", |m| optional(m.output.map(|output| output.bytes))),
+    ("floor_ratio", |m| optional(m.floor_ratio.as_ref().map(|floor| floor.ratio.ratio))),
+    ("share_below", |m| optional(m.share_below.map(|below| below.share))),
+    ("lost_events", |m| m.lost_events.to_string()),
+    ("rejected_runs", |m| m.rejected.len().to_string()),
+];
+
+/// Of each phase, in nanoseconds.
+const STATISTICS: [Named<Distribution, f64>; 5] = [
+    ("median", |d| d.median),
+    ("mad", |d| d.mad),
+    ("mean", |d| d.mean),
+    ("min", |d| d.min),
+    ("max", |d| d.max),
+];
+
+/// One line a result under a line of headings. Unknown values are empty.
+///
+/// # Panics
+///
+/// Never: the records are written to memory.
+pub fn render(document: &Document) -> String {
+    let parameters: BTreeSet<&String> = document.results.iter().flat_map(|m| m.parameters.keys()).collect();
+    let mut text = line(&headings(&parameters));
+    for measurement in &document.results {
+        text += &line(&record(measurement, &parameters));
+    }
+    text
+}
+
+fn headings(parameters: &BTreeSet<&String>) -> Vec<String> {
+    let mut headings: Vec<String> = HYPERFINE.map(str::to_owned).into();
+    headings.extend(parameters.iter().map(|parameter| format!("parameter_{parameter}")));
+    headings.extend(OURS.iter().map(|(heading, _)| (*heading).to_owned()));
+    for (phase, _) in row::PHASES {
+        headings.extend(STATISTICS.iter().map(|(statistic, _)| format!("{phase}_{statistic}_ns")));
+    }
+    headings
+}
+
+fn record(measurement: &Measurement, parameters: &BTreeSet<&String>) -> Vec<String> {
+    let m = measurement;
+    let mut record = vec![m.command.clone(), m.mean.to_string(), optional(m.stddev)];
+    record.extend([m.median, m.user, m.system, m.min, m.max].map(|seconds| seconds.to_string()));
+    record.extend(parameters.iter().map(|parameter| match m.parameters.get(*parameter) {
+        Some(serde_json::Value::String(text)) => text.clone(),
+        other => other.map_or(String::new(), ToString::to_string),
+    }));
+    record.extend(OURS.iter().map(|(_, cell)| cell(m)));
+    for (_, phase) in row::PHASES {
+        record.extend(STATISTICS.iter().map(|(_, of)| optional(phase(&m.phases).as_ref().map(of))));
+    }
+    record
+}
+
+fn count(measurement: &Measurement, of: fn(&Counts) -> Option<u64>) -> String {
+    optional(of(&measurement.counts))
+}
+
+fn optional<T: ToString>(value: Option<T>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
+/// One record, quoted where it must be (RFC 4180).
+fn line(record: &[String]) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(record).expect("memory can be written");
+    let bytes = writer.into_inner().expect("memory can be written");
+    String::from_utf8(bytes).expect("quoting text gives text")
+}

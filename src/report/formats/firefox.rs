@@ -1,0 +1,116 @@
+//! A start-up for profiler.firefox.com: a marker for every step, and one sample a step whose weight is its own time in
+//! nanoseconds, so that the call tree and the flame graph show where the time went.
+
+use crate::account::attribution::{Kind, kind};
+use crate::account::{Account, Step, ThreadAccount};
+use crate::document::trace::name;
+use firstbyte_measure::units::Nanos;
+use fxprof_processed_profile::{
+    CategoryColor, CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, MarkerFieldFlags,
+    MarkerFieldFormat, MarkerTiming, Profile, ReferenceTimestamp, SamplingInterval, StaticSchemaMarker,
+    StaticSchemaMarkerField, StringHandle, ThreadHandle, Timestamp,
+};
+use std::time::Duration;
+
+/// A step with its description.
+struct StepMarker {
+    name: StringHandle,
+    what: StringHandle,
+    category: CategoryHandle,
+}
+
+impl StaticSchemaMarker for StepMarker {
+    const UNIQUE_MARKER_TYPE_NAME: &'static str = "Step";
+    const CHART_LABEL: Option<&'static str> = Some("{marker.data.what}");
+    const TABLE_LABEL: Option<&'static str> = Some("{marker.data.what}");
+    const FIELDS: &'static [StaticSchemaMarkerField] = &[StaticSchemaMarkerField {
+        key: "what",
+        label: "What",
+        format: MarkerFieldFormat::String,
+        flags: MarkerFieldFlags::SEARCHABLE,
+    }];
+
+    fn name(&self, _profile: &mut Profile) -> StringHandle {
+        self.name
+    }
+
+    fn category(&self, _profile: &mut Profile) -> CategoryHandle {
+        self.category
+    }
+
+    fn string_field_value(&self, _field_index: u32) -> StringHandle {
+        self.what
+    }
+
+    fn number_field_value(&self, _field_index: u32) -> f64 {
+        0.0
+    }
+}
+
+/// One run as a profile. Its times count from the entry of the first `execve`.
+pub fn render(command: &str, account: &Account) -> String {
+    let zero = ReferenceTimestamp::from_duration_since_unix_epoch(Duration::ZERO);
+    let mut profile = Profile::new(command, zero, SamplingInterval::from_nanos(1000));
+    let categories = Kind::ALL.map(|kind| profile.add_category(kind.title(), colour(kind)));
+    for process in &account.processes {
+        let title =
+            process.execs.last().map_or_else(|| command.to_owned(), |exec| shell_words::join(&exec.argv));
+        let handle = profile.add_process(&title, process.pid, at(process.start));
+        for thread in account.threads.iter().filter(|thread| thread.pid == process.pid) {
+            let main = thread.tid == thread.pid;
+            let track = profile.add_thread(handle, thread.tid, at(thread.start), main);
+            profile.set_thread_show_markers_in_timeline(track, true);
+            add_steps(&mut profile, track, thread, &categories);
+        }
+    }
+    serde_json::to_string(&profile).unwrap_or_default() + "\n"
+}
+
+fn colour(kind: Kind) -> CategoryColor {
+    match kind {
+        Kind::KernelExec => CategoryColor::Blue,
+        Kind::Fault => CategoryColor::Red,
+        Kind::Syscall => CategoryColor::Yellow,
+        Kind::User => CategoryColor::Green,
+        Kind::Waiting => CategoryColor::Gray,
+    }
+}
+
+fn at(time: Nanos) -> Timestamp {
+    Timestamp::from_nanos_since_reference(time.0)
+}
+
+fn add_steps(
+    profile: &mut Profile,
+    track: ThreadHandle,
+    thread: &ThreadAccount,
+    categories: &[CategoryHandle; 5],
+) {
+    for step in &thread.steps {
+        let place = Kind::ALL.iter().position(|kind_| *kind_ == kind(&step.what)).unwrap_or_default();
+        let category = categories[place];
+        let (name, what) = (name(&step.what), step.what.title());
+        let marker =
+            StepMarker { name: profile.intern_string(&name), what: profile.intern_string(&what), category };
+        let end = Nanos(step.start.0.saturating_add(step.elapsed.0));
+        profile.add_marker(track, MarkerTiming::Interval(at(step.start), at(end)), marker);
+        add_sample(profile, track, step, category, [Kind::ALL[place].title(), &name, &what]);
+    }
+}
+
+fn add_sample(
+    profile: &mut Profile,
+    track: ThreadHandle,
+    step: &Step,
+    category: CategoryHandle,
+    frames: [&str; 3],
+) {
+    let frames = frames.map(|label| FrameInfo {
+        frame: Frame::Label(profile.intern_string(label)),
+        category_pair: category.into(),
+        flags: FrameFlags::empty(),
+    });
+    let stack = profile.intern_stack_frames(track, frames.into_iter());
+    let weight = i32::try_from(step.own.0).unwrap_or(i32::MAX);
+    profile.add_sample(track, at(step.start), stack, CpuDelta::from_nanos(step.own.0), weight);
+}

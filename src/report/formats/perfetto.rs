@@ -1,0 +1,73 @@
+//! A start-up for ui.perfetto.dev: Chrome's trace-event JSON ("Trace Event Format", the documented one that Perfetto
+//! imports). Complete events (`X`) of one thread nest by their times.
+
+use crate::account::attribution::kind;
+use crate::account::{Account, Step, ThreadAccount};
+use crate::document::trace::name;
+use firstbyte_measure::units::Nanos;
+use serde_json::{Value, json};
+
+/// The track of the phases: no process has this id.
+const PHASES: u32 = 0;
+
+/// One run as trace events.
+pub fn render(command: &str, account: &Account) -> String {
+    let mut events = vec![
+        metadata("process_name", PHASES, PHASES, "phases"),
+        metadata("process_name", account.root, account.root, command),
+    ];
+    events.extend(phases(account));
+    for process in account.processes.iter().filter(|process| process.pid != account.root) {
+        let exec = process.execs.last().map_or_else(String::new, |exec| shell_words::join(&exec.argv));
+        events.push(metadata("process_name", process.pid, process.pid, &exec));
+    }
+    for thread in &account.threads {
+        let title = if thread.pid == thread.tid { "main thread" } else { "thread" };
+        events.push(metadata("thread_name", thread.pid, thread.tid, title));
+        events.extend(thread.steps.iter().map(|step| slice(thread, step)));
+    }
+    let document = json!({"displayTimeUnit": "ns", "traceEvents": events});
+    serde_json::to_string(&document).unwrap_or_default() + "\n"
+}
+
+fn metadata(what: &str, pid: u32, tid: u32, value: &str) -> Value {
+    json!({"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": value}})
+}
+
+fn phases(account: &Account) -> Vec<Value> {
+    let phases = &account.phases;
+    let all = [
+        ("startup", Some(phases.startup)),
+        ("setup", phases.setup),
+        ("write", phases.write),
+        ("teardown", Some(phases.teardown)),
+    ];
+    let (mut at, mut slices) = (Nanos(0), Vec::new());
+    for (name, duration) in all {
+        let Some(duration) = duration else { continue };
+        slices.push(json!({
+            "ph": "X", "cat": "phase", "name": name, "pid": PHASES, "tid": PHASES,
+            "ts": microseconds(at), "dur": microseconds(duration),
+        }));
+        at = at + duration;
+    }
+    slices
+}
+
+fn slice(thread: &ThreadAccount, step: &Step) -> Value {
+    json!({
+        "ph": "X",
+        "cat": kind(&step.what).key(),
+        "name": name(&step.what),
+        "pid": thread.pid,
+        "tid": thread.tid,
+        "ts": microseconds(step.start),
+        "dur": microseconds(step.elapsed),
+        "args": {"what": step.what.title(), "own_ns": step.own.0},
+    })
+}
+
+/// The format's unit; its fraction keeps the nanoseconds.
+fn microseconds(time: Nanos) -> f64 {
+    time.as_f64() / 1e3
+}

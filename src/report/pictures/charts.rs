@@ -1,0 +1,238 @@
+//! Pictures of programs: their phases as stacked bars, their samples as points. SVG, by plotters.
+
+use super::palette::{PHASES, patterned};
+use crate::document::bench::{Distribution, Measurement};
+use crate::report::text::row::ranked;
+use crate::report::text::terminal::truncated;
+use firstbyte_measure::units::display_nanos;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::collections::HashMap;
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+type Drawn = Result<(), Box<dyn std::error::Error>>;
+
+const WIDTH: i32 = 1100;
+/// Where the plots begin and end.
+const LEFT: i32 = 210;
+const RIGHT: i32 = WIDTH - 110;
+const TOP: i32 = 64;
+const ROW: i32 = 26;
+const NAME: usize = 26;
+
+const POINT: RGBColor = RGBColor(0x2f, 0x6d, 0xb5);
+const MIDDLE: RGBColor = RGBColor(0xc2, 0x41, 0x0c);
+const GREY: RGBColor = RGBColor(0x77, 0x77, 0x77);
+const GRID: RGBColor = RGBColor(0xcc, 0xcc, 0xcc);
+
+/// A program's name and the state of its page cache, where others have another.
+pub(crate) fn name(m: &Measurement, all: &[&Measurement]) -> String {
+    let several = all.iter().any(|other| other.cache != m.cache);
+    match m.cache.filter(|_| several) {
+        Some(cache) => format!("{} ({})", m.label(), cache.name()),
+        None => m.label().to_owned(),
+    }
+}
+
+/// Stacked bars: the length is the total on a logarithmic scale, within it each phase has its share. `None` when no
+/// program has phases.
+pub(crate) fn phases(all: &[&Measurement]) -> Option<String> {
+    let bars: Vec<(&Measurement, [f64; 4])> = all.iter().filter_map(|m| Some((*m, medians(m)?))).collect();
+    let scale = Scale::of(bars.iter().map(|(_, phases)| phases.iter().sum()))?;
+    let svg = picture(bars.len(), |area| {
+        title(area, "Startup, setup, write, teardown: medians")?;
+        legend(area)?;
+        for (index, (m, phases)) in bars.iter().enumerate() {
+            bar(area, &scale, index, phases)?;
+            let total: f64 = phases.iter().sum();
+            let (end, y) = (scale.x(total), middle(index));
+            // the phases' medians need not sum up to the total's
+            let shown = m.phases.total.as_ref().map_or(total, |d| d.median);
+            write(area, &display_nanos(shown), (end + 8, y), 13, BLACK, HPos::Left)?;
+            write(area, &truncated(&name(m, all), NAME), (LEFT - 10, y), 13, BLACK, HPos::Right)?;
+        }
+        let note =
+            "A bar's length is the total, on a logarithmic scale; within a bar each phase has its share.";
+        write(area, note, (16, bottom(bars.len()) + 14), 11, GREY, HPos::Left)
+    })?;
+    Some(patterned(&svg))
+}
+
+fn medians(m: &Measurement) -> Option<[f64; 4]> {
+    let phases = &m.phases;
+    phases.startup.as_ref()?;
+    let each = [&phases.startup, &phases.setup, &phases.write, &phases.teardown];
+    Some(each.map(|phase| phase.as_ref().map_or(0.0, |d| d.median)))
+}
+
+fn bar(area: &Area, scale: &Scale, index: usize, phases: &[f64; 4]) -> Drawn {
+    let total: f64 = phases.iter().sum::<f64>().max(1.0);
+    let length = f64::from(scale.x(total) - LEFT).max(8.0);
+    let (y, mut begin) = (middle(index), f64::from(LEFT));
+    for (phase, ns) in PHASES.iter().zip(phases).filter(|(_, ns)| **ns > 0.0) {
+        let end = begin + (ns / total * length).max(2.0);
+        let (red, green, blue) = phase.colour;
+        let corners = [(whole(begin), y - 8), (whole(end), y + 8)];
+        area.draw(&Rectangle::new(corners, RGBColor(red, green, blue).filled()))?;
+        begin = end;
+    }
+    Ok(())
+}
+
+fn legend(area: &Area) -> Drawn {
+    let mut x = LEFT;
+    for phase in &PHASES {
+        let (red, green, blue) = phase.colour;
+        area.draw(&Rectangle::new([(x, 38), (x + 22, 52)], RGBColor(red, green, blue).filled()))?;
+        write(area, phase.name, (x + 28, 45), 13, BLACK, HPos::Left)?;
+        x += 130;
+    }
+    Ok(())
+}
+
+/// Every sample of the first byte (of the total, where there is none) as a point, the median and its 95 % interval as
+/// lines. `None` when nothing has samples.
+pub(crate) fn distributions(all: &[&Measurement]) -> Option<String> {
+    let rows: Vec<(&Measurement, &Distribution)> =
+        all.iter().filter_map(|m| Some((*m, ranked(m)?))).collect();
+    let scale = Scale::of(rows.iter().flat_map(|(_, d)| [d.min, d.max]))?;
+    picture(rows.len(), |area| {
+        title(area, "First byte, every sample (total, of programs that print nothing)")?;
+        axis(area, &scale, bottom(rows.len()))?;
+        for (index, (m, distribution)) in rows.iter().enumerate() {
+            write(area, &truncated(&name(m, all), NAME), (LEFT - 10, middle(index)), 13, BLACK, HPos::Right)?;
+            points(area, &scale, index, distribution)?;
+            let median = display_nanos(distribution.median);
+            write(area, &median, (RIGHT + 12, middle(index)), 13, BLACK, HPos::Left)?;
+        }
+        let note = "A point a sample, those that coincide beside each other; the line is the median, the bar below it \
+                    the median's 95 % interval. Logarithmic scale.";
+        write(area, note, (16, bottom(rows.len()) + 34), 11, GREY, HPos::Left)
+    })
+}
+
+/// How far from its row's middle a point may lie.
+const LAYERS: i32 = 9;
+
+fn points(area: &Area, scale: &Scale, index: usize, d: &Distribution) -> Drawn {
+    let (y, mut taken) = (middle(index), HashMap::<i32, i32>::new());
+    for ns in &d.samples {
+        // two pixels to a place: points are that wide
+        let x = scale.x(*ns as f64) / 2 * 2;
+        let layer = taken.entry(x).or_insert(0);
+        // above and below in turn; beyond the last layer a further point would hide another
+        let up = if *layer % 2 == 0 { *layer / 2 } else { -(*layer + 1) / 2 };
+        if *layer < LAYERS {
+            area.draw(&Circle::new((x, y + up * 2), 1, POINT.mix(0.75).filled()))?;
+        }
+        *layer += 1;
+    }
+    let (low, high, middle) = (scale.x(d.low), scale.x(d.high), scale.x(d.median));
+    area.draw(&Rectangle::new([(low, y + 10), (high.max(low + 1), y + 12)], MIDDLE.filled()))?;
+    Ok(area.draw(&PathElement::new(vec![(middle, y - 11), (middle, y + 12)], MIDDLE.stroke_width(2)))?)
+}
+
+fn axis(area: &Area, scale: &Scale, bottom: i32) -> Drawn {
+    for tick in scale.ticks() {
+        let x = scale.x(tick);
+        area.draw(&PathElement::new(vec![(x, TOP - 8), (x, bottom)], GRID.stroke_width(1)))?;
+        write(area, &display_nanos(tick), (x, bottom + 12), 11, GREY, HPos::Center)?;
+    }
+    Ok(())
+}
+
+/// Durations on a logarithmic axis.
+struct Scale {
+    from: f64,
+    to: f64,
+}
+
+impl Scale {
+    /// From less than the shortest to the longest; `None` when there are none.
+    fn of(all: impl Iterator<Item = f64>) -> Option<Scale> {
+        let (from, to) =
+            all.fold((f64::INFINITY, 0.0), |(low, high), ns| (f64::min(low, ns), f64::max(high, ns)));
+        let from = from.max(1.0) * 0.8;
+        from.is_finite().then_some(Scale { from, to: to.max(from * 2.0) })
+    }
+
+    fn x(&self, ns: f64) -> i32 {
+        let share = (ns.max(self.from) / self.from).ln() / (self.to / self.from).ln();
+        LEFT + whole(share.clamp(0.0, 1.0) * f64::from(RIGHT - LEFT))
+    }
+
+    /// 1, 2 and 5 times the powers of ten, or the powers alone where they are many.
+    fn ticks(&self) -> Vec<f64> {
+        let steps: &[f64] = if self.to / self.from > 2e3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let decades = (0..16).map(|power| 10_f64.powi(power));
+        let all = decades.flat_map(|decade| steps.iter().map(move |step| step * decade));
+        all.filter(|tick| *tick >= self.from && *tick <= self.to).collect()
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "pixels")]
+fn whole(value: f64) -> i32 {
+    value.round() as i32
+}
+
+fn middle(index: usize) -> i32 {
+    TOP + i32::try_from(index).unwrap_or(0) * ROW + ROW / 2
+}
+
+fn bottom(rows: usize) -> i32 {
+    middle(rows) - ROW / 2 + 4
+}
+
+fn picture(rows: usize, draw: impl Fn(&Area) -> Drawn) -> Option<String> {
+    let height = u32::try_from(bottom(rows) + 52).ok()?;
+    let mut text = String::new();
+    {
+        let area = SVGBackend::with_string(&mut text, (WIDTH.unsigned_abs(), height)).into_drawing_area();
+        area.fill(&WHITE).ok()?;
+        draw(&area).ok()?;
+        area.present().ok()?;
+    }
+    Some(text)
+}
+
+fn title(area: &Area, text: &str) -> Drawn {
+    write(area, text, (16, 20), 18, BLACK, HPos::Left)
+}
+
+fn write(area: &Area, text: &str, at: (i32, i32), size: i32, colour: RGBColor, anchor: HPos) -> Drawn {
+    let style = ("sans-serif", size).into_font().color(&colour).pos(Pos::new(anchor, VPos::Center));
+    Ok(area.draw(&Text::new(text.to_owned(), at, style))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Document;
+
+    fn measurement(name: &str, samples: &[u64]) -> Measurement {
+        let text = r#"{"command": "x", "mean": 1, "median": 1, "user": 0, "system": 0, "min": 1, "max": 1}"#;
+        let mut m: Measurement = serde_json::from_str(text).unwrap();
+        m.name = Some(name.to_owned());
+        let all = || Distribution::of(samples.to_vec());
+        (m.phases.startup, m.phases.teardown, m.phases.total) = (all(), all(), all());
+        m
+    }
+
+    #[test]
+    fn every_sample_has_a_point_and_names_stay_text() {
+        let all = [measurement("<script>&\"'", &[1000, 1000, 2000, 500_000]), measurement("b\nc", &[7])];
+        let all: Vec<&Measurement> = all.iter().collect();
+        let svg = distributions(&all).unwrap();
+        assert_eq!(svg.matches("<circle").count(), 5);
+        assert!(!svg.contains("<script"), "{svg}");
+        let svg = phases(&all).unwrap();
+        assert!(!svg.contains("<script") && svg.contains("url(#pattern-startup)"), "{svg}");
+    }
+
+    #[test]
+    fn nothing_is_drawn_of_nothing() {
+        let document = Document::new(crate::document::bench::Tool::default(), serde_json::Value::Null);
+        let all: Vec<&Measurement> = document.results.iter().collect();
+        assert!(distributions(&all).is_none() && phases(&all).is_none());
+    }
+}

@@ -1,0 +1,65 @@
+//! The pictures of a page as files, for people who write about them.
+
+use crate::document::Document;
+use crate::report::html::distributions;
+use crate::report::html::source::Source;
+use crate::report::pictures::charts;
+use crate::report::pictures::{floor as floor_svg, throughput as throughput_chart};
+
+/// A picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plot {
+    /// Its file's name without an ending.
+    pub name: String,
+    /// SVG.
+    pub svg: String,
+}
+
+/// Every picture that the documents allow.
+pub fn plots(sources: &[(String, Source)]) -> Vec<Plot> {
+    let documents: Vec<&Document> = sources.iter().filter_map(|(_, source)| programs(source)).collect();
+    let all = distributions::ordered(&documents);
+    let mut plots: Vec<Plot> = Vec::new();
+    plots.extend(charts::phases(&all).map(|svg| plot("phases", svg)));
+    plots.extend(charts::distributions(&all).map(|svg| plot("distributions", svg)));
+    for (_, source) in sources {
+        plots.extend(of(source));
+    }
+    numbered(&mut plots);
+    plots
+}
+
+fn programs(source: &Source) -> Option<&Document> {
+    if let Source::Programs(document) = source { Some(document) } else { None }
+}
+
+fn of(source: &Source) -> Vec<Plot> {
+    match source {
+        Source::Floor(floor) => {
+            floor.waterfalls.iter().filter_map(floor_svg::svg).map(|svg| plot("waterfall", svg)).collect()
+        }
+        Source::Throughput(document) => {
+            let charts = [("throughput", false), ("throughput-log", true)];
+            charts
+                .iter()
+                .filter_map(|(name, log)| Some(plot(name, throughput_chart::svg(document, *log)?)))
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn plot(name: &str, svg: String) -> Plot {
+    Plot { name: name.to_owned(), svg }
+}
+
+/// A second picture of a name is `waterfall-2`.
+fn numbered(plots: &mut [Plot]) {
+    let names: Vec<String> = plots.iter().map(|plot| plot.name.clone()).collect();
+    for (index, plot) in plots.iter_mut().enumerate() {
+        let before = names[..index].iter().filter(|name| **name == names[index]).count();
+        if before > 0 {
+            plot.name = format!("{}-{}", names[index], before + 1);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! A bench for a terminal: each command's times, phases and counts, then who is faster.
+
+use super::row::{self, ratio};
+use super::terminal::{Terminal, truncated};
+use crate::bench::Finish;
+use crate::document::Document;
+use crate::document::bench::{Cache, Cold, ColdMethod, Counts, Distribution, Measurement, Metric, Relative};
+use crate::output::visible;
+use crate::report::text::showdown::{failed, head, list, notes, runs};
+use crate::stats::{Verdict, median_count};
+use firstbyte_measure::units::{Bytes, display_nanos};
+
+/// The whole page; `by` is what the summary compares.
+pub fn render(document: &Document, by: Metric, terminal: &Terminal) -> String {
+    let mut parts = vec![head(document, terminal)];
+    parts.extend(document.results.iter().map(|measurement| result(measurement, terminal)));
+    parts.push(failed(document, terminal));
+    parts.push(notes(document, terminal));
+    parts.push(list("Warnings", document.warnings.iter().map(ToString::to_string), terminal));
+    parts.push(summary(document, by, terminal));
+    parts.retain(|part| !part.is_empty());
+    let page = parts.join("\n");
+    let lines: Vec<&str> = page.lines().map(str::trim_end).collect();
+    lines.join("\n") + "\n"
+}
+
+/// One command: its name, and a line for each kind of figure.
+fn result(measurement: &Measurement, terminal: &Terminal) -> String {
+    let mut text = terminal.bold(&truncated(&title(measurement), terminal.width)) + "\n";
+    let lines = [
+        ("first byte", first_byte(measurement)),
+        ("total", measurement.phases.total.as_ref().map(times)),
+        ("wall", measurement.phases.total.is_none().then(|| wall(measurement))),
+        ("phases", phases(measurement)),
+        ("above", above(measurement)),
+        ("CPU", Some(cpu(measurement))),
+        ("counts", counts(measurement)),
+        ("counters", counters(&measurement.counts)),
+        ("cold", measurement.cold.as_ref().map(cold)),
+        ("runs", Some(measurement.times.len().to_string())),
+    ];
+    for (label, figures) in lines {
+        if let Some(figures) = figures {
+            text += &terminal.wrap(&format!("  {label:<12}{figures}"), 14);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn title(measurement: &Measurement) -> String {
+    let name = visible(measurement.label());
+    let cache = measurement.cache.filter(|cache| *cache == Cache::Cold);
+    let command = (measurement.label() != measurement.command).then(|| visible(&measurement.command));
+    let command = command.map_or(String::new(), |command| format!(": {command}"));
+    format!("{name}{command}{}", cache.map_or("", |_| " (cold page cache)"))
+}
+
+fn first_byte(measurement: &Measurement) -> Option<String> {
+    let silent = || measurement.prints_nothing().then(|| "it prints nothing".to_owned());
+    measurement.phases.first_byte.as_ref().map(times).or_else(silent)
+}
+
+/// The median with half of its interval, and the range; of one run, neither.
+fn times(times: &Distribution) -> String {
+    if times.samples.len() < 2 {
+        return display_nanos(times.median);
+    }
+    let half = (times.high - times.low) / 2.0;
+    let percent = if times.median > 0.0 { half / times.median * 100.0 } else { 0.0 };
+    let [median, min, max] = [times.median, times.min, times.max].map(display_nanos);
+    if times.samples.len() < 2 {
+        return median;
+    }
+    format!("{median} ± {percent:.1}%   {min} … {max}")
+}
+
+fn wall(measurement: &Measurement) -> String {
+    let [median, min, max] =
+        [measurement.median, measurement.min, measurement.max].map(|seconds| display_nanos(seconds * 1e9));
+    if measurement.times.len() == 1 {
+        return median;
+    }
+    format!("{median}   {min} … {max}")
+}
+
+fn phases(measurement: &Measurement) -> Option<String> {
+    let phases = &measurement.phases;
+    let each = [
+        ("startup", &phases.startup),
+        ("setup", &phases.setup),
+        ("write", &phases.write),
+        ("teardown", &phases.teardown),
+    ];
+    joined(
+        each.into_iter()
+            .filter_map(|(name, times)| Some(format!("{name} {}", display_nanos(times.as_ref()?.median)))),
+    )
+}
+
+fn above(measurement: &Measurement) -> Option<String> {
+    joined(measurement.above.iter().map(|above| {
+        let [median, low, high] = [above.median, above.low, above.high].map(display_nanos);
+        let interval =
+            if measurement.times.len() > 1 { format!(" ({low} to {high})") } else { String::new() };
+        format!("{} {median}{interval} more than `{}`", above.of.name(), visible(&above.baseline))
+    }))
+}
+
+fn cpu(measurement: &Measurement) -> String {
+    let [user, system] = [measurement.user, measurement.system].map(|seconds| display_nanos(seconds * 1e9));
+    format!("user {user}, system {system} (means, as the kernel accounts them)")
+}
+
+fn counts(measurement: &Measurement) -> Option<String> {
+    let of = |name: &str, count: Option<u64>| count.map(|count| format!("{count} {name}"));
+    let counts = &measurement.counts;
+    let each = [
+        of("processes", counts.processes.filter(|n| *n > 1)),
+        of("threads", counts.threads.filter(|n| *n > 1)),
+        of("execs", counts.execs.filter(|n| *n > 1)),
+        of("system calls", counts.syscalls),
+        switches(measurement),
+        of("page faults", counts.page_faults),
+        of("of them major", counts.major_faults.filter(|n| *n > 0)),
+        of("files opened", counts.files_opened),
+        of("failed opens", counts.failed_opens.filter(|n| *n > 0)),
+        counts.bytes_read.map(|bytes| format!("{} read", Bytes(bytes))),
+        row::rss(measurement).map(|bytes| format!("{} RSS", Bytes(bytes))),
+    ];
+    joined(each.into_iter().flatten())
+}
+
+/// The program's own, and the kernel's for it.
+fn counters(counts: &Counts) -> Option<String> {
+    let each = [
+        ("instructions", counts.instructions, counts.instructions_kernel),
+        ("cycles", counts.cycles, counts.cycles_kernel),
+        ("branch misses", counts.branch_misses, counts.branch_misses_kernel),
+        ("cache misses", counts.cache_misses, counts.cache_misses_kernel),
+    ];
+    joined(each.into_iter().filter_map(|(name, user, kernel)| {
+        let kernel = kernel.map_or(String::new(), |kernel| format!(" + {} kernel", compact(kernel)));
+        Some(format!("{}{kernel} {name}", compact(user?)))
+    }))
+}
+
+/// Three digits and a unit: processors count to millions.
+fn compact(count: u64) -> String {
+    match count as f64 {
+        n if n < 1e4 => count.to_string(),
+        n if n < 1e6 => format!("{:.1}k", n / 1e3),
+        n if n < 1e9 => format!("{:.2}M", n / 1e6),
+        n => format!("{:.2}G", n / 1e9),
+    }
+}
+
+fn cold(cold: &Cold) -> String {
+    let done = match cold.method {
+        ColdMethod::Copies => {
+            format!(
+                "{} files ({}) evicted, none of their pages resident when a run began",
+                cold.files,
+                Bytes(cold.bytes)
+            )
+        }
+        ColdMethod::DropCaches => {
+            "what nobody had mapped was dropped before each run; nothing is proven".to_owned()
+        }
+    };
+    let middle = |counts: &Vec<u64>| median_count(counts.clone()).unwrap_or_default();
+    let (faults, bytes) = (middle(&cold.major_faults), Bytes(middle(&cold.bytes_from_disk)));
+    let memory = match &cold.in_memory[..] {
+        [] => String::new(),
+        [first] => format!("; in memory for ever: {}", visible(first)),
+        [first, more @ ..] => format!("; in memory for ever: {} and {} more", visible(first), more.len()),
+    };
+    format!("{done}; {faults} faults waited for the disk, {bytes} came from it{memory}")
+}
+
+fn switches(measurement: &Measurement) -> Option<String> {
+    let switches = median_count(measurement.context_switches.clone())?;
+    Some(format!("{switches} context switches"))
+}
+
+fn joined(parts: impl Iterator<Item = String>) -> Option<String> {
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// Everybody against the reference, the fastest first; and why there were no more runs.
+fn summary(document: &Document, by: Metric, terminal: &Terminal) -> String {
+    let mut compared: Vec<(&Measurement, &Relative)> =
+        document.results.iter().filter_map(|m| Some((m, relative(m, by)?))).collect();
+    compared.sort_by(|a, b| a.1.ratio.ratio.total_cmp(&b.1.ratio.ratio));
+    let mut lines: Vec<String> = compared.iter().map(|(m, relative)| verdict(m, relative)).collect();
+    if let Some((_, first)) = compared.first() {
+        let title = format!(
+            "`{}` is what the others are compared with, {} of runs in turn:",
+            first.reference,
+            match first.of {
+                Metric::FirstByte => "first bytes",
+                Metric::Total => "totals",
+            }
+        );
+        lines.insert(0, title);
+    }
+    lines.extend(document.finish.and_then(|finish| ending(finish, document)));
+    list("Summary", lines.into_iter(), terminal)
+}
+
+/// By what was asked for, or by the total where one of the two has no first byte.
+fn relative(measurement: &Measurement, by: Metric) -> Option<&Relative> {
+    let of = |metric| measurement.relative.iter().find(|relative| relative.of == metric);
+    of(by).or_else(|| of(Metric::Total))
+}
+
+fn verdict(measurement: &Measurement, relative: &Relative) -> String {
+    let r = &relative.ratio;
+    let range = match r.pairs {
+        1 => format!("{} ×, 1 pair", fine(r.ratio)),
+        pairs => format!("{} × ({} to {}, 99 %, {pairs} pairs)", fine(r.ratio), fine(r.low), fine(r.high)),
+    };
+    let verdict = match relative.verdict {
+        Verdict::CantTell if r.pairs < crate::stats::compare::FEWEST_PAIRS => {
+            "can't tell: too few runs".to_owned()
+        }
+        verdict => verdict.to_string(),
+    };
+    format!("`{}`: {verdict}, {range}", measurement.label())
+}
+
+/// Ratios near 1 need a digit more than others.
+fn fine(value: f64) -> String {
+    if (0.5..2.0).contains(&value) { format!("{value:.3}") } else { ratio(value) }
+}
+
+fn ending(finish: Finish, document: &Document) -> Option<String> {
+    let most = document.results.iter().map(|m| m.times.len()).max()?;
+    let each = runs(most);
+    let Some(widest) = widest(document) else {
+        return (finish == Finish::TimeSpent)
+            .then(|| format!("{each} of each: the time was up (--time gives more)"));
+    };
+    Some(match finish {
+        Finish::AsPlanned => return None,
+        Finish::Precise => {
+            format!("{each} of each: every median is known to ±{widest:.1}% or better, as asked for")
+        }
+        Finish::TimeSpent => {
+            format!(
+                "{each} of each: the time was up, with medians known to ±{widest:.1}% (--time gives more)"
+            )
+        }
+        Finish::MostRuns => {
+            format!(
+                "{each} of each, the most allowed, with medians known to ±{widest:.1}% (--max-runs allows more)"
+            )
+        }
+    })
+}
+
+/// The widest of the medians' half intervals, in percent.
+fn widest(document: &Document) -> Option<f64> {
+    let all = document.results.iter().flat_map(|m| [&m.phases.first_byte, &m.phases.total]).flatten();
+    all.filter(|d| d.median > 0.0 && d.samples.len() > 1)
+        .map(|d| (d.high - d.low) / 2.0 / d.median * 100.0)
+        .max_by(f64::total_cmp)
+}

@@ -1,0 +1,223 @@
+//! Budgets and what became of them: for a terminal, and as JSON.
+
+use super::terminal::Terminal;
+use crate::budget::judge::Unit;
+use crate::budget::{Judged, Outcome, Program, judge};
+use crate::document::Document;
+use crate::document::bench::{Tool, Warning};
+use crate::output::visible;
+use anstyle::{AnsiColor, Style};
+use comfy_table::{CellAlignment, Table, TableComponent, presets};
+use firstbyte_measure::units::{Bytes, display_nanos};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Every program with its budgets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Checked {
+    /// The version of the format: the document's.
+    pub schema: String,
+    /// What measured.
+    pub tool: Tool,
+    /// Where.
+    pub machine: Value,
+    /// One entry a program.
+    pub results: Vec<CheckedProgram>,
+    /// What was wrong with the machine, or the plan, meanwhile.
+    pub warnings: Vec<Warning>,
+}
+
+/// One program with its budgets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckedProgram {
+    /// Its name.
+    pub name: String,
+    /// Its budgets; empty if it failed.
+    pub budgets: Vec<Judged>,
+    /// Why it could not be measured.
+    pub failed: Option<String>,
+    /// Why it could be measured, and not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncounted: Option<String>,
+}
+
+impl Checked {
+    /// Every program, set against what was measured.
+    pub fn of(programs: &[Program], document: &Document) -> Checked {
+        let check = |program: &Program| {
+            let measured = document.results.iter().find(|m| m.label() == program.label());
+            let failed = document.failed.iter().find(|failed| failed.name == program.label());
+            CheckedProgram {
+                name: program.label().to_owned(),
+                budgets: measured.map(|measurement| judge(program, measurement)).unwrap_or_default(),
+                failed: failed.map(|failed| failed.reason.clone()),
+                uncounted: measured.and_then(|measurement| measurement.uncounted.clone()),
+            }
+        };
+        Checked {
+            schema: document.schema.clone(),
+            tool: document.tool.clone(),
+            machine: document.machine.clone(),
+            results: programs.iter().map(check).collect(),
+            warnings: document.warnings.clone(),
+        }
+    }
+
+    /// How many budgets were missed.
+    pub fn missed(&self) -> usize {
+        self.count(Outcome::Missed)
+    }
+
+    /// How many could not be measured here.
+    pub fn unknown(&self) -> usize {
+        self.count(Outcome::Unknown)
+    }
+
+    fn count(&self, outcome: Outcome) -> usize {
+        self.results.iter().flat_map(|p| &p.budgets).filter(|judged| judged.outcome == outcome).count()
+    }
+}
+
+/// A table for each program, and the verdict.
+pub fn render(checked: &Checked, terminal: &Terminal) -> String {
+    let mut parts: Vec<String> = checked.results.iter().map(|program| one(program, terminal)).collect();
+    parts.push(doubts(checked, terminal));
+    parts.push(verdict(checked));
+    parts.retain(|part| !part.is_empty());
+    let lines = parts.join("\n");
+    lines.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+/// Where a budget was missed, what else than the program may be to blame.
+fn doubts(checked: &Checked, terminal: &Terminal) -> String {
+    let lines = checked.warnings.iter().map(|warning| {
+        let line = visible(&format!("warning: {warning}"));
+        terminal.wrap(&line, 4) + "\n"
+    });
+    if checked.missed() > 0 { lines.collect() } else { String::new() }
+}
+
+fn one(program: &CheckedProgram, terminal: &Terminal) -> String {
+    let title = terminal.bold(&visible(&program.name));
+    if let Some(reason) = &program.failed {
+        return format!("{title}\n{}\n", terminal.wrap(&format!("  failed: {}", visible(reason)), 4));
+    }
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table
+        .set_style(TableComponent::HeaderLines, '─')
+        .set_style(TableComponent::MiddleHeaderIntersections, '─');
+    table.set_header(["", "budget", "measured", "margin", ""]);
+    for judged in &program.budgets {
+        table.add_row(row(judged));
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((if index == 0 { 2 } else { 1 }, 0));
+        let text = index == 0 || index == 4;
+        column.set_cell_alignment(if text { CellAlignment::Left } else { CellAlignment::Right });
+    }
+    let uncounted = program.uncounted.as_ref().map_or(String::new(), |reason| {
+        terminal.wrap(&format!("  not counted: in a counting run, {}", visible(reason)), 4) + "\n"
+    });
+    format!("{title}\n{}\n{uncounted}", coloured(&table.to_string(), terminal))
+}
+
+fn row(judged: &Judged) -> [String; 5] {
+    let shown = |value: f64| figure(value, judged.unit);
+    let measured = judged.measured.map_or("–".to_owned(), |median| match judged.range {
+        Some([low, high]) if judged.unit != Unit::Nanoseconds => {
+            with_range(&shown(median), &shown(low), &shown(high))
+        }
+        _ => shown(median),
+    });
+    let margin = judged.measured.map_or("–".to_owned(), |median| {
+        let left = judged.budget as f64 - median;
+        let part = part(median, judged.budget);
+        format!("{}{}{part}", if left < 0.0 { "-" } else { "" }, shown(left.abs()))
+    });
+    let outcome = match judged.outcome {
+        Outcome::Met => "met",
+        Outcome::Tolerated => "tolerated",
+        Outcome::Missed => "missed",
+        Outcome::Unknown => "not measured here",
+    };
+    let budget = match judged.unit {
+        Unit::Count => judged.budget.to_string(), // a float does not hold every number
+        _ => shown(judged.budget as f64),
+    };
+    [judged.what.replace('_', " "), budget, measured, margin, outcome.to_owned()]
+}
+
+/// `2.16 MiB (2.15 to 2.21)`: the unit once, where all have the same.
+fn with_range(median: &str, low: &str, high: &str) -> String {
+    let unit = |figure: &str| figure.split_once(' ').map(|(_, unit)| unit.to_owned());
+    let bare = |figure: &str| match figure.split_once(' ') {
+        Some((number, _)) if unit(low) == unit(median) && unit(high) == unit(median) => number.to_owned(),
+        _ => figure.to_owned(),
+    };
+    format!("{median} ({} to {})", bare(low), bare(high))
+}
+
+/// What the margin is of the budget; beyond ten times, how many times the budget was needed.
+fn part(median: f64, budget: u64) -> String {
+    let times = median / budget as f64;
+    match budget {
+        0 => String::new(),
+        _ if times > 10.0 => format!(" ({times:.0}×)"),
+        _ => format!(" ({:+.0}%)", (1.0 - times) * 100.0),
+    }
+}
+
+fn figure(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Nanoseconds => display_nanos(value),
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of bytes")]
+        Unit::Bytes => Bytes(value as u64).to_string(),
+        Unit::Count => format!("{value:.0}"),
+    }
+}
+
+/// Lines that end with a miss are red.
+fn coloured(table: &str, terminal: &Terminal) -> String {
+    let red = Style::new().fg_color(Some(AnsiColor::Red.into()));
+    let paint = |line: &str| {
+        let missed = line.trim_end().ends_with("missed");
+        if missed { terminal.paint(red, line.trim_end()) } else { line.to_owned() }
+    };
+    table.lines().map(paint).collect::<Vec<_>>().join("\n")
+}
+
+fn verdict(checked: &Checked) -> String {
+    let all: usize = checked.results.iter().map(|program| program.budgets.len()).sum();
+    let failed = checked.results.iter().filter(|program| program.failed.is_some()).count();
+    let missed = match checked.missed() {
+        0 => "none".to_owned(),
+        missed => missed.to_string(),
+    };
+    let unknown = match checked.unknown() {
+        0 => String::new(),
+        unknown => format!(", {unknown} not measured here"),
+    };
+    let failed = if failed > 0 { format!("; programs that failed: {failed}") } else { String::new() };
+    let budgets = if all == 1 { "budget" } else { "budgets" };
+    format!("{all} {budgets}, {missed} missed{unknown}{failed}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_names_the_unit_once_where_it_is_the_same() {
+        assert_eq!(with_range("2.16 MiB", "2.15 MiB", "2.21 MiB"), "2.16 MiB (2.15 to 2.21)");
+        assert_eq!(with_range("1.00 MiB", "999 KiB", "1.01 MiB"), "1.00 MiB (999 KiB to 1.01 MiB)");
+        assert_eq!(with_range("101", "100", "102"), "101 (100 to 102)");
+    }
+
+    #[test]
+    fn margins_are_parts_of_the_budget_or_multiples_of_it() {
+        let parts = [(95.0, 100), (100.0, 100), (250.0, 100), (2000.0, 100), (5.0, 0)];
+        let shown = parts.map(|(median, budget)| part(median, budget));
+        assert_eq!(shown, [" (+5%)", " (+0%)", " (-150%)", " (20×)", ""]);
+    }
+}

@@ -1,0 +1,83 @@
+//! Verdicts on claims, for a terminal.
+
+use super::terminal::Terminal;
+use crate::claims::{Claim, Seed, Verdict};
+use crate::document::claims::{ClaimRow, ClaimsDocument};
+use crate::output::visible;
+use anstyle::{AnsiColor, Style};
+
+/// Columns before what a line says.
+const INDENT: usize = 10;
+
+/// Seed by seed, and how many of each verdict at the end.
+pub fn render(document: &ClaimsDocument, terminal: &Terminal) -> String {
+    let mut text = String::new();
+    for seed in Seed::ALL {
+        let rows = document.of(seed);
+        if rows.is_empty() {
+            continue;
+        }
+        text += &terminal.bold(&format!("{} {}", seed.number(), seed.title()));
+        text += "\n\n";
+        for row in rows {
+            text += &claim(row, terminal);
+        }
+    }
+    text + &terminal.wrap(&summary(document), 2) + "\n"
+}
+
+/// How many of each verdict.
+pub(crate) fn summary(document: &ClaimsDocument) -> String {
+    let count = |verdict| document.count(verdict);
+    let some = match (document.partial, document.quick) {
+        (true, _) => " Interrupted: not everything was measured.",
+        (false, true) => " Of few runs: --quick.",
+        _ => "",
+    };
+    format!(
+        "{} claims: {} hold, {} do not hold here, {} cannot be tested here.{some}",
+        document.results.len(),
+        count(Verdict::Holds),
+        count(Verdict::DoesNotHold),
+        count(Verdict::CannotBeTested)
+    )
+}
+
+fn claim(row: &ClaimRow, terminal: &Terminal) -> String {
+    let verdict = terminal.paint(style(row.verdict), row.verdict.name());
+    let mut text = format!("{} {verdict}\n", terminal.bold(&row.id));
+    let how = format!("{}; holds if {}", row.how, row.rule);
+    let lines = [
+        ("claim", &row.claim),
+        ("there", &row.figure),
+        ("here", &row.measured),
+        ("how", &how),
+        ("why", &row.why),
+    ];
+    for (name, said) in lines.into_iter().filter(|(_, said)| !said.is_empty()) {
+        text += &line(name, said, terminal);
+    }
+    if let Some(install) = &row.install {
+        text += &line("help", install, terminal);
+    }
+    text + "\n"
+}
+
+fn line(name: &str, said: &str, terminal: &Terminal) -> String {
+    terminal.wrap(&format!("  {name:<width$}{}", visible(said), width = INDENT - 2), INDENT) + "\n"
+}
+
+fn style(verdict: Verdict) -> Style {
+    let colour = match verdict {
+        Verdict::Holds => AnsiColor::Green,
+        Verdict::DoesNotHold => AnsiColor::Red,
+        Verdict::CannotBeTested => AnsiColor::Yellow,
+    };
+    colour.on_default()
+}
+
+/// The claims, a line each, without measuring anything.
+pub fn list(claims: &[Claim], terminal: &Terminal) -> String {
+    let line = |claim: &Claim| terminal.wrap(&format!("{:<32}{}", claim.id, claim.text), 32) + "\n";
+    claims.iter().map(line).collect()
+}

@@ -1,0 +1,135 @@
+//! A comparison of two files for a terminal.
+
+use super::row::ratio;
+use super::terminal::{Terminal, truncated};
+use crate::document::bench::Cache;
+use crate::document::comparison::{Changed, Comparing, CountChange, TimeChange};
+use crate::output::visible;
+use crate::report::text::showdown::list;
+use crate::stats::Verdict;
+use crate::stats::compare::FEWEST_PAIRS;
+use anstyle::{AnsiColor, Style};
+use firstbyte_measure::units::{Bytes, display_nanos};
+
+/// The whole page; `limit` is the part by which a program may be slower.
+pub fn render(comparing: &Comparing, limit: Option<f64>, terminal: &Terminal) -> String {
+    let files = format!("old {}, new {}", comparing.old.display(), comparing.new.display());
+    let mut parts = vec![terminal.wrap(&visible(&files), 4) + "\n"];
+    parts.extend(comparing.programs.iter().map(|program| changed(program, terminal)));
+    let only = |names: &[String], which: &str| {
+        names.iter().map(|name| format!("{name}: only in the {which} file")).collect::<Vec<_>>()
+    };
+    let facts: Vec<String> =
+        comparing.differing.iter().map(|fact| format!("not measured alike: {fact}")).collect();
+    let notes = [
+        only(&comparing.only_old, "old"),
+        only(&comparing.only_new, "new"),
+        facts,
+        comparing.notes.clone(),
+        between(comparing),
+    ];
+    parts.push(list("Notes", notes.concat().into_iter(), terminal));
+    parts.extend(limit.map(|limit| gate(comparing, limit, terminal)));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
+}
+
+/// What no resampling of two files can show.
+fn between(comparing: &Comparing) -> Vec<String> {
+    let has_times = comparing.programs.iter().any(|program| !program.times.is_empty());
+    let limits = "the intervals hold what drifted while each file was measured, not what changed between the two \
+                  (other load, a reboot, another place in memory); surer is to run both in turn: firstbyte bench OLD NEW";
+    has_times.then(|| limits.to_owned()).into_iter().collect()
+}
+
+fn changed(program: &Changed, terminal: &Terminal) -> String {
+    let cold = if program.cache == Some(Cache::Cold) { " (cold page cache)" } else { "" };
+    let title = truncated(&format!("{}{cold}", visible(&program.name)), terminal.width);
+    let mut text = terminal.bold(&title) + "\n";
+    for time in &program.times {
+        text += &(terminal.wrap(&line(time, terminal), 16) + "\n");
+    }
+    if program.times.is_empty() {
+        text += "  can't tell: one of the files has no single times, or such as are not above zero\n";
+    }
+    text + &counts(&program.counts, terminal)
+}
+
+/// What changed, a line each; what differs by no more than it varies, and what is the same, in a line together.
+fn counts(all: &[CountChange], terminal: &Terminal) -> String {
+    let (same, different): (Vec<_>, Vec<_>) = all.iter().partition(|count| count.old == count.new);
+    let (varying, changed): (Vec<_>, Vec<_>) = different.into_iter().partition(|count| count.varies);
+    let mut lines: Vec<String> =
+        changed.into_iter().map(|count| format!("  {}", count_change(count))).collect();
+    if !varying.is_empty() {
+        let varying: Vec<String> = varying.into_iter().map(within).collect();
+        lines.push(format!(
+            "  varying       {}: within what they vary by from run to run",
+            varying.join(", ")
+        ));
+    }
+    if !same.is_empty() {
+        let same: Vec<String> = same.into_iter().map(|count| count.name.replace('_', " ")).collect();
+        lines.push(format!("  unchanged     {}", same.join(", ")));
+    }
+    lines.into_iter().map(|line| terminal.wrap(&line, 16) + "\n").collect()
+}
+
+fn within(change: &CountChange) -> String {
+    format!(
+        "{} {} → {}",
+        change.name.replace('_', " "),
+        amount(change.name, change.old),
+        amount(change.name, change.new)
+    )
+}
+
+fn amount(name: &str, count: u64) -> String {
+    match name {
+        "bytes_read" | "max_rss" => Bytes(count).to_string(),
+        _ => count.to_string(),
+    }
+}
+
+fn line(time: &TimeChange, terminal: &Terminal) -> String {
+    let r = &time.ratio;
+    let [old, new] = [time.old, time.new].map(display_nanos);
+    let fine = |value: f64| if (0.5..2.0).contains(&value) { format!("{value:.3}") } else { ratio(value) };
+    let colour = match time.verdict {
+        Verdict::Faster => Style::new().fg_color(Some(AnsiColor::Green.into())),
+        Verdict::Slower => Style::new().fg_color(Some(AnsiColor::Red.into())),
+        Verdict::CantTell => Style::new(),
+    };
+    let few = if time.ratio.pairs < FEWEST_PAIRS { ": too few runs" } else { "" };
+    let verdict = terminal.paint(colour, &format!("{}{few}", time.verdict));
+    let of = time.of.replace('_', " ");
+    format!(
+        "  {of:<14}{old} → {new}: {verdict}, {} × ({} to {}, 99 %)",
+        fine(r.ratio),
+        fine(r.low),
+        fine(r.high)
+    )
+}
+
+fn count_change(change: &CountChange) -> String {
+    let CountChange { name, old, new, .. } = *change;
+    let label = name.replace('_', " ");
+    let sign = if new > old { "+" } else { "-" };
+    let [old, new, by] = [old, new, new.abs_diff(old)].map(|count| amount(name, count));
+    format!("{label:<14}{old} → {new} ({sign}{by})")
+}
+
+fn gate(comparing: &Comparing, limit: f64, terminal: &Terminal) -> String {
+    let percent = limit * 100.0;
+    let slower = comparing.slower_than(limit);
+    let line = |name: &str| format!("{name}: slower by more than {percent}%, beyond doubt");
+    let untimed = comparing.untimed();
+    let unknown = |name: &str| format!("{name}: no times to compare, so that it may be slower");
+    if slower.is_empty() && !untimed.is_empty() {
+        return list("Not compared", untimed.into_iter().map(unknown), terminal);
+    }
+    if slower.is_empty() {
+        return terminal.wrap(&format!("Nothing is slower by more than {percent}% beyond doubt."), 0) + "\n";
+    }
+    list("Too slow", slower.into_iter().map(line), terminal)
+}

@@ -1,0 +1,205 @@
+//! Two start-ups side by side, for a terminal.
+
+use super::terminal::{Terminal, columns, fitted, truncated};
+use crate::account::Summary;
+use crate::account::attribution::Kind;
+use crate::account::difference::{Amount, Change, Difference};
+use crate::output::visible;
+use crate::report::text::trace::style;
+use crate::stats::compare::FEWEST_PAIRS;
+use crate::stats::{Comparison, Verdict};
+use anstyle::{AnsiColor, Color, Style};
+use firstbyte_measure::units::display_nanos;
+use std::fmt::Write;
+
+/// The most lines of each section.
+const LINES: usize = 12;
+/// Changes of the time alone are shown from this part of the greater total on.
+const NOTEWORTHY: f64 = 0.01;
+
+/// One start-up.
+#[derive(Clone, Debug)]
+pub struct Side<'s> {
+    /// The command or the recording.
+    pub name: &'s str,
+    /// Its runs.
+    pub summary: &'s Summary,
+    /// What a reader must know of it, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Two start-ups.
+#[derive(Clone, Debug)]
+pub struct Compared<'s> {
+    /// A and B.
+    pub sides: [Side<'s>; 2],
+    /// The totals of B over those of A; `None` where a total is 0.
+    pub comparison: Option<Comparison>,
+    /// Their runs took turns.
+    pub in_turn: bool,
+}
+
+/// Both start-ups.
+pub fn render(compared: &Compared, terminal: &Terminal) -> String {
+    let [first, second] = compared.sides.each_ref().map(|side| side.summary);
+    let difference = Difference::between(first, second);
+    let least = NOTEWORTHY * first.total.median.max(second.total.median);
+    let mut text = headline(compared, terminal);
+    text += &kinds(&difference, least, terminal);
+    let told = |changes: &[Change]| -> Vec<Change> {
+        changes.iter().filter(|change| change.is_structural()).cloned().collect()
+    };
+    text += &section("Steps of the main thread that came or went", &difference.steps, terminal);
+    text += &section("Files that came, went or are used differently", &told(&difference.files), terminal);
+    text += &section("Programs executed that came or went", &told(&difference.programs), terminal);
+    text += &counts(first, second, terminal);
+    text += &notes(compared, terminal);
+    text
+}
+
+fn headline(compared: &Compared, terminal: &Terminal) -> String {
+    let [a, b] = compared.sides.each_ref().map(|side| side.summary.total.median);
+    let ratio = compared.comparison.map_or(b / a.max(1.0), |comparison| comparison.ratio);
+    let sure =
+        compared.comparison.map_or(String::new(), |comparison| sureness(&comparison, compared.in_turn));
+    let verdict = format!("B takes {} against A: {ratio:.3} times as long{sure}.", signed(b - a));
+    let [first, second] = &compared.sides;
+    let (first, second) = (side("A", first, terminal), side("B", second, terminal));
+    format!("{first}{second}{}\n\n", terminal.wrap(&verdict, 0))
+}
+
+/// A name, the median of its totals, and how far these lie apart.
+fn side(letter: &str, side: &Side, terminal: &Terminal) -> String {
+    let total = side.summary.total;
+    let spread = match side.summary.runs {
+        1 => "one run".to_owned(),
+        n => format!("{} to {}, {n} runs", display_nanos(total.least), display_nanos(total.most)),
+    };
+    let width = terminal.width.saturating_sub(17 + columns(&spread)).max(10);
+    let median = display_nanos(total.median);
+    format!("{} {} {median:>11}  {spread}\n", terminal.bold(letter), fitted(side.name, width))
+}
+
+/// The interval and what it says, or why nothing is said.
+fn sureness(comparison: &Comparison, in_turn: bool) -> String {
+    let Comparison { interval, pairs, .. } = comparison;
+    let runs = match (pairs, in_turn) {
+        (1, _) => "one run".to_owned(),
+        (n, true) => format!("{n} runs each, in turn"),
+        (n, false) => format!("{n} runs"),
+    };
+    if *pairs < FEWEST_PAIRS {
+        return format!(" ({runs}: below {FEWEST_PAIRS} of each side nobody can tell)");
+    }
+    let verdict = match comparison.verdict() {
+        Verdict::CantTell => "within noise: can't tell".to_owned(),
+        verdict => verdict.to_string(),
+    };
+    format!(" ({:.3} to {:.3}, {runs}): {verdict}", interval.low, interval.high)
+}
+
+fn notes(compared: &Compared, terminal: &Terminal) -> String {
+    let of_side = |(letter, side): (&str, &Side)| -> Vec<String> {
+        side.notes.iter().map(|note| format!("{letter}: {}", visible(note))).collect()
+    };
+    let all = ["A", "B"].into_iter().zip(&compared.sides).flat_map(of_side);
+    all.map(|note| terminal.wrap(&note, 2) + "\n").collect()
+}
+
+/// A difference with its sign.
+fn signed(ns: f64) -> String {
+    format!("{}{}", if ns < 0.0 { "-" } else { "+" }, display_nanos(ns.abs()))
+}
+
+fn kinds(difference: &Difference, least: f64, terminal: &Terminal) -> String {
+    let width = terminal.width.saturating_sub(46).max(16);
+    let title = fitted("Where the difference lies", width);
+    let mut text =
+        terminal.bold(&format!("{title}{:>10}{:>10}{:>11}{:>15}", "A", "B", "change", "steps")) + "\n";
+    for (kind, a, b) in &difference.kinds {
+        if [a, b].iter().all(|amount| amount.count == 0.0 && amount.time == 0.0) {
+            continue;
+        }
+        text += &terminal.paint(style(*kind), &row(kind.title(), width, *a, *b));
+        text.push('\n');
+        text += &parts(difference, *kind, least, width);
+    }
+    text.push('\n');
+    text
+}
+
+fn parts(difference: &Difference, wanted: Kind, least: f64, width: usize) -> String {
+    let of_kind = difference.shares.iter().filter(|(kind, _)| *kind == wanted).map(|(_, change)| change);
+    let noteworthy = of_kind.filter(|change| change.difference().abs() >= least);
+    let mut text = String::new();
+    for change in noteworthy.take(LINES) {
+        let name = format!("  {}", change.name);
+        text += &row(&name, width, change.before.unwrap_or_default(), change.after.unwrap_or_default());
+        text.push('\n');
+    }
+    text
+}
+
+fn row(name: &str, width: usize, a: Amount, b: Amount) -> String {
+    let steps = format!("{:.0} → {:.0}", a.count, b.count);
+    format!(
+        "{}{:>10}{:>10}{:>11}{steps:>15}",
+        fitted(name, width),
+        display_nanos(a.time),
+        display_nanos(b.time),
+        signed(b.time - a.time)
+    )
+}
+
+fn section(title: &str, changes: &[Change], terminal: &Terminal) -> String {
+    if changes.is_empty() {
+        return String::new();
+    }
+    let width = terminal.width.saturating_sub(29).max(20);
+    let mut text = terminal.bold(&format!("{title}: {}", changes.len())) + "\n";
+    for change in changes.iter().take(LINES) {
+        let (sign, colour) = match (change.before, change.after) {
+            (None, _) => ('+', AnsiColor::Green),
+            (_, None) => ('-', AnsiColor::Red),
+            _ => ('~', AnsiColor::Yellow),
+        };
+        let count = |amount: Option<Amount>| amount.map_or(0.0, |a| a.count);
+        let counts = format!("{:.0} → {:.0}", count(change.before), count(change.after));
+        let name = truncated(&visible(&change.name), width);
+        let line = format!("{sign} {:>10}{counts:>14}  {name}", signed(change.difference()));
+        let _ = writeln!(text, "{}", terminal.paint(Style::new().fg_color(Some(Color::Ansi(colour))), &line));
+    }
+    if changes.len() > LINES {
+        let rest = &changes[LINES..];
+        let sum: f64 = rest.iter().map(Change::difference).sum();
+        let _ = writeln!(text, "  {:>10}{:>14}  {} others", signed(sum), "", rest.len());
+    }
+    text.push('\n');
+    text
+}
+
+fn counts(first: &Summary, second: &Summary, terminal: &Terminal) -> String {
+    let (a, b) = (&first.counts, &second.counts);
+    // where one side's were not seen, nothing is said of them: nothing starts without one
+    let seen = a.page_faults > 0 && b.page_faults > 0;
+    let faults = if seen { (a.page_faults, b.page_faults) } else { (0, 0) };
+    let all = [
+        // the rows have an exec in a kind of its own
+        ("system calls (with execs)", a.syscalls, b.syscalls),
+        ("page faults", faults.0, faults.1),
+        ("opened files", a.files_opened, b.files_opened),
+        ("failed opens", a.failed_opens, b.failed_opens),
+        ("bytes read", a.bytes_read, b.bytes_read),
+        ("processes", a.processes, b.processes),
+        ("threads", a.threads, b.threads),
+        ("execs", a.execs, b.execs),
+    ];
+    let shown: Vec<String> =
+        all.iter().filter(|(_, a, b)| a != b).map(|(name, a, b)| format!("{name} {a} → {b}")).collect();
+    let line = if shown.is_empty() {
+        "Counts of all threads and processes: the same.".to_owned()
+    } else {
+        format!("Counts of all threads and processes: {}.", shown.join(", "))
+    };
+    terminal.wrap(&line, 2) + "\n"
+}

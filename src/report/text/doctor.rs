@@ -1,0 +1,228 @@
+//! What the doctor found, for a terminal: a mark, a name and a detail a line, below it why and what mends it.
+
+use super::terminal::{Terminal, columns, fitted};
+use crate::doctor::{Check, Group, InstallPlan, Report, Status};
+use crate::output::visible;
+use anstyle::{AnsiColor, Style};
+use firstbyte_measure::machine::Machine;
+
+/// Columns of the names; a longer one is followed by its detail all the same.
+const NAME: usize = 26;
+/// Where details, reasons and commands begin.
+const INDENT: usize = 4;
+
+/// The whole report, with a newline at its end.
+pub fn render(report: &Report, terminal: &Terminal) -> String {
+    let mut lines = vec![terminal.bold("machine")];
+    lines.extend(facts(&report.machine).iter().map(|(name, fact)| fact_line(name, fact, terminal)));
+    let mut group = None;
+    for check in &report.results {
+        if group != Some(check.group) {
+            group = Some(check.group);
+            lines.push(String::new());
+            lines.push(terminal.bold(heading(check.group)));
+        }
+        lines.extend(check_lines(check, terminal));
+    }
+    lines.push(String::new());
+    lines.extend(summary(&report.results, &report.install, terminal));
+    lines.join("\n") + "\n"
+}
+
+fn heading(group: Group) -> &'static str {
+    match group {
+        Group::Tracing => "tracing",
+        Group::Counters => "counters",
+        Group::PageCache => "page cache",
+        Group::Machine => "conditions",
+        Group::Corpus => "corpus",
+    }
+}
+
+fn facts(machine: &Machine) -> Vec<(&'static str, String)> {
+    let unknown = || "unknown".to_owned();
+    let number = |bytes: Option<firstbyte_measure::units::Bytes>| {
+        bytes.map_or_else(unknown, |bytes| bytes.to_string())
+    };
+    vec![
+        ("processor", machine.cpu_model.clone().unwrap_or_else(unknown)),
+        ("architecture", machine.architecture.clone()),
+        ("memory", number(machine.memory)),
+        ("kernel", machine.kernel_release.clone().unwrap_or_else(unknown)),
+        ("page size", number(machine.page_size)),
+        ("huge pages", machine.transparent_huge_pages.clone().unwrap_or_else(unknown)),
+        ("clock source", machine.clock_source.clone().unwrap_or_else(unknown)),
+        ("container", machine.container.clone().unwrap_or_else(unknown)),
+        ("mitigations", mitigations(machine).unwrap_or_else(unknown)),
+    ]
+}
+
+/// How many of the processor's vulnerabilities cost time here.
+fn mitigations(machine: &Machine) -> Option<String> {
+    let all = machine.mitigations.as_ref()?;
+    let mitigated = all.values().filter(|state| state.starts_with("Mitigation")).count();
+    // Also in part: "Mitigation: Enhanced IBRS; BHI: Vulnerable", "SMT vulnerable".
+    let open = all.iter().filter(|(_, state)| state.to_ascii_lowercase().contains("vulnerable"));
+    let open: Vec<&str> = open.map(|(name, _)| name.as_str()).collect();
+    let names = if open.is_empty() { String::new() } else { format!(" ({})", open.join(", ")) };
+    Some(format!("{mitigated} active, {} vulnerable{names}, of {} known", open.len(), all.len()))
+}
+
+fn fact_line(name: &str, fact: &str, terminal: &Terminal) -> String {
+    terminal.wrap(&format!("{}{}{}", " ".repeat(INDENT), fitted(name, NAME - INDENT), visible(fact)), NAME)
+}
+
+fn check_lines(check: &Check, terminal: &Terminal) -> Vec<String> {
+    let mut lines = vec![first_line(check, terminal)];
+    let indent = " ".repeat(INDENT);
+    if let Some(why) = &check.why {
+        let label = if check.status == Status::Works { "note: " } else { "why: " };
+        lines.push(terminal.wrap(&format!("{indent}{label}{}", visible(why)), INDENT + label.len()));
+    }
+    if let Some(mend) = &check.mend {
+        // On one line, however long, so that it can be copied.
+        lines.push(format!("{indent}mend: {}", visible(mend)));
+    }
+    lines
+}
+
+fn first_line(check: &Check, terminal: &Terminal) -> String {
+    let name = visible(&check.name);
+    let padding = " ".repeat((NAME - INDENT).saturating_sub(columns(&name)).max(1));
+    let text = format!("{}{name}{padding}{}", " ".repeat(INDENT), visible(&check.detail));
+    let wrapped = terminal.wrap(&text, NAME);
+    let rest = wrapped.strip_prefix("    ").unwrap_or(&wrapped);
+    let (mark, style) = mark(check.status);
+    format!("  {} {rest}", terminal.paint(style, mark))
+}
+
+/// A letter-like mark as well as a colour, so that no information is in the colour alone.
+fn mark(status: Status) -> (&'static str, Style) {
+    match status {
+        Status::Works => ("✓", AnsiColor::Green.on_default()),
+        Status::Partly => ("~", AnsiColor::Yellow.on_default()),
+        Status::DoesNotWork => ("✗", AnsiColor::Red.on_default()),
+    }
+}
+
+fn summary(checks: &[Check], install: &InstallPlan, terminal: &Terminal) -> Vec<String> {
+    let count = |status| checks.iter().filter(|check| check.status == status).count();
+    let (partly, not) = (count(Status::Partly), count(Status::DoesNotWork));
+    let verb = |n: usize| if n == 1 { "works" } else { "work" };
+    let works = count(Status::Works);
+    let does = if not == 1 { "does" } else { "do" };
+    let mut lines =
+        vec![format!("{works} {}, {partly} {} partly, {not} {does} not work", verb(works), verb(partly))];
+    if let Some(command) = &install.command {
+        lines.push(
+            terminal.wrap("the missing tools come with this, or with `firstbyte doctor --install`:", 0),
+        );
+        lines.push(visible(command));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstbyte_measure::units::Bytes;
+
+    fn check(group: Group, name: &str, status: Status, detail: &str) -> Check {
+        Check { group, name: name.to_owned(), status, detail: detail.to_owned(), why: None, mend: None }
+    }
+
+    fn report() -> Report {
+        let results = vec![
+            check(Group::Tracing, "bpf backend", Status::Works, "a program was loaded and attached"),
+            Check {
+                why: Some(
+                    "it exists since Linux 6.10; startup is not divided at the point of no return".into(),
+                ),
+                ..check(Group::Tracing, "sched_prepare_exec", Status::Partly, "no such event")
+            },
+            Check {
+                why: Some("`zsh` is not in PATH; skipped: zsh".into()),
+                mend: Some("sudo apt-get install -y --no-install-recommends zsh".into()),
+                ..check(Group::Corpus, "zsh", Status::DoesNotWork, "missing")
+            },
+        ];
+        let machine = Machine {
+            cpu_model: Some("Fast CPU".to_owned()),
+            architecture: "x86_64".to_owned(),
+            page_size: Some(Bytes(4096)),
+            ..Machine::default()
+        };
+        let command = Some("sudo apt-get install -y --no-install-recommends zsh".to_owned());
+        Report { machine, results, install: InstallPlan { packages: vec!["zsh".to_owned()], command } }
+    }
+
+    #[test]
+    fn a_report_is_drawn_in_groups_with_reasons_and_commands() {
+        insta::assert_snapshot!(render(&report(), &Terminal::default()), @r"
+        machine
+            processor             Fast CPU
+            architecture          x86_64
+            memory                unknown
+            kernel                unknown
+            page size             4.00 KiB
+            huge pages            unknown
+            clock source          unknown
+            container             unknown
+            mitigations           unknown
+
+        tracing
+          ✓ bpf backend           a program was loaded and attached
+          ~ sched_prepare_exec    no such event
+            why: it exists since Linux 6.10; startup is not divided at the point of no
+                 return
+
+        corpus
+          ✗ zsh                   missing
+            why: `zsh` is not in PATH; skipped: zsh
+            mend: sudo apt-get install -y --no-install-recommends zsh
+
+        1 works, 1 works partly, 1 does not work
+        the missing tools come with this, or with `firstbyte doctor --install`:
+        sudo apt-get install -y --no-install-recommends zsh
+        ");
+    }
+
+    #[test]
+    fn what_is_mitigated_in_part_counts_as_vulnerable_too() {
+        let states = [
+            ("meltdown", "Not affected"),
+            ("mds", "Mitigation: Clear CPU buffers"),
+            (
+                "spectre_v2",
+                "Mitigation: Enhanced / Automatic IBRS; PBRSB-eIBRS: SW sequence; BHI: Vulnerable",
+            ),
+        ];
+        let mitigations = states.map(|(name, state)| (name.to_owned(), state.to_owned())).into();
+        let machine = Machine { mitigations: Some(mitigations), ..Machine::default() };
+        let told = super::mitigations(&machine);
+        assert_eq!(told.as_deref(), Some("2 active, 1 vulnerable (spectre_v2), of 3 known"));
+    }
+
+    #[test]
+    fn lines_fit_the_terminal_unless_they_are_commands() {
+        let mut long = report();
+        long.results[0].detail = "a word and another ".repeat(20);
+        long.results[1].why = Some("w".repeat(300));
+        for line in render(&long, &Terminal::default()).lines().filter(|line| !line.contains("apt-get")) {
+            assert!(columns(line) <= 80, "{line}");
+        }
+    }
+
+    #[test]
+    fn colour_is_only_where_it_is_wanted() {
+        assert!(!render(&report(), &Terminal::default()).contains('\u{1b}'));
+        assert!(render(&report(), &Terminal { width: 80, colour: true }).contains("\u{1b}[32m✓"));
+    }
+
+    #[test]
+    fn what_a_tool_calls_its_version_cannot_steer_the_terminal() {
+        let mut hostile = report();
+        hostile.results[0].detail = "\u{1b}]0;owned\u{7}".to_owned();
+        assert!(!render(&hostile, &Terminal::default()).contains('\u{1b}'));
+    }
+}

@@ -1,0 +1,157 @@
+//! The floor for a terminal: who measured what and where, a table a group, the waterfalls as bars.
+
+mod cores;
+pub(crate) mod figure;
+mod histogram;
+pub(crate) mod prints;
+pub(crate) mod waterfall;
+
+use super::terminal::{Terminal, columns, fitted};
+use crate::floor::figure::NOISY;
+use crate::floor::{Figure, Floor, Group};
+use crate::output::visible;
+use crate::report::text::floor::figure::{COLUMNS, duration, grey_if, title};
+use crate::report::text::floor::{
+    cores as floor_cores, histogram as floor_histogram, prints as floor_prints, waterfall as floor_waterfall,
+};
+use crate::report::text::showdown as showdown_text;
+use std::fmt::Write;
+
+/// The whole page; with `histograms`, every histogram of single calls is drawn below its table.
+pub fn render(floor: &Floor, histograms: bool, terminal: &Terminal) -> String {
+    let mut parts = vec![head(floor, terminal)];
+    for group in Group::ALL {
+        parts.push(table(floor, group, terminal));
+        if histograms {
+            parts.push(floor_histogram::render(&of_group(floor, group), terminal));
+        }
+    }
+    parts.push(floor_prints::render(&floor.prints, terminal));
+    parts.extend(floor.waterfalls.iter().map(|waterfall| floor_waterfall::render(waterfall, terminal)));
+    parts.extend(floor.sweeps.iter().map(|sweep| floor_cores::render(sweep, terminal)));
+    parts.push(noise(floor, terminal));
+    parts.push(missing(floor, terminal));
+    parts.retain(|part| !part.is_empty());
+    let page = parts.join("\n");
+    let lines: Vec<&str> = page.lines().map(str::trim_end).collect();
+    lines.join("\n") + "\n"
+}
+
+fn of_group(floor: &Floor, group: Group) -> Vec<&Figure> {
+    floor.results.iter().filter(|figure| figure.group == group).collect()
+}
+
+fn head(floor: &Floor, terminal: &Terminal) -> String {
+    let overhead = &floor.overhead;
+    let mut lines = vec![format!("{} {}", floor.tool.name, floor.tool.version)];
+    lines.extend(showdown_text::machine(&floor.machine).map(|machine| format!("machine   {machine}")));
+    lines.extend(floor.cpu.map(|cpu| format!("pinned    to CPU {cpu}, with all that is started from there")));
+    if overhead.step > 0 {
+        lines.push(format!(
+            "clock     {:.1} ns for two readings and {:.2} ns a turn of the loop, both subtracted; \
+             it advances in steps of {} ns; an empty timed region reads {:.1} ns",
+            overhead.timer, overhead.turn, overhead.step, overhead.empty
+        ));
+    }
+    if floor.partial {
+        lines.push("partial   interrupted: not everything was measured".to_owned());
+    }
+    lines.iter().map(|line| terminal.wrap(&visible(line), 10) + "\n").collect()
+}
+
+const NUMBER: usize = 9;
+const NARROWEST_NAME: usize = 24;
+/// Wide terminals show the single calls as well.
+const SINGLES: usize = 34;
+
+fn table(floor: &Floor, group: Group, terminal: &Terminal) -> String {
+    let figures = of_group(floor, group);
+    if figures.is_empty() {
+        return String::new();
+    }
+    let numbers = NUMBER * COLUMNS.len();
+    let singles = figures.iter().any(|figure| figure.single.is_some());
+    let longest = figures.iter().map(|figure| columns(&figure.name)).max().unwrap_or(0);
+    let singles = singles && terminal.width >= NARROWEST_NAME + numbers + SINGLES;
+    let room = terminal.width.saturating_sub(numbers + if singles { SINGLES } else { 0 });
+    let width = longest.min(room.max(NARROWEST_NAME)); // a longer name goes on over its numbers
+    let heading = row(title(group), width, COLUMNS.map(|(heading, _)| heading.to_owned()));
+    let heading = if singles { heading + "   single calls, min to p99" } else { heading };
+    let mut text = terminal.bold(&heading) + "\n";
+    for figure in &figures {
+        text += &line(figure, width, singles, terminal);
+    }
+    text + &notes(&figures, terminal)
+}
+
+fn row(name: &str, width: usize, cells: [String; COLUMNS.len()]) -> String {
+    let cells = cells.map(|cell| format!("{cell:>NUMBER$}"));
+    fitted(name, width) + &cells.concat()
+}
+
+fn line(figure: &Figure, width: usize, singles: bool, terminal: &Terminal) -> String {
+    let name = Terminal { width, colour: false }.wrap(&visible(&figure.name), 2);
+    let (above, name) = name.rsplit_once('\n').unwrap_or(("", &name));
+    let mut text = if above.is_empty() { String::new() } else { format!("{above}\n") };
+    text += &row(name, width, COLUMNS.map(|(_, cell)| cell(figure)));
+    if let Some(single) = figure.single.as_ref().filter(|_| singles) {
+        let range = format!("{} to {}", duration(single.min), duration(single.p99));
+        let _ = write!(text, "   {:<20} {}", range, floor_histogram::spark(&single.histogram, 10));
+    }
+    grey_if(figure.noisy, &text, terminal) + "\n"
+}
+
+/// Names of other tools, and remarks, each once.
+fn notes(figures: &[&Figure], terminal: &Terminal) -> String {
+    let mut text = String::new();
+    let lmbench: Vec<String> = figures
+        .iter()
+        .filter_map(|figure| Some(format!("{} = {}", figure.lmbench.as_ref()?, figure.name)))
+        .collect();
+    if !lmbench.is_empty() {
+        text += &(terminal.wrap(&format!("In lmbench's words: {}.", lmbench.join("; ")), 2) + "\n");
+    }
+    let mut remarks: Vec<(&str, Vec<&str>)> = Vec::new();
+    for figure in figures {
+        let Some(note) = figure.note.as_deref() else { continue };
+        match remarks.iter_mut().find(|(known, _)| *known == note) {
+            Some((_, names)) => names.push(&figure.name),
+            None => remarks.push((note, vec![&figure.name])),
+        }
+    }
+    for (note, names) in remarks {
+        text += &(terminal.wrap(&visible(&format!("{}: {note}.", names.join("; "))), 2) + "\n");
+    }
+    text
+}
+
+/// The warning names so many figures.
+const MOST_NOISY: usize = 5;
+
+/// What must not be believed to the last digit.
+fn noise(floor: &Floor, terminal: &Terminal) -> String {
+    let all: Vec<&Figure> = floor.figures().collect();
+    let noisy: Vec<&str> =
+        all.iter().filter(|figure| figure.noisy).map(|figure| figure.name.as_str()).collect();
+    if noisy.is_empty() {
+        return String::new();
+    }
+    let named = noisy.iter().take(MOST_NOISY).copied().collect::<Vec<_>>().join("; ");
+    let more = if noisy.len() > MOST_NOISY { "; …" } else { "" };
+    let text = format!(
+        "warning: {} of {} figures spread by more than {:.0} % (grey): {}{more}. Something else runs on this machine, or its \
+         clock speed changes: stop it and measure again.",
+        noisy.len(),
+        all.len(),
+        NOISY * 100.0,
+        named
+    );
+    terminal.wrap(&visible(&text), 2) + "\n"
+}
+
+fn missing(floor: &Floor, terminal: &Terminal) -> String {
+    let line = |missing: &crate::floor::Missing| {
+        terminal.wrap(&visible(&format!("not measured: {}: {}", missing.name, missing.reason)), 2) + "\n"
+    };
+    floor.missing.iter().map(line).collect()
+}

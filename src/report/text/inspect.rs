@@ -1,0 +1,198 @@
+//! What an executable is and will cost, for a terminal. Names come from files of others: none is shown as it is.
+
+use crate::inspect::Inspection;
+use crate::inspect::disassembly::Line;
+use crate::inspect::elf::Elf;
+use crate::inspect::libraries::Library;
+use crate::inspect::prediction::Prediction;
+use crate::output::visible;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// The column in which values begin.
+pub const VALUES: usize = 18;
+
+/// What a start costs in this machine's units.
+#[derive(serde::Serialize)]
+pub struct Estimate {
+    /// Where the units come from: one line.
+    pub source: String,
+    /// Each cost; empty where nothing could be measured.
+    pub costs: Vec<UnitCost>,
+}
+
+/// A cost in this machine's units: a name, how many, nanoseconds each.
+#[derive(serde::Serialize)]
+pub struct UnitCost {
+    /// What.
+    pub name: &'static str,
+    /// How many.
+    pub count: u64,
+    /// Nanoseconds each.
+    pub ns: f64,
+}
+
+fn shown(path: &Path) -> String {
+    visible(&path.display().to_string())
+}
+
+/// The whole explanation.
+pub fn render(inspection: &Inspection, estimate: Option<&Estimate>) -> String {
+    let mut text = format!("{}\n", shown(&inspection.path));
+    for script in &inspection.scripts {
+        let line = &script.first_line;
+        let argument = line.argument.as_ref().map_or(String::new(), |a| format!(" {}", visible(a)));
+        let (script, interpreter) = (shown(&script.path), shown(&line.interpreter));
+        let _ = writeln!(text, "  script          {script} is run by {interpreter}{argument}");
+    }
+    if let (Some(elf), Some(program)) = (&inspection.elf, &inspection.program) {
+        if !inspection.scripts.is_empty() {
+            let _ = writeln!(text, "{}", shown(program));
+        }
+        text += &headers(elf);
+        text += &segments(elf);
+        text += &libraries(&inspection.libraries);
+    }
+    for problem in &inspection.problems {
+        let _ = writeln!(text, "  problem         {}", visible(problem));
+    }
+    if let Some(prediction) = &inspection.prediction {
+        text += &self::prediction(prediction);
+        text += &estimate.map_or_else(String::new, self::estimate);
+    }
+    text
+}
+
+fn headers(elf: &Elf) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "  {name:<15} {}", visible(&value));
+    };
+    line(
+        "type",
+        format!(
+            "{}, {} bits, {}, {} endian",
+            elf.kind.describe(),
+            elf.class,
+            elf.machine_name,
+            elf.byte_order
+        ),
+    );
+    line("size", format!("{} bytes, {} of them debug sections", elf.size, elf.debug_size));
+    if let Some(interpreter) = &elf.interpreter {
+        line("dynamic loader", interpreter.clone());
+    }
+    let r = &elf.relocations;
+    line(
+        "relocations",
+        format!(
+            "{} relative ({} packed), {} symbolic, {} functions, {} ifuncs, {} copies, {} thread-local, {} others",
+            r.relative,
+            r.relative_packed,
+            r.symbolic,
+            r.jump_slot,
+            r.irelative,
+            r.copy,
+            r.thread_local,
+            r.other
+        ),
+    );
+    if let Some(dynamic) = &elf.dynamic {
+        let when = if dynamic.bind_now { "at start (BIND_NOW)" } else { "at the first call" };
+        line("binding", format!("functions {when}; RELRO {}", if elf.relro { "yes" } else { "no" }));
+        line("symbol hash", dynamic.hash_style.unwrap_or("none").to_owned());
+        line("constructors", format!("{}, destructors {}", dynamic.constructors, dynamic.destructors));
+        for (name, folders) in [("RPATH", &dynamic.rpath), ("RUNPATH", &dynamic.runpath)] {
+            if let Some(folders) = folders {
+                line(name, folders.clone());
+            }
+        }
+    }
+    if elf.kind.is_executable() {
+        let evidence = elf.runtime.evidence.join(", ");
+        let evidence = if evidence.is_empty() { "nothing tells it".to_owned() } else { evidence };
+        line("runtime", format!("{} ({evidence})", elf.runtime.describe()));
+    }
+    for note in &elf.notes {
+        line("note", note.clone());
+    }
+    for damage in &elf.damage {
+        line("damaged", damage.clone());
+    }
+    text
+}
+
+fn segments(elf: &Elf) -> String {
+    let mut text = String::new();
+    for segment in elf.segments.iter().filter(|s| s.kind == "LOAD") {
+        let _ = writeln!(
+            text,
+            "  segment {}     {} pages of the file, {} of zeroes",
+            segment.flags, segment.file_pages, segment.zero_pages
+        );
+    }
+    text
+}
+
+fn libraries(libraries: &[Library]) -> String {
+    let mut text = String::new();
+    for (i, library) in libraries.iter().enumerate() {
+        let path = library.path.as_ref().map_or("MISSING".to_owned(), |path| shown(path));
+        let found_by = library.found_by.map_or(String::new(), |by| format!(" ({by})"));
+        let heading = if i == 0 { "symbol scope" } else { "" };
+        let _ = writeln!(text, "  {heading:<15} {} -> {path}{found_by}", visible(&library.name));
+    }
+    text
+}
+
+fn prediction(prediction: &Prediction) -> String {
+    let sure = if prediction.runtime_is_known { "about" } else { "at least" };
+    let heading = format!("its start takes {sure}");
+    let mut text = format!("  {heading:<24} system calls  page faults\n");
+    for part in &prediction.parts {
+        let _ =
+            writeln!(text, "    {:<32} {:>4} {:>12}", visible(&part.name), part.syscalls, part.page_faults);
+    }
+    let _ = writeln!(text, "    {:<32} {:>4} {:>12}", "in all", prediction.syscalls, prediction.page_faults);
+    text
+}
+
+fn estimate(estimate: &Estimate) -> String {
+    let mut text = format!("  in this machine's units: {}\n", estimate.source);
+    let mut total = 0.0;
+    for cost in &estimate.costs {
+        let microseconds = cost.count as f64 * cost.ns / 1000.0;
+        total += microseconds;
+        let _ = writeln!(
+            text,
+            "    {:<32} {:>5} x {:>9.0} ns = {microseconds:>8.1} us",
+            cost.name, cost.count, cost.ns
+        );
+    }
+    if !estimate.costs.is_empty() {
+        let _ =
+            writeln!(text, "    {:<56} {total:>8.1} us", "at least, besides what loader and program compute");
+    }
+    text
+}
+
+/// A function's instructions.
+pub fn render_lines(lines: &[Line]) -> String {
+    let mut text = String::new();
+    for line in lines {
+        let calls = line.calls.as_ref().map_or(String::new(), |calls| format!("   # {}", visible(calls)));
+        let _ = writeln!(text, "{:>8x}  {}{calls}", line.address, line.text);
+    }
+    text
+}
+
+/// Whom main calls, by the compiler's options.
+pub fn render_calls(rows: &[(String, Vec<String>)]) -> String {
+    let width = rows.iter().map(|(options, _)| options.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (options, calls) in rows {
+        let calls = if calls.is_empty() { "nothing".to_owned() } else { visible(&calls.join(", ")) };
+        let _ = writeln!(text, "{options:width$}  main calls {calls}");
+    }
+    text
+}

@@ -1,0 +1,17 @@
+//! Renderings for a terminal.
+
+pub mod bench;
+pub mod check;
+pub mod claims;
+pub mod compare;
+pub mod diff;
+pub mod doctor;
+pub mod elf;
+pub mod floor;
+pub mod inspect;
+pub mod phase_bars;
+pub mod row;
+pub mod showdown;
+pub mod terminal;
+pub mod throughput;
+pub mod trace;

@@ -1,0 +1,220 @@
+//! The phases as bars, drawn with characters.
+
+use super::row::name;
+use super::terminal::{Terminal, columns, fitted};
+use crate::document::bench::Measurement;
+use anstyle::{AnsiColor, Color, Style};
+use firstbyte_measure::units::display_nanos;
+
+/// How a phase is drawn: a colour, and a character of its own for whoever sees no colours.
+pub(crate) struct Fill {
+    pub(crate) phase: &'static str,
+    pub(crate) character: char,
+    colour: AnsiColor,
+}
+
+pub(crate) const FILLS: [Fill; 4] = [
+    Fill { phase: "startup", character: '░', colour: AnsiColor::Blue },
+    Fill { phase: "setup", character: '█', colour: AnsiColor::Yellow },
+    Fill { phase: "write", character: '┃', colour: AnsiColor::Magenta },
+    Fill { phase: "teardown", character: '▒', colour: AnsiColor::Cyan },
+];
+
+/// Up to this ratio of the longest bar to the shortest, a linear scale shows both.
+const LARGEST_LINEAR_RATIO: f64 = 25.0;
+
+/// How long the bar of a total is.
+enum Scale {
+    Linear { to: f64 },
+    Logarithmic { from: f64, to: f64 },
+}
+
+impl Scale {
+    fn fit(bars: &[Bar]) -> Scale {
+        let ends = || bars.iter().map(Bar::end);
+        let (shortest, to) = (ends().fold(f64::INFINITY, f64::min).max(1.0), ends().fold(1.0, f64::max));
+        if to / shortest <= LARGEST_LINEAR_RATIO {
+            return Scale::Linear { to };
+        }
+        Scale::Logarithmic { from: round_below(shortest / 2.0), to }
+    }
+
+    /// The part of the width that a bar of `ns` takes.
+    fn length(&self, ns: f64) -> f64 {
+        match self {
+            Scale::Linear { to } => ns / to,
+            Scale::Logarithmic { from, to } => (ns.max(*from) / from).ln() / (to / from).ln(),
+        }
+    }
+
+    fn description(&self) -> String {
+        match self {
+            Scale::Linear { to } => {
+                format!("Linear scale, 0 to {}; a phase takes at least one cell.", display_nanos(*to))
+            }
+            Scale::Logarithmic { from, to } => format!(
+                "The length of a bar is its total on a logarithmic scale, {} to {}; within a bar each phase has \
+                 its share of the total, at least one cell.",
+                display_nanos(*from),
+                display_nanos(*to)
+            ),
+        }
+    }
+}
+
+/// The next of 1, 2, 5, 10, … at or below `ns`, at least 1.
+fn round_below(ns: f64) -> f64 {
+    let decade = 10_f64.powf(ns.max(1.0).log10().floor());
+    [5.0, 2.0].iter().map(|step| step * decade).find(|step| *step <= ns).unwrap_or(decade)
+}
+
+/// One program's phases in nanoseconds, 0 for those that it has not.
+struct Bar {
+    name: String,
+    total: f64,
+    phases: [f64; 4],
+}
+
+impl Bar {
+    fn of(measurement: &Measurement) -> Option<Bar> {
+        let phases = &measurement.phases;
+        phases.startup.as_ref()?;
+        let each = [&phases.startup, &phases.setup, &phases.write, &phases.teardown];
+        Some(Bar {
+            name: name(measurement),
+            total: phases.total.as_ref()?.median,
+            phases: each.map(|phase| phase.as_ref().map_or(0.0, |d| d.median)),
+        })
+    }
+
+    fn end(&self) -> f64 {
+        self.phases.iter().sum()
+    }
+
+    /// Cells of each phase: its share of the bar, at least one for a phase that there is, `width` at most together.
+    fn cells(&self, scale: &Scale, width: usize) -> [usize; 4] {
+        let length = whole(scale.length(self.end()), width);
+        let (mut cells, mut begin) = ([0; 4], 0.0);
+        for (cell, ns) in cells.iter_mut().zip(self.phases) {
+            let share = ns / self.end().max(1.0);
+            let between = whole(begin + share, length).saturating_sub(whole(begin, length));
+            *cell = if ns > 0.0 { between.max(1) } else { 0 };
+            begin += share;
+        }
+        while cells.iter().sum::<usize>() > length.max(4) {
+            let longest = (0..4).max_by_key(|i| cells[*i]).unwrap_or_default();
+            cells[longest] -= 1;
+        }
+        cells
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // 0 to width, a terminal's
+fn whole(part: f64, width: usize) -> usize {
+    (part.clamp(0.0, 1.0) * width as f64).round() as usize
+}
+
+/// A bar a program, a legend under them; nothing when no program has phases.
+pub(crate) fn render(rows: &[&Measurement], name_width: usize, terminal: &Terminal) -> String {
+    let bars: Vec<Bar> = rows.iter().filter_map(|row| Bar::of(row)).collect();
+    if bars.is_empty() {
+        return String::new();
+    }
+    let scale = Scale::fit(&bars);
+    let total_width = bars.iter().map(|bar| columns(&display_nanos(bar.total))).max().unwrap_or(0);
+    let width = terminal.width.saturating_sub(name_width + total_width + 2).max(4);
+    let line = |bar: &Bar| {
+        let cells = drawn(bar.cells(&scale, width), width, terminal);
+        let total = display_nanos(bar.total);
+        format!("{} {cells} {total:>total_width$}", fitted(&bar.name, name_width))
+    };
+    let mut lines = vec![terminal.bold("Phases, medians")];
+    lines.extend(bars.iter().map(line));
+    lines.push(legend(&scale, terminal));
+    lines.join("\n") + "\n"
+}
+
+fn drawn(cells: [usize; 4], width: usize, terminal: &Terminal) -> String {
+    let mut text = String::new();
+    for (fill, cells) in FILLS.iter().zip(cells) {
+        text += &terminal.paint(fill.style(), &fill.character.to_string().repeat(cells));
+    }
+    text + &" ".repeat(width.saturating_sub(cells.iter().sum()))
+}
+
+impl Fill {
+    pub(crate) fn style(&self) -> Style {
+        Style::new().fg_color(Some(Color::Ansi(self.colour)))
+    }
+}
+
+fn legend(scale: &Scale, terminal: &Terminal) -> String {
+    let samples = FILLS.iter().map(|fill| {
+        let sample = fill.character.to_string().repeat(2);
+        format!("{} {}", terminal.paint(fill.style(), &sample), fill.phase)
+    });
+    let samples: Vec<String> = samples.collect();
+    format!("{}\n{}", samples.join("   "), terminal.wrap(&scale.description(), 0))
+}
+
+/// The width that the names of `rows` want, `most` at most.
+pub(crate) fn name_width(rows: &[&Measurement], most: usize) -> usize {
+    rows.iter().map(|row| columns(&name(row))).max().unwrap_or(0).min(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bar(phases: [f64; 4]) -> Bar {
+        Bar { name: "p".to_owned(), total: phases.iter().sum(), phases }
+    }
+
+    #[test]
+    fn linear_cells_are_proportional() {
+        let bars = [bar([10.0, 20.0, 10.0, 40.0]), bar([10.0, 0.0, 0.0, 10.0])];
+        let scale = Scale::fit(&bars);
+        assert_eq!(bars[0].cells(&scale, 80), [10, 20, 10, 40]);
+        assert_eq!(bars[1].cells(&scale, 80), [10, 0, 0, 10]);
+    }
+
+    #[test]
+    fn every_phase_takes_a_cell_and_the_bar_never_more_than_its_width() {
+        let bars = [bar([1.0, 1e6, 1.0, 1.0]), bar([1e6, 1.0, 1.0, 1e6])];
+        for width in [4, 10, 60] {
+            for bar in &bars {
+                let cells = bar.cells(&Scale::fit(&bars), width);
+                assert!(cells.iter().all(|c| *c > 0) && cells.iter().sum::<usize>() <= width, "{cells:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn ends_far_apart_get_a_logarithmic_scale_that_says_so() {
+        let bars = [bar([70e3, 10e3, 3e3, 20e3]), bar([400e3, 40e6, 10e3, 2e6])];
+        let scale = Scale::fit(&bars);
+        assert!(
+            scale.description().contains("logarithmic scale, 50.0 µs to 42.4 ms"),
+            "{}",
+            scale.description()
+        );
+        // Within the bar the shares stay true: 40.0 of 42.4 ms are setup, 94 cells less the one that `write` takes.
+        assert_eq!(bars[1].cells(&scale, 100), [1, 93, 1, 5]);
+    }
+
+    #[test]
+    fn round_numbers_lie_below() {
+        assert_eq!(
+            [0.0, 1.0, 3.0, 7.0, 35e3, 999.0].map(|n| round_below(n).to_string()),
+            ["1", "1", "2", "5", "20000", "500"]
+        );
+    }
+
+    #[test]
+    fn the_four_characters_and_colours_differ() {
+        for (index, fill) in FILLS.iter().enumerate() {
+            let others = FILLS.iter().skip(index + 1);
+            assert!(others.clone().all(|o| o.character != fill.character && o.colour != fill.colour));
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! One measurement as a row: what each column is called and what it shows.
+
+use crate::document::Document;
+use crate::document::bench::{Cache, Distribution, Measurement, PhaseTimes};
+use crate::output::visible;
+use crate::stats::median_count;
+use firstbyte_measure::units::{Bytes, Nanos, display_nanos};
+
+/// What stands where nothing is known.
+pub(crate) const UNKNOWN: &str = "–";
+
+/// A column of a table.
+pub(crate) struct Column {
+    /// Its heading; `\n` where a narrow table may break it.
+    pub(crate) heading: &'static str,
+    /// What it shows of a measurement.
+    pub(crate) cell: fn(&Measurement) -> String,
+}
+
+/// What a run's time consists of.
+pub(crate) const TIMES: [Column; 8] = [
+    Column { heading: "first\nbyte", cell: first_byte },
+    Column { heading: "±\nMAD", cell: spread },
+    Column { heading: "total", cell: |m| time(m.phases.total.as_ref()) },
+    Column { heading: "startup", cell: |m| time(m.phases.startup.as_ref()) },
+    Column { heading: "setup", cell: |m| time(m.phases.setup.as_ref()) },
+    Column { heading: "write", cell: |m| time(m.phases.write.as_ref()) },
+    Column { heading: "teardown", cell: |m| time(m.phases.teardown.as_ref()) },
+    Column { heading: "×\nfloor", cell: floor },
+];
+
+/// Shares and counts.
+pub(crate) const COUNTS: [Column; 8] = [
+    Column { heading: "setup\n%", cell: |m| share(m.phases.setup.as_ref(), m) },
+    Column { heading: "teardown\n%", cell: |m| share(m.phases.teardown.as_ref(), m) },
+    Column { heading: "procs", cell: |m| count(m.counts.processes) },
+    Column { heading: "threads", cell: |m| count(m.counts.threads) },
+    Column { heading: "syscalls", cell: |m| count(m.counts.syscalls) },
+    Column { heading: "faults", cell: |m| count(m.counts.page_faults) },
+    Column { heading: "file\nsize", cell: |m| size(m.file_size) },
+    Column { heading: "RSS", cell: |m| size(rss(m)) },
+];
+
+/// Mean, median, minimum and maximum, as startup showdowns print them.
+pub(crate) const STATISTICS: [Column; 7] = [
+    Column { heading: "mean", cell: |m| nanos(figure(m, |d| d.mean, m.mean)) },
+    Column { heading: "median", cell: |m| nanos(figure(m, |d| d.median, m.median)) },
+    Column { heading: "min", cell: |m| nanos(figure(m, |d| d.min, m.min)) },
+    Column { heading: "max", cell: |m| nanos(figure(m, |d| d.max, m.max)) },
+    Column { heading: "stddev", cell: stddev },
+    Column { heading: "p95", cell: |m| known(ranked(m), |d| nanos(d.p95)) },
+    Column { heading: "runs", cell: |m| m.times.len().to_string() },
+];
+
+/// Picks one phase.
+pub(crate) type Phase = fn(&PhaseTimes) -> &Option<Distribution>;
+
+/// The phases by their names in the document, what people look for first in front.
+pub(crate) const PHASES: [(&str, Phase); 6] = [
+    ("first_byte", |p| &p.first_byte),
+    ("total", |p| &p.total),
+    ("startup", |p| &p.startup),
+    ("setup", |p| &p.setup),
+    ("write", |p| &p.write),
+    ("teardown", |p| &p.teardown),
+];
+
+/// The measurements of each state of the page cache, warm first: by first byte, then those that have none, by
+/// total.
+pub(crate) fn ranking(document: &Document) -> Vec<(Option<Cache>, Vec<&Measurement>)> {
+    let mut conditions: Vec<Option<Cache>> = document.results.iter().map(|m| m.cache).collect();
+    conditions.sort_unstable();
+    conditions.dedup();
+    let of = |cache: Option<Cache>| {
+        let mut rows: Vec<&Measurement> = document.results.iter().filter(|m| m.cache == cache).collect();
+        rows.sort_by(|a, b| rank(a).0.cmp(&rank(b).0).then(rank(a).1.total_cmp(&rank(b).1)));
+        (cache, rows)
+    };
+    conditions.into_iter().map(of).collect()
+}
+
+/// Whether it has no first byte though it has a total; then its time.
+fn rank(measurement: &Measurement) -> (bool, f64) {
+    let phases = &measurement.phases;
+    (
+        phases.first_byte.is_none() && phases.total.is_some(),
+        figure(measurement, |d| d.median, measurement.median),
+    )
+}
+
+/// What programs are ranked by: the first byte, the total for those that have none.
+pub(crate) fn ranked(measurement: &Measurement) -> Option<&Distribution> {
+    measurement.phases.first_byte.as_ref().or(measurement.phases.total.as_ref())
+}
+
+/// A statistic of what programs are ranked by, or `wall` seconds where a file has no phases; nanoseconds.
+fn figure(measurement: &Measurement, of: fn(&Distribution) -> f64, wall: f64) -> f64 {
+    ranked(measurement).map_or(wall * 1e9, of)
+}
+
+fn stddev(measurement: &Measurement) -> String {
+    let of_wall = measurement.stddev.map(|seconds| seconds * 1e9);
+    known(ranked(measurement).map_or(of_wall, |d| d.stddev), nanos)
+}
+
+fn nanos(ns: f64) -> String {
+    display_nanos(ns)
+}
+
+fn known<T>(value: Option<T>, shown: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| UNKNOWN.to_owned(), shown)
+}
+
+/// The name, safe to show.
+pub(crate) fn name(measurement: &Measurement) -> String {
+    visible(measurement.label())
+}
+
+fn first_byte(measurement: &Measurement) -> String {
+    if measurement.phases.first_byte.is_none() && measurement.prints_nothing() {
+        return "prints\nnothing".to_owned();
+    }
+    time(measurement.phases.first_byte.as_ref())
+}
+
+/// Median absolute deviation of the first byte, as a part of its median.
+fn spread(measurement: &Measurement) -> String {
+    // One run has no spread.
+    let several = ranked(measurement).filter(|d| d.median > 0.0 && d.samples.len() > 1);
+    let relative = several.map(|d| d.mad / d.median);
+    known(relative, percent)
+}
+
+fn time(distribution: Option<&Distribution>) -> String {
+    known(distribution, |d| nanos(d.median))
+}
+
+fn share(of: Option<&Distribution>, measurement: &Measurement) -> String {
+    known(share_of_total(of, measurement), percent)
+}
+
+/// Median of a phase over the median total.
+pub(crate) fn share_of_total(of: Option<&Distribution>, measurement: &Measurement) -> Option<f64> {
+    let total = measurement.phases.total.as_ref().filter(|total| total.median > 0.0)?;
+    Some(of?.median / total.median)
+}
+
+/// Whole percents; a trace is `<1%` and not nothing, and all but a trace `>99%` and not all.
+pub(crate) fn percent(part: f64) -> String {
+    match part {
+        p if p > 0.0 && p < 0.005 => "<1%".to_owned(),
+        p if (0.995..1.0).contains(&p) => ">99%".to_owned(),
+        p => format!("{:.0}%", p * 100.0),
+    }
+}
+
+fn floor(measurement: &Measurement) -> String {
+    known(measurement.floor_ratio.as_ref(), |floor| ratio(floor.ratio.ratio))
+}
+
+/// A ratio with three significant digits.
+pub(crate) fn ratio(ratio: f64) -> String {
+    match ratio {
+        r if r < 9.995 => format!("{r:.2}"),
+        r if r < 99.95 => format!("{r:.1}"),
+        r => format!("{r:.0}"),
+    }
+}
+
+fn count(count: Option<u64>) -> String {
+    known(count, |count| count.to_string())
+}
+
+fn size(bytes: Option<u64>) -> String {
+    known(bytes, |bytes| Bytes(bytes).to_string())
+}
+
+/// Peak resident set size: of the timed runs if they all know it, else of the counting ones.
+pub fn rss(measurement: &Measurement) -> Option<u64> {
+    median_count(measurement.memory_usage_byte.clone()).or(measurement.counts.max_rss)
+}
+
+/// The runs below the threshold, or nothing known.
+pub(crate) fn below(measurement: &Measurement) -> String {
+    known(measurement.share_below, |below| percent(below.share))
+}
+
+/// The heading of [`below`], if any measurement has a threshold.
+pub(crate) fn threshold(rows: &[&Measurement]) -> Option<String> {
+    let threshold = rows.iter().find_map(|m| m.share_below)?.threshold_ns;
+    Some(format!("< {}", Nanos(threshold)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percents_are_whole_and_a_trace_of_one_is_not_nothing() {
+        let shown = [0.0, 0.004, 0.0051, 0.4949, 0.87, 0.9967, 1.0, 1.203].map(percent);
+        assert_eq!(shown, ["0%", "<1%", "1%", "49%", "87%", ">99%", "100%", "120%"]);
+    }
+
+    #[test]
+    fn ratios_keep_three_significant_digits() {
+        assert_eq!(
+            [0.5, 1.0, 9.994, 9.996, 41.26, 415.3].map(ratio),
+            ["0.50", "1.00", "9.99", "10.0", "41.3", "415"]
+        );
+    }
+}

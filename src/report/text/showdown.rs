@@ -1,0 +1,331 @@
+//! The showdown for a terminal: who measured what and where, tables sorted by first byte, phase bars, and what
+//! did not run.
+
+use super::phase_bars;
+use super::row::{self, COUNTS, Column, STATISTICS, TIMES, UNKNOWN, name, ranked, ratio};
+use super::terminal::{Terminal, columns as width_of, truncated};
+use crate::document::Document;
+use crate::document::bench::{Cache, Cold, ColdMethod, Measurement, Overhead, Tool};
+use crate::output::visible;
+use comfy_table::{CellAlignment, Table, TableComponent, presets};
+use serde_json::Value;
+
+/// Names are cut to this width, less where the terminal is narrow.
+const WIDEST_NAME: usize = 32;
+
+/// Of more programs than this, the head shows only the least and the most observer overhead.
+const MOST_OVERHEADS: usize = 4;
+
+/// Below this width a name says nothing: the table is divided instead.
+const NARROWEST_NAME: usize = 12;
+
+/// The whole page.
+pub fn render(document: &Document, terminal: &Terminal) -> String {
+    let mut parts = vec![head(document, terminal)];
+    for (cache, rows) in row::ranking(document) {
+        parts.extend(condition(document, cache, &rows, terminal));
+    }
+    parts.push(failed(document, terminal));
+    parts.push(notes(document, terminal));
+    parts.push(list("Warnings", general_warnings(document), terminal));
+    parts.push(skipped(document, terminal));
+    parts.retain(|part| !part.is_empty());
+    let page = parts.join("\n");
+    let lines: Vec<&str> = page.lines().map(str::trim_end).collect();
+    lines.join("\n") + "\n"
+}
+
+/// Everything about one state of the page cache.
+fn condition(
+    document: &Document,
+    cache: Option<Cache>,
+    rows: &[&Measurement],
+    terminal: &Terminal,
+) -> Vec<String> {
+    let mut parts = vec![title(rows, cache, terminal)];
+    if rows.iter().any(|row| ranked(row).is_some()) {
+        parts.extend(main_tables(rows, terminal));
+        parts.push(legend(rows, terminal));
+        parts.push(bars(document, rows, terminal));
+    }
+    parts.push(statistics(rows, terminal));
+    parts
+}
+
+fn bars(document: &Document, rows: &[&Measurement], terminal: &Terminal) -> String {
+    let names = phase_bars::name_width(rows, WIDEST_NAME.min(terminal.width / 4).max(4));
+    let bars = phase_bars::render(rows, names, terminal);
+    if bars.is_empty() { without_phases(document, terminal) } else { bars }
+}
+
+pub(crate) fn head(document: &Document, terminal: &Terminal) -> String {
+    let tool = &document.tool;
+    let mut lines = vec![format!("{} {}", tool.name, tool.version).trim_end().to_owned()];
+    lines.extend(machine(&document.machine).map(|machine| format!("machine   {machine}")));
+    lines.extend(backend(tool).map(|backend| format!("backend   {backend}")));
+    lines.extend(observer(&tool.observer_overhead).map(|observer| format!("observer  {observer}")));
+    if let Some(reason) = &document.broken {
+        lines.push(format!("partial   the measuring ended early: {}", reason.replace('\n', "; ")));
+    } else if document.partial {
+        lines.push("partial   interrupted, or not at its end: not every planned run is in here".to_owned());
+    }
+    lines.iter().map(|line| terminal.wrap(&visible(line), 10) + "\n").collect()
+}
+
+/// The facts that a reader compares machines by, as far as the file has them.
+pub(crate) fn machine(machine: &Value) -> Option<String> {
+    let fact = |key: &str, before: &str, after: &str| {
+        let fact = match machine.get(key)? {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            _ => return None,
+        };
+        (fact != "none").then(|| format!("{before}{fact}{after}"))
+    };
+    let facts = [
+        fact("cpu_model", "", ""),
+        fact("cores", "", " cores"),
+        fact("kernel_release", "Linux ", ""),
+        fact("virtualisation", "guest of ", ""),
+        fact("container", "in ", ""),
+        fact("governor", "governor ", ""),
+    ];
+    let known: Vec<String> = facts.into_iter().flatten().collect();
+    (!known.is_empty()).then(|| known.join(", "))
+}
+
+fn backend(tool: &Tool) -> Option<String> {
+    let backend = tool.backend.as_ref()?;
+    Some(match &tool.backend_reason {
+        Some(reason) => format!("{backend}: {reason}"),
+        None => backend.clone(),
+    })
+}
+
+/// Each program's overhead, or of many programs the least and the most.
+fn observer(overheads: &[Overhead]) -> Option<String> {
+    let each = |o: &Overhead| {
+        let (low, high) = (ratio(o.ratio.low), ratio(o.ratio.high));
+        // One has no interval.
+        if o.ratio.pairs < 2 {
+            return format!("`{}` {}", o.name, ratio(o.ratio.ratio));
+        }
+        format!("`{}` {} ({low} to {high}, {} blocks)", o.name, ratio(o.ratio.ratio), o.ratio.pairs)
+    };
+    let mut ordered: Vec<&Overhead> = overheads.iter().collect();
+    ordered.sort_by(|a, b| a.ratio.ratio.total_cmp(&b.ratio.ratio));
+    let shown = match ordered[..] {
+        [] => return None,
+        [least, .., most] if ordered.len() > MOST_OVERHEADS => {
+            format!("from {} to {} over {} programs", each(least), each(most), ordered.len())
+        }
+        _ => overheads.iter().map(each).collect::<Vec<_>>().join(", "),
+    };
+    Some(format!("traced / untraced wall time: {shown}"))
+}
+
+fn title(rows: &[&Measurement], cache: Option<Cache>, terminal: &Terminal) -> String {
+    let (least, most) = rows
+        .iter()
+        .map(|m| m.times.len())
+        .fold((usize::MAX, 0), |(least, most), n| (least.min(n), most.max(n)));
+    let each = if least == most { runs(most) } else { format!("{least} to {most} runs") };
+    let cache = cache.map_or(String::new(), |cache| format!(", {} page cache", cache.name()));
+    let programs = if rows.len() == 1 { "program" } else { "programs" };
+    terminal.bold(&format!("{} {programs}, {each} each{cache}", rows.len())) + "\n"
+}
+
+/// One table where the terminal is wide enough, else times and counts apart.
+fn main_tables(rows: &[&Measurement], terminal: &Terminal) -> Vec<String> {
+    let all: Vec<&Column> = TIMES.iter().chain(&COUNTS).collect();
+    match table(rows, &all, None, terminal, NARROWEST_NAME) {
+        Some(one) => vec![one],
+        None => [&TIMES[..], &COUNTS[..]].map(|columns| divided(rows, columns, terminal)).into(),
+    }
+}
+
+fn divided(rows: &[&Measurement], columns: &[Column], terminal: &Terminal) -> String {
+    let columns: Vec<&Column> = columns.iter().collect();
+    table(rows, &columns, None, terminal, 0).unwrap_or_default()
+}
+
+fn statistics(rows: &[&Measurement], terminal: &Terminal) -> String {
+    let columns: Vec<&Column> = STATISTICS.iter().collect();
+    let below = row::threshold(rows);
+    let table = table(rows, &columns, below.as_deref(), terminal, 0).unwrap_or_default();
+    let timed = rows.iter().any(|row| ranked(row).is_some());
+    let title = if timed { "First byte (total where no first byte was seen)" } else { "Wall time" };
+    format!("{}\n{table}", terminal.bold(&truncated(title, terminal.width)))
+}
+
+/// A table with the names in front and, where a threshold is named, the share of runs below it at the end.
+/// `None` when no more than `narrowest` columns would be left for a name, unless `narrowest` is 0.
+fn table(
+    rows: &[&Measurement],
+    columns: &[&Column],
+    below: Option<&str>,
+    terminal: &Terminal,
+    narrowest: usize,
+) -> Option<String> {
+    let mut headings: Vec<String> = columns.iter().map(|column| column.heading.to_owned()).collect();
+    headings.extend(below.map(str::to_owned));
+    let cells: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            let mut cells: Vec<String> = columns.iter().map(|column| (column.cell)(row)).collect();
+            cells.extend(below.map(|_| row::below(row)));
+            cells
+        })
+        .collect();
+    let (name_width, gap) = name_and_gap(rows, &headings, &cells, terminal, narrowest)?;
+    Some(laid_out(rows, &headings, &cells, name_width, gap))
+}
+
+/// The width for names and the gap between columns: two columns of gap if the names fit so, else one.
+fn name_and_gap(
+    rows: &[&Measurement],
+    headings: &[String],
+    cells: &[Vec<String>],
+    terminal: &Terminal,
+    narrowest: usize,
+) -> Option<(usize, u16)> {
+    let wanted = phase_bars::name_width(rows, WIDEST_NAME).max(4);
+    let taken: usize = (0..headings.len())
+        .map(|column| {
+            let texts = cells.iter().map(|row| &row[column]).chain([&headings[column]]);
+            texts.flat_map(|text| text.lines()).map(width_of).max().unwrap_or(0)
+        })
+        .sum();
+    let left = |gap: u16| terminal.width.saturating_sub(taken + usize::from(gap) * headings.len());
+    if left(2) >= wanted {
+        return Some((wanted, 2));
+    }
+    (left(1) >= wanted.min(narrowest)).then(|| (left(1).min(wanted).max(4), 1))
+}
+
+fn laid_out(
+    rows: &[&Measurement],
+    headings: &[String],
+    cells: &[Vec<String>],
+    name_width: usize,
+    gap: u16,
+) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table
+        .set_style(TableComponent::HeaderLines, '─')
+        .set_style(TableComponent::MiddleHeaderIntersections, '─');
+    table.set_header([String::new()].iter().chain(headings));
+    for (row, cells) in rows.iter().zip(cells) {
+        table.add_row([truncated(&name(row), name_width)].iter().chain(cells));
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        // The column separators of the preset are one space wide themselves.
+        column.set_padding((if index == 0 { 0 } else { gap - 1 }, 0));
+        column.set_cell_alignment(if index == 0 { CellAlignment::Left } else { CellAlignment::Right });
+    }
+    format!("{table}\n")
+}
+
+/// What the columns mean.
+fn legend(rows: &[&Measurement], terminal: &Terminal) -> String {
+    let floor = rows.iter().find_map(|m| m.floor_ratio.as_ref());
+    let sentences = [
+        Some("Medians; ±: median absolute deviation of the first byte.".to_owned()),
+        floor.map(|f| {
+            format!(
+                "× floor: over the first byte of `{}` (total, where one has none), run by run.",
+                visible(&f.floor)
+            )
+        }),
+        rows.iter().any(|m| m.phases.setup.is_some()).then(|| "%: of the total.".to_owned()),
+        rows.iter().any(|m| m.phases.startup.is_none()).then(|| format!("{UNKNOWN}: not measured.")),
+        rows.iter().find_map(|m| m.cold.as_ref()).map(|cold| coldness(cold.method).to_owned()),
+    ];
+    let text: Vec<String> = sentences.into_iter().flatten().collect();
+    terminal.wrap(&text.join(" "), 0) + "\n"
+}
+
+fn coldness(method: ColdMethod) -> &'static str {
+    match method {
+        ColdMethod::Copies => {
+            "Cold: what a program reads was evicted before each run, and none of its pages was resident then."
+        }
+        ColdMethod::DropCaches => {
+            "Cold: what nobody had mapped was dropped before each run; nothing is proven."
+        }
+    }
+}
+
+fn without_phases(document: &Document, terminal: &Terminal) -> String {
+    let backend = document.tool.backend.as_deref().unwrap_or("chosen");
+    terminal.wrap(&format!("The {} backend sees no phases: no bars.", visible(backend)), 0) + "\n"
+}
+
+pub(crate) fn failed(document: &Document, terminal: &Terminal) -> String {
+    let lines = document.failed.iter().map(|failed| {
+        let name = under(&failed.name, failed.cache);
+        format!("{name}: {}; {} tried", failed.reason, runs(failed.runs))
+    });
+    list("Failed", lines, terminal)
+}
+
+/// What a reader must know of single programs before believing their rows.
+pub(crate) fn notes(document: &Document, terminal: &Terminal) -> String {
+    let lines = document.results.iter().flat_map(|m| {
+        let name = under(m.label(), m.cache);
+        let rejected = m.rejected.first().map(|first| {
+            format!("{name}: {} did not count; run {}: {}", runs(m.rejected.len()), first.run, first.reason)
+        });
+        let lost = (m.lost_events > 0).then(|| format!("{name}: {} events lost", m.lost_events));
+        let killed = m.killed_by.as_ref();
+        let killed = killed.map(|signal| format!("{name}: every run was killed by {signal}, as expected"));
+        let uncounted = m.uncounted.as_ref();
+        let uncounted = uncounted.map(|reason| format!("{name}: not counted: in a counting run, {reason}"));
+        let warm = m.cold.as_ref().into_iter().flat_map(|cold| warm(&name, cold)).collect::<Vec<_>>();
+        killed.into_iter().chain(rejected).chain(lost).chain(uncounted).chain(warm)
+    });
+    list("Notes", lines, terminal)
+}
+
+/// What of a cold run may not have been cold.
+fn warm(name: &str, cold: &Cold) -> Vec<String> {
+    let left = cold.left_warm.first().map(|first| {
+        let more = match cold.left_warm.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("{name}: not made cold, because the program writes to it or replaces it: {first}{more}")
+    });
+    let doubt = cold.doubt.as_ref().map(|flaw| {
+        format!("{name}: some of its files may be missing among the cold ones: in the run that looked for them, {flaw}")
+    });
+    left.into_iter().chain(doubt).collect()
+}
+
+/// A name and the state of the page cache.
+fn under(name: &str, cache: Option<Cache>) -> String {
+    cache.map_or(name.to_owned(), |cache| format!("{name} ({})", cache.name()))
+}
+
+pub(crate) fn runs(runs: usize) -> String {
+    if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") }
+}
+
+fn skipped(document: &Document, terminal: &Terminal) -> String {
+    let lines = document.skipped.iter().map(|skipped| match &skipped.install {
+        Some(install) => format!("{}: {}; help: {install}", skipped.name, skipped.reason),
+        None => format!("{}: {}", skipped.name, skipped.reason),
+    });
+    list("Skipped", lines, terminal)
+}
+
+/// Those of the machine; what one of many programs did stands in the document.
+pub(crate) fn general_warnings(document: &Document) -> impl Iterator<Item = String> {
+    document.warnings.iter().filter(|warning| warning.name.is_none()).map(ToString::to_string)
+}
+
+pub(crate) fn list(title: &str, lines: impl Iterator<Item = String>, terminal: &Terminal) -> String {
+    let lines: String = lines.map(|line| terminal.wrap(&format!("  {}", visible(&line)), 4) + "\n").collect();
+    if lines.is_empty() { lines } else { format!("{}\n{lines}", terminal.bold(title)) }
+}

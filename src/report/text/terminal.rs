@@ -1,0 +1,140 @@
+//! What a rendering for a terminal has to know, and text that is safe to show there.
+
+use crate::output::visible;
+use anstyle::Style;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// Where the text will be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terminal {
+    /// Columns.
+    pub width: usize,
+    /// Whether colours and bold are wanted (`NO_COLOR`, `--color`, not a terminal: no).
+    pub colour: bool,
+}
+
+/// What is assumed when nothing is known: 80 columns, no colour.
+impl Default for Terminal {
+    fn default() -> Terminal {
+        Terminal { width: 80, colour: false }
+    }
+}
+
+impl Terminal {
+    /// `text` in `style`, or as it is where colours are not wanted.
+    pub fn paint(&self, style: Style, text: &str) -> String {
+        if self.colour && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    /// `text` in bold, or as it is.
+    pub fn bold(&self, text: &str) -> String {
+        self.paint(Style::new().bold(), text)
+    }
+
+    /// Breaks `text` at spaces so that no line is wider than this terminal; lines after the first are indented
+    /// by `indent`. A word that is wider than a line is broken, not cut.
+    pub fn wrap(&self, text: &str, indent: usize) -> String {
+        let width = self.width.max(indent + 2);
+        let (mut wrapped, mut used) = (String::new(), 0);
+        for piece in text.split_inclusive(' ').flat_map(|word| broken(word, width - indent)) {
+            if used + columns(piece.trim_end()) > width {
+                wrapped.truncate(wrapped.trim_end().len());
+                wrapped.push('\n');
+                wrapped.extend(std::iter::repeat_n(' ', indent));
+                used = indent;
+            }
+            used += columns(piece);
+            wrapped.push_str(piece);
+        }
+        wrapped
+    }
+
+    /// [`Terminal::wrap`] for every line of a text.
+    pub fn wrap_lines(&self, text: &str, indent: usize) -> String {
+        text.lines().map(|line| self.wrap(line, indent) + "\n").collect()
+    }
+}
+
+/// `word` in pieces of at most `width` columns, not counting a space at its end.
+fn broken(word: &str, width: usize) -> Vec<&str> {
+    let (mut pieces, mut rest) = (Vec::new(), word);
+    while columns(rest.trim_end()) > width {
+        let end = rest.grapheme_indices(true).map(|(at, grapheme)| at + grapheme.len());
+        let fitting = end.take_while(|end| columns(&rest[..*end]) <= width).last().unwrap_or(rest.len());
+        let (piece, after) = rest.split_at(fitting);
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces.push(rest);
+    pieces
+}
+
+/// How many columns `text` takes.
+pub fn columns(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// `text`, made [`visible`], in at most `width` columns: what does not fit is cut between graphemes and marked `…`.
+pub fn truncated(text: &str, width: usize) -> String {
+    let text = visible(text);
+    if columns(&text) <= width {
+        return text;
+    }
+    let mut kept = String::new();
+    for grapheme in text.graphemes(true) {
+        if columns(&kept) + columns(grapheme) + 1 > width {
+            break;
+        }
+        kept.push_str(grapheme);
+    }
+    if width > 0 {
+        kept.push('…');
+    }
+    kept
+}
+
+/// `text`, truncated or filled up with spaces to exactly `width` columns.
+pub fn fitted(text: &str, width: usize) -> String {
+    let mut text = truncated(text, width);
+    text.extend(std::iter::repeat_n(' ', width.saturating_sub(columns(&text))));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_cut_by_columns_not_by_bytes() {
+        assert_eq!(truncated("abcdef", 6), "abcdef");
+        assert_eq!(truncated("abcdefg", 6), "abcde…");
+        assert_eq!(truncated("日本語日本語", 6), "日本…");
+        assert_eq!(truncated("日本語", 0), "");
+        assert_eq!(truncated("e\u{301}e\u{301}e\u{301}", 2), "e\u{301}…");
+    }
+
+    #[test]
+    fn fitted_text_is_exactly_as_wide_as_asked() {
+        for text in ["", "a", "日本語日本語", "\u{1b}[0m", "👩‍👩‍👧 family"] {
+            for width in 0..12 {
+                assert_eq!(columns(&fitted(text, width)), width, "{text:?} in {width}");
+            }
+        }
+    }
+
+    #[test]
+    fn wrapped_lines_stay_within_the_width_and_lose_no_word() {
+        let terminal = Terminal { width: 12, colour: false };
+        let wrapped = terminal.wrap("one two three four five", 2);
+        assert_eq!(wrapped, "one two\n  three four\n  five");
+        let broken = terminal.wrap("a word_that_is_far_too_long", 2);
+        assert_eq!(broken, "a word_that_\n  is_far_too\n  _long");
+    }
+
+    #[test]
+    fn without_colour_nothing_is_painted() {
+        assert_eq!(Terminal::default().bold("x"), "x");
+        assert_eq!(Terminal { width: 80, colour: true }.bold("x"), "\u{1b}[1mx\u{1b}[0m");
+    }
+}

@@ -1,0 +1,315 @@
+//! The results of `firstbyte throughput` as tables: for a terminal, as Markdown and as CSV.
+
+use super::terminal::Terminal;
+use crate::document::throughput::{Throughput, ThroughputDocument};
+use crate::output::visible;
+use crate::report::pictures::throughput::plot;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// One number of lines, as wide as this with the space before it.
+const COLUMN: usize = 9;
+
+/// For a terminal: a table a sink, seconds as in seed 002, then what was wrong and what is missing.
+pub fn render(document: &ThroughputDocument, terminal: &Terminal) -> String {
+    let mut text = String::new();
+    for (sink, description) in document.sinks() {
+        let _ = writeln!(text, "{} ({description})\n", terminal.bold(sink));
+        text += &table(document, sink, terminal);
+        text += &plot(document, sink, terminal);
+        text.push('\n');
+    }
+    text += &warnings(document, terminal);
+    text += &wrong(document, terminal);
+    for skipped in &document.skipped {
+        let install = skipped.install.as_ref().map_or(String::new(), |command| format!("; {command}"));
+        let line = format!("skipped: {}: {}{install}", skipped.name, skipped.reason);
+        text += &(terminal.wrap(&visible(&line), 4) + "\n");
+    }
+    if document.partial {
+        text += "interrupted: some runs were not made\n";
+    }
+    text
+}
+
+fn table(document: &ThroughputDocument, sink: &str, terminal: &Terminal) -> String {
+    let names = document.ranking(sink);
+    let width = names.iter().map(|name| name.len()).max().unwrap_or(0).max(5);
+    let counts = shown_counts(&document.counts(sink), terminal.width.saturating_sub(width + 18));
+    let mut text = format!("{:width$}", "lines");
+    for count in &counts {
+        let _ = write!(text, "{:>COLUMN$}", grouped(*count));
+    }
+    let rate = if names.iter().any(|n| rate(last(document, sink, n)).is_some()) { "GB/s" } else { "" };
+    let _ = writeln!(text, "{:>9}{rate:>8}", "× faster");
+    for name in names {
+        let _ = write!(text, "{name:width$}");
+        for count in &counts {
+            let _ = write!(text, "{:>COLUMN$}", seconds(document.find(sink, name, *count)));
+        }
+        let row = last(document, sink, name);
+        let _ = writeln!(text, "{:>9}{:>8}", factor(row), rate_shown(row));
+    }
+    let _ = writeln!(text, "\nseconds, medians; × faster: than {}, with the most lines\n", document.baseline);
+    text
+}
+
+/// The first, the last and as many of the others as there is room for.
+fn shown_counts(counts: &[u64], room: usize) -> Vec<u64> {
+    let most = (room / COLUMN).max(2);
+    if counts.len() <= most {
+        return counts.to_vec();
+    }
+    let last = counts.len() - 1;
+    (0..most).map(|i| counts[i * last / (most - 1)]).collect()
+}
+
+fn last<'d>(document: &'d ThroughputDocument, sink: &str, design: &str) -> Option<&'d Throughput> {
+    let count = document.counts(sink).into_iter().last()?;
+    document.find(sink, design, count)
+}
+
+fn seconds(row: Option<&Throughput>) -> String {
+    row.map_or("-".to_owned(), |row| {
+        let seconds = row.median_ns / 1e9;
+        if seconds < 0.1 { format!("{seconds:.4}") } else { format!("{seconds:.3}") }
+    })
+}
+
+fn factor(row: Option<&Throughput>) -> String {
+    let ratio = row.and_then(|row| row.times_faster);
+    ratio.map_or("-".to_owned(), |r| {
+        if r.ratio < 1.0 {
+            format!("{:.3}", r.ratio)
+        } else if r.ratio < 10.0 {
+            format!("{:.2}", r.ratio)
+        } else {
+            format!("{:.1}", r.ratio)
+        }
+    })
+}
+
+fn rate(row: Option<&Throughput>) -> Option<f64> {
+    row?.bytes_per_second.map(|rate| rate / 1e9)
+}
+
+fn rate_shown(row: Option<&Throughput>) -> String {
+    rate(row).map_or(String::new(), |rate| format!("{rate:.2}"))
+}
+
+fn grouped(count: u64) -> String {
+    match count {
+        0 => "0".to_owned(),
+        _ if count.is_multiple_of(100_000) => format!("{}M", count as f64 / 1e6),
+        _ => count.to_string(),
+    }
+}
+
+fn warnings(document: &ThroughputDocument, terminal: &Terminal) -> String {
+    let line = |warning: &String| terminal.wrap(&visible(&format!("warning: {warning}")), 4) + "\n";
+    document.warnings.iter().map(line).collect()
+}
+
+/// A line a design and reason, with the sinks that it holds for.
+fn wrong(document: &ThroughputDocument, terminal: &Terminal) -> String {
+    let mut reasons: BTreeMap<(&str, &str, String), Vec<&str>> = BTreeMap::new();
+    for wrong in &document.wrong {
+        let reason = format!("{} lines: {}", wrong.lines, wrong.reason);
+        reasons.entry((&wrong.design, &wrong.description, reason)).or_default().push(&wrong.sink);
+    }
+    let mut text = String::new();
+    for ((design, description, reason), sinks) in reasons {
+        let line = format!("not timed: {design} ({}): {reason} ({description})", sinks.join(", "));
+        text += &(terminal.wrap(&visible(&line), 4) + "\n");
+    }
+    text
+}
+
+/// As Markdown: one table a sink.
+pub fn markdown(document: &ThroughputDocument) -> String {
+    let mut text = String::new();
+    for (sink, description) in document.sinks() {
+        let counts = document.counts(sink);
+        let _ = write!(text, "**{sink}**: {description}\n\n| lines |");
+        for count in &counts {
+            let _ = write!(text, " {} |", grouped(*count));
+        }
+        let _ = write!(text, " × faster than {} | GB/s |\n|:---|", document.baseline);
+        text += &("---:|".repeat(counts.len() + 2) + "\n");
+        for name in document.ranking(sink) {
+            let _ = write!(text, "| `{name}` |");
+            for count in &counts {
+                let _ = write!(text, " {} |", seconds(document.find(sink, name, *count)));
+            }
+            let row = last(document, sink, name);
+            let _ = writeln!(text, " {} | {} |", factor(row), rate_shown(row));
+        }
+        text.push('\n');
+    }
+    let unwrapped = Terminal { width: usize::MAX, colour: false };
+    text += &warnings(document, &unwrapped).replace("warning:", "- warning:");
+    text += &wrong(document, &unwrapped).replace("not timed:", "- not timed:");
+    text
+}
+
+/// As CSV: a line a sink, number and design; times in seconds.
+///
+/// # Panics
+///
+/// Never: the records are written to memory.
+pub fn csv(document: &ThroughputDocument) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let optional = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let heading =
+        ["sink", "design", "lines", "bytes", "runs", "median", "min", "bytes_per_second", "times_faster"];
+    writer.write_record(heading).expect("written to memory");
+    for row in &document.results {
+        let record = [
+            row.sink.clone(),
+            row.design.clone(),
+            row.lines.to_string(),
+            row.bytes.to_string(),
+            row.times_ns.len().to_string(),
+            (row.median_ns / 1e9).to_string(),
+            (row.min_ns / 1e9).to_string(),
+            optional(row.bytes_per_second),
+            optional(row.times_faster.map(|ratio| ratio.ratio)),
+        ];
+        writer.write_record(record).expect("written to memory");
+    }
+    String::from_utf8(writer.into_inner().expect("written to memory")).expect("text was written")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::bench::{Skipped, Tool};
+    use crate::document::throughput::WrongOutput;
+    use crate::report::pictures::throughput as throughput_chart;
+    use serde_json::Value;
+
+    fn row(sink: &str, design: &str, lines: u64, times: &[u64]) -> Throughput {
+        let row = Throughput {
+            sink: sink.to_owned(),
+            sink_description: format!("about {sink}"),
+            design: design.to_owned(),
+            description: String::new(),
+            lines,
+            bytes: 12 * lines,
+            times_ns: times.to_vec(),
+            median_ns: 0.0,
+            min_ns: 0.0,
+            bytes_per_second: None,
+            times_faster: None,
+        };
+        row.summarised(sink != "null").unwrap()
+    }
+
+    fn document() -> ThroughputDocument {
+        let mut document = ThroughputDocument::new(Tool::default(), Value::Null, "old");
+        for sink in ["null", "pipe"] {
+            for lines in [1_000_000, 2_000_000] {
+                let times = [lines * 20, lines * 30, lines * 25];
+                document.results.push(row(sink, "old", lines, &times));
+                document.results.push(row(sink, "new", lines, &times.map(|time| time / 10)));
+            }
+            document.wrong.push(WrongOutput {
+                design: "odd".to_owned(),
+                description: "it lies".to_owned(),
+                literal: true,
+                sink: sink.to_owned(),
+                lines: 1_000_000,
+                reason: "1 of 2 bytes came out".to_owned(),
+            });
+        }
+        let (name, reason) = ("go".to_owned(), "`go` is not in PATH".to_owned());
+        document.skipped.push(Skipped {
+            name,
+            reason,
+            install: Some("apt-get install golang-go".to_owned()),
+        });
+        document.warnings.push("file: `/tmp` is in memory".to_owned());
+        document.compare();
+        document
+    }
+
+    #[test]
+    fn ratios_are_of_the_baseline_over_the_design() {
+        let document = document();
+        let ratio = |design| document.find("pipe", design, 2_000_000).unwrap().times_faster.unwrap();
+        assert!((ratio("new").ratio - 10.0).abs() < 1e-9 && ratio("new").pairs == 3);
+        assert!((ratio("old").ratio - 1.0).abs() < 1e-9);
+        assert_eq!(document.ranking("pipe"), ["new", "old"]);
+    }
+
+    #[test]
+    fn the_table_has_the_fastest_first_and_no_rate_where_nobody_reads() {
+        let text = render(&document(), &Terminal { width: 80, colour: false });
+        let table: Vec<&str> =
+            text.lines().filter(|l| l.starts_with("new") || l.starts_with("old")).collect();
+        assert_eq!(table[0].split_whitespace().collect::<Vec<_>>(), ["new", "0.0025", "0.0050", "10.0"]);
+        assert_eq!(
+            table[2].split_whitespace().collect::<Vec<_>>(),
+            ["new", "0.0025", "0.0050", "10.0", "4.80"]
+        );
+        assert!(text.contains("not timed: odd (null, pipe): 1000000 lines: 1 of 2 bytes came out (it lies)"));
+        assert!(text.contains("warning: file: `/tmp` is in memory"));
+        assert!(text.contains("skipped: go: `go` is not in PATH; apt-get install golang-go"));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn where_there_is_little_room_the_first_and_the_last_column_stay() {
+        assert_eq!(shown_counts(&[1, 2, 3, 4, 5], 2 * COLUMN), [1, 5]);
+        assert_eq!(shown_counts(&[1, 2, 3, 4, 5], 3 * COLUMN), [1, 3, 5]);
+        assert_eq!(shown_counts(&[1, 2, 3], 0), [1, 3]);
+        assert_eq!(shown_counts(&[7], 0), [7]);
+    }
+
+    #[test]
+    fn one_number_of_lines_is_a_table_without_a_plot() {
+        let mut document = document();
+        document.results.retain(|row| row.lines == 1_000_000);
+        let text = render(&document, &Terminal::default());
+        assert!(!text.contains('│') && text.contains("1M"), "{text}");
+        assert!(throughput_chart::svg(&document, false).is_some());
+        assert!(throughput_chart::svg(&document, true).is_some());
+    }
+
+    #[test]
+    fn an_empty_document_renders_to_nothing() {
+        let document = ThroughputDocument::new(Tool::default(), Value::Null, "old");
+        assert_eq!(render(&document, &Terminal::default()), "");
+        assert_eq!(markdown(&document), "");
+        assert_eq!(csv(&document).lines().count(), 1);
+        assert_eq!(throughput_chart::svg(&document, true), None);
+    }
+
+    #[test]
+    fn markdown_and_csv_hold_every_row() {
+        let document = document();
+        assert!(markdown(&document).contains("- warning: file: "));
+        assert!(markdown(&document).contains("| `new` | 0.0025 | 0.0050 | 10.0 | 4.80 |"));
+        let text = csv(&document);
+        assert_eq!(text.lines().count(), 9);
+        assert!(text.contains("\nnull,new,1000000,12000000,3,0.0025,0.002,,10"), "{text}");
+    }
+
+    #[test]
+    fn the_chart_names_every_design_and_stays_text() {
+        for log in [false, true] {
+            let svg = throughput_chart::svg(&document(), log).unwrap();
+            assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+            assert!(svg.contains("new") && svg.contains("old") && svg.contains("pipe: about pipe"));
+        }
+    }
+
+    #[test]
+    fn the_chart_tells_designs_apart_by_a_letter_at_every_point() {
+        let svg = throughput_chart::svg(&document(), true).unwrap();
+        let of = |letter: &str| svg.lines().filter(|line| line.trim() == letter).count();
+        // of each of the two sinks: two numbers of lines
+        assert_eq!((of("a"), of("b")), (4, 4), "{svg}");
+        assert!(svg.contains("a: new") && svg.contains("b: old"));
+    }
+}

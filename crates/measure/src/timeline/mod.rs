@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 mod phases;
 
-pub use phases::Phases;
+pub use phases::{PerPhase, Phase, Phases};
 
 /// What one run's events amount to.
 #[derive(Clone, Debug, PartialEq, Eq)]

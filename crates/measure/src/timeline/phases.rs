@@ -1,29 +1,142 @@
-//! The phases of a run.
+//! The phases of a run: the one definition of their order, names, colours and characters.
 
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
+use std::ops::{Index, IndexMut};
+
+/// One of the four parts of a run's total, in the order in which they happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Entry of the tracee's first `execve` to that call's return in the new image.
+    Startup,
+    /// From there to the entry of the first write of output.
+    Setup,
+    /// That write: when it returns, the first byte is out.
+    Write,
+    /// From there to the exit of the tracee's thread group.
+    Teardown,
+}
+
+impl Phase {
+    /// All phases, in order.
+    pub const ALL: [Phase; 4] = [Phase::Startup, Phase::Setup, Phase::Write, Phase::Teardown];
+
+    /// The name in documents and in text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Phase::Startup => "startup",
+            Phase::Setup => "setup",
+            Phase::Write => "write",
+            Phase::Teardown => "teardown",
+        }
+    }
+
+    /// Red, green and blue. The colours differ in lightness too, for readers who see no colours.
+    pub const fn colour(self) -> (u8, u8, u8) {
+        match self {
+            Phase::Startup => (0x8f, 0xb4, 0xdc),
+            Phase::Setup => (0xf0, 0xc0, 0x40),
+            Phase::Write => (0x00, 0x79, 0x6b),
+            Phase::Teardown => (0xb7, 0x86, 0xb0),
+        }
+    }
+
+    /// The character that fills this phase's part of a bar in a terminal.
+    pub const fn character(self) -> char {
+        match self {
+            Phase::Startup => '░',
+            Phase::Setup => '█',
+            Phase::Write => '┃',
+            Phase::Teardown => '▒',
+        }
+    }
+}
+
+/// One value for each phase, indexed by [`Phase`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PerPhase<T>([T; Phase::ALL.len()]);
+
+impl<T> PerPhase<T> {
+    /// The value of each phase, computed in order.
+    pub fn from_fn(value: impl FnMut(Phase) -> T) -> PerPhase<T> {
+        PerPhase(Phase::ALL.map(value))
+    }
+
+    /// Each phase with its value, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Phase, &T)> {
+        Phase::ALL.into_iter().zip(&self.0)
+    }
+}
+
+impl<T> Index<Phase> for PerPhase<T> {
+    type Output = T;
+
+    fn index(&self, phase: Phase) -> &T {
+        &self.0[phase as usize]
+    }
+}
+
+impl<T> IndexMut<Phase> for PerPhase<T> {
+    fn index_mut(&mut self, phase: Phase) -> &mut T {
+        &mut self.0[phase as usize]
+    }
+}
 
 /// The partition of one run's total, in integer nanoseconds: the four sum to it exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {
-    /// Entry of the tracee's first `execve` to that call's return in the new image.
+    /// See [`Phase::Startup`].
     pub startup: Nanos,
-    /// From there to the entry of the first write of output. `None`: it printed nothing.
+    /// See [`Phase::Setup`]. `None`: the program printed nothing.
     pub setup: Option<Nanos>,
-    /// That write. `None`: it printed nothing.
+    /// See [`Phase::Write`]. `None`: the program printed nothing.
     pub write: Option<Nanos>,
-    /// From there (or from `startup`'s end) to the exit of the tracee's thread group.
+    /// See [`Phase::Teardown`]. It begins where the startup ends if the program printed nothing.
     pub teardown: Nanos,
 }
 
 impl Phases {
+    /// The length of one phase; `None` for a phase that a program without output does not have.
+    pub fn get(&self, phase: Phase) -> Option<Nanos> {
+        match phase {
+            Phase::Startup => Some(self.startup),
+            Phase::Setup => self.setup,
+            Phase::Write => self.write,
+            Phase::Teardown => Some(self.teardown),
+        }
+    }
+
     /// startup + setup + write; `None` for a program that printed nothing.
     pub fn first_byte(&self) -> Option<Nanos> {
         Some(self.startup + self.setup? + self.write?)
     }
 
-    /// All four.
+    /// The sum of all phases.
     pub fn total(&self) -> Nanos {
-        self.startup + self.setup.unwrap_or_default() + self.write.unwrap_or_default() + self.teardown
+        Phase::ALL.into_iter().filter_map(|phase| self.get(phase)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_for_each_phase_is_found_by_its_phase() {
+        let names = PerPhase::from_fn(Phase::name);
+        assert_eq!(names[Phase::Write], "write");
+        assert!(names.iter().all(|(phase, name)| phase.name() == *name));
+    }
+
+    #[test]
+    fn the_colours_differ_in_lightness() {
+        let lightness = |phase: Phase| {
+            let (r, g, b) = phase.colour();
+            0.2126 * f64::from(r) + 0.7152 * f64::from(g) + 0.0722 * f64::from(b)
+        };
+        let mut all = Phase::ALL.map(lightness);
+        all.sort_by(f64::total_cmp);
+        assert!(all.windows(2).all(|pair| pair[1] - pair[0] > 15.0), "{all:?}");
     }
 }

@@ -24,7 +24,7 @@ showdown: $(FIRSTBYTE)
 	$(FIRSTBYTE) showdown $(SHOWDOWN)
 
 test: build-needs
-	$(CARGO) build --locked $(shell scripts/features)
+	$(CARGO) test --workspace --locked --no-run $(shell scripts/features)
 	target/$(HOST)/debug/firstbyte doctor --install --tests
 	$(MAKE) lint unit
 

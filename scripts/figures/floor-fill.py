@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run in the checkout of main after floor.sh A..E: writes the measured tables into docs/floor.md and docs/throughput.md
 (between <!-- figures --> and <!-- end of figures -->) and the lines of results/.../README.md. Prints what missed its target."""
-import json, os, re, statistics as st, sys
+import json, os, re, statistics as st, sys, textwrap
 O = sys.argv[1] if len(sys.argv) > 1 else 'results/2026-11-22-epyc-kvm'
 def load(name):
     path = f'{O}/{name}.json'
@@ -10,7 +10,18 @@ def ns(v):
     for unit, size in (('s', 1e9), ('ms', 1e6), ('µs', 1e3)):
         if abs(v) >= size: return f'{v/size:.3g} {unit}'
     return f'{v:.0f} ns'
+def wrapped(text):
+    """Prose wrapped at 100 columns, a number with its unit, code and links whole; tables and code as they are."""
+    out, code = [], False
+    for line in text.split('\n'):
+        code ^= line.startswith('```')
+        if code or line.startswith(('|', '`')) or len(line) <= 100: out.append(line); continue
+        line = re.sub(r'`[^`]+`|\[[^\]]{1,60}\]\([^)]*\)', lambda m: m[0].replace(' ', '\0'), line)
+        line = re.sub(r'(\d) (?=(?:µs|ns|ms|s|[KMG]i?B|%|×|bytes?)(?:\W|$))', lambda m: m[1] + '\0', line)
+        out += [part.replace('\0', ' ') for part in textwrap.wrap(line, 100, break_long_words=False, break_on_hyphens=False)]
+    return '\n'.join(out)
 def put(doc, text):
+    text = wrapped(text)
     s = open(doc).read()
     assert '<!-- figures -->' in s, doc
     s = re.sub(r'<!-- figures -->.*<!-- end of figures -->', lambda _: f'<!-- figures -->\n{text.strip()}\n<!-- end of figures -->', s, flags=re.S)
@@ -20,7 +31,7 @@ missed = []
 out = []
 d = load('floor-loops')
 if d:
-    out += ['| beside | `floor` | the other | ratio (spread) | aim |', '|:---|---:|---:|---:|:---|']
+    out += ['| compared with | `floor` | the other | ratio (spread) | target |', '|:---|---:|---:|---:|:---|']
     for r in d['results']:
         a, b = r['floor_ns'], r['loop_ns']
         if not a or not b:
@@ -30,14 +41,14 @@ if d:
         ok = abs(ratio - 1) <= r['aim']
         if not ok: missed.append(f"{r['name']}: ratio {ratio:.3f}, aim {r['aim']:.0%}")
         out.append(f"| {r['name']} | {ns(st.median(a))} | {ns(st.median(b))} | {ratio:.3f} ({min(pairs):.3f} to {max(pairs):.3f}) | {'within' if ok else '**beyond**'} {r['aim']*100:.0f} % |")
-    out += ['', f"Medians of {max(len(r['floor_ns']) for r in d['results'])} rounds, both sides in turn; the spread is over the rounds (`floor-loops.json`).", '']
+    out += ['', f"Medians of {max(len(r['floor_ns']) for r in d['results'])} rounds, both sides alternating. The spread is over the rounds (`floor-loops.json`).", '']
 d = load('floor')
 if d:
     o = d['overhead']
     out += [f"The clock costs {o['timer']:.1f} ns for two readings and steps by {o['step']} ns; an empty timed region reads {o['empty']:.1f} ns.", '']
     if abs(o['empty']) > max(o['step'], 1): missed.append(f"empty region reads {o['empty']}, step {o['step']}")
     for w in d['waterfalls']:
-        out += [f"The steps of the waterfall and its floor sum up to {w['sum_ns']} of {w['top_ns']} ns; the top is certain to ± {ns(w['error_ns'])}, and the sum of the medians of paired differences misses it by {ns(abs(w['residual_ns']))}.", '']
+        out += [f"The steps of the waterfall and its floor add up to {w['sum_ns']} of {w['top_ns']} ns. The top is certain to ± {ns(w['error_ns'])}, and the sum of the medians of paired differences misses it by {ns(abs(w['residual_ns']))}.", '']
     if d.get('prints'):
         out += ['| print, to a terminal | first | hundredth | its clock | first, from outside | hundredth, from outside | calls in the first | faults |', '|:---|---:|---:|---:|---:|---:|---:|---:|']
         for p in d['prints']:
@@ -61,8 +72,8 @@ rows = {(r['sink'], r['design']): r for r in d['results']} if d else {}
 aims = {'pipe-splice': 80, 'pipe-read': 25, 'file': 6, 'tmpfs': 4, 'overwrite': 10}
 def cell(r): return f"{r['median_ns']/1e6:.2f}"
 if rows:
-    out += ['17.5 million lines, milliseconds (median of 11 runs in turn), and how many times faster than mended ASM v2:', '',
-            '| target | ASM v2 | `yes \\| head` | write | writev | `firstbyte lines` | × ASM v2 (95 %) | × `yes \\| head` | aimed at |', '|:---|---:|---:|---:|---:|---:|---:|---:|:---|']
+    out += ['17.5 million lines, milliseconds (median of 11 interleaved runs), and how many times faster than the repaired ASM v2:', '',
+            '| target | ASM v2 | `yes \\| head` | write | writev | `firstbyte lines` | × ASM v2 (95 %) | × `yes \\| head` | goal |', '|:---|---:|---:|---:|---:|---:|---:|---:|:---|']
     for sink in ['null', 'pipe-splice', 'pipe-read', 'cat', 'wc', 'tmpfs', 'file', 'overwrite']:
         get = lambda design: rows.get((sink, design))
         ours = get('firstbyte lines')
@@ -96,9 +107,9 @@ d = load('throughput-ladder')
 if d:
     L = {(r['sink'], r['design']): r for r in d['results']}
     n = max(r['lines'] for r in d['results'])
-    steps = [('asm-v1', 'a write a line'), ('go-v2', 'a buffer of 4 KiB'), ('asm-v2', 'all in memory, one write'), ('c-write', 'a block of 60 KiB that stays in the cache'), ('c-writev', 'the block 1024 times in one writev'), ('firstbyte lines', 'pages shared by reference (pipes)')]
+    steps = [('asm-v1', 'one write per line'), ('go-v2', 'a buffer of 4 KiB'), ('asm-v2', 'all in memory, one write'), ('c-write', 'a block of 60 KiB that stays in the cache'), ('c-writev', 'the block 1024 times in one writev'), ('firstbyte lines', 'pages shared by reference (pipes)')]
     sinks = ['null', 'pipe-read', 'pipe-splice', 'tmpfs']
-    out += [f'The ladder, {n} lines, milliseconds; in brackets, how many times faster than the step before:', '', '| step | ' + ' | '.join(sinks) + ' |', '|:---|' + '---:|' * len(sinks)]
+    out += [f'The steps, {n} lines, milliseconds; in brackets, how many times faster than the step before:', '', '| step | ' + ' | '.join(sinks) + ' |', '|:---|' + '---:|' * len(sinks)]
     before = {}
     for design, what in steps:
         cells = []
@@ -114,11 +125,11 @@ d = load('throughput-seed')
 if d:
     names = ['go-v1', 'asm-v1', 'go-v2', 'asm-v2', 'firstbyte lines']
     T = {(r['lines'], r['design']): r for r in d['results']}
-    out += ["The seed's table, seconds, to /dev/null (`throughput-seed.svg` draws it):", '', '| N | Go v1 | ASM v1 | Go v2 | ASM v2 | `firstbyte lines` |', '|---:|---:|---:|---:|---:|---:|']
+    out += ["The table of Response to Response, seconds, to /dev/null (`throughput-seed.svg` draws it):", '', '| N | Go v1 | ASM v1 | Go v2 | ASM v2 | `firstbyte lines` |', '|---:|---:|---:|---:|---:|---:|']
     for n in sorted({k[0] for k in T}):
         out.append(f'| {n} | ' + ' | '.join(f"{T[n, x]['median_ns']/1e9:.4f}" if (n, x) in T else '' for x in names) + ' |')
     out.append('')
-for name, head in (('lines-uutils', 'Beside `yes` of uutils 0.12, which prints without end by `tee`, too: 2.1 GB taken by `benches/throughput/reader.c`:'), ('lines-memory', 'Peak resident memory while 2^63 lines are on their way:')):
+for name, head in (('lines-uutils', 'Compared with `yes` of uutils 0.12, which uses `tee` too and prints without end: 2.1 GB taken by `benches/throughput/reader.c`:'), ('lines-memory', 'Peak resident memory while 2^63 lines are being written:')):
     path = f'{O}/{name}.txt'
     if os.path.exists(path): out += [head, '', '```', open(path).read().strip(), '```', '']
 if out: put('docs/throughput.md', '\n'.join(out))

@@ -1,6 +1,5 @@
-//! The HTML page: what `report` and `--html` write, and what a real browser makes of it.
+//! The HTML page: the files that `report` and `--html` write. `tests/browser` opens them in Chromium.
 
-mod browser;
 mod documents;
 mod page;
 

@@ -73,14 +73,14 @@ build_elf() {
 
 build_copy() {
     variants copy "$samples/copy.c"
-    head -c 1398 "$root/docs/runtime.md" >"$build/copy.input"
+    cp "$root/crates/cc/runtime/tests/input.txt" "$build/copy.input"
 }
 
 build_filters() {
     for name in cat wc tr head base64 json; do
         built "$name" firstbyte "$firstbyte" cc -O2 "$samples/filters/$name.c"
         built "$name" glibc cc -O2 "$samples/filters/$name.c"
-        head -c 1398 "$root/docs/runtime.md" >"$build/$name.input"
+        cp "$root/crates/cc/runtime/tests/input.txt" "$build/$name.input"
     done
     printf '{"words": [%s "end"]}\n' "$(seq -s ' ' 1 200 | sed 's/\([0-9]*\) /\1, /g;s/$/,/')" >"$build/json.input"
 }

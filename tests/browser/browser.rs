@@ -1,14 +1,17 @@
 //! The page in headless Chromium: it opens without an error, and everything on it works.
 
-use super::{documents, page};
-use crate::support::skipped;
+#[path = "../integration/html/documents.rs"]
+mod documents;
+
 use headless_chrome::browser::tab::point::Point;
 use headless_chrome::protocol::cdp::types::Event;
 use headless_chrome::protocol::cdp::{Emulation, Input};
 use headless_chrome::{Browser, LaunchOptions, Tab};
 use serde_json::Value;
+use std::env;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -18,6 +21,32 @@ struct Opened {
     tab: Arc<Tab>,
     complaints: Arc<Mutex<Vec<String>>>,
     _folder: tempfile::TempDir,
+}
+
+/// The `firstbyte` that this build of the workspace made.
+fn firstbyte() -> PathBuf {
+    let deps = env::current_exe().unwrap();
+    let firstbyte = deps.parent().and_then(Path::parent).unwrap().join("firstbyte");
+    assert!(firstbyte.exists(), "`{}` does not exist\nhelp: cargo build", firstbyte.display());
+    firstbyte
+}
+
+/// Writes the documents and one page of them all.
+fn page(folder: &Path, documents: &[(&str, Value)]) {
+    for (name, document) in documents {
+        std::fs::write(folder.join(name), document.to_string()).unwrap();
+    }
+    let names = documents.iter().map(|(name, _)| name);
+    let mut command = Command::new(firstbyte());
+    command.args(["report", "-o", "page.html"]).args(names).current_dir(folder);
+    assert!(command.status().unwrap().success());
+}
+
+/// Reports that this machine cannot run a check; `FIRSTBYTE_REQUIRE=all` makes it a failure.
+#[track_caller]
+fn skipped(reason: &str) {
+    assert!(env::var_os("FIRSTBYTE_REQUIRE").is_none_or(|value| value != "all"), "skipped: {reason}");
+    eprintln!("skipped: {reason}");
 }
 
 /// The page of these documents; `None` where there is no Chromium.

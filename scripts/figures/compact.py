@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+"""Rewrites result files compactly: one line for each key at the top and for each element of a list there."""
+import json
+import sys
+
+
+def line(value):
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def member(key, value):
+    if isinstance(value, list) and value:
+        rows = ",\n".join(line(element) for element in value)
+        return f"{line(key)}:[\n{rows}\n]"
+    return f"{line(key)}:{line(value)}"
+
+
+def compact(document):
+    if not isinstance(document, dict):
+        return line(document) + "\n"
+    return "{\n" + ",\n".join(member(key, value) for key, value in document.items()) + "\n}\n"
+
+
+for path in sys.argv[1:]:
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    text = compact(document)
+    assert json.loads(text) == document, path
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)

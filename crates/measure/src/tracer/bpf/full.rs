@@ -1,7 +1,8 @@
 //! Attaches the full-mode programs and observes runs with them: every system call, fault, switch and image.
 
 use super::calibration;
-use super::full_session::{LOG_BYTES, LongPaths, Session, Shared, Tables, add, records};
+use super::full_records::{LongPaths, add, records};
+use super::full_session::{LOG_BYTES, Session, Shared, Tables};
 use super::meaning;
 use super::phases::{AttachError, GENERATIONS, check_namespace, hold, kill, living, taken};
 use super::ring_drain::RingDrain;

@@ -21,3 +21,18 @@ pub(super) fn table() -> [u8; CALLS] {
     }
     table
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::header::Headers;
+    use super::*;
+    use crate::tracer::event::IO_URING_BASE;
+
+    #[test]
+    fn the_codes_are_those_of_run_h() {
+        let headers = Headers::read();
+        assert_eq!(headers.constant("MEANS_EXEC"), u64::from(MEANS_EXEC));
+        assert_eq!(headers.constant("MEANS_COMPAT_SHIFT"), u64::from(COMPAT_SHIFT));
+        assert_eq!(headers.constant("CALL_URING"), u64::from(IO_URING_BASE));
+    }
+}

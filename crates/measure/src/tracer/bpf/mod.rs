@@ -5,9 +5,13 @@
 
 mod calibration;
 mod full;
+mod full_records;
 mod full_session;
+#[cfg(test)]
+mod header;
 mod meaning;
 mod phases;
+mod record;
 mod ring_drain;
 mod run;
 mod session;

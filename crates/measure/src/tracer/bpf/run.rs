@@ -2,8 +2,6 @@
 
 use crate::launch::wait::until_reaped;
 use crate::launch::{Child, Ended, LaunchError, Launcher, Preparation, Stdout};
-use crate::tracer::{Abi, EventKind, Syscall};
-use crate::units::Nanos;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::time::Duration;
@@ -95,67 +93,30 @@ impl<T> Drop for Mapped<T> {
 // SAFETY: the mapping is only touched through `&self` by the one tracer that owns it.
 unsafe impl<T> Send for Mapped<T> {}
 
-/// `struct record`.
-pub(super) const RECORD: usize = 32;
-
-/// A record's fields; what `code` and `value` mean depends on the kind.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Head {
-    pub(super) at: Nanos,
-    pub(super) pid: u32,
-    pub(super) tid: u32,
-    pub(super) kind: u32,
-    pub(super) code: u32,
-    pub(super) value: i64,
-}
-
-impl Head {
-    /// The head of a record; `None` if there are too few bytes.
-    pub(super) fn of(bytes: &[u8]) -> Option<Head> {
-        Some(Head {
-            at: Nanos(long(bytes, 0)?),
-            pid: word(bytes, 8)?,
-            tid: word(bytes, 12)?,
-            kind: word(bytes, 16)?,
-            code: word(bytes, 20)?,
-            value: long(bytes, 24)?.cast_signed(),
-        })
-    }
-
-    /// The event of a record that both modes write; `None` for another kind.
-    pub(super) fn common(&self) -> Option<EventKind> {
-        Some(match self.kind {
-            1 => EventKind::ExecEnter,
-            2 => EventKind::ExecPrepare,
-            4 => EventKind::ExecExit { result: self.value },
-            7 => EventKind::Fork { child_pid: self.code, child_tid: u32::try_from(self.value).ok()? },
-            8 => EventKind::Exit { group_dead: self.code != 0, status: i32::try_from(self.value).ok()? },
-            _ => return None,
-        })
-    }
-}
-
-/// The system call that `code` of a record names, whose lower bits are the number.
-pub(super) fn syscall(code: u32, number: u32) -> Syscall {
-    let abi = if code & CALL_COMPAT == 0 { Abi::Native } else { Abi::Compat };
-    Syscall { abi, number: code & number }
-}
-
-pub(super) fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-pub(super) fn long(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::header::{assert_same_constants, assert_same_layout};
     use super::*;
 
     #[test]
-    fn sizes_match_run_h() {
-        assert_eq!(size_of::<Run>(), 8 * 4 + 3 * 8);
-        assert_eq!(std::mem::offset_of!(Run, stdout_file), 32);
+    fn the_run_and_its_constants_match_run_h() {
+        assert_same_constants!(CALLS, PATH_ROOM, CALL_COMPAT);
+        assert_same_layout!(
+            Run,
+            "run",
+            [
+                armed_by,
+                root,
+                others,
+                overflown,
+                exec_begun,
+                exec_done,
+                match_inode,
+                spare,
+                stdout_file,
+                stdout_inode,
+                lost
+            ]
+        );
     }
 }

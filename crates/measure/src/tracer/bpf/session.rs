@@ -1,6 +1,7 @@
 //! What the kernel side and we share: `session.h` in Rust. Keep the two in step.
 
-use super::run::{CALL_COMPAT, CALLS, Head, Mapped, RECORD, Run, syscall};
+use super::record::{Head, Record, RecordKind, syscall};
+use super::run::{CALL_COMPAT, CALLS, Mapped, Run};
 use crate::tracer::{Event, EventKind};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{Ordering, fence};
@@ -8,6 +9,7 @@ use std::sync::atomic::{Ordering, fence};
 const FLIGHTS: usize = 32;
 /// `LOG`: records that fit the page.
 const LOG: usize = 88;
+const RECORD: usize = size_of::<Record>();
 
 /// The head of `struct session`: the state of one run.
 #[repr(C)]
@@ -77,14 +79,14 @@ impl SessionPage {
     }
 }
 
-/// Reads one record of the ring buffer; `None` if it is none that we know.
+/// Reads one record of the phases mode; `None` if the bytes are not one.
 pub(super) fn parse(bytes: &[u8]) -> Option<Event> {
     let head = Head::of(bytes)?;
     let call = syscall(head.code, !CALL_COMPAT);
     let kind = match head.kind {
-        3 => EventKind::ExecCommit { path: path(bytes.get(RECORD..)?, head.code) },
-        5 => EventKind::OutputEnter { call },
-        6 => EventKind::OutputExit { call, result: head.value },
+        RecordKind::ExecCommit => EventKind::ExecCommit { path: path(bytes.get(RECORD..)?, head.code) },
+        RecordKind::OutputEnter => EventKind::OutputEnter { call },
+        RecordKind::OutputExit => EventKind::OutputExit { call, result: head.value },
         _ => head.common()?,
     };
     Some(Event { at: head.at, pid: head.pid, tid: head.tid, kind })
@@ -98,9 +100,11 @@ fn path(room: &[u8], length: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::header::{Headers, assert_same_constants};
     use super::*;
     use crate::tracer::{Abi, Syscall};
     use crate::units::Nanos;
+    use std::mem::offset_of;
 
     fn record(kind: u32, code: u32, value: i64) -> Vec<u8> {
         let mut bytes = 7_u64.to_ne_bytes().to_vec();
@@ -113,7 +117,7 @@ mod tests {
 
     #[test]
     fn records_become_events() {
-        let event = parse(&record(6, CALL_COMPAT | 4, 12)).unwrap();
+        let event = parse(&record(RecordKind::OutputExit as u32, CALL_COMPAT | 4, 12)).unwrap();
         let call = Syscall { abi: Abi::Compat, number: 4 };
         assert_eq!(
             event,
@@ -124,7 +128,7 @@ mod tests {
     #[test]
     fn truncated_and_unknown_records_are_no_events() {
         for length in 0..RECORD {
-            assert_eq!(parse(&record(1, 0, 0)[..length]), None);
+            assert_eq!(parse(&record(RecordKind::ExecEnter as u32, 0, 0)[..length]), None);
         }
         assert_eq!(parse(&record(99, 0, 0)), None);
         assert_eq!(parse(&record(0, 0, 0)), None);
@@ -132,19 +136,40 @@ mod tests {
 
     #[test]
     fn a_path_ends_where_its_length_says_and_never_beyond_the_record() {
-        let mut bytes = record(3, 5, 0);
+        let mut bytes = record(RecordKind::ExecCommit as u32, 5, 0);
         bytes.extend(b"/abc\0garbage");
         assert_eq!(parse(&bytes).unwrap().kind, EventKind::ExecCommit { path: "/abc".to_owned() });
-        let mut bytes = record(3, 500, 0);
+        let mut bytes = record(RecordKind::ExecCommit as u32, 500, 0);
         bytes.extend(b"/abc");
         assert_eq!(parse(&bytes).unwrap().kind, EventKind::ExecCommit { path: "/abc".to_owned() });
     }
 
     #[test]
-    fn sizes_match_session_h() {
-        assert_eq!(size_of::<Session>(), 56 + 4 * 4 + 4 * 8);
-        assert_eq!(std::mem::offset_of!(Page, flights), 616);
-        assert_eq!(size_of::<Page>(), 1128 + LOG * RECORD);
+    fn the_page_matches_session_h() {
+        assert_same_constants!(FLIGHTS, LOG);
+        let headers = Headers::read();
+        let session = headers.layout("session");
+        let head = [
+            ("run", offset_of!(Session, run)),
+            ("in_flight", offset_of!(Session, in_flight)),
+            ("first_byte", offset_of!(Session, first_byte)),
+            ("logged", offset_of!(Session, logged)),
+            ("uring", offset_of!(Session, uring)),
+            ("last_output", offset_of!(Session, last_output)),
+            ("output_writes", offset_of!(Session, output_writes)),
+            ("output_bytes", offset_of!(Session, output_bytes)),
+            ("parent_told", offset_of!(Session, parent_told)),
+        ];
+        let rest = [
+            ("meaning", offset_of!(Page, meaning)),
+            ("flights", offset_of!(Page, flights)),
+            ("log", offset_of!(Page, log)),
+        ];
+
+        let here: Vec<_> = head.iter().chain(&rest).map(|(name, at)| ((*name).to_owned(), *at)).collect();
+        assert_eq!(here, session.members);
+        assert_eq!(size_of::<Page>(), session.size);
+        assert_eq!(size_of::<[u64; 2]>(), headers.layout("flight").size);
         assert!(size_of::<Page>() <= 4096, "all of a run's state lies in one page");
     }
 }

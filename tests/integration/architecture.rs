@@ -1,53 +1,251 @@
-//! The layering of `src/`, held by reading it.
+//! The layers of the code, held by reading its sources: which room may use which, and no circles between files.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+mod source;
 
-fn sources(folder: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut pending = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
-    while let Some(path) = pending.pop() {
-        if path.is_dir() {
-            pending.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            found.push(path);
-        }
-    }
-    found
-}
+use self::source::{Names, Source, sources};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-fn code_lines(path: &Path) -> Vec<String> {
-    let text = fs::read_to_string(path).unwrap();
-    text.lines().filter(|line| !line.trim_start().starts_with("//")).map(str::to_owned).collect()
+/// Every room, from the top, and the rooms that it may use. A room is a module of `src/` or one of our crates.
+const ROOMS: [(&str, &str); 21] = [
+    ("main", "cli commands output measure"),
+    (
+        "commands",
+        "cli report budget claims floor throughput account doctor corpus bench document inspect stats output \
+         measure cc elf cache",
+    ),
+    ("cli", "budget claims floor throughput bench document output measure cc elf"),
+    ("report", "budget claims floor throughput account doctor document inspect stats output measure elf"),
+    ("budget", "document stats output measure"),
+    ("claims", "floor throughput corpus bench document inspect stats measure cc elf"),
+    ("floor", "corpus bench document inspect stats measure elf cache"),
+    ("throughput", "corpus bench document stats measure"),
+    ("account", "bench document stats measure"),
+    ("doctor", "corpus measure"),
+    ("corpus", "bench measure cc elf cache"),
+    ("bench", "document stats measure cache"),
+    ("document", "stats output measure elf"),
+    ("inspect", "measure elf"),
+    ("output", "measure"),
+    ("stats", ""),
+    ("lib", ""),
+    ("cc", "elf cache"),
+    ("measure", ""),
+    ("elf", ""),
+    ("cache", ""),
+];
+
+/// Arrows that still have to go.
+const KNOWN_ARROWS: [(&str, &str); 8] = [
+    ("budget", "report"),
+    ("document", "account"),
+    ("document", "bench"),
+    ("document", "claims"),
+    ("document", "report"),
+    ("output", "throughput"),
+    ("report", "bench"),
+    ("throughput", "floor"),
+];
+
+/// Circles of files that still have to go: a word that is in the path of one of their files.
+const KNOWN_CIRCLES: [&str; 12] = [
+    "src/account/model.rs",
+    "src/claims/claim.rs",
+    "src/claims/needs.rs",
+    "src/commands/export.rs",
+    "src/corpus/verify.rs",
+    "src/floor/survey.rs",
+    "src/inspect/elf.rs",
+    "src/stats/blocks.rs",
+    "crates/measure/src/launch/wait.rs",
+    "crates/measure/src/page_cache/cold.rs",
+    "crates/measure/src/tracer/full.rs",
+    "crates/measure/src/tracer/event.rs",
+];
+
+/// The rooms that may have `unsafe` code.
+const UNSAFE: [&str; 3] = ["measure", "floor", "throughput"];
+
+/// The rooms that start no program and observe none.
+const STARTS_NOTHING: [&str; 7] = ["report", "budget", "account", "document", "stats", "output", "elf"];
+
+/// What starts or observes a program. The rest of `launch` and `tracer` is vocabulary.
+const STARTING: [&str; 7] =
+    ["Launcher", "PipeTracer", "PtraceTracer", "PhasesTracer", "choose", "choose_full", "attach"];
+
+#[test]
+fn every_room_is_in_the_table() {
+    let table: BTreeSet<&str> = ROOMS.iter().map(|(room, _)| *room).collect();
+    let packages = packages();
+    let all =
+        packages.iter().flat_map(|package| package.sources.iter().map(|source| package.room(&source.module)));
+    assert_eq!(all.collect::<BTreeSet<&str>>(), table);
 }
 
 #[test]
-fn pure_modules_know_nothing_of_clap_launching_or_tracing() {
-    // `tracer::event` and `tracer::recording` are vocabulary; what launches or attaches is not.
-    let forbidden =
-        ["clap::", "crate::cli", "crate::commands", "launch::spawn", "tracer::bpf", "tracer::ptrace"];
-    for folder in ["crates/measure/src/timeline", "src/stats", "crates/elf/src", "src/report"] {
-        for path in sources(folder) {
-            for line in code_lines(&path) {
-                for word in forbidden {
-                    assert!(!line.contains(word), "{} uses `{word}`: {line}", path.display());
+fn a_room_uses_only_the_rooms_below_it() {
+    let allowed: BTreeMap<&str, Vec<&str>> =
+        ROOMS.iter().map(|(room, below)| (*room, below.split_whitespace().collect())).collect();
+    let mut wrong = Vec::new();
+    for package in packages() {
+        for source in &package.sources {
+            let room = package.room(&source.module);
+            for path in &source.paths {
+                let Some(used) = package.used(path) else { continue };
+                if used != room && !allowed[room].contains(&used) && !KNOWN_ARROWS.contains(&(room, used)) {
+                    let (file, path) = (source.file.display(), path.join("::"));
+                    wrong
+                        .push(format!("{room} may not use {used}, see CONTRIBUTING.md ({file} uses {path})"));
                 }
             }
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_room_stands_below_those_that_use_it() {
+    let place = |room: &str| ROOMS.iter().position(|(own, _)| *own == room);
+    for (room, below) in ROOMS {
+        for used in below.split_whitespace() {
+            assert!(place(room) < place(used), "{used} must be listed below {room}, which uses it");
+        }
+    }
+}
+
+#[test]
+fn no_files_use_each_other_in_a_circle() {
+    let mut circles = Vec::new();
+    for package in packages() {
+        for circle in package.circles() {
+            let files: Vec<String> =
+                circle.iter().map(|place| package.sources[*place].file.display().to_string()).collect();
+            if !KNOWN_CIRCLES.iter().any(|known| files.iter().any(|file| file == known)) {
+                circles
+                    .push(format!("these files use each other, see CONTRIBUTING.md: {}", files.join(", ")));
+            }
+        }
+    }
+    assert!(circles.is_empty(), "{}", circles.join("\n"));
 }
 
 #[test]
 fn unsafe_code_stays_in_the_rooms_that_need_it() {
-    let allowed = ["launch", "tracer", "page_cache", "arch", "floor", "throughput"];
-    for path in sources("src") {
-        let relative = path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap();
-        let room = relative.iter().next().unwrap().to_str().unwrap();
-        if allowed.contains(&room) {
-            continue;
-        }
-        for line in code_lines(&path) {
-            assert!(!line.contains("unsafe {") && !line.contains("unsafe fn"), "{}: {line}", path.display());
+    for package in packages() {
+        for source in package.sources.iter().filter(|source| source.words.contains("unsafe")) {
+            let room = package.room(&source.module);
+            assert!(UNSAFE.contains(&room), "{room} may not have `unsafe` code: {}", source.file.display());
         }
     }
+}
+
+#[test]
+fn what_computes_and_renders_starts_no_program() {
+    for package in packages() {
+        for source in &package.sources {
+            let room = package.room(&source.module);
+            let is_pure = STARTS_NOTHING.contains(&room)
+                || source.module.first().is_some_and(|module| room == "measure" && module == "timeline");
+            let starting = STARTING.iter().find(|word| source.words.contains(**word));
+            assert!(!is_pure || starting.is_none(), "{room} uses {starting:?}: {}", source.file.display());
+        }
+    }
+}
+
+#[test]
+fn only_the_command_line_knows_clap() {
+    for package in packages() {
+        for source in package.sources.iter().filter(|source| source.words.contains("clap")) {
+            assert_eq!(package.room(&source.module), "cli", "{} uses clap", source.file.display());
+        }
+    }
+}
+
+/// The sources of one package.
+struct Package {
+    /// The room that the whole package is; `None`: its modules are the rooms.
+    room: Option<&'static str>,
+    sources: Vec<Source>,
+    /// The place of each module among the sources.
+    modules: BTreeMap<Names, usize>,
+}
+
+fn packages() -> Vec<Package> {
+    let crates = ["elf", "cc", "cache", "measure"];
+    let folders = crates.map(|name| (Some(name), format!("crates/{name}/src")));
+    [(None, "src".to_owned())]
+        .into_iter()
+        .chain(folders)
+        .map(|(room, folder)| Package::read(room, &folder))
+        .collect()
+}
+
+impl Package {
+    fn read(room: Option<&'static str>, folder: &str) -> Package {
+        let sources = sources(Path::new(env!("CARGO_MANIFEST_DIR")), folder);
+        let modules =
+            sources.iter().enumerate().map(|(place, source)| (source.module.clone(), place)).collect();
+        Package { room, sources, modules }
+    }
+
+    fn room<'a>(&self, module: &'a [String]) -> &'a str {
+        self.room.or(module.first().map(String::as_str)).unwrap_or("lib")
+    }
+
+    /// The room that a path leads to; `None`: it is none of ours.
+    fn used<'a>(&self, path: &'a [String]) -> Option<&'a str> {
+        if let Some(package) = path[0].strip_prefix("firstbyte_") {
+            return Some(package);
+        }
+        let module = path.get(1..2)?;
+        self.modules.contains_key(module).then(|| self.room(module))
+    }
+
+    /// The file that a path leads to, re-exports followed.
+    fn file(&self, path: &[String]) -> Option<usize> {
+        let mut path = path.to_vec();
+        // a name that is re-exported more often than this leads nowhere
+        for _ in 0..8 {
+            let below = path.strip_prefix(&["crate".to_owned()])?;
+            let known =
+                (0..=below.len()).rev().find(|length| self.modules.contains_key(&below[..*length]))?;
+            let file = self.modules[&below[..known]];
+            match self.sources[file].origin(&path) {
+                Some(origin) if origin != path => path = origin,
+                _ => return Some(file),
+            }
+        }
+        None
+    }
+
+    /// The files that each file uses. What a module and those within it have of each other does not count.
+    fn arrows(&self) -> Vec<BTreeSet<usize>> {
+        let related =
+            |a: &Source, b: &Source| a.module.starts_with(&b.module) || b.module.starts_with(&a.module);
+        let used = |source: &Source| {
+            let files = source.paths.iter().filter_map(|path| self.file(path));
+            files.filter(|file| !related(source, &self.sources[*file])).collect()
+        };
+        self.sources.iter().map(used).collect()
+    }
+
+    /// The groups of files each of which leads to all the others.
+    fn circles(&self) -> BTreeSet<Vec<usize>> {
+        let arrows = self.arrows();
+        let all: Vec<BTreeSet<usize>> = (0..arrows.len()).map(|file| reached(&arrows, file)).collect();
+        let circle = |file: usize| -> Vec<usize> {
+            all[file].iter().copied().filter(|other| all[*other].contains(&file)).collect()
+        };
+        (0..arrows.len()).map(circle).filter(|circle| !circle.is_empty()).collect()
+    }
+}
+
+/// All files that a file leads to, over others or directly.
+fn reached(arrows: &[BTreeSet<usize>], from: usize) -> BTreeSet<usize> {
+    let mut reached = BTreeSet::new();
+    let mut pending = vec![from];
+    while let Some(file) = pending.pop() {
+        pending.extend(arrows[file].iter().filter(|next| reached.insert(**next)));
+    }
+    reached
 }

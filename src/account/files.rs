@@ -1,34 +1,13 @@
-//! The files of a start-up: opened, tried, read, mapped, touched.
+//! Which files a start-up opens, looks for, reads, maps and touches.
 
-use super::model::{ThreadAccount, is_open};
-use super::step::What;
+use super::model::{FileAccount, ThreadAccount};
+use super::step::{What, is_open};
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What was done with one file, and what it took.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FileAccount {
-    /// Its path, as the program gave it.
-    pub path: Arc<str>,
-    /// Successful opens.
-    pub opened: u64,
-    /// Opens that failed.
-    pub failed: u64,
-    /// Other system calls about it.
-    pub calls: u64,
-    /// Bytes that `read`-like calls gave.
-    pub bytes_read: u64,
-    /// Page faults on its pages.
-    pub faults: u64,
-    /// Of those, with I/O.
-    pub major_faults: u64,
-    /// Time of all these, without what lies within and is not theirs.
-    pub time: Nanos,
-}
-
-/// All files of some threads, the costliest first.
-pub(super) fn of_steps(threads: &[ThreadAccount], bytes_read: &[(Arc<str>, u64)]) -> Vec<FileAccount> {
+/// All files of some threads, the most expensive first. `bytes_read` is what `read` and similar calls returned, by file.
+pub(super) fn of_threads(threads: &[ThreadAccount], bytes_read: &[(Arc<str>, u64)]) -> Vec<FileAccount> {
     let mut files: BTreeMap<Arc<str>, FileAccount> = BTreeMap::new();
     for step in threads.iter().flat_map(|thread| &thread.steps) {
         let path = match &step.what {
@@ -51,9 +30,11 @@ pub(super) fn of_steps(threads: &[ThreadAccount], bytes_read: &[(Arc<str>, u64)]
             _ => file.calls += 1,
         }
     }
+
     for (path, bytes) in bytes_read {
         files.entry(Arc::clone(path)).or_default().bytes_read += bytes;
     }
+
     let mut all: Vec<FileAccount> =
         files.into_iter().map(|(path, file)| FileAccount { path, ..file }).collect();
     all.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| a.path.cmp(&b.path)));

@@ -1,7 +1,8 @@
 //! One start-up, explained: every nanosecond of the tracee's main thread, and what its other threads and processes did.
-//! Pure, but for the executables that [`binaries`] reads.
+//! Pure, except that [`binaries`] reads executables.
 //!
-//! [`Account::of`] folds one recording of the full mode into [`Step`]s. Their own times sum up to the total exactly.
+//! [`Account::of`] turns a recording of every event into [`Step`]s, whose own times sum to the total exactly:
+//! `reading` follows each process and thread through the events, `files` and `searches` sort the steps by file.
 
 mod address_space;
 pub mod align;
@@ -11,21 +12,20 @@ pub mod binaries;
 pub mod call_text;
 mod descriptors;
 pub mod difference;
-pub mod files;
+mod explain;
+mod files;
 pub mod findings;
-pub mod model;
+mod model;
 mod page_size;
 pub mod partition;
 mod process;
 mod reading;
 pub mod recorded;
-pub mod searches;
+mod searches;
 pub mod step;
 pub mod summary;
 mod thread;
 
-pub use files::FileAccount;
-pub use model::{Account, Execution, ProcessAccount, ThreadAccount};
-pub use searches::Search;
+pub use model::{Account, Execution, FileAccount, ProcessAccount, Search, ThreadAccount};
 pub use step::{Code, ExecStage, Module, PageFault, Reason, Region, Role, Step, What};
 pub use summary::Summary;

@@ -1,21 +1,14 @@
-//! What a recording amounts to.
+//! What one start-up comes to: the types alone. [`Account::of`](super::Account::of) fills them.
 
-use super::binaries::Binaries;
-use super::files::{FileAccount, of_steps};
-use super::reading::Reading;
-use super::searches::{self, Search};
-use super::step::{Step, What};
+use super::step::Step;
 use firstbyte_measure::Counts;
 use firstbyte_measure::timeline::Phases;
-use firstbyte_measure::timeline::{Timeline, TimelineError};
-use firstbyte_measure::tracer::Recording;
 use firstbyte_measure::units::Nanos;
 use std::sync::Arc;
 
 /// One run, explained.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// The partition of the total.
     pub phases: Phases,
     /// From the entry of the first `execve` to the tracee's exit.
     pub total: Nanos,
@@ -23,94 +16,22 @@ pub struct Account {
     pub wall: Nanos,
     /// The tracee's process id.
     pub root: u32,
-    /// Every thread, the tracee's main thread first, then in the order of their beginning.
+    /// The tracee's main thread first, then the others in the order in which they began.
     pub threads: Vec<ThreadAccount>,
-    /// Every process, in the order of their beginning.
+    /// In the order in which they began.
     pub processes: Vec<ProcessAccount>,
-    /// Every file that was opened, tried, mapped or read.
+    /// Every file that was opened, looked for, mapped or read.
     pub files: Vec<FileAccount>,
-    /// Names that were searched for in several places.
+    /// Names that were looked for in several places.
     pub searches: Vec<Search>,
-    /// What does not jitter.
+    /// The figures that hardly vary from run to run.
     pub counts: Counts,
-    /// Events that were lost.
+    /// Events that the tracer lost.
     pub lost: u64,
 }
 
-/// One thread.
-#[derive(Clone, Debug)]
-pub struct ThreadAccount {
-    /// Its process.
-    pub pid: u32,
-    /// Its id.
-    pub tid: u32,
-    /// When it began, from the entry of the first `execve`.
-    pub start: Nanos,
-    /// How long it lived; of the tracee's main thread this is the total.
-    pub lifetime: Nanos,
-    /// What it did, in order.
-    pub steps: Vec<Step>,
-}
-
-/// One process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProcessAccount {
-    /// Its id.
-    pub pid: u32,
-    /// Its parent's; 0 for the tracee.
-    pub parent: u32,
-    /// When it began, from the entry of the first `execve`.
-    pub start: Nanos,
-    /// When it ended; `None`: it was not seen to.
-    pub end: Option<Nanos>,
-    /// The wait status at its end.
-    pub status: Option<i32>,
-    /// What it executed, in order.
-    pub execs: Vec<Execution>,
-    /// Its threads, the main thread included.
-    pub threads: u32,
-}
-
-/// A successful exec.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Execution {
-    /// When it was entered.
-    pub start: Nanos,
-    /// How long the kernel took.
-    pub took: Nanos,
-    /// The file that was named.
-    pub path: Arc<str>,
-    /// The file that is executed, where the named one is a script.
-    pub executed: Arc<str>,
-    /// The argument vector, as far as it was seen.
-    pub argv: Vec<String>,
-}
-
 impl Account {
-    /// Explains a recording.
-    pub fn of(recording: &Recording, binaries: &dyn Binaries) -> Result<Account, TimelineError> {
-        let timeline = Timeline::of(recording)?;
-        let phases = timeline.phases.ok_or(TimelineError::Missing("the system calls"))?;
-        let reading = Reading::of(recording, binaries, timeline.total);
-        let (threads, processes) = (reading.threads, reading.processes);
-        let files = of_steps(&threads, &reading.bytes_read);
-        let searches = searches::of_threads(&threads);
-        let counts = counts(&threads, &processes, reading.all_bytes_read, recording);
-        Ok(Account {
-            phases,
-            total: timeline.total,
-            wall: timeline.wall,
-            root: recording.root,
-            threads,
-            processes,
-            files,
-            searches,
-            counts,
-            lost: recording.lost,
-        })
-    }
-
-    /// Page faults of all threads; `None` where the backend saw none, for nothing starts without one.
+    /// Page faults of all threads. A backend that saw none does not see them, because no program starts without one: `None`.
     pub fn page_faults(&self) -> Option<u64> {
         Some(self.counts.page_faults).filter(|faults| *faults > 0)
     }
@@ -121,49 +42,84 @@ impl Account {
     }
 }
 
-fn counts(
-    threads: &[ThreadAccount],
-    processes: &[ProcessAccount],
-    bytes_read: u64,
-    recording: &Recording,
-) -> Counts {
-    use firstbyte_measure::tracer::EventKind;
-    let mut counts = Counts {
-        processes: processes.len() as u64,
-        threads: threads.len() as u64,
-        execs: processes.iter().map(|process| process.execs.len() as u64).sum(),
-        bytes_read,
-        max_rss: recording.usage.max_rss.map_or(0, |bytes| bytes.0),
-        ..Counts::default()
-    };
-    counts.syscalls = counts.execs;
-    for step in threads.iter().flat_map(|thread| &thread.steps) {
-        match &step.what {
-            What::Call { name, failed, .. } => {
-                counts.syscalls += 1;
-                if is_open(name) {
-                    *(if *failed { &mut counts.failed_opens } else { &mut counts.files_opened }) += 1;
-                }
-            }
-            What::Fault(fault) => {
-                counts.page_faults += 1;
-                counts.major_faults += u64::from(fault.major);
-            }
-            _ => {}
-        }
-    }
-    counts.writes = recording
-        .events
-        .iter()
-        .find_map(|event| match event.kind {
-            EventKind::OutputLast { writes, .. } => Some(writes),
-            _ => None,
-        })
-        .unwrap_or(0);
-    counts
+#[derive(Clone, Debug)]
+pub struct ThreadAccount {
+    pub pid: u32,
+    pub tid: u32,
+    /// Counted from the entry of the first `execve`.
+    pub start: Nanos,
+    /// For the tracee's main thread this is the total.
+    pub lifetime: Nanos,
+    /// What the thread did, in order.
+    pub steps: Vec<Step>,
 }
 
-/// Opens a file by its path.
-pub(super) fn is_open(name: &str) -> bool {
-    matches!(name, "open" | "openat" | "openat2" | "creat")
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessAccount {
+    pub pid: u32,
+    /// The parent's process id; 0 for the tracee.
+    pub parent: u32,
+    /// Counted from the entry of the first `execve`.
+    pub start: Nanos,
+    /// `None` if the recording does not show the end.
+    pub end: Option<Nanos>,
+    /// The wait status at the end.
+    pub status: Option<i32>,
+    /// What the process executed, in order.
+    pub execs: Vec<Execution>,
+    /// How many threads it had, the main thread included.
+    pub threads: u32,
+}
+
+/// A successful exec.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Execution {
+    /// When the call was entered, counted from the entry of the first `execve`.
+    pub start: Nanos,
+    /// How long the kernel took.
+    pub took: Nanos,
+    /// The file that the call names.
+    pub path: Arc<str>,
+    /// The file that the kernel executes: the interpreter, if the named file is a script.
+    pub executed: Arc<str>,
+    /// The arguments, as far as the recording has them.
+    pub argv: Vec<String>,
+}
+
+/// What was done with one file, and how long it took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileAccount {
+    /// The path as the program gave it.
+    pub path: Arc<str>,
+    /// Successful opens.
+    pub opened: u64,
+    /// Opens that failed.
+    pub failed: u64,
+    /// Other system calls about the file.
+    pub calls: u64,
+    /// Bytes that `read` and similar calls returned.
+    pub bytes_read: u64,
+    /// Page faults on the file's pages.
+    pub faults: u64,
+    /// Those of the faults that needed I/O.
+    pub major_faults: u64,
+    /// The own time of all these steps: without the faults and waits inside a call.
+    pub time: Nanos,
+}
+
+/// Searches that went through the same folders with the same end: the same name was tried in one folder after another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Search {
+    /// The names that were looked for, or `name.*` where several suffixes were tried.
+    pub names: Vec<String>,
+    /// The code that searched.
+    pub by: String,
+    /// Calls that failed.
+    pub misses: u64,
+    /// The folders that do not have the file, in the order in which they were tried.
+    pub folders: Vec<String>,
+    /// The folder that has it.
+    pub found: Option<String>,
+    /// The time of the failed calls, and of those that asked for the folders themselves.
+    pub time: Nanos,
 }

@@ -1,28 +1,11 @@
 //! Searches: the same name tried in one folder after another, until it is found or given up. What fails in a start-up is
 //! mostly that: ld.so looking for a library, a shell or `execvp` going through PATH, an interpreter through its own path.
 
-use super::model::ThreadAccount;
+use super::model::{Search, ThreadAccount};
 use super::step::{Code, ExecStage, Role, Step, What};
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Searches that went through the same folders with the same end.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Search {
-    /// What was searched for: names, or `name.*` where several suffixes were tried.
-    pub names: Vec<String>,
-    /// The code that searched.
-    pub by: String,
-    /// Calls that failed.
-    pub misses: u64,
-    /// Folders in which it was not, in the order in which they were tried.
-    pub folders: Vec<String>,
-    /// The folder in which it was.
-    pub found: Option<String>,
-    /// What the failed calls took, and those that asked for the folders themselves.
-    pub time: Nanos,
-}
 
 /// All searches of some threads, the costliest first.
 pub(super) fn of_threads(threads: &[ThreadAccount]) -> Vec<Search> {

@@ -266,6 +266,11 @@ const WAITS: &[(Reason, &[&str])] = &[
     (Reason::Sleep, &["nanosleep", "clock_nanosleep", "clock_nanosleep_time64"]),
 ];
 
+/// Whether a system call opens a file by its path.
+pub(super) fn is_open(name: &str) -> bool {
+    matches!(name, "open" | "openat" | "openat2" | "creat")
+}
+
 /// A place in user code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {

@@ -4,10 +4,10 @@ use super::align::{Pair, align};
 use super::attribution::{Kind, kind, shares};
 use super::model::Account;
 use super::step::Step;
-use crate::bench::medians::medians;
 use crate::stats::median_count;
 use crate::stats::quantile::{median, quantile, sorted};
 use firstbyte_measure::Counts;
+use firstbyte_measure::timeline::PerPhase;
 use std::collections::BTreeMap;
 
 /// A figure over all runs, in nanoseconds or counts.
@@ -70,8 +70,8 @@ pub struct Summary {
     pub reference: Account,
     /// The total.
     pub total: Spread,
-    /// Startup, setup, write, teardown; `None` for what the program has not.
-    pub phases: [Option<Spread>; 4],
+    /// `None` for the phases that a program without output does not have.
+    pub phases: PerPhase<Option<Spread>>,
     /// Time to the first byte.
     pub first_byte: Option<Spread>,
     /// Each kind's part of the main thread's time, and its count, in the order of [`Kind::ALL`].
@@ -99,17 +99,12 @@ impl Summary {
         Some(Summary {
             runs: accounts.len(),
             total: over(&|a| Some(a.total.0)).unwrap_or_default(),
-            phases: [
-                over(&|a| Some(a.phases.startup.0)),
-                over(&|a| a.phases.setup.map(|n| n.0)),
-                over(&|a| a.phases.write.map(|n| n.0)),
-                over(&|a| Some(a.phases.teardown.0)),
-            ],
+            phases: PerPhase::from_fn(|phase| over(&|a| a.phases.get(phase).map(|n| n.0))),
             first_byte: over(&|a| a.phases.first_byte().map(|n| n.0)),
             kinds: Kind::ALL.map(|kind| of_kind(&accounts, kind)),
             shares: common_shares(&accounts),
             steps: common_steps(&accounts, middle),
-            counts: medians(&counts)?,
+            counts: Counts::combined(&counts, median_count)?,
             lost: accounts.iter().map(|a| a.lost).sum(),
             reference: accounts.swap_remove(middle),
         })

@@ -1,6 +1,5 @@
 //! From series to the document's entries.
 
-use crate::bench::medians::medians;
 use crate::bench::{Printed, Sample, Series};
 use crate::document::bench as document;
 use crate::document::bench::{
@@ -150,7 +149,7 @@ fn phases(samples: &[Sample]) -> PhaseTimes {
 
 /// Medians of the counting runs; without any, what the timed runs saw of processes, threads and execs.
 fn counts(series: &Series) -> Counts {
-    let counts = medians(&series.counts);
+    let counts = firstbyte_measure::Counts::combined(&series.counts, median_count);
     let counts = counts.map_or_else(|| counts_of_timed_runs(&series.samples), |medians| documented(&medians));
     with_counters(&counts, &series.counters)
 }

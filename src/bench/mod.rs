@@ -8,7 +8,6 @@ pub mod adaptive;
 pub mod campaign;
 pub mod counting;
 pub mod document;
-pub mod medians;
 pub mod prepared;
 pub mod runner;
 pub mod sample;

@@ -4,8 +4,8 @@ use super::{CommandError, Exit, show, terminal, units};
 use crate::cli::inspect::Args;
 use crate::document::bench::SCHEMA;
 use crate::floor::calibration::{Calibration, Cost};
-use crate::inspect::cache::Cache;
-use crate::inspect::libraries::Search;
+use crate::inspect::ld_cache::LdCache;
+use crate::inspect::libraries::LibrarySearch;
 use crate::inspect::prediction::Prediction;
 use crate::inspect::{Files, InspectError, Inspection, MachineFiles, disassembly, inspect};
 use crate::output::visible;
@@ -40,9 +40,9 @@ pub fn run(args: &Args) -> Result<Exit, CommandError> {
 }
 
 fn explain(file: &Path, args: &Args) -> Result<(), CommandError> {
-    let cache = MachineFiles.read(Path::new("/etc/ld.so.cache")).map(|bytes| Cache::parse(&bytes));
+    let cache = MachineFiles.read(Path::new("/etc/ld.so.cache")).map(|bytes| LdCache::parse(&bytes));
     let library_path = std::env::var("LD_LIBRARY_PATH").ok();
-    let search = Search { files: &MachineFiles, library_path, cache: cache.unwrap_or_default() };
+    let search = LibrarySearch { files: &MachineFiles, library_path, cache: cache.unwrap_or_default() };
     let inspection = inspect(file, &search)?;
     let machine = Machine::examine();
     let estimate = match &inspection.prediction {

@@ -7,6 +7,7 @@ use crate::document::bench::{Overhead, Ratio, SCHEMA};
 use crate::stats;
 use firstbyte_measure::Counts;
 use firstbyte_measure::launch::wait::Usage;
+use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::Nanos;
 use serde_json::{Value, json};
 
@@ -112,10 +113,10 @@ fn mean(values: &[f64]) -> Option<f64> {
 /// The phases over all runs; null for what the program has not.
 pub(super) fn phases(summary: &Summary) -> Value {
     json!({
-        "startup": figure(summary.phases[0]),
-        "setup": figure(summary.phases[1]),
-        "write": figure(summary.phases[2]),
-        "teardown": figure(summary.phases[3]),
+        "startup": figure(summary.phases[Phase::Startup]),
+        "setup": figure(summary.phases[Phase::Setup]),
+        "write": figure(summary.phases[Phase::Write]),
+        "teardown": figure(summary.phases[Phase::Teardown]),
         "first_byte": figure(summary.first_byte),
         "total": figure(Some(summary.total)),
     })

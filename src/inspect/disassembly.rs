@@ -1,6 +1,6 @@
 //! What a compiler made of a function: its instructions, and whom it calls.
 
-use super::{InspectError, elf};
+use super::{InspectError, headers};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Formatter, GasFormatter, Instruction, OpKind};
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, RelocationTarget, SymbolKind};
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub fn disassemble(path: &Path, bytes: &[u8], symbol: &str) -> Result<Vec<Line>,
         |error: object::Error| InspectError::Damaged { path: shown.clone(), cause: error.to_string() };
     let none = || InspectError::NoSuchFunction { path: shown.clone(), symbol: symbol.to_owned() };
     // what the kernel runs is not damaged: it has no names, that is all
-    let refused = |error| if elf::read(bytes).is_ok() { none() } else { damaged(error) };
+    let refused = |error| if headers::read(bytes).is_ok() { none() } else { damaged(error) };
     let file = object::File::parse(bytes).map_err(refused)?;
     let bits = match file.architecture() {
         Architecture::X86_64 | Architecture::X86_64_X32 => 64,

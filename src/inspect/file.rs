@@ -1,8 +1,9 @@
 //! What a file is: an ELF file with its libraries, or a script with the chain of programs that run it.
 
 use super::InspectError;
-use super::elf::{self, Elf};
-use super::libraries::{Library, Search};
+use super::headers::{self, Elf};
+use super::kind::ElfKind;
+use super::libraries::{Library, LibrarySearch};
 use super::prediction::{self, Prediction};
 use super::script::{self, FirstLine};
 use super::view;
@@ -51,7 +52,7 @@ pub struct Script {
 ///
 /// # Errors
 /// Each [`InspectError`] but those about functions.
-pub fn inspect(path: &Path, search: &Search<'_>) -> Result<Inspection, InspectError> {
+pub fn inspect(path: &Path, search: &LibrarySearch<'_>) -> Result<Inspection, InspectError> {
     let mut inspection = Inspection {
         path: path.to_owned(),
         scripts: Vec::new(),
@@ -95,22 +96,22 @@ fn add_elf(
     inspection: &mut Inspection,
     path: &Path,
     bytes: &[u8],
-    search: &Search<'_>,
+    search: &LibrarySearch<'_>,
 ) -> Result<(), InspectError> {
     let shown = path.display().to_string();
     if let Some(what) = foreign(bytes) {
         return Err(InspectError::NotExecutable { path: shown, what });
     }
-    let elf = elf::read(bytes).map_err(|cause| InspectError::Damaged { path: shown, cause })?;
+    let elf = headers::read(bytes).map_err(|cause| InspectError::Damaged { path: shown, cause })?;
     let mut problems = Vec::new();
-    if elf.kind.is_executable() || elf.kind == elf::Kind::SharedObject {
+    if elf.kind.is_executable() || elf.kind == ElfKind::SharedObject {
         inspection.libraries = search.closure(path, &elf);
     }
     let missing = inspection.libraries.iter().filter(|l| l.path.is_none());
     problems
         .extend(missing.map(|l| format!("`{}`, needed by `{}`, is missing", l.name, l.needed_by.display())));
     if let Some(name) = &elf.interpreter {
-        match search.files.read(Path::new(name)).ok().and_then(|bytes| elf::read(&bytes).ok()) {
+        match search.files.read(Path::new(name)).ok().and_then(|bytes| headers::read(&bytes).ok()) {
             Some(interpreter) => inspection.interpreter = Some(interpreter),
             None => problems.push(format!("its dynamic loader `{name}` is missing: execve gives ENOENT")),
         }

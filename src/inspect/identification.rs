@@ -24,7 +24,7 @@ pub(super) struct Mended {
 }
 
 /// Where the fields are that the kernel looks at: offsets in bytes.
-struct Layout {
+struct HeaderLayout {
     class: u8,
     header_offset: usize,
     header_size: usize,
@@ -33,14 +33,14 @@ struct Layout {
     size_of_file_header: usize,
 }
 
-impl Layout {
+impl HeaderLayout {
     /// The size of `e_phoff`, in bytes.
     fn offset_width(&self) -> usize {
         if self.class == elf::ELFCLASS64 { 8 } else { 4 }
     }
 }
 
-const NARROW: Layout = Layout {
+const NARROW: HeaderLayout = HeaderLayout {
     class: elf::ELFCLASS32,
     header_offset: 28,
     header_size: 42,
@@ -48,7 +48,7 @@ const NARROW: Layout = Layout {
     size_of_header: 32,
     size_of_file_header: 52,
 };
-const WIDE: Layout = Layout {
+const WIDE: HeaderLayout = HeaderLayout {
     class: elf::ELFCLASS64,
     header_offset: 32,
     header_size: 54,
@@ -89,7 +89,7 @@ pub(super) fn mended(bytes: &[u8]) -> Option<Mended> {
 }
 
 /// By the machine, as each kernel's `elf_check_arch` does.
-fn layout(start: &[u8; READ]) -> Option<Layout> {
+fn layout(start: &[u8; READ]) -> Option<HeaderLayout> {
     let class = start[4];
     match number(start, 18) {
         _ if !start.starts_with(&elf::ELFMAG) => None,
@@ -102,7 +102,7 @@ fn layout(start: &[u8; READ]) -> Option<Layout> {
 }
 
 /// Where the program headers are in the file; `None` where the kernel would not load it.
-fn table(start: &[u8; READ], length: usize, layout: &Layout) -> Option<Range<usize>> {
+fn table(start: &[u8; READ], length: usize, layout: &HeaderLayout) -> Option<Range<usize>> {
     let count = usize::from(number(start, layout.header_count));
     let size = count * layout.size_of_header;
     let mut offset = [0; 8];

@@ -4,8 +4,8 @@
 //! needed that, unless it has a `RUNPATH`; `LD_LIBRARY_PATH`; its own `RUNPATH`; the cache; the default folders. musl
 //! has no cache, and one list of folders. A library of another class or machine is passed over.
 
-use super::cache::Cache;
-use super::elf::{self, Elf};
+use super::headers::{self, Elf};
+use super::ld_cache::LdCache;
 use super::view::{self, Files};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -35,13 +35,13 @@ pub struct Library {
 }
 
 /// What the search depends on besides the files themselves.
-pub struct Search<'a> {
+pub struct LibrarySearch<'a> {
     /// The files.
     pub files: &'a dyn Files,
     /// `LD_LIBRARY_PATH`.
     pub library_path: Option<String>,
     /// `/etc/ld.so.cache`.
-    pub cache: Cache,
+    pub cache: LdCache,
 }
 
 /// An object whose libraries are being looked for.
@@ -52,7 +52,7 @@ struct Object {
     rpaths: Vec<(PathBuf, String)>,
 }
 
-impl Search<'_> {
+impl LibrarySearch<'_> {
     /// All libraries of a program in the order in which they are searched for symbols: breadth first.
     pub fn closure(&self, path: &Path, program: &Elf) -> Vec<Library> {
         let mut found: Vec<Library> = Vec::new();
@@ -105,7 +105,7 @@ impl Search<'_> {
         if !self.files.is_file(path) {
             return None;
         }
-        let elf = elf::read(&self.files.read(path).ok()?).ok()?;
+        let elf = headers::read(&self.files.read(path).ok()?).ok()?;
         ((elf.class, elf.machine, elf.byte_order) == (program.class, program.machine, program.byte_order))
             .then_some(elf)
     }

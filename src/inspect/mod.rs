@@ -4,13 +4,14 @@
 //! [`prediction`] counts the system calls and page faults that its start takes; [`disassembly`] shows what a
 //! compiler made of a function.
 
-pub mod cache;
 pub mod disassembly;
 pub mod dynamic;
-pub mod elf;
 pub mod error;
 pub mod file;
+pub mod headers;
 mod identification;
+pub mod kind;
+pub mod ld_cache;
 pub mod libraries;
 pub mod prediction;
 pub mod relocations;

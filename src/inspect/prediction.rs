@@ -7,7 +7,8 @@
 //! each. What the program itself does is not known, but for one line of output. Where nothing tells which runtime
 //! starts a program, its start is not counted: the prediction is then marked as the least that it takes.
 
-use super::elf::{Elf, Kind, PAGE, Segment};
+use super::headers::{Elf, PAGE, Segment};
+use super::kind::ElfKind;
 use super::libraries::Library;
 use super::runtime::{CLibrary, Language, Runtime};
 use serde::Serialize;
@@ -141,7 +142,7 @@ fn library_syscalls(elf: &Elf, c_library: Option<CLibrary>) -> u64 {
 /// What runs before main and after it. A line through stdio takes glibc getrandom, brk (2), fstat and write; musl ioctl
 /// and writev.
 fn start_and_exit(program: &Elf, runtime: &Runtime) -> Part {
-    let is_static = matches!(program.kind, Kind::Static | Kind::StaticPie);
+    let is_static = matches!(program.kind, ElfKind::Static | ElfKind::StaticPie);
     let (syscalls, faults) = match (runtime.c_library, is_static) {
         (Some(CLibrary::Glibc), true) => (10 + 5 + 1, 11),
         (Some(CLibrary::Glibc), false) => (5 + 1, 4),

@@ -2,7 +2,7 @@
 //!
 //! Nothing is guessed: where there is no evidence, the runtime is unknown, and its start is not counted.
 
-use super::elf::Kind;
+use super::kind::ElfKind;
 use object::Endianness;
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym};
@@ -80,7 +80,7 @@ impl Runtime {
 
 /// Identifies the runtime of an executable; of other files nothing is said.
 pub(super) fn identify<H: FileHeader<Endian = Endianness>>(
-    kind: Kind,
+    kind: ElfKind,
     interpreter: Option<&str>,
     programs: &[H::ProgramHeader],
     sections: &SectionTable<'_, H>,

@@ -1,10 +1,10 @@
 //! Explaining files: right about good ones, and an answer for any.
 
 use crate::support::skipped;
-use firstbyte::inspect::cache::Cache;
-use firstbyte::inspect::elf;
-use firstbyte::inspect::elf::Kind;
-use firstbyte::inspect::libraries::Search;
+use firstbyte::inspect::headers;
+use firstbyte::inspect::kind::ElfKind;
+use firstbyte::inspect::ld_cache::LdCache;
+use firstbyte::inspect::libraries::LibrarySearch;
 use firstbyte::inspect::{Files, InspectError, Inspection, MachineFiles, disassembly, inspect};
 use firstbyte_elf::{Architecture, plain};
 use std::collections::HashMap;
@@ -30,9 +30,9 @@ impl Files for Imagined {
     }
 }
 
-fn machine_search() -> Search<'static> {
-    let cache = fs::read("/etc/ld.so.cache").map(|bytes| Cache::parse(&bytes)).unwrap_or_default();
-    Search { files: &MachineFiles, library_path: None, cache }
+fn machine_search() -> LibrarySearch<'static> {
+    let cache = fs::read("/etc/ld.so.cache").map(|bytes| LdCache::parse(&bytes)).unwrap_or_default();
+    LibrarySearch { files: &MachineFiles, library_path: None, cache }
 }
 
 pub(crate) fn compile(folder: &Path, source: &str, options: &[&str]) -> Option<PathBuf> {
@@ -54,8 +54,8 @@ fn inspected(path: &Path) -> Inspection {
 fn our_own_executables_are_static_and_need_nothing() {
     for architecture in Architecture::ALL {
         let image = plain::image(architecture, b"x", Some(0)).unwrap();
-        let elf = elf::read(&image).unwrap();
-        assert_eq!((elf.kind, elf.interpreter.clone(), elf.segments.len()), (Kind::Static, None, 1));
+        let elf = headers::read(&image).unwrap();
+        assert_eq!((elf.kind, elf.interpreter.clone(), elf.segments.len()), (ElfKind::Static, None, 1));
         assert_eq!(
             (elf.entry, elf.relocations.total()),
             (plain::BASE + plain::headers_size(architecture) as u64, 0)
@@ -67,13 +67,13 @@ fn our_own_executables_are_static_and_need_nothing() {
 #[test]
 fn each_kind_of_executable_is_told_from_the_others() {
     let folder = tempfile::tempdir().unwrap();
-    let kinds: [(&[&str], Kind); 6] = [
-        (&["-pie", "-fPIE"], Kind::Pie),
-        (&["-no-pie"], Kind::Dynamic),
-        (&["-static", "-no-pie"], Kind::Static),
-        (&["-static-pie"], Kind::StaticPie),
-        (&["-shared", "-fPIC"], Kind::SharedObject),
-        (&["-c"], Kind::Relocatable),
+    let kinds: [(&[&str], ElfKind); 6] = [
+        (&["-pie", "-fPIE"], ElfKind::Pie),
+        (&["-no-pie"], ElfKind::Dynamic),
+        (&["-static", "-no-pie"], ElfKind::Static),
+        (&["-static-pie"], ElfKind::StaticPie),
+        (&["-shared", "-fPIC"], ElfKind::SharedObject),
+        (&["-c"], ElfKind::Relocatable),
     ];
     for (options, kind) in kinds {
         let Some(program) = compile(folder.path(), HELLO, options) else { return };
@@ -201,7 +201,7 @@ fn scripts_are_followed_to_the_program_that_runs_them() {
     files.0.insert("/c".into(), elf);
     files.0.insert("/loop".into(), b"#!/loop\n".to_vec());
     files.0.insert("/lost".into(), b"#!/nowhere\n".to_vec());
-    let search = Search { files: &files, library_path: None, cache: Cache::default() };
+    let search = LibrarySearch { files: &files, library_path: None, cache: LdCache::default() };
     let inspection = inspect(Path::new("/a"), &search).unwrap();
     let arguments: Vec<_> = inspection.scripts.iter().map(|s| s.first_line.argument.as_deref()).collect();
     assert_eq!(arguments, [Some("-x y"), None]);
@@ -224,7 +224,7 @@ fn what_linux_does_not_execute_is_named() {
     ];
     for (content, word) in cases {
         files.0.insert("/file".into(), content.to_vec());
-        let search = Search { files: &files, library_path: None, cache: Cache::default() };
+        let search = LibrarySearch { files: &files, library_path: None, cache: LdCache::default() };
         let error = inspect(Path::new("/file"), &search).unwrap_err().to_string();
         assert!(error.contains(word) && error.contains("\nhelp: "), "{error}");
     }

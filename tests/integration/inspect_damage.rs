@@ -1,10 +1,10 @@
 //! Inspecting what is damaged, foreign, or made to mislead: any file at all gives an answer or an error.
 
 use crate::inspect::{HELLO, Imagined, compile};
-use firstbyte::inspect::cache::Cache;
-use firstbyte::inspect::elf;
-use firstbyte::inspect::elf::Kind;
-use firstbyte::inspect::libraries::Search;
+use firstbyte::inspect::headers;
+use firstbyte::inspect::kind::ElfKind;
+use firstbyte::inspect::ld_cache::LdCache;
+use firstbyte::inspect::libraries::LibrarySearch;
 use firstbyte::inspect::{disassembly, inspect};
 use firstbyte::report::text::inspect as inspect_text;
 use firstbyte_elf::packed;
@@ -134,7 +134,8 @@ fn damaged_files_give_an_answer_or_an_error() {
         let mut files = Imagined::default();
         files.0.insert(NAME.into(), bytes.clone());
         files.0.insert("/lib/libc.so.6".into(), if last.is_empty() { bytes.clone() } else { last });
-        let search = Search { files: &files, library_path: Some("/lib".into()), cache: Cache::parse(&bytes) };
+        let search =
+            LibrarySearch { files: &files, library_path: Some("/lib".into()), cache: LdCache::parse(&bytes) };
         if let Ok(inspection) = inspect(Path::new(NAME), &search) {
             shows_no_escape(&inspect_text::render(&inspection, None));
             let document = serde_json::to_vec(&inspection).unwrap();
@@ -158,7 +159,7 @@ fn a_file_cut_off_anywhere_gives_an_answer_or_an_error() {
         for length in (0..original.len().min(1500)).chain((1500..original.len()).step_by(step)) {
             let mut files = Imagined::default();
             files.0.insert("/file".into(), original[..length].to_vec());
-            let search = Search { files: &files, library_path: None, cache: Cache::default() };
+            let search = LibrarySearch { files: &files, library_path: None, cache: LdCache::default() };
             let _ = inspect(Path::new("/file"), &search);
         }
     }
@@ -167,11 +168,11 @@ fn a_file_cut_off_anywhere_gives_an_answer_or_an_error() {
 #[test]
 fn a_core_file_and_a_kernel_module_are_what_they_are() {
     let folder = tempfile::tempdir().unwrap();
-    assert_eq!(elf::read(&core_file()).unwrap().kind, Kind::Core);
+    assert_eq!(headers::read(&core_file()).unwrap().kind, ElfKind::Core);
     let Some(module) = compile(folder.path(), "int init_module(void) { return 0; }\n", &["-c"]) else {
         return;
     };
-    assert_eq!(elf::read(&fs::read(module).unwrap()).unwrap().kind, Kind::Relocatable);
+    assert_eq!(headers::read(&fs::read(module).unwrap()).unwrap().kind, ElfKind::Relocatable);
 }
 
 #[test]
@@ -183,7 +184,7 @@ fn every_elf_file_of_this_machine_is_explained() {
         if metadata.is_dir() {
             pending.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
         } else if metadata.is_file() && is_elf(&path) {
-            let elf = elf::read(&fs::read(&path).unwrap());
+            let elf = headers::read(&fs::read(&path).unwrap());
             explained += usize::from(elf.is_ok());
             refused += usize::from(elf.is_err());
             assert!(

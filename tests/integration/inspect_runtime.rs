@@ -2,10 +2,10 @@
 
 use crate::inspect::{HELLO, compile};
 use crate::support::skipped;
-use firstbyte::inspect::cache::Cache;
-use firstbyte::inspect::elf;
-use firstbyte::inspect::elf::Elf;
-use firstbyte::inspect::libraries::Search;
+use firstbyte::inspect::headers;
+use firstbyte::inspect::headers::Elf;
+use firstbyte::inspect::ld_cache::LdCache;
+use firstbyte::inspect::libraries::LibrarySearch;
 use firstbyte::inspect::runtime::{CLibrary, Language};
 use firstbyte::inspect::{InspectError, MachineFiles, disassembly, inspect};
 use firstbyte::report::text::inspect as inspect_text;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn read(path: &Path) -> Elf {
-    elf::read(&fs::read(path).unwrap()).unwrap()
+    headers::read(&fs::read(path).unwrap()).unwrap()
 }
 
 /// Without section headers: what sstrip(1) leaves.
@@ -25,11 +25,11 @@ fn without_sections(path: &Path) -> Elf {
     let mut bytes = fs::read(path).unwrap();
     bytes[40..48].fill(0);
     bytes[58..64].fill(0);
-    elf::read(&bytes).unwrap()
+    headers::read(&bytes).unwrap()
 }
 
 fn rendered(path: &Path) -> String {
-    let search = Search { files: &MachineFiles, library_path: None, cache: Cache::default() };
+    let search = LibrarySearch { files: &MachineFiles, library_path: None, cache: LdCache::default() };
     inspect_text::render(&inspect(path, &search).unwrap(), None)
 }
 
@@ -148,7 +148,7 @@ fn packed_executables_are_read_as_the_kernel_reads_them() {
         for real_kernels_only in [false, true] {
             let demands = Demands { real_kernels_only, ..Demands::default() };
             let image = packed::image(architecture, b"hello world\n", 0, demands).unwrap().image;
-            let elf = elf::read(&image).unwrap_or_else(|error| panic!("{architecture}: {error}"));
+            let elf = headers::read(&image).unwrap_or_else(|error| panic!("{architecture}: {error}"));
             assert!(elf.kind.is_executable(), "{architecture}: {:?}", elf.kind);
             let kinds: Vec<&str> = elf.segments.iter().map(|s| s.kind.as_str()).collect();
             assert_eq!(kinds, ["LOAD"], "{architecture}");
@@ -172,10 +172,13 @@ fn what_the_kernel_checks_is_still_demanded() {
         let mut image = good.clone();
         image[4..7].copy_from_slice(&[9, 9, 9]);
         image[at] = value;
-        elf::read(&image)
+        headers::read(&image)
     };
     let taken = changed(4, 9).unwrap();
-    assert_eq!((taken.class, taken.byte_order, taken.entry), (64, "little", elf::read(&good).unwrap().entry));
+    assert_eq!(
+        (taken.class, taken.byte_order, taken.entry),
+        (64, "little", headers::read(&good).unwrap().entry)
+    );
     assert!(taken.notes[0].contains("class 9, byte order 9, version 9"), "{:?}", taken.notes);
     // e_type, e_machine, e_phoff, e_phentsize, e_phnum
     for (at, value) in [(16, 1), (18, 1), (32, 200), (54, 57), (56, 0), (57, 255)] {

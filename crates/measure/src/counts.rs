@@ -28,3 +28,24 @@ pub struct Counts {
     /// Peak resident set size of the tracee (`VmHWM` at its exit), bytes.
     pub max_rss: u64,
 }
+
+impl Counts {
+    /// Combines several runs: `combine` gets the values that one count has in them, and is called for each count. `None` where
+    /// that gives none, as of no runs at all.
+    pub fn combined(runs: &[Counts], combine: impl Fn(Vec<u64>) -> Option<u64>) -> Option<Counts> {
+        let count = |of: fn(&Counts) -> u64| combine(runs.iter().map(of).collect());
+        Some(Counts {
+            processes: count(|c| c.processes)?,
+            threads: count(|c| c.threads)?,
+            execs: count(|c| c.execs)?,
+            syscalls: count(|c| c.syscalls)?,
+            page_faults: count(|c| c.page_faults)?,
+            major_faults: count(|c| c.major_faults)?,
+            files_opened: count(|c| c.files_opened)?,
+            failed_opens: count(|c| c.failed_opens)?,
+            bytes_read: count(|c| c.bytes_read)?,
+            writes: count(|c| c.writes)?,
+            max_rss: count(|c| c.max_rss)?,
+        })
+    }
+}

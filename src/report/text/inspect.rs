@@ -2,7 +2,7 @@
 
 use crate::inspect::Inspection;
 use crate::inspect::disassembly::Line;
-use crate::inspect::elf::Elf;
+use crate::inspect::headers::Elf;
 use crate::inspect::libraries::Library;
 use crate::inspect::prediction::Prediction;
 use crate::output::visible;

@@ -7,6 +7,7 @@ use crate::account::summary::{CommonStep, Spread};
 use crate::account::{ProcessAccount, Search, Step, Summary};
 use crate::output::visible;
 use anstyle::{AnsiColor, Color, Style};
+use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::{Bytes, Nanos, display_nanos};
 use std::fmt::Write;
 
@@ -75,9 +76,11 @@ fn headline(summary: &Summary, context: &Context, terminal: &Terminal) -> String
 
 /// One bar over the whole width, and its legend.
 fn phase_bar(summary: &Summary, terminal: &Terminal) -> String {
-    let total: f64 = summary.phases.iter().flatten().map(|phase| phase.median).sum();
+    let total: f64 =
+        summary.phases.iter().filter_map(|(_, spread)| *spread).map(|spread| spread.median).sum();
     let (mut bar, mut legend, mut used) = (String::new(), Vec::new(), 0);
-    let present = FILLS.iter().zip(&summary.phases).filter_map(|(fill, phase)| Some((fill, (*phase)?)));
+    let present =
+        FILLS.iter().zip(summary.phases.iter()).filter_map(|(fill, (_, phase))| Some((fill, (*phase)?)));
     let present: Vec<_> = present.collect();
     for (n, (fill, phase)) in present.iter().enumerate() {
         let rest = present.len() - n - 1;
@@ -463,8 +466,8 @@ pub fn table(rows: &[(String, Summary)], terminal: &Terminal) -> String {
             faults,
             counts.files_opened,
             counts.failed_opens,
-            percent(summary.phases[1]),
-            percent(summary.phases[3]),
+            percent(summary.phases[Phase::Setup]),
+            percent(summary.phases[Phase::Teardown]),
             display_nanos(summary.total.median)
         );
     }

@@ -2,58 +2,13 @@
 
 use super::dynamic::{self, Dynamic};
 use super::identification;
+use super::kind::ElfKind;
 use super::relocations::Relocations;
 use super::runtime::{self, Runtime};
 use object::Endianness;
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable};
 use serde::Serialize;
-
-/// What an ELF file is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Loaded at a fixed address, no dynamic loader.
-    Static,
-    /// Loaded anywhere, relocates itself.
-    StaticPie,
-    /// Loaded at a fixed address, with a dynamic loader.
-    Dynamic,
-    /// Loaded anywhere, with a dynamic loader.
-    Pie,
-    /// A library.
-    SharedObject,
-    /// A compiler's output, not yet linked.
-    Relocatable,
-    /// A part of the kernel.
-    KernelModule,
-    /// The memory of a process that died.
-    Core,
-    /// A type that we do not know.
-    Other,
-}
-
-impl Kind {
-    /// In words.
-    pub fn describe(self) -> &'static str {
-        match self {
-            Kind::Static => "static executable",
-            Kind::StaticPie => "static position-independent executable",
-            Kind::Dynamic => "dynamic executable",
-            Kind::Pie => "dynamic position-independent executable",
-            Kind::SharedObject => "shared object",
-            Kind::Relocatable => "relocatable object",
-            Kind::KernelModule => "kernel module",
-            Kind::Core => "core file",
-            Kind::Other => "ELF file of an unknown type",
-        }
-    }
-
-    /// Whether the kernel can execute it.
-    pub fn is_executable(self) -> bool {
-        matches!(self, Kind::Static | Kind::StaticPie | Kind::Dynamic | Kind::Pie)
-    }
-}
 
 /// A segment: what is mapped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -88,7 +43,7 @@ pub struct Elf {
     /// Its name.
     pub machine_name: &'static str,
     /// What it is for.
-    pub kind: Kind,
+    pub kind: ElfKind,
     /// The dynamic loader that the kernel starts.
     pub interpreter: Option<String>,
     /// The entry point.
@@ -217,17 +172,17 @@ fn kind<H: FileHeader<Endian = Endianness>>(
     has_interpreter: bool,
     is_pie: bool,
     sections: &SectionTable<'_, H>,
-) -> Kind {
+) -> ElfKind {
     match header.e_type(endian) {
-        elf::ET_EXEC if has_interpreter => Kind::Dynamic,
-        elf::ET_EXEC => Kind::Static,
-        elf::ET_DYN if is_pie && has_interpreter => Kind::Pie,
-        elf::ET_DYN if is_pie => Kind::StaticPie,
-        elf::ET_DYN => Kind::SharedObject,
-        elf::ET_REL if sections.section_by_name(endian, b".modinfo").is_some() => Kind::KernelModule,
-        elf::ET_REL => Kind::Relocatable,
-        elf::ET_CORE => Kind::Core,
-        _ => Kind::Other,
+        elf::ET_EXEC if has_interpreter => ElfKind::Dynamic,
+        elf::ET_EXEC => ElfKind::Static,
+        elf::ET_DYN if is_pie && has_interpreter => ElfKind::Pie,
+        elf::ET_DYN if is_pie => ElfKind::StaticPie,
+        elf::ET_DYN => ElfKind::SharedObject,
+        elf::ET_REL if sections.section_by_name(endian, b".modinfo").is_some() => ElfKind::KernelModule,
+        elf::ET_REL => ElfKind::Relocatable,
+        elf::ET_CORE => ElfKind::Core,
+        _ => ElfKind::Other,
     }
 }
 

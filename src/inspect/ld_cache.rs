@@ -9,13 +9,13 @@ const ENTRY: usize = 24;
 
 /// Paths by names, several where the machine has libraries of several architectures.
 #[derive(Clone, Debug, Default)]
-pub struct Cache {
+pub struct LdCache {
     paths: HashMap<String, Vec<PathBuf>>,
 }
 
-impl Cache {
+impl LdCache {
     /// Reads it; an older or damaged cache is empty.
-    pub fn parse(bytes: &[u8]) -> Cache {
+    pub fn parse(bytes: &[u8]) -> LdCache {
         let start = bytes.windows(MAGIC.len()).position(|window| window == MAGIC);
         start.and_then(|start| parse_entries(&bytes[start..])).unwrap_or_default()
     }
@@ -26,7 +26,7 @@ impl Cache {
     }
 }
 
-fn parse_entries(cache: &[u8]) -> Option<Cache> {
+fn parse_entries(cache: &[u8]) -> Option<LdCache> {
     let count = usize::try_from(number(cache, MAGIC.len())?).ok()?;
     let mut paths: HashMap<String, Vec<PathBuf>> = HashMap::new();
     for entry in cache.get(HEADER..)?.chunks_exact(ENTRY).take(count) {
@@ -37,7 +37,7 @@ fn parse_entries(cache: &[u8]) -> Option<Cache> {
             paths.entry(name).or_default().push(PathBuf::from(path));
         }
     }
-    Some(Cache { paths })
+    Some(LdCache { paths })
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<u32> {

@@ -5,7 +5,7 @@ use super::runner::{Runner, SwitchError};
 use super::sample::{Printed, Rejected, Sample, Series, Untraced};
 use super::schedule::{self, Budget, Schedule};
 use super::verdict::{self, TRACED};
-use firstbyte_measure::launch::clock;
+use firstbyte_measure::clock;
 use firstbyte_measure::launch::{ExitStatus, LaunchError};
 use firstbyte_measure::tracer::{Backend, Recording};
 use firstbyte_measure::units::Bytes;

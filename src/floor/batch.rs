@@ -9,7 +9,7 @@
 //! 1996: `t_overhead` and `l_overhead`); the shuffled rounds are ours.
 
 use super::{FloorError, clock};
-use firstbyte_measure::launch::clock::now;
+use firstbyte_measure::clock::now;
 use firstbyte_measure::launch::interrupt;
 use firstbyte_measure::units::Nanos;
 use std::hint::black_box;

@@ -1,6 +1,6 @@
 //! The clock's own step.
 
-use firstbyte_measure::launch::clock::now;
+use firstbyte_measure::clock::now;
 
 /// How many pairs of readings are looked at.
 const PAIRS: usize = 20_000;

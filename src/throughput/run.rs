@@ -3,7 +3,8 @@
 use super::design::{Design, WC_ALONE};
 use super::lines::Lines;
 use super::sink::{End, Places, Received, Sink, open};
-use firstbyte_measure::launch::{ExitStatus, clock, interrupt};
+use firstbyte_measure::clock;
+use firstbyte_measure::launch::{ExitStatus, interrupt};
 use firstbyte_measure::units::Nanos;
 use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsFd;

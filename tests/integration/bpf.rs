@@ -3,11 +3,11 @@
 use crate::support::skipped;
 use crate::tracees::{CASES, HELLO, PIPE_CASES, check_table, last_output, launcher, setting};
 use firstbyte::bench::verdict;
+use firstbyte_measure::arch::IO_URING_BASE;
 use firstbyte_measure::launch::wait::{Killed, Watch};
 use firstbyte_measure::launch::{Command, ExitStatus, Launcher, OutputKind, Until};
 use firstbyte_measure::timeline::Timeline;
 use firstbyte_measure::tracer::bpf::{DEFAULT_RING, PhasesTracer};
-use firstbyte_measure::tracer::event::IO_URING_BASE;
 use firstbyte_measure::tracer::{EventKind, Recording, Setting, Tracer};
 use std::time::Duration;
 

@@ -232,8 +232,8 @@ fn no_first_byte_is_claimed_by_who_does_not_see_all_writes() {
 #[cfg(feature = "bpf")]
 #[test]
 fn the_full_mode_sees_writes_of_both_kinds() {
+    use firstbyte_measure::arch::IO_URING_BASE;
     use firstbyte_measure::tracer::bpf::{FullTracer, LARGE_RING};
-    use firstbyte_measure::tracer::event::IO_URING_BASE;
     let loaded = FullTracer::load(LARGE_RING).and_then(|mut tracer| tracer.attach().map(|()| tracer));
     let mut tracer = match loaded {
         Ok(tracer) => tracer,

@@ -12,6 +12,7 @@
 //! between processors), [`machine`] (facts about this machine) and [`units`].
 
 pub mod arch;
+pub mod clock;
 pub mod counters;
 pub mod counts;
 pub mod launch;

@@ -1,6 +1,6 @@
 //! System calls' names and numbers, in the native table and in the 32-bit one of the same machine.
 
-use crate::tracer::{Abi, Syscall, event::IO_URING_BASE};
+use super::{Abi, IO_URING_BASE, Syscall};
 
 /// The native number of a call.
 pub fn native_number(name: &str) -> Option<u32> {

@@ -15,7 +15,7 @@ pub struct Cpuid {
 /// The median of some executions, without what reading the clock costs; `None` where there is no such instruction.
 #[cfg(target_arch = "x86_64")]
 pub fn cpuid_cost() -> Option<Nanos> {
-    use crate::launch::clock::now;
+    use crate::clock::now;
     const BATCH: u64 = 8;
     let mut batches: Vec<u64> = (0..31)
         .map(|_| {

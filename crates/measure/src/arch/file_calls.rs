@@ -3,7 +3,7 @@
 //! Numbers: as in [`super::output_calls`].
 
 use super::output_calls::IO_URING_SETUP;
-use crate::tracer::{Abi, Syscall};
+use super::{Abi, Syscall};
 
 /// What a call does with files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

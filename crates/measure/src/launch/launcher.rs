@@ -5,13 +5,13 @@
 //! calls. What stopped it, if anything did, it leaves in a shared page: no pipe is needed to learn of a failed exec.
 
 use super::affinity::CpuSet;
-use super::clock;
+use super::child::Child;
 use super::command::Command;
 use super::diagnosis::LaunchError;
 use super::ourselves;
 use super::stdio::{OutputKind, Stdout, null};
 use super::wait::Watch;
-use crate::units::Nanos;
+use crate::clock;
 use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
@@ -46,15 +46,6 @@ pub enum Preparation<'a> {
         /// See `seccomp(2)`.
         filter: Option<&'a [libc::sock_filter]>,
     },
-}
-
-/// A tracee that has been created, and not yet reaped.
-#[derive(Debug)]
-pub struct Child {
-    /// Its process id; its process group's, too.
-    pub pid: i32,
-    /// The instant before it was created.
-    pub spawned: Nanos,
 }
 
 /// The page that child and parent share, and the child's stack below it.

@@ -6,7 +6,7 @@
 
 pub mod affinity;
 mod attendant;
-pub mod clock;
+mod child;
 mod command;
 pub mod diagnosis;
 pub mod exit_status;
@@ -21,10 +21,11 @@ pub mod until;
 pub mod wait;
 
 pub use affinity::CpuSet;
+pub use child::Child;
 pub use command::{Command, ResolveError};
 pub use diagnosis::LaunchError;
 pub use exit_status::ExitStatus;
-pub use launcher::{Child, Launcher, Preparation};
+pub use launcher::{Launcher, Preparation};
 pub use ourselves::outlive_file_size_limits;
 pub use stdio::{Collected, OutputKind, Stdout};
 pub use until::Until;

@@ -1,8 +1,8 @@
 //! What a tracee's stdout is, and what came out of it.
 
-use super::clock;
 use super::diagnosis::LaunchError;
 use super::until::{Search, Until};
+use crate::clock;
 use crate::units::Nanos;
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,6 +1,6 @@
 //! The moment at which a run is ended though its program goes on: a text in its output, or the first byte.
 
-use super::clock;
+use crate::clock;
 use crate::units::Nanos;
 use std::sync::Arc;
 

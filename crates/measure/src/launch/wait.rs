@@ -1,13 +1,13 @@
 //! From the launch to the reaping: output drained, time limit kept, interruption obeyed.
 
 use super::attendant;
-use super::clock;
+use super::child::Child;
 use super::diagnosis::LaunchError;
 use super::exit_status::named;
 use super::interrupt;
-use super::launcher::Child;
 use super::stdio::Stdout;
 use super::{ExitStatus, tree};
+use crate::clock;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -111,20 +111,20 @@ pub fn until_reaped(
     watch: Watch,
     timeout: Option<Duration>,
 ) -> Result<Ended, LaunchError> {
-    let patient = watch == Watch::Exit && !stdout.is_awaited() && timeout.is_none_or(|t| t > SHORT_LIMIT);
-    let at_once = if patient { attendant::attended(|| reap(child, 0)).flatten() } else { None };
-    let mut ended = match at_once {
-        Some(ended) => ended,
-        None if patient => {
+    let mut ended = match blocking_wait(child, stdout, watch, timeout) {
+        BlockingWait::Reaped(ended) => ended,
+        BlockingWait::Interrupted => {
             stdout.note_whether_full();
-            with_limits(child, stdout, timeout).inspect_err(|_| tree::discard(child.pid))?
+            with_limits(child, stdout, timeout)?
         }
-        None => with_limits(child, stdout, timeout).inspect_err(|_| tree::discard(child.pid))?,
+        BlockingWait::NotTried => with_limits(child, stdout, timeout)?,
     };
+
     // Not before: our copy keeps the open file in being, by whose address the kernel side knows it. Were it freed,
     // the next file that the tracee opens could be taken for it.
     stdout.release();
     stdout.drain();
+
     ended.left_behind = tree::clear_group(child.pid);
     if interrupt::interrupted().is_some() {
         return Err(LaunchError::Interrupted);
@@ -132,7 +132,38 @@ pub fn until_reaped(
     Ok(ended)
 }
 
+/// What came of one wait without a time limit, which is the cheapest.
+enum BlockingWait {
+    /// The tracee has exited, and is reaped.
+    Reaped(Ended),
+    /// The tracee runs for so long that the attendant interrupted the wait.
+    Interrupted,
+    /// Somebody waits for the output, the time limit is short, or there is no attendant to interrupt the wait.
+    NotTried,
+}
+
+fn blocking_wait(child: &Child, stdout: &Stdout, watch: Watch, timeout: Option<Duration>) -> BlockingWait {
+    let has_short_limit = timeout.is_some_and(|limit| limit <= SHORT_LIMIT);
+    if watch == Watch::Arrival || stdout.is_awaited() || has_short_limit {
+        return BlockingWait::NotTried;
+    }
+    match attendant::attended(|| reap(child, 0)) {
+        Some(Some(ended)) => BlockingWait::Reaped(ended),
+        Some(None) => BlockingWait::Interrupted,
+        None => BlockingWait::NotTried,
+    }
+}
+
+/// Waits with the time limit, reading output as it comes. If that fails, the tracee is killed and reaped.
 fn with_limits(child: &Child, stdout: &mut Stdout, timeout: Option<Duration>) -> Result<Ended, LaunchError> {
+    reaped_within(child, stdout, timeout).inspect_err(|_| tree::discard(child.pid))
+}
+
+fn reaped_within(
+    child: &Child,
+    stdout: &mut Stdout,
+    timeout: Option<Duration>,
+) -> Result<Ended, LaunchError> {
     let killed = until_exited(child, stdout, timeout)?;
     loop {
         if let Some(mut ended) = reap(child, 0) {

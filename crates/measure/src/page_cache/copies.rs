@@ -1,6 +1,6 @@
 //! Private copies of files, in a folder of the cache that is removed when we end, or by the next who comes.
 
-use super::cold::ColdError;
+use super::error::ColdError;
 use super::file_system::{Kind, kind};
 use super::namespace::bind;
 use rustix::fs::{FlockOperation, Timespec, Timestamps, flock, futimens};

@@ -8,11 +8,13 @@
 
 pub mod cold;
 mod copies;
+mod error;
 pub mod file_system;
 pub mod namespace;
 pub mod residence;
 
-pub use cold::{Cold, ColdError};
+pub use cold::Cold;
+pub use error::ColdError;
 pub use residence::resident_pages;
 
 use std::fs::File;

@@ -1,6 +1,6 @@
 //! A mount namespace of our own, so that what is mounted for the tracees is mounted for nobody else, and is gone with us.
 
-use super::cold::ColdError;
+use super::error::ColdError;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;

@@ -1,8 +1,9 @@
 //! Event streams made by hand, and what they must fold to.
 
 use super::*;
+use crate::arch::{Abi, Syscall};
 use crate::launch::{ExitStatus, Usage};
-use crate::tracer::{Abi, Output, Syscall};
+use crate::tracer::Output;
 
 const ROOT: u32 = 100;
 const CALL: Syscall = Syscall { abi: Abi::Native, number: 1 };

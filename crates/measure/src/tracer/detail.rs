@@ -1,6 +1,6 @@
 //! What the full mode adds to the event vocabulary: whole system calls, page faults, absences, images.
 
-use super::event::Syscall;
+use crate::arch::Syscall;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 

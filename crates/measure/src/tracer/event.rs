@@ -1,6 +1,7 @@
 //! The one event vocabulary that every backend produces and everything else consumes.
 
 use super::detail::{Call, Fault, Image, OffCpu};
+use crate::arch::Syscall;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -96,26 +97,4 @@ pub enum EventKind {
         /// The raw wait status.
         status: i32,
     },
-}
-
-/// A system call by its number in its ABI: on x86-64 the same number means different calls in the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Syscall {
-    /// Which table the number belongs to.
-    pub abi: Abi,
-    /// The number. `io_uring` operations, which have none, are `IO_URING_BASE` + opcode.
-    pub number: u32,
-}
-
-/// Numbers from here on are `io_uring` opcodes.
-pub const IO_URING_BASE: u32 = 0x1_0000;
-
-/// A system-call table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Abi {
-    /// The architecture's own 64-bit table.
-    Native,
-    /// The 32-bit table of the same machine (`int 0x80` on x86-64, Arm on aarch64).
-    Compat,
 }

@@ -17,8 +17,9 @@ pub mod ptrace;
 pub mod recording;
 pub mod replay;
 
+pub use crate::arch::{Abi, Syscall};
 pub use choose::Choice;
-pub use event::{Abi, Event, EventKind, Syscall};
+pub use event::{Event, EventKind};
 pub use recording::{Backend, Output, Recording};
 
 use crate::launch::wait::Ended;

@@ -1,6 +1,7 @@
 //! What one backend saw of one run.
 
-use super::event::{Event, EventKind, IO_URING_BASE};
+use super::event::{Event, EventKind};
+use crate::arch::IO_URING_BASE;
 use crate::launch::ExitStatus;
 use crate::launch::wait::{Killed, Usage};
 use serde::{Deserialize, Serialize};

@@ -175,11 +175,12 @@ fn add(recording: &mut Recording, event: Event) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arch::{Abi, Syscall};
     use crate::launch::ExitStatus;
     use crate::launch::wait::Usage;
     use crate::tracer::detail::{Call, Fault, Image, OffCpu};
     use crate::tracer::module::Layout;
-    use crate::tracer::{Abi, Backend, EventKind, Output, Syscall};
+    use crate::tracer::{Backend, EventKind, Output};
     use crate::units::Nanos;
 
     fn recording() -> Recording {

@@ -1,6 +1,6 @@
 //! What the programs cost an event: a child that does nothing but system calls and page faults, traced and not.
 
-use crate::launch::clock;
+use crate::clock;
 use crate::tracer::full::EventCosts;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};

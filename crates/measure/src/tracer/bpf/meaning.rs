@@ -26,7 +26,7 @@ pub(super) fn table() -> [u8; CALLS] {
 mod tests {
     use super::super::header::Headers;
     use super::*;
-    use crate::tracer::event::IO_URING_BASE;
+    use crate::arch::IO_URING_BASE;
 
     #[test]
     fn the_codes_are_those_of_run_h() {

@@ -3,7 +3,8 @@
 //! The tests compare each kind and each layout with the headers: a change on one side alone fails.
 
 use super::run::{CALL_COMPAT, PATH_ROOM};
-use crate::tracer::{Abi, EventKind, Syscall};
+use crate::arch::{Abi, Syscall};
+use crate::tracer::EventKind;
 use crate::units::Nanos;
 
 /// `CALLER_WORDS`: how much of the user's stack is saved with a call or a fault.

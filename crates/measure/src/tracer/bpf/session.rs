@@ -102,7 +102,7 @@ fn path(room: &[u8], length: u32) -> String {
 mod tests {
     use super::super::header::{Headers, assert_same_constants};
     use super::*;
-    use crate::tracer::{Abi, Syscall};
+    use crate::arch::{Abi, Syscall};
     use crate::units::Nanos;
     use std::mem::offset_of;
 

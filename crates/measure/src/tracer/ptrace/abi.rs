@@ -1,6 +1,6 @@
 //! Which system-call table a stop speaks of: the audit architecture, and x86's third table, x32.
 
-use crate::tracer::{Abi, Syscall};
+use crate::arch::{Abi, Syscall};
 
 /// The machine's own table (`include/uapi/linux/audit.h`).
 pub(super) const NATIVE: u32 = match () {

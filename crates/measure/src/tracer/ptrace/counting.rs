@@ -15,8 +15,8 @@
 use super::phases::Task;
 use super::restarts::is_restart;
 use crate::Counts;
+use crate::arch::{Abi, Syscall};
 use crate::arch::{FileCall, file_calls};
-use crate::tracer::{Abi, Syscall};
 use std::collections::HashMap;
 use std::fs;
 

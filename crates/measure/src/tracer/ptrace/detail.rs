@@ -5,10 +5,11 @@
 use super::phases::{Task, meaning};
 use super::restarts::is_restart;
 use super::tracee::{Entry, Tracee};
+use crate::arch::{Abi, Syscall};
 use crate::arch::{Meaning, path_arguments};
-use crate::launch::clock;
+use crate::clock;
 use crate::tracer::detail::{Call, Image, auxiliary_vector};
-use crate::tracer::{Abi, Event, EventKind, Syscall};
+use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
 use std::collections::HashMap;
 use std::fs;

@@ -6,9 +6,10 @@
 use super::our_stdout::OurStdout;
 use super::tracee::Entry;
 use crate::arch::output_calls::IO_URING_SETUP;
+use crate::arch::{Abi, Syscall};
 use crate::arch::{Meaning, meanings};
-use crate::launch::clock;
-use crate::tracer::{Abi, Event, EventKind, Syscall};
+use crate::clock;
+use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
 use std::collections::HashMap;
 

@@ -4,7 +4,7 @@
 //! that nobody will resume, the kernel has nothing to report, not even of one that has been killed: then the watching
 //! thread wakes the tracing one by a signal, and that kills and resumes whatever it has.
 
-use crate::launch::clock;
+use crate::clock;
 use crate::launch::nudge::Nudge;
 use crate::units::Nanos;
 use std::sync::OnceLock;

@@ -3,7 +3,7 @@
 //! A tracee may be killed at any instant, so every request can fail with ESRCH; the wait then tells what happened.
 
 use super::abi;
-use crate::tracer::Syscall;
+use crate::arch::Syscall;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{FromRawFd, OwnedFd};

@@ -6,8 +6,9 @@
 //! of a program that was seen to do so are read as they write.
 
 use super::rescue::{Overdue, Rescue};
+use crate::clock;
 use crate::launch::wait::{Ending, Killed, Watch};
-use crate::launch::{Child, Stdout, clock, interrupt};
+use crate::launch::{Child, Stdout, interrupt};
 use crate::units::Nanos;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, Ordering};

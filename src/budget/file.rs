@@ -1,4 +1,4 @@
-//! `firstbyte.toml`, read with errors that name line and column, and written from measurements.
+//! Reads `firstbyte.toml`, with errors that name the line and the column, and writes it from measurements.
 
 use super::value::{AtMost, Size};
 use crate::document::bench::{Counts, Distribution, Measurement};
@@ -9,16 +9,15 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// One `[[program]]`.
+/// One `[[program]]`. Each budget is named as the document names its figure.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs)] // each budget is named as the document names its figure
-pub struct Program {
-    /// Its name; without one, the command.
+pub struct ProgramBudget {
+    /// `None`: the command is the name.
     pub name: Option<String>,
     /// The command, split into words as a shell does.
     pub command: String,
-    /// Run it by `/bin/sh`.
+    /// Whether `/bin/sh` runs the command.
     #[serde(default)]
     pub shell: bool,
     pub first_byte: Option<AtMost<Nanos>>,
@@ -37,57 +36,43 @@ pub struct Program {
     pub rss: Option<AtMost<Size>>,
 }
 
-/// Why there are no budgets.
+/// Why the budgets cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BudgetError {
-    /// No such file, or none that may be read.
     #[error("cannot read `{}`: {cause}\nhelp: firstbyte check --init 'COMMAND' writes one", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        cause: std::io::Error,
-    },
-    /// No TOML, or not what a budget file holds.
-    #[error("`{}` line {line}, column {column}: {message}\nhelp: docs/ci.md lists what a budget file may hold", path.display())]
+    Unreadable { path: PathBuf, cause: std::io::Error },
+    /// The text is not TOML, or has fields or values that a budget file does not have.
+    #[error("`{}` line {line}, column {column}: {message}\nhelp: docs/ci.md lists what a budget file may contain", path.display())]
     Content {
-        /// The file.
         path: PathBuf,
         /// From 1.
         line: usize,
         /// From 1, in characters.
         column: usize,
-        /// What is wrong there.
         message: String,
     },
-    /// Right in form, and senseless.
+    /// The form is right, but the budgets make no sense. The message includes the help line.
     #[error("`{}`: {message}", path.display())]
-    Senseless {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, and what would mend it.
-        message: String,
-    },
+    Senseless { path: PathBuf, message: String },
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Contents {
     #[serde(default)]
-    program: Vec<Program>,
+    program: Vec<ProgramBudget>,
 }
 
-/// Nobody writes so many budgets; a device may have no end.
+/// More than anyone writes. The limit is there because reading a device may never end.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// Reads the budgets of a file.
-pub fn read(path: &Path) -> Result<Vec<Program>, BudgetError> {
+pub fn read(path: &Path) -> Result<Vec<ProgramBudget>, BudgetError> {
     let unreadable = |cause| BudgetError::Unreadable { path: path.to_owned(), cause };
     parse(&bounded(path, MOST_BYTES).map_err(unreadable)?, path)
 }
 
-/// Takes `text` as budgets; `path` is only named in errors.
-pub fn parse(text: &str, path: &Path) -> Result<Vec<Program>, BudgetError> {
+/// Parses `text`; `path` appears in errors only.
+pub fn parse(text: &str, path: &Path) -> Result<Vec<ProgramBudget>, BudgetError> {
     let programs = match toml::from_str::<Contents>(text) {
         Ok(contents) => contents.program,
         Err(error) => {
@@ -102,7 +87,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Vec<Program>, BudgetError> {
     }
 }
 
-/// Line and column of a byte.
+/// The line and the column of a byte.
 fn place(text: &str, byte: usize) -> (usize, usize) {
     let end = (0..=byte.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     let before = &text[..end];
@@ -110,7 +95,7 @@ fn place(text: &str, byte: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, line.chars().count() + 1)
 }
 
-fn nonsense(programs: &[Program]) -> Option<String> {
+fn nonsense(programs: &[ProgramBudget]) -> Option<String> {
     if programs.is_empty() {
         return Some(
             "there is no [[program]] in it\nhelp: firstbyte check --init 'COMMAND' writes one".to_owned(),
@@ -124,14 +109,12 @@ fn nonsense(programs: &[Program]) -> Option<String> {
         let name = program.label();
         if name.trim().is_empty() {
             return Some(format!(
-                "the program `{}` has an empty name\nhelp: give it a name = \"…\", or none",
+                "the program `{}` has an empty name\nhelp: give it a name = \"…\", or leave out the name",
                 program.command
             ));
         }
         if !names.insert(name) {
-            return Some(format!(
-                "two programs are called `{name}`\nhelp: give each a name = \"…\" of its own"
-            ));
+            return Some(format!("two programs are called `{name}`\nhelp: give each its own name = \"…\""));
         }
         if !program.has_budget() {
             return Some(format!(
@@ -142,35 +125,35 @@ fn nonsense(programs: &[Program]) -> Option<String> {
     None
 }
 
-impl Program {
-    /// Its name.
+impl ProgramBudget {
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.command)
     }
 
-    /// Whether a duration is limited.
+    /// Whether a budget is for a duration.
     pub fn limits_time(&self) -> bool {
         self.first_byte.is_some() || self.total.is_some()
     }
 
     fn has_budget(&self) -> bool {
-        let without = Program {
+        let without = ProgramBudget {
             command: self.command.clone(),
             name: self.name.clone(),
             shell: self.shell,
-            ..Program::default()
+            ..ProgramBudget::default()
         };
         *self != without
     }
 }
 
-/// Times are budgeted with so much to spare: what another day, or another machine of the same kind, may take more.
+/// A budget for a time is this many times what was measured: another day, or another machine of the same kind, may take
+/// longer.
 const SPARE: f64 = 1.5;
 
-/// A file whose budgets these programs just keep.
+/// The text of a file with budgets that these measurements meet, but only just for counts.
 pub fn write(measured: &[Measurement]) -> String {
-    let mut text = "# Budgets for `firstbyte check`. Counts are exact: what exceeds them is missed.\n\
-                    # Times have half as much again to spare.\n"
+    let mut text = "# Budgets for `firstbyte check`. Counts are exact: one more misses the budget.\n\
+                    # Times are one and a half times what was measured.\n"
         .to_owned();
     for measurement in measured {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
@@ -192,7 +175,7 @@ pub fn write(measured: &[Measurement]) -> String {
     text
 }
 
-/// Counts worth a budget: what says nothing of a start-up (writes) or follows from others is left out.
+/// The counts that get a budget. Writes say nothing about the start-up; major faults and execs follow from other counts.
 fn budgeted(counts: &Counts) -> Vec<(&'static str, u64)> {
     let known = counts.known().into_iter();
     known
@@ -200,7 +183,7 @@ fn budgeted(counts: &Counts) -> Vec<(&'static str, u64)> {
         .collect()
 }
 
-/// What depends on the processor's model and on what else it does. The program's own instructions do not.
+/// Whether a count depends on the processor's model and on what else it does. The program's own instructions do not.
 fn is_of_processor(name: &str) -> bool {
     name.starts_with("cycles") || name.contains("misses") || name.ends_with("_kernel")
 }
@@ -218,7 +201,7 @@ fn spared(time: &Distribution) -> String {
     if rounded < 10.0 { format!("{rounded:.1}{unit}") } else { format!("{rounded:.0}{unit}") }
 }
 
-/// The count; where it varied, the largest with a tolerance as wide as the variation.
+/// The count. If it varied, the largest value with a tolerance as wide as the variation.
 fn exact(name: &str, count: u64, measurement: &Measurement) -> String {
     match measurement.varying.get(name) {
         None => count.to_string(),
@@ -270,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn files_without_sense_are_refused() {
+    fn budgets_that_make_no_sense_are_refused() {
         assert!(error("").contains("no [[program]]"));
         assert!(error("[[program]]\ncommand = 'a'\n").contains("`a` has no budget"));
         assert!(error("[[program]]\ncommand = ' '\nsyscalls = 1\n").contains("empty command"));
@@ -283,10 +266,10 @@ mod tests {
 
     #[test]
     fn no_text_makes_the_reader_panic() {
-        let seed = "[[program]]\ncommand = 'ls'\ntotal = '5ms'\nrss = { max = '2MiB', tolerance = '5%' }\n";
+        let good = "[[program]]\ncommand = 'ls'\ntotal = '5ms'\nrss = { max = '2MiB', tolerance = '5%' }\n";
         let mut random = fastrand::Rng::with_seed(3);
         for _ in 0..2000 {
-            let mut bytes = seed.as_bytes().to_vec();
+            let mut bytes = good.as_bytes().to_vec();
             for _ in 0..random.usize(1..6) {
                 let at = random.usize(..bytes.len());
                 match random.u8(..3) {
@@ -300,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_can_be_read_and_is_kept() {
+    fn a_written_file_can_be_read_and_its_budgets_are_met() {
         let text = r#"{"command": "say \"hi\"", "mean": 1, "median": 1, "user": 0, "system": 0, "min": 1, "max": 1,
             "name": "greeting", "counts": {"syscalls": 30, "page_faults": 90, "max_rss": 1048576, "writes": 1},
             "varying": {"page_faults": [89, 91]}}"#;
@@ -320,7 +303,7 @@ mod tests {
         assert!(
             super::super::judge(program, &measurement)
                 .iter()
-                .all(|j| j.outcome == super::super::Outcome::Met)
+                .all(|j| j.outcome == super::super::BudgetOutcome::Met)
         );
     }
 }

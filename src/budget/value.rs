@@ -1,28 +1,25 @@
-//! The values of a budget: durations, sizes, counts with their tolerance.
+//! The values of a budget: durations, sizes and counts, each with its tolerance.
 
 use firstbyte_measure::units::{Bytes, Nanos, parse_bytes, parse_duration};
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The most that something may come to: `30`, or `{ max = 30, tolerance = "2%" }`.
+/// An upper limit: `30`, or `{ max = 30, tolerance = "2%" }`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AtMost<T> {
-    /// The budget.
     pub max: T,
-    /// The part by which it may be exceeded all the same; `None`: what is usual for this figure.
+    /// By which part of `max` a figure may exceed it; `None`: the default for the figure.
     pub tolerance: Option<f64>,
 }
 
-/// What a budget is a number of.
+/// A number with a unit.
 pub trait Limit: Copy {
-    /// The plain number.
+    /// In the smallest unit.
     fn number(self) -> u64;
-    /// From a number of the file.
     fn from_number(number: u64) -> Result<Self, &'static str>;
-    /// From a text of the file.
     fn from_text(text: &str) -> Result<Self, String>;
-    /// What is expected, for messages.
+    /// For messages: what the file should have here.
     const EXPECTED: &'static str;
 }
 
@@ -34,7 +31,7 @@ impl Limit for u64 {
         Ok(number)
     }
     fn from_text(text: &str) -> Result<u64, String> {
-        Err(format!("`{text}` is no whole number"))
+        Err(format!("`{text}` is not a whole number"))
     }
     const EXPECTED: &'static str =
         "a whole number such as 30, or a table such as { max = 30, tolerance = \"2%\" }";
@@ -55,7 +52,6 @@ impl Limit for Nanos {
         "a duration such as \"5ms\", or a table such as { max = \"5ms\", tolerance = \"2%\" }";
 }
 
-/// A size in bytes.
 pub type Size = Bytes;
 
 impl Limit for Size {
@@ -76,7 +72,7 @@ fn first_line(message: &str) -> String {
     message.lines().next().unwrap_or_default().to_owned()
 }
 
-/// The plain form of a limit.
+/// The short form: a value alone.
 struct Plain<T>(T);
 
 impl<'de, T: Limit> Deserialize<'de> for Plain<T> {
@@ -109,7 +105,7 @@ impl<T: Limit> Visitor<'_> for PlainVisitor<T> {
     }
 }
 
-/// The long form.
+/// The long form: a table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, bound = "T: Limit")]
 struct Table<T> {
@@ -122,7 +118,7 @@ fn tolerance<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error
     let text = String::deserialize(from)?;
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     let percent = percent.filter(|percent| (0.0..=1000.0).contains(percent));
-    let error = || D::Error::custom(format!("`{text}` is no tolerance: write it like \"2%\""));
+    let error = || D::Error::custom(format!("`{text}` is not a valid tolerance: write it like \"2%\""));
     percent.map(|percent| Some(percent / 100.0)).ok_or_else(error)
 }
 

@@ -3,7 +3,7 @@
 use super::bench::{self, Benchmark, DEFAULT_TIMEOUT};
 use super::common::{ExportArgs, Format, MeasuringArgs};
 use crate::bench::{Adaptive, Budget};
-use crate::budget::Program;
+use crate::budget::ProgramBudget;
 use crate::document::bench::Metric;
 use crate::output::Target;
 use std::path::PathBuf;
@@ -87,8 +87,8 @@ impl Args {
 
 impl Plan {
     /// How the programs of a file are to be measured: in time only if a budget limits their time.
-    pub fn measuring(&self, programs: &[Program]) -> Result<bench::Plan, String> {
-        let timed = programs.iter().any(Program::limits_time);
+    pub fn measuring(&self, programs: &[ProgramBudget]) -> Result<bench::Plan, String> {
+        let timed = programs.iter().any(ProgramBudget::limits_time);
         let each = TIME_EACH.saturating_mul(u32::try_from(programs.len()).unwrap_or(u32::MAX));
         let adaptive = Adaptive { least: 10, most: 1000, time: each, precision: 0.01 };
         Ok(bench::Plan {
@@ -115,7 +115,7 @@ impl Plan {
     }
 }
 
-fn benchmark(program: &Program) -> Result<Benchmark, String> {
+fn benchmark(program: &ProgramBudget) -> Result<Benchmark, String> {
     let shell = program.shell.then(|| vec!["/bin/sh".to_owned()]);
     let benchmark = Benchmark::of(&program.command, shell.as_deref())?;
     Ok(Benchmark { name: program.label().to_owned(), ..benchmark })

@@ -1,7 +1,7 @@
 //! `firstbyte check`: the file of budgets, the measuring, the verdict.
 
 use super::{CommandError, Exit, bench, export, show, terminal};
-use crate::budget::{self, Program, file};
+use crate::budget::{self, ProgramBudget, file};
 use crate::cli::check::Plan;
 use crate::document::Document;
 use crate::document::bench::Measurement;
@@ -44,7 +44,7 @@ fn exit(document: &Document, checked: &Checked) -> Exit {
     }
 }
 
-fn selected(programs: Vec<Program>, only: &[String]) -> Result<Vec<Program>, CommandError> {
+fn selected(programs: Vec<ProgramBudget>, only: &[String]) -> Result<Vec<ProgramBudget>, CommandError> {
     if let Some(name) = only.iter().find(|name| !programs.iter().any(|program| program.label() == **name)) {
         let names: Vec<String> = programs.iter().map(|program| format!("`{}`", program.label())).collect();
         return Err(CommandError::usage(format!(
@@ -52,7 +52,7 @@ fn selected(programs: Vec<Program>, only: &[String]) -> Result<Vec<Program>, Com
             names.join(", ")
         )));
     }
-    let wanted = |program: &Program| only.is_empty() || only.iter().any(|name| name == program.label());
+    let wanted = |program: &ProgramBudget| only.is_empty() || only.iter().any(|name| name == program.label());
     Ok(programs.into_iter().filter(wanted).collect())
 }
 
@@ -102,9 +102,12 @@ fn uncounted(measurement: &Measurement) -> Option<String> {
 }
 
 /// The commands as programs of a file that limits their time, so that it is measured.
-fn all_timed(commands: &[String]) -> Vec<Program> {
+fn all_timed(commands: &[String]) -> Vec<ProgramBudget> {
     let any = budget::AtMost { max: firstbyte_measure::units::Nanos(u64::MAX), tolerance: None };
-    let program =
-        |command: &String| Program { command: command.clone(), total: Some(any), ..Program::default() };
+    let program = |command: &String| ProgramBudget {
+        command: command.clone(),
+        total: Some(any),
+        ..ProgramBudget::default()
+    };
     commands.iter().map(program).collect()
 }

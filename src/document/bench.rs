@@ -4,7 +4,7 @@
 //! integer nanoseconds. Every float in it is finite, because [`crate::stats`] gives no other.
 
 use crate::bench::{Finish, Rejected};
-use crate::stats::{Comparison, Verdict};
+use crate::stats::{Comparison, Verdict, median_count};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -229,6 +229,11 @@ impl Measurement {
     /// The name shown: its own, else the command.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.command)
+    }
+
+    /// Peak resident set size in bytes: of the timed runs if all of them have it, else of the counting runs.
+    pub fn rss(&self) -> Option<u64> {
+        median_count(self.memory_usage_byte.clone()).or(self.counts.max_rss)
     }
 
     /// It was watched, and wrote nothing.

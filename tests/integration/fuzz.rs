@@ -192,7 +192,8 @@ fn draw(document: &Document) {
 fn budgets_survive(text: &str) -> bool {
     match file::parse(text, Path::new("fuzz.toml")) {
         Ok(programs) => {
-            let named = |p: &file::Program| !p.label().trim().is_empty() && !p.command.trim().is_empty();
+            let named =
+                |p: &file::ProgramBudget| !p.label().trim().is_empty() && !p.command.trim().is_empty();
             assert!(programs.iter().all(named), "a program without a label: {text}");
             true
         }

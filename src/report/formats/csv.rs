@@ -26,7 +26,7 @@ const OURS: [Named<Measurement, String>; 20] = [
     ("failed_opens", |m| count(m, |c| c.failed_opens)),
     ("bytes_read", |m| count(m, |c| c.bytes_read)),
     ("writes", |m| count(m, |c| c.writes)),
-    ("rss_bytes", |m| optional(row::rss(m))),
+    ("rss_bytes", |m| optional(m.rss())),
     ("file_size_bytes", |m| optional(m.file_size)),
     ("output_bytes", |m| optional(m.output.map(|output| output.bytes))),
     ("floor_ratio", |m| optional(m.floor_ratio.as_ref().map(|floor| floor.ratio.ratio))),

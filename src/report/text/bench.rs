@@ -1,6 +1,6 @@
 //! A bench for a terminal: each command's times, phases and counts, then who is faster.
 
-use super::row::{self, ratio};
+use super::row::ratio;
 use super::terminal::{Terminal, truncated};
 use crate::bench::Finish;
 use crate::document::Document;
@@ -126,7 +126,7 @@ fn counts(measurement: &Measurement) -> Option<String> {
         of("files opened", counts.files_opened),
         of("failed opens", counts.failed_opens.filter(|n| *n > 0)),
         counts.bytes_read.map(|bytes| format!("{} read", Bytes(bytes))),
-        row::rss(measurement).map(|bytes| format!("{} RSS", Bytes(bytes))),
+        measurement.rss().map(|bytes| format!("{} RSS", Bytes(bytes))),
     ];
     joined(each.into_iter().flatten())
 }

@@ -2,7 +2,7 @@
 
 use super::terminal::Terminal;
 use crate::budget::judge::Unit;
-use crate::budget::{Judged, Outcome, Program, judge};
+use crate::budget::{BudgetOutcome, Judged, ProgramBudget, judge};
 use crate::document::Document;
 use crate::document::bench::{Tool, Warning};
 use crate::output::visible;
@@ -43,8 +43,8 @@ pub struct CheckedProgram {
 
 impl Checked {
     /// Every program, set against what was measured.
-    pub fn of(programs: &[Program], document: &Document) -> Checked {
-        let check = |program: &Program| {
+    pub fn of(programs: &[ProgramBudget], document: &Document) -> Checked {
+        let check = |program: &ProgramBudget| {
             let measured = document.results.iter().find(|m| m.label() == program.label());
             let failed = document.failed.iter().find(|failed| failed.name == program.label());
             CheckedProgram {
@@ -65,15 +65,15 @@ impl Checked {
 
     /// How many budgets were missed.
     pub fn missed(&self) -> usize {
-        self.count(Outcome::Missed)
+        self.count(BudgetOutcome::Missed)
     }
 
     /// How many could not be measured here.
     pub fn unknown(&self) -> usize {
-        self.count(Outcome::Unknown)
+        self.count(BudgetOutcome::Unknown)
     }
 
-    fn count(&self, outcome: Outcome) -> usize {
+    fn count(&self, outcome: BudgetOutcome) -> usize {
         self.results.iter().flat_map(|p| &p.budgets).filter(|judged| judged.outcome == outcome).count()
     }
 }
@@ -136,10 +136,10 @@ fn row(judged: &Judged) -> [String; 5] {
         format!("{}{}{part}", if left < 0.0 { "-" } else { "" }, shown(left.abs()))
     });
     let outcome = match judged.outcome {
-        Outcome::Met => "met",
-        Outcome::Tolerated => "tolerated",
-        Outcome::Missed => "missed",
-        Outcome::Unknown => "not measured here",
+        BudgetOutcome::Met => "met",
+        BudgetOutcome::Tolerated => "tolerated",
+        BudgetOutcome::Missed => "missed",
+        BudgetOutcome::Unknown => "not measured here",
     };
     let budget = match judged.unit {
         Unit::Count => judged.budget.to_string(), // a float does not hold every number

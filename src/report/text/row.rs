@@ -3,7 +3,6 @@
 use crate::document::Document;
 use crate::document::bench::{Cache, Distribution, Measurement, PhaseTimes};
 use crate::output::visible;
-use crate::stats::median_count;
 use firstbyte_measure::units::{Bytes, Nanos, display_nanos};
 
 /// What stands where nothing is known.
@@ -38,7 +37,7 @@ pub(crate) const COUNTS: [Column; 8] = [
     Column { heading: "syscalls", cell: |m| count(m.counts.syscalls) },
     Column { heading: "faults", cell: |m| count(m.counts.page_faults) },
     Column { heading: "file\nsize", cell: |m| size(m.file_size) },
-    Column { heading: "RSS", cell: |m| size(rss(m)) },
+    Column { heading: "RSS", cell: |m| size(m.rss()) },
 ];
 
 /// Mean, median, minimum and maximum, as startup showdowns print them.
@@ -173,11 +172,6 @@ fn count(count: Option<u64>) -> String {
 
 fn size(bytes: Option<u64>) -> String {
     known(bytes, |bytes| Bytes(bytes).to_string())
-}
-
-/// Peak resident set size: of the timed runs if they all know it, else of the counting ones.
-pub fn rss(measurement: &Measurement) -> Option<u64> {
-    median_count(measurement.memory_usage_byte.clone()).or(measurement.counts.max_rss)
 }
 
 /// The runs below the threshold, or nothing known.

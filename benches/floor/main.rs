@@ -5,7 +5,8 @@
 //! ratio, with the distance that is aimed at. Quiet the machine first: what runs beside it is in the figures.
 
 use firstbyte::corpus::{Cache, Corpus, build};
-use firstbyte::floor::{Effort, Figure, Pinned, Rung, Survey};
+use firstbyte::document::floor::Figure;
+use firstbyte::floor::{Effort, Pinned, Rung, Survey};
 use firstbyte_measure::machine::Machine;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -5,9 +5,8 @@ use super::{Evidence, Lack, Needs, Reading};
 use crate::bench::document::overhead;
 use crate::bench::{Sample, Series};
 use crate::corpus::Skipped;
+use crate::document::floor::{Figure, Missing, Print};
 use crate::document::throughput::ThroughputDocument;
-use crate::floor::prints::Print;
-use crate::floor::{Figure, Missing};
 use firstbyte_measure::Counts;
 
 /// The sink of all designs.

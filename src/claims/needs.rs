@@ -3,7 +3,7 @@
 use super::Claim;
 use super::gather::is_level0;
 use super::quantity::{Quantity, State};
-use crate::floor::Group;
+use crate::document::floor::Group;
 use std::collections::BTreeSet;
 
 /// Every quantity that is needed.

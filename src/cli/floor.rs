@@ -1,7 +1,8 @@
 //! `firstbyte floor`: its arguments, and the plan that they amount to.
 
 use super::common::duration;
-use crate::floor::{Effort, Group};
+use crate::document::floor::Group;
+use crate::floor::Effort;
 use crate::output::Target;
 use firstbyte_measure::launch::CpuSet;
 use std::ffi::OsString;

@@ -3,7 +3,7 @@
 use super::{CommandError, Exit, show, terminal, units};
 use crate::cli::inspect::Args;
 use crate::document::bench::SCHEMA;
-use crate::floor::calibration::{Calibration, Cost};
+use crate::document::floor::{Calibration, Cost};
 use crate::inspect::ld_cache::LdCache;
 use crate::inspect::libraries::LibrarySearch;
 use crate::inspect::prediction::Prediction;

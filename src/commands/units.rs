@@ -1,7 +1,8 @@
 //! The units that estimates are made of: measured on this machine once, then read from the cache folder.
 
 use super::CommandError;
-use crate::floor::{Calibration, Effort, FloorError, Pinned, Rung, Survey};
+use crate::document::floor::Calibration;
+use crate::floor::{Effort, FloorError, Pinned, Rung, Survey, calibration};
 use firstbyte_elf::{Architecture, plain};
 use firstbyte_measure::launch::LaunchError;
 use firstbyte_measure::machine::Machine;
@@ -19,8 +20,8 @@ pub(super) struct Units {
 /// This machine's: those that are kept, else (or if `again`) measured now. Where that is not possible the line says why,
 /// and there are none.
 pub(super) fn of(machine: &Machine, again: bool) -> Result<Units, CommandError> {
-    let kept = Calibration::load(machine).filter(Calibration::suffices);
-    if let (Some(costs), Some(place), false) = (kept, Calibration::place(machine), again) {
+    let kept = calibration::load(machine).filter(Calibration::suffices);
+    if let (Some(costs), Some(place), false) = (kept, calibration::place(machine), again) {
         let source = format!("measured before, kept in {} (--recalibrate: anew)", place.display());
         return Ok(Units { costs, source });
     }
@@ -37,11 +38,11 @@ pub(super) fn of(machine: &Machine, again: bool) -> Result<Units, CommandError> 
 
 /// Stores them, and says where, or why not.
 fn keep(costs: &Calibration, machine: &Machine, again: bool) -> String {
-    if let (Some(place), true) = (Calibration::place(machine), again) {
+    if let (Some(place), true) = (calibration::place(machine), again) {
         // else the steadier of old and new would stay; that nothing is there is no error
         let _ = fs::remove_file(place);
     }
-    match costs.store(machine) {
+    match calibration::store(*costs, machine) {
         Ok(Some(place)) => format!("measured just now, kept in {}", place.display()),
         Ok(None) => {
             "measured just now, not kept: no cache folder (help: export FIRSTBYTE_CACHE=DIR)".to_owned()
@@ -58,7 +59,7 @@ fn measured() -> Result<Calibration, FloorError> {
     let pinned = Pinned::to(None)?;
     let survey =
         Survey { rungs: &rungs, folder: folder.path(), other: pinned.other, effort: Effort::Quick, seed: 1 };
-    Ok(Calibration::of(&survey.units()?.figures))
+    Ok(calibration::of(&survey.units()?.figures))
 }
 
 /// The floor of all programs, as a file in that folder; `None` where we write no executables for the processor.

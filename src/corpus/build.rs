@@ -6,6 +6,7 @@ use super::placeholder::{Tools, expand, expand_all};
 use super::toolchain::{self, Missing, Tool};
 use super::{Program, SkipCause, Skipped, builtin, debian, verify};
 use firstbyte_cache::{Cache, Lock};
+use firstbyte_measure::launch::find_in_path;
 use firstbyte_measure::units::Bytes;
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
@@ -401,6 +402,6 @@ fn executable(argv: &[OsString], directory: &Path) -> Result<PathBuf, String> {
     if name.as_os_str().as_bytes().contains(&b'/') {
         return Ok(directory.join(name));
     }
-    let found = toolchain::look_up(&name.to_string_lossy());
+    let found = find_in_path(&name.to_string_lossy());
     found.ok_or_else(|| format!("`{}` is not in PATH", name.display()))
 }

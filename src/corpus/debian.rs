@@ -1,7 +1,7 @@
 //! Debian's packages: which are there, and the command that brings the others.
 
 use super::execute::{Destination, Limits, execute};
-use super::toolchain;
+use firstbyte_measure::launch::find_in_path;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -10,7 +10,7 @@ const LIMITS: Limits = Limits { timeout: Duration::from_secs(20), output: 1 << 1
 
 /// Whether a package is installed; `None` where there is no dpkg to ask.
 pub fn is_installed(package: &str) -> Option<bool> {
-    let dpkg = toolchain::look_up("dpkg-query")?;
+    let dpkg = find_in_path("dpkg-query")?;
     let argv =
         [dpkg.into(), "--show".into(), "--showformat=${db:Status-Status}".into(), OsString::from(package)];
     let finished = execute(&argv, Path::new("/"), Destination::Stdout, LIMITS).ok()?;
@@ -28,7 +28,7 @@ pub fn install_command(packages: &[String]) -> Option<String> {
     if packages.is_empty() {
         return None;
     }
-    toolchain::look_up("apt-get")?;
+    find_in_path("apt-get")?;
     let sudo = if rustix::process::geteuid().is_root() { "" } else { "sudo " };
     Some(format!("{sudo}{}", install_argv(packages).join(" ")))
 }

@@ -3,6 +3,7 @@
 use super::execute::{Destination, Finished, Limits, execute};
 use super::manifest::{Manifest, ToolSpec};
 use super::placeholder::{Tools, expand_all};
+use firstbyte_measure::launch::find_in_path;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -71,19 +72,10 @@ pub(crate) fn paths(tools: &[Tool]) -> Tools {
     tools.iter().map(|tool| (tool.tool.clone(), tool.path.clone())).collect()
 }
 
-/// The first executable of this name in `PATH`.
-pub fn look_up(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok())
-}
-
 fn ask(spec: &ToolSpec) -> Found {
     let missing =
         |reason: String| Missing { tool: spec.tool.clone(), reason, packages: spec.packages.clone() };
-    let first = look_up(&spec.tool).ok_or_else(|| missing(format!("`{}` is not in PATH", spec.tool)))?;
+    let first = find_in_path(&spec.tool).ok_or_else(|| missing(format!("`{}` is not in PATH", spec.tool)))?;
     let path = if spec.locate.is_empty() { first } else { locate(spec, &first).map_err(missing)? };
     let version = version(spec, &path);
     Ok(Tool { tool: spec.tool.clone(), path, version })

@@ -5,6 +5,7 @@
 
 use crate::corpus::execute::{Destination, Finished, Limits, execute};
 use crate::corpus::{Corpus, debian, toolchain};
+use firstbyte_measure::launch::find_in_path;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -112,7 +113,7 @@ fn missing_in(corpus: &Corpus) -> BTreeSet<String> {
 }
 
 fn is_missing(package: &str) -> bool {
-    debian::is_installed(package) != Some(true) && toolchain::look_up(package).is_none()
+    debian::is_installed(package) != Some(true) && find_in_path(package).is_none()
 }
 
 fn package_lists_are_there() -> bool {

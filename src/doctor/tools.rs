@@ -4,6 +4,7 @@ use super::checks::{Check, Group, Status};
 use crate::corpus::manifest::ToolSpec;
 use crate::corpus::toolchain::{self, Missing, Tool};
 use crate::corpus::{Corpus, Program, debian};
+use firstbyte_measure::launch::find_in_path;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -71,7 +72,7 @@ fn present(tool: &Tool) -> Check {
 
 /// The script that a version manager has put before the tool.
 fn shim(tool: &Tool) -> Option<PathBuf> {
-    let first = toolchain::look_up(&tool.tool)?;
+    let first = find_in_path(&tool.tool)?;
     let is_script = fs::read(&first).is_ok_and(|contents| contents.starts_with(b"#!"));
     (is_script && first != tool.path).then_some(first)
 }

@@ -1,15 +1,15 @@
-//! The clock's own step.
+//! The clock's resolution.
 
 use firstbyte_measure::clock::now;
 
-/// How many pairs of readings are looked at.
+/// Pairs of readings to compare.
 const PAIRS: usize = 20_000;
 
-/// The step in which the clock advances, in nanoseconds: nothing shorter can be told from 0.
+/// The step in which the clock advances, in nanoseconds. Nothing shorter can be distinguished from 0.
 ///
-/// Where the counter below advances in coarse steps, the differences between two readings gather around their
-/// multiples (here at 31 and 40 ns, smeared by the conversion to nanoseconds); the step is the least distance of two
-/// such peaks. Where there is but one peak, the counter is as fine as the nanoseconds that we are told.
+/// If the underlying counter advances in coarse steps, the differences between two readings cluster around multiples of
+/// them (on one machine at 31 and 40 ns, spread by the conversion to nanoseconds). The step is the smallest distance
+/// between two such peaks. A single peak means that the counter is as fine as the nanoseconds in which it is reported.
 pub(super) fn step() -> u64 {
     let mut counts = [0_u32; LONGEST];
     for _ in 0..PAIRS {
@@ -22,16 +22,16 @@ pub(super) fn step() -> u64 {
     distance(&peaks(&counts))
 }
 
-/// Longer differences were interrupted by something.
+/// Longer differences contain an interruption.
 const LONGEST: usize = 400;
 
-/// How far a peak is smeared.
-const SMEAR: usize = 3;
+/// How far a peak is spread.
+const SPREAD: usize = 3;
 
-/// Where more differences lie than anywhere near, and at least one in a hundred.
+/// The differences that are more frequent than any near them, and make up at least one in a hundred.
 fn peaks(counts: &[u32]) -> Vec<usize> {
     let is_peak = |at: &usize| {
-        let around = &counts[at.saturating_sub(SMEAR)..(at + SMEAR + 1).min(counts.len())];
+        let around = &counts[at.saturating_sub(SPREAD)..(at + SPREAD + 1).min(counts.len())];
         counts[*at] as usize > PAIRS / 100 && around.iter().all(|other| *other <= counts[*at])
     };
     (0..counts.len()).filter(is_peak).collect()
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_coarse_counter_shows_peaks_and_a_fine_one_shows_one() {
+    fn a_coarse_counter_has_several_peaks_and_a_fine_one_has_one() {
         let mut counts = [0; LONGEST];
         for (at, count) in [(29, 100), (30, 900), (31, 400), (39, 300), (40, 4000), (41, 2000)] {
             counts[at] = count;

@@ -1,13 +1,13 @@
-//! The layers of a waterfall: which programs and calls stand one above the other, and what each does without.
+//! The layers of a waterfall: which programs and calls are stacked, and what each layer does without.
 
-use super::batch::{self, Outcome, Rounds, Subject};
+use super::FloorError;
+use super::batch::{self, BatchResult, Microbenchmark, Rounds};
+use super::group_result::GroupResult;
 use super::processes::{self, Rung};
 use super::shells::{self, Shell};
-use super::spawn::{self, How, Program, Spawn};
-use super::survey::Part;
+use super::spawn::{self, Executable, How, Spawn};
 use super::syscalls;
-use super::waterfall::{Layer, Waterfall};
-use super::{FloorError, Group, Missing};
+use crate::document::floor::{Group, Layer, Missing, Waterfall};
 use object::Endianness;
 use object::elf::{FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
@@ -25,46 +25,44 @@ pub const COMMAND: &str = "vfork+exec, the command";
 /// A layer before it is measured.
 struct Planned {
     name: String,
-    /// What the next layer does without.
+    /// What the layer below does without.
     removes: String,
-    /// Where its times come from, or why it has none.
+    /// The source of its times, or why it has none.
     source: Result<Source, String>,
 }
 
-/// How the nanoseconds of a layer come from the subjects.
+/// How the times of a layer are computed from those of the microbenchmarks.
 enum Source {
-    /// One subject's.
+    /// The times of one.
     Of(usize),
-    /// The first less the second, so many repetitions each.
+    /// The first less the second, divided by the number of repetitions.
     Difference(usize, usize, u32),
-    /// The first, and what the second has over the third.
+    /// The first, plus the second less the third.
     Above(usize, usize, usize),
 }
 
-/// The layers while they are put together, from the top.
+/// The layers while they are collected, from the top.
 pub(super) struct Layers<'f> {
     folder: &'f Path,
-    /// Of a builtin in a script.
+    /// Repetitions of a builtin in a script.
     repetitions: u32,
-    /// How long one process may take.
+    /// Time limit of one process.
     limit: Duration,
-    subjects: Vec<Subject>,
+    benchmarks: Vec<Microbenchmark>,
     planned: Vec<Planned>,
 }
 
-/// A command that is set above the floor.
+/// The user's command, whose distance from the floor is measured.
 #[derive(Clone, Debug)]
-pub struct Subordinate {
-    /// Its words.
+pub struct UserCommand {
     pub words: Vec<OsString>,
-    /// The file that is executed.
     pub executable: PathBuf,
-    /// When it is killed.
+    /// Time limit of one run.
     pub limit: Duration,
 }
 
-impl Subordinate {
-    /// As a shell would take it.
+impl UserCommand {
+    /// The command, quoted for a shell.
     pub fn shown(&self) -> String {
         shell_words::join(self.words.iter().map(|word| word.to_string_lossy()))
     }
@@ -73,7 +71,7 @@ impl Subordinate {
         Rung { name: "the command".to_owned(), executable: self.executable.clone(), argv: self.words.clone() }
     }
 
-    /// As a command line whose first word is the file itself.
+    /// A command line whose first word is the executable file itself.
     fn script(&self) -> String {
         let words = self.words.iter().skip(1).map(|word| word.to_string_lossy());
         let rest: Vec<String> = words.map(|word| shell_words::quote(&word).into_owned()).collect();
@@ -83,32 +81,38 @@ impl Subordinate {
 
 impl<'f> Layers<'f> {
     pub(super) fn new(folder: &'f Path, repetitions: u32) -> Layers<'f> {
-        Layers { folder, repetitions, limit: spawn::LIMIT, subjects: Vec::new(), planned: Vec::new() }
+        Layers { folder, repetitions, limit: spawn::LIMIT, benchmarks: Vec::new(), planned: Vec::new() }
     }
 
-    /// Carries out the rounds. There is no waterfall when no layer could be measured.
-    pub(super) fn measure(mut self, title: &str, rounds: &Rounds) -> Result<Part, FloorError> {
-        let (outcomes, overhead) = batch::measure(&mut self.subjects, rounds)?;
-        let (layers, missing) = stacked(self.planned, &outcomes);
-        Ok(Part { waterfall: Waterfall::of(title, &layers), missing, overhead, ..Part::default() })
+    /// Runs the rounds. There is no waterfall if no layer could be measured.
+    pub(super) fn measure(mut self, title: &str, rounds: &Rounds) -> Result<GroupResult, FloorError> {
+        let (results, overhead) = batch::measure(&mut self.benchmarks, rounds)?;
+        let (layers, missing) = stacked(self.planned, &results);
+        let waterfall = Waterfall::of(title, &layers);
+        Ok(GroupResult { missing, waterfall, overhead, ..GroupResult::default() })
     }
 
-    /// A layer of one subject, whose number is returned; `removes`: what the next layer does without.
-    fn add<E: Display>(&mut self, name: &str, removes: &str, subject: Result<Subject, E>) -> Option<usize> {
-        let source = subject.map_err(|error| error.to_string()).map(|subject| {
-            self.subjects.push(subject);
-            Source::Of(self.subjects.len() - 1)
+    /// Adds a layer of one microbenchmark and returns its index. `removes` is what the layer below does without.
+    fn add<E: Display>(
+        &mut self,
+        name: &str,
+        removes: &str,
+        benchmark: Result<Microbenchmark, E>,
+    ) -> Option<usize> {
+        let source = benchmark.map_err(|error| error.to_string()).map(|benchmark| {
+            self.benchmarks.push(benchmark);
+            Source::Of(self.benchmarks.len() - 1)
         });
-        let index = source.is_ok().then(|| self.subjects.len() - 1);
+        let index = source.is_ok().then(|| self.benchmarks.len() - 1);
         self.planned.push(Planned { name: name.to_owned(), removes: removes.to_owned(), source });
         index
     }
 
-    fn subject(&self, name: &str, spawn: io::Result<Spawn>) -> io::Result<Subject> {
-        Ok(Subject::new(name, spawn?.within(self.limit)))
+    fn benchmark(&self, name: &str, spawn: io::Result<Spawn>) -> io::Result<Microbenchmark> {
+        Ok(Microbenchmark::new(name, spawn?.within(self.limit)))
     }
 
-    /// The topmost program by a shell, then all of them from the dearest down.
+    /// The topmost program run by a shell, then all programs from the most expensive down.
     pub(super) fn shell_and_programs(&mut self, rungs: &[Rung]) {
         if let Some(top) = rungs.last() {
             self.by_shell(&top.name, &processes::word(top));
@@ -117,18 +121,18 @@ impl<'f> Layers<'f> {
     }
 
     fn by_shell(&mut self, name: &str, command: &str) {
-        // not the last command, so that the shell cannot replace itself by it
+        // Not the last command: the shell would replace itself by it without a fork.
         let whole = self.shell(&format!("{command}; exit $?"));
         self.add(&format!("/bin/sh -c, {name}"), "the shell's own fork", whole);
         let replaced = self.shell(&format!("exec {command}"));
         self.add(&format!("/bin/sh -c exec, {name}"), "the shell", replaced);
     }
 
-    fn shell(&self, script: &str) -> io::Result<Subject> {
-        self.subject("shell", processes::shell(script, How::Vfork))
+    fn shell(&self, script: &str) -> io::Result<Microbenchmark> {
+        self.benchmark("shell", processes::shell(script, How::Vfork))
     }
 
-    /// Returns the subject of the topmost one.
+    /// Returns the index of the topmost one.
     fn programs(&mut self, rungs: &[Rung]) -> Option<usize> {
         let mut top = None;
         for (index, rung) in rungs.iter().enumerate().rev() {
@@ -136,31 +140,34 @@ impl<'f> Layers<'f> {
                 Some(below) => format!("{} over {}", rung.name, below.name),
                 None => "the exec".to_owned(),
             };
-            let program = self.subject("program", rung.spawn(How::Vfork));
+            let program = self.benchmark("program", rung.spawn(How::Vfork));
             let added = self.add(&format!("vfork+exec, {}", rung.name), &removes, program);
             if index + 1 == rungs.len() {
                 top = added;
             }
         }
-        let bare = self.subject("vfork", Spawn::exiting(How::Vfork));
+        let bare = self.benchmark("vfork", Spawn::exiting(How::Vfork));
         self.add("vfork+exit", "the process", bare);
         top
     }
 
-    /// A command: by a shell, by itself, then what stands between it and the ladder.
-    pub(super) fn command(&mut self, command: &Subordinate, rungs: &[Rung]) {
+    /// A command: run by a shell, run directly, then the layers between it and the ladder.
+    pub(super) fn command(&mut self, command: &UserCommand, rungs: &[Rung]) {
         self.limit = command.limit;
         self.by_shell("the command", &command.script());
-        let itself = self.subject("command", command.rung().spawn(How::Vfork));
-        let kind = Kind::of(&command.executable);
+
+        let itself = self.benchmark("command", command.rung().spawn(How::Vfork));
+        let kind = ExecutableKind::of(&command.executable);
         let own = if kind.script.is_some() { "the script's own work" } else { kind.own_work() };
         self.add(COMMAND, own, itself);
+
         if let Some(argv) = kind.script.as_ref() {
-            let spawn = Program::new(Path::new(&argv[0]), argv)
+            let spawn = Executable::new(Path::new(&argv[0]), argv)
                 .and_then(|program| Spawn::executing(How::Vfork, program));
-            let interpreter = self.subject("interpreter", spawn);
+            let interpreter = self.benchmark("interpreter", spawn);
             self.add("vfork+exec, its interpreter with an empty script", kind.own_work(), interpreter);
         }
+
         let of_its_kind = |rung: &&Rung| kind.loader.is_some() || rung.name != DYNAMIC;
         let rungs: Vec<Rung> = rungs.iter().filter(of_its_kind).cloned().collect();
         let libraries = self.planned.len();
@@ -170,17 +177,20 @@ impl<'f> Layers<'f> {
         }
     }
 
-    /// Between the command and the dynamic C program: that program with the command's libraries. The loader, asked
-    /// for the list of libraries, maps them and runs nothing (ld.so(8), `--list`); what it takes for the command less
-    /// what it takes for the C program is what the command's libraries cost.
+    /// Inserts a layer between the command and the dynamic C program: that program with the command's libraries. Asked
+    /// for the list of libraries, the loader maps them and runs nothing (ld.so(8), `--list`). The difference between
+    /// that time for the command and for the C program is the cost of the command's libraries.
     fn libraries(&mut self, place: usize, loader: &Path, executable: &Path, (top, rung): (usize, &Rung)) {
         let listing = |file: &Path| {
             let argv = [loader.as_os_str(), OsStr::new("--list"), file.as_os_str()];
-            Program::new(loader, &argv).and_then(|program| Spawn::executing(How::Vfork, program))
+            Executable::new(loader, &argv).and_then(|program| Spawn::executing(How::Vfork, program))
         };
         if let (Ok(theirs), Ok(ours)) = (listing(executable), listing(&rung.executable)) {
-            let first = self.subjects.len();
-            self.subjects.extend([Subject::new("libraries", theirs), Subject::new("no libraries", ours)]);
+            let first = self.benchmarks.len();
+            self.benchmarks.extend([
+                Microbenchmark::new("libraries", theirs),
+                Microbenchmark::new("no libraries", ours),
+            ]);
             let name = format!("{} with the command's libraries, mapped", rung.name);
             let source = Ok(Source::Above(top, first, first + 1));
             let removes = "its libraries beyond libc".to_owned();
@@ -188,18 +198,18 @@ impl<'f> Layers<'f> {
         }
     }
 
-    /// From a builtin of a running shell down to a system call that does nothing.
+    /// From a builtin in a running shell down to a system call that does nothing.
     pub(super) fn in_process(&mut self) {
         let (here, _) = shells::found(&shells::NAMES);
         if let Some(shell) = here.iter().find(|shell| shell.name == "bash").or(here.first()) {
             self.builtin(shell);
         }
-        for (name, removes, subject) in syscalls::down_to_the_floor() {
-            self.add(name, removes, subject);
+        for (name, removes, benchmark) in syscalls::down_to_the_floor() {
+            self.add(name, removes, benchmark);
         }
     }
 
-    /// `echo` in a shell that runs already.
+    /// `echo` in a shell that is already running.
     fn builtin(&mut self, shell: &Shell) {
         let scripts = [String::new(), shells::straight("echo 'hello world'", self.repetitions)];
         let running = |(index, script): (usize, &String)| {
@@ -207,8 +217,9 @@ impl<'f> Layers<'f> {
         };
         let spawned = scripts.iter().enumerate().map(running).collect::<io::Result<Vec<_>>>();
         let source = spawned.map_err(|error| error.to_string()).map(|spawned| {
-            let first = self.subjects.len();
-            self.subjects.extend(spawned.into_iter().map(|spawn| Subject::new("builtin", spawn).at_most(1)));
+            let first = self.benchmarks.len();
+            self.benchmarks
+                .extend(spawned.into_iter().map(|spawn| Microbenchmark::new("builtin", spawn).at_most(1)));
             Source::Difference(first + 1, first, self.repetitions)
         });
         let name = format!("echo, builtin of a running {}", shell.name);
@@ -217,12 +228,12 @@ impl<'f> Layers<'f> {
     }
 }
 
-/// The layers that were measured, and why not the others: what stands above a missing layer does without all that
-/// was to be removed in two steps.
-fn stacked(planned: Vec<Planned>, outcomes: &[Outcome]) -> (Vec<Layer>, Vec<Missing>) {
+/// The layers that were measured, and why others are missing. The step above a missing layer removes what two steps
+/// would have removed.
+fn stacked(planned: Vec<Planned>, results: &[BatchResult]) -> (Vec<Layer>, Vec<Missing>) {
     let (mut layers, mut missing) = (Vec::<Layer>::new(), Vec::new());
     for Planned { name, removes, source } in planned {
-        match source.and_then(|source| source.samples(outcomes)) {
+        match source.and_then(|source| source.samples(results)) {
             Ok(samples) => layers.push(Layer { name, removes, samples }),
             Err(reason) => {
                 if let Some(above) = layers.last_mut() {
@@ -236,9 +247,9 @@ fn stacked(planned: Vec<Planned>, outcomes: &[Outcome]) -> (Vec<Layer>, Vec<Miss
 }
 
 impl Source {
-    /// The times, or why one of the subjects has none.
-    fn samples(&self, outcomes: &[Outcome]) -> Result<Vec<f64>, String> {
-        let of = |index: usize| match &outcomes[index] {
+    /// The times, or why one of the microbenchmarks has none.
+    fn samples(&self, results: &[BatchResult]) -> Result<Vec<f64>, String> {
+        let of = |index: usize| match &results[index] {
             Ok(measured) => Ok(&measured.per_call),
             Err(reason) => Err(reason.clone()),
         };
@@ -256,21 +267,20 @@ impl Source {
     }
 }
 
-/// The rung that only a dynamically linked command stands on.
+/// The rung that is below dynamically linked commands only.
 const DYNAMIC: &str = "dynamic C";
 
-/// What kind of executable a command is.
-struct Kind {
-    /// A script: its interpreter with an empty script instead.
+/// The kind of executable that a command is.
+struct ExecutableKind {
+    /// For a script: the argv of its interpreter with an empty script.
     script: Option<Vec<OsString>>,
-    /// The ELF file in the end.
+    /// The ELF file that is executed in the end.
     executable: PathBuf,
-    /// Its dynamic loader.
     loader: Option<PathBuf>,
 }
 
-impl Kind {
-    fn of(executable: &Path) -> Kind {
+impl ExecutableKind {
+    fn of(executable: &Path) -> ExecutableKind {
         let start = start_of(executable).unwrap_or_default();
         let script = start.strip_prefix(b"#!").and_then(interpreter);
         let file = script.as_ref().map_or(executable, |argv| Path::new(&argv[0])).to_owned();
@@ -278,7 +288,7 @@ impl Kind {
             program_interpreter::<FileHeader64<Endianness>>(&start)
                 .or_else(|| program_interpreter::<FileHeader32<Endianness>>(&start))
         });
-        Kind { script, executable: file, loader }
+        ExecutableKind { script, executable: file, loader }
     }
 
     fn own_work(&self) -> &'static str {
@@ -291,14 +301,14 @@ impl Kind {
     }
 }
 
-/// Headers lie in the first kilobytes.
+/// The headers are in the first kilobytes.
 fn start_of(path: &Path) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     File::open(path)?.take(4096).read_to_end(&mut start)?;
     Ok(start)
 }
 
-/// The argv of a `#!` line's interpreter with `/dev/null` for a script; the kernel passes on one argument at most.
+/// The argv of a `#!` line's interpreter with `/dev/null` as the script. The kernel passes on at most one argument.
 fn interpreter(after_mark: &[u8]) -> Option<Vec<OsString>> {
     let line = after_mark.split(|byte| *byte == b'\n').next()?.trim_ascii();
     let (path, argument) = match line.iter().position(u8::is_ascii_whitespace) {
@@ -324,7 +334,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interpreter_keeps_its_one_argument_and_gets_an_empty_script() {
+    fn an_interpreter_keeps_its_argument_and_gets_an_empty_script() {
         let argv = |line: &[u8]| interpreter(line).unwrap();
         assert_eq!(argv(b"/bin/sh\nexit\n"), ["/bin/sh", "/dev/null"]);
         assert_eq!(argv(b" /usr/bin/env python3 -S \n"), ["/usr/bin/env", "python3 -S", "/dev/null"]);
@@ -333,13 +343,13 @@ mod tests {
 
     #[test]
     fn a_dynamic_program_has_a_loader_and_a_text_file_has_none() {
-        assert!(Kind::of(Path::new("/bin/sh")).loader.is_some_and(|loader| loader.is_absolute()));
-        let kind = Kind::of(Path::new("/etc/passwd"));
+        assert!(ExecutableKind::of(Path::new("/bin/sh")).loader.is_some_and(|loader| loader.is_absolute()));
+        let kind = ExecutableKind::of(Path::new("/etc/passwd"));
         assert!(kind.script.is_none() && kind.loader.is_none());
     }
 
     #[test]
-    fn a_layer_that_fails_is_named_and_what_it_removed_goes_to_the_one_above() {
+    fn a_failed_layer_is_reported_and_its_step_is_merged_into_the_one_above() {
         let layer = |name: &str, source| Planned { name: name.into(), removes: format!("-{name}"), source };
         let measured = |ns| Ok(Measured { calls: 1, per_call: vec![ns; 3], singles: Vec::new() });
         let planned = vec![
@@ -349,8 +359,8 @@ mod tests {
             layer("bottom", Ok(Source::Above(0, 2, 2))),
             layer("lost", Ok(Source::Difference(2, 1, 10))),
         ];
-        let outcomes = [measured(9.0), Err("exit status 3".to_owned()), measured(1.0)];
-        let (layers, missing) = stacked(planned, &outcomes);
+        let results = [measured(9.0), Err("exit status 3".to_owned()), measured(1.0)];
+        let (layers, missing) = stacked(planned, &results);
         let removed: Vec<_> = layers.iter().map(|layer| layer.removes.as_str()).collect();
         assert_eq!(removed, ["-top; -failing; -never built", "-bottom; -lost"]);
         assert_eq!(layers[1].samples, [9.0; 3]);
@@ -364,7 +374,7 @@ mod tests {
     #[test]
     fn a_command_is_quoted_for_the_shell() {
         let words = ["./a b", "c'd"].map(OsString::from).to_vec();
-        let command = Subordinate { words, executable: "/x y/a b".into(), limit: spawn::LIMIT };
+        let command = UserCommand { words, executable: "/x y/a b".into(), limit: spawn::LIMIT };
         assert_eq!(shell_words::split(&command.script()).unwrap(), ["/x y/a b", "c'd"]);
     }
 }

@@ -1,22 +1,20 @@
-//! What the dynamic loader charges: per mapped library, per relocation. Needs a C compiler.
+//! What the dynamic loader charges per mapped library and per relocation. Needs a C compiler.
 //!
-//! Pairs of programs that differ in one thing: eight libraries that export one function each, or none; pages with 512
-//! pointers to relocate, or with one. Both of a pair are run in the same rounds.
+//! The programs of a pair differ in one thing: one has eight libraries that export one function each, the other none;
+//! one has pages with 512 pointers to relocate, the other with one pointer. Both are run in the same rounds.
 
-use super::batch::{Outcome, Subject};
-use super::spawn::{How, Program, Spawn};
-use super::{Figure, Group, Missing};
-use crate::corpus::toolchain;
+use super::batch::{BatchResult, Microbenchmark};
+use super::spawn::{Executable, How, Spawn};
+use crate::document::floor::{Figure, Group, Missing};
+use firstbyte_measure::launch::find_in_path;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The name of the figure of a library.
+// The names of the figures.
 pub(super) const LIBRARY: &str = "shared library, mapped and linked";
-/// … of a relative relocation.
 pub(super) const RELATIVE: &str = "relocation, relative";
-/// … of one that looks up a symbol.
 pub(super) const SYMBOLIC: &str = "relocation, by symbol";
 
 const LIBRARIES: u32 = 8;
@@ -26,9 +24,9 @@ const SYMBOLS: u32 = 2000;
 
 /// The pairs, to be measured together.
 pub(super) struct Pairs {
-    /// Two of each pair, the dearer first.
-    pub(super) subjects: Vec<Subject>,
-    /// Name, how many things the dearer has more, and a note.
+    /// Two for each pair, the more expensive one first.
+    pub(super) benchmarks: Vec<Microbenchmark>,
+    /// Name, how many more things the expensive one has, and a note.
     differences: Vec<(&'static str, u32, &'static str)>,
     missing: Vec<Missing>,
 }
@@ -39,24 +37,29 @@ type Compile = fn(&Compiler) -> Compiled;
 type Compiled = Result<(PathBuf, PathBuf), String>;
 
 impl Pairs {
-    /// Compiles them to `folder`.
+    /// Compiles the programs into `folder`.
     pub(super) fn new(folder: &Path) -> Pairs {
         let compiler = Compiler::find(folder);
-        let mut pairs = Pairs { subjects: Vec::new(), differences: Vec::new(), missing: Vec::new() };
+        let mut pairs = Pairs { benchmarks: Vec::new(), differences: Vec::new(), missing: Vec::new() };
         let all: [(&'static str, u32, &'static str, Compile); 3] = [
-            (LIBRARY, LIBRARIES, "one exported function; with its page faults", Compiler::libraries),
+            (LIBRARY, LIBRARIES, "one exported function; its page faults are included", Compiler::libraries),
             (
                 RELATIVE,
                 PAGES * (POINTERS_A_PAGE - 1),
-                "without the page fault, which the first one in a page causes",
+                "without the page fault that the first one in each page causes",
                 Compiler::relative,
             ),
-            (SYMBOLIC, SYMBOLS, "over a relative one; each another symbol", Compiler::symbolic),
+            (
+                SYMBOLIC,
+                SYMBOLS,
+                "extra cost over a relative one; each looks up another symbol",
+                Compiler::symbolic,
+            ),
         ];
         for (name, more, note, compile) in all {
-            match compiler.as_ref().map_err(Clone::clone).and_then(compile).and_then(subjects) {
+            match compiler.as_ref().map_err(Clone::clone).and_then(compile).and_then(benchmarks) {
                 Ok(both) => {
-                    pairs.subjects.extend(both);
+                    pairs.benchmarks.extend(both);
                     pairs.differences.push((name, more, note));
                 }
                 Err(reason) => {
@@ -67,14 +70,15 @@ impl Pairs {
         pairs
     }
 
-    /// The differences, one thing each.
-    pub(super) fn answers(self, outcomes: &[Outcome]) -> (Vec<Figure>, Vec<Missing>) {
+    /// The differences, per library or relocation.
+    pub(super) fn answers(self, results: &[BatchResult]) -> (Vec<Figure>, Vec<Missing>) {
         let (mut figures, mut missing) = (Vec::new(), self.missing);
-        for ((name, more, note), both) in self.differences.iter().zip(outcomes.chunks_exact(2)) {
+        for ((name, more, note), both) in self.differences.iter().zip(results.chunks_exact(2)) {
             match (&both[0], &both[1]) {
-                (Ok(dear), Ok(cheap)) => {
-                    let pairs = dear.per_call.iter().zip(&cheap.per_call);
-                    let samples = pairs.map(|(dear, cheap)| (dear - cheap) / f64::from(*more)).collect();
+                (Ok(expensive), Ok(cheap)) => {
+                    let pairs = expensive.per_call.iter().zip(&cheap.per_call);
+                    let each = |(expensive, cheap): (&f64, &f64)| (expensive - cheap) / f64::from(*more);
+                    let samples = pairs.map(each).collect();
                     let figure = Figure::from_samples(Group::Faults, name, samples);
                     figures.extend(figure.map(|figure| Figure { calls: *more, ..figure }.note(Some(note))));
                 }
@@ -88,16 +92,16 @@ impl Pairs {
     }
 }
 
-fn subjects((dear, cheap): (PathBuf, PathBuf)) -> Result<[Subject; 2], String> {
+fn benchmarks((expensive, cheap): (PathBuf, PathBuf)) -> Result<[Microbenchmark; 2], String> {
     let spawned = |path: PathBuf| {
-        let program = Program::new(&path, &[path.as_os_str()]);
+        let program = Executable::new(&path, &[path.as_os_str()]);
         let spawn = program.and_then(|program| Spawn::executing(How::Vfork, program));
-        spawn.map(|spawn| Subject::new("pair", spawn)).map_err(|error| error.to_string())
+        spawn.map(|spawn| Microbenchmark::new("pair", spawn)).map_err(|error| error.to_string())
     };
-    Ok([spawned(dear)?, spawned(cheap)?])
+    Ok([spawned(expensive)?, spawned(cheap)?])
 }
 
-/// The C compiler, and where it writes to.
+/// The C compiler and its output folder.
 struct Compiler {
     path: PathBuf,
     folder: PathBuf,
@@ -105,12 +109,12 @@ struct Compiler {
 
 impl Compiler {
     fn find(folder: &Path) -> Result<Compiler, String> {
-        let found = ["gcc", "cc", "clang"].into_iter().find_map(toolchain::look_up);
-        let path = found.ok_or("no C compiler is in PATH")?;
+        let found = ["gcc", "cc", "clang"].into_iter().find_map(find_in_path);
+        let path = found.ok_or("there is no C compiler in PATH")?;
         Ok(Compiler { path, folder: folder.to_owned() })
     }
 
-    /// Compiles a source; what it is called is also what the program is.
+    /// Compiles a source into a program of the same name.
     fn compile(&self, name: &str, source: &str, options: &[&str]) -> Result<PathBuf, String> {
         let (input, output) = (self.folder.join(format!("{name}.c")), self.folder.join(name));
         fs::write(&input, source).map_err(|error| error.to_string())?;
@@ -124,6 +128,7 @@ impl Compiler {
             .stdin(Stdio::null())
             .output()
             .map_err(|error| format!("`{}`: {error}", self.path.display()))?;
+
         if done.status.success() {
             return Ok(output);
         }
@@ -132,7 +137,7 @@ impl Compiler {
         Err(format!("`{}` failed: {first}", self.path.display()))
     }
 
-    /// Its name within programs is its file name alone, so that they look for it along their own path.
+    /// The soname is the file name without a folder, so that programs find the library along their own run path.
     fn library(&self, name: &str, source: &str) -> Result<(), String> {
         self.compile(name, source, &["-shared", "-fPIC", &format!("-Wl,-soname,{name}")]).map(drop)
     }
@@ -145,6 +150,7 @@ impl Compiler {
             self.library(&name, &source)?;
             options.push(format!("./{name}"));
         }
+
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
         let empty = "int main(void) { return 0; }\n";
         Ok((self.compile("libraries", empty, &options)?, self.compile("no-libraries", empty, &[])?))
@@ -178,6 +184,7 @@ impl Compiler {
             let _ = writeln!(by_symbol, "(void *)firstbyte_symbol_{index},");
         }
         self.library("libsymbols.so", &library)?;
+
         let relative = "(void *)&x,\n".repeat(SYMBOLS as usize);
         let program = |table: &str| {
             format!(
@@ -205,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_programs_of_a_pair_differ_by_as_many_relocations_as_are_divided_by() {
+    fn the_programs_of_a_pair_differ_by_the_relocations_that_the_time_is_divided_by() {
         let folder = tempfile::tempdir().unwrap();
         let compiler = match Compiler::find(folder.path()) {
             Ok(compiler) => compiler,

@@ -1,19 +1,19 @@
-//! What this machine charges: system calls, processes, page faults, shell builtins; and the waterfall.
+//! What this machine charges: system calls, processes, page faults, shell builtins, and the waterfall.
 //!
-//! [`batch`] is the one way of measuring: rounds in which every subject is timed once, in random order, in batches
-//! long enough that the clock's step does not matter, with the cost of the clock and of the loop measured in the same
-//! rounds and subtracted. [`syscalls`], [`processes`] and [`shells`] say what is timed, [`figure`] is what comes out.
-//! [`calibration`] keeps what a page fault, a library and a relocation cost here, [`waterfall`] sets the layers between
-//! a shell and a raw system call one above the other.
+//! [`batch`] is the one way to measure: rounds in which every microbenchmark is timed once, in random order, in batches
+//! long enough that the clock's resolution does not matter. The cost of the clock and of the loop is measured in the same
+//! rounds and subtracted. [`syscalls`], [`processes`] and [`shells`] define what is timed. [`calibration`] keeps the cost
+//! of a page fault, a library and a relocation. [`survey`] measures the groups that were asked for; its figures and
+//! waterfalls go to the [document](crate::document::floor).
 
 mod alarm;
 pub mod batch;
 pub mod calibration;
 mod clock;
-pub mod cores;
+pub mod cpu_limits;
 mod error;
 mod faults;
-pub mod figure;
+mod group_result;
 mod layers;
 mod loader;
 mod pinned;
@@ -24,13 +24,10 @@ pub mod spawn;
 pub mod survey;
 pub mod syscalls;
 mod targets;
-pub mod waterfall;
 
-pub use batch::{Overhead, Rounds, Subject};
-pub use calibration::{Calibration, Cost};
 pub use error::FloorError;
-pub use figure::{Figure, Floor, Group, Histogram, Missing};
-pub use layers::{COMMAND, Subordinate};
+pub use group_result::GroupResult;
+pub use layers::{COMMAND, UserCommand};
 pub use pinned::{Pinned, allowed_cpus};
 pub use processes::Rung;
 pub use survey::{Effort, Survey};

@@ -1,4 +1,4 @@
-//! The processor that measuring stays on.
+//! Keeps the measurements on one processor.
 
 use super::FloorError;
 use std::mem;
@@ -6,16 +6,15 @@ use std::mem;
 /// Keeps the calling thread, and the processes that it creates, on one processor until dropped.
 #[derive(Debug)]
 pub struct Pinned {
-    /// The processor.
     pub cpu: usize,
-    /// Another one, for whoever reads what we write; `None` where there is but one.
+    /// Another processor, for the readers of our output; `None` if there is only one.
     pub other: Option<usize>,
     before: libc::cpu_set_t,
 }
 
 impl Pinned {
-    /// Pins the calling thread to `wanted`, else to the last processor that it may run on (the first ones serve most
-    /// interrupts).
+    /// Pins the calling thread to `wanted`, or else to the last processor that it may run on: the first ones serve
+    /// most interrupts.
     pub fn to(wanted: Option<usize>) -> Result<Pinned, FloorError> {
         let before = allowed()?;
         let cpus = members(&before);
@@ -35,7 +34,6 @@ impl Drop for Pinned {
     }
 }
 
-/// Pins the calling thread to one processor.
 pub(super) fn pin_to(cpu: usize) -> Result<(), FloorError> {
     // SAFETY: plain data; `cpu` lies within the mask, as every processor that the kernel named does.
     let set = unsafe {
@@ -43,10 +41,10 @@ pub(super) fn pin_to(cpu: usize) -> Result<(), FloorError> {
         libc::CPU_SET(cpu, &mut mask);
         libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const mask)
     };
-    if set == 0 { Ok(()) } else { Err(FloorError::last("a place on one processor")) }
+    if set == 0 { Ok(()) } else { Err(FloorError::last("a processor to stay on")) }
 }
 
-/// The processors that the calling thread may run on, ascending.
+/// The processors that the calling thread may run on, in ascending order.
 pub fn allowed_cpus() -> Result<Vec<usize>, FloorError> {
     allowed().map(|mask| members(&mask))
 }

@@ -1,8 +1,8 @@
-//! Procedure call, thread, process: what creating each costs, by every way of creating it and for every kind of program.
+//! Procedure calls, threads and processes: the cost of each, for every way to create it and every kind of program.
 
 use super::FloorError;
-use super::batch::{Operation, Subject};
-use super::spawn::{How, Program, Spawn};
+use super::batch::{Microbenchmark, Operation};
+use super::spawn::{Executable, How, Spawn};
 use super::syscalls::{Candidate, Remark};
 use std::ffi::{OsStr, OsString, c_void};
 use std::fs::{self, File};
@@ -13,39 +13,37 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
-/// A program to be executed: one rung of the ladder from the raw executable to the shell.
+/// A program to execute: one rung of the ladder from the raw executable to the shell.
 #[derive(Clone, Debug)]
 pub struct Rung {
-    /// What it is called: `static glibc`.
+    /// `static glibc`
     pub name: String,
-    /// The file.
     pub executable: PathBuf,
-    /// Its argument vector.
     pub argv: Vec<OsString>,
 }
 
 impl Rung {
-    /// Runs of it, each a new process.
+    /// Creates a process for each run.
     pub fn spawn(&self, how: How) -> io::Result<Spawn> {
-        Spawn::executing(how, Program::new(&self.executable, &self.argv)?)
+        Spawn::executing(how, Executable::new(&self.executable, &self.argv)?)
     }
 }
 
 /// The shell that `system(3)` runs.
 pub const SHELL: &str = "/bin/sh";
 
-/// A shell that runs a script given as an argument.
+/// Creates shells that run a script given as an argument.
 pub fn shell(script: &str, how: How) -> io::Result<Spawn> {
-    Spawn::executing(how, Program::new(Path::new(SHELL), &["sh", "-c", script])?)
+    Spawn::executing(how, Executable::new(Path::new(SHELL), &["sh", "-c", script])?)
 }
 
-/// A rung's file as a word of a shell.
+/// The rung's file, quoted for a shell.
 pub fn word(rung: &Rung) -> String {
     shell_words::quote(&rung.executable.to_string_lossy()).into_owned()
 }
 
-/// Everything that does not depend on our own size. `rungs` are ordered, the floor first; `folder` is a private one on
-/// a disk, where scripts and copies are put.
+/// Everything that does not depend on the size of this process. The floor is the first of the `rungs`. `folder` is a
+/// private folder on a disk, for scripts and copies.
 pub fn candidates(rungs: &[Rung], folder: &Path) -> Vec<Candidate> {
     let mut all = without_exec();
     let floor = rungs.first();
@@ -64,12 +62,12 @@ pub fn candidates(rungs: &[Rung], folder: &Path) -> Vec<Candidate> {
     all
 }
 
-/// The cold page cache is tried with the ends of the ladder and the static libc between them.
+/// Cold runs are made of the ends of the ladder and of static glibc between them.
 fn is_native(rung: &Rung) -> bool {
     ["plain ELF", "static glibc", "dynamic C"].contains(&rung.name.as_str())
 }
 
-/// The exec of a program, as the ladder has it.
+/// One rung of the ladder: vfork and exec of a program.
 pub(super) fn exec(rung: &Rung) -> Candidate {
     process(&format!("vfork+exec, {}", rung.name), rung.spawn(How::Vfork), None, None)
 }
@@ -81,15 +79,17 @@ fn process(
     note: Option<&'static str>,
 ) -> Candidate {
     match operation {
-        Ok(operation) => Ok((Subject::new(name, operation), Remark { lmbench, note })),
+        Ok(operation) => Ok((Microbenchmark::new(name, operation), Remark { lmbench, note })),
         Err(cause) => Err((name.to_owned(), FloorError::Resource { what: "a process", cause })),
     }
 }
 
 fn without_exec() -> Vec<Candidate> {
-    let calls = Subject::new("procedure call", Procedures).unrolled(UNROLLED);
-    let remark =
-        Remark { lmbench: Some("Procedure call"), note: Some("each needs the answer of the one before") };
+    let calls = Microbenchmark::new("procedure call", Procedures).unrolled(UNROLLED);
+    let remark = Remark {
+        lmbench: Some("Procedure call"),
+        note: Some("each call needs the result of the previous one"),
+    };
     vec![
         Ok((calls, remark)),
         process("thread create+join", Ok(Threads), None, None),
@@ -98,19 +98,19 @@ fn without_exec() -> Vec<Candidate> {
             "clone3+exit",
             Spawn::exiting(How::Clone3),
             None,
-            Some("a fork with all that firstbyte has in memory"),
+            Some("a fork that copies everything firstbyte has in memory"),
         ),
         process("vfork+exit", Spawn::exiting(How::Vfork), None, None),
     ]
 }
 
-const OF_FORK: &str = "of a small process: firstbyte's heap is kept out of the copy";
+const OF_FORK: &str = "of a small process: firstbyte's heap is excluded from the copy";
 
-/// Calls of a procedure that does next to nothing. A processor overlaps the turns of a loop with what is called in them,
-/// so the turn's cost cannot be subtracted from a single call; of so many, it is a small part.
+/// Calls of a procedure that does next to nothing. A processor executes the turns of a loop and the calls in them at the
+/// same time, so the cost of a turn cannot be subtracted from a single call. With many calls per turn it is negligible.
 struct Procedures;
 
-/// How many calls a turn makes.
+/// Calls per turn.
 const UNROLLED: u32 = 16;
 
 impl Operation for Procedures {
@@ -140,7 +140,7 @@ struct Threads;
 
 impl Operation for Threads {
     fn repeat(&mut self, times: u32) -> Result<(), String> {
-        (0..times).try_for_each(|_| thread().map_err(|error| format!("no thread could be created: {error}")))
+        (0..times).try_for_each(|_| thread().map_err(|error| format!("cannot create a thread: {error}")))
     }
 }
 
@@ -149,7 +149,7 @@ extern "C" fn return_at_once(_: *mut c_void) -> *mut c_void {
 }
 
 fn thread() -> io::Result<()> {
-    // SAFETY: the thread does nothing, and is joined before this returns.
+    // SAFETY: the thread does nothing and is joined before this function returns.
     let error = unsafe {
         let mut thread = std::mem::zeroed();
         match libc::pthread_create(&raw mut thread, ptr::null(), return_at_once, ptr::null_mut()) {
@@ -162,14 +162,14 @@ fn thread() -> io::Result<()> {
 
 fn through_shell(rung: &Rung) -> Candidate {
     let name = format!("fork+/bin/sh -c, {}", rung.name);
-    // not the last command, so that the shell cannot replace itself by it
+    // Not the last command: the shell would replace itself by it without a fork.
     let spawn = shell(&format!("{}; exit 0", word(rung)), How::Fork);
     process(&name, spawn, Some("Process fork+/bin/sh -c"), None)
 }
 
-const OF_SCRIPTS: &str = "the interpreter is the plain ELF: the difference to it is what a `#!` line costs";
+const OF_SCRIPTS: &str = "the interpreter is the plain ELF: the difference to it is the cost of a `#!` line";
 
-/// A script whose interpreter is the floor, and one whose interpreter is that script: what the `#!` line itself costs.
+/// A script whose interpreter is the floor, and one whose interpreter is that script, for the cost of the `#!` line.
 fn scripts(floor: &Rung, folder: &Path) -> Vec<Candidate> {
     let written = |name: &str, interpreter: &Path| -> io::Result<PathBuf> {
         let path = folder.join(name);
@@ -178,7 +178,7 @@ fn scripts(floor: &Rung, folder: &Path) -> Vec<Candidate> {
         Ok(path)
     };
     let executing = |path: io::Result<PathBuf>| {
-        path.and_then(|path| Spawn::executing(How::Vfork, Program::new(&path, &[path.as_os_str()])?))
+        path.and_then(|path| Spawn::executing(How::Vfork, Executable::new(&path, &[path.as_os_str()])?))
     };
     let one = written("one", &floor.executable);
     let two = one.as_ref().map_or_else(|error| Err(error.kind().into()), |one| written("two", one));
@@ -188,22 +188,22 @@ fn scripts(floor: &Rung, folder: &Path) -> Vec<Candidate> {
     ]
 }
 
-const OF_COLD: &str = "the executable alone is read from the disk; libraries are not";
+const OF_COLD: &str = "only the executable is read from the disk, libraries are not";
 
-/// Runs of a private copy that is out of the page cache, which is proven before each.
-struct Cold {
+/// Runs a private copy that is not in the page cache. This is proven before each run.
+struct ColdCopy {
     file: File,
     spawn: Spawn,
 }
 
-impl Operation for Cold {
+impl Operation for ColdCopy {
     fn prepare(&mut self) -> Result<(), String> {
         // SAFETY: advice about our own descriptor.
         unsafe { libc::posix_fadvise(self.file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
         match resident_pages(&self.file) {
             Ok(0) => Ok(()),
             Ok(pages) => Err(format!("{pages} pages of the file stay in the page cache")),
-            Err(error) => Err(format!("nobody says what is in the page cache: {error}")),
+            Err(error) => Err(format!("cannot ask the page cache: {error}")),
         }
     }
 
@@ -215,13 +215,13 @@ impl Operation for Cold {
 fn cold(rung: &Rung, folder: &Path) -> Candidate {
     let name = format!("vfork+exec, {}, not in the page cache", rung.name);
     let operation = copied(rung, folder).and_then(|(path, file)| {
-        let program = Program::new(&path, &[OsStr::new("./test")])?;
-        Ok(Cold { file, spawn: Spawn::executing(How::Vfork, program)? })
+        let program = Executable::new(&path, &[OsStr::new("./test")])?;
+        Ok(ColdCopy { file, spawn: Spawn::executing(How::Vfork, program)? })
     });
     process(&name, operation, None, Some(OF_COLD)).map(|(subject, remark)| (subject.at_most(1), remark))
 }
 
-/// A copy that is on the disk, so that its pages can be dropped.
+/// Writes a copy to the disk: its pages can be dropped then.
 fn copied(rung: &Rung, folder: &Path) -> io::Result<(PathBuf, File)> {
     let path = folder.join(format!("cold {}", rung.name));
     let mut copy = File::create(&path)?;
@@ -233,12 +233,12 @@ fn copied(rung: &Rung, folder: &Path) -> io::Result<(PathBuf, File)> {
     Ok((path, file))
 }
 
-/// How many pages of a file are in the page cache, by mincore(2).
+/// The number of the file's pages in the page cache (mincore(2)).
 pub(super) fn resident_pages(file: &File) -> io::Result<usize> {
     let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
     let pages = length.div_ceil(rustix::param::page_size());
     let mut resident = vec![0_u8; pages];
-    // SAFETY: a mapping of our own that is never read; the vector has a byte a page.
+    // SAFETY: a mapping of our own that is never read; the vector has one byte per page.
     unsafe {
         let flags = libc::MAP_SHARED;
         let base = libc::mmap(ptr::null_mut(), length, libc::PROT_READ, flags, file.as_raw_fd(), 0);
@@ -255,7 +255,7 @@ pub(super) fn resident_pages(file: &File) -> io::Result<usize> {
     Ok(resident.iter().filter(|page| *page & 1 == 1).count())
 }
 
-/// Anonymous memory that is really there, in pages of the smallest size: what makes a fork dear.
+/// Resident anonymous memory in pages of the smallest size, which makes a fork expensive.
 pub struct Ballast {
     base: *mut c_void,
     length: usize,
@@ -273,7 +273,7 @@ impl Ballast {
             return Err(FloorError::last("memory"));
         }
         let ballast = Ballast { base, length };
-        // SAFETY: every address lies in the mapping.
+        // SAFETY: every address is in the mapping.
         unsafe {
             libc::madvise(base, length, libc::MADV_NOHUGEPAGE);
             for offset in (0..length).step_by(rustix::param::page_size()) {
@@ -291,7 +291,7 @@ impl Drop for Ballast {
     }
 }
 
-/// What depends on how large the parent is, to be measured while a [`Ballast`] exists.
+/// Everything that depends on the size of this process, to be measured while a [`Ballast`] exists.
 pub fn of_a_parent(size: &str, floor: Option<&Rung>) -> Vec<Candidate> {
     let mut all = vec![
         process(&format!("fork+exit, parent {size}"), Spawn::exiting(How::Fork), None, None),

@@ -1,15 +1,15 @@
 //! Shell builtins: paired differences of whole scripts, timed from outside.
 //!
 //! A shell's own clocks are too coarse for one command (`times` prints milliseconds, `EPOCHREALTIME` microseconds), and
-//! a process for reading the time (`date`) costs more than what it times. So a script that repeats a command some
-//! thousand times is run as a process, in turn with one that does `:` as often and with one that does nothing; what
-//! the shell's start costs cancels in the difference. A redirection stands where the name of the figure says: within
-//! the loop it is opened again at each turn.
+//! a process that reads the time (`date`) costs more than the command. So a script that repeats a command some thousand
+//! times is run as a process, alternating with a script that repeats `:` as often and with an empty script. The shell's
+//! start-up cancels out in the difference. The name of a figure says where a redirection is; inside the loop it is
+//! opened again at each turn.
 
-use super::batch::{Outcome, Subject};
-use super::spawn::{How, Program, Spawn};
-use super::{Figure, Group, Missing};
-use crate::corpus::toolchain;
+use super::batch::{BatchResult, Microbenchmark};
+use super::spawn::{Executable, How, Spawn};
+use crate::document::floor::{Figure, Group, Missing};
+use firstbyte_measure::launch::find_in_path;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
@@ -22,18 +22,17 @@ use std::process::{Command, Stdio};
 pub struct Shell {
     /// `dash`, `bash`, `zsh`.
     pub name: &'static str,
-    /// Its executable.
     pub path: PathBuf,
 }
 
-/// Those that are asked about.
+/// The shells to measure.
 pub const NAMES: [&str; 3] = ["dash", "bash", "zsh"];
 
-/// Those of these shells that are here, and the names of those that are not.
+/// Divides the shells into those that are installed and the names of those that are not.
 pub fn found(names: &[&'static str]) -> (Vec<Shell>, Vec<&'static str>) {
     let (mut here, mut absent) = (Vec::new(), Vec::new());
     for &name in names {
-        match toolchain::look_up(name) {
+        match find_in_path(name) {
             Some(path) => here.push(Shell { name, path }),
             None => absent.push(name),
         }
@@ -42,16 +41,16 @@ pub fn found(names: &[&'static str]) -> (Vec<Shell>, Vec<&'static str>) {
 }
 
 impl Shell {
-    /// Runs of a script that is written to `folder`.
+    /// Writes a script to `folder`, to be run by this shell.
     pub fn running(&self, folder: &Path, name: &str, script: &str) -> io::Result<Spawn> {
         let file = folder.join(format!("{}-{name}.sh", self.name));
         fs::write(&file, script)?;
         let argv = [self.name.as_ref(), file.as_os_str()];
-        Spawn::executing(How::Vfork, Program::new(&self.path, &argv)?)
+        Spawn::executing(How::Vfork, Executable::new(&self.path, &argv)?)
     }
 }
 
-/// A command, again and again, one line each.
+/// A command repeated, one line each.
 pub fn straight(command: &str, times: u32) -> String {
     format!("{command}\n").repeat(times as usize)
 }
@@ -59,9 +58,9 @@ pub fn straight(command: &str, times: u32) -> String {
 /// How a script repeats a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loop {
-    /// `for i in 1 2 3 … 100`, so many statements as are needed.
+    /// `for i in 1 2 3 … 100`, in as many statements as needed.
     Words,
-    /// `for i in $(seq N)`: with the process that counts.
+    /// `for i in $(seq N)`, including the process that counts.
     Seq,
     /// `while [ "$i" -lt N ]`
     While,
@@ -91,8 +90,8 @@ impl Loop {
     }
 }
 
-/// bash prints the statement's head anew at each turn (`print_for_command_head` in `execute_cmd.c`), for `BASH_COMMAND`:
-/// with a list of ten thousand words a turn takes 400 µs. So the lists are short, and there are more of them.
+/// bash formats the statement's head at each turn (`print_for_command_head` in `execute_cmd.c`), for `BASH_COMMAND`. With
+/// a list of ten thousand words a turn takes 400 µs. So the lists are short, and there are more of them.
 fn of_words(command: &str, times: u32) -> String {
     const WORDS: u32 = 100;
     let statement = |words: u32| {
@@ -103,23 +102,23 @@ fn of_words(command: &str, times: u32) -> String {
     statement(WORDS).repeat((times / WORDS) as usize) + &rest
 }
 
-/// A figure that is a difference of two scripts.
+/// A figure that is the difference of two scripts.
 struct Difference {
     name: String,
     above: String,
     below: String,
     times: u32,
-    /// The command whose writes are counted.
+    /// The command whose writes are counted for the note.
     command: Option<String>,
 }
 
-/// One shell's scripts by name, and the differences that they are run for.
+/// The scripts of one shell by name, and the differences between them.
 struct Catalogue {
     scripts: BTreeMap<String, String>,
     differences: Vec<Difference>,
 }
 
-/// A process is a thousand times as dear as a builtin.
+/// A process is a thousand times as expensive as a builtin.
 const PROCESSES_PER_BUILTIN: u32 = 100;
 
 impl Catalogue {
@@ -190,25 +189,30 @@ impl Catalogue {
     }
 }
 
-/// What all shells are asked, to be measured together.
+/// The scripts of all shells, to be measured together.
 pub struct Questions {
-    /// One a script.
-    pub subjects: Vec<Subject>,
-    /// The shell and the script's name of each subject.
+    /// One per script.
+    pub benchmarks: Vec<Microbenchmark>,
+    /// The shell and the script's name for each microbenchmark.
     keys: Vec<(&'static str, String)>,
     catalogues: Vec<(Shell, Catalogue)>,
     missing: Vec<Missing>,
 }
 
 impl Questions {
-    /// Every script of these shells, `times` repetitions each; `external` is what stands for an external command.
+    /// Every script of these shells with `times` repetitions. `external` is the external command to run.
     pub fn new(names: &[&'static str], folder: &Path, external: Option<&Path>, times: u32) -> Questions {
         let (here, absent) = found(names);
-        let mut all =
-            Questions { subjects: Vec::new(), keys: Vec::new(), catalogues: Vec::new(), missing: Vec::new() };
+        let mut all = Questions {
+            benchmarks: Vec::new(),
+            keys: Vec::new(),
+            catalogues: Vec::new(),
+            missing: Vec::new(),
+        };
         for name in absent {
             all.lack(name, format!("`{name}` is not in PATH"));
         }
+
         for shell in here {
             let catalogue = Catalogue::of(&shell, external, times);
             match all.add(&shell, &catalogue, folder) {
@@ -226,22 +230,23 @@ impl Questions {
     fn add(&mut self, shell: &Shell, catalogue: &Catalogue, folder: &Path) -> io::Result<()> {
         for (index, (name, script)) in catalogue.scripts.iter().enumerate() {
             let spawn = shell.running(folder, &index.to_string(), script)?;
-            self.subjects.push(Subject::new(format!("{}: {name}", shell.name), spawn).at_most(1));
+            self.benchmarks.push(Microbenchmark::new(format!("{}: {name}", shell.name), spawn).at_most(1));
             self.keys.push((shell.name, name.clone()));
         }
         Ok(())
     }
 
-    /// The figures: the differences, a repetition each.
-    pub fn answers(self, outcomes: &[Outcome]) -> (Vec<Figure>, Vec<Missing>) {
+    /// The figures: the differences, per repetition.
+    pub fn answers(self, results: &[BatchResult]) -> (Vec<Figure>, Vec<Missing>) {
         let (mut figures, mut missing) = (Vec::new(), self.missing);
         let keys = self.keys.iter().map(|(shell, script)| (*shell, script.as_str()));
-        let by_key: BTreeMap<(&str, &str), &Outcome> = keys.zip(outcomes).collect();
+        let by_key: BTreeMap<(&str, &str), &BatchResult> = keys.zip(results).collect();
+
         for (shell, catalogue) in &self.catalogues {
             for difference in &catalogue.differences {
                 let name = format!("{}: {}", shell.name, difference.name);
-                let outcome = |script: &str| by_key.get(&(shell.name, script)).copied();
-                match taken(difference, outcome(&difference.above), outcome(&difference.below)) {
+                let result = |script: &str| by_key.get(&(shell.name, script)).copied();
+                match taken(difference, result(&difference.above), result(&difference.below)) {
                     Ok(samples) => figures.extend(
                         Figure::from_samples(Group::Shells, &name, samples)
                             .map(|figure| Figure { calls: difference.times, ..figure })
@@ -257,8 +262,8 @@ impl Questions {
 
 fn taken(
     difference: &Difference,
-    above: Option<&Outcome>,
-    below: Option<&Outcome>,
+    above: Option<&BatchResult>,
+    below: Option<&BatchResult>,
 ) -> Result<Vec<f64>, String> {
     let (Some(above), Some(below)) = (above, below) else {
         return Err("its script was not run".to_owned());
@@ -278,8 +283,8 @@ fn writes(shell: &Shell, difference: &Difference) -> Option<String> {
     })
 }
 
-/// How many writes a command makes, and of how many bytes: counted at the other end of a pipe in packet mode, where
-/// each write(2) is one read(2) (pipe(7), `O_DIRECT`), in a run of its own that nobody times.
+/// The number of writes that a command makes, and their bytes. They are counted at the other end of a pipe in packet
+/// mode, where each write(2) is one read(2) (pipe(7), `O_DIRECT`), in a separate, untimed run.
 pub fn count_writes(shell: &Shell, command: &str) -> io::Result<(u32, usize)> {
     let mut ends = [0; 2];
     // SAFETY: room for the two descriptors, which are owned at once.
@@ -295,6 +300,7 @@ pub fn count_writes(shell: &Shell, command: &str) -> io::Result<(u32, usize)> {
         .stdout(theirs)
         .stderr(Stdio::null())
         .spawn()?;
+
     let (mut writes, mut bytes) = (0, 0);
     let mut packet = [0; 4096];
     loop {
@@ -324,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn every_loop_repeats_its_command_as_often_as_asked() {
+    fn every_loop_repeats_its_command_the_given_number_of_times() {
         for kind in Loop::ALL.into_iter().filter(|kind| *kind != Loop::Arithmetic) {
             for times in [7, 100, 207] {
                 let writes = count_writes(&shell(), &kind.script("echo H", times)).unwrap();

@@ -1,7 +1,7 @@
-//! Creates processes as barely as a program can, and checks how each ended.
+//! Creates processes in the cheapest way that a program can, and checks how each ended.
 //!
-//! The launcher of [`firstbyte_measure::launch`] is not used: it prepares a tracee (process group, three descriptors, parent-death
-//! signal), and here the price of the bare thing is wanted.
+//! The launcher of [`firstbyte_measure::launch`] is not used: it prepares a tracee (process group, three descriptors,
+//! parent-death signal), and the cost of creating a process without all that is measured here.
 
 use super::alarm::Alarm;
 use super::batch::Operation;
@@ -21,66 +21,66 @@ use syscalls::raw::{syscall1, syscall2};
 /// How a process is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// fork(3): a copy of our page tables, libc's handlers run. Without a program: see [`Heap`].
+    /// fork(3): copies our page tables and runs libc's handlers. Without a program, see [`Heap`].
     Fork,
-    /// clone3(2) that shares nothing: the same without libc.
+    /// clone3(2) that shares nothing: a fork without libc.
     Clone3,
-    /// clone(2) with `CLONE_VM | CLONE_VFORK`, as vfork(2) has it.
+    /// clone(2) with `CLONE_VM | CLONE_VFORK`, like vfork(2).
     Vfork,
     /// `posix_spawn(3)`.
     PosixSpawn,
 }
 
-/// What a new process executes; without one it exits at once.
+/// The program that a new process executes. A process without one exits at once.
 #[derive(Debug)]
-pub struct Program {
+pub struct Executable {
     path: CString,
     argv: Vec<CString>,
-    /// How it must end.
+    /// The exit status that it must have.
     expected: ExitStatus,
 }
 
-impl Program {
-    /// A file with its argument vector (`argv[0]` included), which must end with status 0.
-    pub fn new<S: AsRef<OsStr>>(path: &Path, argv: &[S]) -> io::Result<Program> {
+impl Executable {
+    /// A file with its argument vector (including `argv[0]`), which must exit with status 0.
+    pub fn new<S: AsRef<OsStr>>(path: &Path, argv: &[S]) -> io::Result<Executable> {
         let c_string = |text: &OsStr| CString::new(text.as_bytes()).map_err(io::Error::from);
-        Ok(Program {
+        Ok(Executable {
             path: c_string(path.as_os_str())?,
             argv: argv.iter().map(|word| c_string(word.as_ref())).collect::<Result<_, _>>()?,
             expected: ExitStatus::SUCCESS,
         })
     }
 
-    /// The same, which must end in this way.
+    /// Sets the exit status that it must have.
     #[must_use]
-    pub fn ending(self, expected: ExitStatus) -> Program {
-        Program { expected, ..self }
+    pub fn ending(self, expected: ExitStatus) -> Executable {
+        Executable { expected, ..self }
     }
 }
 
-/// Creates a process, waits for it, and compares its end: one operation.
+/// One operation: creates a process, waits for it and checks its exit status.
 pub struct Spawn {
     how: How,
-    program: Option<Program>,
+    program: Option<Executable>,
     argv: Vec<*const c_char>,
     null: &'static File,
     stack: Box<[u128]>,
-    /// Kept out of forks.
+    /// Excluded from forks.
     heap: Option<Heap>,
     alarm: Alarm,
-    /// How long a batch may last at most.
+    /// Time limit of a batch.
     limit: Duration,
 }
 
-/// A batch is some milliseconds long, or one program.
+/// Generous: a batch takes some milliseconds, or consists of one program.
 pub(super) const LIMIT: Duration = Duration::from_secs(60);
 
-/// More than a thread's descriptor has (glibc's `struct pthread`: some 2,300 bytes).
+/// Bytes to skip for the thread's descriptor (glibc's `struct pthread` has some 2,300 bytes).
 const DESCRIPTOR: usize = 8192;
 
-/// Our heap, which a fork that is to be as cheap as a small program's does not copy: page tables, and then the pages
-/// that parent or child write first, are half of what it costs us (`MADV_DONTFORK`, madvise(2)). The child must not
-/// touch it, nor the thread's variables, which a static C library keeps there.
+/// Our heap, which is excluded from forks (`MADV_DONTFORK`, madvise(2)) so that a fork costs as little as in a small
+/// program: its page tables, and then the pages that parent or child write first, are half of the cost. The child must
+/// not touch the heap, nor the thread's variables, which a static C library keeps there.
 #[derive(Clone, Copy, Debug)]
 struct Heap {
     begin: usize,
@@ -88,14 +88,14 @@ struct Heap {
 }
 
 impl Heap {
-    /// As it is now; `None` where `/proc` does not tell.
+    /// The heap as it is now; `None` if `/proc` does not say.
     fn ours() -> Option<Heap> {
         let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
         let line = maps.lines().find(|line| line.ends_with("[heap]"))?;
         let (begin, end) = line.split(' ').next()?.split_once('-')?;
         let (begin, end) = (usize::from_str_radix(begin, 16).ok()?, usize::from_str_radix(end, 16).ok()?);
-        // A static C library keeps the thread's descriptor there, to which the kernel writes whenever the child
-        // comes onto a processor (rseq(2)).
+        // A static C library keeps the thread's descriptor there. The kernel writes to it whenever the child is
+        // scheduled onto a processor (rseq(2)).
         // SAFETY: no preconditions.
         let thread = unsafe { libc::pthread_self() };
         let thread = usize::try_from(thread).unwrap_or(0);
@@ -105,18 +105,18 @@ impl Heap {
         Some(Heap { begin, length: end.checked_sub(begin)? })
     }
 
-    /// Whether new processes get a copy from now on.
+    /// Includes the heap in forks, or excludes it.
     fn copied(self, yes: bool) {
         let advice = if yes { libc::MADV_DOFORK } else { libc::MADV_DONTFORK };
-        // SAFETY: what it holds stays as it is for us.
+        // SAFETY: the advice does not change the contents for this process.
         unsafe { libc::madvise(ptr::without_provenance_mut(self.begin), self.length, advice) };
     }
 }
 
-/// Sixty-four KiB: the child makes four system calls.
+/// In 16-byte units: 64 KiB. The child makes four system calls.
 const STACK: usize = 4096;
 
-/// What the child does, read by it before the exec.
+/// Instructions for the child, which reads them before the exec.
 struct Orders {
     program: *const c_char,
     argv: *const *const c_char,
@@ -124,23 +124,23 @@ struct Orders {
 }
 
 impl Spawn {
-    /// Processes that exit at once.
+    /// Creates processes that exit at once.
     pub fn exiting(how: How) -> io::Result<Spawn> {
         Spawn::new(how, None)
     }
 
-    /// Processes that execute a program, their standard descriptors `/dev/null`.
-    pub fn executing(how: How, program: Program) -> io::Result<Spawn> {
+    /// Creates processes that execute a program with `/dev/null` as their standard descriptors.
+    pub fn executing(how: How, program: Executable) -> io::Result<Spawn> {
         Spawn::new(how, Some(program))
     }
 
-    /// The same, but a batch may last so long at most.
+    /// Sets the time limit of a batch.
     #[must_use]
     pub fn within(self, limit: Duration) -> Spawn {
         Spawn { limit, ..self }
     }
 
-    fn new(how: How, program: Option<Program>) -> io::Result<Spawn> {
+    fn new(how: How, program: Option<Executable>) -> io::Result<Spawn> {
         ourselves::handle_broken_pipes();
         let words = program.iter().flat_map(|program| &program.argv).map(|word| word.as_ptr());
         Ok(Spawn {
@@ -163,11 +163,11 @@ impl Spawn {
         }
     }
 
-    /// The new process' id.
+    /// Returns the id of the new process.
     fn create(&mut self, orders: &Orders) -> io::Result<i32> {
         let orders_pointer = ptr::from_ref(orders).cast_mut().cast::<c_void>();
-        // SAFETY: `child` makes nothing but system calls; with fork and clone3 it runs on a copy of everything, with
-        // vfork on a stack of its own while we sleep.
+        // SAFETY: `child` makes only system calls. With fork and clone3 it runs on a copy of everything, with vfork on
+        // its own stack while this thread sleeps.
         let pid = unsafe {
             match self.how {
                 How::Fork if self.program.is_some() => match libc::fork() {
@@ -195,7 +195,7 @@ impl Spawn {
 
     fn posix_spawn(orders: &Orders) -> io::Result<i32> {
         let mut pid = 0;
-        // SAFETY: the actions are made, used and destroyed here; all pointers outlive the call.
+        // SAFETY: the actions are created, used and destroyed here; all pointers outlive the call.
         let error = unsafe {
             let mut actions: libc::posix_spawn_file_actions_t = std::mem::zeroed();
             libc::posix_spawn_file_actions_init(&raw mut actions);
@@ -220,11 +220,12 @@ impl Spawn {
 
     fn run(&mut self) -> Result<(), String> {
         let orders = self.orders();
-        let pid = self.create(&orders).map_err(|error| format!("no process could be created: {error}"))?;
+        let pid = self.create(&orders).map_err(|error| format!("cannot create a process: {error}"))?;
         let ended = wait(pid).map_err(|error| error.to_string())?;
         if Alarm::rang() {
             return Err(format!("{} had not ended after {:?}", self.called(), self.limit));
         }
+
         let expected = self.program.as_ref().map_or(ExitStatus::SUCCESS, |program| program.expected);
         if ended == expected { Ok(()) } else { Err(self.complaint(ended, expected)) }
     }
@@ -259,7 +260,7 @@ impl Operation for Spawn {
     }
 }
 
-/// `/dev/null`, opened once for all: every descriptor that is open is copied for each new process, and closed by its exec.
+/// `/dev/null`, opened only once: every open descriptor is copied for each new process and closed by its exec.
 fn null() -> io::Result<&'static File> {
     static NULL: OnceLock<File> = OnceLock::new();
     if let Some(file) = NULL.get() {
@@ -270,15 +271,15 @@ fn null() -> io::Result<&'static File> {
 }
 
 unsafe extern "C" {
-    /// Our environment (environ(7)): given to the programs as it is.
+    /// Our environment (environ(7)), passed to the programs unchanged.
     static environ: *const *const c_char;
 }
 
-/// The status of a child whose exec failed: the shells' "cannot execute".
+/// The exit status of a child whose exec failed, as in shells.
 const NOT_EXECUTED: c_int = 126;
 
 extern "C" fn child(orders: *mut c_void) -> c_int {
-    // SAFETY: the parent's orders live until the exec, or are a copy; nothing but system calls.
+    // SAFETY: the orders live until the exec, or are a copy; only system calls are made.
     unsafe {
         let orders = &*orders.cast::<Orders>();
         if orders.program.is_null() {
@@ -292,9 +293,9 @@ extern "C" fn child(orders: *mut c_void) -> c_int {
     }
 }
 
-/// Returns 0 in the child, as fork does; -1 with `errno` where it fails.
+/// Like fork: returns 0 in the child, and -1 with `errno` on failure.
 unsafe fn clone3() -> i32 {
-    // SAFETY: plain data; no flags, so the child has a copy of everything, this stack included.
+    // SAFETY: plain data; without flags the child has a copy of everything, including this stack.
     unsafe {
         let mut arguments: libc::clone_args = std::mem::zeroed();
         arguments.exit_signal = libc::SIGCHLD.unsigned_abs().into();
@@ -309,7 +310,7 @@ unsafe fn clone3() -> i32 {
     }
 }
 
-/// Waits until the child has ended; kills it when the user interrupts us, or the time is over.
+/// Waits until the child has ended. Kills it if the user interrupts or the time is over.
 fn wait(pid: i32) -> io::Result<ExitStatus> {
     let mut status = 0;
     loop {
@@ -332,12 +333,12 @@ fn wait(pid: i32) -> io::Result<ExitStatus> {
 mod tests {
     use super::*;
 
-    fn shell(script: &str) -> Program {
-        Program::new(Path::new("/bin/sh"), &["sh", "-c", script]).unwrap()
+    fn shell(script: &str) -> Executable {
+        Executable::new(Path::new("/bin/sh"), &["sh", "-c", script]).unwrap()
     }
 
     #[test]
-    fn every_way_of_creating_a_process_ends_well_and_leaves_nobody() {
+    fn every_way_to_create_a_process_works_and_leaves_none_behind() {
         for how in [How::Fork, How::Clone3, How::Vfork] {
             let mut spawn = Spawn::exiting(how).unwrap();
             spawn.prepare().unwrap();
@@ -350,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_never_ends_is_killed_and_told() {
+    fn a_program_that_never_ends_is_killed_and_reported() {
         let pipe = io::pipe().unwrap();
         let ends_with_us = format!("read line < /proc/{}/fd/{}", std::process::id(), pipe.0.as_raw_fd());
         for how in [How::Vfork, How::PosixSpawn] {
@@ -369,7 +370,7 @@ mod tests {
         assert!(failing.repeat(1).unwrap_err().contains("exit status 3 instead of exit status 0"));
         let mut expected = Spawn::executing(How::Vfork, shell("exit 3").ending(ExitStatus::Code(3))).unwrap();
         expected.repeat(1).unwrap();
-        let nothing = Program::new(Path::new("/no/such/file"), &["x"]).unwrap();
+        let nothing = Executable::new(Path::new("/no/such/file"), &["x"]).unwrap();
         let mut missing = Spawn::executing(How::Vfork, nothing).unwrap();
         assert!(missing.repeat(1).unwrap_err().contains("could not be executed"));
     }

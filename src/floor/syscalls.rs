@@ -1,8 +1,8 @@
-//! System calls and clocks: by an inline instruction and through libc, to each kind of target.
+//! System calls and clocks: by an inline instruction and through libc, with each kind of target.
 
-use super::batch::{Operation, Subject};
-use super::targets::Target;
-use super::{FloorError, Group};
+use super::FloorError;
+use super::batch::{Microbenchmark, Operation};
+use super::targets::WriteTarget;
 use std::fs::File;
 use std::hint::black_box;
 use std::io::Read;
@@ -11,29 +11,28 @@ use std::path::Path;
 use syscalls::Sysno;
 use syscalls::raw::{syscall0, syscall2, syscall3, syscall4};
 
-/// What is written: 14 bytes.
+/// The output: 14 bytes.
 const TEXT: &[u8; 14] = b"Hello, World!\n";
 
 /// No kernel has this system call.
 const NONE: usize = 1_000_000;
 
-/// What a subject is called elsewhere, and what must be known about it.
+/// The name of a figure elsewhere, and what a reader must know about it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Remark {
     /// lmbench's name.
     pub lmbench: Option<&'static str>,
-    /// The note.
     pub note: Option<&'static str>,
 }
 
-/// A subject and its remark; or why it is not to be had, with its name.
-pub type Candidate = Result<(Subject, Remark), (String, FloorError)>;
+/// A microbenchmark and its remark, or the name of its figure and why it cannot be measured.
+pub type Candidate = Result<(Microbenchmark, Remark), (String, FloorError)>;
 
-fn plain(subject: Subject) -> (Subject, Remark) {
+fn plain(subject: Microbenchmark) -> (Microbenchmark, Remark) {
     (subject, Remark::default())
 }
 
-/// Everything of [`Group::Syscalls`]. `other` is the processor on which readers wait, `folder` lies on a disk.
+/// Readers wait on the processor `other`. `folder` is on a disk.
 pub fn candidates(other: Option<usize>, folder: &Path) -> Vec<Candidate> {
     let mut all = cheapest();
     all.extend(clocks());
@@ -45,22 +44,22 @@ pub fn candidates(other: Option<usize>, folder: &Path) -> Vec<Candidate> {
 }
 
 /// The system call that does nothing.
-#[expect(clippy::unnecessary_wraps, reason = "as every candidate is: others cannot always be had")]
+#[expect(clippy::unnecessary_wraps, reason = "a candidate like the others, some of which fail")]
 pub(super) fn null() -> Candidate {
     // SAFETY: the call has neither arguments nor effects.
-    // 0 where the parent is in another namespace, as that of a container's first process is
+    // It returns 0 if the parent is in another namespace, as for the first process of a container.
     let getppid =
-        Subject::call("getppid", || unsafe { syscall0(Sysno::getppid as usize) }.cast_signed() >= 0);
+        Microbenchmark::call("getppid", || unsafe { syscall0(Sysno::getppid as usize) }.cast_signed() >= 0);
     Ok((getppid, Remark { lmbench: Some("Simple syscall"), note: None }))
 }
 
 fn cheapest() -> Vec<Candidate> {
     // SAFETY: the call does not exist.
-    let missing = Subject::call("no such system call (ENOSYS)", || unsafe {
+    let missing = Microbenchmark::call("no such system call (ENOSYS)", || unsafe {
         syscall0(NONE).cast_signed() == -(libc::ENOSYS as isize)
     });
     // SAFETY: as above.
-    let through_libc = Subject::call("getppid through libc", || unsafe { libc::getppid() } >= 0);
+    let through_libc = Microbenchmark::call("getppid through libc", || unsafe { libc::getppid() } >= 0);
     vec![Ok(plain(missing)), null(), Ok(plain(through_libc))]
 }
 
@@ -84,9 +83,12 @@ fn clocks() -> Vec<Candidate> {
         }
     };
     vec![
-        Ok(plain(Subject::call("clock_gettime(MONOTONIC), vDSO", read(libc::CLOCK_MONOTONIC)))),
-        Ok(plain(Subject::call("clock_gettime(MONOTONIC), system call", forced))),
-        Ok(plain(Subject::call("clock_gettime(PROCESS_CPUTIME_ID)", read(libc::CLOCK_PROCESS_CPUTIME_ID)))),
+        Ok(plain(Microbenchmark::call("clock_gettime(MONOTONIC), vDSO", read(libc::CLOCK_MONOTONIC)))),
+        Ok(plain(Microbenchmark::call("clock_gettime(MONOTONIC), system call", forced))),
+        Ok(plain(Microbenchmark::call(
+            "clock_gettime(PROCESS_CPUTIME_ID)",
+            read(libc::CLOCK_PROCESS_CPUTIME_ID),
+        ))),
     ]
 }
 
@@ -104,58 +106,59 @@ fn write_through_libc(fd: RawFd) -> bool {
     unsafe { libc::write(fd, TEXT.as_ptr().cast(), TEXT.len()) == TEXT.len().cast_signed() }
 }
 
-/// A subject that writes to a target, which it owns.
-fn writing(name: &str, target: Target) -> Subject {
-    Subject::call(name, move || write(target.fd()))
+/// Writes to a target, which it owns.
+fn writing(name: &str, target: WriteTarget) -> Microbenchmark {
+    Microbenchmark::call(name, move || write(target.fd()))
 }
 
 fn devices() -> Vec<Candidate> {
     let zero = "read of 1 byte from /dev/zero";
     let null = "write of 14 bytes to /dev/null";
     let through_libc = "write of 14 bytes to /dev/null through libc";
-    let reading = |target: Target| {
-        Subject::call(zero, move || {
+    let reading = |target: WriteTarget| {
+        Microbenchmark::call(zero, move || {
             let mut byte = 1_u8;
             let fd = target.fd().unsigned_abs() as usize;
             // SAFETY: one byte is valid for writing.
             unsafe { syscall3(Sysno::read as usize, fd, &raw mut byte as usize, 1) == 1 }
         })
     };
-    let libc_writing = |target: Target| Subject::call(through_libc, move || write_through_libc(target.fd()));
+    let libc_writing =
+        |target: WriteTarget| Microbenchmark::call(through_libc, move || write_through_libc(target.fd()));
     vec![
-        offered(zero, Target::device("/dev/zero").map(reading), Some("Simple read"), None),
+        offered(zero, WriteTarget::device("/dev/zero").map(reading), Some("Simple read"), None),
         offered(
             null,
-            Target::device("/dev/null").map(|target| writing(null, target)),
+            WriteTarget::device("/dev/null").map(|target| writing(null, target)),
             Some("Simple write"),
-            Some("lmbench writes 1 byte; the length does not matter, /dev/null reads nothing of it"),
+            Some("lmbench writes 1 byte; the length does not matter, because /dev/null does not read it"),
         ),
-        offered(through_libc, Target::device("/dev/null").map(libc_writing), None, None),
+        offered(through_libc, WriteTarget::device("/dev/null").map(libc_writing), None, None),
     ]
 }
 
 fn offered(
     name: &str,
-    subject: Result<Subject, FloorError>,
+    subject: Result<Microbenchmark, FloorError>,
     lmbench: Option<&'static str>,
     note: Option<&'static str>,
 ) -> Candidate {
     subject.map(|subject| (subject, Remark { lmbench, note })).map_err(|error| (name.to_owned(), error))
 }
 
-/// A pipe that is emptied between the batches: no write wakes anybody, none blocks.
+/// A pipe that is emptied between the batches: no write wakes a reader, and none blocks.
 struct QuietPipe {
-    target: Target,
+    target: WriteTarget,
     reader: File,
 }
 
-/// Fewer than the 4681 texts that a pipe of 64 KiB holds.
+/// Fewer than the 4681 texts that fit into a pipe of 64 KiB.
 const MOST_IN_A_PIPE: u32 = 4000;
 
 impl Operation for QuietPipe {
     fn prepare(&mut self) -> Result<(), String> {
         let mut buffer = [0; 1 << 14];
-        // until it would block: the pipe is empty
+        // Until it would block: then the pipe is empty.
         while self.reader.read(&mut buffer).is_ok_and(|count| count > 0) {}
         Ok(())
     }
@@ -163,29 +166,34 @@ impl Operation for QuietPipe {
     fn repeat(&mut self, times: u32) -> Result<(), String> {
         let fd = self.target.fd();
         let right = (0..times).fold(true, |right, _| right & write(fd));
-        if right { Ok(()) } else { Err("a write to the pipe was refused or cut".to_owned()) }
+        if right { Ok(()) } else { Err("a write to the pipe was refused or cut short".to_owned()) }
     }
 }
 
 fn quiet_pipe() -> Candidate {
     let name = "write to a pipe, nobody waiting";
-    let subject = Target::pipe().map(|(target, reader)| {
-        Subject::new(name, QuietPipe { target, reader }).at_most(MOST_IN_A_PIPE).with_singles()
+    let subject = WriteTarget::pipe().map(|(target, reader)| {
+        Microbenchmark::new(name, QuietPipe { target, reader }).at_most(MOST_IN_A_PIPE).with_singles()
     });
-    offered(name, subject, None, Some("merged into the last page of the pipe; emptied between the batches"))
+    offered(
+        name,
+        subject,
+        None,
+        Some("appended to the last page in the pipe; the pipe is emptied between the batches"),
+    )
 }
 
-type Open = fn(usize) -> Result<Target, FloorError>;
+type Open = fn(usize) -> Result<WriteTarget, FloorError>;
 
 fn with_readers(other: Option<usize>) -> Vec<Candidate> {
-    const WAKES: &str = "wakes the reader where it sleeps, and waits for it where it lags behind";
+    const WAKES: &str = "wakes the reader if it sleeps, and waits for it if it lags behind";
     let kinds: [(&str, Open); 4] = [
-        ("write to a pipe, reader on another CPU", Target::pipe_with_reader),
-        ("write to a socketpair, reader on another CPU", Target::socket_with_reader),
+        ("write to a pipe, reader on another CPU", WriteTarget::pipe_with_reader),
+        ("write to a socketpair, reader on another CPU", WriteTarget::socket_with_reader),
         ("write to a pty (default mode), reader on another CPU", |cpu| {
-            Target::terminal_with_reader(cpu, false)
+            WriteTarget::terminal_with_reader(cpu, false)
         }),
-        ("write to a pty (raw), reader on another CPU", |cpu| Target::terminal_with_reader(cpu, true)),
+        ("write to a pty (raw), reader on another CPU", |cpu| WriteTarget::terminal_with_reader(cpu, true)),
     ];
     let only_one = || FloorError::Resource {
         what: "another processor for the reader",
@@ -201,74 +209,80 @@ fn with_readers(other: Option<usize>) -> Vec<Candidate> {
 fn files(folder: &Path) -> Vec<Candidate> {
     let memory = "write to a file in memory (tmpfs), overwriting";
     let mut all =
-        vec![offered(memory, Target::memory().map(|target| overwriting(memory, target)), None, None)];
+        vec![offered(memory, WriteTarget::memory().map(|target| overwriting(memory, target)), None, None)];
     let appending = "write to a file in memory (tmpfs), appending";
     all.push(offered(
         appending,
-        Target::memory()
-            .map(|target| Subject::new(appending, Appending(target)).at_most(1 << 16).with_singles()),
+        WriteTarget::memory()
+            .map(|target| Microbenchmark::new(appending, Appending(target)).at_most(1 << 16).with_singles()),
         None,
         None,
     ));
-    match Target::file(folder) {
+    match WriteTarget::file(folder) {
         Ok((target, system)) => {
             let name = format!("write to a file on disk ({system}), overwriting");
             all.push(Ok(plain(overwriting(&name, target))));
         }
         Err(error) => all.push(Err(("write to a file on disk, overwriting".to_owned(), error))),
     }
-    match Target::file(folder) {
+    match WriteTarget::file(folder) {
         Ok((target, system)) => {
             let name = format!("write to a file on disk ({system}), appending");
-            all.push(Ok(plain(Subject::new(name, Appending(target)).at_most(1 << 16).with_singles())));
+            all.push(Ok(plain(Microbenchmark::new(name, Appending(target)).at_most(1 << 16).with_singles())));
         }
         Err(error) => all.push(Err(("write to a file on disk, appending".to_owned(), error))),
     }
     all
 }
 
-/// Always the same place, so that the file does not grow.
-fn overwriting(name: &str, target: Target) -> Subject {
-    Subject::call(name, move || {
+/// Writes at offset 0 each time, so the file does not grow.
+fn overwriting(name: &str, target: WriteTarget) -> Microbenchmark {
+    Microbenchmark::call(name, move || {
         let fd = target.fd().unsigned_abs() as usize;
         // SAFETY: the text is valid for its length.
         unsafe { syscall4(Sysno::pwrite64 as usize, fd, TEXT.as_ptr() as usize, TEXT.len(), 0) == TEXT.len() }
     })
 }
 
-/// A file that is cut to nothing before each batch.
-struct Appending(Target);
+/// Appends to a file, which is truncated before each batch.
+struct Appending(WriteTarget);
 
 impl Operation for Appending {
     fn prepare(&mut self) -> Result<(), String> {
         let fd = self.0.fd();
         // SAFETY: our own descriptor.
         let emptied = unsafe { libc::ftruncate(fd, 0) == 0 && libc::lseek(fd, 0, libc::SEEK_SET) == 0 };
-        if emptied { Ok(()) } else { Err(format!("the file: {}", std::io::Error::last_os_error())) }
+        if emptied {
+            Ok(())
+        } else {
+            Err(format!("cannot truncate the file: {}", std::io::Error::last_os_error()))
+        }
     }
 
     fn repeat(&mut self, times: u32) -> Result<(), String> {
         let fd = self.0.fd();
         let right = (0..times).fold(true, |right, _| right & write(fd));
-        if right { Ok(()) } else { Err("a write to the file was refused or cut".to_owned()) }
+        if right { Ok(()) } else { Err("a write to the file was refused or cut short".to_owned()) }
     }
 }
 
-/// The group that all of these belong to.
-pub const GROUP: Group = Group::Syscalls;
-
-/// The lowest layers of the waterfall: name, what the next one does without, subject.
-pub fn down_to_the_floor() -> Vec<(&'static str, &'static str, Result<Subject, FloorError>)> {
-    let through_libc = |target: Target| Subject::call("write", move || write_through_libc(target.fd()));
+/// The lowest layers of the waterfall: name, what the layer below does without, and the microbenchmark.
+pub fn down_to_the_floor() -> Vec<(&'static str, &'static str, Result<Microbenchmark, FloorError>)> {
+    let through_libc =
+        |target: WriteTarget| Microbenchmark::call("write", move || write_through_libc(target.fd()));
     // SAFETY: getppid has no arguments and no effects.
     let getppid =
-        Subject::call("getppid", || unsafe { syscall0(Sysno::getppid as usize) }.cast_signed() >= 0);
+        Microbenchmark::call("getppid", || unsafe { syscall0(Sysno::getppid as usize) }.cast_signed() >= 0);
     vec![
-        ("write to /dev/null through libc", "libc's wrapper", Target::device("/dev/null").map(through_libc)),
+        (
+            "write to /dev/null through libc",
+            "libc's wrapper",
+            WriteTarget::device("/dev/null").map(through_libc),
+        ),
         (
             "write to /dev/null, inline system call",
             "what write itself does",
-            Target::device("/dev/null").map(|target| writing("write", target)),
+            WriteTarget::device("/dev/null").map(|target| writing("write", target)),
         ),
         ("getppid, inline system call: the floor", "", Ok(getppid)),
     ]

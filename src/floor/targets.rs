@@ -1,4 +1,4 @@
-//! What a write goes to: descriptors of every kind, with a reader on another processor where one is wanted.
+//! Descriptors of every kind to write to, some with a reader on another processor.
 
 use super::FloorError;
 use super::pinned::pin_to;
@@ -9,46 +9,44 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-/// A descriptor to write to. Whoever reads the other end stops when this is dropped.
-pub(super) struct Target {
+/// A descriptor to write to. Its reader, if there is one, stops when this is dropped.
+pub(super) struct WriteTarget {
     descriptor: Option<OwnedFd>,
     reader: Option<Reader>,
 }
 
-impl Target {
-    fn alone(descriptor: OwnedFd) -> Target {
-        Target { descriptor: Some(descriptor), reader: None }
+impl WriteTarget {
+    fn alone(descriptor: OwnedFd) -> WriteTarget {
+        WriteTarget { descriptor: Some(descriptor), reader: None }
     }
 
-    /// The descriptor's number.
     pub(super) fn fd(&self) -> RawFd {
         self.descriptor.as_ref().map_or(-1, AsRawFd::as_raw_fd)
     }
 
-    /// A device file.
-    pub(super) fn device(path: &'static str) -> Result<Target, FloorError> {
+    pub(super) fn device(path: &'static str) -> Result<WriteTarget, FloorError> {
         let opened = File::options().read(true).write(true).open(path);
         opened
-            .map(|file| Target::alone(file.into()))
+            .map(|file| WriteTarget::alone(file.into()))
             .map_err(|cause| FloorError::Resource { what: "a device file", cause })
     }
 
-    /// A pipe that nobody reads meanwhile, and its reading end, which does not block.
-    pub(super) fn pipe() -> Result<(Target, File), FloorError> {
+    /// A pipe without a reader, and its reading end, which does not block.
+    pub(super) fn pipe() -> Result<(WriteTarget, File), FloorError> {
         let (ours, theirs) = pipe(libc::O_NONBLOCK)?;
-        // SAFETY: the flags of a descriptor of our own: writing blocks.
+        // SAFETY: the flags of a descriptor of our own. Writing blocks.
         unsafe { libc::fcntl(theirs.as_raw_fd(), libc::F_SETFL, 0) };
-        Ok((Target::alone(theirs), ours))
+        Ok((WriteTarget::alone(theirs), ours))
     }
 
     /// A pipe whose reader sleeps in `read` on processor `cpu`.
-    pub(super) fn pipe_with_reader(cpu: usize) -> Result<Target, FloorError> {
+    pub(super) fn pipe_with_reader(cpu: usize) -> Result<WriteTarget, FloorError> {
         let (ours, theirs) = pipe(0)?;
-        Ok(Target { descriptor: Some(theirs), reader: Some(Reader::of(ours.into(), cpu)) })
+        Ok(WriteTarget { descriptor: Some(theirs), reader: Some(Reader::of(ours.into(), cpu)) })
     }
 
     /// A pair of stream sockets with a reader on processor `cpu`.
-    pub(super) fn socket_with_reader(cpu: usize) -> Result<Target, FloorError> {
+    pub(super) fn socket_with_reader(cpu: usize) -> Result<WriteTarget, FloorError> {
         let mut ends = [0; 2];
         // SAFETY: room for the two descriptors, which are owned at once.
         let (ours, theirs) = unsafe {
@@ -58,14 +56,14 @@ impl Target {
             }
             (File::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
         };
-        Ok(Target { descriptor: Some(theirs), reader: Some(Reader::of(ours.into(), cpu)) })
+        Ok(WriteTarget { descriptor: Some(theirs), reader: Some(Reader::of(ours.into(), cpu)) })
     }
 
-    /// A pseudo terminal, in its default mode or raw, whose other end is read on processor `cpu`.
-    pub(super) fn terminal_with_reader(cpu: usize, raw: bool) -> Result<Target, FloorError> {
+    /// A pseudo terminal, in its default mode or raw, with a reader on processor `cpu`.
+    pub(super) fn terminal_with_reader(cpu: usize, raw: bool) -> Result<WriteTarget, FloorError> {
         let (master, terminal) = terminal()?;
         if raw {
-            // SAFETY: plain data, filled and taken back by the kernel.
+            // SAFETY: plain data, filled and read by the kernel.
             unsafe {
                 let mut mode: libc::termios = std::mem::zeroed();
                 libc::tcgetattr(terminal.as_raw_fd(), &raw mut mode);
@@ -73,27 +71,27 @@ impl Target {
                 libc::tcsetattr(terminal.as_raw_fd(), libc::TCSANOW, &raw const mode);
             }
         }
-        Ok(Target { descriptor: Some(terminal), reader: Some(Reader::of(master.into(), cpu)) })
+        Ok(WriteTarget { descriptor: Some(terminal), reader: Some(Reader::of(master.into(), cpu)) })
     }
 
-    /// A file in memory: the same code of the kernel as a file of a tmpfs.
-    pub(super) fn memory() -> Result<Target, FloorError> {
+    /// A file in memory, served by the same kernel code as a file on tmpfs.
+    pub(super) fn memory() -> Result<WriteTarget, FloorError> {
         // SAFETY: the name is a C string; the descriptor is owned at once.
         unsafe {
             match libc::memfd_create(c"firstbyte".as_ptr(), libc::MFD_CLOEXEC) {
                 -1 => Err(FloorError::last("a file in memory")),
-                descriptor => Ok(Target::alone(OwnedFd::from_raw_fd(descriptor))),
+                descriptor => Ok(WriteTarget::alone(OwnedFd::from_raw_fd(descriptor))),
             }
         }
     }
 
-    /// A file without a name in `folder`, and the name of the file system that it is on.
-    pub(super) fn file(folder: &Path) -> Result<(Target, &'static str), FloorError> {
+    /// An unnamed file in `folder`, and the name of its file system.
+    pub(super) fn file(folder: &Path) -> Result<(WriteTarget, &'static str), FloorError> {
         let what = "a temporary file";
         let file = tempfile::tempfile_in(folder).map_err(|cause| FloorError::Resource { what, cause })?;
         let system =
             rustix::fs::fstatfs(&file).map_or("an unknown file system", |found| file_system(found.f_type));
-        Ok((Target::alone(file.into()), system))
+        Ok((WriteTarget::alone(file.into()), system))
     }
 }
 
@@ -111,9 +109,9 @@ pub(crate) fn file_system(magic: rustix::fs::FsWord) -> &'static str {
     }
 }
 
-impl Drop for Target {
+impl Drop for WriteTarget {
     fn drop(&mut self) {
-        // first our end is closed, then the reader sees the end (of a terminal: an error) and stops
+        // Once our end is closed, the reader sees the end (on a terminal: an error) and stops.
         self.descriptor = None;
         if let Some(reader) = self.reader.take() {
             let _ = reader.thread.join();
@@ -121,24 +119,24 @@ impl Drop for Target {
     }
 }
 
-/// A thread that reads an end until there is nothing more to come.
+/// A thread that reads one end until nothing more can come.
 struct Reader {
     thread: JoinHandle<()>,
-    /// The end, where the thread could not get a table of descriptors of its own.
+    /// The end that it reads, if the thread could not get its own descriptor table.
     _shared: Option<OwnedFd>,
 }
 
 impl Reader {
-    /// With a table of descriptors of its own: see [`ourselves::keep_descriptors`].
+    /// The thread gets its own descriptor table if it can: see [`ourselves::keep_descriptors`].
     fn of(from: OwnedFd, cpu: usize) -> Reader {
         let (tell, told) = mpsc::channel();
         let number = from.as_raw_fd();
         let thread = std::thread::spawn(move || {
-            // unpinned it would only be slower
+            // If this fails, the reader is only slower.
             let _ = pin_to(cpu);
             let _ = tell.send(ourselves::keep_descriptors(Some(number)));
             let mut buffer = vec![0_u8; 1 << 16];
-            // SAFETY: the end is open: in this thread's table, or because whoever waits for us keeps it; room for the bytes.
+            // SAFETY: the descriptor is open, in this thread's table or because the `Reader` keeps it; room for the bytes.
             while unsafe { libc::read(number, buffer.as_mut_ptr().cast(), buffer.len()) } > 0 {}
         });
         let alone = told.recv().unwrap_or(false);
@@ -169,7 +167,7 @@ fn terminal() -> Result<(File, OwnedFd), FloorError> {
         if libc::grantpt(master) != 0 || libc::unlockpt(master) != 0 {
             return Err(FloorError::last("a pseudo terminal"));
         }
-        // Linux 4.13: without a path, so that no /dev/pts need be mounted where we look
+        // Since Linux 4.13, without a path: /dev/pts need not be mounted.
         match libc::ioctl(master, libc::TIOCGPTPEER, flags) {
             -1 => Err(FloorError::last("a pseudo terminal")),
             peer => Ok((ours, OwnedFd::from_raw_fd(peer))),

@@ -265,7 +265,7 @@ fn a_showdown_can_be_cold_too() {
 
 /// A hello world of an interpreter that this machine has, from the disk, with at least so many files.
 fn interpreted(interpreter: &str, command: &str, fewest: u64, prepare: impl FnOnce(&Path)) {
-    if firstbyte::corpus::toolchain::look_up(interpreter).is_none() {
+    if firstbyte_measure::launch::find_in_path(interpreter).is_none() {
         return skipped(&format!("`{interpreter}` is not here"));
     }
     let folder = folder();
@@ -302,7 +302,7 @@ fn node_is_cold_with_its_libraries() {
 
 #[test]
 fn java_is_cold_with_its_modules_and_classes() {
-    if firstbyte::corpus::toolchain::look_up("javac").is_none() {
+    if firstbyte_measure::launch::find_in_path("javac").is_none() {
         return skipped("`javac` is not here");
     }
     let source = "class Hello { public static void main(String[] a) { System.out.println(\"hello\"); } }";

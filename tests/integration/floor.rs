@@ -1,7 +1,8 @@
 //! The floor, on this machine: every figure has its samples, nothing is counted twice, and the sums are sums.
 
 use crate::support::skipped;
-use firstbyte::floor::{Effort, Figure, Floor, Group, Rung, Survey};
+use firstbyte::document::floor::{Figure, Floor, Group};
+use firstbyte::floor::{Effort, Rung, Survey};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};

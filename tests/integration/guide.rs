@@ -126,7 +126,7 @@ fn has_all_tools() -> bool {
         return false;
     }
     let tools = ["gcc", "bash", "dash", "python3", "wc"];
-    let missing = tools.iter().find(|tool| firstbyte::corpus::toolchain::look_up(tool).is_none());
+    let missing = tools.iter().find(|tool| firstbyte_measure::launch::find_in_path(tool).is_none());
     if let Some(tool) = missing {
         skipped(&format!("the guide needs `{tool}`"));
     }
@@ -157,7 +157,7 @@ fn the_guide_holds_for_a_user_who_may_do_nothing() {
     if !has_all_tools() {
         return;
     }
-    if !rustix::process::geteuid().is_root() || firstbyte::corpus::toolchain::look_up("setpriv").is_none() {
+    if !rustix::process::geteuid().is_root() || firstbyte_measure::launch::find_in_path("setpriv").is_none() {
         return skipped("only root can become somebody else, by `setpriv`");
     }
     let folder = tempfile::tempdir().unwrap();

@@ -26,7 +26,7 @@ pub(crate) fn heeding(signal: i32, command: &mut Command) -> &mut Command {
 
 /// The command in a folder that anybody may use, to be run as a user without any privilege.
 pub(crate) fn of_nobody() -> Option<tempfile::TempDir> {
-    if !rustix::process::geteuid().is_root() || firstbyte::corpus::toolchain::look_up("setpriv").is_none() {
+    if !rustix::process::geteuid().is_root() || firstbyte_measure::launch::find_in_path("setpriv").is_none() {
         skipped("only root can become somebody else, by `setpriv`");
         return None;
     }

@@ -8,9 +8,9 @@ use crate::claims::gather;
 use crate::claims::quantity::State;
 use crate::claims::{Evidence, Lack};
 use crate::commands::counting;
-use crate::corpus::toolchain;
 use firstbyte_cc::sources::LEVEL0;
 use firstbyte_measure::launch;
+use firstbyte_measure::launch::find_in_path;
 use firstbyte_measure::launch::{ExitStatus, Launcher, OutputKind};
 use firstbyte_measure::tracer::Setting;
 use std::fs::{self, File};
@@ -53,7 +53,7 @@ pub(super) fn measure(session: &Session, evidence: &mut Evidence) -> Result<(), 
 /// The programs, by the names that the claims know them by.
 fn built(folder: &Path) -> Result<Vec<(&'static str, PathBuf)>, Lack> {
     for (tool, package) in [("rustc", "rustc"), ("gcc", "gcc")] {
-        if toolchain::look_up(tool).is_none() {
+        if find_in_path(tool).is_none() {
             return Err(missing(&format!("`{tool}` is not in PATH"), package));
         }
     }

@@ -8,12 +8,9 @@ use super::{CommandError, Exit, report, show, terminal};
 use crate::cli::floor::{Form, Plan};
 use crate::corpus::{Built, Cache, Corpus, Program, prepare_all};
 use crate::document::bench::{SCHEMA, Tool};
-use crate::floor::prints::Print;
-use crate::floor::shells;
-use crate::floor::survey::Part;
-use crate::floor::{
-    COMMAND, Calibration, Floor, FloorError, Group, Missing, Pinned, Rung, Subordinate, Survey,
-};
+use crate::document::floor::{Calibration, Floor, Group, Missing, Overhead, Print};
+use crate::floor::{COMMAND, FloorError, GroupResult, Pinned, Rung, Survey, UserCommand};
+use crate::floor::{calibration, shells};
 use crate::report::formats::floor_markdown;
 use crate::report::pictures::{floor as floor_svg, png};
 use crate::report::text::floor as floor_text;
@@ -80,28 +77,28 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         other => other?,
     }
     cleared?;
-    floor.calibration = calibration(&floor);
+    floor.calibration = kept_costs(&floor);
     finish(plan, &floor)
 }
 
 /// Keeps what was measured for those who estimate; without a place for it, nothing is lost but that.
-fn calibration(floor: &Floor) -> Option<Calibration> {
-    let measured = Calibration::of(&floor.results);
+fn kept_costs(floor: &Floor) -> Option<Calibration> {
+    let measured = calibration::of(&floor.results);
     let machine = Machine::examine();
     if measured != Calibration::default() && !floor.partial {
-        let _ = measured.store(&machine);
+        let _ = calibration::store(measured, &machine);
     }
-    Calibration::load(&machine)
+    calibration::load(&machine)
 }
 
 /// The command, run once before anything is timed: it must end, and end well. And how long that took.
-fn tried(plan: &Plan) -> Result<(Subordinate, Nanos), CommandError> {
+fn tried(plan: &Plan) -> Result<(UserCommand, Nanos), CommandError> {
     let command = launch::Command::new(&plan.command).map_err(CommandError::program)?;
     let executable = std::path::absolute(command.program()).map_err(CommandError::program)?;
     let mut launcher = Launcher::new(command)?;
     let setting = Setting { output: OutputKind::Null, timeout: Some(plan.timeout), ..Setting::default() };
     let recording = PipeTracer::blind().run(&mut launcher, &setting)?;
-    let subordinate = Subordinate { words: plan.command.clone(), executable, limit: plan.timeout };
+    let subordinate = UserCommand { words: plan.command.clone(), executable, limit: plan.timeout };
     if !recording.exit.success() {
         let shown = subordinate.shown();
         return Err(CommandError::program(format!(
@@ -132,7 +129,7 @@ fn empty(pinned: Option<&Pinned>) -> Floor {
         machine: serde_json::to_value(Machine::examine()).unwrap_or_default(),
         partial: false,
         cpu: pinned.map(|pinned| pinned.cpu),
-        overhead: crate::floor::Overhead::default(),
+        overhead: Overhead::default(),
         results: Vec::new(),
         missing: Vec::new(),
         prints: Vec::new(),
@@ -145,7 +142,7 @@ fn empty(pinned: Option<&Pinned>) -> Floor {
 fn measure(
     plan: &Plan,
     survey: &Survey,
-    command: Option<&(Subordinate, Nanos)>,
+    command: Option<&(UserCommand, Nanos)>,
     floor: &mut Floor,
 ) -> Result<(), FloorError> {
     let bar = bar("measuring", plan.groups.len() as u64);
@@ -163,7 +160,7 @@ fn measure(
             Group::Prints => {
                 let (prints, missing) = prints::run(plan)?;
                 floor.prints = prints;
-                Part { missing, ..Part::default() }
+                GroupResult { missing, ..GroupResult::default() }
             }
         };
         if floor.overhead.step == 0 {

@@ -2,8 +2,9 @@
 
 use crate::cli::floor::Plan;
 use crate::corpus::{Built, Cache, Corpus, Program, prepare_all};
-use crate::floor::prints::{Print, Prints, Timed};
-use crate::floor::{FloorError, Group, Missing};
+use crate::document::floor::{Group, Missing, Print};
+use crate::floor::FloorError;
+use crate::floor::prints::{Prints, TimedProgram};
 use firstbyte_measure::launch::interrupt;
 use firstbyte_measure::tracer::Choice;
 use firstbyte_measure::tracer::full::choose_full;
@@ -35,7 +36,7 @@ pub(super) fn run(plan: &Plan) -> Result<(Vec<Print>, Vec<Missing>), FloorError>
 }
 
 /// The programs that could be built, and why not the rest. The error is one lower-case line.
-fn built() -> Result<(Vec<Timed>, Vec<Missing>), String> {
+fn built() -> Result<(Vec<TimedProgram>, Vec<Missing>), String> {
     let corpus = Corpus::load(None).map_err(|error| error.to_string())?;
     let cache = Cache::of_user().map_err(|error| error.to_string())?;
     let programs = corpus.select(&[], &[TAG.to_owned()]).map_err(|error| error.to_string())?;
@@ -51,8 +52,8 @@ fn built() -> Result<(Vec<Timed>, Vec<Missing>), String> {
     Ok((timed, missing))
 }
 
-fn of(program: &Program, built: Built) -> Timed {
-    Timed {
+fn of(program: &Program, built: Built) -> TimedProgram {
+    TimedProgram {
         program: program.name().to_owned(),
         label: label(program),
         directory: built.directory,

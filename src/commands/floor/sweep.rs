@@ -6,8 +6,9 @@ use crate::bench::{Budget, Campaign, Outcome, Series, Subject, Tracees};
 use crate::cli::floor::Plan;
 use crate::commands::CommandError;
 use crate::corpus::{Cache, Corpus, build};
-use crate::floor::cores::{Point, Setting, Sweep, settings};
-use crate::floor::{Effort, Floor, Group, Missing, allowed_cpus};
+use crate::document::floor::{CpuSweep, Floor, Group, Missing};
+use crate::floor::cpu_limits::{CpuLimit, cpu_limits};
+use crate::floor::{Effort, allowed_cpus};
 use firstbyte_measure::launch::{Command, CpuSet, Launcher, interrupt};
 use firstbyte_measure::tracer;
 use firstbyte_measure::tracer::Choice;
@@ -67,22 +68,22 @@ fn programs(plan: &Plan, floor: &mut Floor) -> Result<Vec<Program>, CommandError
     Ok(found)
 }
 
-fn sweep(plan: &Plan, available: &[usize], program: &Program) -> Result<(Sweep, bool), CommandError> {
+fn sweep(plan: &Plan, available: &[usize], program: &Program) -> Result<(CpuSweep, bool), CommandError> {
     let command =
         Command::in_directory(&program.argv, program.directory.as_deref()).map_err(CommandError::program)?;
     let executable = program.directory.clone().unwrap_or_default().join(command.program());
-    let settings = settings(available, &executable);
-    let tracees = settings.iter().map(|setting| tracee(plan, &command, setting));
+    let limits = cpu_limits(available, &executable);
+    let tracees = limits.iter().map(|limit| tracee(plan, &command, limit));
     let tracees = tracees.collect::<Result<Vec<_>, CommandError>>()?;
     let chosen = choose(Choice::Auto).map_err(CommandError::unable)?;
-    let subject = |setting: &Setting| Subject {
-        name: format!("{} {}", setting.name(), setting.cpus),
+    let subject = |limit: &CpuLimit| Subject {
+        name: format!("{} {}", limit.name(), limit.cpus),
         command: program.name.clone(),
         expected: Some(firstbyte_measure::launch::ExitStatus::SUCCESS),
         file_size: None,
     };
     let campaign = Campaign {
-        subjects: settings.iter().map(subject).collect(),
+        subjects: limits.iter().map(subject).collect(),
         budget: Budget::Runs(if plan.effort == Effort::Quick { 8 } else { 40 }),
         warmup: 1,
         seed: plan.seed,
@@ -100,17 +101,17 @@ fn sweep(plan: &Plan, available: &[usize], program: &Program) -> Result<(Sweep, 
         let (name, reason) = (&program.name, &reason.reason);
         return Err(CommandError::program(format!("`{name}`: {reason}\nhelp: run it by hand")));
     }
-    let points = settings.iter().zip(&series).filter_map(|(setting, series)| Point::of(setting, series));
-    Ok((Sweep { name: program.name.clone(), points: points.collect() }, interrupted))
+    let points = limits.iter().zip(&series).filter_map(|(limit, series)| limit.point(series));
+    Ok((CpuSweep { name: program.name.clone(), points: points.collect() }, interrupted))
 }
 
-fn tracee(plan: &Plan, command: &Command, setting: &Setting) -> Result<Tracee, CommandError> {
+fn tracee(plan: &Plan, command: &Command, limit: &CpuLimit) -> Result<Tracee, CommandError> {
     let mut command = command.clone();
-    if let Some((name, value)) = &setting.variable {
+    if let Some((name, value)) = &limit.variable {
         command.set_variable(name, OsStr::new(value)).map_err(CommandError::program)?;
     }
     let mut launcher = Launcher::new(command)?;
-    let list: Vec<String> = setting.allowed.iter().map(ToString::to_string).collect();
+    let list: Vec<String> = limit.allowed.iter().map(ToString::to_string).collect();
     let cpus: CpuSet = list.join(",").parse().map_err(CommandError::usage)?;
     launcher.set_cpus(&cpus);
     Ok(Tracee {

@@ -1,8 +1,6 @@
 //! The floor as Markdown tables.
 
-use crate::floor::cores::Sweep;
-use crate::floor::waterfall::Waterfall;
-use crate::floor::{Figure, Floor, Group, Missing};
+use crate::document::floor::{CpuSweep, Figure, Floor, Group, Missing, Waterfall};
 use crate::output::visible;
 use crate::report::text::floor::figure::{COLUMNS, duration, title};
 use crate::report::text::floor::prints as floor_prints;
@@ -58,7 +56,7 @@ fn waterfall(waterfall: &Waterfall) -> String {
     text + &format!("| sum of the steps and the floor, ± {error} | {} ns | |\n", waterfall.sum_ns.0)
 }
 
-fn sweep(sweep: &Sweep) -> String {
+fn sweep(sweep: &CpuSweep) -> String {
     let mut text = format!(
         "| {}, limited by | CPUs | first byte | 95 % | whole run | threads |\n",
         escaped(&sweep.name)

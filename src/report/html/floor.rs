@@ -1,9 +1,7 @@
 //! What the machine charges: the waterfalls, the figures, the sweeps over processors.
 
 use super::block::{Block, Cell, Picture, Row, Section, Table, columns, row};
-use crate::floor::prints::Print;
-use crate::floor::waterfall::Waterfall;
-use crate::floor::{Figure, Floor, Group};
+use crate::document::floor::{Figure, Floor, Group, Print, Waterfall};
 use crate::output::visible;
 use crate::report::pictures::floor as floor_svg;
 use crate::report::text::floor::figure::{duration, title};
@@ -161,7 +159,7 @@ fn sweeps(floor: &Floor) -> Option<Block> {
 }
 
 fn missing(floor: &Floor) -> Option<Block> {
-    let line = |m: &crate::floor::Missing| {
+    let line = |m: &crate::document::floor::Missing| {
         row(vec![Cell::text(visible(&m.name)), Cell::text(m.group.name()), Cell::text(visible(&m.reason))])
     };
     let rows: Vec<Row> = floor.missing.iter().map(line).collect();

@@ -3,9 +3,9 @@
 use super::traced::TraceDocument;
 use crate::document::Document;
 use crate::document::bench::Tool;
+use crate::document::floor::Floor;
 use crate::document::read::{ReadError, checked, text};
 use crate::document::throughput::ThroughputDocument;
-use crate::floor::Floor;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

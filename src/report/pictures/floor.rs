@@ -1,6 +1,6 @@
 //! The waterfall as a picture: a bar a layer on a logarithmic axis, what each step saves beside it.
 
-use crate::floor::waterfall::Waterfall;
+use crate::document::floor::Waterfall;
 use crate::output::visible;
 use crate::report::text::floor::figure::duration;
 use crate::report::text::floor::waterfall::{saved, share};
@@ -81,7 +81,7 @@ fn length(waterfall: &Waterfall, ns: f64) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::floor::waterfall::Layer;
+    use crate::document::floor::Layer;
 
     #[test]
     fn every_layer_has_a_bar_and_hostile_names_stay_text() {

@@ -142,9 +142,7 @@ pub(super) fn trace(label: &str, spans: usize) -> Value {
 
 /// A waterfall of three layers, a figure, and the prints of one program.
 pub(super) fn floor() -> Value {
-    use firstbyte::floor::prints::{Outside, Print};
-    use firstbyte::floor::waterfall::{Layer, Waterfall};
-    use firstbyte::floor::{Figure, Group};
+    use firstbyte::document::floor::{Figure, Group, Layer, Outside, Print, Waterfall};
     let layer = |name: &str, ns: f64| Layer {
         name: name.to_owned(),
         removes: format!("the rest of {name}"),

@@ -1,13 +1,13 @@
 //! First byte and threads against the number of processors, drawn with characters.
 
-use crate::floor::cores::{Point, Sweep};
+use crate::document::floor::{CpuSweep, Point};
 use crate::output::visible;
 use crate::report::text::floor::figure::duration;
 use crate::report::text::terminal::{Terminal, fitted};
 use std::fmt::Write;
 
 /// A line a setting: processors, first byte with its interval as a bar, threads.
-pub(crate) fn render(sweep: &Sweep, terminal: &Terminal) -> String {
+pub(crate) fn render(sweep: &CpuSweep, terminal: &Terminal) -> String {
     let title = format!("{}: first byte against processors", visible(&sweep.name));
     let mut text = terminal.bold(&title) + "\n";
     let width = terminal.width.saturating_sub(50).clamp(12, 40);
@@ -37,7 +37,7 @@ fn line(point: &Point, width: usize, longest: f64) -> String {
 }
 
 /// One processor against all, by affinity.
-fn verdict(sweep: &Sweep, terminal: &Terminal) -> String {
+fn verdict(sweep: &CpuSweep, terminal: &Terminal) -> String {
     let affinity: Vec<&Point> = sweep.points.iter().filter(|point| point.how == "affinity").collect();
     let (Some(one), Some(all)) = (affinity.first(), affinity.last()) else { return String::new() };
     if one.cpus == all.cpus {

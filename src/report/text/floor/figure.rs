@@ -1,6 +1,6 @@
 //! How a figure of the floor is shown, whatever the form: its columns, its durations, its group's title.
 
-use crate::floor::{Figure, Group};
+use crate::document::floor::{Figure, Group};
 use crate::report::text::terminal::Terminal;
 use anstyle::{AnsiColor, Style};
 use firstbyte_measure::units::display_nanos;

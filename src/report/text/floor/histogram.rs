@@ -1,6 +1,6 @@
 //! Histograms of single calls, drawn with characters.
 
-use crate::floor::{Figure, Histogram};
+use crate::document::floor::{Figure, Histogram};
 use crate::output::visible;
 use crate::report::text::floor::figure::duration;
 use crate::report::text::terminal::Terminal;

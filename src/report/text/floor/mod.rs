@@ -7,8 +7,7 @@ pub(crate) mod prints;
 pub(crate) mod waterfall;
 
 use super::terminal::{Terminal, columns, fitted};
-use crate::floor::figure::NOISY;
-use crate::floor::{Figure, Floor, Group};
+use crate::document::floor::{Figure, Floor, Group, NOISY};
 use crate::output::visible;
 use crate::report::text::floor::figure::{COLUMNS, duration, grey_if, title};
 use crate::report::text::floor::{
@@ -150,7 +149,7 @@ fn noise(floor: &Floor, terminal: &Terminal) -> String {
 }
 
 fn missing(floor: &Floor, terminal: &Terminal) -> String {
-    let line = |missing: &crate::floor::Missing| {
+    let line = |missing: &crate::document::floor::Missing| {
         terminal.wrap(&visible(&format!("not measured: {}: {}", missing.name, missing.reason)), 2) + "\n"
     };
     floor.missing.iter().map(line).collect()

@@ -1,7 +1,6 @@
 //! The first and the hundredth print: a line a program, from inside and from outside, and what the first one did.
 
-use crate::floor::prints::{Outside, Print};
-use crate::floor::{Figure, Group};
+use crate::document::floor::{Figure, Group, Outside, Print};
 use crate::output::visible;
 use crate::report::text::floor::figure::{duration, grey_if, title};
 use crate::report::text::terminal::{Terminal, fitted};

@@ -1,6 +1,6 @@
 //! A waterfall as bars: layers from the top down, what each step saves, and the sum.
 
-use crate::floor::waterfall::{Step, Waterfall};
+use crate::document::floor::{Step, Waterfall};
 use crate::output::visible;
 use crate::report::text::floor::figure::duration;
 use crate::report::text::terminal::{Terminal, columns, fitted};

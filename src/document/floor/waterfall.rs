@@ -1,45 +1,42 @@
-//! The waterfall: layers one above the other, measured in the same rounds, and what the removal of each saves. Pure.
+//! The waterfall: layers measured in the same rounds, and the time that the removal of each saves.
 
 use crate::stats::{Bootstrap, Summary};
 use firstbyte_measure::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// One layer as it was measured.
+/// The measurements of one layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
-    /// What is done: `static glibc, vfork+exec`.
+    /// `static glibc, vfork+exec`
     pub name: String,
-    /// What the next layer does without: `the dynamic loader`.
+    /// What the layer below does without: `the dynamic loader`.
     pub removes: String,
-    /// Nanoseconds, one value a round; round `i` of every layer is the same round.
+    /// Nanoseconds, one value per round. Round `i` of every layer is the same round.
     pub samples: Vec<f64>,
 }
 
-/// From the top to the bottom: every step is the difference of two medians, so that the steps and the bottom sum up to
+/// Layers from the top to the bottom. Every step is the difference of two medians, so the steps and the bottom sum to
 /// the top exactly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Waterfall {
-    /// What it is about.
     pub title: String,
     /// The median of the first layer, rounded to nanoseconds.
     pub top_ns: Nanos,
-    /// The sum of all steps and of the bottom: the top.
+    /// The sum of all steps and of the bottom, which equals the top.
     pub sum_ns: Nanos,
-    /// How far the top's median is uncertain: half of its 95 % bootstrap interval, in nanoseconds.
+    /// The uncertainty of the top's median: half of its 95 % bootstrap interval, in nanoseconds.
     pub error_ns: f64,
-    /// The sum of the medians of the *paired* differences, and of the bottom, less the top, in nanoseconds: another way
-    /// to take the steps, which need not sum up, and shows how steady the rounds were.
+    /// The medians of the *paired* differences plus the bottom, less the top, in nanoseconds. These steps need not sum
+    /// to the top; the residual shows how steady the rounds were.
     pub residual_ns: f64,
-    /// The layers.
     pub layers: Vec<Height>,
-    /// The steps between them: one fewer.
+    /// The steps between the layers: one fewer.
     pub steps: Vec<Step>,
 }
 
-/// How high a layer stands.
+/// The height of a layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Height {
-    /// What is done.
     pub name: String,
     /// The median.
     pub ns: Nanos,
@@ -47,32 +44,32 @@ pub struct Height {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Every round, nanoseconds.
+    /// Every round, in nanoseconds.
     pub samples: Vec<f64>,
 }
 
-/// What the removal of something saves.
+/// The time saved by removing something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// What is removed.
     pub removes: String,
-    /// What that saves: negative where it costs.
+    /// The time saved; negative if the removal costs time.
     pub ns: i64,
     /// As a share of the top.
     pub share: f64,
     /// Lower end of the 95 % interval of the paired differences' median.
     pub low: f64,
-    /// Its upper end.
+    /// Upper end.
     pub high: f64,
-    /// The interval holds 0: nothing is proven.
+    /// The interval contains 0: the step is not proven.
     pub unsure: bool,
 }
 
 impl Waterfall {
-    /// From layers, the top first; `None` when there are none, or one has no samples.
+    /// Stacks layers, the top first. `None` without layers, or if one of them has no samples.
     pub fn of(title: &str, layers: &[Layer]) -> Option<Waterfall> {
         let heights = layers.iter().map(Height::of).collect::<Option<Vec<_>>>()?;
         let (top, bottom) = (heights.first()?, heights.last()?);
+
         let steps = layers
             .windows(2)
             .zip(heights.windows(2))
@@ -80,6 +77,7 @@ impl Waterfall {
             .collect::<Option<Vec<_>>>()?;
         let sum = steps.iter().map(|(step, _)| step.ns).sum::<i64>() + bottom.ns.0.cast_signed();
         let paired = steps.iter().map(|(_, paired)| paired).sum::<f64>() + bottom.median();
+
         Some(Waterfall {
             title: title.to_owned(),
             top_ns: top.ns,
@@ -116,13 +114,14 @@ fn rounded(ns: f64) -> Nanos {
 }
 
 impl Step {
-    /// The step and the median of the paired differences.
+    /// Returns the step and the median of the paired differences.
     fn between(pair: &[Layer], heights: &[Height], top: Nanos) -> Option<(Step, f64)> {
         let [upper, lower] = pair else { return None };
         let [high, low] = heights else { return None };
         let differences: Vec<f64> =
             upper.samples.iter().zip(&lower.samples).map(|(above, below)| above - below).collect();
         let interval = Bootstrap::default().median_interval(&differences)?;
+
         let ns = high.ns.0.cast_signed() - low.ns.0.cast_signed();
         let step = Step {
             removes: upper.removes.clone(),
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_steps_and_the_bottom_sum_up_to_the_top_exactly() {
+    fn the_steps_and_the_bottom_sum_to_the_top_exactly() {
         for seed in 0..50 {
             let waterfall = Waterfall::of("test", &layers(11, seed)).unwrap();
             assert_eq!(waterfall.sum_ns, waterfall.top_ns);
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn with_steady_rounds_both_ways_of_taking_steps_agree() {
+    fn with_steady_rounds_the_paired_steps_sum_to_the_top_too() {
         let steady: Vec<Layer> =
             layers(1, 1).into_iter().map(|l| Layer { samples: vec![l.samples[0]; 9], ..l }).collect();
         let waterfall = Waterfall::of("test", &steady).unwrap();
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_noise_hides_is_unsure_and_a_layer_without_samples_gives_no_waterfall() {
+    fn a_step_hidden_by_noise_is_unsure_and_a_layer_without_samples_prevents_the_waterfall() {
         let level = |samples: Vec<f64>| Layer { name: "a".into(), removes: "b".into(), samples };
         let up = level(vec![1.0, 2.0, 3.0, 4.0, 5.0]);
         let down = level(vec![5.0, 4.0, 3.0, 2.0, 1.0]);

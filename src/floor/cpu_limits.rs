@@ -1,75 +1,44 @@
-//! Does a program start faster with more processors? Which settings are tried, and what came of them. Pure.
+//! Does a program start faster with more processors? The limits to try, and the result of each. Pure.
 
-use crate::bench::Series;
+use crate::bench::{Sample, Series};
+use crate::document::floor::Point;
 use crate::stats::{Bootstrap, Summary};
 use object::{Object, ObjectSection};
-use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// One way of giving a program fewer processors.
+/// One way to limit a program to fewer processors.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
-    /// How many.
+pub struct CpuLimit {
+    /// The number of processors.
     pub cpus: usize,
-    /// The processors that it may run on.
+    /// The processors that the program may run on.
     pub allowed: Vec<usize>,
-    /// A variable by which the program is told so, while it may run on all of them.
+    /// An environment variable that tells the program the number, while it may run on all processors.
     pub variable: Option<(&'static str, String)>,
 }
 
-impl Setting {
-    /// What a row is called.
+impl CpuLimit {
+    /// The name of its row.
     pub fn name(&self) -> String {
         match &self.variable {
             Some((name, value)) => format!("{name}={value}"),
             None => "affinity".to_owned(),
         }
     }
-}
 
-/// A program's answers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sweep {
-    /// The program.
-    pub name: String,
-    /// One a setting, fewer processors first.
-    pub points: Vec<Point>,
-}
-
-/// What came of one setting.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Point {
-    /// How many processors.
-    pub cpus: usize,
-    /// `affinity`, or the variable that told the program.
-    pub how: String,
-    /// Median time to the first byte (of a program that prints nothing: to the end), nanoseconds.
-    pub first_byte: f64,
-    /// Lower end of its 95 % interval.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// Median of the whole run, nanoseconds.
-    pub total: f64,
-    /// Median number of threads of the whole process tree; absent where nobody could see.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub threads: Option<u32>,
-    /// The samples, nanoseconds to the first byte.
-    pub samples: Vec<f64>,
-}
-
-impl Point {
-    /// From the runs under one setting; `None` when none counted.
-    pub fn of(setting: &Setting, series: &Series) -> Option<Point> {
-        let first = |sample: &crate::bench::Sample| sample.first_byte.unwrap_or(sample.total).as_f64();
+    /// The result of the runs under this limit; `None` if no run counted.
+    pub fn point(&self, series: &Series) -> Option<Point> {
+        let first = |sample: &Sample| sample.first_byte.unwrap_or(sample.total).as_f64();
         let samples: Vec<f64> = series.samples.iter().map(first).collect();
         let totals: Vec<f64> = series.samples.iter().map(|sample| sample.total.as_f64()).collect();
         let interval = Bootstrap::default().median_interval(&samples)?;
+
         let mut threads: Vec<u32> = series.samples.iter().map(|s| s.threads).filter(|t| *t > 0).collect();
         threads.sort_unstable();
+
         Some(Point {
-            cpus: setting.cpus,
-            how: setting.name(),
+            cpus: self.cpus,
+            how: self.name(),
             first_byte: Summary::of(&samples)?.median,
             low: interval.low,
             high: interval.high,
@@ -80,14 +49,14 @@ impl Point {
     }
 }
 
-/// 1, 2, 4 … of the processors that we may use, and all of them: by affinity, and by the program's own variable where
-/// it has one.
-pub fn settings(available: &[usize], executable: &Path) -> Vec<Setting> {
+/// 1, 2, 4 … of the available processors, and all of them: by affinity, and by the program's own variable if it has one.
+pub fn cpu_limits(available: &[usize], executable: &Path) -> Vec<CpuLimit> {
     let all = available.len().max(1);
     let mut counts: Vec<usize> =
         std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|n| *n < all).collect();
     counts.push(all);
-    let by_affinity = counts.iter().map(|cpus| Setting {
+
+    let by_affinity = counts.iter().map(|cpus| CpuLimit {
         cpus: *cpus,
         allowed: available.iter().take(*cpus).copied().collect(),
         variable: None,
@@ -95,12 +64,12 @@ pub fn settings(available: &[usize], executable: &Path) -> Vec<Setting> {
     let knob = Knob::of(executable);
     let by_variable = counts.iter().filter_map(|cpus| {
         let variable = Some(knob.as_ref()?.variable(*cpus));
-        Some(Setting { cpus: *cpus, allowed: available.to_vec(), variable })
+        Some(CpuLimit { cpus: *cpus, allowed: available.to_vec(), variable })
     });
     by_affinity.chain(by_variable).collect()
 }
 
-/// How a runtime is told how many processors there are.
+/// A runtime that takes the number of processors from an environment variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Knob {
     Go,
@@ -119,11 +88,11 @@ impl Knob {
             return line.split_whitespace().find_map(|word| Knob::named(Path::new(word)));
         }
         let file = object::File::parse(bytes.as_slice()).ok()?;
-        // what `go version FILE` reads
+        // `go version FILE` reads this section.
         file.sections().any(|section| section.name() == Ok(".go.buildinfo")).then_some(Knob::Go)
     }
 
-    /// By the name of the file: `/usr/bin/node`.
+    /// Recognises the runtime by the file's name: `/usr/bin/node`.
     fn named(executable: &Path) -> Option<Knob> {
         match executable.file_name()?.to_str()? {
             "java" => Some(Knob::Java),
@@ -146,12 +115,12 @@ mod tests {
     use super::*;
 
     fn counts(available: &[usize], executable: &str) -> Vec<(usize, usize, String)> {
-        let settings = settings(available, Path::new(executable));
-        settings.iter().map(|s| (s.cpus, s.allowed.len(), s.name())).collect()
+        let limits = cpu_limits(available, Path::new(executable));
+        limits.iter().map(|s| (s.cpus, s.allowed.len(), s.name())).collect()
     }
 
     #[test]
-    fn counts_double_up_to_all_processors() {
+    fn the_counts_double_up_to_all_processors() {
         let cpus = |available: &[usize]| -> Vec<usize> {
             counts(available, "/bin/sh").into_iter().map(|(cpus, ..)| cpus).collect()
         };
@@ -161,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_runtime_with_a_variable_is_told_by_it_while_it_may_run_everywhere() {
+    fn a_runtime_with_a_variable_may_still_run_on_every_processor() {
         let named = counts(&[0, 1], "/usr/bin/java");
         let option = |cpus: usize| format!("JAVA_TOOL_OPTIONS=-XX:ActiveProcessorCount={cpus}");
         assert_eq!(named[2..], [(1, 2, option(1)), (2, 2, option(2))]);

@@ -21,7 +21,7 @@ pub mod showdown;
 pub mod throughput;
 pub mod trace;
 
-use crate::throughput::lines::stdout_was_closed;
+use crate::output::stdout_was_closed;
 use clap::{Parser, Subcommand};
 
 /// Accounts for every microsecond between execve and a program's first byte of output, and until it has exited.

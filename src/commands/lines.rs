@@ -2,9 +2,8 @@
 
 use super::{CommandError, Exit};
 use crate::cli::lines::Args;
-use crate::throughput::lines::{
-    Lines, RawTerminal, TerminalError, WriteError, end_by_broken_pipe, stdout_was_closed,
-};
+use crate::output::stdout_was_closed;
+use crate::throughput::lines::{Lines, RawTerminal, TerminalError, WriteError, end_by_broken_pipe};
 use rustix::io::Errno;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;

@@ -3,11 +3,12 @@
 //! A regular file is replaced at a stroke, as often as there is something new. What is no regular file (a named pipe, a
 //! shell's `>(…)`, a device) cannot take anything back: it is opened once, when it is checked, and written once.
 
+mod closed_stdout;
 mod visible;
 
+pub use closed_stdout::stdout_was_closed;
 pub use visible::visible;
 
-use crate::throughput::lines::stdout_was_closed;
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl};
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write};

@@ -10,13 +10,11 @@
 
 mod block;
 mod broken_pipe;
-mod closed_stdout;
 mod ready;
 mod shared_pages;
 mod terminal;
 
 pub use broken_pipe::end_by_broken_pipe;
-pub use closed_stdout::stdout_was_closed;
 pub use terminal::{RawTerminal, TerminalError};
 
 use block::Block;

@@ -1,7 +1,8 @@
-//! `firstbyte check`: its arguments, and the plan that they amount to.
+//! Arguments and plan of `firstbyte check`.
 
-use super::bench::{self, Benchmark, DEFAULT_TIMEOUT};
-use super::common::{ExportArgs, Format, MeasuringArgs};
+use super::bench::{self, Benchmark};
+use super::export::{ExportArgs, Format, OfMeasurements};
+use super::options::{JsonArgs, MeasuringArgs};
 use crate::bench::{Adaptive, Budget};
 use crate::budget::ProgramBudget;
 use crate::document::bench::Metric;
@@ -9,52 +10,54 @@ use crate::output::Target;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Measures programs and holds them to the budgets of firstbyte.toml.
+const EXAMPLES: &str = "\
+Examples:
+  firstbyte check --init ./hello 'python3 hello.py'
+  firstbyte check
+  firstbyte check --only ./hello --json";
+
+/// Check programs against the budgets in firstbyte.toml
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, mut_arg("json", |json| json.conflicts_with("init")))]
 pub struct Args {
-    /// With --init: the commands to write budgets for
+    /// With --init: commands to write budgets for, each in quotes if it has arguments
     #[arg(value_name = "COMMAND", requires = "init")]
     commands: Vec<String>,
-    /// The file of budgets
+    /// File with the budgets
     #[arg(long, value_name = "FILE", default_value = "firstbyte.toml")]
     file: PathBuf,
-    /// Write the file: budgets that these commands just keep today
+    /// Measure the commands, and write budgets that they meet today
     #[arg(long, requires = "commands")]
     init: bool,
-    /// With --init: replace a file that is there
+    /// With --init: replace an existing file
     #[arg(long, requires = "init")]
     force: bool,
-    /// Only the program of this name (may be repeated)
+    /// Check only the program with this name (can be repeated)
     #[arg(long, value_name = "NAME", conflicts_with = "init")]
     only: Vec<String>,
-    /// Counting runs of each program (default: 5; with --init 20)
+    /// Make N counting runs of each program [default: 5; with --init: 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     count_runs: Option<u32>,
-    /// Print the outcome as JSON
-    #[arg(long, conflicts_with = "init")]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
     #[command(flatten)]
     measuring: MeasuringArgs,
     #[command(flatten)]
-    exports: ExportArgs,
+    exports: ExportArgs<OfMeasurements>,
 }
 
 /// What is to be checked, or written.
 #[derive(Debug)]
 pub struct Plan {
-    /// The file of budgets.
     pub file: PathBuf,
-    /// Write it, from these commands.
+    /// The commands to write the file for; `None` to check them.
     pub init: Option<Vec<String>>,
-    /// Replace what is there.
+    /// Replace an existing file.
     pub force: bool,
-    /// Only these programs; empty: all.
+    /// Only the programs with these names; all if empty.
     pub only: Vec<String>,
-    /// Counting runs of each program.
     pub count_runs: u32,
-    /// As JSON rather than as text.
     pub json: bool,
-    /// Where the measurements go.
     pub exports: Vec<(Format, Target)>,
     measuring: MeasuringArgs,
 }
@@ -62,14 +65,13 @@ pub struct Plan {
 /// Enough to see whether a count varies.
 const COUNT_RUNS: u32 = 5;
 
-/// Enough to see by how much.
+/// Enough to see how much a count varies.
 const INIT_COUNT_RUNS: u32 = 20;
 
-/// Times are measured for so long, for each program.
+/// The time for measuring each program.
 const TIME_EACH: Duration = Duration::from_secs(3);
 
 impl Args {
-    /// The plan.
     pub fn plan(self) -> Plan {
         let usual = if self.init { INIT_COUNT_RUNS } else { COUNT_RUNS };
         Plan {
@@ -78,7 +80,7 @@ impl Args {
             force: self.force,
             only: self.only,
             count_runs: self.count_runs.unwrap_or(usual),
-            json: self.json,
+            json: self.json.json,
             exports: self.exports.targets(),
             measuring: self.measuring,
         }
@@ -86,11 +88,12 @@ impl Args {
 }
 
 impl Plan {
-    /// How the programs of a file are to be measured: in time only if a budget limits their time.
+    /// How the programs of a file are measured. Their times are measured only if a budget limits one of them.
     pub fn measuring(&self, programs: &[ProgramBudget]) -> Result<bench::Plan, String> {
         let timed = programs.iter().any(ProgramBudget::limits_time);
         let each = TIME_EACH.saturating_mul(u32::try_from(programs.len()).unwrap_or(u32::MAX));
         let adaptive = Adaptive { least: 10, most: 1000, time: each, precision: 0.01 };
+
         Ok(bench::Plan {
             benchmarks: programs.iter().map(benchmark).collect::<Result<_, _>>()?,
             reference: 0,
@@ -105,9 +108,9 @@ impl Plan {
             cold: None,
             backend: self.measuring.backend(),
             output: self.measuring.output(),
-            cpus: self.measuring.cpus.clone(),
-            timeout: self.measuring.timeout.unwrap_or(DEFAULT_TIMEOUT),
-            seed: self.measuring.seed,
+            cpus: self.measuring.cpus(),
+            timeout: self.measuring.timeout(),
+            seed: self.measuring.seed(),
             overhead: false,
             count_runs: self.count_runs,
             exports: self.exports.clone(),

@@ -1,74 +1,73 @@
-//! `firstbyte claims`: its arguments, and the plan that they amount to.
+//! Arguments and plan of `firstbyte claims`.
 
+use super::export::{ExportArgs, Format, Offer, json_or_file};
+use super::options::SeedArgs;
 use crate::output::Target;
 use std::path::PathBuf;
 
-/// Re-runs what five published posts say about starting programs, and judges each statement on this machine.
-///
-/// Run by root, it empties the whole page cache now and then, as one of the posts does.
+const POSTS: &str = "\
+When run as root, this command drops the page cache of the whole machine from
+time to time, as one of the posts does.
+
+Posts:
+  000  Hello World Overdone
+  001  Startup Showdown
+  002  Response to Response
+  003  Print Benchmark
+  004  C Runtime Overhead";
+
+/// Test what five published posts say about starting programs
 #[derive(Debug, clap::Args)]
+#[command(after_help = POSTS, mut_arg("export-json", json_or_file))]
 pub struct Args {
-    /// The claims of this seed (000 to 004), or this claim (may be repeated; `--list` shows all)
-    #[arg(long, value_name = "SEED|ID", value_delimiter = ',')]
+    /// Test only the claims of this post, or only this claim (can be repeated; --list shows all)
+    #[arg(long, value_name = "POST|ID", value_delimiter = ',')]
     only: Vec<String>,
-    /// Few runs of everything: about a minute instead of about seven
+    /// Make fewer runs: takes about a minute instead of about seven
     #[arg(long)]
     quick: bool,
-    /// List the claims and stop
+    /// List the claims and exit
     #[arg(long)]
     list: bool,
-    /// Measure nothing: take the verdicts of this file, which --json has written (may be repeated: later ones replace
-    /// earlier ones)
+    /// Measure nothing, and read the verdicts from a file that --json wrote (can be repeated; verdicts of later files
+    /// replace those of earlier ones)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "quick", "list"])]
     from: Vec<PathBuf>,
-    /// Seed of the random order of runs
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// Write the verdicts as JSON (`-`: stdout)
-    #[arg(long = "json", visible_alias = "export-json", value_name = "FILE")]
-    json: Option<String>,
-    /// Write the verdicts as a page of Markdown (`-`: stdout)
-    #[arg(long = "export-markdown", value_name = "FILE")]
-    markdown: Option<String>,
+    #[command(flatten)]
+    seed: SeedArgs,
+    #[command(flatten)]
+    exports: ExportArgs<OfClaims>,
 }
 
-/// What `firstbyte claims` is to do.
+#[derive(Clone, Copy, Debug)]
+struct OfClaims;
+
+impl Offer for OfClaims {
+    const FORMATS: &'static [Format] = &[Format::Json, Format::Markdown];
+}
+
 #[derive(Debug)]
 pub struct Plan {
-    /// Seeds' numbers and ids; empty: all.
+    /// Numbers of posts and ids of claims; all claims if empty.
     pub only: Vec<String>,
-    /// Few runs.
     pub quick: bool,
-    /// Only list them.
     pub list: bool,
-    /// Files of verdicts; empty: measure.
+    /// Files with verdicts; if empty, the claims are measured.
     pub from: Vec<PathBuf>,
-    /// The seed of the order.
+    /// The seed of the random order.
     pub seed: u64,
-    /// Where verdicts go.
-    pub exports: Vec<(Form, Target)>,
-}
-
-/// A form in which verdicts are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// JSON.
-    Json,
-    /// Markdown.
-    Markdown,
+    pub exports: Vec<(Format, Target)>,
 }
 
 impl Args {
-    /// The plan.
     pub fn plan(self) -> Plan {
-        let asked = [(Form::Json, self.json), (Form::Markdown, self.markdown)];
         Plan {
             only: self.only,
             quick: self.quick,
             list: self.list,
             from: self.from,
-            seed: self.seed,
-            exports: asked.into_iter().filter_map(|(form, to)| Some((form, Target::parse(&to?)))).collect(),
+            seed: self.seed.seed,
+            exports: self.exports.targets(),
         }
     }
 }

@@ -1,45 +1,45 @@
-//! `firstbyte compare`: its arguments, and the plan that they amount to.
+//! Arguments and plan of `firstbyte compare`.
 
-use super::common::percent;
+use super::options::JsonArgs;
+use super::values::percent;
 use std::path::PathBuf;
 
-/// Compares two files of results.
+const EXAMPLES: &str = "\
+Examples:
+  firstbyte compare old.json new.json
+  firstbyte compare old.json new.json --fail-if-slower 5%";
+
+/// Compare two result files: which programs became faster or slower
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The results before, as --export-json or hyperfine wrote them
+    /// Results before the change, written by --export-json or by hyperfine
     old: PathBuf,
-    /// The results after
+    /// Results after the change
     new: PathBuf,
-    /// Exit with status 1 if a program is surely slower by more than this
+    /// Exit with status 1 if a program is slower by more than PERCENT, with 99 % confidence
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_if_slower: Option<f64>,
-    /// Compare also what was measured on different machines, by different backends or with different options
+    /// Compare results even if they were made on different machines, with different backends or with different options
     #[arg(long)]
     force: bool,
-    /// Print the comparison as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 }
 
-/// What is to be compared.
 #[derive(Debug)]
 pub struct Plan {
-    /// The file before.
     pub old: PathBuf,
-    /// The file after.
     pub new: PathBuf,
-    /// How much slower, as a part, is too slow.
+    /// The gate, as a fraction: 0.05 for 5 %.
     pub fail_if_slower: Option<f64>,
-    /// Whatever the machines.
     pub force: bool,
-    /// As JSON rather than as text.
     pub json: bool,
 }
 
 impl Args {
-    /// The plan.
     pub fn plan(self) -> Plan {
         let Args { old, new, fail_if_slower, force, json } = self;
-        Plan { old, new, fail_if_slower, force, json }
+        Plan { old, new, fail_if_slower, force, json: json.json }
     }
 }

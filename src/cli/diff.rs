@@ -1,44 +1,54 @@
-//! `firstbyte diff`.
+//! Arguments and plan of `firstbyte diff`.
 
-use super::common::MeasuringArgs;
+use super::export::{ExportArgs, Format, Offer};
+use super::options::MeasuringArgs;
 use super::trace::{Runs, runs};
 use crate::output::Target;
 
-/// Compares two start-ups: which steps, files, faults and programs came and went, and what each cost.
+const EXAMPLES: &str = "\
+Examples:
+  firstbyte diff 'python3 -c 1' 'python3 -S -c 1'
+  firstbyte trace --record old.rec -- ./app && firstbyte diff old.rec ./app";
+
+/// Compare two start-ups, step by step
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A command (quoted, split as a shell splits words), or a recording of `firstbyte trace --record`
+    /// A command, in quotes if it has arguments, or a recording that `firstbyte trace --record` wrote
     #[arg(value_name = "A")]
     first: String,
-    /// What to compare it with
+    /// The command or the recording to compare it with
     #[arg(value_name = "B")]
     second: String,
-    /// How many runs of each; the times shown are medians (default: 20, fewer for a command that takes long)
+    /// Run each command N times; the times shown are medians [default: 20, fewer for a command that takes long]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     runs: Option<u32>,
-    /// Write both sides and what changed as JSON (`-`: stdout)
-    #[arg(long, value_name = "FILE")]
-    export_json: Option<String>,
     #[command(flatten)]
     measuring: MeasuringArgs,
+    #[command(flatten)]
+    exports: ExportArgs<OfDifferences>,
 }
 
-/// A validated plan.
+#[derive(Clone, Copy, Debug)]
+struct OfDifferences;
+
+impl Offer for OfDifferences {
+    const FORMATS: &'static [Format] = &[Format::Json];
+}
+
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Both sides.
+    /// Both commands or recordings.
     pub sides: [String; 2],
-    /// How runs are made.
     pub runs: Runs,
     /// Where the result is written as JSON.
     pub export: Option<Target>,
 }
 
 impl Args {
-    /// The plan that these arguments amount to.
     pub fn plan(self) -> Plan {
         let runs = runs(&self.measuring, self.runs, false);
-        let export = self.export_json.as_deref().map(Target::parse);
+        let export = self.exports.targets().pop().map(|(_, target)| target);
         Plan { sides: [self.first, self.second], runs, export }
     }
 }

@@ -1,15 +1,22 @@
-//! `firstbyte doctor`.
+//! Arguments of `firstbyte doctor`.
 
-/// Says what this machine can and cannot do, why, and what would mend it.
+use super::options::JsonArgs;
+
+/// Check what this machine can measure and how to enable the rest
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Print the findings as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Install what the corpus lacks, from Debian's packages (as root; otherwise the command is printed)
+    #[command(flatten)]
+    json: JsonArgs,
+    /// Install the Debian packages that the corpus needs (as root; otherwise the command is printed)
     #[arg(long)]
     pub install: bool,
-    /// With --install: also what the project's own tests need
+    /// With --install: also install what firstbyte's own tests need
     #[arg(long, requires = "install")]
     pub tests: bool,
+}
+
+impl Args {
+    pub fn json(&self) -> bool {
+        self.json.json
+    }
 }

@@ -1,70 +1,80 @@
-//! `firstbyte elf`: for which architecture, what it is to do, how it is laid out, where it goes.
+//! Arguments and plan of `firstbyte elf`.
 
+use super::options::JsonArgs;
 use firstbyte_elf::packed::Demands;
 use firstbyte_elf::{Architecture, ElfError, Purpose, Style, escape};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// One line would be wider than a terminal.
+/// clap would print it as one line, which is wider than a terminal.
 const USAGE: &str = "firstbyte elf [OPTIONS] <--message <TEXT>|--escape <TEXT>
                                |--message-file <FILE>|--code <FILE>|--reader>";
 
-/// Writes the smallest executables, without any toolchain.
+const EXAMPLES: &str = "\
+Examples:
+  firstbyte elf --escape 'Hello, World!\\n' -o hello
+  firstbyte elf --escape 'Hello, World!\\n' --layout packed -o hello --explain
+  firstbyte elf --arch aarch64 --message hello -o hello";
+
+/// Write the smallest possible executables, without a compiler
 #[derive(Debug, clap::Args)]
-#[command(override_usage = USAGE)]
+#[command(override_usage = USAGE, after_help = EXAMPLES, mut_arg("json", the_explanation))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
-    /// x86-64, i386, aarch64 or riscv64 (default: this machine's)
+    /// Write for this architecture: x86-64, i386, aarch64 or riscv64 [default: this machine's]
     #[arg(long, value_name = "ARCH")]
     arch: Option<Architecture>,
     #[command(flatten)]
     purpose: PurposeArgs,
-    /// Exit with this status
+    /// Exit with STATUS
     #[arg(long, value_name = "STATUS", default_value_t = 0, conflicts_with_all = ["code", "reader"])]
     exit: u8,
-    /// Do not exit but run on behind the code, and crash
+    /// Leave out the exit, so that the program crashes after it has printed
     #[arg(long, conflicts_with_all = ["exit", "code", "reader"])]
     no_exit: bool,
-    /// One thing after the other, and the fastest to start, or as small as can be
+    /// Use the layout that starts fastest (plain) or the smallest one (packed)
     #[arg(long, value_enum, default_value_t = LayoutArg::Plain)]
     layout: LayoutArg,
-    /// Packed: need not run under qemu-user, which checks more than kernels do
+    /// Packed: allow files that only real kernels run, not qemu-user, which checks more
     #[arg(long)]
     real_kernels_only: bool,
-    /// Packed: may have 2 GiB of memory mapped, none of it touched
+    /// Packed: allow up to 2 GiB of mapped memory, which the program never touches
     #[arg(long)]
     large_mappings: bool,
-    /// Packed: try every arrangement there is (slow)
+    /// Packed: try every possible arrangement (slow)
     #[arg(long)]
     exhaustive: bool,
-    /// Where to write it (`-`: stdout)
+    /// Write the executable to FILE (`-` for stdout)
     #[arg(short, long, value_name = "FILE", required_unless_present_any = ["explain", "json"])]
     output: Option<PathBuf>,
-    /// Print every byte: its field, what the kernel does with it, what was put there
+    /// Print every byte: its field, how the kernel uses it, and its value
     #[arg(long)]
     explain: bool,
-    /// The same as JSON
-    #[arg(long, conflicts_with = "explain")]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
+}
+
+fn the_explanation(json: clap::Arg) -> clap::Arg {
+    json.help("Print the same as --explain, as JSON").conflicts_with("explain")
 }
 
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct PurposeArgs {
-    /// Write this text to stdout, as it is: no newline is added
+    /// Print TEXT as it is, without adding a newline
     #[arg(long, value_name = "TEXT")]
     message: Option<OsString>,
-    /// The same, with \n, \t, \r, \0, \\ and \xHH
+    /// Print TEXT, in which \n, \t, \r, \0, \\ and \xHH are escapes
     #[arg(long, value_name = "TEXT")]
     escape: Option<OsString>,
-    /// The same, from a file of any length (`-`: stdin); an argument holds 128 KiB at most
+    /// Print the contents of FILE (`-` for stdin); use it for texts above 128 KiB, the limit of an argument
     #[arg(long, value_name = "FILE")]
     message_file: Option<PathBuf>,
-    /// Run this flat machine code, entered at its first byte
+    /// Run the flat machine code in FILE, starting at its first byte
     #[arg(long, value_name = "FILE")]
     code: Option<PathBuf>,
-    /// Copy stdin to stdout: a smallest cat
+    /// Copy stdin to stdout, like a minimal cat
     #[arg(long)]
     reader: bool,
 }
@@ -75,16 +85,13 @@ enum LayoutArg {
     Packed,
 }
 
-/// What `firstbyte elf` is to do.
 #[derive(Debug)]
 pub struct Plan {
-    /// For which architecture; `None`: we do not write for this machine's.
+    /// `None` if executables for this machine's architecture cannot be written.
     pub architecture: Option<Architecture>,
-    /// What the executable does.
     pub purpose: PlannedPurpose,
-    /// How it is laid out.
     pub style: Style,
-    /// Where to; `-` is stdout.
+    /// `-` is stdout.
     pub output: Option<PathBuf>,
     /// Print the annotated hex dump.
     pub explain: bool,
@@ -92,19 +99,18 @@ pub struct Plan {
     pub json: bool,
 }
 
-/// What the executable does, its code not yet read.
+/// What the executable does, before any file is read.
 #[derive(Debug)]
 pub enum PlannedPurpose {
-    /// Known.
     Ready(Purpose),
-    /// The machine code in that file.
+    /// Runs the machine code in this file.
     CodeFrom(PathBuf),
-    /// The text in that file, and the status to exit with.
+    /// Prints the text in this file, and exits with this status.
     MessageFrom(PathBuf, Option<u8>),
 }
 
 impl PlannedPurpose {
-    /// The file that is read for it; none for standard input.
+    /// The file that must be read; `None` for stdin.
     pub fn input(&self) -> Option<&Path> {
         match self {
             PlannedPurpose::Ready(_) => None,
@@ -116,10 +122,6 @@ impl PlannedPurpose {
 }
 
 impl Args {
-    /// The plan.
-    ///
-    /// # Errors
-    /// [`ElfError::UnknownEscape`].
     pub fn plan(self) -> Result<Plan, ElfError> {
         let style = match self.layout {
             LayoutArg::Plain => Style::Plain,
@@ -131,7 +133,7 @@ impl Args {
         };
         let purpose = self.purpose.plan((!self.no_exit).then_some(self.exit))?;
         let architecture = self.arch.or_else(Architecture::host);
-        let (output, explain, json) = (self.output, self.explain, self.json);
+        let (output, explain, json) = (self.output, self.explain, self.json.json);
         Ok(Plan { architecture, purpose, style, output, explain, json })
     }
 }

@@ -1,28 +1,36 @@
-//! `firstbyte lines`: how many, and of what.
+//! Arguments of `firstbyte lines`.
 
 use crate::throughput::lines::MOST_LINES;
 use std::ffi::OsString;
 
-/// The seed's text.
+/// The text of Response to Response.
 const TEXT: &str = "hello world";
 
-/// Prints N lines of one text as fast as the machine can: the bytes of `yes TEXT | head -n N`.
+const EXAMPLES: &str = "\
+The output is that of `yes TEXT | head -n N`.
+
+Examples:
+  firstbyte lines 1000000 | consumer
+  firstbyte lines 3 'hello again'";
+
+/// Print the same line N times, as fast as possible
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// How many lines: 0 to 2^63
+    /// Number of lines, from 0 to 2^63
     #[arg(value_name = "N", value_parser = clap::value_parser!(u64).range(..=MOST_LINES))]
     pub count: u64,
-    /// What stands on each
+    /// Text of each line
     #[arg(value_name = "TEXT", default_value = TEXT)]
     pub text: OsString,
-    /// Turn a terminal's output processing off meanwhile: its slowest part; restored at the end
+    /// Turn off the output processing of a terminal, its slowest part, until all lines are printed
     #[arg(long)]
     pub raw_tty: bool,
 }
 
 impl Args {
-    /// `lines N [TEXT]`, without options and right; `None` for all else, which clap is asked about. To define
-    /// every command would be most of this one's start and of its memory.
+    /// A valid `lines N [TEXT]` without options. `None` for anything else, which clap then parses: to define every
+    /// command for it takes most of this command's start-up time and memory.
     pub(super) fn plain(mut words: impl Iterator<Item = OsString>) -> Option<Args> {
         words.next().filter(|word| word == "lines")?;
         let count = words.next()?.to_str()?.parse().ok().filter(|count| *count <= MOST_LINES)?;
@@ -44,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_without_clap_is_read_as_by_clap() {
+    fn a_plain_command_line_has_the_meaning_that_clap_gives_it() {
         for words in [&["lines", "3"][..], &["lines", "0", ""], &["lines", "9223372036854775808", "a b"]] {
             let cli = Cli::try_parse_from([&["firstbyte"], words].concat()).unwrap();
             let Command::Lines(args) = cli.command else { panic!("another command") };
@@ -53,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn all_else_is_left_to_clap() {
+    fn any_other_command_line_is_left_to_clap() {
         for words in [
             &[][..],
             &["lines"],

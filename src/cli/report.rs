@@ -1,35 +1,38 @@
-//! `firstbyte report`.
+//! Arguments and plan of `firstbyte report`.
 
 use crate::output::Target;
 use std::path::PathBuf;
 
-/// One self-contained HTML page of result files: tables, distributions, timelines, waterfalls, charts.
+const EXAMPLES: &str = "\
+Examples:
+  firstbyte report showdown.json
+  firstbyte report bench.json trace.json -o page.html --plots charts";
+
+/// Make one HTML page with tables and charts from result files
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// JSON files: of showdown, bench, trace, floor, throughput, elf, claims, or hyperfine's
+    /// JSON files that showdown, bench, trace, floor, throughput, elf, claims or hyperfine wrote
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Where the page goes (`-`: stdout; default: report.html, or nowhere with --plots)
+    /// Write the page to FILE (`-` for stdout) [default: report.html; with --plots: no page]
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
-    /// Write each chart into this folder, as SVG and as PNG
+    /// Write each chart into DIR, as SVG and as PNG
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
 }
 
-/// What is read, and where the page and the charts go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The documents, in their order on the page.
+    /// The documents, in the order in which the page shows them.
     pub files: Vec<PathBuf>,
-    /// Where the page goes; `None`: only charts are wanted.
+    /// `None` if only charts are wanted.
     pub page: Option<Target>,
-    /// The folder of the charts.
     pub plots: Option<PathBuf>,
 }
 
 impl Args {
-    /// The plan that these arguments amount to.
     pub fn plan(self) -> Plan {
         let page = match (&self.output, &self.plots) {
             (Some(output), _) => Some(output.as_str()),
@@ -45,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_is_written_unless_only_charts_are_asked_for() {
+    fn the_page_is_written_unless_only_charts_are_wanted() {
         let plan = |output: Option<&str>, plots: Option<&str>| {
             let args =
                 Args { files: vec![], output: output.map(str::to_owned), plots: plots.map(PathBuf::from) };

@@ -1,131 +1,111 @@
-//! `firstbyte throughput`: its arguments, and the plan that they amount to.
+//! Arguments and plan of `firstbyte throughput`.
 
-use super::common::duration;
+use super::export::{ExportArgs, Format, HEADING, Offer, json_or_file};
+use super::options::{SeedArgs, TimeoutArgs};
+use super::values::duration;
 use crate::output::Target;
 use crate::throughput::sink::Sink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Prints many lines to a target, by each design of seed 002 and by ours, and compares.
+const EXAMPLES: &str = "\
+The designs are those of the post Response to Response, others in common use,
+and `firstbyte lines`.
+
+Examples:
+  firstbyte throughput
+  firstbyte throughput --n 17500000 --sink wc,file --only go-v2
+  firstbyte throughput --chart chart.svg --log";
+
+/// Compare ways to print many lines, such as `firstbyte lines`
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("timeout", |timeout| timeout.default_value("2m")),
+    mut_arg("export-json", json_or_file),
+)]
 pub struct Args {
-    /// How many lines
-    #[arg(long = "n", value_name = "LIST", value_delimiter = ',', default_values_t = SEED_COUNTS,
+    /// Print this many lines (a comma-separated list)
+    #[arg(long = "n", value_name = "LIST", value_delimiter = ',', default_values_t = POST_COUNTS,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
     counts: Vec<u64>,
-    /// What they are printed to
+    /// Print to these targets (a comma-separated list)
     #[arg(long = "sink", value_name = "LIST", value_delimiter = ',', default_value = "null,pipe-read",
         value_parser = clap::builder::PossibleValuesParser::new(Sink::ALL.map(Sink::name)))]
     sinks: Vec<String>,
-    /// These designs only (the baseline is always there; `--list` shows all)
+    /// Measure only these designs, and the baseline (can be repeated; --list shows all)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
-    /// List the designs and stop
+    /// List the designs and exit
     #[arg(long)]
     list: bool,
-    /// Runs of each design, sink and number of lines
+    /// Run each design N times for each target and number of lines
     #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     runs: u32,
-    /// No further run of a design that has taken so long in all for one sink and number of lines
+    /// Stop repeating a design once its runs have taken DURATION for one target and number of lines
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = duration)]
     enough: Duration,
-    /// Kill a run after this long
-    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
-    timeout: Duration,
-    /// Where files are made (default: the temporary folder)
+    #[command(flatten)]
+    timeout: TimeoutArgs,
+    /// Create files in DIR [default: the temporary folder]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
-    /// A folder on tmpfs
+    /// Create files in memory in DIR, a folder on tmpfs
     #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
     memory: PathBuf,
-    /// Seed of the random order of runs
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// Write the results as JSON (`-`: stdout)
-    #[arg(long = "export-json", visible_alias = "json", value_name = "FILE")]
-    json: Option<String>,
-    /// Write the results as CSV (`-`: stdout)
-    #[arg(long = "export-csv", value_name = "FILE")]
-    csv: Option<String>,
-    /// Write the results as Markdown tables (`-`: stdout)
-    #[arg(long = "export-markdown", value_name = "FILE")]
-    markdown: Option<String>,
-    /// Write the results as one self-contained HTML page (`-`: stdout)
-    #[arg(long, value_name = "FILE")]
-    html: Option<String>,
-    /// Draw time against lines: as PNG if FILE ends in .png, otherwise as SVG (`-`: stdout)
-    #[arg(long, value_name = "FILE")]
+    #[command(flatten)]
+    seed: SeedArgs,
+    #[command(flatten)]
+    exports: ExportArgs<OfThroughput>,
+    /// Draw the time against the number of lines, as PNG if FILE ends in .png and as SVG otherwise
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
     chart: Option<String>,
-    /// Logarithmic axes
-    #[arg(long, requires = "chart")]
+    /// Use logarithmic axes in the chart
+    #[arg(long, requires = "chart", help_heading = HEADING)]
     log: bool,
 }
 
-/// The seed's numbers of lines.
-const SEED_COUNTS: [u64; 8] =
+#[derive(Clone, Copy, Debug)]
+struct OfThroughput;
+
+impl Offer for OfThroughput {
+    const FORMATS: &'static [Format] = &[Format::Json, Format::Csv, Format::Markdown, Format::Html];
+}
+
+/// The numbers of lines in Response to Response.
+const POST_COUNTS: [u64; 8] =
     [1_000_000, 2_500_000, 5_000_000, 7_500_000, 10_000_000, 12_500_000, 15_000_000, 17_500_000];
 
-/// What is to be measured, and where the results go.
 #[derive(Debug)]
 pub struct Plan {
     /// The numbers of lines, ascending.
     pub counts: Vec<u64>,
-    /// What they are printed to.
     pub sinks: Vec<Sink>,
-    /// The designs that are wanted; empty: all.
+    /// The designs that are wanted; all if empty.
     pub only: Vec<String>,
-    /// Only list them.
     pub list: bool,
-    /// Runs of each.
+    /// The number of runs of each design, for each target and number of lines.
     pub runs: u32,
-    /// No further run after so long.
+    /// A design is not repeated once its runs have taken this long.
     pub enough: Duration,
-    /// When a run is killed.
+    /// The time after which a run is killed.
     pub timeout: Duration,
-    /// Where files are made.
+    /// The folder for files.
     pub directory: PathBuf,
-    /// A folder on tmpfs.
+    /// The folder for files in memory.
     pub memory: PathBuf,
-    /// The seed of the order.
+    /// The seed of the random order.
     pub seed: u64,
-    /// The exports.
-    pub exports: Vec<(Form, Target)>,
-}
-
-/// A form in which results are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// JSON.
-    Json,
-    /// CSV.
-    Csv,
-    /// Markdown.
-    Markdown,
-    /// A picture, with logarithmic axes or not.
-    Chart {
-        /// Both axes are logarithmic.
-        log: bool,
-        /// PNG, not SVG.
-        png: bool,
-    },
-    /// One page.
-    Html,
+    pub exports: Vec<(Format, Target)>,
+    /// The axes of the chart are logarithmic.
+    pub log: bool,
 }
 
 impl Args {
-    /// The plan.
     pub fn plan(self) -> Plan {
         let mut counts = self.counts;
         counts.sort_unstable();
         counts.dedup();
-        let png = self.chart.as_deref().is_some_and(is_png);
-        let exports = [
-            (Form::Json, self.json),
-            (Form::Csv, self.csv),
-            (Form::Markdown, self.markdown),
-            (Form::Chart { log: self.log, png }, self.chart),
-            (Form::Html, self.html),
-        ];
         let wanted = |sink: &Sink| self.sinks.iter().any(|name| name == sink.name());
         Plan {
             counts,
@@ -134,15 +114,17 @@ impl Args {
             list: self.list,
             runs: self.runs,
             enough: self.enough,
-            timeout: self.timeout,
+            timeout: self.timeout.timeout,
             directory: self.directory.unwrap_or_else(std::env::temp_dir),
             memory: self.memory,
-            seed: self.seed,
-            exports: exports.into_iter().filter_map(|(form, to)| Some((form, Target::parse(&to?)))).collect(),
+            seed: self.seed.seed,
+            exports: self.exports.targets().into_iter().chain(self.chart.as_deref().map(chart)).collect(),
+            log: self.log,
         }
     }
 }
 
-fn is_png(file: &str) -> bool {
-    Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png"))
+fn chart(file: &str) -> (Format, Target) {
+    let png = Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png"));
+    (if png { Format::Png } else { Format::Svg }, Target::parse(file))
 }

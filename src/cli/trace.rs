@@ -1,6 +1,8 @@
-//! `firstbyte trace`.
+//! Arguments and plan of `firstbyte trace`.
 
-use super::common::MeasuringArgs;
+use super::export::{ExportArgs, Format, Offer};
+use super::options::MeasuringArgs;
+use super::values::ring_size;
 use crate::output::Target;
 use firstbyte_measure::launch::{CpuSet, OutputKind};
 use firstbyte_measure::tracer::Choice;
@@ -8,47 +10,50 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Explains one program's start-up, every microsecond of it: phases, system calls, page faults, files, processes.
+const EXAMPLES: &str = "\
+Examples:
+  firstbyte trace -- node app.js
+  firstbyte trace --timeline -- ls -l
+  firstbyte trace --summary 'python3 app.py' './app'
+  firstbyte trace --html trace.html -- ./app";
+
+/// Explain where the time of one program's start-up goes
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// How many runs; the times shown are medians (default: 20, fewer for a command that takes long)
+    /// Run the command N times; the times shown are medians [default: 20, fewer for a command that takes long]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     runs: Option<u32>,
-    /// Print every step of one run, as strace would, with the times of page faults and of user code
+    /// Print every step of one run, as strace does, with the times of page faults and user code
     #[arg(long)]
     timeline: bool,
-    /// Print one line for each of several commands (quoted, as in `--summary 'ls -l' 'node x.js'`)
+    /// Print one line for each of these commands, each in quotes if it has arguments
     #[arg(long, value_name = "COMMAND", num_args = 1.., conflicts_with_all = ["timeline", "command"])]
     summary: Vec<String>,
-    /// Do without the untraced runs that the observer overhead is measured by
+    /// Skip the untraced runs that measure the observer overhead
     #[arg(long)]
     no_overhead: bool,
-    /// Write the events of the run that is shown as JSON lines, for `--replay` and `firstbyte diff`
-    #[arg(long, value_name = "FILE")]
-    record: Option<String>,
-    /// Explain a recording instead of running a command
+    /// Explain a recording that --record wrote, instead of running a command
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "summary", "runs", "record"])]
     replay: Option<PathBuf>,
-    /// Write the result as JSON (`-`: stdout)
-    #[arg(long, value_name = "FILE")]
-    export_json: Option<String>,
-    /// Write a timeline for ui.perfetto.dev (`-`: stdout)
-    #[arg(long, value_name = "FILE")]
-    export_perfetto: Option<String>,
-    /// Write a profile for profiler.firefox.com (`-`: stdout)
-    #[arg(long, value_name = "FILE")]
-    export_firefox: Option<String>,
-    /// Write the result as one self-contained HTML page (`-`: stdout)
-    #[arg(long, value_name = "FILE")]
-    html: Option<String>,
-    /// Bytes of the BPF ring buffer, a power of two: more where events are lost (default: 16 MiB)
-    #[arg(long, value_name = "BYTES", value_parser = ring)]
+    /// Use a BPF ring buffer of this size, a power of two; increase it if events are lost [default: 16777216]
+    #[arg(long, value_name = "BYTES", value_parser = ring_size)]
     ring: Option<u32>,
     #[command(flatten)]
     measuring: MeasuringArgs,
-    /// The program and its arguments
+    #[command(flatten)]
+    exports: ExportArgs<OfTraces>,
+    /// Program to explain, and its arguments
     #[arg(last = true, required_unless_present_any = ["replay", "summary"], value_name = "CMD")]
     command: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OfTraces;
+
+impl Offer for OfTraces {
+    const FORMATS: &'static [Format] =
+        &[Format::Json, Format::Perfetto, Format::Firefox, Format::Html, Format::Recording];
 }
 
 /// What is to be explained.
@@ -56,85 +61,51 @@ pub struct Args {
 pub enum Subject {
     /// A program and its arguments.
     Command(Vec<OsString>),
-    /// Several commands, each split as a shell splits words.
+    /// Several commands, not yet split into words.
     Summary(Vec<String>),
-    /// A recording.
+    /// The file of a recording.
     Recording(PathBuf),
-}
-
-/// A form in which a trace is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Export {
-    /// `--export-json`
-    Json,
-    /// `--export-perfetto`
-    Perfetto,
-    /// `--export-firefox`
-    Firefox,
-    /// `--html`
-    Html,
-    /// `--record`
-    Recording,
 }
 
 /// How runs are made.
 #[derive(Clone, Debug)]
 pub struct Runs {
-    /// How many; `None`: as many as make sense.
+    /// The number of runs; `None` for 20, or fewer if a run takes long.
     pub count: Option<u32>,
     /// Measure the observer overhead.
     pub overhead: bool,
-    /// Which backend.
     pub backend: Choice,
-    /// What stdout is.
     pub output: OutputKind,
-    /// Processors that the program may run on.
     pub cpus: Option<CpuSet>,
-    /// A run is killed after this long.
+    /// The time after which a run is killed.
     pub timeout: Duration,
-    /// Bytes of the BPF ring buffer.
+    /// The size of the BPF ring buffer in bytes.
     pub ring: Option<u32>,
-    /// Seed of the order in which two commands take turns.
+    /// The seed of the order in which two commands alternate.
     pub seed: u64,
 }
 
-/// A validated plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What.
     pub subject: Subject,
-    /// How.
     pub runs: Runs,
-    /// The whole list of steps is wanted.
+    /// Print the whole list of steps.
     pub timeline: bool,
-    /// What is written where.
-    pub exports: Vec<(Export, Target)>,
+    pub exports: Vec<(Format, Target)>,
 }
 
-/// Longer than any start-up that somebody waits for.
-const TIMEOUT: Duration = Duration::from_secs(600);
-
 impl Args {
-    /// The plan that these arguments amount to.
     pub fn plan(self) -> Plan {
-        let exports = [
-            (Export::Json, self.export_json),
-            (Export::Perfetto, self.export_perfetto),
-            (Export::Firefox, self.export_firefox),
-            (Export::Html, self.html),
-            (Export::Recording, self.record),
-        ];
         let subject = match self.replay {
             Some(path) => Subject::Recording(path),
             None if self.command.is_empty() => Subject::Summary(self.summary),
             None => Subject::Command(self.command),
         };
-        let exports = exports.into_iter();
         Plan {
             subject,
             runs: Runs { ring: self.ring, ..runs(&self.measuring, self.runs, !self.no_overhead) },
             timeline: self.timeline,
-            exports: exports.filter_map(|(export, target)| Some((export, Target::parse(&target?)))).collect(),
+            exports: self.exports.targets(),
         }
     }
 }
@@ -146,17 +117,9 @@ pub(super) fn runs(measuring: &MeasuringArgs, count: Option<u32>, overhead: bool
         overhead,
         backend: measuring.backend(),
         output: measuring.output(),
-        cpus: measuring.cpus.clone(),
-        timeout: measuring.timeout.unwrap_or(TIMEOUT),
+        cpus: measuring.cpus(),
+        timeout: measuring.timeout(),
         ring: None,
-        seed: measuring.seed,
+        seed: measuring.seed(),
     }
-}
-
-/// A size that a ring buffer can have: a power of two, a page at least (`BPF_MAP_TYPE_RINGBUF`).
-fn ring(text: &str) -> Result<u32, String> {
-    let wrong =
-        || format!("`{text}` is no size of a ring buffer\nhelp: give a power of two from 4096 to 1073741824");
-    let bytes: u32 = text.parse().map_err(|_| wrong())?;
-    if bytes.is_power_of_two() && (4096..=1 << 30).contains(&bytes) { Ok(bytes) } else { Err(wrong()) }
 }

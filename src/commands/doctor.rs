@@ -14,7 +14,7 @@ pub fn run(args: &Args) -> Result<Exit, CommandError> {
         return install(&corpus, args.tests);
     }
     let report = doctor::examine(&corpus, &doctor::try_bpf);
-    let text = if args.json { json(&report)? } else { doctor_text::render(&report, &terminal()) };
+    let text = if args.json() { json(&report)? } else { doctor_text::render(&report, &terminal()) };
     show(text.as_bytes())?;
     Ok(Exit::Done)
 }

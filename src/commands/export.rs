@@ -1,7 +1,7 @@
 //! Where results go: every format to its target.
 
 use super::{CommandError, report};
-use crate::cli::common::Format;
+use crate::cli::export::Format;
 use crate::document::Document;
 use crate::output::Target;
 use crate::output::visible;
@@ -67,6 +67,11 @@ pub(super) fn takes_stdout(exports: &[(Format, Target)]) -> bool {
     exports.iter().any(|(_, target)| target.is_stdout())
 }
 
+/// The command does not write this format. Its arguments do not allow it, either.
+pub(super) fn not_offered(format: Format) -> CommandError {
+    CommandError::usage(format!("this command has no option `--{}`\nhelp: firstbyte help", format.option()))
+}
+
 fn rendered(format: Format, document: &Document) -> Result<String, CommandError> {
     Ok(match format {
         Format::Json => json::render(document),
@@ -76,5 +81,6 @@ fn rendered(format: Format, document: &Document) -> Result<String, CommandError>
         Format::Bencher => bencher::render(document),
         Format::BenchmarkAction => benchmark_action::render(document),
         Format::Html => report::page("this run", document)?,
+        other => return Err(not_offered(other)),
     })
 }

@@ -32,7 +32,7 @@ impl From<InspectError> for CommandError {
 pub fn run(args: &Args) -> Result<Exit, CommandError> {
     match (&args.calls, &args.file, &args.disassemble) {
         (Some(source), ..) => show_calls(source, args)?,
-        (None, Some(file), Some(symbol)) => show_function(file, symbol, args.json)?,
+        (None, Some(file), Some(symbol)) => show_function(file, symbol, args.json())?,
         (None, Some(file), None) => explain(file, args)?,
         (None, None, _) => {}
     }
@@ -52,7 +52,7 @@ fn explain(file: &Path, args: &Args) -> Result<(), CommandError> {
         }
         _ => None,
     };
-    if args.json {
+    if args.json() {
         return json(&machine, &[serde_json::json!({ "file": inspection, "estimate": estimate })]);
     }
     let text = inspect_text::render(&inspection, estimate.as_ref());
@@ -123,7 +123,7 @@ fn show_calls(source: &Path, args: &Args) -> Result<(), CommandError> {
     let rows: Result<Vec<_>, CommandError> =
         COMPILATIONS.iter().map(|options| calls(source, &args.compiler, options)).collect();
     let rows = rows?;
-    if args.json {
+    if args.json() {
         let rows =
             rows.iter().map(|(options, calls)| serde_json::json!({ "options": options, "calls": calls }));
         return json(&Machine::examine(), &rows.collect::<Vec<_>>());

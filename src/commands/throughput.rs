@@ -3,7 +3,8 @@
 use super::interference;
 use super::progress::bar;
 use super::{CommandError, Exit, before_launching, report, show, terminal};
-use crate::cli::throughput::{Form, Plan};
+use crate::cli::export::Format;
+use crate::cli::throughput::Plan;
 use crate::corpus::{Cache, Program, build, prepare_all};
 use crate::document::bench::{Skipped, Tool};
 use crate::document::throughput::{Throughput, ThroughputDocument, WrongOutput};
@@ -29,11 +30,11 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
     }
     check(&plan)?;
     before_launching();
-    let exports = plan.exports.clone();
+    let (exports, log) = (plan.exports.clone(), plan.log);
     let document = measured(plan)?;
     let mut undrawn = false;
-    for (form, target) in &exports {
-        match rendered(*form, &document)? {
+    for (format, target) in &exports {
+        match rendered(*format, log, &document)? {
             Some(bytes) => super::export::put(target, &bytes)?,
             None => undrawn = true,
         }
@@ -186,17 +187,20 @@ fn fill(document: &mut ThroughputDocument, sweep: &Sweep, swept: Swept) {
     document.compare();
 }
 
-/// `None`: a picture of nothing.
-fn rendered(form: Form, document: &ThroughputDocument) -> Result<Option<Vec<u8>>, CommandError> {
-    Ok(Some(match form {
-        Form::Json => (serde_json::to_string_pretty(document).unwrap_or_default() + "\n").into(),
-        Form::Csv => throughput_text::csv(document).into(),
-        Form::Markdown => throughput_text::markdown(document).into(),
-        Form::Chart { log, png } => {
-            let svg = throughput_chart::svg(document, log);
-            let drawn = if png { svg.and_then(|svg| png::of_svg(&svg)) } else { svg.map(String::into_bytes) };
-            return Ok(drawn);
-        }
-        Form::Html => report::page("this run", document)?.into(),
+/// `None` if there is nothing to draw.
+fn rendered(
+    format: Format,
+    log: bool,
+    document: &ThroughputDocument,
+) -> Result<Option<Vec<u8>>, CommandError> {
+    let chart = || throughput_chart::svg(document, log);
+    Ok(Some(match format {
+        Format::Json => (serde_json::to_string_pretty(document).unwrap_or_default() + "\n").into(),
+        Format::Csv => throughput_text::csv(document).into(),
+        Format::Markdown => throughput_text::markdown(document).into(),
+        Format::Svg => return Ok(chart().map(String::into_bytes)),
+        Format::Png => return Ok(chart().and_then(|svg| png::of_svg(&svg))),
+        Format::Html => report::page("this run", document)?.into(),
+        other => return Err(super::export::not_offered(other)),
     }))
 }

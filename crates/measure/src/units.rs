@@ -90,7 +90,7 @@ fn three_digits(value: f64) -> String {
 
 /// `20ms`, `1.5s`, `300us`, `2m`; a plain number means seconds.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let error = || format!("`{text}` is no duration\nhelp: write it like 300us, 20ms, 1.5s or 2m");
+    let error = || format!("`{text}` is not a valid duration\nhelp: write it like 300us, 20ms, 1.5s or 2m");
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let number: f64 = text[..split].parse().map_err(|_| error())?;
     let unit = match text[split..].trim() {
@@ -108,7 +108,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 
 /// `153`, `64KiB`, `1.5 MiB`, `2MB`: bytes, or with a unit of 1024 or 1000.
 pub fn parse_bytes(text: &str) -> Result<Bytes, String> {
-    let error = || format!("`{text}` is no size\nhelp: write it like 4096, 64KiB or 1.5MiB");
+    let error = || format!("`{text}` is not a valid size\nhelp: write it like 4096, 64KiB or 1.5MiB");
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let number: f64 = text[..split].parse().map_err(|_| error())?;
     let unit = match text[split..].trim() {

@@ -7,7 +7,8 @@ mod runs;
 use super::{CommandError, Exit, before_launching, cold, show, terminal};
 use crate::claims::quantity::{Quantity, State};
 use crate::claims::{Claim, Evidence, Lack, Needs, claim, gather, judge};
-use crate::cli::claims::{Form, Plan};
+use crate::cli::claims::Plan;
+use crate::cli::export::Format;
 use crate::document::bench::{ColdMethod, Tool};
 use crate::document::claims::{ClaimRow, ClaimsDocument};
 use crate::report::formats::claims_markdown;
@@ -52,10 +53,11 @@ fn empty(plan: &Plan) -> ClaimsDocument {
 }
 
 fn deliver(plan: &Plan, document: &ClaimsDocument) -> Result<(), CommandError> {
-    for (form, target) in &plan.exports {
-        let text = match form {
-            Form::Json => serde_json::to_string_pretty(document).map_err(CommandError::unable)? + "\n",
-            Form::Markdown => claims_markdown::render(document),
+    for (format, target) in &plan.exports {
+        let text = match format {
+            Format::Json => serde_json::to_string_pretty(document).map_err(CommandError::unable)? + "\n",
+            Format::Markdown => claims_markdown::render(document),
+            other => return Err(super::export::not_offered(*other)),
         };
         target.write(&text).map_err(CommandError::unable)?;
     }

@@ -147,5 +147,6 @@ fn lines_plan(session: &Session, count: u64, designs: &BTreeSet<&str>) -> LinesP
         memory: PathBuf::from("/dev/shm"),
         seed: session.plan.seed,
         exports: Vec::new(),
+        log: false,
     }
 }

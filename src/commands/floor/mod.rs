@@ -5,7 +5,8 @@ mod sweep;
 
 use super::progress::bar;
 use super::{CommandError, Exit, report, show, terminal};
-use crate::cli::floor::{Form, Plan};
+use crate::cli::export::Format;
+use crate::cli::floor::Plan;
 use crate::corpus::{Built, Cache, Corpus, Program, prepare_all};
 use crate::document::bench::{SCHEMA, Tool};
 use crate::document::floor::{Calibration, Floor, Group, Missing, Overhead, Print};
@@ -179,7 +180,9 @@ fn measure(
 fn check(plan: &Plan) -> Result<(), CommandError> {
     super::export::check_targets(plan.exports.iter().map(|(_, target)| target))?;
     for (form, _) in &plan.exports {
-        if matches!(form, Form::Svg | Form::Png) && (plan.sweep || !plan.groups.contains(&Group::Waterfall)) {
+        if matches!(form, Format::Svg | Format::Png)
+            && (plan.sweep || !plan.groups.contains(&Group::Waterfall))
+        {
             return Err(CommandError::usage(
                 "there is no waterfall to draw\nhelp: leave out --only and --cpus-sweep, or add --only waterfall",
             ));
@@ -216,16 +219,17 @@ fn finish(plan: &Plan, floor: &Floor) -> Result<Exit, CommandError> {
 }
 
 /// `None`: a picture of nothing.
-fn rendered(form: Form, floor: &Floor) -> Result<Option<Vec<u8>>, CommandError> {
+fn rendered(format: Format, floor: &Floor) -> Result<Option<Vec<u8>>, CommandError> {
     let svg = || floor.waterfalls.first().and_then(floor_svg::svg);
-    Ok(match form {
-        Form::Json => {
+    Ok(match format {
+        Format::Json => {
             Some((serde_json::to_string_pretty(floor).map_err(CommandError::unable)? + "\n").into())
         }
-        Form::Markdown => Some(floor_markdown::render(floor).into()),
-        Form::Svg => svg().map(String::into_bytes),
-        Form::Png => svg().and_then(|svg| png::of_svg(&svg)),
-        Form::Html => Some(report::page("this run", floor)?.into()),
+        Format::Markdown => Some(floor_markdown::render(floor).into()),
+        Format::Svg => svg().map(String::into_bytes),
+        Format::Png => svg().and_then(|svg| png::of_svg(&svg)),
+        Format::Html => Some(report::page("this run", floor)?.into()),
+        other => return Err(super::export::not_offered(other)),
     })
 }
 

@@ -1,8 +1,8 @@
 //! What a trace is written as.
 
 use super::Explained;
-use crate::cli::trace::Export;
-use crate::commands::{CommandError, report};
+use crate::cli::export::Format;
+use crate::commands::{CommandError, export, report};
 use crate::document::bench::Ratio;
 use crate::document::trace as trace_json;
 use crate::document::trace::Frame;
@@ -12,22 +12,23 @@ use firstbyte_measure::machine::Machine;
 use firstbyte_measure::tracer::replay;
 
 pub(super) fn rendered(
-    export: Export,
+    format: Format,
     explained: &Explained,
     context: &Context,
 ) -> Result<String, CommandError> {
     let account = &explained.summary.reference;
-    Ok(match export {
-        Export::Json => trace_json::render(&explained.summary, &frame(explained, context)),
-        Export::Perfetto => perfetto::render(&context.command, account),
-        Export::Firefox => firefox::render(&context.command, account),
-        Export::Html => {
+    Ok(match format {
+        Format::Json => trace_json::render(&explained.summary, &frame(explained, context)),
+        Format::Perfetto => perfetto::render(&context.command, account),
+        Format::Firefox => firefox::render(&context.command, account),
+        Format::Html => {
             report::page("this run", &trace_json::document(&explained.summary, &frame(explained, context)))?
         }
-        Export::Recording => explained
+        Format::Recording => explained
             .shown()
             .map(|run| replay::save(run, &explained.modules, explained.cpuid))
             .unwrap_or_default(),
+        other => return Err(export::not_offered(other)),
     })
 }
 

@@ -9,9 +9,9 @@ pub struct CpuSet {
     cpus: Vec<usize>,
 }
 
-/// Why a text is no set of processors.
+/// Why a text is not a set of this machine's processors.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no list of processors here: {reason}\nhelp: write it like `0`, `0,2` or `0-3`")]
+#[error("`{text}` is not a valid list of processors: {reason}\nhelp: write it like `0`, `0,2` or `0-3`")]
 pub struct CpuSetError {
     text: String,
     reason: String,
@@ -75,13 +75,13 @@ impl FromStr for CpuSet {
         let mut cpus = Vec::new();
         for part in text.split(',') {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let number = |n: &str| n.trim().parse::<usize>().map_err(|_| error("that is no number"));
+            let number = |n: &str| n.trim().parse::<usize>().map_err(|_| error("a processor is a number"));
             let (first, last) = (number(first)?, number(last)?);
             if last >= libc::CPU_SETSIZE.unsigned_abs() as usize {
-                return Err(error("the kernel's mask ends at 1023"));
+                return Err(error("the highest possible number is 1023"));
             }
             if first > last {
-                return Err(error("a range runs upwards"));
+                return Err(error("a range goes from the smaller to the larger number"));
             }
             cpus.extend(first..=last);
         }

@@ -1,8 +1,8 @@
-//! Parameters of commands: `{name}` in a command stands for each value of a list or a range in turn.
+//! Parameters of commands: `{name}` in a command is replaced by each value of a list or a range.
 
 use std::collections::BTreeMap;
 
-/// The most values that a range may have: more is a slip of the finger.
+/// The most values that a range may have. A longer range is probably a typing error.
 const MOST_VALUES: i128 = 100_000;
 
 /// A parameter and its values.
@@ -16,7 +16,7 @@ pub(super) struct Parameter {
 pub(super) type Assignment = BTreeMap<String, String>;
 
 impl Parameter {
-    /// `--parameter-list NAME A,B,C`; `\,` stands for a comma within a value.
+    /// `--parameter-list NAME A,B,C`; `\,` is a comma within a value.
     pub(super) fn list(name: &str, values: &str) -> Result<Parameter, String> {
         let mut split = vec![String::new()];
         let mut characters = values.chars().peekable();
@@ -32,7 +32,7 @@ impl Parameter {
         Ok(Parameter { name: checked(name)?, values: split })
     }
 
-    /// `--parameter-scan NAME MIN MAX`, in steps (default 1); decimal fractions are kept exactly.
+    /// `--parameter-scan NAME MIN MAX`, in steps (default: 1). Decimal fractions are exact.
     pub(super) fn scan(name: &str, min: &str, max: &str, step: Option<&str>) -> Result<Parameter, String> {
         let texts = [min, max, step.unwrap_or("1")];
         let digits = texts.iter().map(|text| fraction(text).len()).max().unwrap_or(0);
@@ -40,13 +40,14 @@ impl Parameter {
         let (from, to, step) = (from?, to?, step?);
         let error = |what: &str| format!("`{min}` to `{max}` for the parameter `{name}`: {what}");
         if step <= 0 {
-            return Err(error("the step must be above 0") + "\nhelp: write it like --parameter-step-size 0.5");
+            return Err(error("the step is not above 0") + "\nhelp: write it like --parameter-step-size 0.5");
         }
         if from > to {
-            return Err(error("the range is empty") + "\nhelp: name the smaller value first");
+            return Err(error("the range is empty") + "\nhelp: give the smaller value first");
         }
         if (to - from) / step >= MOST_VALUES {
-            return Err(error("the range has more than 100000 values") + "\nhelp: make the step larger");
+            return Err(error("the range has more than 100000 values")
+                + "\nhelp: use a larger step, as in --parameter-step-size 1000");
         }
         let steps = (to - from) / step;
         Ok(Parameter {
@@ -59,20 +60,20 @@ impl Parameter {
 fn checked(name: &str) -> Result<String, String> {
     if name.is_empty() || name.contains(['{', '}']) {
         return Err(format!(
-            "`{name}` is no name of a parameter\nhelp: write it like -L size 1,10,100 'cmd {{size}}'"
+            "`{name}` is not a valid parameter name\nhelp: write it like -L size 1,10,100 'cmd {{size}}'"
         ));
     }
     Ok(name.to_owned())
 }
 
-/// The digits behind the point.
+/// The digits after the decimal point.
 fn fraction(number: &str) -> &str {
     number.split_once('.').map_or("", |(_, digits)| digits)
 }
 
-/// A decimal number times ten to the power of `digits`.
+/// A decimal number, multiplied by ten to the power of `digits`.
 fn scaled(number: &str, digits: usize) -> Result<i128, String> {
-    let error = || format!("`{number}` is no decimal number\nhelp: write it like 8 or 0.25");
+    let error = || format!("`{number}` is not a decimal number\nhelp: write it like 8 or 0.25");
     if digits > 15 || number.len() > 18 {
         return Err(error());
     }
@@ -91,7 +92,8 @@ fn unscaled(number: i128, digits: usize) -> String {
     if digits == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
 
-/// Every combination of the parameters' values, the last parameter's changing first. One empty one without parameters.
+/// Every combination of the parameters' values; the values of the last parameter change fastest. Without parameters
+/// there is one combination, which is empty.
 pub(super) fn combinations(parameters: &[Parameter]) -> Result<Vec<Assignment>, String> {
     let mut all = vec![Assignment::new()];
     for (index, parameter) in parameters.iter().enumerate() {
@@ -111,7 +113,7 @@ pub(super) fn combinations(parameters: &[Parameter]) -> Result<Vec<Assignment>, 
     Ok(all)
 }
 
-/// `text` with each `{name}` replaced by its value, in one pass: values are not searched again.
+/// `text` with each `{name}` replaced by its value, in one pass: names within values are left as they are.
 pub(super) fn replaced(text: &str, assignment: &Assignment) -> String {
     let mut replaced = String::new();
     let mut rest = text;
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_hold_both_ends_and_keep_their_decimals() {
+    fn ranges_include_both_ends_and_keep_their_decimals() {
         assert_eq!(scan("1", "3", None).unwrap(), ["1", "2", "3"]);
         assert_eq!(scan("0.3", "0.7", Some("0.2")).unwrap(), ["0.3", "0.5", "0.7"]);
         assert_eq!(scan("-1", "0", Some("0.5")).unwrap(), ["-1.0", "-0.5", "0.0"]);
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn senseless_ranges_are_refused() {
+    fn invalid_ranges_are_refused() {
         let table = [
             ("1", "3", Some("0")),
             ("1", "3", Some("-1")),
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_split_at_commas_that_no_backslash_protects() {
+    fn lists_are_split_at_commas_without_a_backslash() {
         assert_eq!(Parameter::list("n", r"a,b\,c,,d").unwrap().values, ["a", "b,c", "", "d"]);
         assert!(Parameter::list("", "a").is_err());
     }

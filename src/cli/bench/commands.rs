@@ -1,0 +1,232 @@
+//! The commands of `firstbyte bench`: their names, hooks, parameters and shell.
+
+use super::parameters::{Assignment, Parameter, combinations, replaced};
+use crate::cli::values::split;
+
+const HEADING: &str = "Command options";
+
+#[derive(Debug, clap::Args)]
+pub(super) struct CommandArgs {
+    /// Commands to measure, each in quotes if it has arguments; they are split into words as a shell does, and run
+    /// without a shell
+    #[arg(value_name = "COMMAND", required = true)]
+    commands: Vec<String>,
+    /// Name a command (give it once for each command, in order)
+    #[arg(short = 'n', long = "command-name", value_name = "NAME", help_heading = HEADING)]
+    names: Vec<String>,
+    /// Measure this command, too, and compare the others with it [default: the first command]
+    #[arg(long, value_name = "COMMAND", help_heading = HEADING)]
+    reference: Option<String>,
+    /// Measure this command, too, and subtract its time from the others', run by run
+    #[arg(long, value_name = "COMMAND", help_heading = HEADING)]
+    subtract: Option<String>,
+    /// Run this shell command before each run (give it once for all commands, or once for each)
+    #[arg(short, long, value_name = "COMMAND", help_heading = HEADING)]
+    prepare: Vec<String>,
+    /// Run this shell command after each run (give it once for all commands, or once for each)
+    #[arg(short = 'C', long, value_name = "COMMAND", help_heading = HEADING)]
+    conclude: Vec<String>,
+    /// Run this shell command before the first run of each command
+    #[arg(short, long, value_name = "COMMAND", help_heading = HEADING)]
+    setup: Option<String>,
+    /// Run this shell command after the last run of each command
+    #[arg(short, long, value_name = "COMMAND", help_heading = HEADING)]
+    cleanup: Option<String>,
+    /// Measure the commands for each value of a list, which replaces {NAME} in them (can be repeated)
+    #[arg(short = 'L', long, num_args = 2, value_names = ["NAME", "A,B,…"], allow_hyphen_values = true, help_heading = HEADING)]
+    parameter_list: Vec<String>,
+    /// Measure the commands for each number of a range, which replaces {NAME} in them (can be repeated)
+    #[arg(short = 'P', long, num_args = 3, value_names = ["NAME", "MIN", "MAX"], allow_hyphen_values = true, help_heading = HEADING)]
+    parameter_scan: Vec<String>,
+    /// Distance between the numbers of --parameter-scan [default: 1]
+    #[arg(short = 'D', long, value_name = "STEP", requires = "parameter_scan", help_heading = HEADING)]
+    parameter_step_size: Option<String>,
+    /// Run the commands with SHELL, whose start-up is part of the result [default SHELL: /bin/sh]
+    #[arg(long, value_name = "SHELL", num_args = 0..=1, require_equals = true, default_missing_value = "default", help_heading = HEADING)]
+    shell: Option<String>,
+    /// Same as --shell=SHELL
+    #[arg(short = 'S', value_name = "SHELL", conflicts_with = "shell", help_heading = HEADING)]
+    shell_word: Option<String>,
+    /// Run the commands without a shell (the default)
+    #[arg(short = 'N', conflicts_with_all = ["shell", "shell_word"], help_heading = HEADING)]
+    no_shell: bool,
+}
+
+/// One command that is to be measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Benchmark {
+    pub name: String,
+    /// The command as it was given, with its parameters replaced.
+    pub command: String,
+    /// The program and its arguments, including those of a shell.
+    pub words: Vec<String>,
+    /// The shell among them, quoted as a shell reads it; `None` if no shell runs the command.
+    pub shell: Option<String>,
+    pub parameters: Assignment,
+    /// A shell command before each run.
+    pub prepare: Option<String>,
+    /// A shell command after each run.
+    pub conclude: Option<String>,
+    /// A shell command before all runs.
+    pub setup: Option<String>,
+    /// A shell command after all runs.
+    pub cleanup: Option<String>,
+}
+
+/// The commands of a plan, and the indices of those that play a part of their own.
+pub(super) struct Commands {
+    pub(super) benchmarks: Vec<Benchmark>,
+    pub(super) reference: usize,
+    pub(super) subtract: Option<usize>,
+}
+
+/// Names of shells, which nobody means to measure within a shell.
+const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "fish", "ksh"];
+
+impl CommandArgs {
+    pub(super) fn plan(&self) -> Result<Commands, String> {
+        let shell = self.shell()?;
+        let mut benchmarks = self.benchmarks(shell.as_deref())?;
+
+        let mut position = |command: &String| position(&mut benchmarks, command, shell.as_deref());
+        let reference = self.reference.as_ref().map(&mut position).transpose()?.unwrap_or(0);
+        let subtract = self.subtract.as_ref().map(&mut position).transpose()?;
+
+        make_unique(&mut benchmarks);
+        Ok(Commands { benchmarks, reference, subtract })
+    }
+
+    /// Whether shell commands run before the measured ones.
+    pub(super) fn run_before(&self) -> bool {
+        self.setup.is_some() || !self.prepare.is_empty()
+    }
+
+    /// The words of the shell that runs the commands; `None` if no shell does.
+    fn shell(&self) -> Result<Option<Vec<String>>, String> {
+        let shell = match self.shell.as_ref().or(self.shell_word.as_ref()).map(String::as_str) {
+            None | Some("none") => None,
+            Some("default") => Some(vec!["/bin/sh".to_owned()]),
+            Some(shell) => Some(split(shell)?),
+        };
+
+        if shell.is_some()
+            && let Some(command) = self.commands.iter().find(|command| SHELLS.contains(&command.as_str()))
+        {
+            return Err(format!(
+                "`{command}` would be run as a command by a shell\nhelp: name the shell as in --shell={command} or -S {command}"
+            ));
+        }
+        Ok(shell)
+    }
+
+    fn parameters(&self) -> Result<Vec<Assignment>, String> {
+        let lists = self.parameter_list.chunks_exact(2).map(|list| Parameter::list(&list[0], &list[1]));
+        let step = self.parameter_step_size.as_deref();
+        let scans = self
+            .parameter_scan
+            .chunks_exact(3)
+            .map(|scan| Parameter::scan(&scan[0], &scan[1], &scan[2], step));
+        combinations(&lists.chain(scans).collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// Every command under every combination of parameters.
+    fn benchmarks(&self, shell: Option<&[String]>) -> Result<Vec<Benchmark>, String> {
+        let assignments = self.parameters()?;
+        let all = self.commands.len() * assignments.len();
+        let given = self.names.len();
+        if given > self.commands.len() && given != all {
+            return Err(format!(
+                "there are {given} names for {} commands\nhelp: give each command one name, in order",
+                self.commands.len()
+            ));
+        }
+
+        let mut benchmarks = Vec::new();
+        for (place, command) in self.commands.iter().enumerate() {
+            for assignment in &assignments {
+                let name_place = if given == all { benchmarks.len() } else { place };
+                let mut benchmark = Benchmark::of(&replaced(command, assignment), shell)?;
+                if let Some(name) = self.names.get(name_place) {
+                    benchmark.name = replaced(name, assignment);
+                }
+                benchmark.parameters.clone_from(assignment);
+                benchmarks.push(self.hooked(benchmark, place)?);
+            }
+        }
+        Ok(benchmarks)
+    }
+
+    fn hooked(&self, benchmark: Benchmark, place: usize) -> Result<Benchmark, String> {
+        let own = |text: &String| replaced(text, &benchmark.parameters);
+        let prepare = self.hook("prepare", &self.prepare, place)?.map(own);
+        let conclude = self.hook("conclude", &self.conclude, place)?.map(own);
+        let (setup, cleanup) = (self.setup.as_ref().map(own), self.cleanup.as_ref().map(own));
+
+        Ok(Benchmark { prepare, conclude, setup, cleanup, ..benchmark })
+    }
+
+    /// The one hook of all commands, or the one of this command.
+    fn hook<'h>(
+        &self,
+        option: &str,
+        hooks: &'h [String],
+        place: usize,
+    ) -> Result<Option<&'h String>, String> {
+        match hooks.len() {
+            0 | 1 => Ok(hooks.first()),
+            n if n == self.commands.len() => Ok(hooks.get(place)),
+            n => Err(format!(
+                "--{option} is given {n} times for {} commands\nhelp: give it once for all, or once for each command",
+                self.commands.len()
+            )),
+        }
+    }
+}
+
+impl Benchmark {
+    /// A command, split into words, without hooks.
+    pub(in crate::cli) fn of(command: &str, shell: Option<&[String]>) -> Result<Benchmark, String> {
+        let words = match shell {
+            Some(shell) => shell.iter().cloned().chain(["-c".to_owned(), command.to_owned()]).collect(),
+            None => split(command)?,
+        };
+        Ok(Benchmark {
+            name: command.to_owned(),
+            command: command.to_owned(),
+            words,
+            shell: shell.map(shell_words::join),
+            parameters: Assignment::new(),
+            prepare: None,
+            conclude: None,
+            setup: None,
+            cleanup: None,
+        })
+    }
+}
+
+/// The index of a command that an option names. It may be one of the others; if not, it is added to them.
+fn position(
+    benchmarks: &mut Vec<Benchmark>,
+    command: &str,
+    shell: Option<&[String]>,
+) -> Result<usize, String> {
+    let named = benchmarks.iter().position(|b| b.command == command || b.name == command);
+    if let Some(place) = named {
+        return Ok(place);
+    }
+    benchmarks.push(Benchmark::of(command, shell)?);
+    Ok(benchmarks.len() - 1)
+}
+
+/// Adds numbers to equal names: results are found by name, also when files are compared later.
+fn make_unique(benchmarks: &mut [Benchmark]) {
+    for place in 0..benchmarks.len() {
+        let (earlier, rest) = benchmarks.split_at_mut(place);
+        let name = rest[0].name.clone();
+        let taken = |name: &str| earlier.iter().any(|benchmark| benchmark.name == name);
+        let free = (2..=place + 2).map(|n| format!("{name} ({n})")).find(|name| !taken(name));
+        if taken(&name) {
+            rest[0].name = free.unwrap_or(name);
+        }
+    }
+}

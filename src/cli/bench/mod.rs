@@ -1,0 +1,218 @@
+//! Arguments and plan of `firstbyte bench`.
+
+mod commands;
+mod parameters;
+#[cfg(test)]
+mod tests;
+
+pub use commands::Benchmark;
+
+use super::export::{ExportArgs, Format, OfMeasurements};
+use super::options::{CacheArgs, MeasuringArgs};
+use super::values::{duration, percent, readable};
+use crate::bench::{Adaptive, Budget};
+use crate::document::bench::{ColdMethod, Metric};
+use crate::output::Target;
+use commands::CommandArgs;
+use firstbyte_measure::launch::{CpuSet, OutputKind, Until};
+use firstbyte_measure::tracer::Choice;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  firstbyte bench ./old ./new
+  firstbyte bench --prepare 'rm -f cache' -n build 'make -s'
+  firstbyte bench -L lines 10,1000 'seq {lines}'
+  firstbyte bench --until READY --output pty ./server
+  firstbyte bench --cache cold ./hello";
+
+/// Measure the start-up of one or more commands, and compare them
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub struct Args {
+    #[command(flatten)]
+    commands: CommandArgs,
+    /// Run each command N times before the measured runs; at least one such run is made
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    warmup: u32,
+    /// Run each command exactly N times [default: until --precision, --time or --max-runs is reached]
+    #[arg(short, long, value_name = "N", conflicts_with_all = ["min_runs", "max_runs", "time", "precision"], value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    runs: Option<u32>,
+    /// Run each command at least N times
+    #[arg(short, long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    min_runs: u32,
+    /// Run each command at most N times
+    #[arg(short = 'M', long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    max_runs: u32,
+    /// Stop after DURATION, such as 500ms or 2m; a number without a unit is in seconds [default: 3s for each command]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    time: Option<Duration>,
+    /// Stop once half of the 95 % interval of every median is at most PERCENT
+    #[arg(long, value_name = "PERCENT", default_value = "0.5", value_parser = percent)]
+    precision: f64,
+    /// Compare this time in the summary
+    #[arg(long, value_name = "TIME", default_value = "total")]
+    compare_by: MetricArg,
+    /// Accept runs with any exit status
+    #[arg(short, long)]
+    ignore_failure: bool,
+    /// Use FILE as stdin of each run [default: /dev/null]
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// End each run when TEXT appears in its output, and stop the program
+    #[arg(long, value_name = "TEXT")]
+    until: Option<String>,
+    /// End each run at its first byte of output, and stop the program
+    #[arg(long, conflicts_with = "until")]
+    until_first_byte: bool,
+    /// Vary the size of the environment from run to run, and with it the address at which the stack starts
+    #[arg(long)]
+    env_offset: bool,
+    /// Skip the untraced runs that measure the observer overhead
+    #[arg(long)]
+    no_overhead: bool,
+    /// Skip the runs that count system calls, page faults and memory
+    #[arg(long)]
+    no_counts: bool,
+    #[command(flatten)]
+    measuring: MeasuringArgs,
+    #[command(flatten)]
+    cache: CacheArgs,
+    #[command(flatten)]
+    exports: ExportArgs<OfMeasurements>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum MetricArg {
+    Total,
+    FirstByte,
+}
+
+/// What is to be measured, and how.
+#[derive(Debug)]
+pub struct Plan {
+    pub benchmarks: Vec<Benchmark>,
+    /// The index of the command that the others are compared with.
+    pub reference: usize,
+    /// The index of the command whose time is subtracted from the others'.
+    pub subtract: Option<usize>,
+    pub compare_by: Metric,
+    /// How long to measure, or how often.
+    pub budget: Budget,
+    /// The number of rounds before the measured ones.
+    pub warmup: u32,
+    /// Runs with any exit status are samples.
+    pub ignore_failure: bool,
+    /// The file that is each run's stdin.
+    pub input: Option<PathBuf>,
+    /// What ends a run before the program exits.
+    pub until: Option<Until>,
+    /// The size of the environment varies from run to run.
+    pub env_offset: bool,
+    /// How the page cache is made cold; `None` if it stays warm.
+    pub cold: Option<ColdMethod>,
+    pub backend: Choice,
+    pub output: OutputKind,
+    pub cpus: Option<CpuSet>,
+    /// The time after which a run is killed.
+    pub timeout: Duration,
+    /// The seed of the random order.
+    pub seed: u64,
+    /// Measure the observer overhead.
+    pub overhead: bool,
+    /// The number of counting runs of each program: system calls, page faults, memory.
+    pub count_runs: u32,
+    pub exports: Vec<(Format, Target)>,
+}
+
+/// The default time for each command.
+const TIME_EACH: Duration = Duration::from_secs(3);
+
+/// Enough for a median: counts hardly vary.
+const COUNT_RUNS: u32 = 3;
+
+impl Args {
+    /// The plan, or an error that ends in its `help:` line.
+    pub fn plan(self) -> Result<Plan, String> {
+        let commands = self.commands.plan()?;
+        self.check_input()?;
+
+        Ok(Plan {
+            budget: self.budget(commands.benchmarks.len())?,
+            benchmarks: commands.benchmarks,
+            reference: commands.reference,
+            subtract: commands.subtract,
+            compare_by: match self.compare_by {
+                MetricArg::Total => Metric::Total,
+                MetricArg::FirstByte => Metric::FirstByte,
+            },
+            warmup: self.warmup,
+            ignore_failure: self.ignore_failure,
+            until: self.until()?,
+            input: self.input,
+            env_offset: self.env_offset,
+            cold: self.cache.cold(),
+            backend: self.measuring.backend(),
+            output: self.measuring.output(),
+            timeout: self.measuring.timeout(),
+            cpus: self.measuring.cpus(),
+            seed: self.measuring.seed(),
+            overhead: !self.no_overhead,
+            count_runs: if self.no_counts { 0 } else { COUNT_RUNS },
+            exports: self.exports.targets(),
+        })
+    }
+
+    /// Refuses an input that cannot be used before anything runs. `--setup` and `--prepare` may still create the file.
+    fn check_input(&self) -> Result<(), String> {
+        let Some(input) = &self.input else { return Ok(()) };
+        if self.measuring.output() == OutputKind::Pty {
+            return Err("`--input` cannot be used with `--output pty`: stdin is the terminal\n\
+                        help: leave out --input, or use --output pipe"
+                .to_owned());
+        }
+        if self.commands.run_before() { Ok(()) } else { readable(input) }
+    }
+
+    fn budget(&self, commands: usize) -> Result<Budget, String> {
+        if let Some(runs) = self.runs {
+            return Ok(Budget::Runs(runs));
+        }
+        if self.min_runs > self.max_runs {
+            let (min, max) = (self.min_runs, self.max_runs);
+            return Err(format!(
+                "--min-runs {min} is more than --max-runs {max}\nhelp: firstbyte bench --min-runs {max} --max-runs {min} …"
+            ));
+        }
+
+        let each = TIME_EACH.saturating_mul(u32::try_from(commands).unwrap_or(u32::MAX));
+        Ok(Budget::Adaptive(Adaptive {
+            least: self.min_runs,
+            most: self.max_runs,
+            time: self.time.unwrap_or(each),
+            precision: self.precision,
+        }))
+    }
+
+    fn until(&self) -> Result<Option<Until>, String> {
+        let until = match &self.until {
+            Some(text) if text.is_empty() => {
+                return Err(
+                    "the text of `--until` is empty\nhelp: firstbyte bench --until-first-byte …".to_owned()
+                );
+            }
+            Some(text) => Some(Until::Text(text.as_bytes().into())),
+            None => self.until_first_byte.then_some(Until::FirstByte),
+        };
+
+        let seen = matches!(self.measuring.output(), OutputKind::Pipe | OutputKind::Pty);
+        if until.is_some() && !seen {
+            return Err("`--until` and `--until-first-byte` cannot see output to /dev/null or to a file\n\
+                        help: use --output pipe or --output pty"
+                .to_owned());
+        }
+        Ok(until)
+    }
+}

@@ -1,0 +1,140 @@
+//! The options that several commands share, each defined once.
+//!
+//! A command whose default or meaning differs changes that one property with `mut_arg`, in its own file.
+
+use super::values::{cpus, duration};
+use crate::document::bench::ColdMethod;
+use firstbyte_measure::launch::{CpuSet, OutputKind};
+use firstbyte_measure::tracer::Choice;
+use std::time::Duration;
+
+const HEADING: &str = "Measuring options";
+
+/// How runs are made and observed.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct MeasuringArgs {
+    /// Observe runs with BACKEND; `auto` uses the best one that works
+    #[arg(long, value_name = "BACKEND", default_value = "auto", help_heading = HEADING)]
+    backend: BackendArg,
+    /// Connect the programs' stdout to KIND
+    #[arg(long, value_name = "KIND", default_value = "pipe", help_heading = HEADING)]
+    output: OutputArg,
+    #[command(flatten)]
+    cpus: CpusArgs,
+    #[command(flatten)]
+    timeout: TimeoutArgs,
+    #[command(flatten)]
+    seed: SeedArgs,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct CpusArgs {
+    /// Run the programs only on these processors, such as 0 or 0-3 [default: any]
+    #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = HEADING)]
+    pub(super) cpus: Option<CpuSet>,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct TimeoutArgs {
+    /// Kill a run after DURATION, such as 500ms or 2m; a number without a unit is in seconds
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10m", help_heading = HEADING)]
+    pub(super) timeout: Duration,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct SeedArgs {
+    /// Seed of the random order of runs
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = HEADING)]
+    pub(super) seed: u64,
+}
+
+/// The state of the page cache before each run.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct CacheArgs {
+    /// Start each run with the program's files in memory (warm) or on disk only (cold)
+    #[arg(long, value_name = "STATE", default_value = "warm", help_heading = HEADING)]
+    cache: CacheArg,
+    /// With --cache cold: use copies of the program's files that are proven not to be in memory (copies), or drop the
+    /// page cache of the whole machine except for files in use (drop-caches, as root)
+    #[arg(long, value_name = "METHOD", default_value = "copies", requires = "cache", help_heading = HEADING)]
+    cold_method: ColdMethodArg,
+}
+
+/// For commands whose results are printed as text unless this asks for JSON.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct JsonArgs {
+    /// Print the results as JSON instead of text
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum BackendArg {
+    Auto,
+    Bpf,
+    Ptrace,
+    Pipe,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum OutputArg {
+    Null,
+    Pipe,
+    Pty,
+    File,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum CacheArg {
+    Warm,
+    Cold,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ColdMethodArg {
+    Copies,
+    DropCaches,
+}
+
+impl MeasuringArgs {
+    pub(super) fn backend(&self) -> Choice {
+        match self.backend {
+            BackendArg::Auto => Choice::Auto,
+            BackendArg::Bpf => Choice::Bpf,
+            BackendArg::Ptrace => Choice::Ptrace,
+            BackendArg::Pipe => Choice::Pipe,
+        }
+    }
+
+    pub(super) fn output(&self) -> OutputKind {
+        match self.output {
+            OutputArg::Null => OutputKind::Null,
+            OutputArg::Pipe => OutputKind::Pipe,
+            OutputArg::Pty => OutputKind::Pty,
+            OutputArg::File => OutputKind::File,
+        }
+    }
+
+    pub(super) fn cpus(&self) -> Option<CpuSet> {
+        self.cpus.cpus.clone()
+    }
+
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout.timeout
+    }
+
+    pub(super) fn seed(&self) -> u64 {
+        self.seed.seed
+    }
+}
+
+impl CacheArgs {
+    /// How the page cache is made cold; `None` if it stays warm.
+    pub(super) fn cold(&self) -> Option<ColdMethod> {
+        match (self.cache, self.cold_method) {
+            (CacheArg::Warm, _) => None,
+            (CacheArg::Cold, ColdMethodArg::Copies) => Some(ColdMethod::Copies),
+            (CacheArg::Cold, ColdMethodArg::DropCaches) => Some(ColdMethod::DropCaches),
+        }
+    }
+}

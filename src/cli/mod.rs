@@ -2,8 +2,6 @@
 //!
 //! Each command has one file with its arguments and its plan. clap's types stay in this folder.
 
-#![allow(missing_docs)]
-
 pub mod bench;
 pub mod cc;
 pub mod check;

@@ -1,6 +1,7 @@
 //! What a claim comes down to: a value that must lie within limits.
 
-use super::quantity::{Expression, Unit};
+use super::quantity::Expression;
+use crate::document::claims::ClaimUnit;
 
 /// One value, and its limits.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +11,7 @@ pub struct Check {
     /// The value.
     pub of: Expression,
     /// How it is shown.
-    pub unit: Unit,
+    pub unit: ClaimUnit,
     /// It must not lie below this.
     pub low: f64,
     /// Nor above this.
@@ -67,7 +68,7 @@ impl Check {
     /// A part of a whole, shown in per cent.
     #[must_use]
     pub fn part(self) -> Check {
-        Check { unit: Unit::Part, ..self }
+        Check { unit: ClaimUnit::Part, ..self }
     }
 
     /// Shown only where it is not met.

@@ -1,5 +1,6 @@
 //! From what was measured to evidence, one source a function. Pure.
 
+use super::programs::is_level0;
 use super::quantity::{Counted, Quantity, Span, State};
 use super::{Evidence, Lack, Needs, Reading};
 use crate::bench::document::overhead;
@@ -39,11 +40,6 @@ fn program(quantity: Quantity) -> Option<&'static str> {
 pub fn level0_lacking(evidence: &mut Evidence, needs: &Needs, lack: &Lack) {
     let of_level0 = |quantity: &Quantity| program(*quantity).is_some_and(is_level0);
     needs.quantities().filter(of_level0).for_each(|quantity| evidence.lack(quantity, lack.clone()));
-}
-
-/// The solutions of seed 004's Level 0 are no hello, and are built and run apart.
-pub fn is_level0(program: &str) -> bool {
-    program.starts_with("level0")
 }
 
 /// Runs under one condition, made in turn.
@@ -188,7 +184,7 @@ fn untimed(design: &str, wrong: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::claim::select;
+    use crate::claims::select;
     use crate::corpus::SkipCause;
 
     #[test]
@@ -204,7 +200,7 @@ mod tests {
         };
         skipped(&mut evidence, &needs, &[skip]);
         let judgement = crate::claims::judge(&claims[0], &evidence);
-        assert_eq!(judgement.verdict, crate::claims::Verdict::CannotBeTested);
+        assert_eq!(judgement.verdict, crate::document::claims::ClaimVerdict::CannotBeTested);
         assert_eq!(judgement.why, "`java`: `java` is not in PATH");
         assert_eq!(judgement.install.as_deref(), Some("apt-get install default-jdk-headless"));
     }

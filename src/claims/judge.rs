@@ -1,33 +1,9 @@
 //! From readings to a verdict. Pure.
 
 use super::check::Check;
-use super::{Claim, Evidence, Lack, Reading};
-use serde::{Deserialize, Serialize};
-
-/// What is to be said of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Verdict {
-    /// Everything that it comes down to is met, the spread considered.
-    #[serde(rename = "holds")]
-    Holds,
-    /// Something that it comes down to is surely not met.
-    #[serde(rename = "does not hold here")]
-    DoesNotHold,
-    /// Something is not known, or so uncertain that it may or may not be met.
-    #[serde(rename = "cannot be tested here")]
-    CannotBeTested,
-}
-
-impl Verdict {
-    /// In words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Holds => "holds",
-            Verdict::DoesNotHold => "does not hold here",
-            Verdict::CannotBeTested => "cannot be tested here",
-        }
-    }
-}
+use super::claim::Claim;
+use super::evidence::{Evidence, Lack, Reading};
+use crate::document::claims::ClaimVerdict;
 
 /// Whether a value lies within its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,14 +18,14 @@ pub enum Met {
 
 /// What became of one check.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct CheckOutcome {
     /// The check.
     pub check: Check,
     /// Its value; or why there is none.
     pub reading: Result<Reading, Lack>,
 }
 
-impl Outcome {
+impl CheckOutcome {
     /// Whether the value lies within the limits; `None` without a value.
     pub fn met(&self) -> Option<Met> {
         let reading = self.reading.as_ref().ok()?;
@@ -68,9 +44,9 @@ impl Outcome {
 #[derive(Clone, Debug)]
 pub struct Judgement {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
     /// One a check.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<CheckOutcome>,
     /// The explanation, one line.
     pub why: String,
     /// The command that would make it testable.
@@ -79,11 +55,12 @@ pub struct Judgement {
 
 /// What the evidence says of a claim. One check that is surely missed refutes it, whatever is not known beside.
 pub fn judge(claim: &Claim, evidence: &Evidence) -> Judgement {
-    let outcome = |check: &Check| Outcome { check: check.clone(), reading: evidence.evaluate(&check.of) };
-    let outcomes: Vec<Outcome> = claim.checks.iter().map(outcome).collect();
+    let outcome =
+        |check: &Check| CheckOutcome { check: check.clone(), reading: evidence.evaluate(&check.of) };
+    let outcomes: Vec<CheckOutcome> = claim.checks.iter().map(outcome).collect();
     if outcomes.iter().any(|outcome| outcome.met() == Some(Met::No)) {
         return Judgement {
-            verdict: Verdict::DoesNotHold,
+            verdict: ClaimVerdict::DoesNotHold,
             outcomes,
             why: claim.fails.to_owned(),
             install: None,
@@ -91,27 +68,27 @@ pub fn judge(claim: &Claim, evidence: &Evidence) -> Judgement {
     }
     if claim.checks.is_empty() {
         let why = claim.fails.to_owned();
-        return Judgement { verdict: Verdict::CannotBeTested, outcomes, why, install: None };
+        return Judgement { verdict: ClaimVerdict::CannotBeTested, outcomes, why, install: None };
     }
     if let Some(lack) =
         outcomes.iter().filter(|o| o.check.has_limits()).find_map(|o| o.reading.as_ref().err())
     {
         let (why, install) = (lack.reason.clone(), lack.install.clone());
-        return Judgement { verdict: Verdict::CannotBeTested, outcomes, why, install };
+        return Judgement { verdict: ClaimVerdict::CannotBeTested, outcomes, why, install };
     }
     let uncertain = outcomes.iter().find(|outcome| outcome.met() == Some(Met::Perhaps));
     if let Some(uncertain) = uncertain {
         let why = format!("too uncertain in these runs: {} may or may not be met", uncertain.check.name);
-        return Judgement { verdict: Verdict::CannotBeTested, outcomes, why, install: None };
+        return Judgement { verdict: ClaimVerdict::CannotBeTested, outcomes, why, install: None };
     }
-    Judgement { verdict: Verdict::Holds, outcomes, why: claim.holds.to_owned(), install: None }
+    Judgement { verdict: ClaimVerdict::Holds, outcomes, why: claim.holds.to_owned(), install: None }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::claim::select;
     use crate::claims::quantity::{Counted, Quantity, Span, State};
+    use crate::claims::select;
 
     fn claim(id: &str) -> Claim {
         select(&[id.to_owned()]).unwrap().remove(0)
@@ -145,7 +122,7 @@ mod tests {
     #[test]
     fn a_claim_whose_values_lie_within_its_limits_holds() {
         let judgement = judge(&claim("000-hundredfold"), &showdown());
-        assert_eq!(judgement.verdict, Verdict::Holds);
+        assert_eq!(judgement.verdict, ClaimVerdict::Holds);
         assert_eq!(judgement.outcomes.len(), 3);
         assert!(judgement.outcomes.iter().all(|outcome| outcome.met() == Some(Met::Yes)));
     }
@@ -153,7 +130,7 @@ mod tests {
     #[test]
     fn a_claim_of_which_one_value_lies_outside_does_not_hold() {
         let judgement = judge(&claim("000-slowest-javascript"), &showdown());
-        assert_eq!(judgement.verdict, Verdict::DoesNotHold, "Ruby took longer than Java");
+        assert_eq!(judgement.verdict, ClaimVerdict::DoesNotHold, "Ruby took longer than Java");
         let missed: Vec<&str> = judgement
             .outcomes
             .iter()
@@ -171,9 +148,12 @@ mod tests {
         evidence.lack(total("java"), Lack::because("`java` is not in PATH"));
         evidence.lack(total("node"), Lack::because("`node` is not in PATH"));
         let judgement = judge(&claim("000-hundredfold"), &evidence);
-        assert_eq!((judgement.verdict, &*judgement.why), (Verdict::CannotBeTested, "`java` is not in PATH"));
+        assert_eq!(
+            (judgement.verdict, &*judgement.why),
+            (ClaimVerdict::CannotBeTested, "`java` is not in PATH")
+        );
         evidence.insert(total("ruby"), runs(600e6));
-        assert_eq!(judge(&claim("000-hundredfold"), &evidence).verdict, Verdict::DoesNotHold);
+        assert_eq!(judge(&claim("000-hundredfold"), &evidence).verdict, ClaimVerdict::DoesNotHold);
     }
 
     #[test]
@@ -184,13 +164,13 @@ mod tests {
             Reading::with_interval(12e3, 11e3, 13e3),
         );
         let judgement = judge(&claim("003-loop-16-us"), &evidence);
-        assert_eq!(judgement.verdict, Verdict::CannotBeTested);
+        assert_eq!(judgement.verdict, ClaimVerdict::CannotBeTested);
         assert!(judgement.why.contains("may or may not"), "{}", judgement.why);
         evidence.insert(
             Quantity::Floor("bash: `:`, for i in $(seq N)"),
             Reading::with_interval(1.4e3, 1.3e3, 1.5e3),
         );
-        assert_eq!(judge(&claim("003-loop-16-us"), &evidence).verdict, Verdict::DoesNotHold);
+        assert_eq!(judge(&claim("003-loop-16-us"), &evidence).verdict, ClaimVerdict::DoesNotHold);
     }
 
     #[test]
@@ -202,7 +182,7 @@ mod tests {
         }
         assert_eq!(
             judge(&claim("000-processes"), &evidence).verdict,
-            Verdict::Holds,
+            ClaimVerdict::Holds,
             "threads are not known"
         );
     }
@@ -210,7 +190,7 @@ mod tests {
     #[test]
     fn a_claim_that_needs_another_machine_says_so() {
         let judgement = judge(&claim("003-floor-10-ms"), &Evidence::default());
-        assert_eq!(judgement.verdict, Verdict::CannotBeTested);
+        assert_eq!(judgement.verdict, ClaimVerdict::CannotBeTested);
         assert!(judgement.why.contains("phone"));
     }
 }

@@ -1,25 +1,33 @@
-//! What five published posts (the seeds) say about starting programs, each statement checked on this machine. Pure.
+//! What five published posts say about starting programs, each statement checked on this machine. Pure.
 //!
-//! A [`claim::Claim`] is one entry of a table ([`seed_000`] … [`seed_004`]): the words, the figure, how it is measured
-//! here, and the [`check::Check`]s that judge it: expressions of [`quantity::Quantity`]s that must lie within limits.
-//! What has to be measured follows from the quantities ([`needs`]); what was measured becomes [`evidence::Evidence`]
-//! ([`gather`]), shared by all claims; [`judge`] gives each its verdict.
+//! A [`claim::Claim`] is one statement: its words, its figures, how it is measured here, and the [`check::Check`]s that
+//! decide. A check is an expression of [`quantity::Quantity`]s that must lie within limits. There is one file of claims for
+//! each post, and [`registry`] has them all.
+//!
+//! The quantities say what has to be measured ([`needs`]). The measurements become [`evidence::Evidence`] ([`gather`]),
+//! which all claims share. [`judge`] gives each claim its verdict, and `row` makes it a row of the document.
 
+mod c_runtime_overhead;
 pub mod check;
 pub mod claim;
 pub mod evidence;
 pub mod gather;
+mod hello_world_overdone;
 pub mod judge;
 pub mod needs;
+mod post;
+mod print_benchmark;
 pub mod programs;
 pub mod quantity;
-mod seed_000;
-mod seed_001;
-mod seed_002;
-mod seed_003;
-mod seed_004;
+pub mod registry;
+mod response_to_response;
+mod row;
+mod startup_showdown;
 
-pub use claim::{Claim, Seed, all};
+pub use claim::Claim;
 pub use evidence::{Evidence, Lack, Reading};
-pub use judge::{Judgement, Verdict, judge};
+pub use judge::{Judgement, judge};
 pub use needs::Needs;
+pub use post::Post;
+pub use registry::{all, select};
+pub use row::row;

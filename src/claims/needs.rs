@@ -1,7 +1,7 @@
 //! What has to be measured so that claims can be judged: it follows from the quantities in their checks.
 
-use super::Claim;
-use super::gather::is_level0;
+use super::claim::Claim;
+use super::programs::is_level0;
 use super::quantity::{Quantity, State};
 use crate::document::floor::Group;
 use std::collections::BTreeSet;
@@ -110,7 +110,7 @@ mod tests {
     use crate::claims;
 
     fn named(names: &[&str]) -> Needs {
-        Needs::of(&claims::claim::select(&names.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap())
+        Needs::of(&claims::select(&names.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap())
     }
 
     #[test]

@@ -1,10 +1,15 @@
-//! Programs that only claims need: they print nothing, or no hello.
+//! Programs that only claims need: they print nothing, or something other than hello world.
 
 use crate::corpus::embedded::programs_of;
 use crate::corpus::{CorpusError, Program};
 use include_dir::{Dir, include_dir};
 
 static PROGRAMS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/claims");
+
+/// Whether a program is one of the two solutions of C Runtime Overhead's Level 0. They are built and run apart from the corpus.
+pub fn is_level0(program: &str) -> bool {
+    program.starts_with("level0")
+}
 
 /// The embedded programs, sorted by name.
 pub fn programs() -> Result<Vec<Program>, CorpusError> {

@@ -1,5 +1,6 @@
 //! What can be known of a machine: the atoms of which checks are made.
 
+use crate::document::claims::ClaimUnit;
 use std::ops::{Add, Div, Mul, Sub};
 
 /// One thing that is measured.
@@ -106,24 +107,6 @@ pub enum Counted {
     Threads,
 }
 
-/// How a value is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// Nanoseconds.
-    Ns,
-    /// How many times.
-    Times,
-    /// A part of a whole; the value is 0 to 1.
-    Part,
-    /// A number of things.
-    Count,
-    /// Bytes.
-    Bytes,
-    /// 1 or 0.
-    Yes,
-}
-
 /// Runs that were made in turn: their values belong together one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounds {
@@ -135,15 +118,15 @@ pub enum Rounds {
 
 impl Quantity {
     /// How its values are shown.
-    pub fn unit(self) -> Unit {
+    pub fn unit(self) -> ClaimUnit {
         match self {
             Quantity::Time { .. } | Quantity::Floor(_) | Quantity::Lines { .. } | Quantity::Print { .. } => {
-                Unit::Ns
+                ClaimUnit::Ns
             }
-            Quantity::Overhead(_) | Quantity::AllProcessors(_) => Unit::Times,
-            Quantity::Count { .. } | Quantity::LostEvents | Quantity::Processors => Unit::Count,
-            Quantity::FileSize(_) | Quantity::Packed { .. } => Unit::Bytes,
-            Quantity::Imports { .. } | Quantity::Right(_) => Unit::Yes,
+            Quantity::Overhead(_) | Quantity::AllProcessors(_) => ClaimUnit::Times,
+            Quantity::Count { .. } | Quantity::LostEvents | Quantity::Processors => ClaimUnit::Count,
+            Quantity::FileSize(_) | Quantity::Packed { .. } => ClaimUnit::Bytes,
+            Quantity::Imports { .. } | Quantity::Right(_) => ClaimUnit::Yes,
         }
     }
 
@@ -195,11 +178,11 @@ impl Operator {
 
 impl Expression {
     /// How its values are shown.
-    pub fn unit(&self) -> Unit {
+    pub fn unit(&self) -> ClaimUnit {
         match self {
             Expression::Of(quantity) => quantity.unit(),
-            Expression::Constant(_) => Unit::Count,
-            Expression::Both(Operator::Divide, a, b) if a.unit() == b.unit() => Unit::Times,
+            Expression::Constant(_) => ClaimUnit::Count,
+            Expression::Both(Operator::Divide, a, b) if a.unit() == b.unit() => ClaimUnit::Times,
             Expression::Both(_, a, _) => a.unit(),
         }
     }

@@ -40,7 +40,8 @@ fn an_unknown_claim_is_refused_with_the_command_that_lists_them() {
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.contains("no claim and no seed `nonsense`") && said.contains("help: firstbyte claims --list")
+        said.contains("`nonsense` is not a claim or the number of a post")
+            && said.contains("help: firstbyte claims --list")
     );
 }
 

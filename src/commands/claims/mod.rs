@@ -6,11 +6,11 @@ mod runs;
 
 use super::{CommandError, Exit, before_launching, cold, show, terminal};
 use crate::claims::quantity::{Quantity, State};
-use crate::claims::{Claim, Evidence, Lack, Needs, claim, gather, judge};
+use crate::claims::{Claim, Evidence, Lack, Needs, gather, judge, row, select};
 use crate::cli::claims::Plan;
 use crate::cli::export::Format;
 use crate::document::bench::{ColdMethod, Tool};
-use crate::document::claims::{ClaimRow, ClaimsDocument};
+use crate::document::claims::ClaimsDocument;
 use crate::report::formats::claims_markdown;
 use crate::report::text::claims as claims_text;
 use firstbyte_measure::launch::interrupt;
@@ -20,8 +20,10 @@ use std::io::IsTerminal;
 
 /// Measures what the claims need, judges them, and prints the verdicts.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
-    let claims = claim::select(&plan.only).map_err(|name| {
-        CommandError::usage(format!("no claim and no seed `{name}`\nhelp: firstbyte claims --list"))
+    let claims = select(&plan.only).map_err(|name| {
+        CommandError::usage(format!(
+            "`{name}` is not a claim or the number of a post\nhelp: firstbyte claims --list"
+        ))
     })?;
     if plan.list {
         show(claims_text::list(&claims, &terminal()).as_bytes())?;
@@ -39,7 +41,9 @@ fn read(plan: &Plan) -> Result<ClaimsDocument, CommandError> {
     let read = |path| ClaimsDocument::read(path).map_err(CommandError::usage);
     let mut documents = plan.from.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?.into_iter();
     let mut first = documents.next().unwrap_or_else(|| empty(plan));
-    documents.for_each(|document| first.merge(document));
+    let all = crate::claims::all();
+    let order: Vec<&str> = all.iter().map(|claim| claim.id).collect();
+    documents.for_each(|document| first.merge(document, &order));
     Ok(first)
 }
 
@@ -87,7 +91,7 @@ fn measured(plan: &Plan, claims: &[Claim]) -> Result<ClaimsDocument, CommandErro
     }
     let mut document = ClaimsDocument { partial: interrupt::interrupted().is_some(), ..empty(plan) };
     (document.tool.backend, document.tool.observer_overhead) = session.observer.take();
-    document.results = claims.iter().map(|claim| ClaimRow::new(claim, &judge(claim, &evidence))).collect();
+    document.results = claims.iter().map(|claim| row(claim, &judge(claim, &evidence))).collect();
     Ok(document)
 }
 

@@ -119,7 +119,7 @@ pub(super) fn is_warm(quantity: Quantity) -> bool {
 /// Whether it comes of the runs of Level 0.
 pub(super) fn is_of_level0(quantity: Quantity) -> bool {
     match quantity {
-        Quantity::Time { program, .. } | Quantity::Count { program, .. } => gather::is_level0(program),
+        Quantity::Time { program, .. } | Quantity::Count { program, .. } => programs::is_level0(program),
         _ => false,
     }
 }

@@ -1,7 +1,7 @@
 //! Verdicts on claims, as a page.
 
-use crate::claims::{Seed, Verdict};
-use crate::document::claims::{ClaimRow, ClaimsDocument};
+use crate::claims::Post;
+use crate::document::claims::{ClaimRow, ClaimVerdict, ClaimsDocument};
 use crate::report::text::claims::summary;
 use firstbyte_measure::machine::Machine;
 use std::fmt::Write;
@@ -19,10 +19,10 @@ pub fn render(document: &ClaimsDocument) -> String {
     for row in &document.results {
         let _ = writeln!(text, "| [{}](#{}) | {} |", row.id, row.id, mark(row.verdict));
     }
-    for seed in Seed::ALL {
-        let rows = document.of(seed);
+    for post in Post::ALL {
+        let rows = document.of_post(post.number());
         if !rows.is_empty() {
-            let _ = writeln!(text, "\n## {}: {}", seed.number(), seed.title());
+            let _ = writeln!(text, "\n## {}: {}", post.number(), post.title());
             text.extend(rows.into_iter().map(claim));
         }
     }
@@ -60,11 +60,11 @@ fn observer(document: &ClaimsDocument) -> String {
     )
 }
 
-fn mark(verdict: Verdict) -> &'static str {
+fn mark(verdict: ClaimVerdict) -> &'static str {
     match verdict {
-        Verdict::Holds => "holds",
-        Verdict::DoesNotHold => "**does not hold here**",
-        Verdict::CannotBeTested => "*cannot be tested here*",
+        ClaimVerdict::Holds => "holds",
+        ClaimVerdict::DoesNotHold => "**does not hold here**",
+        ClaimVerdict::CannotBeTested => "*cannot be tested here*",
     }
 }
 

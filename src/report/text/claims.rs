@@ -1,23 +1,23 @@
 //! Verdicts on claims, for a terminal.
 
 use super::terminal::Terminal;
-use crate::claims::{Claim, Seed, Verdict};
-use crate::document::claims::{ClaimRow, ClaimsDocument};
+use crate::claims::{Claim, Post};
+use crate::document::claims::{ClaimRow, ClaimVerdict, ClaimsDocument};
 use crate::output::visible;
 use anstyle::{AnsiColor, Style};
 
 /// Columns before what a line says.
 const INDENT: usize = 10;
 
-/// Seed by seed, and how many of each verdict at the end.
+/// Post by post, and how many of each verdict at the end.
 pub fn render(document: &ClaimsDocument, terminal: &Terminal) -> String {
     let mut text = String::new();
-    for seed in Seed::ALL {
-        let rows = document.of(seed);
+    for post in Post::ALL {
+        let rows = document.of_post(post.number());
         if rows.is_empty() {
             continue;
         }
-        text += &terminal.bold(&format!("{} {}", seed.number(), seed.title()));
+        text += &terminal.bold(&format!("{} {}", post.number(), post.title()));
         text += "\n\n";
         for row in rows {
             text += &claim(row, terminal);
@@ -37,9 +37,9 @@ pub(crate) fn summary(document: &ClaimsDocument) -> String {
     format!(
         "{} claims: {} hold, {} do not hold here, {} cannot be tested here.{some}",
         document.results.len(),
-        count(Verdict::Holds),
-        count(Verdict::DoesNotHold),
-        count(Verdict::CannotBeTested)
+        count(ClaimVerdict::Holds),
+        count(ClaimVerdict::DoesNotHold),
+        count(ClaimVerdict::CannotBeTested)
     )
 }
 
@@ -67,11 +67,11 @@ fn line(name: &str, said: &str, terminal: &Terminal) -> String {
     terminal.wrap(&format!("  {name:<width$}{}", visible(said), width = INDENT - 2), INDENT) + "\n"
 }
 
-fn style(verdict: Verdict) -> Style {
+fn style(verdict: ClaimVerdict) -> Style {
     let colour = match verdict {
-        Verdict::Holds => AnsiColor::Green,
-        Verdict::DoesNotHold => AnsiColor::Red,
-        Verdict::CannotBeTested => AnsiColor::Yellow,
+        ClaimVerdict::Holds => AnsiColor::Green,
+        ClaimVerdict::DoesNotHold => AnsiColor::Red,
+        ClaimVerdict::CannotBeTested => AnsiColor::Yellow,
     };
     colour.on_default()
 }

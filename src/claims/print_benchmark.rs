@@ -1,7 +1,8 @@
 //! "Print Benchmark: Sub-20ms Challenge".
 
 use super::check::Check;
-use super::claim::{Claim, Seed};
+use super::claim::Claim;
+use super::post::Post;
 use super::quantity::{Expression, Quantity, Span, floor, warm};
 
 /// The seed's message.
@@ -41,7 +42,7 @@ fn files() -> Vec<Claim> {
     vec![
         Claim {
             id: "003-154-bytes",
-            seed: Seed::Print,
+            post: Post::PrintBenchmark,
             text: "Hand-crafted minimal ELF",
             figure: "154 bytes, aarch64, and it crashes instead of exiting",
             how: "the smallest executable that `firstbyte elf --layout packed` finds for the same text and architecture, with an \
@@ -59,7 +60,7 @@ fn files() -> Vec<Claim> {
         },
         Claim {
             id: "003-no-exit-saves",
-            seed: Seed::Print,
+            post: Post::PrintBenchmark,
             text: "Removing the exit syscall saved ~5-10ms consistently",
             figure: "5 to 10 of about 20 ms",
             how: "asm-x86_64 (write, exit) and the same program without exit, which dies of SIGSEGV after its print; warm runs in \
@@ -76,7 +77,7 @@ fn files() -> Vec<Claim> {
         },
         Claim {
             id: "003-size-matters-little",
-            seed: Seed::Print,
+            post: Post::PrintBenchmark,
             text: "Binary size matters less than expected: 928B vs 154B showed marginal improvement",
             figure: "13 against 10 ms at best, 18 against 19 ms on average",
             how: "asm-x86_64 as gcc's assembler and linker leave it over the executable that firstbyte writes itself, the same two \
@@ -93,7 +94,7 @@ fn files() -> Vec<Claim> {
         },
         Claim {
             id: "003-below-20-ms",
-            seed: Seed::Print,
+            post: Post::PrintBenchmark,
             text: "sub-20ms is achievable with: native code, minimal syscalls, static linking",
             figure: "tiny ELF: 10 ms at best, 47 % of its runs below 20 ms",
             how: "first byte of warm runs of floor-elf on this machine, which is no phone",
@@ -104,7 +105,7 @@ fn files() -> Vec<Claim> {
         },
         Claim {
             id: "003-c-above-20-ms",
-            seed: Seed::Print,
+            post: Post::PrintBenchmark,
             text: "Below 20ms: Python 0 %, C (gcc) 0 %",
             figure: "C 30 ms at best, Python 77 ms",
             how: "first byte of warm runs of `gcc hello.c` and python3 on this machine, which is no phone",
@@ -118,7 +119,7 @@ fn files() -> Vec<Claim> {
         },
         Claim {
             id: "003-floor-10-ms",
-            seed: Seed::Print,
+            post: Post::PrintBenchmark,
             text: "Theoretical minimum: ~8-10ms appears to be the floor on this hardware due to irreducible kernel overhead",
             figure: "10 ms; but 4.45 ms each in the same post's loop of 1000",
             how: "the phone is not at hand; the post's 30 runs each lie between two `date`, one of which is timed with them",
@@ -134,7 +135,7 @@ fn calls() -> Vec<Claim> {
     vec![
         Claim {
             id: "003-calls-matter-more",
-            seed: Seed::Print,
+            post: Post::PrintBenchmark,
             text: "Syscall count matters more (than binary size)",
             figure: "5 to 10 ms for one call, 3 ms for 774 bytes",
             how: "one exit less (asm-x86_64 less crash-after-print) against a smaller file (asm-x86_64 less floor-elf); warm runs \
@@ -155,7 +156,7 @@ fn calls() -> Vec<Claim> {
         },
         Claim {
             id: "003-write-is-the-floor",
-            seed: Seed::Print,
+            post: Post::PrintBenchmark,
             text: "The 260ns write() syscall is the absolute floor - pure kernel time",
             figure: "260 ns",
             how: FLOOR,
@@ -171,7 +172,7 @@ fn calls() -> Vec<Claim> {
         },
         Claim {
             id: "003-write-260-ns",
-            seed: Seed::Print,
+            post: Post::PrintBenchmark,
             text: "Raw write() syscall: 260 ns; 312 ns at best to /dev/null",
             figure: "260 to 352 ns",
             how: FLOOR,
@@ -182,7 +183,7 @@ fn calls() -> Vec<Claim> {
         },
         Claim {
             id: "003-tty-111-ns",
-            seed: Seed::Print,
+            post: Post::PrintBenchmark,
             text: "TTY overhead ~111 ns",
             figure: "463 less 352 ns",
             how: "write to a pseudo terminal in its default mode, somebody reading at the other end, less write to /dev/null; \
@@ -213,7 +214,7 @@ fn shell() -> Vec<Claim> {
     vec![
         Claim {
             id: "003-echo-48-times",
-            seed: Seed::Print,
+            post: Post::PrintBenchmark,
             text: "Shell `echo`: 48x faster than the binary",
             figure: "0.092 against 4.45 ms",
             how: SHELL,
@@ -233,7 +234,7 @@ fn shell() -> Vec<Claim> {
         },
         Claim {
             id: "003-printf-29-times",
-            seed: Seed::Print,
+            post: Post::PrintBenchmark,
             text: "Shell `printf`: 29x faster than the binary, 1.6 times as long as `echo`",
             figure: "0.151 against 4.45 ms",
             how: SHELL,
@@ -254,7 +255,7 @@ fn shell() -> Vec<Claim> {
         },
         Claim {
             id: "003-loop-16-us",
-            seed: Seed::Print,
+            post: Post::PrintBenchmark,
             text: "Loop iteration overhead: 16 μs",
             figure: "20,000 ns less 3,890 ns",
             how: "a turn of `for i in $(seq N); do :; done`; what the redirection costs that the post's loop does at each turn is \
@@ -269,7 +270,7 @@ fn shell() -> Vec<Claim> {
         },
         Claim {
             id: "003-inline-echo",
-            seed: Seed::Print,
+            post: Post::PrintBenchmark,
             text: "Bash inline `echo H`: 3,890 ns, of which 3.6 μs are the shell's dispatch",
             figure: "3,890 ns",
             how: "a straight-line script of `echo H`, less an empty script, a line each",
@@ -285,7 +286,7 @@ fn parts() -> Vec<Claim> {
     vec![
         Claim {
             id: "003-process-is-the-bottleneck",
-            seed: Seed::Print,
+            post: Post::PrintBenchmark,
             text: "Process creation is the bottleneck",
             figure: "99.996 %",
             how: FLOOR,
@@ -296,7 +297,7 @@ fn parts() -> Vec<Claim> {
         },
         Claim {
             id: "003-99-996-percent",
-            seed: Seed::Print,
+            post: Post::PrintBenchmark,
             text: "Process creation is 99.996 %; the write is 0.004 %",
             figure: "400 ns of 10 ms",
             how: "write to /dev/null over vfork, execve and wait4 of the smallest static program, both from the floor",
@@ -313,7 +314,7 @@ fn parts() -> Vec<Claim> {
         },
         Claim {
             id: "003-in-process-faster",
-            seed: Seed::Print,
+            post: Post::PrintBenchmark,
             text: "Raw syscall 38,000x, shell inline 2,500x, shell loop 500x faster than the binary",
             figure: "10 ms against 260 ns, 3.9 µs, 20 µs",
             how: "figures of the floor: a process over each of the three",

@@ -1,7 +1,8 @@
 //! "A response to response to hello world".
 
 use super::check::Check;
-use super::claim::{Claim, Seed};
+use super::claim::Claim;
+use super::post::Post;
 use super::quantity::{Expression, Quantity, lines};
 
 /// The seed's smallest number of lines.
@@ -28,7 +29,7 @@ fn comparisons() -> Vec<Claim> {
     vec![
         Claim {
             id: "002-buffered-assembly-faster",
-            seed: Seed::Response,
+            post: Post::ResponseToResponse,
             text: "the optimized Assembly version is faster than optimized Go version",
             figure: "5M: 0.113 against 0.171 s",
             how: HOW,
@@ -41,7 +42,7 @@ fn comparisons() -> Vec<Claim> {
         },
         Claim {
             id: "002-unbuffered-same",
-            seed: Seed::Response,
+            post: Post::ResponseToResponse,
             text: "one write a line: Go and assembly take the same time",
             figure: "5M: 4.201 against 4.203 s; from 2.5M on they differ by at most 12 %",
             how: HOW,
@@ -59,7 +60,7 @@ fn table() -> Vec<Claim> {
     vec![
         Claim {
             id: "002-buffering-go",
-            seed: Seed::Response,
+            post: Post::ResponseToResponse,
             text: "this is way more performant than making an IO syscall every iteration (Go v1 over Go v2)",
             figure: "5M: 4.201 / 0.171 = 25 times",
             how: HOW,
@@ -72,7 +73,7 @@ fn table() -> Vec<Claim> {
         },
         Claim {
             id: "002-buffering-assembly",
-            seed: Seed::Response,
+            post: Post::ResponseToResponse,
             text: "ASM v1 over ASM v2",
             figure: "5M: 4.203 / 0.113 = 37 times",
             how: HOW,
@@ -85,7 +86,7 @@ fn table() -> Vec<Claim> {
         },
         Claim {
             id: "002-table-buffered",
-            seed: Seed::Response,
+            post: Post::ResponseToResponse,
             text: "Go v2 over ASM v2",
             figure: "5M: 0.171 / 0.113 = 1.51 times; 17.5M: 0.575 / 0.347 = 1.66 times",
             how: HOW,
@@ -99,7 +100,7 @@ fn table() -> Vec<Claim> {
         },
         Claim {
             id: "002-a-line",
-            seed: Seed::Response,
+            post: Post::ResponseToResponse,
             text: "a line by its own write (ASM v1)",
             figure: "14.625 s / 17.5M = 836 ns",
             how: HOW,
@@ -117,7 +118,7 @@ fn table() -> Vec<Claim> {
         },
         Claim {
             id: "002-linear",
-            seed: Seed::Response,
+            post: Post::ResponseToResponse,
             text: "the times grow with N (5M over 1M lines)",
             figure: "ASM v1 5.0, ASM v2 3.8 times; Go v2 at 1M, 0.51 s, is more than at 7.5M: 0.051 with a digit lost?",
             how: HOW,
@@ -136,7 +137,7 @@ fn correctness() -> Vec<Claim> {
     vec![
         Claim {
             id: "002-same-output",
-            seed: Seed::Response,
+            post: Post::ResponseToResponse,
             text: "code in Assembly that does exactly the same as what the optimized Go version does",
             figure: "",
             how: "the programs as the seed prints them (in GNU syntax, for Linux), 1M lines into a pipe, every byte compared with \
@@ -149,7 +150,7 @@ fn correctness() -> Vec<Claim> {
         },
         Claim {
             id: "002-first-versions-right",
-            seed: Seed::Response,
+            post: Post::ResponseToResponse,
             text: "the original versions print N lines",
             figure: "",
             how: "as above",

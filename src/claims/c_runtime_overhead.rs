@@ -1,7 +1,8 @@
 //! "C Runtime Overhead".
 
 use super::check::Check;
-use super::claim::{Claim, Seed};
+use super::claim::Claim;
+use super::post::Post;
 use super::quantity::{Counted, Expression, Span, State, count, time, warm};
 
 const EMPTY: &str = "empty-c";
@@ -28,7 +29,7 @@ fn empty() -> Vec<Claim> {
     vec![
         Claim {
             id: "004-empty-9-ms",
-            seed: Seed::Runtime,
+            post: Post::CRuntimeOverhead,
             text: "the empty program took as long as 9.4ms to execute on my machine, without processing any data",
             figure: "9.4 ms under strace -tt, in a virtual machine of 2014",
             how: STOPPED,
@@ -42,7 +43,7 @@ fn empty() -> Vec<Claim> {
         },
         Claim {
             id: "004-tenfold-strace",
-            seed: Seed::Runtime,
+            post: Post::CRuntimeOverhead,
             text: "This was entirely linker and C runtime overhead: 9.4 ms against 0.5 ms for the assembly stub",
             figure: "19 times",
             how: STOPPED,
@@ -53,7 +54,7 @@ fn empty() -> Vec<Claim> {
         },
         Claim {
             id: "004-tenfold",
-            seed: Seed::Runtime,
+            post: Post::CRuntimeOverhead,
             text: "the C runtime makes an empty program about ten times slower",
             figure: "19 times, under strace",
             how: FREE,
@@ -74,7 +75,7 @@ fn linking() -> Vec<Claim> {
     vec![
         Claim {
             id: "004-static-helps-little",
-            seed: Seed::Runtime,
+            post: Post::CRuntimeOverhead,
             text: "statically compile ... I was down to about 8ms",
             figure: "9 to 8 ms: 11 % less",
             how: FREE,
@@ -88,7 +89,7 @@ fn linking() -> Vec<Claim> {
         },
         Claim {
             id: "004-no-libc-helps-most",
-            seed: Seed::Runtime,
+            post: Post::CRuntimeOverhead,
             text: "rip out libc: the assembly stub runs in about 0.5ms",
             figure: "dynamic 9.4, static 8, none 0.5 ms",
             how: FREE,
@@ -108,7 +109,7 @@ fn linking() -> Vec<Claim> {
         },
         Claim {
             id: "004-musl",
-            seed: Seed::Runtime,
+            post: Post::CRuntimeOverhead,
             text: "it might be worth your time to profile and try one of the alternative libc implementations (like musl libc)",
             figure: "",
             how: "hello world by gcc, dynamic and static, and by musl, static; warm runs in turn",
@@ -132,7 +133,7 @@ fn level() -> Vec<Claim> {
     vec![
         Claim {
             id: "004-five-calls",
-            seed: Seed::Runtime,
+            post: Post::CRuntimeOverhead,
             text: "It also only performs five total syscalls",
             figure: "execve, read, read, write, _exit",
             how: HOW,
@@ -146,7 +147,7 @@ fn level() -> Vec<Claim> {
         },
         Claim {
             id: "004-a-tenth",
-            seed: Seed::Runtime,
+            post: Post::CRuntimeOverhead,
             text: "That's about 1ms... which is near 1/10 the runtime of the glibc version",
             figure: "1 of 9 to 10 ms, under strace",
             how: HOW,

@@ -1,7 +1,8 @@
 //! "Startup Showdown 1 - Hello".
 
 use super::check::{Check, ascending};
-use super::claim::{Claim, Seed};
+use super::claim::Claim;
+use super::post::Post;
 use super::quantity::{Expression, Quantity, Span, State, time, warm};
 
 /// The seed's programs in the order of its warm medians, in 100 µs: warm, and after its `no_cache`.
@@ -57,7 +58,7 @@ fn table() -> Vec<Claim> {
     vec![
         Claim {
             id: "001-order-warm",
-            seed: Seed::Showdown,
+            post: Post::StartupShowdown,
             text: "base: c, dash, rust, cpp, bash, zsh, golang, python, node",
             figure: "medians 0.5, 0.6, 0.8, 1.4, 1.4, 1.8, 2.7, 15.1, 35.8 ms",
             how: SETUP,
@@ -69,7 +70,7 @@ fn table() -> Vec<Claim> {
         },
         Claim {
             id: "001-ratios-warm",
-            seed: Seed::Showdown,
+            post: Post::StartupShowdown,
             text: "base: how many times as long as C each takes",
             figure: "dash 1.2, rust 1.6, cpp 2.8, bash 2.8, zsh 3.6, golang 5.4, python 30, node 72",
             how: SETUP,
@@ -81,7 +82,7 @@ fn table() -> Vec<Claim> {
         },
         Claim {
             id: "001-order-no-cache",
-            seed: Seed::Showdown,
+            post: Post::StartupShowdown,
             text: "no_cache: c, dash, rust, cpp, zsh, bash, golang, python, node",
             figure: "medians 0.5, 0.6, 1.1, 1.5, 2.4, 3.3, 4.3, 18.3, 83.4 ms",
             how: "the phase setup of interleaved runs, each after drop_caches, which is what the seed did",
@@ -95,7 +96,7 @@ fn table() -> Vec<Claim> {
         },
         Claim {
             id: "001-ratios-no-cache",
-            seed: Seed::Showdown,
+            post: Post::StartupShowdown,
             text: "no_cache: how many times as long as C each takes",
             figure: "dash 1.2, rust 2.2, cpp 3.0, zsh 4.8, bash 6.6, golang 8.6, python 37, node 167",
             how: "the phase setup of interleaved runs, each after drop_caches, which is what the seed did",
@@ -112,7 +113,7 @@ fn conclusions() -> Vec<Claim> {
     vec![
         Claim {
             id: "001-dash-almost-c",
-            seed: Seed::Showdown,
+            post: Post::StartupShowdown,
             text: "dash is almost as fast as C ... it can parse & complete the script before most compiled programs",
             figure: "0.6 against 0.5 ms, rounded: 1 to 1.44 times",
             how: SETUP,
@@ -128,7 +129,7 @@ fn conclusions() -> Vec<Claim> {
         },
         Claim {
             id: "001-go-slow",
-            seed: Seed::Showdown,
+            post: Post::StartupShowdown,
             text: "Go takes longer than I expected: longer than C++, bash and zsh",
             figure: "2.7 ms against 1.4, 1.4, 1.8 ms",
             how: SETUP,
@@ -143,7 +144,7 @@ fn conclusions() -> Vec<Claim> {
         },
         Claim {
             id: "001-go-cores",
-            seed: Seed::Showdown,
+            post: Post::StartupShowdown,
             text: "Go ... how long it took on the server in particular. Related to core count, maybe?",
             figure: "server, 10 threads: 2.7 ms; its author's laptop, by his repository: 0.9 ms",
             how: "runs on all processors against runs on one, in turn; the seed's server had 10: firstbyte floor --cpus-sweep -- \
@@ -158,7 +159,7 @@ fn conclusions() -> Vec<Claim> {
         },
         Claim {
             id: "001-all-but-python-in-a-frame",
-            seed: Seed::Showdown,
+            post: Post::StartupShowdown,
             text: "All of these are very fast ... Python is the only one that would have trouble starting a new process every \
                    frame",
             figure: "a frame is 16.66 ms; but the seed's own table has node at 35.8 ms",
@@ -186,7 +187,7 @@ fn cache() -> Vec<Claim> {
     vec![
         Claim {
             id: "001-no-cache-dash",
-            seed: Seed::Showdown,
+            post: Post::StartupShowdown,
             text: "no_cache doesn't mean anything for dash: the dash program itself will still be in memory",
             figure: "0.6 ms in both",
             how: COLD,
@@ -201,7 +202,7 @@ fn cache() -> Vec<Claim> {
         },
         Claim {
             id: "001-no-cache-libc",
-            seed: Seed::Showdown,
+            post: Post::StartupShowdown,
             text: "no_cache matters less for libc programs: libc is paid in part by the test fixture",
             figure: "no_cache over base: c 1.0, cpp 1.07, but golang, without libc, 1.6",
             how: COLD,
@@ -228,7 +229,7 @@ fn cache() -> Vec<Claim> {
         },
         Claim {
             id: "001-c-fast-by-resident-libc",
-            seed: Seed::Showdown,
+            post: Post::StartupShowdown,
             text: "C is fast ... how much of that is because libc is already in memory?",
             figure: "a question; 0.5 ms warm",
             how: COLD,
@@ -248,7 +249,7 @@ fn footnotes() -> Vec<Claim> {
     vec![
         Claim {
             id: "001-footnote-1",
-            seed: Seed::Showdown,
+            post: Post::StartupShowdown,
             text: "It would be better still to time the entry to (2), when the system call enters. I think this is possible",
             figure: "",
             how: "the phase startup: from the entry of execve to its return, by a raw tracepoint on sys_enter",
@@ -261,7 +262,7 @@ fn footnotes() -> Vec<Claim> {
         },
         Claim {
             id: "001-footnote-2",
-            seed: Seed::Showdown,
+            post: Post::StartupShowdown,
             text: "I'm not sure what happens if the system is generating events faster than perf can process. ... it's not an \
                    immediate problem",
             figure: "",
@@ -276,7 +277,7 @@ fn footnotes() -> Vec<Claim> {
         },
         Claim {
             id: "001-footnote-3",
-            seed: Seed::Showdown,
+            post: Post::StartupShowdown,
             text: "the times reported by perf should be truer to the underlying program; though in practice, I haven't done this \
                    measurement",
             figure: "",

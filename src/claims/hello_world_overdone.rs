@@ -1,7 +1,8 @@
 //! "Hello World, Utterly Overdone".
 
 use super::check::{Check, ascending};
-use super::claim::{Claim, Seed};
+use super::claim::Claim;
+use super::post::Post;
 use super::quantity::print as timed;
 use super::quantity::{Counted, Expression, Quantity, Span, State, count, time, warm};
 
@@ -36,7 +37,7 @@ fn times() -> Vec<Claim> {
     vec![
         Claim {
             id: "000-hundredfold",
-            seed: Seed::Overdone,
+            post: Post::HelloWorldOverdone,
             text: "C might be ~100x faster than the others",
             figure: "0.73 ms; Java 54.23, Ruby 47.89, JavaScript 62.00 ms: 74, 66, 85 times",
             how: TOTALS,
@@ -52,7 +53,7 @@ fn times() -> Vec<Claim> {
         },
         Claim {
             id: "000-slowest-javascript",
-            seed: Seed::Overdone,
+            post: Post::HelloWorldOverdone,
             text: "C is fastest, then Ruby, Java, Javascript",
             figure: "0.73, 47.89, 54.23, 62.00 ms",
             how: TOTALS,
@@ -68,7 +69,7 @@ fn times() -> Vec<Claim> {
         },
         Claim {
             id: "000-shares",
-            seed: Seed::Overdone,
+            post: Post::HelloWorldOverdone,
             text: "% runtime setup, % teardown",
             figure: "setup 87, 96, 99, 96 %; teardown 3, 3, < 1, 3 % (C, Java, Ruby, JavaScript)",
             how: "phases of interleaved warm runs without strace, each phase over its run's total; the seed read them off \
@@ -98,7 +99,7 @@ fn traces() -> Vec<Claim> {
     vec![
         Claim {
             id: "000-trace-lines",
-            seed: Seed::Overdone,
+            post: Post::HelloWorldOverdone,
             text: "Line length of strace: 29 C, 3079 Java, 3154 Ruby, 517 Javascript",
             figure: "29, 3079, 3154, 517",
             how: COUNTS,
@@ -112,7 +113,7 @@ fn traces() -> Vec<Claim> {
         },
         Claim {
             id: "000-less-work",
-            seed: Seed::Overdone,
+            post: Post::HelloWorldOverdone,
             text: "C might be ~100x faster than the others because it's doing ~100x less work",
             figure: "3079 / 29 = 106, 3154 / 29 = 109, 517 / 29 = 18 lines of strace",
             how: COUNTS,
@@ -129,7 +130,7 @@ fn traces() -> Vec<Claim> {
         },
         Claim {
             id: "000-lines-correlate",
-            seed: Seed::Overdone,
+            post: Post::HelloWorldOverdone,
             text: "The line lengths for C, Java, and Ruby correlate well to their execution times. JS is the odd outlier",
             figure: "microseconds a line: C 25, Java 18, Ruby 15, JavaScript 120",
             how: "median total over the number of system calls",
@@ -151,7 +152,7 @@ fn traces() -> Vec<Claim> {
         },
         Claim {
             id: "000-processes",
-            seed: Seed::Overdone,
+            post: Post::HelloWorldOverdone,
             text: "Java starts 15(!) additional child processes to bring up the JVM",
             figure: "processes: C 1, Java 16, Ruby 3, JavaScript 7",
             how: "processes and threads of the tree, counted by ptrace; strace -f gives each thread a pid",
@@ -188,7 +189,7 @@ fn prints() -> Vec<Claim> {
     vec![
         Claim {
             id: "000-first-print",
-            seed: Seed::Overdone,
+            post: Post::HelloWorldOverdone,
             text: "Ruby is an order of magnitude faster to print than C (the first print of C, one of Ruby after its marker)",
             figure: "C 42 µs, Ruby 6 µs: 7 times",
             how: "as the post has it: C's first print, and one of Ruby that is not its first; by each language's monotonic clock, \
@@ -204,7 +205,7 @@ fn prints() -> Vec<Claim> {
         },
         Claim {
             id: "000-ruby-prints-faster",
-            seed: Seed::Overdone,
+            post: Post::HelloWorldOverdone,
             text: "How is it that Ruby puts results in a direct call to write, but the equivalent C is nearly 10x slower?",
             figure: "42 and 6 µs",
             how: "like with like: the hundredth print of each, by each language's monotonic clock, whose cost is subtracted",
@@ -222,7 +223,7 @@ fn prints() -> Vec<Claim> {
         },
         Claim {
             id: "000-write-as-puts",
-            seed: Seed::Overdone,
+            post: Post::HelloWorldOverdone,
             text: "with write(2) I see the same 6μs time that Ruby Kernel#puts reported",
             figure: "6 µs",
             how: "C's first write(2), and a print of Ruby that is not its first, each by its monotonic clock, whose cost is \
@@ -242,7 +243,7 @@ fn calls_of_print() -> Vec<Claim> {
     vec![
         Claim {
             id: "000-printf-is-puts",
-            seed: Seed::Overdone,
+            post: Post::HelloWorldOverdone,
             text: "gcc turns printf into puts; -fno-builtin keeps printf",
             figure: "",
             how: "the dynamic symbols that `gcc hello.c` and `gcc -fno-builtin hello.c` need",
@@ -258,7 +259,7 @@ fn calls_of_print() -> Vec<Claim> {
         },
         Claim {
             id: "000-printf-slower-than-puts",
-            seed: Seed::Overdone,
+            post: Post::HelloWorldOverdone,
             text: "the unopt'd hello.c version is in fact marginally slower than C puts",
             figure: "",
             how: "total of c-printf-real (printf) over c-printf (puts), warm runs made in turn",
@@ -269,7 +270,7 @@ fn calls_of_print() -> Vec<Claim> {
         },
         Claim {
             id: "000-write-fewer-calls",
-            seed: Seed::Overdone,
+            post: Post::HelloWorldOverdone,
             text: "write(2) instead of printf: no more call to fstat (and none to brk)",
             figure: "fstat and three brk less",
             how: "system calls counted by ptrace",
@@ -296,7 +297,7 @@ fn faster() -> Vec<Claim> {
     vec![
         Claim {
             id: "000-three-hellos-strace",
-            seed: Seed::Overdone,
+            post: Post::HelloWorldOverdone,
             text: "hello, hello_write, hello_gas32 under strace",
             figure: "739, 623, 446 µs: ratios 1.19 and 1.66",
             how: "total with a ptrace stop at the entry and return of each system call, as under strace, but without its \
@@ -315,7 +316,7 @@ fn faster() -> Vec<Claim> {
         },
         Claim {
             id: "000-write-faster",
-            seed: Seed::Overdone,
+            post: Post::HelloWorldOverdone,
             text: "hello_write is faster than hello, hello_gas32 faster than hello_write",
             figure: "739 > 623 > 446 µs",
             how: TOTALS,
@@ -330,7 +331,7 @@ fn faster() -> Vec<Claim> {
         },
         Claim {
             id: "000-66-percent",
-            seed: Seed::Overdone,
+            post: Post::HelloWorldOverdone,
             text: "Subtracting time for execve, then hello_gas32 is roughly 66% faster than hello.c",
             figure: "(739 - 300) µs against (446 - 300) µs: 67 % less",
             how: "1 - (total - startup) of hello_gas32 / (total - startup) of hello, warm runs made in turn; startup is \
@@ -346,7 +347,7 @@ fn faster() -> Vec<Claim> {
         },
         Claim {
             id: "000-execve-constant",
-            seed: Seed::Overdone,
+            post: Post::HelloWorldOverdone,
             text: "execve takes roughly 300 μs, which is a constant for all programs",
             figure: "300 µs",
             how: "the phase startup (entry of execve to its return) of interleaved warm runs",

@@ -36,7 +36,7 @@ const ROOMS: [(&str, &str); 21] = [
 ];
 
 /// Arrows that still have to go.
-const KNOWN_ARROWS: [(&str, &str); 6] = [
+const KNOWN_ARROWS: [(&str, &str); 5] = [
     ("document", "account"),
     ("document", "bench"),
     ("document", "report"),

@@ -8,6 +8,7 @@ fn main() -> ExitCode {
     let cli = Cli::of_process();
     // `lines` writes nothing but lines, and ends as any other filter does
     if !matches!(cli.command, Command::Lines(_)) {
+        firstbyte_measure::launch::leave_inherited_children();
         firstbyte_measure::launch::outlive_file_size_limits();
     }
     match firstbyte::commands::run(cli) {

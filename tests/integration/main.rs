@@ -20,6 +20,7 @@ mod guide;
 mod hostile;
 mod html;
 mod hyperfine_scripts;
+mod inherited;
 mod inspect;
 mod inspect_damage;
 mod inspect_runtime;

@@ -123,7 +123,7 @@ pub fn spare_children() {
 }
 
 /// Whether this process has any child, by one system call.
-fn has_children() -> bool {
+pub(super) fn has_children() -> bool {
     // SAFETY: plain data; WNOHANG, and WNOWAIT so that nothing is consumed.
     unsafe {
         let mut state: libc::siginfo_t = std::mem::zeroed();

@@ -7,7 +7,7 @@ use super::model::{Execution, ProcessAccount, ThreadAccount};
 use super::process::Process;
 use super::step::{ExecStage, PageFault, Reason, What};
 use super::thread::Thread;
-use firstbyte_measure::arch::{FileCall, call_names, file_call};
+use firstbyte_measure::arch::{FileCall, call_names, file_calls};
 use firstbyte_measure::tracer::detail::{Call, Fault, Image, OffCpu};
 use firstbyte_measure::tracer::{Event, EventKind, Recording, Syscall};
 use firstbyte_measure::units::Nanos;
@@ -211,7 +211,7 @@ impl Reader<'_> {
         let file = file_of(process, &name, call);
         let code = process.caller(call.ip, &call.stack, binaries);
         apply(process, &name, call, file.as_ref());
-        if let (Some(FileCall::Read), Some(read @ 1..)) = (file_call(call.call), call.result) {
+        if let (Some(FileCall::Read), Some(read @ 1..)) = (file_calls().get(call.call), call.result) {
             self.has_read(file.as_ref(), read.unsigned_abs());
         }
         let failed = call.result.is_some_and(|result| (-4095..0).contains(&result));

@@ -16,6 +16,7 @@ use crate::document::warnings;
 use crate::document::{Document, bench as document};
 use crate::report::text::showdown as showdown_text;
 use firstbyte_measure::launch::{LaunchError, interrupt};
+use firstbyte_measure::machine::available_processors;
 use firstbyte_measure::page_cache;
 use firstbyte_measure::tracer::Tracer;
 use firstbyte_measure::tracer::choose::{Chosen, choose};
@@ -60,7 +61,7 @@ fn list(programs: &[&Program]) -> String {
 
 type Ready<'c> = Vec<(&'c Program, Built)>;
 
-/// Builds and verifies, both processors busy; what cannot be had on this machine is skipped.
+/// Builds and verifies on all processors; what cannot be had on this machine is skipped.
 fn prepare<'c>(programs: &[&'c Program], plan: &Plan) -> Result<(Ready<'c>, Vec<Skipped>), CommandError> {
     let cache = Cache::of_user().map_err(CommandError::unable)?;
     let bar = bar("building", programs.len() as u64);
@@ -69,7 +70,8 @@ fn prepare<'c>(programs: &[&'c Program], plan: &Plan) -> Result<(Ready<'c>, Vec<
         build::Progress::Finished(_) => bar.inc(1),
     };
     let interrupted = || interrupt::interrupted().is_some();
-    let making = build::Making { jobs: 2, timeout: plan.timeout, interrupted: &interrupted };
+    let making =
+        build::Making { jobs: available_processors(), timeout: plan.timeout, interrupted: &interrupted };
     let results = build::prepare_within(programs, &cache, making, &progress);
     bar.finish_and_clear();
     if interrupt::interrupted().is_some() {

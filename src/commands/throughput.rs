@@ -14,7 +14,7 @@ use crate::throughput::design::{self, BASELINE, Design, OURS, WC_ALONE};
 use crate::throughput::sink::{Places, Sink};
 use crate::throughput::sweep::{Sweep, Swept};
 use firstbyte_measure::launch::interrupt;
-use firstbyte_measure::machine::Machine;
+use firstbyte_measure::machine::{Machine, available_processors};
 
 /// Builds the designs, measures them in turn, prints the tables.
 pub fn run(plan: Plan) -> Result<Exit, CommandError> {
@@ -109,7 +109,13 @@ fn prepare(programs: &[&Program]) -> Result<(Vec<Design>, Vec<Skipped>), Command
         build::Progress::Started(name) => bar.set_message(name.to_owned()),
         build::Progress::Finished(_) => bar.inc(1),
     };
-    let results = prepare_all(programs, &cache, 2, &|| interrupt::interrupted().is_some(), &progress);
+    let results = prepare_all(
+        programs,
+        &cache,
+        available_processors(),
+        &|| interrupt::interrupted().is_some(),
+        &progress,
+    );
     bar.finish_and_clear();
     let (mut designs, mut skipped) = (Vec::new(), Vec::new());
     for (program, result) in programs.iter().zip(results) {

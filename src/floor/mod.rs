@@ -31,4 +31,3 @@ pub use layers::{COMMAND, UserCommand};
 pub use pinned::{Pinned, allowed_cpus};
 pub use processes::Rung;
 pub use survey::{Effort, Survey};
-pub(crate) use targets::file_system;

@@ -3,6 +3,7 @@
 use super::FloorError;
 use super::pinned::pin_to;
 use firstbyte_measure::launch::ourselves;
+use firstbyte_measure::page_cache::FileSystem;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
@@ -89,23 +90,8 @@ impl WriteTarget {
     pub(super) fn file(folder: &Path) -> Result<(WriteTarget, &'static str), FloorError> {
         let what = "a temporary file";
         let file = tempfile::tempfile_in(folder).map_err(|cause| FloorError::Resource { what, cause })?;
-        let system =
-            rustix::fs::fstatfs(&file).map_or("an unknown file system", |found| file_system(found.f_type));
+        let system = FileSystem::of_file(&file).map_or("an unknown file system", |found| found.name);
         Ok((WriteTarget::alone(file.into()), system))
-    }
-}
-
-/// The file systems that a temporary file is likely to be on (`linux/magic.h`).
-pub(crate) fn file_system(magic: rustix::fs::FsWord) -> &'static str {
-    match magic {
-        0xef53 => "ext4",
-        0x5846_5342 => "xfs",
-        0x9123_683e => "btrfs",
-        0x0102_1994 => "tmpfs",
-        0x794c_7630 => "overlayfs",
-        0x2fc1_2fc1 => "zfs",
-        0xf2f5_2010 => "f2fs",
-        _ => "another file system",
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the lines are printed to, and what takes them out again.
 
 use super::design::Design;
-use crate::floor::file_system;
+use firstbyte_measure::page_cache::FileSystem;
 use rustix::pipe::{SpliceFlags, splice};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::fs::File;
@@ -127,7 +127,7 @@ impl Places {
 }
 
 fn system_of(folder: &Path) -> &'static str {
-    rustix::fs::statfs(folder).map_or("an unknown file system", |found| file_system(found.f_type))
+    FileSystem::of_path(folder).map_or("an unknown file system", |found| found.name)
 }
 
 /// Our end of one run's stdout.

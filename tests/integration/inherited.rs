@@ -26,7 +26,9 @@ fn a_background_process_from_before_an_exec_lives_on() {
     let folder = tempfile::tempdir().unwrap();
     for backend in ["auto", "ptrace", "pipe"] {
         let arguments = format!("bench --backend {backend} --runs 2 true");
-        let ended = after(folder.path(), "sleep 1000 >/dev/null 2>&1 & echo $! >server", &arguments).output().unwrap();
+        let ended = after(folder.path(), "sleep 1000 >/dev/null 2>&1 & echo $! >server", &arguments)
+            .output()
+            .unwrap();
         assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
         assert!(alive(&folder.path().join("server")), "{backend}");
     }
@@ -47,8 +49,9 @@ fn what_such_a_process_starts_later_lives_on_too() {
 #[test]
 fn beside_inherited_children_a_command_ends_with_its_own_status() {
     let folder = tempfile::tempdir().unwrap();
-    let ended =
-        after(folder.path(), "sleep 1000 >/dev/null 2>&1 & echo $! >server", "bench no-such-program").output().unwrap();
+    let ended = after(folder.path(), "sleep 1000 >/dev/null 2>&1 & echo $! >server", "bench no-such-program")
+        .output()
+        .unwrap();
     assert!(alive(&folder.path().join("server")));
     let alone =
         Command::new(env!("CARGO_BIN_EXE_firstbyte")).args(["bench", "no-such-program"]).output().unwrap();

@@ -4,6 +4,7 @@ use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 /// What a result depends on besides the program. What cannot be read is `None`.
@@ -37,6 +38,11 @@ pub struct Machine {
     pub address_randomisation: Option<u8>,
     /// Runnable tasks, averaged over 1, 5 and 15 minutes.
     pub load_average: Option<[f64; 3]>,
+}
+
+/// How many processors this process may use: its affinity mask and the limit of its control group count. At least 1.
+pub fn available_processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 impl Machine {

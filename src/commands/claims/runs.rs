@@ -13,6 +13,7 @@ use crate::corpus::{Built, Cache, Corpus, Program, Skipped, build, prepare_all};
 use crate::document::bench::{ColdMethod, Overhead};
 use crate::floor::allowed_cpus;
 use firstbyte_measure::launch::{LaunchError, OutputKind, interrupt};
+use firstbyte_measure::machine::available_processors;
 use firstbyte_measure::page_cache;
 use firstbyte_measure::tracer::choose::{AnyTracer, choose};
 use firstbyte_measure::tracer::{Choice, Recording, Tracer};
@@ -60,7 +61,13 @@ impl<'p> Session<'p> {
             build::Progress::Started(name) => bar.set_message(name.to_owned()),
             build::Progress::Finished(_) => bar.inc(1),
         };
-        let results = prepare_all(&programs, &cache, 2, &|| interrupt::interrupted().is_some(), &progress);
+        let results = prepare_all(
+            &programs,
+            &cache,
+            available_processors(),
+            &|| interrupt::interrupted().is_some(),
+            &progress,
+        );
         bar.finish_and_clear();
         let (ready, skipped, observer) = (Vec::new(), Vec::new(), RefCell::default());
         let mut session = Session { plan, needs, cold, ready, skipped, observer };

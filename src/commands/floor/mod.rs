@@ -20,7 +20,7 @@ use firstbyte_elf::packed;
 use firstbyte_elf::packed::Demands;
 use firstbyte_measure::launch;
 use firstbyte_measure::launch::{ExitStatus, Launcher, OutputKind, interrupt, tree};
-use firstbyte_measure::machine::Machine;
+use firstbyte_measure::machine::{Machine, available_processors};
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::{EventKind, Setting, Tracer};
 use firstbyte_measure::units::Nanos;
@@ -246,7 +246,7 @@ pub(super) fn ladder(folder: &Path) -> Result<(Vec<Rung>, Vec<Missing>), Command
     let programs: Vec<&Program> = named.iter().map(|(_, program)| *program).collect();
     let cache = Cache::of_user().map_err(CommandError::unable)?;
     let interrupted = || interrupt::interrupted().is_some();
-    let results = prepare_all(&programs, &cache, 2, &interrupted, &|_| {});
+    let results = prepare_all(&programs, &cache, available_processors(), &interrupted, &|_| {});
     if interrupted() {
         return Err(launch::LaunchError::Interrupted.into());
     }

@@ -6,6 +6,7 @@ use crate::document::floor::{Group, Missing, Print};
 use crate::floor::FloorError;
 use crate::floor::prints::{Prints, TimedProgram};
 use firstbyte_measure::launch::interrupt;
+use firstbyte_measure::machine::available_processors;
 use firstbyte_measure::tracer::Choice;
 use firstbyte_measure::tracer::full::choose_full;
 
@@ -41,7 +42,7 @@ fn built() -> Result<(Vec<TimedProgram>, Vec<Missing>), String> {
     let cache = Cache::of_user().map_err(|error| error.to_string())?;
     let programs = corpus.select(&[], &[TAG.to_owned()]).map_err(|error| error.to_string())?;
     let interrupted = || interrupt::interrupted().is_some();
-    let results = prepare_all(&programs, &cache, 2, &interrupted, &|_| {});
+    let results = prepare_all(&programs, &cache, available_processors(), &interrupted, &|_| {});
     let (mut timed, mut missing) = (Vec::new(), Vec::new());
     for (program, result) in programs.iter().zip(results) {
         match result {

@@ -1,6 +1,6 @@
 //! Makes the runs: traced, and untraced in turn; or those of two commands in turn.
 
-use crate::bench::schedule::round;
+use crate::bench::schedule::{round, settling};
 use crate::cli::trace::Runs;
 use crate::commands::{CommandError, Exit, interference};
 use crate::document::bench::Warning;
@@ -23,10 +23,6 @@ const RUNS: u32 = 20;
 const PATIENCE: Duration = Duration::from_secs(8);
 /// The fewest runs by default.
 const FEWEST: u32 = 3;
-/// After programs have been attached to tracepoints, or detached, the first runs are slower, and are discarded: as many
-/// as make up this time, but no more than `SETTLING`, and one at the least.
-const SETTLING_TIME: Duration = Duration::from_millis(20);
-const SETTLING: u32 = 16;
 /// Traced and untraced runs take turns in blocks of so many runs each, as many blocks as that makes up to `BLOCKS`: short
 /// blocks, because a machine's speed changes by the second, and what it does between two blocks is in their ratio.
 const SHARE: u32 = 3;
@@ -65,7 +61,7 @@ pub(crate) fn observe(
 ) -> Result<Observed, CommandError> {
     let (mut session, first) = Session::begin(command, runs)?;
     let count = runs.count.unwrap_or_else(|| affordable(first));
-    session.settling = if count == 1 { 0 } else { settling(first) };
+    session.settling = if count == 1 { 0 } else { settling(first, 1) };
     let watch = interference::Watch::begin();
     let blocks = if runs.overhead { (count / SHARE).clamp(1, BLOCKS) } else { 1 };
     let made = (0..blocks).try_for_each(|block| {
@@ -90,7 +86,7 @@ pub(crate) fn observe_in_turn(
     let mut sessions = [a, b];
     let count = runs.count.unwrap_or_else(|| affordable(first.max(second)));
     tracer.attach().map_err(CommandError::unable)?;
-    let discarded = if count == 1 { 0 } else { settling(first + second) };
+    let discarded = if count == 1 { 0 } else { settling(first + second, 1) };
     let mut random = fastrand::Rng::with_seed(runs.seed);
     let watch = interference::Watch::begin();
     let made = (0..discarded + count).try_for_each(|n| {
@@ -126,12 +122,6 @@ fn cut_short(made: Result<(), CommandError>, shown: bool) -> Result<bool, Comman
 fn affordable(one: Duration) -> u32 {
     let fitting = PATIENCE.as_nanos() / one.as_nanos().max(1);
     u32::try_from(fitting).unwrap_or(RUNS).clamp(FEWEST, RUNS)
-}
-
-/// Runs to discard after attaching or detaching.
-fn settling(one: Duration) -> u32 {
-    let fitting = SETTLING_TIME.as_nanos() / one.as_nanos().max(1);
-    u32::try_from(fitting).unwrap_or(SETTLING).clamp(1, SETTLING)
 }
 
 struct Session {

@@ -1,107 +1,67 @@
-//! Which system calls open files, and which read from descriptors: by number, in each ABI.
-//!
-//! Numbers: as in [`super::output_calls`].
+//! Which system calls open files, and which read from descriptors.
 
-use super::output_calls::IO_URING_SETUP;
-use super::{Abi, Syscall};
+use super::CallTable;
+use std::sync::LazyLock;
 
 /// What a call does with files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileCall {
     /// It opens a file by its path.
     Open,
-    /// It reads from a descriptor, whatever that stands for (a file, a pipe, a terminal), and returns how many bytes. The
-    /// one definition of what counts as read, in every pass: `read(2)` and its kin, not `recv(2)`'s, not what moves from
-    /// one descriptor to another without the program seeing it.
+    /// It reads from a descriptor (of a file, a pipe, a terminal) and returns the number of bytes.
+    ///
+    /// This is the one definition of the bytes that count as read: `read(2)` and its variants. `recv(2)` and its
+    /// variants do not count, nor do calls that move bytes between two descriptors without the program seeing them.
     Read,
-    /// It sets up an `io_uring`, by which files can be opened, read and written without any further call of their own.
+    /// It sets up an `io_uring`, through which files can be opened, read and written without further calls.
     Ring,
 }
 
 use FileCall::{Open, Read, Ring};
 
-/// The calls of one table, by number.
-pub type FileCalls = &'static [(u32, FileCall)];
+/// See `man 2` of each.
+const FILE_CALLS: [(&str, FileCall); 10] = [
+    ("creat", Open),
+    ("io_uring_setup", Ring),
+    ("open", Open),
+    ("openat", Open),
+    ("openat2", Open),
+    ("pread64", Read),
+    ("preadv", Read),
+    ("preadv2", Read),
+    ("read", Read),
+    ("readv", Read),
+];
 
-/// The native calls, and those of the 32-bit table.
-pub fn file_calls() -> (FileCalls, FileCalls) {
-    (NATIVE, COMPAT)
+/// What each call that deals with files does.
+pub fn file_calls() -> &'static CallTable<FileCall> {
+    static TABLE: LazyLock<CallTable<FileCall>> = LazyLock::new(|| CallTable::by_name(&FILE_CALLS));
+    &TABLE
 }
-
-/// What a call does with files, if it does.
-pub fn file_call(call: Syscall) -> Option<FileCall> {
-    let table = if call.abi == Abi::Native { NATIVE } else { COMPAT };
-    table.iter().find(|(number, _)| *number == call.number).map(|(_, does)| *does)
-}
-
-#[cfg(target_arch = "x86_64")]
-const NATIVE: FileCalls = &[
-    (0, Read),   // read
-    (2, Open),   // open
-    (17, Read),  // pread64
-    (19, Read),  // readv
-    (85, Open),  // creat
-    (257, Open), // openat
-    (295, Read), // preadv
-    (327, Read), // preadv2
-    (IO_URING_SETUP, Ring),
-    (437, Open), // openat2
-];
-
-#[cfg(target_arch = "x86_64")]
-const COMPAT: FileCalls = &[
-    (3, Read),   // read
-    (5, Open),   // open
-    (8, Open),   // creat
-    (145, Read), // readv
-    (180, Read), // pread64
-    (295, Open), // openat
-    (333, Read), // preadv
-    (378, Read), // preadv2
-    (IO_URING_SETUP, Ring),
-    (437, Open), // openat2
-];
-
-#[cfg(any(target_arch = "aarch64", target_arch = "riscv64"))]
-const NATIVE: FileCalls = &[
-    (56, Open),  // openat
-    (63, Read),  // read
-    (65, Read),  // readv
-    (67, Read),  // pread64
-    (69, Read),  // preadv
-    (286, Read), // preadv2
-    (IO_URING_SETUP, Ring),
-    (437, Open), // openat2
-];
-
-/// 32-bit Arm and RISC-V programs: none has been tried here.
-#[cfg(any(target_arch = "aarch64", target_arch = "riscv64"))]
-const COMPAT: FileCalls = &[];
 
 #[cfg(test)]
 mod tests {
+    use super::super::call_table::is_known;
+    use super::super::{IO_URING_SETUP, native_number};
     use super::*;
 
-    fn fits(name: &str, call: FileCall) -> bool {
-        let opens = name.starts_with("open") || name == "creat";
-        let reads = name.starts_with("read") || name.starts_with("pread");
-        match call {
-            Open => opens,
-            Read => reads,
-            Ring => name == "io_uring_setup",
+    #[test]
+    fn every_name_is_a_system_call_somewhere() {
+        for (name, _) in FILE_CALLS {
+            assert!(is_known(name), "{name}");
         }
+        assert_eq!(native_number("io_uring_setup"), Some(IO_URING_SETUP));
     }
 
+    /// `arch/x86/entry/syscalls/syscall_64.tbl` and `syscall_32.tbl`.
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn the_numbers_are_those_of_the_published_tables() {
-        for &(number, call) in NATIVE {
-            let name = syscalls::x86_64::Sysno::new(number as usize).unwrap().name();
-            assert!(fits(name, call), "{name}");
-        }
-        for &(number, call) in COMPAT {
-            let name = syscalls::x86::Sysno::new(number as usize).unwrap().name();
-            assert!(fits(name, call), "{name}");
-        }
+        use super::super::Abi;
+        use super::super::call_table::numbers;
+        let native = [0, 2, 17, 19, 85, 257, 295, 327, 425, 437];
+        let compat = [3, 5, 8, 145, 180, 295, 333, 378, 425, 437];
+        assert_eq!(numbers(file_calls(), Abi::Native), native);
+        assert_eq!(numbers(file_calls(), Abi::Compat), compat);
     }
 }

@@ -1,14 +1,20 @@
-//! What differs between architectures: system-call names and numbers by meaning, ABIs.
+//! What differs between architectures: the system-call tables, and the processor's own instructions.
+//!
+//! System calls are listed by name, and the `syscalls` crate has their numbers, so a list holds for every
+//! architecture. What a new architecture adds by hand is in `audit` and in [`cpuid`].
 
+pub(crate) mod audit;
 pub mod call_names;
+mod call_table;
 pub mod cpuid;
-pub mod file_calls;
-pub mod output_calls;
-pub mod path_arguments;
+mod file_calls;
+mod meaning;
+mod path_arguments;
 mod syscall;
 
 pub use call_names::{compat_number, native_number};
-pub use file_calls::{FileCall, file_call, file_calls};
-pub use output_calls::{Meaning, meanings};
-pub use path_arguments::path_arguments;
-pub use syscall::{Abi, IO_URING_BASE, Syscall};
+pub use call_table::CallTable;
+pub use file_calls::{FileCall, file_calls};
+pub use meaning::{Meaning, meanings};
+pub use path_arguments::{PathPositions, path_arguments};
+pub use syscall::{Abi, IO_URING_BASE, IO_URING_SETUP, Syscall};

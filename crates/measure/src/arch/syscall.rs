@@ -23,3 +23,6 @@ pub enum Abi {
     /// The 32-bit table of the same machine (`int 0x80` on x86-64, Arm on aarch64).
     Compat,
 }
+
+/// `io_uring_setup`, in every table: system calls from 403 on have the same number in all of them.
+pub const IO_URING_SETUP: u32 = 425;

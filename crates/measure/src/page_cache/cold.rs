@@ -7,7 +7,7 @@
 use super::copies::{Copy, Folder};
 use super::error::ColdError;
 use super::evict;
-use super::file_system::{Kind, kind};
+use super::file_system::{FileSystem, Kind};
 use super::residence::resident_pages;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -75,11 +75,12 @@ impl Cold {
         }
         let mut own = Files { left_warm: left_warm(found), ..Files::default() };
         for path in found.only_read() {
-            match kind(path) {
-                Ok(Kind::Memory(name)) => own.in_memory.push((path.clone(), name)),
-                Ok(Kind::Disk | Kind::Opaque(_)) => self.take(path, &mut own)?,
-                // what the kernel makes up is never in the page cache; what has gone needs no eviction
-                Ok(Kind::Kernel(_)) | Err(_) => {}
+            // A file that no longer exists needs no eviction.
+            let Ok(FileSystem { name, kind }) = FileSystem::of_path(path) else { continue };
+            match kind {
+                Kind::Memory => own.in_memory.push((path.clone(), name)),
+                Kind::Disk | Kind::Opaque => self.take(path, &mut own)?,
+                Kind::Kernel => {} // never in the page cache
             }
         }
         self.programs.push(own);
@@ -128,7 +129,9 @@ fn evict_written(file: &fs::File) -> io::Result<()> {
 
 /// Of the files that are written to, too, those that a disk holds something of.
 fn left_warm(found: &Found) -> Vec<PathBuf> {
-    let on_disk = |path: &Path| matches!(kind(path), Ok(Kind::Disk | Kind::Opaque(_)));
+    let on_disk = |path: &Path| {
+        FileSystem::of_path(path).is_ok_and(|found| matches!(found.kind, Kind::Disk | Kind::Opaque))
+    };
     let holds_something = |path: &Path| fs::metadata(path).is_ok_and(|file| file.len() > 0);
     let kept = found.read_and_written().into_iter().filter(|path| holds_something(path) && on_disk(path));
     kept.cloned().collect()

@@ -1,7 +1,7 @@
 //! Private copies of files, in a folder of the cache that is removed when we end, or by the next who comes.
 
 use super::error::ColdError;
-use super::file_system::{Kind, kind};
+use super::file_system::{FileSystem, Kind};
 use super::namespace::bind;
 use rustix::fs::{FlockOperation, Timespec, Timestamps, flock, futimens};
 use rustix::io::Errno;
@@ -39,11 +39,9 @@ impl Folder {
         let root = cache.join("cold");
         let unusable = |cause| ColdError::Folder { path: root.clone(), cause };
         fs::create_dir_all(&root).map_err(unusable)?;
-        match kind(&root).map_err(unusable)? {
-            Kind::Disk => {}
-            Kind::Memory(name) | Kind::Kernel(name) | Kind::Opaque(name) => {
-                return Err(ColdError::CacheIsNoDisk { path: root, file_system: name });
-            }
+        let FileSystem { name, kind } = FileSystem::of_path(&root).map_err(unusable)?;
+        if kind != Kind::Disk {
+            return Err(ColdError::CacheIsNoDisk { path: root, file_system: name });
         }
         remove_abandoned(&root);
         (0..TRIES)

@@ -1,48 +1,75 @@
-//! On which kind of file system a file is, and what that means for eviction.
+//! Which file system a file is on, and what that means for eviction.
 
+use rustix::fs::{FsWord, fstatfs, statfs};
 use std::io;
+use std::os::fd::AsFd;
 use std::path::Path;
 
-/// What can be said of the files of a file system.
+/// A file system: its usual name, and what eviction can do there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileSystem {
+    /// As `mount(8)` names it; `another file system` for one that is not in our table.
+    pub name: &'static str,
+    /// Where its files are.
+    pub kind: Kind,
+}
+
+/// Where the files of a file system are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// They come from a disk through the page cache, and can be evicted from it.
+    /// On a disk: they are read through the page cache, and can be evicted from it.
     Disk,
-    /// They are memory: there is nowhere to evict them to.
-    Memory(&'static str),
-    /// They are made by the kernel when they are read.
-    Kernel(&'static str),
-    /// Something lies between them and the page cache that we see, so that nothing can be proven.
-    Opaque(&'static str),
+    /// In memory: there is nowhere to evict them to.
+    Memory,
+    /// Nowhere: the kernel makes them when they are read.
+    Kernel,
+    /// Behind something that lies between them and the page cache that we see, so nothing can be proven.
+    Opaque,
 }
 
-/// The kind of the file system that holds `path`, by its magic number (`statfs(2)`).
-pub fn kind(path: &Path) -> io::Result<Kind> {
-    let found = rustix::fs::statfs(path)?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "magic numbers have 32 bits")]
-    let magic = found.f_type as u32;
-    Ok(of_magic(magic))
-}
+/// Magic numbers (`include/uapi/linux/magic.h`).
+const FILE_SYSTEMS: [(u32, &str, Kind); 20] = [
+    (0xef53, "ext4", Kind::Disk),
+    (0x5846_5342, "xfs", Kind::Disk),
+    (0x9123_683e, "btrfs", Kind::Disk),
+    (0xf2f5_2010, "f2fs", Kind::Disk),
+    (0x0102_1994, "tmpfs", Kind::Memory),
+    (0x8584_58f6, "ramfs", Kind::Memory),
+    (0x9584_58f6, "hugetlbfs", Kind::Memory),
+    (0x9fa0, "proc", Kind::Kernel),
+    (0x6265_6572, "sysfs", Kind::Kernel),
+    (0x1cd1, "devpts", Kind::Kernel),
+    (0x6367_7270, "cgroup", Kind::Kernel),
+    (0x0027_e0eb, "cgroup", Kind::Kernel),
+    (0x7363_6673, "securityfs", Kind::Kernel),
+    (0x6462_6720, "debugfs", Kind::Kernel),
+    (0x7472_6163, "tracefs", Kind::Kernel),
+    (0x794c_7630, "overlayfs", Kind::Opaque),
+    (0x6573_5546, "fuse", Kind::Opaque),
+    (0x6969, "nfs", Kind::Opaque),
+    (0x0102_1997, "9p", Kind::Opaque),
+    (0x2fc1_2fc1, "zfs", Kind::Opaque),
+];
 
-/// The numbers of `include/uapi/linux/magic.h`.
-fn of_magic(magic: u32) -> Kind {
-    match magic {
-        0x0102_1994 => Kind::Memory("tmpfs"),
-        0x8584_58f6 => Kind::Memory("ramfs"),
-        0x9584_58f6 => Kind::Memory("hugetlbfs"),
-        0x9fa0 => Kind::Kernel("proc"),
-        0x6265_6572 => Kind::Kernel("sysfs"),
-        0x1cd1 => Kind::Kernel("devpts"),
-        0x6367_7270 | 0x0027_e0eb => Kind::Kernel("cgroup"),
-        0x7363_6673 => Kind::Kernel("securityfs"),
-        0x6462_6720 => Kind::Kernel("debugfs"),
-        0x7472_6163 => Kind::Kernel("tracefs"),
-        0x794c_7630 => Kind::Opaque("overlayfs"),
-        0x6573_5546 => Kind::Opaque("fuse"),
-        0x6969 => Kind::Opaque("nfs"),
-        0x0102_1997 => Kind::Opaque("9p"),
-        0x2fc1_2fc1 => Kind::Opaque("zfs"),
-        _ => Kind::Disk,
+impl FileSystem {
+    /// The file system of the file or folder at `path` (`statfs(2)`).
+    pub fn of_path(path: &Path) -> io::Result<FileSystem> {
+        Ok(FileSystem::of_magic(statfs(path)?.f_type))
+    }
+
+    /// The file system of an open file (`fstatfs(2)`).
+    pub fn of_file(file: impl AsFd) -> io::Result<FileSystem> {
+        Ok(FileSystem::of_magic(fstatfs(file)?.f_type))
+    }
+
+    /// One that is not in the table is taken for one on a disk, as most are.
+    fn of_magic(magic: FsWord) -> FileSystem {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "they have 32 bits")]
+        let magic = magic as u32;
+        let known = FILE_SYSTEMS.iter().find(|(own, ..)| *own == magic);
+        known.map_or(FileSystem { name: "another file system", kind: Kind::Disk }, |(_, name, kind)| {
+            FileSystem { name, kind: *kind }
+        })
     }
 }
 
@@ -51,10 +78,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_the_kernel_are_told_from_those_of_a_disk() {
-        assert_eq!(kind(Path::new("/proc/self/maps")).unwrap(), Kind::Kernel("proc"));
-        assert!(kind(Path::new("/nonexistent/file")).is_err());
-        assert_eq!(of_magic(0xef53), Kind::Disk, "ext4");
-        assert_eq!(of_magic(0x0102_1994), Kind::Memory("tmpfs"));
+    fn files_of_the_kernel_are_distinguished_from_those_on_a_disk() {
+        let proc = FileSystem { name: "proc", kind: Kind::Kernel };
+        assert_eq!(FileSystem::of_path(Path::new("/proc/self/maps")).unwrap(), proc);
+        assert_eq!(FileSystem::of_file(std::fs::File::open("/proc/self/maps").unwrap()).unwrap(), proc);
+        assert!(FileSystem::of_path(Path::new("/nonexistent/file")).is_err());
+        assert_eq!(FileSystem::of_magic(0xef53), FileSystem { name: "ext4", kind: Kind::Disk });
+        assert_eq!(FileSystem::of_magic(0x0102_1994), FileSystem { name: "tmpfs", kind: Kind::Memory });
+        assert_eq!(FileSystem::of_magic(1), FileSystem { name: "another file system", kind: Kind::Disk });
     }
 }

@@ -15,6 +15,7 @@ pub mod residence;
 
 pub use cold::Cold;
 pub use error::ColdError;
+pub use file_system::FileSystem;
 pub use residence::resident_pages;
 
 use std::fs::File;

@@ -7,7 +7,7 @@ use super::meaning;
 use super::phases::{AttachError, GENERATIONS, check_namespace, hold, kill, living, taken};
 use super::ring_drain::RingDrain;
 use super::run::{CALLS, Run, observed_run};
-use crate::arch::path_arguments;
+use crate::arch::{Abi, PathPositions, path_arguments};
 use crate::launch::{LaunchError, Launcher, OutputKind, tree};
 use crate::tracer::full::EventCosts;
 use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
@@ -291,16 +291,16 @@ impl Tracer for FullTracer {
 }
 
 fn tables() -> Tables {
-    let (native, compat) = path_arguments();
-    Tables { meaning: meaning::table(), paths: by_number(&native), compat_paths: by_number(&compat) }
+    let paths = |abi| by_number(path_arguments().of(abi));
+    Tables { meaning: meaning::table(), paths: paths(Abi::Native), compat_paths: paths(Abi::Compat) }
 }
 
 /// As `paths` in `full.h`: 1 + the position of the first path, 16 times that of the second.
-fn by_number(calls: &[(u32, [Option<u8>; 2])]) -> [u8; CALLS] {
+fn by_number(calls: impl Iterator<Item = (u32, PathPositions)>) -> [u8; CALLS] {
     let mut table = [0; CALLS];
     for (number, [first, second]) in calls {
         let code = first.map_or(0, |position| position + 1) | second.map_or(0, |p| (p + 1) << 4);
-        if let Some(entry) = table.get_mut(*number as usize) {
+        if let Some(entry) = table.get_mut(number as usize) {
             *entry = code;
         }
     }

@@ -1,17 +1,16 @@
 //! The table by which the kernel side tells what a system call means to us: see `run.h`.
 
 use super::run::CALLS;
-use crate::arch::{Meaning, meanings};
+use crate::arch::{Abi, Meaning, meanings};
 
 const MEANS_EXEC: u8 = 4;
 const COMPAT_SHIFT: u8 = 4;
 
 /// One byte a number: the native call's meaning in the low half, the 32-bit call's in the high one.
 pub(super) fn table() -> [u8; CALLS] {
-    let (native, compat) = meanings();
     let mut table = [0; CALLS];
-    for (calls, shift) in [(native, 0), (compat, COMPAT_SHIFT)] {
-        for &(number, meaning) in calls {
+    for (abi, shift) in [(Abi::Native, 0), (Abi::Compat, COMPAT_SHIFT)] {
+        for (number, meaning) in meanings().of(abi) {
             let code = match meaning {
                 Meaning::Exec => MEANS_EXEC,
                 Meaning::Output(argument) => argument + 1,

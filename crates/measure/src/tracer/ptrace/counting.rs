@@ -15,8 +15,7 @@
 use super::phases::Task;
 use super::restarts::is_restart;
 use crate::Counts;
-use crate::arch::{Abi, Syscall};
-use crate::arch::{FileCall, file_calls};
+use crate::arch::{FileCall, Syscall, file_calls};
 use std::collections::HashMap;
 use std::fs;
 
@@ -65,7 +64,7 @@ impl Counting {
         }
         if self.span == Span::Within {
             self.counts.syscalls += u64::from(!goes_on);
-            if let Some(does) = file_call(call) {
+            if let Some(does) = file_calls().get(call) {
                 self.flights.insert(task.thread, does);
             }
         }
@@ -118,12 +117,6 @@ impl Counting {
         self.counts.writes = writes;
         self.counts
     }
-}
-
-fn file_call(call: Syscall) -> Option<FileCall> {
-    let (native, compat) = file_calls();
-    let table = if call.abi == Abi::Native { native } else { compat };
-    table.iter().find(|(number, _)| *number == call.number).map(|(_, does)| *does)
 }
 
 /// The page faults that one thread has taken so far, its waited-for children not included.

@@ -2,11 +2,10 @@
 //!
 //! Page faults and switches have no stops: their time lies within that of calls and user code.
 
-use super::phases::{Task, meaning};
+use super::phases::Task;
 use super::restarts::is_restart;
 use super::tracee::{Entry, Tracee};
-use crate::arch::{Abi, Syscall};
-use crate::arch::{Meaning, path_arguments};
+use crate::arch::{Meaning, meanings, path_arguments};
 use crate::clock;
 use crate::tracer::detail::{Call, Image, auxiliary_vector};
 use crate::tracer::{Event, EventKind};
@@ -29,7 +28,6 @@ pub(super) struct Detail {
     interrupted: HashMap<i32, (Flight, Event)>,
     /// The first exec has begun.
     begun: bool,
-    paths: HashMap<Syscall, [Option<u8>; 2]>,
 }
 
 /// A call in progress.
@@ -42,15 +40,6 @@ struct Flight {
 }
 
 impl Detail {
-    pub(super) fn new() -> Detail {
-        let (native, compat) = path_arguments();
-        let of = |abi, all: Vec<(u32, [Option<u8>; 2])>| {
-            all.into_iter().map(move |(number, positions)| (Syscall { abi, number }, positions))
-        };
-        let paths = of(Abi::Native, native).chain(of(Abi::Compat, compat)).collect();
-        Detail { paths, ..Detail::default() }
-    }
-
     /// A thread stands at the entry of a call, for the first time or because it was interrupted and `goes_on`.
     pub(super) fn entered(&mut self, tracee: Tracee, task: Task, entry: &Entry, goes_on: bool) {
         match self.interrupted.remove(&task.thread) {
@@ -61,12 +50,12 @@ impl Detail {
             Some((_, event)) => self.events.push(event),
             None => {}
         }
-        let is_exec = meaning(entry.call) == Some(Meaning::Exec);
+        let is_exec = meanings().get(entry.call) == Some(Meaning::Exec);
         self.begun |= is_exec;
         if !self.begun {
             return;
         }
-        let exec = is_exec.then(|| self.paths(tracee, entry).pop().unwrap_or_default());
+        let exec = is_exec.then(|| paths(tracee, entry).pop().unwrap_or_default());
         self.flights.insert(task.thread, Flight { entered: clock::now(), entry: *entry, exec });
     }
 
@@ -77,7 +66,7 @@ impl Detail {
             return; // an exec that succeeded is no call of the new image
         }
         let (ip, sp) = tracee.place().unwrap_or_default();
-        let paths = self.paths(tracee, &flight.entry);
+        let paths = paths(tracee, &flight.entry);
         let call = Call {
             call: flight.entry.call,
             entered: flight.entered,
@@ -94,12 +83,6 @@ impl Detail {
         } else {
             self.events.push(event);
         }
-    }
-
-    fn paths(&self, tracee: Tracee, entry: &Entry) -> Vec<String> {
-        let positions = self.paths.get(&entry.call).copied().unwrap_or_default();
-        let path = |position: u8| string(tracee, entry.arguments[usize::from(position)]);
-        positions.into_iter().flatten().map(path).collect()
     }
 
     /// An exec has succeeded; `former` is the id of the thread that called it.
@@ -143,6 +126,13 @@ impl Detail {
 
 fn event(at: Nanos, task: Task, kind: EventKind) -> Event {
     Event { at, pid: task.process.cast_unsigned(), tid: task.thread.cast_unsigned(), kind }
+}
+
+/// The path arguments of a call.
+fn paths(tracee: Tracee, entry: &Entry) -> Vec<String> {
+    let positions = path_arguments().get(entry.call).unwrap_or_default();
+    let path = |position: u8| string(tracee, entry.arguments[usize::from(position)]);
+    positions.into_iter().flatten().map(path).collect()
 }
 
 /// The string at an address, as far as it can be read; one that is longer than any path ends with `…`.

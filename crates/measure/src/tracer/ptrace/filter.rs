@@ -3,9 +3,8 @@
 //! It inspects the architecture first: the same number means different calls in the two tables. What is not asked for
 //! is allowed, so the tracee runs at its own speed through all other calls.
 
-use super::abi;
-use crate::arch::meanings;
-use crate::arch::output_calls::IO_URING_SETUP;
+use crate::arch::audit::{self, with_x32};
+use crate::arch::{Abi, IO_URING_SETUP, meanings};
 use libc::sock_filter;
 
 /// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K` and `BPF_RET | BPF_K` of `linux/bpf_common.h`.
@@ -19,13 +18,10 @@ const ARCHITECTURE: u32 = 4;
 
 /// Stops at the calls that [`meanings`] names, in every table of this machine, and where an `io_uring` is set up.
 pub(super) fn program() -> Vec<sock_filter> {
-    let (native, compat) = meanings();
-    let numbers = |table: crate::arch::output_calls::Meanings| {
-        table.iter().map(|(number, _)| *number).chain([IO_URING_SETUP])
-    };
+    let numbers = |abi| meanings().of(abi).map(|(number, _)| number).chain([IO_URING_SETUP]);
     let mut program = vec![load(ARCHITECTURE)];
-    program.extend(section(abi::NATIVE, numbers(native).flat_map(with_x32)));
-    program.extend(section(abi::COMPAT, numbers(compat)));
+    program.extend(section(audit::NATIVE, numbers(Abi::Native).flat_map(with_x32)));
+    program.extend(section(audit::COMPAT, numbers(Abi::Compat)));
     program.push(allow());
     program
 }
@@ -38,13 +34,6 @@ fn section(architecture: u32, numbers: impl Iterator<Item = u32>) -> Vec<sock_fi
     let length = u8::try_from(tests.len()).expect("a table of fewer than 127 calls");
     tests.insert(0, equal(architecture, 0, length));
     tests
-}
-
-/// A native number, and the numbers by which x32 programs call the same.
-fn with_x32(number: u32) -> impl Iterator<Item = u32> {
-    let apart = abi::X32_APART.iter().find(|(_, native)| *native == number).map(|(x32, _)| *x32);
-    let x32 = (abi::X32_BIT != 0).then(|| apart.unwrap_or(number) | abi::X32_BIT);
-    [Some(number), x32].into_iter().flatten()
 }
 
 fn load(offset: u32) -> sock_filter {
@@ -66,6 +55,7 @@ fn allow() -> sock_filter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arch::Syscall;
 
     /// What the filter answers, by an interpreter of the three instructions that it uses.
     fn answer(architecture: u32, number: u32) -> u32 {
@@ -84,13 +74,12 @@ mod tests {
 
     #[test]
     fn only_the_calls_that_mean_something_stop_and_only_in_their_own_table() {
-        let (native, compat) = meanings();
+        let tables = [(audit::NATIVE, Abi::Native), (audit::COMPAT, Abi::Compat)];
         for number in 0..600 {
-            let means = |table: &[(u32, crate::arch::Meaning)]| {
-                number == IO_URING_SETUP || table.iter().any(|(n, _)| *n == number)
-            };
-            assert_eq!(answer(abi::NATIVE, number) == libc::SECCOMP_RET_TRACE, means(native), "{number}");
-            assert_eq!(answer(abi::COMPAT, number) == libc::SECCOMP_RET_TRACE, means(compat), "{number}");
+            for (architecture, abi) in tables {
+                let means = number == IO_URING_SETUP || meanings().get(Syscall { abi, number }).is_some();
+                assert_eq!(answer(architecture, number) == libc::SECCOMP_RET_TRACE, means, "{number}");
+            }
             assert_eq!(answer(1, number), libc::SECCOMP_RET_ALLOW);
         }
     }
@@ -99,10 +88,10 @@ mod tests {
     #[test]
     fn x32_calls_stop_by_their_own_numbers() {
         for number in [1, 520, 516, 44] {
-            assert_eq!(answer(abi::NATIVE, abi::X32_BIT | number), libc::SECCOMP_RET_TRACE);
+            assert_eq!(answer(audit::NATIVE, audit::X32_BIT | number), libc::SECCOMP_RET_TRACE);
         }
         for number in [59, 20, 0] {
-            assert_eq!(answer(abi::NATIVE, abi::X32_BIT | number), libc::SECCOMP_RET_ALLOW);
+            assert_eq!(answer(audit::NATIVE, audit::X32_BIT | number), libc::SECCOMP_RET_ALLOW);
         }
     }
 }

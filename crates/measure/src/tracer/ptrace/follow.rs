@@ -4,7 +4,6 @@
 //! reports children and tracees of the calling thread only: so no status of any other child of this process is ever
 //! taken from whoever waits for it, and daemons that leave the tracee's process group are seen all the same.
 
-use super::abi;
 use super::counting::Counting;
 use super::detail::Detail;
 use super::files::{Files, FilesOfRun};
@@ -17,8 +16,7 @@ use super::task_tree::{TaskTree, Told, ask_family_of, is_further_thread};
 use super::tracee::{Entry, Side, Tracee, Until};
 use super::watch::Standstill;
 use crate::Counts;
-use crate::arch::Abi;
-use crate::arch::{FileCall, Meaning};
+use crate::arch::{FileCall, Meaning, meanings, path_arguments};
 use crate::clock;
 use crate::launch::Usage;
 use crate::tracer::Event;
@@ -111,7 +109,7 @@ impl<'r> Follower<'r> {
             tree,
             phases: Phases::new(stdout),
             counting: counts.then(|| Counting::new(root.0)),
-            detail: (extent == Extent::Calls).then(Detail::new),
+            detail: (extent == Extent::Calls).then(Detail::default),
             files: (extent == Extent::Files).then(Files::default),
             restarts: Restarts::default(),
             standstill,
@@ -221,7 +219,7 @@ impl<'r> Follower<'r> {
     fn entered(&mut self, tracee: Tracee, task: Task, entry: &Entry) {
         let goes_on = self.restarts.goes_on(tracee.0);
         if let Some(counting) = &mut self.counting {
-            let is_exec = super::phases::meaning(entry.call) == Some(Meaning::Exec);
+            let is_exec = meanings().get(entry.call) == Some(Meaning::Exec);
             counting.entered(task, entry.call, is_exec, goes_on);
         }
         let silent = self.counting.is_some();
@@ -363,10 +361,10 @@ fn wait() -> Waited {
 
 /// What an exec names; for one that names a descriptor only, that.
 fn exec_path(tracee: Tracee, entry: &Entry) -> String {
-    let number = if entry.call.abi == Abi::Native { abi::EXECVEAT.0 } else { abi::EXECVEAT.1 };
-    let at_descriptor = entry.call.number == number;
+    let position = path_arguments().get(entry.call).and_then(|[first, _]| first).unwrap_or(0);
+    let at_descriptor = position > 0; // `execveat`
     let mut room = [0; 256];
-    let read = tracee.read_memory(entry.arguments[usize::from(at_descriptor)], &mut room);
+    let read = tracee.read_memory(entry.arguments[usize::from(position)], &mut room);
     let path = room[..read].split(|byte| *byte == 0).next().unwrap_or_default();
     if path.is_empty() && at_descriptor {
         let link = fs::read_link(format!("/proc/{}/fd/{}", tracee.0, entry.arguments[0]));

@@ -29,7 +29,6 @@
 //! - A process that it creates with `CLONE_UNTRACED` is not seen, and its execs and writes fail with ENOSYS.
 //! - Writes by `io_uring` have no system call of their own, and are not seen; that there may be some is (`EventKind::Ring`).
 
-mod abi;
 mod counting;
 mod cpuid;
 mod detail;

@@ -5,9 +5,7 @@
 
 use super::our_stdout::OurStdout;
 use super::tracee::Entry;
-use crate::arch::output_calls::IO_URING_SETUP;
-use crate::arch::{Abi, Syscall};
-use crate::arch::{Meaning, meanings};
+use crate::arch::{IO_URING_SETUP, Meaning, Syscall, meanings};
 use crate::clock;
 use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
@@ -48,13 +46,6 @@ struct Written {
     last: Nanos,
 }
 
-/// What a call means to the phases.
-pub(super) fn meaning(call: Syscall) -> Option<Meaning> {
-    let (native, compat) = meanings();
-    let table = if call.abi == Abi::Native { native } else { compat };
-    table.iter().find(|(number, _)| *number == call.number).map(|(_, meaning)| *meaning)
-}
-
 impl Phases {
     /// Of a run with this stdout.
     pub(super) fn new(stdout: OurStdout) -> Phases {
@@ -66,7 +57,7 @@ impl Phases {
     /// A thread stands at the entry of a call. Returns whether its return matters. `path` is asked for what an exec
     /// is to execute.
     pub(super) fn entered(&mut self, task: Task, entry: &Entry, path: impl FnOnce() -> String) -> bool {
-        let exec = match meaning(entry.call) {
+        let exec = match meanings().get(entry.call) {
             Some(Meaning::Exec) => Some(path()),
             Some(Meaning::Output(argument)) if self.is_output(task, entry, argument) => None,
             None if entry.call.number == IO_URING_SETUP => None,

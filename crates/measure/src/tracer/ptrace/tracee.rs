@@ -2,8 +2,7 @@
 //!
 //! A tracee may be killed at any instant, so every request can fail with ESRCH; the wait then tells what happened.
 
-use super::abi;
-use crate::arch::Syscall;
+use crate::arch::{Syscall, audit};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -100,7 +99,7 @@ impl Tracee {
         // SAFETY: plain integers, for which zeroes are valid where the kernel wrote nothing.
         let info = unsafe { room.assume_init() };
         let entry =
-            |number, arguments| Side::Entry(Entry { call: abi::syscall(info.arch, number), arguments });
+            |number, arguments| Side::Entry(Entry { call: audit::syscall(info.arch, number), arguments });
         // SAFETY: `op` says which member the kernel wrote.
         unsafe {
             match info.op {

@@ -1,9 +1,10 @@
 //! Which system-call table a stop speaks of: the audit architecture, and x86's third table, x32.
 
-use crate::arch::{Abi, Syscall};
+use super::{Abi, Syscall, native_number};
+use std::sync::LazyLock;
 
 /// The machine's own table (`include/uapi/linux/audit.h`).
-pub(super) const NATIVE: u32 = match () {
+pub(crate) const NATIVE: u32 = match () {
     #[cfg(target_arch = "x86_64")]
     () => 0xc000_003e,
     #[cfg(target_arch = "aarch64")]
@@ -13,7 +14,7 @@ pub(super) const NATIVE: u32 = match () {
 };
 
 /// The 32-bit table of the same machine; 0 where it has none.
-pub(super) const COMPAT: u32 = match () {
+pub(crate) const COMPAT: u32 = match () {
     #[cfg(target_arch = "x86_64")]
     () => 0x4000_0003,
     #[cfg(target_arch = "aarch64")]
@@ -23,33 +24,42 @@ pub(super) const COMPAT: u32 = match () {
 };
 
 /// x32 programs call the native table's entries with this bit set (`__X32_SYSCALL_BIT`).
-pub(super) const X32_BIT: u32 = if cfg!(target_arch = "x86_64") { 0x4000_0000 } else { 0 };
+pub(crate) const X32_BIT: u32 = if cfg!(target_arch = "x86_64") { 0x4000_0000 } else { 0 };
 
-/// The calls that x32 numbers apart, and the native ones that they are: those that execute, write, open or read
+/// The calls that x32 numbers apart, as far as they execute, write, open or read: the number in x32, and the name
 /// (`arch/x86/entry/syscalls/syscall_64.tbl`, from 512 on).
-pub(super) const X32_APART: &[(u32, u32)] = if cfg!(target_arch = "x86_64") {
-    &[
-        (515, 19),  // readv
-        (516, 20),  // writev
-        (518, 46),  // sendmsg
-        (520, 59),  // execve
-        (532, 278), // vmsplice
-        (534, 295), // preadv
-        (535, 296), // pwritev
-        (538, 307), // sendmmsg
-        (545, 322), // execveat
-        (546, 327), // preadv2
-        (547, 328), // pwritev2
-    ]
-} else {
-    &[]
-};
+const X32_APART: [(u32, &str); 11] = [
+    (515, "readv"),
+    (516, "writev"),
+    (518, "sendmsg"),
+    (520, "execve"),
+    (532, "vmsplice"),
+    (534, "preadv"),
+    (535, "pwritev"),
+    (538, "sendmmsg"),
+    (545, "execveat"),
+    (546, "preadv2"),
+    (547, "pwritev2"),
+];
 
-/// `execveat`, whose path is its second argument, in the native table and in the 32-bit one.
-pub(super) const EXECVEAT: (u32, u32) = if cfg!(target_arch = "x86_64") { (322, 358) } else { (281, 387) };
+/// The same calls by their numbers in x32 and in the native table; none where there is no x32.
+fn x32_apart() -> &'static [(u32, u32)] {
+    static APART: LazyLock<Vec<(u32, u32)>> = LazyLock::new(|| {
+        let calls = X32_APART.iter().filter(|_| X32_BIT != 0);
+        calls.filter_map(|(x32, name)| Some((*x32, native_number(name)?))).collect()
+    });
+    &APART
+}
+
+/// A native number, and the number by which x32 programs make the same call.
+pub(crate) fn with_x32(number: u32) -> impl Iterator<Item = u32> {
+    let apart = x32_apart().iter().find(|(_, native)| *native == number).map(|(x32, _)| *x32);
+    let x32 = (X32_BIT != 0).then(|| apart.unwrap_or(number) | X32_BIT);
+    [Some(number), x32].into_iter().flatten()
+}
 
 /// A call by what the kernel says of it; x32 calls by their native numbers.
-pub(super) fn syscall(arch: u32, number: u64) -> Syscall {
+pub(crate) fn syscall(arch: u32, number: u64) -> Syscall {
     // the kernel takes the low half alone; what exceeds it is no call at all
     let number = u32::try_from(number).unwrap_or(u32::MAX);
     if arch != NATIVE {
@@ -59,7 +69,7 @@ pub(super) fn syscall(arch: u32, number: u64) -> Syscall {
         return Syscall { abi: Abi::Native, number };
     }
     let number = number & !X32_BIT;
-    let same = X32_APART.iter().find(|(x32, _)| *x32 == number).map_or(number, |(_, native)| *native);
+    let same = x32_apart().iter().find(|(x32, _)| *x32 == number).map_or(number, |(_, native)| *native);
     Syscall { abi: Abi::Native, number: same }
 }
 

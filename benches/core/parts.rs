@@ -1,6 +1,6 @@
 //! One function a figure. Each prints its table and returns its raw data.
 
-use firstbyte::corpus::{Cache, Corpus};
+use firstbyte::corpus::{BuildCache, Corpus, prepare};
 use firstbyte::floor::Pinned;
 use firstbyte::stats::{Bootstrap, Summary};
 use firstbyte_elf::{Architecture, plain};
@@ -107,9 +107,9 @@ fn overhead_command(name: &str, workshop: &Workshop) -> Option<Command> {
         return Some(Command::new(&[text(&workshop.elf())]).expect("a command"));
     }
     let corpus = Corpus::load(None).expect("the corpus");
-    let cache = Cache::of_user().expect("a cache folder");
+    let cache = BuildCache::of_user().expect("a cache folder");
     let program = corpus.find(name).expect("a program of the corpus");
-    match firstbyte::corpus::build::prepare(program, &cache, &|| false) {
+    match prepare(program, &cache, &|| false) {
         Ok(built) => Some(Command::in_directory(&built.argv, Some(&built.directory)).expect("a command")),
         Err(skipped) => {
             println!("{name:<12} skipped: {}", skipped.reason);

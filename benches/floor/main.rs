@@ -4,7 +4,7 @@
 //! Both sides are measured in turn, round by round, on the same processor; printed is the median of each side and the
 //! ratio, with the distance that is aimed at. Quiet the machine first: what runs beside it is in the figures.
 
-use firstbyte::corpus::{Cache, Corpus, build};
+use firstbyte::corpus::{BuildCache, Corpus, prepare};
 use firstbyte::document::floor::Figure;
 use firstbyte::floor::{Effort, Pinned, Rung, Survey};
 use firstbyte_measure::machine::Machine;
@@ -75,9 +75,10 @@ impl Bench {
         };
         let (loops, static_loops) =
             (compiled("loops", &["-O2"]), compiled("static-loops", &["-O2", "-static"]));
-        let (corpus, cache) = (Corpus::load(None).expect("the corpus"), Cache::of_user().expect("a cache"));
+        let (corpus, cache) =
+            (Corpus::load(None).expect("the corpus"), BuildCache::of_user().expect("a cache"));
         let rung = |(name, label): &(&str, &str)| {
-            let built = build::prepare(corpus.find(name)?, &cache, &|| false).ok()?;
+            let built = prepare(corpus.find(name)?, &cache, &|| false).ok()?;
             Some(Rung { name: (*label).to_owned(), executable: built.executable, argv: built.argv })
         };
         let rungs = PROGRAMS.iter().filter_map(rung).collect();

@@ -1,6 +1,6 @@
 //! Every class of program, traced: is the account complete?
 
-use firstbyte::corpus::{Cache, Corpus, build};
+use firstbyte::corpus::{BuildCache, Corpus, prepare};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -141,8 +141,8 @@ fn project(folder: &Path) -> Option<Vec<String>> {
 
 /// Node's single executable application, as the corpus builds it.
 fn sea() -> Option<Vec<String>> {
-    let (corpus, cache) = (Corpus::load(None).ok()?, Cache::of_user().ok()?);
-    let built = build::prepare(corpus.find("node-sea")?, &cache, &|| false).ok()?;
+    let (corpus, cache) = (Corpus::load(None).ok()?, BuildCache::of_user().ok()?);
+    let built = prepare(corpus.find("node-sea")?, &cache, &|| false).ok()?;
     Some(vec![built.artifact.to_string_lossy().into_owned()])
 }
 

@@ -11,12 +11,13 @@ use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::bench::document as rendering;
 use crate::bench::{Around, Campaign, Outcome, Prepared, Series, Tracees};
 use crate::cli::showdown::Plan;
-use crate::corpus::{Built, Cache, Corpus, Program, SkipCause, Skipped, build};
+use crate::corpus::{
+    BuildCache, Built, Corpus, PrepareOptions, Program, Progress, SkipCause, Skipped, prepare_all,
+};
 use crate::document::warnings;
 use crate::document::{Document, bench as document};
 use crate::report::text::showdown as showdown_text;
 use firstbyte_measure::launch::{LaunchError, interrupt};
-use firstbyte_measure::machine::available_processors;
 use firstbyte_measure::page_cache;
 use firstbyte_measure::tracer::Tracer;
 use firstbyte_measure::tracer::choose::{Chosen, choose};
@@ -61,18 +62,17 @@ fn list(programs: &[&Program]) -> String {
 
 type Ready<'c> = Vec<(&'c Program, Built)>;
 
-/// Builds and verifies on all processors; what cannot be had on this machine is skipped.
+/// Builds and verifies the programs. Those that this machine cannot build or run are skipped.
 fn prepare<'c>(programs: &[&'c Program], plan: &Plan) -> Result<(Ready<'c>, Vec<Skipped>), CommandError> {
-    let cache = Cache::of_user().map_err(CommandError::unable)?;
+    let cache = BuildCache::of_user().map_err(CommandError::unable)?;
     let bar = bar("building", programs.len() as u64);
-    let progress = |step: build::Progress| match step {
-        build::Progress::Started(name) => bar.set_message(name.to_owned()),
-        build::Progress::Finished(_) => bar.inc(1),
+    let progress = |step: Progress| match step {
+        Progress::Started(name) => bar.set_message(name.to_owned()),
+        Progress::Finished(_) => bar.inc(1),
     };
     let interrupted = || interrupt::interrupted().is_some();
-    let making =
-        build::Making { jobs: available_processors(), timeout: plan.timeout, interrupted: &interrupted };
-    let results = build::prepare_within(programs, &cache, making, &progress);
+    let options = PrepareOptions { timeout: plan.timeout, ..PrepareOptions::new(&interrupted) };
+    let results = prepare_all(programs, &cache, options, &progress);
     bar.finish_and_clear();
     if interrupt::interrupted().is_some() {
         return Err(LaunchError::Interrupted.into());

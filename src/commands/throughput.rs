@@ -5,7 +5,7 @@ use super::progress::bar;
 use super::{CommandError, Exit, before_launching, report, show, terminal};
 use crate::cli::export::Format;
 use crate::cli::throughput::Plan;
-use crate::corpus::{Cache, Program, build, prepare_all};
+use crate::corpus::{BuildCache, PrepareOptions, Program, Progress, prepare_all};
 use crate::document::bench::{Skipped, Tool};
 use crate::document::throughput::{Throughput, ThroughputDocument, WrongOutput};
 use crate::report::pictures::{png, throughput as throughput_chart};
@@ -14,7 +14,7 @@ use crate::throughput::design::{self, BASELINE, Design, OURS, WC_ALONE};
 use crate::throughput::sink::{Places, Sink};
 use crate::throughput::sweep::{Sweep, Swept};
 use firstbyte_measure::launch::interrupt;
-use firstbyte_measure::machine::{Machine, available_processors};
+use firstbyte_measure::machine::Machine;
 
 /// Builds the designs, measures them in turn, prints the tables.
 pub fn run(plan: Plan) -> Result<Exit, CommandError> {
@@ -103,19 +103,14 @@ fn check(plan: &Plan) -> Result<(), CommandError> {
 }
 
 fn prepare(programs: &[&Program]) -> Result<(Vec<Design>, Vec<Skipped>), CommandError> {
-    let cache = Cache::of_user().map_err(CommandError::unable)?;
+    let cache = BuildCache::of_user().map_err(CommandError::unable)?;
     let bar = bar("building", programs.len() as u64);
-    let progress = |step: build::Progress| match step {
-        build::Progress::Started(name) => bar.set_message(name.to_owned()),
-        build::Progress::Finished(_) => bar.inc(1),
+    let progress = |step: Progress| match step {
+        Progress::Started(name) => bar.set_message(name.to_owned()),
+        Progress::Finished(_) => bar.inc(1),
     };
-    let results = prepare_all(
-        programs,
-        &cache,
-        available_processors(),
-        &|| interrupt::interrupted().is_some(),
-        &progress,
-    );
+    let interrupted = || interrupt::interrupted().is_some();
+    let results = prepare_all(programs, &cache, PrepareOptions::new(&interrupted), &progress);
     bar.finish_and_clear();
     let (mut designs, mut skipped) = (Vec::new(), Vec::new());
     for (program, result) in programs.iter().zip(results) {

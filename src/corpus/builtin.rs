@@ -1,11 +1,11 @@
-//! Executables that firstbyte writes itself, so that there is always a floor to compare with.
+//! Executables that firstbyte writes itself. They need no tools, so there is always a floor to compare with.
 
 use super::manifest::Builtin;
 use firstbyte_elf::packed;
 use firstbyte_elf::packed::Demands;
 use firstbyte_elf::{Architecture, plain};
 
-/// The image of a builtin that prints `message` and exits with status 0. The error is one lower-case line.
+/// The image of an executable that prints `message` and exits with status 0. The error is one lower-case line.
 pub(crate) fn image(builtin: Builtin, message: &[u8]) -> Result<Vec<u8>, String> {
     match builtin {
         Builtin::PlainElf => plain(host()?, message),
@@ -17,7 +17,7 @@ pub(crate) fn image(builtin: Builtin, message: &[u8]) -> Result<Vec<u8>, String>
 
 fn host() -> Result<Architecture, String> {
     Architecture::host()
-        .ok_or_else(|| format!("firstbyte writes no executables for `{}`", std::env::consts::ARCH))
+        .ok_or_else(|| format!("firstbyte cannot write executables for `{}`", std::env::consts::ARCH))
 }
 
 fn plain(architecture: Architecture, message: &[u8]) -> Result<Vec<u8>, String> {

@@ -1,4 +1,4 @@
-//! Debian's packages: which are there, and the command that brings the others.
+//! Debian packages: which are installed, and the command that installs the others.
 
 use super::execute::{Destination, Limits, execute};
 use firstbyte_measure::launch::find_in_path;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const LIMITS: Limits = Limits { timeout: Duration::from_secs(20), output: 1 << 16, interrupted: &|| false };
 
-/// Whether a package is installed; `None` where there is no dpkg to ask.
+/// Whether a package is installed; `None` without dpkg.
 pub fn is_installed(package: &str) -> Option<bool> {
     let dpkg = find_in_path("dpkg-query")?;
     let argv =
@@ -17,13 +17,13 @@ pub fn is_installed(package: &str) -> Option<bool> {
     Some(finished.exit.success() && finished.output == b"installed")
 }
 
-/// The argv that installs packages, without `sudo`.
+/// The command that installs packages, without `sudo`.
 pub fn install_argv(packages: &[String]) -> Vec<String> {
     let fixed = ["apt-get", "install", "-y", "--no-install-recommends"];
     fixed.iter().map(|text| (*text).to_owned()).chain(packages.iter().cloned()).collect()
 }
 
-/// The command that a person would type; `None` where apt-get is not there, or nothing is missing.
+/// The command for a person to type; `None` without apt-get, or if `packages` is empty.
 pub fn install_command(packages: &[String]) -> Option<String> {
     if packages.is_empty() {
         return None;

@@ -1,11 +1,11 @@
-//! The corpus that firstbyte carries in its own binary.
+//! The corpus embedded in the binary.
 
 use super::{CorpusError, Program, SourceFile};
 use include_dir::{Dir, include_dir};
 
 static CORPUS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/corpus");
 
-/// The embedded programs, sorted by name.
+/// Sorted by name.
 pub(crate) fn programs() -> Result<Vec<Program>, CorpusError> {
     programs_of(&CORPUS)
 }

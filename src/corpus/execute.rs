@@ -1,4 +1,4 @@
-//! Runs one command to its end, with a time limit: for builds, versions and verification, never for measuring.
+//! Runs one command to its end, with a time limit. For builds, versions and verification, never for measuring.
 
 use firstbyte_measure::launch::ExitStatus;
 use firstbyte_measure::launch::diagnosis::interpreter_of;
@@ -16,72 +16,60 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often a waiting loop looks whether it was interrupted.
+/// How often a waiting loop checks for an interruption.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// Asked several times a second whether we were told to stop.
+/// Called several times per second: whether to stop.
 pub type Interrupted<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// What a command may take.
+/// The limits of a command.
 #[derive(Clone, Copy)]
 pub struct Limits<'a> {
-    /// When its process group is killed.
+    /// Its process group is killed after this time.
     pub timeout: Duration,
-    /// How many bytes of output are taken before it is killed.
+    /// It is killed if it prints more bytes than this.
     pub output: usize,
-    /// Whether to end it early.
     pub interrupted: Interrupted<'a>,
 }
 
-/// Where its output goes.
+/// Where the output goes.
 #[derive(Debug)]
 pub enum Destination {
-    /// stdout is captured, stderr dropped.
+    /// stdout is captured, stderr is discarded.
     Stdout,
-    /// Both are captured, as one.
+    /// Both are captured in one stream.
     Both,
     /// Both go to this file.
     Log(File),
 }
 
-/// How a command ended, and what it printed.
+/// The exit status of a command, and its output.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// How it ended.
     pub exit: ExitStatus,
-    /// What was captured.
+    /// The captured output.
     pub output: Vec<u8>,
 }
 
-/// Why a command did not come to its end. One lower-case line each.
+/// Why a command did not finish. Each message is one lower-case line.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecuteError {
-    /// It could not be started.
     #[error("cannot start `{}`: {cause}", program.display())]
-    NotStarted {
-        /// What was to be started.
-        program: PathBuf,
-        /// The kernel's answer.
-        cause: io::Error,
-    },
-    /// It stopped itself, by this signal, and nobody would have continued it.
+    NotStarted { program: PathBuf, cause: io::Error },
+    /// It stopped itself with this signal, and nothing would have continued it.
     #[error("it stopped itself ({}) and was killed", named(*.0))]
     Stopped(i32),
-    /// It was killed when its time was up.
     #[error("it did not end within {} s and was killed", .0.as_secs_f64())]
     TimedOut(Duration),
-    /// It was killed for printing too much.
     #[error("it printed more than {0} bytes and was killed")]
     TooMuchOutput(usize),
-    /// It was killed because we were interrupted.
     #[error("interrupted")]
     Interrupted,
-    /// The kernel refused a call of ours.
     #[error("cannot wait for it: {0}")]
     Wait(io::Error),
 }
 
-/// Runs `argv` in `directory` with an empty stdin, in a process group of its own, of which nothing is left.
+/// Runs `argv` in `directory` with an empty stdin, in its own process group. No process of the group is left behind.
 pub fn execute(
     argv: &[OsString],
     directory: &Path,
@@ -91,7 +79,7 @@ pub fn execute(
     execute_with(argv, directory, None, destination, limits)
 }
 
-/// The same, with its temporary files (`TMPDIR`) in this folder: who is killed leaves them behind.
+/// The same, with `TMPDIR` set to a folder, because a killed command leaves its temporary files behind.
 pub fn execute_with(
     argv: &[OsString],
     directory: &Path,
@@ -106,20 +94,22 @@ pub fn execute_with(
     let (program, arguments) = argv
         .split_first()
         .ok_or_else(|| not_started(io::Error::new(io::ErrorKind::InvalidInput, "the command is empty")))?;
+
     let mut command = Command::new(program);
     command.args(arguments).current_dir(directory).stdin(Stdio::null()).process_group(0);
     command.envs(temporary.map(|folder| ("TMPDIR", folder)));
     let reader = connect(&mut command, destination).map_err(not_started)?;
     let mut child = spawn(&mut command).map_err(|cause| not_started(explained(cause, program, directory)))?;
-    // It holds the writing ends of our pipe.
+    // The command still has the writing ends of our pipe open.
     drop(command);
+
     let observed = observe(&child, reader, limits);
     kill_group(&child);
     let status = child.wait().map_err(ExecuteError::Wait)?;
     Ok(Finished { exit: ExitStatus::from_wait(status.into_raw()), output: observed? })
 }
 
-/// "No such file" of a file that is there means the interpreter that it names.
+/// "No such file" about an existing file means that its interpreter does not exist.
 fn explained(cause: io::Error, program: &OsStr, directory: &Path) -> io::Error {
     let interpreter = interpreter_of(&directory.join(program));
     match interpreter.filter(|_| cause.kind() == io::ErrorKind::NotFound) {
@@ -130,8 +120,8 @@ fn explained(cause: io::Error, program: &OsStr, directory: &Path) -> io::Error {
     }
 }
 
-/// A file that we have just written is busy as long as a child, forked meanwhile by another thread, has not
-/// come to its own exec: it holds our descriptor until then.
+/// A file that we have just written is busy while a child forked by another thread has not reached its exec: until then
+/// it holds a copy of our descriptor.
 fn spawn(command: &mut Command) -> io::Result<Child> {
     const TRIES: usize = 50;
     for _ in 0..TRIES {
@@ -157,7 +147,7 @@ fn connect(command: &mut Command, destination: Destination) -> io::Result<Option
     Ok(Some(reader))
 }
 
-/// Whoever still lives in the group. The child has not been waited for, so its number cannot be another's.
+/// Kills every process left in the group. The child has not been waited for, so no other process can have its number.
 fn kill_group(child: &Child) {
     if let Some(pid) = pid_of(child) {
         let _ = kill_process_group(pid, Signal::KILL);
@@ -168,12 +158,13 @@ fn pid_of(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
-/// Reads until the child has exited, not until every holder of the pipe has: a daemon must not keep us.
+/// Reads until the child has exited. A daemon that keeps the pipe open does not delay the end.
 fn observe(child: &Child, reader: Option<PipeReader>, limits: Limits) -> Result<Vec<u8>, ExecuteError> {
     let pid = pid_of(child).ok_or_else(|| ExecuteError::Wait(io::ErrorKind::NotFound.into()))?;
     let exit = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| ExecuteError::Wait(error.into()))?;
     let deadline = Instant::now() + limits.timeout;
     let mut capture = Capture { reader, output: Vec::new(), limit: limits.output };
+
     loop {
         if (limits.interrupted)() {
             return Err(ExecuteError::Interrupted);
@@ -192,21 +183,21 @@ fn observe(child: &Child, reader: Option<PipeReader>, limits: Limits) -> Result<
     }
 }
 
-/// The signal that stopped it, if it is stopped. Nothing is consumed.
+/// The signal that stopped the process, if it is stopped. The status stays readable for others.
 fn stopped_by(pid: Pid) -> Option<i32> {
     let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     waitid(WaitId::Pid(pid), options).ok()??.stopping_signal()
 }
 
 struct Capture {
-    /// `None` once the pipe has ended, or where there is none.
+    /// `None` without a pipe, and at its end.
     reader: Option<PipeReader>,
     output: Vec<u8>,
     limit: usize,
 }
 
 impl Capture {
-    /// Takes what is there; true: the child has exited.
+    /// Reads what is available. Returns whether the child has exited.
     fn wait(&mut self, exit: &OwnedFd, at_most: Duration) -> Result<bool, ExecuteError> {
         let mut descriptors = vec![PollFd::new(exit, PollFlags::IN)];
         descriptors.extend(self.reader.iter().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
@@ -218,7 +209,7 @@ impl Capture {
         Ok(exited)
     }
 
-    /// What the child left in the pipe.
+    /// Reads what the child left in the pipe.
     fn drain(&mut self) -> Result<(), ExecuteError> {
         while let Some(pipe) = &self.reader {
             let mut descriptors = [PollFd::new(pipe, PollFlags::IN)];
@@ -231,7 +222,7 @@ impl Capture {
         Ok(())
     }
 
-    /// One read of a pipe that has something, or has ended.
+    /// Reads once from a pipe that has data or has ended.
     fn take(&mut self) -> Result<(), ExecuteError> {
         let Some(pipe) = &mut self.reader else { return Ok(()) };
         let mut buffer = [0; 4096];
@@ -262,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn output_and_status_are_what_the_command_gave() {
+    fn the_output_and_the_status_of_a_command_are_returned() {
         let finished = shell("echo out; echo error >&2; exit 3", Destination::Stdout, LIMITS).unwrap();
         assert_eq!(finished, Finished { exit: ExitStatus::Code(3), output: b"out\n".to_vec() });
         let finished = shell("echo out; echo error >&2", Destination::Both, LIMITS).unwrap();
@@ -283,13 +274,13 @@ mod tests {
     }
 
     #[test]
-    fn endless_output_is_cut_off() {
+    fn a_command_with_endless_output_is_killed() {
         let error = shell("while :; do echo y; done", Destination::Stdout, LIMITS).unwrap_err();
         assert!(matches!(error, ExecuteError::TooMuchOutput(1000)));
     }
 
     #[test]
-    fn whoever_is_killed_takes_the_children_along() {
+    fn a_killed_command_leaves_no_children() {
         let folder = tempfile::tempdir().unwrap();
         let number = folder.path().join("number");
         let script = format!("sleep 1000 & echo $! >{}; while :; do echo y; done", number.display());
@@ -300,20 +291,20 @@ mod tests {
         }
     }
 
-    /// Neither gone nor a zombie that init has yet to reap (`proc_pid_stat(5)`: the state follows the name).
+    /// Whether the process exists and is not a zombie (`proc_pid_stat(5)`: the state follows the name).
     fn is_alive(pid: &str) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.contains("(sleep)") && !stat.contains(") Z ")
     }
 
     #[test]
-    fn a_command_that_stops_itself_is_told_from_one_that_hangs() {
+    fn a_command_that_stops_itself_is_distinguished_from_one_that_hangs() {
         let error = shell("kill -STOP $$", Destination::Stdout, LIMITS).unwrap_err();
         assert_eq!(error.to_string(), "it stopped itself (SIGSTOP) and was killed");
     }
 
     #[test]
-    fn a_missing_interpreter_is_named() {
+    fn a_missing_interpreter_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let script = folder.path().join("test");
         std::fs::write(&script, "#!/no/such/interpreter\n").unwrap();
@@ -324,14 +315,14 @@ mod tests {
     }
 
     #[test]
-    fn an_interruption_ends_it() {
+    fn an_interruption_ends_the_command() {
         let limits = Limits { interrupted: &|| true, ..LIMITS };
         let error = shell("sleep 1000", Destination::Stdout, limits).unwrap_err();
         assert!(matches!(error, ExecuteError::Interrupted));
     }
 
     #[test]
-    fn what_cannot_be_started_says_so() {
+    fn a_command_that_cannot_be_started_is_an_error() {
         let error = execute(&["/nowhere".into()], Path::new("/"), Destination::Stdout, LIMITS).unwrap_err();
         assert!(error.to_string().starts_with("cannot start `/nowhere`: "), "{error}");
         assert!(execute(&[], Path::new("/"), Destination::Stdout, LIMITS).is_err());

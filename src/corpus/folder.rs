@@ -1,4 +1,4 @@
-//! A corpus of the user's: every subfolder of one folder is a program.
+//! The user's corpus: a folder with one subfolder per program.
 
 use super::{CorpusError, Manifest, Program, SkipCause, Skipped, SourceFile};
 use std::fs;
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 const MANIFEST: &str = "program.toml";
 
-/// Sources are small; a build tree left in the folder by accident is not.
+/// Sources are small. A build tree left in the folder by accident is not.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// The programs in the subfolders of `root`, sorted by name, and the subfolders that are none. Those whose name begins
-/// with a dot are passed over.
+/// The programs in the subfolders of `root`, sorted by name, and the subfolders without a program. Subfolders whose name
+/// begins with a dot are ignored.
 pub(crate) fn programs(root: &Path) -> Result<(Vec<Program>, Vec<Skipped>), CorpusError> {
     let mut folders: Vec<PathBuf> = entries(root)?.into_iter().filter(|path| is_shown(path)).collect();
     folders.sort();
@@ -19,6 +19,7 @@ pub(crate) fn programs(root: &Path) -> Result<(Vec<Program>, Vec<Skipped>), Corp
     if programs.is_empty() {
         return Err(CorpusError::Empty { path: root.to_owned() });
     }
+
     let programs = programs.iter().map(|folder| program(folder)).collect::<Result<_, _>>()?;
     Ok((programs, others.iter().map(|folder| no_program(folder)).collect()))
 }
@@ -42,7 +43,7 @@ fn program(folder: &Path) -> Result<Program, CorpusError> {
     assemble(sources, &folder.join(MANIFEST).display().to_string(), &name)
 }
 
-/// A program from its files: finds the manifest among them and checks what needs both.
+/// Makes a program from its files: finds the manifest among them, and checks the rules that concern both.
 pub(crate) fn assemble(
     mut sources: Vec<SourceFile>,
     manifest_path: &str,
@@ -51,8 +52,9 @@ pub(crate) fn assemble(
     let rule = |cause: String| CorpusError::Rule { manifest: manifest_path.to_owned(), cause };
     sources.sort_by(|a, b| a.path.cmp(&b.path));
     let text = sources.iter().find(|file| file.path == Path::new(MANIFEST));
-    let text = text.ok_or_else(|| rule("there is no such file".to_owned()))?;
+    let text = text.ok_or_else(|| rule("it does not exist".to_owned()))?;
     let manifest = Manifest::parse(&text.contents, manifest_path, folder)?;
+
     if let Some(script) = &manifest.script
         && !sources.iter().any(|file| file.path == script.source)
     {
@@ -68,7 +70,7 @@ fn collect(
     sources: &mut Vec<SourceFile>,
 ) -> Result<(), CorpusError> {
     for path in entries(folder)? {
-        // Not through symbolic links: one that leads upwards would never end.
+        // Symbolic links are not followed: a link upwards would never end.
         let kind = fs::symlink_metadata(&path).map_err(|cause| unreadable(&path, cause))?;
         if kind.is_dir() {
             collect(root, &path, left, sources)?;

@@ -1,4 +1,4 @@
-//! `program.toml`: what a program is, how it is built and run, and what it must print.
+//! `program.toml`: a description of a program, how to build and run it, and its expected output.
 
 use super::CorpusError;
 use super::placeholder;
@@ -6,70 +6,69 @@ use firstbyte_measure::launch::ExitStatus;
 use serde::{Deserialize, Deserializer};
 use std::path::{Component, Path, PathBuf};
 
-/// What `program.toml` says. Every argv may hold placeholders: `{TOOL}` for the path of a tool of
-/// `toolchain`, `{arch}` for the machine's architecture.
+/// The contents of `program.toml`. Every argv may contain placeholders: `{TOOL}` is the path of a tool in `toolchain`,
+/// `{arch}` is the machine's architecture.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// Unique in the corpus, and the folder's name: lower-case letters, digits, `-` and `_`.
+    /// The folder's name, unique in the corpus: lower-case letters, digits, `-` and `_`.
     pub name: String,
-    /// The language, as it writes itself.
+    /// The language, as it spells its own name.
     pub language: String,
-    /// What tells it from the language's plain program; empty for the plain one.
+    /// The difference from the language's plain program; empty for the plain one.
     #[serde(default)]
     pub variant: String,
-    /// One line: what it is.
+    /// One line.
     pub description: String,
-    /// What it can be chosen by (`--tag`).
+    /// `--tag` selects programs by these.
     pub tags: Vec<String>,
-    /// Not in a showdown unless asked for by its name or one of its tags.
+    /// Included in a showdown only if its name or one of its tags is given.
     #[serde(default)]
     pub optional: bool,
-    /// The architectures that it exists for, as `std::env::consts::ARCH` names them; empty: every one.
+    /// The architectures that it supports, named as in `std::env::consts::ARCH`. Empty means all.
     #[serde(default)]
     pub architectures: Vec<String>,
     /// The tools that build and run it.
     #[serde(default)]
     pub toolchain: Vec<ToolSpec>,
-    /// Debian packages that it needs and that bring no tool: headers, libraries.
+    /// Debian packages that it needs besides tools: headers and libraries.
     #[serde(default)]
     pub packages: Vec<String>,
-    /// What else must hold, for the program to exist here.
+    /// Further conditions for the program to run on a machine.
     #[serde(default)]
     pub require: Vec<Requirement>,
-    /// The steps that build it, in order, each an argv.
+    /// The build steps in order, one argv each.
     #[serde(default)]
     pub build: Vec<Vec<String>>,
-    /// The executable file `test` is this script.
+    /// If set, the executable file `test` is this script.
     #[serde(default)]
     pub script: Option<Script>,
-    /// The executable file `test` is written by firstbyte itself.
+    /// If set, firstbyte itself writes the executable file `test`.
     #[serde(default)]
     pub builtin: Option<Builtin>,
-    /// What starts it; its working directory is the folder of the build.
+    /// The command that starts it. Its working directory is the folder of the build.
     #[serde(default = "test_argv")]
     pub run: Vec<String>,
     /// The file whose size is reported, relative to the folder of the build.
     #[serde(default = "test_file")]
     pub artifact: PathBuf,
-    /// What a right run does.
     #[serde(default)]
     pub expected: Expected,
 }
 
-/// A tool: an executable of `PATH`.
+/// A tool: an executable in `PATH`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolSpec {
-    /// The name that `PATH` is searched for.
+    /// The name to look for in `PATH`.
     pub tool: String,
-    /// Prints its version, in the first line; empty: it has none to tell.
+    /// A command that prints the version in its first line. Empty if there is none.
     #[serde(default)]
     pub version: Vec<String>,
-    /// Prints the path of the executable that the tool really is, which a version manager hides.
+    /// A command that prints the path of the real executable, which a version manager hides.
     #[serde(default)]
     pub locate: Vec<String>,
-    /// The Debian packages that bring it.
+    /// The Debian packages that provide it.
     pub packages: Vec<String>,
 }
 
@@ -77,21 +76,21 @@ pub struct ToolSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Requirement {
-    /// Exits with status 0 where it holds.
+    /// A command that exits with status 0 if the condition is met.
     pub check: Vec<String>,
-    /// Why the program cannot be had where it does not: one lower-case line.
+    /// Why the program is skipped otherwise: one lower-case line.
     pub reason: String,
 }
 
-/// A script that the kernel starts by its `#!` line.
+/// A script that the kernel starts through its `#!` line.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
-    /// The file that holds the script, without a `#!` line.
+    /// The file that contains the script, without a `#!` line.
     pub source: PathBuf,
-    /// What interprets it: a placeholder or an absolute path.
+    /// A placeholder or an absolute path.
     pub interpreter: String,
-    /// The one argument that the kernel passes to the interpreter before the script's name.
+    /// The argument that the kernel passes to the interpreter before the script's name.
     #[serde(default)]
     pub argument: Option<String>,
 }
@@ -102,28 +101,28 @@ pub struct Script {
 pub enum Builtin {
     /// The plain static ELF: headers, a write and an exit. The floor.
     PlainElf,
-    /// The smallest one that the kernel takes.
+    /// The smallest executable that the kernel accepts.
     PackedElf,
-    /// The plain one of i386, on x86-64.
+    /// The plain i386 executable, for x86-64.
     PlainElfI386,
-    /// The smallest one of i386, on x86-64.
+    /// The smallest i386 executable, for x86-64.
     PackedElfI386,
 }
 
-/// What a right run does.
+/// The expected result of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
     /// The exact bytes on stdout.
     #[serde(default = "hello_world")]
     pub stdout: String,
-    /// So often.
+    /// The number of times that they are printed.
     #[serde(default = "once")]
     pub times: u16,
-    /// What comes before them, once.
+    /// Printed once before them.
     #[serde(default)]
     pub before: String,
-    /// How it ends: a status (`0`) or a signal's name (`"SIGSEGV"`).
+    /// An exit status (`0`) or a signal's name (`"SIGSEGV"`).
     #[serde(default = "success", deserialize_with = "exit")]
     pub exit: ExitStatus,
 }
@@ -135,7 +134,7 @@ impl Default for Expected {
 }
 
 impl Expected {
-    /// All that it prints.
+    /// The complete output.
     pub fn output(&self) -> String {
         self.before.clone() + &self.stdout.repeat(self.times.into())
     }
@@ -161,7 +160,7 @@ fn success() -> ExitStatus {
     ExitStatus::SUCCESS
 }
 
-/// The signals that programs die of by their own fault.
+/// The signals by which faulty programs die.
 const SIGNALS: [(&str, i32); 7] = [
     ("SIGABRT", libc::SIGABRT),
     ("SIGBUS", libc::SIGBUS),
@@ -192,7 +191,7 @@ fn exit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ExitStatus, D::Err
 }
 
 impl Manifest {
-    /// Reads and checks a manifest. `path` is what errors call it, `folder` the name of its folder.
+    /// Reads and checks a manifest. Errors name it by `path`; `folder` is the name of its folder.
     pub fn parse(text: &[u8], path: &str, folder: &str) -> Result<Manifest, CorpusError> {
         let rule = |cause: String| CorpusError::Rule { manifest: path.to_owned(), cause };
         let text = std::str::from_utf8(text).map_err(|_| rule("it is not UTF-8".to_owned()))?;
@@ -201,6 +200,7 @@ impl Manifest {
             line: line_of(text, error.span().map_or(0, |span| span.start)),
             cause: error.message().lines().collect::<Vec<_>>().join("; "),
         })?;
+
         if manifest.name != folder {
             return Err(rule(format!("`name` is `{}`, but its folder is `{folder}`", manifest.name)));
         }
@@ -208,13 +208,13 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Every Debian package that it names, of tools and of others.
+    /// Every Debian package that it names, for tools or otherwise.
     pub fn packages(&self) -> impl Iterator<Item = String> {
         let of_tools = self.toolchain.iter().flat_map(|tool| &tool.packages);
         of_tools.chain(&self.packages).cloned()
     }
 
-    /// Whether it exists for this machine's architecture.
+    /// Whether it supports an architecture.
     pub fn fits(&self, architecture: &str) -> bool {
         self.architectures.is_empty() || self.architectures.iter().any(|own| own == architecture)
     }
@@ -232,16 +232,20 @@ impl Manifest {
     fn check_words(&self) -> Result<(), String> {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
         if self.name.is_empty() || !self.name.chars().all(plain) || self.name.starts_with('-') {
-            return Err(format!("`name` is `{}`: allowed are a to z, 0 to 9, `-` and `_`", self.name));
+            return Err(format!(
+                "`name` is `{}`, but may only contain a to z, 0 to 9, `-` and `_`",
+                self.name
+            ));
         }
         for (field, text) in [("language", &self.language), ("description", &self.description)] {
             if text.trim().is_empty() || text.chars().any(char::is_control) {
                 return Err(format!("`{field}` must be one line of text"));
             }
         }
+
         let package = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "+-.".contains(c);
         match self.packages().find(|name| name.starts_with('-') || !name.chars().all(package)) {
-            Some(name) => Err(format!("`{name}` cannot be the name of a Debian package")),
+            Some(name) => Err(format!("`{name}` is not a valid name of a Debian package")),
             None => Ok(()),
         }
     }
@@ -312,7 +316,7 @@ packages = ["gcc"]
     }
 
     #[test]
-    fn what_is_left_out_has_the_rules_of_the_corpus() {
+    fn omitted_fields_have_the_defaults_of_the_corpus() {
         let manifest = parse(PLAIN).unwrap();
         assert_eq!(manifest.run, ["./test"]);
         assert_eq!(manifest.artifact, Path::new("test"));
@@ -322,7 +326,7 @@ packages = ["gcc"]
     }
 
     #[test]
-    fn an_exit_is_a_status_or_the_name_of_a_signal() {
+    fn an_exit_is_a_status_or_a_signal_name() {
         let with = |exit: &str| parse(&format!("{PLAIN}\n[expected]\nexit = {exit}\n"));
         assert_eq!(with("3").unwrap().expected.exit, ExitStatus::Code(3));
         assert_eq!(with("\"SIGSEGV\"").unwrap().expected.exit, ExitStatus::Signal(libc::SIGSEGV));
@@ -332,7 +336,7 @@ packages = ["gcc"]
     }
 
     #[test]
-    fn what_is_printed_may_be_repeated_after_something_else() {
+    fn the_expected_output_may_be_repeated_after_a_prefix() {
         let with = |expected: &str| parse(&format!("{PLAIN}\n[expected]\n{expected}\n"));
         assert_eq!(with("times = 2").unwrap().expected.output(), "hello world\nhello world\n");
         let marked = with("stdout = \"b\"\ntimes = 3\nbefore = \"a\"").unwrap();
@@ -341,20 +345,20 @@ packages = ["gcc"]
     }
 
     #[test]
-    fn an_unknown_field_is_named_with_its_line() {
+    fn an_unknown_field_is_reported_with_its_line() {
         let text = complaint("language = \"C\"", "langauge = \"C\"");
         assert!(text.starts_with("cannot use `c/program.toml`: line 3: unknown field `langauge`"), "{text}");
     }
 
     #[test]
-    fn no_toml_and_no_utf8_are_errors_with_a_help_line() {
+    fn invalid_toml_and_invalid_utf8_are_errors_with_a_help_line() {
         assert!(complaint("tags = [\"native\"]", "tags = [").contains("line "));
         let error = Manifest::parse(b"name = \"\xff\"", "c/program.toml", "c").unwrap_err();
         assert!(error.to_string().contains("not UTF-8"));
     }
 
     #[test]
-    fn rules_that_a_manifest_breaks_are_named() {
+    fn broken_rules_are_reported() {
         let cases = [
             ("name = \"c\"", "name = \"d\"", "`name` is `d`, but its folder is `c`"),
             ("[\"native\"]", "[\"native\"]\nartifact = \"../c\"", "`../c` is not a path inside"),
@@ -362,9 +366,9 @@ packages = ["gcc"]
             ("[\"native\"]", "[\"native\"]\nartifact = \"\"", "`` is not a path inside"),
             ("[\"native\"]", "[\"native\"]\nbuiltin = \"plain-elf\"", "exactly one of"),
             ("[\"native\"]", "[\"native\"]\nrun = []", "a command is empty"),
-            ("{gcc}\", \"hello", "{gccc}\", \"hello", "`{gccc}` names no tool of `toolchain`"),
-            ("[\"gcc\"]", "[\"--allow-downgrades\"]", "`--allow-downgrades` cannot be the name"),
-            ("[\"gcc\"]", "[\"gcc;reboot\"]", "`gcc;reboot` cannot be the name"),
+            ("{gcc}\", \"hello", "{gccc}\", \"hello", "`{gccc}` is not a tool in `toolchain`"),
+            ("[\"gcc\"]", "[\"--allow-downgrades\"]", "`--allow-downgrades` is not a valid name"),
+            ("[\"gcc\"]", "[\"gcc;reboot\"]", "`gcc;reboot` is not a valid name"),
             ("\"a program\"", "\"a\\nprogram\"", "`description` must be one line"),
         ];
         for (from, to, expected) in cases {
@@ -374,9 +378,9 @@ packages = ["gcc"]
     }
 
     #[test]
-    fn a_name_that_leaves_the_cache_is_refused() {
+    fn a_name_that_would_leave_the_cache_is_refused() {
         let text = PLAIN.replace("name = \"c\"", "name = \"..\"");
         let error = Manifest::parse(text.as_bytes(), "../program.toml", "..").unwrap_err();
-        assert!(error.to_string().contains("allowed are a to z"));
+        assert!(error.to_string().contains("may only contain a to z"));
     }
 }

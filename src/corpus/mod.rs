@@ -1,11 +1,13 @@
 //! The programs of the showdown: manifests, builds, verification.
 //!
-//! A program is a folder with its sources and a [`manifest`], `program.toml`; [`embedded`] holds ours, [`folder`]
-//! reads the user's. [`toolchain`] finds the tools that a manifest names, [`build`] makes the program in a
-//! content-addressed [cache](firstbyte_cache) and never in the user's tree, [`verify`] runs it once and compares what it printed
-//! and how it ended. What cannot be had on a machine becomes a [`Skipped`], never an error.
+//! A program is a folder with its sources and a [`manifest`], `program.toml`. [`embedded`] contains our programs,
+//! [`folder`] reads the user's. [`toolchain`] finds the tools that a manifest names. [`build`] builds the program in a
+//! content-addressed [cache](firstbyte_cache), never in the user's tree. [`verify`] runs it once and compares its output
+//! and exit status. [`prepare()`] does both for many programs. A program that this machine cannot build or run becomes a
+//! [`Skipped`], never an error.
 
 pub mod build;
+mod built;
 mod builtin;
 pub mod debian;
 pub(crate) mod embedded;
@@ -14,44 +16,43 @@ pub mod execute;
 mod folder;
 pub mod manifest;
 mod placeholder;
+mod prepare;
 mod skipped;
 pub mod toolchain;
 pub mod verify;
 
-pub use build::{Built, Progress, prepare_all};
+pub use built::Built;
 pub use error::CorpusError;
-pub use firstbyte_cache::Cache;
+pub use firstbyte_cache::BuildCache;
 pub use manifest::Manifest;
+pub use prepare::{PrepareOptions, Progress, prepare, prepare_all};
 pub use skipped::{SkipCause, Skipped};
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// One file of a program's sources.
+/// One source file of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Its path, relative to the program's folder.
+    /// Relative to the program's folder.
     pub path: PathBuf,
-    /// What it holds.
     pub contents: Vec<u8>,
 }
 
-/// One program: what its manifest says, and its sources.
+/// One program: its manifest and its sources.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What `program.toml` says.
     pub manifest: Manifest,
     /// Every file of its folder, sorted by path.
     pub sources: Vec<SourceFile>,
 }
 
 impl Program {
-    /// Its name, unique in a corpus: the name of its folder.
+    /// The name of its folder, unique in a corpus.
     pub fn name(&self) -> &str {
         &self.manifest.name
     }
 
-    /// Whether it carries this tag.
     pub fn has_tag(&self, tag: &str) -> bool {
         self.manifest.tags.iter().any(|own| own == tag)
     }
@@ -61,12 +62,12 @@ impl Program {
 #[derive(Clone, Debug)]
 pub struct Corpus {
     programs: Vec<Program>,
-    /// Subfolders of the user's that hold no program.
+    /// The user's subfolders that contain no program.
     others: Vec<Skipped>,
 }
 
 impl Corpus {
-    /// The embedded programs, and those in the subfolders of `extra`.
+    /// Loads the embedded programs, and those in the subfolders of `extra`.
     pub fn load(extra: Option<&Path>) -> Result<Corpus, CorpusError> {
         let (mut programs, mut others) = (embedded::programs()?, Vec::new());
         if let Some(folder) = extra {
@@ -83,22 +84,26 @@ impl Corpus {
         Ok(Corpus { programs, others })
     }
 
-    /// Every program, the optional ones included.
+    /// Every program, including the optional ones.
     pub fn programs(&self) -> &[Program] {
         &self.programs
     }
 
-    /// The program of this name.
     pub fn find(&self, name: &str) -> Option<&Program> {
         self.programs.iter().find(|program| program.name() == name)
     }
 
-    /// The programs that were asked for by name or by tag, each once and in the corpus' order; if none was asked
-    /// for, all but the optional ones.
+    /// The programs with these names or tags, each once and in the order of the corpus. Without names and tags: all
+    /// but the optional ones.
     pub fn select(&self, names: &[String], tags: &[String]) -> Result<Vec<&Program>, CorpusError> {
         let others = self.others.iter().map(|skipped| skipped.name.as_str());
-        known("program", names, self.programs.iter().map(Program::name).chain(others))?;
-        known("tag", tags, self.programs.iter().flat_map(|p| p.manifest.tags.iter().map(String::as_str)))?;
+        check_known("program", names, self.programs.iter().map(Program::name).chain(others))?;
+        check_known(
+            "tag",
+            tags,
+            self.programs.iter().flat_map(|p| p.manifest.tags.iter().map(String::as_str)),
+        )?;
+
         let asked = |program: &&Program| {
             names.iter().any(|name| name == program.name()) || tags.iter().any(|tag| program.has_tag(tag))
         };
@@ -106,21 +111,21 @@ impl Corpus {
         Ok(self.programs.iter().filter(|p| if all { !p.manifest.optional } else { asked(p) }).collect())
     }
 
-    /// Of what was asked for, the subfolders of the user's that hold no program.
+    /// The selected subfolders that contain no program.
     pub fn not_programs(&self, names: &[String], tags: &[String]) -> impl Iterator<Item = &Skipped> {
         let all = names.is_empty() && tags.is_empty();
         self.others.iter().filter(move |skipped| all || names.contains(&skipped.name))
     }
 
-    /// The Debian packages that bring all of it: the one list of them. Sorted, each once.
+    /// The Debian packages that all programs need, sorted, each once.
     pub fn packages(&self) -> Vec<String> {
         let all: BTreeSet<String> = self.programs.iter().flat_map(|p| p.manifest.packages()).collect();
         all.into_iter().collect()
     }
 }
 
-/// That everything asked for is there.
-fn known<'a>(
+/// Checks that every given name is known.
+fn check_known<'a>(
     kind: &'static str,
     asked: &[String],
     there: impl Iterator<Item = &'a str> + Clone,
@@ -134,7 +139,7 @@ fn known<'a>(
     Ok(())
 }
 
-/// What a misspelt name was meant to be: what the fewest edits make of it, if those are few for its length.
+/// The known name that needs the fewest edits, if they are few for the name's length.
 fn nearest<'a>(name: &str, there: impl Iterator<Item = &'a str>) -> Option<String> {
     let distance = |known: &str| strsim::damerau_levenshtein(known, name);
     let nearest = there.min_by_key(|known| distance(known))?;
@@ -147,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_misspelt_name_is_taken_for_the_nearest_and_a_strange_one_for_none() {
+    fn a_misspelt_name_has_a_nearest_name_and_a_strange_one_has_none() {
         let nearest = |name| nearest(name, ["c-printf", "c-printf-real", "go", "node", "zsh"].into_iter());
         assert_eq!(nearest("c-prinft").as_deref(), Some("c-printf"));
         assert_eq!(nearest("nodejs").as_deref(), Some("node"));
@@ -156,10 +161,14 @@ mod tests {
     }
 
     #[test]
-    fn the_message_of_an_unknown_name_helps_either_way() {
+    fn the_error_for_an_unknown_name_always_helps() {
         let corpus = Corpus::load(None).unwrap();
         let message = |name: &str| corpus.select(&[name.to_owned()], &[]).unwrap_err().to_string();
-        assert!(message("c-prinft").ends_with("help: the nearest is `c-printf`"), "{}", message("c-prinft"));
-        assert!(message("").ends_with("help: `firstbyte showdown --list` shows them all"), "{}", message(""));
+        assert!(message("c-prinft").ends_with("help: did you mean `c-printf`?"), "{}", message("c-prinft"));
+        assert!(
+            message("").ends_with("help: `firstbyte showdown --list` shows all of them"),
+            "{}",
+            message("")
+        );
     }
 }

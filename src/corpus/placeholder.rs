@@ -1,14 +1,14 @@
-//! `{gcc}` in a command of a manifest: the path of a tool; `{arch}`: the machine's architecture.
+//! Placeholders in the commands of a manifest: `{gcc}` is the path of a tool, `{arch}` the machine's architecture.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-/// What stands for a tool's name: its path.
+/// The paths of the tools by name.
 pub(crate) type Tools = BTreeMap<String, PathBuf>;
 
-/// An argument, cut at its placeholders. Braces around anything but a tool-like name are text.
+/// A part of an argument. Braces around anything that does not look like a tool's name are text.
 enum Piece<'a> {
     Text(&'a str),
     Name(&'a str),
@@ -26,7 +26,7 @@ fn pieces(argument: &str) -> Vec<Piece<'_>> {
     found
 }
 
-/// Where the braces of the first placeholder are.
+/// The positions of the braces of the first placeholder.
 fn next_name(text: &str) -> Option<(usize, usize)> {
     text.match_indices('{').find_map(|(start, _)| {
         let end = start + text[start..].find('}')?;
@@ -39,12 +39,12 @@ fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(allowed)
 }
 
-/// That every placeholder names a tool. The error is the rule that is broken.
+/// Checks that every placeholder names a tool. The error is the broken rule.
 pub(crate) fn check(argument: &str, tools: &[&str]) -> Result<(), String> {
     for piece in pieces(argument) {
         match piece {
             Piece::Name(name) if name != "arch" && !tools.contains(&name) => {
-                return Err(format!("`{{{name}}}` names no tool of `toolchain`"));
+                return Err(format!("`{{{name}}}` is not a tool in `toolchain`"));
             }
             _ => {}
         }
@@ -52,7 +52,7 @@ pub(crate) fn check(argument: &str, tools: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// The argument with every placeholder replaced; one without a tool stays as it is.
+/// Replaces every placeholder. One without a tool becomes its bare name.
 pub(crate) fn expand(argument: &str, tools: &Tools) -> OsString {
     let mut expanded = Vec::new();
     for piece in pieces(argument) {

@@ -1,31 +1,29 @@
-//! A program that cannot be measured on this machine, and what would change that.
+//! Programs that cannot be measured on this machine, and what would change that.
 
 use serde::Serialize;
 
 /// Why a program is not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Skipped {
-    /// The program's name.
     pub name: String,
-    /// What kind of obstacle it is.
     pub cause: SkipCause,
     /// One lower-case line.
     pub reason: String,
-    /// The exact command that brings what is missing.
+    /// The exact command that installs what is missing.
     pub install: Option<String>,
 }
 
-/// What kind of obstacle keeps a program from being measured.
+/// The kind of obstacle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipCause {
-    /// A tool of its toolchain is not there.
+    /// A tool is not installed.
     ToolMissing,
-    /// It does not exist for this machine: another architecture, or a requirement that does not hold.
+    /// This machine cannot run it: another architecture, or a requirement that is not met.
     Unfit,
-    /// A step of its build failed; `reason` says which, and names the log.
+    /// A build step failed. `reason` names the step and the log.
     BuildFailed,
-    /// It was built, but printed the wrong bytes, ended in the wrong way or not at all.
+    /// It was built, but its output or exit status was wrong, or it did not end.
     Wrong,
     /// The build was interrupted.
     Interrupted,

@@ -1,4 +1,4 @@
-//! The tools that manifests name: whether they are there, where they really are, and their versions.
+//! The tools that manifests name: whether they are installed, where they really are, and their versions.
 
 use super::execute::{Destination, Finished, Limits, execute};
 use super::manifest::{Manifest, ToolSpec};
@@ -12,37 +12,37 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// A tool that is there.
+/// An installed tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Tool {
-    /// The name that `PATH` is searched for.
+pub struct FoundTool {
+    /// The name to look for in `PATH`.
     pub tool: String,
-    /// The executable that it really is.
+    /// The real executable, not a version manager's shim.
     pub path: PathBuf,
-    /// The first line that it prints when asked for its version.
+    /// The first line of its version output.
     pub version: Option<String>,
 }
 
-/// A tool that is not there, or does not work.
+/// A tool that is not installed, or does not work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
-    /// The name that `PATH` was searched for.
+pub struct MissingTool {
+    /// The name that was looked for in `PATH`.
     pub tool: String,
     /// One lower-case line.
     pub reason: String,
-    /// The Debian packages that bring it.
+    /// The Debian packages that provide it.
     pub packages: Vec<String>,
 }
 
-type Found = Result<Tool, Missing>;
+type Found = Result<FoundTool, MissingTool>;
 
-/// Asking a tool costs a process or two, so each is asked once.
+/// Asking a tool takes one or two processes, so each is asked once.
 static ASKED: LazyLock<Mutex<HashMap<ToolSpec, Arc<OnceLock<Found>>>>> = LazyLock::new(Mutex::default);
 
-/// Enough for a JVM, and for a version manager, on a slow machine.
+/// Long enough for a JVM or a version manager on a slow machine.
 const LIMITS: Limits = Limits { timeout: Duration::from_secs(20), output: 1 << 16, interrupted: &|| false };
 
-/// The tool, asked once until [`forget`] is called.
+/// Looks for a tool. The answer is remembered until [`forget`] is called.
 pub fn find(spec: &ToolSpec) -> Found {
     let cell = {
         let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,13 +51,13 @@ pub fn find(spec: &ToolSpec) -> Found {
     cell.get_or_init(|| ask(spec)).clone()
 }
 
-/// Asks anew from now on: something has been installed.
+/// Forgets all answers, after something has been installed.
 pub fn forget() {
     ASKED.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
 
-/// All tools of a manifest, or those that are missing.
-pub fn find_all(manifest: &Manifest) -> Result<Vec<Tool>, Vec<Missing>> {
+/// All tools of a manifest, or the missing ones.
+pub fn find_all(manifest: &Manifest) -> Result<Vec<FoundTool>, Vec<MissingTool>> {
     let (found, missing): (Vec<Found>, Vec<Found>) =
         manifest.toolchain.iter().map(find).partition(Result::is_ok);
     if missing.is_empty() {
@@ -68,28 +68,29 @@ pub fn find_all(manifest: &Manifest) -> Result<Vec<Tool>, Vec<Missing>> {
 }
 
 /// The paths that placeholders stand for.
-pub(crate) fn paths(tools: &[Tool]) -> Tools {
+pub(crate) fn paths(tools: &[FoundTool]) -> Tools {
     tools.iter().map(|tool| (tool.tool.clone(), tool.path.clone())).collect()
 }
 
 fn ask(spec: &ToolSpec) -> Found {
     let missing =
-        |reason: String| Missing { tool: spec.tool.clone(), reason, packages: spec.packages.clone() };
+        |reason: String| MissingTool { tool: spec.tool.clone(), reason, packages: spec.packages.clone() };
     let first = find_in_path(&spec.tool).ok_or_else(|| missing(format!("`{}` is not in PATH", spec.tool)))?;
     let path = if spec.locate.is_empty() { first } else { locate(spec, &first).map_err(missing)? };
     let version = version(spec, &path);
-    Ok(Tool { tool: spec.tool.clone(), path, version })
+    Ok(FoundTool { tool: spec.tool.clone(), path, version })
 }
 
-/// What the tool says it is. A version manager's shim says the interpreter that it would start.
+/// The path that the tool reports for itself. A version manager's shim reports the interpreter that it would start.
 fn locate(spec: &ToolSpec, first: &Path) -> Result<PathBuf, String> {
     let argv: Vec<OsString> = spec.locate.iter().map(OsString::from).collect();
-    let failed = |why: String| format!("`{}` is there, but does not work: {why}", first.display());
+    let failed = |why: String| format!("`{}` exists, but does not work: {why}", first.display());
     let Finished { exit, mut output } = execute(&argv, Path::new("/"), Destination::Stdout, LIMITS)
         .map_err(|error| failed(error.to_string()))?;
     if !exit.success() {
         return Err(failed(exit.to_string()));
     }
+
     while output.last().is_some_and(u8::is_ascii_whitespace) {
         output.pop();
     }
@@ -97,11 +98,11 @@ fn locate(spec: &ToolSpec, first: &Path) -> Result<PathBuf, String> {
     if path.is_absolute() && path.is_file() {
         Ok(path)
     } else {
-        Err(failed("it does not tell its path".to_owned()))
+        Err(failed("it does not report its path".to_owned()))
     }
 }
 
-/// Asked in `/`, where builds are not either: a version chosen for the current folder alone is not meant.
+/// Asked in `/`: a version manager may choose another version in the current folder, but builds do not run there.
 fn version(spec: &ToolSpec, path: &Path) -> Option<String> {
     let tools = Tools::from([(spec.tool.clone(), path.to_owned())]);
     let argv = expand_all(&spec.version, &tools);
@@ -131,27 +132,27 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_without_a_version_is_a_tool_all_the_same() {
+    fn a_tool_without_a_version_is_found_too() {
         assert_eq!(find(&spec("sh", &["{sh}", "-c", "exit 1"], &[])).unwrap().version, None);
         assert_eq!(find(&spec("sh", &[], &[])).unwrap().version, None);
     }
 
     #[test]
-    fn a_shim_is_seen_through() {
+    fn a_shim_is_resolved_to_the_real_tool() {
         let tool = find(&spec("sh", &[], &["sh", "-c", "echo /bin/sh"])).unwrap();
         assert_eq!(tool.path, Path::new("/bin/sh"));
     }
 
     #[test]
-    fn a_shim_that_leads_nowhere_is_a_missing_tool() {
+    fn a_shim_without_a_real_tool_is_a_missing_tool() {
         for script in ["exit 1", "echo nowhere", "true"] {
             let missing = find(&spec("sh", &[], &["sh", "-c", script])).unwrap_err();
-            assert!(missing.reason.contains("is there, but does not work"), "{}", missing.reason);
+            assert!(missing.reason.contains("exists, but does not work"), "{}", missing.reason);
         }
     }
 
     #[test]
-    fn what_is_not_in_path_is_missing() {
+    fn a_tool_that_is_not_in_path_is_missing() {
         assert_eq!(
             find(&spec("no-such-tool", &[], &[])).unwrap_err().reason,
             "`no-such-tool` is not in PATH"

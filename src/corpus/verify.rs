@@ -1,35 +1,21 @@
-//! Runs a program once and compares what it printed, and how it ended, with its manifest.
+//! Runs a program once and compares its output and exit status with its manifest.
 
-use super::build::Built;
+use super::Built;
 use super::execute::{Destination, ExecuteError, Limits, execute};
 use super::manifest::Expected;
 use firstbyte_measure::launch::ExitStatus;
 
-/// Why a run is not a right one. One lower-case line each.
+/// Why a run is wrong. Each message is one lower-case line.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    /// It did not come to its end.
     #[error(transparent)]
     Execute(#[from] ExecuteError),
-    /// It printed something else.
     #[error("it printed {} instead of {}", shown(.printed), shown(.expected.as_bytes()))]
-    Output {
-        /// What it printed.
-        printed: Vec<u8>,
-        /// What the manifest says.
-        expected: String,
-    },
-    /// It ended in another way.
+    Output { printed: Vec<u8>, expected: String },
     #[error("it {}", .exit.instead_of(*.expected))]
-    Exit {
-        /// How it ended.
-        exit: ExitStatus,
-        /// What the manifest says.
-        expected: ExitStatus,
-    },
+    Exit { exit: ExitStatus, expected: ExitStatus },
 }
 
-/// Runs it once.
 pub fn verify(built: &Built, expected: &Expected, limits: Limits) -> Result<(), VerifyError> {
     let wanted = expected.output();
     let limits = Limits { output: wanted.len() + 4096, ..limits };
@@ -43,7 +29,7 @@ pub fn verify(built: &Built, expected: &Expected, limits: Limits) -> Result<(), 
     Ok(())
 }
 
-/// Bytes as a message shows them: escaped, and cut.
+/// Bytes for a message, escaped and shortened.
 fn shown(bytes: &[u8]) -> String {
     const MOST: usize = 40;
     if bytes.is_empty() {
@@ -58,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_shown_on_one_line_and_cut() {
+    fn bytes_are_shown_on_one_line_and_shortened() {
         assert_eq!(shown(b""), "nothing");
         assert_eq!(shown(b"a\n\xff`"), "`a\\n\\xff``");
         assert_eq!(shown(&[b'x'; 50]), format!("`{}…`", "x".repeat(40)));

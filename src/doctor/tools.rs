@@ -2,7 +2,7 @@
 
 use super::checks::{Check, Group, Status};
 use crate::corpus::manifest::ToolSpec;
-use crate::corpus::toolchain::{self, Missing, Tool};
+use crate::corpus::toolchain::{self, FoundTool, MissingTool};
 use crate::corpus::{Corpus, Program, debian};
 use firstbyte_measure::launch::find_in_path;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ fn exists_here(program: &Program) -> bool {
     program.manifest.fits(std::env::consts::ARCH)
 }
 
-fn judge(answer: Result<Tool, Missing>, programs: &[&str]) -> Check {
+fn judge(answer: Result<FoundTool, MissingTool>, programs: &[&str]) -> Check {
     match answer {
         Ok(tool) => present(&tool),
         Err(missing) => {
@@ -52,7 +52,7 @@ fn judge(answer: Result<Tool, Missing>, programs: &[&str]) -> Check {
     }
 }
 
-fn present(tool: &Tool) -> Check {
+fn present(tool: &FoundTool) -> Check {
     let place = tool.path.display();
     let detail =
         tool.version.as_ref().map_or_else(|| place.to_string(), |version| format!("{version} ({place})"));
@@ -71,7 +71,7 @@ fn present(tool: &Tool) -> Check {
 }
 
 /// The script that a version manager has put before the tool.
-fn shim(tool: &Tool) -> Option<PathBuf> {
+fn shim(tool: &FoundTool) -> Option<PathBuf> {
     let first = find_in_path(&tool.tool)?;
     let is_script = fs::read(&first).is_ok_and(|contents| contents.starts_with(b"#!"));
     (is_script && first != tool.path).then_some(first)

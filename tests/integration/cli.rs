@@ -229,7 +229,7 @@ fn a_subfolder_without_a_manifest_is_a_skipped_row_and_an_empty_corpus_an_error(
     }
     fs::remove_dir_all(user.path("own/right")).unwrap();
     let ran = user.showdown("right", &[]);
-    assert!(ran.status == Some(2) && ran.stderr.contains("no program in"), "{ran:?}");
+    assert!(ran.status == Some(2) && ran.stderr.contains("contains no program"), "{ran:?}");
 }
 
 #[test]

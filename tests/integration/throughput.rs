@@ -1,7 +1,7 @@
 //! `firstbyte throughput`: the programs of seed 002, what is timed and what is not.
 
 use crate::support::skipped;
-use firstbyte::corpus::{Cache, SkipCause, build};
+use firstbyte::corpus::{BuildCache, SkipCause, prepare};
 use firstbyte::throughput::design::{Design, programs};
 use firstbyte::throughput::run::{RunError, time, verify};
 use firstbyte::throughput::sink::{Places, Sink};
@@ -40,11 +40,11 @@ fn our_writer_is_right_into_every_sink() {
 #[test]
 fn every_program_builds_and_the_mended_ones_print_the_same_lines() {
     let folder = tempfile::tempdir().unwrap();
-    let cache = Cache::at(folder.path()).unwrap();
+    let cache = BuildCache::at(folder.path()).unwrap();
     let all = programs().unwrap();
     assert_eq!(all.iter().filter(|program| program.has_tag("seed")).count(), 10);
     for program in &all {
-        let built = match build::prepare(program, &cache, &|| false) {
+        let built = match prepare(program, &cache, &|| false) {
             Ok(built) => built,
             Err(skip) => {
                 assert!(matches!(skip.cause, SkipCause::ToolMissing | SkipCause::Unfit), "{skip:?}");

@@ -21,7 +21,7 @@ const GRACE: Duration = Duration::from_secs(24 * 3600);
 
 /// The folder of all builds.
 #[derive(Clone, Debug)]
-pub struct Cache {
+pub struct BuildCache {
     root: PathBuf,
 }
 
@@ -56,23 +56,23 @@ struct Marker {
     files: BTreeMap<PathBuf, u64>,
 }
 
-impl Cache {
+impl BuildCache {
     /// The user's: `$FIRSTBYTE_CACHE`, `$XDG_CACHE_HOME/firstbyte` or `~/.cache/firstbyte`.
-    pub fn of_user() -> Result<Cache, CacheError> {
+    pub fn of_user() -> Result<BuildCache, CacheError> {
         let root = user_folder().ok_or(CacheError::Nowhere)?;
-        Cache::at(&root)
+        BuildCache::at(&root)
     }
 
     /// In this folder, which is made if need be.
-    pub fn at(root: &Path) -> Result<Cache, CacheError> {
-        Cache::of_kind(root, "corpus")
+    pub fn at(root: &Path) -> Result<BuildCache, CacheError> {
+        BuildCache::of_kind(root, "corpus")
     }
 
     /// In this folder, for builds of one kind, which has a folder of its own in it.
-    pub fn of_kind(root: &Path, kind: &str) -> Result<Cache, CacheError> {
+    pub fn of_kind(root: &Path, kind: &str) -> Result<BuildCache, CacheError> {
         let unusable = |cause| CacheError::Unusable { path: root.to_owned(), cause };
         let absolute = std::path::absolute(root).map_err(unusable)?;
-        let cache = Cache { root: absolute.join(kind) };
+        let cache = BuildCache { root: absolute.join(kind) };
         fs::create_dir_all(&cache.root).map_err(unusable)?;
         rustix::fs::access(&cache.root, rustix::fs::Access::WRITE_OK)
             .map_err(|error| unusable(error.into()))?;
@@ -217,9 +217,9 @@ fn list(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, u64>) -> io::R
 mod tests {
     use super::*;
 
-    fn cache() -> (tempfile::TempDir, Cache) {
+    fn cache() -> (tempfile::TempDir, BuildCache) {
         let folder = tempfile::tempdir().unwrap();
-        let cache = Cache::at(folder.path()).unwrap();
+        let cache = BuildCache::at(folder.path()).unwrap();
         (folder, cache)
     }
 
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_cache_that_cannot_be_made_says_where_and_what_helps() {
-        let text = Cache::at(Path::new("/proc/firstbyte")).unwrap_err().to_string();
+        let text = BuildCache::at(Path::new("/proc/firstbyte")).unwrap_err().to_string();
         assert!(text.contains("`/proc/firstbyte`") && text.contains("\nhelp: "), "{text}");
     }
 }

@@ -5,7 +5,7 @@ use super::compiler::Compiler;
 use super::error::RuntimeError;
 use super::flags;
 use super::sources::Sources;
-use firstbyte_cache::{Cache, CacheError, user_folder};
+use firstbyte_cache::{BuildCache, CacheError, user_folder};
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
 use std::fs;
@@ -28,7 +28,7 @@ pub fn installed_in(cache: &Path, sources: &Sources, compiler: &Compiler) -> Res
         return Ok(entry);
     }
     let error = |cause| RuntimeError::Folder { path: cache.to_owned(), cause };
-    let lock = Cache::of_kind(cache, KIND)?.lock(architecture, || false).map_err(error)?;
+    let lock = BuildCache::of_kind(cache, KIND)?.lock(architecture, || false).map_err(error)?;
     // Another process may have been faster.
     if let Some(entry) = lock.entry(&key) {
         return Ok(entry);

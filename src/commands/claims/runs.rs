@@ -9,11 +9,10 @@ use crate::bench::{Around, Budget, Campaign, Outcome, Prepared, Series, Tracees}
 use crate::claims::quantity::{Quantity, State};
 use crate::claims::{Evidence, Lack, Needs, Reading, gather, programs};
 use crate::cli::claims::Plan;
-use crate::corpus::{Built, Cache, Corpus, Program, Skipped, build, prepare_all};
+use crate::corpus::{BuildCache, Built, Corpus, PrepareOptions, Program, Progress, Skipped, prepare_all};
 use crate::document::bench::{ColdMethod, Overhead};
 use crate::floor::allowed_cpus;
 use firstbyte_measure::launch::{LaunchError, OutputKind, interrupt};
-use firstbyte_measure::machine::available_processors;
 use firstbyte_measure::page_cache;
 use firstbyte_measure::tracer::choose::{AnyTracer, choose};
 use firstbyte_measure::tracer::{Choice, Recording, Tracer};
@@ -55,19 +54,14 @@ impl<'p> Session<'p> {
         let wanted = needs.built();
         let all = corpus.programs().iter().chain(&own);
         let programs: Vec<&Program> = all.filter(|program| wanted.contains(program.name())).collect();
-        let cache = Cache::of_user().map_err(CommandError::unable)?;
+        let cache = BuildCache::of_user().map_err(CommandError::unable)?;
         let bar = progress::bar("building", programs.len() as u64);
-        let progress = |step: build::Progress| match step {
-            build::Progress::Started(name) => bar.set_message(name.to_owned()),
-            build::Progress::Finished(_) => bar.inc(1),
+        let progress = |step: Progress| match step {
+            Progress::Started(name) => bar.set_message(name.to_owned()),
+            Progress::Finished(_) => bar.inc(1),
         };
-        let results = prepare_all(
-            &programs,
-            &cache,
-            available_processors(),
-            &|| interrupt::interrupted().is_some(),
-            &progress,
-        );
+        let interrupted = || interrupt::interrupted().is_some();
+        let results = prepare_all(&programs, &cache, PrepareOptions::new(&interrupted), &progress);
         bar.finish_and_clear();
         let (ready, skipped, observer) = (Vec::new(), Vec::new(), RefCell::default());
         let mut session = Session { plan, needs, cold, ready, skipped, observer };

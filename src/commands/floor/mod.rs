@@ -7,7 +7,7 @@ use super::progress::bar;
 use super::{CommandError, Exit, report, show, terminal};
 use crate::cli::export::Format;
 use crate::cli::floor::Plan;
-use crate::corpus::{Built, Cache, Corpus, Program, prepare_all};
+use crate::corpus::{BuildCache, Built, Corpus, PrepareOptions, Program, prepare_all};
 use crate::document::bench::{SCHEMA, Tool};
 use crate::document::floor::{Calibration, Floor, Group, Missing, Overhead, Print};
 use crate::floor::{COMMAND, FloorError, GroupResult, Pinned, Rung, Survey, UserCommand};
@@ -20,7 +20,7 @@ use firstbyte_elf::packed;
 use firstbyte_elf::packed::Demands;
 use firstbyte_measure::launch;
 use firstbyte_measure::launch::{ExitStatus, Launcher, OutputKind, interrupt, tree};
-use firstbyte_measure::machine::{Machine, available_processors};
+use firstbyte_measure::machine::Machine;
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::{EventKind, Setting, Tracer};
 use firstbyte_measure::units::Nanos;
@@ -244,9 +244,9 @@ pub(super) fn ladder(folder: &Path) -> Result<(Vec<Rung>, Vec<Missing>), Command
     let named: Vec<(&str, &Program)> =
         RUNGS.iter().filter_map(|(name, label)| Some((*label, corpus.find(name)?))).collect();
     let programs: Vec<&Program> = named.iter().map(|(_, program)| *program).collect();
-    let cache = Cache::of_user().map_err(CommandError::unable)?;
+    let cache = BuildCache::of_user().map_err(CommandError::unable)?;
     let interrupted = || interrupt::interrupted().is_some();
-    let results = prepare_all(&programs, &cache, available_processors(), &interrupted, &|_| {});
+    let results = prepare_all(&programs, &cache, PrepareOptions::new(&interrupted), &|_| {});
     if interrupted() {
         return Err(launch::LaunchError::Interrupted.into());
     }

@@ -1,12 +1,11 @@
 //! The programs that time their own prints, built, and who looks at them from outside.
 
 use crate::cli::floor::Plan;
-use crate::corpus::{Built, Cache, Corpus, Program, prepare_all};
+use crate::corpus::{BuildCache, Built, Corpus, PrepareOptions, Program, prepare_all};
 use crate::document::floor::{Group, Missing, Print};
 use crate::floor::FloorError;
 use crate::floor::prints::{Prints, TimedProgram};
 use firstbyte_measure::launch::interrupt;
-use firstbyte_measure::machine::available_processors;
 use firstbyte_measure::tracer::Choice;
 use firstbyte_measure::tracer::full::choose_full;
 
@@ -39,10 +38,10 @@ pub(super) fn run(plan: &Plan) -> Result<(Vec<Print>, Vec<Missing>), FloorError>
 /// The programs that could be built, and why not the rest. The error is one lower-case line.
 fn built() -> Result<(Vec<TimedProgram>, Vec<Missing>), String> {
     let corpus = Corpus::load(None).map_err(|error| error.to_string())?;
-    let cache = Cache::of_user().map_err(|error| error.to_string())?;
+    let cache = BuildCache::of_user().map_err(|error| error.to_string())?;
     let programs = corpus.select(&[], &[TAG.to_owned()]).map_err(|error| error.to_string())?;
     let interrupted = || interrupt::interrupted().is_some();
-    let results = prepare_all(&programs, &cache, available_processors(), &interrupted, &|_| {});
+    let results = prepare_all(&programs, &cache, PrepareOptions::new(&interrupted), &|_| {});
     let (mut timed, mut missing) = (Vec::new(), Vec::new());
     for (program, result) in programs.iter().zip(results) {
         match result {

@@ -5,7 +5,7 @@ use crate::bench::runner::Tracee;
 use crate::bench::{Budget, Campaign, Outcome, Series, Subject, Tracees};
 use crate::cli::floor::Plan;
 use crate::commands::CommandError;
-use crate::corpus::{Cache, Corpus, build};
+use crate::corpus::{BuildCache, Corpus, prepare};
 use crate::document::floor::{CpuSweep, Floor, Group, Missing};
 use crate::floor::cpu_limits::{CpuLimit, cpu_limits};
 use crate::floor::{Effort, allowed_cpus};
@@ -49,10 +49,10 @@ fn programs(plan: &Plan, floor: &mut Floor) -> Result<Vec<Program>, CommandError
         return Ok(vec![Program { name, argv: plan.command.clone(), directory: None }]);
     }
     let corpus = Corpus::load(None).map_err(CommandError::unable)?;
-    let cache = Cache::of_user().map_err(CommandError::unable)?;
+    let cache = BuildCache::of_user().map_err(CommandError::unable)?;
     let mut found = Vec::new();
     for program in PROGRAMS.iter().filter_map(|name| corpus.find(name)) {
-        match build::prepare(program, &cache, &|| interrupt::interrupted().is_some()) {
+        match prepare(program, &cache, &|| interrupt::interrupted().is_some()) {
             Ok(built) => found.push(Program {
                 name: program.name().to_owned(),
                 argv: built.argv,

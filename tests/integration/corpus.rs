@@ -379,7 +379,7 @@ fn an_interpreter_that_no_hashbang_line_can_hold_is_a_reason() {
         let script = format!("[script]\nsource = \"hello.sh\"\ninterpreter = \"{interpreter}\"\n");
         let skip = bench.prepare(&bench.program(&script)).unwrap_err();
         assert_eq!(skip.cause, SkipCause::BuildFailed);
-        assert!(skip.reason.starts_with("the kernel cannot take `/"), "{}", skip.reason);
+        assert!(skip.reason.starts_with("the kernel does not accept `/"), "{}", skip.reason);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::address_space::Content;
 use super::process::Process;
-use firstbyte_measure::tracer::detail::Call;
+use firstbyte_measure::tracer::event::Call;
 use std::sync::Arc;
 
 const CLOEXEC: u64 = 0o2_000_000;

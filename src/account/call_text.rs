@@ -2,7 +2,7 @@
 
 use firstbyte_measure::arch::call_names;
 use firstbyte_measure::tracer::Abi;
-use firstbyte_measure::tracer::detail::Call;
+use firstbyte_measure::tracer::event::Call;
 use std::fmt::Write;
 
 /// A call's arguments, a letter each: `f` descriptor, `D` directory descriptor, `p` path, `z` count, `i` number,

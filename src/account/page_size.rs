@@ -1,6 +1,6 @@
 //! The size of a page where the recording was made.
 
-use firstbyte_measure::tracer::detail::Image;
+use firstbyte_measure::tracer::event::Image;
 
 /// The auxiliary vector's entry, `getauxval(3)`.
 const AT_PAGESZ: u64 = 6;

@@ -5,7 +5,7 @@ use super::binaries::{Binaries, Layout};
 use super::descriptors::Descriptors;
 use super::page_size::PageSize;
 use super::step::{Code, Module, Region, Role};
-use firstbyte_measure::tracer::detail::Image;
+use firstbyte_measure::tracer::event::Image;
 use std::sync::Arc;
 
 const AT_PHDR: u64 = 3;

@@ -8,7 +8,7 @@ use super::process::Process;
 use super::step::{ExecStage, PageFault, Reason, What};
 use super::thread::Thread;
 use firstbyte_measure::arch::{FileCall, call_names, file_calls};
-use firstbyte_measure::tracer::detail::{Call, Fault, Image, OffCpu};
+use firstbyte_measure::tracer::event::{Call, Fault, Image, OffCpu};
 use firstbyte_measure::tracer::{Event, EventKind, Recording, Syscall};
 use firstbyte_measure::units::Nanos;
 use std::collections::{HashMap, HashSet};

@@ -3,7 +3,7 @@
 use super::sample::Counts;
 use firstbyte_measure::counters::{Counted, Counters};
 use firstbyte_measure::launch::{LaunchError, Launcher, Until};
-use firstbyte_measure::tracer::choose::AnyTracer;
+use firstbyte_measure::tracer::phases::PhasesTracer;
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::ptrace::FilesOfRun;
 use firstbyte_measure::tracer::{EventKind, Recording, Setting, Tracer, ptrace};
@@ -42,7 +42,7 @@ pub struct Tracee {
 #[derive(Debug)]
 pub struct Tracees {
     all: Vec<Tracee>,
-    tracer: AnyTracer,
+    tracer: PhasesTracer,
     untraced: PipeTracer,
     traced: bool,
     /// Writes of output in each program's last traced run.
@@ -51,7 +51,7 @@ pub struct Tracees {
 
 impl Tracees {
     /// Nothing is attached yet.
-    pub fn new(tracees: Vec<Tracee>, tracer: AnyTracer) -> Tracees {
+    pub fn new(tracees: Vec<Tracee>, tracer: PhasesTracer) -> Tracees {
         // What is compared must wait alike: only a tracer that watches the pipe is compared with one that does.
         let untraced = match tracer.backend() {
             firstbyte_measure::tracer::Backend::Bpf => PipeTracer::blind(),

@@ -21,7 +21,8 @@ use crate::report::text::bench as bench_text;
 use firstbyte_measure::launch::rights::lost_under_ptrace;
 use firstbyte_measure::launch::{Command, ExitStatus, Launcher, OutputKind, interrupt};
 use firstbyte_measure::page_cache;
-use firstbyte_measure::tracer::choose::{Chosen, choose};
+use firstbyte_measure::tracer::choose::Chosen;
+use firstbyte_measure::tracer::phases::{PhasesTracer, choose_phases};
 use firstbyte_measure::tracer::{Backend, Setting, Tracer};
 use firstbyte_measure::units::Bytes;
 
@@ -58,7 +59,7 @@ pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
     plan.input.iter().try_for_each(|input| export::spare(targets(&plan.exports), input))?;
     cold::enter(plan.cold)?;
     before_launching();
-    let chosen = choose(plan.backend).map_err(CommandError::unable)?;
+    let chosen = choose_phases(plan.backend).map_err(CommandError::unable)?;
     let hooks = |of: fn(&Benchmark) -> Option<&String>| plan.benchmarks.iter().filter_map(of);
     let setup = hooks(|benchmark| benchmark.setup.as_ref()).try_for_each(|command| once(command, "--setup"));
     let document = setup.and_then(|()| measure(plan, chosen));
@@ -91,7 +92,7 @@ fn once(command: &str, option: &str) -> Result<(), CommandError> {
     })
 }
 
-fn measure(plan: &Plan, chosen: Chosen) -> Result<Document, CommandError> {
+fn measure(plan: &Plan, chosen: Chosen<PhasesTracer>) -> Result<Document, CommandError> {
     let tracees = plan.benchmarks.iter().map(|benchmark| tracee(plan, benchmark));
     let tracees = tracees.collect::<Result<Vec<_>, CommandError>>()?;
     let subjects =

@@ -11,7 +11,7 @@ use crate::report::text::diff::{Compared, Side};
 use crate::stats::{self, Comparison};
 use firstbyte_measure::launch::Command;
 use firstbyte_measure::machine::Machine;
-use firstbyte_measure::tracer::full::FullBackend;
+use firstbyte_measure::tracer::full::FullTracer;
 use firstbyte_measure::tracer::replay;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -89,7 +89,7 @@ fn alone(command: Command, plan: &Plan) -> Result<Measured, CommandError> {
     explain(command, &plan.runs, &mut tracer(plan)?).map(Measured::from)
 }
 
-fn tracer(plan: &Plan) -> Result<FullBackend, CommandError> {
+fn tracer(plan: &Plan) -> Result<FullTracer, CommandError> {
     prepared(&plan.runs).map(|(tracer, _)| tracer)
 }
 

@@ -5,9 +5,10 @@ use crate::document::bench::Tool;
 use firstbyte_measure::machine::Machine;
 use firstbyte_measure::tracer::Tracer;
 use firstbyte_measure::tracer::choose::Chosen;
+use firstbyte_measure::tracer::phases::PhasesTracer;
 
 /// A document without results.
-pub(super) fn header(chosen: &Chosen) -> Document {
+pub(super) fn header(chosen: &Chosen<PhasesTracer>) -> Document {
     let tool = Tool {
         name: "firstbyte".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

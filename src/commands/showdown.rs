@@ -20,7 +20,8 @@ use crate::report::text::showdown as showdown_text;
 use firstbyte_measure::launch::{LaunchError, interrupt};
 use firstbyte_measure::page_cache;
 use firstbyte_measure::tracer::Tracer;
-use firstbyte_measure::tracer::choose::{Chosen, choose};
+use firstbyte_measure::tracer::choose::Chosen;
+use firstbyte_measure::tracer::phases::{PhasesTracer, choose_phases};
 
 /// The floor: what everything else is compared with.
 const FLOOR: &str = "floor-elf";
@@ -36,7 +37,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     export::check(&plan.exports)?;
     cold::enter(plan.cold)?;
     before_launching();
-    let chosen = choose(plan.backend).map_err(CommandError::unable)?;
+    let chosen = choose_phases(plan.backend).map_err(CommandError::unable)?;
     let (built, mut skipped) = prepare(&programs, plan)?;
     skipped.extend(corpus.not_programs(&plan.names, &plan.tags).cloned());
     if built.is_empty() {
@@ -92,7 +93,12 @@ fn nothing_to_run(skipped: &[Skipped]) -> String {
     format!("no program can be run here: {}\nhelp: firstbyte doctor --install", reasons.join("; "))
 }
 
-fn measure(plan: &Plan, chosen: Chosen, ready: &Ready, skipped: &[Skipped]) -> Result<Exit, CommandError> {
+fn measure(
+    plan: &Plan,
+    chosen: Chosen<PhasesTracer>,
+    ready: &Ready,
+    skipped: &[Skipped],
+) -> Result<Exit, CommandError> {
     let circumstances =
         Circumstances { output: plan.output, timeout: plan.timeout, cpus: plan.cpus.as_ref() };
     let tracees = ready.iter().map(|(program, built)| tracee(program, built, &circumstances));

@@ -30,8 +30,8 @@ pub struct Report {
 /// Loads and attaches the bpf backend's programs, and lets go of them.
 #[cfg(feature = "bpf")]
 pub fn try_bpf() -> Result<(), String> {
-    use firstbyte_measure::tracer::bpf::{DEFAULT_RING, PhasesTracer};
-    let tried = PhasesTracer::load(DEFAULT_RING).and_then(|mut tracer| tracer.attach());
+    use firstbyte_measure::tracer::bpf::{BpfPhases, DEFAULT_RING};
+    let tried = BpfPhases::load(DEFAULT_RING).and_then(|mut tracer| tracer.attach());
     tried.map_err(|error| error.to_string())
 }
 

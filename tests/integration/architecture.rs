@@ -62,7 +62,7 @@ const STARTS_NOTHING: [&str; 7] = ["report", "budget", "account", "document", "s
 
 /// What starts or observes a program. The rest of `launch` and `tracer` is vocabulary.
 const STARTING: [&str; 7] =
-    ["Launcher", "PipeTracer", "PtraceTracer", "PhasesTracer", "choose", "choose_full", "attach"];
+    ["Launcher", "PipeTracer", "PtracePhases", "BpfPhases", "choose_phases", "choose_full", "attach"];
 
 #[test]
 fn every_room_is_in_the_table() {

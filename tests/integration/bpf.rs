@@ -7,13 +7,13 @@ use firstbyte_measure::arch::IO_URING_BASE;
 use firstbyte_measure::launch::wait::{Killed, Watch};
 use firstbyte_measure::launch::{Command, ExitStatus, Launcher, OutputKind, Until};
 use firstbyte_measure::timeline::Timeline;
-use firstbyte_measure::tracer::bpf::{DEFAULT_RING, PhasesTracer};
+use firstbyte_measure::tracer::bpf::{BpfPhases, DEFAULT_RING};
 use firstbyte_measure::tracer::{EventKind, Recording, Setting, Tracer};
 use std::time::Duration;
 
 /// An attached tracer; `None`, and said aloud, where the kernel or our rights do not allow it.
-fn tracer(ring: u32) -> Option<PhasesTracer> {
-    let attached = PhasesTracer::load(ring).and_then(|mut tracer| tracer.attach().map(|()| tracer));
+fn tracer(ring: u32) -> Option<BpfPhases> {
+    let attached = BpfPhases::load(ring).and_then(|mut tracer| tracer.attach().map(|()| tracer));
     attached.map_err(|error| skipped(&format!("no bpf here: {error}"))).ok()
 }
 

@@ -5,13 +5,13 @@ use crate::tracees::{self, CASES, HELLO, PIPE_CASES, check_table, launcher, sett
 use firstbyte_measure::Counts;
 use firstbyte_measure::launch::wait::Killed;
 use firstbyte_measure::launch::{Command, ExitStatus, LaunchError, Launcher, OutputKind, Watch};
-use firstbyte_measure::tracer::ptrace::{PtraceFullTracer, PtraceTracer, count};
+use firstbyte_measure::tracer::ptrace::{PtraceFull, PtracePhases, count};
 use firstbyte_measure::tracer::{Abi, EventKind, Recording, Setting, Syscall, Tracer};
 use std::path::Path;
 use std::time::Duration;
 
 fn run(launcher: &mut Launcher, setting: &Setting) -> Recording {
-    PtraceTracer::new().run(launcher, setting).unwrap()
+    PtracePhases::new().run(launcher, setting).unwrap()
 }
 
 fn writer(arguments: &[&str]) -> Option<Launcher> {
@@ -20,25 +20,25 @@ fn writer(arguments: &[&str]) -> Option<Launcher> {
 
 #[test]
 fn every_tracee_is_seen_as_it_is_through_a_pipe() {
-    check_table(&mut PtraceTracer::new(), CASES, OutputKind::Pipe);
-    check_table(&mut PtraceTracer::new(), PIPE_CASES, OutputKind::Pipe);
+    check_table(&mut PtracePhases::new(), CASES, OutputKind::Pipe);
+    check_table(&mut PtracePhases::new(), PIPE_CASES, OutputKind::Pipe);
 }
 
 #[test]
 fn every_tracee_is_seen_as_it_is_on_a_terminal() {
     // a daemon of another session loses the terminal with its leader, so it may die by itself
     let stay: Vec<_> = CASES.iter().copied().filter(|case| case.arguments != ["daemon"]).collect();
-    check_table(&mut PtraceTracer::new(), &stay, OutputKind::Pty);
+    check_table(&mut PtracePhases::new(), &stay, OutputKind::Pty);
 }
 
 #[test]
 fn every_tracee_is_seen_as_it_is_into_a_file() {
-    check_table(&mut PtraceTracer::new(), CASES, OutputKind::File);
+    check_table(&mut PtracePhases::new(), CASES, OutputKind::File);
 }
 
 #[test]
 fn every_tracee_is_seen_as_it_is_into_the_null_device() {
-    check_table(&mut PtraceTracer::new(), CASES, OutputKind::Null);
+    check_table(&mut PtracePhases::new(), CASES, OutputKind::Null);
 }
 
 /// The counting pass is a tracer, too: it must see the same events.
@@ -127,7 +127,7 @@ fn a_tracee_that_exits_while_it_creates_a_thread_is_followed_to_its_end() {
         for _ in 0..20 {
             let phases = run(&mut launcher, &setting);
             let counted = count(&mut launcher, &setting).unwrap().1;
-            let whole = PtraceFullTracer.run(&mut launcher, &setting).unwrap();
+            let whole = PtraceFull.run(&mut launcher, &setting).unwrap();
             for recording in [phases, counted, whole] {
                 assert_eq!((recording.killed, recording.exit), (None, exit));
                 assert_gone(&recording);
@@ -191,11 +191,11 @@ fn a_failed_exec_is_an_error_that_says_why() {
     std::fs::set_permissions(&script, mode).unwrap();
     let mut launcher = Launcher::new(Command::new(&[&script]).unwrap()).unwrap();
     let counted = count(&mut launcher, &Setting::default()).map(|(_, recording)| recording);
-    for answer in [PtraceTracer::new().run(&mut launcher, &Setting::default()), counted] {
+    for answer in [PtracePhases::new().run(&mut launcher, &Setting::default()), counted] {
         assert!(matches!(answer, Err(LaunchError::MissingInterpreter { .. })), "{answer:?}");
     }
     launcher.set_cpus(&"1023".parse().unwrap());
-    let answer = PtraceTracer::new().run(&mut launcher, &Setting::default());
+    let answer = PtracePhases::new().run(&mut launcher, &Setting::default());
     assert!(matches!(answer, Err(LaunchError::Step { step: "sched_setaffinity", .. })), "{answer:?}");
 }
 
@@ -387,7 +387,7 @@ fn a_run_that_is_ended_from_outside() {
     }
     firstbyte_measure::launch::interrupt::catch_signals();
     let mut launcher = writer(&["hang-tree"]).unwrap();
-    let answer = PtraceTracer::new().run(&mut launcher, &Setting::default());
+    let answer = PtracePhases::new().run(&mut launcher, &Setting::default());
     assert!(matches!(answer, Err(LaunchError::Interrupted)), "{answer:?}");
 }
 
@@ -463,7 +463,7 @@ fn a_tracer_that_may_not_be_traced_itself_can_trace() {
     }
     let mut missing = Launcher::new(Command::new(&["true"]).unwrap()).unwrap();
     missing.set_cpus(&"1023".parse().unwrap());
-    let answer = PtraceTracer::new().run(&mut missing, &Setting::default());
+    let answer = PtracePhases::new().run(&mut missing, &Setting::default());
     assert!(matches!(answer, Err(LaunchError::Step { step: "sched_setaffinity", .. })), "{answer:?}");
 }
 

@@ -5,7 +5,7 @@ use crate::support::{as_nobody, of_nobody, skipped};
 use crate::tracees::{built, last_output, launcher, setting};
 use firstbyte_measure::launch::{ExitStatus, OutputKind};
 use firstbyte_measure::timeline::{Timeline, TimelineError};
-use firstbyte_measure::tracer::ptrace::{PtraceFullTracer, PtraceTracer, count};
+use firstbyte_measure::tracer::ptrace::{PtraceFull, PtracePhases, count};
 use firstbyte_measure::tracer::{EventKind, Tracer};
 use serde_json::Value;
 use std::fs;
@@ -174,7 +174,7 @@ fn a_call_that_an_ignored_signal_interrupts_is_one_call() {
 #[test]
 fn it_is_one_step_of_a_trace() {
     let Some(mut launcher) = launcher("interrupted.c", &["6"]) else { return };
-    let recording = PtraceFullTracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    let recording = PtraceFull.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
     let results = recording.events.iter().filter_map(|event| match &event.kind {
         EventKind::Call(call) => call.result,
         _ => None,
@@ -215,7 +215,7 @@ fn writes_of_both_kinds_are_counted() {
 
 #[test]
 fn no_first_byte_is_claimed_by_who_does_not_see_all_writes() {
-    let mut tracers: [Box<dyn Tracer>; 2] = [Box::new(PtraceTracer::new()), Box::new(PtraceFullTracer)];
+    let mut tracers: [Box<dyn Tracer>; 2] = [Box::new(PtracePhases::new()), Box::new(PtraceFull)];
     for output in [OutputKind::Pipe, OutputKind::Null, OutputKind::Pty, OutputKind::File] {
         for tracer in &mut tracers {
             let Some(mut launcher) = launcher("uring.c", &["too"]) else { return };
@@ -233,8 +233,8 @@ fn no_first_byte_is_claimed_by_who_does_not_see_all_writes() {
 #[test]
 fn the_full_mode_sees_writes_of_both_kinds() {
     use firstbyte_measure::arch::IO_URING_BASE;
-    use firstbyte_measure::tracer::bpf::{FullTracer, LARGE_RING};
-    let loaded = FullTracer::load(LARGE_RING).and_then(|mut tracer| tracer.attach().map(|()| tracer));
+    use firstbyte_measure::tracer::bpf::{BpfFull, LARGE_RING};
+    let loaded = BpfFull::load(LARGE_RING).and_then(|mut tracer| tracer.attach().map(|()| tracer));
     let mut tracer = match loaded {
         Ok(tracer) => tracer,
         Err(error) => return skipped(&format!("no bpf here: {error}")),

@@ -14,7 +14,7 @@ use crate::document::bench::{ColdMethod, Overhead};
 use crate::floor::allowed_cpus;
 use firstbyte_measure::launch::{LaunchError, OutputKind, interrupt};
 use firstbyte_measure::page_cache;
-use firstbyte_measure::tracer::choose::{AnyTracer, choose};
+use firstbyte_measure::tracer::phases::{PhasesTracer, choose_phases};
 use firstbyte_measure::tracer::{Choice, Recording, Tracer};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -104,8 +104,8 @@ pub(super) fn carry_out(campaign: &Campaign, runner: &mut dyn Runner) -> Result<
     Ok(series)
 }
 
-pub(super) fn tracer() -> Result<AnyTracer, CommandError> {
-    Ok(choose(Choice::Auto).map_err(CommandError::unable)?.tracer)
+pub(super) fn tracer() -> Result<PhasesTracer, CommandError> {
+    Ok(choose_phases(Choice::Auto).map_err(CommandError::unable)?.tracer)
 }
 
 /// Whether it comes of the warm runs and their counting.

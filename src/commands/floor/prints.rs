@@ -22,7 +22,7 @@ pub(super) fn run(plan: &Plan) -> Result<(Vec<Print>, Vec<Missing>), FloorError>
         return Err(FloorError::Interrupted);
     }
     let mut tracer = match choose_full(Choice::Auto, None) {
-        Ok((tracer, _)) => Some(tracer),
+        Ok(chosen) => Some(chosen.tracer),
         Err(error) => {
             let reason = error.to_string().lines().next().unwrap_or_default().to_owned();
             missing.push(lack("prints from outside", reason));

@@ -12,7 +12,7 @@ use crate::floor::{Effort, allowed_cpus};
 use firstbyte_measure::launch::{Command, CpuSet, Launcher, interrupt};
 use firstbyte_measure::tracer;
 use firstbyte_measure::tracer::Choice;
-use firstbyte_measure::tracer::choose::choose;
+use firstbyte_measure::tracer::phases::choose_phases;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
@@ -75,7 +75,7 @@ fn sweep(plan: &Plan, available: &[usize], program: &Program) -> Result<(CpuSwee
     let limits = cpu_limits(available, &executable);
     let tracees = limits.iter().map(|limit| tracee(plan, &command, limit));
     let tracees = tracees.collect::<Result<Vec<_>, CommandError>>()?;
-    let chosen = choose(Choice::Auto).map_err(CommandError::unable)?;
+    let chosen = choose_phases(Choice::Auto).map_err(CommandError::unable)?;
     let subject = |limit: &CpuLimit| Subject {
         name: format!("{} {}", limit.name(), limit.cpus),
         command: program.name.clone(),

@@ -7,7 +7,7 @@ use crate::cli::trace::Runs;
 use crate::commands::{CommandError, Exit, units};
 use crate::stats;
 use firstbyte_measure::launch::Command;
-use firstbyte_measure::tracer::full::{EventCosts, FullBackend};
+use firstbyte_measure::tracer::full::{EventCosts, FullTracer};
 
 /// Traced runs of the smallest executable.
 const RUNS: u32 = 24;
@@ -37,8 +37,8 @@ fn of_events(each: EventCosts, summary: &Summary) -> f64 {
 }
 
 /// The costs; `None` where this backend cannot tell them.
-pub(super) fn calibrate(runs: &Runs, tracer: &mut FullBackend) -> Result<Option<Costs>, CommandError> {
-    let Some(each) = tracer.calibrate().map_err(CommandError::unable)? else { return Ok(None) };
+pub(super) fn calibrate(runs: &Runs, tracer: &mut FullTracer) -> Result<Option<Costs>, CommandError> {
+    let Some(each) = tracer.event_costs().map_err(CommandError::unable)? else { return Ok(None) };
     // without the smallest executable a start is said to cost what its events do
     let start = smallest(runs, tracer)?.map_or(0.0, |smallest| {
         let extra = |block: &[f64; 2]| block[0] - block[1];
@@ -49,7 +49,7 @@ pub(super) fn calibrate(runs: &Runs, tracer: &mut FullBackend) -> Result<Option<
     Ok(Some(Costs { each, start }))
 }
 
-fn smallest(runs: &Runs, tracer: &mut FullBackend) -> Result<Option<Explained>, CommandError> {
+fn smallest(runs: &Runs, tracer: &mut FullTracer) -> Result<Option<Explained>, CommandError> {
     let Ok(folder) = tempfile::tempdir() else { return Ok(None) };
     let Some(path) = units::plain_elf(folder.path()) else { return Ok(None) };
     let command = Command::new(&[path]).map_err(CommandError::program)?;

@@ -19,7 +19,7 @@ use crate::stats::{self, Bootstrap, Comparison};
 use firstbyte_measure::arch::cpuid::{Cpuid, cpuid_cost};
 use firstbyte_measure::launch::{Command, ExitStatus, interrupt};
 use firstbyte_measure::tracer::choose::ChooseError;
-use firstbyte_measure::tracer::full::{FullBackend, choose_full};
+use firstbyte_measure::tracer::full::{FullTracer, choose_full};
 use firstbyte_measure::tracer::module::Module;
 use firstbyte_measure::tracer::ptrace::{Uncounted, cpuid_count};
 use firstbyte_measure::tracer::replay::Loaded;
@@ -192,12 +192,13 @@ pub(super) fn failure(exit: ExitStatus) -> Option<String> {
 }
 
 /// The tracer, and why this one.
-pub(super) fn prepared(runs: &Runs) -> Result<(FullBackend, String), CommandError> {
+pub(super) fn prepared(runs: &Runs) -> Result<(FullTracer, String), CommandError> {
     before_launching();
-    choose_full(runs.backend, runs.ring).map_err(|error| match error {
+    let chosen = choose_full(runs.backend, runs.ring).map_err(|error| match error {
         ChooseError::NoCalls => CommandError::usage(error),
         error => CommandError::unable(error),
-    })
+    })?;
+    Ok((chosen.tracer, chosen.reason))
 }
 
 /// One command's runs, and what they amount to.
@@ -223,7 +224,7 @@ pub(super) struct Explained {
 pub(super) fn explain(
     command: Command,
     runs: &Runs,
-    tracer: &mut FullBackend,
+    tracer: &mut FullTracer,
 ) -> Result<Explained, CommandError> {
     let name = command.words().join(" ");
     explained(&name, observe(command, runs, tracer)?, tracer)
@@ -233,14 +234,14 @@ pub(super) fn explain(
 pub(super) fn explain_in_turn(
     commands: [Command; 2],
     runs: &Runs,
-    tracer: &mut FullBackend,
+    tracer: &mut FullTracer,
 ) -> Result<[Explained; 2], CommandError> {
     let names = [0, 1].map(|side: usize| commands[side].words().join(" "));
     let [a, b] = observe_in_turn(commands, runs, tracer)?;
     Ok([explained(&names[0], a, tracer)?, explained(&names[1], b, tracer)?])
 }
 
-fn explained(name: &str, observed: Observed, tracer: &FullBackend) -> Result<Explained, CommandError> {
+fn explained(name: &str, observed: Observed, tracer: &FullTracer) -> Result<Explained, CommandError> {
     let binaries = FileBinaries::default();
     let accounts: Result<Vec<Account>, _> =
         observed.recordings.iter().map(|recording| Account::of(recording, &binaries)).collect();
@@ -293,7 +294,7 @@ impl Explained {
         }
     }
 
-    fn context(&self, command: String, tracer: &FullBackend) -> Context {
+    fn context(&self, command: String, tracer: &FullTracer) -> Context {
         let mut notes: Vec<String> = failure(self.exit).into_iter().collect();
         notes.extend(self.changed_by_tracing());
         notes.push(format!("Observed by {}: it {}.", self.backend, self.reason));

@@ -10,7 +10,7 @@ use firstbyte_measure::launch::rights::{Rights, lost_under_ptrace};
 use firstbyte_measure::launch::wait::Killed;
 use firstbyte_measure::launch::{Command, ExitStatus, Launcher, interrupt};
 use firstbyte_measure::timeline::Timeline;
-use firstbyte_measure::tracer::full::FullBackend;
+use firstbyte_measure::tracer::full::FullTracer;
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::{Recording, Setting, Tracer};
 use firstbyte_measure::units::Nanos;
@@ -57,7 +57,7 @@ pub(crate) struct Observed {
 pub(crate) fn observe(
     command: Command,
     runs: &Runs,
-    tracer: &mut FullBackend,
+    tracer: &mut FullTracer,
 ) -> Result<Observed, CommandError> {
     let (mut session, first) = Session::begin(command, runs)?;
     let count = runs.count.unwrap_or_else(|| affordable(first));
@@ -79,7 +79,7 @@ pub(crate) fn observe(
 pub(crate) fn observe_in_turn(
     commands: [Command; 2],
     runs: &Runs,
-    tracer: &mut FullBackend,
+    tracer: &mut FullTracer,
 ) -> Result<[Observed; 2], CommandError> {
     let [a, b] = commands.map(|command| Session::begin(command, runs));
     let ((a, first), (b, second)) = (a?, b?);
@@ -159,7 +159,7 @@ impl Session {
     /// Some traced runs and, if asked for, as many untraced ones, after or before them.
     fn block(
         &mut self,
-        tracer: &mut FullBackend,
+        tracer: &mut FullTracer,
         share: u32,
         both: bool,
         untraced_first: bool,
@@ -179,12 +179,7 @@ impl Session {
         Ok(())
     }
 
-    fn traced_runs(
-        &mut self,
-        tracer: &mut FullBackend,
-        share: u32,
-        detach: bool,
-    ) -> Result<(), CommandError> {
+    fn traced_runs(&mut self, tracer: &mut FullTracer, share: u32, detach: bool) -> Result<(), CommandError> {
         tracer.attach().map_err(CommandError::unable)?;
         for _ in 0..self.settling {
             tracer.run(&mut self.launcher, &self.setting)?;

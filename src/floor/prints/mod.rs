@@ -16,7 +16,7 @@ pub use runs::TimedProgram;
 use super::{Effort, FloorError};
 use crate::document::floor::{Group, Missing, Print};
 use firstbyte_measure::launch::interrupt;
-use firstbyte_measure::tracer::full::FullBackend;
+use firstbyte_measure::tracer::full::FullTracer;
 use runs::Runs;
 
 /// Written by each program before it prints, without the library that prints: it marks the beginning of the prints in a
@@ -33,7 +33,7 @@ pub struct Prints<'t> {
     /// Seed of the random order.
     pub seed: u64,
     /// Sees the prints from outside, if this machine has a tracer that can.
-    pub tracer: Option<&'t mut FullBackend>,
+    pub tracer: Option<&'t mut FullTracer>,
 }
 
 impl Prints<'_> {

@@ -5,7 +5,7 @@ use super::{LINE, MARKER, PRINTS, first_line, lack};
 use crate::document::floor::{Figure, Group, Missing, Outside, Print};
 use firstbyte_measure::launch;
 use firstbyte_measure::launch::{LaunchError, Launcher, OutputKind};
-use firstbyte_measure::tracer::full::FullBackend;
+use firstbyte_measure::tracer::full::FullTracer;
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::{Recording, Setting, Tracer};
 use std::ffi::OsString;
@@ -128,7 +128,7 @@ impl Runs {
     }
 
     /// A run that the tracer did not see completely does not count. There are others.
-    pub(super) fn traced(&mut self, tracer: &mut FullBackend, counts: bool) {
+    pub(super) fn traced(&mut self, tracer: &mut FullTracer, counts: bool) {
         let sections = self.run(tracer).and_then(|(recording, _)| match recording.lost {
             0 => PrintSection::find(&recording, 1)
                 .zip(PrintSection::find(&recording, PRINTS))
@@ -155,7 +155,7 @@ impl Runs {
         rejected.into_iter().chain(unseen).collect()
     }
 
-    pub(super) fn print(&self, tracer: Option<&FullBackend>) -> Option<Print> {
+    pub(super) fn print(&self, tracer: Option<&FullTracer>) -> Option<Print> {
         let clock: Vec<f64> = self.readings.iter().map(|readings| readings.clock as f64).collect();
         let inside = |of: fn(&Readings) -> u64| -> Vec<f64> {
             self.readings.iter().map(|readings| of(readings) as f64 - readings.clock as f64).collect()
@@ -177,7 +177,7 @@ impl Runs {
     }
 
     /// `reading` is the cost of one reading of the program's clock.
-    fn outside(&self, tracer: &FullBackend, reading: f64) -> Option<Outside> {
+    fn outside(&self, tracer: &FullTracer, reading: f64) -> Option<Outside> {
         let last = self.traced.last()?;
         let figure = |name: &str, of: fn(&(PrintSection, PrintSection)) -> &PrintSection, readings: f64| {
             let lasts = |pair| of(pair).lasts.as_f64() - readings * reading;

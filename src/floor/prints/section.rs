@@ -2,7 +2,7 @@
 
 use super::{LINE, MARKER};
 use firstbyte_measure::arch::call_names;
-use firstbyte_measure::tracer::detail::Call;
+use firstbyte_measure::tracer::event::Call;
 use firstbyte_measure::tracer::{Event, EventKind, Recording};
 use firstbyte_measure::units::Nanos;
 

@@ -1,18 +1,20 @@
-//! Which backend observes everything: BPF, or ptrace where that is not to be had.
+//! Tracers that observe every system call of a run, and more where the backend can.
 
-use super::choose::{Choice, ChooseError};
-use super::ptrace::{PtraceFullTracer, own_proc};
+#[cfg(not(feature = "bpf"))]
+use super::choose::BUILT_WITHOUT_BPF;
+use super::choose::{ASKED_FOR, Choice, ChooseError, Chosen, in_one_line};
+use super::ptrace::{PtraceFull, own_proc};
 use super::{Backend, Recording, Setting, Tracer};
 use crate::launch::{LaunchError, Launcher};
 
 /// A tracer that sees every system call.
 #[derive(Debug)]
-pub enum FullBackend {
+pub enum FullTracer {
     /// BPF programs, loaded.
     #[cfg(feature = "bpf")]
-    Bpf(Box<super::bpf::FullTracer>),
+    Bpf(Box<super::bpf::BpfFull>),
     /// ptrace stops: no page faults, no switches, and much slower.
-    Ptrace(PtraceFullTracer),
+    Ptrace(PtraceFull),
 }
 
 /// What observing one event costs the tracee, nanoseconds.
@@ -24,50 +26,54 @@ pub struct EventCosts {
     pub fault: f64,
 }
 
-/// Loads the backend that was asked for; `Auto` takes the best that works. Also one line: why this one. `ring` is the
-/// size of the BPF ring buffer in bytes, if not the default.
-pub fn choose_full(choice: Choice, ring: Option<u32>) -> Result<(FullBackend, String), ChooseError> {
-    let ptrace = |reason| {
-        own_proc().map_err(ChooseError::Proc)?;
-        Ok((FullBackend::Ptrace(PtraceFullTracer), reason))
-    };
+/// Loads the backend that was asked for; `Auto` takes the best that works. `ring` is the size of the BPF ring buffer in
+/// bytes, if not the default.
+pub fn choose_full(choice: Choice, ring: Option<u32>) -> Result<Chosen<FullTracer>, ChooseError> {
+    let asked_for = |tracer| Chosen { tracer, reason: ASKED_FOR.to_owned() };
     match choice {
-        Choice::Bpf => bpf(ring).map(|tracer| (tracer, "asked for".to_owned())).map_err(ChooseError::Bpf),
-        Choice::Ptrace => ptrace("asked for".to_owned()),
+        Choice::Bpf => bpf(ring).map(asked_for).map_err(ChooseError::Bpf),
+        Choice::Ptrace => ptrace().map(asked_for),
         Choice::Pipe => Err(ChooseError::NoCalls),
         Choice::Auto => match bpf(ring) {
-            Ok(tracer) => Ok((tracer, "sees everything at the least cost".to_owned())),
-            Err(cause) => ptrace(format!(
-                "sees system calls alone and slows each, because bpf does not work here: {}",
-                cause.lines().collect::<Vec<_>>().join("; ")
-            )),
+            Ok(tracer) => Ok(Chosen { tracer, reason: "sees everything at the least cost".to_owned() }),
+            Err(cause) => Ok(Chosen {
+                tracer: ptrace()?,
+                reason: format!(
+                    "sees system calls alone and slows each, because bpf does not work here: {}",
+                    in_one_line(&cause)
+                ),
+            }),
         },
     }
 }
 
+fn ptrace() -> Result<FullTracer, ChooseError> {
+    own_proc().map_err(ChooseError::Proc)?;
+    Ok(FullTracer::Ptrace(PtraceFull))
+}
+
 #[cfg(feature = "bpf")]
-fn bpf(ring: Option<u32>) -> Result<FullBackend, String> {
+fn bpf(ring: Option<u32>) -> Result<FullTracer, String> {
     let ring = ring.unwrap_or(super::bpf::LARGE_RING);
-    let mut tracer = super::bpf::FullTracer::load(ring).map_err(|error| error.to_string())?;
+    let mut tracer = super::bpf::BpfFull::load(ring).map_err(|error| error.to_string())?;
     tracer.attach().and_then(|()| tracer.detach()).map_err(|error| error.to_string())?;
-    Ok(FullBackend::Bpf(Box::new(tracer)))
+    Ok(FullTracer::Bpf(Box::new(tracer)))
 }
 
 #[cfg(not(feature = "bpf"))]
-fn bpf(_ring: Option<u32>) -> Result<FullBackend, String> {
-    Err("this firstbyte was built without it\nhelp: install clang and build with the default features"
-        .to_owned())
+fn bpf(_ring: Option<u32>) -> Result<FullTracer, String> {
+    Err(BUILT_WITHOUT_BPF.to_owned())
 }
 
-impl FullBackend {
+impl FullTracer {
     /// Attaches what has to be attached before traced runs.
     pub fn attach(&mut self) -> Result<(), ChooseError> {
         match self {
             #[cfg(feature = "bpf")]
-            FullBackend::Bpf(tracer) => {
+            FullTracer::Bpf(tracer) => {
                 tracer.attach().map_err(|error| ChooseError::Switch(error.to_string()))
             }
-            FullBackend::Ptrace(_) => Ok(()),
+            FullTracer::Ptrace(_) => Ok(()),
         }
     }
 
@@ -75,21 +81,21 @@ impl FullBackend {
     pub fn detach(&mut self) -> Result<(), ChooseError> {
         match self {
             #[cfg(feature = "bpf")]
-            FullBackend::Bpf(tracer) => {
+            FullTracer::Bpf(tracer) => {
                 tracer.detach().map_err(|error| ChooseError::Switch(error.to_string()))
             }
-            FullBackend::Ptrace(_) => Ok(()),
+            FullTracer::Ptrace(_) => Ok(()),
         }
     }
 
     /// What one event costs; `None` where that cannot be told. Leaves nothing attached.
-    pub fn calibrate(&mut self) -> Result<Option<EventCosts>, ChooseError> {
+    pub fn event_costs(&mut self) -> Result<Option<EventCosts>, ChooseError> {
         match self {
             #[cfg(feature = "bpf")]
-            FullBackend::Bpf(tracer) => {
-                tracer.calibrate().map_err(|error| ChooseError::Switch(error.to_string()))
+            FullTracer::Bpf(tracer) => {
+                tracer.event_costs().map_err(|error| ChooseError::Switch(error.to_string()))
             }
-            FullBackend::Ptrace(_) => Ok(None),
+            FullTracer::Ptrace(_) => Ok(None),
         }
     }
 
@@ -97,26 +103,26 @@ impl FullBackend {
     pub fn sees_faults(&self) -> bool {
         match self {
             #[cfg(feature = "bpf")]
-            FullBackend::Bpf(tracer) => tracer.sees_faults(),
-            FullBackend::Ptrace(_) => false,
+            FullTracer::Bpf(tracer) => tracer.sees_faults(),
+            FullTracer::Ptrace(_) => false,
         }
     }
 
     fn inner(&mut self) -> &mut dyn Tracer {
         match self {
             #[cfg(feature = "bpf")]
-            FullBackend::Bpf(tracer) => tracer.as_mut(),
-            FullBackend::Ptrace(tracer) => tracer,
+            FullTracer::Bpf(tracer) => tracer.as_mut(),
+            FullTracer::Ptrace(tracer) => tracer,
         }
     }
 }
 
-impl Tracer for FullBackend {
+impl Tracer for FullTracer {
     fn backend(&self) -> Backend {
         match self {
             #[cfg(feature = "bpf")]
-            FullBackend::Bpf(tracer) => tracer.backend(),
-            FullBackend::Ptrace(tracer) => tracer.backend(),
+            FullTracer::Bpf(tracer) => tracer.backend(),
+            FullTracer::Ptrace(tracer) => tracer.backend(),
         }
     }
 

@@ -7,10 +7,10 @@
 #[cfg(feature = "bpf")]
 pub mod bpf;
 pub mod choose;
-pub mod detail;
 pub mod event;
 pub mod full;
 pub mod module;
+pub mod phases;
 pub mod pipe;
 pub mod probe;
 pub mod ptrace;

@@ -178,7 +178,7 @@ mod tests {
     use crate::arch::{Abi, Syscall};
     use crate::launch::ExitStatus;
     use crate::launch::wait::Usage;
-    use crate::tracer::detail::{Call, Fault, Image, OffCpu};
+    use crate::tracer::event::{Call, Fault, Image, OffCpu};
     use crate::tracer::module::Layout;
     use crate::tracer::{Backend, EventKind, Output};
     use crate::units::Nanos;

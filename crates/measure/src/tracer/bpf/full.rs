@@ -1,12 +1,13 @@
 //! Attaches the full-mode programs and observes runs with them: every system call, fault, switch and image.
 
-use super::calibration;
+use super::event_costs;
 use super::full_records::{LongPaths, add, records};
-use super::full_session::{LOG_BYTES, Session, Shared, Tables};
+use super::full_session::{FullSession, LOG_BYTES, Shared, Tables};
 use super::meaning;
-use super::phases::{AttachError, GENERATIONS, check_namespace, hold, kill, living, taken};
+use super::phases::{AttachError, check_namespace, taken};
 use super::ring_drain::RingDrain;
 use super::run::{CALLS, Run, observed_run};
+use super::survivors::{kill_survivors, living};
 use crate::arch::{Abi, PathPositions, path_arguments};
 use crate::launch::{LaunchError, Launcher, OutputKind, tree};
 use crate::tracer::full::EventCosts;
@@ -52,7 +53,7 @@ const HANDLED_MAJOR: (&str, SoftwareEvent) = ("fault_major", SoftwareEvent::Page
 pub const LARGE_RING: u32 = 16 << 20;
 
 /// The loaded programs; attached or not.
-pub struct FullTracer {
+pub struct BpfFull {
     programs: Ebpf,
     links: Vec<(&'static str, Link)>,
     sees_faults: bool,
@@ -67,15 +68,15 @@ enum Link {
     Perf(PerfEventLinkId),
 }
 
-impl std::fmt::Debug for FullTracer {
+impl std::fmt::Debug for BpfFull {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FullTracer").field("attached", &self.links.len()).finish_non_exhaustive()
+        f.debug_struct("BpfFull").field("attached", &self.links.len()).finish_non_exhaustive()
     }
 }
 
-impl FullTracer {
+impl BpfFull {
     /// Loads the programs, with a ring buffer of `ring` bytes (a power of two, a multiple of the page size).
-    pub fn load(ring: u32) -> Result<FullTracer, AttachError> {
+    pub fn load(ring: u32) -> Result<BpfFull, AttachError> {
         check_namespace()?;
         let btf = Btf::from_sys_fs()?;
         let mut programs = EbpfLoader::new().btf(Some(&btf)).map_max_entries("EVENTS", ring).load(OBJECT)?;
@@ -97,7 +98,7 @@ impl FullTracer {
         for (name, _) in [HANDLED_MINOR, HANDLED_MAJOR] {
             let _ = perf(&mut programs, name).and_then(PerfEvent::load);
         }
-        Ok(FullTracer {
+        Ok(BpfFull {
             programs,
             links: Vec::new(),
             sees_faults: false,
@@ -149,8 +150,8 @@ impl FullTracer {
 
     fn sees_own_fault(&mut self) -> bool {
         let run = Run { root: std::process::id(), exec_begun: 1, ..Run::default() };
-        self.shared.write(Session { run, ..Session::default() });
-        calibration::touch(1);
+        self.shared.write(FullSession { run, ..FullSession::default() });
+        event_costs::touch(1);
         let (events, _) = self.collect();
         events.iter().any(|event| matches!(event.kind, EventKind::Fault(_)))
     }
@@ -193,60 +194,50 @@ impl FullTracer {
     }
 
     /// What the programs cost an event, measured on children of ours, traced and untraced in turn. Leaves them detached.
-    pub fn calibrate(&mut self) -> Result<Option<EventCosts>, AttachError> {
-        let (mut pairs, processor) = (Vec::new(), calibration::processor());
-        for _ in 0..calibration::PAIRS {
+    pub fn event_costs(&mut self) -> Result<Option<EventCosts>, AttachError> {
+        let (mut pairs, processor) = (Vec::new(), event_costs::processor());
+        for _ in 0..event_costs::PAIRS {
             self.detach()?;
-            let untraced = calibration::fastest_rounds(processor);
+            let untraced = event_costs::fastest_rounds(processor);
             self.attach()?;
             // there is no exec to wait for
             let run = Run { exec_begun: 1, ..Run::armed(false) };
-            self.shared.write(Session { run, ..Session::default() });
+            self.shared.write(FullSession { run, ..FullSession::default() });
             self.ring.watch(true);
-            let traced = calibration::fastest_rounds(processor);
+            let traced = event_costs::fastest_rounds(processor);
             self.collect();
             pairs.extend(untraced.zip(traced));
         }
         self.detach()?;
-        Ok(calibration::costs(&pairs))
+        Ok(event_costs::costs(&pairs))
     }
 
     fn arm(&mut self, reopened: bool) {
         self.ring.take();
-        self.shared.write(Session { run: Run::armed(reopened), ..Session::default() });
+        self.shared.write(FullSession { run: Run::armed(reopened), ..FullSession::default() });
         self.ring.watch(true);
     }
 
-    /// The events of the run since [`FullTracer::arm`], and how many were lost; the tracee must have been reaped.
+    /// The events of the run since [`BpfFull::arm`], and how many were lost; the tracee must have been reaped.
     fn collect(&mut self) -> (Vec<Event>, u64) {
         let mut spilled = Vec::new();
         let gathered = self.gather(&mut spilled);
-        self.shared.write(Session::default());
+        self.shared.write(FullSession::default());
         gathered
     }
 
-    /// As [`FullTracer::collect`], and kills what the tracee left running, while the kernel side still follows it.
+    /// As [`BpfFull::collect`], and kills what the tracee left running, while the kernel side still follows it.
     /// Whether there was something, or whom we could not kill.
     fn collect_and_kill(&mut self) -> (Vec<Event>, u64, Result<bool, LaunchError>) {
         let mut spilled = Vec::new();
         let (events, lost) = self.gather(&mut spilled);
-        let (mut outlived, mut alive) = (Ok(false), living(&events));
-        for _ in 0..GENERATIONS {
-            if alive.is_empty() || outlived.is_err() {
-                break;
-            }
-            let held = hold(&alive);
-            // who exited before it was held may have left its id to another, and its exit has been told meanwhile
-            let killed = kill(&held, &living(&self.gather(&mut spilled).0));
-            outlived = outlived.and_then(|lived| Ok(killed? || lived));
-            alive = living(&self.gather(&mut spilled).0);
-        }
-        self.shared.write(Session::default());
+        let outlived = kill_survivors(living(&events), || living(&self.gather(&mut spilled).0));
+        self.shared.write(FullSession::default());
         let adopted = tree::kill_adopted();
         (events, lost, outlived.and_then(|lived| adopted.map(|()| lived)))
     }
 
-    /// Everything since [`FullTracer::arm`]; `spilled` keeps what came through the ring.
+    /// Everything since [`BpfFull::arm`]; `spilled` keeps what came through the ring.
     fn gather(&mut self, spilled: &mut Vec<Vec<u8>>) -> (Vec<Event>, u64) {
         self.ring.watch(false);
         let session = self.shared.read();
@@ -269,7 +260,7 @@ impl FullTracer {
     }
 }
 
-impl Tracer for FullTracer {
+impl Tracer for BpfFull {
     fn backend(&self) -> Backend {
         Backend::Bpf
     }

@@ -6,7 +6,7 @@ use super::record::{
     RecordKind, SyscallRecord, read, syscall,
 };
 use super::run::PATH_ROOM;
-use crate::tracer::detail::{Call, Fault, Image, OffCpu, auxiliary_vector};
+use crate::tracer::event::{Call, Fault, Image, OffCpu, auxiliary_vector};
 use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
 use std::collections::HashMap;

@@ -13,7 +13,7 @@ pub(super) const LARGEST_RECORD: usize = 2048;
 /// The head of `struct full_session`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Session {
+pub(super) struct FullSession {
     pub(super) run: Run,
     pub(super) logged: u64,
 }
@@ -21,7 +21,7 @@ pub(super) struct Session {
 /// `struct full_session`, whole.
 #[repr(C)]
 struct State {
-    head: Session,
+    head: FullSession,
     slots: [[u64; 9]; SLOTS],
     tables: Tables,
 }
@@ -55,16 +55,16 @@ impl Shared {
     }
 
     /// What the kernel side has left of a run.
-    pub(super) fn read(&self) -> Session {
+    pub(super) fn read(&self) -> FullSession {
         // ORDERING: the tracee was reaped by a system call, after its programs ran; the fence keeps the compiler from
         // reading early.
         fence(Ordering::Acquire);
-        // SAFETY: the mapping lives as long as we, and any bits make a `Session`.
+        // SAFETY: the mapping lives as long as we, and any bits make a `FullSession`.
         unsafe { (&raw const (*self.state.as_ptr()).head).read_volatile() }
     }
 
     /// The bytes of the log that hold records.
-    pub(super) fn log(&self, session: &Session) -> &[u8] {
+    pub(super) fn log(&self, session: &FullSession) -> &[u8] {
         let used = usize::try_from(session.logged).unwrap_or(LOG_BYTES).min(LOG_BYTES);
         // SAFETY: within the mapping; no program writes while `root` is 0 or the tree is gone, and a late write would
         // change bytes that are valid whatever they are.
@@ -72,7 +72,7 @@ impl Shared {
     }
 
     /// Replaces the state: before a run, when no program writes to it. Clears the log's used part.
-    pub(super) fn write(&self, session: Session) {
+    pub(super) fn write(&self, session: FullSession) {
         let used = self.log(&self.read()).len();
         // SAFETY: as above; the programs leave at once while `root` and `armed_by` are 0.
         unsafe {
@@ -98,8 +98,8 @@ mod tests {
         let session = headers.layout("full_session");
         let tables = offset_of!(State, tables);
         let here = [
-            ("run", offset_of!(Session, run)),
-            ("logged", offset_of!(Session, logged)),
+            ("run", offset_of!(FullSession, run)),
+            ("logged", offset_of!(FullSession, logged)),
             ("slots", offset_of!(State, slots)),
             ("meaning", tables + offset_of!(Tables, meaning)),
             ("paths", tables + offset_of!(Tables, paths)),

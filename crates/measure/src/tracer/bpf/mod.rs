@@ -1,9 +1,9 @@
 //! The BPF backend: raw tracepoints, one ring buffer, filtered in the kernel.
 //!
-//! `phases.bpf.c` is the kernel side; [`session`] is the memory that the two sides share; [`PhasesTracer`] attaches the
+//! `phases.bpf.c` is the kernel side; [`phases_session`] is the memory that the two sides share; [`BpfPhases`] attaches the
 //! programs once and observes one run a call.
 
-mod calibration;
+mod event_costs;
 mod full;
 mod full_records;
 mod full_session;
@@ -11,10 +11,11 @@ mod full_session;
 mod header;
 mod meaning;
 mod phases;
+mod phases_session;
 mod record;
 mod ring_drain;
 mod run;
-mod session;
+mod survivors;
 
-pub use full::{FullTracer, LARGE_RING};
-pub use phases::{AttachError, DEFAULT_RING, PhasesTracer};
+pub use full::{BpfFull, LARGE_RING};
+pub use phases::{AttachError, BpfPhases, DEFAULT_RING};

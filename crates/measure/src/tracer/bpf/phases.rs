@@ -1,10 +1,10 @@
 //! Attaches the phases programs and observes runs with them.
 
 use super::meaning;
+use super::phases_session::{PhasesPage, PhasesSession, parse};
 use super::run::{Run, observed_run};
-use super::session::{Session, SessionPage, parse};
-use crate::launch::tree::{self, Held};
-use crate::launch::{LaunchError, Launcher, OutputKind};
+use super::survivors::{kill_survivors, living};
+use crate::launch::{LaunchError, Launcher, OutputKind, tree};
 use crate::tracer::probe::grant;
 use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
 use crate::units::Nanos;
@@ -12,7 +12,6 @@ use aya::maps::{MapData, RingBuf};
 use aya::programs::RawTracePoint;
 use aya::programs::raw_trace_point::RawTracePointLinkId;
 use aya::{Btf, Ebpf, EbpfLoader};
-use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/phases.bpf.o"));
@@ -91,34 +90,31 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 }
 
 /// The loaded programs; attached or not.
-pub struct PhasesTracer {
+pub struct BpfPhases {
     programs: Ebpf,
     links: Vec<(&'static str, RawTracePointLinkId)>,
-    session: SessionPage,
+    session: PhasesPage,
     ring: RingBuf<MapData>,
 }
 
 /// What the kernel side left of one run.
 struct Observed {
     events: Vec<Event>,
-    session: Session,
+    session: PhasesSession,
     lost: u64,
     /// Whether something outlived the tracee; the error names what we could not kill.
     outlived: Result<bool, LaunchError>,
 }
 
-/// How often the survivors of a tracee are looked for: each round kills those that the last one's bore meanwhile.
-pub(super) const GENERATIONS: usize = 32;
-
-impl std::fmt::Debug for PhasesTracer {
+impl std::fmt::Debug for BpfPhases {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PhasesTracer").field("attached", &self.links.len()).finish_non_exhaustive()
+        f.debug_struct("BpfPhases").field("attached", &self.links.len()).finish_non_exhaustive()
     }
 }
 
-impl PhasesTracer {
+impl BpfPhases {
     /// Loads the programs, with a ring buffer of `ring` bytes (a power of two, a multiple of the page size).
-    pub fn load(ring: u32) -> Result<PhasesTracer, AttachError> {
+    pub fn load(ring: u32) -> Result<BpfPhases, AttachError> {
         check_namespace()?;
         let btf = Btf::from_sys_fs()?;
         let mut programs = EbpfLoader::new().btf(Some(&btf)).map_max_entries("EVENTS", ring).load(OBJECT)?;
@@ -126,7 +122,7 @@ impl PhasesTracer {
         let aya::maps::Map::Array(page) = taken(&mut programs, "SESSION")? else {
             return Err(map("SESSION")("not an array".to_owned()));
         };
-        let session = SessionPage::map(page.fd().as_fd(), &meaning::table())
+        let session = PhasesPage::map(page.fd().as_fd(), &meaning::table())
             .map_err(|e| map("SESSION")(e.to_string()))?;
         let ring =
             RingBuf::try_from(taken(&mut programs, "EVENTS")?).map_err(|e| map("EVENTS")(e.to_string()))?;
@@ -139,7 +135,7 @@ impl PhasesTracer {
             // A kernel without the tracepoint still loads the program; one that does not merely lacks an instant.
             let _ = program(&mut programs, name)?.load();
         }
-        Ok(PhasesTracer { programs, links: Vec::new(), session, ring })
+        Ok(BpfPhases { programs, links: Vec::new(), session, ring })
     }
 
     /// Attaches the programs to their tracepoints: from now on every task of the machine passes them.
@@ -172,29 +168,21 @@ impl PhasesTracer {
     /// inode by another open file counts, too (wrong for a null device, which everybody shares).
     fn arm(&mut self, reopened: bool) {
         while self.ring.next().is_some() {}
-        self.session.write(Session { run: Run::armed(reopened), ..Session::default() });
+        self.session.write(PhasesSession { run: Run::armed(reopened), ..PhasesSession::default() });
     }
 
-    /// What the run since [`PhasesTracer::arm`] left; the tracee must have been reaped. What it left running is killed
+    /// What the run since [`BpfPhases::arm`] left; the tracee must have been reaped. What it left running is killed
     /// while the kernel side still follows it, so that no entry of its tables outlives the run.
     fn collect(&mut self) -> Observed {
         let session = self.session.read();
         let mut observed = Observed { events: Vec::new(), session, lost: 0, outlived: Ok(false) };
-        let mut logged = 0;
-        for _ in 0..GENERATIONS {
+        let mut logged = self.gather(0, &mut observed);
+        observed.outlived = kill_survivors(living(&observed.events), || {
             logged = self.gather(logged, &mut observed);
-            let alive = living(&observed.events);
-            if alive.is_empty() || observed.outlived.is_err() {
-                break;
-            }
-            let held = hold(&alive);
-            // who exited before it was held may have left its id to another, and its exit has been told meanwhile
-            logged = self.gather(logged, &mut observed);
-            let killed = kill(&held, &living(&observed.events));
-            observed.outlived = observed.outlived.and_then(|lived| Ok(killed? || lived));
-        }
+            living(&observed.events)
+        });
         observed.lost += self.session.read().run.lost;
-        self.session.write(Session::default());
+        self.session.write(PhasesSession::default());
         if !matches!(observed.outlived, Ok(false)) {
             let adopted = tree::kill_adopted();
             observed.outlived = observed.outlived.and_then(|lived| adopted.map(|()| lived));
@@ -222,7 +210,7 @@ impl PhasesTracer {
     }
 }
 
-impl Tracer for PhasesTracer {
+impl Tracer for BpfPhases {
     fn backend(&self) -> Backend {
         Backend::Bpf
     }
@@ -254,8 +242,8 @@ pub(super) fn check_namespace() -> Result<(), AttachError> {
 }
 
 /// Sets the kernel's events among ours, in the order of time.
-fn add_events(recording: &mut Recording, events: Vec<Event>, session: &Session) {
-    let Session { last_output, output_writes: writes, output_bytes: bytes, .. } = *session;
+fn add_events(recording: &mut Recording, events: Vec<Event>, session: &PhasesSession) {
+    let PhasesSession { last_output, output_writes: writes, output_bytes: bytes, .. } = *session;
     recording.events.retain(|event| !matches!(event.kind, EventKind::FirstRead { .. }));
     recording.events.extend(events);
     name_first_exec(recording);
@@ -280,37 +268,6 @@ fn name_first_exec(recording: &mut Recording) {
     if let Some(path) = first {
         *path = program;
     }
-}
-
-/// The processes that were created and have not exited.
-pub(super) fn living(events: &[Event]) -> BTreeSet<u32> {
-    let mut alive = BTreeSet::new();
-    for event in events {
-        match event.kind {
-            EventKind::Fork { child_pid, .. } if child_pid != event.pid => alive.insert(child_pid),
-            EventKind::Exit { group_dead: true, .. } => alive.remove(&event.pid),
-            _ => false,
-        };
-    }
-    alive
-}
-
-/// Takes hold of processes: of whoever has their ids now.
-pub(super) fn hold(processes: &BTreeSet<u32>) -> Vec<(u32, Held)> {
-    processes.iter().filter_map(|pid| Some((*pid, tree::hold(pid.cast_signed())?))).collect()
-}
-
-/// Kills those that are held and still alive. Returns whether one lived; the error is the first that we may not kill.
-pub(super) fn kill(held: &[(u32, Held)], alive: &BTreeSet<u32>) -> Result<bool, LaunchError> {
-    let still = held.iter().filter(|(pid, _)| alive.contains(pid));
-    let (mut lived, mut resists) = (false, None);
-    for (pid, process) in still {
-        match process.kill() {
-            Ok(one) => lived |= one,
-            Err(cause) => resists = resists.or(Some((*pid, cause))),
-        }
-    }
-    resists.map_or(Ok(lived), |(pid, cause)| Err(LaunchError::unkillable(pid.cast_signed(), cause)))
 }
 
 pub(super) fn taken(programs: &mut Ebpf, name: &'static str) -> Result<aya::maps::Map, AttachError> {

@@ -4,14 +4,14 @@
 //! reports children and tracees of the calling thread only: so no status of any other child of this process is ever
 //! taken from whoever waits for it, and daemons that leave the tracee's process group are seen all the same.
 
-use super::counting::Counting;
-use super::detail::Detail;
 use super::files::{Files, FilesOfRun};
+use super::full::FullEvents;
 use super::our_stdout::OurStdout;
-use super::phases::{Phases, Task};
+use super::phases::{PhaseEvents, Task};
 use super::rescue::Rescue;
 use super::restarts::Restarts;
 use super::stop::Stop;
+use super::tally::Tally;
 use super::task_tree::{TaskTree, Told, ask_family_of, is_further_thread};
 use super::tracee::{Entry, Side, Tracee, Until};
 use super::watch::Standstill;
@@ -34,7 +34,7 @@ pub(super) enum Extent {
     /// That, and the files that the run reads.
     Files,
     /// Every system call, whole.
-    Calls,
+    Full,
 }
 
 /// What was seen.
@@ -81,9 +81,9 @@ const RESCUES: u32 = 20;
 pub(super) struct Follower<'r> {
     root: i32,
     tree: TaskTree,
-    phases: Phases,
-    counting: Option<Counting>,
-    detail: Option<Detail>,
+    phases: PhaseEvents,
+    tally: Option<Tally>,
+    full: Option<FullEvents>,
     files: Option<Files>,
     restarts: Restarts,
     standstill: &'r Standstill,
@@ -107,9 +107,9 @@ impl<'r> Follower<'r> {
         Follower {
             root: root.0,
             tree,
-            phases: Phases::new(stdout),
-            counting: counts.then(|| Counting::new(root.0)),
-            detail: (extent == Extent::Calls).then(Detail::default),
+            phases: PhaseEvents::new(stdout),
+            tally: counts.then(|| Tally::new(root.0)),
+            full: (extent == Extent::Full).then(FullEvents::default),
             files: (extent == Extent::Files).then(Files::default),
             restarts: Restarts::default(),
             standstill,
@@ -138,9 +138,9 @@ impl<'r> Follower<'r> {
         }
         let End { status, reaped, usage } = self.end?;
         let writes = self.phases.writes();
-        let counts = self.counting.map(|counting| counting.finish(writes)).unwrap_or_default();
+        let counts = self.tally.map(|tally| tally.finish(writes)).unwrap_or_default();
         let mut events = self.phases.into_events();
-        events.extend(self.detail.map(Detail::into_events).unwrap_or_default());
+        events.extend(self.full.map(FullEvents::into_events).unwrap_or_default());
         let files = self.files.map(Files::finish).unwrap_or_default();
         Some(Followed { events, counts, files, status, reaped, usage, outlived: self.outlived })
     }
@@ -185,7 +185,7 @@ impl<'r> Follower<'r> {
     }
 
     fn until(&self, tracee: Tracee) -> Until {
-        let all = self.counting.is_some() || self.detail.is_some();
+        let all = self.tally.is_some() || self.full.is_some();
         if all || self.phases.awaits(tracee.0) { Until::Syscall } else { Until::Event }
     }
 
@@ -201,14 +201,14 @@ impl<'r> Follower<'r> {
             Some(Side::Entry(entry)) => self.entered(tracee, task, &entry),
             Some(Side::Exit(result)) => {
                 self.restarts.returned(tracee.0, result);
-                let did = self.counting.as_mut().and_then(|counting| counting.returned(task, result));
+                let did = self.tally.as_mut().and_then(|tally| tally.returned(task, result));
                 match (&mut self.files, did) {
                     (Some(files), Some(FileCall::Open)) => files.opened(task, result),
                     (Some(files), Some(FileCall::Ring)) => files.has_ring(task),
                     _ => {}
                 }
-                if let Some(detail) = &mut self.detail {
-                    detail.returned(at, tracee, task, result);
+                if let Some(full) = &mut self.full {
+                    full.returned(at, tracee, task, result);
                 }
                 self.phases.returned(at, task, result);
             }
@@ -218,13 +218,13 @@ impl<'r> Follower<'r> {
 
     fn entered(&mut self, tracee: Tracee, task: Task, entry: &Entry) {
         let goes_on = self.restarts.goes_on(tracee.0);
-        if let Some(counting) = &mut self.counting {
+        if let Some(tally) = &mut self.tally {
             let is_exec = meanings().get(entry.call) == Some(Meaning::Exec);
-            counting.entered(task, entry.call, is_exec, goes_on);
+            tally.entered(task, entry.call, is_exec, goes_on);
         }
-        let silent = self.counting.is_some();
-        if let Some(detail) = &mut self.detail {
-            detail.entered(tracee, task, entry, goes_on);
+        let silent = self.tally.is_some();
+        if let Some(full) = &mut self.full {
+            full.entered(tracee, task, entry, goes_on);
         }
         self.phases.entered(task, entry, || if silent { String::new() } else { exec_path(tracee, entry) });
     }
@@ -236,11 +236,11 @@ impl<'r> Follower<'r> {
             self.orphans(task.process);
         }
         self.phases.committed(at, task, former);
-        if let Some(detail) = &mut self.detail {
-            detail.executed(at, task, former);
+        if let Some(full) = &mut self.full {
+            full.executed(at, task, former);
         }
-        if let Some(counting) = &mut self.counting {
-            counting.executed(task, former);
+        if let Some(tally) = &mut self.tally {
+            tally.executed(task, former);
         }
         if let Some(files) = &mut self.files {
             files.executed(task);
@@ -272,19 +272,19 @@ impl<'r> Follower<'r> {
     }
 
     fn counted(&mut self, thread: i32, process: i32) {
-        if let Some(counting) = &mut self.counting {
-            counting.created(thread == process);
+        if let Some(tally) = &mut self.tally {
+            tally.created(thread == process);
         }
     }
 
     fn exiting(&mut self, at: Nanos, tracee: Tracee, task: Task) {
         let group_dead = self.tree.exiting(task.thread);
         let status = tracee.message().and_then(|status| i32::try_from(status).ok()).unwrap_or_default();
-        if let Some(counting) = &mut self.counting {
-            counting.exiting(task, group_dead);
+        if let Some(tally) = &mut self.tally {
+            tally.exiting(task, group_dead);
         }
-        if let Some(detail) = &mut self.detail {
-            detail.exiting(task);
+        if let Some(full) = &mut self.full {
+            full.exiting(task);
         }
         if let Some(files) = &mut self.files {
             files.mapped(task);

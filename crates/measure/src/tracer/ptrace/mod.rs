@@ -11,7 +11,7 @@
 //! | `stop` | why a tracee stopped, typed |
 //! | `follow` | from stop to stop, until nothing is left of the tree |
 //! | `task_tree` | the threads and processes that live |
-//! | `phases`, `counting`, `detail` | what the stops amount to |
+//! | `phases`, `tally`, `full` | what the stops amount to |
 //! | `files` | the files that it reads |
 //! | `restarts` | calls that only our presence interrupts |
 //! | `proc` | whether `/proc` is that of our own processes |
@@ -29,18 +29,18 @@
 //! - A process that it creates with `CLONE_UNTRACED` is not seen, and its execs and writes fail with ENOSYS.
 //! - Writes by `io_uring` have no system call of their own, and are not seen; that there may be some is (`EventKind::Ring`).
 
-mod counting;
 mod cpuid;
-mod detail;
 mod files;
 mod filter;
 mod follow;
+mod full;
 mod our_stdout;
 mod phases;
 mod proc;
 mod rescue;
 mod restarts;
 mod stop;
+mod tally;
 mod task_tree;
 mod tracee;
 mod watch;
@@ -66,24 +66,24 @@ use watch::{Standstill, Watched, until_untraced};
 
 /// Observes the phases by ptrace stops.
 #[derive(Debug)]
-pub struct PtraceTracer {
+pub struct PtracePhases {
     filter: Vec<libc::sock_filter>,
 }
 
-impl PtraceTracer {
+impl PtracePhases {
     /// Nothing is attached before the first run.
-    pub fn new() -> PtraceTracer {
-        PtraceTracer { filter: filter::program() }
+    pub fn new() -> PtracePhases {
+        PtracePhases { filter: filter::program() }
     }
 }
 
-impl Default for PtraceTracer {
+impl Default for PtracePhases {
     fn default() -> Self {
-        PtraceTracer::new()
+        PtracePhases::new()
     }
 }
 
-impl Tracer for PtraceTracer {
+impl Tracer for PtracePhases {
     fn backend(&self) -> Backend {
         Backend::Ptrace
     }
@@ -95,15 +95,15 @@ impl Tracer for PtraceTracer {
 
 /// Observes every system call whole, by two stops each.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct PtraceFullTracer;
+pub struct PtraceFull;
 
-impl Tracer for PtraceFullTracer {
+impl Tracer for PtraceFull {
     fn backend(&self) -> Backend {
         Backend::Ptrace
     }
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
-        let observed = observe(launcher, setting, Extent::Calls, None);
+        let observed = observe(launcher, setting, Extent::Full, None);
         observed.map(|observed| observed.recording)
     }
 }

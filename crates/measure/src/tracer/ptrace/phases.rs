@@ -20,7 +20,7 @@ pub(super) struct Task {
 
 /// The events of one run, as they come.
 #[derive(Debug)]
-pub(super) struct Phases {
+pub(super) struct PhaseEvents {
     stdout: OurStdout,
     events: Vec<Event>,
     /// Calls whose return matters, by thread.
@@ -46,12 +46,12 @@ struct Written {
     last: Nanos,
 }
 
-impl Phases {
+impl PhaseEvents {
     /// Of a run with this stdout.
-    pub(super) fn new(stdout: OurStdout) -> Phases {
+    pub(super) fn new(stdout: OurStdout) -> PhaseEvents {
         let events = Vec::with_capacity(64);
         let (flights, output) = (HashMap::new(), Written::default());
-        Phases { stdout, events, flights, executed: false, output }
+        PhaseEvents { stdout, events, flights, executed: false, output }
     }
 
     /// A thread stands at the entry of a call. Returns whether its return matters. `path` is asked for what an exec

@@ -1,6 +1,10 @@
 //! The one event vocabulary that every backend produces and everything else consumes.
 
-use super::detail::{Call, Fault, Image, OffCpu};
+mod full;
+
+pub(super) use full::auxiliary_vector;
+pub use full::{Call, Fault, Image, OffCpu};
+
 use crate::arch::Syscall;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};

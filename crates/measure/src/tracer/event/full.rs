@@ -95,7 +95,7 @@ impl Image {
 
 /// The auxiliary vector as the kernel lays it out: pairs of words up to `AT_NULL`. Those of a 32-bit process have 4 bytes
 /// a word, and then two make a type that no vector has.
-pub(super) fn auxiliary_vector(bytes: &[u8]) -> Vec<[u64; 2]> {
+pub(in crate::tracer) fn auxiliary_vector(bytes: &[u8]) -> Vec<[u64; 2]> {
     let long: Vec<u64> = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
     let short: Vec<u64> = bytes.as_chunks::<4>().0.iter().map(|w| u32::from_ne_bytes(*w).into()).collect();
     let is_narrow = long.first().is_some_and(|first| *first > u32::MAX.into());

@@ -21,7 +21,7 @@ use std::fs;
 
 /// The counts of one run, as they grow.
 #[derive(Debug)]
-pub(super) struct Counting {
+pub(super) struct Tally {
     root: i32,
     span: Span,
     counts: Counts,
@@ -48,12 +48,12 @@ struct Faults {
     major: u64,
 }
 
-impl Counting {
+impl Tally {
     /// Of the tree that begins with `root`.
-    pub(super) fn new(root: i32) -> Counting {
+    pub(super) fn new(root: i32) -> Tally {
         let counts = Counts { processes: 1, threads: 1, ..Counts::default() };
         let (flights, before) = (HashMap::new(), Faults::default());
-        Counting { root, span: Span::Before, counts, flights, before, strings: 0 }
+        Tally { root, span: Span::Before, counts, flights, before, strings: 0 }
     }
 
     /// A thread has entered a system call, for the first time or because it was interrupted and `goes_on`.

@@ -14,7 +14,7 @@ const RECORD: usize = size_of::<Record>();
 /// The head of `struct session`: the state of one run.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Session {
+pub(super) struct PhasesSession {
     pub(super) run: Run,
     pub(super) in_flight: i32,
     pub(super) first_byte: u32,
@@ -30,7 +30,7 @@ pub(super) struct Session {
 #[repr(C)]
 #[derive(Debug)]
 struct Page {
-    head: Session,
+    head: PhasesSession,
     meaning: [u8; CALLS],
     flights: [[u64; 2]; FLIGHTS],
     log: [[u8; RECORD]; LOG],
@@ -38,25 +38,25 @@ struct Page {
 
 /// The session's page, mapped into our memory: armed and read without a system call.
 #[derive(Debug)]
-pub(super) struct SessionPage {
+pub(super) struct PhasesPage {
     page: Mapped<Page>,
 }
 
-impl SessionPage {
+impl PhasesPage {
     /// Maps the memory of the one-element array map behind `map`, and fills in what system calls mean.
-    pub(super) fn map(map: BorrowedFd<'_>, meaning: &[u8; CALLS]) -> std::io::Result<SessionPage> {
+    pub(super) fn map(map: BorrowedFd<'_>, meaning: &[u8; CALLS]) -> std::io::Result<PhasesPage> {
         let page = Mapped::<Page>::of(map)?;
         // SAFETY: the value is a `Page`; no program that reads it is attached yet.
         unsafe { (&raw mut (*page.as_ptr()).meaning).write_volatile(*meaning) };
-        Ok(SessionPage { page })
+        Ok(PhasesPage { page })
     }
 
     /// What the kernel side has left.
-    pub(super) fn read(&self) -> Session {
+    pub(super) fn read(&self) -> PhasesSession {
         // ORDERING: the tracee was reaped by a system call, after its programs ran; the fence keeps the compiler from
         // reading early.
         fence(Ordering::Acquire);
-        // SAFETY: the mapping lives as long as we, and any bits make a `Session`.
+        // SAFETY: the mapping lives as long as we, and any bits make a `PhasesSession`.
         unsafe { (&raw const (*self.page.as_ptr()).head).read_volatile() }
     }
 
@@ -68,7 +68,7 @@ impl SessionPage {
     }
 
     /// Replaces the state: before a run, when no program writes to it.
-    pub(super) fn write(&self, session: Session) {
+    pub(super) fn write(&self, session: PhasesSession) {
         // SAFETY: as above; the programs leave at once while `root` and `armed_by` are 0.
         unsafe {
             (&raw mut (*self.page.as_ptr()).flights).write_volatile([[0; 2]; FLIGHTS]);
@@ -150,15 +150,15 @@ mod tests {
         let headers = Headers::read();
         let session = headers.layout("session");
         let head = [
-            ("run", offset_of!(Session, run)),
-            ("in_flight", offset_of!(Session, in_flight)),
-            ("first_byte", offset_of!(Session, first_byte)),
-            ("logged", offset_of!(Session, logged)),
-            ("uring", offset_of!(Session, uring)),
-            ("last_output", offset_of!(Session, last_output)),
-            ("output_writes", offset_of!(Session, output_writes)),
-            ("output_bytes", offset_of!(Session, output_bytes)),
-            ("parent_told", offset_of!(Session, parent_told)),
+            ("run", offset_of!(PhasesSession, run)),
+            ("in_flight", offset_of!(PhasesSession, in_flight)),
+            ("first_byte", offset_of!(PhasesSession, first_byte)),
+            ("logged", offset_of!(PhasesSession, logged)),
+            ("uring", offset_of!(PhasesSession, uring)),
+            ("last_output", offset_of!(PhasesSession, last_output)),
+            ("output_writes", offset_of!(PhasesSession, output_writes)),
+            ("output_bytes", offset_of!(PhasesSession, output_bytes)),
+            ("parent_told", offset_of!(PhasesSession, parent_told)),
         ];
         let rest = [
             ("meaning", offset_of!(Page, meaning)),

@@ -7,7 +7,7 @@ use super::restarts::is_restart;
 use super::tracee::{Entry, Tracee};
 use crate::arch::{Meaning, meanings, path_arguments};
 use crate::clock;
-use crate::tracer::detail::{Call, Image, auxiliary_vector};
+use crate::tracer::event::{Call, Image, auxiliary_vector};
 use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ const STACK_WORDS: usize = 8;
 
 /// The events of one run, as they come.
 #[derive(Debug, Default)]
-pub(super) struct Detail {
+pub(super) struct FullEvents {
     events: Vec<Event>,
     flights: HashMap<i32, Flight>,
     /// Calls that were interrupted, by thread, with what is to be told of them if they do not go on.
@@ -39,7 +39,7 @@ struct Flight {
     exec: Option<String>,
 }
 
-impl Detail {
+impl FullEvents {
     /// A thread stands at the entry of a call, for the first time or because it was interrupted and `goes_on`.
     pub(super) fn entered(&mut self, tracee: Tracee, task: Task, entry: &Entry, goes_on: bool) {
         match self.interrupted.remove(&task.thread) {

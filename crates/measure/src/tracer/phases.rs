@@ -1,0 +1,116 @@
+//! Tracers that observe the phases of a run.
+
+#[cfg(not(feature = "bpf"))]
+use super::choose::BUILT_WITHOUT_BPF;
+use super::choose::{ASKED_FOR, Choice, ChooseError, Chosen, in_one_line};
+use super::pipe::PipeTracer;
+use super::ptrace::PtracePhases;
+use super::{Backend, Recording, Setting, Tracer};
+use crate::launch::{LaunchError, Launcher};
+
+/// A tracer of any backend.
+#[derive(Debug)]
+pub enum PhasesTracer {
+    /// BPF programs, loaded.
+    #[cfg(feature = "bpf")]
+    Bpf(Box<super::bpf::BpfPhases>),
+    /// ptrace.
+    Ptrace(PtracePhases),
+    /// Nothing attached.
+    Pipe(PipeTracer),
+}
+
+/// Loads the backend that was asked for; `Auto` takes the best that works.
+pub fn choose_phases(choice: Choice) -> Result<Chosen<PhasesTracer>, ChooseError> {
+    let asked_for = |tracer| Chosen { tracer, reason: ASKED_FOR.to_owned() };
+    match choice {
+        Choice::Bpf => bpf().map(asked_for).map_err(ChooseError::Bpf),
+        Choice::Ptrace => Ok(asked_for(ptrace())),
+        Choice::Pipe => Ok(asked_for(PhasesTracer::Pipe(PipeTracer::new()))),
+        Choice::Auto => Ok(match bpf() {
+            Ok(tracer) => Chosen { tracer, reason: "sees every phase at the least cost".to_owned() },
+            Err(cause) => without_bpf(&in_one_line(&cause)),
+        }),
+    }
+}
+
+fn without_bpf(cause: &str) -> Chosen<PhasesTracer> {
+    match super::probe::ptrace_stop() {
+        Ok(()) => Chosen {
+            tracer: ptrace(),
+            reason: format!("slows the programs by its stops, because bpf does not work here: {cause}"),
+        },
+        Err(error) => Chosen {
+            tracer: PhasesTracer::Pipe(PipeTracer::new()),
+            reason: format!(
+                "sees no phases, because ptrace does not work here ({error}), nor does bpf: {cause}"
+            ),
+        },
+    }
+}
+
+fn ptrace() -> PhasesTracer {
+    PhasesTracer::Ptrace(PtracePhases::new())
+}
+
+#[cfg(feature = "bpf")]
+fn bpf() -> Result<PhasesTracer, String> {
+    let mut tracer =
+        super::bpf::BpfPhases::load(super::bpf::DEFAULT_RING).map_err(|error| error.to_string())?;
+    // Loading alone proves little: some kernels refuse to attach.
+    tracer.attach().and_then(|()| tracer.detach()).map_err(|error| error.to_string())?;
+    Ok(PhasesTracer::Bpf(Box::new(tracer)))
+}
+
+#[cfg(not(feature = "bpf"))]
+fn bpf() -> Result<PhasesTracer, String> {
+    Err(BUILT_WITHOUT_BPF.to_owned())
+}
+
+impl PhasesTracer {
+    /// Attaches what has to be attached before traced runs.
+    pub fn attach(&mut self) -> Result<(), ChooseError> {
+        match self {
+            #[cfg(feature = "bpf")]
+            PhasesTracer::Bpf(tracer) => {
+                tracer.attach().map_err(|error| ChooseError::Switch(error.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes it off, so that untraced runs are untraced indeed.
+    pub fn detach(&mut self) -> Result<(), ChooseError> {
+        match self {
+            #[cfg(feature = "bpf")]
+            PhasesTracer::Bpf(tracer) => {
+                tracer.detach().map_err(|error| ChooseError::Switch(error.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn inner(&mut self) -> &mut dyn Tracer {
+        match self {
+            #[cfg(feature = "bpf")]
+            PhasesTracer::Bpf(tracer) => tracer.as_mut(),
+            PhasesTracer::Ptrace(tracer) => tracer,
+            PhasesTracer::Pipe(tracer) => tracer,
+        }
+    }
+}
+
+impl Tracer for PhasesTracer {
+    fn backend(&self) -> Backend {
+        match self {
+            #[cfg(feature = "bpf")]
+            PhasesTracer::Bpf(_) => Backend::Bpf,
+            PhasesTracer::Ptrace(_) => Backend::Ptrace,
+            PhasesTracer::Pipe(_) => Backend::Pipe,
+        }
+    }
+
+    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
+        self.inner().run(launcher, setting)
+    }
+}

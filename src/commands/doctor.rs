@@ -3,8 +3,9 @@
 use super::{CommandError, Exit, show, terminal};
 use crate::cli::doctor::Args;
 use crate::corpus::Corpus;
-use crate::doctor::install::{InstallError, InstallPlan};
-use crate::doctor::{self, Report};
+use crate::doctor;
+use crate::doctor::install::{self, InstallError};
+use crate::document::doctor::DoctorReport;
 use crate::report::text::doctor as doctor_text;
 
 /// Examines this machine, or installs what it lacks.
@@ -19,19 +20,19 @@ pub fn run(args: &Args) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-fn json(report: &Report) -> Result<String, CommandError> {
+fn json(report: &DoctorReport) -> Result<String, CommandError> {
     serde_json::to_string_pretty(report).map(|text| text + "\n").map_err(CommandError::unable)
 }
 
 /// Without root the command is printed, and that is no failure: everything goes on with what there is.
 fn install(corpus: &Corpus, tests: bool) -> Result<Exit, CommandError> {
-    let plan = if tests { InstallPlan::for_tests(corpus) } else { InstallPlan::for_corpus(corpus) };
+    let plan = if tests { install::plan_for_tests(corpus) } else { install::plan_for_corpus(corpus) };
     if plan.packages.is_empty() {
         show(b"nothing is missing\n")?;
         return Ok(Exit::Done);
     }
     let mut announce = |command: &str| eprintln!("running: {command}");
-    match plan.run(&mut announce) {
+    match install::install(&plan, &mut announce) {
         Ok(()) => Ok(Exit::Done),
         Err(error @ InstallError::NotRoot(_)) => {
             eprintln!("{error}");

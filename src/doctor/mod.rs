@@ -1,33 +1,19 @@
-//! What this machine can and cannot do, why, and the command that mends it.
+//! What this machine can and cannot do, why, and the command that fixes it.
 //!
-//! [`findings`] tries each thing, [`checks`] judges what came of it (pure), [`tools`] asks the corpus' toolchains,
-//! and [`install`] brings what is missing. Nothing here prints.
+//! [`probes`] tries everything, [`checks`] judges the answers (pure), [`tools`] asks the toolchains of the corpus, and
+//! [`install`] installs what is missing. Nothing here prints.
 
 pub mod checks;
-pub mod findings;
 pub mod install;
+pub mod probes;
 mod tools;
 
-pub use checks::{Check, Group, Status};
-pub use findings::{Failure, Findings};
-pub use install::InstallPlan;
-
 use crate::corpus::Corpus;
+use crate::document::doctor::DoctorReport;
 use firstbyte_measure::machine::Machine;
-use serde::Serialize;
+use probes::Probes;
 
-/// All that was found out.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
-    /// What this machine is.
-    pub machine: Machine,
-    /// What it can do: tracing first, toolchains last.
-    pub results: Vec<Check>,
-    /// What would bring the missing tools.
-    pub install: InstallPlan,
-}
-
-/// Loads and attaches the bpf backend's programs, and lets go of them.
+/// Loads and attaches the programs of the bpf backend, and detaches them again.
 #[cfg(feature = "bpf")]
 pub fn try_bpf() -> Result<(), String> {
     use firstbyte_measure::tracer::bpf::{BpfPhases, DEFAULT_RING};
@@ -41,17 +27,10 @@ pub fn try_bpf() -> Result<(), String> {
     Err("this firstbyte was built without the feature `bpf`\nhelp: cargo install firstbyte".to_owned())
 }
 
-/// Tries everything once. `bpf` is [`try_bpf`], or stands in for it; its error may end in a `help:` line.
-pub fn examine(corpus: &Corpus, bpf: &dyn Fn() -> Result<(), String>) -> Report {
+/// Tries everything once. `bpf` is [`try_bpf`] or replaces it; its error may end with a `help:` line.
+pub fn examine(corpus: &Corpus, bpf: &dyn Fn() -> Result<(), String>) -> DoctorReport {
     let machine = Machine::examine();
-    let mut results = checks::judge(&Findings::gather(bpf), &machine);
+    let mut results = checks::judge(&Probes::gather(bpf), &machine);
     results.extend(tools::checks(corpus));
-    Report { machine, results, install: InstallPlan::for_corpus(corpus) }
-}
-
-impl Report {
-    /// The check of this name.
-    pub fn check(&self, name: &str) -> Option<&Check> {
-        self.results.iter().find(|check| check.name == name)
-    }
+    DoctorReport { machine, results, install: install::plan_for_corpus(corpus) }
 }

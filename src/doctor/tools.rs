@@ -1,19 +1,19 @@
-//! The corpus' toolchains: each tool asked for its version.
+//! The toolchains of the corpus: asks each tool for its version.
 
-use super::checks::{Check, Group, Status};
 use crate::corpus::manifest::ToolSpec;
 use crate::corpus::toolchain::{self, FoundTool, MissingTool};
 use crate::corpus::{Corpus, Program, debian};
+use crate::document::doctor::{Check, CheckGroup, Status};
 use firstbyte_measure::launch::find_in_path;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// A check a tool, then a check a package that brings no tool. Sorted by name.
+/// A check for each tool, then for each package without a tool, each sorted by name.
 pub(super) fn checks(corpus: &Corpus) -> Vec<Check> {
     let tools = by_tool(corpus);
     let asked = std::thread::scope(|scope| {
-        // A tool answers after 1 to 300 ms: all at once.
+        // A tool takes 1 to 300 ms to answer, so all are asked at once.
         let asking: Vec<_> = tools.values().map(|(spec, _)| scope.spawn(|| toolchain::find(spec))).collect();
         asking.into_iter().map(|answer| answer.join().ok()).collect::<Vec<_>>()
     });
@@ -22,10 +22,10 @@ pub(super) fn checks(corpus: &Corpus) -> Vec<Check> {
     found.chain(packages(corpus)).collect()
 }
 
-/// Each tool once, with the programs that need it. The specification that sees through a shim is preferred.
+/// Each tool once, with the programs that need it. A specification that resolves shims is preferred.
 fn by_tool(corpus: &Corpus) -> BTreeMap<&str, (&ToolSpec, Vec<&str>)> {
     let mut tools: BTreeMap<&str, (&ToolSpec, Vec<&str>)> = BTreeMap::new();
-    for program in corpus.programs().iter().filter(|program| exists_here(program)) {
+    for program in corpus.programs().iter().filter(|program| fits_here(program)) {
         for spec in &program.manifest.toolchain {
             let (chosen, programs) = tools.entry(&spec.tool).or_insert((spec, Vec::new()));
             programs.push(program.name());
@@ -37,7 +37,7 @@ fn by_tool(corpus: &Corpus) -> BTreeMap<&str, (&ToolSpec, Vec<&str>)> {
     tools
 }
 
-fn exists_here(program: &Program) -> bool {
+fn fits_here(program: &Program) -> bool {
     program.manifest.fits(std::env::consts::ARCH)
 }
 
@@ -46,8 +46,8 @@ fn judge(answer: Result<FoundTool, MissingTool>, programs: &[&str]) -> Check {
         Ok(tool) => present(&tool),
         Err(missing) => {
             let why = format!("{}; skipped: {}", missing.reason, programs.join(", "));
-            let mend = debian::install_command(&missing.packages);
-            Check::works(Group::Corpus, &missing.tool, "missing").hindered(Status::DoesNotWork, why, mend)
+            let fix = debian::install_command(&missing.packages);
+            Check::works(CheckGroup::Corpus, &missing.tool, "missing").hindered(Status::DoesNotWork, why, fix)
         }
     }
 }
@@ -56,11 +56,11 @@ fn present(tool: &FoundTool) -> Check {
     let place = tool.path.display();
     let detail =
         tool.version.as_ref().map_or_else(|| place.to_string(), |version| format!("{version} ({place})"));
-    let check = Check::works(Group::Corpus, &tool.tool, detail);
+    let check = Check::works(CheckGroup::Corpus, &tool.tool, detail);
     match shim(tool) {
         Some(script) => Check {
             why: Some(format!(
-                "the first `{}` in PATH is the script `{}`, which the corpus passes by",
+                "the first `{}` in PATH is the script `{}`, which the corpus does not use",
                 tool.tool,
                 script.display()
             )),
@@ -70,7 +70,7 @@ fn present(tool: &FoundTool) -> Check {
     }
 }
 
-/// The script that a version manager has put before the tool.
+/// The script that a version manager has put in front of the tool.
 fn shim(tool: &FoundTool) -> Option<PathBuf> {
     let first = find_in_path(&tool.tool)?;
     let is_script = fs::read(&first).is_ok_and(|contents| contents.starts_with(b"#!"));
@@ -79,7 +79,7 @@ fn shim(tool: &FoundTool) -> Option<PathBuf> {
 
 fn packages(corpus: &Corpus) -> impl Iterator<Item = Check> {
     let mut needed: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for program in corpus.programs().iter().filter(|program| exists_here(program)) {
+    for program in corpus.programs().iter().filter(|program| fits_here(program)) {
         for package in &program.manifest.packages {
             needed.entry(package).or_default().push(program.name());
         }
@@ -92,9 +92,9 @@ fn packages(corpus: &Corpus) -> impl Iterator<Item = Check> {
 
 fn package_check(package: &str, installed: bool, programs: &[&str]) -> Check {
     if installed {
-        return Check::works(Group::Corpus, package, "installed");
+        return Check::works(CheckGroup::Corpus, package, "installed");
     }
     let why = format!("the builds of {} may fail", programs.join(", "));
-    let mend = debian::install_command(&[package.to_owned()]);
-    Check::works(Group::Corpus, package, "missing").hindered(Status::DoesNotWork, why, mend)
+    let fix = debian::install_command(&[package.to_owned()]);
+    Check::works(CheckGroup::Corpus, package, "missing").hindered(Status::DoesNotWork, why, fix)
 }

@@ -6,6 +6,7 @@ pub mod comparison;
 pub mod conditions;
 pub mod diff;
 mod distribution;
+pub mod doctor;
 pub mod floor;
 pub mod read;
 pub mod throughput;

@@ -21,7 +21,7 @@ const ROOMS: [(&str, &str); 21] = [
     ("floor", "bench document inspect stats measure elf cache"),
     ("throughput", "corpus bench document stats measure"),
     ("account", "document stats measure"),
-    ("doctor", "corpus measure"),
+    ("doctor", "corpus document measure"),
     ("corpus", "bench measure cc elf cache"),
     ("bench", "document stats measure cache"),
     ("document", "stats output measure elf"),

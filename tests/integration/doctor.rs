@@ -3,10 +3,11 @@
 use crate::support::skipped;
 use firstbyte::corpus::{Corpus, debian};
 use firstbyte::doctor;
-use firstbyte::doctor::{Group, InstallPlan, Report, Status, install};
+use firstbyte::doctor::install;
+use firstbyte::document::doctor::{CheckGroup, DoctorReport, InstallPlan, Status};
 use std::collections::BTreeSet;
 
-fn examined() -> (Corpus, Report) {
+fn examined() -> (Corpus, DoctorReport) {
     let corpus = Corpus::load(None).unwrap();
     let report = doctor::examine(&corpus, &|| Err("not tried".to_owned()));
     (corpus, report)
@@ -19,7 +20,7 @@ fn every_check_has_one_name_one_line_and_a_reason_if_it_fails() {
     assert_eq!(names.len(), report.results.len());
     for check in &report.results {
         assert!(check.status == Status::Works || check.why.is_some(), "{check:?}");
-        for line in [Some(&check.detail), check.why.as_ref(), check.mend.as_ref()].into_iter().flatten() {
+        for line in [Some(&check.detail), check.why.as_ref(), check.fix.as_ref()].into_iter().flatten() {
             assert!(!line.is_empty() && !line.contains('\n'), "{check:?}");
         }
     }
@@ -53,7 +54,7 @@ fn every_tool_of_the_corpus_is_checked_once() {
     let tools: BTreeSet<&str> =
         fitting.flat_map(|p| &p.manifest.toolchain).map(|tool| tool.tool.as_str()).collect();
     let checked: BTreeSet<&str> =
-        report.results.iter().filter(|c| c.group == Group::Corpus).map(|c| c.name.as_str()).collect();
+        report.results.iter().filter(|c| c.group == CheckGroup::Corpus).map(|c| c.name.as_str()).collect();
     assert!(tools.is_subset(&checked), "{:?}", tools.difference(&checked).collect::<Vec<_>>());
 }
 
@@ -75,7 +76,7 @@ fn only_packages_that_are_not_there_would_be_installed() {
     }
     let all: BTreeSet<String> =
         corpus.packages().into_iter().chain(install::test_packages().into_keys()).collect();
-    for plan in [report.install, InstallPlan::for_tests(&corpus)] {
+    for plan in [report.install, install::plan_for_tests(&corpus)] {
         assert!(plan.packages.windows(2).all(|pair| pair[0] < pair[1]), "{plan:?}");
         for package in &plan.packages {
             assert!(all.contains(package), "{package} is in no list");
@@ -88,15 +89,15 @@ fn only_packages_that_are_not_there_would_be_installed() {
 #[test]
 fn an_empty_plan_runs_nothing() {
     let mut announced = Vec::new();
-    InstallPlan::default().run(&mut |command| announced.push(command.to_owned())).unwrap();
+    install::install(&InstallPlan::default(), &mut |command| announced.push(command.to_owned())).unwrap();
     assert!(announced.is_empty());
 }
 
 #[test]
 fn a_plan_without_apt_says_which_packages_it_means() {
     let plan = InstallPlan { packages: vec!["gcc".to_owned()], command: None };
-    let text = plan.run(&mut |_| panic!("nothing can be run")).unwrap_err().to_string();
-    assert!(text.starts_with("cannot install gcc: there is no `apt-get` here\nhelp: "), "{text}");
+    let text = install::install(&plan, &mut |_| panic!("nothing can be run")).unwrap_err().to_string();
+    assert!(text.starts_with("cannot install gcc: there is no `apt-get`\nhelp: "), "{text}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the doctor found, for a terminal: a mark, a name and a detail a line, below it why and what mends it.
 
 use super::terminal::{Terminal, columns, fitted};
-use crate::doctor::{Check, Group, InstallPlan, Report, Status};
+use crate::document::doctor::{Check, CheckGroup, DoctorReport, InstallPlan, Status};
 use crate::output::visible;
 use anstyle::{AnsiColor, Style};
 use firstbyte_measure::machine::Machine;
@@ -12,7 +12,7 @@ const NAME: usize = 26;
 const INDENT: usize = 4;
 
 /// The whole report, with a newline at its end.
-pub fn render(report: &Report, terminal: &Terminal) -> String {
+pub fn render(report: &DoctorReport, terminal: &Terminal) -> String {
     let mut lines = vec![terminal.bold("machine")];
     lines.extend(facts(&report.machine).iter().map(|(name, fact)| fact_line(name, fact, terminal)));
     let mut group = None;
@@ -29,13 +29,13 @@ pub fn render(report: &Report, terminal: &Terminal) -> String {
     lines.join("\n") + "\n"
 }
 
-fn heading(group: Group) -> &'static str {
+fn heading(group: CheckGroup) -> &'static str {
     match group {
-        Group::Tracing => "tracing",
-        Group::Counters => "counters",
-        Group::PageCache => "page cache",
-        Group::Machine => "conditions",
-        Group::Corpus => "corpus",
+        CheckGroup::Tracing => "tracing",
+        CheckGroup::Counters => "counters",
+        CheckGroup::PageCache => "page cache",
+        CheckGroup::Machine => "conditions",
+        CheckGroup::Corpus => "corpus",
     }
 }
 
@@ -79,7 +79,7 @@ fn check_lines(check: &Check, terminal: &Terminal) -> Vec<String> {
         let label = if check.status == Status::Works { "note: " } else { "why: " };
         lines.push(terminal.wrap(&format!("{indent}{label}{}", visible(why)), INDENT + label.len()));
     }
-    if let Some(mend) = &check.mend {
+    if let Some(mend) = &check.fix {
         // On one line, however long, so that it can be copied.
         lines.push(format!("{indent}mend: {}", visible(mend)));
     }
@@ -127,23 +127,23 @@ mod tests {
     use super::*;
     use firstbyte_measure::units::Bytes;
 
-    fn check(group: Group, name: &str, status: Status, detail: &str) -> Check {
-        Check { group, name: name.to_owned(), status, detail: detail.to_owned(), why: None, mend: None }
+    fn check(group: CheckGroup, name: &str, status: Status, detail: &str) -> Check {
+        Check { group, name: name.to_owned(), status, detail: detail.to_owned(), why: None, fix: None }
     }
 
-    fn report() -> Report {
+    fn report() -> DoctorReport {
         let results = vec![
-            check(Group::Tracing, "bpf backend", Status::Works, "a program was loaded and attached"),
+            check(CheckGroup::Tracing, "bpf backend", Status::Works, "a program was loaded and attached"),
             Check {
                 why: Some(
                     "it exists since Linux 6.10; startup is not divided at the point of no return".into(),
                 ),
-                ..check(Group::Tracing, "sched_prepare_exec", Status::Partly, "no such event")
+                ..check(CheckGroup::Tracing, "sched_prepare_exec", Status::Partly, "no such event")
             },
             Check {
                 why: Some("`zsh` is not in PATH; skipped: zsh".into()),
-                mend: Some("sudo apt-get install -y --no-install-recommends zsh".into()),
-                ..check(Group::Corpus, "zsh", Status::DoesNotWork, "missing")
+                fix: Some("sudo apt-get install -y --no-install-recommends zsh".into()),
+                ..check(CheckGroup::Corpus, "zsh", Status::DoesNotWork, "missing")
             },
         ];
         let machine = Machine {
@@ -153,7 +153,7 @@ mod tests {
             ..Machine::default()
         };
         let command = Some("sudo apt-get install -y --no-install-recommends zsh".to_owned());
-        Report { machine, results, install: InstallPlan { packages: vec!["zsh".to_owned()], command } }
+        DoctorReport { machine, results, install: InstallPlan { packages: vec!["zsh".to_owned()], command } }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What came of trying each thing that tracing and measuring need.
+//! Tries everything that tracing and measuring need.
 
 use firstbyte_measure::tracer::probe;
 use rustix::fs::{Access, AtFlags, Mode, OFlags};
@@ -8,92 +8,92 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// Why the kernel refused.
+/// The kernel's refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// The kernel's error number, where it gave one.
+pub struct Refusal {
+    /// The error number, if there is one.
     pub errno: Option<i32>,
     /// One lower-case line.
     pub text: String,
 }
 
-impl Failure {
-    /// Whether privilege is what it lacks, rather than support.
+impl Refusal {
+    /// Whether privilege is missing, rather than support.
     pub fn is_denied(&self) -> bool {
         matches!(self.errno, Some(libc::EPERM | libc::EACCES))
     }
 }
 
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Failure {
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Refusal {
         let errno = error.raw_os_error();
-        // The number is kept apart; std puts it in brackets behind the text.
+        // The standard library appends the number in brackets.
         let text = error.to_string().split(" (os error").next().unwrap_or_default().to_lowercase();
-        Failure { errno, text }
+        Refusal { errno, text }
     }
 }
 
-impl From<rustix::io::Errno> for Failure {
-    fn from(error: rustix::io::Errno) -> Failure {
-        Failure::from(io::Error::from(error))
+impl From<rustix::io::Errno> for Refusal {
+    fn from(error: rustix::io::Errno) -> Refusal {
+        Refusal::from(io::Error::from(error))
     }
 }
 
-/// What was tried, and what the kernel answered. `None`: there is no such setting here.
+/// The kernel's answers. `None` means that this machine does not have the setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Findings {
-    /// Whether we are root.
+pub struct Probes {
+    /// Whether this process is root.
     pub root: bool,
-    /// A BPF program was loaded and attached.
+    /// Whether a BPF program could be loaded and attached.
     pub bpf: Result<(), String>,
-    /// The kernel's own type information can be read.
-    pub btf: Result<(), Failure>,
-    /// A child was stopped.
-    pub ptrace: Result<(), Failure>,
+    /// Whether the kernel's type information can be read.
+    pub btf: Result<(), Refusal>,
+    /// Whether a child could be stopped.
+    pub ptrace: Result<(), Refusal>,
     /// `kernel.yama.ptrace_scope`.
     pub ptrace_scope: Option<i32>,
-    /// tracefs was reached; whether it has the event `sched_prepare_exec`.
-    pub tracefs: Result<bool, Failure>,
-    /// User instructions that a hardware counter counted.
-    pub counter: Result<u64, Failure>,
+    /// Whether tracefs has the event `sched_prepare_exec`.
+    pub tracefs: Result<bool, Refusal>,
+    /// The user instructions that a hardware counter counted.
+    pub counter: Result<u64, Refusal>,
     /// `kernel.perf_event_paranoid`.
     pub perf_event_paranoid: Option<i32>,
-    /// A mount namespace was made, and a bind mount in it.
-    pub mount_namespace: Result<(), Failure>,
-    /// The same within a user namespace.
-    pub user_namespace: Result<(), Failure>,
-    /// `kernel.unprivileged_userns_clone`, `kernel.apparmor_restrict_unprivileged_userns` and
-    /// `user.max_user_namespaces`: the first that forbids user namespaces, as the command that allows them.
+    /// Whether a bind mount in a new mount namespace was possible.
+    pub mount_namespace: Result<(), Refusal>,
+    /// The same in a user namespace.
+    pub user_namespace: Result<(), Refusal>,
+    /// The command that allows user namespaces, if one of `kernel.unprivileged_userns_clone`,
+    /// `kernel.apparmor_restrict_unprivileged_userns` and `user.max_user_namespaces` forbids them.
     pub user_namespace_switch: Option<String>,
-    /// `cachestat(2)` counted resident pages.
-    pub cachestat: Result<(), Failure>,
+    /// Whether `cachestat(2)` counts resident pages.
+    pub cachestat: Result<(), Refusal>,
 }
 
-impl Findings {
+impl Probes {
     /// Tries everything.
-    pub fn gather(bpf: &dyn Fn() -> Result<(), String>) -> Findings {
-        Findings {
+    pub fn gather(bpf: &dyn Fn() -> Result<(), String>) -> Probes {
+        Probes {
             root: rustix::process::geteuid().is_root(),
             bpf: bpf(),
             btf: readable("/sys/kernel/btf/vmlinux"),
-            ptrace: probe::ptrace_stop().map_err(Failure::from),
+            ptrace: probe::ptrace_stop().map_err(Refusal::from),
             ptrace_scope: setting("kernel/yama/ptrace_scope"),
             tracefs: tracefs(),
-            counter: probe::count_instructions().map_err(Failure::from),
+            counter: probe::count_instructions().map_err(Refusal::from),
             perf_event_paranoid: setting("kernel/perf_event_paranoid"),
-            mount_namespace: probe::mount_namespace().map_err(Failure::from),
-            user_namespace: probe::user_namespace().map_err(Failure::from),
+            mount_namespace: probe::mount_namespace().map_err(Refusal::from),
+            user_namespace: probe::user_namespace().map_err(Refusal::from),
             user_namespace_switch: user_namespace_switch(),
             cachestat: cachestat(),
         }
     }
 }
 
-fn readable(path: &str) -> Result<(), Failure> {
+fn readable(path: &str) -> Result<(), Refusal> {
     Ok(rustix::fs::access(path, Access::READ_OK)?)
 }
 
-/// A number below `/proc/sys` (`sysctl(8)`).
+/// A number in `/proc/sys` (`sysctl(8)`).
 fn setting(path: &str) -> Option<i32> {
     fs::read_to_string(Path::new("/proc/sys").join(path)).ok()?.trim().parse().ok()
 }
@@ -109,9 +109,9 @@ fn user_namespace_switch() -> Option<String> {
     Some(format!("sudo sysctl {}={allowed}", path.replace('/', ".")))
 }
 
-/// The event is looked for in the mounted tracefs, or in a detached one of our own: the machine's mounts stay as
-/// they are (`fsopen(2)`, `fsmount(2)`).
-fn tracefs() -> Result<bool, Failure> {
+/// Looks for the event in the mounted tracefs, or else in a detached one of our own, so that the machine's mounts do
+/// not change (`fsopen(2)`, `fsmount(2)`).
+fn tracefs() -> Result<bool, Refusal> {
     const EVENT: &str = "events/sched/sched_prepare_exec";
     let mounted = Path::new("/sys/kernel/tracing");
     if mounted.join("events").is_dir() {
@@ -125,17 +125,17 @@ fn tracefs() -> Result<bool, Failure> {
     }
 }
 
-fn detached_tracefs() -> Result<OwnedFd, Failure> {
+fn detached_tracefs() -> Result<OwnedFd, Refusal> {
     let context = rustix::mount::fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     rustix::mount::fsconfig_create(&context)?;
     Ok(rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?)
 }
 
-/// Asked of our own executable, which is resident: 0 pages would be no answer.
-fn cachestat() -> Result<(), Failure> {
+/// Asks about our own executable, which is resident, so that 0 pages would be wrong.
+fn cachestat() -> Result<(), Refusal> {
     let own = rustix::fs::open("/proc/self/exe", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     match probe::resident_pages(File::from(own))? {
-        0 => Err(Failure { errno: None, text: "it sees no page of the running executable".to_owned() }),
+        0 => Err(Refusal { errno: None, text: "it finds no page of the running executable".to_owned() }),
         _ => Ok(()),
     }
 }

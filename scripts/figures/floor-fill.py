@@ -134,7 +134,7 @@ for name, head in (('lines-uutils', 'Compared with `yes` of uutils 0.12, which u
     if os.path.exists(path): out += [head, '', '```', open(path).read().strip(), '```', '']
 if out: put('docs/throughput.md', '\n'.join(out))
 # ---- results/README.md
-lines = '''| `floor.txt`, `.json`, `.md`, `.svg`, `.png` | `firstbyte floor --export-json … --export-markdown … --export-svg … --export-png …` |
+lines = '''| `floor.txt`, `.json`, `.md`, `.svg` | `firstbyte floor --export-json … --export-markdown … --export-svg …` |
 | `floor-loops.txt`, `.json` | `cargo bench --bench floor -- --rounds 4 --json …` |
 | `floor-cores.txt`, `.json` | `firstbyte floor --cpus-sweep --export-json …` |
 | `lines-start.txt` | `firstbyte bench -r 500 'firstbyte lines 1' 'firstbyte --version'` |
@@ -143,7 +143,7 @@ lines = '''| `floor.txt`, `.json`, `.md`, `.svg`, `.png` | `firstbyte floor --ex
 | `throughput.txt`, `.json`, `.md` | `firstbyte throughput --n 17500000 --only 'firstbyte lines,yes-head,c-write,c-writev,(wc -l alone)' --sink null,pipe-read,pipe-splice,wc,cat,tmpfs,file,overwrite --runs 11 --enough 20s …` |
 | `throughput-pty.txt`, `.json` | `firstbyte throughput --sink pty --n 875000 --only 'firstbyte lines,c-write,c-writev,c-stdio,go-v2' --runs 9 --enough 20s …` |
 | `throughput-ladder.txt`, `.json`, `.md` | `firstbyte throughput --n 1750000 --sink null,pipe-read,pipe-splice,tmpfs --runs 5 --enough 5s …` |
-| `throughput-seed.txt`, `.json`, `.md`, `.svg` | `firstbyte throughput --sink null --only 'go-v1,asm-v1,go-v2,asm-v2,firstbyte lines' --runs 3 --chart … --log` |
+| `throughput-seed.txt`, `.json`, `.md`, `.svg` | `firstbyte throughput --sink null --only 'go-v1,asm-v1,go-v2,asm-v2,firstbyte lines' --runs 3 --export-svg … --log` |
 '''
 readme = f'{O}/README.md'
 if os.path.exists(readme):

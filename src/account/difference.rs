@@ -4,7 +4,29 @@ use super::align::{Pair, align};
 use super::attribution::Kind;
 use super::summary::{CommonStep, Summary};
 use super::{FileAccount, What};
+use crate::stats::Comparison;
 use std::collections::BTreeMap;
+
+/// One start-up of the two that are compared.
+#[derive(Clone, Debug)]
+pub struct Side<'s> {
+    /// The command or the recording.
+    pub name: &'s str,
+    pub summary: &'s Summary,
+    /// Reservations about the figures, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Two start-ups.
+#[derive(Clone, Debug)]
+pub struct Compared<'s> {
+    /// A and B.
+    pub sides: [Side<'s>; 2],
+    /// The totals of B over those of A; `None` where a total is 0.
+    pub comparison: Option<Comparison>,
+    /// Their runs were interleaved.
+    pub in_turn: bool,
+}
 
 /// A time and a count.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

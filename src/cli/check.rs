@@ -1,12 +1,14 @@
 //! Arguments and plan of `firstbyte check`.
 
 use super::bench::{self, Benchmark};
-use super::export::{ExportArgs, Format, OfMeasurements};
+use super::export::ExportArgs;
 use super::options::{JsonArgs, MeasuringArgs};
 use crate::bench::{Adaptive, Budget};
 use crate::budget::ProgramBudget;
+use crate::document::Kind;
 use crate::document::bench::Metric;
 use crate::output::Target;
+use crate::report::formats::Format;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,7 +45,7 @@ pub struct Args {
     #[command(flatten)]
     measuring: MeasuringArgs,
     #[command(flatten)]
-    exports: ExportArgs<OfMeasurements>,
+    exports: ExportArgs<{ Kind::Bench as usize }>,
 }
 
 /// What is to be checked, or written.

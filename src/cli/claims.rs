@@ -1,8 +1,10 @@
 //! Arguments and plan of `firstbyte claims`.
 
-use super::export::{ExportArgs, Format, Offer, json_or_file};
-use super::options::SeedArgs;
+use super::export::ExportArgs;
+use super::options::{JsonArgs, SeedArgs};
+use crate::document::Kind;
 use crate::output::Target;
+use crate::report::formats::Format;
 use std::path::PathBuf;
 
 const POSTS: &str = "\
@@ -18,7 +20,7 @@ Posts:
 
 /// Test what five published posts say about starting programs
 #[derive(Debug, clap::Args)]
-#[command(after_help = POSTS, mut_arg("export-json", json_or_file))]
+#[command(after_help = POSTS)]
 pub struct Args {
     /// Test only the claims of this post, or only this claim (can be repeated; --list shows all)
     #[arg(long, value_name = "POST|ID", value_delimiter = ',')]
@@ -29,21 +31,16 @@ pub struct Args {
     /// List the claims and exit
     #[arg(long)]
     list: bool,
-    /// Measure nothing, and read the verdicts from a file that --json wrote (can be repeated; verdicts of later files
+    /// Measure nothing, and read the verdicts from a file that --export-json wrote (can be repeated; verdicts of later files
     /// replace those of earlier ones)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "quick", "list"])]
     from: Vec<PathBuf>,
     #[command(flatten)]
     seed: SeedArgs,
     #[command(flatten)]
-    exports: ExportArgs<OfClaims>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct OfClaims;
-
-impl Offer for OfClaims {
-    const FORMATS: &'static [Format] = &[Format::Json, Format::Markdown];
+    json: JsonArgs,
+    #[command(flatten)]
+    exports: ExportArgs<{ Kind::Claims as usize }>,
 }
 
 #[derive(Debug)]
@@ -67,7 +64,7 @@ impl Args {
             list: self.list,
             from: self.from,
             seed: self.seed.seed,
-            exports: self.exports.targets(),
+            exports: self.exports.targets_with(&self.json),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Arguments and plan of `firstbyte diff`.
 
-use super::export::{ExportArgs, Format, Offer};
-use super::options::MeasuringArgs;
+use super::export::ExportArgs;
+use super::options::{JsonArgs, MeasuringArgs};
 use super::trace::{Runs, runs};
+use crate::document::Kind;
 use crate::output::Target;
+use crate::report::formats::Format;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,14 +28,9 @@ pub struct Args {
     #[command(flatten)]
     measuring: MeasuringArgs,
     #[command(flatten)]
-    exports: ExportArgs<OfDifferences>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct OfDifferences;
-
-impl Offer for OfDifferences {
-    const FORMATS: &'static [Format] = &[Format::Json];
+    json: JsonArgs,
+    #[command(flatten)]
+    exports: ExportArgs<{ Kind::Diff as usize }>,
 }
 
 #[derive(Clone, Debug)]
@@ -42,13 +39,13 @@ pub struct Plan {
     pub sides: [String; 2],
     pub runs: Runs,
     /// Where the result is written as JSON.
-    pub export: Option<Target>,
+    pub exports: Vec<(Format, Target)>,
 }
 
 impl Args {
     pub fn plan(self) -> Plan {
         let runs = runs(&self.measuring, self.runs, false);
-        let export = self.exports.targets().pop().map(|(_, target)| target);
-        Plan { sides: [self.first, self.second], runs, export }
+        let exports = self.exports.targets_with(&self.json);
+        Plan { sides: [self.first, self.second], runs, exports }
     }
 }

@@ -1,122 +1,44 @@
-//! The formats in which results are written to files: one enum and one table for all commands.
-//!
-//! To add a format, add a variant and its row in [`Format::row`], and name it in the [`Offer`] of each command that
-//! writes it.
+//! The options that write results to files: one for each format that draws the command's document.
 
+use super::options::JsonArgs;
+use crate::document::Kind;
 use crate::output::Target;
-use clap::{Arg, ArgMatches, Command, FromArgMatches};
-use std::marker::PhantomData;
-
-/// A format in which results are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    Json,
-    Csv,
-    Markdown,
-    AsciiDoc,
-    /// Bencher Metric Format.
-    Bencher,
-    /// `customSmallerIsBetter` of github-action-benchmark.
-    BenchmarkAction,
-    Svg,
-    Png,
-    /// Chrome's trace events, which ui.perfetto.dev opens.
-    Perfetto,
-    /// A profile of profiler.firefox.com.
-    Firefox,
-    Html,
-    /// Our own events as JSON Lines.
-    Recording,
-}
-
-impl Format {
-    /// The option that asks for the format, and its help.
-    fn row(self) -> (&'static str, &'static str) {
-        match self {
-            Format::Json => ("export-json", "Write the results as JSON"),
-            Format::Csv => ("export-csv", "Write the results as CSV"),
-            Format::Markdown => ("export-markdown", "Write the results as Markdown tables"),
-            Format::AsciiDoc => ("export-asciidoc", "Write the results as an AsciiDoc table"),
-            Format::Bencher => ("export-bencher", "Write the results in Bencher Metric Format"),
-            Format::BenchmarkAction => {
-                ("export-benchmark-action", "Write the results for github-action-benchmark")
-            }
-            Format::Svg => ("export-svg", "Draw the waterfall as an SVG picture"),
-            Format::Png => ("export-png", "Draw the waterfall as a PNG picture"),
-            Format::Perfetto => ("export-perfetto", "Write a timeline for ui.perfetto.dev"),
-            Format::Firefox => ("export-firefox", "Write a profile for profiler.firefox.com"),
-            Format::Html => ("html", "Write the results as one self-contained HTML page"),
-            Format::Recording => {
-                ("record", "Write the events of the displayed run, for --replay and firstbyte diff")
-            }
-        }
-    }
-
-    /// The long option, without its dashes; also its id in clap.
-    pub fn option(self) -> &'static str {
-        self.row().0
-    }
-
-    fn argument(self) -> Arg {
-        let (option, help) = self.row();
-        Arg::new(option).long(option).value_name("FILE").help(help).help_heading(HEADING)
-    }
-}
-
-/// For `mut_arg`: gives `--export-json` the short name `--json`. Without a FILE it prints JSON to stdout, as `--json` does
-/// in the commands that have no `--export-json`.
-pub(super) fn json_or_file(json: Arg) -> Arg {
-    json.visible_alias("json")
-        .num_args(0..=1)
-        .default_missing_value("-")
-        .help("Write the results as JSON (to stdout if FILE is left out)")
-}
+use crate::report::formats::{Entry, Format};
+use clap::{Arg, ArgGroup, ArgMatches, Command, FromArgMatches};
+use std::path::Path;
 
 /// The heading of these options in every help text.
 pub(super) const HEADING: &str = "Export options (`-` as FILE is stdout)";
 
-/// The formats that a command offers, in the order of its help.
-pub(super) trait Offer {
-    const FORMATS: &'static [Format];
-}
+/// The group of the options that draw pictures.
+pub(super) const PICTURES: &str = "pictures";
 
-/// The offer of the commands that compare programs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OfMeasurements;
-
-impl Offer for OfMeasurements {
-    const FORMATS: &'static [Format] = &[
-        Format::Json,
-        Format::Csv,
-        Format::Markdown,
-        Format::AsciiDoc,
-        Format::Bencher,
-        Format::BenchmarkAction,
-        Format::Html,
-    ];
-}
-
-/// The export options of a command.
+/// The export options of a command. `KIND` is the place of its document's kind in [`Kind::ALL`].
 #[derive(Clone, Debug)]
-pub(super) struct ExportArgs<O> {
+pub(super) struct ExportArgs<const KIND: usize> {
     targets: Vec<(Format, Target)>,
-    offer: PhantomData<O>,
 }
 
-impl<O: Offer> ExportArgs<O> {
-    /// Each requested format and its target, in the order of the offer.
+impl<const KIND: usize> ExportArgs<KIND> {
+    /// Each requested format and its target, in the order of the table of formats.
     pub(super) fn targets(self) -> Vec<(Format, Target)> {
         self.targets
     }
+
+    /// For a command whose `--json` prints the same document: it is short for `--export-json -`.
+    pub(super) fn targets_with(self, json: &JsonArgs) -> Vec<(Format, Target)> {
+        let printed = json.json.then_some((Format::Json, Target::Stdout));
+        printed.into_iter().chain(self.targets).collect()
+    }
 }
 
-impl<O: Offer> FromArgMatches for ExportArgs<O> {
+impl<const KIND: usize> FromArgMatches for ExportArgs<KIND> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let requested = |format: &Format| {
-            let file = matches.get_one::<String>(format.option())?;
-            Some((*format, Target::parse(file)))
+        let requested = |entry: &Entry| {
+            let file = matches.get_one::<String>(entry.option)?;
+            Some((drawn(entry.format, file), Target::parse(file)))
         };
-        Ok(ExportArgs { targets: O::FORMATS.iter().filter_map(requested).collect(), offer: PhantomData })
+        Ok(ExportArgs { targets: Format::of(Kind::ALL[KIND]).filter_map(requested).collect() })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -125,12 +47,29 @@ impl<O: Offer> FromArgMatches for ExportArgs<O> {
     }
 }
 
-impl<O: Offer> clap::Args for ExportArgs<O> {
+impl<const KIND: usize> clap::Args for ExportArgs<KIND> {
     fn augment_args(command: Command) -> Command {
-        O::FORMATS.iter().fold(command, |command, format| command.arg(format.argument()))
+        let entries = || Format::of(Kind::ALL[KIND]);
+        let pictures = entries().filter(|entry| entry.format.is_picture()).map(|entry| entry.option);
+        let group = ArgGroup::new(PICTURES).multiple(true).args(pictures);
+        command.args(entries().map(argument)).group(group)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
     }
+}
+
+fn argument(entry: &Entry) -> Arg {
+    let argument = Arg::new(entry.option).long(entry.option).value_name("FILE");
+    let argument = argument.help(entry.help).help_heading(HEADING);
+    // an older name of the option
+    if entry.format == Format::Svg { argument.alias("chart") } else { argument }
+}
+
+/// A picture is a PNG where the name of its file says so.
+fn drawn(format: Format, file: &str) -> Format {
+    let extension = Path::new(file).extension();
+    let is_png = extension.is_some_and(|extension| extension.eq_ignore_ascii_case("png"));
+    if format == Format::Svg && is_png { Format::Png } else { format }
 }

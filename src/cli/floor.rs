@@ -1,10 +1,12 @@
 //! Arguments and plan of `firstbyte floor`.
 
-use super::export::{ExportArgs, Format, Offer};
+use super::export::ExportArgs;
 use super::options::{CpusArgs, JsonArgs, SeedArgs, TimeoutArgs};
+use crate::document::Kind;
 use crate::document::floor::Group;
 use crate::floor::Effort;
 use crate::output::Target;
+use crate::report::formats::Format;
 use firstbyte_measure::launch::CpuSet;
 use std::ffi::OsString;
 use std::time::Duration;
@@ -46,7 +48,7 @@ pub struct Args {
     #[command(flatten)]
     json: JsonArgs,
     #[command(flatten)]
-    exports: ExportArgs<OfTheFloor>,
+    exports: ExportArgs<{ Kind::Floor as usize }>,
     /// Show how far this command is above the floor, and which layers cause the difference
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -56,14 +58,6 @@ const CPUS: &str = "Run everything on this processor, and readers on a second on
                     [default: the last processor]";
 const TIMEOUT: &str =
     "Kill the command after DURATION, such as 500ms or 2m; a number without a unit is in seconds";
-
-#[derive(Clone, Copy, Debug)]
-struct OfTheFloor;
-
-impl Offer for OfTheFloor {
-    const FORMATS: &'static [Format] =
-        &[Format::Json, Format::Markdown, Format::Svg, Format::Png, Format::Html];
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum GroupArg {
@@ -104,7 +98,6 @@ impl Args {
             // With a command, its own waterfall is wanted, not everything.
             named || (self.only.is_empty() && (self.command.is_empty() || *group == Group::Waterfall))
         };
-        let printed = self.json.json.then_some((Format::Json, Target::Stdout));
 
         Plan {
             groups: Group::ALL.into_iter().filter(wanted).collect(),
@@ -113,7 +106,7 @@ impl Args {
             timeout: self.timeout.timeout,
             seed: self.seed.seed,
             histograms: self.histograms,
-            exports: printed.into_iter().chain(self.exports.targets()).collect(),
+            exports: self.exports.targets_with(&self.json),
             sweep: self.cpus_sweep,
             command: self.command,
         }

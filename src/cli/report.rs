@@ -18,7 +18,7 @@ pub struct Args {
     /// Write the page to FILE (`-` for stdout) [default: report.html; with --plots: no page]
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
-    /// Write each chart into DIR, as SVG and as PNG
+    /// Write each chart into DIR, as SVG (with the feature `png` also as PNG)
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
 }

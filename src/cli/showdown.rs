@@ -1,11 +1,13 @@
 //! Arguments and plan of `firstbyte showdown`.
 
-use super::export::{ExportArgs, Format, OfMeasurements};
-use super::options::{CacheArgs, MeasuringArgs};
+use super::export::ExportArgs;
+use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
 use super::values::duration;
 use crate::bench::Budget;
+use crate::document::Kind;
 use crate::document::bench::ColdMethod;
 use crate::output::Target;
+use crate::report::formats::Format;
 use firstbyte_measure::launch::{CpuSet, OutputKind};
 use firstbyte_measure::tracer::Choice;
 use firstbyte_measure::units::Nanos;
@@ -58,7 +60,9 @@ pub struct Args {
     #[arg(long)]
     no_counts: bool,
     #[command(flatten)]
-    exports: ExportArgs<OfMeasurements>,
+    json: JsonArgs,
+    #[command(flatten)]
+    exports: ExportArgs<{ Kind::Bench as usize }>,
 }
 
 #[derive(Debug)]
@@ -119,7 +123,7 @@ impl Args {
             seed: measuring.seed(),
             overhead: !self.no_overhead,
             counts: !self.no_counts,
-            exports: self.exports.targets(),
+            exports: self.exports.targets_with(&self.json),
         }
     }
 }

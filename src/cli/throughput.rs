@@ -1,11 +1,13 @@
 //! Arguments and plan of `firstbyte throughput`.
 
-use super::export::{ExportArgs, Format, HEADING, Offer, json_or_file};
-use super::options::{SeedArgs, TimeoutArgs};
+use super::export::{ExportArgs, HEADING, PICTURES};
+use super::options::{JsonArgs, SeedArgs, TimeoutArgs};
 use super::values::duration;
+use crate::document::Kind;
 use crate::output::Target;
+use crate::report::formats::Format;
 use crate::throughput::sink::Sink;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -15,14 +17,13 @@ and `firstbyte lines`.
 Examples:
   firstbyte throughput
   firstbyte throughput --n 17500000 --sink wc,file --only go-v2
-  firstbyte throughput --chart chart.svg --log";
+  firstbyte throughput --export-svg chart.svg --log";
 
 /// Compare ways to print many lines, such as `firstbyte lines`
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = EXAMPLES,
     mut_arg("timeout", |timeout| timeout.default_value("2m")),
-    mut_arg("export-json", json_or_file),
 )]
 pub struct Args {
     /// Print this many lines (a comma-separated list)
@@ -56,20 +57,12 @@ pub struct Args {
     #[command(flatten)]
     seed: SeedArgs,
     #[command(flatten)]
-    exports: ExportArgs<OfThroughput>,
-    /// Draw the time against the number of lines, as PNG if FILE ends in .png and as SVG otherwise
-    #[arg(long, value_name = "FILE", help_heading = HEADING)]
-    chart: Option<String>,
-    /// Use logarithmic axes in the chart
-    #[arg(long, requires = "chart", help_heading = HEADING)]
+    json: JsonArgs,
+    #[command(flatten)]
+    exports: ExportArgs<{ Kind::Throughput as usize }>,
+    /// Draw pictures with logarithmic axes
+    #[arg(long, requires = PICTURES, help_heading = HEADING)]
     log: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct OfThroughput;
-
-impl Offer for OfThroughput {
-    const FORMATS: &'static [Format] = &[Format::Json, Format::Csv, Format::Markdown, Format::Html];
 }
 
 /// The numbers of lines in Response to Response.
@@ -97,7 +90,7 @@ pub struct Plan {
     /// The seed of the random order.
     pub seed: u64,
     pub exports: Vec<(Format, Target)>,
-    /// The axes of the chart are logarithmic.
+    /// The axes of pictures are logarithmic.
     pub log: bool,
 }
 
@@ -118,13 +111,8 @@ impl Args {
             directory: self.directory.unwrap_or_else(std::env::temp_dir),
             memory: self.memory,
             seed: self.seed.seed,
-            exports: self.exports.targets().into_iter().chain(self.chart.as_deref().map(chart)).collect(),
+            exports: self.exports.targets_with(&self.json),
             log: self.log,
         }
     }
-}
-
-fn chart(file: &str) -> (Format, Target) {
-    let png = Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png"));
-    (if png { Format::Png } else { Format::Svg }, Target::parse(file))
 }

@@ -1,9 +1,11 @@
 //! Arguments and plan of `firstbyte trace`.
 
-use super::export::{ExportArgs, Format, Offer};
-use super::options::MeasuringArgs;
+use super::export::ExportArgs;
+use super::options::{JsonArgs, MeasuringArgs};
 use super::values::ring_size;
+use crate::document::Kind;
 use crate::output::Target;
+use crate::report::formats::Format;
 use firstbyte_measure::launch::{CpuSet, OutputKind};
 use firstbyte_measure::tracer::Choice;
 use std::ffi::OsString;
@@ -42,18 +44,12 @@ pub struct Args {
     #[command(flatten)]
     measuring: MeasuringArgs,
     #[command(flatten)]
-    exports: ExportArgs<OfTraces>,
+    json: JsonArgs,
+    #[command(flatten)]
+    exports: ExportArgs<{ Kind::Trace as usize }>,
     /// Program to explain, and its arguments
     #[arg(last = true, required_unless_present_any = ["replay", "summary"], value_name = "CMD")]
     command: Vec<OsString>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct OfTraces;
-
-impl Offer for OfTraces {
-    const FORMATS: &'static [Format] =
-        &[Format::Json, Format::Perfetto, Format::Firefox, Format::Html, Format::Recording];
 }
 
 /// What is to be explained.
@@ -105,7 +101,7 @@ impl Args {
             subject,
             runs: Runs { ring: self.ring, ..runs(&self.measuring, self.runs, !self.no_overhead) },
             timeline: self.timeline,
-            exports: self.exports.targets(),
+            exports: self.exports.targets_with(&self.json),
         }
     }
 }

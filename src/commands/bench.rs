@@ -17,6 +17,7 @@ use crate::document::bench::{Failed, Warning};
 use crate::document::conditions::Conditions;
 use crate::document::warnings;
 use crate::document::{Document, bench as document};
+use crate::report::formats::Exported;
 use crate::report::text::bench as bench_text;
 use firstbyte_measure::launch::rights::lost_under_ptrace;
 use firstbyte_measure::launch::{Command, ExitStatus, Launcher, OutputKind, interrupt};
@@ -29,7 +30,7 @@ use firstbyte_measure::units::Bytes;
 /// Measures the commands and prints what they took.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     let document = measured(plan)?;
-    let exported = export::write(&plan.exports, &document, true);
+    let exported = export::write(&plan.exports, &Exported::Bench(&document), true);
     if !export::takes_stdout(&plan.exports) {
         show(bench_text::render(&document, plan.compare_by, &terminal()).as_bytes())?;
     }
@@ -120,7 +121,7 @@ fn measure(plan: &Plan, chosen: Chosen<PhasesTracer>) -> Result<Document, Comman
     let mut save = |series: &[Series]| {
         let partial = Document { partial: true, ..document(plan, &header, series, &cold) };
         // What cannot be written now may be written at the end, and is told then.
-        let _ = export::write(&plan.exports, &partial, false);
+        let _ = export::write(&plan.exports, &Exported::Bench(&partial), false);
     };
     let mut no_exports = |_: &[Series]| ();
     let checkpoint: &mut dyn FnMut(&[Series]) =

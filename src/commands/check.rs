@@ -7,6 +7,7 @@ use crate::document::Document;
 use crate::document::bench::Measurement;
 use crate::output::Target;
 use crate::output::visible;
+use crate::report::formats::Exported;
 use crate::report::text::check as check_text;
 use crate::report::text::check::Checked;
 
@@ -23,7 +24,7 @@ fn check(plan: &Plan) -> Result<Exit, CommandError> {
     let programs = budget::read(&plan.file).map_err(CommandError::usage)?;
     let programs = selected(programs, &plan.only)?;
     let document = bench::measured(&plan.measuring(&programs).map_err(CommandError::usage)?)?;
-    export::write(&plan.exports, &document, true)?;
+    export::write(&plan.exports, &Exported::Bench(&document), true)?;
     let checked = Checked::of(&programs, &document);
     if !export::takes_stdout(&plan.exports) {
         let text = if plan.json { json(&checked)? } else { check_text::render(&checked, &terminal()) };
@@ -72,7 +73,7 @@ fn init(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
     }
     let measuring = plan.measuring(&all_timed(commands)).map_err(CommandError::usage)?;
     let document = bench::measured(&measuring)?;
-    export::write(&plan.exports, &document, true)?;
+    export::write(&plan.exports, &Exported::Bench(&document), true)?;
     if document.partial {
         return Ok(Exit::Interrupted);
     }

@@ -3,11 +3,11 @@
 use super::trace::{Explained, Replayed, explain, explain_in_turn, prepared, replayed, split};
 use super::{CommandError, Exit, export, show, terminal};
 use crate::account::Summary;
+use crate::account::diff_document::diff_document;
+use crate::account::difference::{Compared, Side};
 use crate::cli::diff::Plan;
-use crate::document::diff as diff_json;
-use crate::output::Target;
+use crate::report::formats::Exported;
 use crate::report::text::diff as diff_text;
-use crate::report::text::diff::{Compared, Side};
 use crate::stats::{self, Comparison};
 use firstbyte_measure::launch::Command;
 use firstbyte_measure::machine::Machine;
@@ -33,11 +33,9 @@ struct Measured {
 
 /// Compares two commands, two recordings, or one of each.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
-    if let Some(target) = &plan.export {
-        target.check().map_err(CommandError::usage)?;
-        let recorded = plan.sides.iter().map(Path::new).filter(|path| replay::is_recording(path));
-        recorded.into_iter().try_for_each(|path| export::spare([target], path))?;
-    }
+    export::check_targets(&plan.exports)?;
+    let mut recorded = plan.sides.iter().map(Path::new).filter(|path| replay::is_recording(path));
+    recorded.try_for_each(|path| export::spare(export::targets(&plan.exports), path))?;
     // what is wrong with the second is told before the first is run
     let sources = [source(&plan.sides[0])?, source(&plan.sides[1])?];
     let (measured, in_turn) = measure(sources, plan)?;
@@ -50,11 +48,12 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         comparison: comparison(&measured, in_turn, plan.runs.seed),
         in_turn,
     };
-    if let Some(target) = &plan.export {
+    if !plan.exports.is_empty() {
         let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
-        target.write(&diff_json::render(&compared, &machine)).map_err(CommandError::unable)?;
+        let document = diff_document(&compared, machine);
+        export::write_drawn(&plan.exports, &Exported::Diff(&document))?;
     }
-    if !plan.export.as_ref().is_some_and(Target::is_stdout) {
+    if !export::takes_stdout(&plan.exports) {
         show(diff_text::render(&compared, &terminal()).as_bytes())?;
     }
     let failed = measured.iter().map(|side| side.exit).find(|exit| *exit != Exit::Done);

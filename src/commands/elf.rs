@@ -4,11 +4,12 @@ use super::{CommandError, Exit, show, terminal};
 use crate::cli::elf::{Plan, PlannedPurpose};
 use firstbyte_elf::explain::explain;
 
-use crate::document::bench::SCHEMA;
+use crate::document::elf::ElfDocument;
 use crate::output as export;
 use crate::output::Target;
+use crate::report::formats::json;
 use crate::report::text::elf as elf_text;
-use firstbyte_elf::{Executable, Purpose};
+use firstbyte_elf::Purpose;
 use firstbyte_measure::machine::Machine;
 use std::fs;
 use std::io::Read;
@@ -39,7 +40,8 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
         show(terminal().wrap_lines(&explained, elf_text::NOTES).as_bytes())?;
     }
     if plan.json {
-        show(document(&executable)?.as_bytes())?;
+        let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
+        show(json::render(&ElfDocument::of(&executable, machine)).as_bytes())?;
     }
     Ok(Exit::Done)
 }
@@ -69,16 +71,4 @@ fn save(path: &Path, image: &[u8]) -> Result<(), CommandError> {
             path.display()
         ))
     })
-}
-
-fn document(executable: &Executable) -> Result<String, CommandError> {
-    let document = serde_json::json!({
-        "schema": SCHEMA,
-        "tool": { "name": "firstbyte", "version": env!("CARGO_PKG_VERSION") },
-        "machine": Machine::examine(),
-        "architecture": executable.architecture.name(),
-        "size": executable.image.len(),
-        "results": explain(executable),
-    });
-    serde_json::to_string_pretty(&document).map(|text| text + "\n").map_err(CommandError::unable)
 }

@@ -2,6 +2,7 @@
 
 use super::{CommandError, Exit, show, terminal, units};
 use crate::cli::inspect::Args;
+use crate::document::Kind;
 use crate::document::bench::SCHEMA;
 use crate::document::floor::{Calibration, Cost};
 use crate::inspect::ld_cache::LdCache;
@@ -53,7 +54,11 @@ fn explain(file: &Path, args: &Args) -> Result<(), CommandError> {
         _ => None,
     };
     if args.json() {
-        return json(&machine, &[serde_json::json!({ "file": inspection, "estimate": estimate })]);
+        return json(
+            Kind::Inspect,
+            &machine,
+            &[serde_json::json!({ "file": inspection, "estimate": estimate })],
+        );
     }
     let text = inspect_text::render(&inspection, estimate.as_ref());
     show(terminal().wrap_lines(&text, inspect_text::VALUES).as_bytes())
@@ -114,7 +119,7 @@ fn relocations(inspection: &Inspection) -> (u64, u64) {
 fn show_function(file: &Path, symbol: &str, as_json: bool) -> Result<(), CommandError> {
     let lines = disassembly::disassemble(file, &MachineFiles.read(file)?, symbol)?;
     if as_json {
-        return json(&Machine::examine(), &lines);
+        return json(Kind::Disassembly, &Machine::examine(), &lines);
     }
     show(inspect_text::render_lines(&lines).as_bytes())
 }
@@ -126,7 +131,7 @@ fn show_calls(source: &Path, args: &Args) -> Result<(), CommandError> {
     if args.json() {
         let rows =
             rows.iter().map(|(options, calls)| serde_json::json!({ "options": options, "calls": calls }));
-        return json(&Machine::examine(), &rows.collect::<Vec<_>>());
+        return json(Kind::Calls, &Machine::examine(), &rows.collect::<Vec<_>>());
     }
     show(inspect_text::render_calls(&rows).as_bytes())
 }
@@ -156,9 +161,10 @@ fn calls(source: &Path, compiler: &Path, options: &[&str]) -> Result<(String, Ve
     Ok((options.join(" "), lines.into_iter().filter_map(|line| line.calls).collect()))
 }
 
-fn json<T: serde::Serialize>(machine: &Machine, results: &[T]) -> Result<(), CommandError> {
+fn json<T: serde::Serialize>(kind: Kind, machine: &Machine, results: &[T]) -> Result<(), CommandError> {
     let document = serde_json::json!({
         "schema": SCHEMA,
+        "kind": kind,
         "tool": { "name": "firstbyte", "version": env!("CARGO_PKG_VERSION") },
         "machine": machine,
         "results": results,

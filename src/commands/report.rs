@@ -9,7 +9,6 @@ use crate::report::html::Source;
 use crate::report::pictures::plots;
 use crate::report::pictures::png;
 use firstbyte_measure::units::Bytes;
-use serde::Serialize;
 use std::path::Path;
 
 /// Reads the documents, writes the page and the charts.
@@ -74,11 +73,4 @@ fn write_plot(folder: &Path, name: &str, ending: &str, picture: &[u8]) -> Result
     target.write_bytes(picture).map_err(CommandError::unable)?;
     tell(&target, picture.len());
     Ok(())
-}
-
-/// The page of one document that a command has just made: what its JSON would hold, read back.
-pub(super) fn page(name: &str, document: &impl Serialize) -> Result<String, CommandError> {
-    let text = serde_json::to_string(document).map_err(CommandError::unable)?;
-    let source = Source::parse(&text, Path::new(name)).map_err(CommandError::unable)?;
-    html::render(&[(name.to_owned(), source)]).map_err(CommandError::unable)
 }

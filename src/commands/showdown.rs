@@ -16,6 +16,7 @@ use crate::corpus::{
 };
 use crate::document::warnings;
 use crate::document::{Document, bench as document};
+use crate::report::formats::Exported;
 use crate::report::text::showdown as showdown_text;
 use firstbyte_measure::launch::{LaunchError, interrupt};
 use firstbyte_measure::page_cache;
@@ -129,7 +130,7 @@ fn measure(
     let mut checkpoint = |series: &[Series]| {
         let partial = Document { partial: true, ..document(plan, &header, series, &cold, skipped) };
         // What cannot be written now is tried again at the end, and told then.
-        let _ = export::write(&plan.exports, &partial, false);
+        let _ = export::write(&plan.exports, &Exported::Bench(&partial), false);
     };
     let mut bar = Bar::new(&mut checkpoint);
     let watch = interference::Watch::begin();
@@ -147,7 +148,7 @@ fn measure(
     document.partial = interrupted || document.broken.is_some() || interrupt::interrupted().is_some();
     document.warnings = warnings::of(&document);
     document.warnings.extend(interference);
-    let exported = export::write(&plan.exports, &document, true);
+    let exported = export::write(&plan.exports, &Exported::Bench(&document), true);
     if !export::takes_stdout(&plan.exports) {
         show(showdown_text::render(&document, &terminal()).as_bytes())?;
     }

@@ -2,13 +2,12 @@
 
 use super::interference;
 use super::progress::bar;
-use super::{CommandError, Exit, before_launching, report, show, terminal};
-use crate::cli::export::Format;
+use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::cli::throughput::Plan;
 use crate::corpus::{BuildCache, PrepareOptions, Program, Progress, prepare_all};
 use crate::document::bench::{Skipped, Tool};
 use crate::document::throughput::{Throughput, ThroughputDocument, WrongOutput};
-use crate::report::pictures::{png, throughput as throughput_chart};
+use crate::report::formats::Exported;
 use crate::report::text::throughput as throughput_text;
 use crate::throughput::design::{self, BASELINE, Design, OURS, WC_ALONE};
 use crate::throughput::sink::{Places, Sink};
@@ -32,20 +31,14 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
     before_launching();
     let (exports, log) = (plan.exports.clone(), plan.log);
     let document = measured(plan)?;
-    let mut undrawn = false;
-    for (format, target) in &exports {
-        match rendered(*format, log, &document)? {
-            Some(bytes) => super::export::put(target, &bytes)?,
-            None => undrawn = true,
-        }
-    }
-    if !exports.iter().any(|(_, target)| target.is_stdout()) {
+    let drawn = export::write_drawn(&exports, &Exported::Throughput { document: &document, log })?;
+    if !export::takes_stdout(&exports) {
         show(throughput_text::render(&document, &terminal()).as_bytes())?;
     }
     let failed = document.wrong.iter().any(|wrong| !wrong.literal);
     match document.partial {
         true => Ok(Exit::Interrupted),
-        false if undrawn => Err(CommandError::unable(
+        false if !drawn => Err(CommandError::unable(
             "there is no chart to draw: nothing was timed\nhelp: firstbyte throughput --list, and less by --n or more \
              time by --timeout",
         )),
@@ -85,7 +78,7 @@ fn list(programs: &[Program]) -> String {
 
 /// What can be refused is refused before the first run.
 fn check(plan: &Plan) -> Result<(), CommandError> {
-    super::export::check_targets(plan.exports.iter().map(|(_, target)| target))?;
+    export::check_targets(&plan.exports)?;
     let disk = plan.sinks.iter().any(|sink| matches!(sink, Sink::File | Sink::Overwrite));
     let memory = plan.sinks.iter().any(|sink| matches!(sink, Sink::Tmpfs | Sink::Wc));
     for (needed, folder, option) in
@@ -125,13 +118,8 @@ fn prepare(programs: &[&Program]) -> Result<(Vec<Design>, Vec<Skipped>), Command
 }
 
 fn header(skipped: Vec<Skipped>) -> ThroughputDocument {
-    let tool = Tool {
-        name: "firstbyte".to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        ..Tool::default()
-    };
     let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
-    ThroughputDocument { skipped, ..ThroughputDocument::new(tool, machine, BASELINE) }
+    ThroughputDocument { skipped, ..ThroughputDocument::new(Tool::ours(), machine, BASELINE) }
 }
 
 fn measure(plan: Plan, designs: Vec<Design>, document: &mut ThroughputDocument) {
@@ -186,22 +174,4 @@ fn fill(document: &mut ThroughputDocument, sweep: &Sweep, swept: Swept) {
         });
     }
     document.compare();
-}
-
-/// `None` if there is nothing to draw.
-fn rendered(
-    format: Format,
-    log: bool,
-    document: &ThroughputDocument,
-) -> Result<Option<Vec<u8>>, CommandError> {
-    let chart = || throughput_chart::svg(document, log);
-    Ok(Some(match format {
-        Format::Json => (serde_json::to_string_pretty(document).unwrap_or_default() + "\n").into(),
-        Format::Csv => throughput_text::csv(document).into(),
-        Format::Markdown => throughput_text::markdown(document).into(),
-        Format::Svg => return Ok(chart().map(String::into_bytes)),
-        Format::Png => return Ok(chart().and_then(|svg| png::of_svg(&svg))),
-        Format::Html => report::page("this run", document)?.into(),
-        other => return Err(super::export::not_offered(other)),
-    }))
 }

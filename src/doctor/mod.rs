@@ -9,6 +9,7 @@ pub mod probes;
 mod tools;
 
 use crate::corpus::Corpus;
+use crate::document::Kind;
 use crate::document::doctor::DoctorReport;
 use firstbyte_measure::machine::Machine;
 use probes::Probes;
@@ -32,5 +33,5 @@ pub fn examine(corpus: &Corpus, bpf: &dyn Fn() -> Result<(), String>) -> DoctorR
     let machine = Machine::examine();
     let mut results = checks::judge(&Probes::gather(bpf), &machine);
     results.extend(tools::checks(corpus));
-    DoctorReport { machine, results, install: install::plan_for_corpus(corpus) }
+    DoctorReport { kind: Kind::Doctor, machine, results, install: install::plan_for_corpus(corpus) }
 }

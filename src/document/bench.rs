@@ -3,8 +3,10 @@
 //! A superset of hyperfine's JSON: its fields come first in each result, in seconds; what is ours follows, in
 //! integer nanoseconds. Every float in it is finite, because [`crate::stats`] gives no other.
 
+use super::kind::Kind;
 use crate::bench::{Finish, Rejected};
 use crate::stats::{Comparison, Verdict, median_count};
+use firstbyte_measure::timeline::Phase;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -21,6 +23,9 @@ pub const SCHEMA: &str = "firstbyte/1";
 pub struct Document {
     /// [`SCHEMA`].
     pub schema: String,
+    /// [`Kind::Bench`].
+    #[serde(default = "Document::kind")]
+    pub kind: Kind,
     /// What measured.
     pub tool: Tool,
     /// Where: a [`firstbyte_measure::machine::Machine`], `null` in files of other tools. As JSON, because a file may come from
@@ -50,10 +55,15 @@ pub struct Document {
 }
 
 impl Document {
+    fn kind() -> Kind {
+        Kind::Bench
+    }
+
     /// An empty document.
     pub fn new(tool: Tool, machine: Value) -> Document {
         Document {
             schema: SCHEMA.to_owned(),
+            kind: Kind::Bench,
             tool,
             machine,
             partial: false,
@@ -84,6 +94,34 @@ pub struct Tool {
     /// Traced over untraced, per program.
     #[serde(default)]
     pub observer_overhead: Vec<Overhead>,
+}
+
+impl Tool {
+    /// This firstbyte, without a backend.
+    pub fn ours() -> Tool {
+        ToolVersion::ours().into()
+    }
+}
+
+/// What wrote a document, where no backend is involved.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolVersion {
+    pub name: String,
+    #[serde(default)]
+    pub version: String,
+}
+
+impl From<ToolVersion> for Tool {
+    fn from(ToolVersion { name, version }: ToolVersion) -> Tool {
+        Tool { name, version, ..Tool::default() }
+    }
+}
+
+impl ToolVersion {
+    /// This firstbyte.
+    pub fn ours() -> ToolVersion {
+        ToolVersion { name: "firstbyte".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
 }
 
 /// Wall time of traced runs over that of untraced runs of the same program, in blocks by turns: a pair is a block's two
@@ -236,9 +274,14 @@ impl Measurement {
         median_count(self.memory_usage_byte.clone()).or(self.counts.max_rss)
     }
 
+    /// What programs are ranked by: the first byte, or the total of a program that has none.
+    pub fn ranked(&self) -> Option<&Distribution> {
+        self.phases.first_byte.as_ref().or(self.phases.total.as_ref())
+    }
+
     /// It was watched, and wrote nothing.
     pub fn prints_nothing(&self) -> bool {
-        let silent_phases = self.phases.startup.is_some() && self.phases.write.is_none();
+        let silent_phases = self.phases.are_known() && self.phases.get(Phase::Write).is_none();
         silent_phases || self.output.is_some_and(|output| output.bytes == 0)
     }
 }

@@ -1,5 +1,6 @@
 //! The results of `firstbyte claims`.
 
+use super::kind::Kind;
 use crate::document::bench::{SCHEMA, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,6 +11,9 @@ use std::path::Path;
 pub struct ClaimsDocument {
     /// [`SCHEMA`].
     pub schema: String,
+    /// [`Kind::Claims`].
+    #[serde(default = "ClaimsDocument::kind")]
+    pub kind: Kind,
     pub tool: Tool,
     pub machine: Value,
     /// The invocation was interrupted: not everything was measured.
@@ -125,10 +129,15 @@ pub enum ReadError {
 }
 
 impl ClaimsDocument {
+    fn kind() -> Kind {
+        Kind::Claims
+    }
+
     /// A document without results.
     pub fn new(tool: Tool, machine: Value, quick: bool) -> ClaimsDocument {
         ClaimsDocument {
             schema: SCHEMA.to_owned(),
+            kind: Kind::Claims,
             tool,
             machine,
             partial: false,

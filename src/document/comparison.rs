@@ -1,8 +1,8 @@
 //! Two documents compared: times with their verdicts, counts exactly. Pure.
 
 use super::conditions;
-use crate::document::Document;
 use crate::document::bench::{Cache, Measurement, Ratio};
+use crate::document::{Document, Kind};
 use crate::output::visible;
 use crate::stats::{Bootstrap, Verdict, judge_unpaired};
 use serde::Serialize;
@@ -15,6 +15,8 @@ use thiserror::Error;
 /// What two files have to say of each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparing {
+    /// [`Kind::Compare`].
+    pub kind: Kind,
     /// The file before.
     pub old: PathBuf,
     /// The file after.
@@ -148,6 +150,7 @@ impl Comparing {
             differing(old.1, new.1).into_iter().chain(measured_differently(old.1, new.1)).collect();
         let only = |these: &BTreeSet<Key>, those| these.difference(those).map(title).collect();
         Ok(Comparing {
+            kind: Kind::Compare,
             old: old.0.to_owned(),
             new: new.0.to_owned(),
             programs,

@@ -1,82 +1,100 @@
-//! Two start-ups and what lies between them, as JSON.
+//! Two start-ups and what differs between them: what `firstbyte diff --export-json` writes.
 
-use crate::account::difference::{Amount, Change, Difference};
-use crate::document::bench::{Ratio, SCHEMA};
-use crate::document::trace::{counts, phases};
-use crate::report::text::diff::{Compared, Side};
-use serde_json::{Value, json};
+use super::kind::Kind;
+use super::trace::TracedPhases;
+use crate::document::bench::{Ratio, ToolVersion};
+use crate::stats::Verdict;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
-/// The document, indented: both sides under `results`, what changed under `difference`. Times are nanoseconds but for
-/// hyperfine's fields, which are seconds.
-pub fn render(compared: &Compared, machine: &Value) -> String {
-    let [first, second] = compared.sides.each_ref().map(|side| side.summary);
-    let difference = Difference::between(first, second);
-    let document = json!({
-        "schema": SCHEMA,
-        "tool": {"name": "firstbyte", "version": env!("CARGO_PKG_VERSION")},
-        "machine": machine,
-        "results": compared.sides.iter().map(side).collect::<Vec<Value>>(),
-        "difference": {
-            "total_ns": second.total.median - first.total.median,
-            "ratio": second.total.median / first.total.median.max(1.0),
-            "comparison": compared.comparison.map(Ratio::from),
-            "verdict": compared.comparison.map(|comparison| comparison.verdict()),
-            "in_turn": compared.in_turn,
-            "kinds": kinds(&difference),
-            "attribution": attribution(&difference),
-            "steps": changes(&difference.steps),
-            "files": changes(&difference.files),
-            "programs": changes(&difference.programs),
-        },
-    });
-    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+/// One invocation's results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiffDocument {
+    /// [`super::bench::SCHEMA`].
+    pub schema: String,
+    /// [`Kind::Diff`].
+    #[serde(default = "DiffDocument::kind")]
+    pub kind: Kind,
+    pub tool: ToolVersion,
+    #[serde(default)]
+    pub machine: Value,
+    /// Both sides.
+    pub results: [DiffSide; 2],
+    pub difference: DiffChanges,
 }
 
-fn side(side: &Side) -> Value {
-    let summary = side.summary;
-    json!({
-        "command": side.name,
-        "median": summary.total.median / 1e9,
-        "min": summary.total.least / 1e9,
-        "max": summary.total.most / 1e9,
-        "runs": summary.runs,
-        "phases": phases(summary),
-        "counts": counts(&summary.counts),
-        "lost_events": summary.lost,
-        "notes": side.notes,
-    })
+impl DiffDocument {
+    fn kind() -> Kind {
+        Kind::Diff
+    }
 }
 
-fn kinds(difference: &Difference) -> Vec<Value> {
-    let kinds = difference.kinds.iter();
-    kinds.map(|(kind, a, b)| json!({"kind": kind.key(), "before": amount(*a), "after": amount(*b)})).collect()
+/// One start-up: hyperfine's fields in seconds, ours in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiffSide {
+    /// The command or the recording.
+    pub command: String,
+    pub median: f64,
+    pub min: f64,
+    pub max: f64,
+    pub runs: usize,
+    pub phases: TracedPhases,
+    /// By name; `null` where the backend does not see them.
+    pub counts: BTreeMap<String, Option<u64>>,
+    pub lost_events: u64,
+    /// Reservations about the figures, a sentence each.
+    pub notes: Vec<String>,
 }
 
-fn attribution(difference: &Difference) -> Vec<Value> {
-    let shares = difference.shares.iter();
-    shares
-        .map(|(kind, of_kind)| {
-            let mut value = change(of_kind);
-            value["kind"] = json!(kind.key());
-            value
-        })
-        .collect()
+/// What differs. Every list has the greatest difference first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiffChanges {
+    /// The second side's median total less the first's.
+    pub total_ns: f64,
+    /// The second side's median total over the first's.
+    pub ratio: f64,
+    /// `null` where there are too few runs.
+    pub comparison: Option<Ratio>,
+    pub verdict: Option<Verdict>,
+    /// Their runs were interleaved.
+    pub in_turn: bool,
+    /// In the order of the kinds.
+    pub kinds: Vec<DiffKind>,
+    pub attribution: Vec<DiffChange>,
+    /// Steps of the main thread that one side has and the other does not.
+    pub steps: Vec<DiffChange>,
+    pub files: Vec<DiffChange>,
+    /// Executed programs, of all processes.
+    pub programs: Vec<DiffChange>,
 }
 
-fn changes(all: &[Change]) -> Vec<Value> {
-    all.iter().map(change).collect()
+/// One kind of the main thread's time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiffKind {
+    /// As in [`super::trace::TracedShare`].
+    pub kind: String,
+    pub before: DiffAmount,
+    pub after: DiffAmount,
 }
 
-/// `before` or `after` is null for what is not there.
-fn change(change: &Change) -> Value {
-    json!({
-        "name": change.name,
-        "before": change.before.map(amount),
-        "after": change.after.map(amount),
-        "ns": change.difference(),
-    })
+/// Something on either side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiffChange {
+    /// Of the attribution alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    pub name: String,
+    /// `null`: the first side does not have it.
+    pub before: Option<DiffAmount>,
+    /// `null`: the second side does not have it.
+    pub after: Option<DiffAmount>,
+    /// The second side's time less the first's.
+    pub ns: f64,
 }
 
-fn amount(amount: Amount) -> Value {
-    json!({"ns": amount.time, "count": amount.count})
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiffAmount {
+    pub ns: f64,
+    pub count: f64,
 }

@@ -1,41 +1,53 @@
 //! What the document says of many durations of one kind.
 
 use crate::stats::{Bootstrap, Summary};
-use firstbyte_measure::timeline::Phases;
+use firstbyte_measure::timeline::{PerPhase, Phase, Phases};
 use serde::{Deserialize, Serialize};
 
 /// The phases, their partial sum and their sum, each over all samples that have it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct PhaseTimes {
-    /// Entry of the first `execve` to its return in the new image.
-    pub startup: Option<Distribution>,
-    /// From there to the entry of the first write of output; `null` when nothing was printed.
-    pub setup: Option<Distribution>,
-    /// That write; `null` when nothing was printed.
-    pub write: Option<Distribution>,
-    /// From there to the exit.
-    pub teardown: Option<Distribution>,
-    /// startup + setup + write; with the pipe backend, from the launch until the byte arrived.
+    /// `null` for what a program that prints nothing does not have.
+    #[serde(flatten)]
+    pub each: PerPhase<Option<Distribution>>,
+    /// All phases up to the first byte; with the pipe backend, from the launch until the byte arrived.
+    #[serde(default)]
     pub first_byte: Option<Distribution>,
-    /// All four; with the pipe backend, from the launch until reaped.
+    /// All phases; with the pipe backend, from the launch until reaped.
+    #[serde(default)]
     pub total: Option<Distribution>,
 }
 
 impl PhaseTimes {
     /// Collects each phase of the samples' `phases` (`first_byte` and `total` are recorded beside them).
     pub(crate) fn of(phases: &[Phases]) -> PhaseTimes {
-        let each = |phase: &dyn Fn(&Phases) -> Option<u64>| {
-            Distribution::of(phases.iter().filter_map(phase).collect())
-        };
+        let samples = |phase| phases.iter().filter_map(|phases| Some(phases.get(phase)?.0)).collect();
         PhaseTimes {
-            startup: each(&|p| Some(p.startup.0)),
-            setup: each(&|p| p.setup.map(|n| n.0)),
-            write: each(&|p| p.write.map(|n| n.0)),
-            teardown: each(&|p| Some(p.teardown.0)),
+            each: PerPhase::from_fn(|phase| Distribution::of(samples(phase))),
             first_byte: None,
             total: None,
         }
+    }
+
+    pub fn get(&self, phase: Phase) -> Option<&Distribution> {
+        self.each[phase].as_ref()
+    }
+
+    /// The backend saw the phases.
+    pub fn are_known(&self) -> bool {
+        self.get(Phase::Startup).is_some()
+    }
+
+    /// The median of each phase, 0 for a phase that the program does not have; `None` if the backend saw none.
+    pub(crate) fn medians(&self) -> Option<PerPhase<f64>> {
+        let median = |phase| self.get(phase).map_or(0.0, |distribution| distribution.median);
+        self.are_known().then(|| PerPhase::from_fn(median))
+    }
+
+    /// Every duration by its name in the document, what people look for first in front.
+    pub(crate) fn named(&self) -> Vec<(&'static str, Option<&Distribution>)> {
+        let sums = [("first_byte", self.first_byte.as_ref()), ("total", self.total.as_ref())];
+        sums.into_iter().chain(Phase::ALL.map(|phase| (phase.name(), self.get(phase)))).collect()
     }
 }
 

@@ -1,10 +1,13 @@
 //! The document of `firstbyte doctor`: what this machine can and cannot do.
 
+use super::kind::Kind;
 use firstbyte_measure::machine::Machine;
 use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DoctorReport {
+    /// [`Kind::Doctor`].
+    pub kind: Kind,
     pub machine: Machine,
     /// The checks: tracing first, toolchains last.
     pub results: Vec<Check>,

@@ -7,10 +7,13 @@ pub mod conditions;
 pub mod diff;
 mod distribution;
 pub mod doctor;
+pub mod elf;
 pub mod floor;
+pub mod kind;
 pub mod read;
 pub mod throughput;
 pub mod trace;
 pub mod warnings;
 
 pub use bench::Document;
+pub use kind::Kind;

@@ -1,7 +1,7 @@
 //! Documents read back: our own, and hyperfine's.
 
-use crate::document::Document;
 use crate::document::bench::{SCHEMA, Tool};
+use crate::document::{Document, Kind};
 use crate::output::visible;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -45,6 +45,12 @@ pub enum ReadError {
         shown(path)
     )]
     WrongContent { path: PathBuf, cause: serde_json::Error },
+    #[error(
+        "`{}` contains results of the kind `{}`, not `bench`\nhelp: `firstbyte bench --export-json FILE CMD` writes measured programs",
+        shown(path),
+        visible(kind)
+    )]
+    OtherKind { path: PathBuf, kind: String },
 }
 
 fn shown(path: &Path) -> String {
@@ -80,6 +86,11 @@ pub(crate) fn bounded(path: &Path, most: u64) -> io::Result<String> {
 /// the tool, and has no phases.
 pub fn parse(text: &str, path: &Path) -> Result<Document, ReadError> {
     let document = checked(text, path)?;
+    if let Some(kind) =
+        document.get("kind").and_then(Value::as_str).filter(|kind| *kind != Kind::Bench.name())
+    {
+        return Err(ReadError::OtherKind { path: path.to_owned(), kind: kind.to_owned() });
+    }
     serde_json::from_value(document).map_err(|cause| ReadError::WrongContent { path: path.to_owned(), cause })
 }
 
@@ -153,6 +164,12 @@ mod tests {
             let message = error(&format!(r#"{{"schema": {schema}, "results": []}}"#));
             assert!(message.contains("unknown schema"), "{message}");
         }
+    }
+
+    #[test]
+    fn a_document_of_another_kind_is_refused_by_its_name() {
+        let message = error(r#"{"schema": "firstbyte/1", "kind": "floor", "results": []}"#);
+        assert!(message.starts_with("`r.json` contains results of the kind `floor`"), "{message}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The results of `firstbyte throughput`.
 
+use super::kind::Kind;
 use crate::document::bench::{Ratio, SCHEMA, Skipped, Tool};
 use crate::stats::{Bootstrap, Summary, compare};
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,9 @@ use serde_json::Value;
 pub struct ThroughputDocument {
     /// [`SCHEMA`].
     pub schema: String,
+    /// [`Kind::Throughput`].
+    #[serde(default = "ThroughputDocument::kind")]
+    pub kind: Kind,
     /// What measured.
     pub tool: Tool,
     /// Where.
@@ -74,10 +78,15 @@ pub struct WrongOutput {
 }
 
 impl ThroughputDocument {
+    fn kind() -> Kind {
+        Kind::Throughput
+    }
+
     /// Without results yet.
     pub fn new(tool: Tool, machine: Value, baseline: &str) -> ThroughputDocument {
         ThroughputDocument {
             schema: SCHEMA.to_owned(),
+            kind: Kind::Throughput,
             tool,
             machine,
             partial: false,

@@ -1,235 +1,259 @@
-//! A start-up as JSON: the result document with every span.
+//! Start-ups with every span: what `firstbyte trace --export-json` writes, and what a page reads.
 
-use crate::account::attribution::{kind, shares};
-use crate::account::summary::Spread;
-use crate::account::{Account, Step, Summary, What};
-use crate::document::bench::{Overhead, Ratio, SCHEMA};
-use crate::stats;
-use firstbyte_measure::Counts;
-use firstbyte_measure::launch::wait::Usage;
-use firstbyte_measure::timeline::Phase;
-use firstbyte_measure::units::Nanos;
-use serde_json::{Value, json};
+use super::kind::Kind;
+use crate::document::bench::Tool;
+use firstbyte_measure::timeline::PerPhase;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
-/// What the document says besides the runs themselves.
-#[derive(Clone, Debug, Default)]
-pub struct Frame {
+/// One invocation's results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraceDocument {
+    /// [`super::bench::SCHEMA`].
+    pub schema: String,
+    /// [`Kind::Trace`].
+    #[serde(default = "TraceDocument::kind")]
+    pub kind: Kind,
+    pub tool: Tool,
+    #[serde(default)]
+    pub machine: Value,
+    /// The user interrupted it, so it contains fewer runs than planned.
+    #[serde(default)]
+    pub partial: bool,
+    /// One entry for each program.
+    pub results: Vec<Traced>,
+}
+
+impl TraceDocument {
+    fn kind() -> Kind {
+        Kind::Trace
+    }
+}
+
+/// One program's start-up: hyperfine's fields first, in seconds; then ours, in nanoseconds. What is exact
+/// (`attribution`, `spans`, `files`, `processes`) is that of the run whose total is the median.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Traced {
     /// The command, as a shell would take it.
     pub command: String,
-    /// Which backend observed, and why.
-    pub backend: [String; 2],
-    /// Facts of the machine.
-    pub machine: Value,
-    /// It was interrupted: fewer runs than planned are in here.
-    pub partial: bool,
-    /// Walls of traced and of untraced runs, nanoseconds.
-    pub walls: [Vec<f64>; 2],
-    /// The first over the second, in turn.
-    pub overhead: Option<Ratio>,
-    /// The exit code of each run; `None`: a signal.
+    /// The name shown instead of the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(default)]
+    pub mean: Option<f64>,
+    #[serde(default)]
+    pub stddev: Option<f64>,
+    #[serde(default)]
+    pub median: f64,
+    #[serde(default)]
+    pub user: Option<f64>,
+    #[serde(default)]
+    pub system: Option<f64>,
+    #[serde(default)]
+    pub min: f64,
+    #[serde(default)]
+    pub max: f64,
+    /// Wall times of the traced runs.
+    #[serde(default)]
+    pub times: Vec<f64>,
+    /// `null`: a signal ended the run.
+    #[serde(default)]
     pub exit_codes: Vec<Option<i32>>,
-    /// What the kernel charged each run with.
-    pub usages: Vec<Usage>,
-    /// The total without the observer's part, nanoseconds.
-    pub corrected_total: Option<f64>,
-    /// Findings: cost in nanoseconds and text.
-    pub findings: Vec<(u64, String)>,
+    #[serde(default)]
+    pub runs: usize,
+    /// Over all runs.
+    #[serde(default)]
+    pub phases: TracedPhases,
+    /// Of the run that is shown, nanoseconds.
+    #[serde(default)]
+    pub run_phases: PerPhase<Option<u64>>,
+    /// Of the run that is shown.
+    pub total_ns: u64,
+    /// The median total without the time that the observation adds.
+    #[serde(default)]
+    pub corrected_total_ns: Option<f64>,
+    /// Wall times of the untraced runs, seconds.
+    #[serde(default)]
+    pub untraced_times: Vec<f64>,
+    /// By name; `null` where the backend does not see them.
+    #[serde(default)]
+    pub counts: BTreeMap<String, Option<u64>>,
+    #[serde(default)]
+    pub lost_events: u64,
+    /// Where the main thread's time went.
+    #[serde(default)]
+    pub attribution: Vec<TracedShare>,
+    pub spans: Vec<Span>,
+    #[serde(default)]
+    pub files: Vec<TracedFile>,
+    #[serde(default)]
+    pub searches: Vec<TracedSearch>,
+    #[serde(default)]
+    pub processes: Vec<TracedProcess>,
+    #[serde(default)]
+    pub findings: Vec<TracedFinding>,
 }
 
-/// The document, indented.
-pub fn render(summary: &Summary, frame: &Frame) -> String {
-    serde_json::to_string_pretty(&document(summary, frame)).unwrap_or_default() + "\n"
+/// The phases over all runs; `null` where the program does not have one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TracedPhases {
+    #[serde(flatten)]
+    pub each: PerPhase<Option<TracedFigure>>,
+    #[serde(default)]
+    pub first_byte: Option<TracedFigure>,
+    #[serde(default)]
+    pub total: Option<TracedFigure>,
 }
 
-/// The document.
-pub fn document(summary: &Summary, frame: &Frame) -> Value {
-    json!({
-        "schema": SCHEMA,
-        "tool": {
-            "name": "firstbyte",
-            "version": env!("CARGO_PKG_VERSION"),
-            "backend": frame.backend[0],
-            "backend_reason": frame.backend[1],
-            "observer_overhead": overhead(frame),
-        },
-        "partial": frame.partial,
-        "machine": frame.machine,
-        "results": [result(summary, frame)],
-    })
+/// Nanoseconds over several runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TracedFigure {
+    pub median: f64,
+    pub min: f64,
+    pub max: f64,
 }
 
-fn overhead(frame: &Frame) -> Vec<Overhead> {
-    frame.overhead.iter().map(|&ratio| Overhead { name: frame.command.clone(), ratio }).collect()
+/// A part of the time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedShare {
+    /// `kernel_exec`, `syscall`, `fault`, `user` or `waiting`.
+    pub kind: String,
+    /// Its name within the kind.
+    pub name: String,
+    pub ns: u64,
+    /// How many steps.
+    pub count: u64,
 }
 
-/// hyperfine's fields first, in seconds; then ours, in nanoseconds. What is exact (`attribution`, `spans`, `files`,
-/// `processes`) is that of the run whose total is the median.
-fn result(summary: &Summary, frame: &Frame) -> Value {
-    let account = &summary.reference;
-    let seconds: Vec<f64> = frame.walls[0].iter().map(|ns| ns / 1e9).collect();
-    let wall = Spread::of(&seconds);
-    let statistics = stats::Summary::of(&seconds);
-    let charged = |of: fn(&Usage) -> Nanos| -> Vec<f64> {
-        frame.usages.iter().map(|usage| of(usage).as_f64() / 1e9).collect()
-    };
-    json!({
-        "command": frame.command,
-        "mean": mean(&seconds),
-        "stddev": statistics.and_then(|s| s.stddev),
-        "median": wall.median,
-        "user": mean(&charged(|usage| usage.user)),
-        "system": mean(&charged(|usage| usage.system)),
-        "min": wall.least,
-        "max": wall.most,
-        "times": seconds,
-        "exit_codes": frame.exit_codes,
-        "runs": summary.runs,
-        "phases": phases(summary),
-        "run_phases": {
-            "startup": account.phases.startup.0,
-            "setup": account.phases.setup.map(|n| n.0),
-            "write": account.phases.write.map(|n| n.0),
-            "teardown": account.phases.teardown.0,
-        },
-        "total_ns": account.total.0,
-        "corrected_total_ns": frame.corrected_total,
-        "untraced_times": frame.walls[1].iter().map(|ns| ns / 1e9).collect::<Vec<f64>>(),
-        "counts": counts(&account.counts),
-        "lost_events": summary.lost,
-        "attribution": attribution(account),
-        "spans": spans(account),
-        "files": files(account),
-        "searches": searches(account),
-        "processes": processes(account),
-        "findings": frame.findings.iter().map(|(ns, text)| json!({"ns": ns, "text": text})).collect::<Vec<_>>(),
-    })
+/// A step of a thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    pub pid: u32,
+    pub tid: u32,
+    /// As in [`TracedShare`].
+    pub kind: String,
+    /// A system call, a module, a reason for waiting.
+    pub name: String,
+    /// From the entry of the first `execve`.
+    pub start_ns: u64,
+    /// Its own time, without the steps within it.
+    pub duration_ns: u64,
+    /// The time including the steps within it.
+    #[serde(default)]
+    pub elapsed_ns: Option<u64>,
+    /// The file that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Arguments and result, address, place.
+    #[serde(default)]
+    pub detail: Option<String>,
 }
 
-/// Null where there is nothing to take it of.
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// The phases over all runs; null for what the program has not.
-pub(super) fn phases(summary: &Summary) -> Value {
-    json!({
-        "startup": figure(summary.phases[Phase::Startup]),
-        "setup": figure(summary.phases[Phase::Setup]),
-        "write": figure(summary.phases[Phase::Write]),
-        "teardown": figure(summary.phases[Phase::Teardown]),
-        "first_byte": figure(summary.first_byte),
-        "total": figure(Some(summary.total)),
-    })
-}
-
-fn figure(spread: Option<Spread>) -> Value {
-    spread.map_or(Value::Null, |s| json!({"median": s.median, "min": s.least, "max": s.most}))
-}
-
-/// What was not seen is null, not 0.
-pub(super) fn counts(counted: &Counts) -> Value {
-    let mut counts = json!(counted);
-    if counted.max_rss == 0 {
-        counts["max_rss"] = Value::Null;
-    }
-    if counted.page_faults == 0 {
-        counts["page_faults"] = Value::Null;
-        counts["major_faults"] = Value::Null;
-    }
-    counts
-}
-
-fn attribution(account: &Account) -> Vec<Value> {
-    let shares = shares(&account.main().steps);
-    shares
-        .iter()
-        .map(|s| json!({"kind": s.kind.key(), "name": s.name, "ns": s.time.0, "count": s.count}))
-        .collect()
-}
-
-fn spans(account: &Account) -> Vec<Value> {
-    let threads = account.threads.iter();
-    threads.flat_map(|t| t.steps.iter().map(|step| span(t.pid, t.tid, step))).collect()
-}
-
-/// `duration_ns` is the step's own time; `elapsed_ns` counts what lies within, too.
-fn span(pid: u32, tid: u32, step: &Step) -> Value {
-    let mut span = json!({
-        "pid": pid,
-        "tid": tid,
-        "kind": kind(&step.what).key(),
-        "name": name(&step.what),
-        "start_ns": step.start.0,
-        "duration_ns": step.own.0,
-        "elapsed_ns": step.elapsed.0,
-        "detail": step.what.title(),
-    });
-    if let Some(file) = file(&step.what) {
-        span["file"] = json!(file);
-    }
-    span
-}
-
-/// A step's short name.
-pub(crate) fn name(what: &What) -> String {
-    match what {
-        What::Exec { stage, .. } => format!("exec: {stage}"),
-        What::Call { name, .. } => name.to_string(),
-        What::Fault(fault) if fault.major => "major page fault".to_owned(),
-        What::Fault(_) => "page fault".to_owned(),
-        What::Off(reason) => reason.name().to_owned(),
-        What::User(code) => code.module.name(),
+impl Span {
+    /// The time including the steps within it.
+    pub(crate) fn elapsed(&self) -> u64 {
+        self.elapsed_ns.unwrap_or(self.duration_ns)
     }
 }
 
-fn file(what: &What) -> Option<&str> {
-    match what {
-        What::Exec { path, .. } => Some(path),
-        What::Call { file, .. } => file.as_deref(),
-        What::Fault(fault) => fault.region.file().map(|path| &**path),
-        What::User(code) if !code.module.path.is_empty() => Some(&code.module.path),
-        What::User(_) | What::Off(_) => None,
+/// What a file cost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedFile {
+    pub path: String,
+    #[serde(default)]
+    pub ns: u64,
+    #[serde(default)]
+    pub opened: u64,
+    /// Opens that failed.
+    #[serde(default)]
+    pub failed: u64,
+    #[serde(default)]
+    pub calls: u64,
+    #[serde(default)]
+    pub bytes_read: u64,
+    #[serde(default)]
+    pub faults: u64,
+    #[serde(default)]
+    pub major_faults: u64,
+}
+
+/// Names that were searched for in several folders.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedSearch {
+    pub names: Vec<String>,
+    /// What searched.
+    pub by: String,
+    /// Lookups that found nothing.
+    pub misses: u64,
+    pub folders: Vec<String>,
+    /// The folder that has it; `null`: none.
+    pub found: Option<String>,
+    pub ns: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedProcess {
+    pub pid: u32,
+    /// 0 for the tracee.
+    #[serde(default)]
+    pub parent: u32,
+    #[serde(default)]
+    pub start_ns: u64,
+    /// `null`: its end was not seen.
+    #[serde(default)]
+    pub end_ns: Option<u64>,
+    /// The wait status at its end.
+    #[serde(default)]
+    pub status: Option<i32>,
+    /// The main thread included.
+    #[serde(default)]
+    pub threads: u32,
+    #[serde(default)]
+    pub execs: Vec<TracedExec>,
+}
+
+/// A successful exec.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedExec {
+    /// The file that was named.
+    #[serde(default)]
+    pub path: String,
+    /// The file that is executed: another one where `path` is a script.
+    #[serde(default)]
+    pub executed: String,
+    #[serde(default)]
+    pub argv: Vec<String>,
+    #[serde(default)]
+    pub start_ns: u64,
+    /// How long the kernel took.
+    #[serde(default)]
+    pub duration_ns: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedFinding {
+    /// What it costs.
+    #[serde(default)]
+    pub ns: u64,
+    /// A sentence.
+    pub text: String,
+}
+
+impl Traced {
+    /// The name shown: its own, else the command.
+    pub(crate) fn label(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.command)
     }
-}
 
-fn files(account: &Account) -> Vec<Value> {
-    let files = account.files.iter();
-    files
-        .map(|f| {
-            json!({
-                "path": &*f.path, "ns": f.time.0, "opened": f.opened, "failed": f.failed, "calls": f.calls,
-                "bytes_read": f.bytes_read, "faults": f.faults, "major_faults": f.major_faults,
-            })
-        })
-        .collect()
-}
-
-fn searches(account: &Account) -> Vec<Value> {
-    let searches = account.searches.iter();
-    searches
-        .map(|s| {
-            json!({
-                "names": s.names, "by": s.by, "misses": s.misses, "folders": s.folders, "found": s.found,
-                "ns": s.time.0,
-            })
-        })
-        .collect()
-}
-
-fn processes(account: &Account) -> Vec<Value> {
-    let processes = account.processes.iter();
-    processes
-        .map(|p| {
-            let execs = p.execs.iter().map(|e| {
-                json!({
-                    "path": &*e.path, "executed": &*e.executed, "argv": e.argv,
-                    "start_ns": e.start.0, "duration_ns": e.took.0,
-                })
-            });
-            json!({
-                "pid": p.pid, "parent": p.parent, "start_ns": p.start.0, "end_ns": p.end.map(|n| n.0),
-                "status": p.status, "threads": p.threads, "execs": execs.collect::<Vec<_>>(),
-            })
-        })
-        .collect()
+    /// The phases of the run that is shown, nanoseconds. A document without them says at least how long the first exec
+    /// took. What is not known is `None`.
+    pub(crate) fn shown_phases(&self) -> PerPhase<Option<u64>> {
+        if self.run_phases.iter().any(|(_, ns)| ns.is_some()) {
+            return self.run_phases;
+        }
+        let exec = self.processes.first().and_then(|process| process.execs.first());
+        let startup = exec.map(|exec| exec.duration_ns);
+        PerPhase::from_fn(|phase| startup.filter(|_| phase == firstbyte_measure::timeline::Phase::Startup))
+    }
 }

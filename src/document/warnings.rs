@@ -2,7 +2,6 @@
 
 use crate::document::Document;
 use crate::document::bench::{Measurement, Warning};
-use crate::report::text::row::ranked;
 use crate::stats::outlier::modified_z_scores;
 use firstbyte_measure::units::Bytes;
 use serde_json::Value;
@@ -58,7 +57,7 @@ fn guest(machine: &Value) -> Option<Warning> {
 }
 
 fn scores(measurement: &Measurement) -> Option<Vec<f64>> {
-    let samples = &ranked(measurement)?.samples;
+    let samples = &measurement.ranked()?.samples;
     modified_z_scores(&samples.iter().map(|ns| *ns as f64).collect::<Vec<_>>())
 }
 

@@ -17,7 +17,7 @@ fn stdout(output: &Output) -> String {
 }
 
 fn json(arguments: &[&str]) -> Value {
-    let all = [&["--quick", "--json", "-"], arguments].concat();
+    let all = [&["--quick", "--json"], arguments].concat();
     serde_json::from_str(&stdout(&claims(&all))).unwrap()
 }
 
@@ -83,7 +83,7 @@ fn a_program_that_is_not_here_makes_its_claims_untestable_and_says_what_would_he
     // what installs is there, what is to be installed is not
     std::os::unix::fs::symlink("/bin/true", folder.path().join("apt-get")).unwrap();
     let output = Command::new(FIRSTBYTE)
-        .args(["claims", "--quick", "--only", "004-musl", "--json", "-"])
+        .args(["claims", "--quick", "--only", "004-musl", "--json"])
         .env("PATH", folder.path())
         .env("XDG_CACHE_HOME", folder.path())
         .output()

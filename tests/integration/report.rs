@@ -323,9 +323,9 @@ fn the_phases_medians_are_those_of_the_samples_and_the_floor_is_one_from_itself(
     let ratio = floor.floor_ratio.as_ref().unwrap();
     assert_eq!((ratio.ratio.low.to_string(), ratio.ratio.high.to_string()), ("1".to_owned(), "1".to_owned()));
     let total = floor.phases.total.as_ref().unwrap();
-    let phases = [&floor.phases.startup, &floor.phases.setup, &floor.phases.write, &floor.phases.teardown];
     for (run, total) in total.samples.iter().enumerate() {
-        let sum: u64 = phases.iter().map(|phase| phase.as_ref().unwrap().samples[run]).sum();
+        let each = floor.phases.each.iter();
+        let sum: u64 = each.map(|(_, phase)| phase.as_ref().unwrap().samples[run]).sum();
         assert_eq!(sum, *total);
     }
 }

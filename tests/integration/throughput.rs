@@ -154,8 +154,17 @@ fn a_sweep_is_exported_and_drawn() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let (json, csv, markdown, svg) = (path("a.json"), path("a.csv"), path("a.md"), path("a.svg"));
-    let exports =
-        ["--json", &json, "--export-csv", &csv, "--export-markdown", &markdown, "--chart", &svg, "--log"];
+    let exports = [
+        "--export-json",
+        &json,
+        "--export-csv",
+        &csv,
+        "--export-markdown",
+        &markdown,
+        "--export-svg",
+        &svg,
+        "--log",
+    ];
     let only = "firstbyte lines,yes-head,c-write,asm-v2-literal";
     let sinks = "null,pipe-read,pipe-splice,file,tmpfs";
     let fixed = ["--n", "1000,30000", "--runs", "2", "--only", only, "--sink", sinks];
@@ -186,14 +195,33 @@ fn a_sweep_is_exported_and_drawn() {
     assert!(svg.starts_with("<svg") && svg.contains("million lines") && svg.contains("firstbyte lines"));
 }
 
+/// A picture whose name ends in `.png`, by the older name of the option.
+fn png_chart(file: &Path) -> Output {
+    let fixed = ["--n", "1000,2000", "--runs", "1", "--only", "firstbyte lines", "--sink", "null", "--chart"];
+    throughput(&[&fixed[..], &[file.to_str().unwrap()]].concat())
+}
+
+#[cfg(feature = "png")]
 #[test]
 fn a_chart_is_a_png_where_its_name_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.PNG");
-    let fixed = ["--n", "1000,2000", "--runs", "1", "--only", "firstbyte lines", "--sink", "null", "--chart"];
-    let output = throughput(&[&fixed[..], &[file.to_str().unwrap()]].concat());
+    let output = png_chart(&file);
     assert!(output.status.success(), "{output:?}");
     assert!(std::fs::read(file).unwrap().starts_with(b"\x89PNG\r\n"));
+}
+
+#[cfg(not(feature = "png"))]
+#[test]
+fn without_its_feature_a_png_is_refused_before_the_first_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.PNG");
+    let output = png_chart(&file);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{said}");
+    assert!(said.contains("a.PNG` cannot be drawn: "), "{said}");
+    assert!(said.contains("\nhelp: --export-svg ") && said.contains("a.svg, or build"), "{said}");
+    assert!(said.contains("--features png") && !file.exists(), "{said}");
 }
 
 #[test]
@@ -202,8 +230,8 @@ fn a_chart_of_nothing_is_no_file_but_an_error() {
     let (svg, json) = (folder.path().join("a.svg"), folder.path().join("a.json"));
     let output = Command::new(FIRSTBYTE)
         .args(["throughput", "--n", "1000000000000", "--timeout", "10ms", "--runs", "1", "--sink", "null"])
-        .args(["--only", "firstbyte lines,yes-head", "--json"])
-        .args([json.as_os_str(), "--chart".as_ref(), svg.as_os_str()])
+        .args(["--only", "firstbyte lines,yes-head", "--export-json"])
+        .args([json.as_os_str(), "--export-svg".as_ref(), svg.as_os_str()])
         .output()
         .unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -219,7 +247,7 @@ fn what_is_unknown_is_refused_before_the_first_run() {
         (&["--only", "no-such"][..], "no design `no-such`"),
         (&["--sink", "tape"][..], "tape"),
         (&["--n", "0"][..], "0 is not in 1..="),
-        (&["--json", "/no/such/folder/x"][..], "cannot write `/no/such/folder/x`"),
+        (&["--export-json", "/no/such/folder/x"][..], "cannot write `/no/such/folder/x`"),
     ] {
         let output = throughput(arguments);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{arguments:?}");

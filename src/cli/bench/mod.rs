@@ -7,12 +7,14 @@ mod tests;
 
 pub use commands::Benchmark;
 
-use super::export::{ExportArgs, Format, OfMeasurements};
-use super::options::{CacheArgs, MeasuringArgs};
+use super::export::ExportArgs;
+use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
 use super::values::{duration, percent, readable};
 use crate::bench::{Adaptive, Budget};
+use crate::document::Kind;
 use crate::document::bench::{ColdMethod, Metric};
 use crate::output::Target;
+use crate::report::formats::Format;
 use commands::CommandArgs;
 use firstbyte_measure::launch::{CpuSet, OutputKind, Until};
 use firstbyte_measure::tracer::Choice;
@@ -81,7 +83,9 @@ pub struct Args {
     #[command(flatten)]
     cache: CacheArgs,
     #[command(flatten)]
-    exports: ExportArgs<OfMeasurements>,
+    json: JsonArgs,
+    #[command(flatten)]
+    exports: ExportArgs<{ Kind::Bench as usize }>,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -161,7 +165,7 @@ impl Args {
             seed: self.measuring.seed(),
             overhead: !self.no_overhead,
             count_runs: if self.no_counts { 0 } else { COUNT_RUNS },
-            exports: self.exports.targets(),
+            exports: self.exports.targets_with(&self.json),
         })
     }
 

@@ -4,14 +4,13 @@ mod level0;
 mod passes;
 mod runs;
 
-use super::{CommandError, Exit, before_launching, cold, show, terminal};
+use super::{CommandError, Exit, before_launching, cold, export, show, terminal};
 use crate::claims::quantity::{Quantity, State};
 use crate::claims::{Claim, Evidence, Lack, Needs, gather, judge, row, select};
 use crate::cli::claims::Plan;
-use crate::cli::export::Format;
 use crate::document::bench::{ColdMethod, Tool};
 use crate::document::claims::ClaimsDocument;
-use crate::report::formats::claims_markdown;
+use crate::report::formats::Exported;
 use crate::report::text::claims as claims_text;
 use firstbyte_measure::launch::interrupt;
 use firstbyte_measure::machine::Machine;
@@ -29,9 +28,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         show(claims_text::list(&claims, &terminal()).as_bytes())?;
         return Ok(Exit::Done);
     }
-    for (_, target) in &plan.exports {
-        target.check().map_err(CommandError::usage)?;
-    }
+    export::check_targets(&plan.exports)?;
     let document = if plan.from.is_empty() { measured(plan, &claims)? } else { read(plan)? };
     deliver(plan, &document)?;
     Ok(if document.partial && plan.from.is_empty() { Exit::Interrupted } else { Exit::Done })
@@ -48,24 +45,16 @@ fn read(plan: &Plan) -> Result<ClaimsDocument, CommandError> {
 }
 
 fn empty(plan: &Plan) -> ClaimsDocument {
-    let tool = Tool {
-        name: "firstbyte".to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        ..Tool::default()
-    };
-    ClaimsDocument::new(tool, serde_json::to_value(Machine::examine()).unwrap_or_default(), plan.quick)
+    ClaimsDocument::new(
+        Tool::ours(),
+        serde_json::to_value(Machine::examine()).unwrap_or_default(),
+        plan.quick,
+    )
 }
 
 fn deliver(plan: &Plan, document: &ClaimsDocument) -> Result<(), CommandError> {
-    for (format, target) in &plan.exports {
-        let text = match format {
-            Format::Json => serde_json::to_string_pretty(document).map_err(CommandError::unable)? + "\n",
-            Format::Markdown => claims_markdown::render(document),
-            other => return Err(super::export::not_offered(*other)),
-        };
-        target.write(&text).map_err(CommandError::unable)?;
-    }
-    if plan.exports.iter().any(|(_, target)| target.is_stdout()) {
+    export::write_drawn(&plan.exports, &Exported::Claims(document))?;
+    if export::takes_stdout(&plan.exports) {
         return Ok(());
     }
     show(claims_text::render(document, &terminal()).as_bytes())

@@ -4,16 +4,15 @@ mod prints;
 mod sweep;
 
 use super::progress::bar;
-use super::{CommandError, Exit, report, show, terminal};
-use crate::cli::export::Format;
+use super::{CommandError, Exit, export, show, terminal};
 use crate::cli::floor::Plan;
 use crate::corpus::{BuildCache, Built, Corpus, PrepareOptions, Program, prepare_all};
+use crate::document::Kind;
 use crate::document::bench::{SCHEMA, Tool};
 use crate::document::floor::{Calibration, Floor, Group, Missing, Overhead, Print};
 use crate::floor::{COMMAND, FloorError, GroupResult, Pinned, Rung, Survey, UserCommand};
 use crate::floor::{calibration, shells};
-use crate::report::formats::floor_markdown;
-use crate::report::pictures::{floor as floor_svg, png};
+use crate::report::formats::Exported;
 use crate::report::text::floor as floor_text;
 use firstbyte_elf::Architecture;
 use firstbyte_elf::packed;
@@ -122,11 +121,8 @@ fn tried(plan: &Plan) -> Result<(UserCommand, Nanos), CommandError> {
 fn empty(pinned: Option<&Pinned>) -> Floor {
     Floor {
         schema: SCHEMA.to_owned(),
-        tool: Tool {
-            name: "firstbyte".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            ..Tool::default()
-        },
+        kind: Kind::Floor,
+        tool: Tool::ours(),
         machine: serde_json::to_value(Machine::examine()).unwrap_or_default(),
         partial: false,
         cpu: pinned.map(|pinned| pinned.cpu),
@@ -178,29 +174,20 @@ fn measure(
 
 /// That every export can be made and written, before anything is measured for it.
 fn check(plan: &Plan) -> Result<(), CommandError> {
-    super::export::check_targets(plan.exports.iter().map(|(_, target)| target))?;
-    for (form, _) in &plan.exports {
-        if matches!(form, Format::Svg | Format::Png)
-            && (plan.sweep || !plan.groups.contains(&Group::Waterfall))
-        {
+    for (format, _) in &plan.exports {
+        if format.is_picture() && (plan.sweep || !plan.groups.contains(&Group::Waterfall)) {
             return Err(CommandError::usage(
                 "there is no waterfall to draw\nhelp: leave out --only and --cpus-sweep, or add --only waterfall",
             ));
         }
     }
-    Ok(())
+    export::check_targets(&plan.exports)
 }
 
 /// What was measured is written and shown as far as it goes, also where a picture of it cannot be drawn.
 fn finish(plan: &Plan, floor: &Floor) -> Result<Exit, CommandError> {
-    let mut undrawn = false;
-    for (form, target) in &plan.exports {
-        match rendered(*form, floor)? {
-            Some(bytes) => super::export::put(target, &bytes)?,
-            None => undrawn = true,
-        }
-    }
-    if !plan.exports.iter().any(|(_, target)| target.is_stdout()) {
+    let drawn = export::write_drawn(&plan.exports, &Exported::Floor(floor))?;
+    if !export::takes_stdout(&plan.exports) {
         show(floor_text::render(floor, plan.histograms, &terminal()).as_bytes())?;
     }
     if let Some(lack) = floor.missing.iter().find(|lack| lack.name == COMMAND && !floor.partial) {
@@ -211,26 +198,11 @@ fn finish(plan: &Plan, floor: &Floor) -> Result<Exit, CommandError> {
     }
     match floor.partial {
         true => Ok(Exit::Interrupted),
-        false if undrawn => Err(CommandError::unable(
+        false if !drawn => Err(CommandError::unable(
             "the waterfall could not be drawn: no layer of it was measured\nhelp: the page says why",
         )),
         false => Ok(Exit::Done),
     }
-}
-
-/// `None`: a picture of nothing.
-fn rendered(format: Format, floor: &Floor) -> Result<Option<Vec<u8>>, CommandError> {
-    let svg = || floor.waterfalls.first().and_then(floor_svg::svg);
-    Ok(match format {
-        Format::Json => {
-            Some((serde_json::to_string_pretty(floor).map_err(CommandError::unable)? + "\n").into())
-        }
-        Format::Markdown => Some(floor_markdown::render(floor).into()),
-        Format::Svg => svg().map(String::into_bytes),
-        Format::Png => svg().and_then(|svg| png::of_svg(&svg)),
-        Format::Html => Some(report::page("this run", floor)?.into()),
-        other => return Err(super::export::not_offered(other)),
-    })
 }
 
 /// The programs that time their own prints.

@@ -1,35 +1,32 @@
 //! What a trace is written as.
 
 use super::Explained;
-use crate::cli::export::Format;
-use crate::commands::{CommandError, export, report};
+use crate::account::document::{Frame, trace_document};
+use crate::commands::{CommandError, export};
 use crate::document::bench::Ratio;
-use crate::document::trace as trace_json;
-use crate::document::trace::Frame;
-use crate::report::formats::{firefox, perfetto};
+use crate::output::Target;
+use crate::report::formats::{Exported, ExportedTrace, Format};
 use crate::report::text::trace::Context;
 use firstbyte_measure::machine::Machine;
-use firstbyte_measure::tracer::replay;
 
-pub(super) fn rendered(
-    format: Format,
+pub(super) fn write(
+    exports: &[(Format, Target)],
     explained: &Explained,
     context: &Context,
-) -> Result<String, CommandError> {
-    let account = &explained.summary.reference;
-    Ok(match format {
-        Format::Json => trace_json::render(&explained.summary, &frame(explained, context)),
-        Format::Perfetto => perfetto::render(&context.command, account),
-        Format::Firefox => firefox::render(&context.command, account),
-        Format::Html => {
-            report::page("this run", &trace_json::document(&explained.summary, &frame(explained, context)))?
-        }
-        Format::Recording => explained
-            .shown()
-            .map(|run| replay::save(run, &explained.modules, explained.cpuid))
-            .unwrap_or_default(),
-        other => return Err(export::not_offered(other)),
-    })
+) -> Result<(), CommandError> {
+    if exports.is_empty() {
+        return Ok(());
+    }
+    let document = trace_document(&explained.summary, &frame(explained, context));
+    let trace = ExportedTrace {
+        document: &document,
+        command: &context.command,
+        account: &explained.summary.reference,
+        run: explained.shown(),
+        modules: &explained.modules,
+        cpuid: explained.cpuid,
+    };
+    export::write_drawn(exports, &Exported::Trace(trace)).map(drop)
 }
 
 fn frame(explained: &Explained, context: &Context) -> Frame {

@@ -30,7 +30,7 @@ use std::path::Path;
 
 /// Explains a command's start-up, several commands' or a recording's.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
-    export::check_targets(export::targets(&plan.exports))?;
+    export::check_targets(&plan.exports)?;
     match &plan.subject {
         Subject::Command(words) => command(plan, words),
         Subject::Summary(commands) => table(plan, commands),
@@ -96,11 +96,8 @@ fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
 
 /// Writes the exports, and shows the rest unless an export has taken stdout.
 fn deliver(plan: &Plan, explained: &Explained, context: &Context) -> Result<(), CommandError> {
-    for (export, target) in &plan.exports {
-        let text = exports::rendered(*export, explained, context)?;
-        export::put(target, text.as_bytes())?;
-    }
-    if plan.exports.iter().any(|(_, target)| target.is_stdout()) {
+    exports::write(&plan.exports, explained, context)?;
+    if export::takes_stdout(&plan.exports) {
         return Ok(());
     }
     let terminal = terminal();

@@ -13,6 +13,7 @@ pub use sweep::{CpuSweep, Point};
 pub use waterfall::{Height, Layer, Step, Waterfall};
 
 use super::bench::Tool;
+use super::kind::Kind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -21,6 +22,9 @@ use serde_json::Value;
 pub struct Floor {
     /// `firstbyte/1`.
     pub schema: String,
+    /// [`Kind::Floor`].
+    #[serde(default = "Floor::kind")]
+    pub kind: Kind,
     pub tool: Tool,
     pub machine: Value,
     /// The invocation was interrupted, so results are missing.
@@ -46,6 +50,10 @@ pub struct Floor {
 }
 
 impl Floor {
+    fn kind() -> Kind {
+        Kind::Floor
+    }
+
     /// Every figure: the results, and those of the prints.
     pub fn figures(&self) -> impl Iterator<Item = &Figure> {
         let prints = self.prints.iter().flat_map(|print| {

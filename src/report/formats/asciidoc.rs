@@ -4,18 +4,17 @@ use crate::document::Document;
 use crate::document::bench::Measurement;
 use crate::output::visible;
 use crate::report::text::row;
-use crate::report::text::row::{COUNTS, Column, TIMES};
 
 /// The columns of the Markdown table, for `AsciiDoc`: one row a result, warm before cold, by first byte.
 pub fn render(document: &Document) -> String {
     let rows: Vec<&Measurement> = row::ranking(document).into_iter().flat_map(|(_, rows)| rows).collect();
-    let columns: Vec<&Column> = TIMES.iter().chain(&COUNTS).collect();
+    let columns = row::times_and_counts();
     let headings = ["program", "cache"].map(str::to_owned).into_iter();
-    let headings = headings.chain(columns.iter().map(|column| column.heading.replace('\n', " ")));
+    let headings = headings.chain(columns.iter().map(row::Column::plain_heading));
     let mut text = format!("[cols=\"2*<,{}*>\"]\n|===\n{}\n\n", columns.len(), cells(headings, " "));
     for row in rows {
         let cache = row.cache.map_or(row::UNKNOWN, |cache| cache.name());
-        let shown = columns.iter().map(|column| escaped(&(column.cell)(row).replace('\n', " ")));
+        let shown = columns.iter().map(|column| escaped(&column.plain_cell(row)));
         let row = [literal(row.label()), cache.to_owned()].into_iter().chain(shown);
         text += &(cells(row, "\n") + "\n\n");
     }

@@ -2,7 +2,6 @@
 
 use crate::document::Document;
 use crate::document::bench::{Cache, Distribution, Measurement};
-use crate::report::text::row;
 use serde_json::{Map, Value, json};
 
 /// The longest benchmark name that Bencher takes, in bytes.
@@ -41,11 +40,9 @@ fn measures(measurement: &Measurement) -> Map<String, Value> {
         "upper_value": measurement.max * 1e9,
     });
     measures.insert("latency".to_owned(), wall);
-    for (phase, of) in row::PHASES {
-        if let Some(distribution) = of(&measurement.phases) {
-            measures.insert(phase.to_owned(), metric(distribution));
-        }
-    }
+    let known = measurement.phases.named().into_iter();
+    let known = known.filter_map(|(name, distribution)| Some((name.to_owned(), metric(distribution?))));
+    measures.extend(known);
     for (count, value) in measurement.counts.known() {
         measures.insert(count.to_owned(), json!({ "value": value }));
     }

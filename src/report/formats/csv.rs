@@ -1,8 +1,7 @@
 //! The results as CSV: hyperfine's columns first and in its order, then ours.
 
 use crate::document::Document;
-use crate::document::bench::{Cache, Counts, Distribution, Measurement};
-use crate::report::text::row;
+use crate::document::bench::{Cache, Counts, Distribution, Measurement, PhaseTimes};
 use std::collections::BTreeSet;
 
 /// hyperfine's columns, times in seconds; its `parameter_NAME` columns follow them.
@@ -62,7 +61,7 @@ fn headings(parameters: &BTreeSet<&String>) -> Vec<String> {
     let mut headings: Vec<String> = HYPERFINE.map(str::to_owned).into();
     headings.extend(parameters.iter().map(|parameter| format!("parameter_{parameter}")));
     headings.extend(OURS.iter().map(|(heading, _)| (*heading).to_owned()));
-    for (phase, _) in row::PHASES {
+    for (phase, _) in PhaseTimes::default().named() {
         headings.extend(STATISTICS.iter().map(|(statistic, _)| format!("{phase}_{statistic}_ns")));
     }
     headings
@@ -77,8 +76,8 @@ fn record(measurement: &Measurement, parameters: &BTreeSet<&String>) -> Vec<Stri
         other => other.map_or(String::new(), ToString::to_string),
     }));
     record.extend(OURS.iter().map(|(_, cell)| cell(m)));
-    for (_, phase) in row::PHASES {
-        record.extend(STATISTICS.iter().map(|(_, of)| optional(phase(&m.phases).as_ref().map(of))));
+    for (_, distribution) in m.phases.named() {
+        record.extend(STATISTICS.iter().map(|(_, of)| optional(distribution.map(of))));
     }
     record
 }

@@ -2,8 +2,8 @@
 //! nanoseconds, so that the call tree and the flame graph show where the time went.
 
 use crate::account::attribution::{Kind, kind};
+use crate::account::document::name;
 use crate::account::{Account, Step, ThreadAccount};
-use crate::document::trace::name;
 use firstbyte_measure::units::Nanos;
 use fxprof_processed_profile::{
     CategoryColor, CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, MarkerFieldFlags,

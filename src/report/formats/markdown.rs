@@ -4,22 +4,21 @@ use crate::document::Document;
 use crate::document::bench::Measurement;
 use crate::output::visible;
 use crate::report::text::row;
-use crate::report::text::row::{COUNTS, Column, TIMES};
 
 /// A table to paste into a README or an issue: one row a result, warm before cold, by first byte; names in code
 /// spans.
 pub fn render(document: &Document) -> String {
     let rows: Vec<&Measurement> = row::ranking(document).into_iter().flat_map(|(_, rows)| rows).collect();
     let below = row::threshold(&rows);
-    let columns: Vec<&Column> = TIMES.iter().chain(&COUNTS).collect();
+    let columns = row::times_and_counts();
     let mut headings = vec!["program".to_owned(), "cache".to_owned()];
-    headings.extend(columns.iter().map(|column| column.heading.replace('\n', " ")));
+    headings.extend(columns.iter().map(row::Column::plain_heading));
     headings.extend(below.clone().map(|below| escaped(&below)));
     let mut text = line(&headings) + "|:---|:---|" + &"---:|".repeat(headings.len() - 2) + "\n";
     for row in rows {
         let cache = row.cache.map_or(row::UNKNOWN, |cache| cache.name());
         let mut cells = vec![code(row.label()), cache.to_owned()];
-        cells.extend(columns.iter().map(|column| escaped(&(column.cell)(row).replace('\n', " "))));
+        cells.extend(columns.iter().map(|column| escaped(&column.plain_cell(row))));
         cells.extend(below.as_ref().map(|_| escaped(&row::below(row))));
         text += &line(&cells);
     }

@@ -1,4 +1,4 @@
-//! Files for other tools.
+//! The files that results are written to: one table of all formats, and the functions that draw them.
 
 pub mod asciidoc;
 pub mod bencher;
@@ -10,3 +10,226 @@ pub mod floor_markdown;
 pub mod json;
 pub mod markdown;
 pub mod perfetto;
+pub mod throughput_csv;
+pub mod throughput_markdown;
+
+use super::html::{self, PageError};
+use super::pictures;
+use crate::account::Account;
+use crate::document::claims::ClaimsDocument;
+use crate::document::diff::DiffDocument;
+use crate::document::floor::Floor;
+use crate::document::throughput::ThroughputDocument;
+use crate::document::trace::TraceDocument;
+use crate::document::{Document, Kind};
+use firstbyte_measure::arch::cpuid::Cpuid;
+use firstbyte_measure::tracer::module::Module;
+use firstbyte_measure::tracer::{Recording, replay};
+
+/// What a file of results is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Json,
+    Csv,
+    Markdown,
+    AsciiDoc,
+    Bencher,
+    BenchmarkAction,
+    Perfetto,
+    Firefox,
+    Recording,
+    Svg,
+    Png,
+    Html,
+}
+
+/// One line of [`FORMATS`].
+#[derive(Debug)]
+pub struct Entry {
+    pub format: Format,
+    /// The option that asks for it, without its dashes.
+    pub option: &'static str,
+    /// What the help of the option says.
+    pub help: &'static str,
+    /// Of the names of its files, without the dot.
+    pub extension: &'static str,
+    /// The documents that it draws.
+    pub kinds: &'static [Kind],
+}
+
+/// Every format, in the order of the help.
+pub const FORMATS: [Entry; 12] = [
+    Entry {
+        format: Format::Json,
+        option: "export-json",
+        help: "Write the results as JSON",
+        extension: "json",
+        kinds: &[Kind::Bench, Kind::Trace, Kind::Diff, Kind::Floor, Kind::Throughput, Kind::Claims],
+    },
+    Entry {
+        format: Format::Csv,
+        option: "export-csv",
+        help: "Write the results as CSV",
+        extension: "csv",
+        kinds: &[Kind::Bench, Kind::Throughput],
+    },
+    Entry {
+        format: Format::Markdown,
+        option: "export-markdown",
+        help: "Write the results as Markdown",
+        extension: "md",
+        kinds: &[Kind::Bench, Kind::Floor, Kind::Throughput, Kind::Claims],
+    },
+    Entry {
+        format: Format::AsciiDoc,
+        option: "export-asciidoc",
+        help: "Write the results as an AsciiDoc table",
+        extension: "adoc",
+        kinds: &[Kind::Bench],
+    },
+    Entry {
+        format: Format::Bencher,
+        option: "export-bencher",
+        help: "Write the results in Bencher Metric Format",
+        extension: "json",
+        kinds: &[Kind::Bench],
+    },
+    Entry {
+        format: Format::BenchmarkAction,
+        option: "export-benchmark-action",
+        help: "Write the results for github-action-benchmark, as `customSmallerIsBetter`",
+        extension: "json",
+        kinds: &[Kind::Bench],
+    },
+    Entry {
+        format: Format::Perfetto,
+        option: "export-perfetto",
+        help: "Write a timeline for ui.perfetto.dev",
+        extension: "json",
+        kinds: &[Kind::Trace],
+    },
+    Entry {
+        format: Format::Firefox,
+        option: "export-firefox",
+        help: "Write a profile for profiler.firefox.com",
+        extension: "json",
+        kinds: &[Kind::Trace],
+    },
+    Entry {
+        format: Format::Recording,
+        option: "record",
+        help: "Write the events of the run that is shown as JSON lines, for `--replay` and `firstbyte diff`",
+        extension: "jsonl",
+        kinds: &[Kind::Trace],
+    },
+    Entry {
+        format: Format::Svg,
+        option: "export-svg",
+        help: "Draw the waterfall of `floor`, or time against lines of `throughput`, as an SVG picture",
+        extension: "svg",
+        kinds: &[Kind::Floor, Kind::Throughput],
+    },
+    Entry {
+        format: Format::Png,
+        option: "export-png",
+        help: "Draw the same as a PNG picture",
+        extension: "png",
+        kinds: &[Kind::Floor, Kind::Throughput],
+    },
+    Entry {
+        format: Format::Html,
+        option: "html",
+        help: "Write the results as one self-contained HTML page",
+        extension: "html",
+        kinds: &[Kind::Bench, Kind::Trace, Kind::Floor, Kind::Throughput, Kind::Claims],
+    },
+];
+
+impl Format {
+    /// The formats that draw documents of this kind.
+    pub fn of(kind: Kind) -> impl Iterator<Item = &'static Entry> {
+        FORMATS.iter().filter(move |entry| entry.kinds.contains(&kind))
+    }
+
+    pub fn is_picture(self) -> bool {
+        matches!(self, Format::Svg | Format::Png)
+    }
+}
+
+/// A document with everything that its formats are drawn from.
+#[derive(Clone, Copy, Debug)]
+pub enum Exported<'s> {
+    Bench(&'s Document),
+    Trace(ExportedTrace<'s>),
+    Diff(&'s DiffDocument),
+    Floor(&'s Floor),
+    Throughput {
+        document: &'s ThroughputDocument,
+        /// Both axes of the picture are logarithmic.
+        log: bool,
+    },
+    Claims(&'s ClaimsDocument),
+}
+
+/// A trace, and the run that it shows.
+#[derive(Clone, Copy, Debug)]
+pub struct ExportedTrace<'s> {
+    pub document: &'s TraceDocument,
+    /// The command, as a shell would take it.
+    pub command: &'s str,
+    pub account: &'s Account,
+    pub run: Option<&'s Recording>,
+    /// The files that explain the run's addresses.
+    pub modules: &'s [Module],
+    pub cpuid: Option<Cpuid>,
+}
+
+impl Exported<'_> {
+    /// The content of the file; `None` where the document has nothing that this format draws.
+    pub fn render(&self, format: Format) -> Result<Option<Vec<u8>>, PageError> {
+        let text = match (format, *self) {
+            (Format::Json, _) => self.json(),
+            (Format::Html, _) => html::of_json(&self.json())?,
+            (Format::Csv, Exported::Bench(document)) => csv::render(document),
+            (Format::Csv, Exported::Throughput { document, .. }) => throughput_csv::render(document),
+            (Format::Markdown, Exported::Bench(document)) => markdown::render(document),
+            (Format::Markdown, Exported::Floor(floor)) => floor_markdown::render(floor),
+            (Format::Markdown, Exported::Throughput { document, .. }) => {
+                throughput_markdown::render(document)
+            }
+            (Format::Markdown, Exported::Claims(document)) => claims_markdown::render(document),
+            (Format::AsciiDoc, Exported::Bench(document)) => asciidoc::render(document),
+            (Format::Bencher, Exported::Bench(document)) => bencher::render(document),
+            (Format::BenchmarkAction, Exported::Bench(document)) => benchmark_action::render(document),
+            (Format::Perfetto, Exported::Trace(trace)) => perfetto::render(trace.command, trace.account),
+            (Format::Firefox, Exported::Trace(trace)) => firefox::render(trace.command, trace.account),
+            (Format::Recording, Exported::Trace(trace)) => match trace.run {
+                Some(run) => replay::save(run, trace.modules, trace.cpuid),
+                None => return Ok(None),
+            },
+            (Format::Svg, _) => return Ok(self.svg().map(String::into_bytes)),
+            (Format::Png, _) => return Ok(self.svg().and_then(|svg| pictures::png::of_svg(&svg))),
+            _ => return Ok(None),
+        };
+        Ok(Some(text.into_bytes()))
+    }
+
+    fn json(&self) -> String {
+        match self {
+            Exported::Bench(document) => json::render(document),
+            Exported::Trace(trace) => json::render(trace.document),
+            Exported::Diff(document) => json::render(document),
+            Exported::Floor(floor) => json::render(floor),
+            Exported::Throughput { document, .. } => json::render(document),
+            Exported::Claims(document) => json::render(document),
+        }
+    }
+
+    fn svg(&self) -> Option<String> {
+        match self {
+            Exported::Floor(floor) => floor.waterfalls.first().and_then(pictures::floor::svg),
+            Exported::Throughput { document, log } => pictures::throughput::svg(document, *log),
+            _ => None,
+        }
+    }
+}

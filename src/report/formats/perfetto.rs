@@ -2,8 +2,9 @@
 //! imports). Complete events (`X`) of one thread nest by their times.
 
 use crate::account::attribution::kind;
+use crate::account::document::name;
 use crate::account::{Account, Step, ThreadAccount};
-use crate::document::trace::name;
+use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::Nanos;
 use serde_json::{Value, json};
 
@@ -35,18 +36,11 @@ fn metadata(what: &str, pid: u32, tid: u32, value: &str) -> Value {
 }
 
 fn phases(account: &Account) -> Vec<Value> {
-    let phases = &account.phases;
-    let all = [
-        ("startup", Some(phases.startup)),
-        ("setup", phases.setup),
-        ("write", phases.write),
-        ("teardown", Some(phases.teardown)),
-    ];
     let (mut at, mut slices) = (Nanos(0), Vec::new());
-    for (name, duration) in all {
-        let Some(duration) = duration else { continue };
+    for phase in Phase::ALL {
+        let Some(duration) = account.phases.get(phase) else { continue };
         slices.push(json!({
-            "ph": "X", "cat": "phase", "name": name, "pid": PHASES, "tid": PHASES,
+            "ph": "X", "cat": "phase", "name": phase.name(), "pid": PHASES, "tid": PHASES,
             "ts": microseconds(at), "dur": microseconds(duration),
         }));
         at = at + duration;

@@ -3,11 +3,10 @@
 use super::block::{Block, Section};
 use super::packed::packed;
 use super::programs::spread;
-use super::traced::Traced;
 use crate::document::bench::Measurement;
+use crate::document::trace::Traced;
 use crate::output::visible;
 use crate::report::pictures::charts::name;
-use crate::report::text::row::PHASES;
 use serde::Serialize;
 
 /// What is known of a program without its spans.
@@ -41,7 +40,7 @@ fn of_trace(place: usize, traced: &Traced) -> Subject {
 }
 
 fn of_measurement(m: &Measurement, all: &[&Measurement]) -> Subject {
-    let known = PHASES.iter().filter_map(|(phase, of)| Some((*phase, of(&m.phases).as_ref()?)));
+    let known = m.phases.named().into_iter().filter_map(|(phase, d)| Some((phase, d?)));
     let phases = known.map(|(phase, d)| (phase.replace('_', " "), d.median, spread(d)));
     Subject { label: visible(&name(m, all)), phases: phases.collect(), counts: m.counts.known(), trace: None }
 }

@@ -6,7 +6,6 @@ use crate::document::bench::{Cache, Measurement};
 use crate::output::visible;
 use crate::report::pictures::charts;
 use crate::report::text::row;
-use crate::report::text::row::ranked;
 use firstbyte_measure::units::display_nanos;
 
 /// Points a program in a picture, statistics and the samples themselves in a table.
@@ -49,7 +48,7 @@ fn table(all: &[&Measurement]) -> Table {
 }
 
 fn line(m: &Measurement) -> Option<Row> {
-    let d = ranked(m)?;
+    let d = m.ranked()?;
     let mut cells = vec![Cell::text(visible(m.label())), Cell::text(m.cache.map_or("", Cache::name))];
     let figures = [d.median, d.low, d.high, d.mean, d.mad, d.min, d.p95, d.p99, d.max];
     cells.extend(figures.map(|ns| Cell::figure(display_nanos(ns), ns)));

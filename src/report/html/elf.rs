@@ -1,7 +1,7 @@
 //! The bytes of an executable that we wrote, as a map.
 
 use super::block::{Block, Cell, HexByte, HexLegend, Section, Table, columns, row};
-use super::source::{ElfDocument, ElfRow};
+use crate::document::elf::{ElfDocument, ElfRow};
 use crate::output::visible;
 
 /// A map and its table a document.
@@ -32,7 +32,7 @@ fn map(document: &ElfDocument) -> Vec<HexByte> {
         let (title, class) = (describe(row), class(row));
         row.bytes.iter().enumerate().map(move |(place, byte)| HexByte {
             hex: format!("{byte:02x}"),
-            title: format!("{:#06x}: {title}", row.offset.saturating_add(place as u64)),
+            title: format!("{:#06x}: {title}", row.offset.saturating_add(place)),
             class,
             row: index,
         })

@@ -54,9 +54,9 @@ fn documents(sources: &[(String, Source)]) -> Table {
         let version = format!("{} {}", visible(&tool.name), visible(&tool.version));
         row(vec![
             Cell::text(visible(name)),
-            Cell::text(source.kind()),
+            Cell::text(source.name()),
             Cell::text(version.trim_end()),
-            Cell::text(backend(tool)),
+            Cell::text(backend(&tool)),
             Cell::text(if source.partial() { "partial: interrupted, or not at its end" } else { "complete" }),
         ])
     };
@@ -142,7 +142,8 @@ fn overheads(sources: &[(String, Source)]) -> Option<Table> {
             Cell::figure(r.pairs.to_string(), r.pairs as f64),
         ])
     };
-    let rows: Vec<_> = sources.iter().flat_map(|(_, s)| &s.origin().0.observer_overhead).map(of).collect();
+    let all = sources.iter().flat_map(|(_, source)| source.origin().0.observer_overhead);
+    let rows: Vec<_> = all.map(|overhead| of(&overhead)).collect();
     (!rows.is_empty()).then(|| Table {
         caption: "Observer overhead: wall time of traced runs over that of untraced ones, runs in turn"
             .to_owned(),

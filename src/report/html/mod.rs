@@ -22,7 +22,6 @@ mod programs;
 pub mod source;
 mod throughput;
 mod timeline;
-mod traced;
 
-pub use page::render;
+pub use page::{PageError, of_json, render};
 pub use source::Source;

@@ -1,18 +1,22 @@
 //! The page: sections into the template, scripts and styles with their hashes.
 
 use super::block::Section;
-use super::source::{ClaimsDocument, ElfDocument, Source};
-use super::traced::TraceDocument;
+use super::source::{ClaimsDocument, Source};
 use crate::document::Document;
+use crate::document::elf::ElfDocument;
 use crate::document::floor::Floor;
+use crate::document::read::ReadError;
 use crate::document::throughput::ThroughputDocument;
+use crate::document::trace::TraceDocument;
 use crate::report::html::{claims, diff, distributions, elf, floor, head, programs, throughput, timeline};
 use crate::report::pictures::palette;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use firstbyte_measure::timeline::Phase;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, context};
 use sha2::{Digest, Sha256};
+use std::path::Path;
 
 const TEMPLATE: &str = include_str!("assets/page.html");
 const STYLE: &str = include_str!("assets/style.css");
@@ -23,12 +27,29 @@ const SCRIPTS: [&str; 4] = [
     include_str!("assets/diff.js"),
 ];
 
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+pub enum PageError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Template(#[from] minijinja::Error),
+}
+
+/// The page of one document that a command has just made: what its JSON contains, read back.
+pub fn of_json(json: &str) -> Result<String, PageError> {
+    let name = "this run";
+    let source = Source::parse(json, Path::new(name))?;
+    Ok(render(&[(name.to_owned(), source)])?)
+}
+
 /// The page of these documents, each with the name that a reader knows it by.
 ///
 /// # Errors
 /// The template's own; no document leads to one.
 pub fn render(sources: &[(String, Source)]) -> Result<String, minijinja::Error> {
     let (sections, subjects) = sections(sources);
+    let style = STYLE.to_owned() + &palette::rules();
     let script = format!("\"use strict\";\n(() => {{\n{}\n}})();\n", SCRIPTS.join("\n"));
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
@@ -37,8 +58,9 @@ pub fn render(sources: &[(String, Source)]) -> Result<String, minijinja::Error> 
         title => title(sources),
         sections => Value::from(Serde(&sections)),
         subjects,
-        style => STYLE,
-        style_hash => hash(STYLE),
+        phases => Phase::ALL.map(Phase::name),
+        style_hash => hash(&style),
+        style,
         script => script.clone(),
         script_hash => hash(&script),
         patterns => palette::definitions(),
@@ -52,7 +74,7 @@ fn hash(text: &str) -> String {
 }
 
 fn title(sources: &[(String, Source)]) -> String {
-    let mut kinds: Vec<&str> = sources.iter().map(|(_, source)| source.kind()).collect();
+    let mut kinds: Vec<&str> = sources.iter().map(|(_, source)| source.name()).collect();
     kinds.dedup();
     format!("firstbyte: {}", kinds.join(", "))
 }

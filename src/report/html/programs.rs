@@ -4,10 +4,10 @@ use super::block::{Bar, Block, Cell, Column, Piece, Row, Section, Table, columns
 use crate::document::Document;
 use crate::document::bench::{Cache, Distribution, Measurement};
 use crate::output::visible;
-use crate::report::pictures::palette::PHASES;
 use crate::report::text::row as rows;
-use crate::report::text::row::{COUNTS, UNKNOWN, ranked, ratio};
+use crate::report::text::row::{UNKNOWN, ratio};
 use crate::stats::median_count;
+use firstbyte_measure::timeline::{PerPhase, Phase};
 use firstbyte_measure::units::display_nanos;
 
 /// A table a document, and what did not run.
@@ -32,24 +32,18 @@ fn table(documents: &[&Document]) -> Table {
         documents.iter().flat_map(|d| rows::ranking(d)).flat_map(|(_, r)| r).collect();
     let scale = Scale::of(&all);
     let verdicts = all.iter().any(|m| !m.relative.is_empty());
-    let mut headings = columns(&[
-        "program",
-        "cache",
-        "phases",
-        "#first byte",
-        "#total",
-        "#startup",
-        "#setup",
-        "#write",
-        "#teardown",
-        "#× floor",
-        "#runs",
-    ]);
-    headings.extend(COUNTS.iter().map(|c| Column { heading: c.heading.replace('\n', " "), number: true }));
+    let mut headings = columns(&["program", "cache", "phases", "#first byte", "#total"]);
+    headings.extend(Phase::ALL.map(|phase| Column { heading: phase.name().to_owned(), number: true }));
+    headings.extend(columns(&["#× floor", "#runs"]));
+    let counts = rows::counts();
+    headings.extend(counts.iter().map(|c| Column { heading: c.plain_heading(), number: true }));
     if verdicts {
         headings.extend(columns(&["against the reference"]));
     }
-    let line = |m: &&Measurement| Row { cells: cells(m, &scale, verdicts), cache: m.cache.map(Cache::name) };
+    let line = |m: &&Measurement| Row {
+        cells: cells(m, &scale, &counts, verdicts),
+        cache: m.cache.map(Cache::name),
+    };
     Table {
         caption: "Programs".to_owned(),
         columns: headings,
@@ -59,22 +53,21 @@ fn table(documents: &[&Document]) -> Table {
     }
 }
 
-fn cells(m: &Measurement, scale: &Scale, verdicts: bool) -> Vec<Cell> {
+fn cells(m: &Measurement, scale: &Scale, counts: &[rows::Column], verdicts: bool) -> Vec<Cell> {
     let phases = &m.phases;
     let name = Cell::text(visible(m.label()));
     let name = if m.label() == m.command { name } else { name.noted(visible(&m.command)) };
     let mut cells = vec![
         name,
         Cell::text(m.cache.map_or("", Cache::name)),
-        Cell { value: ranked(m).map(|d| d.median), bar: scale.bar(m), ..Cell::default() },
+        Cell { value: m.ranked().map(|d| d.median), bar: scale.bar(m), ..Cell::default() },
         first_byte(m),
         wide(phases.total.as_ref()).unwrap_or_else(|| wall(m)),
     ];
-    let each = [&phases.startup, &phases.setup, &phases.write, &phases.teardown];
-    cells.extend(each.map(|phase| phase.as_ref().map_or_else(unknown, narrow)));
+    cells.extend(Phase::ALL.map(|phase| phases.get(phase).map_or_else(unknown, narrow)));
     cells.push(floor(m));
     cells.push(number(m.times.len() as f64, m.times.len().to_string()));
-    cells.extend(COUNTS.iter().map(|column| counted((column.cell)(m))));
+    cells.extend(counts.iter().map(|column| counted((column.cell)(m))));
     if verdicts {
         cells.push(verdict(m));
     }
@@ -164,18 +157,19 @@ const WIDTH: f64 = 250.0;
 
 impl Scale {
     fn of(all: &[&Measurement]) -> Scale {
-        let totals = || all.iter().filter_map(|m| Some(sum(&phases(m)?)));
+        let totals = || all.iter().filter_map(|m| Some(sum(&m.phases.medians()?)));
         let to = totals().fold(1.0, f64::max);
         Scale { from: totals().fold(to, f64::min).max(1.0) / 2.0, to }
     }
 
     fn bar(&self, m: &Measurement) -> Option<Bar> {
-        let phases = phases(m)?;
+        let phases = m.phases.medians()?;
         let total = sum(&phases);
         let logarithmic =
             (total.max(self.from) / self.from).ln() / (self.to / self.from).ln().max(f64::EPSILON);
-        let shown = |index: usize| format!("{} {}", PHASES[index].name, display_nanos(phases[index]));
-        let shown: Vec<String> = (0..4).filter(|i| phases[*i] > 0.0).map(shown).collect();
+        let known = phases.iter().filter(|(_, ns)| **ns > 0.0);
+        let shown: Vec<String> =
+            known.map(|(phase, ns)| format!("{} {}", phase.name(), display_nanos(*ns))).collect();
         Some(Bar {
             label: shown.join(", "),
             logarithmic: pieces(&phases, WIDTH * logarithmic.clamp(0.0, 1.0)),
@@ -185,25 +179,18 @@ impl Scale {
     }
 }
 
-fn phases(m: &Measurement) -> Option<[f64; 4]> {
-    let phases = &m.phases;
-    phases.startup.as_ref()?;
-    let each = [&phases.startup, &phases.setup, &phases.write, &phases.teardown];
-    Some(each.map(|phase| phase.as_ref().map_or(0.0, |d| d.median)))
-}
-
-fn sum(phases: &[f64; 4]) -> f64 {
-    phases.iter().sum::<f64>().max(1.0)
+fn sum(phases: &PerPhase<f64>) -> f64 {
+    phases.iter().map(|(_, ns)| ns).sum::<f64>().max(1.0)
 }
 
 /// Each phase's part of a bar of that length, wide enough to be seen.
-fn pieces(phases: &[f64; 4], length: f64) -> Vec<Piece> {
+fn pieces(phases: &PerPhase<f64>, length: f64) -> Vec<Piece> {
     let (total, mut x) = (sum(phases), 0.0);
     let mut pieces = Vec::new();
-    for (phase, ns) in PHASES.iter().zip(phases).filter(|(_, ns)| **ns > 0.0) {
+    for (phase, ns) in phases.iter().filter(|(_, ns)| **ns > 0.0) {
         let width = (ns / total * length).max(SEEN);
         let tenths = |value: f64| (value * 10.0).round() / 10.0;
-        pieces.push(Piece { phase: phase.name, x: tenths(x), width: tenths(width) });
+        pieces.push(Piece { phase: phase.name(), x: tenths(x), width: tenths(width) });
         x += width;
     }
     pieces
@@ -239,7 +226,7 @@ fn warm_against_cold(documents: &[&Document]) -> Option<Table> {
 }
 
 fn pair_row(warm: Option<&&Measurement>, cold: &Measurement) -> Option<Row> {
-    let (warm, distribution) = (ranked(warm?)?, ranked(cold)?);
+    let (warm, distribution) = (warm?.ranked()?, cold.ranked()?);
     let quotient = distribution.median / warm.median.max(1.0);
     let how = cold.cold.as_ref();
     let counted =
@@ -294,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_bars_pieces_lie_end_to_end_and_none_is_invisible() {
-        let pieces = pieces(&[10.0, 1e6, 0.0, 5.0], WIDTH);
+        let pieces = pieces(&PerPhase::from_fn(|phase| [10.0, 1e6, 0.0, 5.0][phase as usize]), WIDTH);
         assert_eq!(pieces.len(), 3);
         assert!(pieces.iter().all(|piece| piece.width >= SEEN));
         assert!(pieces.windows(2).all(|p| (p[0].x + p[0].width - p[1].x).abs() < 0.2));

@@ -1,13 +1,14 @@
-//! What a document is, told by what it holds.
+//! Documents that a page shows, each read by its `kind`.
 
-use super::traced::TraceDocument;
-use crate::document::Document;
 use crate::document::bench::Tool;
+use crate::document::elf::ElfDocument;
 use crate::document::floor::Floor;
 use crate::document::read::{ReadError, checked, text};
 use crate::document::throughput::ThroughputDocument;
+use crate::document::trace::TraceDocument;
+use crate::document::{Document, Kind};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error};
 use serde_json::Value;
 use std::path::Path;
 
@@ -26,47 +27,6 @@ pub enum Source {
     Elf(Box<ElfDocument>),
     /// `claims --json`.
     Claims(Box<ClaimsDocument>),
-}
-
-/// Every byte of an executable, explained.
-#[derive(Clone, Debug, Deserialize)]
-pub struct ElfDocument {
-    /// What wrote it.
-    pub tool: Tool,
-    /// Where.
-    #[serde(default)]
-    pub machine: Value,
-    /// For which processors.
-    pub architecture: String,
-    /// Bytes in all.
-    pub size: u64,
-    /// Bytes that belong together.
-    pub results: Vec<ElfRow>,
-}
-
-/// Bytes that belong to the same fields and to the same instruction.
-#[derive(Clone, Debug, Deserialize)]
-pub struct ElfRow {
-    /// File offset of the first.
-    pub offset: u64,
-    /// The bytes.
-    pub bytes: Vec<u8>,
-    /// The header fields that they are.
-    #[serde(default)]
-    pub fields: Vec<ElfField>,
-    /// What was put there.
-    #[serde(default)]
-    pub content: Option<String>,
-}
-
-/// A header field, and what the kernel does with it.
-#[derive(Clone, Debug, Deserialize)]
-pub struct ElfField {
-    /// Its name in elf.h.
-    pub name: String,
-    /// What the kernel does with it.
-    #[serde(default)]
-    pub kernel: String,
 }
 
 /// What was claimed, and what is so here.
@@ -102,39 +62,36 @@ impl Source {
         Source::of(document).map_err(|cause| ReadError::WrongContent { path: path.to_owned(), cause })
     }
 
-    /// The kind that the document's fields tell of, read as such.
     fn of(document: Value) -> Result<Source, serde_json::Error> {
-        let first = |key: &str| document.pointer(&format!("/results/0/{key}")).is_some();
-        let whole = |key: &str| document.get(key).is_some();
-        if first("spans") {
-            boxed(document).map(Source::Trace)
-        } else if whole("waterfalls") {
-            boxed(document).map(Source::Floor)
-        } else if whole("baseline") && whole("wrong") {
-            boxed(document).map(Source::Throughput)
-        } else if whole("architecture") && (first("bytes") || whole("size")) {
-            boxed(document).map(Source::Elf)
-        } else if first("claim") || first("verdict") {
-            boxed(document).map(Source::Claims)
-        } else {
-            boxed(document).map(Source::Programs)
+        let kind = match document.get("kind") {
+            Some(kind) => Kind::deserialize(kind)?,
+            None => guessed(&document),
+        };
+        match kind {
+            Kind::Trace => boxed(document).map(Source::Trace),
+            Kind::Floor => boxed(document).map(Source::Floor),
+            Kind::Throughput => boxed(document).map(Source::Throughput),
+            Kind::Elf => boxed(document).map(Source::Elf),
+            Kind::Claims => boxed(document).map(Source::Claims),
+            Kind::Bench => boxed(document).map(Source::Programs),
+            other => Err(serde_json::Error::custom(format!("no page shows results of the kind `{other}`"))),
         }
     }
 
-    /// What measured, and where.
-    pub(crate) fn origin(&self) -> (&Tool, &Value) {
+    /// What wrote it, and where.
+    pub(crate) fn origin(&self) -> (Tool, &Value) {
         match self {
-            Source::Programs(d) => (&d.tool, &d.machine),
-            Source::Trace(d) => (&d.tool, &d.machine),
-            Source::Floor(d) => (&d.tool, &d.machine),
-            Source::Throughput(d) => (&d.tool, &d.machine),
-            Source::Elf(d) => (&d.tool, &d.machine),
-            Source::Claims(d) => (&d.tool, &d.machine),
+            Source::Programs(d) => (d.tool.clone(), &d.machine),
+            Source::Trace(d) => (d.tool.clone(), &d.machine),
+            Source::Floor(d) => (d.tool.clone(), &d.machine),
+            Source::Throughput(d) => (d.tool.clone(), &d.machine),
+            Source::Elf(d) => (d.tool.clone().into(), &d.machine),
+            Source::Claims(d) => (d.tool.clone(), &d.machine),
         }
     }
 
     /// What a person calls it.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Source::Programs(_) => "programs",
             Source::Trace(_) => "trace",
@@ -152,8 +109,28 @@ impl Source {
             Source::Floor(d) => d.partial,
             Source::Throughput(d) => d.partial,
             Source::Claims(d) => d.partial,
-            Source::Trace(_) | Source::Elf(_) => false,
+            Source::Trace(d) => d.partial,
+            Source::Elf(_) => false,
         }
+    }
+}
+
+/// The kind of a file that an older firstbyte wrote without one, by its fields.
+fn guessed(document: &Value) -> Kind {
+    let first = |key: &str| document.pointer(&format!("/results/0/{key}")).is_some();
+    let whole = |key: &str| document.get(key).is_some();
+    if first("spans") {
+        Kind::Trace
+    } else if whole("waterfalls") {
+        Kind::Floor
+    } else if whole("baseline") && whole("wrong") {
+        Kind::Throughput
+    } else if whole("architecture") && (first("bytes") || whole("size")) {
+        Kind::Elf
+    } else if first("claim") || first("verdict") {
+        Kind::Claims
+    } else {
+        Kind::Bench
     }
 }
 
@@ -167,31 +144,41 @@ mod tests {
     use crate::document::bench::SCHEMA;
     use serde_json::json;
 
-    fn kind(mut document: Value) -> Result<&'static str, String> {
+    fn name(mut document: Value) -> Result<&'static str, String> {
         document["schema"] = json!(SCHEMA);
         document["tool"] = json!({"name": "firstbyte"});
         let read = Source::parse(&document.to_string(), Path::new("x.json"));
-        read.map(|source| source.kind()).map_err(|error| error.to_string())
+        read.map(|source| source.name()).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn each_kind_is_told_by_its_fields() {
+    fn a_document_is_read_by_its_kind_whatever_its_fields() {
+        assert_eq!(name(json!({"kind": "bench", "waterfalls": [], "results": []})).unwrap(), "programs");
+        assert_eq!(name(json!({"kind": "trace", "results": []})).unwrap(), "trace");
+        let error = name(json!({"kind": "doctor", "results": []})).unwrap_err();
+        assert!(error.contains("no page shows results of the kind `doctor`"), "{error}");
+        let error = name(json!({"kind": "tape", "results": []})).unwrap_err();
+        assert!(error.contains("`tape`"), "{error}");
+    }
+
+    #[test]
+    fn a_file_without_a_kind_is_read_by_its_fields() {
         let trace = json!({"results": [{"command": "x", "total_ns": 5, "spans": []}]});
         let throughput = json!({"machine": null, "partial": false, "baseline": "x", "results": [], "wrong": [], "skipped": []});
         let elf = json!({"architecture": "x86-64", "size": 1, "results": [{"offset": 0, "bytes": [127]}]});
         let claims = json!({"results": [{"claim": "c", "verdict": "holds"}]});
-        assert_eq!(kind(trace).unwrap(), "trace");
-        assert_eq!(kind(throughput).unwrap(), "throughput");
-        assert_eq!(kind(elf).unwrap(), "executable");
-        assert_eq!(kind(claims).unwrap(), "claims");
-        assert_eq!(kind(json!({"results": []})).unwrap(), "programs");
+        assert_eq!(name(trace).unwrap(), "trace");
+        assert_eq!(name(throughput).unwrap(), "throughput");
+        assert_eq!(name(elf).unwrap(), "executable");
+        assert_eq!(name(claims).unwrap(), "claims");
+        assert_eq!(name(json!({"results": []})).unwrap(), "programs");
     }
 
     #[test]
     fn what_is_of_no_kind_is_refused_by_name() {
-        let error = kind(json!({"results": [{"check": "bpf"}]})).unwrap_err();
+        let error = name(json!({"results": [{"check": "bpf"}]})).unwrap_err();
         assert!(error.starts_with("`x.json` is not a file of measured programs"), "{error}");
-        let error = kind(json!({"results": [{"spans": [], "command": 7}]})).unwrap_err();
+        let error = name(json!({"results": [{"spans": [], "command": 7}]})).unwrap_err();
         assert!(error.contains("\nhelp: "), "{error}");
     }
 

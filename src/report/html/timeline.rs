@@ -2,10 +2,12 @@
 
 use super::block::{Block, Cell, Row, Section, Table, TracePanel, columns, row};
 use super::packed::packed;
-use super::traced::{Figure, Span, TraceDocument, Traced};
+use crate::document::trace::{Span, TraceDocument, Traced, TracedFigure, TracedShare};
 use crate::output::visible;
+use crate::report::pictures::palette;
 use crate::report::text::row::percent;
 use crate::stats::quantile::{median, sorted};
+use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::display_nanos;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -70,26 +72,26 @@ fn notes(traced: &Traced) -> Vec<String> {
     notes
 }
 
-/// The phases in the order in which they happen, then their sums.
-const PHASES: [&str; 6] = ["startup", "setup", "write", "teardown", "first_byte", "total"];
-
 fn phases(traced: &Traced) -> Table {
-    let total = traced.phases.get("total").copied().flatten().map_or(0.0, |t: Figure| t.median);
-    let line = |name: &&str| {
-        let figure = traced.phases.get(*name).copied().flatten()?;
+    let phases = &traced.phases;
+    let total = phases.total.map_or(0.0, |total| total.median);
+    let line = |name: &str, figure: Option<TracedFigure>| {
+        let figure = figure?;
         let share = if total > 0.0 { figure.median / total } else { 0.0 };
         Some(row(vec![
-            Cell::text(name.replace('_', " ")),
+            Cell::text(name),
             Cell::figure(display_nanos(figure.median), figure.median),
             Cell::figure(display_nanos(figure.min), figure.min),
             Cell::figure(display_nanos(figure.max), figure.max),
             Cell::figure(percent(share), share),
         ]))
     };
+    let each = phases.each.iter().filter_map(|(phase, figure)| line(phase.name(), *figure));
+    let sums = [line("first byte", phases.first_byte), line("total", phases.total)];
     Table {
         caption: format!("Phases over {} runs", traced.runs),
         columns: columns(&["phase", "#median", "#min", "#max", "#of the total"]),
-        rows: PHASES.iter().filter_map(line).collect(),
+        rows: each.chain(sums.into_iter().flatten()).collect(),
         ..Table::default()
     }
 }
@@ -101,7 +103,7 @@ fn attribution(traced: &Traced) -> Table {
     let mut shares: Vec<_> = traced.attribution.iter().collect();
     shares.sort_by_key(|share| std::cmp::Reverse(share.ns));
     let total = traced.total_ns.max(1) as f64;
-    let line = |share: &&super::traced::Share| -> Row {
+    let line = |share: &&TracedShare| -> Row {
         let part = share.ns as f64 / total;
         row(vec![
             Cell::text(kind(&share.kind)),
@@ -135,12 +137,27 @@ fn kind(key: &str) -> String {
     known.map_or_else(|| visible(key), |(_, title)| (*title).to_owned())
 }
 
+/// A phase of the run that is shown, and how it is drawn.
+#[derive(Debug, PartialEq, Serialize)]
+struct TimelinePhase {
+    name: &'static str,
+    colour: String,
+    ink: &'static str,
+    ns: Option<u64>,
+}
+
+impl TimelinePhase {
+    fn of(phase: Phase, ns: Option<u64>) -> TimelinePhase {
+        TimelinePhase { name: phase.name(), colour: palette::hex(phase), ink: palette::ink(phase), ns }
+    }
+}
+
 /// Spans as columns of numbers: names stand once, in `strings`.
 #[derive(Debug, Serialize)]
 struct Timeline {
     label: String,
     total: u64,
-    phases: [Option<u64>; 4],
+    phases: Vec<TimelinePhase>,
     kinds: Vec<&'static str>,
     strings: Vec<String>,
     /// `[pid, tid, what the process executes]`, in the order of their first spans.
@@ -162,7 +179,8 @@ struct Timeline {
     /// `[path, ns, opened, failed, faults]`.
     files: Vec<(String, u64, u64, u64, u64)>,
     counts: BTreeMap<String, u64>,
-    medians: BTreeMap<String, [f64; 3]>,
+    /// `[name, [median, min, max]]`: the sums, then the phases.
+    medians: Vec<(&'static str, [f64; 3])>,
 }
 
 impl Timeline {
@@ -212,11 +230,14 @@ impl Timeline {
     fn empty(traced: &Traced, threads: Vec<(u32, u32, String)>) -> Timeline {
         let shares = traced.attribution.iter();
         let files = traced.files.iter();
-        let medians = traced.phases.iter().filter_map(|(name, f)| Some((name.clone(), (*f)?)));
+        let phases = &traced.phases;
+        let sums = [("first byte", phases.first_byte), ("total", phases.total)];
+        let medians = sums.into_iter().chain(phases.each.iter().map(|(phase, f)| (phase.name(), *f)));
+        let medians = medians.filter_map(|(name, f)| Some((name, f.map(|f| [f.median, f.min, f.max])?)));
         Timeline {
             label: visible(traced.label()),
             total: traced.total_ns,
-            phases: traced.shown_phases(),
+            phases: traced.shown_phases().iter().map(|(phase, ns)| TimelinePhase::of(phase, *ns)).collect(),
             kinds: KINDS.iter().map(|(_, title)| *title).collect(),
             strings: Vec::new(),
             threads,
@@ -231,7 +252,7 @@ impl Timeline {
             attribution: shares.map(|s| (kind(&s.kind), visible(&s.name), s.ns, s.count)).collect(),
             files: files.map(|f| (visible(&f.path), f.ns, f.opened, f.failed, f.faults)).collect(),
             counts: traced.counts.iter().filter_map(|(name, n)| Some((name.clone(), (*n)?))).collect(),
-            medians: medians.map(|(name, f)| (name, [f.median, f.min, f.max])).collect(),
+            medians: medians.collect(),
         }
     }
 }
@@ -339,7 +360,8 @@ mod tests {
         assert_eq!(lengths, [1000; 4]);
         assert!(timeline.thread.is_sorted());
         assert_eq!(timeline.threads.len(), 2);
-        assert_eq!(timeline.phases, [Some(77), None, None, None]);
+        let phases: Vec<Option<u64>> = timeline.phases.iter().map(|phase| phase.ns).collect();
+        assert_eq!(phases, [Some(77), None, None, None]);
     }
 
     #[test]

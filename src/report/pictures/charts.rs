@@ -1,9 +1,9 @@
 //! Pictures of programs: their phases as stacked bars, their samples as points. SVG, by plotters.
 
-use super::palette::{PHASES, patterned};
+use super::palette::patterned;
 use crate::document::bench::{Distribution, Measurement};
-use crate::report::text::row::ranked;
 use crate::report::text::terminal::truncated;
+use firstbyte_measure::timeline::{PerPhase, Phase};
 use firstbyte_measure::units::display_nanos;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -37,14 +37,15 @@ pub(crate) fn name(m: &Measurement, all: &[&Measurement]) -> String {
 /// Stacked bars: the length is the total on a logarithmic scale, within it each phase has its share. `None` when no
 /// program has phases.
 pub(crate) fn phases(all: &[&Measurement]) -> Option<String> {
-    let bars: Vec<(&Measurement, [f64; 4])> = all.iter().filter_map(|m| Some((*m, medians(m)?))).collect();
-    let scale = Scale::of(bars.iter().map(|(_, phases)| phases.iter().sum()))?;
+    let bars: Vec<(&Measurement, PerPhase<f64>)> =
+        all.iter().filter_map(|m| Some((*m, m.phases.medians()?))).collect();
+    let scale = Scale::of(bars.iter().map(|(_, phases)| sum(phases)))?;
     let svg = picture(bars.len(), |area| {
-        title(area, "Startup, setup, write, teardown: medians")?;
+        title(area, "Phases, medians")?;
         legend(area)?;
         for (index, (m, phases)) in bars.iter().enumerate() {
             bar(area, &scale, index, phases)?;
-            let total: f64 = phases.iter().sum();
+            let total = sum(phases);
             let (end, y) = (scale.x(total), middle(index));
             // the phases' medians need not sum up to the total's
             let shown = m.phases.total.as_ref().map_or(total, |d| d.median);
@@ -58,22 +59,23 @@ pub(crate) fn phases(all: &[&Measurement]) -> Option<String> {
     Some(patterned(&svg))
 }
 
-fn medians(m: &Measurement) -> Option<[f64; 4]> {
-    let phases = &m.phases;
-    phases.startup.as_ref()?;
-    let each = [&phases.startup, &phases.setup, &phases.write, &phases.teardown];
-    Some(each.map(|phase| phase.as_ref().map_or(0.0, |d| d.median)))
+fn sum(phases: &PerPhase<f64>) -> f64 {
+    phases.iter().map(|(_, ns)| ns).sum()
 }
 
-fn bar(area: &Area, scale: &Scale, index: usize, phases: &[f64; 4]) -> Drawn {
-    let total: f64 = phases.iter().sum::<f64>().max(1.0);
+fn colour(phase: Phase) -> RGBColor {
+    let (red, green, blue) = phase.colour();
+    RGBColor(red, green, blue)
+}
+
+fn bar(area: &Area, scale: &Scale, index: usize, phases: &PerPhase<f64>) -> Drawn {
+    let total = sum(phases).max(1.0);
     let length = f64::from(scale.x(total) - LEFT).max(8.0);
     let (y, mut begin) = (middle(index), f64::from(LEFT));
-    for (phase, ns) in PHASES.iter().zip(phases).filter(|(_, ns)| **ns > 0.0) {
+    for (phase, ns) in phases.iter().filter(|(_, ns)| **ns > 0.0) {
         let end = begin + (ns / total * length).max(2.0);
-        let (red, green, blue) = phase.colour;
         let corners = [(whole(begin), y - 8), (whole(end), y + 8)];
-        area.draw(&Rectangle::new(corners, RGBColor(red, green, blue).filled()))?;
+        area.draw(&Rectangle::new(corners, colour(phase).filled()))?;
         begin = end;
     }
     Ok(())
@@ -81,10 +83,9 @@ fn bar(area: &Area, scale: &Scale, index: usize, phases: &[f64; 4]) -> Drawn {
 
 fn legend(area: &Area) -> Drawn {
     let mut x = LEFT;
-    for phase in &PHASES {
-        let (red, green, blue) = phase.colour;
-        area.draw(&Rectangle::new([(x, 38), (x + 22, 52)], RGBColor(red, green, blue).filled()))?;
-        write(area, phase.name, (x + 28, 45), 13, BLACK, HPos::Left)?;
+    for phase in Phase::ALL {
+        area.draw(&Rectangle::new([(x, 38), (x + 22, 52)], colour(phase).filled()))?;
+        write(area, phase.name(), (x + 28, 45), 13, BLACK, HPos::Left)?;
         x += 130;
     }
     Ok(())
@@ -94,7 +95,7 @@ fn legend(area: &Area) -> Drawn {
 /// lines. `None` when nothing has samples.
 pub(crate) fn distributions(all: &[&Measurement]) -> Option<String> {
     let rows: Vec<(&Measurement, &Distribution)> =
-        all.iter().filter_map(|m| Some((*m, ranked(m)?))).collect();
+        all.iter().filter_map(|m| Some((*m, m.ranked()?))).collect();
     let scale = Scale::of(rows.iter().flat_map(|(_, d)| [d.min, d.max]))?;
     picture(rows.len(), |area| {
         title(area, "First byte, every sample (total, of programs that print nothing)")?;
@@ -214,7 +215,8 @@ mod tests {
         let mut m: Measurement = serde_json::from_str(text).unwrap();
         m.name = Some(name.to_owned());
         let all = || Distribution::of(samples.to_vec());
-        (m.phases.startup, m.phases.teardown, m.phases.total) = (all(), all(), all());
+        (m.phases.each[Phase::Startup], m.phases.each[Phase::Teardown], m.phases.total) =
+            (all(), all(), all());
         m
     }
 

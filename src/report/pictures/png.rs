@@ -1,28 +1,44 @@
-//! Pictures as PNG: the SVG, drawn with a font that comes with us, so that none of the system is needed.
+//! Pictures as PNG: the SVG, drawn with a font of our own, so they look the same on every machine.
 
-use resvg::tiny_skia::{Pixmap, Transform};
-use resvg::usvg::{Options, Tree};
+/// This firstbyte is built with the feature `png`.
+pub const AVAILABLE: bool = cfg!(feature = "png");
 
-/// Dots a unit of the SVG: sharp on a screen of high density, and in print.
-const SCALE: f32 = 2.0;
-
-/// The PNG of an SVG of ours; `None` where that cannot be drawn (it has no size, or is no SVG).
-pub fn of_svg(svg: &str) -> Option<Vec<u8>> {
-    let mut options = Options::default();
-    let fonts = options.fontdb_mut();
-    fonts.load_font_data(dejavu::sans::regular().to_vec());
-    fonts.set_sans_serif_family("DejaVu Sans");
-    let tree = Tree::from_str(svg, &options).ok()?;
-    let size = tree.size().to_int_size().scale_by(SCALE)?;
-    let mut picture = Pixmap::new(size.width(), size.height())?;
-    resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut picture.as_mut());
-    picture.encode_png().ok()
+#[cfg(not(feature = "png"))]
+/// Always `None`: this firstbyte draws no PNG.
+pub fn of_svg(_: &str) -> Option<Vec<u8>> {
+    None
 }
 
-#[cfg(test)]
+#[cfg(feature = "png")]
+pub use drawn::of_svg;
+
+#[cfg(feature = "png")]
+mod drawn {
+    use resvg::tiny_skia::{Pixmap, Transform};
+    use resvg::usvg::{Options, Tree};
+
+    /// Dots for each unit of the SVG: sharp on a screen of high density, and in print.
+    const SCALE: f32 = 2.0;
+
+    /// The PNG of an SVG of ours; `None` where that cannot be drawn (it has no size, or is not an SVG).
+    pub fn of_svg(svg: &str) -> Option<Vec<u8>> {
+        let mut options = Options::default();
+        let fonts = options.fontdb_mut();
+        fonts.load_font_data(dejavu::sans::regular().to_vec());
+        fonts.set_sans_serif_family("DejaVu Sans");
+
+        let tree = Tree::from_str(svg, &options).ok()?;
+        let size = tree.size().to_int_size().scale_by(SCALE)?;
+        let mut picture = Pixmap::new(size.width(), size.height())?;
+        resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut picture.as_mut());
+        picture.encode_png().ok()
+    }
+}
+
+#[cfg(all(test, feature = "png"))]
 mod tests {
     use super::*;
-    use resvg::tiny_skia::Color;
+    use resvg::tiny_skia::{Color, Pixmap};
 
     fn drawn(inner: &str) -> Pixmap {
         let svg =
@@ -46,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_picture_gives_none() {
+    fn text_that_is_not_an_svg_gives_no_picture() {
         assert_eq!(of_svg("no picture"), None);
         assert_eq!(of_svg(""), None);
     }

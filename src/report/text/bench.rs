@@ -8,6 +8,7 @@ use crate::document::bench::{Cache, Cold, ColdMethod, Counts, Distribution, Meas
 use crate::output::visible;
 use crate::report::text::showdown::{failed, head, list, notes, runs};
 use crate::stats::{Verdict, median_count};
+use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::{Bytes, display_nanos};
 
 /// The whole page; `by` is what the summary compares.
@@ -85,17 +86,11 @@ fn wall(measurement: &Measurement) -> String {
 }
 
 fn phases(measurement: &Measurement) -> Option<String> {
-    let phases = &measurement.phases;
-    let each = [
-        ("startup", &phases.startup),
-        ("setup", &phases.setup),
-        ("write", &phases.write),
-        ("teardown", &phases.teardown),
-    ];
-    joined(
-        each.into_iter()
-            .filter_map(|(name, times)| Some(format!("{name} {}", display_nanos(times.as_ref()?.median)))),
-    )
+    let known = Phase::ALL.into_iter().filter_map(|phase| {
+        let times = measurement.phases.get(phase)?;
+        Some(format!("{} {}", phase.name(), display_nanos(times.median)))
+    });
+    joined(known)
 }
 
 fn above(measurement: &Measurement) -> Option<String> {

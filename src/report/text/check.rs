@@ -3,8 +3,8 @@
 use super::terminal::Terminal;
 use crate::budget::judge::Unit;
 use crate::budget::{BudgetOutcome, Judged, ProgramBudget, judge};
-use crate::document::Document;
 use crate::document::bench::{Tool, Warning};
+use crate::document::{Document, Kind};
 use crate::output::visible;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, Table, TableComponent, presets};
@@ -17,6 +17,8 @@ use serde_json::Value;
 pub struct Checked {
     /// The version of the format: the document's.
     pub schema: String,
+    /// [`Kind::Check`].
+    pub kind: Kind,
     /// What measured.
     pub tool: Tool,
     /// Where.
@@ -56,6 +58,7 @@ impl Checked {
         };
         Checked {
             schema: document.schema.clone(),
+            kind: Kind::Check,
             tool: document.tool.clone(),
             machine: document.machine.clone(),
             results: programs.iter().map(check).collect(),

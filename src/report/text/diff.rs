@@ -3,7 +3,7 @@
 use super::terminal::{Terminal, columns, fitted, truncated};
 use crate::account::Summary;
 use crate::account::attribution::Kind;
-use crate::account::difference::{Amount, Change, Difference};
+use crate::account::difference::{Amount, Change, Compared, Difference, Side};
 use crate::output::visible;
 use crate::report::text::trace::style;
 use crate::stats::compare::FEWEST_PAIRS;
@@ -16,28 +16,6 @@ use std::fmt::Write;
 const LINES: usize = 12;
 /// Changes of the time alone are shown from this part of the greater total on.
 const NOTEWORTHY: f64 = 0.01;
-
-/// One start-up.
-#[derive(Clone, Debug)]
-pub struct Side<'s> {
-    /// The command or the recording.
-    pub name: &'s str,
-    /// Its runs.
-    pub summary: &'s Summary,
-    /// What a reader must know of it, a sentence each.
-    pub notes: Vec<String>,
-}
-
-/// Two start-ups.
-#[derive(Clone, Debug)]
-pub struct Compared<'s> {
-    /// A and B.
-    pub sides: [Side<'s>; 2],
-    /// The totals of B over those of A; `None` where a total is 0.
-    pub comparison: Option<Comparison>,
-    /// Their runs took turns.
-    pub in_turn: bool,
-}
 
 /// Both start-ups.
 pub fn render(compared: &Compared, terminal: &Terminal) -> String {

@@ -125,6 +125,7 @@ fn summary(checks: &[Check], install: &InstallPlan, terminal: &Terminal) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Kind;
     use firstbyte_measure::units::Bytes;
 
     fn check(group: CheckGroup, name: &str, status: Status, detail: &str) -> Check {
@@ -153,7 +154,12 @@ mod tests {
             ..Machine::default()
         };
         let command = Some("sudo apt-get install -y --no-install-recommends zsh".to_owned());
-        DoctorReport { machine, results, install: InstallPlan { packages: vec!["zsh".to_owned()], command } }
+        DoctorReport {
+            kind: Kind::Doctor,
+            machine,
+            results,
+            install: InstallPlan { packages: vec!["zsh".to_owned()], command },
+        }
     }
 
     #[test]

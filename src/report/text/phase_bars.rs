@@ -4,21 +4,24 @@ use super::row::name;
 use super::terminal::{Terminal, columns, fitted};
 use crate::document::bench::Measurement;
 use anstyle::{AnsiColor, Color, Style};
+use firstbyte_measure::timeline::{PerPhase, Phase};
 use firstbyte_measure::units::display_nanos;
 
-/// How a phase is drawn: a colour, and a character of its own for whoever sees no colours.
-pub(crate) struct Fill {
-    pub(crate) phase: &'static str,
-    pub(crate) character: char,
-    colour: AnsiColor,
+/// The colours of a terminal; each phase has a character of its own, for readers who see no colours.
+pub(crate) fn style(phase: Phase) -> Style {
+    let colour = match phase {
+        Phase::Startup => AnsiColor::Blue,
+        Phase::Setup => AnsiColor::Yellow,
+        Phase::Write => AnsiColor::Magenta,
+        Phase::Teardown => AnsiColor::Cyan,
+    };
+    Style::new().fg_color(Some(Color::Ansi(colour)))
 }
 
-pub(crate) const FILLS: [Fill; 4] = [
-    Fill { phase: "startup", character: '░', colour: AnsiColor::Blue },
-    Fill { phase: "setup", character: '█', colour: AnsiColor::Yellow },
-    Fill { phase: "write", character: '┃', colour: AnsiColor::Magenta },
-    Fill { phase: "teardown", character: '▒', colour: AnsiColor::Cyan },
-];
+/// So many cells of a phase.
+pub(crate) fn cells(phase: Phase, count: usize, terminal: &Terminal) -> String {
+    terminal.paint(style(phase), &phase.character().to_string().repeat(count))
+}
 
 /// Up to this ratio of the longest bar to the shortest, a linear scale shows both.
 const LARGEST_LINEAR_RATIO: f64 = 25.0;
@@ -72,41 +75,41 @@ fn round_below(ns: f64) -> f64 {
 struct Bar {
     name: String,
     total: f64,
-    phases: [f64; 4],
+    phases: PerPhase<f64>,
 }
 
 impl Bar {
     fn of(measurement: &Measurement) -> Option<Bar> {
         let phases = &measurement.phases;
-        phases.startup.as_ref()?;
-        let each = [&phases.startup, &phases.setup, &phases.write, &phases.teardown];
-        Some(Bar {
-            name: name(measurement),
-            total: phases.total.as_ref()?.median,
-            phases: each.map(|phase| phase.as_ref().map_or(0.0, |d| d.median)),
-        })
+        let total = phases.total.as_ref()?.median;
+        Some(Bar { name: name(measurement), total, phases: phases.medians()? })
     }
 
     fn end(&self) -> f64 {
-        self.phases.iter().sum()
+        self.phases.iter().map(|(_, ns)| ns).sum()
     }
 
     /// Cells of each phase: its share of the bar, at least one for a phase that there is, `width` at most together.
-    fn cells(&self, scale: &Scale, width: usize) -> [usize; 4] {
+    fn cells(&self, scale: &Scale, width: usize) -> PerPhase<usize> {
         let length = whole(scale.length(self.end()), width);
-        let (mut cells, mut begin) = ([0; 4], 0.0);
-        for (cell, ns) in cells.iter_mut().zip(self.phases) {
+        let mut begin = 0.0;
+        let mut cells = PerPhase::from_fn(|phase| {
+            let ns = self.phases[phase];
             let share = ns / self.end().max(1.0);
             let between = whole(begin + share, length).saturating_sub(whole(begin, length));
-            *cell = if ns > 0.0 { between.max(1) } else { 0 };
             begin += share;
-        }
-        while cells.iter().sum::<usize>() > length.max(4) {
-            let longest = (0..4).max_by_key(|i| cells[*i]).unwrap_or_default();
+            if ns > 0.0 { between.max(1) } else { 0 }
+        });
+        while sum(&cells) > length.max(Phase::ALL.len()) {
+            let longest = Phase::ALL.into_iter().max_by_key(|phase| cells[*phase]).unwrap_or(Phase::Startup);
             cells[longest] -= 1;
         }
         cells
     }
+}
+
+fn sum(cells: &PerPhase<usize>) -> usize {
+    cells.iter().map(|(_, cells)| cells).sum()
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // 0 to width, a terminal's
@@ -124,7 +127,7 @@ pub(crate) fn render(rows: &[&Measurement], name_width: usize, terminal: &Termin
     let total_width = bars.iter().map(|bar| columns(&display_nanos(bar.total))).max().unwrap_or(0);
     let width = terminal.width.saturating_sub(name_width + total_width + 2).max(4);
     let line = |bar: &Bar| {
-        let cells = drawn(bar.cells(&scale, width), width, terminal);
+        let cells = drawn(&bar.cells(&scale, width), width, terminal);
         let total = display_nanos(bar.total);
         format!("{} {cells} {total:>total_width$}", fitted(&bar.name, name_width))
     };
@@ -134,26 +137,14 @@ pub(crate) fn render(rows: &[&Measurement], name_width: usize, terminal: &Termin
     lines.join("\n") + "\n"
 }
 
-fn drawn(cells: [usize; 4], width: usize, terminal: &Terminal) -> String {
-    let mut text = String::new();
-    for (fill, cells) in FILLS.iter().zip(cells) {
-        text += &terminal.paint(fill.style(), &fill.character.to_string().repeat(cells));
-    }
-    text + &" ".repeat(width.saturating_sub(cells.iter().sum()))
-}
-
-impl Fill {
-    pub(crate) fn style(&self) -> Style {
-        Style::new().fg_color(Some(Color::Ansi(self.colour)))
-    }
+fn drawn(bar: &PerPhase<usize>, width: usize, terminal: &Terminal) -> String {
+    let text: String = bar.iter().map(|(phase, count)| cells(phase, *count, terminal)).collect();
+    text + &" ".repeat(width.saturating_sub(sum(bar)))
 }
 
 fn legend(scale: &Scale, terminal: &Terminal) -> String {
-    let samples = FILLS.iter().map(|fill| {
-        let sample = fill.character.to_string().repeat(2);
-        format!("{} {}", terminal.paint(fill.style(), &sample), fill.phase)
-    });
-    let samples: Vec<String> = samples.collect();
+    let sample = |phase| format!("{} {}", cells(phase, 2, terminal), Phase::name(phase));
+    let samples = Phase::ALL.map(sample);
     format!("{}\n{}", samples.join("   "), terminal.wrap(&scale.description(), 0))
 }
 
@@ -167,15 +158,20 @@ mod tests {
     use super::*;
 
     fn bar(phases: [f64; 4]) -> Bar {
-        Bar { name: "p".to_owned(), total: phases.iter().sum(), phases }
+        let total = phases.iter().sum();
+        Bar { name: "p".to_owned(), total, phases: PerPhase::from_fn(|phase| phases[phase as usize]) }
+    }
+
+    fn cells_of(bar: &Bar, scale: &Scale, width: usize) -> Vec<usize> {
+        bar.cells(scale, width).iter().map(|(_, cells)| *cells).collect()
     }
 
     #[test]
     fn linear_cells_are_proportional() {
         let bars = [bar([10.0, 20.0, 10.0, 40.0]), bar([10.0, 0.0, 0.0, 10.0])];
         let scale = Scale::fit(&bars);
-        assert_eq!(bars[0].cells(&scale, 80), [10, 20, 10, 40]);
-        assert_eq!(bars[1].cells(&scale, 80), [10, 0, 0, 10]);
+        assert_eq!(cells_of(&bars[0], &scale, 80), [10, 20, 10, 40]);
+        assert_eq!(cells_of(&bars[1], &scale, 80), [10, 0, 0, 10]);
     }
 
     #[test]
@@ -183,7 +179,7 @@ mod tests {
         let bars = [bar([1.0, 1e6, 1.0, 1.0]), bar([1e6, 1.0, 1.0, 1e6])];
         for width in [4, 10, 60] {
             for bar in &bars {
-                let cells = bar.cells(&Scale::fit(&bars), width);
+                let cells = cells_of(bar, &Scale::fit(&bars), width);
                 assert!(cells.iter().all(|c| *c > 0) && cells.iter().sum::<usize>() <= width, "{cells:?}");
             }
         }
@@ -199,7 +195,7 @@ mod tests {
             scale.description()
         );
         // Within the bar the shares stay true: 40.0 of 42.4 ms are setup, 94 cells less the one that `write` takes.
-        assert_eq!(bars[1].cells(&scale, 100), [1, 93, 1, 5]);
+        assert_eq!(cells_of(&bars[1], &scale, 100), [1, 93, 1, 5]);
     }
 
     #[test]
@@ -211,10 +207,9 @@ mod tests {
     }
 
     #[test]
-    fn the_four_characters_and_colours_differ() {
-        for (index, fill) in FILLS.iter().enumerate() {
-            let others = FILLS.iter().skip(index + 1);
-            assert!(others.clone().all(|o| o.character != fill.character && o.colour != fill.colour));
+    fn no_two_phases_have_the_same_colour() {
+        for (index, phase) in Phase::ALL.into_iter().enumerate() {
+            assert!(Phase::ALL[index + 1..].iter().all(|other| style(*other) != style(phase)));
         }
     }
 }

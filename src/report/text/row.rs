@@ -1,8 +1,9 @@
 //! One measurement as a row: what each column is called and what it shows.
 
 use crate::document::Document;
-use crate::document::bench::{Cache, Distribution, Measurement, PhaseTimes};
+use crate::document::bench::{Cache, Distribution, Measurement};
 use crate::output::visible;
+use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::{Bytes, Nanos, display_nanos};
 
 /// What stands where nothing is known.
@@ -10,59 +11,70 @@ pub(crate) const UNKNOWN: &str = "–";
 
 /// A column of a table.
 pub(crate) struct Column {
-    /// Its heading; `\n` where a narrow table may break it.
+    /// `\n` where a narrow table may break it.
     pub(crate) heading: &'static str,
-    /// What it shows of a measurement.
-    pub(crate) cell: fn(&Measurement) -> String,
+    pub(crate) cell: Box<dyn Fn(&Measurement) -> String>,
 }
 
-/// What a run's time consists of.
-pub(crate) const TIMES: [Column; 8] = [
-    Column { heading: "first\nbyte", cell: first_byte },
-    Column { heading: "±\nMAD", cell: spread },
-    Column { heading: "total", cell: |m| time(m.phases.total.as_ref()) },
-    Column { heading: "startup", cell: |m| time(m.phases.startup.as_ref()) },
-    Column { heading: "setup", cell: |m| time(m.phases.setup.as_ref()) },
-    Column { heading: "write", cell: |m| time(m.phases.write.as_ref()) },
-    Column { heading: "teardown", cell: |m| time(m.phases.teardown.as_ref()) },
-    Column { heading: "×\nfloor", cell: floor },
-];
+impl Column {
+    fn new(heading: &'static str, cell: impl Fn(&Measurement) -> String + 'static) -> Column {
+        Column { heading, cell: Box::new(cell) }
+    }
+
+    /// The heading in one line.
+    pub(crate) fn plain_heading(&self) -> String {
+        self.heading.replace('\n', " ")
+    }
+
+    /// The cell in one line.
+    pub(crate) fn plain_cell(&self, measurement: &Measurement) -> String {
+        (self.cell)(measurement).replace('\n', " ")
+    }
+}
+
+/// The parts of a run's time.
+pub(crate) fn times() -> Vec<Column> {
+    let sums = [
+        Column::new("first\nbyte", first_byte),
+        Column::new("±\nMAD", spread),
+        Column::new("total", |m| time(m.phases.total.as_ref())),
+    ];
+    let of_phase = |phase: Phase| Column::new(phase.name(), move |m| time(m.phases.get(phase)));
+    let phases = Phase::ALL.map(of_phase);
+    sums.into_iter().chain(phases).chain([Column::new("×\nfloor", floor)]).collect()
+}
 
 /// Shares and counts.
-pub(crate) const COUNTS: [Column; 8] = [
-    Column { heading: "setup\n%", cell: |m| share(m.phases.setup.as_ref(), m) },
-    Column { heading: "teardown\n%", cell: |m| share(m.phases.teardown.as_ref(), m) },
-    Column { heading: "procs", cell: |m| count(m.counts.processes) },
-    Column { heading: "threads", cell: |m| count(m.counts.threads) },
-    Column { heading: "syscalls", cell: |m| count(m.counts.syscalls) },
-    Column { heading: "faults", cell: |m| count(m.counts.page_faults) },
-    Column { heading: "file\nsize", cell: |m| size(m.file_size) },
-    Column { heading: "RSS", cell: |m| size(m.rss()) },
-];
+pub(crate) fn counts() -> Vec<Column> {
+    vec![
+        Column::new("setup\n%", |m| share(m.phases.get(Phase::Setup), m)),
+        Column::new("teardown\n%", |m| share(m.phases.get(Phase::Teardown), m)),
+        Column::new("procs", |m| count(m.counts.processes)),
+        Column::new("threads", |m| count(m.counts.threads)),
+        Column::new("syscalls", |m| count(m.counts.syscalls)),
+        Column::new("faults", |m| count(m.counts.page_faults)),
+        Column::new("file\nsize", |m| size(m.file_size)),
+        Column::new("RSS", |m| size(m.rss())),
+    ]
+}
+
+/// Both.
+pub(crate) fn times_and_counts() -> Vec<Column> {
+    times().into_iter().chain(counts()).collect()
+}
 
 /// Mean, median, minimum and maximum, as startup showdowns print them.
-pub(crate) const STATISTICS: [Column; 7] = [
-    Column { heading: "mean", cell: |m| nanos(figure(m, |d| d.mean, m.mean)) },
-    Column { heading: "median", cell: |m| nanos(figure(m, |d| d.median, m.median)) },
-    Column { heading: "min", cell: |m| nanos(figure(m, |d| d.min, m.min)) },
-    Column { heading: "max", cell: |m| nanos(figure(m, |d| d.max, m.max)) },
-    Column { heading: "stddev", cell: stddev },
-    Column { heading: "p95", cell: |m| known(ranked(m), |d| nanos(d.p95)) },
-    Column { heading: "runs", cell: |m| m.times.len().to_string() },
-];
-
-/// Picks one phase.
-pub(crate) type Phase = fn(&PhaseTimes) -> &Option<Distribution>;
-
-/// The phases by their names in the document, what people look for first in front.
-pub(crate) const PHASES: [(&str, Phase); 6] = [
-    ("first_byte", |p| &p.first_byte),
-    ("total", |p| &p.total),
-    ("startup", |p| &p.startup),
-    ("setup", |p| &p.setup),
-    ("write", |p| &p.write),
-    ("teardown", |p| &p.teardown),
-];
+pub(crate) fn statistics() -> Vec<Column> {
+    vec![
+        Column::new("mean", |m| display_nanos(figure(m, |d| d.mean, m.mean))),
+        Column::new("median", |m| display_nanos(figure(m, |d| d.median, m.median))),
+        Column::new("min", |m| display_nanos(figure(m, |d| d.min, m.min))),
+        Column::new("max", |m| display_nanos(figure(m, |d| d.max, m.max))),
+        Column::new("stddev", stddev),
+        Column::new("p95", |m| known(m.ranked(), |d| display_nanos(d.p95))),
+        Column::new("runs", |m| m.times.len().to_string()),
+    ]
+}
 
 /// The measurements of each state of the page cache, warm first: by first byte, then those that have none, by
 /// total.
@@ -87,23 +99,14 @@ fn rank(measurement: &Measurement) -> (bool, f64) {
     )
 }
 
-/// What programs are ranked by: the first byte, the total for those that have none.
-pub(crate) fn ranked(measurement: &Measurement) -> Option<&Distribution> {
-    measurement.phases.first_byte.as_ref().or(measurement.phases.total.as_ref())
-}
-
 /// A statistic of what programs are ranked by, or `wall` seconds where a file has no phases; nanoseconds.
 fn figure(measurement: &Measurement, of: fn(&Distribution) -> f64, wall: f64) -> f64 {
-    ranked(measurement).map_or(wall * 1e9, of)
+    measurement.ranked().map_or(wall * 1e9, of)
 }
 
 fn stddev(measurement: &Measurement) -> String {
     let of_wall = measurement.stddev.map(|seconds| seconds * 1e9);
-    known(ranked(measurement).map_or(of_wall, |d| d.stddev), nanos)
-}
-
-fn nanos(ns: f64) -> String {
-    display_nanos(ns)
+    known(measurement.ranked().map_or(of_wall, |d| d.stddev), display_nanos)
 }
 
 fn known<T>(value: Option<T>, shown: impl Fn(T) -> String) -> String {
@@ -125,13 +128,13 @@ fn first_byte(measurement: &Measurement) -> String {
 /// Median absolute deviation of the first byte, as a part of its median.
 fn spread(measurement: &Measurement) -> String {
     // One run has no spread.
-    let several = ranked(measurement).filter(|d| d.median > 0.0 && d.samples.len() > 1);
+    let several = measurement.ranked().filter(|d| d.median > 0.0 && d.samples.len() > 1);
     let relative = several.map(|d| d.mad / d.median);
     known(relative, percent)
 }
 
 fn time(distribution: Option<&Distribution>) -> String {
-    known(distribution, |d| nanos(d.median))
+    known(distribution, |d| display_nanos(d.median))
 }
 
 fn share(of: Option<&Distribution>, measurement: &Measurement) -> String {

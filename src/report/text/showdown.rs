@@ -2,12 +2,13 @@
 //! did not run.
 
 use super::phase_bars;
-use super::row::{self, COUNTS, Column, STATISTICS, TIMES, UNKNOWN, name, ranked, ratio};
+use super::row::{self, Column, UNKNOWN, name, ratio};
 use super::terminal::{Terminal, columns as width_of, truncated};
 use crate::document::Document;
 use crate::document::bench::{Cache, Cold, ColdMethod, Measurement, Overhead, Tool};
 use crate::output::visible;
 use comfy_table::{CellAlignment, Table, TableComponent, presets};
+use firstbyte_measure::timeline::Phase;
 use serde_json::Value;
 
 /// Names are cut to this width, less where the terminal is narrow.
@@ -43,7 +44,7 @@ fn condition(
     terminal: &Terminal,
 ) -> Vec<String> {
     let mut parts = vec![title(rows, cache, terminal)];
-    if rows.iter().any(|row| ranked(row).is_some()) {
+    if rows.iter().any(|row| row.ranked().is_some()) {
         parts.extend(main_tables(rows, terminal));
         parts.push(legend(rows, terminal));
         parts.push(bars(document, rows, terminal));
@@ -137,23 +138,15 @@ fn title(rows: &[&Measurement], cache: Option<Cache>, terminal: &Terminal) -> St
 
 /// One table where the terminal is wide enough, else times and counts apart.
 fn main_tables(rows: &[&Measurement], terminal: &Terminal) -> Vec<String> {
-    let all: Vec<&Column> = TIMES.iter().chain(&COUNTS).collect();
-    match table(rows, &all, None, terminal, NARROWEST_NAME) {
-        Some(one) => vec![one],
-        None => [&TIMES[..], &COUNTS[..]].map(|columns| divided(rows, columns, terminal)).into(),
-    }
-}
-
-fn divided(rows: &[&Measurement], columns: &[Column], terminal: &Terminal) -> String {
-    let columns: Vec<&Column> = columns.iter().collect();
-    table(rows, &columns, None, terminal, 0).unwrap_or_default()
+    let one = table(rows, &row::times_and_counts(), None, terminal, NARROWEST_NAME);
+    let part = |columns: Vec<Column>| table(rows, &columns, None, terminal, 0).unwrap_or_default();
+    one.map_or_else(|| [row::times(), row::counts()].map(part).into(), |one| vec![one])
 }
 
 fn statistics(rows: &[&Measurement], terminal: &Terminal) -> String {
-    let columns: Vec<&Column> = STATISTICS.iter().collect();
     let below = row::threshold(rows);
-    let table = table(rows, &columns, below.as_deref(), terminal, 0).unwrap_or_default();
-    let timed = rows.iter().any(|row| ranked(row).is_some());
+    let table = table(rows, &row::statistics(), below.as_deref(), terminal, 0).unwrap_or_default();
+    let timed = rows.iter().any(|row| row.ranked().is_some());
     let title = if timed { "First byte (total where no first byte was seen)" } else { "Wall time" };
     format!("{}\n{table}", terminal.bold(&truncated(title, terminal.width)))
 }
@@ -162,7 +155,7 @@ fn statistics(rows: &[&Measurement], terminal: &Terminal) -> String {
 /// `None` when no more than `narrowest` columns would be left for a name, unless `narrowest` is 0.
 fn table(
     rows: &[&Measurement],
-    columns: &[&Column],
+    columns: &[Column],
     below: Option<&str>,
     terminal: &Terminal,
     narrowest: usize,
@@ -238,8 +231,8 @@ fn legend(rows: &[&Measurement], terminal: &Terminal) -> String {
                 visible(&f.floor)
             )
         }),
-        rows.iter().any(|m| m.phases.setup.is_some()).then(|| "%: of the total.".to_owned()),
-        rows.iter().any(|m| m.phases.startup.is_none()).then(|| format!("{UNKNOWN}: not measured.")),
+        rows.iter().any(|m| m.phases.get(Phase::Setup).is_some()).then(|| "%: of the total.".to_owned()),
+        rows.iter().any(|m| !m.phases.are_known()).then(|| format!("{UNKNOWN}: not measured.")),
         rows.iter().find_map(|m| m.cold.as_ref()).map(|cold| coldness(cold.method).to_owned()),
     ];
     let text: Vec<String> = sentences.into_iter().flatten().collect();

@@ -1,4 +1,4 @@
-//! The results of `firstbyte throughput` as tables: for a terminal, as Markdown and as CSV.
+//! The results of `firstbyte throughput` as tables, for a terminal.
 
 use super::terminal::Terminal;
 use crate::document::throughput::{Throughput, ThroughputDocument};
@@ -64,19 +64,19 @@ fn shown_counts(counts: &[u64], room: usize) -> Vec<u64> {
     (0..most).map(|i| counts[i * last / (most - 1)]).collect()
 }
 
-fn last<'d>(document: &'d ThroughputDocument, sink: &str, design: &str) -> Option<&'d Throughput> {
+pub(crate) fn last<'d>(document: &'d ThroughputDocument, sink: &str, design: &str) -> Option<&'d Throughput> {
     let count = document.counts(sink).into_iter().last()?;
     document.find(sink, design, count)
 }
 
-fn seconds(row: Option<&Throughput>) -> String {
+pub(crate) fn seconds(row: Option<&Throughput>) -> String {
     row.map_or("-".to_owned(), |row| {
         let seconds = row.median_ns / 1e9;
         if seconds < 0.1 { format!("{seconds:.4}") } else { format!("{seconds:.3}") }
     })
 }
 
-fn factor(row: Option<&Throughput>) -> String {
+pub(crate) fn factor(row: Option<&Throughput>) -> String {
     let ratio = row.and_then(|row| row.times_faster);
     ratio.map_or("-".to_owned(), |r| {
         if r.ratio < 1.0 {
@@ -93,11 +93,11 @@ fn rate(row: Option<&Throughput>) -> Option<f64> {
     row?.bytes_per_second.map(|rate| rate / 1e9)
 }
 
-fn rate_shown(row: Option<&Throughput>) -> String {
+pub(crate) fn rate_shown(row: Option<&Throughput>) -> String {
     rate(row).map_or(String::new(), |rate| format!("{rate:.2}"))
 }
 
-fn grouped(count: u64) -> String {
+pub(crate) fn grouped(count: u64) -> String {
     match count {
         0 => "0".to_owned(),
         _ if count.is_multiple_of(100_000) => format!("{}M", count as f64 / 1e6),
@@ -105,13 +105,13 @@ fn grouped(count: u64) -> String {
     }
 }
 
-fn warnings(document: &ThroughputDocument, terminal: &Terminal) -> String {
+pub(crate) fn warnings(document: &ThroughputDocument, terminal: &Terminal) -> String {
     let line = |warning: &String| terminal.wrap(&visible(&format!("warning: {warning}")), 4) + "\n";
     document.warnings.iter().map(line).collect()
 }
 
 /// A line a design and reason, with the sinks that it holds for.
-fn wrong(document: &ThroughputDocument, terminal: &Terminal) -> String {
+pub(crate) fn wrong(document: &ThroughputDocument, terminal: &Terminal) -> String {
     let mut reasons: BTreeMap<(&str, &str, String), Vec<&str>> = BTreeMap::new();
     for wrong in &document.wrong {
         let reason = format!("{} lines: {}", wrong.lines, wrong.reason);
@@ -125,66 +125,12 @@ fn wrong(document: &ThroughputDocument, terminal: &Terminal) -> String {
     text
 }
 
-/// As Markdown: one table a sink.
-pub fn markdown(document: &ThroughputDocument) -> String {
-    let mut text = String::new();
-    for (sink, description) in document.sinks() {
-        let counts = document.counts(sink);
-        let _ = write!(text, "**{sink}**: {description}\n\n| lines |");
-        for count in &counts {
-            let _ = write!(text, " {} |", grouped(*count));
-        }
-        let _ = write!(text, " × faster than {} | GB/s |\n|:---|", document.baseline);
-        text += &("---:|".repeat(counts.len() + 2) + "\n");
-        for name in document.ranking(sink) {
-            let _ = write!(text, "| `{name}` |");
-            for count in &counts {
-                let _ = write!(text, " {} |", seconds(document.find(sink, name, *count)));
-            }
-            let row = last(document, sink, name);
-            let _ = writeln!(text, " {} | {} |", factor(row), rate_shown(row));
-        }
-        text.push('\n');
-    }
-    let unwrapped = Terminal { width: usize::MAX, colour: false };
-    text += &warnings(document, &unwrapped).replace("warning:", "- warning:");
-    text += &wrong(document, &unwrapped).replace("not timed:", "- not timed:");
-    text
-}
-
-/// As CSV: a line a sink, number and design; times in seconds.
-///
-/// # Panics
-///
-/// Never: the records are written to memory.
-pub fn csv(document: &ThroughputDocument) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let optional = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-    let heading =
-        ["sink", "design", "lines", "bytes", "runs", "median", "min", "bytes_per_second", "times_faster"];
-    writer.write_record(heading).expect("written to memory");
-    for row in &document.results {
-        let record = [
-            row.sink.clone(),
-            row.design.clone(),
-            row.lines.to_string(),
-            row.bytes.to_string(),
-            row.times_ns.len().to_string(),
-            (row.median_ns / 1e9).to_string(),
-            (row.min_ns / 1e9).to_string(),
-            optional(row.bytes_per_second),
-            optional(row.times_faster.map(|ratio| ratio.ratio)),
-        ];
-        writer.write_record(record).expect("written to memory");
-    }
-    String::from_utf8(writer.into_inner().expect("written to memory")).expect("text was written")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::document::bench::{Skipped, Tool};
     use crate::document::throughput::WrongOutput;
+    use crate::report::formats::{throughput_csv, throughput_markdown};
     use crate::report::pictures::throughput as throughput_chart;
     use serde_json::Value;
 
@@ -280,17 +226,17 @@ mod tests {
     fn an_empty_document_renders_to_nothing() {
         let document = ThroughputDocument::new(Tool::default(), Value::Null, "old");
         assert_eq!(render(&document, &Terminal::default()), "");
-        assert_eq!(markdown(&document), "");
-        assert_eq!(csv(&document).lines().count(), 1);
+        assert_eq!(throughput_markdown::render(&document), "");
+        assert_eq!(throughput_csv::render(&document).lines().count(), 1);
         assert_eq!(throughput_chart::svg(&document, true), None);
     }
 
     #[test]
     fn markdown_and_csv_hold_every_row() {
         let document = document();
-        assert!(markdown(&document).contains("- warning: file: "));
-        assert!(markdown(&document).contains("| `new` | 0.0025 | 0.0050 | 10.0 | 4.80 |"));
-        let text = csv(&document);
+        assert!(throughput_markdown::render(&document).contains("- warning: file: "));
+        assert!(throughput_markdown::render(&document).contains("| `new` | 0.0025 | 0.0050 | 10.0 | 4.80 |"));
+        let text = throughput_csv::render(&document);
         assert_eq!(text.lines().count(), 9);
         assert!(text.contains("\nnull,new,1000000,12000000,3,0.0025,0.002,,10"), "{text}");
     }

@@ -1,13 +1,13 @@
 //! A start-up explained, for a terminal.
 
-use super::phase_bars::FILLS;
+use super::phase_bars;
 use super::terminal::{Terminal, columns, fitted, truncated};
 use crate::account::attribution::{Kind, kind};
 use crate::account::summary::{CommonStep, Spread};
 use crate::account::{ProcessAccount, Search, Step, Summary};
 use crate::output::visible;
 use anstyle::{AnsiColor, Color, Style};
-use firstbyte_measure::timeline::Phase;
+use firstbyte_measure::timeline::{Phase, Phases};
 use firstbyte_measure::units::{Bytes, Nanos, display_nanos};
 use std::fmt::Write;
 
@@ -76,20 +76,19 @@ fn headline(summary: &Summary, context: &Context, terminal: &Terminal) -> String
 
 /// One bar over the whole width, and its legend.
 fn phase_bar(summary: &Summary, terminal: &Terminal) -> String {
-    let total: f64 =
-        summary.phases.iter().filter_map(|(_, spread)| *spread).map(|spread| spread.median).sum();
+    let present: Vec<(Phase, f64)> =
+        summary.phases.iter().filter_map(|(phase, spread)| Some((phase, spread.as_ref()?.median))).collect();
+    let total: f64 = present.iter().map(|(_, ns)| ns).sum();
     let (mut bar, mut legend, mut used) = (String::new(), Vec::new(), 0);
-    let present =
-        FILLS.iter().zip(summary.phases.iter()).filter_map(|(fill, (_, phase))| Some((fill, (*phase)?)));
-    let present: Vec<_> = present.collect();
-    for (n, (fill, phase)) in present.iter().enumerate() {
+
+    for (n, (phase, ns)) in present.iter().enumerate() {
         let rest = present.len() - n - 1;
         let room = terminal.width.saturating_sub(used + rest).max(1);
-        let cells = if rest == 0 { room } else { cells(phase.median / total, terminal.width).clamp(1, room) };
-        used += cells;
-        bar += &terminal.paint(fill.style(), &fill.character.to_string().repeat(cells));
-        let sample = terminal.paint(fill.style(), &fill.character.to_string());
-        legend.push(format!("{sample} {} {}", fill.phase, display_nanos(phase.median)));
+        let width = if rest == 0 { room } else { cells(ns / total, terminal.width).clamp(1, room) };
+        used += width;
+        bar += &phase_bars::cells(*phase, width, terminal);
+        let sample = phase_bars::cells(*phase, 1, terminal);
+        legend.push(format!("{sample} {} {}", phase.name(), display_nanos(*ns)));
     }
     format!("{bar}\n{}\n", legend.join("   "))
 }
@@ -410,8 +409,7 @@ pub fn timeline(summary: &Summary, terminal: &Terminal) -> String {
     let mut text = terminal.bold(&format!("  {:>10}{:>10}{head}  step", "at", "own time")) + "\n";
     let width = terminal.width.saturating_sub(if several { 34 } else { 24 }).max(20);
     for (tid, at, step) in all {
-        let fill = &FILLS[phase_of(summary, at)];
-        let mark = terminal.paint(fill.style(), &fill.character.to_string());
+        let mark = phase_bars::cells(phase_at(&summary.reference.phases, at), 1, terminal);
         let tid = if several { format!("{tid:>10}") } else { String::new() };
         // whoever reads it from a file or a pipe wants all of it
         let title = visible(&step.what.title());
@@ -422,21 +420,14 @@ pub fn timeline(summary: &Summary, terminal: &Terminal) -> String {
     text
 }
 
-/// The phase in which an instant lies: 0 to 3.
-fn phase_of(summary: &Summary, at: Nanos) -> usize {
-    let phases = &summary.reference.phases;
-    let startup = phases.startup;
-    let setup = startup + phases.setup.unwrap_or_default();
-    let write = setup + phases.write.unwrap_or_default();
-    if at < startup {
-        0
-    } else if phases.setup.is_some() && at < setup {
-        1
-    } else if phases.write.is_some() && at < write {
-        2
-    } else {
-        3
-    }
+/// The phase in which an instant lies: the last one after all of them.
+fn phase_at(phases: &Phases, at: Nanos) -> Phase {
+    let mut end = Nanos(0);
+    let contains = |phase: &Phase| {
+        end = end + phases.get(*phase).unwrap_or_default();
+        at < end
+    };
+    Phase::ALL.into_iter().find(contains).unwrap_or(Phase::Teardown)
 }
 
 /// Seed 000's table: several programs, a line each.

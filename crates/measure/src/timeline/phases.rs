@@ -1,7 +1,10 @@
 //! The phases of a run: the one definition of their order, names, colours and characters.
 
 use crate::units::Nanos;
-use serde::{Deserialize, Serialize};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 /// One of the four parts of a run's total, in the order in which they happen.
@@ -80,6 +83,41 @@ impl<T> Index<Phase> for PerPhase<T> {
 impl<T> IndexMut<Phase> for PerPhase<T> {
     fn index_mut(&mut self, phase: Phase) -> &mut T {
         &mut self.0[phase as usize]
+    }
+}
+
+/// As a map from the names of the phases.
+impl<T: Serialize> Serialize for PerPhase<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter().map(|(phase, value)| (phase.name(), value)))
+    }
+}
+
+/// From a map: a phase that is missing has the default value, other names are ignored.
+impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for PerPhase<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PerPhase<T>, D::Error> {
+        deserializer.deserialize_map(ByName(PhantomData))
+    }
+}
+
+struct ByName<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de> + Default> Visitor<'de> for ByName<T> {
+    type Value = PerPhase<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a map from the names of the phases")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PerPhase<T>, A::Error> {
+        let mut values = PerPhase::from_fn(|_| T::default());
+        while let Some(name) = map.next_key::<String>()? {
+            match Phase::ALL.into_iter().find(|phase| phase.name() == name) {
+                Some(phase) => values[phase] = map.next_value()?,
+                None => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(values)
     }
 }
 

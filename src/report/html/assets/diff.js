@@ -7,11 +7,8 @@ function comparable(subject) {
     const phases = new Map(subject.phases.map(([name, median, spread]) => [name, { median, spread }]));
     return { label: subject.label, phases, counts: new Map(subject.counts), timeline: null };
   }
-  const names = ["first_byte", "total", ...PHASES].filter((name) => timeline.data.medians[name]);
-  const phases = new Map(names.map((name) => {
-    const [median, min, max] = timeline.data.medians[name];
-    return [name.replace("_", " "), { median, spread: `${duration(min)} to ${duration(max)}` }];
-  }));
+  const phases = new Map(timeline.data.medians.map(([name, [median, min, max]]) =>
+    [name, { median, spread: `${duration(min)} to ${duration(max)}` }]));
   return { label: subject.label, phases, counts: new Map(Object.entries(timeline.data.counts)), timeline };
 }
 

@@ -1,7 +1,5 @@
 // The timeline: one canvas, lanes of spans, zoom and pan by mouse, fingers and keyboard.
 
-const PHASES = ["startup", "setup", "write", "teardown"];
-const PHASE_COLOURS = ["#8fb4dc", "#f0c040", "#00796b", "#b786b0"];
 const KIND_VARIABLES = ["--exec", "--fault", "--syscall", "--user", "--waiting"];
 const AXIS = 22;
 const BAND = 18;
@@ -53,20 +51,15 @@ function firstFrom(spans, time) {
   return low;
 }
 
-/** The phases of the run: `[name, from, to]`, those that are known. */
+/** The phases of the run that are known, with their beginnings and ends. */
 function phasesOf(data) {
-  const known = [];
+  if (data.phases[0].ns === null) return [];
   let at = 0;
-  for (let i = 0; i < 4; i++) {
-    const length = data.phases[i];
-    if (length === null) {
-      if (i === 0) break;
-      continue;
-    }
-    known.push({ name: PHASES[i], index: i, from: at, to: at + length });
-    at += length;
-  }
-  return known;
+  return data.phases.filter(({ ns }) => ns !== null).map((phase) => {
+    const from = at;
+    at += phase.ns;
+    return { ...phase, from, to: at };
+  });
 }
 
 /** A pattern for what is told by more than its colour: waiting and faults. */
@@ -357,7 +350,7 @@ class Timeline {
       const [left, right] = [Math.max(0, this.x(phase.from)), Math.min(this.width, this.x(phase.to))];
       if (right <= 0 || left >= this.width) continue;
       context.globalAlpha = 0.14;
-      context.fillStyle = PHASE_COLOURS[phase.index];
+      context.fillStyle = phase.colour;
       context.fillRect(left, HEAD, Math.max(1, right - left), this.height);
       context.globalAlpha = 1;
     }
@@ -425,10 +418,10 @@ class Timeline {
     for (const phase of this.phases) {
       const [left, right] = [Math.max(0, this.x(phase.from)), Math.min(width, this.x(phase.to))];
       if (right < 0 || left > width) continue;
-      context.fillStyle = PHASE_COLOURS[phase.index];
+      context.fillStyle = phase.colour;
       context.fillRect(left, AXIS, Math.max(2, right - left), BAND);
       if (right - left > 56) {
-        context.fillStyle = phase.index === 2 ? "#ffffff" : "#10151b";
+        context.fillStyle = phase.ink;
         context.fillText(`${phase.name} ${duration(phase.to - phase.from)}`, left + 5, AXIS + BAND / 2, right - left - 8);
       }
     }

@@ -1,0 +1,238 @@
+//! Accounts as documents.
+
+use super::attribution::{kind, shares};
+use super::summary::Spread;
+use super::{Account, ProcessAccount, Step, Summary, What};
+use crate::document::bench::{Overhead, Ratio, SCHEMA, Tool};
+use crate::document::kind::Kind;
+use crate::document::trace::{
+    Span, TraceDocument, Traced, TracedExec, TracedFigure, TracedFile, TracedFinding, TracedPhases,
+    TracedProcess, TracedSearch, TracedShare,
+};
+use crate::stats;
+use firstbyte_measure::Counts;
+use firstbyte_measure::launch::wait::Usage;
+use firstbyte_measure::timeline::PerPhase;
+use firstbyte_measure::units::Nanos;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What the document says besides the runs themselves.
+#[derive(Clone, Debug, Default)]
+pub struct Frame {
+    /// The command, as a shell would take it.
+    pub command: String,
+    /// Which backend observed, and why.
+    pub backend: [String; 2],
+    /// Facts of the machine.
+    pub machine: Value,
+    /// The user interrupted it, so it contains fewer runs than planned.
+    pub partial: bool,
+    /// Wall times of traced and of untraced runs, nanoseconds.
+    pub walls: [Vec<f64>; 2],
+    /// The first over the second, of interleaved runs.
+    pub overhead: Option<Ratio>,
+    /// The exit code of each run; `None`: a signal ended it.
+    pub exit_codes: Vec<Option<i32>>,
+    /// What the kernel charged each run with.
+    pub usages: Vec<Usage>,
+    /// The total without the time that the observation adds, nanoseconds.
+    pub corrected_total: Option<f64>,
+    /// Cost in nanoseconds and text.
+    pub findings: Vec<(u64, String)>,
+}
+
+/// The document of one command's runs.
+pub fn trace_document(summary: &Summary, frame: &Frame) -> TraceDocument {
+    let [backend, reason] = frame.backend.clone();
+    let overhead = frame.overhead.map(|ratio| Overhead { name: frame.command.clone(), ratio });
+    TraceDocument {
+        schema: SCHEMA.to_owned(),
+        kind: Kind::Trace,
+        tool: Tool {
+            backend: Some(backend),
+            backend_reason: Some(reason),
+            observer_overhead: overhead.into_iter().collect(),
+            ..Tool::ours()
+        },
+        machine: frame.machine.clone(),
+        partial: frame.partial,
+        results: vec![traced(summary, frame)],
+    }
+}
+
+fn traced(summary: &Summary, frame: &Frame) -> Traced {
+    let account = &summary.reference;
+    let [times, untraced_times] = frame.walls.each_ref().map(|walls| seconds(walls));
+    let wall = Spread::of(&times);
+    let charged = |of: fn(&Usage) -> Nanos| {
+        mean(&frame.usages.iter().map(|usage| of(usage).as_f64() / 1e9).collect::<Vec<f64>>())
+    };
+    Traced {
+        command: frame.command.clone(),
+        name: None,
+        mean: mean(&times),
+        stddev: stats::Summary::of(&times).and_then(|summary| summary.stddev),
+        median: wall.median,
+        user: charged(|usage| usage.user),
+        system: charged(|usage| usage.system),
+        min: wall.least,
+        max: wall.most,
+        times,
+        exit_codes: frame.exit_codes.clone(),
+        runs: summary.runs,
+        phases: phases(summary),
+        run_phases: PerPhase::from_fn(|phase| account.phases.get(phase).map(|ns| ns.0)),
+        total_ns: account.total.0,
+        corrected_total_ns: frame.corrected_total,
+        untraced_times,
+        counts: counts(&account.counts),
+        lost_events: summary.lost,
+        attribution: attribution(account),
+        spans: spans(account),
+        files: files(account),
+        searches: searches(account),
+        processes: account.processes.iter().map(process).collect(),
+        findings: frame
+            .findings
+            .iter()
+            .map(|(ns, text)| TracedFinding { ns: *ns, text: text.clone() })
+            .collect(),
+    }
+}
+
+fn seconds(nanos: &[f64]) -> Vec<f64> {
+    nanos.iter().map(|ns| ns / 1e9).collect()
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+pub(super) fn phases(summary: &Summary) -> TracedPhases {
+    TracedPhases {
+        each: PerPhase::from_fn(|phase| summary.phases[phase].map(figure)),
+        first_byte: summary.first_byte.map(figure),
+        total: Some(figure(summary.total)),
+    }
+}
+
+fn figure(spread: Spread) -> TracedFigure {
+    TracedFigure { median: spread.median, min: spread.least, max: spread.most }
+}
+
+/// By name. What the backend did not see is `None`, not 0.
+pub(super) fn counts(counts: &Counts) -> BTreeMap<String, Option<u64>> {
+    let seen = |count: u64, witness: u64| (witness > 0).then_some(count);
+    let all = [
+        ("processes", Some(counts.processes)),
+        ("threads", Some(counts.threads)),
+        ("execs", Some(counts.execs)),
+        ("syscalls", Some(counts.syscalls)),
+        // no program starts without a page fault
+        ("page_faults", seen(counts.page_faults, counts.page_faults)),
+        ("major_faults", seen(counts.major_faults, counts.page_faults)),
+        ("files_opened", Some(counts.files_opened)),
+        ("failed_opens", Some(counts.failed_opens)),
+        ("bytes_read", Some(counts.bytes_read)),
+        ("writes", Some(counts.writes)),
+        ("max_rss", seen(counts.max_rss, counts.max_rss)),
+    ];
+    all.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
+}
+
+fn attribution(account: &Account) -> Vec<TracedShare> {
+    let share = |share: super::attribution::Share| TracedShare {
+        kind: share.kind.key().to_owned(),
+        name: share.name,
+        ns: share.time.0,
+        count: share.count,
+    };
+    shares(&account.main().steps).into_iter().map(share).collect()
+}
+
+fn spans(account: &Account) -> Vec<Span> {
+    let threads = account.threads.iter();
+    threads.flat_map(|thread| thread.steps.iter().map(|step| span(thread.pid, thread.tid, step))).collect()
+}
+
+fn span(pid: u32, tid: u32, step: &Step) -> Span {
+    Span {
+        pid,
+        tid,
+        kind: kind(&step.what).key().to_owned(),
+        name: name(&step.what),
+        start_ns: step.start.0,
+        duration_ns: step.own.0,
+        elapsed_ns: Some(step.elapsed.0),
+        file: file(&step.what).map(str::to_owned),
+        detail: Some(step.what.title()),
+    }
+}
+
+/// A step's short name.
+pub(crate) fn name(what: &What) -> String {
+    match what {
+        What::Exec { stage, .. } => format!("exec: {stage}"),
+        What::Call { name, .. } => name.to_string(),
+        What::Fault(fault) if fault.major => "major page fault".to_owned(),
+        What::Fault(_) => "page fault".to_owned(),
+        What::Off(reason) => reason.name().to_owned(),
+        What::User(code) => code.module.name(),
+    }
+}
+
+fn file(what: &What) -> Option<&str> {
+    match what {
+        What::Exec { path, .. } => Some(path),
+        What::Call { file, .. } => file.as_deref(),
+        What::Fault(fault) => fault.region.file().map(|path| &**path),
+        What::User(code) if !code.module.path.is_empty() => Some(&code.module.path),
+        What::User(_) | What::Off(_) => None,
+    }
+}
+
+fn files(account: &Account) -> Vec<TracedFile> {
+    let file = |file: &super::FileAccount| TracedFile {
+        path: file.path.to_string(),
+        ns: file.time.0,
+        opened: file.opened,
+        failed: file.failed,
+        calls: file.calls,
+        bytes_read: file.bytes_read,
+        faults: file.faults,
+        major_faults: file.major_faults,
+    };
+    account.files.iter().map(file).collect()
+}
+
+fn searches(account: &Account) -> Vec<TracedSearch> {
+    let search = |search: &super::Search| TracedSearch {
+        names: search.names.clone(),
+        by: search.by.clone(),
+        misses: search.misses,
+        folders: search.folders.clone(),
+        found: search.found.clone(),
+        ns: search.time.0,
+    };
+    account.searches.iter().map(search).collect()
+}
+
+fn process(process: &ProcessAccount) -> TracedProcess {
+    let exec = |exec: &super::Execution| TracedExec {
+        path: exec.path.to_string(),
+        executed: exec.executed.to_string(),
+        argv: exec.argv.clone(),
+        start_ns: exec.start.0,
+        duration_ns: exec.took.0,
+    };
+    TracedProcess {
+        pid: process.pid,
+        parent: process.parent,
+        start_ns: process.start.0,
+        end_ns: process.end.map(|end| end.0),
+        status: process.status,
+        threads: process.threads,
+        execs: process.execs.iter().map(exec).collect(),
+    }
+}

@@ -1,4 +1,4 @@
-# Seed 004's stub: one system call.
+# The stub of C Runtime Overhead: one system call.
 .globl _start
 _start:
     movl $1, %eax           # exit

@@ -1,4 +1,4 @@
-//! "C Runtime Overhead".
+//! The claims of "C Runtime Overhead".
 
 use super::check::Check;
 use super::claim::Claim;
@@ -9,9 +9,11 @@ const EMPTY: &str = "empty-c";
 const STATIC: &str = "empty-c-static";
 const STUB: &str = "empty-asm-i386";
 
-const STOPPED: &str = "`int main() { return 0; }` by gcc, and the post's stub of one 32-bit system call; total with a ptrace stop \
-                       at the entry and return of each call, as under strace, but without its printing";
-const FREE: &str = "the same programs, warm runs in turn, without strace";
+const STOPPED: &str = "`int main() { return 0; }` compiled by gcc, and the post's stub of one 32-bit system \
+                       call; total with a ptrace stop at the entry and the return of each call, as under \
+                       strace, but without its output";
+const FREE: &str = "interleaved warm runs of `int main() { return 0; }` and of the post's stub, without \
+                    strace";
 
 pub(super) fn claims() -> Vec<Claim> {
     [empty(), linking(), level()].concat()
@@ -31,15 +33,16 @@ fn empty() -> Vec<Claim> {
             id: "004-empty-9-ms",
             post: Post::CRuntimeOverhead,
             text: "the empty program took as long as 9.4ms to execute on my machine, without processing any data",
-            figure: "9.4 ms under strace -tt, in a virtual machine of 2014",
+            figure: "9.4 ms under strace -tt, in a virtual machine",
             how: STOPPED,
-            rule: "the empty program takes, under stops, to the nearest power of ten, 9.4 ms",
+            rule: "with stops, the empty program takes, to the nearest power of ten, 9.4 ms",
             checks: vec![
                 Check::new("under stops", stopped(EMPTY)).in_the_order_of(9.4e6),
                 Check::new("without", total(EMPTY)),
             ],
-            holds: "so it does, and it is strace that makes it so",
-            fails: "this machine is faster, and most of those 9.4 ms were strace: without it an empty C program takes this long",
+            holds: "it does, and most of the time is that of the stops",
+            fails: "this machine is faster; the second value, without stops, shows how much of the first is \
+                    the stops",
         },
         Claim {
             id: "004-tenfold-strace",
@@ -47,26 +50,26 @@ fn empty() -> Vec<Claim> {
             text: "This was entirely linker and C runtime overhead: 9.4 ms against 0.5 ms for the assembly stub",
             figure: "19 times",
             how: STOPPED,
-            rule: "at least ten times",
+            rule: "with stops, the empty program takes at least ten times as long as the stub",
             checks: vec![Check::new("empty C over stub", stopped(EMPTY) / stopped(STUB)).at_least(10.0)],
-            holds: "under stops each of the loader's 30 system calls counts, and the stub has two",
-            fails: "even under stops the C library costs less than tenfold here",
+            holds: "with stops, each of the loader's 30 system calls counts, and the stub has two",
+            fails: "even with stops, the C library costs less than that here",
         },
         Claim {
             id: "004-tenfold",
             post: Post::CRuntimeOverhead,
-            text: "the C runtime makes an empty program about ten times slower",
-            figure: "19 times, under strace",
+            text: "the C runtime is nearly all of the time of an empty program",
+            figure: "under strace, 19 times as long as the stub",
             how: FREE,
-            rule: "at least ten times, without strace",
+            rule: "without strace, the empty program takes at least ten times as long as the stub",
             checks: vec![
                 Check::new("empty C", total(EMPTY)),
                 Check::new("stub", total(STUB)),
                 Check::new("empty C over stub", total(EMPTY) / total(STUB)).at_least(10.0),
             ],
             holds: "also without strace",
-            fails: "without strace it is a smaller multiple: creating the process at all, which both pay, is a larger part than \
-                    the post's figures show",
+            fails: "without strace, the multiple is smaller; creating the process, which both need, is a \
+                    larger part than the post's figures show",
         },
     ]
 }
@@ -76,24 +79,26 @@ fn linking() -> Vec<Claim> {
         Claim {
             id: "004-static-helps-little",
             post: Post::CRuntimeOverhead,
-            text: "statically compile ... I was down to about 8ms",
-            figure: "9 to 8 ms: 11 % less",
-            how: FREE,
-            rule: "static linking saves at most 20 % of the dynamic program's total",
+            text: "statically compile the program ... I was down to about 8ms",
+            figure: "from 9 to 8 ms, under strace: 11 % less",
+            how: "the empty program, dynamic and static, interleaved warm runs, without strace; the post \
+                  did this with its solution",
+            rule: "static linking saves at most 20 % of the total of the dynamic program",
             checks: vec![
                 Check::new("static over dynamic", total(STATIC) / total(EMPTY)).within(0.8, 1.0),
                 Check::new("the same under stops", stopped(STATIC) / stopped(EMPTY)),
             ],
-            holds: "what the loader does is a small part",
-            fails: "it saves more than that: the loader maps files and takes page faults, which strace does not count",
+            holds: "the work of the dynamic loader is a small part",
+            fails: "static linking saves more than that; the loader maps files and takes page faults, which \
+                    strace does not count",
         },
         Claim {
             id: "004-no-libc-helps-most",
             post: Post::CRuntimeOverhead,
-            text: "rip out libc: the assembly stub runs in about 0.5ms",
-            figure: "dynamic 9.4, static 8, none 0.5 ms",
+            text: "rip out pieces of libc: the assembly stub runs in about 0.5ms",
+            figure: "under strace: dynamic 9.4, static 8 (its solution), none 0.5 ms",
             how: FREE,
-            rule: "from static to none saves more than from dynamic to static",
+            rule: "going from static to none saves more than going from dynamic to static",
             checks: vec![
                 Check::new("dynamic", total(EMPTY)),
                 Check::new("static", total(STATIC)),
@@ -105,21 +110,22 @@ fn linking() -> Vec<Claim> {
                 .at_least(1.0),
             ],
             holds: "glibc's own start, static or not, is the larger part",
-            fails: "the loader, which static linking leaves out, is the larger part here",
+            fails: "the loader, which static linking removes, is the larger part here",
         },
         Claim {
             id: "004-musl",
             post: Post::CRuntimeOverhead,
             text: "it might be worth your time to profile and try one of the alternative libc implementations (like musl libc)",
             figure: "",
-            how: "hello world by gcc, dynamic and static, and by musl, static; warm runs in turn",
-            rule: "musl takes at most half as long as the dynamic program, and less than static glibc",
+            how: "hello world compiled by gcc, dynamic and static, and with musl, static; interleaved warm \
+                  runs",
+            rule: "musl takes at most half the time of the dynamic program, and less than static glibc",
             checks: vec![
                 Check::new("musl over dynamic glibc", total("c-musl") / total("c-printf")).at_most(0.5),
                 Check::new("musl over static glibc", total("c-musl") / total("c-static")).at_most(1.0),
             ],
-            holds: "musl has nearly nothing to do before main",
-            fails: "musl gains less than that here",
+            holds: "musl has almost nothing to do before main",
+            fails: "musl saves less than that here",
         },
     ]
 }
@@ -127,9 +133,10 @@ fn linking() -> Vec<Claim> {
 fn level() -> Vec<Claim> {
     const OURS: &str = "level0";
     const GLIBC: &str = "level0-glibc";
-    const HOW: &str = "a solution of Level 0 of our own, the same source compiled by `firstbyte cc` and by gcc against glibc, \
-                       with the contest's dictionary (exact, where the post's Bloom filter of 20 kB is not) and a text of about \
-                       1400 bytes on stdin; warm runs in turn";
+    const HOW: &str = "our own solution of Level 0, the same source compiled by `firstbyte cc` and by gcc \
+                       against glibc, with the dictionary of the contest and a text of about 1400 bytes on \
+                       stdin; our dictionary is exact, the post's solution has a Bloom filter in a 20 kB \
+                       binary; interleaved warm runs";
     vec![
         Claim {
             id: "004-five-calls",
@@ -137,12 +144,12 @@ fn level() -> Vec<Claim> {
             text: "It also only performs five total syscalls",
             figure: "execve, read, read, write, _exit",
             how: HOW,
-            rule: "five, execve and exit included",
+            rule: "there are five, execve and exit included",
             checks: vec![
                 Check::new("without libc", count(OURS, Counted::Syscalls)).exactly(5.0),
                 Check::new("glibc", count(GLIBC, Counted::Syscalls)),
             ],
-            holds: "nothing is asked of the kernel but the input, the output and the end",
+            holds: "it asks the kernel for the input, the output and the end, and nothing else",
             fails: "our solution makes another number of calls",
         },
         Claim {
@@ -151,14 +158,16 @@ fn level() -> Vec<Claim> {
             text: "That's about 1ms... which is near 1/10 the runtime of the glibc version",
             figure: "1 of 9 to 10 ms, under strace",
             how: HOW,
-            rule: "to the nearest power of ten a tenth, without strace: between 0.03 and 0.32",
+            rule: "without strace, the ratio is, to the nearest power of ten, a tenth (between 0.03 and \
+                   0.32)",
             checks: vec![
                 Check::new("without libc", total(OURS)),
                 Check::new("glibc", total(GLIBC)),
                 Check::new("without libc over glibc", total(OURS) / total(GLIBC)).in_the_order_of(0.1),
             ],
-            holds: "so it is, without strace as well",
-            fails: "it is more than a third: creating the process and touching the dictionary is what both pay",
+            holds: "this is true without strace as well",
+            fails: "it is not a tenth; both create a process and touch the dictionary, which takes a larger \
+                    part here",
         },
     ]
 }

@@ -1,89 +1,81 @@
-//! What a claim comes down to: a value that must lie within limits.
+//! What decides a claim: a value that must be within limits.
 
 use super::quantity::Expression;
 use crate::document::claims::ClaimUnit;
 
-/// One value, and its limits.
+/// One value and its limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// What the value is called.
     pub name: String,
-    /// The value.
     pub of: Expression,
-    /// How it is shown.
     pub unit: ClaimUnit,
-    /// It must not lie below this.
+    /// The value must not be below this.
     pub low: f64,
-    /// Nor above this.
+    /// The value must not be above this.
     pub high: f64,
-    /// Shown only where it is not met: others show the same.
+    /// Shown only if the value is not within the limits, because another check shows the same.
     pub quiet: bool,
 }
 
 impl Check {
-    /// No limits yet: only shown.
+    /// A check without limits, which only shows its value.
     pub fn new(name: impl Into<String>, of: Expression) -> Check {
         let unit = of.unit();
         Check { name: name.into(), of, unit, low: f64::NEG_INFINITY, high: f64::INFINITY, quiet: false }
     }
 
-    /// Must lie there, the limits included.
+    /// The limits are included.
     #[must_use]
     pub fn within(self, low: f64, high: f64) -> Check {
         Check { low, high, ..self }
     }
 
-    /// Must be this.
     #[must_use]
     pub fn exactly(self, value: f64) -> Check {
         self.within(value, value)
     }
 
-    /// Must be nearer to this than to half or twice of it, on a logarithmic scale: within a factor of the square root
-    /// of 2.
+    /// Closer to `value` than to half or twice `value` on a logarithmic scale: within a factor of the square root of 2.
     #[must_use]
     pub fn about(self, value: f64) -> Check {
         self.within(value / std::f64::consts::SQRT_2, value * std::f64::consts::SQRT_2)
     }
 
-    /// Must be nearer to this power of ten than to its neighbours: within a factor of the square root of 10.
+    /// Closer to `value` than to a tenth or ten times `value` on a logarithmic scale: within a factor of the square root of 10.
     #[must_use]
     pub fn in_the_order_of(self, value: f64) -> Check {
         let step = 10.0_f64.sqrt();
         self.within(value / step, value * step)
     }
 
-    /// Must not be less.
     #[must_use]
     pub fn at_least(self, low: f64) -> Check {
         Check { low, ..self }
     }
 
-    /// Must not be more.
     #[must_use]
     pub fn at_most(self, high: f64) -> Check {
         Check { high, ..self }
     }
 
-    /// A part of a whole, shown in per cent.
+    /// Shows the value, a part of a whole, in per cent.
     #[must_use]
     pub fn part(self) -> Check {
         Check { unit: ClaimUnit::Part, ..self }
     }
 
-    /// Shown only where it is not met.
+    /// Shows the value only if it is not within the limits.
     #[must_use]
     pub fn quietly(self) -> Check {
         Check { quiet: true, ..self }
     }
 
-    /// Whether it can be missed at all.
     pub fn has_limits(&self) -> bool {
         self.low.is_finite() || self.high.is_finite()
     }
 }
 
-/// Every value, by its name; and that each is at least as large as the one before it.
+/// Shows each value, and checks that it is at least as large as the one before it.
 pub fn ascending(values: &[(&str, Expression)]) -> Vec<Check> {
     let shown = values.iter().map(|(name, value)| Check::new(*name, value.clone()));
     let pairs = values.windows(2).map(|pair| {

@@ -1,28 +1,28 @@
-//! What was measured, by quantity: shared by all claims.
+//! What was measured, by quantity. All claims share it.
 
 use super::quantity::{Expression, Operator, Quantity, Rounds};
 use crate::stats::{Bootstrap, Interval, quantile};
 use std::collections::BTreeMap;
 
-/// Verdicts need more than the usual 95 %: there are many of them.
+/// More than the usual 95 %, because there are many verdicts.
 const CONFIDENCE: f64 = 0.99;
 
 /// A value with its spread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// Median.
+    /// The median.
     pub value: f64,
-    /// Lower end of its 99 % bootstrap interval.
+    /// The lower end of its 99 % bootstrap interval.
     pub low: f64,
-    /// Upper end.
+    /// The upper end.
     pub high: f64,
-    /// One value a run; empty where there were no runs.
+    /// One value for each run; empty if there are no runs behind the value.
     samples: Vec<f64>,
     rounds: Option<Rounds>,
 }
 
 impl Reading {
-    /// Of runs; `None` of fewer than two, which have no spread.
+    /// The median of runs; `None` of fewer than two, which have no spread.
     pub fn of(samples: Vec<f64>) -> Option<Reading> {
         if samples.len() < 2 {
             return None;
@@ -33,30 +33,29 @@ impl Reading {
         Some(Reading { value, low, high, samples, rounds: None })
     }
 
-    /// What does not vary.
+    /// A value that does not vary.
     pub fn exact(value: f64) -> Reading {
         Reading { value, low: value, high: value, samples: Vec::new(), rounds: None }
     }
 
-    /// With an interval that is known already.
+    /// A value whose interval is known already.
     pub fn with_interval(value: f64, low: f64, high: f64) -> Reading {
         Reading { value, low, high, samples: Vec::new(), rounds: None }
     }
 
-    /// It does not vary.
     pub fn is_exact(&self) -> bool {
         (self.high - self.low).abs() < f64::EPSILON
     }
 
-    /// Two, combined: run by run where they were made in turn, else by their intervals.
+    /// Combines two readings: run by run if both come from the same rounds, else by their intervals.
     fn combined(&self, operator: Operator, other: &Reading) -> Option<Reading> {
-        let in_turn = self.rounds.is_some() && self.rounds == other.rounds;
-        if in_turn && self.samples.len() == other.samples.len() && !self.samples.is_empty() {
+        let same_rounds = self.rounds.is_some() && self.rounds == other.rounds;
+        if same_rounds && self.samples.len() == other.samples.len() && !self.samples.is_empty() {
             let pairs = self.samples.iter().zip(&other.samples);
             let each = pairs.map(|(a, b)| operator.apply(*a, *b)).collect();
             return Reading::of(each).map(|reading| Reading { rounds: self.rounds, ..reading });
         }
-        // Over what may be nothing, a ratio has no bounds.
+        // a ratio has no bounds if the divisor may be 0
         if operator == Operator::Divide && other.low <= 0.0 && other.high >= 0.0 {
             return None;
         }
@@ -73,23 +72,23 @@ impl Reading {
     }
 }
 
-/// Why something is not known here.
+/// Why a value is not known here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
     /// One lower-case line.
     pub reason: String,
-    /// The command that would mend it.
+    /// The command that would help.
     pub install: Option<String>,
 }
 
 impl Lack {
-    /// Nothing mends it.
+    /// No command helps.
     pub fn because(reason: impl Into<String>) -> Lack {
         Lack { reason: reason.into(), install: None }
     }
 }
 
-/// Everything that was measured.
+/// Everything that was measured, and what could not be measured.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
     known: BTreeMap<Quantity, Reading>,
@@ -97,24 +96,23 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// It was measured.
     pub fn insert(&mut self, quantity: Quantity, reading: Reading) {
         self.known.insert(quantity, Reading { rounds: quantity.rounds(), ..reading });
     }
 
-    /// It could not be measured. The first reason is kept.
+    /// Notes why a quantity could not be measured. The first reason is kept.
     pub fn lack(&mut self, quantity: Quantity, lack: Lack) {
         self.lacking.entry(quantity).or_insert(lack);
     }
 
-    /// What an expression comes to, or why nothing is known of it.
+    /// The value of an expression, or why it is not known.
     pub fn evaluate(&self, expression: &Expression) -> Result<Reading, Lack> {
         match expression {
             Expression::Of(quantity) => self.of(*quantity).cloned(),
             Expression::Constant(value) => Ok(Reading::exact(*value)),
             Expression::Both(operator, a, b) => {
                 let (a, b) = (self.evaluate(a)?, self.evaluate(b)?);
-                a.combined(*operator, &b).ok_or_else(|| Lack::because("what it is divided by may be 0"))
+                a.combined(*operator, &b).ok_or_else(|| Lack::because("its divisor may be 0"))
             }
         }
     }
@@ -136,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_made_in_turn_are_combined_one_by_one() {
+    fn runs_of_the_same_rounds_are_combined_one_by_one() {
         let mut evidence = Evidence::default();
         evidence.insert(of("slow"), Reading::of(vec![20.0, 200.0, 40.0]).unwrap());
         evidence.insert(of("fast"), Reading::of(vec![10.0, 100.0, 20.0]).unwrap());
@@ -145,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_in_turn_is_combined_by_its_intervals() {
+    fn readings_of_different_rounds_are_combined_by_their_intervals() {
         let mut evidence = Evidence::default();
         evidence.insert(Quantity::Floor("a"), Reading::with_interval(10.0, 8.0, 12.0));
         evidence.insert(Quantity::Floor("b"), Reading::with_interval(2.0, 1.0, 4.0));
@@ -156,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_division_by_what_may_be_zero_is_no_reading() {
+    fn a_division_by_a_value_that_may_be_zero_gives_no_reading() {
         let mut evidence = Evidence::default();
         evidence.insert(Quantity::Floor("a"), Reading::exact(1.0));
         evidence.insert(Quantity::Floor("zero"), Reading::exact(0.0));
@@ -166,13 +164,13 @@ mod tests {
     }
 
     #[test]
-    fn one_run_is_no_reading() {
+    fn one_run_gives_no_reading() {
         assert!(Reading::of(vec![1.0]).is_none());
         assert!(Reading::of(vec![1.0, 1.0]).unwrap().is_exact());
     }
 
     #[test]
-    fn what_is_missing_says_why() {
+    fn a_missing_value_says_why() {
         let mut evidence = Evidence::default();
         evidence.lack(of("java"), Lack::because("`java` is not in PATH"));
         evidence.lack(of("java"), Lack::because("later"));

@@ -1,4 +1,4 @@
-//! From what was measured to evidence, one source a function. Pure.
+//! Turns measurements into evidence: one function for each source. Pure.
 
 use super::programs::is_level0;
 use super::quantity::{Counted, Quantity, Span, State};
@@ -10,10 +10,10 @@ use crate::document::floor::{Figure, Missing, Print};
 use crate::document::throughput::ThroughputDocument;
 use firstbyte_measure::Counts;
 
-/// The sink of all designs.
+/// The target into which all designs print.
 pub const SINK: &str = "pipe-read";
 
-/// Programs that this machine does not have.
+/// Programs that cannot be built or run on this machine.
 pub fn skipped(evidence: &mut Evidence, needs: &Needs, skipped: &[Skipped]) {
     for quantity in needs.quantities() {
         let Some(name) = program(quantity) else { continue };
@@ -36,13 +36,13 @@ fn program(quantity: Quantity) -> Option<&'static str> {
     }
 }
 
-/// Level 0 could not be built.
+/// Notes why Level 0 could not be built.
 pub fn level0_lacking(evidence: &mut Evidence, needs: &Needs, lack: &Lack) {
     let of_level0 = |quantity: &Quantity| program(*quantity).is_some_and(is_level0);
     needs.quantities().filter(of_level0).for_each(|quantity| evidence.lack(quantity, lack.clone()));
 }
 
-/// Runs under one condition, made in turn.
+/// Runs under one condition, interleaved.
 pub fn runs(evidence: &mut Evidence, needs: &Needs, state: State, series: &[Series]) {
     for quantity in needs.quantities() {
         let Some(own) = program(quantity).and_then(|name| series.iter().find(|own| own.name == name)) else {
@@ -66,7 +66,7 @@ pub fn runs(evidence: &mut Evidence, needs: &Needs, state: State, series: &[Seri
     }
 }
 
-/// Events that were lost in all timed runs.
+/// The events that were lost in all timed runs.
 pub fn lost_events(evidence: &mut Evidence, series: &[Series]) {
     let lost: u64 = series.iter().map(|own| own.lost_events).sum();
     evidence.insert(Quantity::LostEvents, Reading::exact(lost as f64));
@@ -75,7 +75,7 @@ pub fn lost_events(evidence: &mut Evidence, series: &[Series]) {
 fn absent(series: &Series) -> Lack {
     let why = match series.rejected.first() {
         Some(rejected) if series.samples.is_empty() => rejected.reason.clone(),
-        _ => "this backend does not see it (firstbyte doctor says what would)".to_owned(),
+        _ => "this backend does not see it (firstbyte doctor says which one would)".to_owned(),
     };
     Lack::because(format!("`{}`: {why}", series.name))
 }
@@ -88,10 +88,7 @@ fn times(series: &Series, span: Span) -> Option<Reading> {
 fn of(sample: &Sample, span: Span) -> Option<f64> {
     let phases = sample.phases;
     let nanos = match span {
-        Span::Startup => phases?.startup,
-        Span::Setup => phases?.setup?,
-        Span::Write => phases?.write?,
-        Span::Teardown => phases?.teardown,
+        Span::Phase(phase) => phases?.get(phase)?,
         Span::FirstByte => sample.first_byte?,
         Span::Total => sample.total,
     };
@@ -126,7 +123,7 @@ pub fn floor(evidence: &mut Evidence, needs: &Needs, figures: &[Figure], missing
     }
 }
 
-/// Prints that programs time themselves.
+/// Prints, timed by the programs themselves.
 pub fn prints(evidence: &mut Evidence, needs: &Needs, prints: &[Print], missing: &[Missing]) {
     for quantity in needs.quantities() {
         let Quantity::Print { program, print: number } = quantity else { continue };
@@ -137,13 +134,13 @@ pub fn prints(evidence: &mut Evidence, needs: &Needs, prints: &[Print], missing:
         } else {
             let why = missing.iter().map(|missing| format!("{}: {}", missing.name, missing.reason));
             let why = why.collect::<Vec<_>>().join("; ");
-            let why = if why.is_empty() { "it gave no figure".to_owned() } else { why };
+            let why = if why.is_empty() { "it reported no figure".to_owned() } else { why };
             evidence.lack(quantity, Lack::because(format!("`{program}` was not timed: {why}")));
         }
     }
 }
 
-/// Designs that print lines.
+/// Designs that print lines: whether their output is right, and their times.
 pub fn lines(evidence: &mut Evidence, needs: &Needs, documents: &[ThroughputDocument]) {
     for quantity in needs.quantities() {
         let (Quantity::Lines { design, .. } | Quantity::Right(design)) = quantity else { continue };
@@ -177,7 +174,7 @@ pub fn lines(evidence: &mut Evidence, needs: &Needs, documents: &[ThroughputDocu
 fn untimed(design: &str, wrong: Option<&str>) -> String {
     match wrong {
         Some(reason) => format!("`{design}` was not timed: {reason}"),
-        None => format!("`{design}` did not print so many lines in this run: leave out --quick"),
+        None => format!("`{design}` did not print this many lines in this run: leave out --quick"),
     }
 }
 
@@ -188,7 +185,7 @@ mod tests {
     use crate::corpus::SkipCause;
 
     #[test]
-    fn a_program_that_is_missing_is_named_with_the_command_that_brings_it() {
+    fn a_missing_program_is_named_with_the_command_that_installs_it() {
         let claims = select(&["000-hundredfold".to_owned()]).unwrap();
         let needs = Needs::of(&claims);
         let mut evidence = Evidence::default();

@@ -1,21 +1,23 @@
-//! "Hello World, Utterly Overdone".
+//! The claims of "Hello World, Utterly Overdone".
 
 use super::check::{Check, ascending};
 use super::claim::Claim;
 use super::post::Post;
 use super::quantity::print as timed;
 use super::quantity::{Counted, Expression, Quantity, Span, State, count, time, warm};
+use firstbyte_measure::timeline::Phase;
 
 const C: &str = "c-printf";
 const WRITE: &str = "c-write";
 const GAS32: &str = "asm-i386-int80";
-/// The seed's four languages.
+/// The four languages of the post.
 const FOUR: [(&str, &str); 4] = [("C", C), ("Java", "java"), ("Ruby", "ruby"), ("JavaScript", "node")];
 
-const TOTALS: &str = "interleaved warm runs, from the entry of execve to the exit, untouched by strace; medians of ratios \
-                      of runs made in turn";
-const COUNTS: &str = "system calls of all threads, counted by ptrace from execve to exit; strace -f prints a line for each, \
-                      two where calls of several threads overlap, and one for each exit and signal";
+const TOTALS: &str = "interleaved warm runs without strace, from the entry of execve to the exit; medians \
+                      of the ratios of runs in the same round";
+const COUNTS: &str = "system calls of all threads, counted by ptrace from execve to exit; strace -f prints \
+                      a line for each, two where calls of several threads overlap, and one for each exit \
+                      and signal";
 
 pub(super) fn claims() -> Vec<Claim> {
     [times(), traces(), print(), faster()].concat()
@@ -48,8 +50,9 @@ fn times() -> Vec<Claim> {
                     Check::new(format!("{language} over C"), total(program) / total(C)).in_the_order_of(100.0)
                 })
                 .collect(),
-            holds: "the three start a runtime that reads, maps and executes two orders of magnitude more than C does",
-            fails: "at least one of the three is not two orders of magnitude away from C on this machine",
+            holds: "each of the three starts a runtime that reads, maps and executes about 100 times as \
+                    much as C does",
+            fails: "at least one of the three is not about 100 times as slow as C on this machine",
         },
         Claim {
             id: "000-slowest-javascript",
@@ -65,32 +68,37 @@ fn times() -> Vec<Claim> {
                 ("JavaScript", total("node")),
             ]),
             holds: "the order is that of the post",
-            fails: "C is fastest; the order of the others depends on their versions, and on what they load by default",
+            fails: "C is fastest; the order of the others depends on their versions and on what they load \
+                    by default",
         },
         Claim {
             id: "000-shares",
             post: Post::HelloWorldOverdone,
             text: "% runtime setup, % teardown",
             figure: "setup 87, 96, 99, 96 %; teardown 3, 3, < 1, 3 % (C, Java, Ruby, JavaScript)",
-            how: "phases of interleaved warm runs without strace, each phase over its run's total; the seed read them off \
-                  strace -ttt, under which each of the system calls of setup is many times dearer",
-            rule: "each share lies within 5 points of the seed's",
+            how: "phases of interleaved warm runs without strace, each phase divided by the total of its \
+                  run; the post took the shares from strace -ttt, under which each system call of setup \
+                  takes many times as long",
+            rule: "each share is within 5 points of the post's",
             checks: [
                 of_four([0.87, 0.96, 0.99, 0.96], |language, program, share| {
-                    Check::new(format!("{language} setup"), warm(program, Span::Setup) / total(program))
+                    Check::new(format!("{language} setup"), warm(program, Phase::Setup) / total(program))
                         .within(share - 0.05, share + 0.05)
                         .part()
                 }),
                 of_four([0.03, 0.03, 0.01, 0.03], |language, program, share| {
-                    Check::new(format!("{language} teardown"), warm(program, Span::Teardown) / total(program))
-                        .within(0.0, share + 0.05)
-                        .part()
+                    Check::new(
+                        format!("{language} teardown"),
+                        warm(program, Phase::Teardown) / total(program),
+                    )
+                    .within(0.0, share + 0.05)
+                    .part()
                 }),
             ]
             .concat(),
             holds: "setup is nearly everything, with or without strace",
-            fails: "without strace setup weighs less and the two things that happen once, execve and the exit, weigh more; \
-                    strace makes each system call of setup many times dearer",
+            fails: "without strace, setup is a smaller part, and execve and the exit, which happen once, \
+                    are larger ones; strace makes each system call of setup take many times as long",
         },
     ]
 }
@@ -103,13 +111,13 @@ fn traces() -> Vec<Claim> {
             text: "Line length of strace: 29 C, 3079 Java, 3154 Ruby, 517 Javascript",
             figure: "29, 3079, 3154, 517",
             how: COUNTS,
-            rule: "each count is nearer to the seed's than to half or twice of it",
+            rule: "each count is closer to the post's than to half or twice the post's",
             checks: of_four([29.0, 3079.0, 3154.0, 517.0], |language, program, lines| {
                 Check::new(language, calls(program)).about(lines)
             }),
             holds: "today's versions make about as many system calls as those of 2017",
-            fails: "the counts belong to versions: Ruby 2.3, Java 8, Node 6 or 7 and glibc 2.24 did other things at their start \
-                    than today's do",
+            fails: "the counts depend on versions; the post had Ruby 2.3.3, glibc 2.24, and the Java and \
+                    Node of 2017, which did other things at their start than today's versions do",
         },
         Claim {
             id: "000-less-work",
@@ -124,17 +132,18 @@ fn traces() -> Vec<Claim> {
                     Check::new(format!("{language} over C"), calls(program) / calls(C)).in_the_order_of(100.0)
                 })
                 .collect(),
-            holds: "counted in system calls it is about a hundredth of the work",
-            fails: "counted in system calls the others do not do 100 times as much: most of their time is user code and page \
-                    faults, which strace does not show",
+            holds: "counted in system calls, C does about a hundredth of the work",
+            fails: "counted in system calls, at least one of the others does not do 100 times as much; most \
+                    of their time is user code and page faults, which strace does not show",
         },
         Claim {
             id: "000-lines-correlate",
             post: Post::HelloWorldOverdone,
             text: "The line lengths for C, Java, and Ruby correlate well to their execution times. JS is the odd outlier",
-            figure: "microseconds a line: C 25, Java 18, Ruby 15, JavaScript 120",
-            how: "median total over the number of system calls",
-            rule: "of C, Java and Ruby the largest is at most 3.2 times the smallest; JavaScript exceeds the largest",
+            figure: "microseconds for each line: C 25, Java 18, Ruby 15, JavaScript 120",
+            how: "median total divided by the number of system calls",
+            rule: "of C, Java and Ruby, the largest is at most 3.2 times the smallest; JavaScript exceeds \
+                   the largest",
             checks: vec![
                 Check::new("C", total(C) / calls(C)),
                 Check::new("Java", total("java") / calls("java")),
@@ -146,17 +155,18 @@ fn traces() -> Vec<Claim> {
                 Check::new("JavaScript over Java", spread("node", "java")).at_least(1.0),
                 Check::new("JavaScript over Ruby", spread("node", "ruby")).at_least(1.0),
             ],
-            holds: "time and the number of calls go together, except for JavaScript, whose time is user code",
-            fails: "the number of calls does not foretell the time: that is spent in user code and page faults, of which the \
-                    four have very different shares",
+            holds: "time and the number of calls go together, except in JavaScript, whose time is user code",
+            fails: "the number of calls does not predict the time, which is spent in user code and page \
+                    faults; the four have very different shares of these",
         },
         Claim {
             id: "000-processes",
             post: Post::HelloWorldOverdone,
             text: "Java starts 15(!) additional child processes to bring up the JVM",
             figure: "processes: C 1, Java 16, Ruby 3, JavaScript 7",
-            how: "processes and threads of the tree, counted by ptrace; strace -f gives each thread a pid",
-            rule: "the number of processes is the seed's",
+            how: "processes and threads of the tree, counted by ptrace; strace -f shows a pid for each \
+                  thread",
+            rule: "each number of processes is the post's",
             checks: [
                 of_four([1.0, 16.0, 3.0, 7.0], |language, program, processes| {
                     Check::new(format!("{language} processes"), count(program, Counted::Processes))
@@ -168,12 +178,12 @@ fn traces() -> Vec<Claim> {
             ]
             .concat(),
             holds: "they are processes",
-            fails: "what strace -f shows with pids of their own are threads: each of the four is one process",
+            fails: "strace -f shows threads, each with its own pid; each of the four is one process",
         },
     ]
 }
 
-/// How many times the time for each call of one program is that of the other.
+/// The time for each call of one program over that of the other.
 fn spread(program: &'static str, other: &'static str) -> Expression {
     (total(program) / calls(program)) / (total(other) / calls(other))
 }
@@ -182,7 +192,7 @@ fn print() -> Vec<Claim> {
     [prints(), calls_of_print()].concat()
 }
 
-/// Programs that print a hundred times, and time the first and the last of it.
+/// Programs that print a hundred times, and time the first print and the last.
 fn prints() -> Vec<Claim> {
     const PUTS: &str = "timed-c-puts";
     const RUBY: &str = "timed-ruby";
@@ -190,25 +200,28 @@ fn prints() -> Vec<Claim> {
         Claim {
             id: "000-first-print",
             post: Post::HelloWorldOverdone,
-            text: "Ruby is an order of magnitude faster to print than C (the first print of C, one of Ruby after its marker)",
+            text: "Ruby is an order of magnitude faster to print than C (the first print of C, and one of \
+                   Ruby after its marker)",
             figure: "C 42 µs, Ruby 6 µs: 7 times",
-            how: "as the post has it: C's first print, and one of Ruby that is not its first; by each language's monotonic clock, \
-                  whose cost is subtracted (the post took the CPU-time clock, a system call, for C)",
-            rule: "the ratio is, to the nearest power of ten, the post's: between 2.2 and 22",
+            how: "as in the post: C's first print, and a print of Ruby that is not its first; by each \
+                  language's monotonic clock, whose cost is subtracted (for C, the post read the CPU-time \
+                  clock, which is a system call)",
+            rule: "the ratio is, to the nearest power of ten, the post's (between 2.2 and 22)",
             checks: vec![
                 Check::new("C, first", timed(PUTS, 1)),
                 Check::new("Ruby, hundredth", timed(RUBY, 100)),
                 Check::new("C over Ruby", timed(PUTS, 1) / timed(RUBY, 100)).in_the_order_of(7.0),
             ],
-            holds: "so it comes out: the first print of C sets up stdio, which Ruby had done before its marker",
-            fails: "the ratio of these two is another one here",
+            holds: "the first print of C sets up stdio; Ruby did its own set-up before its marker",
+            fails: "this ratio is different here",
         },
         Claim {
             id: "000-ruby-prints-faster",
             post: Post::HelloWorldOverdone,
             text: "How is it that Ruby puts results in a direct call to write, but the equivalent C is nearly 10x slower?",
             figure: "42 and 6 µs",
-            how: "like with like: the hundredth print of each, by each language's monotonic clock, whose cost is subtracted",
+            how: "the same for both: the hundredth print, by each language's monotonic clock, whose cost is \
+                  subtracted",
             rule: "C takes, to the nearest power of ten, ten times as long",
             checks: vec![
                 Check::new("C, hundredth", timed(PUTS, 100)),
@@ -218,22 +231,23 @@ fn prints() -> Vec<Claim> {
                     .in_the_order_of(10.0),
                 Check::new("C over Ruby, first", timed(PUTS, 1) / timed(RUBY, 1)),
             ],
-            holds: "also once both have set up what they print with",
-            fails: "once both have set up what they print with, C is not ten times slower: the post compares a first print with a later one",
+            holds: "also after both have set up what they print with",
+            fails: "after both have set up what they print with, C is not ten times slower; the post \
+                    compares a first print with a later one",
         },
         Claim {
             id: "000-write-as-puts",
             post: Post::HelloWorldOverdone,
             text: "with write(2) I see the same 6μs time that Ruby Kernel#puts reported",
             figure: "6 µs",
-            how: "C's first write(2), and a print of Ruby that is not its first, each by its monotonic clock, whose cost is \
-                  subtracted",
-            rule: "the ratio is nearer to 1 than to half or twice of it",
+            how: "C's first write(2), and a print of Ruby that is not its first, each by its language's \
+                  monotonic clock, whose cost is subtracted",
+            rule: "the ratio is closer to 1 than to a half or 2",
             checks: vec![
                 Check::new("C, first write", timed("timed-c-write", 1)),
                 Check::new("write over puts", timed("timed-c-write", 1) / timed(RUBY, 100)).about(1.0),
             ],
-            holds: "both are little more than the system call",
+            holds: "both take little more than the system call",
             fails: "write(2) in C and puts in Ruby do not take the same time here",
         },
     ]
@@ -246,42 +260,45 @@ fn calls_of_print() -> Vec<Claim> {
             post: Post::HelloWorldOverdone,
             text: "gcc turns printf into puts; -fno-builtin keeps printf",
             figure: "",
-            how: "the dynamic symbols that `gcc hello.c` and `gcc -fno-builtin hello.c` need",
-            rule: "the first needs puts and no printf, the second printf and no puts",
+            how: "the functions that the output of `gcc hello.c` and of `gcc -fno-builtin hello.c` imports",
+            rule: "the first imports puts and not printf, the second printf and not puts",
             checks: vec![
                 imports("plain", C, "puts", 1.0),
                 imports("plain", C, "printf", 0.0),
                 imports("-fno-builtin", "c-printf-real", "printf", 1.0),
                 imports("-fno-builtin", "c-printf-real", "puts", 0.0),
             ],
-            holds: "gcc replaces a printf of a constant line by puts, also without -O",
-            fails: "this gcc does otherwise",
+            holds: "gcc replaces a printf of a constant line by puts, even without -O",
+            fails: "this gcc does not do that",
         },
         Claim {
             id: "000-printf-slower-than-puts",
             post: Post::HelloWorldOverdone,
-            text: "the unopt'd hello.c version is in fact marginally slower than C puts",
+            text: "the unopt'd compiled hello.c version (printf) is in fact marginally slower than C puts",
             figure: "",
-            how: "total of c-printf-real (printf) over c-printf (puts), warm runs made in turn",
+            how: "total of the program with printf over that of the program with puts, interleaved warm \
+                  runs; where the post says this, it looks into the time of a single print, which firstbyte \
+                  floor shows for both functions",
             rule: "the ratio is above 1 and at most 1.1",
             checks: vec![Check::new("printf over puts", total("c-printf-real") / total(C)).within(1.0, 1.1)],
-            holds: "parsing the format costs a little",
-            fails: "the difference is not what the post says",
+            holds: "printf parses its format, which costs a little",
+            fails: "the difference between the two programs is not what the post says",
         },
         Claim {
             id: "000-write-fewer-calls",
             post: Post::HelloWorldOverdone,
-            text: "write(2) instead of printf: no more call to fstat (and none to brk)",
-            figure: "fstat and three brk less",
+            text: "write(2) instead of printf: no more call to fstat",
+            figure: "in the traces, fstat and three brk less",
             how: "system calls counted by ptrace",
-            rule: "the program that calls write makes 1 to 6 calls fewer",
+            rule: "the program that calls write makes 1 to 6 system calls fewer",
             checks: vec![
                 Check::new("printf", calls(C)),
                 Check::new("write", calls(WRITE)),
                 Check::new("difference", calls(C) - calls(WRITE)).within(1.0, 6.0),
             ],
-            holds: "stdio asks what stdout is and allocates its buffer at the first print; write(2) needs neither",
-            fails: "this libc's stdio starts in another way",
+            holds: "at the first print, stdio asks what stdout is and allocates its buffer; write(2) needs \
+                    neither",
+            fails: "this C library's stdio starts differently",
         },
     ]
 }
@@ -293,16 +310,16 @@ fn imports(which: &str, program: &'static str, symbol: &'static str, value: f64)
 
 fn faster() -> Vec<Claim> {
     let stopped = |program| time(program, Span::Total, State::Stopped);
-    let without_execve = |program| warm(program, Span::Total) - warm(program, Span::Startup);
+    let without_execve = |program| warm(program, Span::Total) - warm(program, Phase::Startup);
     vec![
         Claim {
             id: "000-three-hellos-strace",
             post: Post::HelloWorldOverdone,
             text: "hello, hello_write, hello_gas32 under strace",
             figure: "739, 623, 446 µs: ratios 1.19 and 1.66",
-            how: "total with a ptrace stop at the entry and return of each system call, as under strace, but without its \
-                  printing",
-            rule: "each ratio is nearer to the seed's than to half or twice of it",
+            how: "total with a ptrace stop at the entry and the return of each system call, as under \
+                  strace, but without its output",
+            rule: "each ratio is closer to the post's than to half or twice the post's",
             checks: vec![
                 Check::new("hello", stopped(C)),
                 Check::new("hello_write", stopped(WRITE)),
@@ -310,9 +327,9 @@ fn faster() -> Vec<Claim> {
                 Check::new("hello over hello_write", stopped(C) / stopped(WRITE)).about(739.0 / 623.0),
                 Check::new("hello over hello_gas32", stopped(C) / stopped(GAS32)).about(739.0 / 446.0),
             ],
-            holds: "under a tracer that stops each call the ratios are those of the post",
-            fails: "without a C library the program is further ahead than in the post: its time there was mostly execve under \
-                    strace",
+            holds: "under a tracer that stops each call, the ratios are those of the post",
+            fails: "the program without a C library is further ahead than in the post, where 300 of its 446 \
+                    µs were execve",
         },
         Claim {
             id: "000-write-faster",
@@ -326,42 +343,44 @@ fn faster() -> Vec<Claim> {
                 ("hello_write", total(WRITE)),
                 ("hello", total(C)),
             ]),
-            holds: "also without strace; what is left out is time saved",
-            fails: "without strace the order is another",
+            holds: "also without strace; each has less to do than the next",
+            fails: "without strace, the order is different",
         },
         Claim {
             id: "000-66-percent",
             post: Post::HelloWorldOverdone,
             text: "Subtracting time for execve, then hello_gas32 is roughly 66% faster than hello.c",
             figure: "(739 - 300) µs against (446 - 300) µs: 67 % less",
-            how: "1 - (total - startup) of hello_gas32 / (total - startup) of hello, warm runs made in turn; startup is \
-                  measured for each, not taken for 300 µs",
-            rule: "the saving lies within 5 points of 66 %",
+            how: "1 - (total - startup) of hello_gas32 / (total - startup) of hello, interleaved warm runs; \
+                  startup is measured for each, not assumed to be 300 µs",
+            rule: "the saving is within 5 points of 66 %",
             checks: vec![
                 Check::new("saved", Expression::Constant(1.0) - without_execve(GAS32) / without_execve(C))
                     .within(0.61, 0.71)
                     .part(),
             ],
-            holds: "two thirds of what follows execve are the C library's start",
-            fails: "strace hid how much is saved: untraced, what follows execve is nearly all the C library's",
+            holds: "two thirds of the time after execve are the C library's",
+            fails: "without strace, the saving is different; nearly all of the time after execve is the C \
+                    library's",
         },
         Claim {
             id: "000-execve-constant",
             post: Post::HelloWorldOverdone,
             text: "execve takes roughly 300 μs, which is a constant for all programs",
             figure: "300 µs",
-            how: "the phase startup (entry of execve to its return) of interleaved warm runs",
-            rule: "Java's, Ruby's, JavaScript's and the 32-bit assembly's lie within 10 % of C's",
+            how: "the phase startup (from the entry of execve to its return) of interleaved warm runs",
+            rule: "Java's, Ruby's, JavaScript's and the 32-bit assembly program's are within 10 % of C's",
             checks: [("Java", "java"), ("Ruby", "ruby"), ("JavaScript", "node"), ("hello_gas32", GAS32)]
                 .map(|(name, program)| {
-                    let ratio = warm(program, Span::Startup) / warm(C, Span::Startup);
+                    let ratio = warm(program, Phase::Startup) / warm(C, Phase::Startup);
                     Check::new(format!("{name} over C"), ratio).within(0.9, 1.1)
                 })
                 .into_iter()
-                .chain([Check::new("C", warm(C, Span::Startup))])
+                .chain([Check::new("C", warm(C, Phase::Startup))])
                 .collect(),
             holds: "the kernel does the same for all of them",
-            fails: "it depends on the file: a static executable has no dynamic loader to be mapped, and returns sooner",
+            fails: "it depends on the file; for a static executable, the kernel maps no dynamic loader, and \
+                    execve returns sooner",
         },
     ]
 }

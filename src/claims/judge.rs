@@ -1,32 +1,31 @@
-//! From readings to a verdict. Pure.
+//! Turns readings into a verdict. Pure.
 
 use super::check::Check;
 use super::claim::Claim;
 use super::evidence::{Evidence, Lack, Reading};
 use crate::document::claims::ClaimVerdict;
 
-/// Whether a value lies within its limits.
+/// Whether a value is within its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Met {
-    /// All of its interval does.
+    /// All of its interval is.
     Yes,
-    /// Nothing of it does.
+    /// No part of it is.
     No,
-    /// A part of it does.
+    /// A part of it is.
     Perhaps,
 }
 
-/// What became of one check.
+/// The outcome of one check.
 #[derive(Clone, Debug)]
 pub struct CheckOutcome {
-    /// The check.
     pub check: Check,
-    /// Its value; or why there is none.
+    /// Its value, or why there is none.
     pub reading: Result<Reading, Lack>,
 }
 
 impl CheckOutcome {
-    /// Whether the value lies within the limits; `None` without a value.
+    /// Whether the value is within the limits; `None` without a value.
     pub fn met(&self) -> Option<Met> {
         let reading = self.reading.as_ref().ok()?;
         let Check { low, high, .. } = self.check;
@@ -40,48 +39,51 @@ impl CheckOutcome {
     }
 }
 
-/// A claim's verdict, and what it rests on.
+/// The verdict on a claim, and the reasons for it.
 #[derive(Clone, Debug)]
 pub struct Judgement {
-    /// The verdict.
     pub verdict: ClaimVerdict,
-    /// One a check.
+    /// One for each check.
     pub outcomes: Vec<CheckOutcome>,
     /// The explanation, one line.
     pub why: String,
-    /// The command that would make it testable.
+    /// The command that would make the claim testable.
     pub install: Option<String>,
 }
 
-/// What the evidence says of a claim. One check that is surely missed refutes it, whatever is not known beside.
+/// Judges a claim. One check that is surely missed refutes it, even if other values are not known.
 pub fn judge(claim: &Claim, evidence: &Evidence) -> Judgement {
     let outcome =
         |check: &Check| CheckOutcome { check: check.clone(), reading: evidence.evaluate(&check.of) };
-    let outcomes: Vec<CheckOutcome> = claim.checks.iter().map(outcome).collect();
-    if outcomes.iter().any(|outcome| outcome.met() == Some(Met::No)) {
-        return Judgement {
-            verdict: ClaimVerdict::DoesNotHold,
-            outcomes,
-            why: claim.fails.to_owned(),
-            install: None,
-        };
-    }
-    if claim.checks.is_empty() {
-        let why = claim.fails.to_owned();
-        return Judgement { verdict: ClaimVerdict::CannotBeTested, outcomes, why, install: None };
-    }
-    if let Some(lack) =
-        outcomes.iter().filter(|o| o.check.has_limits()).find_map(|o| o.reading.as_ref().err())
-    {
-        let (why, install) = (lack.reason.clone(), lack.install.clone());
-        return Judgement { verdict: ClaimVerdict::CannotBeTested, outcomes, why, install };
-    }
-    let uncertain = outcomes.iter().find(|outcome| outcome.met() == Some(Met::Perhaps));
-    if let Some(uncertain) = uncertain {
-        let why = format!("too uncertain in these runs: {} may or may not be met", uncertain.check.name);
-        return Judgement { verdict: ClaimVerdict::CannotBeTested, outcomes, why, install: None };
-    }
-    Judgement { verdict: ClaimVerdict::Holds, outcomes, why: claim.holds.to_owned(), install: None }
+    decide(claim, claim.checks.iter().map(outcome).collect())
+}
+
+fn decide(claim: &Claim, outcomes: Vec<CheckOutcome>) -> Judgement {
+    let first = |met: Met| outcomes.iter().find(|outcome| outcome.met() == Some(met));
+    let unknown = || {
+        let mut deciding = outcomes.iter().filter(|outcome| outcome.check.has_limits());
+        deciding.find_map(|outcome| outcome.reading.as_ref().err())
+    };
+
+    let (verdict, why, install) = if first(Met::No).is_some() {
+        (ClaimVerdict::DoesNotHold, claim.fails.to_owned(), None)
+    } else if claim.checks.is_empty() {
+        (ClaimVerdict::CannotBeTested, claim.fails.to_owned(), None)
+    } else if let Some(lack) = unknown() {
+        (ClaimVerdict::CannotBeTested, lack.reason.clone(), lack.install.clone())
+    } else if let Some(uncertain) = first(Met::Perhaps) {
+        (ClaimVerdict::CannotBeTested, too_uncertain(&uncertain.check), None)
+    } else {
+        (ClaimVerdict::Holds, claim.holds.to_owned(), None)
+    };
+    Judgement { verdict, outcomes, why, install }
+}
+
+fn too_uncertain(check: &Check) -> String {
+    format!(
+        "too uncertain in these runs: only a part of the interval of \"{}\" is within its limits",
+        check.name
+    )
 }
 
 #[cfg(test)]
@@ -98,7 +100,7 @@ mod tests {
         Quantity::Time { program, span: Span::Total, state: State::Warm }
     }
 
-    /// Runs in turn whose medians are these, with a spread of some per cent.
+    /// Runs with this median and a spread of some per cent.
     fn runs(median: f64) -> Reading {
         Reading::of([0.98, 1.0, 1.02, 0.99, 1.01].map(|part| part * median).to_vec()).unwrap()
     }
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_whose_values_lie_within_its_limits_holds() {
+    fn a_claim_whose_values_are_within_its_limits_holds() {
         let judgement = judge(&claim("000-hundredfold"), &showdown());
         assert_eq!(judgement.verdict, ClaimVerdict::Holds);
         assert_eq!(judgement.outcomes.len(), 3);
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_of_which_one_value_lies_outside_does_not_hold() {
+    fn a_claim_with_one_value_outside_its_limits_does_not_hold() {
         let judgement = judge(&claim("000-slowest-javascript"), &showdown());
         assert_eq!(judgement.verdict, ClaimVerdict::DoesNotHold, "Ruby took longer than Java");
         let missed: Vec<&str> = judgement
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_of_which_something_is_unknown_cannot_be_tested_unless_it_is_refuted_already() {
+    fn a_claim_with_an_unknown_value_cannot_be_tested_unless_another_one_refutes_it() {
         let mut evidence = Evidence::default();
         evidence.insert(total("c-printf"), runs(600_000.0));
         evidence.insert(total("ruby"), runs(60e6));
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_whose_interval_reaches_over_a_limit_decides_nothing() {
+    fn a_claim_with_an_interval_across_a_limit_cannot_be_tested() {
         let mut evidence = Evidence::default();
         evidence.insert(
             Quantity::Floor("bash: `:`, for i in $(seq N)"),
@@ -165,7 +167,7 @@ mod tests {
         );
         let judgement = judge(&claim("003-loop-16-us"), &evidence);
         assert_eq!(judgement.verdict, ClaimVerdict::CannotBeTested);
-        assert!(judgement.why.contains("may or may not"), "{}", judgement.why);
+        assert!(judgement.why.contains("only a part of the interval of"), "{}", judgement.why);
         evidence.insert(
             Quantity::Floor("bash: `:`, for i in $(seq N)"),
             Reading::with_interval(1.4e3, 1.3e3, 1.5e3),
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_shown_decides_nothing() {
+    fn a_value_without_limits_decides_nothing() {
         let mut evidence = Evidence::default();
         for (program, processes) in [("c-printf", 1.0), ("java", 16.0), ("ruby", 3.0), ("node", 7.0)] {
             let processes_of = Quantity::Count { program, counted: Counted::Processes };

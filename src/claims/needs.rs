@@ -1,4 +1,4 @@
-//! What has to be measured so that claims can be judged: it follows from the quantities in their checks.
+//! What has to be measured to judge some claims: the quantities in their checks.
 
 use super::claim::Claim;
 use super::programs::is_level0;
@@ -6,20 +6,17 @@ use super::quantity::{Quantity, State};
 use crate::document::floor::Group;
 use std::collections::BTreeSet;
 
-/// Every quantity that is needed.
 #[derive(Clone, Debug)]
 pub struct Needs {
     quantities: BTreeSet<Quantity>,
 }
 
 impl Needs {
-    /// Of these claims.
     pub fn of(claims: &[Claim]) -> Needs {
         let checks = claims.iter().flat_map(|claim| &claim.checks);
         Needs { quantities: checks.flat_map(|check| check.of.quantities()).collect() }
     }
 
-    /// All of them.
     pub fn quantities(&self) -> impl Iterator<Item = Quantity> + '_ {
         self.quantities.iter().copied()
     }
@@ -28,7 +25,7 @@ impl Needs {
         self.quantities().filter_map(of).collect()
     }
 
-    /// The programs that are run under a condition; for warm runs also those of which anything else is asked.
+    /// The programs that run under a condition. Counts, overheads and file sizes come from the warm runs.
     pub fn programs(&self, state: State) -> BTreeSet<&'static str> {
         self.collect(|quantity| match quantity {
             Quantity::Time { program, state: own, .. } => {
@@ -41,7 +38,7 @@ impl Needs {
         })
     }
 
-    /// The programs that are built.
+    /// The programs that have to be built.
     pub fn built(&self) -> BTreeSet<&'static str> {
         self.collect(|quantity| match quantity {
             Quantity::Time { program, .. }
@@ -54,7 +51,7 @@ impl Needs {
         })
     }
 
-    /// The programs whose first byte is looked at with fewer processors.
+    /// The programs whose first byte is timed with fewer processors, too.
     pub fn swept(&self) -> BTreeSet<&'static str> {
         self.collect(|quantity| match quantity {
             Quantity::AllProcessors(program) => Some(program),
@@ -62,7 +59,7 @@ impl Needs {
         })
     }
 
-    /// The parts of the floor.
+    /// The parts of the floor that are needed.
     pub fn groups(&self) -> BTreeSet<Group> {
         self.collect(|quantity| match quantity {
             Quantity::Floor(figure) => Some(group(figure)),
@@ -70,7 +67,7 @@ impl Needs {
         })
     }
 
-    /// The designs that print so many lines.
+    /// The designs that print this number of lines.
     pub fn designs(&self, lines: u64) -> BTreeSet<&'static str> {
         self.collect(|quantity| match quantity {
             Quantity::Lines { design, count } => (count == lines).then_some(design),
@@ -86,7 +83,7 @@ impl Needs {
         })
     }
 
-    /// How many lines they print.
+    /// The numbers of lines that designs print.
     pub fn line_counts(&self) -> BTreeSet<u64> {
         self.collect(|quantity| match quantity {
             Quantity::Lines { count, .. } => Some(count),
@@ -114,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_claims_ask_for_is_measured() {
+    fn only_the_quantities_of_the_claims_are_measured() {
         let size = named(&["003-154-bytes"]);
         assert!(size.built().is_empty() && size.groups().is_empty() && size.line_counts().is_empty());
         let hundredfold = named(&["000-hundredfold"]);
@@ -124,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_lines_is_printed_by_the_designs_that_it_is_asked_of() {
+    fn only_the_designs_that_a_claim_names_print_a_number_of_lines() {
         let buffered = named(&["002-table-buffered"]);
         for count in [5_000_000, 17_500_000] {
             assert_eq!(buffered.designs(count), BTreeSet::from(["asm-v2", "go-v2"]));
@@ -133,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn every_program_that_is_named_exists() {
+    fn every_program_that_a_claim_names_exists() {
         let corpus = crate::corpus::Corpus::load(None).unwrap();
         let own = claims::programs::programs().unwrap();
         for name in Needs::of(&claims::all()).built() {
@@ -143,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn every_design_that_is_named_exists() {
+    fn every_design_that_a_claim_names_exists() {
         let designs = crate::throughput::design::programs().unwrap();
         let needs = Needs::of(&claims::all());
         let counted = needs.line_counts().into_iter().flat_map(|count| needs.designs(count));

@@ -1,123 +1,97 @@
-//! What can be known of a machine: the atoms of which checks are made.
+//! What can be measured, and the expressions of it that checks look at.
 
 use crate::document::claims::ClaimUnit;
+use firstbyte_measure::timeline::Phase;
 use std::ops::{Add, Div, Mul, Sub};
 
 /// One thing that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantity {
-    /// How long a program's runs take.
-    Time {
-        /// The program.
-        program: &'static str,
-        /// Which part of a run.
-        span: Span,
-        /// Under which conditions.
-        state: State,
-    },
-    /// What a program does.
-    Count {
-        /// The program.
-        program: &'static str,
-        /// What is counted.
-        counted: Counted,
-    },
+    /// The time of a part of a program's runs.
+    Time { program: &'static str, span: Span, state: State },
+    /// What a program does, counted.
+    Count { program: &'static str, counted: Counted },
     /// Wall time of traced runs of a program over that of untraced ones.
     Overhead(&'static str),
     /// Events that the tracer lost in all timed runs.
     LostEvents,
-    /// Size of a program's file, bytes.
+    /// Size of a program's file in bytes.
     FileSize(&'static str),
-    /// Whether a program's dynamic symbols name this function among those that it needs: 1 or 0.
-    Imports {
-        /// The program.
-        program: &'static str,
-        /// The function.
-        symbol: &'static str,
-    },
+    /// Whether a program imports this function: 1 or 0.
+    Imports { program: &'static str, symbol: &'static str },
     /// A figure of `firstbyte floor`, by its name.
     Floor(&'static str),
-    /// Time in which a design prints so many lines into a pipe.
-    Lines {
-        /// The design.
-        design: &'static str,
-        /// How many lines.
-        count: u64,
-    },
+    /// The time in which a design prints `count` lines into a pipe.
+    Lines { design: &'static str, count: u64 },
     /// Whether a design's output is right: 1 or 0.
     Right(&'static str),
-    /// Size of the smallest executable that we write for this architecture and text, bytes.
+    /// Size in bytes of the smallest executable that we write for this architecture and text.
     Packed {
-        /// The architecture, as `firstbyte elf` calls it.
+        /// As `firstbyte elf` calls it.
         architecture: &'static str,
-        /// What it prints.
         text: &'static str,
     },
-    /// Time of one print by the language's own clock, of a program that prints a hundred times.
+    /// The time of one print by the language's own clock. The program prints a hundred times.
     Print {
-        /// The program.
         program: &'static str,
-        /// Which print: 1 or 100.
+        /// 1 or 100.
         print: u32,
     },
     /// How many processors programs may run on.
     Processors,
-    /// Time to a program's first byte with all processors over that with one.
+    /// The time to a program's first byte with all processors over that with one.
     AllProcessors(&'static str),
 }
 
 /// A part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Span {
-    /// The first `execve`.
-    Startup,
-    /// From there to the first write.
-    Setup,
-    /// That write.
-    Write,
-    /// From there to the exit.
-    Teardown,
+    Phase(Phase),
     /// startup + setup + write.
     FirstByte,
-    /// All of it.
+    /// All phases.
     Total,
 }
 
-/// Under which conditions runs are timed.
+impl From<Phase> for Span {
+    fn from(phase: Phase) -> Span {
+        Span::Phase(phase)
+    }
+}
+
+/// The conditions under which runs are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// Files in memory.
+    /// All files are in memory.
     Warm,
-    /// Every system call stops, as under strace.
+    /// The program stops at every system call, as under strace.
     Stopped,
-    /// After `drop_caches`, as seed 001 has it.
+    /// After `drop_caches`, as in Startup Showdown.
     Dropped,
     /// Not one page of the program's files is in memory.
     Cold,
 }
 
-/// What is counted of a run.
+/// What is counted in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Counted {
-    /// System calls.
     Syscalls,
-    /// Processes, the first included.
+    /// The first process included.
     Processes,
-    /// Threads of all processes.
+    /// The threads of all processes.
     Threads,
 }
 
-/// Runs that were made in turn: their values belong together one by one.
+/// Interleaved runs: the values of one round belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounds {
-    /// Of programs under one condition.
+    /// Programs under one condition.
     Runs(State),
-    /// Of designs that print so many lines.
+    /// Designs that print this number of lines.
     Lines(u64),
 }
 
 impl Quantity {
-    /// How its values are shown.
     pub fn unit(self) -> ClaimUnit {
         match self {
             Quantity::Time { .. } | Quantity::Floor(_) | Quantity::Lines { .. } | Quantity::Print { .. } => {
@@ -130,7 +104,7 @@ impl Quantity {
         }
     }
 
-    /// The rounds in which it was measured, where its values are one a round.
+    /// The rounds in which the quantity was measured, if it has one value for each round.
     pub fn rounds(self) -> Option<Rounds> {
         match self {
             Quantity::Time { state, .. } => Some(Rounds::Runs(state)),
@@ -140,32 +114,23 @@ impl Quantity {
     }
 }
 
-/// What a check looks at: quantities, and what is computed of them.
+/// What a check looks at: quantities, and values computed from them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
-    /// A quantity as it is.
     Of(Quantity),
-    /// A constant.
     Constant(f64),
-    /// Two, combined.
     Both(Operator, Box<Expression>, Box<Expression>),
 }
 
-/// What combines two expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// Their sum.
     Add,
-    /// The first less the second.
     Subtract,
-    /// Their product.
     Multiply,
-    /// The first over the second.
     Divide,
 }
 
 impl Operator {
-    /// Of two numbers.
     pub fn apply(self, a: f64, b: f64) -> f64 {
         match self {
             Operator::Add => a + b,
@@ -177,7 +142,6 @@ impl Operator {
 }
 
 impl Expression {
-    /// How its values are shown.
     pub fn unit(&self) -> ClaimUnit {
         match self {
             Expression::Of(quantity) => quantity.unit(),
@@ -187,7 +151,6 @@ impl Expression {
         }
     }
 
-    /// Every quantity in it.
     pub fn quantities(&self) -> Vec<Quantity> {
         match self {
             Expression::Of(quantity) => vec![*quantity],
@@ -218,17 +181,17 @@ operator!(Sub, sub, Subtract);
 operator!(Mul, mul, Multiply);
 operator!(Div, div, Divide);
 
-/// A part of a program's warm runs.
-pub fn warm(program: &'static str, span: Span) -> Expression {
-    Quantity::Time { program, span, state: State::Warm }.into()
+/// The time of a part of a program's warm runs.
+pub fn warm(program: &'static str, span: impl Into<Span>) -> Expression {
+    time(program, span, State::Warm)
 }
 
-/// A part of its runs under other conditions.
-pub fn time(program: &'static str, span: Span, state: State) -> Expression {
-    Quantity::Time { program, span, state }.into()
+/// The same under other conditions.
+pub fn time(program: &'static str, span: impl Into<Span>, state: State) -> Expression {
+    Quantity::Time { program, span: span.into(), state }.into()
 }
 
-/// What a program does.
+/// What a program does, counted.
 pub fn count(program: &'static str, counted: Counted) -> Expression {
     Quantity::Count { program, counted }.into()
 }
@@ -238,12 +201,12 @@ pub fn floor(figure: &'static str) -> Expression {
     Quantity::Floor(figure).into()
 }
 
-/// One print of a program that times its own.
+/// One print of a program that times its prints.
 pub fn print(program: &'static str, print: u32) -> Expression {
     Quantity::Print { program, print }.into()
 }
 
-/// A design's time.
+/// The time in which a design prints `count` lines.
 pub fn lines(design: &'static str, count: u64) -> Expression {
     Quantity::Lines { design, count }.into()
 }

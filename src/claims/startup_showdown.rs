@@ -1,11 +1,12 @@
-//! "Startup Showdown 1 - Hello".
+//! The claims of "Startup Showdown 1 - Hello".
 
 use super::check::{Check, ascending};
 use super::claim::Claim;
 use super::post::Post;
 use super::quantity::{Expression, Quantity, Span, State, time, warm};
+use firstbyte_measure::timeline::Phase;
 
-/// The seed's programs in the order of its warm medians, in 100 µs: warm, and after its `no_cache`.
+/// The post's programs in the order of its warm medians, each with its median in 100 µs: warm, and in the mode `no_cache`.
 const TABLE: [(&str, &str, f64, f64); 9] = [
     ("c", "c-printf", 5.0, 5.0),
     ("dash", "dash", 6.0, 6.0),
@@ -18,24 +19,26 @@ const TABLE: [(&str, &str, f64, f64); 9] = [
     ("node", "node-sea", 358.0, 834.0),
 ];
 
-const SETUP: &str = "the phase setup, which is the seed's span (return of execve to the entry of the first write), of \
-                     interleaved warm runs; the seed ran each program ten times in a row under perf and rounded to 100 µs";
-const COLD: &str = "the same span after drop_caches, as the seed has it, and with private copies of all files that the program \
-                    reads, evicted and proven absent before each run";
+const SETUP: &str = "the phase setup, which is what the post times (from the return of execve to the entry \
+                     of the first write), of interleaved warm runs; the post ran each program under perf \
+                     record, and rounds to 100 µs";
+const COLD: &str = "the phase setup after drop_caches, as in the post; and truly cold: with private copies \
+                    of all files that the program reads, evicted and proven absent from memory before each \
+                    run";
 
 pub(super) fn claims() -> Vec<Claim> {
     [table(), conclusions(), cache(), footnotes()].concat()
 }
 
 fn setup(program: &'static str) -> Expression {
-    warm(program, Span::Setup)
+    warm(program, Phase::Setup)
 }
 
 fn named() -> Vec<(&'static str, Expression)> {
     TABLE.iter().map(|(name, program, ..)| (*name, setup(program))).collect()
 }
 
-/// The range of a ratio of two figures that were rounded to 100 µs, widened by the factor that [`Check::about`] allows.
+/// The range of a ratio of two figures that are rounded to 100 µs, widened by the factor that [`Check::about`] allows.
 fn rounded(over: f64, under: f64) -> (f64, f64) {
     let (least, most) = ((over - 0.5) / (under + 0.5), (over + 0.5) / (under - 0.5));
     (least / std::f64::consts::SQRT_2, most * std::f64::consts::SQRT_2)
@@ -48,7 +51,7 @@ fn ratios(state: State) -> Vec<Check> {
     };
     let ratio = |row: &(&str, &'static str, f64, f64)| {
         let (low, high) = rounded(figure(row), figure(&TABLE[0]));
-        let ratio = time(row.1, Span::Setup, state) / time("c-printf", Span::Setup, state);
+        let ratio = time(row.1, Phase::Setup, state) / time("c-printf", Phase::Setup, state);
         Check::new(format!("{} over c", row.0), ratio).within(low, high)
     };
     TABLE[1..].iter().map(ratio).collect()
@@ -65,8 +68,8 @@ fn table() -> Vec<Claim> {
             rule: "each takes at least as long as the one before",
             checks: ascending(&named()),
             holds: "the order is that of the post",
-            fails: "most of the order is that of the post; which of Go, C++, bash and zsh is first depends on the machine and \
-                    on versions",
+            fails: "the order is not that of the post; which of Go, C++, bash and zsh is first depends on \
+                    the machine and on versions",
         },
         Claim {
             id: "001-ratios-warm",
@@ -74,36 +77,38 @@ fn table() -> Vec<Claim> {
             text: "base: how many times as long as C each takes",
             figure: "dash 1.2, rust 1.6, cpp 2.8, bash 2.8, zsh 3.6, golang 5.4, python 30, node 72",
             how: SETUP,
-            rule: "each ratio is nearer to the seed's, its rounding allowed for, than to half or twice of it",
+            rule: "each ratio is closer to the post's (with its rounding) than to half or twice the post's",
             checks: ratios(State::Warm),
-            holds: "the ratios carry over to this machine",
-            fails: "some ratios do not carry over: they depend on versions, on the number of processors, and for interpreters \
-                    on what is installed beside them",
+            holds: "the ratios are those of the post",
+            fails: "some ratios are not those of the post; they depend on versions, on the number of \
+                    processors and, for interpreters, on the modules that are installed",
         },
         Claim {
             id: "001-order-no-cache",
             post: Post::StartupShowdown,
             text: "no_cache: c, dash, rust, cpp, zsh, bash, golang, python, node",
             figure: "medians 0.5, 0.6, 1.1, 1.5, 2.4, 3.3, 4.3, 18.3, 83.4 ms",
-            how: "the phase setup of interleaved runs, each after drop_caches, which is what the seed did",
+            how: "the phase setup of interleaved runs, each after drop_caches, as in the post",
             rule: "each takes at least as long as the one before",
             checks: ascending(
                 &["c-printf", "dash", "rust", "cpp-iostream", "zsh", "bash", "go", "python", "node-sea"]
-                    .map(|program| (program, time(program, Span::Setup, State::Dropped))),
+                    .map(|program| (program, time(program, Phase::Setup, State::Dropped))),
             ),
             holds: "the order is that of the post",
-            fails: "after drop_caches the order depends on which files something else keeps in memory, and on the disk",
+            fails: "after drop_caches, the order depends on which files other programs keep in memory, and \
+                    on the disk",
         },
         Claim {
             id: "001-ratios-no-cache",
             post: Post::StartupShowdown,
             text: "no_cache: how many times as long as C each takes",
             figure: "dash 1.2, rust 2.2, cpp 3.0, zsh 4.8, bash 6.6, golang 8.6, python 37, node 167",
-            how: "the phase setup of interleaved runs, each after drop_caches, which is what the seed did",
-            rule: "each ratio is nearer to the seed's, its rounding allowed for, than to half or twice of it",
+            how: "the phase setup of interleaved runs, each after drop_caches, as in the post",
+            rule: "each ratio is closer to the post's (with its rounding) than to half or twice the post's",
             checks: ratios(State::Dropped),
-            holds: "the ratios carry over to this machine",
-            fails: "some ratios do not carry over: they are those of what was left in memory, here and there, and of two disks",
+            holds: "the ratios are those of the post",
+            fails: "some ratios are not those of the post; they depend on what stays in memory on each \
+                    machine, and on its disk",
         },
     ]
 }
@@ -115,56 +120,59 @@ fn conclusions() -> Vec<Claim> {
             id: "001-dash-almost-c",
             post: Post::StartupShowdown,
             text: "dash is almost as fast as C ... it can parse & complete the script before most compiled programs",
-            figure: "0.6 against 0.5 ms, rounded: 1 to 1.44 times",
+            figure: "0.6 and 0.5 ms, rounded: 1 to 1.44 times as long",
             how: SETUP,
-            rule: "at most 1.44 times as long as C, and sooner than C++, Rust and Go",
+            rule: "dash takes at most 1.44 times as long as C, and less time than C++, Rust and Go",
             checks: vec![
                 Check::new("dash over C", over("dash", "c-printf")).at_most(0.65 / 0.45),
                 Check::new("C++ over dash", over("cpp-iostream", "dash")).at_least(1.0),
                 Check::new("Rust over dash", over("rust", "dash")).at_least(1.0),
                 Check::new("Go over dash", over("go", "dash")).at_least(1.0),
             ],
-            holds: "dash is a small dynamically linked C program: nearly all of its start is the loader's, as in C",
-            fails: "dash is further behind, or one of the compiled programs is ahead",
+            holds: "dash is a small, dynamically linked C program; as in C, nearly all of its setup is the \
+                    dynamic loader's",
+            fails: "dash takes longer than that, or one of the compiled programs is faster",
         },
         Claim {
             id: "001-go-slow",
             post: Post::StartupShowdown,
-            text: "Go takes longer than I expected: longer than C++, bash and zsh",
-            figure: "2.7 ms against 1.4, 1.4, 1.8 ms",
+            text: "Go takes longer than I expected (in the table, longer than C++, bash and zsh)",
+            figure: "2.7 ms; C++ 1.4, bash 1.4, zsh 1.8 ms",
             how: SETUP,
-            rule: "it takes longer than each of the three",
+            rule: "Go takes longer than each of the three",
             checks: [("C++", "cpp-iostream"), ("bash", "bash"), ("zsh", "zsh")]
                 .map(|(name, program)| {
                     Check::new(format!("Go over {name}"), over("go", program)).at_least(1.0)
                 })
                 .to_vec(),
             holds: "its runtime starts threads and sets up its heap before main",
-            fails: "here Go's runtime starts sooner than at least one of them, with few processors and today's version",
+            fails: "Go's runtime starts sooner than at least one of them, with this number of processors \
+                    and this version",
         },
         Claim {
             id: "001-go-cores",
             post: Post::StartupShowdown,
-            text: "Go ... how long it took on the server in particular. Related to core count, maybe?",
-            figure: "server, 10 threads: 2.7 ms; its author's laptop, by his repository: 0.9 ms",
-            how: "runs on all processors against runs on one, in turn; the seed's server had 10: firstbyte floor --cpus-sweep -- \
-                  PROGRAM tells more on a machine with many",
-            rule: "with the number of processors the first byte comes later",
+            text: "Go: I was surprised by how long it took on the server in particular. Related to core \
+                   count, maybe?",
+            figure: "2.7 ms in a virtual machine with 10 threads",
+            how: "interleaved runs on all processors and on one; on a machine with many processors, \
+                  firstbyte floor --cpus-sweep -- PROGRAM shows more",
+            rule: "with all processors, the first byte comes at least 5 % later than with one",
             checks: vec![
                 Check::new("processors", Quantity::Processors.into()),
                 Check::new("go, all processors over one", go_cores()).at_least(1.05),
             ],
-            holds: "with more processors the first byte of Go comes later",
-            fails: "on as few processors as this machine has, Go loses little or nothing by having all of them",
+            holds: "with more processors, the first byte of Go comes later",
+            fails: "on the few processors of this machine, Go loses little or nothing by using all of them",
         },
         Claim {
             id: "001-all-but-python-in-a-frame",
             post: Post::StartupShowdown,
             text: "All of these are very fast ... Python is the only one that would have trouble starting a new process every \
                    frame",
-            figure: "a frame is 16.66 ms; but the seed's own table has node at 35.8 ms",
-            how: "startup and setup and write of interleaved warm runs: the first byte",
-            rule: "Python's first byte comes after more than 16.66 ms, all others' sooner",
+            figure: "a frame takes 16.66 ms; but in the post's own table, node takes 35.8 ms",
+            how: "startup, setup and write of interleaved warm runs: the time to the first byte",
+            rule: "Python's first byte comes after more than 16.66 ms, every other one sooner",
             checks: TABLE
                 .map(|(name, program, ..)| {
                     let check = Check::new(name, warm(program, Span::FirstByte));
@@ -172,8 +180,9 @@ fn conclusions() -> Vec<Claim> {
                     if name == "python" { check.at_least(frame) } else { check.at_most(frame) }
                 })
                 .to_vec(),
-            holds: "only Python misses the frame",
-            fails: "node misses it too, here as in the seed's own table",
+            holds: "only Python takes longer than a frame",
+            fails: "another one takes longer than a frame, too, or Python takes less; in the post's own \
+                    table, node takes longer as well",
         },
     ]
 }
@@ -183,30 +192,34 @@ fn go_cores() -> Expression {
 }
 
 fn cache() -> Vec<Claim> {
-    let over_warm = |program, state| time(program, Span::Setup, state) / setup(program);
+    let over_warm = |program, state| time(program, Phase::Setup, state) / setup(program);
     vec![
         Claim {
             id: "001-no-cache-dash",
             post: Post::StartupShowdown,
             text: "no_cache doesn't mean anything for dash: the dash program itself will still be in memory",
-            figure: "0.6 ms in both",
+            figure: "0.6 ms in both modes",
             how: COLD,
-            rule: "drop_caches slows dash by less than the seed's rounding shows (1.18 times), true cold at least twice",
+            rule: "drop_caches slows dash down by less than the post's rounding can show (1.18 times), and \
+                   truly cold it takes at least twice as long",
             checks: vec![
                 Check::new("after drop_caches over warm", over_warm("dash", State::Dropped))
                     .at_most(0.65 / 0.55),
                 Check::new("truly cold over warm", over_warm("dash", State::Cold)).at_least(2.0),
             ],
-            holds: "drop_caches leaves pages that are mapped, and whatever drops them has the shell mapped, or just read it again",
-            fails: "drop_caches did slow dash here: not all that it reads was kept in memory by something else",
+            holds: "drop_caches leaves the pages that something has mapped, and the shell that runs it has \
+                    dash mapped or has just read it again",
+            fails: "drop_caches did slow dash down here; not everything that dash reads was kept in memory \
+                    by something else",
         },
         Claim {
             id: "001-no-cache-libc",
             post: Post::StartupShowdown,
-            text: "no_cache matters less for libc programs: libc is paid in part by the test fixture",
+            text: "no_cache matters less for libc programs: libc is paid for in part by the test fixture",
             figure: "no_cache over base: c 1.0, cpp 1.07, but golang, without libc, 1.6",
             how: COLD,
-            rule: "drop_caches slows C by less than it slows Go, and true cold slows C at least twice as much as drop_caches",
+            rule: "drop_caches slows C down by less than Go, and a truly cold start slows C down at least \
+                   twice as much as drop_caches",
             checks: vec![
                 Check::new("C after drop_caches", over_warm("c-printf", State::Dropped)),
                 Check::new("Go after drop_caches", over_warm("go", State::Dropped)),
@@ -219,13 +232,15 @@ fn cache() -> Vec<Claim> {
                 .at_least(1.0),
                 Check::new(
                     "C truly cold over C after drop_caches",
-                    time("c-printf", Span::Setup, State::Cold)
-                        / time("c-printf", Span::Setup, State::Dropped),
+                    time("c-printf", Phase::Setup, State::Cold)
+                        / time("c-printf", Phase::Setup, State::Dropped),
                 )
                 .at_least(2.0),
             ],
-            holds: "the libc and the loader stay in memory because everything else runs them; evicted, they are most of the cost",
-            fails: "after drop_caches C did not come off better than Go by as much as that",
+            holds: "the C library and the loader stay in memory because everything else uses them; without \
+                    them, a start takes much longer",
+            fails: "drop_caches did not slow C down by less than Go, or a truly cold start did not take C \
+                    twice as long",
         },
         Claim {
             id: "001-c-fast-by-resident-libc",
@@ -236,11 +251,12 @@ fn cache() -> Vec<Claim> {
             rule: "truly cold, C takes at least twice as long",
             checks: vec![
                 Check::new("warm", setup("c-printf")),
-                Check::new("truly cold", time("c-printf", Span::Setup, State::Cold)),
+                Check::new("truly cold", time("c-printf", Phase::Setup, State::Cold)),
                 Check::new("truly cold over warm", over_warm("c-printf", State::Cold)).at_least(2.0),
             ],
-            holds: "most of it: with the loader and libc on disk a C program waits for them",
-            fails: "little of it: on this disk they are read fast",
+            holds: "most of it; if the loader and the C library have to come from disk, a C program waits \
+                    for them",
+            fails: "little of it; this disk reads them fast",
         },
     ]
 }
@@ -252,13 +268,14 @@ fn footnotes() -> Vec<Claim> {
             post: Post::StartupShowdown,
             text: "It would be better still to time the entry to (2), when the system call enters. I think this is possible",
             figure: "",
-            how: "the phase startup: from the entry of execve to its return, by a raw tracepoint on sys_enter",
-            rule: "it is measured for each program, and is more than nothing",
+            how: "the phase startup: from the entry of execve, seen by a raw tracepoint on sys_enter, to \
+                  its return",
+            rule: "it is measured for each program, and is more than 0",
             checks: TABLE
-                .map(|(name, program, ..)| Check::new(name, warm(program, Span::Startup)).at_least(1.0))
+                .map(|(name, program, ..)| Check::new(name, warm(program, Phase::Startup)).at_least(1.0))
                 .to_vec(),
-            holds: "it is possible, and worth it: what the seed could not see is as long as this",
-            fails: "the backend in use sees no entry of execve",
+            holds: "it is possible, and worth it; the values are the time that the post could not see",
+            fails: "the backend in use does not see the entry of execve",
         },
         Claim {
             id: "001-footnote-2",
@@ -266,13 +283,13 @@ fn footnotes() -> Vec<Claim> {
             text: "I'm not sure what happens if the system is generating events faster than perf can process. ... it's not an \
                    immediate problem",
             figure: "",
-            how: "events that were dropped, counted in the kernel, over all timed runs of this invocation",
-            rule: "none",
+            how: "lost events, counted in the kernel, over all timed runs of this invocation",
+            rule: "there are none",
             checks: vec![
                 Check::new("lost events", Quantity::LostEvents.into()).exactly(0.0),
                 Check::new("C", warm("c-printf", Span::Total)),
             ],
-            holds: "a handful of events a run cannot overrun a buffer; a run that lost one would not count",
+            holds: "a few events for each run cannot overrun a buffer; a run that lost one would not count",
             fails: "events were lost; their runs did not count",
         },
         Claim {
@@ -281,9 +298,9 @@ fn footnotes() -> Vec<Claim> {
             text: "the times reported by perf should be truer to the underlying program; though in practice, I haven't done this \
                    measurement",
             figure: "",
-            how: "C: wall time of runs observed by eBPF tracepoints over that of unobserved ones, runs in turn; and total with \
-                  a ptrace stop at each system call over total without",
-            rule: "tracepoints cost at most 10 %, and stops at least twice as much as the program itself",
+            how: "for C: the wall time of runs observed by eBPF tracepoints over that of unobserved ones, \
+                  interleaved; and the total with a ptrace stop at each system call over the total without",
+            rule: "tracepoints cost at most 10 %, and with stops the program takes at least twice as long",
             checks: vec![
                 Check::new("tracepoints over nothing", Quantity::Overhead("c-printf").into()).at_most(1.1),
                 Check::new(
@@ -292,8 +309,8 @@ fn footnotes() -> Vec<Claim> {
                 )
                 .at_least(2.0),
             ],
-            holds: "tracepoints cost a few per cent, stops at each call multiply the time",
-            fails: "tracing costs more, or stops cost less, than said",
+            holds: "tracepoints cost a few per cent; stops at each call multiply the time",
+            fails: "tracepoints cost more than that, or stops less",
         },
     ]
 }

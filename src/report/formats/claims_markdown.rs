@@ -9,12 +9,14 @@ use std::fmt::Write;
 /// A page: where it was measured, a table of all verdicts, then each claim.
 pub fn render(document: &ClaimsDocument) -> String {
     let mut text = "# What the posts say, checked here\n\n".to_owned();
-    text += "Written by `firstbyte claims --from FILE --export-markdown FILE` from a recorded run; do not edit.\n\n";
+    text += "Written by `firstbyte claims --from FILE --export-markdown FILE` from a recorded run. Do not edit.\n\n";
     let _ = writeln!(text, "{}{}\n\n{}\n", machine(document), observer(document), summary(document));
-    text += "Intervals are of 99 % (bootstrap; of fewer than 8 values they cover less; the observer's is of 95 %). A claim holds if the whole interval of each value lies within its limits, and \
-             does not hold if that of one lies wholly outside; otherwise it cannot be told. Limits follow from the figures: \
-             \"nearer to it than to half or twice of it\" is a factor of 1.41, \"to the nearest power of ten\" one of 3.16.\n\n";
-    text += "The line below a claim's name is what the post says, in its words or in ours: no quotation.\n\n";
+    text += "Each value has its 99 % bootstrap interval, which covers less with fewer than 8 runs (95 % for the cost of \
+             observing). A claim holds if the whole interval of each value is within its limits. It does not hold if the \
+             whole interval of one value is outside. Otherwise it cannot be tested. The limits follow from the figures: \
+             \"closer to the post's than to half or twice the post's\" means within a factor of 1.41, \"to the nearest power \
+             of ten\" within a factor of 3.16.\n\n";
+    text += "The line below a claim's name is what the post says, in its words or in ours. It is not a quotation.\n\n";
     text += "| claim | verdict |\n|:---|:---|\n";
     for row in &document.results {
         let _ = writeln!(text, "| [{}](#{}) | {} |", row.id, row.id, mark(row.verdict));
@@ -55,7 +57,7 @@ fn observer(document: &ClaimsDocument) -> String {
         return String::new();
     };
     format!(
-        " Observed runs took {:.3} times as long as unobserved ones at the most (`{}`), C {:.3} times.",
+        " Observed runs took at most {:.3} times as long as unobserved ones (`{}`); for C, {:.3} times.",
         most.ratio.ratio, most.name, c.ratio.ratio
     )
 }
@@ -77,7 +79,7 @@ fn claim(row: &ClaimRow) -> String {
         ("How", Some(format!("{}.", escaped(&row.how)))),
         ("Holds if", Some(format!("{}.", escaped(&row.rule)))),
         ("Verdict", Some(format!("{}: {}.", mark(row.verdict), escaped(&row.why)))),
-        ("Would mend it", install),
+        ("Would help", install),
     ];
     for (name, said) in lines {
         if let Some(said) = said.filter(|said| !said.is_empty()) {

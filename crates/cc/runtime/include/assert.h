@@ -1,4 +1,4 @@
-/* No guard: NDEBUG may differ at each inclusion (C11 7.2). */
+/* No include guard: NDEBUG may differ at each inclusion (C11 7.2). */
 #include <features.h>
 
 #undef assert

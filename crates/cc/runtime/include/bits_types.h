@@ -1,4 +1,4 @@
-/* The types that several headers define; each name once. */
+/* Types that several headers use. */
 #ifndef _BITS_TYPES_H
 #define _BITS_TYPES_H
 

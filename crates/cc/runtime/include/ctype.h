@@ -1,4 +1,4 @@
-/* The C locale, the only one. The argument is EOF or an unsigned char, as ISO C wants it. */
+/* Only the C locale. The argument is EOF or an unsigned char, as ISO C requires. */
 #ifndef _CTYPE_H
 #define _CTYPE_H
 

@@ -1,2 +1,2 @@
-/* Deliberately missing: found out by the compiler, not at run time. */
-#error "firstbyte's runtime has no reading of folders: glibc or musl has opendir (<dirent.h>)"
+/* Deliberately missing: the compiler reports it, so nothing fails at run time. */
+#error "firstbyte's runtime has no directory streams: opendir is in glibc and musl (<dirent.h>)"

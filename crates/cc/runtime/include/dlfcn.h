@@ -1,2 +1,2 @@
-/* Deliberately missing: found out by the compiler, not at run time. */
-#error "firstbyte's runtime has no dynamic loading: programs are static, and that is why they start fast (<dlfcn.h>)"
+/* Deliberately missing: the compiler reports it, so nothing fails at run time. */
+#error "firstbyte's runtime has no dynamic loading: its programs are static, which is why they start fast (<dlfcn.h>)"

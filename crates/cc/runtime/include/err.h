@@ -4,7 +4,7 @@
 #include <features.h>
 #include <stdarg.h>
 
-/* Messages on stderr: the program's name, the text, and the meaning of errno (not the x functions). err exits. */
+/* Messages on stderr: the program's name, the text, and the meaning of errno (except in the x functions). err exits. */
 void err(int, const char *, ...) __FB_PRINTF(2, 3) __FB_NORETURN;
 void errx(int, const char *, ...) __FB_PRINTF(2, 3) __FB_NORETURN;
 void warn(const char *, ...) __FB_PRINTF(1, 2);

@@ -1,4 +1,4 @@
-/* Numbers of asm-generic/errno.h, which all four architectures use. The runtime has no threads: errno is a plain object. */
+/* The numbers of asm-generic/errno.h, which all four architectures use. Without threads, errno is a plain variable. */
 #ifndef _ERRNO_H
 #define _ERRNO_H
 

@@ -1,4 +1,4 @@
-/* What the headers of firstbyte's freestanding runtime share. */
+/* Definitions that the headers of firstbyte's freestanding runtime share. */
 #ifndef _FEATURES_H
 #define _FEATURES_H
 
@@ -11,14 +11,14 @@
 
 #define __FIRSTBYTE__ 1
 
-/* A function that is deliberately not there: using it is an error of the compiler, with the reason. */
+/* A function that is deliberately missing. Using it is a compiler error that gives the reason. */
 #ifdef __clang__
 #define __FB_MISSING(reason) __attribute__((unavailable("firstbyte's runtime: " reason)))
 #else
 #define __FB_MISSING(reason) __FB_NOT_CALLED(reason)
 #endif
 
-/* The same for a call that the compiler may see and drop again. */
+/* The same for a call that the compiler may see first and then remove. */
 #define __FB_NOT_CALLED(reason) __attribute__((error("firstbyte's runtime: " reason)))
 
 #define __FB_PRINTF(string, first) __attribute__((format(printf, string, first)))

@@ -1,2 +1,2 @@
-/* Deliberately missing: found out by the compiler, not at run time. */
-#error "firstbyte's runtime has no floating-point environment: rounding is to nearest, traps are off (<fenv.h>)"
+/* Deliberately missing: the compiler reports it, so nothing fails at run time. */
+#error "firstbyte's runtime has no floating-point environment: it rounds to nearest, without traps (<fenv.h>)"

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* 64-bit integers are long where a pointer has 64 bits, long long elsewhere. */
+/* 64-bit integers are long if pointers have 64 bits, and long long otherwise. */
 #ifdef __LP64__
 #define __FB_PRI64 "l"
 #define __FB_PRIPTR "l"

@@ -1,4 +1,4 @@
-/* What the compiler and the processor do without a library; the rest is an error that says so. */
+/* Functions that the compiler and the processor provide without a library. The others are compiler errors. */
 #ifndef _MATH_H
 #define _MATH_H
 
@@ -31,7 +31,7 @@ double ceil(double);
 double trunc(double);
 double round(double);
 
-#define __FB_NO_MATH __FB_MISSING("no mathematical functions beyond sqrt and rounding: link a libm of your own")
+#define __FB_NO_MATH __FB_MISSING("no mathematical functions except sqrt and rounding: link your own libm")
 double pow(double, double) __FB_NO_MATH;
 double exp(double) __FB_NO_MATH;
 double log(double) __FB_NO_MATH;

@@ -1,7 +1,7 @@
-/* Tells at compile time whether a call of printf has a floating-point argument, so that only programs that print
- * floating point link its conversion. ISO C lets a library function be a macro as well (C11 7.1.4); no argument is
- * evaluated twice, for _Generic evaluates nothing. One limit follows: a compound literal with commas must stand in
- * parentheses, as in every macro's argument. */
+/* Detects at compile time whether a call of printf has a floating-point argument, so that only programs that print
+ * floating point link its conversion. ISO C allows a library function to be a macro as well (C11 7.1.4). No argument is
+ * evaluated twice, because _Generic evaluates nothing. This has one limit: a compound literal with commas must be in
+ * parentheses, as in the arguments of any macro. */
 #ifndef _PRINTF_ARGUMENTS_H
 #define _PRINTF_ARGUMENTS_H
 
@@ -11,8 +11,8 @@ void __fb_no_long_double(void) __FB_NOT_CALLED("no long double in printf: conver
 #define __FB_IS_DOUBLE(x) _Generic((x), float: 1, double: 1, default: 0)
 #define __FB_IS_LONG_DOUBLE(x) _Generic((x), long double: 1, default: 0)
 
-/* __FB_ANY(test, format, arguments...): 1 if the test holds for any argument. Of more than 16 arguments it is taken to
- * hold; more than 127, which is what ISO C asks of a compiler, are not understood. */
+/* __FB_ANY(test, format, arguments...) is 1 if the test holds for any argument. For more than 16 arguments it is assumed
+ * to hold. More than 127, the minimum that ISO C requires of a compiler, are not supported. */
 #define __FB_COUNTED( \
     _0, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, _17, _18, _19, _20, _21, _22, \
     _23, _24, _25, _26, _27, _28, _29, _30, _31, _32, _33, _34, _35, _36, _37, _38, _39, _40, _41, _42, _43, \

@@ -1,2 +1,2 @@
-/* Deliberately missing: found out by the compiler, not at run time. */
-#error "firstbyte's runtime has no user database: reading it is the business of a full C library (<pwd.h>)"
+/* Deliberately missing: the compiler reports it, so nothing fails at run time. */
+#error "firstbyte's runtime has no user database: use a full C library (<pwd.h>)"

@@ -7,7 +7,7 @@ typedef int sig_atomic_t;
 typedef void (*__fb_handler)(int);
 
 typedef struct {
-    unsigned long __bits[64 / (8 * __SIZEOF_LONG__)]; /* the kernel's set: 64 signals */
+    unsigned long __bits[64 / (8 * __SIZEOF_LONG__)]; /* the kernel's set of 64 signals */
 } sigset_t;
 
 struct sigaction {

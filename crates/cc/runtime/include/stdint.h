@@ -17,7 +17,7 @@ typedef __UINT_LEAST8_TYPE__ uint_least8_t;
 typedef __UINT_LEAST16_TYPE__ uint_least16_t;
 typedef __UINT_LEAST32_TYPE__ uint_least32_t;
 typedef __UINT_LEAST64_TYPE__ uint_least64_t;
-/* The system's ABI has words here; so have gcc's macros, while clang's name narrower types. */
+/* These are words in the system's ABI and in gcc's macros. clang's macros have narrower types. */
 typedef __INT_FAST8_TYPE__ int_fast8_t;
 typedef __INTPTR_TYPE__ int_fast16_t;
 typedef __INTPTR_TYPE__ int_fast32_t;

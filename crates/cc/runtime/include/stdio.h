@@ -1,8 +1,8 @@
-/* Buffered streams that ask the kernel nothing before they must: no fstat, no isatty, no memory from the kernel.
+/* Buffered streams that make no system call before they have to: no fstat, no isatty, no memory from the kernel.
  *
- * stdin   read in blocks of up to 64 KiB into .bss
- * stdout  written when its buffer is full, at exit, and before the program might sleep on stdin (src/stdio/fill.c)
- * stderr  one write for each call; what is longer than 64 KiB may take more
+ * stdin   is read in blocks of up to 64 KiB into .bss
+ * stdout  is written when its buffer is full, at exit, and before the program might sleep on stdin (src/stdio/fill.c)
+ * stderr  is written once for each call; texts longer than 64 KiB may take more writes
  */
 #ifndef _STDIO_H
 #define _STDIO_H
@@ -25,9 +25,9 @@
 #define _IOLBF 1
 #define _IONBF 2
 
-/* The members are the runtime's own; they stand here for the sake of getc and putc, which inline. */
+/* The members are private. They are declared here only because getc and putc are inline functions. */
 typedef struct __fb_stream {
-    unsigned char *read_cursor, *read_end;   /* bytes that were read and not yet handed out */
+    unsigned char *read_cursor, *read_end;   /* bytes read but not yet returned */
     unsigned char *write_cursor, *write_end; /* room for putc; empty unless the stream is fully buffered */
     unsigned char *buffer;
     size_t size;
@@ -100,8 +100,8 @@ void rewind(FILE *);
 int remove(const char *);
 int rename(const char *, const char *);
 
-/* Only a call with a floating-point argument, seen by its type, and the v functions, whose arguments cannot be seen,
- * link the conversion of floating point (about 3 kB): see printf_arguments.h. */
+/* The conversion of floating point (about 3 kB) is linked only for a call with a floating-point argument, recognised by
+ * its type, and for the v functions, whose arguments the compiler cannot see (printf_arguments.h). */
 int printf(const char *__restrict__, ...) __FB_PRINTF(1, 2);
 int fprintf(FILE *__restrict__, const char *__restrict__, ...) __FB_PRINTF(2, 3);
 int dprintf(int, const char *__restrict__, ...) __FB_PRINTF(2, 3);
@@ -118,7 +118,7 @@ int vasprintf(char **__restrict__, const char *__restrict__, va_list) __FB_MISSI
 int scanf(const char *__restrict__, ...) __FB_MISSING("no scanf: read a line with fgets, convert with strtol or strtod");
 int fscanf(FILE *__restrict__, const char *__restrict__, ...) __FB_MISSING("no fscanf: read a line with fgets, convert with strtol or strtod");
 int sscanf(const char *__restrict__, const char *__restrict__, ...) __FB_MISSING("no sscanf: convert with strtol or strtod");
-char *gets(char *) __FB_MISSING("no gets: ISO C dropped it, use fgets");
+char *gets(char *) __FB_MISSING("no gets: ISO C removed it, use fgets");
 FILE *freopen(const char *__restrict__, const char *__restrict__, FILE *__restrict__) __FB_MISSING("no freopen: use open and dup2");
 FILE *popen(const char *, const char *) __FB_MISSING("no popen: use pipe, fork and execve");
 int pclose(FILE *) __FB_MISSING("no popen: use pipe, fork and execve");

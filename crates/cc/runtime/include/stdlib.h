@@ -54,9 +54,9 @@ lldiv_t lldiv(long long, long long);
 
 long double strtold(const char *__restrict__, char **__restrict__) __FB_MISSING("no long double: use strtod");
 int system(const char *) __FB_MISSING("no system(): use fork, execve and waitpid");
-int setenv(const char *, const char *, int) __FB_MISSING("the environment is as the kernel gave it: pass a new one to execve");
-int unsetenv(const char *) __FB_MISSING("the environment is as the kernel gave it: pass a new one to execve");
-int putenv(char *) __FB_MISSING("the environment is as the kernel gave it: pass a new one to execve");
+int setenv(const char *, const char *, int) __FB_MISSING("the environment cannot be changed: pass a new one to execve");
+int unsetenv(const char *) __FB_MISSING("the environment cannot be changed: pass a new one to execve");
+int putenv(char *) __FB_MISSING("the environment cannot be changed: pass a new one to execve");
 int mkstemp(char *) __FB_MISSING("no mkstemp: use open with O_EXCL");
 char *realpath(const char *__restrict__, char *__restrict__) __FB_MISSING("no realpath");
 int mblen(const char *, size_t) __FB_MISSING("no wide characters: text is bytes");

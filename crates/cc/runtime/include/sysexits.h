@@ -1,7 +1,7 @@
 #ifndef _SYSEXITS_H
 #define _SYSEXITS_H
 
-/* Those of 4.3BSD. */
+/* The codes of 4.3BSD. */
 #define EX_OK 0
 #define EX__BASE 64
 #define EX_USAGE 64

@@ -1,2 +1,2 @@
-/* Deliberately missing: found out by the compiler, not at run time. */
-#error "firstbyte's runtime has no system log: fprintf to stderr (<syslog.h>)"
+/* Deliberately missing: the compiler reports it, so nothing fails at run time. */
+#error "firstbyte's runtime has no system log: use fprintf to stderr (<syslog.h>)"

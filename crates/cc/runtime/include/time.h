@@ -13,7 +13,7 @@ typedef int clockid_t;
 
 #ifndef __FB_TIMESPEC
 #define __FB_TIMESPEC
-/* The kernel's struct __kernel_timespec: on i386 the upper half of tv_nsec is padding. */
+/* The kernel's struct __kernel_timespec. On i386 the upper half of tv_nsec is padding. */
 struct timespec {
     time_t tv_sec;
     long tv_nsec;
@@ -46,8 +46,8 @@ time_t time(time_t *);
 int timespec_get(struct timespec *, int);
 
 struct tm *gmtime(const time_t *) __FB_MISSING("no calendar: time() counts seconds");
-struct tm *localtime(const time_t *) __FB_MISSING("no time zones: reading them is the business of a full C library");
-time_t mktime(struct tm *) __FB_MISSING("no time zones: reading them is the business of a full C library");
+struct tm *localtime(const time_t *) __FB_MISSING("no time zones: use a full C library");
+time_t mktime(struct tm *) __FB_MISSING("no time zones: use a full C library");
 size_t strftime(char *__restrict__, size_t, const char *__restrict__, const struct tm *__restrict__) __FB_MISSING("no calendar or locales");
 char *asctime(const struct tm *) __FB_MISSING("no calendar: time() counts seconds");
 char *ctime(const time_t *) __FB_MISSING("no calendar: time() counts seconds");

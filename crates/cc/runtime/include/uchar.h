@@ -1,2 +1,2 @@
-/* Deliberately missing: found out by the compiler, not at run time. */
+/* Deliberately missing: the compiler reports it, so nothing fails at run time. */
 #error "firstbyte's runtime has no wide characters: text is bytes (<uchar.h>)"

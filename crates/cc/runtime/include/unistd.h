@@ -49,6 +49,6 @@ ssize_t write(int, const void *, size_t);
 
 int execvp(const char *, char *const[]) __FB_MISSING("no search along PATH: use execve with the full path");
 int execlp(const char *, const char *, ...) __FB_MISSING("no search along PATH: use execve with the full path");
-long sysconf(int) __FB_MISSING("no sysconf: getauxval(AT_PAGESZ) tells the page size");
+long sysconf(int) __FB_MISSING("no sysconf: getauxval(AT_PAGESZ) returns the page size");
 
 #endif

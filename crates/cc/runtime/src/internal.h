@@ -1,5 +1,5 @@
-/* What the runtime's own sources share. Names that users see are those of ISO C and POSIX; all others begin with
- * __fb_, which ISO C reserves for the implementation. */
+/* Definitions that the runtime's own sources share. Names that users see are those of ISO C and POSIX. All other names
+ * begin with __fb_, which ISO C reserves for the implementation. */
 #ifndef FIRSTBYTE_INTERNAL_H
 #define FIRSTBYTE_INTERNAL_H
 
@@ -21,11 +21,11 @@
 #elif defined __riscv && __riscv_xlen == 64
 #include "../arch/riscv64/syscall.h"
 #else
-#error "firstbyte's runtime knows x86-64, i386, aarch64 and riscv64"
+#error "firstbyte's runtime supports x86-64, i386, aarch64 and riscv64"
 #endif
 
-/* Three levels, as in the kernel's nolibc: __fb_syscallN in arch/ is the instruction; syscallN takes any
- * argument; the function of the library turns -errno into errno and -1 by __fb_return. */
+/* There are three levels, as in the kernel's nolibc. __fb_syscallN in arch/ is the instruction. syscallN takes arguments
+ * of any type. The library function uses __fb_return, which turns a result of -errno into errno and -1. */
 #define syscall6(n, a, b, c, d, e, f) __fb_syscall6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 #define syscall4(n, a, b, c, d) __fb_syscall4(n, (long)(a), (long)(b), (long)(c), (long)(d))
 #define syscall3(n, a, b, c) __fb_syscall3(n, (long)(a), (long)(b), (long)(c))
@@ -41,15 +41,15 @@
 
 long __fb_return(long result);
 
-/* Small objects that a program writes share the page in which its streams begin: one page less is one page fault
- * less (firstbyte.ld puts .bss.firstbyte.first before all else). */
+/* Small objects that a program writes share the page in which its streams begin, because one page less is one page
+ * fault less. firstbyte.ld puts .bss.firstbyte.first before the rest. */
 #define FIRST_PAGE __attribute__((section(".bss.firstbyte.first")))
 
-/* Functions that __fb_start calls before the program's constructors, with main's arguments; firstbyte.ld sorts them. */
+/* Functions that __fb_start calls before the program's constructors, with main's arguments. firstbyte.ld sorts them. */
 typedef void constructor(int, char **, char **);
 #define FIRST_CONSTRUCTOR __attribute__((section(".init_array.00000"), used))
 
-/* Functions that exit calls, the last of the list first. */
+/* Functions that exit calls, from the last to the first. */
 typedef void destructor(void);
 
 #define WEAK __attribute__((weak))

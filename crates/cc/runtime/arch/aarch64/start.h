@@ -1,5 +1,5 @@
-/* The entry point on aarch64: the kernel enters with sp -> argc (see src/start/start.c for the picture), 16-byte
- * aligned (AAPCS64 wants that at every call), all other registers zero.
+/* The entry point on aarch64. At entry sp points to argc (see the picture in src/start/start.c) and is 16-byte aligned
+ * (AAPCS64 requires that for every call). All other registers are zero.
  *
  *   x29, x30    the outermost frame has no caller
  *   x0          first argument of __fb_start: the initial stack

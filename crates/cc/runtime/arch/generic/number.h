@@ -1,4 +1,4 @@
-/* System call numbers of the architectures that joined late: aarch64, riscv64
+/* System call numbers of the newer architectures: aarch64, riscv64
  * (kernel: include/uapi/asm-generic/unistd.h). */
 #define SYS_getcwd 17
 #define SYS_dup 23

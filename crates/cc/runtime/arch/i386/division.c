@@ -1,5 +1,5 @@
-/* 64-bit division, which gcc and clang leave to a library on i386 (their names for it: libgcc's manual, "Integer
- * library routines"). So no 32-bit libgcc need be installed. */
+/* 64-bit division, for which gcc and clang call a library on i386 (manual of libgcc, "Integer library routines"). With
+ * this file no 32-bit libgcc is needed. */
 #ifdef __i386__
 #include "../../src/internal.h"
 
@@ -27,7 +27,7 @@ static uint64_t divide_by_word(uint64_t dividend, uint32_t divisor, uint64_t *re
     return (uint64_t)upper << 32 | lower;
 }
 
-/* A divisor of more than 32 bits leaves a quotient of at most 32: bit by bit. */
+/* For a divisor of more than 32 bits. The quotient has at most 32 bits and is computed bit by bit. */
 static uint64_t divide_long(uint64_t dividend, uint64_t divisor, uint64_t *remainder)
 {
     uint32_t quotient = 0;
@@ -91,5 +91,5 @@ int64_t __moddi3(int64_t dividend, int64_t divisor)
     return remainder;
 }
 #else
-typedef int __fb_no_division; /* ISO C wants a declaration */
+typedef int __fb_no_division; /* ISO C requires a declaration */
 #endif

@@ -1,6 +1,7 @@
-/* Unsigned 64-bit integers from and to floating point, which gcc and clang leave to a library on i386 (libgcc's manual,
- * "Soft float library routines"). The processor converts signed ones alone (fild, fistp), by way of long double, whose 64
- * bits hold every integer exactly: so one rounding is left, that to the narrower type. */
+/* Conversion between unsigned 64-bit integers and floating point, for which gcc and clang call a library on i386 (manual
+ * of libgcc, "Soft float library routines"). The processor converts only signed integers (fild, fistp). The conversion
+ * goes through long double, whose 64 bits represent every integer exactly. So the only rounding is that to the narrower
+ * type. */
 #ifdef __i386__
 #include "../../src/internal.h"
 
@@ -54,8 +55,8 @@ float __floatundisf(uint64_t value)
 {
     return (float)__floatundixf(value);
 }
-/* The signed ones are the processor's, but for the rounding to the narrower type, which takes a store: what is returned lies
- * in a register of 64 bits of precision, and clang leaves it as it is. Other objects may ask for them by name. */
+/* The processor converts signed integers. Only the rounding to the narrower type needs a store, because the result is
+ * returned in a register with 64 bits of precision, which clang does not round. Other objects may call these by name. */
 int64_t __fixxfdi(long double value)
 {
     return (int64_t)value;
@@ -88,7 +89,7 @@ float __floatdisf(int64_t value)
     return rounded;
 }
 
-/* Powers by squaring, as -ffast-math asks for them. */
+/* Powers by squaring. Compilers call these with -ffast-math. */
 long double __powixf2(long double base, int exponent)
 {
     unsigned left = exponent < 0 ? 0 - (unsigned)exponent : (unsigned)exponent;
@@ -111,5 +112,5 @@ float __powisf2(float base, int exponent)
     return (float)__powixf2(base, exponent);
 }
 #else
-typedef int __fb_no_floating; /* ISO C wants a declaration */
+typedef int __fb_no_floating; /* ISO C requires a declaration */
 #endif

@@ -1,5 +1,5 @@
-/* Bits and shifts of integers, where compilers call a library on i386 (libgcc's manual, "Integer library routines"). What
- * gcc and clang mostly do in place is here too: other versions and other objects ask for it by name. */
+/* Bits and shifts of integers, for which compilers call a library on i386 (manual of libgcc, "Integer library routines").
+ * gcc and clang mostly generate code for them in place. Other versions and other objects may call them by name. */
 #ifdef __i386__
 #include "../../src/internal.h"
 
@@ -25,7 +25,7 @@ uint64_t __negdi2(uint64_t);
 int __cmpdi2(int64_t, int64_t);
 int __ucmpdi2(uint64_t, uint64_t);
 
-/* Sums of neighbours: pairs, fours, bytes, and the four bytes by one multiplication. */
+/* Adds neighbouring bits, pairs and groups of four, and then the four bytes by one multiplication. */
 int __popcountsi2(uint32_t value)
 {
     value -= value >> 1 & 0x55555555;
@@ -44,7 +44,7 @@ int __paritydi2(uint64_t value)
     return __popcountdi2(value) & 1;
 }
 
-/* Of 0 the result is undefined, here as there. */
+/* The result for 0 is undefined, as in libgcc. */
 int __clzdi2(uint64_t value)
 {
     uint32_t high = (uint32_t)(value >> 32);
@@ -81,7 +81,7 @@ int __ffssi2(uint32_t value)
     return value ? __builtin_ctz(value) + 1 : 0;
 }
 
-/* Copies of the sign bit behind it. */
+/* The number of copies of the sign bit that follow it. */
 int __clrsbsi2(int32_t value)
 {
     uint32_t differing = (uint32_t)(value < 0 ? ~value : value);
@@ -104,7 +104,7 @@ uint64_t __bswapdi2(uint64_t value)
     return (uint64_t)__bswapsi2((uint32_t)value) << 32 | __bswapsi2((uint32_t)(value >> 32));
 }
 
-/* By words: a shift of 64 bits in C might become a call of these very functions. */
+/* With words, because a shift of 64 bits in C might become a call of these very functions. */
 static uint64_t joined(uint32_t high, uint32_t low)
 {
     union { uint32_t words[2]; uint64_t whole; } value = { .words = { low, high } };
@@ -154,7 +154,7 @@ uint64_t __negdi2(uint64_t value)
     return 0 - value;
 }
 
-/* 0, 1, 2: less, equal, greater. */
+/* 0 for less, 1 for equal, 2 for greater. */
 int __cmpdi2(int64_t left, int64_t right)
 {
     return left < right ? 0 : left == right ? 1 : 2;
@@ -165,5 +165,5 @@ int __ucmpdi2(uint64_t left, uint64_t right)
     return left < right ? 0 : left == right ? 1 : 2;
 }
 #else
-typedef int __fb_no_integer; /* ISO C wants a declaration */
+typedef int __fb_no_integer; /* ISO C requires a declaration */
 #endif

@@ -36,7 +36,7 @@
 #define SYS_getrandom 355
 #define SYS_statx 383
 
-/* The calls that take 64-bit seconds (Linux 5.1), under their plain names: time_t has 64 bits everywhere. */
+/* The calls with 64-bit seconds (Linux 5.1), under their plain names: time_t has 64 bits on every architecture. */
 #define SYS_clock_gettime 403
 #define SYS_clock_nanosleep 407
 #define SYS_ppoll 414

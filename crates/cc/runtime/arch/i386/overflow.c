@@ -1,5 +1,5 @@
-/* Arithmetic that notices overflow: clang's __builtin_mul_overflow of 64 bits, and what gcc calls for -ftrapv, which aborts
- * (libgcc's manual, "Trapping arithmetic functions"). */
+/* Arithmetic that detects overflow: clang's 64-bit __builtin_mul_overflow, and the functions that gcc calls with
+ * -ftrapv, which abort (manual of libgcc, "Trapping arithmetic functions"). */
 #ifdef __i386__
 #include "../../src/internal.h"
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static uint64_t magnitude(int64_t value)
     return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 }
 
-/* __builtin_mul_overflow would call this very function. */
+/* This cannot use __builtin_mul_overflow, which would call this very function. */
 int64_t __mulodi4(int64_t left, int64_t right, int *overflow)
 {
     uint64_t largest = ((uint64_t)1 << 63) - ((left < 0) == (right < 0));
@@ -104,5 +104,5 @@ int64_t __absvdi2(int64_t value)
     return value < 0 ? __negvdi2(value) : value;
 }
 #else
-typedef int __fb_no_overflow; /* ISO C wants a declaration */
+typedef int __fb_no_overflow; /* ISO C requires a declaration */
 #endif

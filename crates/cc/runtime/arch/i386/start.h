@@ -1,4 +1,4 @@
-/* The entry point on i386: the kernel enters with esp -> argc (see src/start/start.c for the picture).
+/* The entry point on i386. At entry esp points to argc (see the picture in src/start/start.c).
  *
  *   xor ebp     the outermost frame has no caller
  *   mov eax     the initial stack

@@ -3,14 +3,15 @@
  *   number    arguments                     result
  *   eax       ebx ecx edx esi edi ebp       eax
  *
- * `int $0x80` works on every kernel; the vDSO's faster way would cost a walk through the auxiliary vector.
- * ebp may be the frame pointer and is no name for a constraint, so the sixth argument travels over the stack. */
+ * `int $0x80` works on every kernel. The faster call of the vDSO would need a walk through the auxiliary vector.
+ * ebp may be the frame pointer and cannot be a constraint, so the sixth argument is passed through memory. */
 #ifndef FIRSTBYTE_ARCH_SYSCALL_H
 #define FIRSTBYTE_ARCH_SYSCALL_H
 
 #include "number.h"
 
-/* The sixth argument and the number are pushed first, because the operands may be addressed by esp. */
+/* The number and the sixth argument come from an array: pushing them would change esp, through which the compiler may
+ * address operands. */
 static inline long __fb_syscall6(long number, long a, long b, long c, long d, long e, long f)
 {
     long result;

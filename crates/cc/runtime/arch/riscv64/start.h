@@ -1,7 +1,6 @@
-/* The entry point on riscv64: the kernel enters with sp -> argc (see src/start/start.c for the picture), 16-byte
- * aligned.
+/* The entry point on riscv64. At entry sp points to argc (see the picture in src/start/start.c) and is 16-byte aligned.
  *
- *   gp          the psABI's global pointer: the linker may address small data through it
+ *   gp          the global pointer of the psABI, through which the linker may address small data
  *   a0          first argument of __fb_start: the initial stack
  */
 __asm__(".section .text.firstbyte.start,\"ax\",@progbits\n"

@@ -1,9 +1,9 @@
-/* The entry point on x86-64: the kernel enters with rsp -> argc (see src/start/start.c for the picture),
- * 16-byte aligned, every other register zero or undefined (System V ABI, section 3.4.1).
+/* The entry point on x86-64. At entry rsp points to argc (see the picture in src/start/start.c) and is 16-byte aligned.
+ * Every other register is zero or undefined (System V ABI, section 3.4.1).
  *
  *   xor ebp     the outermost frame has no caller
  *   mov rdi     first argument of __fb_start: the initial stack
- *   and rsp     the ABI wants 16 bytes before the call
+ *   and rsp     the ABI requires an alignment of 16 bytes before the call
  */
 __asm__(".section .text.firstbyte.start,\"ax\",@progbits\n"
         ".globl _start\n"

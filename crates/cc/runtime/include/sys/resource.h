@@ -1,2 +1,2 @@
-/* Deliberately missing: found out by the compiler, not at run time. */
-#error "firstbyte's runtime has no limits or usage of resources (<sys/resource.h>)"
+/* Deliberately missing: the compiler reports it, so nothing fails at run time. */
+#error "firstbyte's runtime has no resource limits or usage (<sys/resource.h>)"

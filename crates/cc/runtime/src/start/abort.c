@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* An ignored, blocked or caught SIGABRT does not keep the process alive (C11 7.22.4.1). */
+/* The process ends even if SIGABRT is ignored, blocked or caught (C11 7.22.4.1). */
 void abort(void)
 {
     raise(SIGABRT);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* glibc's wording: "PROGRAM: FILE:LINE: FUNCTION: Assertion `EXPRESSION' failed." without the program's name. */
+/* The text of glibc ("PROGRAM: FILE:LINE: FUNCTION: Assertion `EXPRESSION' failed.") without the program's name. */
 void __fb_assert_failed(const char *expression, const char *file, int line, const char *function)
 {
     fflush(stdout);

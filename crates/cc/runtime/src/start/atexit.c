@@ -12,12 +12,12 @@ int atexit(void (*function)(void))
     return 0;
 }
 
-/* Last in, first out; a function may register others, which run next. */
+/* Last in, first out. A function may register others, which run next. */
 static void run_registered(void)
 {
     while (registered)
         functions[--registered]();
 }
 
-/* Behind the destructors in firstbyte.ld's list, and therefore before them in time. */
+/* After the destructors in the list of firstbyte.ld, so it runs before them. */
 static destructor *const last __attribute__((section(".firstbyte.exit"), used)) = run_registered;

@@ -1,5 +1,5 @@
-/* The auxiliary vector (man 3 getauxval) begins behind the environment as the kernel laid it out. A program may point
- * environ elsewhere, so the place is kept from the start. */
+/* The auxiliary vector (man 3 getauxval) follows the environment that the kernel set up. A program may point environ
+ * elsewhere, so the address is saved at the start. */
 #include "../internal.h"
 #include <sys/auxv.h>
 

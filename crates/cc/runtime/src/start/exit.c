@@ -16,8 +16,8 @@ void _Exit(int status)
     _exit(status);
 }
 
-/* First what atexit registered, then the destructors (the linker's list backwards, see firstbyte.ld), then the streams. A
- * program whose output was lost did not succeed: 0 becomes EXIT_FAILURE. glibc would keep the 0. */
+/* First the functions that atexit registered, then the destructors (the list of firstbyte.ld from its end), then the
+ * streams. A program whose output was lost did not succeed, so 0 becomes EXIT_FAILURE. glibc keeps the 0. */
 void exit(int status)
 {
     for (destructor *const *each = __fini_array_end; each != __fini_array_start;)

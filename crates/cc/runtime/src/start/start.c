@@ -1,6 +1,6 @@
-/* From the kernel's entry to main and out again.
+/* From the entry point to main, and to exit.
  *
- * The stack at the entry point (kernel: create_elf_tables in fs/binfmt_elf.c), addresses growing downwards:
+ * The stack at the entry point (kernel: create_elf_tables in fs/binfmt_elf.c), with addresses growing downwards:
  *
  *     stack ->  argc
  *               argv[0] ... argv[argc - 1]
@@ -11,8 +11,8 @@
  *               AT_NULL, 0
  *               the strings
  *
- * What a program does not use is not linked: who needs the environment (environ.c) or the auxiliary vector (auxv.c) has a
- * constructor of its own, which runs before the program's. */
+ * Parts that a program does not use are not linked. The environment (environ.c) and the auxiliary vector (auxv.c) each
+ * have a constructor, which runs before those of the program. */
 #include "../internal.h"
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@
 #include "../../arch/riscv64/start.h"
 #endif
 
-/* The streams (stdio/standard.c), as what start-up needs to know of them: where they begin. */
+/* The streams (stdio/standard.c). Only their address matters here. */
 extern int __fb_standard WEAK;
 extern constructor *const __init_array_start[], *const __init_array_end[];
 
@@ -39,8 +39,8 @@ void __fb_start(long *stack)
     char **argv = (char **)(stack + 1);
     char **envp = argv + argc + 1;
 
-    /* The first touch of the streams' page should be a store: a load would map the shared page of zeros, and the store that
-     * follows it would be a second page fault. A program without streams may never touch the page. */
+    /* The first access to the page of the streams should be a store. A load would map the shared page of zeros, and the
+     * store after it would be a second page fault. A program without streams may never touch the page. */
     if (&__fb_standard)
         __fb_standard = 0;
     for (constructor *const *each = __init_array_start; each != __init_array_end; each++)

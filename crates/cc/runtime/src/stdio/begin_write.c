@@ -1,6 +1,6 @@
 #include "stream.h"
 
-WEAK void __fb_forget_input(FILE *); /* linked with whatever reads */
+WEAK void __fb_forget_input(FILE *); /* linked only with functions that read */
 
 int __fb_begin_write(FILE *stream)
 {

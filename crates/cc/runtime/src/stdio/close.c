@@ -1,7 +1,7 @@
 #include "stream.h"
 #include <unistd.h>
 
-/* What was lost stays known: exit still tells. */
+/* LOST stays set, so that exit still reports it. */
 int fclose(FILE *stream)
 {
     __fb_attach(stream);

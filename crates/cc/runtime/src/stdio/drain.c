@@ -1,6 +1,6 @@
-/* Writing what waits: short writes are continued, an interrupted one is repeated, and a descriptor that someone else
- * made non-blocking (a terminal is shared by many) is waited for. Whatever else fails is reported once, and what could
- * not be written is dropped, as in every stdio: repeating it at exit would only fail again. */
+/* Writing the bytes that wait. Short writes are continued, and interrupted ones are repeated. If another process made the
+ * descriptor non-blocking (many may share a terminal), this waits until it can be written. Any other failure is reported
+ * once, and the bytes are dropped, as in every stdio: writing them again at exit would only fail again. */
 #include "stream.h"
 #include <poll.h>
 

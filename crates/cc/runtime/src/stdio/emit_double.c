@@ -1,8 +1,9 @@
-/* Floating point in text, exactly: every double is a sum of powers of two and has a finite decimal expansion, at most
- * 309 digits before the point and 1074 after it. All of them are computed, and the one rounding (to nearest, ties to
- * even) is then a matter of looking at digits. Slower than the short-cuts of the great libraries, and obviously right.
+/* Exact conversion of floating point to text. Every double is a sum of powers of two, so it has a finite decimal
+ * expansion: at most 309 digits before the point and 1074 after it. All of them are computed, and the only rounding (to
+ * nearest, ties to even) then looks at digits. This is slower than the shortcuts of the large libraries, and it is
+ * obviously correct.
  *
- * The expansion is kept in base 10^9, the word before the point at a fixed place:
+ * The expansion is in base 10^9. The word before the point has a fixed place:
  *
  *     word[0] ... word[POINT]  .  word[POINT + 1] ... word[WORDS - 1]
  */
@@ -19,10 +20,10 @@ enum {
 };
 
 struct expansion {
-    char digits[1 + DIGITS]; /* digits[0] is a carry out of the first */
+    char digits[1 + DIGITS]; /* digits[0] takes a carry out of the first digit */
     int point;               /* index of the first digit after the point */
-    int first;               /* index of the first digit that is not 0; of zero, the digit before the point */
-    int end;                 /* behind the last digit that is not 0; of zero, `first` */
+    int first;               /* index of the first digit that is not 0; for zero, of the digit before the point */
+    int end;                 /* index after the last digit that is not 0; for zero, `first` */
 };
 
 static void multiply(uint32_t *word, unsigned bits)
@@ -35,7 +36,7 @@ static void multiply(uint32_t *word, unsigned bits)
     }
 }
 
-/* 10^9 is divisible by 2^9, so nine bits at a time leave no remainder below a word. */
+/* 10^9 is divisible by 2^9, so shifting by up to nine bits leaves no remainder below a word. */
 static void divide(uint32_t *word, unsigned bits)
 {
     uint32_t carry = 0;
@@ -97,7 +98,7 @@ static bool rounds_up(const struct expansion *number, int at)
     return digit > '5' || (digit == '5' && (more || odd));
 }
 
-/* Keeps the digits before index `at`, which is at least 1. */
+/* Rounds to the digits before index `at`, which is at least 1. */
 static void round_at(struct expansion *number, int at)
 {
     if (at >= number->end)
@@ -111,7 +112,7 @@ static void round_at(struct expansion *number, int at)
     find_ends(number);
 }
 
-/* Digits from index `from`, with zeros where the expansion ends. */
+/* `count` digits from index `from`, with zeros after the end of the expansion. */
 static void emit_digits(struct sink *sink, const struct expansion *number, int from, long long count)
 {
     long long there = 1 + DIGITS - from;
@@ -122,7 +123,7 @@ static void emit_digits(struct sink *sink, const struct expansion *number, int f
     __fb_pad(sink, '0', count - (there > 0 ? there : 0));
 }
 
-/* Sign and padding on both sides; the body follows between them. */
+/* Writes the sign and the padding before the body. Returns how many blanks must follow the body. */
 static long long open_field(struct sink *sink, const struct conversion *spec, const char *sign, long long length)
 {
     long long padding = spec->width - length - (long long)strlen(sign);
@@ -154,7 +155,7 @@ static void emit_fixed(struct sink *sink, const struct conversion *spec, const c
     __fb_pad(sink, ' ', after);
 }
 
-/* At least `minimum` digits, of which there are never more than four. */
+/* At least `minimum` digits; there are never more than four. */
 static int exponent_text(char *text, char letter, int exponent, int minimum)
 {
     char reversed[8];
@@ -188,7 +189,7 @@ static void emit_scientific(struct sink *sink, const struct conversion *spec, co
     __fb_pad(sink, ' ', after);
 }
 
-/* %g: as many significant digits as the precision says, the shorter style, no trailing zeros (C11 7.21.6.1, 8). */
+/* %g: the precision is the number of significant digits; the shorter style, without trailing zeros (C11 7.21.6.1, 8). */
 static void emit_general(struct sink *sink, const struct conversion *spec, const char *sign, struct expansion *number)
 {
     long long significant = spec->precision < 0 ? 6 : spec->precision ? spec->precision : 1;
@@ -287,7 +288,7 @@ void __fb_emit_double(struct sink *sink, struct conversion *spec, double value)
         emit_decimal(sink, spec, sign, fraction | (uint64_t)(stored != 0) << 52, (stored ? stored : 1) - 1075);
 }
 
-/* Called by programs that print floating point, so that this file is linked. */
+/* Programs that print floating point call this, so that this file is linked. */
 void __fb_link_floating_point(void)
 {
 }

@@ -16,7 +16,7 @@ static void set(int argc, char **argv, char **envp)
 
 static constructor *const first FIRST_CONSTRUCTOR = set;
 
-/* `number`: whose meaning is told; none for the x functions. */
+/* `number` is the error whose meaning is printed; null for the x functions. */
 void __fb_warn(const char *format, va_list list, const int *number)
 {
     fprintf(stderr, "%s: ", program);

@@ -1,6 +1,6 @@
 #include "stream.h"
 
-/* Linked with fopen, and with whatever reads. */
+/* Linked only with fopen, and only with functions that read. */
 WEAK int __fb_drain_opened(void);
 WEAK void __fb_forget_input(FILE *);
 

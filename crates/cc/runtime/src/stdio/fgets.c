@@ -1,7 +1,7 @@
 #include "stream.h"
 #include <string.h>
 
-/* Moves bytes up to and including a newline; how many. */
+/* Moves bytes up to and including a newline. Returns how many. */
 static size_t take_line(FILE *stream, char *into, size_t limit)
 {
     size_t length = unread(stream) < limit ? unread(stream) : limit;
@@ -13,8 +13,8 @@ static size_t take_line(FILE *stream, char *into, size_t limit)
     return length;
 }
 
-/* Whether the middle of a line is NULL to the caller, as in glibc. The end of the file is not, nor is a non-blocking
- * descriptor that has no more for now: the bytes are out of the stream, and to refuse them would lose them. */
+/* Whether an error in the middle of a line makes the result NULL, as in glibc. The end of the file does not, and neither
+ * does a non-blocking descriptor that is empty for now: the bytes are out of the stream, and NULL would lose them. */
 static bool failed(const FILE *stream)
 {
     return !(stream->flags & AT_END) && errno != EAGAIN;

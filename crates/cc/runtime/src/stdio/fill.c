@@ -1,12 +1,14 @@
-/* Reading, and the moment to show what was written.
+/* Reading, and when to write the output that waits.
  *
- * A program must not sleep on stdin while it holds output back: a prompt would stay invisible, and two programs that talk
- * through pipes would wait for each other forever. Whether a read will sleep is not known without asking the kernel, but
- * a read that returned less than it was asked for has emptied its source: the next one finds the end, or sleeps. So
- * stdout is written before the first read and after every short one; a filter of a large file is not slowed, and that of
- * a small one writes before its last read instead of after it: the same number of calls, and its first byte is out
- * earlier. A stream without a buffer asks for no more than its caller wants, so that a whole block says nothing of what
- * remains: stdout is written before each of its reads. setvbuf(stdout, NULL, _IOFBF, 0) asks for full buffering and gets it. */
+ * A program must not sleep on stdin while output waits in its buffer. Otherwise a prompt would stay invisible, and two
+ * programs that talk through pipes would wait for each other forever. Only the kernel knows whether a read will sleep.
+ * But a read that returned less than was requested has emptied its source, and the next one finds the end, or sleeps.
+ * Therefore stdout is written before the first read and after every short one. This does not slow down a filter of a
+ * large file. A filter of a small file writes before its last read instead of after it: the number of calls is the same,
+ * and its first byte is out earlier.
+ *
+ * An unbuffered stream requests no more than its caller wants, so a full block says nothing about what remains. stdout
+ * is written before each of its reads. setvbuf(stdout, NULL, _IOFBF, 0) requests full buffering and gets it. */
 #include "stream.h"
 
 static void before_reading(const FILE *stream)
@@ -29,7 +31,7 @@ ssize_t __fb_read(FILE *stream, void *into, size_t size)
     return __fb_return(length);
 }
 
-/* Without buffering nothing is read ahead: another process may want the rest. */
+/* An unbuffered stream reads nothing ahead, because another process may want the rest. */
 int __fb_fill(FILE *stream)
 {
     if (__fb_begin_read(stream) || stream->flags & AT_END)

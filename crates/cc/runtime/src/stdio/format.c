@@ -1,11 +1,11 @@
-/* The core of the printf family (C11 7.21.6.1): text between conversions goes straight into the stream's buffer.
- * The frames are kept small on purpose: the stack's next page would be one more fault. */
+/* The core of the printf family (C11 7.21.6.1). Text between conversions goes directly into the stream's buffer. Stack
+ * frames are small on purpose, because the next page of the stack would be one more fault. */
 #include "format.h"
 #include <string.h>
 
 WEAK void __fb_emit_double(struct sink *, struct conversion *, double);
 
-/* va_list is an array type on x86-64 and a plain one elsewhere; inside a struct it can be passed by address. */
+/* va_list is an array type on x86-64 but not elsewhere. Inside a struct its address can be passed everywhere. */
 struct arguments {
     va_list list;
 };
@@ -17,7 +17,7 @@ static unsigned char flag_of(char c)
     return found ? (unsigned char)(1 << (found - characters)) : 0;
 }
 
-/* A decimal number, or * for an argument; -1 if it does not fit an int (EOVERFLOW follows). */
+/* A decimal number, or * for an argument. INT_MIN if it does not fit into an int (EOVERFLOW follows). */
 static int number(const char **format, struct arguments *arguments)
 {
     int value = 0;
@@ -41,7 +41,7 @@ static void parse_width(const char **format, struct conversion *spec, struct arg
     }
 }
 
-/* A negative precision from an argument is as if none were given. */
+/* A negative precision from an argument counts as none. */
 static void parse_precision(const char **format, struct conversion *spec, struct arguments *arguments)
 {
     spec->precision = -1;
@@ -82,7 +82,7 @@ static void parse(const char **format, struct conversion *spec, struct arguments
         ++*format;
 }
 
-/* The argument as the widest type: sign-extended, for conversions of unsigned integers zero-extended. */
+/* The argument as the widest type: sign-extended, or zero-extended for conversions of unsigned integers. */
 static uintmax_t integer(const struct conversion *spec, struct arguments *arguments, bool is_signed)
 {
     switch (spec->length) {
@@ -103,11 +103,11 @@ static uintmax_t integer(const struct conversion *spec, struct arguments *argume
     return is_signed ? (uintmax_t)value : (unsigned)value;
 }
 
-/* Digits before `end`, none for 0; the first of them. */
+/* Writes digits before `end`, none for 0. Returns the first. */
 static char *digits_before(char *end, uintmax_t value, unsigned base, char letters)
 {
 #if UINTPTR_MAX < UINTMAX_MAX
-    /* Where a register has 32 bits, long division by hand spares a library's. */
+    /* With registers of 32 bits, this long division avoids one from a library. */
     while (value >> 32) {
         uint32_t high = (uint32_t)(value >> 32), low = (uint32_t)value, remainder = high % base;
         uint32_t middle = remainder << 16 | low >> 16;
@@ -130,7 +130,7 @@ static const char *prefix_of(const struct conversion *spec, bool is_signed, bool
     return spec->kind == 'x' ? "0x" : spec->kind == 'X' ? "0X" : "";
 }
 
-/* A precision asks for that many digits, and switches the 0 flag off. */
+/* A precision is the minimum number of digits, and switches off the 0 flag. */
 static void emit_integer(struct sink *sink, struct conversion *spec, uintmax_t value, bool is_signed)
 {
     char buffer[24], *end = buffer + sizeof buffer;
@@ -145,7 +145,7 @@ static void emit_integer(struct sink *sink, struct conversion *spec, uintmax_t v
     __fb_emit_field(sink, spec, prefix_of(spec, is_signed, negative, !value), zeros, digits, (size_t)(end - digits));
 }
 
-/* glibc's "(nil)" and "(null)", for the same programs print the same. */
+/* "(nil)" and "(null)" as in glibc, so that a program prints the same with both. */
 static void emit_string(struct sink *sink, struct conversion *spec, const char *string)
 {
     size_t limit = spec->precision < 0 ? SIZE_MAX : (size_t)spec->precision;
@@ -174,8 +174,8 @@ static void emit_character(struct sink *sink, struct conversion *spec, char c)
     __fb_emit_field(sink, spec, "", 0, &c, 1);
 }
 
-/* Reached only through a pointer to printf, in a program that passes floating point to no call that the compiler
- * saw: better to stop than to print something wrong. */
+/* Reached only through a pointer to printf, in a program without any call of printf in which the compiler saw a
+ * floating-point argument. Stopping is better than printing something wrong. */
 static __attribute__((noreturn, cold)) void floating_point_is_not_linked(void)
 {
     static const char message[] = "printf: no floating point is linked: add -Wl,-u,__fb_link_floating_point\n";
@@ -244,7 +244,7 @@ static void convert(struct sink *sink, struct conversion *spec, struct arguments
     }
 }
 
-/* No wide characters, no long double; the rest is no conversion of ISO C. */
+/* Wide characters and long double are not supported; anything else is not a conversion of ISO C. */
 static bool supported(const struct conversion *spec)
 {
     if (spec->kind == 'c' || spec->kind == 's')

@@ -11,10 +11,10 @@ struct conversion {
     char length; /* 'H' for hh, 'h', 'l', 'q' for ll, 'j', 'z', 't', 'L' or 0 */
     char kind;
     int width;
-    int precision; /* -1: none was given */
+    int precision; /* -1 if none was given */
 };
 
-/* Where the bytes go, and how many there would be if all fitted. */
+/* Where the bytes go, and how many there would be if all of them fitted. */
 struct sink {
     FILE *stream;
     size_t length;
@@ -24,11 +24,11 @@ struct sink {
 void __fb_emit(struct sink *, const char *, size_t);
 void __fb_pad(struct sink *, char fill, long long count); /* nothing unless count is positive */
 
-/* One field, padded to its width as the flags say: a sign or radix prefix, zeros that a precision asks for, the body. */
+/* One field, padded to its width as the flags say: the prefix (sign or radix), the zeros of a precision, the body. */
 void __fb_emit_field(struct sink *, const struct conversion *, const char *prefix, long long zeros, const char *body,
                      size_t length);
 
-/* Linked only where a program prints floating point (include/printf_arguments.h). */
+/* Linked only into programs that print floating point (include/printf_arguments.h). */
 void __fb_emit_double(struct sink *, struct conversion *, double);
 
 void __fb_link_floating_point(void);

@@ -1,5 +1,5 @@
-/* One write for each call, as on stderr: what other processes append to the same file stands between calls. The stack's page
- * is there already and serves most; only longer text, formatted a second time, costs pages of its own. */
+/* One write for each call, as on stderr, so that text of other processes in the same file lands between calls. The page of
+ * the stack already exists and is enough for most texts. A longer text is formatted a second time and costs its own pages. */
 #include "format.h"
 
 static unsigned char long_text[BUFSIZ];

@@ -1,7 +1,7 @@
-/* snprintf: a stream over the caller's array, which drops what does not fit. */
+/* snprintf: a stream whose buffer is the caller's array. It drops bytes that do not fit. */
 #include "format.h"
 
-/* sprintf gives no size; the array cannot reach beyond the last address. */
+/* sprintf has no size, but no array reaches beyond the last address. */
 static size_t clamped(const char *string, size_t size)
 {
     size_t below_the_top = UINTPTR_MAX - (uintptr_t)string;

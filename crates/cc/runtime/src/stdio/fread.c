@@ -9,7 +9,7 @@ static size_t take(FILE *stream, unsigned char *into, size_t limit)
     return length;
 }
 
-/* Whole blocks, and what is read without buffering, go to where they shall lie; the buffer is for the rest. */
+/* Whole blocks and unbuffered reads go directly to the caller's memory. The buffer is for the rest. */
 static size_t read_some(FILE *stream, unsigned char *into, size_t limit)
 {
     if (unread(stream))

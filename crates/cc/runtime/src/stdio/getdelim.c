@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Doubles until `needed` bytes fit, so that a line costs its length. */
+/* Doubles the size until `needed` bytes fit, so that the cost of a line is proportional to its length. */
 static int grow(char **line, size_t *size, size_t needed)
 {
     size_t larger = *line && *size ? *size : 128;

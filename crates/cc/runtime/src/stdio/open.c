@@ -1,4 +1,4 @@
-/* Streams that a program opens: a fixed number of them, with buffers in .bss that exist as pages only once used. */
+/* The streams that a program opens. Their number is fixed. Their buffers are in .bss and get pages when they are used. */
 #include "stream.h"
 #include <fcntl.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 enum { STREAMS = FOPEN_MAX - 3 };
 
 static FILE streams[STREAMS];
-FIRST_PAGE static unsigned used; /* how many of them ever were: a program without any touches none at its end */
-FIRST_PAGE static unsigned lost; /* LOST if a stream that was closed lost output, and its place was taken again */
+FIRST_PAGE static unsigned used; /* how many were ever in use; without any, exit touches none of them */
+FIRST_PAGE static unsigned lost; /* LOST if a closed stream had lost output and its place was reused */
 static unsigned char buffers[STREAMS][UNREAD_ROOM + BUFSIZ] __attribute__((aligned(64)));
 
 static FILE *free_stream(void)
@@ -20,7 +20,7 @@ static FILE *free_stream(void)
     return NULL;
 }
 
-/* "r", "w" or "a", then any of "b", "+", "x", "e" (C11 7.21.5.3, and glibc's close-on-exec); -1 if it is none. */
+/* "r", "w" or "a", then any of "b", "+", "x", "e" (C11 7.21.5.3, and glibc's close-on-exec); -1 for anything else. */
 static int open_flags(const char *mode)
 {
     int access = strchr(mode, '+') ? O_RDWR : *mode == 'r' ? O_RDONLY : O_WRONLY;
@@ -47,8 +47,8 @@ static FILE *stream_on(FILE *stream, int descriptor, int flags)
     return stream;
 }
 
-/* As in glibc, ftell of a stream that only appends tells the file's length from the beginning. What has no offset appends
- * all the same. */
+/* As in glibc, ftell of a stream that only appends returns the file's length from the start. A file without an offset is
+ * appended to as well. */
 static void go_to_the_end(int descriptor, int flags)
 {
     int before = errno;
@@ -57,7 +57,7 @@ static void go_to_the_end(int descriptor, int flags)
     errno = before;
 }
 
-/* The descriptor must be open, and allow what the stream will do; the others who have it will append from now on, too. */
+/* The descriptor must be open and must allow what the stream will do. O_APPEND then holds for all who share it. */
 static int prepare(int descriptor, int flags)
 {
     int current = fcntl(descriptor, F_GETFL), allowed = current & O_ACCMODE;

@@ -1,4 +1,4 @@
-/* putc when there is no room, or when a newline or any byte must go out at once. */
+/* putc when the buffer is full, or when a newline or any byte must be written at once. */
 #include "stream.h"
 
 int __fb_put(int c, FILE *stream)

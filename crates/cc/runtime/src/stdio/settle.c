@@ -1,6 +1,6 @@
 #include "stream.h"
 
-/* Linked with setvbuf, without which no stream is line-buffered. */
+/* Linked only with setvbuf, because no stream is line-buffered without it. */
 WEAK int __fb_settle_line(FILE *);
 
 int __fb_settle(FILE *stream)

@@ -3,7 +3,7 @@
 
 enum { MODES = LINE_BUFFERED | UNBUFFERED | FULLY_BUFFERED };
 
-/* A given buffer must hold the bytes for ungetc and at least one more; a smaller one is not used, as ISO C allows. */
+/* The buffer needs room for the bytes of ungetc and at least one more. A smaller one is not used, as ISO C allows. */
 static void use_buffer(FILE *stream, char *buffer, size_t size)
 {
     if (!buffer || size <= UNREAD_ROOM || unread(stream))
@@ -33,8 +33,8 @@ void setbuf(FILE *restrict stream, char *restrict buffer)
     setvbuf(stream, buffer, buffer ? _IOFBF : _IONBF, BUFSIZ);
 }
 
-/* Whatever waits goes out with the line, also what follows its end: sooner than asked, and in one write. Before the
- * first byte, and after a failed begin, there is no cursor. */
+/* All waiting bytes are written with the line, including those after its end: earlier than necessary, but in one write.
+ * There is no cursor before the first byte and after __fb_begin_write has failed. */
 int __fb_settle_line(FILE *);
 int __fb_settle_line(FILE *stream)
 {

@@ -1,8 +1,8 @@
-/* stdin, stdout and stderr, and where their bytes wait.
+/* stdin, stdout and stderr, and their buffers.
  *
- * The first page of .bss holds the three streams, the first FIRST_OUTPUT bytes of output and the beginning of the input
- * buffer, so that a small filter touches one page and takes one fault. Output that outgrows its first room moves to
- * `output` (__fb_make_room); input simply runs on. Pages that are never touched never exist. */
+ * The first page of .bss contains the three streams, the first FIRST_OUTPUT bytes of output and the start of the input
+ * buffer. So a small filter touches one page and takes one fault. Output that outgrows its first buffer moves to
+ * `output` (__fb_make_room); input continues into the following pages. Pages that are never touched never exist. */
 #include "stream.h"
 #include <string.h>
 
@@ -23,7 +23,7 @@ static const struct {
     {error_output, sizeof error_output, STREAM_OPEN | WRITE_ONLY | UNBUFFERED},
 };
 
-/* All other streams are attached as they are opened. */
+/* All other streams are attached when they are opened. */
 void __fb_attach(FILE *stream)
 {
     if (stream->flags & STREAM_OPEN)
@@ -49,7 +49,7 @@ int __fb_make_room(FILE *stream)
     return stream->buffer == first_output ? move_to_large_buffer(stream) : __fb_drain(stream);
 }
 
-/* Linked with fopen, and with whatever reads. */
+/* Linked only with fopen, and only with functions that read. */
 WEAK int __fb_close_opened(void);
 WEAK void __fb_forget_input(FILE *);
 

@@ -1,6 +1,6 @@
 #include "stream.h"
 
-/* A program that clears an error has seen it: exit need not tell of it. */
+/* A program that clears an error has seen it, so exit does not need to report it. */
 void clearerr(FILE *stream)
 {
     stream->flags &= ~(unsigned)(AT_END | FAILED | LOST);

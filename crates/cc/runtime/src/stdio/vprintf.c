@@ -1,4 +1,4 @@
-/* The arguments cannot be seen, so floating point is linked. */
+/* The compiler cannot see the arguments, so floating point is always linked. */
 #include "format.h"
 
 static int format_any(FILE *stream, const char *format, va_list list)

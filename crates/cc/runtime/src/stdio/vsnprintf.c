@@ -1,4 +1,4 @@
-/* The arguments cannot be seen, so floating point is linked. */
+/* The compiler cannot see the arguments, so floating point is always linked. */
 #include "format.h"
 
 int vsnprintf(char *restrict string, size_t size, const char *restrict format, va_list list)

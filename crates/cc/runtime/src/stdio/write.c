@@ -12,8 +12,8 @@ static void append(FILE *stream, const void *bytes, size_t length)
     stream->write_cursor += length;
 }
 
-/* For more than there is room: what is as long as the buffer goes past it, because copying would save no call. snprintf
- * has no descriptor to write to, and drops what does not fit. */
+/* For more bytes than fit. Text as long as the buffer bypasses it, because copying would save no call. snprintf has no
+ * descriptor to write to, and drops the rest. */
 static size_t write_long(FILE *stream, const unsigned char *bytes, size_t length)
 {
     size_t left = length;

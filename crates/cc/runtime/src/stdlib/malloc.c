@@ -1,13 +1,13 @@
-/* Memory in size classes, from blocks that grow.
+/* Memory in size classes, cut from blocks of growing size.
  *
- * A piece is a header of 16 bytes and the bytes that malloc returns. Classes are multiples of 16 up to 128, then four to
- * each power of two, so that at most a fifth of a piece is unused. Freed pieces of a class wait on its list, last in,
- * first out, and are never joined to larger ones: malloc and free take constant time, and memory freed in one class
- * serves that class alone.
+ * A piece is a header of 16 bytes and the bytes that malloc returns. Classes are multiples of 16 up to 128, then four
+ * for each power of two, so at most a fifth of a piece is unused. Each class has a list of its freed pieces, last in,
+ * first out. Freed pieces are never joined. So malloc and free take constant time, and memory freed in one class is
+ * reused only in that class.
  *
- * The first block is in .bss: a program that needs little memory makes no system call for it. Later ones are mapped, each
- * twice as large as the one before; what needs more than DIRECT bytes is mapped alone, and unmapped by free. DIRECT is the
- * largest class, so a header's size alone tells the two apart. */
+ * The first block is in .bss, so a program that needs little memory makes no system call for it. Later blocks are
+ * mapped, each twice as large as the one before. A piece of more than DIRECT bytes has its own mapping, which free
+ * unmaps. DIRECT is the size of the largest class, so the size in the header tells which of the two a piece is. */
 #include "../internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +18,17 @@ enum {
     FIRST_BLOCK = 64 << 10,
     LARGEST_BLOCK = 8 << 20,
     DIRECT = 256 << 10,
-    CLASSES = 8 + 4 * 11, /* the last one is of 2^18 bytes, which is DIRECT */
+    CLASSES = 8 + 4 * 11, /* the last one has 2^18 bytes, which is DIRECT */
 };
 
 struct header {
-    size_t size;  /* bytes behind the header */
-    size_t apart; /* of an aligned piece: how many bytes before this header the piece's own one lies */
+    size_t size;  /* number of bytes after the header */
+    size_t apart; /* for an aligned piece: how many bytes before this header its own header lies */
 };
 
 struct piece {
     struct header header __attribute__((aligned(HEADER)));
-    struct piece *next __attribute__((aligned(HEADER))); /* of a freed piece; the bytes of one in use begin here */
+    struct piece *next __attribute__((aligned(HEADER))); /* of a freed piece; the bytes of a piece in use start here */
 };
 
 static unsigned char first_block[FIRST_BLOCK] __attribute__((aligned(16), section(".bss.firstbyte.output")));
@@ -63,7 +63,7 @@ static void *map(size_t length)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* What is left of the present block is given up: it is smaller than the piece that did not fit. */
+/* The rest of the current block is given up. It is smaller than the piece that did not fit. */
 static bool new_block(size_t needed)
 {
     bool first = !block_size && needed <= FIRST_BLOCK;
@@ -138,7 +138,7 @@ void free(void *memory)
     freed[class] = piece;
 }
 
-/* A mapping is zero already. */
+/* A new mapping is already zero. */
 void *calloc(size_t count, size_t size)
 {
     size_t length;
@@ -163,7 +163,7 @@ void *realloc(void *memory, size_t size)
     if (!memory)
         return malloc(size);
     if (!size) {
-        free(memory); /* as glibc does; C23 leaves it undefined */
+        free(memory); /* as in glibc; undefined in C23 */
         return NULL;
     }
     size_t old = usable(memory);
@@ -187,7 +187,7 @@ void *reallocarray(void *memory, size_t count, size_t size)
     return realloc(memory, length);
 }
 
-/* Beyond 16 bytes: a larger piece, in which a second header before the aligned address leads back to the first. */
+/* Above 16 bytes, this takes a larger piece. A second header before the aligned address leads back to the first. */
 void *aligned_alloc(size_t alignment, size_t size)
 {
     if (!alignment || alignment & (alignment - 1)) {

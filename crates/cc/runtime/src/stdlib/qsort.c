@@ -1,6 +1,6 @@
-/* Heapsort in place: O(n log n) comparisons whatever the order of the elements, no memory, no recursion. It looks for
- * the leaf first and then climbs (I. Wegener, "Bottom-up-heapsort", 1993), which takes about n log2 n comparisons, as few
- * as quicksort's average. Equal elements may change places, as ISO C allows. */
+/* Heapsort in place: O(n log n) comparisons for every order of the elements, without memory and recursion. It first looks
+ * for the leaf and then climbs (I. Wegener, "Bottom-up-heapsort", 1993). This takes about n log2 n comparisons, as few as
+ * quicksort on average. Equal elements may change places, as ISO C allows. */
 #include "../internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static size_t leaf_below(const struct heap *heap, size_t root)
     return root;
 }
 
-/* Moves each element on the path from root to `place` one up, and the root's to `place`. */
+/* Moves each element on the path from the root to `place` one up, and the root to `place`. */
 static void rotate(const struct heap *heap, size_t root, size_t place)
 {
     for (; place != root; place = (place - 1) / 2)

@@ -1,9 +1,9 @@
 /* PCG-XSH-RR (M. E. O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms for Random
- * Number Generation", 2014) with 64 bits of state; the numbers differ from those of other libraries, as ISO C allows. */
+ * Number Generation", 2014) with 64 bits of state. The numbers differ from those of other libraries, as ISO C allows. */
 #include "../internal.h"
 #include <stdlib.h>
 
-static uint64_t steps; /* 0: no srand yet, which is srand(1) */
+static uint64_t steps; /* 0 before the first srand, which counts as srand(1) */
 
 void srand(unsigned seed)
 {

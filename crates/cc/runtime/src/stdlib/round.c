@@ -1,4 +1,4 @@
-/* To integers, by the bits of the number: the sign, 11 bits of exponent, 52 of fraction. */
+/* Rounding to integers, with the bits of the number: the sign, 11 bits of exponent, 52 bits of fraction. */
 #include "../internal.h"
 #include <math.h>
 
@@ -11,7 +11,7 @@ double trunc(double value)
 {
     union bits number = {.value = value};
     int exponent = (int)(number.bits >> 52 & 0x7ff) - 1023;
-    if (exponent >= 52) /* an integer, infinite or no number */
+    if (exponent >= 52) /* an integer, an infinity or a NaN */
         return value;
     number.bits &= exponent < 0 ? (uint64_t)1 << 63 : ~((((uint64_t)1 << 52) - 1) >> exponent);
     return number.value;
@@ -29,7 +29,7 @@ double ceil(double value)
     return whole < value ? whole + 1 : whole;
 }
 
-/* Halves away from zero. */
+/* Halves are rounded away from zero. */
 double round(double value)
 {
     double whole = trunc(value), rest = value - whole;

@@ -1,4 +1,4 @@
-/* Square roots: an instruction of each processor, rounded correctly. */
+/* Square roots: every processor has an instruction for them, which rounds correctly. */
 #include "../internal.h"
 #include <math.h>
 
@@ -7,7 +7,7 @@ static double root(double value)
 #if defined __x86_64__
     __asm__("sqrtsd %1, %0" : "=x"(value) : "x"(value));
 #elif defined __i386__
-    /* fsqrt rounds to the precision that the control word asks for (bits 8 and 9): 53 bits, not 64 and then 53 again. */
+    /* fsqrt rounds to the precision in the control word (bits 8 and 9): 53 bits, instead of 64 and then again to 53. */
     uint16_t before, narrow;
     __asm__ volatile("fnstcw %0" : "=m"(before));
     narrow = (uint16_t)((before & ~0x300) | 0x200);
@@ -27,7 +27,7 @@ double sqrt(double value)
     return root(value);
 }
 
-/* Of 53 bits, rounded to 24: that is right also in two steps (Figueroa 1995: 53 >= 2 * 24 + 2). */
+/* Rounding to 53 bits and then to 24 is correct, too (Figueroa 1995: 53 >= 2 * 24 + 2). */
 float sqrtf(float value)
 {
     volatile float narrow = (float)sqrt((double)value);

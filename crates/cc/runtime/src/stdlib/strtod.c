@@ -1,9 +1,9 @@
-/* Text to floating point, correctly rounded (to nearest, ties to even), for any length of text.
+/* Text to floating point, correctly rounded (to nearest, ties to even), for text of any length.
  *
- * The decimal number is kept exactly, in base 10^9 with the point at a fixed place as in stdio/emit_double.c, and
- * multiplied or divided by powers of two until its whole part has exactly as many bits as the mantissa; what is behind
- * the point then decides the rounding. 800 significant digits are kept: 767 tell any double from the middle between it
- * and its neighbour, and a digit 1 at the end stands for all that was cut off. */
+ * The decimal number is exact, in base 10^9 with the point at a fixed place, as in stdio/emit_double.c. It is multiplied
+ * or divided by powers of two until its whole part has exactly as many bits as the mantissa. The digits after the point
+ * then decide the rounding. 800 significant digits are kept: 767 are enough to tell any double from the middle between
+ * it and its neighbour, and a digit 1 at the end stands for all digits that were cut off. */
 #include "../internal.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 
 enum {
     BASE = 1000000000,
-    POINT = 36,       /* 10^309 needs 35 words before the point, one more takes carries */
-    WORDS = 36 + 256, /* 10^-343 with 800 digits behind it: 128 words; dividing by 2^1024 adds 114 */
+    POINT = 36,       /* 10^309 needs 35 words before the point, and one more is for carries */
+    WORDS = 36 + 256, /* 10^-343 with 800 digits after it: 128 words; dividing by 2^1024 adds 114 */
     KEPT = 800,
 };
 
@@ -23,8 +23,8 @@ struct decimal {
     bool cut;
 };
 
-/* What differs between double and float: bits of mantissa, the smallest exponent of a mantissa read as an integer, the
- * largest. */
+/* How double and float differ: the bits of the mantissa, and the lowest and highest exponent if the mantissa is an
+ * integer. */
 struct format {
     int bits, lowest, highest;
 };
@@ -59,7 +59,7 @@ static void multiply(uint32_t *word, unsigned bits)
     }
 }
 
-/* At most nine bits; what falls off the last word is remembered in it, and never zero then. */
+/* At most nine bits. If bits fall off the last word, it is made non-zero. */
 static void divide(uint32_t *word, unsigned bits)
 {
     uint32_t carry = 0;
@@ -81,7 +81,7 @@ static void place_digits(uint32_t *word, const struct decimal *number)
         word[at / 9] += (uint32_t)(number->digits[i] - '0') * power[at % 9];
 }
 
-/* Scales until the whole part has `bits` bits; the exponent never goes below the format's lowest. */
+/* Scales until the whole part has `bits` bits. The exponent never goes below the format's lowest. */
 static int scale(uint32_t *word, const struct format *format)
 {
     int exponent = 0;
@@ -104,7 +104,7 @@ static int scale(uint32_t *word, const struct format *format)
     return exponent;
 }
 
-/* The fraction against one half: negative, zero, positive. */
+/* Compares the fraction with one half: negative, zero or positive. */
 static int fraction_against_half(const uint32_t *word)
 {
     if (word[POINT + 1] != BASE / 2)
@@ -143,7 +143,7 @@ static struct binary to_binary(const struct decimal *number, const struct format
     uint64_t mantissa = whole(word);
     bool subnormal = !(mantissa >> (format->bits - 1));
     if (subnormal && !fraction_is_zero(word))
-        errno = ERANGE; /* glibc: tiny and inexact */
+        errno = ERANGE; /* as in glibc: tiny and inexact */
     mantissa += half > 0 || (half == 0 && mantissa & 1);
     if (mantissa >> format->bits) {
         mantissa >>= 1;
@@ -152,7 +152,7 @@ static struct binary to_binary(const struct decimal *number, const struct format
     return exponent > format->highest ? overflow(format) : (struct binary){mantissa, exponent};
 }
 
-/* mantissa * 2^exponent, which is representable. */
+/* mantissa * 2^exponent, which must be representable. */
 static uint64_t pack(struct binary value, const struct format *format)
 {
     int fraction_bits = format->bits - 1;
@@ -173,7 +173,7 @@ static void add_digit(struct decimal *number, char digit)
         number->cut = true;
 }
 
-/* e[+-]digits; nothing is taken if no digit follows. Saturates far beyond any representable exponent. */
+/* e[+-]digits. Takes nothing if no digit follows. Saturates far beyond any representable exponent. */
 static long parse_exponent(const char **text, char letter)
 {
     const char *next = *text;
@@ -192,7 +192,7 @@ static long parse_exponent(const char **text, char letter)
     return minus ? -value : value;
 }
 
-/* Digits with an optional point; false if there is no digit at all. */
+/* Digits with an optional point. False if there is no digit. */
 static bool parse_decimal(const char **text, struct decimal *number)
 {
     const char *next = *text;
@@ -217,7 +217,7 @@ static bool parse_decimal(const char **text, struct decimal *number)
         return false;
     number->exponent += parse_exponent(&next, 'e');
     if (number->cut)
-        number->digits[KEPT - 1] |= 1; /* '0' becomes '1': not zero, and nothing else matters here */
+        number->digits[KEPT - 1] |= 1; /* '0' becomes '1': it only matters that it is not zero */
     *text = next;
     return true;
 }
@@ -229,7 +229,7 @@ static unsigned hexadecimal_digit(char c)
     return isxdigit((unsigned char)c) ? (unsigned)((c | 32) - 'a') + 10 : 16;
 }
 
-/* Up to 64 bits, of which the last says whether anything was behind them. */
+/* Up to 64 bits. The last one says whether anything followed them. */
 static bool parse_hexadecimal(const char **text, struct binary *number)
 {
     const char *next = *text;
@@ -257,7 +257,7 @@ static bool parse_hexadecimal(const char **text, struct binary *number)
     return true;
 }
 
-/* Drops `shift` bits, rounding; more than 64 leave nothing. */
+/* Drops `shift` bits, with rounding. More than 64 leave nothing. */
 static uint64_t shift_right(uint64_t mantissa, int shift)
 {
     if (shift > 64)
@@ -287,7 +287,7 @@ static struct binary round_hexadecimal(struct binary number, const struct format
 }
 
 /* Both factors are exact doubles, so the one operation rounds once (W. D. Clinger, "How to read floating point numbers
- * accurately", 1990). Not where the processor computes with more bits than a double has. */
+ * accurately", 1990). This does not work on processors that compute with more bits than a double has. */
 static bool quick(const struct decimal *number, const struct format *format, uint64_t *bits)
 {
     static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -354,7 +354,7 @@ static bool parse_magnitude(const char **text, const struct format *format, uint
     return true;
 }
 
-/* The bits of the result without its sign, which is returned apart. */
+/* Stores the bits of the result without its sign, and returns whether it is negative. */
 static bool parse(const char *text, char **end, const struct format *format, uint64_t *bits)
 {
     const char *next = text;

@@ -1,5 +1,5 @@
-/* One conversion for all integer types (C11 7.22.1.4): the magnitude is gathered in the widest type, then held against
- * the limits of the type that was asked for. */
+/* One conversion for all integer types (C11 7.22.1.4). The magnitude is collected in the widest type and compared with
+ * the limits of the requested type. */
 #include "../internal.h"
 #include <ctype.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@ static unsigned digit_of(char c)
     return isalpha((unsigned char)c) ? (unsigned)((c | 32) - 'a') + 10 : 36;
 }
 
-/* "0x" counts as a prefix only before a digit: in "0xg" the number is the 0. */
+/* "0x" is a prefix only before a digit. In "0xg" the number is 0. */
 static int skip_prefix(const char **text, int base)
 {
     const char *s = *text;
@@ -40,7 +40,7 @@ static struct magnitude gather(const char **text, unsigned base, uintmax_t limit
     return result;
 }
 
-/* `positive` and `negative`: the largest magnitudes of the type; an unsigned type has one for both, and "-1" is its
+/* `positive` and `negative` are the largest magnitudes of the type. They are equal for an unsigned type, and "-1" is its
  * largest value. */
 static uintmax_t convert(const char *restrict text, char **restrict end, int base, uintmax_t positive,
                          uintmax_t negative)
@@ -48,7 +48,7 @@ static uintmax_t convert(const char *restrict text, char **restrict end, int bas
     const char *next = text;
     bool is_unsigned = positive == negative;
     if (base == 1 || base < 0 || base > 36) {
-        errno = EINVAL; /* and *end stays as it was, as in glibc */
+        errno = EINVAL; /* *end stays unchanged, as in glibc */
         return 0;
     }
     while (isspace((unsigned char)*next))

@@ -1,7 +1,7 @@
 #include "../internal.h"
 #include <ctype.h>
 
-/* One comparison for a range: below `first` the difference wraps to something large. */
+/* One comparison for a range: below `first`, the difference wraps to a large number. */
 static int within(int c, int first, int last)
 {
     return (unsigned)c - (unsigned)first <= (unsigned)(last - first);

@@ -1,6 +1,6 @@
 #include "word.h"
 
-/* The length may be SIZE_MAX: nothing is read beyond the word in which the byte is found. */
+/* The length may be SIZE_MAX: nothing is read after the word that contains the byte. */
 void *memchr(const void *bytes, int c, size_t length)
 {
     const unsigned char *next = bytes;

@@ -1,5 +1,6 @@
-/* Up to 32 bytes by two overlapping moves, more by 16-byte blocks with an overlapping last one. Every load of a short
- * copy comes before its stores, so memmove shares them. Where unaligned access may be slow or trap: memcpy_aligned.c. */
+/* Up to 32 bytes are copied with two overlapping moves, more with 16-byte blocks of which the last one overlaps. A short
+ * copy makes all its loads before its stores, so memmove can use it, too. memcpy_aligned.c is for processors on which
+ * unaligned access may be slow or trap. */
 #include "../internal.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* memcpy and memmove for processors on which unaligned access may be slow or trap (RISC-V: implementation-defined): words
- * where both sides can be aligned, bytes elsewhere. */
+/* memcpy and memmove for processors on which unaligned access may be slow or trap (RISC-V leaves it to the
+ * implementation). They copy words where both sides can be aligned, and bytes elsewhere. */
 #include "word.h"
 
 #ifdef __riscv
@@ -49,5 +49,5 @@ void *memmove(void *to, const void *from, size_t length)
 }
 
 #else
-typedef int __fb_unaligned_access_is_fast; /* ISO C wants a declaration */
+typedef int __fb_unaligned_access_is_fast; /* ISO C requires a declaration */
 #endif

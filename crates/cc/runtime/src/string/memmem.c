@@ -1,14 +1,14 @@
-/* Two-Way string matching (Crochemore and Perrin, "Two-way string-matching", JACM 38, 1991): linear time and constant
- * space whatever the needle, so no input makes a search slow. */
+/* Two-Way string matching (Crochemore and Perrin, "Two-way string-matching", JACM 38, 1991). It takes linear time and
+ * constant space for every needle, so no input makes a search slow. */
 #include "../internal.h"
 #include <string.h>
 
 struct factorisation {
-    size_t suffix; /* where the maximal suffix begins */
+    size_t suffix; /* where the maximal suffix starts */
     size_t period;
 };
 
-/* The maximal suffix of the needle in the order of bytes, or, reversed, in the opposite order. */
+/* The maximal suffix of the needle in the order of bytes, or in the opposite order if reversed. */
 static struct factorisation maximal_suffix(const unsigned char *needle, size_t length, bool reversed)
 {
     size_t suffix = 0, candidate = 1, offset = 0, period = 1;
@@ -48,7 +48,7 @@ static void *two_way(const unsigned char *text, size_t text_length, const unsign
     struct factorisation cut = critical_factorisation(needle, length);
     bool periodic = cut.suffix + cut.period <= length && memcmp(needle, needle + cut.period, cut.suffix) == 0;
     size_t shift = periodic ? cut.period : larger(cut.suffix, length - cut.suffix) + 1;
-    size_t remembered = 0; /* bytes at the needle's start that are known to match */
+    size_t remembered = 0; /* number of bytes at the needle's start that are known to match */
     for (size_t at = 0; at + length <= text_length;) {
         size_t right = larger(cut.suffix, remembered), left = cut.suffix;
         while (right < length && needle[right] == text[at + right])

@@ -1,9 +1,9 @@
-/* The messages are those of glibc, for the same programs print the same. */
+/* The messages of glibc, so that a program prints the same with both. */
 #include "../internal.h"
 #include <stdio.h>
 #include <string.h>
 
-/* By number, from 0 on; two numbers mean nothing. */
+/* In the order of their numbers, from 0. Two numbers are unused. */
 static const char messages[] =
     "Success\0"
     "Operation not permitted\0" /* EPERM */

@@ -1,7 +1,7 @@
-/* The clock through the vDSO, once a program reads it often.
+/* The clock, read through the vDSO by programs that read it often.
  *
- * Finding the function costs more than a few system calls do: the vDSO's pages and the clock's are page faults, and its
- * symbols must be searched. So the first READS_BY_SYSCALL readings are system calls (vdso(7) describes the rest). */
+ * Finding the function costs more than a few system calls: the pages of the vDSO and of the clock are page faults, and
+ * the symbols must be searched. So the first READS_BY_SYSCALL readings are system calls. vdso(7) describes the rest. */
 #include "../internal.h"
 #include <string.h>
 #include <sys/auxv.h>
@@ -22,7 +22,7 @@ enum { READS_BY_SYSCALL = 16 };
 typedef int clock_reader(clockid_t, struct timespec *);
 
 static unsigned readings;
-static clock_reader *reader; /* null: not found, or not looked for */
+static clock_reader *reader; /* null if not found, or not yet searched */
 
 #ifdef __LP64__
 struct elf_header {
@@ -67,7 +67,7 @@ struct dynamic {
 enum { PT_LOAD = 1, PT_DYNAMIC = 2, DT_HASH = 4, DT_STRTAB = 5, DT_SYMTAB = 6 };
 
 struct vdso {
-    uintptr_t shift; /* from the addresses in its tables to where it lies */
+    uintptr_t shift; /* from the addresses in its tables to the real ones */
     const struct dynamic *dynamic;
 };
 
@@ -92,7 +92,8 @@ static const void *table(const struct vdso *vdso, long tag)
     return NULL;
 }
 
-/* DT_HASH's second word is the number of symbols. Without it (a vDSO with DT_GNU_HASH alone) system calls go on. */
+/* The second word of DT_HASH is the number of symbols. Without DT_HASH (some vDSOs have only DT_GNU_HASH), this returns
+ * null, and the readings stay system calls. */
 static clock_reader *find_reader(const struct elf_header *elf)
 {
     struct vdso vdso = find_segments(elf);

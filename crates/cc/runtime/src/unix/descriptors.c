@@ -7,7 +7,7 @@ int dup(int descriptor)
     return (int)__fb_return(syscall1(SYS_dup, descriptor));
 }
 
-/* dup3 refuses equal descriptors, dup2 returns them if they are open. */
+/* dup3 refuses equal descriptors; dup2 returns them if they are open. */
 int dup2(int from, int to)
 {
     if (from == to)

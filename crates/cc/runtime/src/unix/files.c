@@ -22,7 +22,7 @@ int chdir(const char *path)
     return (int)__fb_return(syscall1(SYS_chdir, path));
 }
 
-/* The caller's array, always: glibc would allocate one for a null pointer. */
+/* The caller must pass an array. glibc allocates one for a null pointer. */
 char *getcwd(char *into, size_t size)
 {
     if (!into || !size) {

@@ -1,5 +1,6 @@
-/* POSIX's getopt, with glibc's optional arguments ("b::", only in the option's own word) and its start anew by optind = 0.
- * Options end at the first operand. glibc would go on behind it, unless the letters begin with + or POSIXLY_CORRECT is set. */
+/* The getopt of POSIX. From glibc it takes optional arguments ("b::", only in the word of the option) and the restart with
+ * optind = 0. Options end at the first operand. glibc continues after it, unless the letters start with + or
+ * POSIXLY_CORRECT is set. */
 #include "../internal.h"
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static int complain(char *const argv[], const char *letters, const char *message
     return *letters == ':' && message[0] == 'o' ? ':' : '?';
 }
 
-/* An option's word is passed when its last letter is taken, and not before: optind can be seen. */
+/* optind moves past a word when its last letter is taken, not earlier, because the program can see it. */
 static void pass_letter(void)
 {
     if (!*++next_letter)

@@ -18,7 +18,7 @@ uid_t getuid(void)
     return (uid_t)syscall0(SYS_getuid);
 }
 
-/* The newer architectures have no fork: clone with SIGCHLD and nothing shared is one. */
+/* The newer architectures have no fork. clone with SIGCHLD that shares nothing does the same. */
 pid_t fork(void)
 {
     return (pid_t)__fb_return(syscall5(SYS_clone, SIGCHLD, 0, 0, 0, 0));

@@ -2,7 +2,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* The kernel's struct (kernel: include/linux/signal_types.h); x86-64 alone insists on a restorer. */
+/* The kernel's struct (kernel: include/linux/signal_types.h). Only x86-64 requires a restorer. */
 struct kernel_sigaction {
     __fb_handler handler;
     unsigned long flags;
@@ -11,7 +11,7 @@ struct kernel_sigaction {
 #endif
     sigset_t mask;
 #ifdef __riscv
-    unsigned long slack; /* qemu-user 7.2 takes the struct to have a restorer, and writes a word beyond it */
+    unsigned long slack; /* qemu-user 7.2 expects a restorer in the struct, and writes one word beyond it */
 #endif
 };
 
@@ -46,7 +46,7 @@ int sigaction(int number, const struct sigaction *restrict action, struct sigact
     return 0;
 }
 
-/* BSD's meaning, as in glibc: the handler stays, system calls go on. */
+/* As in BSD and glibc: the handler stays, and system calls are restarted. */
 __fb_handler signal(int number, __fb_handler handler)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, before;

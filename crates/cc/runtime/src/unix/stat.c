@@ -1,4 +1,4 @@
-/* statx(2) has one layout on every architecture; the older calls have one each. */
+/* statx(2) has the same layout on every architecture. The older calls have different ones. */
 #include "../internal.h"
 #include <fcntl.h>
 #include <string.h>

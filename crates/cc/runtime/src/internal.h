@@ -52,7 +52,14 @@ typedef void constructor(int, char **, char **);
 /* Functions that exit calls, from the last to the first. */
 typedef void destructor(void);
 
+/* A weak reference links no file of the archive: the function is null unless something else links it. */
 #define WEAK __attribute__((weak))
+
+/* Links the file that defines a function, for others that refer to it weakly. firstbyte.ld discards the section, so this
+ * takes no byte of the program. */
+#define LINK_ALSO(function) \
+    static void (*const function##_also)(FILE *) __attribute__((section(".firstbyte.also"), used)) = function
+
 #define lengthof(array) (sizeof(array) / sizeof *(array))
 
 #endif

@@ -1,5 +1,8 @@
 #include "stream.h"
-#include <unistd.h>
+
+/* What is read can be left over, so exit, fflush and a change to writing must be able to put it back. They refer to this
+ * function weakly: in a program that reads nothing it does not exist. */
+LINK_ALSO(__fb_forget_input);
 
 int __fb_begin_read(FILE *stream)
 {
@@ -15,19 +18,4 @@ int __fb_begin_read(FILE *stream)
     if (!stream->read_cursor)
         stream->read_cursor = stream->read_end = stream->buffer;
     return 0;
-}
-
-/* Whoever reads the same file next (the shell's next command) finds what this program did not read: POSIX asks it of
- * exit, fflush and fclose. A pipe has no offset; its error means nothing. In this file, because where nothing is read
- * nothing is left over: exit links it only with this. */
-void __fb_forget_input(FILE *stream)
-{
-    int before = errno;
-    off_t surplus = (off_t)unread(stream);
-    if (!surplus)
-        return;
-    stream->read_cursor = stream->read_end = NULL;
-    stream->flags &= ~(unsigned)READ_WHOLE_BLOCK;
-    lseek(stream->descriptor, -surplus, SEEK_CUR);
-    errno = before;
 }

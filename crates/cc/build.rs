@@ -1,4 +1,4 @@
-//! The folder that a macro embeds: it does not see new files by itself.
+//! Builds the crate again after a change in `runtime/`: the macro that embeds the folder does not see new files.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -1,9 +1,7 @@
-//! Where builds are kept: `CACHE/corpus/PROGRAM/KEY/` and `CACHE/runtime/ARCHITECTURE/KEY/`, one folder a build, named by
-//! what went into it.
+#![doc = include_str!("../README.md")]
 //!
-//! A build is made in a staging folder beside its place and renamed into it, so a folder that is there is
-//! whole. `built.json` in it lists its files with their sizes: what does not match is built again. One lock
-//! file a program keeps two processes from building it at the same time.
+//! The folder of a build is `CACHE/KIND/PROGRAM/KEY/`. firstbyte has builds of two kinds: `corpus` (programs) and
+//! `runtime` (architectures).
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -16,34 +14,34 @@ use std::time::{Duration, SystemTime};
 const MARKER: &str = "built.json";
 const STAGING: &str = ".staging";
 
-/// How long an entry that is not the newest one is kept after its last use: another process may be running it.
+/// How long an entry other than the newest is kept after its last use. Another process may be running it.
 const GRACE: Duration = Duration::from_secs(24 * 3600);
 
-/// The folder of all builds.
+/// The folder of all builds of one kind.
 #[derive(Clone, Debug)]
 pub struct BuildCache {
     root: PathBuf,
 }
 
-/// Why there is no cache. The message ends in its `help:` line.
+/// Why there is no cache. The message ends with its `help:` line.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
-    /// No variable says where it should be.
+    /// No environment variable says where the cache is.
     #[error(
-        "no cache folder: neither FIRSTBYTE_CACHE, XDG_CACHE_HOME nor HOME is set\nhelp: export FIRSTBYTE_CACHE=DIR"
+        "there is no cache folder: FIRSTBYTE_CACHE, XDG_CACHE_HOME and HOME are not set\nhelp: export FIRSTBYTE_CACHE=DIR"
     )]
     Nowhere,
-    /// It cannot be made or written.
+    /// The folder cannot be created or written.
     #[error("cannot use the cache folder `{}`: {cause}\nhelp: export FIRSTBYTE_CACHE=DIR", path.display())]
     Unusable {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         cause: io::Error,
     },
 }
 
-/// The right to build one program, or to remove its builds. Given back when dropped, also by a crash.
+/// The right to build one program, and to remove its builds. Dropping it releases the lock, and so does a crash.
 #[derive(Debug)]
 pub struct Lock {
     folder: PathBuf,
@@ -52,23 +50,23 @@ pub struct Lock {
 
 #[derive(Serialize, Deserialize)]
 struct Marker {
-    /// Path relative to the entry, size in bytes.
+    /// The size in bytes of each file, by its path relative to the entry.
     files: BTreeMap<PathBuf, u64>,
 }
 
 impl BuildCache {
-    /// The user's: `$FIRSTBYTE_CACHE`, `$XDG_CACHE_HOME/firstbyte` or `~/.cache/firstbyte`.
+    /// The user's cache of corpus programs, in [`user_folder`].
     pub fn of_user() -> Result<BuildCache, CacheError> {
         let root = user_folder().ok_or(CacheError::Nowhere)?;
         BuildCache::at(&root)
     }
 
-    /// In this folder, which is made if need be.
+    /// The cache of corpus programs in this folder, which is created if necessary.
     pub fn at(root: &Path) -> Result<BuildCache, CacheError> {
         BuildCache::of_kind(root, "corpus")
     }
 
-    /// In this folder, for builds of one kind, which has a folder of its own in it.
+    /// The cache of one kind of builds in this folder, which is created if necessary.
     pub fn of_kind(root: &Path, kind: &str) -> Result<BuildCache, CacheError> {
         let unusable = |cause| CacheError::Unusable { path: root.to_owned(), cause };
         let absolute = std::path::absolute(root).map_err(unusable)?;
@@ -79,7 +77,8 @@ impl BuildCache {
         Ok(cache)
     }
 
-    /// Waits for the right to build this program. `interrupted` is asked while another process has it.
+    /// Waits for the right to build this program. While another process has it, this calls `interrupted` every 20 ms,
+    /// and fails with `ErrorKind::Interrupted` once that returns true.
     pub fn lock(&self, program: &str, interrupted: impl Fn() -> bool) -> io::Result<Lock> {
         use rustix::fs::{FlockOperation, flock};
         let folder = self.root.join(program);
@@ -100,12 +99,12 @@ impl BuildCache {
 }
 
 impl Lock {
-    /// The whole build of this key, or `None`. Its use is noted.
+    /// The complete build with this key, or `None`. Marks it as used.
     pub fn entry(&self, key: &str) -> Option<PathBuf> {
         whole(self.folder.join(key))
     }
 
-    /// An empty folder to build in. What an interrupted build left is removed first.
+    /// An empty folder to build in. Removes the rest of an interrupted build first.
     pub fn staging(&self) -> io::Result<PathBuf> {
         let staging = self.folder.join(STAGING);
         remove(&staging)?;
@@ -113,7 +112,7 @@ impl Lock {
         Ok(staging)
     }
 
-    /// Makes the staging folder the entry of this key, in one step.
+    /// Turns the staging folder into the entry with this key, in one step.
     pub fn seal(&self, key: &str) -> io::Result<PathBuf> {
         let staging = self.folder.join(STAGING);
         let mut files = BTreeMap::new();
@@ -125,7 +124,7 @@ impl Lock {
         Ok(entry)
     }
 
-    /// Keeps the log of a failed build, removes the rest of it, and says where the log is.
+    /// Removes a failed build except for its log. Returns the path of the log.
     pub fn give_up(&self, log: &str) -> io::Result<PathBuf> {
         let kept = self.folder.join("failed.log");
         fs::rename(self.folder.join(STAGING).join(log), &kept)?;
@@ -133,7 +132,7 @@ impl Lock {
         Ok(kept)
     }
 
-    /// Removes the builds of this program that are neither `newest` nor of the last day; says how many.
+    /// Removes the builds of this program, except `newest` and those used within the last day. Returns how many.
     pub fn collect_garbage(&self, newest: &str) -> io::Result<usize> {
         let mut removed = 0;
         for found in fs::read_dir(&self.folder)? {
@@ -148,7 +147,8 @@ impl Lock {
     }
 }
 
-/// The whole build of this key, or `None`, without the lock: also from a cache that may only be read. Its use is noted.
+/// The complete build with this key, or `None`. Needs no lock and works with a read-only cache. Marks the build as used
+/// if possible.
 pub fn entry(root: &Path, kind: &str, program: &str, key: &str) -> Option<PathBuf> {
     whole(std::path::absolute(root).ok()?.join(kind).join(program).join(key))
 }
@@ -159,14 +159,14 @@ fn whole(entry: PathBuf) -> Option<PathBuf> {
         .files
         .iter()
         .all(|(path, size)| fs::symlink_metadata(entry.join(path)).is_ok_and(|found| found.len() == *size));
-    // Only the collection of garbage reads it: an entry that cannot be touched is a usable one.
+    // Only the collection of garbage reads this time, so an entry without write permission can be used as well.
     let _ =
         File::options().append(true).open(entry.join(MARKER)).and_then(|f| f.set_modified(SystemTime::now()));
     whole.then_some(entry)
 }
 
-/// The user's cache folder of firstbyte, which need not exist: `$FIRSTBYTE_CACHE`, `$XDG_CACHE_HOME/firstbyte` or
-/// `~/.cache/firstbyte`.
+/// The user's cache folder of firstbyte: `$FIRSTBYTE_CACHE`, `$XDG_CACHE_HOME/firstbyte` or `~/.cache/firstbyte`. It
+/// may not exist yet. `None` if no variable is set.
 pub fn user_folder() -> Option<PathBuf> {
     root_of_user(|name| std::env::var_os(name))
 }
@@ -179,13 +179,13 @@ fn root_of_user(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> 
         .or_else(|| folder("HOME").map(|folder| folder.join(".cache/firstbyte")))
 }
 
-/// An entry that nobody has used for a day.
+/// Whether an entry was not used for a day.
 fn is_stale(entry: &Path) -> bool {
     let used = fs::metadata(entry.join(MARKER)).and_then(|marker| marker.modified());
     used.is_ok_and(|used| used.elapsed().is_ok_and(|age| age > GRACE))
 }
 
-/// Also while somebody who has been killed has yet to die, and may write to it once more.
+/// Tries again for a while: a build that has been killed may still write to the folder before it dies.
 fn remove(folder: &Path) -> io::Result<()> {
     const TRIES: usize = 50;
     for _ in 0..TRIES {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_there_once_sealed_and_not_before() {
+    fn an_entry_exists_only_once_it_is_sealed() {
         let (_folder, cache) = cache();
         let lock = cache.lock("c", || false).unwrap();
         fs::write(lock.staging().unwrap().join("test"), "half").unwrap();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_corrupt_entry_is_no_entry_and_is_replaced() {
+    fn a_damaged_entry_counts_as_absent_and_is_replaced() {
         let (_folder, cache) = cache();
         let lock = cache.lock("c", || false).unwrap();
         let entry = put(&lock, "key");
@@ -260,19 +260,19 @@ mod tests {
     }
 
     #[test]
-    fn only_one_holds_the_lock() {
+    fn only_one_process_has_the_lock() {
         let (_folder, cache) = cache();
         let held = cache.lock("c", || false).unwrap();
         let error = cache.lock("c", || true).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::Interrupted);
         assert!(cache.lock("other", || false).is_ok());
         drop(held);
-        // A child that another test has just forked may hold a copy of the lock until its exec.
+        // A child that another test has just forked may have a copy of the lock until its exec.
         assert!(cache.lock("c", || false).is_ok());
     }
 
     #[test]
-    fn the_cache_is_where_the_first_set_variable_says() {
+    fn the_first_variable_that_is_set_determines_the_folder() {
         let root = |set: &[(&str, &str)]| {
             root_of_user(|name| set.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).into()))
         };
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_what_is_neither_newest_nor_lately_used() {
+    fn garbage_is_neither_the_newest_nor_used_recently() {
         let (_folder, cache) = cache();
         let lock = cache.lock("c", || false).unwrap();
         for key in ["old", "used", "new"] {
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_cannot_be_made_says_where_and_what_helps() {
+    fn a_cache_that_cannot_be_created_is_an_error_with_help() {
         let text = BuildCache::at(Path::new("/proc/firstbyte")).unwrap_err().to_string();
         assert!(text.contains("`/proc/firstbyte`") && text.contains("\nhelp: "), "{text}");
     }

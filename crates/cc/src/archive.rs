@@ -1,5 +1,5 @@
-//! The runtime unpacked and compiled, once for each compiler: `CACHE/runtime/ARCHITECTURE/KEY/`, where KEY is a digest of the
-//! sources, the compiler and the flags.
+//! The runtime, unpacked and compiled once for each compiler, in `CACHE/runtime/ARCHITECTURE/KEY/`. KEY is a digest of
+//! the sources, the compiler and the flags.
 
 use super::compiler::Compiler;
 use super::error::RuntimeError;
@@ -12,15 +12,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// The kind of builds that this is, in the cache.
+/// The name of these builds in the cache.
 const KIND: &str = "runtime";
 
-/// The folder with `include/`, `firstbyte.ld` and `libfirstbyte.a`; built if it is not there.
+/// The folder with `include/`, `firstbyte.ld` and `libfirstbyte.a` in the user's cache. It is built if it does not
+/// exist.
 pub fn installed(sources: &Sources, compiler: &Compiler) -> Result<PathBuf, RuntimeError> {
     installed_in(&user_folder().ok_or(CacheError::Nowhere)?, sources, compiler)
 }
 
-/// The same, in a given cache folder.
+/// The same, in the given cache folder.
 pub fn installed_in(cache: &Path, sources: &Sources, compiler: &Compiler) -> Result<PathBuf, RuntimeError> {
     let key = key(sources, compiler);
     let architecture = compiler.architecture.name();
@@ -37,7 +38,7 @@ pub fn installed_in(cache: &Path, sources: &Sources, compiler: &Compiler) -> Res
     sources.unpack(&staging)?;
     build(sources, compiler, &staging)?;
     let entry = lock.seal(&key).map_err(error)?;
-    // What remains takes room and nothing else.
+    // An old build that cannot be removed only takes space.
     let _ = lock.collect_garbage(&key);
     Ok(entry)
 }
@@ -54,7 +55,8 @@ fn key(sources: &Sources, compiler: &Compiler) -> String {
     digest.finalize().iter().take(12).fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
-/// One compiler process for each folder of sources, all at once; each leaves its objects in a folder of its own.
+/// Runs one compiler process for each folder of sources, all at the same time. Each writes its objects to its own
+/// folder.
 fn build(sources: &Sources, compiler: &Compiler, folder: &Path) -> Result<(), RuntimeError> {
     let mut running = Vec::new();
     for (place, units) in sources.units() {
@@ -70,7 +72,7 @@ fn build(sources: &Sources, compiler: &Compiler, folder: &Path) -> Result<(), Ru
     archive(compiler, folder)
 }
 
-/// `arch/X` is compiled for X alone.
+/// `arch/X` is compiled only for X.
 fn belongs_to_another(place: &Path, compiler: &Compiler) -> bool {
     place.starts_with("arch") && !place.ends_with(compiler.architecture.name().replace('-', "_"))
 }

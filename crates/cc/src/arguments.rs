@@ -1,32 +1,32 @@
-//! The command line of `firstbyte cc`: ours are `--target`, `--print-flags` and `--print-runtime`; all else goes to the
-//! compiler as it stands.
+//! The command line of `firstbyte cc`. `--target`, `--print-flags` and `--print-runtime` are its own options.
+//! Everything else is passed to the compiler unchanged.
 
 use super::error::RuntimeError;
 use super::refused;
 use firstbyte_elf::Architecture;
 use std::ffi::{OsStr, OsString};
 
-/// What is printed instead of compiling.
+/// What to print instead of compiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Printed {
-    /// All flags, to stand behind the sources.
+    /// All flags. They go after the sources.
     Flags,
-    /// Those of a compilation alone.
+    /// Only the flags for compiling.
     CompileFlags,
-    /// Those of linking alone, to stand behind the objects.
+    /// Only the flags for linking. They go after the objects.
     LinkFlags,
     /// The folder of the unpacked and built runtime.
     Runtime,
 }
 
-/// The arguments, taken apart.
+/// The parsed arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arguments {
-    /// `--target`, or what `-m32` says.
+    /// The architecture of `--target`, or i386 for `-m32`. `None` for this machine's.
     pub architecture: Option<Architecture>,
     /// What to print instead of compiling.
     pub printed: Option<Printed>,
-    /// What the compiler gets.
+    /// The arguments that are passed to the compiler.
     pub passed: Vec<OsString>,
 }
 
@@ -65,11 +65,11 @@ const WITH_VALUE: [&str; 28] = [
 /// Options after which nothing is linked.
 const NOT_LINKING: [&str; 7] = ["-c", "-S", "-E", "-M", "-MM", "-r", "-fsyntax-only"];
 
-/// What the runtime is instead of: dropped, so that makefiles need no change.
+/// Libraries that the runtime replaces. They are dropped, so that makefiles need no change.
 const DROPPED: [&str; 4] = ["-lc", "-lm", "-lrt", "-dynamic"];
 
 impl Arguments {
-    /// Takes the arguments apart.
+    /// Parses the arguments. Fails for an option that a program of the runtime cannot support.
     pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, RuntimeError> {
         let mut parsed = Arguments { architecture: None, printed: None, passed: Vec::new() };
         let mut rest = arguments.into_iter();
@@ -88,7 +88,7 @@ impl Arguments {
         Ok(parsed)
     }
 
-    /// Whether the argument was for us, and is not passed on.
+    /// Whether the argument is one of our own or is dropped, so that it is not passed on.
     fn take(&mut self, argument: &OsStr) -> Result<bool, RuntimeError> {
         let Some(text) = argument.to_str() else { return Ok(false) };
         if let Some(reason) = refused::reason(text) {
@@ -107,13 +107,13 @@ impl Arguments {
         Ok(true)
     }
 
-    /// Whether the compiler is asked to link: there is something to link, and no option stops before it.
+    /// Whether the compiler will link: it has an input, and no option stops it before linking.
     pub fn links(&self) -> bool {
         let stopped = self.passed.iter().any(|a| NOT_LINKING.iter().any(|option| a == option));
         !stopped && self.has_input()
     }
 
-    /// Whether debugging information is wanted, and so the symbols kept.
+    /// Whether the arguments request debugging information. Then symbols are kept.
     pub fn debugs(&self) -> bool {
         self.passed.iter().filter_map(|a| a.to_str()).any(|a| a.starts_with("-g") && a != "-g0")
     }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn compiling_and_linking_are_told_apart() {
+    fn commands_that_link_are_recognised() {
         for line in ["hello.c", "a.o b.o -o program", "-O2 -MMD -MF x.d a.c", "-o a -", "-I include x.c"] {
             assert!(parse(line).links(), "{line}");
         }
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn our_options_do_not_reach_the_compiler() {
+    fn own_options_do_not_reach_the_compiler() {
         let parsed = parse("--target aarch64 -O2 x.c --print-flags=link -lm");
         assert_eq!(parsed.architecture, Some(Architecture::Aarch64));
         assert_eq!(parsed.printed, Some(Printed::LinkFlags));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_had_is_refused_with_its_reason() {
+    fn unsupported_options_are_refused_with_the_reason() {
         let error = Arguments::parse(["-fsanitize=undefined".into(), "x.c".into()]).unwrap_err().to_string();
         assert!(error.contains("trap-on-error") && error.contains("help:"), "{error}");
         let error = Arguments::parse(["-pthread".into()]).unwrap_err().to_string();
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn symbols_are_kept_for_debugging_alone() {
+    fn symbols_are_kept_only_for_debugging() {
         assert!(parse("-g x.c").debugs() && parse("-ggdb3 x.c").debugs());
         assert!(!parse("-g0 x.c").debugs() && !parse("x.c").debugs());
     }

@@ -6,23 +6,23 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// A command that compiles for an architecture, and what it says of itself.
+/// A command that compiles for an architecture, and what it reported about itself.
 #[derive(Clone, Debug)]
 pub struct Compiler {
     /// Program and arguments: `["gcc"]`, `["clang", "--target=aarch64-linux-gnu", "-fuse-ld=lld"]`.
     pub command: Vec<String>,
-    /// What it compiles for.
+    /// The target.
     pub architecture: Architecture,
     /// The first line of `--version`.
     pub version: String,
-    /// Its own headers: `stdarg.h`, `stddef.h`, intrinsics.
+    /// The folder of its own headers: `stdarg.h`, `stddef.h`, intrinsics.
     pub include: PathBuf,
-    /// libgcc or compiler-rt, where there is one for the architecture.
+    /// libgcc or compiler-rt, if it exists for the architecture.
     pub support: Option<PathBuf>,
 }
 
 impl Compiler {
-    /// `FIRSTBYTE_CC` if it is set, else the first that compiles.
+    /// The compiler that `FIRSTBYTE_CC` names, or else the first that works of gcc, clang and the cross compilers.
     pub fn find(architecture: Architecture) -> Result<Compiler, RuntimeError> {
         match std::env::var("FIRSTBYTE_CC") {
             Ok(chosen) if !chosen.trim().is_empty() => Compiler::chosen(&chosen, architecture),
@@ -30,7 +30,7 @@ impl Compiler {
         }
     }
 
-    /// This command, if it compiles for the architecture.
+    /// The compiler that this command runs, if it compiles for the architecture.
     pub fn chosen(command: &str, architecture: Architecture) -> Result<Compiler, RuntimeError> {
         let error = || RuntimeError::ChosenCompiler { command: command.to_owned(), architecture };
         let words = shell_words::split(command).map_err(|_| error())?;
@@ -47,7 +47,7 @@ impl Compiler {
         })
     }
 
-    /// Asks the compiler; `None` if it is not there or compiles for something else.
+    /// Queries the compiler. `None` if it does not exist or compiles for another architecture.
     fn probe(command: Vec<String>, architecture: Architecture) -> Option<Compiler> {
         let macros = ask(&command, ["-E", "-dM", "-xc", "/dev/null"])?;
         if !macros.lines().any(|line| line == format!("#define {} 1", identifying_macro(architecture))) {
@@ -60,14 +60,14 @@ impl Compiler {
         Some(Compiler { command, architecture, version, include, support })
     }
 
-    /// The command, ready for arguments.
+    /// The compiler's command, without any arguments of a compilation.
     pub fn run(&self) -> Command {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
         command
     }
 
-    /// Whether it is clang, which names some options otherwise.
+    /// Whether it is clang, some of whose options have other names than gcc's.
     pub fn is_clang(&self) -> bool {
         self.version.contains("clang")
     }
@@ -80,7 +80,7 @@ fn ask<const N: usize>(command: &[String], arguments: [&str; N]) -> Option<Strin
     String::from_utf8(output.stdout).ok()
 }
 
-/// In the order of preference.
+/// The commands to try, in the order of preference.
 fn candidates(architecture: Architecture) -> Vec<Vec<String>> {
     let triple = triple(architecture);
     let native = Architecture::host() == Some(architecture);
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_that_is_no_compiler_is_not_taken() {
+    fn a_command_that_is_not_a_compiler_is_refused() {
         for command in ["/nonexistent/cc", "true", "false"] {
             let error = Compiler::chosen(command, Architecture::X86_64).unwrap_err().to_string();
             assert!(error.contains("help: unset FIRSTBYTE_CC"), "{error}");
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn every_architecture_has_a_cross_compiler_to_look_for() {
+    fn a_cross_compiler_is_tried_for_every_architecture() {
         for architecture in Architecture::ALL {
             let cross = format!("{}-gcc", triple(architecture));
             assert!(candidates(architecture).iter().any(|words| words[0] == cross));

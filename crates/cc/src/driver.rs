@@ -1,4 +1,4 @@
-//! Joins compiler, runtime and flags into the one command that is run.
+//! Joins compiler, runtime and flags into the command that is run.
 
 use super::archive;
 use super::arguments::{Arguments, Printed};
@@ -12,17 +12,17 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-/// A compiler with the runtime built for it.
+/// A compiler, and the runtime built by it.
 #[derive(Clone, Debug)]
 pub struct Driver {
-    /// The compiler.
+    /// The compiler that is run.
     pub compiler: Compiler,
-    /// Where the runtime lies, built.
+    /// The folder of the built runtime.
     pub runtime: PathBuf,
 }
 
 impl Driver {
-    /// For the arguments' architecture, or this machine's.
+    /// Finds a compiler for the arguments' architecture, or for this machine's, and builds the runtime if necessary.
     pub fn new(arguments: &Arguments) -> Result<Driver, RuntimeError> {
         let architecture =
             arguments.architecture.or_else(Architecture::host).ok_or(RuntimeError::UnknownHost)?;
@@ -31,7 +31,7 @@ impl Driver {
         Ok(Driver { compiler, runtime })
     }
 
-    /// With a runtime in a folder and a cache of one's own.
+    /// Uses this compiler, the runtime in this folder, and this folder as the cache.
     pub fn of_folder(runtime: &Path, cache: &Path, compiler: Compiler) -> Result<Driver, RuntimeError> {
         let runtime = archive::installed_in(cache, &Sources::of_folder(runtime)?, &compiler)?;
         Ok(Driver { compiler, runtime })
@@ -42,7 +42,7 @@ impl Driver {
         let mut command = self.compiler.run();
         command.args(&arguments.passed).args(flags::compile(&self.compiler, &self.runtime));
         if arguments.links() {
-            // A language given by -x holds for all that follows: the archive is none.
+            // A language given with -x applies to everything after it, and the archive is not in that language.
             if arguments.passed.iter().any(|argument| argument.to_string_lossy().starts_with("-x")) {
                 command.args(["-x", "none"]);
             }
@@ -51,12 +51,12 @@ impl Driver {
         command
     }
 
-    /// Runs it and waits; its messages are its own.
+    /// Runs the compiler and waits for it. The compiler prints its own messages.
     pub fn compile(&self, arguments: &Arguments) -> Result<ExitStatus, RuntimeError> {
         self.command(arguments).status().map_err(|cause| self.not_started(cause))
     }
 
-    /// Replaces this process by it: its exit status is ours. Returns only if that fails.
+    /// Replaces this process with the compiler, whose exit status becomes ours. Returns only if this fails.
     pub fn become_compiler(&self, arguments: &Arguments) -> RuntimeError {
         let cause = self.command(arguments).exec();
         self.not_started(cause)
@@ -66,7 +66,7 @@ impl Driver {
         RuntimeError::Start { command: self.compiler.command.join(" "), cause }
     }
 
-    /// One line of what was asked for, quoted for a shell.
+    /// The flags or the folder to print, on one line. Flags are quoted for a shell.
     pub fn printed(&self, arguments: &Arguments, what: Printed) -> String {
         let compile = flags::compile(&self.compiler, &self.runtime);
         let link = flags::link(&self.compiler, &self.runtime, arguments.debugs());

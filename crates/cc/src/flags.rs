@@ -1,28 +1,28 @@
-//! The flags, each with what it is for.
+//! The flags for compiler and linker, each with its purpose.
 
 use super::compiler::Compiler;
 use firstbyte_elf::Architecture;
 use std::path::Path;
 
-/// What every compilation against the runtime needs.
+/// For every compilation against the runtime.
 const COMPILE: [&str; 9] = [
-    // Programs lie at a fixed address: no relocation at start-up, shorter code.
+    // Programs have a fixed address: no relocation at start-up, and shorter code.
     "-fno-pie",
     "-fno-pic",
-    // The guard's random value would have to be fetched and kept before main.
+    // The random value of the guard would have to be fetched before main.
     "-fno-stack-protector",
     // Unwinding tables would be mapped and never read.
     "-fno-asynchronous-unwind-tables",
     "-fno-unwind-tables",
     "-fno-ident",
-    // One section a function, so that the linker drops those that nothing calls.
+    // Each function has its own section, so that the linker drops functions that nothing calls.
     "-ffunction-sections",
     "-fdata-sections",
-    // The runtime's headers stand in for the system's.
+    // The runtime's headers replace the system's.
     "-nostdinc",
 ];
 
-/// What the runtime's own sources need besides: nothing may be turned into a call of the function that it implements.
+/// Also for the runtime's own sources: the compiler must not turn a function's code into a call of that same function.
 const RUNTIME: [&str; 3] = ["-std=c11", "-ffreestanding", "-fno-builtin"];
 
 const LINK: [&str; 9] = [
@@ -32,13 +32,13 @@ const LINK: [&str; 9] = [
     "-nostartfiles",
     "-Wl,--gc-sections",
     "-Wl,--build-id=none",
-    // One mapping for code and constants, none protected after relocation: there is none.
+    // One mapping for code and constants. None is protected after relocation, because there is no relocation.
     "-Wl,-z,norelro",
     "-Wl,-z,noexecstack",
     "-Wl,--no-eh-frame-hdr",
 ];
 
-/// For the user's sources. They stand behind the user's own, which they overrule.
+/// For the user's sources. They go after the user's own flags, which they override.
 pub fn compile(compiler: &Compiler, runtime: &Path) -> Vec<String> {
     let mut flags: Vec<String> = COMPILE.map(str::to_owned).to_vec();
     for folder in [&runtime.join("include"), &compiler.include] {
@@ -48,15 +48,16 @@ pub fn compile(compiler: &Compiler, runtime: &Path) -> Vec<String> {
     flags
 }
 
-/// For the runtime's sources in this folder of `src/`: what moves bytes is made fast, the rest small.
+/// For the runtime's sources in this folder of `src/`. Functions that move bytes are optimised for speed, the rest for
+/// size.
 pub fn runtime(compiler: &Compiler, runtime: &Path, folder: &str) -> Vec<String> {
     let mut flags = compile(compiler, runtime);
     flags.extend(RUNTIME.map(str::to_owned));
     if !compiler.is_clang() {
-        // Without it gcc turns memset's loop into a call of memset.
+        // Without this, gcc turns the loop in memset into a call of memset.
         flags.push("-fno-tree-loop-distribute-patterns".to_owned());
         if matches!(compiler.architecture, Architecture::X86_64 | Architecture::I386) {
-            // A table of 48 bytes need not begin at a multiple of 32.
+            // A table of 48 bytes does not need an alignment of 32.
             flags.push("-malign-data=abi".to_owned());
         }
     }
@@ -70,7 +71,7 @@ pub fn runtime(compiler: &Compiler, runtime: &Path, folder: &str) -> Vec<String>
     flags
 }
 
-/// For linking; they stand behind the objects.
+/// For linking. They go after the objects.
 pub fn link(compiler: &Compiler, runtime: &Path, keep_symbols: bool) -> Vec<String> {
     let mut flags: Vec<String> = LINK.map(str::to_owned).to_vec();
     if !keep_symbols {
@@ -86,7 +87,7 @@ pub fn link(compiler: &Compiler, runtime: &Path, keep_symbols: bool) -> Vec<Stri
 
 fn of_architecture(compiler: &Compiler) -> Vec<&'static str> {
     let mut flags = match compiler.architecture {
-        // No landing pads for indirect-branch tracking, which a static program without it never uses.
+        // No landing pads for indirect-branch tracking, which these static programs never use.
         Architecture::X86_64 | Architecture::I386 => vec!["-fcf-protection=none"],
         Architecture::Aarch64 => vec!["-mbranch-protection=none"],
         Architecture::Riscv64 => vec![],

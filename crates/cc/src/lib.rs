@@ -1,14 +1,20 @@
-//! The freestanding C runtime (`runtime/`), embedded, and the driver that compiles C against it.
+#![doc = include_str!("../README.md")]
+//!
+//! These are the steps of a compilation:
 //!
 //! | step | module |
 //! |---|---|
-//! | which of the arguments are ours, what the compiler is asked for | [`arguments`] |
-//! | the compiler for an architecture | [`compiler`] |
-//! | the runtime's sources, here or embedded | [`sources`] |
-//! | its archive, built once for each compiler | [`archive`] |
-//! | options that cannot be had, and why | `refused` |
-//! | the flags | [`flags`] |
-//! | the command that is run in the end | [`driver`] |
+//! | parse the arguments | [`arguments`] |
+//! | refuse options that the runtime cannot support | `refused` |
+//! | find the compiler for an architecture | [`compiler`] |
+//! | take the runtime's sources, embedded or from a folder | [`sources`] |
+//! | build the archive, once for each compiler | [`archive`] |
+//! | add the flags | [`flags`] |
+//! | run the command | [`driver`] |
+//!
+//! Two crates of the same workspace define concepts that this one shares with others: `firstbyte-elf` the
+//! architectures, because `--target` here and `--arch` there take the same names; `firstbyte-cache` the user's cache
+//! folder, with its locks and complete or absent entries.
 
 pub mod archive;
 pub mod arguments;

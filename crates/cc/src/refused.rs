@@ -1,9 +1,9 @@
-//! Options that a program of the runtime cannot follow, each with the reason.
+//! Options that a program of the runtime cannot support, each with the reason.
 //!
-//! What is harmless passes: `-pie`, `-static-pie`, `-fPIE` and `-fstack-protector` are overruled by flags behind them, as
-//! makefiles hand them to every program.
+//! Harmless options pass. Makefiles often set `-pie`, `-static-pie`, `-fPIE` and `-fstack-protector` for every program,
+//! so later flags override them.
 
-/// Options that stand as they are.
+/// Options without a value.
 const WHOLE: [(&str, &str); 25] = [
     ("-shared", NO_LIBRARIES),
     ("--shared", NO_LIBRARIES),
@@ -29,10 +29,10 @@ const WHOLE: [(&str, &str); 25] = [
     ("-fprofile-arcs", NO_PROFILER),
     ("-coverage", NO_PROFILER),
     ("--coverage", NO_PROFILER),
-    ("-mx32", "the runtime knows x86-64 and i386, not x32"),
+    ("-mx32", "the runtime supports x86-64 and i386, not x32"),
 ];
 
-/// Options with values of their own.
+/// Options with a value, or with variants.
 const BEGINNINGS: [(&str, &str); 7] = [
     ("-fopenmp=", NO_THREADS),
     ("-ftree-parallelize-loops=", NO_THREADS),
@@ -43,19 +43,19 @@ const BEGINNINGS: [(&str, &str); 7] = [
     ("-fcs-profile-generate", NO_PROFILER),
 ];
 
-const NO_LIBRARIES: &str = "the runtime makes programs, not libraries";
-const FIXED: &str = "the runtime's programs lie at a fixed address";
+const NO_LIBRARIES: &str = "the runtime is for programs, not for libraries";
+const FIXED: &str = "the runtime's programs have a fixed address";
 const NO_THREADS: &str = "the runtime has no threads";
 const FOR_C: &str = "the runtime is for C";
 const NO_PROFILER: &str = "the profiler's library needs glibc";
 const NO_SANITIZER: &str = "the sanitizer's library needs glibc";
 const NEEDS_TRAPS: &str =
-    "its messages need a library of glibc's; with -fsanitize-undefined-trap-on-error it traps without one";
+    "its messages need a library that needs glibc; with -fsanitize-undefined-trap-on-error it traps instead";
 
-/// The sanitizers' libraries, `-lNAME`.
+/// The libraries of sanitizers and of gcov, `-lNAME`.
 const SANITIZER_LIBRARIES: [&str; 6] = ["-lasan", "-ltsan", "-llsan", "-lubsan", "-lhwasan", "-lgcov"];
 
-/// Checks whose failure can be a trap instruction: those of `-fsanitize=undefined` in gcc and in clang.
+/// Checks that can trap instead of printing a message: those of `-fsanitize=undefined` in gcc and clang.
 const TRAPPING: [&str; 33] = [
     "undefined",
     "alignment",
@@ -92,12 +92,12 @@ const TRAPPING: [&str; 33] = [
     "vla-bound",
 ];
 
-/// Why this option cannot be had; `None`: it can, as far as it says by itself.
+/// Why this option is not supported. `None` if nothing about this option alone speaks against it.
 pub(super) fn reason(option: &str) -> Option<&'static str> {
     let whole = WHOLE.iter().find(|(known, _)| *known == option);
     let begun = || BEGINNINGS.iter().find(|(known, _)| option.starts_with(known));
     if let Some((_, reason)) = whole.or_else(begun) {
-        // one thread is none
+        // One thread needs no library.
         return (option != "-ftree-parallelize-loops=1").then_some(*reason);
     }
     if SANITIZER_LIBRARIES.contains(&option) {
@@ -108,7 +108,7 @@ pub(super) fn reason(option: &str) -> Option<&'static str> {
     (!all_trap).then_some(NO_SANITIZER)
 }
 
-/// The sanitizer among these options whose failures would be reported by a library, and why that cannot be.
+/// The sanitizer among these options that would need a library to report failures, and why it is not supported.
 pub(super) fn reporting_sanitizer<'a>(
     options: impl Iterator<Item = &'a str> + Clone,
 ) -> Option<(&'a str, &'static str)> {
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_needs_a_library_of_others_is_refused() {
+    fn options_that_need_another_library_are_refused() {
         let refused = "-shared --shared -Wl,-shared -Wl,-pie -pthread -lpthread -ldl -fopenmp -fopenmp=libomp -lgomp \
             -fsanitize=address -fsanitize=address,undefined -fsanitize=undefined,leak -fsanitize=thread -lasan -pg -p \
             --coverage -fprofile-generate -fprofile-generate=x -fsplit-stack -fgnu-tm -lstdc++ -mx32 \
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_harmless_passes() {
+    fn harmless_options_pass() {
         let passing = "-static -pie -static-pie -no-pie -fPIE -fPIC -fpic -fstack-protector -fstack-protector-strong \
             -fstack-protector-all -fopenmp-simd -O2 -Os -O3 -Ofast -flto -march=native -m64 -lm -lc -lrt -lutil -rdynamic \
             -D_FORTIFY_SOURCE=2 -fstack-clash-protection -fcf-protection -ftrapv -fwrapv -ftree-parallelize-loops=1 \
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn undefined_behaviour_is_found_by_traps_alone() {
+    fn the_undefined_behaviour_sanitizer_must_trap() {
         let found = |line: &str| reporting_sanitizer(line.split(' ')).is_some();
         assert!(found("-O2 -fsanitize=undefined x.c"));
         assert!(!found("-fsanitize=undefined -fsanitize-undefined-trap-on-error x.c"));

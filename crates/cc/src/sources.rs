@@ -1,4 +1,5 @@
-//! The runtime's files: embedded in this binary, or those of a folder (`FIRSTBYTE_RUNTIME`, for work on the runtime).
+//! The runtime's files: those embedded in this crate, or those in a folder (`FIRSTBYTE_RUNTIME`, for work on the
+//! runtime).
 
 use super::error::RuntimeError;
 use include_dir::{Dir, include_dir};
@@ -10,18 +11,18 @@ use std::path::{Path, PathBuf};
 static INCLUDE: Dir = include_dir!("$CARGO_MANIFEST_DIR/runtime/include");
 static SRC: Dir = include_dir!("$CARGO_MANIFEST_DIR/runtime/src");
 static ARCH: Dir = include_dir!("$CARGO_MANIFEST_DIR/runtime/arch");
-/// The sample that solves level 0 of C Runtime Overhead, with its generator and its slow reference.
+/// The sample that solves level 0 of the post C Runtime Overhead, with its generator and its slow reference.
 pub static LEVEL0: Dir = include_dir!("$CARGO_MANIFEST_DIR/runtime/samples/level0");
 static LINKER_SCRIPT: &[u8] = include_bytes!("../runtime/firstbyte.ld");
 
-/// Path within the runtime's folder, and contents.
+/// The files of the runtime, with their paths within its folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sources {
     files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 impl Sources {
-    /// Those of `FIRSTBYTE_RUNTIME` if it is set, else the embedded ones.
+    /// The files in the folder that `FIRSTBYTE_RUNTIME` names, or the embedded ones if it is not set.
     pub fn find() -> Result<Sources, RuntimeError> {
         match std::env::var_os("FIRSTBYTE_RUNTIME") {
             Some(folder) if !folder.is_empty() => Sources::of_folder(Path::new(&folder)),
@@ -29,7 +30,7 @@ impl Sources {
         }
     }
 
-    /// As they were when this binary was built.
+    /// The files as they were when this crate was built.
     pub fn embedded() -> Sources {
         let mut files = BTreeMap::from([(PathBuf::from("firstbyte.ld"), LINKER_SCRIPT.to_vec())]);
         for (name, folder) in [("include", &INCLUDE), ("src", &SRC), ("arch", &ARCH)] {
@@ -38,7 +39,7 @@ impl Sources {
         Sources { files }
     }
 
-    /// As they are in a folder laid out as `runtime/`.
+    /// The files in a folder with the layout of `runtime/`.
     pub fn of_folder(folder: &Path) -> Result<Sources, RuntimeError> {
         let mut files = BTreeMap::new();
         let mut pending: Vec<PathBuf> =
@@ -68,7 +69,7 @@ impl Sources {
         Ok(())
     }
 
-    /// The C files, by the folder that they are in.
+    /// The C files, grouped by folder.
     pub fn units(&self) -> BTreeMap<PathBuf, Vec<PathBuf>> {
         let mut units: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
         for path in self.files.keys().filter(|path| path.extension().is_some_and(|e| e == "c")) {
@@ -78,7 +79,7 @@ impl Sources {
         units
     }
 
-    /// Feeds all names and contents to a digest.
+    /// Adds all names and contents to a digest.
     pub fn digest(&self, into: &mut Sha256) {
         for (path, contents) in &self.files {
             into.update(path.as_os_str().as_encoded_bytes());
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_embedded_is_what_lies_in_the_folder() {
+    fn the_embedded_runtime_is_the_one_in_the_folder() {
         let folder = Sources::of_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime")).unwrap();
         assert!(
             Sources::embedded() == folder,
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_units_of_a_folder_share_a_name() {
+    fn every_folder_of_sources_has_units() {
         for (folder, units) in Sources::embedded().units() {
             assert!(!units.is_empty(), "{}", folder.display());
         }

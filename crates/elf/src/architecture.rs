@@ -1,4 +1,4 @@
-//! The architectures that we write executables for.
+//! The architectures for which executables can be written.
 
 use super::ElfError;
 use std::fmt;
@@ -7,31 +7,31 @@ use std::str::FromStr;
 /// An architecture with its Linux system-call convention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Architecture {
-    /// x86-64, `syscall`.
+    /// x86-64. System calls use `syscall`.
     X86_64,
-    /// i386, `int 0x80`; runs on x86-64 kernels with IA32 emulation.
+    /// i386. System calls use `int 0x80`. Runs on x86-64 kernels with IA32 emulation.
     I386,
-    /// aarch64, `svc 0`.
+    /// aarch64. System calls use `svc 0`.
     Aarch64,
-    /// riscv64, `ecall`.
+    /// riscv64. System calls use `ecall`.
     Riscv64,
 }
 
-/// Width of the header fields that hold addresses.
+/// The width of the header fields that contain addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// ELFCLASS32.
+    /// `ELFCLASS32`: 4 bytes.
     Bits32,
-    /// ELFCLASS64.
+    /// `ELFCLASS64`: 8 bytes.
     Bits64,
 }
 
 impl Architecture {
-    /// All of them.
+    /// All architectures.
     pub const ALL: [Architecture; 4] =
         [Architecture::X86_64, Architecture::I386, Architecture::Aarch64, Architecture::Riscv64];
 
-    /// The name that `--arch` takes.
+    /// The name in options and messages, such as `x86-64`.
     pub fn name(self) -> &'static str {
         match self {
             Architecture::X86_64 => "x86-64",
@@ -41,7 +41,7 @@ impl Architecture {
         }
     }
 
-    /// The architecture that this binary was compiled for, where we write for it.
+    /// The architecture for which this binary was compiled. `None` if executables cannot be written for it.
     pub fn host() -> Option<Architecture> {
         match std::env::consts::ARCH {
             "x86_64" => Some(Architecture::X86_64),
@@ -52,12 +52,12 @@ impl Architecture {
         }
     }
 
-    /// Whether people elsewhere run its programs by qemu-user more often than on its own kernel.
+    /// Whether its programs run more often under qemu-user than on a kernel of this architecture.
     pub fn is_emulated(self) -> bool {
         matches!(self, Architecture::Aarch64 | Architecture::Riscv64)
     }
 
-    /// Width of its addresses.
+    /// The width of its addresses.
     pub fn class(self) -> Class {
         if self == Architecture::I386 { Class::Bits32 } else { Class::Bits64 }
     }

@@ -5,33 +5,35 @@ use thiserror::Error;
 /// Why an executable could not be written.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ElfError {
-    /// No message and no exit leave nothing to execute.
+    /// There is neither a message nor an exit, so there is nothing to run.
     #[error(
-        "an empty `--message` and `--no-exit` leave no code to run\nhelp: give one of them, e.g. `--exit 0`"
+        "an empty `--message` with `--no-exit` leaves no code to run\nhelp: give a message, or an exit status as in `--exit 0`"
     )]
     NothingToRun,
-    /// The code given is empty.
+    /// The machine code is empty.
     #[error(
         "the machine code is empty: there is nothing to run\nhelp: give `--code` a file with instructions"
     )]
     EmptyCode,
-    /// The image would not fit where it must be loaded.
-    #[error("{length} bytes are more than an image may hold ({limit})\nhelp: give at most that many")]
+    /// The image does not fit into the address space.
+    #[error(
+        "{length} bytes do not fit into an image: the limit is {limit}\nhelp: give at most {limit} bytes"
+    )]
     TooLong {
-        /// Bytes asked for.
+        /// The requested number of bytes.
         length: usize,
-        /// Bytes possible.
+        /// The highest possible number of bytes.
         limit: usize,
     },
     /// The packed layout always exits.
     #[error(
-        "the packed layout always exits: `--no-exit` would make no file smaller\nhelp: use `--layout plain`, or `--exit STATUS`"
+        "the packed layout always exits, because `--no-exit` would not make the file smaller\nhelp: use `--layout plain`, or `--exit STATUS`"
     )]
     PackedExits,
-    /// An escape that we do not know.
-    #[error("`{0}` is no escape\nhelp: use `\\n`, `\\t`, `\\r`, `\\0`, `\\\\` or `\\xHH`")]
+    /// A backslash is followed by something that is not an escape.
+    #[error("`{0}` is not a valid escape\nhelp: use `\\n`, `\\t`, `\\r`, `\\0`, `\\\\` or `\\xHH`")]
     UnknownEscape(String),
-    /// Not one of the architectures that we write for.
+    /// Executables cannot be written for this architecture.
     #[error("unknown architecture `{0}`\nhelp: use `--arch x86-64`, `i386`, `aarch64` or `riscv64`")]
     UnknownArchitecture(String),
 }

@@ -2,10 +2,10 @@
 
 use super::ElfError;
 
-/// The bytes that the text stands for.
+/// The bytes that a text with escapes stands for.
 ///
 /// # Errors
-/// [`ElfError::UnknownEscape`].
+/// [`ElfError::UnknownEscape`], also for an escape that is not complete.
 pub fn unescape(text: &[u8]) -> Result<Vec<u8>, ElfError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -17,7 +17,7 @@ pub fn unescape(text: &[u8]) -> Result<Vec<u8>, ElfError> {
     Ok(bytes)
 }
 
-/// What stands behind a backslash, and how long it is.
+/// The byte of the escape after a backslash, and the length of the escape.
 fn escape(behind: &[u8]) -> Result<(u8, usize), ElfError> {
     let unknown = || {
         let shown = &behind[..behind.len().min(if behind.starts_with(b"x") { 3 } else { 1 })];

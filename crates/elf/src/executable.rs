@@ -1,52 +1,52 @@
-//! An executable that we wrote, with where everything in it is.
+//! Executables, with the positions of their parts.
 
 use super::packed::{self, Demands, Piece};
 use super::{Architecture, ElfError, code, header, plain};
 
-/// What an executable is to do.
+/// What an executable does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Write a message to stdout, then exit with a status or, without one, crash.
+    /// Prints a message to stdout and exits. Without an exit status it crashes after the message.
     Message {
-        /// What to write.
+        /// The message.
         text: Vec<u8>,
         /// The exit status.
         exit: Option<u8>,
     },
-    /// Run that machine code.
+    /// Runs this machine code.
     Code(Vec<u8>),
-    /// Copy stdin to stdout.
+    /// Copies stdin to stdout.
     Copy,
 }
 
-/// How it is laid out.
+/// The layout of an executable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// See [`plain`].
+    /// The layout of [`plain`].
     Plain,
-    /// See [`packed`].
+    /// The layout of [`packed`].
     Packed(Demands),
 }
 
-/// An executable that we wrote, with where everything in it is.
+/// An executable, with the positions of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Executable {
-    /// For which architecture.
+    /// The architecture on which it runs.
     pub architecture: Architecture,
-    /// The file.
+    /// The contents of the file.
     pub image: Vec<u8>,
-    /// File offset of the program header.
+    /// The file offset of the program header.
     pub program_header: usize,
-    /// The instructions, or code in one piece.
+    /// The instructions, or the code as one piece.
     pub pieces: Vec<Piece>,
-    /// File offset and length of the message.
+    /// The file offset and the length of the message.
     pub message: (usize, usize),
 }
 
-/// Writes it.
+/// Makes an executable.
 ///
 /// # Errors
-/// Each [`ElfError`] but those of names and escapes.
+/// Every [`ElfError`] except those of names and escapes.
 pub fn write(architecture: Architecture, purpose: &Purpose, style: Style) -> Result<Executable, ElfError> {
     match (style, purpose) {
         (Style::Plain, Purpose::Message { text, exit }) => {
@@ -83,7 +83,7 @@ fn plainly(architecture: Architecture, image: Vec<u8>, message: usize) -> Execut
     Executable { architecture, image, program_header, pieces: vec![piece], message }
 }
 
-/// What was placed in one piece is code, but for the message at its end.
+/// The search places code and message as one piece; the part before the message is the code.
 fn packed_message(architecture: Architecture, packed: packed::Packed, message: usize) -> Executable {
     let (offset, length) = packed.message;
     let mut pieces = packed.pieces;

@@ -1,4 +1,4 @@
-//! Every byte of an executable that we wrote: which field it is, what the kernel does with that, what we put there.
+//! Describes every byte of an executable: its header fields, how the kernel uses them, and the contents.
 
 use super::executable::Executable;
 use super::header::{self, Field};
@@ -7,26 +7,26 @@ use serde::Serialize;
 /// Bytes that belong to the same fields and to the same instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// File offset of the first.
+    /// The file offset of the first byte.
     pub offset: usize,
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// The header fields that they are: of the ELF header, of the program header, of both, of none.
+    /// The header fields that they belong to: of the ELF header, the program header, both or none.
     pub fields: Vec<FieldUse>,
-    /// What we put there: an instruction, or the message.
+    /// The contents besides the fields: an instruction, or the message.
     pub content: Option<&'static str>,
 }
 
-/// A header field, and what the kernel does with it.
+/// A header field, and how the kernel uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FieldUse {
     /// Its name in elf.h.
     pub name: &'static str,
-    /// What the kernel does with it.
+    /// How the kernel uses it.
     pub kernel: &'static str,
 }
 
-/// The whole file, from its beginning to its end.
+/// The rows of the whole file, in order.
 pub fn explain(executable: &Executable) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for (offset, &byte) in executable.image.iter().enumerate() {

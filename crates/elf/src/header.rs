@@ -1,7 +1,7 @@
-//! The ELF header and the program header, field by field, with what Linux does with each.
+//! The fields of the ELF header and the program header, and how Linux uses each.
 //!
-//! Sources: elf(5); `load_elf_binary` and `elf_load` in `fs/binfmt_elf.c`; each "ignored" was also found by
-//! changing the bytes and running the file (x86 on 6.18, arm64 on 6.1 and 6.12).
+//! Sources: elf(5); `load_elf_binary` and `elf_load` in `fs/binfmt_elf.c`. Each "ignored" was also tested by changing
+//! the bytes and running the file (x86 on 6.18, arm64 on 6.1 and 6.12).
 
 use super::architecture::Class;
 
@@ -10,11 +10,11 @@ use super::architecture::Class;
 pub struct Field {
     /// Its name in elf.h.
     pub name: &'static str,
-    /// Where it begins, from the beginning of its header, in bytes.
+    /// The offset from the start of its header, in bytes.
     pub offset: usize,
-    /// How long it is, in bytes.
+    /// The length in bytes.
     pub size: usize,
-    /// What the kernel does with it.
+    /// How the kernel uses it.
     pub kernel: &'static str,
 }
 
@@ -28,18 +28,18 @@ const IDENT: &str = "ignored; qemu-user checks it";
 const PADDING: &str = "ignored";
 const TYPE: &str = "2 = ET_EXEC, loaded where p_vaddr says; 3 = ET_DYN, loaded anywhere";
 const MACHINE: &str = "chooses the loader: must be this architecture's number";
-const ENTRY: &str = "the first instruction's address";
+const ENTRY: &str = "the address of the first instruction";
 const PHOFF: &str = "where the program headers are in the file";
-const EHSIZE: &str = "ignored; qemu-user wants the true size";
+const EHSIZE: &str = "ignored; qemu-user requires the true size";
 const PHENTSIZE: &str = "must be the size of a program header";
-const PHNUM: &str = "number of program headers, 1 at least";
+const PHNUM: &str = "number of program headers, at least 1";
 const P_TYPE: &str = "1 = PT_LOAD: map this part of the file";
 const P_FLAGS: &str = "4 read, 2 write, 1 execute; the other 29 bits are ignored";
-const P_OFFSET: &str = "where the part begins in the file; equal to p_vaddr modulo the page size";
+const P_OFFSET: &str = "where the part starts in the file; equal to p_vaddr modulo the page size";
 const P_VADDR: &str = "the address to map it at, rounded down to a page";
-const P_FILESZ: &str = "bytes to map from the file; what lies past its end only matters when touched";
-const P_MEMSZ: &str = "bytes of memory, p_filesz at least; pages beyond the file's are zero";
-const P_ALIGN: &str = "ignored for ET_EXEC; for ET_DYN heeded where it is a power of two";
+const P_FILESZ: &str = "bytes to map from the file; those past its end only matter when touched";
+const P_MEMSZ: &str = "bytes of memory, at least p_filesz; pages beyond the file's are zero";
+const P_ALIGN: &str = "ignored for ET_EXEC; for ET_DYN used if it is a power of two";
 
 /// The 64-bit ELF header.
 pub const EHDR64: [Field; 17] = [
@@ -123,15 +123,15 @@ pub fn program_header(class: Class) -> &'static [Field] {
     }
 }
 
-/// How long a header is, in bytes.
+/// The length of a header in bytes.
 pub fn size(fields: &[Field]) -> usize {
     fields.last().map_or(0, |last| last.offset + last.size)
 }
 
-/// The field of that name.
+/// The field with this name.
 ///
 /// # Panics
-/// When the header has no such field: names are written in this program, never read.
+/// If the header has no such field. Names come from this program, never from its input.
 pub fn named(fields: &'static [Field], name: &str) -> Field {
     *fields.iter().find(|f| f.name == name).unwrap_or_else(|| panic!("no header field `{name}`"))
 }

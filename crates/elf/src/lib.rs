@@ -1,9 +1,8 @@
-//! Writes executables without any toolchain: the floor of every comparison. Pure: bytes out.
+#![doc = include_str!("../README.md")]
 //!
-//! Two layouts: [`plain`] is an ELF header, one program header, the code and the message, one after the other,
-//! and is the fastest to start; [`packed`] hides code and message in header fields, and is the smallest.
+//! The crate returns bytes and has no other effect. [`plain`] and [`packed`] are the two layouts.
 //!
-//! Linux alone is meant: what its loader reads, checks and ignores is `load_elf_binary` in `fs/binfmt_elf.c`.
+//! The kernel's part is `load_elf_binary` in `fs/binfmt_elf.c`: what it reads, what it checks and what it ignores.
 
 pub mod architecture;
 pub mod code;

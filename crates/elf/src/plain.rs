@@ -1,22 +1,22 @@
-//! The plain layout: ELF header, one program header, code, message. Nothing clever.
+//! The plain layout: ELF header, one program header, code, message.
 //!
-//! The whole file is one readable and executable segment, mapped from offset 0 at [`BASE`]. No section headers,
-//! no `PT_GNU_STACK`, no build id: the kernel asks for none of them.
+//! The whole file is one readable and executable segment, mapped from offset 0 at [`BASE`]. There are no section
+//! headers, no `PT_GNU_STACK` and no build id, because the kernel requires none of them.
 
 use super::code::{self, Write};
 use super::header::{self, Field};
 use super::{Architecture, ElfError};
 
-/// Where the file is mapped: above every usual `vm.mmap_min_addr`, and a multiple of every page size.
+/// The address of the file in memory: above every usual `vm.mmap_min_addr`, and a multiple of every page size.
 pub const BASE: u64 = 0x40_0000;
 
-/// The longest image: it must fit into a 32-bit address space beside the stack.
+/// The longest image in bytes. It must fit into a 32-bit address space together with the stack.
 pub const LONGEST: usize = 1 << 30;
 
 const READ_EXECUTE: u64 = 5;
 
-/// An executable that writes `message` to stdout and exits with `exit`, or crashes behind the message where
-/// `exit` is `None`. An empty message is not written at all.
+/// An executable that writes `message` to stdout and exits with `exit`. If `exit` is `None`, it crashes after the
+/// message. An empty message is not written at all.
 ///
 /// # Errors
 /// [`ElfError::NothingToRun`] and [`ElfError::TooLong`].
@@ -28,7 +28,7 @@ pub fn image(architecture: Architecture, message: &[u8], exit: Option<u8>) -> Re
     wrap(architecture, &code_and_message(architecture, code_address, message, exit))
 }
 
-/// The code, with the message right behind it.
+/// The code, directly followed by the message.
 pub(super) fn code_and_message(
     architecture: Architecture,
     code_address: u64,
@@ -42,8 +42,8 @@ pub(super) fn code_and_message(
     [&code::write_and_exit(architecture, &write), message].concat()
 }
 
-/// An executable of any flat machine code: it is loaded readable and executable behind the headers, and
-/// entered at its first byte with the registers and the stack as `execve(2)` leaves them.
+/// An executable that runs any flat machine code. The code is loaded after the headers, readable and executable. It
+/// starts at its first byte, with registers and stack as `execve(2)` leaves them.
 ///
 /// # Errors
 /// [`ElfError::EmptyCode`] and [`ElfError::TooLong`].
@@ -60,7 +60,7 @@ pub fn wrap(architecture: Architecture, code: &[u8]) -> Result<Vec<u8>, ElfError
     Ok(image)
 }
 
-/// Length of both headers: where the code begins in the file.
+/// The length of both headers, which is the file offset of the code.
 pub fn headers_size(architecture: Architecture) -> usize {
     let class = architecture.class();
     header::size(header::elf_header(class)) + header::size(header::program_header(class))
@@ -115,7 +115,7 @@ fn program_header_values(architecture: Architecture, image_size: u64) -> [(&'sta
     ]
 }
 
-/// The largest page that kernels of this architecture are built with, in bytes.
+/// The largest page size of kernels for this architecture, in bytes.
 fn largest_page(architecture: Architecture) -> u64 {
     if architecture == Architecture::Aarch64 { 0x1_0000 } else { 0x1000 }
 }
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn aarch64_without_exit_has_the_154_bytes_of_seed_003() {
+    fn aarch64_without_exit_has_the_154_bytes_of_print_benchmark() {
         let image = image(Architecture::Aarch64, b"Hello, World!\n", None).unwrap();
         assert_eq!(image.len(), 154);
         assert_eq!(&image[0x8c..], b"Hello, World!\n");

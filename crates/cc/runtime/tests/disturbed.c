@@ -1,13 +1,13 @@
-/* Streams on descriptors that misbehave. Built twice, and every case but those that say so must end alike:
+/* Streams on descriptors that misbehave. The test builds this twice, and every case must end alike unless it says otherwise:
  *
- *   lines        numbered lines to stdout, flushed at exit; what was taken is the reader's business
- *   interrupted  the same, with a timer's signal that interrupts system calls
- *   blocked      the same; the test has made stdout non-blocking: ours waits, glibc would drop
- *   broken       to a pipe that nobody reads, SIGPIPE ignored: what the calls say
- *   closed       a stream that loses its output is closed, and its place taken by another
- *   complaint    a line to stderr, which waits only if setvbuf was asked for
+ *   lines        numbered lines to stdout, flushed at exit; the reader checks what arrives
+ *   interrupted  the same, with signals that interrupt system calls
+ *   blocked      the same, after the test has made stdout non-blocking: ours waits, glibc drops output
+ *   broken       to a pipe that nobody reads, with SIGPIPE ignored: what the calls return
+ *   closed       a stream that loses its output is closed, and another takes its place
+ *   complaint    a line to stderr, which waits only after setvbuf
  *   waiting      the same, buffered
- *   copy         stdin to stdout by getchar and putchar */
+ *   copy         stdin to stdout with getchar and putchar */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ static void lines(void)
         printf("line %d\n", i);
 }
 
-/* A child sends the signals, for the runtime has no timers. */
+/* A child sends the signals, because the runtime has no timers. */
 static void interrupted(void)
 {
     struct sigaction action = {0};

@@ -1,6 +1,7 @@
-/* faults RUNS PROGRAM [ARGUMENT...]: runs the program RUNS times, its input ours from the beginning, its output thrown away;
- * prints the median number of page faults, counted by the kernel from execve on (perf_event_open(2)). The number varies
- * from run to run by one or two: the kernel begins the stack at a random place. Status 4: counting is not permitted. */
+/* faults RUNS PROGRAM [ARGUMENT...]: runs the program RUNS times and prints the median number of page faults, which the
+ * kernel counts from execve on (perf_event_open(2)). Each run reads our stdin from the start, and its output is dropped.
+ * The number varies by one or two from run to run, because the stack starts at a random address. Exits with status 4 if
+ * counting is not permitted. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -23,7 +24,7 @@ static int counter_of(pid_t process)
     return (int)syscall(SYS_perf_event_open, &attributes, process, -1, -1, 0);
 }
 
-/* The child: waits until it is counted, then becomes the program. */
+/* The child waits until it is counted, then it becomes the program. */
 static void become(const int *go, int null, char **command)
 {
     char byte;

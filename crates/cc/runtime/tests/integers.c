@@ -1,5 +1,5 @@
-/* Each function that compilers call on i386 for what its processor lacks, by name, on chosen and on random operands.
- * Elsewhere the same by C's own operators: both programs must print the same. */
+/* Calls each function that compilers use on i386 for what the processor lacks, by name, with chosen and random operands.
+ * Other architectures do the same with the operators of C. Both programs must print the same. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static int clrsb(int64_t a, int bits)
     BINARY(int, __cmpdi2, int64_t, int64_t, (a > b) - (a < b) + 1) \
     BINARY(int, __ucmpdi2, uint64_t, uint64_t, (a > b) - (a < b) + 1)
 
-/* Those whose operands are limited. */
+/* Functions whose operands are limited. */
 #define LIMITED \
     UNARY(int, __clzsi2, uint32_t, __builtin_clz(a)) \
     UNARY(int, __clzdi2, uint64_t, __builtin_clzll(a)) \
@@ -143,7 +143,7 @@ static void reals(uint64_t a)
     SHOW_REAL(__floatundidf(a));
     SHOW(__fixxfdi(__floatdixf((int64_t)a)));
     SHOW(__fixunsxfdi(__floatundixf(a)));
-    /* a half keeps what rounds up to a power of two within the range */
+    /* half of the range, so that values that round up to a power of two stay within it */
     SHOW(__fixsfdi((float)((int64_t)a / 2) / 2));
     SHOW(__fixdfdi((double)((int64_t)a / 2)));
     SHOW(__fixunssfdi((float)(a / 2)));
@@ -184,7 +184,7 @@ static void products(uint64_t a, uint64_t b)
     SHOW(__ucmpdi2(a, b));
 }
 
-/* Within what does not overflow. */
+/* With operands that do not overflow. */
 static void trapping(int64_t a, int64_t b)
 {
     int32_t narrow = (int32_t)(a >> 49), other = (int32_t)(b >> 49);
@@ -201,7 +201,7 @@ static void trapping(int64_t a, int64_t b)
     SHOW(__absvdi2(wide));
 }
 
-/* What the compiler itself turns into calls. */
+/* Operations that the compiler itself turns into calls. */
 static void operators(volatile uint64_t a, volatile uint64_t b)
 {
     int64_t product;
@@ -246,7 +246,7 @@ int main(int argc, char **argv)
     static const uint64_t edges[] = {0, 1, 2, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 0x100000001,
         0x7fffffffffffffff, 0x8000000000000000, 0x8000000000000001, 0xffffffff00000000, 0xffffffffffffffff};
     enum { EDGES = sizeof edges / sizeof *edges };
-    if (argc > 1 && argv[1][0] == 't') /* overflows: it must abort */
+    if (argc > 1 && argv[1][0] == 't') /* this overflows and must abort */
         return (int)__mulvdi3(INT64_MAX, argc) + (int)__addvsi3(INT32_MAX, argc);
     for (int i = 0; i < EDGES; i++)
         for (int j = 0; j < EDGES; j++)

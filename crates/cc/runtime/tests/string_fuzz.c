@@ -1,6 +1,6 @@
-/* Our string functions (renamed: objcopy --prefix-symbols=fb_) beside glibc's, in one process: the same random arguments,
- * the same results. The strings end right before a page that cannot be touched, or begin right behind one, so that a
- * byte read too far is a crash. Prints the number of comparisons. */
+/* Compares our string functions (renamed with objcopy --prefix-symbols=fb_) with glibc's, in one process: the same random
+ * arguments must give the same results. The strings end directly before an inaccessible page or start directly after one,
+ * so reading one byte too many crashes. Prints the number of comparisons. */
 #define _GNU_SOURCE
 #include "oracle/random.h"
 #include <stdio.h>
@@ -57,7 +57,7 @@ static int sign(int order)
     return (order > 0) - (order < 0);
 }
 
-/* AREA bytes between two pages that cannot be touched. */
+/* AREA bytes between two inaccessible pages. */
 static char *guarded(void)
 {
     char *memory = mmap(NULL, AREA + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -123,7 +123,7 @@ static void compare_orders(const char *a, const char *b, size_t limit)
     check(fb_memcmp(a, a, strlen(a) + 1) == 0 && fb_strcmp(a, a) == 0, "equality");
 }
 
-/* The two destinations begin alike and must end alike, to the last byte of their area. */
+/* Both destinations are equal before, and every byte of their areas must be equal after. */
 static void compare_copies(const char *from, char *ours, char *theirs, size_t limit, int c)
 {
     size_t length = strlen(from) + 1, part = limit < length ? limit : length, at = below(64);

@@ -1,4 +1,4 @@
-//! aarch64: number in x8, arguments in x0, x1, x2; `svc 0` (syscall(2)).
+//! aarch64: system call number in x8, arguments in x0, x1, x2, instruction `svc 0` (syscall(2)).
 
 use super::{WRITE_FAILED, Write, near, words};
 
@@ -7,7 +7,7 @@ const SYS_WRITE: u32 = 64;
 const SYS_EXIT: u32 = 93;
 const SVC: u32 = 0xd400_0001;
 
-/// Writes the message and exits.
+/// The code that writes the message and exits.
 pub fn write_and_exit(write: &Write) -> Vec<u8> {
     if write.loops() { write_in_a_loop(write) } else { write_once(write) }
 }
@@ -31,7 +31,7 @@ fn write_in_a_loop(write: &Write) -> Vec<u8> {
     words(&code)
 }
 
-/// Writes x2 bytes from x1; where a write fails, goes on `failed` instructions behind itself.
+/// Writes x2 bytes from x1. If a write fails, continues `failed` instructions after its end.
 fn write_loop(failed: i64) -> [u32; 8] {
     [
         movz(0, 1),
@@ -65,7 +65,7 @@ pub(super) fn copy() -> Vec<u8> {
     words(&code)
 }
 
-/// Exits with that status.
+/// Exits with this status.
 pub(super) fn exit(status: u8) -> [u32; 3] {
     [movz(0, status.into()), movz(8, SYS_EXIT), SVC]
 }
@@ -75,7 +75,7 @@ pub(crate) fn movz(register: u32, value: u32) -> u32 {
     0xd280_0000 | (value & 0xffff) << 5 | register
 }
 
-/// `movz` and, where the value needs it, `movk xN, #high, lsl 16`.
+/// `movz`, and `movk xN, #high, lsl 16` if the value needs it.
 fn mov(register: u32, value: u32) -> Vec<u32> {
     let high = value >> 16;
     let movk = 0xf2a0_0000 | high << 5 | register;

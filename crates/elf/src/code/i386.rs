@@ -1,4 +1,4 @@
-//! i386: number in eax, arguments in ebx, ecx, edx; `int 0x80` (syscall(2)).
+//! i386: system call number in eax, arguments in ebx, ecx, edx, instruction `int 0x80` (syscall(2)).
 
 use super::{WRITE_FAILED, Write};
 
@@ -7,7 +7,7 @@ const SYS_READ: u32 = 3;
 const SYS_WRITE: u32 = 4;
 const INT_80: [u8; 2] = [0xcd, 0x80];
 
-/// Writes the message and exits.
+/// The code that writes the message and exits.
 pub fn write_and_exit(write: &Write) -> Vec<u8> {
     let mut code = Vec::new();
     code.extend(mov(ECX, address(write.message_address)));
@@ -42,7 +42,7 @@ fn address(address: u64) -> u32 {
     address as u32
 }
 
-/// Exits with that status.
+/// Exits with this status.
 pub(super) fn exit(status: u8) -> Vec<u8> {
     [mov(EBX, status.into()), mov(EAX, SYS_EXIT), INT_80.to_vec()].concat()
 }
@@ -67,7 +67,7 @@ pub(super) fn copy() -> Vec<u8> {
     code
 }
 
-/// Writes edx bytes from ecx; where a write fails, goes on `failed` bytes behind itself.
+/// Writes edx bytes from ecx. If a write fails, continues `failed` bytes after its end.
 fn write_loop(failed: usize) -> Vec<u8> {
     let mut code = [mov(EBX, 1), mov(EAX, SYS_WRITE), INT_80.to_vec()].concat();
     code.extend([0x85, 0xc0]); // test eax, eax
@@ -75,7 +75,7 @@ fn write_loop(failed: usize) -> Vec<u8> {
     code.extend([0x01, 0xc1]); // add ecx, eax
     code.extend([0x29, 0xc2]); // sub edx, eax
     let length = low(code.len() + 2);
-    code.extend([0x75, length.wrapping_neg()]); // jnz to the beginning
+    code.extend([0x75, length.wrapping_neg()]); // jnz to the start
     code
 }
 

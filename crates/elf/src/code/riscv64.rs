@@ -1,4 +1,4 @@
-//! riscv64: number in a7, arguments in a0, a1, a2; `ecall` (syscall(2)).
+//! riscv64: system call number in a7, arguments in a0, a1, a2, instruction `ecall` (syscall(2)).
 
 use super::{WRITE_FAILED, Write, near, words};
 
@@ -12,7 +12,7 @@ const A1: u32 = 11;
 const A2: u32 = 12;
 const A7: u32 = 17;
 
-/// Writes the message and exits.
+/// The code that writes the message and exits.
 pub fn write_and_exit(write: &Write) -> Vec<u8> {
     let mut code = pc_relative(A1, write.distance_from(0)).to_vec();
     code.extend(li(A2, write.length));
@@ -30,7 +30,7 @@ pub fn write_and_exit(write: &Write) -> Vec<u8> {
     words(&code)
 }
 
-/// Writes a2 bytes from a1; where a write fails, goes on `failed` instructions behind itself.
+/// Writes a2 bytes from a1. If a write fails, continues `failed` instructions after its end.
 fn write_loop(failed: i64) -> [u32; 7] {
     [
         addi(A0, ZERO, 1),
@@ -63,23 +63,23 @@ pub(super) fn copy() -> Vec<u8> {
     words(&code)
 }
 
-/// Exits with that status.
+/// Exits with this status.
 pub(super) fn exit(status: u8) -> [u32; 3] {
     [addi(A0, ZERO, status.into()), addi(A7, ZERO, SYS_EXIT), ECALL]
 }
 
-/// `addi rd, rs, value`, 12 bits with sign.
+/// `addi rd, rs, value`, with a signed value of 12 bits.
 pub(crate) fn addi(rd: u32, rs: u32, value: u32) -> u32 {
     (value & 0xfff) << 20 | rs << 15 | rd << 7 | 0x13
 }
 
-/// `auipc rd, high` and `addi rd, rd, low`: the address that far from here.
+/// `auipc rd, high` and `addi rd, rd, low`: the address at this distance from the `auipc`.
 fn pc_relative(rd: u32, distance: i64) -> [u32; 2] {
     let distance = near(distance);
     [upper(distance) | rd << 7 | 0x17, addi(rd, rd, distance)]
 }
 
-/// `lui` where the value needs it, and `addi`.
+/// `addi`, and `lui` before it if the value needs it.
 fn li(rd: u32, value: u32) -> Vec<u32> {
     match upper(value) {
         0 => vec![addi(rd, ZERO, value)],
@@ -87,7 +87,7 @@ fn li(rd: u32, value: u32) -> Vec<u32> {
     }
 }
 
-/// The upper 20 bits that, with the sign-extended lower 12 added, give the value.
+/// The upper 20 bits of a value whose lower 12 bits are added with sign extension.
 fn upper(value: u32) -> u32 {
     value.wrapping_add(0x800) & 0xffff_f000
 }
@@ -96,7 +96,7 @@ const EQUAL: u32 = 0;
 const NOT_EQUAL: u32 = 1;
 const GREATER_OR_EQUAL: u32 = 5;
 
-/// A conditional branch by that many instructions.
+/// A conditional branch over this many instructions.
 fn branch(condition: u32, rs1: u32, rs2: u32, instructions: i64) -> u32 {
     let distance = near(instructions * 4);
     let bits = |high: u32, low: u32| distance >> low & ((1 << (high - low + 1)) - 1);

@@ -1,4 +1,4 @@
-//! x86-64: number in rax, arguments in rdi, rsi, rdx; `syscall` (syscall(2)).
+//! x86-64: system call number in rax, arguments in rdi, rsi, rdx, instruction `syscall` (syscall(2)).
 
 use super::{WRITE_FAILED, Write, near};
 
@@ -6,7 +6,7 @@ const SYS_WRITE: u32 = 1;
 const SYS_EXIT: u32 = 60;
 const SYSCALL: [u8; 2] = [0x0f, 0x05];
 
-/// Writes the message and exits.
+/// The code that writes the message and exits.
 pub fn write_and_exit(write: &Write) -> Vec<u8> {
     let mut code = Vec::new();
     code.extend(lea_rsi(write.distance_from(7)));
@@ -39,7 +39,7 @@ fn lea_rsi(distance: i64) -> Vec<u8> {
     [&[0x48, 0x8d, 0x35][..], &near(distance).to_le_bytes()].concat()
 }
 
-/// Exits with that status.
+/// Exits with this status.
 pub(super) fn exit(status: u8) -> Vec<u8> {
     [mov(EDI, status.into()), mov(EAX, SYS_EXIT), SYSCALL.to_vec()].concat()
 }
@@ -65,7 +65,7 @@ pub(super) fn copy() -> Vec<u8> {
     code
 }
 
-/// Writes rdx bytes from rsi; where a write fails, goes on `failed` bytes behind itself.
+/// Writes rdx bytes from rsi. If a write fails, continues `failed` bytes after its end.
 fn write_loop(failed: usize) -> Vec<u8> {
     let mut code = [mov(EDI, 1), mov(EAX, SYS_WRITE), SYSCALL.to_vec()].concat();
     code.extend([0x48, 0x85, 0xc0]); // test rax, rax
@@ -73,7 +73,7 @@ fn write_loop(failed: usize) -> Vec<u8> {
     code.extend([0x48, 0x01, 0xc6]); // add rsi, rax
     code.extend([0x48, 0x29, 0xc2]); // sub rdx, rax
     let length = low(code.len() + 2);
-    code.extend([0x75, length.wrapping_neg()]); // jnz to the beginning
+    code.extend([0x75, length.wrapping_neg()]); // jnz to the start
     code
 }
 

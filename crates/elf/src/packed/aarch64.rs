@@ -1,4 +1,4 @@
-//! aarch64 for the search: each instruction four bytes, two registers loaded at once from header fields.
+//! The instructions of aarch64 for the search. Each has four bytes. One can load two registers from header fields.
 
 use super::step::{Bytes, Goals, InstructionSet, Step, Task};
 use crate::code::aarch64::{adr, movz};
@@ -13,7 +13,7 @@ const WRITTEN: Goals = 16;
 const READY: Goals = X0 | X1 | X2 | X8;
 const EXITED: Goals = 32;
 
-/// A register, its number, and the value wanted in it.
+/// The goal of a register, the number of the register, and the value that it needs.
 type Wanted = (Goals, u32, u32);
 
 fn wanted(task: &Task, goals: Goals) -> Vec<Wanted> {
@@ -62,7 +62,7 @@ impl InstructionSet for Aarch64 {
         steps
     }
 
-    /// Two of the wanted registers may come from one load.
+    /// One load may set two of the registers.
     fn least_units(&self, goals: Goals) -> usize {
         let missing = |wanted: Goals| (wanted & !goals).count_ones() as usize;
         let exit = 1 + missing(X0 | X8).div_ceil(2);
@@ -88,7 +88,7 @@ fn system_call(goals: Goals) -> Step {
     step(0xd400_0001, done, "svc 0")
 }
 
-/// `ldp wA, wB, [x1, #distance]` from bytes of the headers that have the wanted values anyway, or may have them.
+/// `ldp wA, wB, [x1, #distance]` from bytes of the headers that have the needed values or can have them.
 fn pair_loads(task: &Task, goals: Goals, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Step> {
     let wanted = wanted(task, goals);
     let mut steps = Vec::new();

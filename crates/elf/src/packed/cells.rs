@@ -1,12 +1,12 @@
-//! The bytes of a file that is being laid out: each unknown, known, or equal to another.
+//! The bytes of a file during the search. Each is open, decided, or equal to another.
 
-/// How many bytes of the file take part in the search; code and headers lie within them.
+/// The number of bytes that take part in the search. They contain code and headers.
 pub(super) const WINDOW: usize = 128;
 
-/// The first bytes of a file, as far as they are decided. Cells that must hold the same byte are linked.
+/// The first bytes of a file, as far as they are decided. Cells that must have the same byte are linked.
 #[derive(Clone)]
 pub(super) struct Cells {
-    /// Which group of linked cells each cell belongs to: named by one of them.
+    /// The group of linked cells that each cell belongs to, named by one of its cells.
     group: [u8; WINDOW],
     value: [u8; WINDOW],
     /// A bit for each cell whose value is decided.
@@ -17,39 +17,39 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// A file of `length` bytes, nothing decided.
+    /// A file of `length` bytes, all of them open.
     pub(super) fn new(length: usize) -> Cells {
         let group = std::array::from_fn(|i| u8::try_from(i).unwrap_or(u8::MAX));
         Cells { group, value: [0; WINDOW], decided: 0, linked: 0, length: length.min(WINDOW) }
     }
 
-    /// How many bytes take part.
+    /// The number of bytes that take part.
     pub(super) fn length(&self) -> usize {
         self.length
     }
 
-    /// The byte there, where it is decided.
+    /// The byte at this place, if it is decided.
     pub(super) fn get(&self, at: usize) -> Option<u8> {
         (self.decided >> at & 1 == 1).then_some(self.value[at])
     }
 
-    /// The byte there, zero where it is open.
+    /// The byte at this place, or zero if it is open.
     pub(super) fn or_zero(&self, at: usize) -> u8 {
         self.value[at]
     }
 
-    /// Whether the byte there is still open.
+    /// Whether the byte at this place is open.
     pub(super) fn is_free(&self, at: usize) -> bool {
         self.decided >> at & 1 == 0
     }
 
-    /// A bit for each byte that is still open.
+    /// A bit for each open byte.
     pub(super) fn open(&self) -> u128 {
         let all = if self.length == WINDOW { u128::MAX } else { (1 << self.length) - 1 };
         !self.decided & all
     }
 
-    /// Decides one byte; false where it is decided otherwise, or beyond the file.
+    /// Decides one byte. False if it already has another value, or is beyond the file.
     #[must_use]
     pub(super) fn set(&mut self, at: usize, byte: u8) -> bool {
         if at >= self.length {
@@ -75,8 +75,8 @@ impl Cells {
         self.value[at] = byte;
     }
 
-    /// Whether an instruction might stand there: a byte is open, and the last (where the opcode is, which is never
-    /// zero, if the instruction has one unit) is not decided as zero.
+    /// Whether an instruction could be at this place: at least one byte is open, and the last byte (which contains the
+    /// opcode if the instruction has one unit, and is never zero) is not decided as zero.
     pub(super) fn is_usable(&self, at: usize, unit: usize) -> bool {
         let any_open = self.open() >> at & ((1 << unit) - 1) != 0;
         any_open && (unit < 4 || self.get(at + unit - 1) != Some(0))
@@ -120,7 +120,7 @@ impl Cells {
         u64::from_le_bytes(bytes)
     }
 
-    /// The least number that these bytes can hold and that is no less than `least`.
+    /// The smallest number that these bytes can have and that is at least `least`.
     pub(super) fn least(&self, at: usize, size: usize, least: u64) -> Option<u64> {
         let want = least.to_le_bytes();
         // The number agrees with `least` above byte `i`, exceeds it there, and is as small as can be below.
@@ -137,13 +137,13 @@ impl Cells {
         best
     }
 
-    /// Decides the number in these bytes.
+    /// Decides several bytes, as a number.
     #[must_use]
     pub(super) fn set_number(&mut self, at: usize, size: usize, number: u64) -> bool {
         self.set_all(at, &number.to_le_bytes()[..size])
     }
 
-    /// The bytes, open ones as zero.
+    /// The bytes, with zeros for open ones.
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.value[..self.length].to_vec()
     }
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn linked_cells_hold_the_same_byte() {
+    fn linked_cells_have_the_same_byte() {
         let mut cells = Cells::new(8);
         assert!(cells.link(0, 4) && cells.link(4, 6) && cells.set(6, 7));
         assert_eq!((cells.get(0), cells.get(4)), (Some(7), Some(7)));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_number_not_below_a_bound_is_found() {
+    fn the_smallest_number_above_a_bound_is_found() {
         let mut cells = Cells::new(4);
         assert!(cells.set(1, 0x10));
         assert_eq!(cells.least(0, 4, 0), Some(0x1000));

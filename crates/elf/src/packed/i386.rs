@@ -1,4 +1,4 @@
-//! i386 for the search: registers are zero at the start, and increments have one byte.
+//! The instructions of i386 for the search. Registers are zero at the start, and increments have one byte.
 
 use super::step::{Base, Bytes, Goals, InstructionSet, Step, Task};
 use super::x86;
@@ -11,7 +11,7 @@ const ECX: Goals = 4;
 const EDX: Goals = 8;
 const WRITTEN: Goals = 16;
 const EXITED: Goals = 32;
-/// After the write eax and ebx have been exchanged.
+/// eax and ebx have been exchanged after the write.
 const EXCHANGED: Goals = 64;
 /// An address within the file has been pushed.
 const PUSHED: Goals = 128;
@@ -19,7 +19,7 @@ const PUSHED: Goals = 128;
 const ECX_NEAR: Goals = 256;
 /// esi is 1, the number of exit, for later.
 const PREPARED: Goals = 512;
-/// esi has been counted by decided bytes, and its value is of no use.
+/// Decided bytes have counted esi up or down, so its value cannot be used.
 const ESI_SPOILED: Goals = 1024;
 const READY: Goals = EAX | EBX | ECX | EDX;
 
@@ -29,7 +29,7 @@ impl InstructionSet for I386 {
     }
 
     fn passable(&self) -> usize {
-        usize::MAX // swallowed, or harmless
+        usize::MAX // they are swallowed or harmless
     }
 
     fn start(&self, task: &Task) -> Goals {
@@ -56,7 +56,7 @@ impl InstructionSet for I386 {
         steps
     }
 
-    /// A byte for each value, since its others may be decided; two for each system call.
+    /// One byte for each value, because its other bytes may be decided, and two for each system call.
     fn least_units(&self, goals: Goals) -> usize {
         let missing = |wanted: Goals| (wanted & !goals).count_ones() as usize;
         let exit = missing(EAX) + missing(EBX) + 2;
@@ -68,7 +68,7 @@ impl InstructionSet for I386 {
     }
 }
 
-/// A decided byte that counts esp, ebp, esi or edi up or down, which nobody needs from there on.
+/// A decided byte that counts esp, ebp, esi or edi up or down, if the register is not needed any more.
 fn spare_increment(goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Option<Step> {
     let byte = known(at)?;
     let spare = matches!(byte, 0x44..=0x47 | 0x4c..=0x4f) && goals & PUSHED == 0;
@@ -123,7 +123,7 @@ fn fixed_address(task: &Task, goals: Goals) -> Option<Step> {
     Some(Step { base: Base::InBytes(3), length: 5, ..step })
 }
 
-/// Loaded at an unknown address: a call pushes one within the file, whose low byte alone is wrong.
+/// For a file at an unknown address. A call pushes an address within the file, of which only the low byte is wrong.
 fn found_address(task: &Task, goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Step> {
     let Ok(low) = u8::try_from(task.message) else { return Vec::new() };
     if goals & ECX_NEAR != 0 {
@@ -158,7 +158,8 @@ fn length(task: &Task, goals: Goals) -> Vec<Step> {
     steps
 }
 
-/// After the write eax is the length of what was written, and ebx still 1: exchanged, they name the call exit.
+/// After the write, eax is the number of bytes written, and ebx is still 1. If they are exchanged, eax is the number of
+/// exit.
 fn exit_steps(task: &Task, goals: Goals) -> Vec<Step> {
     let mut steps = Vec::new();
     if goals & EAX == 0 {

@@ -1,12 +1,12 @@
-//! Where to look first: what the exhaustive search found best for a text of 14 bytes.
+//! Where to search first: the best arrangements that an exhaustive search found for a text of 14 bytes.
 //!
-//! Only that: code and message are placed by the search all the same, and a test holds these entries against
-//! an exhaustive search. For other messages the smallest file might be found elsewhere.
+//! The search still places code and message itself. A test compares these entries with an exhaustive search. For other
+//! messages, the smallest file might have another arrangement.
 
 use super::layout::{Demands, Layout};
 use crate::Architecture;
 
-/// A place of the program header, and the least that a file then has beside its message, in bytes.
+/// A place of the program header, and the smallest size of a file with it, without its message, in bytes.
 struct Known {
     program_header: usize,
     anywhere: bool,
@@ -25,12 +25,12 @@ fn known(architecture: Architecture, demands: Demands) -> Known {
     Known { program_header, anywhere, overhead }
 }
 
-/// How many bytes a file has beside its message at least.
+/// The least number of bytes in a file besides its message.
 pub(super) fn overhead(architecture: Architecture, demands: Demands) -> usize {
     known(architecture, demands).overhead
 }
 
-/// Whether the exhaustive search found its best file in such an arrangement.
+/// Whether the exhaustive search found its best file in this arrangement.
 pub(super) fn is_good(layout: &Layout) -> bool {
     let known = known(layout.architecture, layout.demands);
     (layout.program_header, layout.anywhere) == (known.program_header, known.anywhere)

@@ -1,15 +1,15 @@
-//! What Linux demands of each header field, as constraints on the bytes of the file.
+//! What Linux requires of each header field, as constraints on the bytes of the file.
 //!
-//! The program header may lie anywhere, so that most bytes have to satisfy a field of each header at once. Which
-//! fields are ignored is said in [`header`]; the others are described here:
+//! The program header can be anywhere, so most bytes must satisfy a field of each header at the same time. [`header`]
+//! says which fields are ignored. These are the rules for the others:
 //!
-//! - the segment maps the file's first page: `p_offset` lies in it, and equals `p_vaddr` modulo the page size;
-//! - the file is mapped at a multiple of 64 KiB (the largest page size), at 64 KiB or above
-//!   (`vm.mmap_min_addr`), and below 2^38 (39-bit address spaces) or, on i386, 0xb0000000;
-//! - the segment is readable and executable and not writable: pages of the file that nothing touches then cost
-//!   nothing, are not counted against the machine's memory, and the rest of the last page need not be zeroed;
-//! - `p_filesz` and `p_memsz` may therefore be far larger than the file, up to [`Demands::largest_file_map`]. Zero pages
-//!   beyond `p_filesz` are counted against the memory: [`Demands::largest_zero_map`].
+//! - The segment maps the first page of the file. `p_offset` is within it, and equals `p_vaddr` modulo the page size.
+//! - The file is mapped at a multiple of 64 KiB (the largest page size), at 64 KiB or above (`vm.mmap_min_addr`), and
+//!   below 2^38 (39-bit address spaces) or, on i386, 0xb0000000.
+//! - The segment is readable and executable, but not writable. Pages of the file that nothing touches then cost nothing
+//!   and are not counted against the machine's memory, and the rest of the last page does not have to be zeroed.
+//! - `p_filesz` and `p_memsz` can therefore be far larger than the file, up to [`Demands::largest_file_map`]. Zero
+//!   pages after `p_filesz` are counted against the memory, with the limit [`Demands::largest_zero_map`].
 
 use super::cells::Cells;
 use crate::architecture::{Architecture, Class};
@@ -19,30 +19,30 @@ use crate::header::Field;
 /// Where a packed executable must run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Demands {
-    /// Only real kernels need to take it: qemu-user, which checks more of the header, may refuse it.
+    /// Only real kernels must run it. qemu-user, which checks more of the header, may refuse it.
     pub real_kernels_only: bool,
-    /// 2 GiB of memory may be mapped (and promised by the kernel, though none of it is touched).
+    /// Up to 2 GiB of memory may be mapped. The kernel commits to it, but none of it is touched.
     pub large_mappings: bool,
-    /// Try every arrangement there is (minutes), not only those that the exhaustive search found good.
+    /// Try every possible arrangement (minutes), not only those that were best in an earlier exhaustive search.
     pub exhaustive: bool,
 }
 
 impl Demands {
-    /// The longest mapping of the file, in bytes.
+    /// The longest mapping of the file in bytes.
     fn largest_file_map(self) -> u64 {
         if self.large_mappings { 2 << 30 } else { 1 << 30 }
     }
 
-    /// The longest mapping of zeroes, in bytes.
+    /// The longest mapping of zero pages in bytes.
     fn largest_zero_map(self) -> u64 {
         if self.large_mappings { 2 << 30 } else { 128 << 20 }
     }
 }
 
-/// The page size that the search assumes: the smallest there is, so that it holds on larger ones.
+/// The page size that the search assumes: the smallest one, so that the result also holds for larger pages.
 const PAGE: u64 = 4096;
 
-/// Where user space ends for us.
+/// The end of the user space that may be used.
 fn address_limit(class: Class) -> u64 {
     match class {
         Class::Bits32 => 0xb000_0000,
@@ -57,26 +57,26 @@ pub(super) struct Layout {
     pub(super) demands: Demands,
     /// File offset of the program header.
     pub(super) program_header: usize,
-    /// Loaded anywhere (`ET_DYN`), not at a fixed address (`ET_EXEC`).
+    /// The file can be loaded anywhere (`ET_DYN`) instead of at a fixed address (`ET_EXEC`).
     pub(super) anywhere: bool,
     /// Length of the file.
     pub(super) file_size: usize,
 }
 
 impl Layout {
-    /// The field of the ELF header, as offset in the file.
+    /// A field of the ELF header, with its offset in the file.
     pub(super) fn elf_field(&self, name: &str) -> Field {
         header::named(header::elf_header(self.architecture.class()), name)
     }
 
-    /// The field of the program header, as offset in the file.
+    /// A field of the program header, with its offset in the file.
     pub(super) fn segment_field(&self, name: &str) -> Field {
         let field = header::named(header::program_header(self.architecture.class()), name);
         Field { offset: field.offset + self.program_header, ..field }
     }
 
-    /// The bytes whose values decide whether the file can be loaded: of sizes and addresses only the highest matters,
-    /// since the limits are multiples of 16 MiB.
+    /// The bytes whose values decide whether the file can be loaded. Only the highest bytes of sizes and addresses
+    /// matter, because the limits are multiples of 16 MiB.
     pub(super) fn constrained_bytes(&self) -> Vec<usize> {
         let fields = [
             ("p_flags", 0),
@@ -91,7 +91,7 @@ impl Layout {
         bytes.filter(|&at| at < self.file_size).collect()
     }
 
-    /// The file with all that the headers fix; `None` where they contradict each other.
+    /// The file with all bytes that the headers fix. `None` if the headers contradict each other.
     pub(super) fn cells(&self) -> Option<Cells> {
         let mut cells = Cells::new(self.file_size);
         for (name, value) in self.fixed_elf_fields() {
@@ -123,7 +123,7 @@ impl Layout {
         fields
     }
 
-    /// The kernel reads zeroes where the file ends within the ELF header (`BINPRM_BUF_SIZE`).
+    /// If the file ends within the ELF header, the kernel reads zeros for the rest (`BINPRM_BUF_SIZE`).
     fn fix_elf_field(&self, cells: &mut Cells, field: Field, value: u64) -> Option<()> {
         for (i, &byte) in value.to_le_bytes()[..field.size].iter().enumerate() {
             let at = field.offset + i;
@@ -147,7 +147,7 @@ impl Layout {
         fixed
     }
 
-    /// `e_entry` and `p_vaddr` share all but their low 16 bits; `p_vaddr` and `p_offset` share these.
+    /// `e_entry` and `p_vaddr` are equal except in their low 16 bits. In these `p_vaddr` and `p_offset` are equal.
     fn link_addresses(&self, cells: &mut Cells) -> bool {
         let entry = self.elf_field("e_entry");
         let address = self.segment_field("p_vaddr").offset;
@@ -163,7 +163,7 @@ impl Layout {
         cells.number(address.offset, address.size, 0) & !0xffff
     }
 
-    /// Decides what is open in the constrained fields; `None` where that cannot be done.
+    /// Decides the open bytes of the constrained fields. `None` if that is impossible.
     pub(super) fn finish(&self, cells: &Cells) -> Option<Cells> {
         let p_filesz = self.segment_field("p_filesz");
         let known = cells.number(p_filesz.offset, p_filesz.size, 0);
@@ -186,7 +186,7 @@ impl Layout {
         (filled && self.is_loadable(&cells)).then_some(cells)
     }
 
-    /// Equal sizes where that is possible: then there is nothing to zero.
+    /// Makes both sizes equal if possible. Then there is nothing to zero.
     fn fill_sizes(&self, cells: &mut Cells) -> bool {
         let file = self.segment_field("p_filesz");
         let memory = self.segment_field("p_memsz");
@@ -207,14 +207,14 @@ impl Layout {
         cells.set_number(memory.offset, memory.size, size)
     }
 
-    /// A file of one page is mapped whole however little of it is asked for.
+    /// The smallest possible `p_filesz`. A file of one page is mapped completely, however small the mapping is.
     fn least_file_map(&self, cells: &Cells) -> u64 {
         let p_offset = self.segment_field("p_offset");
         let offset = cells.number(p_offset.offset, p_offset.size, 0);
         if self.file_size as u64 <= PAGE { 1 } else { (self.file_size as u64).saturating_sub(offset) }
     }
 
-    /// Readable means executable for an i386 program without `PT_GNU_STACK` (`READ_IMPLIES_EXEC`).
+    /// For an i386 program without `PT_GNU_STACK`, readable implies executable (`READ_IMPLIES_EXEC`).
     fn is_executable(&self, p_flags: u64) -> bool {
         p_flags & 7 == 5 || p_flags & 7 == 4 && self.architecture == Architecture::I386
     }

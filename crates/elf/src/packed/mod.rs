@@ -1,9 +1,9 @@
-//! The packed layout: the smallest file that Linux runs, with code and message in the header fields that the kernel
-//! ignores, and the headers over one another.
+//! The packed layout: the smallest file that Linux runs. The headers overlap, and code and message are in header fields
+//! that the kernel ignores.
 //!
-//! Nothing is laid out by hand: [`layout`] says what the kernel demands of each field, each instruction set says which
-//! instructions do what the task needs, and [`search`] tries file sizes from the smallest possible upwards, all
-//! places of the program header and of the message, and all ways through the gaps.
+//! A search finds the layout. [`layout`] says what the kernel requires of each field. Each instruction set says which
+//! instructions the task can use. [`search`] tries file sizes from the smallest possible upwards, with all places of
+//! the program header and of the message, and all ways through the gaps.
 
 mod aarch64;
 mod cells;
@@ -27,23 +27,23 @@ use layout::Layout;
 use search::{Placed, Search};
 use step::{InstructionSet, Task};
 
-/// A packed executable, and where everything in it is.
+/// A packed executable, with the positions of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packed {
-    /// The file.
+    /// The contents of the file.
     pub image: Vec<u8>,
-    /// File offset of the program header.
+    /// The file offset of the program header.
     pub program_header: usize,
-    /// File offset and length of the message (or of the code that was given as a whole).
+    /// The file offset and the length of the message, or of the flat code with its message.
     pub message: (usize, usize),
     /// The instructions in the headers, in the order in which they run.
     pub pieces: Vec<Piece>,
-    /// How many placements the search tried.
+    /// The number of placements that the search tried.
     pub tried: u64,
 }
 
-/// The smallest executable that writes `message` to stdout and exits with `status`. A message of more than
-/// `PIPE_BUF` bytes keeps its loop (see [`code`]), in one piece.
+/// The smallest executable that writes `message` to stdout and exits with `status`. For a message of more than
+/// `PIPE_BUF` bytes, the code keeps its loop (see [`code`]) and is placed as one piece.
 ///
 /// # Errors
 /// [`ElfError::TooLong`].
@@ -61,7 +61,7 @@ pub fn image(
     Ok(smallest(architecture, demands, &Content::Message { message, status }, fallback))
 }
 
-/// The smallest executable of flat machine code, entered at its first byte.
+/// The smallest executable that runs flat machine code from its first byte.
 ///
 /// # Errors
 /// [`ElfError::EmptyCode`] and [`ElfError::TooLong`].
@@ -70,18 +70,18 @@ pub fn wrap(architecture: Architecture, code: &[u8], demands: Demands) -> Result
     Ok(smallest(architecture, demands, &Content::Flat(&|_| code.to_vec()), fallback))
 }
 
-/// Where the file is mapped if its code needs to know: as low as `vm.mmap_min_addr` allows.
+/// The address of the file in memory, for code that depends on it: as low as `vm.mmap_min_addr` allows.
 const BASE: u64 = 0x1_0000;
 
-/// After how many places the search tries the next file size, unless it is to be exhaustive: in the size where the
-/// best is expected, and in larger ones.
+/// The number of places after which the search tries the next file size, unless it is exhaustive: first for the size at
+/// which the best file is expected, then for larger ones.
 const LIMITS: (u64, u64) = (600_000, 4_000);
 
-/// What goes into the file.
+/// The content that goes into the file.
 enum Content<'a> {
     /// A message, and code that the search places.
     Message { message: &'a [u8], status: u8 },
-    /// Code and all in one piece, depending on its file offset.
+    /// Code and message as one piece, which depends on its file offset.
     Flat(&'a dyn Fn(usize) -> Vec<u8>),
 }
 
@@ -114,7 +114,7 @@ fn smallest(architecture: Architecture, demands: Demands, content: &Content, fal
     Packed { image: fallback, program_header, message, pieces: Vec::new(), tried }
 }
 
-/// Every place of the program header in a file of that size, loaded at a fixed address or anywhere.
+/// Every place of the program header in a file of this size, loaded at a fixed address or anywhere.
 fn layouts(architecture: Architecture, demands: Demands, file_size: usize) -> impl Iterator<Item = Layout> {
     let class = architecture.class();
     let program_header_size = header::size(header::program_header(class));
@@ -151,7 +151,7 @@ fn in_layout(layout: &Layout, content: &Content, tried: &mut u64, limit: u64) ->
     })
 }
 
-/// The last byte must belong to the message, the program header, or an instruction: else a shorter file would do.
+/// The last byte must belong to the message, the program header or an instruction. Otherwise a shorter file is enough.
 fn is_longer_than_needed(layout: &Layout, message_end: usize) -> bool {
     let segment_end = layout.segment_field("p_align");
     let needed = message_end.max(segment_end.offset + segment_end.size);
@@ -167,7 +167,7 @@ fn place_code(layout: &Layout, cells: &Cells, task: Task, tried: &mut u64, limit
     placed
 }
 
-/// The file whose entry point is the content itself.
+/// The file whose entry point is the start of the content.
 fn enter_at(layout: &Layout, mut cells: Cells, at: usize) -> Option<Placed> {
     let aligned = at.is_multiple_of(instruction_set(layout.architecture).alignment());
     let address = layout.segment_field("p_vaddr");

@@ -1,4 +1,5 @@
-//! riscv64 for the search, with compressed instructions (the C extension, which every Linux distribution assumes).
+//! The instructions of riscv64 for the search, with compressed ones (the C extension, which every Linux distribution
+//! requires).
 
 use super::step::{Base, Bytes, Goals, InstructionSet, Step, Task};
 use crate::code::riscv64::addi;
@@ -12,7 +13,7 @@ const A2: Goals = 8;
 const A7: Goals = 16;
 const WRITTEN: Goals = 32;
 const EXITED: Goals = 64;
-/// a7 still holds the number of write.
+/// a7 still contains the number of write.
 const A7_IS_WRITE: Goals = 128;
 const A2_PAGE: Goals = 256;
 const READY: Goals = A0 | A1 | A2 | A7;
@@ -42,7 +43,7 @@ impl InstructionSet for Riscv64 {
         if goals & WRITTEN != 0 { exit_steps(task, goals) } else { write_steps(task, goals, at) }
     }
 
-    /// The upper half of `ecall` is zero.
+    /// `ecall` counts as one unit, because its upper half is zero.
     fn least_units(&self, goals: Goals) -> usize {
         let missing = |wanted: Goals, units: usize| if goals & wanted == 0 { units } else { 0 };
         let exit = missing(A0, 1) + missing(A7, 1) + 1;
@@ -94,7 +95,8 @@ fn write_steps(task: &Task, goals: Goals, at: usize) -> Vec<Step> {
     steps
 }
 
-/// Either `auipc` with the rest right behind it, or `c.lui`, where the file is mapped at 64 KiB, with the rest anywhere.
+/// Either `auipc`, directly followed by the rest, or `c.lui` for a file that is mapped at 64 KiB, with the rest
+/// anywhere.
 fn address(task: &Task, goals: Goals, at: usize) -> Vec<Step> {
     let done = goals | A1;
     if goals & A1_PAGE != 0 {

@@ -1,27 +1,27 @@
-//! The placement search: which instruction goes into which gap of the headers.
+//! The search for places: which instruction goes into which gap of the headers.
 //!
-//! It walks the file as the processor will: at each place either an instruction that the task still needs, one that
-//! swallows decided bytes without effect, or a jump to the beginning of another gap. A byte may be used if it is open,
-//! or if it is decided and happens to be the right one. Every order of instructions and every gap is tried, so
-//! where nothing is found for a file size, no smaller file of this kind exists.
+//! It follows the file as the processor will. At each place it tries the instructions that the task still needs, those
+//! that swallow decided bytes without effect, and jumps to the start of another gap. A byte can be used if it is open,
+//! or if it is already decided and has the right value. Every order of instructions and every gap is tried. So if
+//! nothing is found for a file size, there is no file of this kind with this size.
 
 use super::cells::Cells;
 use super::layout::Layout;
 use super::step::{Base, Bytes, Goals, InstructionSet, Step, Task};
 use std::collections::HashSet;
 
-/// An instruction, and where it was put.
+/// An instruction and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// File offset of its first byte.
+    /// The file offset of its first byte.
     pub offset: usize,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub length: usize,
-    /// What it is.
+    /// The instruction, for explanations.
     pub name: &'static str,
 }
 
-/// A file with the code of a task in it.
+/// A file that contains the code of a task.
 pub(super) struct Placed {
     pub(super) cells: Cells,
     pub(super) pieces: Vec<Piece>,
@@ -33,17 +33,17 @@ pub(super) struct Search<'a> {
     pub(super) set: &'a dyn InstructionSet,
     pub(super) task: Task,
     pieces: Vec<Piece>,
-    /// The bytes whose values matter to the header fields, and not only whether they are open.
+    /// The bytes whose values matter to the header fields, besides whether they are open.
     constrained: Vec<usize>,
-    /// States from which nothing was found.
+    /// States that lead to nothing.
     failed: HashSet<State>,
-    /// Places tried.
+    /// The number of places tried.
     pub(super) tried: u64,
-    /// Give up after that many.
+    /// The number of places after which the search gives up.
     limit: u64,
 }
 
-/// All that the rest of a search depends on: two ways to the same state need not both be followed.
+/// Everything that the rest of a search depends on. Of two ways to the same state, only one has to be followed.
 #[derive(PartialEq, Eq, Hash)]
 struct State {
     at: usize,
@@ -59,7 +59,7 @@ impl<'a> Search<'a> {
         Search { layout, set, task, pieces: Vec::new(), constrained, failed: HashSet::new(), tried: 0, limit }
     }
 
-    /// Puts the code into the open bytes, beginning at any place.
+    /// Puts the code into the open bytes, starting at any place.
     pub(super) fn place(&mut self, cells: &Cells) -> Option<Placed> {
         let entry_field = self.layout.elf_field("e_entry");
         for entry in (0..cells.length()).step_by(self.set.alignment()) {
@@ -79,7 +79,7 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// Everything from `at` on; `jumped` where a jump led here, and a second one would be pointless.
+    /// Places everything from `at` on. `jumped` says that a jump led here, so a second one would be useless.
     fn walk(&mut self, cells: &Cells, goals: Goals, at: usize, jumped: bool) -> Option<Cells> {
         if self.set.finished(goals) {
             return self.layout.finish(cells);
@@ -100,8 +100,8 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// How many units of code can still be placed: all in one gap, and in each other gap all but one, since
-    /// a jump must lead there.
+    /// The number of units of code that can still be placed. One gap counts in full, each other gap without the unit
+    /// that the jump to it takes.
     fn capacity(&self, cells: &Cells) -> usize {
         let unit = self.set.alignment();
         let (mut units, mut gaps, mut unusable) = (0, 0, usize::MAX);
@@ -138,7 +138,7 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// Whether an instruction can stand there and none right before it, but for what has been decided.
+    /// Whether an open gap starts at this place.
     fn begins_gap(&self, cells: &Cells, at: usize) -> bool {
         let before = at.saturating_sub(self.set.alignment())..at;
         cells.is_free(at) && (at == 0 || before.into_iter().any(|i| !cells.is_free(i)))
@@ -169,7 +169,7 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// The file with that instruction in it, where it can be there.
+    /// The file with this instruction in it. `None` if the instruction cannot be at this place.
     fn put(&self, cells: &Cells, at: usize, step: &Step) -> Option<Cells> {
         if !fits(cells, at, &step.bytes) || at + step.length > cells.length() {
             return None;

@@ -1,6 +1,6 @@
 //! One instruction, as the search sees it.
 
-/// The bytes of an instruction: 8 at most.
+/// The bytes of an instruction, at most 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bytes {
     bytes: [u8; 8],
@@ -8,7 +8,7 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
-    /// Those bytes; more than 8 are cut off.
+    /// Bytes after the eighth are cut off.
     pub(super) fn new(from: &[u8]) -> Bytes {
         let length = from.len().min(8);
         let mut bytes = [0; 8];
@@ -21,35 +21,35 @@ impl Bytes {
     }
 }
 
-/// What has been done: a set of goals, each architecture's own.
+/// The set of goals that have been reached. Each architecture has its own goals.
 pub(super) type Goals = u16;
 
-/// An instruction that may stand at some place, and what it achieves.
+/// An instruction that could be at some place, and what it achieves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) bytes: Bytes,
-    /// Its whole length; of what lies beyond `bytes` it takes any value.
+    /// Its whole length. The bytes after `bytes` can have any value.
     pub(super) length: usize,
-    /// The goals reached once it has run.
+    /// The goals that have been reached once it has run.
     pub(super) goals: Goals,
-    /// What to call it in an explanation.
+    /// Its name in explanations.
     pub(super) name: &'static str,
-    /// Where it goes on; `None`: behind itself.
+    /// The place of the next instruction. `None` if it directly follows.
     pub(super) target: Option<usize>,
-    /// Bytes that must lie elsewhere in the file, for it to load.
+    /// Bytes elsewhere in the file that it loads, with their file offset.
     pub(super) loads: Option<(usize, [u8; 8])>,
-    /// What it demands of the address that the file is mapped at.
+    /// What it requires of the file's address in memory.
     pub(super) base: Base,
 }
 
-/// What an instruction demands of the address that the file is mapped at.
+/// What an instruction requires of the file's address in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     /// Nothing.
     Any,
-    /// It must be 64 KiB.
+    /// The address must be 64 KiB.
     Is64K,
-    /// Its bytes 2 and 3 are the instruction's own, from this one on.
+    /// Bytes 2 and 3 of the address equal the instruction's bytes from this index on.
     InBytes(usize),
 }
 
@@ -76,28 +76,28 @@ pub(super) struct Task {
     pub(super) length: usize,
     /// The exit status.
     pub(super) status: u8,
-    /// The file is loaded at an address that only the kernel knows.
+    /// The kernel chooses the file's address in memory.
     pub(super) anywhere: bool,
 }
 
-/// An instruction set: what may come next.
+/// An instruction set: which instructions can come next.
 pub(super) trait InstructionSet {
-    /// Instructions begin at multiples of this many bytes.
+    /// Instructions start at multiples of this many bytes.
     fn alignment(&self) -> usize;
 
-    /// All goals, for this task.
+    /// Whether these are all goals of a task.
     fn finished(&self, goals: Goals) -> bool;
 
-    /// What may stand at `at`, in this state. `known` tells which bytes of the file are decided.
+    /// The instructions that can be at `at` in this state. `known` returns the decided bytes of the file.
     fn steps(&self, task: &Task, goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Step>;
 
-    /// How many decided units the processor may run through without a jump.
+    /// The number of decided units that the processor can run through without a jump.
     fn passable(&self) -> usize;
 
-    /// How many units of `alignment` the rest takes at least; those that are decided as zero are not counted.
+    /// The least number of units of `alignment` for the rest of the task, without units that are decided as zero.
     fn least_units(&self, goals: Goals) -> usize;
 
-    /// The shortest jump.
+    /// The shortest jump between two places. `None` if they are too far apart.
     fn jump(&self, from: usize, to: usize) -> Option<Bytes>;
 
     /// The goals that hold at the start.

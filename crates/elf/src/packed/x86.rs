@@ -1,29 +1,29 @@
-//! What both x86 instruction sets share: short jumps, and instructions that do nothing but swallow bytes which a
-//! header field has already fixed.
+//! Instructions of both x86 instruction sets: short jumps, and instructions that have no effect except to swallow bytes
+//! that a header field has fixed.
 
 use super::step::{Bytes, Goals, Step};
 
-/// A comparison has been executed: the carry flag is no longer known to be clear.
+/// A comparison has been executed, so the carry flag may be set.
 pub(super) const CARRY: Goals = 1 << 15;
-/// REX prefixes have been executed and hold for the next instruction.
+/// REX prefixes apply to the next instruction.
 pub(super) const REX: Goals = 1 << 14;
 
-/// A segment prefix, which none of our instructions heeds.
+/// A segment prefix, which has no effect on these instructions.
 const CS: u8 = 0x2e;
 
-/// `jmp`, one byte of distance.
+/// `jmp` with a distance of one byte.
 pub(super) fn jump(from: usize, to: usize) -> Option<Bytes> {
     let distance = to.cast_signed() - from.cast_signed() - 2;
     i8::try_from(distance).ok().map(|d| Bytes::new(&[0xeb, d.cast_unsigned()]))
 }
 
-/// At the very beginning all flags are clear, so `7f 45`, the first two bytes of the magic, is a jump (jg).
+/// All flags are clear at the start, so `7f 45`, the first two bytes of the magic, is a jump that is taken (jg).
 pub(super) fn magic_jump(at: usize, goals: Goals) -> Option<Step> {
     let step = Step { target: Some(2 + 0x45), ..Step::new(&[0x7f, 0x45], goals, "jg, taken") };
     (at == 0).then_some(step)
 }
 
-/// Instructions that swallow decided bytes and leave every register as it is.
+/// Instructions that swallow decided bytes and change no register.
 pub(super) fn fillers(goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Step> {
     let mut steps = Vec::new();
     if (1..=4).any(|i| known(at + i).is_some()) {
@@ -38,7 +38,7 @@ pub(super) fn fillers(goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u
     steps
 }
 
-/// `cmp eax, imm32` and `cmp al, imm8`: whatever the immediate is.
+/// `cmp eax, imm32` and `cmp al, imm8`, with any immediate.
 fn comparisons(goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Step> {
     let swallow = |opcode, length, name| Step { length, ..Step::new(&[opcode], goals | CARRY, name) };
     let mut steps = vec![swallow(0x3d, 5, "cmp eax, (swallowed)")];
@@ -48,7 +48,7 @@ fn comparisons(goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> 
     steps
 }
 
-/// Two decided bytes that are an operation on al with 0, as `14 00` (adc al, 0).
+/// Two decided bytes that are an operation on al with 0, such as `14 00` (adc al, 0).
 fn without_effect(opcode: u8, goals: Goals) -> Option<Step> {
     let needs_clear_carry = matches!(opcode, 0x14 | 0x1c);
     let harmless = matches!(opcode, 0x04 | 0x0c | 0x14 | 0x1c | 0x2c | 0x34);

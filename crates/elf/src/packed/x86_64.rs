@@ -1,4 +1,4 @@
-//! x86-64 for the search: registers are zero at the start, so most values need one byte.
+//! The instructions of x86-64 for the search. Registers are zero at the start, so most values need one byte.
 
 use super::step::{Bytes, Goals, InstructionSet, Step, Task};
 use super::x86::{self, REX};
@@ -19,7 +19,7 @@ impl InstructionSet for X86_64 {
     }
 
     fn passable(&self) -> usize {
-        usize::MAX // swallowed, or harmless
+        usize::MAX // they are swallowed or harmless
     }
 
     fn start(&self, task: &Task) -> Goals {
@@ -42,7 +42,7 @@ impl InstructionSet for X86_64 {
         };
         steps.extend(x86::fillers(goals, at, known));
         if goals & REX != 0 {
-            // The prefix 46 extends the register in the middle of a ModRM byte: only where there is none is it harmless.
+            // The prefix 46 extends the register in a ModRM byte. It is harmless only for instructions without one.
             steps.retain(|step| bears_rex(step.bytes.as_slice()));
             for step in &mut steps {
                 step.goals &= !REX;
@@ -55,7 +55,7 @@ impl InstructionSet for X86_64 {
     }
 
     fn least_units(&self, _: Goals) -> usize {
-        0 // Any decided byte may turn out to be an instruction.
+        0 // Any decided byte may be an instruction.
     }
 
     fn jump(&self, from: usize, to: usize) -> Option<Bytes> {
@@ -121,7 +121,7 @@ fn length(task: &Task, goals: Goals) -> Vec<Step> {
     steps
 }
 
-/// After the write rax is the length of what was written, and rdi still 1.
+/// After the write, rax is the number of bytes written, and rdi is still 1.
 fn exit_steps(task: &Task, goals: Goals) -> Vec<Step> {
     let mut steps = Vec::new();
     if goals & RAX == 0 {

@@ -1,4 +1,4 @@
-/* base64 [-d]: encodes or decodes standard input (RFC 4648), 76 characters a line. */
+/* base64 [-d]: encodes or decodes standard input (RFC 4648), 76 characters per line. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* json: reads one JSON value (RFC 8259) and prints it indented. Syntax errors are told with their place. */
+/* json: reads one JSON value (RFC 8259) and prints it indented. Reports syntax errors with line and column. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -84,7 +84,7 @@ static void string(void)
     putchar('"');
     while ((c = next()) != '"') {
         if (c == EOF || c < ' ')
-            fail("unended string");
+            fail("unterminated string");
         putchar(c);
         if (c == '\\')
             escape();

@@ -1,4 +1,4 @@
-/* tr FROM TO, tr -d SET: translates or deletes characters. Sets know ranges (a-z) and \n, \t, \\. */
+/* tr FROM TO, tr -d SET: translates or deletes characters. Sets may contain ranges (a-z) and \n, \t, \\. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Level 0 with a hash table that is filled from the dictionary (-DWORDS='"FILE"') at every start: what the contest's entries
- * did before they thought of a table made at build time. See level0.c for the rule. */
+/* Level 0 with a hash table that is filled from the dictionary (-DWORDS='"FILE"') at every start. The entries of the
+ * contest did this before they had a table made at build time. See level0.c for the rule. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static int same(const char *small_one, const char *any, size_t length)
     return 1;
 }
 
-/* Where the word is, or the free slot where it would be. */
+/* The slot of the word, or the free slot where it belongs. */
 static struct text *find(const char *word, size_t length)
 {
     size_t slot = slot_of(word, length);

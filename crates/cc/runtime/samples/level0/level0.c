@@ -1,16 +1,17 @@
-/* Level 0 of Stripe's third Capture the Flag (2014): copies standard input to standard output and puts every word that is
- * not in the dictionary between angle brackets. A word is a run of bytes other than space and newline; it is looked up
- * with A-Z made small.
+/* Level 0 of Stripe's third Capture the Flag (2014). It copies standard input to standard output and puts every word that
+ * is not in the dictionary between angle brackets. A word is a run of bytes other than space and newline. It is looked up
+ * in lower case (A-Z).
  *
- * Compiled with a table by the generator: -DTABLE='"exact.h"' (no errors, by construction) or -DTABLE='"bloom.h"' -DBLOOM.
+ * Compile it with a table from the generator: -DTABLE='"exact.h"' (no errors, by construction) or -DTABLE='"bloom.h"'
+ * -DBLOOM.
  *
- * Input and output share one buffer, so that a small text touches one page of it:
+ * Input and output share one buffer, so a small text touches one page of it:
  *
  *     text[0]            out           in               end              text[ROOM + BLOCK]
  *        | output waiting | free (gap)  | input to come  | free
  *
- * The output never overtakes the input: before it would, it is written. What is not changed is not moved word by word: it
- * stays where it was read until a bracket is due, and is written from there if none is. */
+ * The output never overtakes the input, because it is written before it would. Text without changes is not moved word by
+ * word: it stays where it was read until a bracket must be inserted, and is written from there if there is none. */
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,7 +71,8 @@ static unsigned char small(unsigned char c)
     return c >= 'A' && c <= 'Z' ? (unsigned char)(c | 32) : c;
 }
 
-/* The edge of a state that this letter takes: its place behind code and letter, or null. Sets its first byte. */
+/* Finds the edge of a state for this letter. Returns the address after the edge's code and letter, or null. Stores the
+ * first byte of the edge in `found`. */
 static const unsigned char *find_edge(const unsigned char *edge, unsigned char letter, unsigned *found)
 {
     unsigned code = codes[letter];
@@ -90,13 +92,13 @@ static const unsigned char *find_edge(const unsigned char *edge, unsigned char l
     }
 }
 
-/* Where a walk through the automaton is: the next state, or null where it has ended, and the kind of the last edge. */
+/* The position of a walk through the automaton: the next state, or null if it has ended, and the kind of the last edge. */
 struct walk {
     const unsigned char *state;
     unsigned kind;
 };
 
-/* Follows the letters; false where there is no such edge, or letters are left behind the end. */
+/* Follows the letters. False if there is no edge for one, or if letters are left after the end. */
 static int walk(struct walk *walk, const unsigned char *word, const unsigned char *end)
 {
     const unsigned char *edge = walk->state;
@@ -115,14 +117,14 @@ static int walk(struct walk *walk, const unsigned char *word, const unsigned cha
     return 1;
 }
 
-/* States near the root have many edges, and every word goes through three of them. The table knows where two letters lead; in
- * a long text the way through three is remembered: (place + 1) << 3 | kind, DEAD where it ends, 0 where nobody has gone yet.
- * A short text does without, since each page of this would be a page fault. */
+/* States near the root have many edges, and every word goes through three of them. The table contains where two letters
+ * lead. In a long text, the way through three letters is remembered as (place + 1) << 3 | kind. It is DEAD if the way ends,
+ * and 0 if it is not yet known. A short text does not use this, because each page of it would be a page fault. */
 enum { FIRST_LETTERS = 3, DEAD = 1 };
 
 static uint32_t remembered[1 << 5 * FIRST_LETTERS];
 
-/* Goes a known way; false where there is none. */
+/* Follows a known way. False if there is none. */
 static int go(struct walk *walk, uint32_t way)
 {
     if (way <= DEAD)
@@ -173,7 +175,7 @@ static int write_all(const unsigned char *bytes, size_t length)
     return 0;
 }
 
-/* Reads until the end of the input or of the buffer; how many bytes, -1 for an error. */
+/* Reads until the end of the input or of the buffer. Returns the number of bytes, or -1 for an error. */
 static ssize_t read_block(unsigned char *into, size_t size)
 {
     size_t length = 0;
@@ -202,9 +204,9 @@ static const unsigned char *word_end(const unsigned char *word, const unsigned c
 }
 
 struct state {
-    unsigned char *out;           /* behind the output that waits at the text's beginning */
-    const unsigned char *unmoved; /* input that has been looked at, and goes out as it stands */
-    int in_long_word; /* a word that began in an earlier block, is longer than any in the dictionary, and has its '<' */
+    unsigned char *out;           /* after the output that waits at the start of the text */
+    const unsigned char *unmoved; /* input that has been checked and stays unchanged */
+    int in_long_word; /* in a word from an earlier block that is longer than any in the dictionary; its '<' is out */
     int is_long_text;
     int failed;
 };
@@ -215,7 +217,7 @@ static void write_out(struct state *state, const unsigned char *from, const unsi
     state->out = text;
 }
 
-/* Moves input, up to a place, to the output. */
+/* Moves input to the output, up to this address. */
 static void move(struct state *state, const unsigned char *to)
 {
     size_t length = (size_t)(to - state->unmoved);
@@ -233,7 +235,7 @@ static void put_bracket(struct state *state, const unsigned char *at, char brack
     *state->out++ = (unsigned char)bracket;
 }
 
-/* At a block's end. */
+/* Writes the rest at the end of a block. */
 static void put_rest(struct state *state, const unsigned char *end)
 {
     if (state->out == text) {
@@ -262,7 +264,7 @@ static const unsigned char *end_long_word(struct state *state, const unsigned ch
     return next;
 }
 
-/* A word cut by the block's end is left for the next block, unless it is too long to be known. */
+/* A word that the end of the block cuts is left for the next block, unless it is too long for the dictionary. */
 static const unsigned char *put_words(struct state *state, const unsigned char *in, const unsigned char *end, int at_end)
 {
     if (state->in_long_word)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""level0, slow and obvious: reference.py DICTIONARY < text.
+"""level0, slow and obviously correct: reference.py DICTIONARY < text.
 
-The rule of the contest's own program, on bytes: a word is a run of bytes other than space and newline; it is known if,
-with A-Z made small, it is a line of the dictionary; around every other word come angle brackets."""
+It applies the rule of the contest's own program to bytes. A word is a run of bytes other than space and newline. It is
+known if it is a line of the dictionary, in lower case (A-Z). Every other word gets angle brackets."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-# Level 0 by a Ruby Set, as the contest had it: the dictionary is read at every start. See level0.c for the rule.
+# Level 0 with a Ruby Set, as in the contest. It reads the dictionary at every start. See level0.c for the rule.
 require 'set'
 
 words = Set.new(File.read(ARGV.fetch(0)).split("\n"))

@@ -29,7 +29,7 @@ static void show(double value)
     }
 }
 
-/* Not 999999.5: glibc 2.36 prints it by %#g as "1.e+06", without the zeros that # asks for. */
+/* Without 999999.5, which glibc 2.36 prints with %#g as "1.e+06", without the zeros that # requires. */
 static void edges(void)
 {
     static const double values[] = {0.0,     -0.0,    1.0,     0.5,     1.5,     2.5,       0.1,    9.5,   99.5,   99999.5,
@@ -107,9 +107,9 @@ static void random_texts(void)
     }
 }
 
-/* Not 1.1754943508222875e-38, which rounds up to the smallest normal float: whether that is an underflow, glibc decides
- * otherwise on x86 than on aarch64, and ISO C leaves it open. */
-/* Halfway between neighbours, with and without something behind it. */
+/* Without 1.1754943508222875e-38, which rounds up to the smallest normal float. glibc on x86 and glibc on aarch64 disagree
+ * whether that is an underflow, and ISO C leaves it open. */
+/* Halfway between neighbours, with and without further digits. */
 static void halves(void)
 {
     for (int i = 0; i < 300; i++) {

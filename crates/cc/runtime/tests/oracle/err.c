@@ -1,5 +1,5 @@
-/* <err.h>: messages, what they leave of errno, and the status; with what small programs include besides. Run with stderr as
- * stdout, where the order shows too. */
+/* <err.h>: the messages, errno after them, and the exit status, with other headers that small programs include. stderr is
+ * the same as stdout, so the order of the messages is visible, too. */
 #include <alloca.h>
 #include <err.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* <math.h>: square roots and rounding, bit for bit. Through pointers: the compiler would do it by itself. */
+/* <math.h>: square roots and rounding, bit for bit. The calls go through pointers, because the compiler would replace them. */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@ static void all(double value)
         uint64_t result = bits_of(functions[i](value));
         printf(" %llx %d", (unsigned long long)result, errno);
     }
-    volatile float root = narrow_root((float)value); /* stored: i386 returns it in a wider register */
+    volatile float root = narrow_root((float)value); /* stored, because i386 returns it in a wider register */
     printf(" %llx\n", (unsigned long long)bits_of(root));
 }
 

@@ -1,4 +1,4 @@
-/* Every combination of flags, widths, precisions and lengths, on values at the edges: text and result. */
+/* Every combination of flags, widths, precisions and lengths, with extreme values: text and result. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -16,7 +16,7 @@ static void show(const char *format, int length, const char *text)
     printf("%s -> [%s] %d\n", format, text, length);
 }
 
-/* Each argument has its type, so the calls cannot share one function. */
+/* The arguments have different types, so the calls cannot share one function. */
 #define EACH(conversions, value) \
     do { \
         static const char *const kinds[] = conversions; \
@@ -51,7 +51,7 @@ static void long_integers(void)
     }
 }
 
-/* The 0 flag has no meaning for strings and characters. */
+/* The 0 flag has no meaning for strings and characters, so it is left out. */
 static void strings(void)
 {
     static const char *const string_flags[] = {"", "-"};
@@ -98,7 +98,7 @@ static void stored_lengths(void)
     printf("%d %d %d %ld %lld\n", c, s, i, l, q);
 }
 
-/* Whatever the size, the result is the full length, the text is cut, and no byte behind it is touched. */
+/* For every size, the result is the full length, the text is cut, and no byte after it is written. */
 static void cut_texts(void)
 {
     for (size_t size = 0; size < 40; size++) {
@@ -119,7 +119,7 @@ static void refusals(void)
     errno = 0;
     int length = snprintf(text, sizeof text, "%2147483648d", 1);
     printf("width beyond int: %d %s\n", length, strerror(errno));
-#if defined __x86_64__ || defined __i386__ /* elsewhere by qemu-user, where glibc takes minutes for it */
+#if defined __x86_64__ || defined __i386__ /* others run under qemu-user, where glibc takes minutes for this */
     errno = 0;
     length = snprintf(text, sizeof text, "%2147483647d%2147483647d", 1, 1);
     printf("result beyond int: %d %s\n", length, strerror(errno));
@@ -133,7 +133,7 @@ static void wide_fields_to_a_stream(void)
         printf("%*d %-*s|\n", width, width, width, "left");
 }
 
-/* Pieces as long as any buffer: snprintf writes to no descriptor, whatever the length. */
+/* Pieces as long as a buffer. snprintf never writes to a descriptor, whatever the length. */
 static void long_pieces_to_memory(void)
 {
     static char piece[200001], text[70000];

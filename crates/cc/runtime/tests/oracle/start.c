@@ -1,4 +1,4 @@
-/* What the kernel hands over: arguments, environment, auxiliary vector, alignment, constructors. */
+/* Arguments, environment, auxiliary vector, alignment, constructors. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ __attribute__((constructor)) static void construct(void)
     constructed++;
 }
 
-/* Destructors run after what atexit registered, the last of the list first. */
+/* Destructors run after the functions that atexit registered, from the last to the first. */
 __attribute__((destructor(200))) static void destroy_last(void)
 {
     printf("destroyed last\n");
@@ -41,7 +41,7 @@ int main(int argc, char **argv, char **envp)
     printf("%d\n", envp == environ);
     printf("%d %d\n", getauxval(AT_PAGESZ) >= 4096, strstr((const char *)getauxval(AT_EXECFN), argv[0]) != NULL);
     printf("%lu\n", getauxval(9999));
-    environ = nothing; /* the auxiliary vector stays where it was */
+    environ = nothing; /* getauxval must still find the auxiliary vector */
     printf("%d\n", getauxval(AT_PAGESZ) >= 4096);
     atexit(at_exit);
     return argc;

@@ -1,4 +1,4 @@
-/* Streams on files: modes, seeking, pushing back, lines, the ends and the errors. The folder to write in is argv[1]. */
+/* Streams on files: modes, seeking, ungetc, lines, ends of files and errors. argv[1] is the folder to write in. */
 #include "random.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -185,7 +185,7 @@ static void errors(void)
     printf("remove %d %s %d\n", result, reason(), remove("lines"));
 }
 
-/* What has been written when: a second descriptor reads the file's length. */
+/* When output is written: a second descriptor reads the file's length. */
 static void line_buffering(void)
 {
     FILE *file = fopen("modes", "w"), *seen = fopen("modes", "r");
@@ -201,7 +201,7 @@ static void line_buffering(void)
     fclose(file);
 }
 
-/* Nothing is read ahead without buffering; a line cut short by a descriptor that is empty for now is not lost. */
+/* An unbuffered stream reads nothing ahead. A line that is cut because the descriptor is empty for now is not lost. */
 static void reading_from_pipes(void)
 {
     char text[16];
@@ -232,5 +232,5 @@ int main(int argc, char **argv)
     line_buffering();
     reading_from_pipes();
     fflush(stdout);
-    _exit(0); /* exit would tell of the output that /dev/full did not take, where glibc is silent */
+    _exit(0); /* exit would report the output that /dev/full refused; glibc does not */
 }

@@ -1,4 +1,4 @@
-/* Sorting, searching, memory, environment, error texts. */
+/* Sorting, searching, memory, environment, error messages. */
 #include "random.h"
 #include <errno.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static void sort_elements(void)
     }
 }
 
-/* Pieces of many sizes live at once; each keeps its bytes, is aligned, and overlaps none. */
+/* Many sizes at the same time. Each piece keeps its bytes, is aligned, and overlaps no other. */
 static void allocate(void)
 {
     enum { PIECES = 500 };
@@ -87,8 +87,8 @@ static void allocate(void)
     printf("allocated\n");
 }
 
-/* Sizes around every class's edge and beyond, each freed before small pieces are taken: memory that free gave back to the
- * kernel would not bear them. */
+/* Sizes around the limit of every class and above, each freed before small pieces are allocated. Those would crash in
+ * memory that free had returned to the kernel. */
 static void allocate_at_edges(void)
 {
     for (size_t edge = 16; edge <= 1 << 20; edge += edge < 128 ? 16 : (size_t)1 << (sizeof(long) * 8 - 3 - (size_t)__builtin_clzl(edge)))
@@ -110,8 +110,8 @@ static void allocate_at_edges(void)
     printf("edges\n");
 }
 
-/* Through pointers: of calls by name a compiler may assume that they succeed where nobody uses the memory, and that they leave
- * errno alone. clang 14 does both, with glibc as well. */
+/* The calls go through pointers. For calls by name, a compiler may assume that they succeed if nothing uses the memory, and
+ * that they do not change errno. clang 14 assumes both, with glibc as well. */
 static void *(*volatile call_malloc)(size_t) = malloc;
 static void *(*volatile call_calloc)(size_t, size_t) = calloc;
 static void *(*volatile call_realloc)(void *, size_t) = realloc;

@@ -1,5 +1,5 @@
-/* Streams that append, stand on descriptors, change their buffering, push back, and end with their process. The folder to
- * write in is argv[1]. */
+/* Streams that append, use given descriptors, change their buffering, push bytes back, and end with their process. argv[1]
+ * is the folder to write in. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void told(long value)
     errno = 0;
 }
 
-/* What a mode on a descriptor gives, what it makes of the descriptor, where it begins. */
+/* fdopen with each mode: its result, the flags of the descriptor after it, and the offset. */
 static void on_descriptor(const char *mode, int access)
 {
     holding("content");
@@ -109,7 +109,7 @@ static void append_without_offset(void)
     printf(" %s\n", text);
 }
 
-/* How children end with output in their streams: what arrives. */
+/* What arrives from children that end while output waits in their streams. */
 static void buffered_errors(int how)
 {
     static char buffer[4096];
@@ -140,7 +140,7 @@ static void puts_long(int mode)
     abort();
 }
 
-/* Between long calls and putc, also when the mode changes on the way. */
+/* Alternating long calls and putc, also when the mode changes in between. */
 static void change_modes(void)
 {
     static char text[3001];
@@ -180,7 +180,7 @@ static int end_of_child(int how)
     return status;
 }
 
-/* First of all, and told at the end, for the children's stdout must be new. */
+/* Runs first and prints after the last child, because the children's stdout must be unused. */
 static void ends(void)
 {
     static struct {
@@ -200,7 +200,7 @@ static void ends(void)
     }
 }
 
-/* A pipe that keeps writes apart: how many a call makes, and how long. */
+/* A pipe that keeps writes apart: how many writes a call makes, and their lengths. */
 static void count_writes(void)
 {
     static const int sizes[] = {1, 500, 510, 511, 512, 513, 602, 1023, 1024, 1025, 1502, 3000};
@@ -224,7 +224,7 @@ static void count_writes(void)
     printf("\n");
 }
 
-/* What ISO C defines: not at offset 0, where the position after ungetc is indeterminate. */
+/* Only what ISO C defines. At offset 0 the position after ungetc is indeterminate. */
 static void push_back(void)
 {
     char text[8] = "";

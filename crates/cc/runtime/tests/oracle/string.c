@@ -76,7 +76,7 @@ static void cut(void)
     printf("\n");
 }
 
-/* Needles that naive searches are slow on, and periodic ones. */
+/* Needles that are slow for naive searches, and periodic ones. */
 static void hostile_needles(void)
 {
     static char hay[5000], needle[600];

@@ -1,4 +1,4 @@
-/* Integers from text: every base, the limits of every type and their neighbours, what is no number at all. */
+/* Integers from text: every base, the limits of every type and their neighbours, and texts that are not numbers. */
 #include "random.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* System calls under their C names: results and errno. The folder to write in is argv[1]. */
+/* System calls under their C names: results and errno. argv[1] is the folder to write in. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -161,7 +161,7 @@ static void clocks(void)
     say("sleep", sleep(0));
 }
 
-/* optind = 0 begins anew, also in the middle of a word. */
+/* optind = 0 starts again, also in the middle of a word. */
 static void options_of(const char *letters)
 {
     static char *const words[] = {"program", "-b", "value", NULL};

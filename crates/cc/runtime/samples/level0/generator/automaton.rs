@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 
-/// Number of a state. The state without edges is 0.
+/// The number of a state.
 pub type StateId = usize;
 
 /// The only state without edges.
 pub const SINK: StateId = 0;
 
-/// One letter.
+/// The step from a state to the next, by one letter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Edge {
     pub letter: u8,
@@ -18,7 +18,7 @@ pub struct Edge {
     pub target: StateId,
 }
 
-/// All states and the one to begin with.
+/// All states, and the one to start with.
 pub struct Automaton {
     pub states: Vec<Vec<Edge>>,
     pub root: StateId,
@@ -28,7 +28,7 @@ pub struct Automaton {
 struct Builder {
     states: Vec<Vec<Edge>>,
     known: HashMap<Vec<Edge>, StateId>,
-    /// The states along the last word, not yet known whole; the last edge of each leads to the next.
+    /// The states along the last word, which are not yet complete. The last edge of each leads to the next.
     path: Vec<Vec<Edge>>,
 }
 
@@ -43,7 +43,7 @@ impl Builder {
         number
     }
 
-    /// States behind the first `depth` letters can grow no more.
+    /// States after the first `depth` letters are complete.
     fn close(&mut self, depth: usize) {
         while self.path.len() > depth + 1 {
             let state = self.path.pop().expect("longer than depth");
@@ -63,7 +63,7 @@ impl Builder {
     }
 }
 
-/// Of sorted words, each once and none empty.
+/// The words must be sorted, without duplicates and without the empty word.
 pub fn minimal(words: &[Vec<u8>]) -> Automaton {
     let mut builder = Builder { path: vec![Vec::new()], ..Builder::default() };
     builder.number_of(Vec::new());

@@ -1,17 +1,17 @@
-//! A Bloom filter (B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors", CACM 13, 1970): every word
-//! of the list is found, and some that are not on it. Two halves of one 64-bit hash make all the others (A. Kirsch and
-//! M. Mitzenmacher, "Less hashing, same performance", 2006).
+//! A Bloom filter (B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors", CACM 13, 1970). It finds
+//! every word of the list, and some that are not in it. All hashes are made from the two halves of one 64-bit hash
+//! (A. Kirsch and M. Mitzenmacher, "Less hashing, same performance", 2006).
 
 use crate::table::array;
 
-/// FNV-1a (RFC 9923), then a mix of its bits, for its low ones are weak.
+/// FNV-1a (RFC 9923), followed by a mix of its bits, because the low ones are weak.
 fn hash(word: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = word.iter().fold(0xcbf2_9ce4_8422_2325, step);
     (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// The filter as C.
+/// The filter as a C header.
 pub fn header(words: &[Vec<u8>], bytes: usize, hashes: usize) -> String {
     let mut filter = vec![0u8; bytes];
     for word in words {

@@ -1,19 +1,19 @@
-//! In which order the states lie in the table, and which edges need no pointer.
+//! The order of the states in the table, and which edges need no pointer.
 //!
-//! States that many edges share lie first, the most popular foremost: few bytes point to them, and nearly every look-up
-//! ends there, so their pages are always warm. Behind them lies the rest as a tree: a state's first child right behind
-//! it, without a pointer, and the other children behind that child's own tree. A walk down the tree goes forward through
-//! few pages.
+//! States that many edges share come first, the most popular at the front. Pointers to them are short, and nearly every
+//! look-up ends there, so their pages are always warm. The rest follows as a tree: the first child of a state comes
+//! directly after it, without a pointer, and the other children after the tree of that child. A walk down the tree goes
+//! forward through few pages.
 
 use crate::automaton::{Automaton, Edge, SINK, StateId};
 
-/// A state that no more edges than this share is laid beside one of its parents.
+/// A state that at most this many edges share is placed with one of its parents.
 const FEW: u32 = 3;
 
-/// A state where it lies.
+/// A state at its place in the table.
 pub struct Placed {
     pub state: StateId,
-    /// In the order in which they are searched. If `next_follows`, the last one leads to the state behind this one.
+    /// In the order in which they are searched. If `next_follows`, the last one leads to the state after this one.
     pub edges: Vec<Edge>,
     pub next_follows: bool,
 }
@@ -22,12 +22,12 @@ struct Planner<'a> {
     automaton: &'a Automaton,
     in_degree: Vec<u32>,
     placed: Vec<bool>,
-    /// States of the subtree that a state's placing brings along, about.
+    /// About how many states are placed together with a state.
     weight: Vec<u32>,
     order: Vec<Placed>,
 }
 
-/// All states but the sink.
+/// The order of all states except the sink.
 pub fn plan(automaton: &Automaton) -> Vec<Placed> {
     let count = automaton.states.len();
     let mut planner = Planner {
@@ -58,14 +58,14 @@ impl Planner<'_> {
         self.in_degree[state] > FEW
     }
 
-    /// The most popular first.
+    /// The most popular states first.
     fn popular(&self) -> Vec<StateId> {
         let mut states: Vec<StateId> = (1..self.placed.len()).filter(|&s| self.is_popular(s)).collect();
         states.sort_by_key(|&state| std::cmp::Reverse(self.in_degree[state]));
         states
     }
 
-    /// Children have lower numbers than their parents: they were known first.
+    /// Children have lower numbers than their parents, because they were complete first.
     fn weigh(&mut self) {
         for state in 1..self.placed.len() {
             let edges = &self.automaton.states[state];
@@ -74,8 +74,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The child to lie behind the state: of those that are not yet placed the lightest, so that the way over it to the
-    /// next is short.
+    /// Places a state and its tree. The lightest child that has no place yet comes directly after the state, so that the
+    /// distance to the next child is short.
     fn place(&mut self, first: StateId) {
         let mut pending = vec![first];
         while let Some(state) = pending.pop() {

@@ -1,6 +1,6 @@
 //! Turns a word list into a C table: `generate exact WORDS > dictionary.h`, `generate bloom BYTES HASHES WORDS > …`.
 //!
-//! Words with capitals or spaces are left out: the program looks up lower-cased words without spaces, so nothing can
+//! Words with capitals or spaces are left out. The program looks up words without spaces in lower case, so nothing can
 //! match them. `exact` reads its own table back and compares its words with the list before it prints anything.
 
 mod automaton;
@@ -29,10 +29,10 @@ fn fail(message: &str) -> ! {
 }
 
 fn number(text: &str) -> usize {
-    text.parse().unwrap_or_else(|_| fail(&format!("`{text}` is no number")))
+    text.parse().unwrap_or_else(|_| fail(&format!("`{text}` is not a number")))
 }
 
-/// The words that can be found, sorted, each once.
+/// The words that can be found, sorted and without duplicates.
 fn words(path: &str) -> Vec<Vec<u8>> {
     let text = fs::read(path).unwrap_or_else(|error| fail(&format!("cannot read `{path}`: {error}")));
     let can_match = |word: &&[u8]| !word.is_empty() && !word.iter().any(|b| b.is_ascii_uppercase() || *b == b' ');
@@ -46,7 +46,7 @@ fn exact(words: &[Vec<u8>]) -> String {
     let automaton = automaton::minimal(words);
     let table = table::encode(&automaton, &table::alphabet(words));
     if table.words() != words {
-        fail("the table does not hold exactly the words of the list");
+        fail("the table does not contain exactly the words of the list");
     }
     eprintln!("{} words, {} states, {} bytes", words.len(), automaton.states.len(), table.bytes.len());
     table.header()

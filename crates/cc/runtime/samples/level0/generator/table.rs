@@ -1,4 +1,4 @@
-//! The table's bytes. A state is its edges, one after the other; an edge is one byte, and a pointer if it needs one:
+//! The bytes of the table. A state is the sequence of its edges. An edge is one byte, and a pointer if it needs one:
 //!
 //! | bits 7-5 | the edge | pointer |
 //! |---|---|---|
@@ -8,19 +8,19 @@
 //! | 3 | the same, and a word ends here | yes |
 //! | 4 | last edge, to the state that follows | no |
 //! | 5 | the same, and a word ends here | no |
-//! | 6 | a word ends here and none goes on, more edges follow | no |
+//! | 6 | a word ends here and none continues, more edges follow | no |
 //! | 7 | the same, last edge | no |
 //!
 //! Bits 4-0 are the letter's code: 0-30 for the most frequent letters, 31 for all others, which follow as a byte.
-//! A pointer's first byte tells its kind by the limits HOT <= NEAR <= FAR <= LOW <= 256:
+//! The first byte of a pointer determines its kind, with the limits HOT <= NEAR <= FAR <= LOW <= 256:
 //!
 //! | first byte p | bytes | leads to |
 //! |---|---|---|
-//! | below HOT | 1 | the p-th most popular state, by a list of addresses |
-//! | HOT to NEAR - 1 | 1 | p - HOT bytes behind the pointer |
-//! | NEAR to FAR - 1 | 2 | (p - NEAR) * 256 + second bytes behind it |
+//! | below HOT | 1 | the p-th most popular state, through a list of addresses |
+//! | HOT to NEAR - 1 | 1 | p - HOT bytes after the pointer |
+//! | NEAR to FAR - 1 | 2 | (p - NEAR) * 256 + second bytes after it |
 //! | FAR to LOW - 1 | 2 | address (p - FAR) * 256 + second |
-//! | from LOW | 3 | address (p - LOW) * 65536 + the other two |
+//! | LOW and above | 3 | address (p - LOW) * 65536 + the other two |
 
 use crate::automaton::{Automaton, Edge, SINK, StateId};
 use crate::layout::{self, Placed};
@@ -33,7 +33,7 @@ const LOW: usize = 246;
 
 pub const OTHER: u8 = 31;
 
-/// The table and what a reader of it must know.
+/// The table, with everything that is needed to read it.
 pub struct Table {
     pub bytes: Vec<u8>,
     hot: Vec<usize>,
@@ -42,7 +42,7 @@ pub struct Table {
     longest: usize,
 }
 
-/// The letters with codes of their own, the most frequent first.
+/// The letters that have their own codes, the most frequent first.
 pub fn alphabet(words: &[Vec<u8>]) -> Vec<u8> {
     let mut counts = [0usize; 256];
     words.iter().flatten().for_each(|&letter| counts[usize::from(letter)] += 1);
@@ -61,7 +61,7 @@ fn codes(alphabet: &[u8]) -> [u8; 256] {
     codes
 }
 
-/// An edge as it is read.
+/// An edge, read from the table.
 struct Read {
     kind: u8,
     code: u8,
@@ -72,7 +72,7 @@ struct Read {
 struct Encoder<'a> {
     order: &'a [Placed],
     codes: [u8; 256],
-    /// Rank among the popular, for the first HOT.
+    /// The rank among the most popular states, for the first HOT of them.
     hot: Vec<Option<usize>>,
     address: Vec<usize>,
 }
@@ -105,9 +105,9 @@ fn hot(automaton: &Automaton) -> Vec<Option<usize>> {
 }
 
 impl Encoder<'_> {
-    /// Shorter pointers bring states closer, which shortens pointers: until nothing changes. The length of a pointer is
-    /// taken from the addresses of the round before, and a round that ends with the addresses that it began with is
-    /// right. (Web2 takes about 60 rounds.)
+    /// Encodes all states again and again until nothing changes, because shorter pointers bring states closer, which
+    /// shortens pointers. The length of a pointer depends on the addresses of the previous round. A round that ends with
+    /// the addresses with which it started is correct. (Web2 takes about 60 rounds.)
     fn settle(&mut self) -> Vec<u8> {
         for _ in 0..1000 {
             let mut bytes = Vec::new();
@@ -165,7 +165,7 @@ fn kind(edge: &Edge, last: bool, follows: bool) -> u8 {
 }
 
 impl Table {
-    /// Every word that the bytes hold, sorted: read as the C program reads them.
+    /// Every word in the bytes, sorted. They are read as the C program reads them.
     pub fn words(&self) -> Vec<Vec<u8>> {
         let mut words = Vec::new();
         self.collect(self.root, &mut Vec::new(), &mut words);
@@ -205,8 +205,9 @@ impl Table {
         edges
     }
 
-    /// Where a word's first two letters lead, by their codes (32 * first + second): (place + 1) << 3 | kind; 0: no longer
-    /// word begins so. States near the root have many edges: this saves every look-up a search among about twenty.
+    /// Where the first two letters of a word lead, indexed by their codes (32 * first + second): (place + 1) << 3 | kind,
+    /// or 0 if no longer word starts with them. States near the root have many edges, so this saves every look-up a
+    /// search among about twenty edges.
     fn ways(&self) -> Vec<usize> {
         let mut ways = vec![0; 32 * 32];
         for first in self.edges(self.root) {
@@ -219,7 +220,7 @@ impl Table {
         ways
     }
 
-    /// Where the pointer at this place leads, and how long it is.
+    /// The target of the pointer at this place, and its length.
     fn follow(&self, at: usize) -> (usize, usize) {
         let byte = |index: usize| usize::from(self.bytes[at + index]);
         match byte(0) {
@@ -231,14 +232,14 @@ impl Table {
         }
     }
 
-    /// As C. Capitals have the codes of their small letters.
+    /// The table as a C header. Capitals have the codes of their lower-case letters.
     pub fn header(&self) -> String {
         let small = codes(&self.alphabet);
         let codes = (0..=255u8).map(|letter| small[usize::from(letter.to_ascii_lowercase())]);
         let mut text = String::from("/* Written by generate; see generator/table.rs for the format. */\n");
         let constants = [("ROOT", self.root), ("LONGEST", self.longest), ("HOT", HOT), ("NEAR", NEAR), ("FAR", FAR), ("LOW", LOW)];
         for (name, value) in constants {
-            writeln!(text, "#define {name} {value}").expect("a string takes all");
+            writeln!(text, "#define {name} {value}").expect("writing to a string never fails");
         }
         array(&mut text, "unsigned char codes", codes.map(usize::from));
         array(&mut text, "unsigned hot", self.hot.iter().copied());
@@ -248,12 +249,12 @@ impl Table {
     }
 }
 
-/// A constant array, many values a line.
+/// A constant array with many values on each line.
 pub fn array(text: &mut String, declaration: &str, values: impl Iterator<Item = usize>) {
     let values: Vec<String> = values.map(|value| value.to_string()).collect();
-    writeln!(text, "static const {declaration}[] = {{").expect("a string takes all");
+    writeln!(text, "static const {declaration}[] = {{").expect("writing to a string never fails");
     for line in values.chunks(32) {
-        writeln!(text, "{},", line.join(",")).expect("a string takes all");
+        writeln!(text, "{},", line.join(",")).expect("writing to a string never fails");
     }
     text.push_str("};\n");
 }

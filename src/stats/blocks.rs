@@ -6,7 +6,7 @@
 //! of Statistics 17 (1989), the series taken as a circle as in D. N. Politis and J. P. Romano, "A Circular
 //! Block-Resampling Procedure for Stationary Data" (1992).
 
-use super::bootstrap::{MOST_DRAWN, median_of_drawn};
+use super::draws::{MOST_DRAWN, median_of_drawn};
 use super::quantile::{median, sorted};
 use fastrand::Rng;
 

@@ -7,6 +7,7 @@
 mod blocks;
 pub mod bootstrap;
 pub mod compare;
+mod draws;
 pub mod outlier;
 pub mod quantile;
 pub mod summary;

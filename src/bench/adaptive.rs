@@ -6,7 +6,6 @@
 use super::sample::{Sample, Series};
 use crate::stats::{Bootstrap, median};
 use firstbyte_measure::units::Nanos;
-use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// When to stop.
@@ -20,20 +19,6 @@ pub struct Adaptive {
     pub time: Duration,
     /// Half the width of the interval of a median, as a part of the median, that is narrow enough.
     pub precision: f64,
-}
-
-/// Why no further runs were made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Finish {
-    /// As many as were asked for have been made.
-    AsPlanned,
-    /// Every median is known well enough.
-    Precise,
-    /// The time was up before.
-    TimeSpent,
-    /// The most runs had been made before.
-    MostRuns,
 }
 
 /// The 95 % intervals' ends move little with more resamples than this, and it is only asked whether to go on.

@@ -1,99 +1,101 @@
 //! Carries out a schedule: rounds of runs, rejected ones repeated in place, samples collected into series.
 
-use super::adaptive::Finish;
-use super::runner::{Runner, SwitchError};
-use super::sample::{Printed, Rejected, Sample, Series, Untraced};
-use super::schedule::{self, Budget, Schedule};
+use super::error::ExperimentError;
+use super::runner::Runner;
+use super::sample::{Printed, Sample, Series, Untraced};
+use super::schedule::{self, Aim, Block, Budget, Schedule};
 use super::verdict::{self, TRACED};
+use crate::document::series::{Finish, Rejected};
+use crate::output::visible;
 use firstbyte_measure::clock;
-use firstbyte_measure::launch::{ExitStatus, LaunchError};
+use firstbyte_measure::launch::{LaunchError, interrupt};
+use firstbyte_measure::timeline::Timeline;
 use firstbyte_measure::tracer::{Backend, Recording};
-use firstbyte_measure::units::Bytes;
+use firstbyte_measure::units::Nanos;
 use std::time::Duration;
 
-/// A run that does not count is repeated so often; then its program is given up.
+/// A run that does not count is tried this many times in all; then its program is given up.
 pub(super) const TRIES: u32 = 4;
 
-/// One program of a campaign.
-#[derive(Clone, Debug)]
-pub struct Subject {
-    /// The name shown.
-    pub name: String,
-    /// The command, as a shell would take it.
-    pub command: String,
-    /// How it must end; `None`: as it likes.
-    pub expected: Option<ExitStatus>,
-    /// The size of its file.
-    pub file_size: Option<Bytes>,
-}
-
-/// What is to be done.
-#[derive(Clone, Debug)]
+/// How the runs of several programs are ordered.
+#[derive(Clone, Copy, Debug)]
 pub struct Campaign {
-    /// The programs, by the numbers that the runner knows them by.
-    pub subjects: Vec<Subject>,
-    /// How long, or how often.
+    pub aim: Aim,
     pub budget: Budget,
     /// Unmeasured rounds first.
     pub warmup: u32,
-    /// Seed of the order.
+    /// Seed of the random order.
     pub seed: u64,
-    /// Measure untraced runs, too.
+    /// Make untraced runs, too.
     pub overhead: bool,
 }
 
-/// What is told while it goes on.
+/// Hears of the progress. Measuring itself prints nothing.
 pub trait Progress {
-    /// So many runs are planned.
-    fn planned(&mut self, runs: u64);
+    /// The number of planned runs is known.
+    fn planned(&mut self, _runs: u64) {}
     /// A run of this program has ended.
-    fn ran(&mut self, name: &str);
-    /// A run has become a sample, the last of this series.
+    fn ran(&mut self, _name: &str) {}
+    /// A run has become a sample, the last one of this series.
     fn sampled(&mut self, _series: &Series) {}
-    /// A block of rounds has ended: what would be lost if we died now.
-    fn checkpoint(&mut self, series: &[Series]);
+    /// A block of rounds has ended: this would be lost if we died now.
+    fn checkpoint(&mut self, _series: &[Series]) {}
+    /// The counting runs of this many programs begin.
+    fn counting(&mut self, _programs: usize) {}
+    /// One program has been counted.
+    fn counted(&mut self) {}
 }
 
-/// What came of it.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// One a subject, in their order.
-    pub series: Vec<Series>,
-    /// We were interrupted: fewer rounds than planned.
+/// For those who do not want to hear of it.
+impl Progress for () {}
+
+/// How a campaign ended.
+#[derive(Debug)]
+pub struct Ending {
+    /// The user interrupted it: fewer rounds than planned.
     pub interrupted: bool,
     /// Why there were no more rounds.
     pub finish: Finish,
-    /// The subjects that kept failing, and were not run to the end.
+    /// The programs that kept failing and were not run to the end.
     pub given_up: Vec<usize>,
-    /// The tracer or the machine failed, or a process could not be killed: fewer rounds than planned.
-    pub broken: Option<SwitchError>,
+    /// What made it end before its time, other than the user.
+    pub broken: Option<ExperimentError>,
 }
 
 /// Why a round ended early.
 enum Stop {
     Interrupted,
-    Failed(SwitchError),
+    Failed(ExperimentError),
 }
 
-impl From<SwitchError> for Stop {
-    fn from(error: SwitchError) -> Stop {
+impl From<ExperimentError> for Stop {
+    fn from(error: ExperimentError) -> Stop {
         Stop::Failed(error)
     }
 }
 
 impl Campaign {
-    /// Carries it out. An interruption is no error, nor is a tracer or a machine that fails when there are samples already:
-    /// what is finished is returned.
-    pub fn run(&self, runner: &mut dyn Runner, progress: &mut dyn Progress) -> Result<Outcome, SwitchError> {
-        let mut state = State::new(self, runner, progress);
+    /// Fills `series`, one for each program of the runner. An interruption is no error. Nor is a tracer or a machine that
+    /// fails after there are samples: those are kept. With [`Aim::Explain`] every other failure is one.
+    pub fn run(
+        &self,
+        series: &mut [Series],
+        runner: &mut dyn Runner,
+        progress: &mut dyn Progress,
+    ) -> Result<Ending, ExperimentError> {
+        let mut state = State::new(self, series, runner, progress);
+
         let (finish, interrupted, broken) = match state.go_through() {
             Ok(finish) => (finish, false, None),
             Err(Stop::Interrupted) => (Finish::AsPlanned, true, None),
-            Err(Stop::Failed(error)) if state.has_samples() => (Finish::AsPlanned, false, Some(error)),
+            Err(Stop::Failed(error)) if self.aim == Aim::Time && state.has_samples() => {
+                (Finish::AsPlanned, false, Some(error))
+            }
             Err(Stop::Failed(error)) => return Err(error),
         };
-        let given_up = (0..self.subjects.len()).filter(|program| !state.alive.contains(program)).collect();
-        Ok(Outcome { series: state.series, interrupted, finish, given_up, broken })
+
+        let given_up = (0..state.series.len()).filter(|program| !state.alive.contains(program)).collect();
+        Ok(Ending { interrupted, finish, given_up, broken })
     }
 }
 
@@ -102,65 +104,84 @@ struct State<'c> {
     runner: &'c mut dyn Runner,
     progress: &'c mut dyn Progress,
     random: fastrand::Rng,
-    series: Vec<Series>,
+    series: &'c mut [Series],
     /// Programs that have not been given up.
     alive: Vec<usize>,
-    /// How many samples each program had when the tracer was last attached.
+    traced: bool,
+    /// Measured rounds so far.
+    rounds: u32,
+    /// How many samples each program had when the block began.
     before: Vec<usize>,
+    /// Untraced runs of the block: program and wall time.
+    untraced: Vec<(usize, Nanos)>,
 }
 
 impl<'c> State<'c> {
-    fn new(campaign: &'c Campaign, runner: &'c mut dyn Runner, progress: &'c mut dyn Progress) -> State<'c> {
+    fn new(
+        campaign: &'c Campaign,
+        series: &'c mut [Series],
+        runner: &'c mut dyn Runner,
+        progress: &'c mut dyn Progress,
+    ) -> State<'c> {
         State {
             campaign,
             runner,
             progress,
             random: fastrand::Rng::with_seed(campaign.seed),
-            series: campaign.subjects.iter().map(Subject::series).collect(),
-            alive: (0..campaign.subjects.len()).collect(),
-            before: vec![0; campaign.subjects.len()],
+            alive: (0..series.len()).collect(),
+            traced: false,
+            rounds: 0,
+            before: vec![0; series.len()],
+            untraced: Vec::new(),
+            series,
         }
     }
 
     fn go_through(&mut self) -> Result<Finish, Stop> {
-        self.runner.switch(true)?;
+        let Campaign { aim, budget, overhead, .. } = *self.campaign;
         let round = self.warm_up()?;
-        let schedule = Schedule::new(self.campaign.budget, round, self.alive.len(), self.campaign.overhead);
+        let schedule = Schedule::new(aim, budget, round, self.alive.len(), overhead);
         self.progress.planned(schedule.runs(self.alive.len()));
         let deadline = self.deadline();
-        let mut before = 0;
-        for &(traced, untraced) in &schedule.blocks {
-            if before > 0 {
-                self.switch(true, schedule.settling)?;
-                self.before = self.series.iter().map(|series| series.samples.len()).collect();
-            }
-            self.block(&schedule, (traced, untraced), deadline)?;
-            before = untraced;
-            self.progress.checkpoint(&self.series);
+
+        for &block in &schedule.blocks {
+            self.block(block, schedule.settling, deadline)?;
+            self.progress.checkpoint(self.series);
             if let Some(finish) = self.finished(deadline) {
                 return Ok(finish);
             }
         }
-        Ok(match self.campaign.budget {
+
+        Ok(match budget {
             Budget::Adaptive(_) => Finish::MostRuns,
             _ => Finish::AsPlanned,
         })
     }
 
-    fn block(&mut self, schedule: &Schedule, rounds: (u32, u32), deadline: Option<u64>) -> Result<(), Stop> {
-        let (traced, untraced) = rounds;
-        for _ in 0..traced {
-            self.traced_round()?;
-            if self.has_least_rounds() && is_over(deadline) {
-                break;
-            }
-        }
-        if untraced == 0 || (self.has_untraced() && is_over(deadline)) {
+    /// A block of rounds. Untraced runs are paired with the samples of their block, however it ends.
+    fn block(&mut self, block: Block, settling: u32, deadline: Option<u64>) -> Result<(), Stop> {
+        self.before = self.series.iter().map(|series| series.samples.len()).collect();
+        let result = block
+            .parts()
+            .into_iter()
+            .try_for_each(|(traced, rounds)| self.part(traced, rounds, settling, deadline));
+        self.pair();
+        result
+    }
+
+    /// The traced or the untraced rounds of a block. When the time is up, the first untraced rounds are enough.
+    fn part(&mut self, traced: bool, rounds: u32, settling: u32, deadline: Option<u64>) -> Result<(), Stop> {
+        let enough = !traced && self.has_untraced() && is_over(deadline);
+        if rounds == 0 || enough {
             return Ok(());
         }
-        self.switch(false, schedule.settling)?;
-        for _ in 0..untraced {
-            self.untraced_round()?;
+        self.switch(traced, settling)?;
+        for _ in 0..rounds {
+            if traced {
+                self.traced_round()?;
+            } else {
+                self.untraced_round()?;
+            }
             if self.has_least_rounds() && is_over(deadline) {
                 break;
             }
@@ -168,21 +189,31 @@ impl<'c> State<'c> {
         Ok(())
     }
 
+    fn pair(&mut self) {
+        for (program, wall) in self.untraced.drain(..) {
+            let series = &mut self.series[program];
+            let beside = self.before[program]..series.samples.len();
+            if !beside.is_empty() {
+                series.untraced.push(Untraced { wall, beside });
+            }
+        }
+    }
+
     fn has_samples(&self) -> bool {
         self.series.iter().any(|series| !series.samples.is_empty())
     }
 
     fn has_untraced(&self) -> bool {
-        self.series.iter().any(|series| !series.untraced.is_empty())
+        !self.untraced.is_empty() || self.series.iter().any(|series| !series.untraced.is_empty())
     }
 
-    /// Whether there are enough runs, and why, where that is not settled beforehand.
+    /// Whether there are enough runs, and why, where that is not known beforehand.
     fn finished(&self, deadline: Option<u64>) -> Option<Finish> {
         let Budget::Adaptive(adaptive) = self.campaign.budget else { return None };
         if self.alive.is_empty() {
             return Some(Finish::AsPlanned);
         }
-        if adaptive.is_precise(&self.series) {
+        if adaptive.is_precise(self.series) {
             return Some(Finish::Precise);
         }
         is_over(deadline).then_some(Finish::TimeSpent)
@@ -194,23 +225,27 @@ impl<'c> State<'c> {
         self.alive.iter().all(|&program| self.series[program].samples.len() >= adaptive.least as usize)
     }
 
-    /// When the time is up. For a schedule that was made to fit, when it is hopelessly overdrawn: the first round may
-    /// have been a fast one.
+    /// When the time is up. A schedule that was made to fit may take half as long again: the first round may have been a
+    /// fast one.
     fn deadline(&self) -> Option<u64> {
         let allowed = match self.campaign.budget {
             Budget::Runs(_) => return None,
+            Budget::Time(_) if self.campaign.aim == Aim::Explain => return None,
             Budget::Time(time) => time + time / 2,
             Budget::Adaptive(adaptive) => adaptive.time,
         };
         Some(clock::now().0.saturating_add(u64::try_from(allowed.as_nanos()).unwrap_or(u64::MAX)))
     }
 
-    /// The warm-up rounds, and how long one round takes. At least one, where a program that cannot run is found, and as
-    /// many as the tracer that has just been attached needs to settle.
+    /// The warm-up rounds, and how long one round takes. There is at least one, which finds programs that cannot run. To
+    /// time programs, there are as many as the tracer needs to settle after it was attached. To explain them, they are
+    /// untraced: the first run is the slowest, because it reads from disk.
     fn warm_up(&mut self) -> Result<Duration, Stop> {
         let mut round = Duration::ZERO;
         let mut done = 0;
-        while done < self.campaign.warmup.max(schedule::settling(round, self.alive.len())) {
+        self.switch(self.campaign.aim == Aim::Time, 0)?;
+
+        while done < self.campaign.warmup.max(self.settling(round)) {
             done += 1;
             let began = clock::now();
             for program in self.order() {
@@ -223,41 +258,57 @@ impl<'c> State<'c> {
         Ok(round)
     }
 
+    /// Rounds that are thrown away after the last switch.
+    fn settling(&self, round: Duration) -> u32 {
+        if self.traced { schedule::settling(round, self.alive.len()) } else { 1 }
+    }
+
+    /// Attaches or detaches, and throws away the runs that follow.
     fn switch(&mut self, traced: bool, settling: u32) -> Result<(), Stop> {
+        if traced == self.traced {
+            return Ok(());
+        }
         self.runner.switch(traced)?;
+        self.traced = traced;
         for _ in 0..settling {
             for program in self.order() {
-                let _thrown_away = self.once(program)?;
+                self.throw_away(program)?;
             }
         }
         Ok(())
     }
 
+    fn throw_away(&mut self, program: usize) -> Result<(), Stop> {
+        match self.campaign.aim {
+            Aim::Time => self.once(program).map(drop),
+            Aim::Explain => self.unfailing(program).map(drop),
+        }
+    }
+
     fn traced_round(&mut self) -> Result<(), Stop> {
         for program in self.order() {
-            match self.attempt(program)? {
-                Some((sample, output)) => {
-                    let series = &mut self.series[program];
-                    series.output = series.output.map_or(output, |before| output.map(|o| before.and(o)));
-                    series.samples.push(sample);
-                    self.progress.sampled(series);
-                }
-                None => self.give_up(program),
+            let Some((sample, recording)) = self.attempt(program)? else {
+                self.give_up(program);
+                continue;
+            };
+            let series = &mut self.series[program];
+            let output = Printed::of(&recording.output);
+            series.output = series.output.map_or(output, |before| output.map(|later| before.and(later)));
+            series.samples.push(sample);
+            if self.campaign.aim == Aim::Explain {
+                series.recordings.push((self.rounds, recording));
             }
+            self.progress.sampled(series);
         }
+        self.rounds += 1;
         Ok(())
     }
 
     fn untraced_round(&mut self) -> Result<(), Stop> {
         for program in self.order() {
-            let Some((sample, _)) = self.attempt(program)? else {
-                self.give_up(program);
-                continue;
-            };
-            let series = &mut self.series[program];
-            let beside = self.before[program]..series.samples.len();
-            if !beside.is_empty() {
-                series.untraced.push(Untraced { wall: sample.wall, beside });
+            match self.attempt(program)? {
+                Some((sample, _)) => self.untraced.push((program, sample.wall)),
+                None => self.give_up(program),
             }
         }
         Ok(())
@@ -267,10 +318,23 @@ impl<'c> State<'c> {
         schedule::round(&self.alive, &mut self.random)
     }
 
+    /// Runs a program until a run counts; `None` if none did.
+    fn attempt(&mut self, program: usize) -> Result<Option<(Sample, Recording)>, Stop> {
+        let run = match self.campaign.aim {
+            Aim::Time => self.repeated(program),
+            Aim::Explain => self.unrepeated(program),
+        }?;
+        if let Some((sample, _)) = run.as_ref().filter(|_| !self.traced) {
+            self.series[program].untraced_exit.get_or_insert(sample.exit);
+        }
+        Ok(run)
+    }
+
     /// Runs a program until a run counts; `None` if none of [`TRIES`] did.
-    fn attempt(&mut self, program: usize) -> Result<Option<(Sample, Option<Printed>)>, Stop> {
-        let expected = self.campaign.subjects[program].expected;
+    fn repeated(&mut self, program: usize) -> Result<Option<(Sample, Recording)>, Stop> {
+        let expected = self.series[program].expected;
         let mut by_ptrace = false;
+
         for _ in 0..TRIES {
             let reason = match self.once(program)? {
                 Ok(recording) => {
@@ -278,14 +342,15 @@ impl<'c> State<'c> {
                         && verdict::is_the_programs(&recording, expected);
                     self.series[program].lost_events += recording.lost;
                     match verdict::sample(&recording, expected) {
-                        Ok(sample) => return Ok(Some((sample, Printed::of(&recording.output)))),
+                        Ok(sample) => return Ok(Some((sample, recording))),
                         Err(reason) => reason,
                     }
                 }
-                Err(reason) => reason,
+                Err(error) => one_line(&error.to_string()),
             };
             self.reject(program, reason);
         }
+
         if by_ptrace && self.succeeds_untraced(program)? {
             let rejected = &mut self.series[program].rejected;
             let failed = rejected.len().saturating_sub(TRIES as usize);
@@ -299,25 +364,55 @@ impl<'c> State<'c> {
         Ok(None)
     }
 
-    /// One more run, of a program that failed whenever it was traced: whether it is the tracing that makes it fail.
+    /// Runs a program once. A run that lost events does not count.
+    fn unrepeated(&mut self, program: usize) -> Result<Option<(Sample, Recording)>, Stop> {
+        let recording = self.unfailing(program)?;
+        self.series[program].lost_events += recording.lost;
+        let verdict = match recording.lost {
+            0 => verdict::sample(&recording, self.series[program].expected),
+            lost => Err(format!("{lost} events were lost (--ring makes more room)")),
+        };
+        match verdict {
+            Ok(sample) => Ok(Some((sample, recording))),
+            Err(reason) => {
+                self.reject(program, reason);
+                Ok(None)
+            }
+        }
+    }
+
+    /// One run. If it fails it ends the campaign, because all others would fail, too.
+    fn unfailing(&mut self, program: usize) -> Result<Recording, Stop> {
+        let recording = self.once(program)?.map_err(ExperimentError::Run)?;
+        if interrupt::interrupted().is_some() {
+            return Err(Stop::Interrupted);
+        }
+        let Some(killed) = recording.killed else { return Ok(recording) };
+        let command = visible(&recording.command.join(" "));
+        let after = Timeline::of(&recording).map(|timeline| timeline.wall).unwrap_or_default();
+        Err(ExperimentError::Killed { command, after, killed }.into())
+    }
+
+    /// One more run, of a program that failed whenever it was traced: whether the tracing makes it fail.
     fn succeeds_untraced(&mut self, program: usize) -> Result<bool, Stop> {
         self.runner.switch(false)?;
         let run = self.once(program)?;
         self.runner.switch(true)?;
-        let expected = self.campaign.subjects[program].expected;
+        let expected = self.series[program].expected;
         Ok(run.is_ok_and(|recording| verdict::flaw(&recording, expected).is_none()))
     }
 
     /// One run, whatever comes of it.
-    fn once(&mut self, program: usize) -> Result<Result<Recording, String>, Stop> {
+    fn once(&mut self, program: usize) -> Result<Result<Recording, LaunchError>, Stop> {
         let run = self.runner.run(program);
-        self.progress.ran(&self.campaign.subjects[program].name);
+        self.progress.ran(&self.series[program].name);
         match run {
             Err(LaunchError::Interrupted) => Err(Stop::Interrupted),
-            // no other run would fare better, of whichever program; and what cannot be killed would not be the last
-            Err(error) if error.is_the_machines() => Err(Stop::Failed(SwitchError(error.to_string()))),
-            Err(error) => Ok(Err(one_line(&error.to_string()))),
-            Ok(recording) => Ok(Ok(recording)),
+            // No other run of any program would succeed, and a process that cannot be killed would not be the last.
+            Err(error) if error.is_the_machines() && self.campaign.aim == Aim::Time => {
+                Err(ExperimentError::machine(error).into())
+            }
+            run => Ok(run),
         }
     }
 
@@ -327,8 +422,11 @@ impl<'c> State<'c> {
         series.rejected.push(Rejected { run, reason });
     }
 
+    /// No more runs of a program that keeps failing. Runs that are explained fail for other reasons.
     fn give_up(&mut self, program: usize) {
-        self.alive.retain(|&alive| alive != program);
+        if self.campaign.aim == Aim::Time {
+            self.alive.retain(|&alive| alive != program);
+        }
     }
 }
 
@@ -336,28 +434,9 @@ fn is_over(deadline: Option<u64>) -> bool {
     deadline.is_some_and(|deadline| clock::now().0 > deadline)
 }
 
-/// An error's message without its `help:` line, which the table has no room for.
+/// An error's message without its `help:` line, for which a table has no room.
 pub(super) fn one_line(message: &str) -> String {
     message.lines().next().unwrap_or_default().to_owned()
-}
-
-impl Subject {
-    fn series(&self) -> Series {
-        Series {
-            name: self.name.clone(),
-            command: self.command.clone(),
-            expected: self.expected,
-            samples: Vec::new(),
-            untraced: Vec::new(),
-            rejected: Vec::new(),
-            counts: Vec::new(),
-            counters: Vec::new(),
-            uncounted: None,
-            lost_events: 0,
-            file_size: self.file_size,
-            output: None,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,23 +1,89 @@
-//! Runs apart from the timed ones, in which things are counted: they must come out right all the same.
+//! Runs apart from the timed ones, which count. They must come out right all the same.
 
-use super::campaign::{TRIES, one_line};
+use super::campaign::{Progress, TRIES, one_line};
+use super::prepared::Prepared;
+use super::runner::{Counter, Runner};
 use super::sample::Series;
 use super::verdict::{self, TRACED};
+use firstbyte_measure::counters::{Counters, CountersError, Side};
 use firstbyte_measure::launch::{ExitStatus, LaunchError};
-use firstbyte_measure::tracer::{Backend, Recording};
+use firstbyte_measure::tracer::{Backend, Recording, ptrace};
 
 /// Why there is no count.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Uncounted {
-    /// We were interrupted.
+enum Uncounted {
     Interrupted,
-    /// No run came out as the timed runs do: why the last did not, one lower-case line.
+    /// No run came out as the timed runs do: why the last one did not, as one lower-case line.
     Because(String),
 }
 
-/// Makes counting runs until one ends as `series` is to (where that is left to the program: as one of its timed runs
-/// did), with the right output and no event lost, as often as the timed runs are tried; what it counted.
-pub fn counted<T>(
+/// Counts system calls, page faults and the like in `runs` runs of each program. A program that cannot be counted, or
+/// that fails while it is counted, keeps its times and says why. So do all programs if `/proc`, which knows their page
+/// faults and memory, belongs to another PID namespace.
+pub(super) fn count(runner: &mut dyn Counter, series: &mut [Series], runs: u32, progress: &mut dyn Progress) {
+    let measured: Vec<usize> = (0..series.len()).filter(|&n| !series[n].samples.is_empty()).collect();
+    if let Err(reason) = ptrace::own_proc() {
+        let reason = reason.replace('\n', "; ");
+        return measured.into_iter().for_each(|program| series[program].uncounted = Some(reason.clone()));
+    }
+
+    progress.counting(measured.len());
+    for program in measured {
+        let series = &mut series[program];
+        for _ in 0..runs {
+            match counted(series, || runner.count(program)) {
+                Ok(counts) => series.counts.push(counts),
+                Err(Uncounted::Interrupted) => return,
+                Err(Uncounted::Because(reason)) => {
+                    series.uncounted = Some(reason);
+                    break;
+                }
+            }
+        }
+        progress.counted();
+    }
+}
+
+/// Lets the processor count in `runs` runs of each program: first the program's own side, then the kernel's where we may
+/// see it. The error says why there are no counts at all.
+pub(super) fn count_by_processor(
+    runner: &mut Prepared,
+    series: &mut [Series],
+    runs: u32,
+) -> Result<(), CountersError> {
+    let mut own = Counters::hardware(Side::User)?;
+    // A tracer that stays attached would be counted on the kernel's side.
+    if runner.switch(false).is_err() {
+        return Ok(());
+    }
+    by_side(runner, series, runs, &mut own);
+    drop(own);
+
+    if let Ok(mut kernel) = Counters::hardware(Side::Kernel) {
+        by_side(runner, series, runs, &mut kernel);
+    }
+    Ok(())
+}
+
+fn by_side(runner: &mut Prepared, series: &mut [Series], runs: u32, counters: &mut Counters) {
+    let measured = series.iter_mut().enumerate().filter(|(_, series)| !series.samples.is_empty());
+    for (program, series) in measured {
+        for _ in 0..runs {
+            match counted(series, || runner.count_by_processor(program, counters)) {
+                Ok(counted) => series.counters.push(counted),
+                Err(Uncounted::Interrupted) => return,
+                Err(Uncounted::Because(reason)) => {
+                    series.uncounted = Some(reason);
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Makes counting runs until one comes out right, as often as timed runs are tried: with the exit status that the series
+/// expects (if it expects none, that of its timed runs), the right output, and no lost event.
+fn counted<T>(
     series: &Series,
     mut run: impl FnMut() -> Result<(T, Recording), LaunchError>,
 ) -> Result<T, Uncounted> {
@@ -39,8 +105,8 @@ pub fn counted<T>(
     Err(Uncounted::Because(reason))
 }
 
-/// How a counting run that ended as `exit` should have: a program that does something else when it is watched, and tells
-/// so by its status, is not what was timed.
+/// The exit status that a counting run should have had if it ended as `exit`. A program that behaves differently while it
+/// is watched, and shows that by its status, is not the one that was timed.
 fn expected(series: &Series, exit: ExitStatus) -> Option<ExitStatus> {
     let timed = || series.samples.iter().map(|sample| sample.exit);
     series.expected.or_else(|| timed().next().filter(|_| timed().all(|end| end != exit)))

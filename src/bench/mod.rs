@@ -1,22 +1,43 @@
-//! Schedules runs, launches them in turn, collects samples into series.
+//! The experiment: programs in, series of samples out.
 //!
-//! [`schedule`] decides the order, [`campaign`] carries it out through a [`Runner`] (real processes, or a scripted
-//! stand-in in tests), [`prepared`] does what belongs around a run, [`verdict`] says whether it counts, [`adaptive`] whether
-//! there are enough.
+//! | file | what it does |
+//! |---|---|
+//! | [`experiment`] | the one experiment of every command that runs programs to time or explain them |
+//! | [`schedule`], [`adaptive`] | how many rounds, in which order, in which blocks: pure |
+//! | [`campaign`] | carries out the rounds through a [`Runner`]: real processes, or a scripted stand-in in tests |
+//! | [`runner`], [`prepared`] | real processes under an observer, and what is done before and after each run |
+//! | [`hooks`] | what is done before and after all runs |
+//! | [`cold`] | makes the page cache cold |
+//! | [`verdict`] | whether a run counts |
+//! | [`sample`] | samples and series |
+//! | [`counting`] | runs apart from the timed ones that count system calls, page faults and instructions |
+//! | [`interference`] | who else used the processors |
+//! | [`results`] | from series to the entries of a document |
+//! | [`caveats`] | what the way of running does to the figures |
 
 pub mod adaptive;
 pub mod campaign;
+pub mod caveats;
+pub mod cold;
+pub mod conditions;
 pub mod counting;
-pub mod document;
+mod error;
+pub mod experiment;
+pub mod hooks;
+pub mod interference;
 pub mod prepared;
+pub mod results;
 pub mod runner;
 pub mod sample;
 pub mod schedule;
 pub mod verdict;
 
-pub use adaptive::{Adaptive, Finish};
-pub use campaign::{Campaign, Outcome, Progress, Subject};
-pub use prepared::{Around, ColdMethod, Prepared};
-pub use runner::{Runner, SwitchError, Tracees};
-pub use sample::{Printed, Rejected, Sample, Series, Untraced};
-pub use schedule::Budget;
+pub use crate::document::series::{Finish, Rejected};
+pub use adaptive::Adaptive;
+pub use campaign::{Campaign, Ending, Progress};
+pub use error::ExperimentError;
+pub use experiment::{Counting, Entry, Experiment, Measured};
+pub use prepared::Around;
+pub use runner::{Observer, Tracee};
+pub use sample::{Printed, Sample, Series, Untraced};
+pub use schedule::{Aim, Budget};

@@ -1,9 +1,10 @@
-//! What is done around single runs, outside of what is timed: commands before and after, a fresh stdin, an environment
-//! of another size.
+//! What is done before and after single runs, outside of the timed part: commands, a fresh stdin, an environment of
+//! another size, a cold page cache.
 
-use super::runner::{Counter, Runner, SwitchError, Tracees};
-use super::sample::Counts;
+use super::error::ExperimentError;
+use super::runner::{Counter, Runner, Tracees};
 use super::verdict;
+use firstbyte_measure::Counts;
 use firstbyte_measure::counters::{Counted, Counters};
 use firstbyte_measure::launch::{ExitStatus, LaunchError, interrupt, tree};
 use firstbyte_measure::page_cache::{Cold, cold};
@@ -14,7 +15,7 @@ use std::io::{Read, Seek};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// What is done around each run of one program.
+/// What is done before and after each run of one program.
 #[derive(Clone, Debug, Default)]
 pub struct Around {
     /// A shell command before each run.
@@ -26,95 +27,95 @@ pub struct Around {
 }
 
 /// Real processes, each prepared.
-#[derive(Debug)]
-pub struct Prepared {
-    tracees: Tracees,
+pub struct Prepared<'o> {
+    tracees: Tracees<'o>,
     around: Vec<Around>,
-    /// What is done so that the page cache is cold.
-    cold: Option<ColdMethod>,
-    /// Draws the sizes by which the environments differ, if they are to.
+    /// `None`: the page cache stays warm.
+    cooling: Option<Cooling>,
+    /// Draws the sizes of the environments, if these are to differ.
     offsets: Option<fastrand::Rng>,
 }
 
 /// How the page cache is made cold before a run.
 #[derive(Debug)]
-pub enum ColdMethod {
-    /// The program's files are copies of which nothing is resident, and that is proven.
+pub enum Cooling {
+    /// The program's files are copies, of which provably nothing is resident.
     Copies(Box<Cold>),
-    /// The machine's whole page cache is dropped, as far as nobody has it mapped; nothing is proven.
+    /// The machine's whole page cache is dropped, except what is mapped somewhere. Nothing is proven.
     DropCaches,
 }
 
-impl ColdMethod {
+impl Cooling {
     fn cool_down(&self, program: usize) -> Result<(), LaunchError> {
         match self {
-            ColdMethod::Copies(cold) => cold.evict(program),
-            ColdMethod::DropCaches => cold::drop_caches().map_err(|error| error.to_string()),
+            Cooling::Copies(cold) => cold.evict(program),
+            Cooling::DropCaches => cold::drop_caches().map_err(|error| error.to_string()),
         }
         .map_err(LaunchError::NotCold)
     }
 }
 
-/// A variable of the environment that nothing reads. Its size moves the stack: programs run faster or slower by where
-/// it happens to begin. T. Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!" (2009).
+/// A variable of the environment that nothing reads. Its size moves the stack: programs run faster or slower depending on
+/// where it begins. T. Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!" (2009).
 const OFFSET: &str = "FIRSTBYTE_ENVIRONMENT_OFFSET";
 
-/// Offsets lie below this: a page, at whose multiples the stack begins.
+/// Offsets are smaller than this: a page, and the stack begins at a multiple of a page.
 const OFFSETS: usize = 4096;
 
-/// What helps where a program may be executed, but not read.
+/// The help for a program that may be executed but not read.
 const MAY_NOT_BE_READ: &str = "help: run as root, or make the program readable with `chmod +r`";
 
-impl Prepared {
-    /// `around`: one a tracee. `offsets`: the seed of the environments' sizes, if they are to differ.
-    pub fn new(tracees: Tracees, around: Vec<Around>, offsets: Option<u64>) -> Prepared {
-        Prepared { tracees, around, cold: None, offsets: offsets.map(fastrand::Rng::with_seed) }
+impl<'o> Prepared<'o> {
+    /// `around`: one for each tracee. `offsets`: the seed of the environments' sizes, if these are to differ.
+    pub fn new(tracees: Tracees<'o>, around: Vec<Around>, offsets: Option<u64>) -> Prepared<'o> {
+        Prepared { tracees, around, cooling: None, offsets: offsets.map(fastrand::Rng::with_seed) }
     }
 
     /// From now on every run begins with a cold page cache.
-    pub fn make_cold(&mut self, method: ColdMethod) {
-        self.cold = Some(method);
+    pub fn make_cold(&mut self, cooling: Cooling) {
+        self.cooling = Some(cooling);
     }
 
-    /// The files of a program that are evicted before each run, where that is how it is done.
+    /// The files of a program that are evicted before each run, where copies are evicted.
     pub fn cold_files(&self, program: usize) -> Option<&cold::Files> {
-        match &self.cold {
-            Some(ColdMethod::Copies(cold)) => cold.files(program),
+        match &self.cooling {
+            Some(Cooling::Copies(cold)) => cold.files(program),
             _ => None,
         }
     }
 
-    /// The files that runs of a program open, found by runs of which every system call stops. Two: the first may make
-    /// what the second reads. And why some may be missing: what is wrong with such a run that does not come out right,
-    /// or what could not be seen of it.
+    /// Finds the files that runs of a program open, by two runs that stop at every system call: the first may make what
+    /// the second reads. Also returns why some files may be missing: the flaw of such a run, or what could not be seen
+    /// of it.
     ///
     /// # Errors
-    /// Also if a program was executed that may not be looked into: then nobody knows what would have to be cold.
+    /// Also if the program executes one that may not be looked into: then nobody knows what would have to be cold.
     pub fn find_files(
         &mut self,
         program: usize,
         expected: Option<ExitStatus>,
     ) -> Result<(cold::Found, Option<String>), LaunchError> {
         let (mut found, mut flaw) = (cold::Found::default(), None);
+
         for _ in 0..2 {
             let (files, recording) = self.around(program, Tracees::files)?;
             if let Some(closed) = files.closed {
-                return Err(LaunchError::NotCold(format!(
-                    "{closed}, so it cannot be made cold\n{MAY_NOT_BE_READ}"
-                )));
+                let message = format!("{closed}, so it cannot be made cold\n{MAY_NOT_BE_READ}");
+                return Err(LaunchError::NotCold(message));
             }
             flaw = verdict::flaw(&recording, expected).or(files.unseen);
             found.read.extend(files.read);
             found.updated.extend(files.updated);
             found.written.extend(files.written);
         }
+
         let input = self.around.get(program).and_then(|around| around.input.as_deref());
-        // each run opens it again, and so comes to the copy
+        // each run opens it again, and so gets the copy
         found.read.extend(input.and_then(|input| input.canonicalize().ok()).filter(|input| input.is_file()));
         Ok((found, flaw))
     }
 
-    /// A run during which the processor counts, and no tracer is attached.
+    /// A run during which the processor counts and no tracer is attached.
     pub fn count_by_processor(
         &mut self,
         program: usize,
@@ -123,11 +124,11 @@ impl Prepared {
         self.around(program, |tracees, program| tracees.by_processor(program, counters))
     }
 
-    /// A run with what belongs around it.
+    /// A run, with its commands before and after it.
     fn around<T>(
         &mut self,
         program: usize,
-        run: impl FnOnce(&mut Tracees, usize) -> Result<T, LaunchError>,
+        run: impl FnOnce(&mut Tracees<'o>, usize) -> Result<T, LaunchError>,
     ) -> Result<T, LaunchError> {
         let around = self.around.get(program).cloned().unwrap_or_default();
         self.prepare(program, &around)?;
@@ -142,6 +143,7 @@ impl Prepared {
         if let Some(command) = &around.prepare {
             hook(command, "before")?;
         }
+
         let Some(tracee) = self.tracees.tracee(program) else { return Ok(()) };
         if let Some(input) = &around.input {
             let opened = File::open(input);
@@ -152,51 +154,54 @@ impl Prepared {
             let filling = "X".repeat(offsets.usize(..OFFSETS));
             tracee.launcher.set_variable(OFFSET, OsStr::new(&filling));
         }
-        self.cold.as_ref().map_or(Ok(()), |cold| cold.cool_down(program))
+
+        self.cooling.as_ref().map_or(Ok(()), |cooling| cooling.cool_down(program))
     }
 }
 
-impl Runner for Prepared {
-    fn switch(&mut self, traced: bool) -> Result<(), SwitchError> {
+impl Runner for Prepared<'_> {
+    fn switch(&mut self, traced: bool) -> Result<(), ExperimentError> {
         self.tracees.switch(traced)
     }
 
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError> {
-        self.around(program, Tracees::run)
+        self.around(program, Runner::run)
     }
 }
 
-impl Counter for Prepared {
+impl Counter for Prepared<'_> {
     fn count(&mut self, program: usize) -> Result<(Counts, Recording), LaunchError> {
-        self.around(program, Tracees::count)
+        self.around(program, Counter::count)
     }
 }
 
-/// Runs a shell command around a run; what it prints is shown only if it fails.
+/// Runs a shell command before or after a run. Its output is shown only if it fails.
 fn hook(command: &str, when: &'static str) -> Result<(), LaunchError> {
     let failed = |outcome| LaunchError::Hook { command: command.to_owned(), when, outcome };
     shell(command).map_err(failed)
 }
 
-/// Runs `command` by `/bin/sh`; if it fails, what became of it.
+/// Runs `command` by `/bin/sh`. The error says how it failed.
 pub fn shell(command: &str) -> Result<(), String> {
-    // A file, not a pipe: what the command leaves running in the background may hold it open.
-    let mut said = tempfile::tempfile().map_err(|error| format!("could not be run: {error}"))?;
-    let stderr = said.try_clone().map_err(|error| format!("could not be run: {error}"))?;
+    // A file, not a pipe: what the command leaves running in the background may keep it open.
+    let mut messages = tempfile::tempfile().map_err(|error| format!("could not be run: {error}"))?;
+    let stderr = messages.try_clone().map_err(|error| format!("could not be run: {error}"))?;
+
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
     let status = shell.status().map_err(|error| format!("could not be run: {error}"))?;
+
     tree::spare_children();
     if status.success() || interrupt::interrupted().is_some() {
         return Ok(());
     }
-    let last = last_line(&mut said);
+    let last = last_line(&mut messages);
     Err(if last.is_empty() { format!("failed: {status}") } else { format!("failed: {status}: {last}") })
 }
 
-fn last_line(said: &mut File) -> String {
+fn last_line(file: &mut File) -> String {
     let mut bytes = Vec::new();
-    let _ = said.rewind().and_then(|()| said.take(65_536).read_to_end(&mut bytes));
+    let _ = file.rewind().and_then(|()| file.take(65_536).read_to_end(&mut bytes));
     let text = String::from_utf8_lossy(&bytes);
     text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()
 }

@@ -1,103 +1,102 @@
-//! What runs amount to: a sample a run, a series a program.
+//! The results of runs: one sample for each run, one series for each program.
 
-pub(crate) use firstbyte_measure::Counts;
+use crate::document::bench::Cold;
+use crate::document::conditions::Conditions;
+use crate::document::series::Rejected;
+use firstbyte_measure::Counts;
 use firstbyte_measure::counters::Counted;
 use firstbyte_measure::launch::ExitStatus;
 use firstbyte_measure::timeline::Phases;
-use firstbyte_measure::tracer::Output;
+use firstbyte_measure::tracer::{Output, Recording};
 use firstbyte_measure::units::{Bytes, Nanos};
-use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// One run that counts: right output, expected exit, nothing lost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One run that counts: its output and its exit status were right, and no event was lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// `None` with the pipe backend, which sees no phases.
     pub phases: Option<Phases>,
-    /// From the entry of `execve` (pipe backend: from the launch) until the first byte was out
-    /// (pipe backend: until it arrived at our end). `None`: it printed nothing, or nobody could see.
+    /// From the entry of `execve` until the first byte was out; with the pipe backend, from the launch until the byte
+    /// arrived at our end. `None`: the program printed nothing, or nobody could see it.
     pub first_byte: Option<Nanos>,
-    /// From the entry of `execve` (pipe backend: from the launch) until the exit (pipe backend: until reaped).
+    /// From the entry of `execve` until the exit; with the pipe backend, from the launch until the program was reaped.
     pub total: Nanos,
-    /// From just before the process was created until it was reaped, by our own clock: what a spawn costs its
-    /// caller, the same in every backend, and what traced and untraced runs are compared by.
+    /// From just before the process was created until it was reaped, by our own clock: what a spawn costs its caller.
+    /// It is the same in every backend, so traced and untraced runs are compared by it.
     pub wall: Nanos,
-    /// User CPU time that the kernel accounts for the tracee and its waited-for children.
+    /// User CPU time that the kernel accounts to the tracee and the children it waited for.
     pub user: Nanos,
-    /// System CPU time, likewise; tick-accounted kernels give short processes 0.
+    /// System CPU time, likewise. Kernels that account by ticks give short processes 0.
     pub system: Nanos,
     /// Peak resident set size; `None` where the kernel's figure would be ours rather than the tracee's.
     pub max_rss: Option<Bytes>,
-    /// Page faults that waited for a disk, of the tracee and its waited-for children.
+    /// Page faults that waited for a disk, of the tracee and the children it waited for.
     pub major_faults: u64,
-    /// What was read from disks for them.
+    /// How much was read from disks for them.
     pub from_disk: Bytes,
-    /// How often it gave the processor up or lost it, its waited-for children included; `None` under a tracer that stops it.
-    #[serde(default)]
+    /// How often the tracee and the children it waited for gave up or lost the processor; `None` under a tracer that
+    /// stops them.
     pub context_switches: Option<u64>,
-    /// How the tracee ended.
     pub exit: ExitStatus,
-    /// Processes of the tree that were seen, the tracee included (0: not observed).
+    /// Processes seen in the tree, including the tracee (0: not observed).
     pub processes: u32,
-    /// Threads of the tree that were seen, main threads included (0: not observed).
+    /// Threads seen in the tree, including main threads (0: not observed).
     pub threads: u32,
-    /// Successful execs, the first included (0: not observed).
+    /// Successful execs, including the first (0: not observed).
     pub execs: u32,
 }
 
-/// A run that must not be counted, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rejected {
-    /// Which run of the series, from 0.
-    pub run: u32,
-    /// Why: one lower-case line.
-    pub reason: String,
-}
-
 /// A run with no tracer attached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untraced {
-    /// Its wall time.
     pub wall: Nanos,
-    /// The samples that it is compared with, those of the same block of rounds: first index, and the one after the last.
+    /// The samples that it is compared with, those of the same block of rounds: the first index, and the one after the
+    /// last.
     pub beside: Range<usize>,
 }
 
 /// All samples of one program under one condition.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Series {
-    /// The name shown.
+    /// The displayed name.
     pub name: String,
-    /// The command, as a shell would take it.
+    /// The command, as one would type it in a shell.
     pub command: String,
-    /// How it must end; `None`: as it likes.
-    #[serde(default)]
+    /// How it must end; `None`: in any way.
     pub expected: Option<ExitStatus>,
+    /// Size of the file that is executed (native programs) or interpreted.
+    pub file_size: Option<Bytes>,
+    /// Values of the parameters in the command.
+    pub parameters: BTreeMap<String, Value>,
+    pub conditions: Option<Conditions>,
+    /// How the page cache was made cold; `None`: it was warm.
+    pub cold: Option<Cold>,
     /// The samples in the order in which they were taken.
     pub samples: Vec<Sample>,
-    /// The same program, runs in turn, with no tracer attached: for the observer overhead.
+    /// The run of each sample with the number of its round, where runs are explained rather than timed.
+    pub recordings: Vec<(u32, Recording)>,
+    /// Runs of the same program with no tracer attached, interleaved with the others: for the observer overhead.
     pub untraced: Vec<Untraced>,
+    /// How the first untraced run ended.
+    pub untraced_exit: Option<ExitStatus>,
     /// Runs that did not count.
     pub rejected: Vec<Rejected>,
-    /// One entry a counting run.
+    /// One entry for each counting run.
     pub counts: Vec<Counts>,
     /// Why counting runs are missing: one lower-case line.
-    #[serde(default)]
     pub uncounted: Option<String>,
-    /// What the processor counted, by the names of the document: one entry a run and side.
-    #[serde(default)]
+    /// What the processor counted, by the names of the document: one entry for each run and side.
     pub counters: Vec<Counted>,
     /// Events that were lost over all runs.
     pub lost_events: u64,
-    /// Size of the file that is executed (native programs) or interpreted.
-    pub file_size: Option<Bytes>,
-    /// What its runs printed; `None` where nobody could see (a null device).
-    #[serde(default)]
+    /// The output of its runs; `None` where nobody could see it (a null device).
     pub output: Option<Printed>,
 }
 
-/// What the runs that count printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The output of the runs that count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Printed {
     /// Bytes of the last run.
     pub bytes: u64,
@@ -105,18 +104,18 @@ pub struct Printed {
     pub least: u64,
     /// Bytes of the run that printed most.
     pub most: u64,
-    /// Each run's bytes were compared with those expected, and were these; else nothing was expected.
+    /// Each run's bytes were compared with the expected ones and are equal; otherwise nothing was expected.
     pub checked: bool,
 }
 
 impl Printed {
-    /// What one run printed; `None` where nobody could see.
+    /// The output of one run; `None` where nobody could see it.
     pub fn of(output: &Output) -> Option<Printed> {
         let bytes = output.bytes?;
         Some(Printed { bytes, least: bytes, most: bytes, checked: output.ok == Some(true) })
     }
 
-    /// With those of another, later run.
+    /// Together with the output of a later run.
     #[must_use]
     pub fn and(self, later: Printed) -> Printed {
         Printed {
@@ -129,7 +128,7 @@ impl Printed {
 }
 
 impl Series {
-    /// Wall times of each block of rounds that has both: of the untraced runs, and of the traced ones before them.
+    /// Wall times of each block of rounds that has both kinds of runs: the untraced ones, then the traced ones.
     pub fn blocks(&self) -> Vec<(Vec<f64>, Vec<f64>)> {
         let block = |untraced: &[Untraced]| {
             let traced = untraced.first().and_then(|first| self.samples.get(first.beside.clone()));

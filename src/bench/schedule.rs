@@ -1,105 +1,167 @@
 //! Which program runs when. Pure: a seed and counts in, an order out.
 //!
-//! Every round runs every program once, in a random order (a fixed one was seen to bias a program by 8 µs, because of
-//! who ran before it). Rounds come in blocks: in each, traced rounds and then untraced ones, so that what drifts hits
-//! both alike. Attaching and detaching patches the kernel's code, and the runs that follow are slower for a while:
-//! some are thrown away after each change.
+//! Every round runs every program once, in a random order. A fixed order was seen to bias a program by 8 µs, because of
+//! the program that ran before it. Rounds come in blocks: each has traced rounds and untraced ones, so that drift affects
+//! both alike. Attaching and detaching patches the kernel's code, and the runs that follow are slower for a while: some
+//! are thrown away after each change.
 
 use super::adaptive::Adaptive;
 use std::time::Duration;
 
-/// How long, or how often.
+/// How long to measure, or how often.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Budget {
-    /// So many runs of each program.
+    /// This many runs of each program.
     Runs(u32),
-    /// As many as fit.
+    /// As many as fit into this time.
     Time(Duration),
     /// Until there are enough.
     Adaptive(Adaptive),
 }
 
-/// Runs to be thrown away after programs were attached or detached (measured: the first dozen take 5 % longer).
+/// What the runs of an experiment are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// Many samples. Blocks are long, and a third of their rounds is untraced. A run that does not count is repeated.
+    Time,
+    /// A few recordings, to be explained. Blocks are short, half of their rounds is untraced. No run is repeated.
+    Explain,
+}
+
+/// Runs to throw away after programs were attached or detached (measured: the first dozen take 5 % longer).
 const SETTLING_RUNS: usize = 16;
-/// But no more rounds than make up this time: a program that takes long has settled after one run.
+/// But no more rounds than fit into this time: a slow program has settled after one run.
 const SETTLING_TIME: Duration = Duration::from_millis(20);
 
-/// Fewer traced rounds than this say little, more than [`MOST`] nothing new.
+/// With [`Aim::Time`], fewer traced rounds than this say little, and more than [`MOST`] add nothing.
 const FEWEST: u32 = 10;
 const MOST: u32 = 300;
 
-/// Blocks of rounds, each with its traced and its untraced part, at most. A shared machine's speed changes by the second:
-/// within a block that hits both parts alike, and only the blocks are independent of each other.
+/// The same with [`Aim::Explain`].
+const FEWEST_EXPLAINED: u32 = 3;
+const MOST_EXPLAINED: u32 = 20;
+
+/// The most blocks. A shared machine's speed changes by the second: within a block that affects the traced and the untraced
+/// rounds alike, and only the blocks are independent of each other.
 const BLOCKS: u32 = 12;
 const FEWEST_BLOCKS: u32 = 4;
 
-/// The traced part of a block is at least so many times as long as what is thrown away after a change.
+/// With [`Aim::Explain`] a block has this many traced rounds, until there are [`BLOCKS_EXPLAINED`] blocks. Short ones,
+/// because the change of a machine's speed within a block ends up in its ratio.
+const BLOCK_EXPLAINED: u32 = 3;
+const BLOCKS_EXPLAINED: u32 = 60;
+
+/// The traced part of a block is at least this many times as long as what is thrown away after a change.
 const WORTH: u32 = 4;
+
+/// How many rounds of each kind, and in which order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    pub traced: u32,
+    pub untraced: u32,
+    pub untraced_first: bool,
+}
+
+impl Block {
+    /// The rounds in order, each kind with whether it is traced.
+    pub fn parts(self) -> [(bool, u32); 2] {
+        let parts = [(true, self.traced), (false, self.untraced)];
+        if self.untraced_first { [parts[1], parts[0]] } else { parts }
+    }
+}
 
 /// How many rounds, block by block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// (traced rounds, untraced rounds) of each block.
-    pub blocks: Vec<(u32, u32)>,
-    /// Rounds to be thrown away after each change between traced and untraced.
+    pub blocks: Vec<Block>,
+    /// Rounds to throw away after each change between traced and untraced.
     pub settling: u32,
-    /// Traced rounds that are likely to be made: fewer than the blocks have where the time bounds them.
+    /// Traced rounds that will probably be made: fewer than the blocks have if the time is limited.
     pub likely: u32,
 }
 
 impl Schedule {
-    /// A schedule for `programs` programs, of which one round takes `round`.
-    pub fn new(budget: Budget, round: Duration, programs: usize, overhead: bool) -> Schedule {
+    /// A schedule for `programs` programs, which together take `round` for one run each.
+    pub fn new(aim: Aim, budget: Budget, round: Duration, programs: usize, overhead: bool) -> Schedule {
         let settling = settling(round, programs);
-        let rounds = match budget {
-            Budget::Runs(runs) => runs,
-            Budget::Time(time) => rounds_that_fit(time, round, settling, overhead).clamp(FEWEST, MOST),
-            Budget::Adaptive(adaptive) => return Schedule::adaptive(adaptive, round, settling, overhead),
+        let rounds = match (budget, aim) {
+            (Budget::Runs(runs), _) => runs,
+            (Budget::Time(time), Aim::Explain) => {
+                fitting(time, round).clamp(FEWEST_EXPLAINED, MOST_EXPLAINED)
+            }
+            (Budget::Time(time), Aim::Time) => {
+                rounds_that_fit(time, round, settling, overhead).clamp(FEWEST, MOST)
+            }
+            (Budget::Adaptive(adaptive), _) => {
+                return Schedule::adaptive(adaptive, round, settling, overhead);
+            }
         };
-        let count = if overhead { blocks(rounds, settling) } else { 1 };
-        let blocks = (0..count).map(|block| {
-            let traced = share(rounds, count, block);
-            (traced, if overhead { traced.div_ceil(3) } else { 0 })
-        });
-        Schedule { blocks: blocks.collect(), settling, likely: rounds }
+        match aim {
+            Aim::Time => Schedule::timing(rounds, settling, overhead),
+            Aim::Explain => Schedule::explaining(rounds, settling, overhead),
+        }
     }
 
-    /// Blocks that grow; the first few have untraced rounds.
-    fn adaptive(adaptive: Adaptive, round: Duration, settling: u32, overhead: bool) -> Schedule {
-        let untraced = |(block, traced): (usize, u32)| {
-            (traced, if overhead && block < BLOCKS as usize { traced.div_ceil(3) } else { 0 })
+    /// Long blocks, traced rounds first.
+    fn timing(rounds: u32, settling: u32, overhead: bool) -> Schedule {
+        let count = if overhead { blocks(rounds, settling) } else { 1 };
+        let block = |block| timed_block(share(rounds, count, block), overhead);
+        Schedule { blocks: (0..count).map(block).collect(), settling, likely: rounds }
+    }
+
+    /// Short blocks that begin with the kind with which the one before ended.
+    fn explaining(rounds: u32, settling: u32, overhead: bool) -> Schedule {
+        let count = if overhead { (rounds / BLOCK_EXPLAINED).clamp(1, BLOCKS_EXPLAINED) } else { 1 };
+        let block = |block: u32| {
+            let traced = share(rounds, count, block);
+            let untraced = if overhead { traced } else { 0 };
+            Block { traced, untraced, untraced_first: !block.is_multiple_of(2) }
         };
+        // who wants one run gets one run
+        let settling = if rounds == 1 { 0 } else { settling };
+        Schedule { blocks: (0..count).map(block).collect(), settling, likely: rounds }
+    }
+
+    /// Blocks that grow. Only the first ones have untraced rounds.
+    fn adaptive(adaptive: Adaptive, round: Duration, settling: u32, overhead: bool) -> Schedule {
+        let block = |(block, traced): (usize, u32)| timed_block(traced, overhead && block < BLOCKS as usize);
         let likely = rounds_that_fit(adaptive.time, round, settling, overhead);
         Schedule {
-            blocks: adaptive.blocks().into_iter().enumerate().map(untraced).collect(),
+            blocks: adaptive.blocks().into_iter().enumerate().map(block).collect(),
             settling,
             likely: likely.clamp(adaptive.least, adaptive.most.max(adaptive.least)),
         }
     }
 
-    /// Runs that are likely to be made, thrown away ones included, for `programs` programs.
+    /// Runs that will probably be made for `programs` programs, including those that are thrown away.
     pub fn runs(&self, programs: usize) -> u64 {
         let mut left = self.likely;
         let mut rounds = 0;
-        for &(traced, untraced) in &self.blocks {
-            let change = if untraced > 0 { 2 * self.settling } else { 0 };
-            rounds += traced.min(left) + if left > 0 { untraced + change } else { 0 };
-            left = left.saturating_sub(traced);
+        for block in &self.blocks {
+            let change = if block.untraced > 0 { 2 * self.settling } else { 0 };
+            rounds += block.traced.min(left) + if left > 0 { block.untraced + change } else { 0 };
+            left = left.saturating_sub(block.traced);
         }
         u64::from(rounds) * programs as u64
     }
-
-    /// Whether untraced runs are part of it.
-    pub fn overhead(&self) -> bool {
-        self.blocks.iter().any(|(_, untraced)| *untraced > 0)
-    }
 }
 
-fn rounds_that_fit(time: Duration, round: Duration, settling: u32, overhead: bool) -> u32 {
+fn timed_block(traced: u32, overhead: bool) -> Block {
+    Block { traced, untraced: if overhead { traced.div_ceil(3) } else { 0 }, untraced_first: false }
+}
+
+/// How many rounds fit into a time.
+fn fitting(time: Duration, round: Duration) -> u32 {
     let fitting = (time.as_secs_f64() / round.as_secs_f64().max(1e-6)).min(1e6);
-    // truncation is what is wanted: rounds that fit whole
+    // truncated on purpose: only whole rounds count
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and a million")]
     let fitting = fitting as u32;
+    fitting
+}
+
+/// How many traced rounds fit, with their untraced rounds and what is thrown away.
+fn rounds_that_fit(time: Duration, round: Duration, settling: u32, overhead: bool) -> u32 {
+    let fitting = fitting(time, round);
     if !overhead {
         return fitting;
     }
@@ -108,19 +170,19 @@ fn rounds_that_fit(time: Duration, round: Duration, settling: u32, overhead: boo
     beside(count)
 }
 
-/// Into how many blocks so many traced rounds are cut.
+/// How many blocks this number of traced rounds is divided into.
 fn blocks(rounds: u32, settling: u32) -> u32 {
     (rounds / (WORTH * settling).max(1)).clamp(FEWEST_BLOCKS, BLOCKS).min(rounds.max(1))
 }
 
-/// Rounds to be thrown away after programs were attached or detached: enough runs, or enough time.
+/// Rounds to throw away after programs were attached or detached: enough runs, or enough time.
 pub fn settling(round: Duration, programs: usize) -> u32 {
     let by_runs = SETTLING_RUNS.div_ceil(programs.max(1)) as u128;
     let by_time = SETTLING_TIME.as_nanos().div_ceil(round.as_nanos().max(1));
     u32::try_from(by_runs.min(by_time)).unwrap_or(1)
 }
 
-/// The part of `whole` that falls to one of `parts`, so that the parts sum up to it.
+/// One part of `whole`, which is divided into `parts` as equal as possible.
 fn share(whole: u32, parts: u32, part: u32) -> u32 {
     whole / parts + u32::from(part < whole % parts)
 }
@@ -136,27 +198,32 @@ pub fn round(programs: &[usize], random: &mut fastrand::Rng) -> Vec<usize> {
 mod tests {
     use super::*;
 
+    /// Traced and untraced rounds of each block.
+    fn pairs(schedule: &Schedule) -> Vec<(u32, u32)> {
+        schedule.blocks.iter().map(|block| (block.traced, block.untraced)).collect()
+    }
+
     #[test]
     fn blocks_sum_up_to_the_runs_asked_for() {
         for runs in [1, 2, 3, 4, 5, 10, 97, 1000] {
-            let schedule = Schedule::new(Budget::Runs(runs), Duration::from_millis(1), 3, true);
-            assert_eq!(schedule.blocks.iter().map(|b| b.0).sum::<u32>(), runs, "{runs} runs");
-            assert!(schedule.blocks.iter().all(|b| b.0 > 0 && b.1 > 0));
+            let schedule = Schedule::new(Aim::Time, Budget::Runs(runs), Duration::from_millis(1), 3, true);
+            assert_eq!(schedule.blocks.iter().map(|block| block.traced).sum::<u32>(), runs, "{runs} runs");
+            assert!(schedule.blocks.iter().all(|block| block.traced > 0 && block.untraced > 0));
         }
     }
 
     #[test]
     fn without_overhead_there_is_one_block_and_nothing_untraced() {
-        let schedule = Schedule::new(Budget::Runs(7), Duration::from_millis(1), 3, false);
-        assert_eq!(schedule.blocks, [(7, 0)]);
+        let schedule = Schedule::new(Aim::Time, Budget::Runs(7), Duration::from_millis(1), 3, false);
+        assert_eq!(pairs(&schedule), [(7, 0)]);
         assert_eq!(schedule.runs(3), 21);
     }
 
     #[test]
     fn time_bounds_the_rounds_within_reason() {
         let rounds = |time, round| {
-            let schedule = Schedule::new(Budget::Time(time), round, 20, true);
-            schedule.blocks.iter().map(|b| b.0).sum::<u32>()
+            let schedule = Schedule::new(Aim::Time, Budget::Time(time), round, 20, true);
+            schedule.blocks.iter().map(|block| block.traced).sum::<u32>()
         };
         assert_eq!(rounds(Duration::from_secs(60), Duration::from_secs(60)), FEWEST);
         assert_eq!(rounds(Duration::from_secs(60), Duration::from_nanos(1)), MOST);
@@ -166,14 +233,29 @@ mod tests {
     #[test]
     fn the_first_adaptive_blocks_have_untraced_rounds() {
         let long = Adaptive { least: 1, most: 1000, time: Duration::from_secs(1), precision: 0.01 };
-        let schedule = Schedule::new(Budget::Adaptive(long), Duration::from_millis(50), 1, true);
-        let untraced = schedule.blocks.iter().filter(|(_, untraced)| *untraced > 0).count();
+        let schedule = Schedule::new(Aim::Time, Budget::Adaptive(long), Duration::from_millis(50), 1, true);
+        let untraced = schedule.blocks.iter().filter(|block| block.untraced > 0).count();
         assert!(untraced == BLOCKS as usize && schedule.blocks.len() > untraced);
         let adaptive = Adaptive { least: 10, most: 60, time: Duration::from_secs(1), precision: 0.01 };
-        let schedule = Schedule::new(Budget::Adaptive(adaptive), Duration::from_millis(50), 1, true);
-        assert_eq!(schedule.blocks, [(10, 4), (5, 2), (7, 3), (11, 4), (16, 6), (11, 4)]);
+        let schedule =
+            Schedule::new(Aim::Time, Budget::Adaptive(adaptive), Duration::from_millis(50), 1, true);
+        assert_eq!(pairs(&schedule), [(10, 4), (5, 2), (7, 3), (11, 4), (16, 6), (11, 4)]);
         assert_eq!(schedule.likely, 10, "what fits the time, the least runs at least");
         assert_eq!(schedule.runs(1), 10 + 4 + 2);
+    }
+
+    #[test]
+    fn explained_runs_alternate_with_as_many_untraced_ones_in_short_blocks() {
+        let explained =
+            |budget, overhead| Schedule::new(Aim::Explain, budget, Duration::from_secs(1), 1, overhead);
+        let schedule = explained(Budget::Runs(8), true);
+        assert_eq!(pairs(&schedule), [(4, 4), (4, 4)]);
+        assert_eq!(schedule.blocks[0].parts(), [(true, 4), (false, 4)]);
+        assert_eq!(schedule.blocks[1].parts(), [(false, 4), (true, 4)]);
+        assert_eq!(pairs(&explained(Budget::Runs(8), false)), [(8, 0)]);
+        assert_eq!(explained(Budget::Runs(1), true).settling, 0);
+        let likely = |seconds| explained(Budget::Time(Duration::from_secs(seconds)), false).likely;
+        assert_eq!([1, 8, 60].map(likely), [3, 8, 20]);
     }
 
     #[test]

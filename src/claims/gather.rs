@@ -3,7 +3,7 @@
 use super::programs::is_level0;
 use super::quantity::{Counted, Quantity, Span, State};
 use super::{Evidence, Lack, Needs, Reading};
-use crate::bench::document::overhead;
+use crate::bench::results::overhead;
 use crate::bench::{Sample, Series};
 use crate::corpus::Skipped;
 use crate::document::floor::{Figure, Missing, Print};

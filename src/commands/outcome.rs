@@ -1,5 +1,6 @@
 //! How a command ends: the exit statuses of the manual page, and errors that carry theirs.
 
+use crate::bench::ExperimentError;
 use firstbyte_measure::launch::LaunchError;
 use std::fmt::Display;
 
@@ -57,6 +58,16 @@ impl CommandError {
     /// This machine cannot do it.
     pub fn unable(message: impl Display) -> CommandError {
         CommandError { exit: Exit::Unable, message: message.to_string() }
+    }
+}
+
+impl From<ExperimentError> for CommandError {
+    fn from(error: ExperimentError) -> CommandError {
+        match error {
+            ExperimentError::Machine(_) => CommandError::unable(error),
+            ExperimentError::Run(error) => error.into(),
+            ExperimentError::Command(_) | ExperimentError::Killed { .. } => CommandError::program(error),
+        }
     }
 }
 

@@ -1,22 +1,26 @@
-//! What a person sees while it goes on: on stderr, and only where that is a terminal.
+//! Progress bars: on stderr, and only where that is a terminal.
 
 use crate::bench::{self, Series};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// A bar with an estimate of the time left.
+/// The bars of an experiment: one for the timed runs, with an estimate of the time left, one for the counting runs.
 pub(super) struct Bar<'c> {
     shown: ProgressBar,
-    checkpoint: &'c mut dyn FnMut(&[Series]),
+    counting: Option<ProgressBar>,
+    checkpoint: Option<Checkpoint<'c>>,
     estimated: Instant,
     /// The warm-up is over, and the length is known.
     planned: bool,
 }
 
+/// Saves what would be lost if we died now.
+type Checkpoint<'c> = &'c mut dyn FnMut(&[Series]);
+
 const MEASURING: &str = "{prefix:>9} {wide_bar:.cyan/dim} {pos}/{len} {eta:>4} left {msg:<18!}";
 
-/// The estimate that is shown is of one program, then of another.
+/// How often the bar shows the estimate of another program.
 const ESTIMATE_EVERY: Duration = Duration::from_millis(500);
 
 /// A bar for `length` steps of a kind of work; silent where stderr is no terminal.
@@ -39,17 +43,19 @@ fn set_template(bar: &ProgressBar, template: &str) {
 }
 
 impl<'c> Bar<'c> {
-    /// A bar for a campaign.
-    pub(super) fn new(checkpoint: &'c mut dyn FnMut(&[Series])) -> Bar<'c> {
+    pub(super) fn new(checkpoint: Option<Checkpoint<'c>>) -> Bar<'c> {
         let shown = bar("measuring", 0);
-        // How many runs there will be is known when these have shown how long one takes.
+        // The number of runs is known after the warm-up, which shows how long one takes.
         set_template(&shown, "  warm-up {pos} runs {msg:<18!}");
-        Bar { shown, checkpoint, estimated: Instant::now(), planned: false }
+        Bar { shown, counting: None, checkpoint, estimated: Instant::now(), planned: false }
     }
+}
 
-    /// Takes it off the screen.
-    pub(super) fn finish(&self) {
+/// Removes the bars from the screen.
+impl Drop for Bar<'_> {
+    fn drop(&mut self) {
         self.shown.finish_and_clear();
+        self.counting.iter().for_each(ProgressBar::finish_and_clear);
     }
 }
 
@@ -63,9 +69,9 @@ impl bench::Progress for Bar<'_> {
     }
 
     fn ran(&mut self, _name: &str) {
-        // The bar draws at most eight times a second, and between runs only.
+        // The bar is drawn at most eight times a second, and only between runs.
         self.shown.inc(1);
-        // Runs that did not count are made again: more than were planned.
+        // Runs that did not count are repeated, so there may be more than were planned.
         if self.planned && Some(self.shown.position()) > self.shown.length() {
             self.shown.inc_length(1);
         }
@@ -83,6 +89,17 @@ impl bench::Progress for Bar<'_> {
     }
 
     fn checkpoint(&mut self, series: &[Series]) {
-        (self.checkpoint)(series);
+        if let Some(checkpoint) = &mut self.checkpoint {
+            checkpoint(series);
+        }
+    }
+
+    fn counting(&mut self, programs: usize) {
+        self.shown.finish_and_clear();
+        self.counting = Some(bar("counting", programs as u64));
+    }
+
+    fn counted(&mut self) {
+        self.counting.iter().for_each(|bar| bar.inc(1));
     }
 }

@@ -1,31 +1,26 @@
-//! `firstbyte showdown`: corpus, tracees, campaign, counting runs, document, renderings.
+//! `firstbyte showdown`: the programs of the corpus, timed and compared.
 
-use super::cold;
-use super::conditions;
-use super::corpus_runs::{Circumstances, subject, tracee};
-use super::counting;
-use super::header::header;
-use super::interference;
 use super::progress::{Bar, bar};
 use super::{CommandError, Exit, before_launching, export, show, terminal};
-use crate::bench::document as rendering;
-use crate::bench::{Around, Campaign, Outcome, Prepared, Series, Tracees};
+use crate::bench::results::{self, Compared};
+use crate::bench::{Aim, Campaign, Counting, Experiment, Series, cold};
 use crate::cli::showdown::Plan;
 use crate::corpus::{
-    BuildCache, Built, Corpus, PrepareOptions, Program, Progress, SkipCause, Skipped, prepare_all,
+    BuildCache, Built, Circumstances, Corpus, PrepareOptions, Program, Progress, SkipCause, Skipped,
+    prepare_all,
 };
-use crate::document::warnings;
-use crate::document::{Document, bench as document};
+use crate::document::Document;
 use crate::report::formats::Exported;
 use crate::report::text::showdown as showdown_text;
 use firstbyte_measure::launch::{LaunchError, interrupt};
-use firstbyte_measure::page_cache;
-use firstbyte_measure::tracer::Tracer;
 use firstbyte_measure::tracer::choose::Chosen;
 use firstbyte_measure::tracer::phases::{PhasesTracer, choose_phases};
 
-/// The floor: what everything else is compared with.
+/// The floor, which everything else is compared with.
 const FLOOR: &str = "floor-elf";
+
+/// Enough for a median; counts hardly vary.
+const COUNTING_RUNS: u32 = 3;
 
 /// Builds, verifies and measures the corpus, and prints the table.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
@@ -35,19 +30,37 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         show(terminal().wrap_lines(&list(&programs), 23).as_bytes())?;
         return Ok(Exit::Done);
     }
+
     export::check(&plan.exports)?;
-    cold::enter(plan.cold)?;
+    plan.cold.map_or(Ok(()), cold::enter)?;
     before_launching();
     let chosen = choose_phases(plan.backend).map_err(CommandError::unable)?;
-    let (built, mut skipped) = prepare(&programs, plan)?;
+
+    let (ready, mut skipped) = prepare(&programs, plan)?;
     skipped.extend(corpus.not_programs(&plan.names, &plan.tags).cloned());
-    if built.is_empty() {
+    if ready.is_empty() {
         return Err(CommandError::unable(nothing_to_run(&skipped)));
     }
-    measure(plan, chosen, &built, &skipped)
+    let document = measure(plan, chosen, &ready, &skipped)?;
+    let exported = export::write(&plan.exports, &Exported::Bench(&document), true);
+    if !export::takes_stdout(&plan.exports) {
+        show(showdown_text::render(&document, &terminal()).as_bytes())?;
+    }
+    exported?;
+    Ok(exit(&document, &skipped))
 }
 
-/// The programs asked for, and the floor, so that there is something to compare with.
+fn exit(document: &Document, skipped: &[Skipped]) -> Exit {
+    let wrong = skipped.iter().any(|program| program.cause == SkipCause::Wrong);
+    match document {
+        Document { broken: Some(_), .. } => Exit::Unable,
+        Document { partial: true, .. } => Exit::Interrupted,
+        Document { failed, .. } if wrong || !failed.is_empty() => Exit::ProgramFailed,
+        _ => Exit::Done,
+    }
+}
+
+/// The requested programs, and the floor, so that there is something to compare with.
 fn selected<'c>(corpus: &'c Corpus, plan: &Plan) -> Result<Vec<&'c Program>, CommandError> {
     let programs = corpus.select(&plan.names, &plan.tags).map_err(CommandError::usage)?;
     let floor = corpus.find(FLOOR).filter(|floor| !programs.iter().any(|p| p.name() == floor.name()));
@@ -76,17 +89,18 @@ fn prepare<'c>(programs: &[&'c Program], plan: &Plan) -> Result<(Ready<'c>, Vec<
     let options = PrepareOptions { timeout: plan.timeout, ..PrepareOptions::new(&interrupted) };
     let results = prepare_all(programs, &cache, options, &progress);
     bar.finish_and_clear();
-    if interrupt::interrupted().is_some() {
+    if interrupted() {
         return Err(LaunchError::Interrupted.into());
     }
-    let (mut built, mut skipped) = (Vec::new(), Vec::new());
+
+    let (mut ready, mut skipped) = (Vec::new(), Vec::new());
     for (program, result) in programs.iter().zip(results) {
         match result {
-            Ok(ready) => built.push((*program, ready)),
+            Ok(built) => ready.push((*program, built)),
             Err(obstacle) => skipped.push(obstacle),
         }
     }
-    Ok((built, skipped))
+    Ok((ready, skipped))
 }
 
 fn nothing_to_run(skipped: &[Skipped]) -> String {
@@ -96,111 +110,44 @@ fn nothing_to_run(skipped: &[Skipped]) -> String {
 
 fn measure(
     plan: &Plan,
-    chosen: Chosen<PhasesTracer>,
+    mut chosen: Chosen<PhasesTracer>,
     ready: &Ready,
     skipped: &[Skipped],
-) -> Result<Exit, CommandError> {
-    let circumstances =
-        Circumstances { output: plan.output, timeout: plan.timeout, cpus: plan.cpus.as_ref() };
-    let tracees = ready.iter().map(|(program, built)| tracee(program, built, &circumstances));
-    let tracees = tracees.collect::<Result<Vec<_>, CommandError>>()?;
-    for (_, built) in ready {
-        // What cannot be settled is measured as it is.
-        let _ = page_cache::settle(&built.artifact);
-    }
-    let header = header(&chosen);
-    let has_phases = chosen.tracer.backend() != firstbyte_measure::tracer::Backend::Pipe;
-    let around = vec![Around::default(); ready.len()];
-    let mut runner = Prepared::new(Tracees::new(tracees, chosen.tracer), around, None);
-    let cool_down = |method| cold::cool_down(&mut runner, method, ready.len());
-    let doubts = plan.cold.map(cool_down).transpose()?.unwrap_or_default();
-    let coldness = |program: usize| {
-        let known = cold::coldness(plan.cold?, program, &runner);
-        Some(document::Cold { doubt: doubts.get(program).cloned().flatten(), ..known })
-    };
-    let cold: Vec<_> = (0..ready.len()).map(coldness).collect();
-    let campaign = Campaign {
-        subjects: ready.iter().map(|(program, built)| subject(program, built)).collect(),
-        budget: plan.budget,
-        warmup: plan.warmup,
-        seed: plan.seed,
-        // what is read from a disk drowns what a tracer costs
-        overhead: plan.overhead && has_phases && plan.cold.is_none(),
-    };
-    let mut checkpoint = |series: &[Series]| {
-        let partial = Document { partial: true, ..document(plan, &header, series, &cold, skipped) };
-        // What cannot be written now is tried again at the end, and told then.
+) -> Result<Document, CommandError> {
+    let experiment = experiment(plan, ready)?;
+    let skipped = skipped.iter().map(Into::into).collect();
+    let header = Document { skipped, ..results::header(&chosen) };
+    let compared = Compared { floor: Some(FLOOR), threshold: plan.threshold, ..Compared::default() };
+
+    let mut save = |series: &[Series]| {
+        let so_far = results::document_so_far(&header, series, &compared);
+        // If this fails, it is tried again at the end, and reported then.
+        let partial = Document { partial: true, ..so_far };
         let _ = export::write(&plan.exports, &Exported::Bench(&partial), false);
     };
-    let mut bar = Bar::new(&mut checkpoint);
-    let watch = interference::Watch::begin();
-    let outcome = campaign.run(&mut runner, &mut bar);
-    let interference = watch.warnings(&header.machine);
-    bar.finish();
-    let Outcome { mut series, interrupted, given_up, broken, .. } = outcome.map_err(CommandError::unable)?;
-    if plan.counts && !interrupted && broken.is_none() {
-        counting::count(&mut runner, &mut series, COUNTING_RUNS);
-    }
-    let mut document = document(plan, &header, &series, &cold, skipped);
-    let cache = Some(state(plan));
-    document.failed.extend(given_up.iter().filter_map(|&n| rendering::given_up(&series[n], cache)));
-    document.broken = broken.map(|error| error.to_string());
-    document.partial = interrupted || document.broken.is_some() || interrupt::interrupted().is_some();
-    document.warnings = warnings::of(&document);
-    document.warnings.extend(interference);
-    let exported = export::write(&plan.exports, &Exported::Bench(&document), true);
-    if !export::takes_stdout(&plan.exports) {
-        show(showdown_text::render(&document, &terminal()).as_bytes())?;
-    }
-    exported?;
-    let wrong = skipped.iter().any(|program| program.cause == SkipCause::Wrong);
-    Ok(match document {
-        Document { broken: Some(_), .. } => Exit::Unable,
-        Document { partial: true, .. } => Exit::Interrupted,
-        Document { failed, .. } if wrong || !failed.is_empty() => Exit::ProgramFailed,
-        _ => Exit::Done,
+    let mut bar = Bar::new(Some(&mut save));
+    let measured = experiment.run(&mut chosen.tracer, &mut bar)?;
+
+    let mut document = results::finished(&header, &measured, &compared);
+    document.warnings.extend(measured.interference.warnings(&header.machine));
+    Ok(document)
+}
+
+fn experiment(plan: &Plan, ready: &Ready) -> Result<Experiment, CommandError> {
+    let circumstances =
+        Circumstances { output: plan.output, timeout: plan.timeout, cpus: plan.cpus.as_ref() };
+    let entries = ready.iter().map(|(program, built)| program.entry(built, &circumstances));
+    Ok(Experiment {
+        entries: entries.collect::<Result<_, _>>()?,
+        campaign: Campaign {
+            aim: Aim::Time,
+            budget: plan.budget,
+            warmup: plan.warmup,
+            seed: plan.seed,
+            overhead: plan.overhead,
+        },
+        cold: plan.cold,
+        env_offset: false,
+        counting: Counting { runs: if plan.counts { COUNTING_RUNS } else { 0 }, by_processor: false },
     })
-}
-
-/// Enough for a median; counts hardly vary.
-const COUNTING_RUNS: u32 = 3;
-
-fn state(plan: &Plan) -> document::Cache {
-    if plan.cold.is_some() { document::Cache::Cold } else { document::Cache::Warm }
-}
-
-fn document(
-    plan: &Plan,
-    header: &Document,
-    series: &[Series],
-    cold: &[Option<document::Cold>],
-    skipped: &[Skipped],
-) -> Document {
-    let floor = series.iter().find(|series| series.name == FLOOR && !series.samples.is_empty());
-    let mut document = header.clone();
-    for (series, cold) in series.iter().zip(cold) {
-        let context = rendering::Context {
-            cache: Some(state(plan)),
-            plan: conditions::of(plan.output, plan.cpus.as_ref()).to_value(),
-            floor,
-            threshold: plan.threshold,
-            cold: cold.clone(),
-            ..Default::default()
-        };
-        match rendering::measurement(series, &context) {
-            Ok(measurement) => document.results.push(measurement),
-            Err(failed) => document.failed.push(failed),
-        }
-    }
-    document.tool.observer_overhead = series.iter().filter_map(rendering::overhead).collect();
-    document.skipped = skipped.iter().map(skip).collect();
-    document
-}
-
-fn skip(skipped: &Skipped) -> document::Skipped {
-    document::Skipped {
-        name: skipped.name.clone(),
-        reason: skipped.reason.clone(),
-        install: skipped.install.clone(),
-    }
 }

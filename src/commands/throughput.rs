@@ -1,8 +1,8 @@
 //! `firstbyte throughput`.
 
-use super::interference;
 use super::progress::bar;
 use super::{CommandError, Exit, before_launching, export, show, terminal};
+use crate::bench::interference::Watch;
 use crate::cli::throughput::Plan;
 use crate::corpus::{BuildCache, PrepareOptions, Program, Progress, prepare_all};
 use crate::document::bench::{Skipped, Tool};
@@ -135,9 +135,9 @@ fn measure(plan: Plan, designs: Vec<Design>, document: &mut ThroughputDocument) 
     };
     document.warnings = sweep.places.warnings(&sweep.sinks);
     let bar = bar("measuring", sweep.planned());
-    let watch = interference::Watch::begin();
+    let watch = Watch::begin();
     let swept = sweep.run(&mut |runs| bar.inc(runs));
-    let interference = watch.warnings(&document.machine);
+    let interference = watch.end().warnings(&document.machine);
     document.warnings.extend(interference.iter().map(ToString::to_string));
     bar.finish_and_clear();
     fill(document, &sweep, swept);

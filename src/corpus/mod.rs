@@ -11,6 +11,7 @@ mod built;
 mod builtin;
 pub mod debian;
 pub(crate) mod embedded;
+mod entry;
 mod error;
 pub mod execute;
 mod folder;
@@ -22,6 +23,7 @@ pub mod toolchain;
 pub mod verify;
 
 pub use built::Built;
+pub use entry::Circumstances;
 pub use error::CorpusError;
 pub use firstbyte_cache::BuildCache;
 pub use manifest::Manifest;

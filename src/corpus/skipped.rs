@@ -1,5 +1,6 @@
 //! Programs that cannot be measured on this machine, and what would change that.
 
+use crate::document::bench as document;
 use serde::Serialize;
 
 /// Why a program is not measured.
@@ -27,6 +28,13 @@ pub enum SkipCause {
     Wrong,
     /// The build was interrupted.
     Interrupted,
+}
+
+impl From<&Skipped> for document::Skipped {
+    fn from(skipped: &Skipped) -> document::Skipped {
+        let Skipped { name, reason, install, .. } = skipped.clone();
+        document::Skipped { name, reason, install }
+    }
 }
 
 impl Skipped {

@@ -4,7 +4,7 @@
 //! integer nanoseconds. Every float in it is finite, because [`crate::stats`] gives no other.
 
 use super::kind::Kind;
-use crate::bench::{Finish, Rejected};
+use super::series::{Finish, Rejected};
 use crate::stats::{Comparison, Verdict, median_count};
 use firstbyte_measure::timeline::Phase;
 use serde::{Deserialize, Serialize};

@@ -11,6 +11,7 @@ pub mod elf;
 pub mod floor;
 pub mod kind;
 pub mod read;
+pub mod series;
 pub mod throughput;
 pub mod trace;
 pub mod warnings;

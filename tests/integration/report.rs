@@ -3,7 +3,7 @@
 //! The texts are in `tests/golden`; `INSTA_UPDATE=always cargo test report` writes them anew for review.
 
 use fastrand::Rng;
-use firstbyte::bench::document::{Context, measurement, overhead};
+use firstbyte::bench::results::{Context, measurement, overhead};
 use firstbyte::bench::{Printed, Rejected, Sample, Series, Untraced};
 use firstbyte::document::Document;
 use firstbyte::document::bench::{Cache, Measurement, Skipped, Tool};
@@ -78,15 +78,9 @@ fn series(name: &str, phases: [u64; 4]) -> Series {
         name: name.to_owned(),
         command: format!("./{name}"),
         samples: runs.collect(),
-        untraced: Vec::new(),
-        rejected: Vec::new(),
-        counts: Vec::new(),
-        counters: Vec::new(),
-        uncounted: None,
-        expected: None,
-        lost_events: 0,
         file_size: Some(Bytes(16_400)),
         output: Some(printed(12)),
+        ..Series::default()
     }
 }
 
@@ -382,13 +376,11 @@ fn any_series(rng: &mut Rng) -> Series {
             .collect(),
         rejected: vec![Rejected { run: rng.u32(..), reason: name.clone() }; rng.usize(..3)],
         counts: vec![count; rng.usize(..3)],
-        counters: Vec::new(),
-        uncounted: None,
-        expected: None,
         lost_events: rng.u64(..3),
         file_size: rng.bool().then(|| Bytes(rng.u64(..))),
         output: rng.bool().then(|| printed(rng.u64(..2))),
         name,
+        ..Series::default()
     }
 }
 

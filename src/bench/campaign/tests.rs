@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::bench::Adaptive;
-use firstbyte_measure::launch::Usage;
+use firstbyte_measure::launch::wait::Killed;
+use firstbyte_measure::launch::{ExitStatus, Usage};
 use firstbyte_measure::tracer::{Backend, Event, EventKind, Output, Recording};
 use firstbyte_measure::units::Nanos;
 
@@ -24,13 +25,14 @@ enum Exception {
     NoDescriptor,
     Interrupted,
     Unkillable,
+    TimedOut,
 }
 
 impl Runner for Scripted {
-    fn switch(&mut self, traced: bool) -> Result<(), SwitchError> {
+    fn switch(&mut self, traced: bool) -> Result<(), ExperimentError> {
         self.log.push(if traced { "attach" } else { "detach" }.to_owned());
         let switches = self.log.iter().filter(|entry| entry.ends_with("tach")).count();
-        if self.broken_switch == Some(switches) { Err(SwitchError("no".to_owned())) } else { Ok(()) }
+        if self.broken_switch == Some(switches) { Err(ExperimentError::machine("no")) } else { Ok(()) }
     }
 
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError> {
@@ -50,6 +52,7 @@ impl Runner for Scripted {
                 return Err(LaunchError::Resource { what: "a pipe", cause });
             }
             Some(Exception::Lost) => recording.lost = 3,
+            Some(Exception::TimedOut) => recording.killed = Some(Killed::TimedOut),
             Some(Exception::WrongExit) => recording.exit = ExitStatus::Code(7),
             None => {}
         }
@@ -89,35 +92,40 @@ impl Progress for Silent {
     }
 }
 
-fn campaign(programs: usize, runs: u32, overhead: bool) -> Campaign {
-    let subject = |n: usize| Subject {
-        name: format!("p{n}"),
-        command: String::new(),
-        expected: Some(ExitStatus::SUCCESS),
-        file_size: None,
-    };
-    Campaign {
-        subjects: (0..programs).map(subject).collect(),
-        budget: Budget::Runs(runs),
-        warmup: WARMUP,
-        seed: 5,
-        overhead,
-    }
+fn campaign(runs: u32, overhead: bool) -> Campaign {
+    Campaign { aim: Aim::Time, budget: Budget::Runs(runs), warmup: WARMUP, seed: 5, overhead }
+}
+
+fn series(programs: usize) -> Vec<Series> {
+    let series =
+        |n: usize| Series { name: format!("p{n}"), expected: Some(ExitStatus::SUCCESS), ..Series::default() };
+    (0..programs).map(series).collect()
 }
 
 /// As many rounds as any tracer needs to settle, so that how fast this machine is decides nothing here.
 const WARMUP: u32 = 16;
 
-fn carry_out(campaign: &Campaign, runner: &mut Scripted) -> (Outcome, Silent) {
-    let mut progress = Silent::default();
-    let outcome = campaign.run(runner, &mut progress).unwrap();
-    (outcome, progress)
+/// A campaign with its results.
+struct Outcome {
+    series: Vec<Series>,
+    ending: Ending,
+    progress: Silent,
+}
+
+fn carry_out(programs: usize, campaign: &Campaign, runner: &mut Scripted) -> Outcome {
+    let (mut series, mut progress) = (series(programs), Silent::default());
+    let ending = campaign.run(&mut series, runner, &mut progress).unwrap();
+    Outcome { series, ending, progress }
+}
+
+fn error(programs: usize, campaign: &Campaign, runner: &mut Scripted) -> String {
+    campaign.run(&mut series(programs), runner, &mut ()).unwrap_err().to_string()
 }
 
 #[test]
 fn every_round_runs_every_program_once() {
     let mut runner = Scripted::default();
-    let (outcome, progress) = carry_out(&campaign(3, 5, false), &mut runner);
+    let outcome = carry_out(3, &campaign(5, false), &mut runner);
     assert_eq!(runner.log[0], "attach");
     for round in runner.log[1..].chunks(3) {
         let mut sorted = round.to_vec();
@@ -126,14 +134,14 @@ fn every_round_runs_every_program_once() {
     }
     assert_eq!(runner.log.len(), 1 + 3 * (WARMUP as usize + 5), "warm-up rounds and five measured ones");
     assert!(outcome.series.iter().all(|series| series.samples.len() == 5 && series.rejected.is_empty()));
-    assert_eq!((progress.planned, progress.checkpoints), (15, 1));
+    assert_eq!((outcome.progress.planned, outcome.progress.checkpoints), (15, 1));
 }
 
 #[test]
 fn a_run_that_does_not_count_is_repeated_in_place() {
     let mut runner =
         Scripted { exceptions: vec![(1, WARMUP as usize + 1, Exception::Lost)], ..Scripted::default() };
-    let (outcome, _) = carry_out(&campaign(2, 4, false), &mut runner);
+    let outcome = carry_out(2, &campaign(4, false), &mut runner);
     let series = &outcome.series[1];
     assert_eq!(series.samples.len(), 4);
     assert_eq!(series.rejected, [Rejected { run: 1, reason: "the tracer lost 3 events".to_owned() }]);
@@ -144,12 +152,12 @@ fn a_run_that_does_not_count_is_repeated_in_place() {
 fn a_program_that_keeps_failing_is_given_up_and_ends_nothing_else() {
     let exceptions = (0..TRIES as usize).map(|run| (0, run, Exception::WrongExit)).collect();
     let mut runner = Scripted { exceptions, ..Scripted::default() };
-    let (outcome, _) = carry_out(&campaign(2, 3, false), &mut runner);
+    let outcome = carry_out(2, &campaign(3, false), &mut runner);
     assert!(outcome.series[0].samples.is_empty());
     assert_eq!(outcome.series[0].rejected.len(), TRIES as usize);
     assert_eq!(outcome.series[0].rejected[0].reason, "it ended with exit status 7 instead of exit status 0");
     assert_eq!(outcome.series[1].samples.len(), 3);
-    assert!(!outcome.interrupted);
+    assert!(!outcome.ending.interrupted);
 }
 
 #[test]
@@ -157,10 +165,10 @@ fn a_program_that_turns_bad_keeps_its_samples_and_is_told_of() {
     let first = WARMUP as usize + 2;
     let exceptions = (first..first + TRIES as usize).map(|run| (1, run, Exception::WrongExit)).collect();
     let mut runner = Scripted { exceptions, ..Scripted::default() };
-    let (outcome, _) = carry_out(&campaign(2, 5, false), &mut runner);
-    assert_eq!(outcome.given_up, [1]);
+    let outcome = carry_out(2, &campaign(5, false), &mut runner);
+    assert_eq!(outcome.ending.given_up, [1]);
     assert_eq!((outcome.series[0].samples.len(), outcome.series[1].samples.len()), (5, 2));
-    let failed = crate::bench::document::given_up(&outcome.series[1], None).unwrap();
+    let failed = crate::bench::results::given_up_entry(&outcome.series[1]).unwrap();
     assert!(
         failed.reason.starts_with("given up after 2 runs: it ended with exit status 7"),
         "{}",
@@ -174,8 +182,8 @@ fn an_interruption_keeps_what_is_finished() {
         exceptions: vec![(0, WARMUP as usize + 2, Exception::Interrupted)],
         ..Scripted::default()
     };
-    let (outcome, _) = carry_out(&campaign(1, 10, false), &mut runner);
-    assert!(outcome.interrupted);
+    let outcome = carry_out(1, &campaign(10, false), &mut runner);
+    assert!(outcome.ending.interrupted);
     assert_eq!(outcome.series[0].samples.len(), 2, "warm-up runs are none");
 }
 
@@ -184,32 +192,30 @@ fn a_process_that_cannot_be_killed_ends_the_campaign_and_is_named() {
     let unkillable =
         |run| Scripted { exceptions: vec![(0, run, Exception::Unkillable)], ..Scripted::default() };
     let mut runner = unkillable(WARMUP as usize + 2);
-    let (outcome, _) = carry_out(&campaign(1, 10, false), &mut runner);
-    let broken = outcome.broken.unwrap().to_string();
+    let outcome = carry_out(1, &campaign(10, false), &mut runner);
+    let broken = outcome.ending.broken.unwrap().to_string();
     assert!(broken.contains("(process 0) could not be killed, and goes on: ") && broken.contains("\nhelp: "));
     assert_eq!((outcome.series[0].samples.len(), runner.runs[0]), (2, WARMUP as usize + 3));
 
     let mut runner = unkillable(0);
-    assert!(
-        campaign(1, 10, false).run(&mut runner, &mut Silent::default()).is_err(),
-        "there is nothing to keep"
-    );
+    error(1, &campaign(10, false), &mut runner);
     assert_eq!(runner.runs, [1], "it is not tried again");
 }
 
 #[test]
 fn untraced_rounds_follow_the_traced_ones_of_their_block_and_pair_with_them() {
     let mut runner = Scripted::default();
-    let (outcome, progress) = carry_out(&campaign(1, 8, true), &mut runner);
+    let outcome = carry_out(1, &campaign(8, true), &mut runner);
     let switches: Vec<_> = runner.log.iter().filter(|line| line.len() > 1).cloned().collect();
     assert_eq!(switches, ["attach", "detach", "attach", "detach", "attach", "detach", "attach", "detach"]);
     let series = &outcome.series[0];
     assert_eq!((series.samples.len(), series.untraced.len()), (8, 4));
     let beside: Vec<_> = series.untraced.iter().map(|untraced| untraced.beside.clone()).collect();
     assert_eq!(beside, [0..2, 2..4, 4..6, 6..8], "each with those of its block");
-    assert_eq!(progress.checkpoints, 4);
+    assert_eq!(outcome.progress.checkpoints, 4);
     let made = runner.log.len() - switches.len() - WARMUP as usize;
-    assert!(progress.planned >= made as u64, "{} planned, {made} made", progress.planned);
+    let planned = outcome.progress.planned;
+    assert!(planned >= made as u64, "{planned} planned, {made} made");
 }
 
 #[test]
@@ -218,7 +224,7 @@ fn the_blocks_of_a_program_that_fails_now_and_then_are_those_in_which_it_ran() {
     // the second sample of the first block only comes out when it is tried again
     let exceptions = vec![(0, first + 1, Exception::WrongExit)];
     let mut runner = Scripted { exceptions, ..Scripted::default() };
-    let (outcome, _) = carry_out(&campaign(1, 8, true), &mut runner);
+    let outcome = carry_out(1, &campaign(8, true), &mut runner);
     let series = &outcome.series[0];
     let blocks = series.blocks();
     assert_eq!((blocks.len(), series.rejected.len()), (4, 1));
@@ -235,22 +241,22 @@ fn the_blocks_of_a_program_that_fails_now_and_then_are_those_in_which_it_ran() {
 fn an_adaptive_campaign_stops_as_soon_as_the_medians_are_known() {
     let adaptive = |most, precision| Campaign {
         budget: Budget::Adaptive(Adaptive { least: 4, most, time: Duration::from_secs(600), precision }),
-        ..campaign(2, 0, false)
+        ..campaign(0, false)
     };
     // The scripted runs grow by a nanosecond each: 4 differ by less than 10 %, and no number of them by nothing.
-    let (outcome, _) = carry_out(&adaptive(100, 0.1), &mut Scripted::default());
-    assert_eq!((outcome.finish, outcome.series[0].samples.len()), (Finish::Precise, 4));
-    let (outcome, progress) = carry_out(&adaptive(13, 0.0), &mut Scripted::default());
-    assert_eq!((outcome.finish, outcome.series[1].samples.len()), (Finish::MostRuns, 13));
-    assert_eq!(progress.checkpoints, 4, "blocks of 4, 2, 3 and 4 rounds");
+    let outcome = carry_out(2, &adaptive(100, 0.1), &mut Scripted::default());
+    assert_eq!((outcome.ending.finish, outcome.series[0].samples.len()), (Finish::Precise, 4));
+    let outcome = carry_out(2, &adaptive(13, 0.0), &mut Scripted::default());
+    assert_eq!((outcome.ending.finish, outcome.series[1].samples.len()), (Finish::MostRuns, 13));
+    assert_eq!(outcome.progress.checkpoints, 4, "blocks of 4, 2, 3 and 4 rounds");
 }
 
 #[test]
 fn without_time_an_adaptive_campaign_makes_the_least_runs() {
     let adaptive = Adaptive { least: 5, most: 100, time: Duration::ZERO, precision: 0.0 };
-    let campaign = Campaign { budget: Budget::Adaptive(adaptive), ..campaign(1, 0, false) };
-    let (outcome, _) = carry_out(&campaign, &mut Scripted::default());
-    assert_eq!((outcome.finish, outcome.series[0].samples.len()), (Finish::TimeSpent, 5));
+    let campaign = Campaign { budget: Budget::Adaptive(adaptive), ..campaign(0, false) };
+    let outcome = carry_out(1, &campaign, &mut Scripted::default());
+    assert_eq!((outcome.ending.finish, outcome.series[0].samples.len()), (Finish::TimeSpent, 5));
 }
 
 #[test]
@@ -258,19 +264,19 @@ fn a_tracer_that_fails_loses_no_samples_and_one_that_never_worked_is_an_error() 
     let hour = Duration::from_secs(3600);
     let budget = Budget::Adaptive(Adaptive { least: 2, most: 8, time: hour, precision: 0.0 });
     let mut runner = Scripted { broken_switch: Some(3), ..Scripted::default() };
-    let (outcome, _) = carry_out(&Campaign { budget, ..campaign(2, 0, true) }, &mut runner);
-    assert_eq!(outcome.broken.map(|error| error.0).as_deref(), Some("no"));
+    let outcome = carry_out(2, &Campaign { budget, ..campaign(0, true) }, &mut runner);
+    assert_eq!(outcome.ending.broken.map(|error| error.to_string()).as_deref(), Some("no"));
     assert!(outcome.series.iter().all(|series| series.samples.len() == 2 && !series.untraced.is_empty()));
-    assert!(!outcome.interrupted && outcome.given_up.is_empty());
+    assert!(!outcome.ending.interrupted && outcome.ending.given_up.is_empty());
     let mut runner = Scripted { broken_switch: Some(1), ..Scripted::default() };
-    assert!(campaign(1, 8, true).run(&mut runner, &mut Silent::default()).is_err());
+    error(1, &campaign(8, true), &mut runner);
 }
 
 #[test]
 fn a_time_that_is_up_ends_the_untraced_rounds_too() {
     let adaptive = Adaptive { least: 12, most: 100, time: Duration::ZERO, precision: 0.0 };
-    let campaign = Campaign { budget: Budget::Adaptive(adaptive), ..campaign(1, 0, true) };
-    let (outcome, _) = carry_out(&campaign, &mut Scripted::default());
+    let campaign = Campaign { budget: Budget::Adaptive(adaptive), ..campaign(0, true) };
+    let outcome = carry_out(1, &campaign, &mut Scripted::default());
     let series = &outcome.series[0];
     assert_eq!((series.samples.len(), series.untraced.len()), (12, 1), "the least, and one to compare with");
 }
@@ -280,11 +286,52 @@ fn a_machine_that_fails_is_not_blamed_on_a_program() {
     let failing =
         |run| Scripted { exceptions: vec![(1, run, Exception::NoDescriptor)], ..Scripted::default() };
     let mut at_once = failing(0);
-    let error = campaign(2, 4, false).run(&mut at_once, &mut Silent::default()).unwrap_err().to_string();
+    let error = error(2, &campaign(4, false), &mut at_once);
     assert!(error.starts_with("a pipe could not be had: ") && error.contains("\nhelp: "), "{error}");
     assert_eq!(at_once.runs[1], 1, "no other try would fare better");
-    let (outcome, _) = carry_out(&campaign(2, 4, false), &mut failing(WARMUP as usize + 2));
-    assert!(outcome.broken.unwrap().0.starts_with("a pipe could not be had: "));
+    let outcome = carry_out(2, &campaign(4, false), &mut failing(WARMUP as usize + 2));
+    assert!(outcome.ending.broken.unwrap().to_string().starts_with("a pipe could not be had: "));
     assert_eq!(outcome.series[1].samples.len(), 2, "what is finished is kept");
-    assert!(outcome.given_up.is_empty() && outcome.series[1].rejected.is_empty());
+    assert!(outcome.ending.given_up.is_empty() && outcome.series[1].rejected.is_empty());
+}
+
+fn explained(runs: u32) -> Campaign {
+    Campaign { aim: Aim::Explain, warmup: 1, ..campaign(runs, true) }
+}
+
+#[test]
+fn explained_runs_begin_untraced_and_alternate_and_are_kept() {
+    let mut runner = Scripted::default();
+    let outcome = carry_out(1, &explained(6), &mut runner);
+    let switches: Vec<_> = runner.log.iter().filter(|line| line.len() > 1).cloned().collect();
+    assert_eq!(switches, ["attach", "detach", "attach"], "traced, untraced, untraced, traced");
+    assert_eq!(runner.log[..2], ["0", "attach"]);
+    let series = &outcome.series[0];
+    let beside: Vec<_> = series.untraced.iter().map(|untraced| untraced.beside.clone()).collect();
+    assert_eq!(beside, [0..3, 0..3, 0..3, 3..6, 3..6, 3..6]);
+    let rounds: Vec<u32> = series.recordings.iter().map(|(round, _)| *round).collect();
+    assert_eq!(rounds, [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn a_loss_leaves_a_gap_among_explained_runs_and_is_not_repeated() {
+    // the first run is untraced, the second one counts
+    let mut runner = Scripted { exceptions: vec![(0, 1, Exception::Lost)], ..Scripted::default() };
+    let campaign = Campaign { overhead: false, ..explained(1) };
+    let outcome = carry_out(2, &campaign, &mut runner);
+    assert_eq!(runner.runs, [2, 2]);
+    assert_eq!((outcome.series[0].samples.len(), outcome.series[1].samples.len()), (0, 1));
+    assert_eq!(outcome.series[0].rejected[0].reason, "3 events were lost (--ring makes more room)");
+    assert!(outcome.ending.given_up.is_empty());
+}
+
+#[test]
+fn an_explained_run_that_fails_ends_the_campaign() {
+    let failing = |exception| Scripted { exceptions: vec![(0, 2, exception)], ..Scripted::default() };
+    let message = error(1, &explained(6), &mut failing(Exception::TimedOut));
+    assert!(message.contains("it did not end in time and was killed\nhelp: give it more time"), "{message}");
+    let message = error(1, &explained(6), &mut failing(Exception::NoDescriptor));
+    assert!(message.starts_with("a pipe could not be had: "), "{message}");
+    let outcome = carry_out(1, &explained(6), &mut failing(Exception::Interrupted));
+    assert!(outcome.ending.interrupted && outcome.series[0].samples.len() <= 1);
 }

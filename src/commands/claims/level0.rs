@@ -1,18 +1,17 @@
 //! Level 0 of seed 004, solved by the sample of `runtime/`, with and without a C library.
 
 use super::super::CommandError;
-use super::runs::{Session, carry_out, tracer};
-use crate::bench::runner::Tracee;
-use crate::bench::{Around, Budget, Prepared, Subject, Tracees};
+use super::runs::{COUNTING_RUNS, Session, carry_out};
+use crate::bench::{Around, Budget, Counting, Entry, Experiment, Series, Tracee};
 use crate::claims::gather;
 use crate::claims::quantity::State;
 use crate::claims::{Evidence, Lack};
-use crate::commands::counting;
 use firstbyte_cc::sources::LEVEL0;
 use firstbyte_measure::launch;
 use firstbyte_measure::launch::find_in_path;
 use firstbyte_measure::launch::{ExitStatus, Launcher, OutputKind};
 use firstbyte_measure::tracer::Setting;
+use firstbyte_measure::units::Bytes;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,14 +37,12 @@ pub(super) fn measure(session: &Session, evidence: &mut Evidence) -> Result<(), 
     };
     let text = folder.path().join("text");
     fs::write(&text, self::text().map_err(CommandError::unable)?).map_err(CommandError::unable)?;
-    let tracees = programs.iter().map(|(_, path)| tracee(path)).collect::<Result<Vec<_>, _>>()?;
-    let around = vec![Around { input: Some(text), ..Around::default() }; tracees.len()];
-    let mut runner = Prepared::new(Tracees::new(tracees, tracer()?), around, None);
-    let runs = if session.plan.quick { 20 } else { 200 };
-    let subjects = programs.iter().map(|(name, path)| subject(name, path)).collect();
-    let campaign = crate::bench::Campaign { subjects, ..session.campaign(&[], Budget::Runs(runs)) };
-    let mut series = carry_out(&campaign, &mut runner)?;
-    counting::count(&mut runner, &mut series, 3);
+    let entries = programs.iter().map(|(name, path)| entry(name, path, &text));
+    let budget = Budget::Runs(if session.plan.quick { 20 } else { 200 });
+    let counting = Counting { runs: COUNTING_RUNS, by_processor: false };
+    let experiment =
+        Experiment { counting, ..session.experiment(entries.collect::<Result<_, _>>()?, budget) };
+    let series = carry_out(experiment)?;
     gather::runs(evidence, session.needs, State::Warm, &series);
     Ok(())
 }
@@ -117,19 +114,20 @@ fn text() -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-fn tracee(path: &Path) -> Result<Tracee, CommandError> {
+fn entry(name: &str, path: &Path, text: &Path) -> Result<Entry, CommandError> {
     let command = launch::Command::new(&[path]).map_err(CommandError::program)?;
     let setting =
         Setting { output: OutputKind::Pipe, timeout: Some(Duration::from_secs(20)), ..Setting::default() };
-    Ok(Tracee { launcher: Launcher::new(command)?, setting })
-}
-
-fn subject(name: &str, path: &Path) -> Subject {
-    let size = fs::metadata(path).ok().map(|file| firstbyte_measure::units::Bytes(file.len()));
-    Subject {
-        name: name.to_owned(),
-        command: name.to_owned(),
-        expected: Some(ExitStatus::SUCCESS),
-        file_size: size,
-    }
+    Ok(Entry {
+        series: Series {
+            name: name.to_owned(),
+            command: name.to_owned(),
+            expected: Some(ExitStatus::SUCCESS),
+            file_size: fs::metadata(path).ok().map(|file| Bytes(file.len())),
+            ..Series::default()
+        },
+        tracee: Tracee { launcher: Launcher::new(command)?, setting },
+        around: Around { input: Some(text.to_owned()), ..Around::default() },
+        settled: None,
+    })
 }

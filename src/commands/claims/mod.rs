@@ -4,7 +4,8 @@ mod level0;
 mod passes;
 mod runs;
 
-use super::{CommandError, Exit, before_launching, cold, export, show, terminal};
+use super::{CommandError, Exit, before_launching, export, show, terminal};
+use crate::bench::cold;
 use crate::claims::quantity::{Quantity, State};
 use crate::claims::{Claim, Evidence, Lack, Needs, gather, judge, row, select};
 use crate::cli::claims::Plan;
@@ -95,7 +96,7 @@ fn enter_cold(needs: &Needs) -> Result<(), String> {
     if needs.programs(State::Cold).is_empty() {
         return Ok(());
     }
-    cold::enter(Some(ColdMethod::Copies)).map_err(|error| error.to_string())
+    cold::enter(ColdMethod::Copies).map_err(|error| error.to_string())
 }
 
 fn lacking(evidence: &mut Evidence, needs: &Needs, pass: &Pass, error: &CommandError) {

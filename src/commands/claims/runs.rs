@@ -1,21 +1,22 @@
 //! The passes that run programs, under one condition each.
 
-use super::super::corpus_runs::{Circumstances, subject, tracee};
+use super::super::CommandError;
 use super::super::progress::{self, Bar};
-use super::super::{CommandError, cold as page_cold, counting};
-use crate::bench::document as rendering;
-use crate::bench::runner::{Counter, Runner, SwitchError, Tracee};
-use crate::bench::{Around, Budget, Campaign, Outcome, Prepared, Series, Tracees};
+use crate::bench::results::overhead;
+use crate::bench::{Aim, Budget, Campaign, Counting, Entry, Experiment, ExperimentError, Observer, Series};
 use crate::claims::quantity::{Quantity, State};
 use crate::claims::{Evidence, Lack, Needs, Reading, gather, programs};
 use crate::cli::claims::Plan;
-use crate::corpus::{BuildCache, Built, Corpus, PrepareOptions, Program, Progress, Skipped, prepare_all};
+use crate::corpus::{
+    BuildCache, Built, Circumstances, Corpus, PrepareOptions, Program, Progress, Skipped, prepare_all,
+};
 use crate::document::bench::{ColdMethod, Overhead};
 use crate::floor::allowed_cpus;
-use firstbyte_measure::launch::{LaunchError, OutputKind, interrupt};
+use firstbyte_measure::launch::{LaunchError, Launcher, OutputKind, interrupt};
 use firstbyte_measure::page_cache;
+use firstbyte_measure::tracer::choose::ChooseError;
 use firstbyte_measure::tracer::phases::{PhasesTracer, choose_phases};
-use firstbyte_measure::tracer::{Choice, Recording, Tracer};
+use firstbyte_measure::tracer::{Backend, Choice, Recording, Setting, Tracer, ptrace};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -25,7 +26,7 @@ const CIRCUMSTANCES: Circumstances =
     Circumstances { output: OutputKind::Pipe, timeout: Duration::from_secs(20), cpus: None };
 
 /// Counts hardly vary.
-const COUNTING_RUNS: u32 = 3;
+pub(super) const COUNTING_RUNS: u32 = 3;
 
 /// With one processor nothing is said of their number.
 const SEVERAL_PROCESSORS: usize = 2;
@@ -83,28 +84,24 @@ impl<'p> Session<'p> {
         self.ready.iter().filter(|(program, _)| names.contains(program.name())).collect()
     }
 
-    pub(super) fn campaign(&self, programs: &[&(Program, Built)], budget: Budget) -> Campaign {
-        let subjects = programs.iter().map(|(program, built)| subject(program, built)).collect();
-        Campaign { subjects, budget, warmup: 2, seed: self.plan.seed, overhead: false }
+    /// Warm runs without counting runs.
+    pub(super) fn experiment(&self, entries: Vec<Entry>, budget: Budget) -> Experiment {
+        let campaign = Campaign { aim: Aim::Time, budget, warmup: 2, seed: self.plan.seed, overhead: false };
+        Experiment { entries, campaign, cold: None, env_offset: false, counting: Counting::default() }
     }
 }
 
-/// The programs, ready to be run.
-fn tracees(programs: &[&(Program, Built)]) -> Result<Vec<Tracee>, CommandError> {
-    programs.iter().map(|(program, built)| tracee(program, built, &CIRCUMSTANCES)).collect()
+/// The programs as entries of an experiment.
+fn entries(programs: &[&(Program, Built)]) -> Result<Vec<Entry>, ExperimentError> {
+    programs.iter().map(|(program, built)| program.entry(built, &CIRCUMSTANCES)).collect()
 }
 
-/// Runs a campaign, and keeps what is finished.
-pub(super) fn carry_out(campaign: &Campaign, runner: &mut dyn Runner) -> Result<Vec<Series>, CommandError> {
-    let mut no_checkpoint = |_: &[Series]| ();
-    let mut bar = Bar::new(&mut no_checkpoint);
-    let outcome = campaign.run(runner, &mut bar);
-    bar.finish();
-    let Outcome { series, .. } = outcome.map_err(CommandError::unable)?;
-    Ok(series)
+/// Makes the runs. What is finished is kept.
+pub(super) fn carry_out(experiment: Experiment) -> Result<Vec<Series>, CommandError> {
+    Ok(experiment.run(&mut tracer()?, &mut Bar::new(None))?.series)
 }
 
-pub(super) fn tracer() -> Result<PhasesTracer, CommandError> {
+fn tracer() -> Result<PhasesTracer, CommandError> {
     Ok(choose_phases(Choice::Auto).map_err(CommandError::unable)?.tracer)
 }
 
@@ -131,47 +128,51 @@ pub(super) fn warm(session: &Session, evidence: &mut Evidence) -> Result<(), Com
     if programs.is_empty() {
         return Ok(());
     }
-    for (_, built) in &programs {
-        // What cannot be settled is measured as it is.
-        let _ = page_cache::settle(&built.artifact);
-    }
     let time = Duration::from_secs(if session.plan.quick { 12 } else { 120 });
-    let tracer = tracer()?;
-    let overhead = tracer.backend() != firstbyte_measure::tracer::Backend::Pipe;
-    let backend = tracer.backend().name().to_owned();
-    let campaign = Campaign { overhead, ..session.campaign(&programs, Budget::Time(time)) };
-    let mut runner = Tracees::new(tracees(&programs)?, tracer);
-    let mut series = carry_out(&campaign, &mut runner)?;
-    if interrupt::interrupted().is_none()
-        && session.needs.quantities().any(|q| matches!(q, Quantity::Count { .. }))
-    {
-        counting::count(&mut runner, &mut series, COUNTING_RUNS);
+    let mut experiment = session.experiment(entries(&programs)?, Budget::Time(time));
+    experiment.campaign.overhead = true;
+    if session.needs.quantities().any(|q| matches!(q, Quantity::Count { .. })) {
+        experiment.counting.runs = COUNTING_RUNS;
     }
+
+    let mut tracer = tracer()?;
+    let series = experiment.run(&mut tracer, &mut Bar::new(None))?.series;
     gather::runs(evidence, session.needs, State::Warm, &series);
     gather::lost_events(evidence, &series);
-    *session.observer.borrow_mut() = (Some(backend), series.iter().filter_map(rendering::overhead).collect());
+    let backend = tracer.backend().name().to_owned();
+    *session.observer.borrow_mut() = (Some(backend), series.iter().filter_map(overhead).collect());
     Ok(())
 }
 
-/// Every run stops at each system call.
-struct Stopping(Tracees);
+/// Stops every run at each system call.
+struct Stopping;
 
-impl Runner for Stopping {
-    fn switch(&mut self, _traced: bool) -> Result<(), SwitchError> {
+impl Tracer for Stopping {
+    fn backend(&self) -> Backend {
+        Backend::Ptrace
+    }
+
+    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
+        ptrace::count(launcher, setting).map(|(_, recording)| recording)
+    }
+}
+
+impl Observer for Stopping {
+    fn attach(&mut self) -> Result<(), ChooseError> {
         Ok(())
     }
 
-    fn run(&mut self, program: usize) -> Result<Recording, LaunchError> {
-        self.0.count(program).map(|(_, recording)| recording)
+    fn detach(&mut self) -> Result<(), ChooseError> {
+        Ok(())
     }
 }
 
 /// Runs that stop at each system call, as under strace.
 pub(super) fn stopped(session: &Session, evidence: &mut Evidence) -> Result<(), CommandError> {
     let programs = session.named(&session.needs.programs(State::Stopped));
-    let runs = if session.plan.quick { 20 } else { 150 };
-    let mut runner = Stopping(Tracees::new(tracees(&programs)?, tracer()?));
-    let series = carry_out(&session.campaign(&programs, Budget::Runs(runs)), &mut runner)?;
+    let budget = Budget::Runs(if session.plan.quick { 20 } else { 150 });
+    let experiment = session.experiment(entries(&programs)?, budget);
+    let series = experiment.run(&mut Stopping, &mut Bar::new(None))?.series;
     gather::runs(evidence, session.needs, State::Stopped, &series);
     Ok(())
 }
@@ -198,13 +199,11 @@ fn cooled(
     if programs.is_empty() {
         return Ok(());
     }
-    let tracees = tracees(&programs)?;
-    let around = vec![Around::default(); tracees.len()];
-    let mut runner = Prepared::new(Tracees::new(tracees, tracer()?), around, None);
-    page_cold::cool_down(&mut runner, method, programs.len())?;
-    let runs = if session.plan.quick { 5 } else { 20 };
-    let campaign = Campaign { warmup: 1, ..session.campaign(&programs, Budget::Runs(runs)) };
-    let series = carry_out(&campaign, &mut runner)?;
+    let budget = Budget::Runs(if session.plan.quick { 5 } else { 20 });
+    let mut experiment = session.experiment(entries(&programs)?, budget);
+    experiment.campaign.warmup = 1;
+    experiment.cold = Some(method);
+    let series = carry_out(experiment)?;
     gather::runs(evidence, session.needs, state, &series);
     Ok(())
 }
@@ -235,14 +234,11 @@ fn all_against_one(
     built: &Built,
     cpus: &[usize],
 ) -> Result<Option<Reading>, CommandError> {
-    let (mut one, all) = (tracee(program, built, &CIRCUMSTANCES)?, tracee(program, built, &CIRCUMSTANCES)?);
-    let first = cpus[0].to_string();
-    one.launcher.set_cpus(&first.parse().map_err(CommandError::unable)?);
+    let first = cpus[0].to_string().parse().map_err(CommandError::unable)?;
+    let one = Circumstances { cpus: Some(&first), ..CIRCUMSTANCES };
+    let entries = vec![program.entry(built, &one)?, program.entry(built, &CIRCUMSTANCES)?];
     let budget = Budget::Runs(if session.plan.quick { 20 } else { 100 });
-    let subjects = vec![subject(program, built), subject(program, built)];
-    let campaign = Campaign { subjects, ..session.campaign(&[], budget) };
-    let mut runner = Tracees::new(vec![one, all], tracer()?);
-    let series = carry_out(&campaign, &mut runner)?;
+    let series = carry_out(session.experiment(entries, budget))?;
     let first_bytes = |series: &Series| -> Vec<f64> {
         series.samples.iter().filter_map(|sample| Some(sample.first_byte?.as_f64())).collect()
     };

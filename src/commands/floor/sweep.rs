@@ -1,15 +1,14 @@
 //! `firstbyte floor --cpus-sweep`: one program with 1, 2, 4 … processors, runs in turn.
 
 use super::super::progress::Bar;
-use crate::bench::runner::Tracee;
-use crate::bench::{Budget, Campaign, Outcome, Series, Subject, Tracees};
+use crate::bench::{Aim, Around, Budget, Campaign, Counting, Entry, Experiment, Series, Tracee};
 use crate::cli::floor::Plan;
 use crate::commands::CommandError;
 use crate::corpus::{BuildCache, Corpus, prepare};
 use crate::document::floor::{CpuSweep, Floor, Group, Missing};
 use crate::floor::cpu_limits::{CpuLimit, cpu_limits};
 use crate::floor::{Effort, allowed_cpus};
-use firstbyte_measure::launch::{Command, CpuSet, Launcher, interrupt};
+use firstbyte_measure::launch::{Command, CpuSet, ExitStatus, Launcher, interrupt};
 use firstbyte_measure::tracer;
 use firstbyte_measure::tracer::Choice;
 use firstbyte_measure::tracer::phases::choose_phases;
@@ -73,39 +72,37 @@ fn sweep(plan: &Plan, available: &[usize], program: &Program) -> Result<(CpuSwee
         Command::in_directory(&program.argv, program.directory.as_deref()).map_err(CommandError::program)?;
     let executable = program.directory.clone().unwrap_or_default().join(command.program());
     let limits = cpu_limits(available, &executable);
-    let tracees = limits.iter().map(|limit| tracee(plan, &command, limit));
-    let tracees = tracees.collect::<Result<Vec<_>, CommandError>>()?;
-    let chosen = choose_phases(Choice::Auto).map_err(CommandError::unable)?;
-    let subject = |limit: &CpuLimit| Subject {
-        name: format!("{} {}", limit.name(), limit.cpus),
-        command: program.name.clone(),
-        expected: Some(firstbyte_measure::launch::ExitStatus::SUCCESS),
-        file_size: None,
+    let entries = limits.iter().map(|limit| entry(plan, program, &command, limit));
+    let experiment = Experiment {
+        entries: entries.collect::<Result<_, CommandError>>()?,
+        campaign: Campaign {
+            aim: Aim::Time,
+            budget: Budget::Runs(if plan.effort == Effort::Quick { 8 } else { 40 }),
+            warmup: 1,
+            seed: plan.seed,
+            overhead: false,
+        },
+        cold: None,
+        env_offset: false,
+        counting: Counting::default(),
     };
-    let campaign = Campaign {
-        subjects: limits.iter().map(subject).collect(),
-        budget: Budget::Runs(if plan.effort == Effort::Quick { 8 } else { 40 }),
-        warmup: 1,
-        seed: plan.seed,
-        overhead: false,
-    };
-    let mut checkpoint = |_: &[Series]| {};
-    let mut bar = Bar::new(&mut checkpoint);
-    let outcome = campaign.run(&mut Tracees::new(tracees, chosen.tracer), &mut bar);
-    bar.finish();
-    let Outcome { series, interrupted, broken, .. } = outcome.map_err(CommandError::unable)?;
-    if let Some(error) = broken {
-        return Err(CommandError::unable(error));
+
+    let mut chosen = choose_phases(Choice::Auto).map_err(CommandError::unable)?;
+    let measured = experiment.run(&mut chosen.tracer, &mut Bar::new(None))?;
+    if let Some(error) = measured.ending.broken {
+        return Err(error.into());
     }
+    let series = &measured.series;
     if let Some(reason) = series.iter().filter(|s| s.samples.is_empty()).find_map(|s| s.rejected.first()) {
         let (name, reason) = (&program.name, &reason.reason);
         return Err(CommandError::program(format!("`{name}`: {reason}\nhelp: run it by hand")));
     }
-    let points = limits.iter().zip(&series).filter_map(|(limit, series)| limit.point(series));
-    Ok((CpuSweep { name: program.name.clone(), points: points.collect() }, interrupted))
+    let points = limits.iter().zip(series).filter_map(|(limit, series)| limit.point(series));
+    let sweep = CpuSweep { name: program.name.clone(), points: points.collect() };
+    Ok((sweep, measured.ending.interrupted))
 }
 
-fn tracee(plan: &Plan, command: &Command, limit: &CpuLimit) -> Result<Tracee, CommandError> {
+fn entry(plan: &Plan, program: &Program, command: &Command, limit: &CpuLimit) -> Result<Entry, CommandError> {
     let mut command = command.clone();
     if let Some((name, value)) = &limit.variable {
         command.set_variable(name, OsStr::new(value)).map_err(CommandError::program)?;
@@ -114,8 +111,16 @@ fn tracee(plan: &Plan, command: &Command, limit: &CpuLimit) -> Result<Tracee, Co
     let list: Vec<String> = limit.allowed.iter().map(ToString::to_string).collect();
     let cpus: CpuSet = list.join(",").parse().map_err(CommandError::usage)?;
     launcher.set_cpus(&cpus);
-    Ok(Tracee {
-        launcher,
-        setting: tracer::Setting { timeout: Some(plan.timeout), ..tracer::Setting::default() },
+    let setting = tracer::Setting { timeout: Some(plan.timeout), ..tracer::Setting::default() };
+    Ok(Entry {
+        series: Series {
+            name: format!("{} {}", limit.name(), limit.cpus),
+            command: program.name.clone(),
+            expected: Some(ExitStatus::SUCCESS),
+            ..Series::default()
+        },
+        tracee: Tracee { launcher, setting },
+        around: Around::default(),
+        settled: None,
     })
 }

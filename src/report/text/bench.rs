@@ -2,9 +2,9 @@
 
 use super::row::ratio;
 use super::terminal::{Terminal, truncated};
-use crate::bench::Finish;
 use crate::document::Document;
 use crate::document::bench::{Cache, Cold, ColdMethod, Counts, Distribution, Measurement, Metric, Relative};
+use crate::document::series::Finish;
 use crate::output::visible;
 use crate::report::text::showdown::{failed, head, list, notes, runs};
 use crate::stats::{Verdict, median_count};

@@ -1,39 +1,102 @@
-//! From series to the document's entries.
+//! From series to the entries of a document.
 
-use crate::bench::{Printed, Sample, Series};
+use super::experiment::Measured;
+use super::sample::{Printed, Sample, Series};
 use crate::document::bench as document;
 use crate::document::bench::{
     Above, Cache, Counts, Distribution, Failed, FloorRatio, Measurement, Metric, Output, Overhead,
-    PhaseTimes, Ratio, Relative, ShareBelow,
+    PhaseTimes, Ratio, Relative, ShareBelow, Tool,
 };
+use crate::document::conditions::Conditions;
+use crate::document::{Document, warnings};
 use crate::stats::{Bootstrap, Summary, judge, median, median_count, paired};
 use firstbyte_measure::counters::Counted;
+use firstbyte_measure::machine::Machine;
+use firstbyte_measure::tracer::Tracer;
+use firstbyte_measure::tracer::choose::Chosen;
+use firstbyte_measure::tracer::phases::PhasesTracer;
 use firstbyte_measure::units::Nanos;
-use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What a series does not know of itself.
+/// What the results of a document are compared with.
+#[derive(Clone, Debug, Default)]
+pub struct Compared {
+    /// The name of the series that is the floor of all others.
+    pub floor: Option<&'static str>,
+    /// The threshold for which the share of runs below it is wanted.
+    pub threshold: Option<Nanos>,
+    /// The series that the others are compared with.
+    pub reference: Option<usize>,
+    /// The series whose times are subtracted from the others.
+    pub baseline: Option<usize>,
+}
+
+/// What one series is compared with. The samples of all these series were taken in the same rounds.
 #[derive(Clone, Debug, Default)]
 pub struct Context<'a> {
-    /// State of the page cache before each run.
     pub cache: Option<Cache>,
-    /// The series that the others are measured against, its samples taken in the same rounds.
     pub floor: Option<&'a Series>,
-    /// How the runs were made.
-    pub plan: Value,
-    /// The threshold whose share of runs is wanted.
+    /// The threshold for which the share of runs below it is wanted.
     pub threshold: Option<Nanos>,
-    /// Values of the parameters in the command.
-    pub parameters: BTreeMap<String, Value>,
-    /// How the page cache was made cold; what the runs had to read is added.
-    pub cold: Option<document::Cold>,
-    /// The series that this one is compared with, its samples taken in the same rounds.
     pub reference: Option<&'a Series>,
-    /// The series whose times are taken off, likewise.
+    /// The series whose times are subtracted.
     pub baseline: Option<&'a Series>,
 }
 
-/// The entry of one series, or why it has none: not one of its runs counted.
+/// A document without results: what measures, and where.
+pub fn header(chosen: &Chosen<PhasesTracer>) -> Document {
+    let tool = Tool {
+        name: "firstbyte".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        backend: Some(chosen.tracer.backend().name().to_owned()),
+        backend_reason: Some(chosen.reason.clone()),
+        observer_overhead: Vec::new(),
+    };
+    Document::new(tool, serde_json::to_value(Machine::examine()).unwrap_or_default())
+}
+
+/// The document of finished runs. `header`: the document without results.
+pub fn finished(header: &Document, measured: &Measured, compared: &Compared) -> Document {
+    let mut document = document_so_far(header, &measured.series, compared);
+    let given_up = measured.ending.given_up.iter().map(|&program| &measured.series[program]);
+    document.failed.extend(given_up.filter_map(given_up_entry));
+    document.broken = measured.ending.broken.as_ref().map(ToString::to_string);
+    document.partial = measured.is_partial();
+    document.warnings = warnings::of(&document);
+    document
+}
+
+/// The document of the runs that were made until now.
+pub fn document_so_far(header: &Document, series: &[Series], compared: &Compared) -> Document {
+    let floor = series.iter().find(|own| compared.floor == Some(&*own.name) && !own.samples.is_empty());
+    let other = |place: Option<usize>, own: usize| {
+        place.filter(|place| *place != own).and_then(|place| series.get(place))
+    };
+    let mut document = header.clone();
+
+    for (place, own) in series.iter().enumerate() {
+        let context = Context {
+            cache: Some(cache(own)),
+            floor,
+            threshold: compared.threshold,
+            reference: other(compared.reference, place),
+            baseline: other(compared.baseline, place),
+        };
+        match measurement(own, &context) {
+            Ok(measurement) => document.results.push(measurement),
+            Err(failed) => document.failed.push(failed),
+        }
+    }
+
+    document.tool.observer_overhead = series.iter().filter_map(overhead).collect();
+    document
+}
+
+fn cache(series: &Series) -> Cache {
+    if series.cold.is_some() { Cache::Cold } else { Cache::Warm }
+}
+
+/// The entry of one series. If none of its runs counted, the entry of a failed program.
 pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Failed> {
     let samples = &series.samples;
     let walls: Vec<f64> = samples.iter().map(|s| seconds(s.wall)).collect();
@@ -55,16 +118,16 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
             .collect::<Option<_>>()
             .unwrap_or_default(),
         exit_codes: samples.iter().map(|s| s.exit.code()).collect(),
-        killed_by: killed_by(samples),
-        parameters: context.parameters.clone(),
+        killed_by: killed_by(series),
+        parameters: series.parameters.clone(),
         name: Some(series.name.clone()),
         cache: context.cache,
-        plan: context.plan.clone(),
+        plan: series.conditions.as_ref().map(Conditions::to_value).unwrap_or_default(),
         phases: phases(samples),
         counts: counts(series),
         varying: varying(series),
         uncounted: series.uncounted.clone(),
-        cold: context.cold.clone().map(|cold| with_costs(cold, samples)),
+        cold: series.cold.clone().map(|cold| with_costs(cold, samples)),
         output: series.output.map(output),
         lost_events: series.lost_events,
         rejected: series.rejected.clone(),
@@ -92,14 +155,14 @@ pub fn overhead(series: &Series) -> Option<Overhead> {
     Some(Overhead { name: series.name.clone(), ratio: comparison.into() })
 }
 
-/// What is to be said of a program that was given up after some runs had counted: these have an entry of their own.
-pub fn given_up(series: &Series, cache: Option<Cache>) -> Option<Failed> {
+/// The entry of a program that was given up after some runs had counted. Those runs have an entry of their own.
+pub(super) fn given_up_entry(series: &Series) -> Option<Failed> {
     let counted = series.samples.len();
     let last = series.rejected.last().filter(|_| counted > 0)?;
     Some(Failed {
         name: series.name.clone(),
         command: series.command.clone(),
-        cache,
+        cache: Some(cache(series)),
         reason: format!("given up after {counted} runs: {}", last.reason),
         runs: counted + series.rejected.len(),
     })
@@ -116,18 +179,20 @@ fn failed(series: &Series, context: &Context) -> Failed {
     }
 }
 
-/// Peak resident set sizes, bytes. The kernel's figure says nothing of a program that is smaller than we are; that of
-/// the counting runs (`VmHWM`) does.
+/// Peak resident set sizes in bytes. The kernel's figure is useless for a program that is smaller than we are; that of the
+/// counting runs (`VmHWM`) is not.
 fn memory(series: &Series) -> Vec<u64> {
     let counted = counts(series).max_rss;
     let of = |sample: &Sample| sample.max_rss.map(|bytes| bytes.0).or(counted);
     series.samples.iter().map(of).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// The signal that ended all of them.
-fn killed_by(samples: &[Sample]) -> Option<String> {
-    let first = samples.first()?.exit;
-    samples.iter().all(|sample| sample.exit == first).then(|| first.signal()).flatten()
+/// The signal that ended all of them. Runs that we stop at their first byte end by a signal of ours.
+fn killed_by(series: &Series) -> Option<String> {
+    let first = series.samples.first()?.exit;
+    let stopped = series.conditions.as_ref().is_some_and(|conditions| conditions.until.is_some());
+    let all = !stopped && series.samples.iter().all(|sample| sample.exit == first);
+    all.then(|| first.signal()).flatten()
 }
 
 fn seconds(ns: Nanos) -> f64 {
@@ -147,7 +212,7 @@ fn phases(samples: &[Sample]) -> PhaseTimes {
     }
 }
 
-/// Medians of the counting runs; without any, what the timed runs saw of processes, threads and execs.
+/// Medians of the counting runs. Without counting runs, what the timed runs saw of processes, threads and execs.
 fn counts(series: &Series) -> Counts {
     let counts = firstbyte_measure::Counts::combined(&series.counts, median_count);
     let counts = counts.map_or_else(|| counts_of_timed_runs(&series.samples), |medians| documented(&medians));
@@ -166,7 +231,7 @@ fn documented(counts: &firstbyte_measure::Counts) -> Counts {
         failed_opens: Some(counts.failed_opens),
         bytes_read: Some(counts.bytes_read),
         writes: Some(counts.writes),
-        // No process gets by without memory: 0 is what nobody looked at.
+        // Every process needs memory: 0 means that nobody looked.
         max_rss: Some(counts.max_rss).filter(|bytes| *bytes > 0),
         ..Counts::default()
     }
@@ -241,7 +306,7 @@ fn floor_ratio(series: &Series, floor: &Series) -> Option<FloorRatio> {
     Some(FloorRatio { floor: floor.name.clone(), of, ratio })
 }
 
-/// Each duration that all samples of both have, theirs first, in nanoseconds, run by run.
+/// Each duration that all samples of both have: ours, then theirs, in nanoseconds, run by run.
 fn shared(series: &Series, other: &Series) -> Vec<(Metric, Vec<f64>, Vec<f64>)> {
     let both = [Metric::FirstByte, Metric::Total].into_iter().filter_map(|of| {
         let times = |series: &Series| -> Option<Vec<f64>> {

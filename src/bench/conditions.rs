@@ -1,10 +1,10 @@
-//! How runs are made, as the document tells it.
+//! How runs are made, in the words of the document.
 
 use crate::document::conditions::{Conditions, EndedBy};
 use firstbyte_measure::launch::{CpuSet, OutputKind, Until};
 
-/// Of runs without a shell and without an input, which end when the program does.
-pub(super) fn of(output: OutputKind, cpus: Option<&CpuSet>) -> Conditions {
+/// Runs without a shell and without an input, which end when the program ends.
+pub fn plain(output: OutputKind, cpus: Option<&CpuSet>) -> Conditions {
     Conditions {
         output: name(output),
         cpus: cpus.map(|cpus| cpus.cpus().to_vec()),
@@ -25,7 +25,7 @@ fn name(output: OutputKind) -> &'static str {
     }
 }
 
-pub(super) fn ended_by(until: &Until) -> EndedBy {
+pub fn ended_by(until: &Until) -> EndedBy {
     match until {
         Until::FirstByte => EndedBy::FirstByte,
         Until::Text(text) => EndedBy::Text(String::from_utf8_lossy(text).into_owned()),

@@ -1,0 +1,57 @@
+//! What the way in which programs were run does to the figures.
+
+use crate::document::bench::Warning;
+use firstbyte_measure::counters::CountersError;
+use firstbyte_measure::launch::rights::lost_under_ptrace;
+use firstbyte_measure::launch::{Command, OutputKind};
+
+/// Words that only a shell obeys.
+const SHELL_WORDS: [&str; 10] = ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>&1", "2>"];
+
+/// Some programs write to this kind of output in their own way.
+pub fn of_output(output: OutputKind) -> Option<Warning> {
+    let target = match output {
+        OutputKind::Null => "/dev/null, which reads nothing, and which some programs treat in a special way",
+        OutputKind::File => "a file, to which programs write later and in larger pieces than to a terminal",
+        OutputKind::Pipe | OutputKind::Pty => return None,
+    };
+    Some(Warning {
+        name: None,
+        message: format!("the output went to {target}"),
+        help: Some("--output pipe, or --output pty for what a user at a terminal sees".to_owned()),
+    })
+}
+
+/// The words of a command contain one that only a shell obeys.
+pub fn of_words(name: &str, words: &[String]) -> Option<Warning> {
+    let word = words.iter().find(|word| SHELL_WORDS.contains(&word.as_str()))?;
+    Some(Warning {
+        name: Some(name.to_owned()),
+        message: format!("no shell ran it, so `{word}` was passed to the program as a word"),
+        help: Some("--shell".to_owned()),
+    })
+}
+
+/// The program's file gives it rights that its traced runs, or those that were counted, did not have.
+pub fn of_rights(name: &str, words: &[String], traced: bool, counted: bool) -> Option<Warning> {
+    let runs = match (traced, counted) {
+        (true, _) => "it ran",
+        (false, true) => "the runs that were counted ran",
+        (false, false) => return None,
+    };
+    let rights = lost_under_ptrace(Command::new(words).ok()?.program())?;
+    Some(Warning {
+        name: Some(name.to_owned()),
+        message: format!("{runs} without {rights}: a program under ptrace gets none"),
+        help: Some("--backend pipe --no-counts".to_owned()),
+    })
+}
+
+/// The processor counted nothing.
+pub fn of_counters(reason: &CountersError) -> Warning {
+    Warning {
+        name: None,
+        message: format!("no instructions, cycles or misses were counted: {reason}"),
+        help: Some("firstbyte doctor".to_owned()),
+    }
+}

@@ -1,0 +1,81 @@
+//! Makes the page cache cold before each run.
+
+use super::error::ExperimentError;
+use super::prepared::{Cooling, Prepared};
+use crate::document::bench as document;
+use crate::document::bench::ColdMethod;
+use firstbyte_cache::user_folder;
+use firstbyte_measure::launch::ExitStatus;
+use firstbyte_measure::page_cache::cold::Found;
+use firstbyte_measure::page_cache::{Cold, cold, namespace};
+use firstbyte_measure::tracer::ptrace;
+use std::path::PathBuf;
+
+/// Prepares this process for cold runs. Must be called before anything else, before threads in particular: later the
+/// kernel refuses a namespace to an ordinary user.
+pub fn enter(method: ColdMethod) -> Result<(), ExperimentError> {
+    match method {
+        ColdMethod::Copies => namespace::enter().map_err(ExperimentError::machine),
+        ColdMethod::DropCaches => cold::drop_caches().map_err(ExperimentError::machine),
+    }
+}
+
+/// From here on runs begin cold. Returns what is known of each program's cold runs before they are made. `expected`: how
+/// each program must end.
+pub(super) fn begin(
+    runner: &mut Prepared,
+    method: ColdMethod,
+    expected: &[Option<ExitStatus>],
+) -> Result<Vec<document::Cold>, ExperimentError> {
+    let doubts = match method {
+        ColdMethod::DropCaches => {
+            runner.make_cold(Cooling::DropCaches);
+            vec![None; expected.len()]
+        }
+        ColdMethod::Copies => copy_files(runner, expected)?,
+    };
+
+    let cold = |(program, doubt)| document::Cold { doubt, ..of_program(method, program, runner) };
+    Ok(doubts.into_iter().enumerate().map(cold).collect())
+}
+
+/// Finds each program's files and replaces them by copies. Returns why some of the files may be missing.
+fn copy_files(
+    runner: &mut Prepared,
+    expected: &[Option<ExitStatus>],
+) -> Result<Vec<Option<String>>, ExperimentError> {
+    ptrace::own_proc().map_err(ExperimentError::machine)?;
+    // All files are found before any is replaced: a run must see the originals.
+    let found = expected.iter().enumerate().map(|(program, end)| runner.find_files(program, *end));
+    let (found, doubts): (Vec<_>, Vec<_>) = found.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+    runner.make_cold(Cooling::Copies(Box::new(copies(&found)?)));
+    Ok(doubts)
+}
+
+fn copies(found: &[Found]) -> Result<Cold, ExperimentError> {
+    let folder = user_folder().ok_or_else(|| {
+        ExperimentError::machine("there is no folder for copies of files\nhelp: export FIRSTBYTE_CACHE=DIR")
+    })?;
+    let mut cold = Cold::new(&folder).map_err(ExperimentError::machine)?;
+    found.iter().try_for_each(|files| cold.add(files)).map_err(ExperimentError::machine)?;
+    Ok(cold)
+}
+
+fn of_program(method: ColdMethod, program: usize, runner: &Prepared) -> document::Cold {
+    let files = runner.cold_files(program);
+    let in_memory = files.map_or(&[][..], |files| &files.in_memory[..]);
+    let left_warm = files.map_or(&[][..], |files| &files.left_warm[..]);
+    let shown = |(path, file_system): &(PathBuf, &str)| format!("{} ({file_system})", path.display());
+
+    document::Cold {
+        method,
+        files: files.map_or(0, |files| files.evicted),
+        bytes: files.map_or(0, |files| files.bytes),
+        in_memory: in_memory.iter().map(shown).collect(),
+        left_warm: left_warm.iter().map(|path| path.display().to_string()).collect(),
+        doubt: None,
+        resident_pages: (method == ColdMethod::Copies).then_some(0),
+        major_faults: Vec::new(),
+        bytes_from_disk: Vec::new(),
+    }
+}

@@ -1,0 +1,36 @@
+//! Why an experiment cannot begin, or cannot go on.
+
+use firstbyte_measure::launch::wait::Killed;
+use firstbyte_measure::launch::{LaunchError, ResolveError};
+use firstbyte_measure::units::Nanos;
+use std::fmt::Display;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// The tracer or the machine failed: it could not be attached or detached, a process may not be killed, or nothing
+    /// more can be run.
+    #[error("{0}")]
+    Machine(String),
+    /// A program is not there, or may not be executed.
+    #[error(transparent)]
+    Command(#[from] ResolveError),
+    /// A run failed in an experiment that repeats none.
+    #[error(transparent)]
+    Run(#[from] LaunchError),
+    /// A run had to be killed in an experiment that repeats none: all others would take as long.
+    #[error("`{command}` was given up after {after}: {killed}\nhelp: {}", help(*killed))]
+    Killed { command: String, after: Nanos, killed: Killed },
+}
+
+impl ExperimentError {
+    pub fn machine(cause: impl Display) -> ExperimentError {
+        ExperimentError::Machine(cause.to_string())
+    }
+}
+
+fn help(killed: Killed) -> &'static str {
+    match killed {
+        Killed::Stopped(_) => "let it run without stopping, or continue it from another process",
+        _ => "give it more time with --timeout",
+    }
+}

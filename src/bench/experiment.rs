@@ -1,0 +1,145 @@
+//! The one experiment: every command that runs programs, to time or to explain them, makes one of these.
+//!
+//! Programs and a plan go in, series of samples come out. Whoever wants to see the progress passes a [`Progress`].
+
+use super::campaign::{Campaign, Ending, Progress};
+use super::error::ExperimentError;
+use super::interference::{Interference, Watch};
+use super::prepared::{Around, Prepared};
+use super::runner::{Observer, Runner, Tracee, Tracees};
+use super::sample::Series;
+use super::schedule::Aim;
+use super::{cold, counting};
+use crate::document::bench::ColdMethod;
+use firstbyte_measure::counters::CountersError;
+use firstbyte_measure::launch::interrupt;
+use firstbyte_measure::page_cache;
+use firstbyte_measure::tracer::Backend;
+use firstbyte_measure::tracer::pipe::PipeTracer;
+use std::path::PathBuf;
+
+/// One program of an experiment.
+#[derive(Debug)]
+pub struct Entry {
+    /// What it is called and how it must end. It has no samples yet.
+    pub series: Series,
+    pub tracee: Tracee,
+    pub around: Around,
+    /// Its file, which is to be evicted and read back first, so that all files are cached in the same way.
+    pub settled: Option<PathBuf>,
+}
+
+/// Which counting runs follow the timed ones.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counting {
+    /// Runs of each program; 0: none.
+    pub runs: u32,
+    /// Let the processor count in as many runs.
+    pub by_processor: bool,
+}
+
+/// Programs, and how they are measured.
+#[derive(Debug)]
+pub struct Experiment {
+    pub entries: Vec<Entry>,
+    pub campaign: Campaign,
+    /// How the page cache is made cold before each run; `None`: it stays warm.
+    pub cold: Option<ColdMethod>,
+    /// Give each run an environment of another size.
+    pub env_offset: bool,
+    pub counting: Counting,
+}
+
+/// The results of an experiment.
+#[derive(Debug)]
+pub struct Measured {
+    /// One for each program, in their order.
+    pub series: Vec<Series>,
+    pub ending: Ending,
+    /// Who else used the processors while the runs were made.
+    pub interference: Interference,
+    /// Why the processor counted nothing.
+    pub no_counters: Option<CountersError>,
+}
+
+impl Measured {
+    /// Fewer runs than planned were made.
+    pub fn is_partial(&self) -> bool {
+        self.ending.interrupted || self.ending.broken.is_some() || interrupt::interrupted().is_some()
+    }
+}
+
+impl Experiment {
+    /// Makes the runs. An interruption is no error: what is finished is returned.
+    pub fn run(
+        self,
+        observer: &mut dyn Observer,
+        progress: &mut dyn Progress,
+    ) -> Result<Measured, ExperimentError> {
+        // What is read from a disk outweighs the cost of a tracer, and the pipe backend attaches nothing.
+        let has_overhead = self.cold.is_none() && observer.backend() != Backend::Pipe;
+        let campaign = Campaign { overhead: self.campaign.overhead && has_overhead, ..self.campaign };
+        let offsets = self.env_offset.then_some(campaign.seed);
+        let (mut series, mut runner) = prepared(self.entries, campaign.aim, observer, offsets);
+        if let Some(method) = self.cold {
+            let expected: Vec<_> = series.iter().map(|series| series.expected).collect();
+            let cold = cold::begin(&mut runner, method, &expected)?;
+            series.iter_mut().zip(cold).for_each(|(series, cold)| series.cold = Some(cold));
+        }
+
+        let watch = Watch::begin();
+        let ending = campaign.run(&mut series, &mut runner, progress)?;
+        let interference = watch.end();
+
+        let no_counters = count(self.counting, &ending, &mut series, &mut runner, progress);
+        if campaign.aim == Aim::Explain {
+            // the same tracer is used again
+            runner.switch(false)?;
+        }
+        Ok(Measured { series, ending, interference, no_counters })
+    }
+}
+
+fn prepared(
+    entries: Vec<Entry>,
+    aim: Aim,
+    observer: &mut dyn Observer,
+    offsets: Option<u64>,
+) -> (Vec<Series>, Prepared<'_>) {
+    let (mut series, mut tracees, mut around) = (Vec::new(), Vec::new(), Vec::new());
+    for entry in entries {
+        if let Some(file) = &entry.settled {
+            // A file that cannot be settled is measured as it is.
+            let _ = page_cache::settle(file);
+        }
+        series.push(entry.series);
+        tracees.push(entry.tracee);
+        around.push(entry.around);
+    }
+
+    // Both kinds of runs must wait alike: only a tracer that watches the pipe is compared with one that does.
+    let untraced = match (aim, observer.backend()) {
+        (Aim::Explain, _) | (_, Backend::Bpf) => PipeTracer::blind(),
+        _ => PipeTracer::new(),
+    };
+    (series, Prepared::new(Tracees::new(tracees, observer, untraced), around, offsets))
+}
+
+/// The counting runs, if the timed ones went well. Returns why the processor counted nothing.
+fn count(
+    counting: Counting,
+    ending: &Ending,
+    series: &mut [Series],
+    runner: &mut Prepared,
+    progress: &mut dyn Progress,
+) -> Option<CountersError> {
+    let Counting { runs, by_processor } = counting;
+    if runs == 0 || ending.broken.is_some() {
+        return None;
+    }
+    if !ending.interrupted {
+        counting::count(runner, series, runs, progress);
+    }
+    let is_wanted = by_processor && interrupt::interrupted().is_none();
+    is_wanted.then(|| counting::count_by_processor(runner, series, runs).err()).flatten()
+}

@@ -1,0 +1,26 @@
+//! Commands of the user before all runs and after all runs.
+
+use super::prepared::shell;
+use crate::document::bench::Failed;
+use firstbyte_measure::launch::interrupt;
+
+/// Runs a command before all runs. The error is the message for the user.
+pub fn set_up(command: &str) -> Result<(), String> {
+    shell(command).map_err(|outcome| {
+        let quoted = shell_words::quote(command);
+        format!("the command `{command}` of --setup {outcome}\nhelp: try it: sh -c {quoted}")
+    })
+}
+
+/// Runs a command after all runs. Returns an entry for the document if it failed; the results are kept all the same.
+pub fn clean_up(command: &str) -> Option<Failed> {
+    let reason = match shell(command) {
+        Err(outcome) => format!("it {outcome}"),
+        Ok(()) if interrupt::interrupted().is_some() => {
+            "it was interrupted: what it should remove may be there still".to_owned()
+        }
+        Ok(()) => return None,
+    };
+    let name = format!("the command of --cleanup, `{command}`");
+    Some(Failed { name, command: command.to_owned(), reason, cache: None, runs: 1 })
+}

@@ -1,0 +1,115 @@
+//! Who else used the processors while something was measured: other programs, and the host's other guests.
+//!
+//! This is measured over the whole time. The load average stays high after a build has ended, and knows nothing of what
+//! begins later. It is used only where the time is too short to measure.
+
+use crate::document::bench::Warning;
+use crate::document::warnings;
+use firstbyte_measure::launch::own_processor_time;
+use firstbyte_measure::machine::ProcessorTime;
+use firstbyte_measure::units::Nanos;
+use serde_json::Value;
+
+/// A larger share of the time than this, taken by other guests, is reported.
+const STOLEN: f64 = 0.01;
+
+/// More processors than this, used by other programs on average, are reported. Some quiet services use a twentieth.
+const OTHERS: f64 = 0.25;
+
+/// Of shorter times than this number of ticks (there are a hundred a second) the kernel says little.
+const SHORTEST_TICKS: u64 = 50;
+
+/// The time that had been spent when the measuring began.
+#[derive(Clone, Copy, Debug)]
+pub struct Watch {
+    processors: Option<ProcessorTime>,
+    own: Nanos,
+}
+
+impl Watch {
+    pub fn begin() -> Watch {
+        Watch { processors: ProcessorTime::now(), own: own_processor_time() }
+    }
+
+    /// The time spent since the beginning.
+    pub fn end(self) -> Interference {
+        Interference {
+            spent: self.processors.zip(ProcessorTime::now()).map(|(before, now)| now.since(before)),
+            own: own_processor_time().since(self.own).unwrap_or_default(),
+        }
+    }
+}
+
+/// The processors' time while something was measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Interference {
+    /// Of all processors, by everyone.
+    spent: Option<ProcessorTime>,
+    /// By us and the programs that we measured.
+    own: Nanos,
+}
+
+impl Interference {
+    /// What a reader should know of it; `machine` as in a document.
+    pub fn warnings(self, machine: &Value) -> Vec<Warning> {
+        let measurable = self.spent.filter(|spent| spent.all >= SHORTEST_TICKS * spent.processors as u64);
+        let others = match measurable {
+            Some(spent) => others(spent, self.own, rustix::param::clock_ticks_per_second()),
+            None => warnings::load(machine),
+        };
+        others.into_iter().chain(self.spent.and_then(stolen)).collect()
+    }
+}
+
+fn others(spent: ProcessorTime, own: Nanos, ticks_a_second: u64) -> Option<Warning> {
+    let own_ticks = own.as_f64() * ticks_a_second as f64 / 1e9;
+    let processors = spent.processors;
+    let others = (spent.busy as f64 - own_ticks) / spent.all.max(1) as f64 * processors as f64;
+    (others > OTHERS).then(|| Warning {
+        name: None,
+        message: format!("other programs used {others:.1} of {processors} processors meanwhile"),
+        help: Some("close them (`top` shows which they are), and measure again".to_owned()),
+    })
+}
+
+fn stolen(spent: ProcessorTime) -> Option<Warning> {
+    let share = spent.stolen as f64 / spent.all.max(1) as f64;
+    (share > STOLEN).then(|| Warning {
+        name: None,
+        message: format!(
+            "the host gave {:.0}% of the processors' time to other guests meanwhile",
+            share * 100.0
+        ),
+        help: Some("measure again later, or on another machine".to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten seconds of two processors.
+    fn spent(busy: u64, stolen: u64) -> ProcessorTime {
+        ProcessorTime { processors: 2, busy, stolen, all: 2000 }
+    }
+
+    #[test]
+    fn our_own_time_is_no_interference() {
+        let message =
+            |busy| others(spent(busy, 0), Nanos(12_000_000_000), 100).map(|warning| warning.message);
+        assert_eq!(message(1240), None);
+        assert_eq!(message(1600).unwrap(), "other programs used 0.4 of 2 processors meanwhile");
+        assert_eq!(message(1000), None, "ticks may know of less than we used");
+    }
+
+    #[test]
+    fn stolen_time_is_reported_and_for_short_times_the_load_average() {
+        let message = |ticks| stolen(spent(0, ticks)).map(|warning| warning.message);
+        assert_eq!(message(20), None);
+        let gave = "the host gave 2% of the processors' time to other guests meanwhile";
+        assert_eq!(message(40).unwrap(), gave);
+        let busy = serde_json::json!({"load_average": [1.5, 0, 0], "cores": 2});
+        let warnings = Watch::begin().end().warnings(&busy);
+        assert!(warnings[0].message.contains("1.50"), "{warnings:?}");
+    }
+}

@@ -1,0 +1,54 @@
+//! Programs of the corpus as entries of an experiment.
+
+use super::{Built, Program};
+use crate::bench::{Around, Entry, ExperimentError, Series, Tracee, conditions};
+use firstbyte_measure::launch::{Command, CpuSet, Launcher, OutputKind};
+use firstbyte_measure::tracer::Setting;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How all programs of an experiment are run.
+#[derive(Clone, Copy, Debug)]
+pub struct Circumstances<'c> {
+    pub output: OutputKind,
+    /// A run is killed after this long.
+    pub timeout: Duration,
+    /// `None`: all processors that this process may use.
+    pub cpus: Option<&'c CpuSet>,
+}
+
+impl Program {
+    /// A program that has been built. Its output is compared with what the manifest expects.
+    pub fn entry(&self, built: &Built, circumstances: &Circumstances) -> Result<Entry, ExperimentError> {
+        Ok(Entry {
+            series: self.series(built, circumstances),
+            tracee: self.tracee(built, circumstances)?,
+            around: Around::default(),
+            settled: Some(built.artifact.clone()),
+        })
+    }
+
+    fn series(&self, built: &Built, circumstances: &Circumstances) -> Series {
+        Series {
+            name: self.name().to_owned(),
+            command: shell_words::join(built.argv.iter().map(|word| word.to_string_lossy())),
+            expected: Some(self.manifest.expected.exit),
+            file_size: Some(built.artifact_size),
+            conditions: Some(conditions::plain(circumstances.output, circumstances.cpus)),
+            ..Series::default()
+        }
+    }
+
+    fn tracee(&self, built: &Built, circumstances: &Circumstances) -> Result<Tracee, ExperimentError> {
+        let command = Command::in_directory(&built.argv, Some(&built.directory))?;
+        let mut launcher = Launcher::new(command)?;
+        if let Some(cpus) = circumstances.cpus {
+            launcher.set_cpus(cpus);
+        }
+
+        let expected: Arc<[u8]> = self.manifest.expected.output().into_bytes().into();
+        let Circumstances { output, timeout, .. } = *circumstances;
+        let setting = Setting { output, expected: Some(expected), timeout: Some(timeout), until: None };
+        Ok(Tracee { launcher, setting })
+    }
+}

@@ -6,8 +6,7 @@ use crate::document::bench as document;
 use crate::document::bench::ColdMethod;
 use firstbyte_cache::user_folder;
 use firstbyte_measure::launch::ExitStatus;
-use firstbyte_measure::page_cache::cold::Found;
-use firstbyte_measure::page_cache::{Cold, cold, namespace};
+use firstbyte_measure::page_cache::{Cold, UsedFiles, cold, namespace};
 use firstbyte_measure::tracer::ptrace;
 use std::path::PathBuf;
 
@@ -52,7 +51,7 @@ fn copy_files(
     Ok(doubts)
 }
 
-fn copies(found: &[Found]) -> Result<Cold, ExperimentError> {
+fn copies(found: &[UsedFiles]) -> Result<Cold, ExperimentError> {
     let folder = user_folder().ok_or_else(|| {
         ExperimentError::machine("there is no folder for copies of files\nhelp: export FIRSTBYTE_CACHE=DIR")
     })?;

@@ -7,7 +7,7 @@ use super::verdict;
 use firstbyte_measure::Counts;
 use firstbyte_measure::counters::{Counted, Counters};
 use firstbyte_measure::launch::{ExitStatus, LaunchError, interrupt, tree};
-use firstbyte_measure::page_cache::{Cold, cold};
+use firstbyte_measure::page_cache::{Cold, ColdFiles, UsedFiles, cold};
 use firstbyte_measure::tracer::Recording;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -77,7 +77,7 @@ impl<'o> Prepared<'o> {
     }
 
     /// The files of a program that are evicted before each run, where copies are evicted.
-    pub fn cold_files(&self, program: usize) -> Option<&cold::Files> {
+    pub fn cold_files(&self, program: usize) -> Option<&ColdFiles> {
         match &self.cooling {
             Some(Cooling::Copies(cold)) => cold.files(program),
             _ => None,
@@ -94,8 +94,8 @@ impl<'o> Prepared<'o> {
         &mut self,
         program: usize,
         expected: Option<ExitStatus>,
-    ) -> Result<(cold::Found, Option<String>), LaunchError> {
-        let (mut found, mut flaw) = (cold::Found::default(), None);
+    ) -> Result<(UsedFiles, Option<String>), LaunchError> {
+        let (mut found, mut flaw) = (UsedFiles::default(), None);
 
         for _ in 0..2 {
             let (files, recording) = self.around(program, Tracees::files)?;
@@ -104,9 +104,7 @@ impl<'o> Prepared<'o> {
                 return Err(LaunchError::NotCold(message));
             }
             flaw = verdict::flaw(&recording, expected).or(files.unseen);
-            found.read.extend(files.read);
-            found.updated.extend(files.updated);
-            found.written.extend(files.written);
+            found.merge(files.used);
         }
 
         let input = self.around.get(program).and_then(|around| around.input.as_deref());

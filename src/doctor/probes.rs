@@ -1,9 +1,10 @@
 //! Tries everything that tracing and measuring need.
 
+use firstbyte_measure::page_cache;
 use firstbyte_measure::tracer::probe;
 use rustix::fs::{Access, AtFlags, Mode, OFlags};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -134,7 +135,7 @@ fn detached_tracefs() -> Result<OwnedFd, Refusal> {
 /// Asks about our own executable, which is resident, so that 0 pages would be wrong.
 fn cachestat() -> Result<(), Refusal> {
     let own = rustix::fs::open("/proc/self/exe", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-    match probe::resident_pages(File::from(own))? {
+    match page_cache::cachestat(own)? {
         0 => Err(Refusal { errno: None, text: "it finds no page of the running executable".to_owned() }),
         _ => Ok(()),
     }

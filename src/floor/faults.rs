@@ -5,7 +5,6 @@
 
 use super::FloorError;
 use super::batch::{Microbenchmark, Operation};
-use super::processes::resident_pages;
 use super::syscalls::{Candidate, Remark};
 use firstbyte_measure::page_cache;
 use std::ffi::c_void;
@@ -151,7 +150,7 @@ impl Touching {
     fn evict(&self) -> Result<(), String> {
         let Some(file) = &self.file else { return Ok(()) };
         page_cache::evict(file).map_err(|error| format!("the file cannot be evicted: {error}"))?;
-        match resident_pages(file) {
+        match page_cache::resident_pages(file) {
             Ok(0) => Ok(()),
             Ok(pages) => Err(format!("{pages} pages of the file stay in the page cache")),
             Err(error) => Err(format!("cannot ask the page cache: {error}")),

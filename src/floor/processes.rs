@@ -4,11 +4,11 @@ use super::FloorError;
 use super::batch::{Microbenchmark, Operation};
 use super::spawn::{Executable, How, Spawn};
 use super::syscalls::{Candidate, Remark};
+use firstbyte_measure::page_cache;
 use std::ffi::{OsStr, OsString, c_void};
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
@@ -198,9 +198,9 @@ struct ColdCopy {
 
 impl Operation for ColdCopy {
     fn prepare(&mut self) -> Result<(), String> {
-        // SAFETY: advice about our own descriptor.
-        unsafe { libc::posix_fadvise(self.file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
-        match resident_pages(&self.file) {
+        // What stays is found below.
+        let _ = page_cache::evict(&self.file);
+        match page_cache::resident_pages(&self.file) {
             Ok(0) => Ok(()),
             Ok(pages) => Err(format!("{pages} pages of the file stay in the page cache")),
             Err(error) => Err(format!("cannot ask the page cache: {error}")),
@@ -231,28 +231,6 @@ fn copied(rung: &Rung, folder: &Path) -> io::Result<(PathBuf, File)> {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
     let file = File::open(&path)?;
     Ok((path, file))
-}
-
-/// The number of the file's pages in the page cache (mincore(2)).
-pub(super) fn resident_pages(file: &File) -> io::Result<usize> {
-    let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    let pages = length.div_ceil(rustix::param::page_size());
-    let mut resident = vec![0_u8; pages];
-    // SAFETY: a mapping of our own that is never read; the vector has one byte per page.
-    unsafe {
-        let flags = libc::MAP_SHARED;
-        let base = libc::mmap(ptr::null_mut(), length, libc::PROT_READ, flags, file.as_raw_fd(), 0);
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let answer = libc::mincore(base, length, resident.as_mut_ptr());
-        let error = io::Error::last_os_error();
-        libc::munmap(base, length);
-        if answer != 0 {
-            return Err(error);
-        }
-    }
-    Ok(resident.iter().filter(|page| *page & 1 == 1).count())
 }
 
 /// Resident anonymous memory in pages of the smallest size, which makes a fork expensive.
@@ -324,13 +302,5 @@ mod tests {
     #[test]
     fn threads_are_created_and_joined() {
         Threads.repeat(3).unwrap();
-    }
-
-    #[test]
-    fn a_written_file_is_resident_and_an_empty_one_is_not_mapped() {
-        let mut file = tempfile::tempfile().unwrap();
-        assert!(resident_pages(&file).is_err());
-        file.write_all(&[1; 10_000]).unwrap();
-        assert_eq!(resident_pages(&file).unwrap(), 10_000_usize.div_ceil(rustix::param::page_size()));
     }
 }

@@ -21,7 +21,7 @@ use firstbyte_measure::launch::{Command, ExitStatus, interrupt};
 use firstbyte_measure::tracer::choose::ChooseError;
 use firstbyte_measure::tracer::full::{FullTracer, choose_full};
 use firstbyte_measure::tracer::module::Module;
-use firstbyte_measure::tracer::ptrace::{Uncounted, cpuid_count};
+use firstbyte_measure::tracer::ptrace::{NoCpuidCount, cpuid_count};
 use firstbyte_measure::tracer::replay::Loaded;
 use firstbyte_measure::tracer::{Backend, Recording, Tracer, replay};
 use firstbyte_measure::units::display_nanos;
@@ -210,7 +210,7 @@ pub(super) struct Explained {
     /// The CPUID instructions of its start, where they were counted.
     cpuid: Option<Cpuid>,
     /// Why they were not.
-    uncounted: Option<Uncounted>,
+    uncounted: Option<NoCpuidCount>,
     costs: Option<Costs>,
     backend: String,
     reason: String,
@@ -275,7 +275,7 @@ fn worst(recordings: &[Recording]) -> Option<ExitStatus> {
 const MANY: u64 = 200;
 
 /// The CPUID instructions of a command's start: counted only where they can matter.
-fn cpuid(command: &Command, summary: &Summary) -> Result<Option<Cpuid>, Uncounted> {
+fn cpuid(command: &Command, summary: &Summary) -> Result<Option<Cpuid>, NoCpuidCount> {
     let each = cpuid_cost().filter(|each| *each >= advice::TRAP);
     let each = each.filter(|each| (each.0 * MANY) as f64 * 100.0 >= summary.total.median);
     each.map(|each| Ok(Cpuid { each, executed: cpuid_count(command)? })).transpose()

@@ -4,51 +4,29 @@
 //! So each program runs on copies of its own files, which nobody else has mapped: they are mounted over the originals
 //! in a mount namespace of our own, evicted before each run, and asked after, before the run begins.
 
-use super::copies::{Copy, Folder};
+use super::copies::{Folder, PrivateCopy};
 use super::error::ColdError;
 use super::evict;
 use super::file_system::{FileSystem, Kind};
 use super::residence::resident_pages;
-use std::collections::{BTreeMap, BTreeSet};
+use super::used_files::UsedFiles;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// What a program's warm runs opened: regular files by absolute path.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// Executed, mapped, or opened for nothing but reading.
-    pub read: BTreeSet<PathBuf>,
-    /// Opened for reading and writing, or for appending.
-    pub updated: BTreeSet<PathBuf>,
-    /// Opened for writing alone.
-    pub written: BTreeSet<PathBuf>,
-}
-
-impl Found {
-    /// What a run reads and none writes: on a copy of anything else a program would lose what it has written.
-    fn only_read(&self) -> impl Iterator<Item = &PathBuf> {
-        self.read.iter().filter(|path| !self.updated.contains(*path) && !self.written.contains(*path))
-    }
-
-    /// What a run may read of what is written to.
-    fn read_and_written(&self) -> BTreeSet<&PathBuf> {
-        self.updated.iter().chain(self.read.intersection(&self.written)).collect()
-    }
-}
 
 /// The files of several programs, ready to be made cold.
 #[derive(Debug)]
 pub struct Cold {
     folder: Folder,
-    copies: Vec<Copy>,
+    copies: Vec<PrivateCopy>,
     known: BTreeMap<PathBuf, usize>,
-    programs: Vec<Files>,
+    programs: Vec<ColdFiles>,
 }
 
 /// The files of one program.
 #[derive(Clone, Debug, Default)]
-pub struct Files {
+pub struct ColdFiles {
     copies: Vec<usize>,
     /// How many files are evicted before each run.
     pub evicted: usize,
@@ -68,12 +46,12 @@ impl Cold {
     }
 
     /// Takes over the files of the next program, which a warm run has read.
-    pub fn add(&mut self, found: &Found) -> Result<(), ColdError> {
+    pub fn add(&mut self, found: &UsedFiles) -> Result<(), ColdError> {
         // whatever ran was executed from some file
         if found.read.is_empty() && found.updated.is_empty() {
             return Err(ColdError::Nothing);
         }
-        let mut own = Files { left_warm: left_warm(found), ..Files::default() };
+        let mut own = ColdFiles { left_warm: left_warm(found), ..ColdFiles::default() };
         for path in found.only_read() {
             // A file that no longer exists needs no eviction.
             let Ok(FileSystem { name, kind }) = FileSystem::of_path(path) else { continue };
@@ -87,7 +65,7 @@ impl Cold {
         Ok(())
     }
 
-    fn take(&mut self, path: &Path, own: &mut Files) -> Result<(), ColdError> {
+    fn take(&mut self, path: &Path, own: &mut ColdFiles) -> Result<(), ColdError> {
         let copy = self.known.get(path).copied().unwrap_or(self.copies.len());
         if copy == self.copies.len() {
             self.copies.push(self.folder.replace(path)?);
@@ -100,7 +78,7 @@ impl Cold {
     }
 
     /// The files of a program, by the order in which they were added.
-    pub fn files(&self, program: usize) -> Option<&Files> {
+    pub fn files(&self, program: usize) -> Option<&ColdFiles> {
         self.programs.get(program)
     }
 
@@ -128,7 +106,7 @@ fn evict_written(file: &fs::File) -> io::Result<()> {
 }
 
 /// Of the files that are written to, too, those that a disk holds something of.
-fn left_warm(found: &Found) -> Vec<PathBuf> {
+fn left_warm(found: &UsedFiles) -> Vec<PathBuf> {
     let on_disk = |path: &Path| {
         FileSystem::of_path(path).is_ok_and(|found| matches!(found.kind, Kind::Disk | Kind::Opaque))
     };
@@ -137,7 +115,7 @@ fn left_warm(found: &Found) -> Vec<PathBuf> {
     kept.cloned().collect()
 }
 
-fn prove(copy: &Copy) -> Result<(), String> {
+fn prove(copy: &PrivateCopy) -> Result<(), String> {
     let path = copy.original.display();
     match resident_pages(&copy.file) {
         Ok(0) => Ok(()),

@@ -20,7 +20,7 @@ pub(super) struct Folder {
 
 /// A file that is seen in place of its original within our namespace.
 #[derive(Debug)]
-pub(super) struct Copy {
+pub(super) struct PrivateCopy {
     /// Whose copy it is.
     pub(super) original: PathBuf,
     /// It, opened by its own path.
@@ -58,14 +58,14 @@ impl Folder {
     }
 
     /// Copies a file and mounts the copy over it.
-    pub(super) fn replace(&mut self, original: &Path) -> Result<Copy, ColdError> {
+    pub(super) fn replace(&mut self, original: &Path) -> Result<PrivateCopy, ColdError> {
         let failed = |cause| ColdError::Copy { path: original.to_owned(), cause };
         let name = original.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = self.path.join(format!("{}-{name}", self.copies));
         self.copies += 1;
         let size = copied(original, &path).map_err(failed)?;
         bind(&path, original).map_err(failed)?;
-        Ok(Copy { original: original.to_owned(), file: File::open(&path).map_err(failed)?, size })
+        Ok(PrivateCopy { original: original.to_owned(), file: File::open(&path).map_err(failed)?, size })
     }
 }
 

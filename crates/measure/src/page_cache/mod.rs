@@ -12,11 +12,13 @@ mod error;
 pub mod file_system;
 pub mod namespace;
 pub mod residence;
+mod used_files;
 
-pub use cold::Cold;
+pub use cold::{Cold, ColdFiles};
 pub use error::ColdError;
 pub use file_system::FileSystem;
-pub use residence::resident_pages;
+pub use residence::{cachestat, resident_pages};
+pub use used_files::UsedFiles;
 
 use std::fs::File;
 use std::io;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
 
 /// `cachestat(2)`, Linux 6.5; the same number on every architecture, and newer than the `libc` crate's tables.
@@ -26,20 +26,22 @@ struct Statistics {
     recently_evicted: u64,
 }
 
-/// How many pages of the file are in the page cache: by `cachestat(2)`, or by `mincore(2)` where the kernel has none.
+/// How many pages of the file are in the page cache: by `cachestat(2)`, or by `mincore(2)` on kernels without it.
 pub fn resident_pages(file: &File) -> io::Result<u64> {
+    match cachestat(file) {
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => by_mapping(file),
+        answer => answer,
+    }
+}
+
+/// How many pages of the file are in the page cache, by `cachestat(2)` alone (Linux 6.5).
+pub fn cachestat(file: impl AsFd) -> io::Result<u64> {
     let range = Range { offset: 0, length: 0 };
     let mut statistics = Statistics::default();
+    let descriptor = file.as_fd().as_raw_fd();
     // SAFETY: both structures have the kernel's layout and outlive the call.
-    let answer =
-        unsafe { libc::syscall(CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut statistics, 0) };
-    if answer == 0 {
-        return Ok(statistics.cached);
-    }
-    match io::Error::last_os_error() {
-        error if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => by_mapping(file),
-        error => Err(error),
-    }
+    let answer = unsafe { libc::syscall(CACHESTAT, descriptor, &raw const range, &raw mut statistics, 0) };
+    if answer == 0 { Ok(statistics.cached) } else { Err(io::Error::last_os_error()) }
 }
 
 /// `mincore(2)` answers for a mapping, and looking does not touch it.

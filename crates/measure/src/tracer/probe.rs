@@ -4,7 +4,7 @@
 
 use std::io;
 use std::mem::size_of;
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
@@ -169,21 +169,6 @@ fn in_child(attempt: fn() -> io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Asks `cachestat(2)` (Linux 6.5) how many pages of a file are resident.
-pub fn resident_pages(file: impl AsFd) -> io::Result<u64> {
-    use std::os::fd::AsRawFd;
-    /// The same number on every architecture (`include/uapi/asm-generic/unistd.h`).
-    const SYS_CACHESTAT: libc::c_long = 451;
-    let whole_file = [0_u64; 2];
-    let mut counts = [0_u64; 5];
-    let descriptor = file.as_fd().as_raw_fd();
-    // SAFETY: the kernel reads a `struct cachestat_range` (two u64) and writes a `struct cachestat` (five u64).
-    let asked =
-        unsafe { libc::syscall(SYS_CACHESTAT, descriptor, whole_file.as_ptr(), counts.as_mut_ptr(), 0_u32) };
-    check(asked)?;
-    Ok(counts[0])
-}
-
 fn check(result: libc::c_long) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -199,16 +184,6 @@ mod tests {
             if let Err(error) = answer {
                 assert!(error.raw_os_error().is_some(), "{error}");
             }
-        }
-    }
-
-    #[test]
-    fn a_file_that_was_just_written_is_resident() {
-        let mut file = tempfile::tempfile().unwrap();
-        io::Write::write_all(&mut file, &[1; 10]).unwrap();
-        match resident_pages(&file) {
-            Ok(pages) => assert_eq!(pages, 1),
-            Err(error) => eprintln!("skipped: cachestat: {error}"),
         }
     }
 }

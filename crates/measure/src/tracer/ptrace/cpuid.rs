@@ -5,7 +5,7 @@ use crate::launch::Command;
 
 /// Why there is no count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Uncounted {
+pub enum NoCpuidCount {
     /// It could not be started and stopped, or it died.
     #[error("it could not be followed step by step")]
     Untraced,
@@ -24,21 +24,21 @@ pub enum Uncounted {
 /// If it gets there neither within ten seconds nor within 100,000 instructions (a dynamically linked program needs
 /// 30,000: a tenth of a second where nothing else runs), or cannot be traced.
 #[cfg(target_arch = "x86_64")]
-pub fn cpuid_count(command: &Command) -> Result<u64, Uncounted> {
-    let child = stepping::Stepped::start(command).ok_or(Uncounted::Untraced)?;
+pub fn cpuid_count(command: &Command) -> Result<u64, NoCpuidCount> {
+    let child = stepping::Stepped::start(command).ok_or(NoCpuidCount::Untraced)?;
     child.count()
 }
 
 /// Other architectures have none.
 #[cfg(not(target_arch = "x86_64"))]
-pub fn cpuid_count(_command: &Command) -> Result<u64, Uncounted> {
+pub fn cpuid_count(_command: &Command) -> Result<u64, NoCpuidCount> {
     Ok(0)
 }
 
 #[cfg(target_arch = "x86_64")]
 mod stepping {
     use super::super::tracee::Tracee;
-    use super::Uncounted;
+    use super::NoCpuidCount;
     use crate::launch::Command;
     use crate::launch::interrupt;
     use std::io;
@@ -72,10 +72,10 @@ mod stepping {
             stepped.stopped().then_some(stepped)
         }
 
-        pub(super) fn count(&self) -> Result<u64, Uncounted> {
+        pub(super) fn count(&self) -> Result<u64, NoCpuidCount> {
             let (tracee, began, mut count) = (Tracee(self.pid()), Instant::now(), 0);
             for _ in 0..MOST_STEPS {
-                let registers = self.registers().ok_or(Uncounted::Untraced)?;
+                let registers = self.registers().ok_or(NoCpuidCount::Untraced)?;
                 let mut code = [0; 2];
                 tracee.read_memory(registers.rip, &mut code);
                 count += u64::from(code == CPUID);
@@ -83,13 +83,13 @@ mod stepping {
                     return Ok(count);
                 }
                 if began.elapsed() > PATIENCE || interrupt::interrupted().is_some() {
-                    return Err(Uncounted::Slow);
+                    return Err(NoCpuidCount::Slow);
                 }
                 if !self.step() {
-                    return Err(Uncounted::Untraced);
+                    return Err(NoCpuidCount::Untraced);
                 }
             }
-            Err(Uncounted::Long)
+            Err(NoCpuidCount::Long)
         }
 
         fn step(&self) -> bool {
@@ -149,7 +149,7 @@ mod stepping {
         use super::*;
 
         /// What is counted of a program in assembly; `None`, where it cannot be built.
-        fn counted(text: &str) -> Option<Result<u64, Uncounted>> {
+        fn counted(text: &str) -> Option<Result<u64, NoCpuidCount>> {
             let folder = tempfile::tempdir().unwrap();
             let (source, program) = (folder.path().join("c.S"), folder.path().join("c"));
             std::fs::write(&source, text).unwrap();
@@ -172,7 +172,7 @@ mod stepping {
         #[test]
         fn a_program_that_ends_before_it_writes_has_no_count() {
             let fault = ".globl _start\n_start: xor %eax,%eax\n cpuid\n ud2\n";
-            assert_eq!(counted(fault).unwrap_or(Err(Uncounted::Untraced)), Err(Uncounted::Untraced));
+            assert_eq!(counted(fault).unwrap_or(Err(NoCpuidCount::Untraced)), Err(NoCpuidCount::Untraced));
         }
     }
 }

@@ -5,6 +5,7 @@
 //! that has asked for that (`PR_SET_DUMPABLE` of `prctl(2)`): what could not be seen is told.
 
 use super::phases::Task;
+use crate::page_cache::UsedFiles;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -12,15 +13,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The regular files of one run, by absolute path, as they are when it is over.
+/// The files of one run, as they are when it is over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilesOfRun {
-    /// Executed, mapped, or opened for nothing but reading.
-    pub read: BTreeSet<PathBuf>,
-    /// Opened for reading and writing, or for appending: what was in them before matters.
-    pub updated: BTreeSet<PathBuf>,
-    /// Opened for writing alone, or replaced by another file of the same name.
-    pub written: BTreeSet<PathBuf>,
+    /// The files.
+    pub used: UsedFiles,
     /// Why some may be missing: one lower-case line.
     pub unseen: Option<String>,
     /// A program that was executed, and of which not even its own file could be seen: its name, and why.
@@ -45,7 +42,7 @@ impl Files {
         if let (Some(path), Ok(file)) = (&path, fs::metadata(&link)) {
             self.opened.insert(path.clone(), (file.dev(), file.ino()));
         }
-        add(self.seen.opened_with(flags), path);
+        add(opened_with(&mut self.seen.used, flags), path);
     }
 
     /// A thread has set up an `io_uring`: what is opened by that has no call, and need not have a descriptor.
@@ -69,7 +66,7 @@ impl Files {
         let maps = fs::read(format!("/proc/{}/maps", task.thread));
         let maps = self.shown(task, maps).unwrap_or_default();
         for line in maps.split(|byte| *byte == b'\n') {
-            add(&mut self.seen.read, path_of(line).map(Path::to_owned));
+            add(&mut self.seen.used.read, path_of(line).map(Path::to_owned));
         }
     }
 
@@ -90,9 +87,10 @@ impl Files {
         let replaced = |(path, opened): &(&PathBuf, &(u64, u64))| {
             fs::symlink_metadata(path).is_ok_and(|file| (file.dev(), file.ino()) != **opened)
         };
-        self.seen.written.extend(self.opened.iter().filter(replaced).map(|(path, _)| path.clone()));
+        self.seen.used.written.extend(self.opened.iter().filter(replaced).map(|(path, _)| path.clone()));
         let regular = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
-        for files in [&mut self.seen.read, &mut self.seen.updated, &mut self.seen.written] {
+        let used = &mut self.seen.used;
+        for files in [&mut used.read, &mut used.updated, &mut used.written] {
             files.retain(regular);
         }
         self.seen
@@ -109,14 +107,12 @@ fn add(files: &mut BTreeSet<PathBuf>, path: Option<PathBuf>) {
     files.extend(path.filter(|path| path.is_absolute()));
 }
 
-impl FilesOfRun {
-    /// Where a file belongs that was opened with these flags.
-    fn opened_with(&mut self, flags: i32) -> &mut BTreeSet<PathBuf> {
-        match flags & libc::O_ACCMODE {
-            libc::O_RDONLY => &mut self.read,
-            libc::O_WRONLY if flags & libc::O_APPEND == 0 => &mut self.written,
-            _ => &mut self.updated,
-        }
+/// Where a file belongs that was opened with these flags.
+fn opened_with(files: &mut UsedFiles, flags: i32) -> &mut BTreeSet<PathBuf> {
+    match flags & libc::O_ACCMODE {
+        libc::O_RDONLY => &mut files.read,
+        libc::O_WRONLY if flags & libc::O_APPEND == 0 => &mut files.written,
+        _ => &mut files.updated,
     }
 }
 

@@ -49,7 +49,7 @@ use crate::Counts;
 use crate::launch::wait::Killed;
 use crate::launch::{Child, Ended, LaunchError, Launcher, OutputKind, Preparation, Stdout, tree};
 use crate::tracer::{Backend, EventKind, Recording, Setting, Tracer, frame};
-pub use cpuid::{Uncounted, cpuid_count};
+pub use cpuid::{NoCpuidCount, cpuid_count};
 pub use files::FilesOfRun;
 use follow::{Extent, Followed, Follower};
 use our_stdout::OurStdout;

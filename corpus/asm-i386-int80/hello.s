@@ -1,4 +1,4 @@
-# Two system calls of a 32-bit program, by the old interrupt.
+# Two system calls of a 32-bit program, by interrupt 0x80.
     .globl _start
     .section .rodata
 message:

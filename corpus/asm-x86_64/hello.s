@@ -1,4 +1,4 @@
-# Two system calls, by hand.
+# Two raw system calls.
     .globl _start
     .section .rodata
 message:

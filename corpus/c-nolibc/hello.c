@@ -1,4 +1,4 @@
-/* No libc, no start files: two system calls, made by hand. */
+/* No libc, no start files: two raw system calls. */
 static const char message[] = "hello world\n";
 
 #if defined(__x86_64__)

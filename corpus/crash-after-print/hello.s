@@ -1,5 +1,5 @@
-# One system call: no exit. The linker fills the page after it with zeros, which read `add %al, (%rax)`;
-# %rax holds 12, the bytes written, and nothing is ever mapped there: SIGSEGV.
+# One system call and no exit. The linker fills the rest of the page with zeros, which decode as `add %al, (%rax)`.
+# %rax is 12, the number of bytes written. No memory is mapped at that address: SIGSEGV.
     .globl _start
     .section .rodata
 message:

@@ -1,4 +1,4 @@
-//! No standard library, no start files: two system calls, made by hand.
+//! No standard library, no start files: two raw system calls.
 #![no_std]
 #![no_main]
 

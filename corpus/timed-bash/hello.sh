@@ -1,5 +1,5 @@
-# The seed's timed_hello: the first and the hundredth print by the language's own clock, what two readings cost besides.
-# bash writes by its builtins alone, so the marker is a printf. A reading is a string such as 1790000000.123456.
+# timed_hello of Hello World Overdone: times the first and the hundredth print, and two readings of the clock itself.
+# bash writes only by its builtins, so the marker is a printf. A reading is a string such as 1790000000.123456.
 clock=1000000
 for ((i = 0; i < 100; i++)); do
   start=$EPOCHREALTIME

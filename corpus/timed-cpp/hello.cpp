@@ -1,5 +1,5 @@
-// The seed's timed_hello: the first and the hundredth print by the language's own clock, what two readings cost besides.
-// The marker goes round iostream, which must not know stdout before the first print.
+// timed_hello of Hello World Overdone: times the first and the hundredth print, and two readings of the clock itself.
+// The marker bypasses iostream, which must not have used stdout before the first print.
 #include <chrono>
 #include <iostream>
 #include <unistd.h>

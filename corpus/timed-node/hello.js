@@ -1,5 +1,5 @@
-// The seed's timed_hello: the first and the hundredth print by the language's own clock, what two readings cost besides.
-// The marker goes round process.stdout, which node opens at the first print.
+// timed_hello of Hello World Overdone: times the first and the hundredth print, and two readings of the clock itself.
+// The marker bypasses process.stdout, which node opens at the first print.
 const now = process.hrtime.bigint;
 
 let clock = 1000000000n;

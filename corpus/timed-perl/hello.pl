@@ -1,5 +1,5 @@
-# The seed's timed_hello: the first and the hundredth print by the language's own clock, what two readings cost besides.
-# The marker is written past the buffer of STDOUT.
+# timed_hello of Hello World Overdone: times the first and the hundredth print, and two readings of the clock itself.
+# The marker bypasses the buffer of STDOUT.
 use strict;
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 

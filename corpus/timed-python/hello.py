@@ -1,5 +1,5 @@
-# The seed's timed_hello: the first and the hundredth print by the language's own clock, what two readings cost besides.
-# The marker goes round sys.stdout, which must not have been used before the first print.
+# timed_hello of Hello World Overdone: times the first and the hundredth print, and two readings of the clock itself.
+# The marker bypasses sys.stdout, which must not have been used before the first print.
 import os
 import sys
 from time import perf_counter_ns as now

@@ -1,5 +1,5 @@
-# The seed's timed_hello: the first and the hundredth print by the language's own clock, what two readings cost besides.
-# The marker is written past the buffer of $stdout; the seed's was put there, which made its timed puts the second one.
+# timed_hello of Hello World Overdone: times the first and the hundredth print, and two readings of the clock itself.
+# The marker bypasses the buffer of $stdout. In the post it does not, so the timed puts there is the second one.
 def now
   Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
 end

@@ -1,5 +1,5 @@
-// The seed's timed_hello: the first and the hundredth print by the language's own clock, what two readings cost besides.
-// The marker goes round std::io::stdout, which must not be set up before the first print.
+// timed_hello of Hello World Overdone: times the first and the hundredth print, and two readings of the clock itself.
+// The marker bypasses std::io::stdout, which must not be set up before the first print.
 use std::fs::File;
 use std::io::Write;
 use std::mem::ManuallyDrop;

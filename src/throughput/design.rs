@@ -1,4 +1,4 @@
-//! The ways to print lines that are compared: programs that take the number of lines as their last argument.
+//! The ways to print lines: programs that take the number of lines as their last argument.
 
 use crate::corpus::embedded::programs_of;
 use crate::corpus::{Built, CorpusError, Program};
@@ -8,25 +8,24 @@ use std::path::{Path, PathBuf};
 
 static PROGRAMS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/throughput");
 
-/// What the others are compared with: seed 002's fastest program, mended.
+/// The design that the others are compared with: the fastest program of Response to Response, fixed.
 pub const BASELINE: &str = "asm-v2";
 
 /// Our own writer.
 pub const OURS: &str = "firstbyte lines";
 
-/// `wc -l` reading the same lines from memory: what no producer before a `wc` can beat.
+/// `wc -l` reading the same lines from memory. No program that pipes into `wc` can be faster.
 pub const WC_ALONE: &str = "(wc -l alone)";
 
 /// One way to print lines.
 #[derive(Clone, Debug)]
 pub struct Design {
-    /// Its name.
     pub name: String,
-    /// What is special about it; of a literal program, its bug.
+    /// What is special about it, or the bug of a literal program.
     pub description: String,
-    /// As the seed printed it, bugs and all: never timed where its output is wrong.
+    /// As published in the post, including its bugs. Never timed if its output is wrong.
     pub literal: bool,
-    /// What starts it; the number of lines follows.
+    /// The command that starts it, without the number of lines.
     pub argv: Vec<OsString>,
     /// The working directory of its runs.
     pub directory: PathBuf,
@@ -38,7 +37,7 @@ pub fn programs() -> Result<Vec<Program>, CorpusError> {
 }
 
 impl Design {
-    /// A program of ours that has been built: its last argument, a number of lines, is replaced in each run.
+    /// An embedded program that has been built. Its last argument, the number of lines, is replaced in each run.
     pub fn of_program(program: &Program, built: &Built) -> Design {
         let mut argv = built.argv.clone();
         argv.pop();
@@ -51,18 +50,18 @@ impl Design {
         }
     }
 
-    /// `firstbyte lines`, by the executable that is running.
+    /// `firstbyte lines` of this executable.
     pub fn ours(firstbyte: &Path) -> Design {
         Design {
             name: OURS.to_owned(),
-            description: "pages shared by reference into a pipe, writev elsewhere".to_owned(),
+            description: "pages shared by reference with a pipe, writev to other targets".to_owned(),
             literal: false,
             argv: vec![firstbyte.into(), "lines".into()],
             directory: PathBuf::from("/"),
         }
     }
 
-    /// `wc -l` with a file of memory as its stdin.
+    /// `wc -l` with a file in memory as its stdin.
     pub fn wc_alone() -> Design {
         Design {
             name: WC_ALONE.to_owned(),
@@ -73,6 +72,6 @@ impl Design {
         }
     }
 
-    /// The seed's own text, twelve bytes with its newline.
+    /// The text of one line: twelve bytes with its newline.
     pub const TEXT: &'static str = "hello world";
 }

@@ -1,8 +1,8 @@
-//! Many lines to one target: how fast, and what limits it.
+//! Many lines to one target: how fast they are printed, and what limits it.
 //!
-//! [`lines`] is our own writer, a tool by itself. [`design`] holds the other ways to print them: seed 002's programs,
-//! literal and mended, and what people would use. [`sink`] is what they print to, [`run`] times one of them once, and
-//! [`sweep`] all of them in turn.
+//! [`lines`] is our own writer, a tool by itself. [`design`] lists the other ways to print lines: the programs of Response
+//! to Response, as published and fixed, and those that people usually use. [`sink`] is what they print to. [`run`] times
+//! one design once, and [`sweep`] times all of them, interleaved.
 
 pub mod design;
 pub mod lines;

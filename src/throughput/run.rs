@@ -1,4 +1,4 @@
-//! One design, once, into one sink.
+//! Runs one design once, into one sink.
 
 use super::design::{Design, WC_ALONE};
 use super::lines::Lines;
@@ -13,38 +13,28 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// How often it is asked whether the user interrupted us.
+/// How often to check for an interruption.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Why a run does not count.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The user interrupted us.
     #[error("interrupted")]
     Interrupted,
-    /// Its time was up.
     #[error("killed after {} s", .0.as_secs_f64())]
     TimedOut(Duration),
-    /// It failed.
     #[error("it {}", .0.ending())]
     Failed(ExitStatus),
-    /// Another number of bytes came out.
     #[error("{got} of {wanted} bytes came out")]
-    Count {
-        /// So many came out.
-        got: u64,
-        /// So many should have.
-        wanted: u64,
-    },
-    /// As many bytes, but other ones.
-    #[error("the right number of bytes came out, but other ones")]
+    Count { got: u64, wanted: u64 },
+    #[error("the right number of bytes came out, but not the right bytes")]
     Bytes,
-    /// The sink or the process could not be had.
+    /// The sink or the process could not be created.
     #[error("{0}")]
     System(#[from] io::Error),
 }
 
-/// Runs it, and compares every byte; not to be timed. Where nobody could, its stdout is a pipe instead.
+/// Runs the design untimed and compares every byte of its output. Sinks that cannot be read are replaced by a pipe.
 pub fn verify(
     design: &Design,
     sink: Sink,
@@ -56,8 +46,8 @@ pub fn verify(
     if received.other == Some(true) { Err(RunError::Bytes) } else { Ok(()) }
 }
 
-/// From just before the process is created until it is reaped and its reader has had the last byte. The bytes are
-/// counted, except into `/dev/null`; to `wc -l`, the lines.
+/// The time from just before the process is created until it is reaped and its reader has read the last byte. The bytes
+/// are counted, except into `/dev/null`; `wc -l` counts lines.
 pub fn time(
     design: &Design,
     sink: Sink,
@@ -83,14 +73,16 @@ fn run(
     let (stdout, mut end) = open(sink, places, wanted)?;
     let mut command = command(design, count);
     command.stdout(stdout);
+
     let started = clock::now();
     let mut child = command.spawn()?;
-    drop(command); // with it our copy of the stdout, whose end would not come otherwise
-    let watch = Watch::over(&child, limit);
+    drop(command); // and with it our copy of stdout: otherwise the reader would never see the end
+    let watch = Watchdog::over(&child, limit);
     let mut received = end.drain(look)?;
     let status = child.wait()?;
     received = merged(received, end.wait()?);
     let elapsed = clock::now().since(started).unwrap_or_default();
+
     watch.verdict(status)?;
     received = merged(received, end.inspect(look)?);
     checked(&received, count, wanted)?;
@@ -101,7 +93,7 @@ fn command(design: &Design, count: u64) -> Command {
     let mut command = Command::new(&design.argv[0]);
     command.args(&design.argv[1..]).arg(count.to_string()).current_dir(&design.directory);
     command.stdin(Stdio::null()).stderr(Stdio::null()).process_group(0);
-    // it would make Python write every line by itself
+    // It would make Python write each line separately.
     command.env_remove("PYTHONUNBUFFERED");
     command
 }
@@ -134,11 +126,13 @@ fn time_wc_alone(count: u64, places: &Places) -> Result<Nanos, RunError> {
     let lines = Lines::new(Design::TEXT.as_bytes(), count);
     lines.write_to(file.as_fd()).map_err(|error| io::Error::from(error.cause))?;
     file.seek(SeekFrom::Start(0))?;
+
     let mut command = Command::new("wc");
     command.arg("-l").stdin(file).stdout(Stdio::null());
     let started = clock::now();
     let status = command.status()?;
     let elapsed = clock::now().since(started).unwrap_or_default();
+
     if status.success() {
         Ok(elapsed)
     } else {
@@ -146,19 +140,19 @@ fn time_wc_alone(count: u64, places: &Places) -> Result<Nanos, RunError> {
     }
 }
 
-/// Kills the program's process group when its time is up or the user interrupts us, from a thread of its own: the
+/// Kills the program's process group when its time is up or the user interrupts. It is a separate thread, because the
 /// reader may sleep in a system call.
-struct Watch {
+struct Watchdog {
     over: Sender<()>,
     thread: std::thread::JoinHandle<Option<RunError>>,
 }
 
-impl Watch {
-    fn over(child: &Child, limit: Duration) -> Watch {
+impl Watchdog {
+    fn over(child: &Child, limit: Duration) -> Watchdog {
         let (over, ended) = channel();
         let group = rustix::process::Pid::from_child(child);
         let thread = std::thread::spawn(move || watch(group, &ended, limit));
-        Watch { over, thread }
+        Watchdog { over, thread }
     }
 
     fn verdict(self, status: std::process::ExitStatus) -> Result<(), RunError> {
@@ -190,7 +184,7 @@ fn watch(group: rustix::process::Pid, ended: &Receiver<()>, limit: Duration) -> 
 }
 
 impl Drop for End {
-    /// A consumer must not be left behind when a run fails.
+    /// A failed run must not leave its consumer behind.
     fn drop(&mut self) {
         if let End::Consumer(child) | End::Cat(child, _) | End::Behind(child, ..) = self {
             let _ = child.kill();
@@ -204,13 +198,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_program_inherits_what_would_unbuffer_python() {
+    fn the_variable_that_unbuffers_python_is_not_inherited() {
         let command = command(&Design::ours("firstbyte".as_ref()), 1);
         assert!(command.get_envs().any(|set| set == ("PYTHONUNBUFFERED".as_ref(), None)));
     }
 
     #[test]
-    fn what_a_reader_got_must_be_all_of_it() {
+    fn a_reader_must_receive_all_of_the_output() {
         let of = |bytes, lines, typed| checked(&Received { bytes, lines, typed, other: None }, 3, 36);
         for whole in [of(Some(36), None, None), of(None, Some(3), None), of(None, None, Some(39))] {
             assert!(whole.is_ok(), "{whole:?}");

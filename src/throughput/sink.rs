@@ -1,4 +1,4 @@
-//! What the lines are printed to, and what takes them out again.
+//! The targets of the lines, and their readers.
 
 use super::design::Design;
 use firstbyte_measure::page_cache::FileSystem;
@@ -11,17 +11,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-/// What a reader asks for at a time.
+/// Bytes per read.
 const CHUNK: usize = 64 * 1024;
 
-/// A kind of stdout, with its reader.
+/// A kind of stdout with its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sink {
-    /// `/dev/null`, which never looks at what it is given.
+    /// `/dev/null`, which never reads the bytes.
     Null,
-    /// A pipe, read in pieces of 64 KiB.
+    /// A pipe, read in blocks of 64 KiB.
     PipeRead,
-    /// A pipe, spliced to `/dev/null`: a reader that copies nothing.
+    /// A pipe, spliced to `/dev/null` by a reader that copies nothing.
     PipeSplice,
     /// `| wc -l`
     Wc,
@@ -31,14 +31,13 @@ pub enum Sink {
     Tmpfs,
     /// A new file in the folder that should be on disk.
     File,
-    /// A file there that is as long already.
+    /// A file in the same folder that already has the length of the output.
     Overwrite,
     /// A pseudo terminal in its default mode.
     Pty,
 }
 
 impl Sink {
-    /// All of them.
     pub const ALL: [Sink; 9] = [
         Sink::Null,
         Sink::PipeRead,
@@ -51,7 +50,7 @@ impl Sink {
         Sink::Pty,
     ];
 
-    /// As the command line spells it.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Sink::Null => "null",
@@ -66,25 +65,25 @@ impl Sink {
         }
     }
 
-    /// One line for a heading; of a file, with the file system that it is on.
+    /// One line for a heading. It names the file system of a file.
     pub fn description(self, places: &Places) -> String {
         let (memory, disk) = (system_of(&places.memory), system_of(&places.disk));
         let said = match self {
-            Sink::Null => "/dev/null: the producer's time alone, for nobody looks at the bytes",
-            Sink::PipeRead => "a pipe, read in pieces of 64 KiB",
+            Sink::Null => "/dev/null: only the time of the writing program, because nothing reads the bytes",
+            Sink::PipeRead => "a pipe, read in blocks of 64 KiB",
             Sink::PipeSplice => "a pipe, spliced to /dev/null by its reader",
             Sink::Wc => "a pipe to `wc -l`",
-            Sink::Cat if cat_tells() => "a pipe to `cat >/dev/null`",
-            Sink::Cat => "a pipe to `cat`, whose output is spliced to /dev/null, to be counted",
+            Sink::Cat if counts_cat() => "a pipe to `cat >/dev/null`",
+            Sink::Cat => "a pipe to `cat`, whose output is counted and spliced to /dev/null",
             Sink::Tmpfs => return format!("a new file on {memory}"),
             Sink::File => return format!("a new file on {disk} (in the page cache: no fsync)"),
-            Sink::Overwrite => return format!("a file on {disk} that is as long already"),
+            Sink::Overwrite => return format!("an existing file of the same length on {disk}"),
             Sink::Pty => "a terminal in its default mode",
         };
         said.to_owned()
     }
 
-    /// The sink through which a design's bytes are looked at: where nobody reads them all, a pipe.
+    /// The sink for verifying a design: a pipe, unless this sink can be read completely.
     #[must_use]
     pub fn to_verify(self) -> Sink {
         match self {
@@ -94,7 +93,7 @@ impl Sink {
     }
 }
 
-/// Where files are made.
+/// The folders for files.
 #[derive(Clone, Debug)]
 pub struct Places {
     /// A folder that should be on tmpfs.
@@ -106,17 +105,17 @@ pub struct Places {
 const TMPFS: &str = "tmpfs";
 
 impl Places {
-    /// Where a file system is not what these sinks' names promise: a line each.
+    /// One line for each sink whose file system is not what its name promises.
     pub fn warnings(&self, sinks: &[Sink]) -> Vec<String> {
         let (memory, disk) = (system_of(&self.memory), system_of(&self.disk));
         let warning = |sink: &Sink| match sink {
             Sink::File | Sink::Overwrite if disk == TMPFS => Some(format!(
-                "{}: `{}` is in memory, on {TMPFS}; help: name a folder on a disk by --directory",
+                "{}: `{}` is in memory, on {TMPFS}; help: give a folder on a disk with --directory",
                 sink.name(),
                 self.disk.display()
             )),
             Sink::Tmpfs | Sink::Wc if memory != TMPFS => Some(format!(
-                "{}: `{}` is on {memory}, not on {TMPFS}; help: name a folder on {TMPFS} by --memory",
+                "{}: `{}` is on {memory}, not on {TMPFS}; help: give a folder on {TMPFS} with --memory",
                 sink.name(),
                 self.memory.display()
             )),
@@ -130,31 +129,31 @@ fn system_of(folder: &Path) -> &'static str {
     FileSystem::of_path(folder).map_or("an unknown file system", |found| found.name)
 }
 
-/// Our end of one run's stdout.
+/// Our end of the stdout of one run.
 pub(super) enum End {
     Nothing,
     Pipe(File),
     Spliced(File, File),
-    /// Says itself how many lines it got.
+    /// A program that prints the number of lines that it read.
     Consumer(Child),
-    /// `cat`, of which the kernel says how many bytes it wrote, in this file.
+    /// `cat`, with the file in which the kernel reports how many bytes it wrote.
     Cat(Child, File),
-    /// `cat` where the kernel does not: what it writes is spliced on.
+    /// `cat` on a kernel without that report: its output is counted and spliced on.
     Behind(Child, File, File),
     File(File),
-    /// A file that was as long already: its length says nothing, the place of the last write does.
+    /// A file that already had this length: the position after the last write counts, not the length.
     Overwritten(File),
     Terminal(File),
 }
 
-/// What came out at our end.
+/// What arrived at our end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Received {
     pub(super) bytes: Option<u64>,
     pub(super) lines: Option<u64>,
-    /// Bytes of a terminal, with a carriage return for each line.
+    /// Bytes from a terminal, with a carriage return in each line.
     pub(super) typed: Option<u64>,
-    /// Whether other bytes came than the lines'; `None` where nobody looked.
+    /// Whether a byte was wrong; `None` if they were not compared.
     pub(super) other: Option<bool>,
 }
 
@@ -168,7 +167,7 @@ pub(super) fn open(sink: Sink, places: &Places, bytes: u64) -> io::Result<(Owned
             pipe().map(|(reader, writer)| (writer, End::Spliced(reader, null)))
         }
         Sink::Wc => consumer(Command::new("wc").arg("-l").stdout(Stdio::piped())),
-        Sink::Cat if cat_tells() => cat(),
+        Sink::Cat if counts_cat() => cat(),
         Sink::Cat => counted_cat(),
         Sink::Tmpfs => file(&places.memory, 0).map(|(stdout, ours)| (stdout, End::File(ours))),
         Sink::File => file(&places.disk, 0).map(|(stdout, ours)| (stdout, End::File(ours))),
@@ -178,7 +177,7 @@ pub(super) fn open(sink: Sink, places: &Places, bytes: u64) -> io::Result<(Owned
 }
 
 impl End {
-    /// Takes out what comes until the end; files wait.
+    /// Reads until the end. Files are read later.
     pub(super) fn drain(&mut self, look: bool) -> io::Result<Received> {
         match self {
             End::Pipe(reader) => read(reader, look, false),
@@ -188,12 +187,12 @@ impl End {
         }
     }
 
-    /// Waits for a consumer; the last step that is timed.
+    /// Waits for a consumer: the last step that is timed.
     pub(super) fn wait(&mut self) -> io::Result<Received> {
         let child = match self {
             End::Consumer(child) | End::Behind(child, ..) => child,
             End::Cat(child, _) => {
-                // it stays unreaped: the kernel forgets what it wrote with it
+                // It is not reaped yet, because the kernel then forgets how much it wrote.
                 let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
                 rustix::io::retry_on_intr(|| waitid(WaitId::Pid(Pid::from_child(child)), how))?;
                 return Ok(Received::default());
@@ -208,7 +207,7 @@ impl End {
         Ok(Received { lines: printed.trim().parse().ok(), ..Received::default() })
     }
 
-    /// What lies in a file, and what `cat` wrote; not timed.
+    /// Inspects a file, or the count of `cat`. Not timed.
     pub(super) fn inspect(&mut self, look: bool) -> io::Result<Received> {
         let (file, bytes) = match self {
             End::File(file) => {
@@ -216,7 +215,7 @@ impl End {
                 (file, length)
             }
             End::Overwritten(file) => {
-                let place = file.stream_position()?; // the program shared it
+                let place = file.stream_position()?; // shared with the program
                 (file, place)
             }
             End::Cat(child, counters) => {
@@ -234,23 +233,23 @@ impl End {
     }
 }
 
-/// The bytes that a process has written, which the kernel counts until it is reaped (`proc(5)`, `/proc/PID/io`).
+/// The bytes that a process has written. The kernel counts them until the process is reaped (`proc(5)`, `/proc/PID/io`).
 fn written(counters: &mut File) -> io::Result<u64> {
     let counted = io::read_to_string(counters)?;
     let bytes = counted.lines().find_map(|line| line.strip_prefix("wchar: ")?.parse().ok());
-    bytes.ok_or_else(|| io::Error::other("the kernel does not say what `cat` wrote"))
+    bytes.ok_or_else(|| io::Error::other("the kernel does not report how much `cat` wrote"))
 }
 
-/// Whether the kernel says how much `cat` wrote: not if it moves bytes by splice(2), nor without `TASK_IO_ACCOUNTING`.
-fn cat_tells() -> bool {
-    static TELLS: OnceLock<bool> = OnceLock::new();
+/// Whether the kernel reports how much `cat` wrote: not if `cat` uses splice(2), nor without `TASK_IO_ACCOUNTING`.
+fn counts_cat() -> bool {
+    static COUNTS: OnceLock<bool> = OnceLock::new();
     let asked = || {
         let (stdin, mut end) = cat()?;
         File::from(stdin).write_all(Design::TEXT.as_bytes())?;
         end.wait()?;
         end.inspect(false)
     };
-    *TELLS.get_or_init(|| asked().is_ok_and(|received| received.bytes == Some(Design::TEXT.len() as u64)))
+    *COUNTS.get_or_init(|| asked().is_ok_and(|received| received.bytes == Some(Design::TEXT.len() as u64)))
 }
 
 fn pipe() -> io::Result<(File, OwnedFd)> {
@@ -267,7 +266,7 @@ fn consumer(command: &mut Command) -> io::Result<(OwnedFd, End)> {
 fn cat() -> io::Result<(OwnedFd, End)> {
     let (reader, writer) = io::pipe()?;
     let child = Command::new("cat").stdin(reader).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-    // Not later: the files of a process that has exited are root's.
+    // Not later: after its exit the files in /proc belong to root.
     match File::open(format!("/proc/{}/io", child.id())) {
         Ok(counters) => Ok((writer.into(), End::Cat(child, counters))),
         Err(error) => {
@@ -284,7 +283,7 @@ fn counted_cat() -> io::Result<(OwnedFd, End)> {
     Ok((writer.into(), End::Behind(child, behind, null)))
 }
 
-/// A file without a name, of so many bytes that nobody would print.
+/// An unnamed file with this number of bytes, none of which a design prints.
 fn file(folder: &Path, bytes: u64) -> io::Result<(OwnedFd, File)> {
     let mut ours = tempfile::tempfile_in(folder)?;
     io::copy(&mut io::repeat(b'.').take(bytes), &mut io::BufWriter::with_capacity(1 << 20, &mut ours))?;
@@ -312,8 +311,8 @@ fn terminal() -> io::Result<(OwnedFd, End)> {
     }
 }
 
-/// Takes all bytes; looked at, they are compared with the lines, and the carriage returns that a terminal's line
-/// discipline adds do not count.
+/// Reads all bytes. With `look` they are compared with the lines, without the carriage returns that a terminal's line
+/// discipline adds.
 fn read(from: &mut File, look: bool, terminal: bool) -> io::Result<Received> {
     let lines = format!("{}\n", Design::TEXT).repeat(CHUNK / Design::TEXT.len() + 2).into_bytes();
     let (mut buffer, mut bytes, mut other) = (vec![0; CHUNK], 0, false);
@@ -322,10 +321,11 @@ fn read(from: &mut File, look: bool, terminal: bool) -> io::Result<Received> {
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            // A pseudo terminal whose last holder is gone says EIO.
+            // A pseudo terminal returns EIO once its other end is closed.
             Err(error) if terminal && error.raw_os_error() == Some(libc::EIO) => break,
             Err(error) => return Err(error),
         };
+
         let mut got = &buffer[..count];
         let kept: Vec<u8>;
         if terminal && look {
@@ -362,13 +362,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cat_writes_is_counted_by_the_kernel_or_behind_it() {
+    fn the_output_of_cat_is_counted_by_the_kernel_or_behind_it() {
         for made in [counted_cat(), cat()] {
             let (stdin, mut end) = made.unwrap();
             File::from(stdin).write_all(b"hello world\n").unwrap();
             let steps = [end.drain(false).unwrap(), end.wait().unwrap(), end.inspect(false).unwrap()];
             let counted: Vec<u64> = steps.iter().filter_map(|received| received.bytes).collect();
-            assert!(counted == [12] || (counted == [0] && !cat_tells()), "{counted:?}");
+            assert!(counted == [12] || (counted == [0] && !counts_cat()), "{counted:?}");
         }
     }
 }

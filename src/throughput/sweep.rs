@@ -1,4 +1,5 @@
-//! Every design, into every sink, for every number of lines: in turn, in a random order, so that drift hits all alike.
+//! Every design into every sink for every number of lines, interleaved in a random order, so that drift affects all of
+//! them equally.
 
 use super::design::{Design, WC_ALONE};
 use super::run::{RunError, time, verify};
@@ -8,75 +9,66 @@ use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What is to be measured.
+/// What to measure.
 #[derive(Debug)]
 pub struct Sweep {
-    /// The numbers of lines.
     pub counts: Vec<u64>,
-    /// What they are printed to.
     pub sinks: Vec<Sink>,
-    /// The ways to print them.
     pub designs: Vec<Design>,
-    /// Runs of each design, sink and number.
+    /// Runs of each design, sink and number of lines.
     pub runs: u32,
-    /// No further run of one of these that has taken so long in all.
+    /// No further runs of a series that has taken this long in total.
     pub enough: Duration,
-    /// A run is killed after this long.
+    /// A run is killed after this time.
     pub limit: Duration,
-    /// Where files are made.
     pub places: Places,
-    /// The seed of the order.
+    /// Seed of the random order.
     pub seed: u64,
 }
 
 /// One design's runs for one sink and number of lines.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// What was printed to.
     pub sink: Sink,
     /// An index into the designs.
     pub design: usize,
     /// The number of lines.
     pub count: u64,
-    /// Every run's time.
+    /// The time of each run.
     pub times: Vec<Nanos>,
 }
 
-/// A design that did not do what it should have, and was not timed there, or not any more.
+/// A design that printed the wrong output or failed, so it was not timed, or not any longer.
 #[derive(Clone, Debug)]
 pub struct Wrong {
-    /// What was printed to.
     pub sink: Sink,
     /// An index into the designs.
     pub design: usize,
     /// The number of lines.
     pub count: u64,
-    /// What was wrong: one lower-case line.
+    /// One lower-case line.
     pub reason: String,
 }
 
-/// By design, the sink that it was looked at through, and the number of lines: several sinks share a look.
+/// By design, verifying sink and number of lines. Several sinks share a verdict.
 type Verdicts = BTreeMap<(usize, Sink, u64), Result<(), RunError>>;
 
-/// What came of it.
+/// The results.
 #[derive(Clone, Debug, Default)]
 pub struct Swept {
-    /// The times.
     pub cells: Vec<Cell>,
-    /// What went wrong.
     pub wrong: Vec<Wrong>,
-    /// The user interrupted it.
     pub interrupted: bool,
 }
 
 impl Sweep {
-    /// How many runs there are at most, those that verify included.
+    /// The maximum number of runs, including those that verify.
     pub fn planned(&self) -> u64 {
         let series = (self.designs.len() * self.sinks.len() * self.counts.len()) as u64;
         series * (1 + u64::from(self.runs))
     }
 
-    /// Runs all; `ran` hears of every run's end, and of the runs that will not be made.
+    /// Runs everything. Calls `ran` with the number of runs that have ended or are left out.
     pub fn run(&self, ran: &mut dyn FnMut(u64)) -> Swept {
         let mut swept = Swept::default();
         let mut verdicts = Verdicts::new();
@@ -101,7 +93,7 @@ impl Sweep {
         (0..self.designs.len()).filter(fits).collect()
     }
 
-    /// Whether all bytes of this many lines are right: a design that is wrong once is not timed with more lines either.
+    /// Whether the output for this number of lines is right. A design that is wrong once is not run with more lines.
     fn verified(
         &self,
         sink: Sink,
@@ -152,7 +144,7 @@ impl Sweep {
         swept.cells.extend(cells.into_iter().filter(|cell| !cell.times.is_empty()));
     }
 
-    /// One run; whether there is to be another.
+    /// Makes one run. Returns whether to make another.
     fn once(&self, cell: &mut Cell, swept: &mut Swept) -> bool {
         match time(&self.designs[cell.design], cell.sink, cell.count, &self.places, self.limit) {
             Ok(elapsed) => {
@@ -162,7 +154,7 @@ impl Sweep {
             }
             Err(error) => {
                 swept.note(cell.sink, cell.design, cell.count, &error);
-                cell.times.clear(); // a design that fails now and then has no time
+                cell.times.clear(); // a design that fails sometimes has no time
                 false
             }
         }

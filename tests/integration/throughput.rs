@@ -38,11 +38,11 @@ fn our_writer_is_right_into_every_sink() {
 }
 
 #[test]
-fn every_program_builds_and_the_mended_ones_print_the_same_lines() {
+fn every_program_builds_and_the_fixed_ones_print_the_same_lines() {
     let folder = tempfile::tempdir().unwrap();
     let cache = BuildCache::at(folder.path()).unwrap();
     let all = programs().unwrap();
-    assert_eq!(all.iter().filter(|program| program.has_tag("seed")).count(), 10);
+    assert_eq!(all.iter().filter(|program| program.has_tag("post")).count(), 10);
     for program in &all {
         let built = match prepare(program, &cache, &|| false) {
             Ok(built) => built,
@@ -130,7 +130,7 @@ fn a_file_says_which_file_system_it_is_on() {
     }
     let warnings = swapped.warnings(&Sink::ALL);
     assert_eq!(warnings.len(), 4, "{warnings:?}");
-    assert!(warnings.iter().all(|warning| warning.contains("; help: name a folder on ")), "{warnings:?}");
+    assert!(warnings.iter().all(|warning| warning.contains("; help: give a folder on ")), "{warnings:?}");
     assert!(!Sink::Tmpfs.description(&swapped).contains("tmpfs"));
     let right = Places { memory: swapped.disk, disk: swapped.memory };
     assert_eq!(right.warnings(&Sink::ALL), [""; 0]);

@@ -1,4 +1,4 @@
-# Seed 002, "Assembly for original Go version", in GNU syntax; libc's atoi.
+# Response to Response, "Assembly for original Go version", in GNU syntax, with libc's atoi.
     .intel_syntax noprefix
     .globl _start
     .text

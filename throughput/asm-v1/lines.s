@@ -1,4 +1,4 @@
-# Seed 002's ASM v1, mended: 64-bit count, no line for 0, short writes continued, an error ends it with status 1.
+# ASM v1 of Response to Response, fixed: 64-bit count, no line for 0, short writes are continued, exit status 1 on error.
     .intel_syntax noprefix
     .globl _start
     .text

@@ -1,4 +1,4 @@
-# Seed 002, "My optimized Assembly version", in GNU syntax for Linux: main for _main, 60 for the exit call.
+# Response to Response, "My optimized Assembly version", in GNU syntax for Linux: main instead of _main, exit call 60.
     .intel_syntax noprefix
     .globl main
     .text

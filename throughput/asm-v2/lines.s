@@ -1,4 +1,5 @@
-# Seed 002's ASM v2, mended: room for the 8-byte stores, 64-bit count, 0 lines, and write(2) until all is out.
+# ASM v2 of Response to Response, fixed: room for the 8-byte stores, 64-bit count, 0 lines, and write(2) until all output
+# is written.
     .intel_syntax noprefix
     .globl main
     .text

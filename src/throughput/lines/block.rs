@@ -1,30 +1,30 @@
-//! Plain writing: one block of whole lines, again and again.
+//! Plain writing: one block of whole lines, repeatedly.
 //!
 //! A block that stays in the processor's cache is copied faster than a long buffer, and `writev` takes it 1024 times
-//! in one system call. So memory stays small, whatever the number of lines.
+//! in one system call. Memory use stays small for any number of lines.
 
-use super::Progress;
+use super::WriteProgress;
 use super::ready::until_ready;
 use rustix::io::{Errno, write, writev};
 use std::io::IoSlice;
 use std::os::fd::BorrowedFd;
 
-/// The size aimed at: it fits into any second-level cache.
+/// The target size, which fits into any second-level cache.
 const AIM: usize = 64 * 1024;
 
 /// The most buffers that one `writev` takes: `UIO_MAXIOV` in include/uapi/linux/uio.h.
 const MOST_BUFFERS: usize = 1024;
 
-/// Whole lines, and room before them so that they begin at a page.
+/// Whole lines, which begin at a page boundary.
 pub(super) struct Block {
     bytes: Vec<u8>,
     start: usize,
-    /// How many of it a write may take: fewer once the target has refused so long a message.
+    /// Blocks per write. Reduced if the target refuses such a long message.
     repeats: usize,
 }
 
 impl Block {
-    /// A block of lines; no longer than `total`.
+    /// A block of lines, no longer than `total`.
     pub(super) fn new(line: &[u8], total: u128) -> Block {
         match usize::try_from(total) {
             Ok(total) if total <= AIM => Block::of_all(line, total),
@@ -32,7 +32,7 @@ impl Block {
         }
     }
 
-    /// All there is to write. Nothing is gained by a page's border, which costs a page.
+    /// Everything there is to write. Alignment would gain nothing and cost a page.
     fn of_all(line: &[u8], total: usize) -> Block {
         let bytes = line.repeat((total / line.len()).max(1));
         Block { bytes, start: 0, repeats: MOST_BUFFERS }
@@ -53,8 +53,8 @@ impl Block {
         Block { bytes, start, repeats: MOST_BUFFERS }
     }
 
-    /// Writes what is left.
-    pub(super) fn write(&mut self, out: BorrowedFd<'_>, progress: &mut Progress) -> Result<(), Errno> {
+    /// Writes everything that is left.
+    pub(super) fn write(&mut self, out: BorrowedFd<'_>, progress: &mut WriteProgress) -> Result<(), Errno> {
         let block = &self.bytes[self.start..];
         let repeated = vec![IoSlice::new(block); MOST_BUFFERS.min(progress.next(usize::MAX) / block.len())];
         while progress.left() > 0 {
@@ -66,7 +66,7 @@ impl Block {
                 until_ready(out, || write(out, &rest[..progress.next(rest.len())]))
             };
             match answer {
-                Ok(0) => return Err(Errno::NOSPC), // not known to happen; would not end otherwise
+                Ok(0) => return Err(Errno::NOSPC), // not known to happen, but the loop would never end
                 Ok(count) => progress.advance(count),
                 Err(Errno::MSGSIZE) if self.repeats > 1 => self.repeats /= 2,
                 Err(cause) => return Err(cause),
@@ -76,14 +76,14 @@ impl Block {
     }
 }
 
-/// Lines in whole pages where that comes out even below the aim, else as many as fit, and at least one.
+/// Lines that fill whole pages exactly if the target size allows it, or else as many as fit, but at least one.
 fn lines_in_block(line: usize, page: usize) -> usize {
     let even = page / greatest_common_divisor(line, page);
     let fit = (AIM / line).max(1);
     if even <= fit { fit / even * even } else { fit }
 }
 
-/// Euclid's.
+/// Euclid's algorithm.
 pub(super) fn greatest_common_divisor(a: usize, b: usize) -> usize {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }

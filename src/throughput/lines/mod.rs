@@ -1,12 +1,12 @@
-//! N lines of one text to a descriptor, by what is fastest there.
+//! Writes N lines of one text to a descriptor, in the fastest way for its target.
 //!
 //! | target | how | module |
 //! |---|---|---|
-//! | pipe | the same few pages, referred to by every slot of the pipe: nothing is copied | [`shared_pages`] |
-//! | anything else, or where the kernel refuses that | one cache-sized block, 1024 times in one `writev` | [`block`] |
+//! | pipe | every slot of the pipe refers to the same few pages: nothing is copied | [`shared_pages`] |
+//! | anything else, or if the kernel refuses that | one cache-sized block, 1024 times in one `writev` | [`block`] |
 //!
-//! Nothing of a page that is in a pipe is ever changed or freed while the pipe refers to it: the pages belong to
-//! the kernel from the start. (`vmsplice` would lend our own, which a reader may still hold when we have exited.)
+//! A page in a pipe is never changed or freed while the pipe refers to it: the pages belong to the kernel from the
+//! start. (`vmsplice` would lend our own pages, which a reader may still use after we have exited.)
 
 mod block;
 mod broken_pipe;
@@ -26,31 +26,29 @@ use std::os::fd::BorrowedFd;
 /// The largest number of lines, 2^63.
 pub const MOST_LINES: u64 = 1 << 63;
 
-/// So much is written at once: to set up the sharing of pages would take longer than to copy.
+/// Up to this many bytes, copying takes less time than setting up shared pages.
 const SMALL: u128 = 64 * 1024;
 
-/// The lines: what is repeated (one line, if the text holds no newline), and when it ends.
+/// The text to repeat (one line, if it contains no newline) and its total length.
 #[derive(Clone, Debug)]
 pub struct Lines {
     line: Vec<u8>,
     total: u128,
 }
 
-/// How far the writing came, and what stopped it.
+/// How much was written, and what stopped it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{written} of {total} bytes written: {cause}")]
 pub struct WriteError {
-    /// Bytes that the target took.
+    /// Bytes that the target accepted.
     pub written: u128,
-    /// Bytes that there were to write.
     pub total: u128,
-    /// The system's answer.
     pub cause: Errno,
 }
 
 impl Lines {
-    /// `count` lines of `text`, each ended by one newline. A text of several lines is begun anew after its last one, and
-    /// is not finished where the lines are used up, as with `yes TEXT | head -n N`.
+    /// `count` lines of `text`, each with a newline. A text of several lines is repeated from its beginning, and stops
+    /// after `count` lines even in its middle, as with `yes TEXT | head -n N`.
     pub fn new(text: &[u8], count: u64) -> Lines {
         let line = [text, b"\n"].concat();
         let ends = || line.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(place, _)| place + 1);
@@ -60,20 +58,20 @@ impl Lines {
         Lines { line, total }
     }
 
-    /// Their length in bytes.
+    /// The length in bytes.
     pub fn total(&self) -> u128 {
         self.total
     }
 
-    /// Writes all of them, at the descriptor's position, whatever it is; returns when its target has taken the last byte.
-    /// One that is non-blocking is waited for.
+    /// Writes all lines at the descriptor's position. Returns when the target has accepted the last byte, and waits for a
+    /// non-blocking target.
     pub fn write_to(&self, out: BorrowedFd<'_>) -> Result<(), WriteError> {
-        let mut progress = Progress { line: self.line.len(), written: 0, total: self.total() };
+        let mut progress = WriteProgress { line: self.line.len(), written: 0, total: self.total() };
         let result = self.write_counted(out, &mut progress);
         result.map_err(|cause| WriteError { written: progress.written, total: progress.total, cause })
     }
 
-    fn write_counted(&self, out: BorrowedFd<'_>, progress: &mut Progress) -> Result<(), Errno> {
+    fn write_counted(&self, out: BorrowedFd<'_>, progress: &mut WriteProgress) -> Result<(), Errno> {
         if progress.total > SMALL && is_pipe(out) && self.write_shared(out, progress)? {
             return Ok(());
         }
@@ -81,36 +79,36 @@ impl Lines {
         block.write(out, progress)
     }
 
-    /// Whether all could be written without copying; if not, `progress` says how much was.
-    fn write_shared(&self, out: BorrowedFd<'_>, progress: &mut Progress) -> Result<bool, Errno> {
+    /// Returns whether everything could be written without copying. `progress` says how much was.
+    fn write_shared(&self, out: BorrowedFd<'_>, progress: &mut WriteProgress) -> Result<bool, Errno> {
         match SharedPages::new(&self.line, out, progress.total) {
             Ok(Some(pages)) => pages.write(out, progress),
-            // Refused: no more descriptors, a seccomp filter, or pipes too small for one line.
+            // No more descriptors, a seccomp filter, or pipes too small for one line.
             Ok(None) | Err(_) => Ok(false),
         }
     }
 }
 
-/// How much of the lines is out.
+/// How much has been written.
 #[derive(Debug)]
-struct Progress {
-    /// Bytes of one line.
+struct WriteProgress {
+    /// Bytes per line.
     line: usize,
     written: u128,
     total: u128,
 }
 
-impl Progress {
+impl WriteProgress {
     fn left(&self) -> u128 {
         self.total - self.written
     }
 
-    /// What is left, as far as `most`.
+    /// The bytes left, but at most `most`.
     fn next(&self, most: usize) -> usize {
         usize::try_from(self.left()).map_or(most, |left| left.min(most))
     }
 
-    /// Where in a line the next byte is.
+    /// The offset of the next byte in its line.
     fn phase(&self) -> usize {
         usize::try_from(self.written % self.line as u128).unwrap_or(0)
     }

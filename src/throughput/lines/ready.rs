@@ -1,10 +1,10 @@
-//! Waiting for a descriptor that is non-blocking, and for system calls that a signal interrupted.
+//! Repeats system calls on non-blocking descriptors and after interruptions.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
 
-/// Asks again until the answer is neither "interrupted" nor "not now"; while it is the latter, waits for `out`.
+/// Repeats the call while it is interrupted or would block. Waits for `out` if it would block.
 pub(super) fn until_ready(
     out: BorrowedFd<'_>,
     mut ask: impl FnMut() -> Result<usize, Errno>,
@@ -21,7 +21,7 @@ pub(super) fn until_ready(
 fn wait_for_room(out: BorrowedFd<'_>) -> Result<(), Errno> {
     let mut asked = [PollFd::from_borrowed_fd(out, PollFlags::OUT)];
     match poll(&mut asked, None) {
-        // A hang-up or an error is told by the next write.
+        // The next write reports a hang-up or an error.
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(cause) => Err(cause),
     }

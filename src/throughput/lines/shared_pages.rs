@@ -1,34 +1,34 @@
-//! Lines to a pipe without copying them: every slot of the pipe refers to the same few pages.
+//! Writes lines to a pipe without copying them: every slot of the pipe refers to the same few pages.
 //!
 //! A pipe is a ring of slots, each of which refers to a page or a part of one (`struct pipe_buffer`,
 //! `include/linux/pipe_fs_i.h`). `tee(2)` duplicates the references and copies no byte. So the lines are written once,
-//! into a few pages, and a pipe of our own, the template, is filled with references to them. Then, in turn:
-//! `tee` the template into a second pipe, the broker, and `splice` the broker to the target. The broker is needed because
-//! a `tee` that found no room for all would have to go on in the middle, and a `tee` always starts at the beginning.
+//! into a few pages, and a pipe of our own, the template, is filled with references to them. A loop then uses `tee` to
+//! duplicate the template into a second pipe, the broker, and `splice` to move the broker's contents to the target. The
+//! broker is needed because a `tee` always starts at the beginning: after one that found too little room in the target,
+//! the next could not continue in the middle.
 //!
-//! The pages are few so that they stay in the reader's caches when it copies them out, but not too few: each reference
-//! counts up and down in the page's own counter, and a reader that only drops references meets us there.
+//! The pages are few, so they stay in the reader's caches when it copies them. But they are not too few: each reference
+//! changes the page's reference count, on which a reader that only drops references competes with us.
 
-use super::Progress;
+use super::WriteProgress;
 use super::block::greatest_common_divisor;
 use super::ready::until_ready;
 use rustix::io::{Errno, write};
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_getpipe_size, fcntl_setpipe_size, pipe_with, splice, tee};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// What anybody may ask for: the default of `/proc/sys/fs/pipe-max-size`.
+/// The largest size for everyone: the default of `/proc/sys/fs/pipe-max-size`.
 const LARGEST_PIPE: usize = 1024 * 1024;
 
-/// What nobody is refused: `PIPE_DEF_BUFFERS` pages, `include/linux/pipe_fs_i.h`.
+/// The default size: `PIPE_DEF_BUFFERS` pages, `include/linux/pipe_fs_i.h`.
 const PLAIN_PIPE: usize = 64 * 1024;
 
-/// A unit that fills whole pages exactly may take so many of them.
+/// A unit that fills whole pages exactly may take this many.
 const PAGES_FOR_EVEN: usize = 16;
 
-/// So many different pages share the work of counting: a quarter of a common second-level cache at most.
+/// Use at most this many different pages, to spread the reference counts: a quarter of a common second-level cache.
 const COUNTERS: usize = 64;
 
-/// A pipe of our own.
 struct Pipe {
     reader: OwnedFd,
     writer: OwnedFd,
@@ -43,8 +43,8 @@ pub(super) struct SharedPages {
 }
 
 impl SharedPages {
-    /// For lines of which `total` bytes shall go to `out`, a pipe, which is made larger if it can be. `None` if a line
-    /// does not fit into a pipe.
+    /// Prepares writing `total` bytes to the pipe `out`, which is enlarged if possible. `None` if a line does not fit into
+    /// a pipe.
     pub(super) fn new(line: &[u8], out: BorrowedFd<'_>, total: u128) -> Result<Option<SharedPages>, Errno> {
         enlarge(out, total);
         let (template, broker) = (Pipe::new()?, Pipe::new()?);
@@ -57,14 +57,15 @@ impl SharedPages {
         Ok((pages.length == unit.bytes() * unit.copies * unit.repeats).then_some(pages))
     }
 
-    /// Writes the copies into fresh pages, then doubles the references to them until the template is full.
+    /// Writes the copies into fresh pages, then doubles the references until the template is full.
     fn fill(&mut self, line: &[u8], unit: &Unit) -> Result<(), Errno> {
         let text = line.repeat(unit.lines);
         for _ in 0..unit.copies {
             if write(&self.template.writer, &text)? != text.len() {
-                return Ok(()); // too small after all
+                return Ok(()); // smaller than expected
             }
         }
+
         self.length = text.len() * unit.copies;
         let full = self.length * unit.repeats;
         while self.length < full {
@@ -79,8 +80,8 @@ impl SharedPages {
         Ok(())
     }
 
-    /// Writes what is left. Whether all could be written; the caller goes on where this had to stop.
-    pub(super) fn write(&self, out: BorrowedFd<'_>, progress: &mut Progress) -> Result<bool, Errno> {
+    /// Writes everything that is left. Returns whether it succeeded; otherwise the caller continues from there.
+    pub(super) fn write(&self, out: BorrowedFd<'_>, progress: &mut WriteProgress) -> Result<bool, Errno> {
         while progress.left() > 0 {
             let wanted = progress.next(self.length);
             let teed = tee(&self.template.reader, &self.broker.writer, wanted, SpliceFlags::empty());
@@ -89,6 +90,7 @@ impl SharedPages {
                 Ok(teed @ 1..) => teed,
                 Ok(0) | Err(_) => return Ok(false),
             };
+
             while pending > 0 {
                 match until_ready(out, || self.broker.splice_to(out, pending)) {
                     Ok(moved @ 1..) => {
@@ -119,7 +121,7 @@ impl Pipe {
     }
 }
 
-/// Makes the pipe as large as we may; its size then, in bytes.
+/// Makes the pipe as large as allowed. Returns its size in bytes.
 fn largest(pipe: &OwnedFd) -> usize {
     let sizes = std::iter::successors(Some(LARGEST_PIPE), |size| Some(size / 2));
     let tried =
@@ -127,7 +129,7 @@ fn largest(pipe: &OwnedFd) -> usize {
     tried.or_else(|| fcntl_getpipe_size(pipe).ok()).unwrap_or(PLAIN_PIPE)
 }
 
-/// Makes the target's pipe larger, never smaller, and no larger than its contents will be. Refused: it stays.
+/// Enlarges the target's pipe, at most to the size of its contents. If that is refused, the pipe stays as it is.
 fn enlarge(out: BorrowedFd<'_>, total: u128) {
     let wanted =
         usize::try_from(total).map_or(LARGEST_PIPE, |total| total.min(LARGEST_PIPE)).next_power_of_two();
@@ -136,14 +138,14 @@ fn enlarge(out: BorrowedFd<'_>, total: u128) {
     let _ = sizes.take_while(|size| *size > now).find(|size| fcntl_setpipe_size(out, *size).is_ok());
 }
 
-/// The lines that are written, and how many times the template refers to them.
+/// The lines that are written once, and how often the template refers to them.
 #[derive(Debug, PartialEq, Eq)]
 struct Unit {
     line: usize,
     lines: usize,
-    /// So many times into pages of their own.
+    /// Number of copies, each in its own pages.
     copies: usize,
-    /// How many times the template refers to all copies.
+    /// How often the template refers to all copies.
     repeats: usize,
 }
 
@@ -152,8 +154,8 @@ impl Unit {
         self.line * self.lines
     }
 
-    /// Whole lines in few pages: pages that they fill to the last byte if a few do, since readers ask for whole
-    /// pages; else as few pages as leave less than one part in a hundred unused; else those that leave least.
+    /// Whole lines in few pages. Preferably they fill the pages exactly, because readers ask for whole pages. Otherwise
+    /// the fewest pages of which less than one percent is unused, or else those with the smallest unused part.
     fn choose(line: usize, page: usize, slots: usize) -> Option<Unit> {
         let even = line / greatest_common_divisor(line, page);
         let fits = |pages: usize| pages * page / line;
@@ -165,14 +167,14 @@ impl Unit {
             dense.or_else(|| (1..=slots).max_by_key(|&pages| used(pages) * slots / pages))?
         };
         let all = slots.checked_div(pages)?;
-        // what fills its pages only in part would share one with the next copy
+        // A copy that does not fill its pages would share one with the next copy.
         let copies = if used(pages) == pages * page { copies(pages, all) } else { 1 };
         let unit = Unit { line, lines: fits(pages), copies, repeats: all / copies };
         (unit.lines > 0).then_some(unit)
     }
 }
 
-/// As many copies as have counters enough, if the template refers to each equally often.
+/// The most copies that [`COUNTERS`] allows and to which the template refers equally often.
 fn copies(pages: usize, all: usize) -> usize {
     (1..=COUNTERS / pages.max(1)).rev().find(|copies| all.is_multiple_of(*copies)).unwrap_or(1)
 }
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_counting_is_shared_by_as_many_pages_as_divide_the_template_evenly() {
+    fn the_copies_divide_the_template_evenly() {
         let copies = |line: usize| Unit::choose(line, 4096, 256).map(|unit| (unit.copies, unit.repeats));
         assert_eq!(copies(12), Some((17, 5))); // 51 pages
         assert_eq!(copies(4096), Some((64, 4)));
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_fill_a_few_pages_evenly_do() {
+    fn lines_fill_pages_exactly_if_a_few_pages_suffice() {
         assert_eq!(unit(1, 256), Some((4096, 256)));
         assert_eq!(unit(12, 256), Some((1024, 85)));
         assert_eq!(unit(4096, 256), Some((1, 256)));
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn others_leave_little_of_the_last_page_unused() {
+    fn other_lines_leave_little_of_the_last_page_unused() {
         assert_eq!(unit(101, 256), Some((81, 128)));
         assert_eq!(unit(12, 2), Some((341, 2)));
         assert_eq!(unit(100_001, 256), Some((2, 5)));

@@ -1,11 +1,11 @@
-//! A terminal without output processing, for as long as we write.
+//! A terminal without output processing while we write.
 //!
-//! By default a terminal's line discipline stops at every newline to put a carriage return before it (`ONLCR`;
-//! `process_output_block` in `drivers/tty/n_tty.c`), about half a microsecond a line. With processing off (`OPOST`) and
-//! the carriage returns written by us the terminal receives the same bytes, faster.
+//! By default a terminal's line discipline stops at every newline to insert a carriage return (`ONLCR`;
+//! `process_output_block` in `drivers/tty/n_tty.c`), about half a microsecond per line. Without processing (`OPOST`), and
+//! with the carriage returns written by us, the terminal receives the same bytes faster.
 //!
-//! The mode belongs to the terminal, not to us: it is restored at the end, on every signal that can be caught and
-//! would end or stop us, and set again when we go on in the foreground. In the background it is the shell's.
+//! The mode belongs to the terminal. It is restored at the end and by every signal that can be caught and would end or
+//! stop us, and set again when we continue in the foreground. In the background it belongs to the shell.
 
 use std::io;
 use std::mem::zeroed;
@@ -14,21 +14,19 @@ use std::ptr::null_mut;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Why a terminal stays as it is.
+/// Why the terminal's mode was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum TerminalError {
-    /// Not a terminal.
     #[error("`stdout` is not a terminal\nhelp: leave out `--raw-tty`")]
     NotATerminal,
-    /// Modes beside `OPOST` and `ONLCR`, which we do not imitate.
-    #[error("the terminal's output modes do more than end lines\nhelp: reset them with `stty sane`")]
+    /// Output modes other than `OPOST` and `ONLCR`, which we do not imitate.
+    #[error("the terminal's output modes change more than newlines\nhelp: reset them with `stty sane`")]
     OtherModes,
-    /// The system refused.
     #[error("cannot set the terminal's mode: {0}\nhelp: leave out `--raw-tty`")]
     Refused(#[source] io::Error),
 }
 
-/// The modes to restore and to set again: what the signal handlers read.
+/// The modes that the signal handlers restore and set again.
 struct Modes {
     terminal: i32,
     before: libc::termios,
@@ -37,7 +35,7 @@ struct Modes {
 
 static MODES: OnceLock<Modes> = OnceLock::new();
 
-/// The terminal has our mode now.
+/// Whether the terminal has our mode now.
 static RAW: AtomicBool = AtomicBool::new(false);
 
 /// A terminal without output processing, until dropped.
@@ -47,11 +45,11 @@ pub struct RawTerminal {
 }
 
 impl RawTerminal {
-    /// Turns output processing off. Once in a process: the signal handlers know one terminal.
+    /// Turns output processing off. Only once per process: the signal handlers know one terminal.
     pub fn new(terminal: BorrowedFd<'_>) -> Result<RawTerminal, TerminalError> {
         let before = modes_of(terminal)?;
         let ends_lines = before.c_oflag & (libc::OPOST | libc::ONLCR) == libc::OPOST | libc::ONLCR;
-        // What the driver does to lengths and delays (`NL0`, `TAB0`, …) is 0 in what we accept.
+        // The flags for tabs and delays (`NL0`, `TAB0`, …) are 0 in the modes that we accept.
         if before.c_oflag & libc::OPOST != 0 && before.c_oflag & !(libc::OPOST | libc::ONLCR) != 0 {
             return Err(TerminalError::OtherModes);
         }
@@ -67,8 +65,9 @@ impl RawTerminal {
         }
     }
 
-    /// What a text must be for the terminal to receive the same: a carriage return before each newline, where the line
-    /// discipline would have put one. The newline that ends the line is not part of `text`, its carriage return is.
+    /// The text for which the terminal receives the same bytes as before: with a carriage return before each newline, if
+    /// the line discipline would have inserted one. The result contains the carriage return of the line's final newline,
+    /// but not that newline, as `text`.
     pub fn text(&self, text: &[u8]) -> Vec<u8> {
         if !self.ends_lines {
             return text.to_owned();
@@ -100,17 +99,17 @@ fn modes_of(terminal: BorrowedFd<'_>) -> Result<libc::termios, TerminalError> {
     }
 }
 
-/// At once: what was written before keeps the processing that it had when it was written.
+/// Takes effect at once. Output written before keeps its processing.
 fn set(terminal: i32, modes: &libc::termios) -> bool {
     // SAFETY: the modes are valid; async-signal-safe (signal-safety(7)).
     unsafe { libc::tcsetattr(terminal, libc::TCSANOW, modes) == 0 }
 }
 
 fn make_raw(modes: &Modes) -> bool {
-    // ORDERING: of one thread and its signal handlers. Before the call, so that a signal that comes after it restores.
+    // ORDERING: one thread and its signal handlers. Stored before the call, so that a signal after the call restores.
     RAW.store(true, Ordering::Relaxed);
     let mut done = set(modes.terminal, &modes.during);
-    // Whoever does that in the background is stopped (SIGTTOU), and is interrupted when it goes on.
+    // A background process is stopped for this (SIGTTOU), and the call is interrupted when it continues.
     while !done && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {
         done = set(modes.terminal, &modes.during);
     }
@@ -124,8 +123,8 @@ fn restore() {
     }
 }
 
-/// Another process group has the terminal: a shell that went on without us. On a terminal that is not our controlling
-/// one nobody is in the background.
+/// Whether another process group has the terminal, such as a shell that continued without us. On a terminal that is not
+/// our controlling terminal no process is in the background.
 fn in_background(terminal: i32) -> bool {
     // SAFETY: no preconditions; both are async-signal-safe.
     let (foreground, ours) = unsafe { (libc::tcgetpgrp(terminal), libc::getpgrp()) };
@@ -136,17 +135,17 @@ fn catch_signals() {
     for signal in 1..=libc::SIGRTMAX() {
         match signal {
             libc::SIGCONT => handle(signal, on_continue),
-            // Ignored by default, or not to be caught.
+            // Ignored by default, or impossible to catch.
             libc::SIGCHLD | libc::SIGURG | libc::SIGWINCH | libc::SIGKILL | libc::SIGSTOP => {}
             _ => handle(signal, on_end_or_stop),
         }
     }
 }
 
-/// A signal that was ignored when we were started (`nohup`) stays ignored.
+/// A signal that was ignored at our start (`nohup`) stays ignored.
 fn handle(signal: i32, handler: extern "C" fn(i32)) {
-    // SAFETY: plain data; the handlers call nothing that is not async-signal-safe. Numbers that the C library keeps
-    // for itself are refused, which is all right.
+    // SAFETY: plain data; the handlers call only async-signal-safe functions. Signals that the C library reserves for
+    // itself are refused, which is harmless.
     unsafe {
         let mut action: libc::sigaction = zeroed();
         libc::sigaction(signal, std::ptr::null(), &raw mut action);
@@ -155,13 +154,13 @@ fn handle(signal: i32, handler: extern "C" fn(i32)) {
         }
         action = zeroed();
         action.sa_sigaction = handler as usize;
-        // No other handler in between; and SIGTTOU blocked, so that a background process may restore.
+        // No other handler may interrupt, and SIGTTOU is blocked so that a background process can restore.
         libc::sigfillset(&raw mut action.sa_mask);
         libc::sigaction(signal, &raw const action, null_mut());
     }
 }
 
-/// Restores the modes, then lets the signal do what it would have done. It is blocked until we return.
+/// Restores the modes, then raises the signal again with its default action. It is blocked until we return.
 extern "C" fn on_end_or_stop(signal: i32) {
     keeping_errno(|| {
         restore();
@@ -173,7 +172,7 @@ extern "C" fn on_end_or_stop(signal: i32) {
     });
 }
 
-/// Shells send it with `fg`, also to what runs in the background already.
+/// Shells send this signal with `fg`, even to a process that is already running in the background.
 extern "C" fn on_continue(_: i32) {
     keeping_errno(|| {
         if let Some(modes) = MODES.get().filter(|modes| !in_background(modes.terminal)) {
@@ -185,7 +184,7 @@ extern "C" fn on_continue(_: i32) {
     });
 }
 
-/// What the signal interrupted may be about to read it.
+/// The interrupted code may be about to read `errno`.
 fn keeping_errno(handler: impl FnOnce()) {
     // SAFETY: this thread's own.
     let errno = unsafe { libc::__errno_location() };

@@ -78,6 +78,7 @@ fn collect(
             *left = left
                 .checked_sub(kind.len())
                 .ok_or_else(|| CorpusError::TooLarge { path: root.to_owned(), limit: MOST_BYTES })?;
+
             let contents = fs::read(&path).map_err(|cause| unreadable(&path, cause))?;
             let path = path.strip_prefix(root).unwrap_or(&path).to_owned();
             sources.push(SourceFile { path, contents });

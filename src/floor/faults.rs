@@ -232,6 +232,7 @@ pub(super) fn candidates(folder: &Path) -> Vec<Candidate> {
         ),
         (PageSource::Major, MAJOR, FAR_PAGES, Some("one page is read from the disk, without read-ahead")),
     ];
+
     kinds
         .into_iter()
         .map(|(source, name, pages, note)| candidate(folder, source, name, pages, note))
@@ -260,8 +261,8 @@ fn candidate(
     };
     let file = if length > 0 { written(folder, length).map(Some) } else { Ok(None) };
     let most = u32::try_from(pages).unwrap_or(1);
-    let subject = |file| Microbenchmark::new(name, Touching { file, ..touching }).at_most(most);
-    file.map(|file| (subject(file), Remark { lmbench: None, note }))
+    let benchmark = |file| Microbenchmark::new(name, Touching { file, ..touching }).at_most(most);
+    file.map(|file| (benchmark(file), Remark { lmbench: None, note }))
         .map_err(|cause| (name.to_owned(), FloorError::Resource { what: "a temporary file", cause }))
 }
 

@@ -56,6 +56,7 @@ impl Pairs {
                 Compiler::symbolic,
             ),
         ];
+
         for (name, more, note, compile) in all {
             match compiler.as_ref().map_err(Clone::clone).and_then(compile).and_then(benchmarks) {
                 Ok(both) => {

@@ -62,7 +62,7 @@ pub fn candidates(rungs: &[Rung], folder: &Path) -> Vec<Candidate> {
     all
 }
 
-/// Cold runs are made of the ends of the ladder and of static glibc between them.
+/// Cold runs use only the ends of the ladder and static glibc.
 fn is_native(rung: &Rung) -> bool {
     ["plain ELF", "static glibc", "dynamic C"].contains(&rung.name.as_str())
 }
@@ -218,7 +218,7 @@ fn cold(rung: &Rung, folder: &Path) -> Candidate {
         let program = Executable::new(&path, &[OsStr::new("./test")])?;
         Ok(ColdCopy { file, spawn: Spawn::executing(How::Vfork, program)? })
     });
-    process(&name, operation, None, Some(OF_COLD)).map(|(subject, remark)| (subject.at_most(1), remark))
+    process(&name, operation, None, Some(OF_COLD)).map(|(benchmark, remark)| (benchmark.at_most(1), remark))
 }
 
 /// Writes a copy to the disk: its pages can be dropped then.

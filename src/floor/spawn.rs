@@ -190,6 +190,7 @@ impl Spawn {
                 How::PosixSpawn => return Spawn::posix_spawn(orders),
             }
         };
+
         if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
     }
 
@@ -202,6 +203,7 @@ impl Spawn {
             for standard in 0..=2 {
                 libc::posix_spawn_file_actions_adddup2(&raw mut actions, orders.null, standard);
             }
+
             let environment = environ.cast::<*mut c_char>();
             let argv = orders.argv.cast::<*mut c_char>();
             let spawned = libc::posix_spawn(
@@ -212,6 +214,7 @@ impl Spawn {
                 argv,
                 environment,
             );
+
             libc::posix_spawn_file_actions_destroy(&raw mut actions);
             spawned
         };

@@ -28,8 +28,8 @@ pub struct Remark {
 /// A microbenchmark and its remark, or the name of its figure and why it cannot be measured.
 pub type Candidate = Result<(Microbenchmark, Remark), (String, FloorError)>;
 
-fn plain(subject: Microbenchmark) -> (Microbenchmark, Remark) {
-    (subject, Remark::default())
+fn plain(benchmark: Microbenchmark) -> (Microbenchmark, Remark) {
+    (benchmark, Remark::default())
 }
 
 /// Readers wait on the processor `other`. `folder` is on a disk.
@@ -71,6 +71,7 @@ fn clocks() -> Vec<Candidate> {
             unsafe { libc::clock_gettime(id, &raw mut at) == 0 && black_box(at.tv_nsec) >= 0 }
         }
     };
+
     let forced = || {
         let mut at = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: `at` is valid for writing.
@@ -82,6 +83,7 @@ fn clocks() -> Vec<Candidate> {
             ) == 0
         }
     };
+
     vec![
         Ok(plain(Microbenchmark::call("clock_gettime(MONOTONIC), vDSO", read(libc::CLOCK_MONOTONIC)))),
         Ok(plain(Microbenchmark::call("clock_gettime(MONOTONIC), system call", forced))),
@@ -115,6 +117,7 @@ fn devices() -> Vec<Candidate> {
     let zero = "read of 1 byte from /dev/zero";
     let null = "write of 14 bytes to /dev/null";
     let through_libc = "write of 14 bytes to /dev/null through libc";
+
     let reading = |target: WriteTarget| {
         Microbenchmark::call(zero, move || {
             let mut byte = 1_u8;
@@ -125,6 +128,7 @@ fn devices() -> Vec<Candidate> {
     };
     let libc_writing =
         |target: WriteTarget| Microbenchmark::call(through_libc, move || write_through_libc(target.fd()));
+
     vec![
         offered(zero, WriteTarget::device("/dev/zero").map(reading), Some("Simple read"), None),
         offered(
@@ -139,11 +143,11 @@ fn devices() -> Vec<Candidate> {
 
 fn offered(
     name: &str,
-    subject: Result<Microbenchmark, FloorError>,
+    benchmark: Result<Microbenchmark, FloorError>,
     lmbench: Option<&'static str>,
     note: Option<&'static str>,
 ) -> Candidate {
-    subject.map(|subject| (subject, Remark { lmbench, note })).map_err(|error| (name.to_owned(), error))
+    benchmark.map(|benchmark| (benchmark, Remark { lmbench, note })).map_err(|error| (name.to_owned(), error))
 }
 
 /// A pipe that is emptied between the batches: no write wakes a reader, and none blocks.
@@ -172,12 +176,12 @@ impl Operation for QuietPipe {
 
 fn quiet_pipe() -> Candidate {
     let name = "write to a pipe, nobody waiting";
-    let subject = WriteTarget::pipe().map(|(target, reader)| {
+    let benchmark = WriteTarget::pipe().map(|(target, reader)| {
         Microbenchmark::new(name, QuietPipe { target, reader }).at_most(MOST_IN_A_PIPE).with_singles()
     });
     offered(
         name,
-        subject,
+        benchmark,
         None,
         Some("appended to the last page in the pipe; the pipe is emptied between the batches"),
     )
@@ -210,6 +214,7 @@ fn files(folder: &Path) -> Vec<Candidate> {
     let memory = "write to a file in memory (tmpfs), overwriting";
     let mut all =
         vec![offered(memory, WriteTarget::memory().map(|target| overwriting(memory, target)), None, None)];
+
     let appending = "write to a file in memory (tmpfs), appending";
     all.push(offered(
         appending,
@@ -218,6 +223,7 @@ fn files(folder: &Path) -> Vec<Candidate> {
         None,
         None,
     ));
+
     match WriteTarget::file(folder) {
         Ok((target, system)) => {
             let name = format!("write to a file on disk ({system}), overwriting");
@@ -225,6 +231,7 @@ fn files(folder: &Path) -> Vec<Candidate> {
         }
         Err(error) => all.push(Err(("write to a file on disk, overwriting".to_owned(), error))),
     }
+
     match WriteTarget::file(folder) {
         Ok((target, system)) => {
             let name = format!("write to a file on disk ({system}), appending");

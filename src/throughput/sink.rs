@@ -225,6 +225,7 @@ impl End {
             }
             _ => return Ok(Received::default()),
         };
+
         if !look {
             return Ok(Received { bytes: Some(bytes), ..Received::default() });
         }

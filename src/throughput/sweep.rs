@@ -108,6 +108,7 @@ impl Sweep {
         if swept.interrupted || what.name == WC_ALONE {
             return !swept.interrupted;
         }
+
         let look = || verify(what, sink, count, &self.places, self.limit);
         let verdict = verdicts.entry((design, sink.to_verify(), count)).or_insert_with(look);
         match verdict {
@@ -131,6 +132,7 @@ impl Sweep {
         let cell = |&design: &usize| Cell { sink, design, count, times: Vec::new() };
         let mut cells: Vec<Cell> = right.iter().map(cell).collect();
         let mut open: Vec<bool> = vec![true; cells.len()];
+
         for _ in 0..self.runs {
             let mut order: Vec<usize> = (0..cells.len()).collect();
             rng.shuffle(&mut order);
@@ -141,6 +143,7 @@ impl Sweep {
                 ran(1);
             }
         }
+
         swept.cells.extend(cells.into_iter().filter(|cell| !cell.times.is_empty()));
     }
 

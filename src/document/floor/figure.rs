@@ -72,6 +72,7 @@ impl Figure {
         let summary = Summary::of(&samples)?;
         let interval = Bootstrap::default().median_interval(&samples)?;
         let spread = relative(STDDEV_PER_MAD * summary.mad, summary.median);
+
         Some(Figure {
             group,
             name: name.to_owned(),

@@ -1,6 +1,7 @@
 //! The results of `firstbyte claims`.
 
 use super::kind::Kind;
+use super::read::{self, ReadError};
 use crate::document::bench::{SCHEMA, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -119,15 +120,6 @@ pub enum ClaimUnit {
     Yes,
 }
 
-/// Why a file cannot be read as verdicts on claims.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    #[error("`{path}` cannot be read: {cause}\nhelp: name a file that firstbyte claims --json has written")]
-    Unreadable { path: String, cause: std::io::Error },
-    #[error("`{path}` contains no verdicts on claims: {cause}\nhelp: make one: firstbyte claims --json FILE")]
-    Foreign { path: String, cause: String },
-}
-
 impl ClaimsDocument {
     fn kind() -> Kind {
         Kind::Claims
@@ -147,15 +139,7 @@ impl ClaimsDocument {
     }
 
     pub fn read(path: &Path) -> Result<ClaimsDocument, ReadError> {
-        let shown = || path.display().to_string();
-        let text = std::fs::read(path).map_err(|cause| ReadError::Unreadable { path: shown(), cause })?;
-        let foreign = |cause: String| ReadError::Foreign { path: shown(), cause };
-        let document: ClaimsDocument =
-            serde_json::from_slice(&text).map_err(|error| foreign(error.to_string()))?;
-        if document.schema != SCHEMA {
-            return Err(foreign(format!("its schema is `{}`, not `{SCHEMA}`", document.schema)));
-        }
-        Ok(document)
+        read::of_kind(Kind::Claims, &read::text(path)?, path)
     }
 
     /// Adds the results of `other`, which replace those on the same claims, and sorts all by `order`, a list of ids.

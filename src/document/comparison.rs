@@ -1,4 +1,4 @@
-//! Two documents compared: times with their verdicts, counts exactly. Pure.
+//! Compares two documents: times with their verdicts, counts exactly. Pure.
 
 use super::conditions;
 use crate::document::bench::{Cache, Measurement, Ratio};
@@ -12,24 +12,22 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// What two files have to say of each other.
+/// The comparison of two files.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparing {
     /// [`Kind::Compare`].
     pub kind: Kind,
-    /// The file before.
     pub old: PathBuf,
-    /// The file after.
     pub new: PathBuf,
-    /// One entry a program that is in both, in the order of the new file.
+    /// One entry for each program that is in both, in the order of the new file.
     pub programs: Vec<Changed>,
-    /// Programs of the old file alone.
+    /// Programs that only the old file has.
     pub only_old: Vec<String>,
-    /// Programs of the new file alone.
+    /// Programs that only the new file has.
     pub only_new: Vec<String>,
-    /// Facts in which the machines, or how they measured, differ.
+    /// Differences between the machines and between the ways of measuring.
     pub differing: Vec<Fact>,
-    /// What a reader must know, one lower-case line each.
+    /// Reservations, one lower-case line each.
     pub notes: Vec<String>,
 }
 
@@ -38,18 +36,14 @@ pub struct Comparing {
 pub struct Fact {
     /// Its name in the document.
     pub name: String,
-    /// The old value.
     pub old: Value,
-    /// The new value.
     pub new: Value,
 }
 
 /// One program, before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Changed {
-    /// Its name.
     pub name: String,
-    /// The state of the page cache.
     pub cache: Option<Cache>,
     /// Each duration that both files have.
     pub times: Vec<TimeChange>,
@@ -60,16 +54,16 @@ pub struct Changed {
 /// One duration, before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TimeChange {
-    /// `first_byte`, `total`, or `wall` where a file has no phases.
+    /// `first_byte`, `total`, or `wall` if a file has no phases.
     pub of: &'static str,
-    /// The old median, nanoseconds.
+    /// The old median in nanoseconds.
     pub old: f64,
-    /// The new median, nanoseconds.
+    /// The new median in nanoseconds.
     pub new: f64,
-    /// New over old; the interval is of 99 %, for what drifted while each file was measured, not between them.
+    /// New over old, with a 99 % interval. It covers drift during each measurement, not between the two.
     #[serde(flatten)]
     pub ratio: Ratio,
-    /// What that says of the new one.
+    /// About the new one.
     pub verdict: Verdict,
 }
 
@@ -78,11 +72,9 @@ pub struct TimeChange {
 pub struct CountChange {
     /// Its name in the document.
     pub name: &'static str,
-    /// Before.
     pub old: u64,
-    /// After.
     pub new: u64,
-    /// The two differ by no more than each varied by from run to run: the ranges of their counting runs overlap.
+    /// The ranges of the counting runs overlap, so the difference may be chance.
     pub varies: bool,
 }
 
@@ -96,7 +88,7 @@ pub enum CompareError {
     )]
     Empty { path: PathBuf, failed: String },
     #[error(
-        "`{}` has two results of the name `{}`\nhelp: name them apart: firstbyte bench -n NAME -n OTHER …",
+        "`{}` has two results with the name `{}`\nhelp: give them different names: firstbyte bench -n NAME -n OTHER …",
         shown(path),
         visible(name)
     )]
@@ -108,7 +100,7 @@ pub enum CompareError {
     )]
     NothingInCommon { old: PathBuf, new: PathBuf, old_names: String, new_names: String },
     #[error(
-        "`{}` and `{}` were not measured alike: {facts}\nhelp: measure both on one machine and with the same options, or compare all the same with --force",
+        "`{}` and `{}` were measured differently: {facts}\nhelp: measure both on one machine with the same options, or use --force to compare them anyway",
         shown(old),
         shown(new)
     )]
@@ -122,7 +114,7 @@ fn shown(path: &Path) -> String {
 type Named<'d> = (&'d Path, &'d Document);
 
 impl Comparing {
-    /// Compares what the two documents have in common; errors name the files.
+    /// Compares the programs that both documents have. Errors name the files.
     pub fn of(old: Named, new: Named) -> Result<Comparing, CompareError> {
         let (old_names, new_names) = (keys(old)?, keys(new)?);
         let programs: Vec<Changed> = new
@@ -161,7 +153,7 @@ impl Comparing {
         })
     }
 
-    /// An error that names the differing facts, if there are any.
+    /// An error that names the differing facts if there are any.
     pub fn same_machine(&self) -> Result<(), CompareError> {
         if self.differing.is_empty() {
             return Ok(());
@@ -171,12 +163,12 @@ impl Comparing {
         Err(CompareError::DifferentMachines { old, new, facts: visible(&facts.join(", ")) })
     }
 
-    /// The programs without a duration that can be compared, so that nobody can say whether they are slower.
+    /// The programs without a duration that both files have. They may be slower without anybody knowing.
     pub fn untimed(&self) -> Vec<&str> {
         self.programs.iter().filter(|program| program.times.is_empty()).map(|p| p.name.as_str()).collect()
     }
 
-    /// The programs of which a duration has grown by more than this part, the whole interval beyond it.
+    /// The programs with a duration that has grown by more than this part, with the whole interval.
     pub fn slower_than(&self, limit: f64) -> Vec<&str> {
         let too_slow = |program: &&Changed| program.times.iter().any(|time| time.is_slower_than(limit));
         self.programs.iter().filter(too_slow).map(|program| program.name.as_str()).collect()
@@ -197,11 +189,11 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// What results are matched by.
+/// Results are matched by this.
 type Key = (String, Option<Cache>);
 
 fn key(measurement: &Measurement) -> Key {
-    // A file that says nothing of the page cache measured warm.
+    // a file that says nothing about the page cache was measured warm
     (measurement.label().to_owned(), measurement.cache.filter(|cache| *cache == Cache::Cold))
 }
 
@@ -227,7 +219,7 @@ fn keys((path, document): Named) -> Result<BTreeSet<Key>, CompareError> {
     Ok(keys)
 }
 
-/// Facts of a machine that move its times. What one of the two does not know is no difference.
+/// Facts of a machine that affect its times. A fact that one of the two files does not have is not a difference.
 const FACTS: [&str; 11] = [
     "cpu_model",
     "cores",
@@ -258,7 +250,7 @@ fn differing(old: &Document, new: &Document) -> Vec<Fact> {
     known.chain(backend).filter(|fact| fact.old != fact.new).collect()
 }
 
-/// A fact that has parts, part by part: which mitigation differs, not all that there are.
+/// A fact that has parts, part by part: the mitigation that differs, not all of them.
 fn parts(name: String, old: &Value, new: &Value) -> Vec<Fact> {
     let (Value::Object(before), Value::Object(after)) = (old, new) else {
         return vec![Fact { name, old: old.clone(), new: new.clone() }];
@@ -273,7 +265,7 @@ fn parts(name: String, old: &Value, new: &Value) -> Vec<Fact> {
     names.into_iter().map(fact).collect()
 }
 
-/// Conditions in which runs of the same program were made differently, each said once.
+/// Conditions that differ between runs of the same program, each once.
 fn measured_differently(old: &Document, new: &Document) -> Vec<Fact> {
     let mut facts: Vec<Fact> = Vec::new();
     for after in &new.results {
@@ -290,7 +282,8 @@ fn measured_differently(old: &Document, new: &Document) -> Vec<Fact> {
 
 fn notes((path, document): Named) -> Vec<String> {
     let file = shown(path);
-    let partial = document.partial.then(|| format!("`{file}` is partial: its measuring was interrupted"));
+    let partial =
+        document.partial.then(|| format!("`{file}` is partial, because its measuring was interrupted"));
     let unknown =
         document.machine.is_null().then(|| format!("`{file}` does not say on which machine it was measured"));
     let failed =
@@ -298,7 +291,7 @@ fn notes((path, document): Named) -> Vec<String> {
     partial.into_iter().chain(unknown).chain(failed).collect()
 }
 
-/// What only one of the files knows of a program.
+/// Figures of a program that only one of the files has.
 fn one_sided(old: &Document, new: &Document) -> Vec<String> {
     let known = |m: &Measurement| -> BTreeSet<&'static str> {
         let first_byte = m.phases.first_byte.is_some().then_some("first_byte");
@@ -352,7 +345,7 @@ fn count_changes(old_measurement: &Measurement, new_measurement: &Measurement) -
     both.collect()
 }
 
-/// From the smallest to the largest that counting runs gave; a count that did not vary is its own.
+/// The smallest and the largest of the counting runs; a count that did not vary is both.
 fn range(measurement: &Measurement, name: &str, median: u64) -> [u64; 2] {
     measurement.varying.get(name).copied().unwrap_or([median, median])
 }
@@ -370,7 +363,7 @@ impl TimeChange {
         })
     }
 
-    /// Whether it has grown by more than this part for sure.
+    /// It has grown by more than this part, with the whole interval.
     pub fn is_slower_than(&self, limit: f64) -> bool {
         self.verdict == Verdict::Slower && self.ratio.low > 1.0 + limit
     }

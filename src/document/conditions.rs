@@ -1,23 +1,23 @@
-//! How the runs of a program were made: what must be alike in two files for their times to be compared.
+//! How the runs of a program were made. Times of two files can be compared only if this is the same in both.
 
 use crate::document::bench::Measurement;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// `plan` of a result.
+/// The `plan` of a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Conditions {
-    /// What stdout was: `null`, `pipe`, `pty`, `file`.
+    /// What stdout was: `null`, `pipe`, `pty` or `file`.
     pub output: &'static str,
-    /// The processors that it was bound to, ascending; `null`: to none.
+    /// The processors that it was bound to, ascending; `null` if to none.
     pub cpus: Option<Vec<usize>>,
-    /// What ended a run before the program's own end; `null`: nothing.
+    /// What ended a run before the program's own end; `null` if nothing did.
     pub until: Option<EndedBy>,
-    /// Its stdin was a file rather than nothing.
+    /// Its stdin was a file; otherwise it was empty.
     pub input: bool,
-    /// The shell that ran it; `null`: none did.
+    /// The shell that ran it; `null` if none did.
     pub shell: Option<String>,
-    /// The size of its environment differed from run to run.
+    /// The size of its environment changed from run to run.
     pub env_offset: bool,
 }
 
@@ -27,21 +27,21 @@ pub struct Conditions {
 pub enum EndedBy {
     /// Its first byte of output.
     FirstByte,
-    /// This text in its output.
+    /// This text appeared in its output.
     Text(String),
 }
 
 impl Conditions {
-    /// As the document has them: like the machine as JSON, because a file may come from a version that knows others.
+    /// The document contains JSON, because a file may come from a version that knows other conditions.
     pub fn to_value(&self) -> Value {
         json!(self)
     }
 }
 
-/// Their names. What a later version adds may be of no consequence for the times.
+/// The names of the conditions. What a later version adds may not affect the times.
 const NAMES: [&str; 6] = ["output", "cpus", "until", "input", "shell", "env_offset"];
 
-/// Each condition that both results tell of, by its name; the method of cold runs is one.
+/// Each condition that both results have, by its name, and the method of cold runs.
 pub(super) fn both(old: &Measurement, new: &Measurement) -> Vec<(&'static str, Value, Value)> {
     let known = NAMES.iter().filter_map(|name| {
         let (old, new) = (old.plan.get(*name)?, new.plan.get(*name)?);

@@ -1,13 +1,13 @@
-//! What the document says of many durations of one kind.
+//! Many durations of one kind.
 
 use crate::stats::{Bootstrap, Summary};
 use firstbyte_measure::timeline::{PerPhase, Phase, Phases};
 use serde::{Deserialize, Serialize};
 
-/// The phases, their partial sum and their sum, each over all samples that have it.
+/// The phases, the time to the first byte and the total, each over all samples that have it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseTimes {
-    /// `null` for what a program that prints nothing does not have.
+    /// `null` for a phase that a program without output does not have.
     #[serde(flatten)]
     pub each: PerPhase<Option<Distribution>>,
     /// All phases up to the first byte; with the pipe backend, from the launch until the byte arrived.
@@ -19,7 +19,7 @@ pub struct PhaseTimes {
 }
 
 impl PhaseTimes {
-    /// Collects each phase of the samples' `phases` (`first_byte` and `total` are recorded beside them).
+    /// The phases of these samples; their `first_byte` and `total` are recorded separately.
     pub(crate) fn of(phases: &[Phases]) -> PhaseTimes {
         let samples = |phase| phases.iter().filter_map(|phases| Some(phases.get(phase)?.0)).collect();
         PhaseTimes {
@@ -44,44 +44,38 @@ impl PhaseTimes {
         self.are_known().then(|| PerPhase::from_fn(median))
     }
 
-    /// Every duration by its name in the document, what people look for first in front.
+    /// Every duration by its name in the document, the most important ones first.
     pub(crate) fn named(&self) -> Vec<(&'static str, Option<&Distribution>)> {
         let sums = [("first_byte", self.first_byte.as_ref()), ("total", self.total.as_ref())];
         sums.into_iter().chain(Phase::ALL.map(|phase| (phase.name(), self.get(phase)))).collect()
     }
 }
 
-/// Durations of one phase in nanoseconds: the samples and their statistics. On reading, the statistics are
-/// computed from the samples again, so that a file cannot contradict itself.
+/// Durations of one phase in nanoseconds: the samples and their statistics. The reader computes the statistics from the
+/// samples again, so a file cannot contradict itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Samples")]
 pub struct Distribution {
-    /// Median.
     pub median: f64,
-    /// Arithmetic mean.
     pub mean: f64,
-    /// Smallest.
     pub min: f64,
-    /// Largest.
     pub max: f64,
     /// Standard deviation (n - 1); `null` for one sample.
     pub stddev: Option<f64>,
     /// Median absolute deviation.
     pub mad: f64,
-    /// 95th percentile.
     pub p95: f64,
-    /// 99th percentile.
     pub p99: f64,
     /// Lower end of the 95 % bootstrap interval of the median.
     pub low: f64,
-    /// Its upper end.
+    /// Upper end of the interval.
     pub high: f64,
     /// Every sample, in the order of the runs.
     pub samples: Vec<u64>,
 }
 
 impl Distribution {
-    /// The statistics of `samples` in nanoseconds; `None` when there are none.
+    /// `None` without samples.
     pub fn of(samples: Vec<u64>) -> Option<Distribution> {
         let values: Vec<f64> = samples.iter().map(|ns| *ns as f64).collect();
         let Summary { median, mean, min, max, stddev, mad, p95, p99, .. } = Summary::of(&values)?;
@@ -91,7 +85,7 @@ impl Distribution {
     }
 }
 
-/// What of a [`Distribution`] is believed on reading.
+/// What is read of a [`Distribution`].
 #[derive(Deserialize)]
 struct Samples {
     samples: Vec<u64>,

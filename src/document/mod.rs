@@ -1,14 +1,16 @@
-//! The versioned documents that firstbyte writes and reads.
+//! The versioned documents that firstbyte writes and reads. Every struct that is written is the one that is read.
 
 pub mod bench;
 pub mod claims;
 pub mod comparison;
 pub mod conditions;
+mod counts;
 pub mod diff;
 mod distribution;
 pub mod doctor;
 pub mod elf;
 pub mod floor;
+mod head;
 pub mod kind;
 pub mod read;
 pub mod series;

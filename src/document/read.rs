@@ -1,76 +1,76 @@
-//! Documents read back: our own, and hyperfine's.
+//! Reads documents: our own, and hyperfine's.
 
 use crate::document::bench::{SCHEMA, Tool};
 use crate::document::{Document, Kind};
 use crate::output::visible;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why a file gives no document.
+/// Why a file cannot be read as a document.
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // each message says it
 pub enum ReadError {
     #[error(
-        "cannot read `{}`: {cause}\nhelp: `ls -l` shows whether it is there and who may read it",
+        "cannot read `{}`: {cause}\nhelp: `ls -l` shows whether it exists and who may read it",
         shown(path)
     )]
     Unreadable { path: PathBuf, cause: io::Error },
     #[error(
-        "`{}` is not JSON: {cause}\nhelp: `firstbyte bench --export-json FILE CMD` writes a file that can be read",
+        "`{}` is not JSON: {cause}\nhelp: `firstbyte bench --export-json FILE CMD` writes a valid file",
         shown(path)
     )]
     NotJson { path: PathBuf, cause: serde_json::Error },
     #[error(
-        "`{}` holds no results: it has neither a `schema` nor a list `results`\nhelp: `firstbyte bench --export-json FILE CMD` writes a file that can be read",
+        "`{}` contains no results: it has neither a `schema` nor a list `results`\nhelp: `firstbyte bench --export-json FILE CMD` writes a valid file",
         shown(path)
     )]
     NotResults { path: PathBuf },
     #[error(
-        "`{}` has the schema `{}`, newer than `{SCHEMA}`, the newest that this version reads\nhelp: cargo install firstbyte",
+        "`{}` has the schema `{}`, newer than `{SCHEMA}`, the newest one that this version reads\nhelp: cargo install firstbyte",
         shown(path),
         visible(schema)
     )]
     NewerSchema { path: PathBuf, schema: String },
     #[error(
-        "`{}` has the unknown schema `{}`; known is `{SCHEMA}`\nhelp: `firstbyte bench --export-json FILE CMD` writes a file that can be read",
+        "`{}` has the unknown schema `{}` instead of `{SCHEMA}`\nhelp: `firstbyte bench --export-json FILE CMD` writes a valid file",
         shown(path),
         visible(schema)
     )]
     UnknownSchema { path: PathBuf, schema: String },
     #[error(
-        "`{}` is not a file of measured programs: {cause}\nhelp: `firstbyte bench --export-json FILE CMD` writes one",
+        "`{}` is not a valid file of results: {cause}\nhelp: `firstbyte bench --export-json FILE CMD` writes one",
         shown(path)
     )]
     WrongContent { path: PathBuf, cause: serde_json::Error },
     #[error(
-        "`{}` contains results of the kind `{}`, not `bench`\nhelp: `firstbyte bench --export-json FILE CMD` writes measured programs",
+        "`{}` contains results of the kind `{}`, not `{wanted}`\nhelp: name a file of `firstbyte {wanted} --export-json FILE`",
         shown(path),
         visible(kind)
     )]
-    OtherKind { path: PathBuf, kind: String },
+    OtherKind { path: PathBuf, kind: String, wanted: Kind },
 }
 
 fn shown(path: &Path) -> String {
     visible(&path.to_string_lossy())
 }
 
-/// A document with a million runs of ten programs has less than this; a device may have no end.
+/// A document with a million runs of ten programs has less; a device may have no end.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Reads the file at `path`.
 pub fn read(path: &Path) -> Result<Document, ReadError> {
     parse(&text(path)?, path)
 }
 
-/// The text of the file at `path`.
+/// The text of a document.
 pub(crate) fn text(path: &Path) -> Result<String, ReadError> {
     bounded(path, MOST_BYTES).map_err(|cause| ReadError::Unreadable { path: path.to_owned(), cause })
 }
 
-/// The text of a file of at most so many bytes.
+/// The text of a file that has at most `most` bytes.
 pub(crate) fn bounded(path: &Path, most: u64) -> io::Result<String> {
     let mut text = String::new();
     let read = File::open(path)?.take(most + 1).read_to_string(&mut text)?;
@@ -80,22 +80,30 @@ pub(crate) fn bounded(path: &Path, most: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// Takes `text` as a document; `path` is only named in errors.
+/// Reads `text` as a document of measured programs; `path` is for errors only.
 ///
-/// A file without a schema is taken as hyperfine's if it has its fields; its document then names `hyperfine` as
-/// the tool, and has no phases.
+/// A file without a schema is read as hyperfine's if it has hyperfine's fields. Its tool is then `hyperfine`, and it has
+/// no phases.
 pub fn parse(text: &str, path: &Path) -> Result<Document, ReadError> {
+    of_kind(Kind::Bench, text, path)
+}
+
+/// Reads `text` as a document of one kind. Older files do not have a kind.
+pub(super) fn of_kind<T: DeserializeOwned>(wanted: Kind, text: &str, path: &Path) -> Result<T, ReadError> {
     let document = checked(text, path)?;
-    if let Some(kind) =
-        document.get("kind").and_then(Value::as_str).filter(|kind| *kind != Kind::Bench.name())
-    {
-        return Err(ReadError::OtherKind { path: path.to_owned(), kind: kind.to_owned() });
+    let kind = document.get("kind").and_then(Value::as_str).filter(|kind| *kind != wanted.name());
+    if let Some(kind) = kind {
+        let (path, kind) = (path.to_owned(), kind.to_owned());
+        return Err(ReadError::OtherKind { path, kind, wanted });
     }
+    content(document, path)
+}
+
+pub(crate) fn content<T: DeserializeOwned>(document: Value, path: &Path) -> Result<T, ReadError> {
     serde_json::from_value(document).map_err(|cause| ReadError::WrongContent { path: path.to_owned(), cause })
 }
 
-/// Takes `text` as a document of ours of any kind, or hyperfine's with the head that ours has: JSON of a schema that
-/// this version reads.
+/// Reads `text` as a document of any kind, with a schema that this version reads. hyperfine's gets the head that ours has.
 pub(crate) fn checked(text: &str, path: &Path) -> Result<Value, ReadError> {
     let path = path.to_owned();
     let mut document: Value = match serde_json::from_str(text) {
@@ -117,7 +125,7 @@ fn is_newer(schema: &str) -> bool {
     number(schema) > number(SCHEMA)
 }
 
-/// Gives hyperfine's document the head that ours has.
+/// Gives hyperfine's document the head that our documents have.
 fn adopt(document: &mut Value) {
     let tool = Tool { name: "hyperfine".to_owned(), ..Tool::default() };
     document["schema"] = json!(SCHEMA);
@@ -132,7 +140,7 @@ mod tests {
         parse(text, Path::new("r.json")).unwrap_err().to_string()
     }
 
-    /// As hyperfine 1.15 writes it; later versions add `memory_usage_byte`.
+    /// hyperfine 1.15 writes this; later versions add `memory_usage_byte`.
     const HYPERFINE: &str = r#"{"results": [
         {"command": "true", "mean": 0.00046, "stddev": 0.00014, "median": 0.0004, "user": 0.0004, "system": 0.0,
          "min": 0.0004, "max": 0.0006, "times": [0.0006, 0.0004], "exit_codes": [0, 0]},
@@ -141,7 +149,7 @@ mod tests {
          "parameters": {"d": "0.01"}}]}"#;
 
     #[test]
-    fn hyperfines_own_file_is_read() {
+    fn a_file_of_hyperfine_is_read() {
         let document = parse(HYPERFINE, Path::new("h.json")).unwrap();
         assert_eq!((document.tool.name.as_str(), document.results.len()), ("hyperfine", 2));
         let [first, second] = &document.results[..] else { unreachable!() };
@@ -152,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_schema_is_named_and_so_is_the_remedy() {
+    fn a_newer_schema_is_an_error_that_names_the_fix() {
         let message = error(r#"{"schema": "firstbyte/2", "results": []}"#);
         assert!(message.contains("`firstbyte/2`, newer than `firstbyte/1`"), "{message}");
         assert!(message.contains("\nhelp: "), "{message}");
     }
 
     #[test]
-    fn an_unknown_schema_is_named() {
+    fn an_unknown_schema_is_an_error_that_names_it() {
         for schema in ["\"other/1\"", "\"firstbyte/x\"", "\"firstbyte/0\"", "7"] {
             let message = error(&format!(r#"{{"schema": {schema}, "results": []}}"#));
             assert!(message.contains("unknown schema"), "{message}");
@@ -167,13 +175,13 @@ mod tests {
     }
 
     #[test]
-    fn a_document_of_another_kind_is_refused_by_its_name() {
+    fn a_document_of_another_kind_is_an_error_that_names_the_kind() {
         let message = error(r#"{"schema": "firstbyte/1", "kind": "floor", "results": []}"#);
         assert!(message.starts_with("`r.json` contains results of the kind `floor`"), "{message}");
     }
 
     #[test]
-    fn what_is_no_document_is_an_error_that_names_the_file() {
+    fn text_that_is_not_a_document_is_an_error_that_names_the_file() {
         let texts = ["", "not json", "[]", "{}", "null", "{\"results\": 1}", "{\"results\": [{}]}"];
         for text in texts {
             assert!(error(text).starts_with("`r.json` "), "{text}");
@@ -181,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beyond_a_float_and_empty_samples_are_refused() {
+    fn numbers_that_are_not_finite_and_empty_samples_are_refused() {
         assert!(error(&HYPERFINE.replace("0.00046", "1e999")).contains("not JSON"));
         assert!(error(&HYPERFINE.replace("0.00046", "NaN")).contains("not JSON"));
         let empty =
@@ -190,13 +198,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_end_is_not_read_to_its_end() {
+    fn a_file_without_end_is_refused_at_the_limit() {
         let message = bounded(Path::new("/dev/zero"), 4096).unwrap_err().to_string();
         assert_eq!(message, "it is larger than 4.00 KiB");
     }
 
     #[test]
-    fn a_missing_file_is_named() {
+    fn a_missing_file_is_an_error_that_names_it() {
         let message = read(Path::new("/nonexistent/r.json")).unwrap_err().to_string();
         assert!(message.starts_with("cannot read `/nonexistent/r.json`: "), "{message}");
     }

@@ -6,7 +6,7 @@ use crate::stats::{Bootstrap, Summary, compare};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One invocation's results.
+/// The results of one invocation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThroughputDocument {
     /// [`SCHEMA`].
@@ -14,66 +14,56 @@ pub struct ThroughputDocument {
     /// [`Kind::Throughput`].
     #[serde(default = "ThroughputDocument::kind")]
     pub kind: Kind,
-    /// What measured.
     pub tool: Tool,
-    /// Where.
     pub machine: Value,
-    /// Interrupted.
+    /// The invocation was interrupted.
     pub partial: bool,
-    /// The design that ratios are taken against.
+    /// The design that the others are compared with.
     pub baseline: String,
-    /// One entry a sink, number of lines and design.
+    /// One entry for each sink, number of lines and design.
     pub results: Vec<Throughput>,
-    /// What was not timed, because it was wrong.
+    /// What was not timed because its output was wrong.
     pub wrong: Vec<WrongOutput>,
-    /// What this machine does not have.
+    /// Designs that this machine cannot build.
     pub skipped: Vec<Skipped>,
-    /// Where a sink is not what its name promises: a line each.
+    /// Sinks that are not what their names promise, and other reservations, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// One design, one sink, one number of lines.
+/// One design with one sink and one number of lines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Throughput {
-    /// What was printed to.
     pub sink: String,
-    /// What it is.
     pub sink_description: String,
-    /// The way to print.
     pub design: String,
-    /// What is special about it.
+    /// What is special about the design.
     pub description: String,
-    /// The number of lines.
     pub lines: u64,
-    /// Their length.
+    /// The length of all lines.
     pub bytes: u64,
-    /// Every run, in nanoseconds, from before the process was created until its reader had the last byte.
+    /// Every run, from before the process was created until its reader had the last byte.
     pub times_ns: Vec<u64>,
-    /// Of these.
     pub median_ns: f64,
-    /// Of these.
     pub min_ns: f64,
-    /// Bytes a second at the median; `null` where nobody takes them (`/dev/null`).
+    /// At the median; `null` where nobody reads the bytes (`/dev/null`).
     pub bytes_per_second: Option<f64>,
-    /// The baseline's time over this one's, of runs made in turn.
+    /// The baseline's time over this one's, of interleaved runs.
     pub times_faster: Option<Ratio>,
 }
 
 /// A design whose output was wrong somewhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WrongOutput {
-    /// The way to print.
     pub design: String,
-    /// What is special about it: of a literal program, its bug.
+    /// What is special about it; of a literal program, its bug.
     pub description: String,
-    /// It reproduces a published program, bugs and all.
+    /// It reproduces a published program with its bugs.
     pub literal: bool,
-    /// What was printed to.
     pub sink: String,
-    /// The number of lines that were asked for.
+    /// The requested number of lines.
     pub lines: u64,
-    /// What was wrong.
+    /// One lower-case line.
     pub reason: String,
 }
 
@@ -82,7 +72,7 @@ impl ThroughputDocument {
         Kind::Throughput
     }
 
-    /// Without results yet.
+    /// A document without results.
     pub fn new(tool: Tool, machine: Value, baseline: &str) -> ThroughputDocument {
         ThroughputDocument {
             schema: SCHEMA.to_owned(),
@@ -98,7 +88,7 @@ impl ThroughputDocument {
         }
     }
 
-    /// Fills in the ratios against the baseline: the runs of one sink and number of lines were made in turn.
+    /// Fills in the ratios against the baseline. The runs of one sink and number of lines were interleaved.
     pub fn compare(&mut self) {
         let baselines: Vec<Throughput> =
             self.results.iter().filter(|result| result.design == self.baseline).cloned().collect();
@@ -109,7 +99,7 @@ impl ThroughputDocument {
         }
     }
 
-    /// The sinks, each once, in the order of the results.
+    /// The sinks with their descriptions, each once, in the order of the results.
     pub fn sinks(&self) -> Vec<(&str, &str)> {
         let mut sinks = Vec::new();
         for result in &self.results {
@@ -121,7 +111,7 @@ impl ThroughputDocument {
         sinks
     }
 
-    /// The numbers of lines into a sink, ascending.
+    /// The numbers of lines of a sink, ascending.
     pub fn counts(&self, sink: &str) -> Vec<u64> {
         let mut counts: Vec<u64> = self.of(sink).map(|result| result.lines).collect();
         counts.sort_unstable();
@@ -129,12 +119,11 @@ impl ThroughputDocument {
         counts
     }
 
-    /// The results of one sink.
     pub fn of<'d>(&'d self, sink: &'d str) -> impl Iterator<Item = &'d Throughput> {
         self.results.iter().filter(move |result| result.sink == sink)
     }
 
-    /// The designs of one sink, the fastest with the most lines first.
+    /// The designs of one sink, ordered by their time for the most lines, the fastest first.
     pub fn ranking<'d>(&'d self, sink: &str) -> Vec<&'d str> {
         let mut rows: Vec<&'d Throughput> = self.results.iter().filter(|r| r.sink == sink).collect();
         rows.sort_by(|a, b| b.lines.cmp(&a.lines).then(a.median_ns.total_cmp(&b.median_ns)));
@@ -147,20 +136,19 @@ impl ThroughputDocument {
         names
     }
 
-    /// One result.
     pub fn find(&self, sink: &str, design: &str, lines: u64) -> Option<&Throughput> {
         self.results.iter().find(|r| r.sink == sink && r.design == design && r.lines == lines)
     }
 }
 
 impl Throughput {
-    /// Fills in what follows from the times; `None` when there are none. `taken`: somebody takes the bytes.
-    pub fn summarised(mut self, taken: bool) -> Option<Throughput> {
+    /// Fills in what follows from the times; `None` if there are none.
+    pub fn summarised(mut self, has_reader: bool) -> Option<Throughput> {
         let times: Vec<f64> = self.times_ns.iter().map(|&ns| ns as f64).collect();
         let summary = Summary::of(&times)?;
         self.median_ns = summary.median;
         self.min_ns = summary.min;
-        self.bytes_per_second = taken.then_some(self.bytes as f64 / (summary.median / 1e9));
+        self.bytes_per_second = has_reader.then_some(self.bytes as f64 / (summary.median / 1e9));
         Some(self)
     }
 }

@@ -1,4 +1,4 @@
-//! What a reader must know before believing the figures, as far as a document shows it.
+//! Reservations about the figures, as far as a document shows them.
 
 use crate::document::Document;
 use crate::document::bench::{Measurement, Warning};
@@ -6,17 +6,17 @@ use crate::stats::outlier::modified_z_scores;
 use firstbyte_measure::units::Bytes;
 use serde_json::Value;
 
-/// Scores beyond which a run stands so far apart that something else must have happened: ten median absolute
-/// deviations, as a multiple of the standard deviation that they stand for.
+/// Runs with a larger score are so far apart from the others that something must have interfered: ten median absolute
+/// deviations, as a multiple of the standard deviation that they estimate.
 const FAR: f64 = 14.826;
 
-/// One run in so many may stand apart without a word.
+/// One run in this many may be far apart without a warning.
 const TOLERATED: usize = 50;
 
-/// Runnable programs for each processor above which others are in the way.
+/// With more runnable programs than this for each processor, other programs disturb the runs.
 const BUSY: f64 = 0.5;
 
-/// Every warning, those about the machine first.
+/// Every warning; those about the machine come first.
 pub fn of(document: &Document) -> Vec<Warning> {
     let machine = &document.machine;
     let general = [frequency(machine), guest(machine)].into_iter().flatten();
@@ -32,16 +32,16 @@ fn general(message: String, help: &str) -> Warning {
     Warning { name: None, message, help: Some(help.to_owned()) }
 }
 
-/// What the load average said when the measuring began: for those who know nothing better.
+/// By the load average at the start, for commands that have no better source.
 pub fn load(machine: &Value) -> Option<Warning> {
     let load = machine.get("load_average")?.get(0)?.as_f64()?;
     let cores = machine.get("cores")?.as_f64()?;
     let message = || {
         format!(
-            "other programs were busy when the measuring began: {load:.2} of them at a time on {cores} processors"
+            "other programs were busy at the start: the load average was {load:.2}, on {cores} processors"
         )
     };
-    (load > BUSY * cores).then(|| general(message(), "close them; `top` shows which they are"))
+    (load > BUSY * cores).then(|| general(message(), "close them; `top` shows which ones"))
 }
 
 fn frequency(machine: &Value) -> Option<Warning> {
@@ -52,8 +52,8 @@ fn frequency(machine: &Value) -> Option<Warning> {
 
 fn guest(machine: &Value) -> Option<Warning> {
     let host = machine.get("virtualisation")?.as_str().filter(|host| *host != "none")?;
-    let message = format!("this machine is a guest of {host}, whose other guests may take time from it");
-    Some(general(message, "believe ratios of runs in turn rather than single times"))
+    let message = format!("this machine is a guest of {host}, and other guests may slow it down");
+    Some(general(message, "trust ratios of interleaved runs more than single times"))
 }
 
 fn scores(measurement: &Measurement) -> Option<Vec<f64>> {
@@ -67,8 +67,8 @@ fn first_run(measurement: &Measurement) -> Option<Warning> {
     let alone = *first > FAR && rest.iter().all(|score| *score < *first);
     alone.then(|| Warning {
         name: Some(measurement.label().to_owned()),
-        message: "its first measured run was far slower than the rest".to_owned(),
-        help: Some("make more unmeasured runs first: --warmup 5".to_owned()),
+        message: "its first measured run was far slower than the others".to_owned(),
+        help: Some("make more unmeasured runs first, with --warmup 5".to_owned()),
     })
 }
 
@@ -78,18 +78,18 @@ fn apart(measurement: &Measurement) -> Option<Warning> {
     (far * TOLERATED > scores.len()).then(|| Warning {
         name: Some(measurement.label().to_owned()),
         message: format!(
-            "{far} of {} runs stand far apart from the rest: something interfered",
+            "{far} of {} runs are far apart from the others, so something interfered",
             scores.len()
         ),
         help: Some("measure again while the machine is quiet".to_owned()),
     })
 }
 
-/// Runs whose output differs by more than this part of the longest hardly did the same work.
+/// Runs hardly did the same work if their output differs by more than this part of the longest.
 const DIFFERENT: f64 = 0.1;
 
 fn output(measurement: &Measurement) -> Option<Warning> {
-    // How far a program came until it was stopped is chance.
+    // how far a program gets before it is stopped is chance
     if measurement.plan.get("until").is_some_and(|until| !until.is_null()) {
         return None;
     }
@@ -97,7 +97,7 @@ fn output(measurement: &Measurement) -> Option<Warning> {
     Some(Warning {
         name: Some(measurement.label().to_owned()),
         message,
-        help: Some("bring it to do the same work in each run, with --prepare if need be".to_owned()),
+        help: Some("make it do the same work in each run, for example with --prepare".to_owned()),
     })
 }
 
@@ -105,14 +105,14 @@ fn some_silent(measurement: &Measurement) -> Option<String> {
     let runs = measurement.phases.total.as_ref()?.samples.len();
     let printed = measurement.phases.first_byte.as_ref()?.samples.len();
     let silent = runs.checked_sub(printed).filter(|silent| *silent > 0)?;
-    Some(format!("{silent} of {runs} runs printed nothing: the first byte is that of the others"))
+    Some(format!("{silent} of {runs} runs printed nothing, so the first byte is that of the others"))
 }
 
 fn different_output(measurement: &Measurement) -> Option<String> {
     let [least, most] = measurement.output?.varying?;
     let message = || {
         let [least, most] = [least, most].map(Bytes);
-        format!("it printed from {least} to {most} a run: not every run did the same work")
+        format!("it printed {least} to {most} per run, so not every run did the same work")
     };
     ((most - least) as f64 > DIFFERENT * most as f64).then(message)
 }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_machine_and_even_runs_need_no_warning() {
+    fn a_quiet_machine_and_even_runs_cause_no_warning() {
         let quiet =
             json!({"load_average": [0.1, 0, 0], "cores": 2, "governor": null, "virtualisation": "none"});
         assert_eq!(load(&quiet), None);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_first_run_and_runs_apart_are_told_from_each_other() {
+    fn a_slow_first_run_and_other_outliers_have_warnings_of_their_own() {
         let mut first: Vec<u64> = (1000..1100).collect();
         first[0] = 1_000_000;
         assert_eq!(messages(Value::Null, first.clone()).len(), 1);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_print_different_amounts_or_nothing_are_told() {
+    fn runs_that_print_different_amounts_or_nothing_cause_a_warning() {
         let all: Vec<u64> = (100..110).collect();
         assert_eq!(printing(all.clone(), None, Value::Null), [""; 0]);
         assert_eq!(printing(all.clone(), Some([99, 100]), Value::Null), [""; 0], "a longer number");

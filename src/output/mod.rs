@@ -1,7 +1,7 @@
-//! Where exported text goes: standard output, a file, or what is none, checked before the first run.
+//! Writes exports to standard output, files, devices and pipes. Each target is checked before the first run.
 //!
-//! A regular file is replaced at a stroke, as often as there is something new. What is no regular file (a named pipe, a
-//! shell's `>(…)`, a device) cannot take anything back: it is opened once, when it is checked, and written once.
+//! A regular file is replaced by renaming, as often as there are new results. A named pipe, a shell's `>(…)` or a device
+//! cannot take back what was written: it is opened once, by the check, and written once.
 
 mod closed_stdout;
 mod visible;
@@ -23,35 +23,34 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[error("cannot write `{}`: {}\nhelp: {}", visible(&path.to_string_lossy()), explained(cause), remedy(path, cause))]
 pub struct ExportError {
-    /// The target.
     pub path: PathBuf,
-    /// What the system said.
     #[source]
     pub cause: io::Error,
 }
 
-/// ENXIO is "No such device or address": true of a named pipe that nobody reads (`fifo(7)`), and no help.
+/// For a named pipe that nobody reads the system says "No such device or address" (ENXIO, `fifo(7)`), which helps
+/// nobody.
 fn explained(cause: &io::Error) -> String {
     match cause.raw_os_error() {
-        Some(libc::ENXIO) => "nobody has it open for reading".to_owned(),
+        Some(libc::ENXIO) => "no process has it open for reading".to_owned(),
         _ => cause.to_string(),
     }
 }
 
 fn remedy(path: &Path, cause: &io::Error) -> &'static str {
     match cause.kind() {
-        _ if cause.raw_os_error() == Some(libc::ENXIO) => "start its reader first, as in `cat PIPE &`",
-        io::ErrorKind::NotFound if !folder_of(path).is_dir() => "make its folder first with `mkdir -p`",
+        _ if cause.raw_os_error() == Some(libc::ENXIO) => "start its reader first, for example `cat PIPE &`",
+        io::ErrorKind::NotFound if !folder_of(path).is_dir() => "create its folder first, with `mkdir -p`",
         io::ErrorKind::IsADirectory => "name a file in that folder",
-        io::ErrorKind::StorageFull => "free some space, or name a file elsewhere",
+        io::ErrorKind::StorageFull => "free some space, or name a file on another file system",
         io::ErrorKind::FileTooLarge => "allow larger files: ulimit -f unlimited",
         io::ErrorKind::AlreadyExists => "give each export a file of its own",
-        io::ErrorKind::BrokenPipe => "let its reader read to the end",
-        _ => "name a file in a folder that you may write, or `-` for standard output",
+        io::ErrorKind::BrokenPipe => "let its reader read everything",
+        _ => "name a file in a folder that you may write to, or `-` for standard output",
     }
 }
 
-/// The folder that a path lies in.
+/// The folder of a path.
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -69,7 +68,7 @@ pub enum Target {
 #[derive(Clone, Debug)]
 pub struct Place {
     path: PathBuf,
-    /// What is there, open since it was checked, if it is no regular file.
+    /// Open since the check, if it is not a regular file.
     stream: Arc<OnceLock<File>>,
 }
 
@@ -88,8 +87,8 @@ impl From<PathBuf> for Target {
 }
 
 impl Target {
-    /// `-` and the names that stand for our own standard output are [`Target::Stdout`]: opening those anew
-    /// would truncate what they were redirected to, and fails for a socket.
+    /// `-` and the other names of our standard output are [`Target::Stdout`]. Opening them again would truncate the file
+    /// behind them, and fails for a socket.
     pub fn parse(argument: &str) -> Target {
         match argument {
             "-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Target::Stdout,
@@ -97,13 +96,11 @@ impl Target {
         }
     }
 
-    /// Whether it is our own standard output.
     pub fn is_stdout(&self) -> bool {
         *self == Target::Stdout
     }
 
-    /// Whether it is written once, and cannot be replaced: standard output, and what was no regular file when it
-    /// was checked.
+    /// It can be written only once: standard output, and everything that the check found not to be a regular file.
     pub fn is_stream(&self) -> bool {
         match self {
             Target::Stdout => true,
@@ -111,8 +108,8 @@ impl Target {
         }
     }
 
-    /// Whether the target can be written, without changing it. Call before the first run, so that no result is
-    /// lost to a typing error.
+    /// Whether the target can be written, without changing it. Call this before the first run: then no result is lost to
+    /// a typing error.
     pub fn check(&self) -> Result<(), ExportError> {
         match self {
             Target::Stdout => check_stdout().map_err(|cause| named(Path::new("/dev/stdout"), cause)),
@@ -120,14 +117,14 @@ impl Target {
         }
     }
 
-    /// [`check`](Target::check), for all of them, and that no two are the same.
+    /// [`check`](Target::check) for all of them, and for two that are the same.
     pub fn check_all<'t>(targets: impl Iterator<Item = &'t Target>) -> Result<(), ExportError> {
         let mut seen = Vec::new();
         for target in targets {
             target.check()?;
             let identity = target.identity();
             if identity.is_some() && seen.contains(&identity) {
-                let twice = io::Error::new(io::ErrorKind::AlreadyExists, "two exports would go there");
+                let twice = io::Error::new(io::ErrorKind::AlreadyExists, "two exports have this target");
                 return Err(named(target.path(), twice));
             }
             seen.push(identity);
@@ -142,13 +139,13 @@ impl Target {
         }
     }
 
-    /// Whether what is written there would replace the file of this path.
+    /// Writing there would replace the file at `path`.
     pub fn replaces(&self, path: &Path) -> bool {
         let theirs = Target::from(path.to_owned()).identity();
         theirs.is_some() && self.identity() == theirs
     }
 
-    /// What tells it from other targets; `None` for devices, which any number of writers may share.
+    /// Different for different targets; `None` for devices, which any number of writers may share.
     fn identity(&self) -> Option<PathBuf> {
         let Target::File(place) = self else { return Some(PathBuf::from("/dev/stdout")) };
         match fs::metadata(&place.path) {
@@ -161,13 +158,13 @@ impl Target {
         }
     }
 
-    /// Writes `text`. A regular file is replaced by renaming: at any moment it holds the old text or the new.
-    /// Devices and pipes are written as they are.
+    /// A regular file is replaced by renaming, so it contains either the old or the new text at any moment. Devices and
+    /// pipes are written directly.
     pub fn write(&self, text: &str) -> Result<(), ExportError> {
         self.write_bytes(text.as_bytes())
     }
 
-    /// The same for what is no text: a picture.
+    /// The same for bytes.
     pub fn write_bytes(&self, bytes: &[u8]) -> Result<(), ExportError> {
         match self {
             Target::Stdout => write_stdout(bytes).map_err(|cause| named(self.path(), cause)),
@@ -182,7 +179,7 @@ impl Place {
         match fs::metadata(&path) {
             Ok(found) if found.is_file() => OpenOptions::new().write(true).open(&path).map(drop),
             Ok(found) if found.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
-            // Kept open: closing a pipe would show its reader an end of file.
+            // kept open: its reader would take closing for the end of the file
             Ok(_) if self.stream.get().is_some() => Ok(()),
             Ok(_) => open_stream(&path).map(|stream| drop(self.stream.set(stream))),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => beside(&path, DATA).map(drop),
@@ -198,12 +195,12 @@ impl Place {
     }
 }
 
-/// Opens what is no regular file. A named pipe that nobody reads would keep a plain `open` waiting, deaf to signals:
-/// this one fails with ENXIO (`fifo(7)`). From then on writing waits for the reader, as it should.
+/// Opens a pipe or a device. A plain `open` of a named pipe without a reader would wait and ignore signals, so this one
+/// does not block and fails with ENXIO (`fifo(7)`). Later writes wait for the reader again.
 fn open_stream(path: &Path) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let stream = match rustix::fs::open(path, flags, Mode::empty()) {
-        // A socket by its descriptor's name cannot be opened, but it can be had again.
+        // a socket cannot be opened by the name of its descriptor, but it can be duplicated
         Err(rustix::io::Errno::NXIO) => inherited_socket(path)?,
         opened => {
             let opened = opened?;
@@ -214,7 +211,7 @@ fn open_stream(path: &Path) -> io::Result<File> {
     Ok(File::from(stream))
 }
 
-/// A duplicate of the socket of ours that `/dev/fd/N` names (`pidfd_getfd(2)`, Linux 5.6).
+/// A duplicate of our socket that `/dev/fd/N` names (`pidfd_getfd(2)`, Linux 5.6).
 fn inherited_socket(path: &Path) -> io::Result<OwnedFd> {
     use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
     let no_reader = || io::Error::from_raw_os_error(libc::ENXIO);
@@ -226,7 +223,7 @@ fn inherited_socket(path: &Path) -> io::Result<OwnedFd> {
     Ok(pidfd_getfd(&ourselves, number, PidfdGetfdFlags::empty())?)
 }
 
-/// Before `main` the standard library puts `/dev/null` in the place of a stdout that is closed.
+/// A write would not fail: the standard library opens `/dev/null` in place of a closed stdout before `main`.
 fn check_stdout() -> io::Result<()> {
     if stdout_was_closed() { Err(io::Error::from_raw_os_error(libc::EBADF)) } else { Ok(()) }
 }
@@ -235,11 +232,11 @@ fn named(path: &Path, cause: io::Error) -> ExportError {
     ExportError { path: path.to_owned(), cause }
 }
 
-/// Permissions of a new file of data, and of a program, before the umask takes its part.
+/// Permissions of new files, before the umask.
 const DATA: u32 = 0o666;
 const PROGRAM: u32 = 0o777;
 
-/// Writes a program as [`Target::write`] writes documents; whoever may read it may execute it.
+/// Writes a program like [`Target::write`]. Everyone who may read it may execute it.
 pub fn write_program(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_file(path, bytes, PROGRAM)
 }
@@ -252,21 +249,21 @@ fn write_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     }
     match beside(&path, mode) {
         Ok(file) => replace(file, &path, found.map(|found| kept(&found, mode)), bytes),
-        // A file that may be written in a folder that may not.
+        // the file is writable, and its folder is not
         Err(_) if found.is_some() => in_place(&path, bytes),
         Err(cause) => Err(cause),
     }
 }
 
-/// The path that a symbolic link stands for, so that the link survives the renaming.
+/// The path behind symbolic links. The links survive the renaming.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
-    // 40 is how many links the kernel itself follows: path_resolution(7).
+    // the kernel follows 40 links, too: path_resolution(7)
     for _ in 0..40 {
         if !path.is_symlink() {
             return Ok(path);
         }
-        // What /proc/PID/fd holds are not paths: `pipe:[123]`.
+        // links in /proc/PID/fd may not contain paths: `pipe:[123]`
         if path.exists() && fs::metadata(&path)?.is_file() {
             return fs::canonicalize(&path);
         } else if path.exists() {
@@ -278,18 +275,18 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many levels of symbolic links"))
 }
 
-/// A new file in the folder of `path`, removed again unless it is kept.
+/// A new file in the folder of `path`, which is deleted unless it is kept.
 fn beside(path: &Path, mode: u32) -> io::Result<tempfile::NamedTempFile> {
     if path.file_name().is_none() {
         return Err(io::Error::from(io::ErrorKind::IsADirectory));
     }
-    // What the umask leaves of it, as for any new file.
+    // the umask applies, as to any new file
     let mut builder = Builder::new();
     builder.prefix(".firstbyte-").permissions(Permissions::from_mode(mode));
     builder.tempfile_in(folder_of(path)).map_err(|error| without_path(&error))
 }
 
-/// The name of our temporary file, which `tempfile` adds, is nothing to anybody.
+/// Without the name of our temporary file, which `tempfile` adds.
 fn without_path(error: &io::Error) -> io::Error {
     let text = error.to_string();
     let plain = text.split(" at path ").next().unwrap_or_default();
@@ -306,11 +303,11 @@ fn replace(
     if let Some(permissions) = permissions {
         file.as_file().set_permissions(permissions)?;
     }
-    // No fsync: it would disturb the runs that follow, and what a power failure may cost is one document.
+    // no fsync: it would disturb the next runs, and a power failure costs one document at most
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// The permissions of the file that is replaced; a program's can be executed by whoever may read it.
+/// The permissions of the file that is replaced. Everyone who may read a program may execute it.
 fn kept(found: &Metadata, mode: u32) -> Permissions {
     let own = found.permissions().mode();
     let executable = if mode == PROGRAM { (own & 0o444) >> 2 } else { 0 };

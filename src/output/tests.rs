@@ -1,4 +1,4 @@
-//! Of exported files: what they replace, and what they leave alone.
+//! Tests of exported files: what they replace, and what they leave alone.
 
 use super::*;
 use std::io::Read;
@@ -48,7 +48,7 @@ fn a_file_is_replaced_and_keeps_its_permissions() {
 }
 
 #[test]
-fn a_symbolic_link_stays_a_link_also_to_a_file_that_is_not_there_yet() {
+fn a_symbolic_link_stays_a_link_even_to_a_file_that_does_not_exist_yet() {
     let folder = tempfile::tempdir().unwrap();
     let (link, file) = (folder.path().join("link"), folder.path().join("file"));
     symlink("file", &link).unwrap();
@@ -61,7 +61,7 @@ fn a_symbolic_link_stays_a_link_also_to_a_file_that_is_not_there_yet() {
 }
 
 #[test]
-fn what_cannot_be_written_is_an_error_that_names_the_path_before_any_run() {
+fn a_target_that_cannot_be_written_is_an_error_that_names_the_path() {
     let folder = tempfile::tempdir().unwrap();
     let looping = folder.path().join("loop");
     symlink("loop", &looping).unwrap();
@@ -100,10 +100,10 @@ fn named_pipe(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_named_pipe_without_a_reader_is_refused_and_never_waited_for() {
+fn a_named_pipe_without_a_reader_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let message = target(&named_pipe(folder.path())).check().unwrap_err().to_string();
-    assert!(message.contains("nobody has it open for reading\nhelp: start its reader"), "{message}");
+    assert!(message.contains("no process has it open for reading\nhelp: start its reader"), "{message}");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_named_pipe_is_opened_once_and_its_reader_sees_one_text() {
 }
 
 #[test]
-fn a_reader_that_left_is_an_error_and_no_wait() {
+fn a_pipe_whose_reader_has_gone_is_an_error_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = named_pipe(folder.path());
     let reader = rustix::fs::open(&path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()).unwrap();
@@ -137,7 +137,7 @@ fn a_reader_that_left_is_an_error_and_no_wait() {
 }
 
 #[test]
-fn two_exports_to_one_place_are_refused_devices_apart() {
+fn two_exports_to_one_target_are_refused_except_for_devices() {
     let folder = tempfile::tempdir().unwrap();
     let (file, link) = (folder.path().join("file"), folder.path().join("link"));
     symlink("file", &link).unwrap();
@@ -145,7 +145,7 @@ fn two_exports_to_one_place_are_refused_devices_apart() {
     let same = [[target(&file), target(&link)], [stdout(), stdout()]];
     for pair in same {
         let message = Target::check_all(pair.iter()).unwrap_err().to_string();
-        assert!(message.contains("two exports would go there\nhelp: give each"), "{message}");
+        assert!(message.contains("two exports have this target\nhelp: give each"), "{message}");
     }
     fs::write(&file, "").unwrap();
     assert!(Target::check_all([target(&file), target(&link)].iter()).is_err());
@@ -155,16 +155,16 @@ fn two_exports_to_one_place_are_refused_devices_apart() {
 }
 
 #[test]
-fn a_message_names_no_temporary_file_and_a_folder_is_advised_only_where_it_is_missing() {
+fn a_message_does_not_name_the_temporary_file_and_suggests_a_folder_only_if_it_is_missing() {
     let missing = target(Path::new("/no/such/x")).check().unwrap_err().to_string();
     assert!(!missing.contains(".firstbyte-") && missing.contains("mkdir -p"), "{missing}");
     let proc = target(Path::new("/proc/firstbyte")).check().unwrap_err().to_string();
     assert!(!proc.contains(".firstbyte-") && !proc.contains("mkdir"), "{proc}");
 }
 
-/// The read end of a pipe by its name under `/proc`: what a shell's `>(…)` hands over.
+/// A shell's `>(…)` is such a name.
 #[test]
-fn a_pipe_by_its_descriptor_is_written_in_place() {
+fn a_pipe_named_by_its_descriptor_is_written_in_place() {
     use std::os::fd::AsRawFd;
     let (mut reader, writer) = io::pipe().unwrap();
     let pipe = target(Path::new(&format!("/proc/self/fd/{}", writer.as_raw_fd())));

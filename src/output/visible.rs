@@ -1,10 +1,9 @@
-//! Foreign text, made safe to print.
+//! Makes text from elsewhere safe to print.
 
-/// `text` without what a terminal would obey or hide: control characters and invisible or direction-changing
-/// ones are written as escapes (`\n`, `\u{1b}`).
+/// `text` without anything that a terminal would obey or hide: control characters, invisible characters and characters
+/// that change the direction of text ("Trojan Source", CVE-2021-42574) are written as escapes (`\n`, `\u{1b}`).
 ///
-/// Names and messages of foreign programs go through this before they are shown. The direction-changing ones
-/// are those of "Trojan Source" (CVE-2021-42574).
+/// Names and messages of other programs go through this before they are shown.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -29,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_shown_as_an_escape() {
+    fn characters_that_a_terminal_would_obey_are_shown_as_escapes() {
         let table = [
             ("plain", "plain"),
             ("a\nb\tc", "a\\nb\\tc"),

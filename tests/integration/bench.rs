@@ -293,7 +293,10 @@ fn a_pipe_that_nobody_reads_is_refused_before_the_first_run() {
     let ran = firstbyte(folder.path(), &["bench", "touch ran", "--export-json", "pipe"]);
     let said = String::from_utf8_lossy(&ran.stderr);
     assert_eq!(ran.status.code(), Some(2), "{said}");
-    assert!(said.contains("nobody has it open for reading") && !folder.path().join("ran").exists(), "{said}");
+    assert!(
+        said.contains("no process has it open for reading") && !folder.path().join("ran").exists(),
+        "{said}"
+    );
 }
 
 #[test]

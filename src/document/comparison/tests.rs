@@ -1,4 +1,4 @@
-//! Of comparisons: who is matched with whom, what is refused, what is said.
+//! Tests of comparisons.
 
 use super::*;
 use crate::document::read::parse;
@@ -30,7 +30,7 @@ fn programs_are_matched_by_name_in_any_order() {
 }
 
 #[test]
-fn the_gate_closes_only_when_the_interval_excludes_less() {
+fn a_program_is_too_slow_only_if_its_whole_interval_is() {
     let compared = compared(&document(&[result("a", 1.0)]), &document(&[result("a", 1.1)])).unwrap();
     assert_eq!(compared.slower_than(0.05), ["a"]);
     assert!(compared.slower_than(0.10).is_empty(), "10 % lies within the interval");
@@ -38,7 +38,7 @@ fn the_gate_closes_only_when_the_interval_excludes_less() {
 }
 
 #[test]
-fn differing_machines_are_named_and_unknown_facts_are_no_difference() {
+fn facts_that_differ_are_named_and_unknown_ones_are_not() {
     let mut old = document(&[result("a", 1.0)]);
     let mut new = old.clone();
     old.machine = json!({"cpu_model": "Fast", "cores": 2, "governor": null});
@@ -52,7 +52,7 @@ fn differing_machines_are_named_and_unknown_facts_are_no_difference() {
 }
 
 #[test]
-fn differing_conditions_are_named_once_and_files_without_any_are_compared() {
+fn conditions_that_differ_are_named_once_and_files_without_conditions_are_compared() {
     let mut old = document(&[result("a", 1.0), result("b", 1.0)]);
     let mut new = old.clone();
     for (before, after) in old.results.iter_mut().zip(&mut new.results) {
@@ -66,7 +66,7 @@ fn differing_conditions_are_named_once_and_files_without_any_are_compared() {
 }
 
 #[test]
-fn cold_runs_by_different_methods_are_not_alike() {
+fn cold_runs_by_different_methods_differ() {
     let mut old = document(&[result("a", 1.0)]);
     let cold = |method: &str| {
         let cold = json!({"method": method, "files": 1, "bytes": 1, "resident_pages": null,
@@ -82,7 +82,7 @@ fn cold_runs_by_different_methods_are_not_alike() {
 }
 
 #[test]
-fn counts_that_both_have_are_set_side_by_side() {
+fn counts_that_both_have_are_compared() {
     let mut old = document(&[result("a", 1.0)]);
     let mut new = old.clone();
     (old.results[0].counts.syscalls, new.results[0].counts.syscalls) = (Some(30), Some(31));
@@ -94,7 +94,7 @@ fn counts_that_both_have_are_set_side_by_side() {
 }
 
 #[test]
-fn of_a_fact_with_parts_those_that_differ_are_named() {
+fn only_the_parts_of_a_fact_that_differ_are_named() {
     let (mut old, mut new) = (document(&[result("a", 1.0)]), document(&[result("a", 1.0)]));
     old.machine = json!({"cpu_model": "x", "mitigations": {"a": "on", "b": "on", "c": "on"}});
     new.machine = json!({"cpu_model": "x", "mitigations": {"a": "on", "b": "off"}});
@@ -103,7 +103,7 @@ fn of_a_fact_with_parts_those_that_differ_are_named() {
 }
 
 #[test]
-fn a_count_that_varies_has_changed_only_if_the_ranges_are_apart() {
+fn a_count_that_varies_has_changed_only_if_the_ranges_do_not_overlap() {
     let mut old = document(&[result("a", 1.0)]);
     let mut new = old.clone();
     (old.results[0].counts.syscalls, new.results[0].counts.syscalls) = (Some(463), Some(465));
@@ -118,12 +118,12 @@ fn a_count_that_varies_has_changed_only_if_the_ranges_are_apart() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused_by_name() {
+fn files_that_cannot_be_compared_are_errors_that_name_them() {
     let (a, b, none) = (document(&[result("a", 1.0)]), document(&[result("b", 1.0)]), document(&[]));
     let twice = document(&[result("a", 1.0), result("a", 2.0)]);
     let table = [
         (&a, &none, "`new.json` has no results"),
-        (&twice, &a, "`old.json` has two results of the name `a`"),
+        (&twice, &a, "`old.json` has two results with the name `a`"),
         (&a, &b, "no program in common: `a` before, `b` after"),
     ];
     for (old, new, expected) in table {

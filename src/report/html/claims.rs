@@ -1,11 +1,10 @@
-//! What was claimed, and what is so here.
+//! What the posts claim, and whether it holds here.
 
 use super::block::{Block, Cell, Row, Section, Table, columns, row};
-use super::source::ClaimsDocument;
+use crate::document::claims::{ClaimRow, ClaimVerdict, ClaimsDocument};
 use crate::output::visible;
-use serde_json::{Map, Value};
 
-/// A table a document.
+/// A table for each document.
 pub(crate) fn section(documents: &[&ClaimsDocument]) -> Option<Section> {
     let mut section = Section::new("claims", "Claims");
     section.blocks.extend(documents.iter().map(|document| Block::Table { table: table(document) }));
@@ -15,57 +14,32 @@ pub(crate) fn section(documents: &[&ClaimsDocument]) -> Option<Section> {
 fn table(document: &ClaimsDocument) -> Table {
     Table {
         caption: "Claims".to_owned(),
-        columns: columns(&["seed", "claim", "its figure", "measured here", "how", "verdict", "why"]),
+        columns: columns(&["post", "claim", "its figure", "measured here", "how", "verdict", "why"]),
         rows: document.results.iter().map(line).collect(),
         filter: true,
         folded: false,
     }
 }
 
-fn line(claim: &Map<String, Value>) -> Row {
-    let cell = |key: &str| Cell::text(claim.get(key).map(shown).unwrap_or_default());
-    let verdict = cell("verdict");
-    let verdict = Cell::text(verdict.text.replace('_', " "));
-    let mark = mark(&verdict.text);
+fn line(claim: &ClaimRow) -> Row {
+    let text = |text: &str| Cell::text(visible(text));
+    let verdict = Cell { mark: Some(mark(claim.verdict)), ..Cell::text(claim.verdict.name()) };
     row(vec![
-        cell("seed"),
-        cell("claim"),
-        cell("figure"),
-        cell("measured"),
-        cell("how"),
-        Cell { mark: Some(mark), ..verdict },
-        cell("why"),
+        text(&claim.post),
+        text(&claim.claim),
+        text(&claim.figure),
+        text(&claim.measured),
+        text(&claim.how),
+        verdict,
+        text(&claim.why),
     ])
 }
 
-/// `holds`, `fails` or `unknown`, by how the verdict begins.
-fn mark(verdict: &str) -> &'static str {
-    let verdict = verdict.to_lowercase().replace(['_', '-'], " ");
-    if verdict.starts_with("holds") {
-        "holds"
-    } else if verdict.contains("not hold") {
-        "fails"
-    } else {
-        "unknown"
-    }
-}
-
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => visible(text),
-        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
-        other => visible(&other.to_string()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_verdict_is_marked_by_what_it_says() {
-        let marks = ["holds", "does not hold here", "does_not_hold", "cannot be tested here", ""].map(mark);
-        assert_eq!(marks, ["holds", "fails", "fails", "unknown", "unknown"]);
+/// The class of a verdict in the style of the page.
+fn mark(verdict: ClaimVerdict) -> &'static str {
+    match verdict {
+        ClaimVerdict::Holds => "holds",
+        ClaimVerdict::DoesNotHold => "fails",
+        ClaimVerdict::CannotBeTested => "unknown",
     }
 }

@@ -1,8 +1,9 @@
 //! The page: sections into the template, scripts and styles with their hashes.
 
 use super::block::Section;
-use super::source::{ClaimsDocument, Source};
+use super::source::Source;
 use crate::document::Document;
+use crate::document::claims::ClaimsDocument;
 use crate::document::elf::ElfDocument;
 use crate::document::floor::Floor;
 use crate::document::read::ReadError;

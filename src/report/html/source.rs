@@ -1,6 +1,7 @@
 //! Documents that a page shows, each read by its `kind`.
 
 use crate::document::bench::Tool;
+use crate::document::claims::ClaimsDocument;
 use crate::document::elf::ElfDocument;
 use crate::document::floor::Floor;
 use crate::document::read::{ReadError, checked, text};
@@ -15,33 +16,13 @@ use std::path::Path;
 /// A document of one of the kinds that a page shows.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// `showdown`, `bench` and `check`, or hyperfine's.
+    /// Also hyperfine's.
     Programs(Box<Document>),
-    /// `trace`.
     Trace(Box<TraceDocument>),
-    /// `floor`.
     Floor(Box<Floor>),
-    /// `throughput`.
     Throughput(Box<ThroughputDocument>),
-    /// `elf --json`.
     Elf(Box<ElfDocument>),
-    /// `claims --json`.
     Claims(Box<ClaimsDocument>),
-}
-
-/// What was claimed, and what is so here.
-#[derive(Clone, Debug, Deserialize)]
-pub struct ClaimsDocument {
-    /// What measured.
-    pub tool: Tool,
-    /// Where.
-    #[serde(default)]
-    pub machine: Value,
-    /// Not every claim was looked at.
-    #[serde(default)]
-    pub partial: bool,
-    /// One a claim: objects, whose fields are shown as they are.
-    pub results: Vec<serde_json::Map<String, Value>>,
 }
 
 impl Source {
@@ -166,7 +147,8 @@ mod tests {
         let trace = json!({"results": [{"command": "x", "total_ns": 5, "spans": []}]});
         let throughput = json!({"machine": null, "partial": false, "baseline": "x", "results": [], "wrong": [], "skipped": []});
         let elf = json!({"architecture": "x86-64", "size": 1, "results": [{"offset": 0, "bytes": [127]}]});
-        let claims = json!({"results": [{"claim": "c", "verdict": "holds"}]});
+        let claims = json!({"machine": null, "results": [{"id": "000-x", "seed": "000", "post": "p", "claim": "c",
+            "figure": "", "measured": "", "values": [], "how": "", "rule": "", "verdict": "holds", "why": ""}]});
         assert_eq!(name(trace).unwrap(), "trace");
         assert_eq!(name(throughput).unwrap(), "throughput");
         assert_eq!(name(elf).unwrap(), "executable");
@@ -177,7 +159,7 @@ mod tests {
     #[test]
     fn what_is_of_no_kind_is_refused_by_name() {
         let error = name(json!({"results": [{"check": "bpf"}]})).unwrap_err();
-        assert!(error.starts_with("`x.json` is not a file of measured programs"), "{error}");
+        assert!(error.starts_with("`x.json` is not a valid file of results"), "{error}");
         let error = name(json!({"results": [{"spans": [], "command": 7}]})).unwrap_err();
         assert!(error.contains("\nhelp: "), "{error}");
     }

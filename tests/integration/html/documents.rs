@@ -189,11 +189,13 @@ pub(super) fn elf() -> Value {
 
 /// Two claims.
 pub(super) fn claims() -> Value {
-    with_head(json!({"results": [
-        {"seed": "000", "claim": "C is 100 times faster", "figure": "100 x", "measured": "165 x", "how": "showdown",
-            "verdict": "holds", "why": "it does less"},
-        {"seed": "004", "claim": "9 ms under strace", "figure": "9 ms", "measured": "4 ms", "how": "trace",
-            "verdict": "does not hold here", "why": "another machine"}]}))
+    let claim = |seed: &str, claim: &str, figure: &str, measured: &str, verdict: &str| {
+        json!({"id": format!("{seed}-x"), "seed": seed, "post": format!("Post {seed}"), "claim": claim,
+            "figure": figure, "measured": measured, "values": [], "how": "showdown", "rule": "it is so",
+            "verdict": verdict, "why": "it does less"})
+    };
+    with_head(json!({"results": [claim("000", "C is 100 times faster", "100 x", "165 x", "holds"),
+        claim("004", "9 ms under strace", "9 ms", "4 ms", "does not hold here")]}))
 }
 
 /// One of each kind.

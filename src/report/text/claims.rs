@@ -28,19 +28,20 @@ pub fn render(document: &ClaimsDocument, terminal: &Terminal) -> String {
 
 /// How many of each verdict.
 pub(crate) fn summary(document: &ClaimsDocument) -> String {
-    let count = |verdict| document.count(verdict);
-    let some = match (document.partial, document.quick) {
+    let counted = |count: usize, one: &str, several: &str| {
+        format!("{count} {}", if count == 1 { one } else { several })
+    };
+    let claims = counted(document.results.len(), "claim", "claims");
+    let hold = counted(document.count(ClaimVerdict::Holds), "holds", "hold");
+    let missed = counted(document.count(ClaimVerdict::DoesNotHold), "does not", "do not");
+    let untested = document.count(ClaimVerdict::CannotBeTested);
+
+    let reservation = match (document.partial, document.quick) {
         (true, _) => " Interrupted: not everything was measured.",
-        (false, true) => " Of few runs: --quick.",
+        (false, true) => " There were few runs (--quick).",
         _ => "",
     };
-    format!(
-        "{} claims: {} hold, {} do not hold here, {} cannot be tested here.{some}",
-        document.results.len(),
-        count(ClaimVerdict::Holds),
-        count(ClaimVerdict::DoesNotHold),
-        count(ClaimVerdict::CannotBeTested)
-    )
+    format!("{claims}: {hold}, {missed} hold here, {untested} cannot be tested here.{reservation}")
 }
 
 fn claim(row: &ClaimRow, terminal: &Terminal) -> String {

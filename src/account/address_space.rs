@@ -1,31 +1,28 @@
-//! What lies where in a process' memory, as its own system calls and the kernel's exec put it there.
+//! What is where in a process' memory, as far as its system calls and execs show.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a range of addresses holds.
+/// What a range of addresses contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// Part of a file.
     File {
-        /// Which.
         path: Arc<str>,
-        /// The file offset of the range's first byte.
+        /// The file offset of the first byte of the range.
         offset: u64,
     },
-    /// Zero-initialised data that belongs to a file's segments.
+    /// Zero-initialised data of a file's segments.
     Bss(Arc<str>),
-    /// Memory of no file: `MAP_ANONYMOUS`.
+    /// Memory without a file: `MAP_ANONYMOUS`.
     Anonymous,
-    /// What `brk(2)` moves.
+    /// The memory whose end `brk(2)` moves.
     Heap,
-    /// The initial thread's stack.
+    /// The stack of the first thread.
     Stack,
     /// The kernel's code for user programs, `vdso(7)`.
     Vdso,
 }
 
-/// A mapping: what it holds, and where it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Mapping {
     end: u64,
@@ -33,26 +30,25 @@ struct Mapping {
     executable: bool,
 }
 
-/// One process' memory.
+/// The memory of one process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AddressSpace {
     mappings: BTreeMap<u64, Mapping>,
     heap: Option<(u64, u64)>,
 }
 
-/// What an address lies in.
+/// What is at one address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// What is there.
     pub(super) content: Content,
-    /// Of a file: the offset of the address itself.
+    /// In a file, the file offset of this address.
     pub(super) offset: u64,
-    /// Code may run there.
+    /// Whether code may run here.
     pub(super) executable: bool,
 }
 
 impl AddressSpace {
-    /// Puts `content` at `from`, over whatever was there.
+    /// Puts `content` at `from` and replaces what was there.
     pub(super) fn map(&mut self, from: u64, length: u64, content: Content, executable: bool) {
         let end = from.saturating_add(length);
         if from >= end {
@@ -62,7 +58,7 @@ impl AddressSpace {
         self.mappings.insert(from, Mapping { end, content, executable });
     }
 
-    /// Empties a range: what reaches beyond it keeps the rest.
+    /// Empties a range. A mapping that reaches beyond the range keeps the rest.
     pub(super) fn unmap(&mut self, from: u64, length: u64) {
         let end = from.saturating_add(length);
         let before = self.mappings.range(..from).next_back().map(|(start, _)| *start);
@@ -88,7 +84,7 @@ impl AddressSpace {
         }
     }
 
-    /// Moves a range, as `mremap(2)` does; what grows continues what was there.
+    /// Moves a range, as `mremap(2)` does. If it grows, the new part continues the old one.
     pub(super) fn remap(&mut self, from: u64, old_length: u64, to: u64, length: u64) {
         let Some(found) = self.find(from) else { return };
         let content = match found.content {
@@ -111,12 +107,12 @@ impl AddressSpace {
         }
     }
 
-    /// Where the heap begins.
+    /// Sets where the heap begins.
     pub(super) fn set_heap(&mut self, from: u64) {
         self.heap = Some((from, from));
     }
 
-    /// `brk(2)` returned this end.
+    /// Sets where the heap ends: what `brk(2)` returned.
     pub(super) fn set_break(&mut self, end: u64) {
         if let Some((from, old)) = &mut self.heap {
             if *from == *old && end < *from {
@@ -128,7 +124,6 @@ impl AddressSpace {
         }
     }
 
-    /// What an address lies in.
     pub(super) fn find(&self, address: u64) -> Option<Found> {
         if let Some((from, end)) = self.heap
             && (from..end).contains(&address)
@@ -165,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapping_over_another_leaves_both_its_ends() {
+    fn a_mapping_inside_another_leaves_both_ends_of_it() {
         let mut space = AddressSpace::default();
         space.map(0x1000, 0x3000, file(0), true);
         space.map(0x2000, 0x1000, Content::Anonymous, false);
@@ -178,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn unmapping_everything_leaves_nothing_also_at_the_ends_of_the_address_space() {
+    fn unmapping_everything_leaves_nothing_even_at_the_ends_of_the_address_space() {
         let mut space = AddressSpace::default();
         space.map(0, 0x1000, file(0), false);
         space.map(u64::MAX - 10, 100, file(0), false);
@@ -190,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_moved_keeps_its_offset() {
+    fn a_moved_mapping_keeps_its_offset() {
         let mut space = AddressSpace::default();
         space.map(0x1000, 0x2000, file(0x5000), false);
         space.remap(0x2000, 0x1000, 0x9000, 0x4000);
@@ -200,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_heap_is_what_brk_says() {
+    fn the_heap_ends_where_brk_says() {
         let mut space = AddressSpace::default();
         space.set_heap(0x1000);
         assert_eq!(space.find(0x1000), None);

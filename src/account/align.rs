@@ -1,24 +1,22 @@
-//! Sets the steps of two runs side by side.
+//! Pairs the steps of two runs.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// After so long the alignment stops looking for the best match and takes a good one.
+/// How long the alignment looks for the best match before it takes a good one.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// A step of either side, or one of both.
+/// A step that both runs have, or only one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pair {
-    /// The same step: its index in the first run, and in the second.
+    /// The index of the step in the first run, and in the second.
     Both(usize, usize),
-    /// Only in the first.
     First(usize),
-    /// Only in the second.
     Second(usize),
 }
 
-/// The steps of both by their keys, in order: each index of either side exactly once.
+/// Pairs equal keys and keeps the order of both runs. Each index of each run appears exactly once.
 pub fn align(first: &[String], second: &[String]) -> Vec<Pair> {
     let mut numbers = HashMap::new();
     let (old, new) = (numbered(first, &mut numbers), numbered(second, &mut numbers));
@@ -63,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_both_is_paired_and_the_rest_stands_alone() {
+    fn steps_of_both_runs_are_paired_and_the_others_stay_alone() {
         use Pair::{Both, First, Second};
         let aligned = align(&keys("abxd"), &keys("aybd"));
         assert_eq!(aligned, [Both(0, 0), Second(1), Both(1, 2), First(2), Both(3, 3)]);
@@ -72,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn every_index_appears_once_and_in_order_whatever_the_runs() {
+    fn every_index_of_any_two_runs_appears_once_and_in_order() {
         let mut random = fastrand::Rng::with_seed(3);
         for _ in 0..300 {
             let mut run =

@@ -1,4 +1,4 @@
-//! What a successful system call changes in its process.
+//! What a successful system call changes in its process: descriptors and memory.
 
 use super::address_space::Content;
 use super::process::Process;
@@ -8,19 +8,19 @@ use std::sync::Arc;
 const CLOEXEC: u64 = 0o2_000_000;
 const MAP_ANONYMOUS: u64 = 0x20;
 const PROT_EXEC: u64 = 4;
-/// The unit of its offset, whatever the page size: mmap2(2).
+/// The unit of the offset of mmap2(2). It does not depend on the page size.
 const MMAP2_UNIT: u64 = 4096;
 /// `fcntl(2)` commands.
 const F_DUPFD: u64 = 0;
 const F_SETFD: u64 = 2;
 const F_DUPFD_CLOEXEC: u64 = 1030;
-/// `ioctl(2)` requests: the flag is set or cleared (`include/uapi/asm-generic/ioctls.h`).
+/// `ioctl(2)` requests that set and clear close-on-exec (`include/uapi/asm-generic/ioctls.h`).
 const FIONCLEX: u64 = 0x5450;
 const FIOCLEX: u64 = 0x5451;
 /// `close_range(2)`.
 const CLOSE_RANGE_CLOEXEC: u64 = 4;
 
-/// The file that a call was about: a path argument, or what its descriptor stands for.
+/// The file of a call: its path argument, or the file behind its descriptor.
 pub(super) fn file_of(process: &Process, name: &str, call: &Call) -> Option<Arc<str>> {
     let descriptor = |position: usize| process.descriptors.name(int(call.arguments[position]));
     match name {
@@ -31,7 +31,7 @@ pub(super) fn file_of(process: &Process, name: &str, call: &Call) -> Option<Arc<
         "mmap" | "mmap2" if call.arguments[3] & MAP_ANONYMOUS == 0 => descriptor(4),
         "memfd_create" => None,
         _ if !call.paths.is_empty() => Some(call.paths[0].as_str().into()),
-        // of two descriptors: what is read, and where that is no file, what is written
+        // of the two descriptors, the one that is read; if that has no name, the one that is written
         "sendfile" | "sendfile64" => descriptor(1).or_else(|| descriptor(0)),
         "splice" | "copy_file_range" => descriptor(0).or_else(|| descriptor(2)),
         _ if is_about_its_descriptor(name) => descriptor(0),
@@ -39,7 +39,7 @@ pub(super) fn file_of(process: &Process, name: &str, call: &Call) -> Option<Arc<
     }
 }
 
-/// Calls whose first argument is the descriptor that they are about.
+/// Whether the first argument of a call is the descriptor that it works on.
 fn is_about_its_descriptor(name: &str) -> bool {
     matches!(
         name,
@@ -95,7 +95,7 @@ fn is_about_its_descriptor(name: &str) -> bool {
     )
 }
 
-/// Opens, closes, maps and unmaps as the call did.
+/// Opens, closes, maps and unmaps what the call did.
 pub(super) fn apply(process: &mut Process, name: &str, call: &Call, file: Option<&Arc<str>>) {
     let Some(result) = call.result.filter(|result| !(-4095..0).contains(result)) else { return };
     let result = result.cast_unsigned();
@@ -149,7 +149,7 @@ fn memory(process: &mut Process, name: &str, call: &Call, file: Option<&Arc<str>
             memory.map(result, pages(length), content, protection & PROT_EXEC != 0);
         }
         "munmap" => memory.unmap(address, pages(length)),
-        // its third argument is the new length
+        // the third argument is the new length
         "mremap" => memory.remap(address, pages(length), result, pages(protection)),
         "mprotect" | "pkey_mprotect" => memory.protect(address, pages(length), protection & PROT_EXEC != 0),
         "brk" => memory.set_break(result),
@@ -157,7 +157,7 @@ fn memory(process: &mut Process, name: &str, call: &Call, file: Option<&Arc<str>
     }
 }
 
-/// Registers hold C ints in their low half.
+/// A C int is in the low half of its register.
 #[allow(clippy::cast_possible_truncation)]
 fn int(value: u64) -> i32 {
     value as i32

@@ -1,29 +1,27 @@
-//! Where a thread's time went, by kind and name.
+//! Where the time of a thread went, by kind and name.
 
 use super::step::{Reason, Region, Step, What};
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 
-/// The kinds into which a total is divided.
+/// The kinds of work and waiting into which a total is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// The kernel's work for execs.
+    /// The work of the kernel for an exec.
     KernelExec,
-    /// Page faults.
     Fault,
-    /// System calls, without the waits and faults within.
+    /// System calls, without the waits and faults inside them.
     Syscall,
-    /// User code.
     User,
-    /// Off the processor.
+    /// The thread was off the processor.
     Waiting,
 }
 
 impl Kind {
-    /// All, in the order in which they are shown.
+    /// In the order in which they are shown.
     pub const ALL: [Kind; 5] = [Kind::KernelExec, Kind::Fault, Kind::Syscall, Kind::User, Kind::Waiting];
 
-    /// As the JSON document spells it.
+    /// The name in documents.
     pub fn key(self) -> &'static str {
         match self {
             Kind::KernelExec => "kernel_exec",
@@ -34,7 +32,7 @@ impl Kind {
         }
     }
 
-    /// As a person reads it.
+    /// The name for people.
     pub fn title(self) -> &'static str {
         match self {
             Kind::KernelExec => "kernel exec work",
@@ -46,20 +44,17 @@ impl Kind {
     }
 }
 
-/// The part of a thread's time that one kind and name has.
+/// The time of all steps of one kind and name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Its kind.
     pub kind: Kind,
-    /// Its name within the kind: a stage, a region, a call, a module, a reason.
+    /// A stage of an exec, a region, a call, a module or a reason, depending on the kind.
     pub name: String,
-    /// Its time.
     pub time: Nanos,
-    /// How many steps.
+    /// The number of steps.
     pub count: u64,
 }
 
-/// The kind of a step.
 pub fn kind(what: &What) -> Kind {
     match what {
         What::Exec { .. } => Kind::KernelExec,
@@ -70,7 +65,7 @@ pub fn kind(what: &What) -> Kind {
     }
 }
 
-/// The name of a step within its kind.
+/// The name of a step's share: see [`Share::name`].
 fn name(what: &What) -> String {
     match what {
         What::Exec { stage, .. } => stage.to_string(),
@@ -97,7 +92,7 @@ fn short(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The shares of some steps, sorted by kind and name. Their times sum up to the steps' own times.
+/// The shares of some steps, sorted by kind and name. Their times sum to the steps' own times.
 pub fn shares(steps: &[Step]) -> Vec<Share> {
     let mut all: BTreeMap<(Kind, String), (Nanos, u64)> = BTreeMap::new();
     for step in steps {

@@ -1,4 +1,4 @@
-//! What executables on disk say: where their segments go, which function a piece of code is.
+//! What executables on disk say: where their segments are mapped, and which function is at which offset.
 
 use firstbyte_measure::tracer::module::Module;
 pub use firstbyte_measure::tracer::module::{Layout, Segment};
@@ -13,15 +13,15 @@ use std::os::unix::fs::MetadataExt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Knows executables. A trait, so that recordings of other machines and tests can do without.
+/// A source of layouts and function names. Tests and recordings of other machines have sources of their own.
 pub trait Binaries {
-    /// A file's layout, if it is an ELF file that can be read.
+    /// The layout of a file, if it is an ELF file that can be read.
     fn layout(&self, path: &str) -> Option<Rc<Layout>>;
     /// The function at a file offset.
     fn function(&self, path: &str, offset: u64) -> Option<Arc<str>>;
 }
 
-/// Knows nothing.
+/// Knows no executables.
 #[derive(Clone, Copy, Debug)]
 pub struct NoBinaries;
 
@@ -34,7 +34,7 @@ impl Binaries for NoBinaries {
     }
 }
 
-/// Reads the files of this machine, each once.
+/// Reads the files of this machine, each one once.
 #[derive(Default)]
 pub struct FileBinaries {
     read: RefCell<HashMap<String, Rc<Binary>>>,
@@ -44,7 +44,6 @@ pub struct FileBinaries {
 struct Binary {
     layout: Option<Rc<Layout>>,
     module: Option<Module>,
-    /// Address, size, name; sorted by address.
     symbols: Symbols,
 }
 
@@ -64,12 +63,12 @@ impl FileBinaries {
         binary
     }
 
-    /// What identifies a file, if it is an ELF file that can be read.
+    /// The identity of a file, if it is an ELF file that can be read.
     pub fn module(&self, path: &str) -> Option<Module> {
         self.binary(path).module.clone()
     }
 
-    /// All ELF files that were asked for, by path.
+    /// All ELF files that were asked for, sorted by path.
     pub fn modules(&self) -> Vec<Module> {
         let read = self.read.borrow();
         let mut all: Vec<Module> = read.values().filter_map(|binary| binary.module.clone()).collect();
@@ -96,7 +95,7 @@ impl Binaries for FileBinaries {
 }
 
 fn read(path: &str) -> Option<Binary> {
-    // asked first: to open a FIFO would wait for a writer
+    // this comes first because opening a FIFO would wait for a writer
     let facts = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let mut file = File::open(path).ok()?;
     let mut bytes = Vec::new();
@@ -112,9 +111,10 @@ fn read(path: &str) -> Option<Binary> {
     Some(Binary { layout: Some(Rc::new(layout)), module: Some(module), symbols })
 }
 
+/// Address, size and name; sorted by address.
 type Symbols = Vec<(u64, u64, Arc<str>)>;
 
-/// Layout, symbols and build id.
+/// The layout, the symbols and the build id.
 fn parsed(bytes: &[u8]) -> Option<(Layout, Symbols, Option<String>)> {
     let file = object::File::parse(bytes).ok()?;
     let layout = match &file {
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_binary_has_an_entry_in_a_segment_and_functions_with_names() {
+    fn our_own_binary_has_an_entry_point_in_a_segment_and_named_functions() {
         let binaries = FileBinaries::default();
         let own = std::env::current_exe().unwrap();
         let layout = binaries.layout(own.to_str().unwrap()).unwrap();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_executable_has_no_layout() {
+    fn a_file_that_is_not_an_executable_has_no_layout() {
         let binaries = FileBinaries::default();
         assert_eq!(binaries.layout("/etc/passwd"), None);
         assert_eq!(binaries.layout("/no/such/file"), None);

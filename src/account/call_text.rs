@@ -1,15 +1,15 @@
-//! A system call as text, the way strace writes it: `openat(AT_FDCWD, "/etc/passwd", O_RDONLY) = 3`.
+//! A system call as text, as strace writes it: `openat(AT_FDCWD, "/etc/passwd", O_RDONLY) = 3`.
 
 use firstbyte_measure::arch::call_names;
 use firstbyte_measure::tracer::Abi;
 use firstbyte_measure::tracer::event::Call;
 use std::fmt::Write;
 
-/// A call's arguments, a letter each: `f` descriptor, `D` directory descriptor, `p` path, `z` count, `i` number,
-/// `x` address, `O` open flags, `m` mode, `P` protection, `M` mapping flags, `a` access mode, `s` signal,
-/// `c` clone flags, `F` futex operation, `w` whence, `o` an offset or a length of a file, which takes a register whole,
-/// `L` one that takes two, the low half first, `H` the high half first, `_` a register that means nothing. From `man 2`
-/// of each.
+/// The arguments of each call, one letter each, from its page in section 2 of the manual: `f` descriptor, `D` directory
+/// descriptor, `p` path, `z` count, `i` number, `x` address, `O` open flags, `m` mode, `P` protection, `M` mapping flags,
+/// `a` access mode, `s` signal, `c` clone flags, `F` futex operation, `w` whence, `_` a register without a meaning. An
+/// offset or length in a file is `o` if it takes one register, `L` if it takes two with the low half first, and `H` with the
+/// high half first.
 const ARGUMENTS: &[(&str, &str)] = &[
     ("accept", "fxx"),
     ("accept4", "fxxi"),
@@ -165,8 +165,8 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("writev", "fxi"),
 ];
 
-/// The calls of the 32-bit table whose registers hold other arguments: an offset of 64 bits takes two of them, and an
-/// `off_t` has 32 bits (`arch/x86/kernel/sys_ia32.c`).
+/// The calls whose arguments differ in the 32-bit table: there, an offset of 64 bits takes two registers, and an `off_t` has
+/// 32 bits (`arch/x86/kernel/sys_ia32.c`).
 const COMPAT_ARGUMENTS: &[(&str, &str)] = &[
     ("_llseek", "fHxw"),
     ("fadvise64", "fLzi"),
@@ -190,14 +190,14 @@ const COMPAT_ARGUMENTS: &[(&str, &str)] = &[
 /// Calls that return an address.
 const ADDRESSES: [&str; 5] = ["brk", "mmap", "mmap2", "mremap", "shmat"];
 
-/// The call with its arguments and its result.
+/// A call with its arguments and its result.
 pub fn text(call: &Call) -> String {
     let name = call_names::name(call.call);
     let arguments = if call.result.is_none() { "…".to_owned() } else { arguments(&name, call) };
     format!("{name}({arguments}) = {}", result(&name, call))
 }
 
-/// The letters of a call's arguments, if it is known.
+/// The letters of a call's arguments, if the call is in the tables.
 fn kinds(name: &str, abi: Abi) -> Option<&'static str> {
     let of = |table: &[(&str, &'static str)]| {
         table.binary_search_by_key(&name, |(known, _)| known).ok().map(|place| table[place].1)
@@ -225,7 +225,7 @@ fn arguments(name: &str, call: &Call) -> String {
         });
     }
     if matches!(name, "open" | "openat") && !creating {
-        shown.pop(); // the mode counts only with O_CREAT
+        shown.pop(); // without O_CREAT, the mode has no meaning
     }
     if known.is_none() {
         shown.push("…".to_owned());
@@ -233,12 +233,12 @@ fn arguments(name: &str, call: &Call) -> String {
     shown.join(", ")
 }
 
-/// A number of 64 bits in the low halves of two registers.
+/// A number of 64 bits from the low halves of two registers.
 fn wide(high: u64, low: u64) -> String {
     (high << 32 | low & 0xffff_ffff).cast_signed().to_string()
 }
 
-#[allow(clippy::cast_possible_truncation)] // registers hold C ints in their low half
+#[allow(clippy::cast_possible_truncation)] // a C int is in the low half of its register
 fn argument(kind: char, value: u64) -> String {
     let int = value as i32;
     match kind {
@@ -335,7 +335,7 @@ const CLONE: Flags = &[
     (0x100_0000, "CLONE_CHILD_SETTID"),
 ];
 
-/// The names of the bits that are set; what has no name as a number.
+/// The names of the bits that are set; bits without a name as a number.
 fn flags(value: u64, names: Flags, none: &str) -> String {
     let mut rest = value;
     let mut shown = if none.starts_with("O_") { none.to_owned() } else { String::new() };
@@ -351,7 +351,7 @@ fn flags(value: u64, names: Flags, none: &str) -> String {
     if shown.is_empty() { none.to_owned() } else { shown }
 }
 
-/// A result: an address is one, an errno has its name.
+/// The result: an address in hexadecimal, an error by its name.
 fn result(name: &str, call: &Call) -> String {
     match call.result {
         None => "?".to_owned(),
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_sorted_for_the_search() {
+    fn the_tables_are_sorted_for_the_search() {
         assert!(ARGUMENTS.is_sorted_by_key(|(name, _)| name));
         assert!(COMPAT_ARGUMENTS.is_sorted_by_key(|(name, _)| name));
     }
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_have_all_their_bits() {
+    fn an_offset_has_all_64_bits() {
         let far = 5_000_000_000_u64;
         let table = [
             (
@@ -450,7 +450,7 @@ mod tests {
 
     #[cfg(target_arch = "x86_64")]
     #[test]
-    fn a_thirty_two_bit_offset_is_split_over_two_registers() {
+    fn a_32_bit_call_has_its_offset_in_two_registers() {
         let compat = |name: &str, arguments: [u64; 6], result: i64| {
             let number = firstbyte_measure::arch::compat_number(name).unwrap();
             let call = Syscall { abi: Abi::Compat, number };

@@ -1,10 +1,10 @@
-//! What a process' descriptors stand for, as its own system calls made them. A descriptor that is not here stands for
-//! what nobody saw: the numbers of a pipe's ends, for one, lie in memory and in no register.
+//! The files behind the descriptors of a process, as far as its system calls show. A descriptor that is missing here was opened
+//! unseen: pipe2(2), for example, returns the numbers of the two ends in memory, not in a register.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// One process' descriptors.
+/// The descriptors of one process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Descriptors {
     open: HashMap<i32, Open>,
@@ -17,7 +17,7 @@ struct Open {
 }
 
 impl Descriptors {
-    /// The three that we give a tracee.
+    /// The three descriptors that a tracee gets from us.
     pub(super) fn standard() -> Descriptors {
         let mut all = Descriptors::default();
         for (number, name) in [(0, "stdin"), (1, "stdout"), (2, "stderr")] {
@@ -26,12 +26,11 @@ impl Descriptors {
         all
     }
 
-    /// A descriptor came to be.
     pub(super) fn open(&mut self, number: i32, name: Arc<str>, close_on_exec: bool) {
         self.open.insert(number, Open { name, close_on_exec });
     }
 
-    /// `dup` and its kin: both stand for the same, be it unknown.
+    /// `dup` and similar: both stand for the same, even if that is unknown.
     pub(super) fn duplicate(&mut self, from: i32, to: i32, close_on_exec: bool) {
         if from == to {
             return;
@@ -42,14 +41,14 @@ impl Descriptors {
         }
     }
 
-    /// Whether an exec is to close it.
+    /// Sets whether an exec closes the descriptor.
     pub(super) fn mark(&mut self, number: i32, close_on_exec: bool) {
         if let Some(open) = self.open.get_mut(&number) {
             open.close_on_exec = close_on_exec;
         }
     }
 
-    /// An exec is to close all descriptors of a range (`CLOSE_RANGE_CLOEXEC`).
+    /// Makes an exec close all descriptors of a range (`CLOSE_RANGE_CLOEXEC`).
     pub(super) fn mark_range(&mut self, first: u64, last: u64) {
         let within = |number: i32| u64::try_from(number).is_ok_and(|n| (first..=last).contains(&n));
         for (_, open) in self.open.iter_mut().filter(|(number, _)| within(**number)) {
@@ -57,28 +56,27 @@ impl Descriptors {
         }
     }
 
-    /// A descriptor is gone.
     pub(super) fn close(&mut self, number: i32) {
         self.open.remove(&number);
     }
 
-    /// All descriptors of a range are gone (`close_range(2)`).
+    /// Closes all descriptors of a range (`close_range(2)`).
     pub(super) fn close_range(&mut self, first: u64, last: u64) {
         let within = |number: i32| u64::try_from(number).is_ok_and(|n| (first..=last).contains(&n));
         self.open.retain(|number, _| !within(*number));
     }
 
-    /// An exec closes what was marked so.
+    /// Closes the descriptors that an exec closes.
     pub(super) fn exec(&mut self) {
         self.open.retain(|_, open| !open.close_on_exec);
     }
 
-    /// What a descriptor stands for.
+    /// The name of the file behind a descriptor.
     pub(super) fn name(&self, number: i32) -> Option<Arc<str>> {
         self.open.get(&number).map(|open| Arc::clone(&open.name))
     }
 
-    /// A path argument as seen from a directory descriptor (`openat(2)`).
+    /// A path argument, resolved from a directory descriptor (`openat(2)`).
     pub(super) fn resolve(&self, directory: i32, path: &str) -> Arc<str> {
         let base = if path.starts_with('/') { None } else { self.name(directory) };
         match base {
@@ -94,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_exec_closes_what_is_marked_and_keeps_duplicates() {
+    fn an_exec_closes_marked_descriptors_and_keeps_their_duplicates() {
         let mut all = Descriptors::standard();
         all.open(3, "/a".into(), true);
         all.duplicate(3, 4, false);
@@ -113,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duplicate_of_what_nobody_saw_stands_for_that_and_no_longer_for_what_it_was() {
+    fn a_duplicate_of_an_unknown_descriptor_is_unknown_too() {
         let mut all = Descriptors::standard();
         all.duplicate(3, 0, false);
         assert_eq!(all.name(0), None);
@@ -124,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relative_path_is_seen_from_its_directory() {
+    fn a_relative_path_is_resolved_from_its_directory() {
         let mut all = Descriptors::standard();
         all.open(3, "/usr/lib/".into(), false);
         assert_eq!(&*all.resolve(3, "x"), "/usr/lib/x");

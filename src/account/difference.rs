@@ -1,4 +1,4 @@
-//! What came, what went and what changed between two start-ups.
+//! What one start-up has and the other does not, and what changed between them.
 
 use super::align::{Pair, align};
 use super::attribution::Kind;
@@ -31,30 +31,28 @@ pub struct Compared<'s> {
 /// A time and a count.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Amount {
-    /// Nanoseconds.
+    /// In nanoseconds.
     pub time: f64,
-    /// How many.
     pub count: f64,
 }
 
-/// Something on either side.
+/// Something that one side has, or both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// What.
     pub name: String,
-    /// On the first side, if it is there.
+    /// `None`: the first side does not have it.
     pub before: Option<Amount>,
-    /// On the second side, if it is there.
+    /// `None`: the second side does not have it.
     pub after: Option<Amount>,
 }
 
 impl Change {
-    /// The second side's time less the first's.
+    /// The time of the second side less that of the first.
     pub fn difference(&self) -> f64 {
         self.after.unwrap_or_default().time - self.before.unwrap_or_default().time
     }
 
-    /// Whether anything but the time differs: it came, it went, or there are more or fewer of it.
+    /// Whether more than the time differs: only one side has it, or the counts differ.
     pub fn is_structural(&self) -> bool {
         match (self.before, self.after) {
             (Some(a), Some(b)) => (a.count - b.count).abs() >= 1.0,
@@ -63,23 +61,21 @@ impl Change {
     }
 }
 
-/// Two start-ups set side by side; every list has the greatest difference first.
+/// The differences between two start-ups. Every list has the greatest difference first.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// The kinds, in their own order.
+    /// In the order of [`Kind::ALL`].
     pub kinds: Vec<(Kind, Amount, Amount)>,
-    /// The shares within each kind.
+    /// The shares of each kind.
     pub shares: Vec<(Kind, Change)>,
-    /// Steps of the main thread that one side has and the other has not, alike ones together.
+    /// Steps of the main thread that only one side has, similar ones together.
     pub steps: Vec<Change>,
-    /// Files.
     pub files: Vec<Change>,
-    /// Executed programs, of all processes.
+    /// The programs that all processes executed.
     pub programs: Vec<Change>,
 }
 
 impl Difference {
-    /// Of two start-ups.
     pub fn between(first: &Summary, second: &Summary) -> Difference {
         let amounts = |summary: &Summary| summary.kinds.map(|(t, count)| Amount { time: t.median, count });
         let (a, b) = (amounts(first), amounts(second));
@@ -103,16 +99,16 @@ fn shares(first: &Summary, second: &Summary) -> Vec<(Kind, Change)> {
     Kind::ALL.into_iter().flat_map(of_kind).collect()
 }
 
-/// User code and waits are told by the shares: between other steps they are other steps themselves.
-fn is_told(step: &CommonStep) -> bool {
+/// User code and waits are left to the shares. As steps they are too different from run to run.
+fn is_compared(step: &CommonStep) -> bool {
     !matches!(step.step.what, What::User(_) | What::Off(_))
 }
 
 fn steps(first: &Summary, second: &Summary) -> Vec<Change> {
-    let told = |summary: &Summary| -> Vec<CommonStep> {
-        summary.steps.iter().filter(|step| is_told(step)).cloned().collect()
+    let compared = |summary: &Summary| -> Vec<CommonStep> {
+        summary.steps.iter().filter(|step| is_compared(step)).cloned().collect()
     };
-    let (a, b) = (told(first), told(second));
+    let (a, b) = (compared(first), compared(second));
     let keys = |steps: &[CommonStep]| -> Vec<String> { steps.iter().map(|s| s.step.what.key()).collect() };
     let (mut gone, mut new) = (BTreeMap::new(), BTreeMap::new());
     for pair in align(&keys(&a), &keys(&b)) {
@@ -124,12 +120,12 @@ fn steps(first: &Summary, second: &Summary) -> Vec<Change> {
         add(side, group(&step.step.what), step.own.median);
     }
     let mut all = changes(gone, new);
-    // one on each side: it has merely moved
+    // the same number on both sides: the steps have only moved
     all.retain(|change| change.before.map(|a| a.count) != change.after.map(|b| b.count));
     all
 }
 
-/// Steps that are told in one line: the faults of a file, the calls about a file.
+/// The line of a step. The faults in one file share a line, and so do the calls of one kind on one file.
 fn group(what: &What) -> String {
     match what {
         What::Fault(fault) => match fault.region.file() {
@@ -137,9 +133,9 @@ fn group(what: &What) -> String {
             None => format!("page faults in {}", format!("{:?}", fault.region).to_lowercase()),
         },
         What::Call { name, file: Some(path), failed, .. } => {
-            format!("{name} {path}{}", if *failed { ", in vain" } else { "" })
+            format!("{name} {path}{}", if *failed { ", failed" } else { "" })
         }
-        What::Call { name, failed, .. } => format!("{name}{}", if *failed { ", in vain" } else { "" }),
+        What::Call { name, failed, .. } => format!("{name}{}", if *failed { ", failed" } else { "" }),
         other => other.title(),
     }
 }
@@ -189,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_went_and_changed_is_told_the_greatest_first() {
+    fn changes_are_listed_with_the_greatest_difference_first() {
         let before = amounts(&[("same", 10.0, 1.0), ("gone", 30.0, 2.0), ("slower", 5.0, 1.0)]);
         let after = amounts(&[("same", 10.0, 1.0), ("new", 7.0, 1.0), ("slower", 25.0, 3.0)]);
         let all = changes(before, after);

@@ -1,15 +1,15 @@
-//! The size of a page where the recording was made.
+//! The page size of the machine of a recording.
 
 use firstbyte_measure::tracer::event::Image;
 
-/// The auxiliary vector's entry, `getauxval(3)`.
+/// The entry of the auxiliary vector, `getauxval(3)`.
 const AT_PAGESZ: u64 = 6;
 
 /// A power of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PageSize(u64);
 
-/// This machine's.
+/// The page size of this machine.
 impl Default for PageSize {
     fn default() -> PageSize {
         PageSize(rustix::param::page_size() as u64)
@@ -17,23 +17,22 @@ impl Default for PageSize {
 }
 
 impl PageSize {
-    /// What the kernel told the program; this machine's where it told nothing, or nothing that is one.
+    /// The size in the auxiliary vector of the program; that of this machine if the vector has none or a senseless one.
     pub(super) fn of(image: &Image) -> PageSize {
-        let told = image.auxiliary(AT_PAGESZ).filter(|size| size.is_power_of_two() && *size <= 1 << 20);
-        told.map_or_else(PageSize::default, PageSize)
+        let size = image.auxiliary(AT_PAGESZ).filter(|size| size.is_power_of_two() && *size <= 1 << 20);
+        size.map_or_else(PageSize::default, PageSize)
     }
 
-    /// In bytes.
     pub(super) fn bytes(self) -> u64 {
         self.0
     }
 
-    /// Where the page begins in which an address lies.
+    /// The beginning of the page of an address.
     pub(super) fn begin(self, address: u64) -> u64 {
         address & !(self.0 - 1)
     }
 
-    /// To whole pages; of what is beyond all pages, the last.
+    /// The next multiple of the page size; at the end of the address space, the last page.
     pub(super) fn round_up(self, bytes: u64) -> u64 {
         bytes.checked_next_multiple_of(self.0).unwrap_or_else(|| self.begin(u64::MAX))
     }
@@ -43,19 +42,19 @@ impl PageSize {
 mod tests {
     use super::*;
 
-    fn told(size: u64) -> PageSize {
+    fn with(size: u64) -> PageSize {
         PageSize::of(&Image { auxv: vec![[AT_PAGESZ, size]], ..Image::default() })
     }
 
     #[test]
-    fn the_size_is_what_the_program_was_told() {
-        let large = told(0x1_0000);
+    fn the_size_is_that_of_the_auxiliary_vector() {
+        let large = with(0x1_0000);
         assert_eq!(
             (large.bytes(), large.begin(0x2_ffff), large.round_up(0x2_0001)),
             (0x1_0000, 0x2_0000, 0x3_0000)
         );
         assert_eq!((large.round_up(0), large.round_up(u64::MAX)), (0, !0xffff));
-        assert_eq!([told(0), told(12_345), told(1 << 63)], [PageSize::default(); 3]);
+        assert_eq!([with(0), with(12_345), with(1 << 63)], [PageSize::default(); 3]);
         assert_eq!(PageSize::of(&Image::default()), PageSize::default());
     }
 }

@@ -1,34 +1,33 @@
-//! Gives every nanosecond of a thread to exactly one of the intervals that cover it: the innermost.
+//! Gives every nanosecond of a thread to exactly one of the intervals that cover it, the innermost.
 
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A piece of time and what claims it.
+/// A piece of time that a step covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// First nanosecond.
+    /// The first nanosecond.
     pub from: Nanos,
     /// The one after the last.
     pub to: Nanos,
-    /// How deep it lies: a deeper one takes the time of those around it.
+    /// A deeper interval takes the time of those around it.
     pub depth: u8,
 }
 
-/// A piece of time that belongs to one interval.
+/// A piece of time with its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// First nanosecond.
+    /// The first nanosecond.
     pub from: Nanos,
     /// The one after the last.
     pub to: Nanos,
-    /// Index of the interval whose time it is; `None`: no interval covers it.
+    /// The index of the interval that owns it; `None`: no interval covers it.
     pub owner: Option<usize>,
 }
 
-/// Cuts the time from `from` to `to` into pieces, in order, without gap or overlap. Of the intervals that cover an
-/// instant the deepest owns it, among equals the one that began last. Whatever the intervals are like, the pieces'
-/// lengths sum up to `to - from`.
+/// Cuts the time from `from` to `to` into pieces, in order, without gaps or overlaps. The deepest of the intervals that cover
+/// an instant owns it; among equally deep ones, the one that began last. The lengths of the pieces always sum to `to - from`.
 pub fn partition(from: Nanos, to: Nanos, intervals: &[Interval]) -> Vec<Piece> {
     let mut order: Vec<usize> =
         (0..intervals.len()).filter(|i| intervals[*i].to > from && intervals[*i].from < to).collect();
@@ -53,7 +52,7 @@ pub fn partition(from: Nanos, to: Nanos, intervals: &[Interval]) -> Vec<Piece> {
     pieces
 }
 
-/// Adds a piece, or lengthens the last one where both have the same owner.
+/// Adds a piece, or extends the last one if both have the same owner.
 fn push(pieces: &mut Vec<Piece>, piece: Piece) {
     match pieces.last_mut() {
         Some(last) if last.owner == piece.owner => last.to = piece.to,
@@ -99,7 +98,7 @@ mod tests {
         assert!(partition(Nanos(5), Nanos(4), &all).is_empty());
     }
 
-    /// Whatever the intervals: in order, no gap, no overlap, the sum exact, each piece within its owner.
+    /// The pieces are in order, without gaps or overlaps; their sum is exact; each is inside its owner.
     #[test]
     fn random_intervals_partition_exactly() {
         let mut random = fastrand::Rng::with_seed(1);

@@ -1,4 +1,4 @@
-//! One process as its events have made it: memory, descriptors, what it executes.
+//! One process while its events are read: its memory, its descriptors, its executable.
 
 use super::address_space::{AddressSpace, Content};
 use super::binaries::{Binaries, Layout};
@@ -12,11 +12,10 @@ const AT_PHDR: u64 = 3;
 const AT_BASE: u64 = 7;
 const AT_ENTRY: u64 = 9;
 const AT_SYSINFO_EHDR: u64 = 33;
-/// As much below its begin as a stack may grow by default (`RLIMIT_STACK`), and as much above as arguments take.
+/// The stack: how far it may grow down by default (`RLIMIT_STACK`), and how much the arguments may take above its start.
 const STACK_BELOW: u64 = 8 << 20;
 const STACK_ABOVE: u64 = 256 << 10;
 
-/// A process while its events are read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Process {
     pub(super) memory: AddressSpace,
@@ -24,7 +23,7 @@ pub(super) struct Process {
     pub(super) executable: Arc<str>,
     pub(super) page: PageSize,
     loader: Arc<str>,
-    /// Where user code begins after the exec.
+    /// Where user code starts after the exec.
     entry: u64,
 }
 
@@ -33,7 +32,7 @@ impl Process {
         Process { descriptors: Descriptors::standard(), ..Process::default() }
     }
 
-    /// An exec replaced its image.
+    /// Replaces the image, as an exec does.
     pub(super) fn exec(&mut self, image: &Image, binaries: &dyn Binaries) {
         self.descriptors.exec();
         self.memory = AddressSpace::default();
@@ -54,13 +53,13 @@ impl Process {
         let from = image.stack.saturating_sub(STACK_BELOW);
         self.memory.map(from, STACK_BELOW + STACK_ABOVE, Content::Stack, false);
         if let Some(vdso) = image.auxiliary(AT_SYSINFO_EHDR) {
-            // the pages before it hold its data
+            // its data is on the pages before it
             let page = self.page.bytes();
             self.memory.map(vdso.saturating_sub(6 * page), 8 * page, Content::Vdso, true);
         }
     }
 
-    /// The kernel's own figures, where the file cannot be read.
+    /// Maps what the kernel's own figures show, if the file cannot be read.
     fn map_roughly(&mut self, image: &Image) {
         let headers = image.auxiliary(AT_PHDR).map_or(image.code[0], |at| self.page.begin(at));
         let from = headers.min(image.code[0]);
@@ -86,12 +85,12 @@ impl Process {
         }
     }
 
-    /// What user code runs first in the image.
+    /// The user code that runs first in the image.
     pub(super) fn entry_code(&self, binaries: &dyn Binaries) -> Option<Code> {
         self.code(self.entry, binaries)
     }
 
-    /// The code at an address; `None` if that is in no mapping that we know.
+    /// The code at an address; `None` if no known mapping includes it.
     pub(super) fn code(&self, ip: u64, binaries: &dyn Binaries) -> Option<Code> {
         let found = self.memory.find(ip)?;
         let (module, function) = match &found.content {
@@ -103,8 +102,8 @@ impl Process {
         Some(Code { module, function })
     }
 
-    /// Whose code made a system call or touched a page: the C library and the vdso work for others, so the first return address on
-    /// the stack that leads to another module stands for them.
+    /// The code that is responsible for a system call or a page fault at `ip`. The C library and the vdso work for others, so for
+    /// them it is the first return address on the stack in another module.
     pub(super) fn caller(&self, ip: u64, stack: &[u64], binaries: &dyn Binaries) -> Option<Code> {
         let own = self.code(ip, binaries)?;
         if !own.module.role.works_for_others() {
@@ -129,7 +128,7 @@ impl Process {
         Module { role, path: Arc::clone(path) }
     }
 
-    /// What kind of memory an address is, and its page: of a file the offset.
+    /// The kind of memory at an address, and its page: in a file, the offset of the page.
     pub(super) fn region(&self, address: u64) -> (Region, u64) {
         let page = self.page.begin(address);
         match self.memory.find(address) {

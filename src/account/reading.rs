@@ -1,4 +1,4 @@
-//! Reads a recording's events in order, following every process and thread.
+//! Reads the events of a recording in order, and follows every process and thread.
 
 use super::apply::{apply, file_of};
 use super::binaries::Binaries;
@@ -14,13 +14,12 @@ use firstbyte_measure::units::Nanos;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// What the events come to.
 pub(super) struct Reading {
     pub(super) threads: Vec<ThreadAccount>,
     pub(super) processes: Vec<ProcessAccount>,
-    /// What `read`-like calls gave, by file.
+    /// The bytes that `read` and similar calls returned, by file.
     pub(super) bytes_read: Vec<(Arc<str>, u64)>,
-    /// What they gave in all, also of what is no file: pipes, socket pairs.
+    /// The sum of all of them, including those from pipes and sockets.
     pub(super) all_bytes_read: u64,
 }
 
@@ -31,7 +30,7 @@ struct Reader<'b> {
     memories: HashMap<u32, Process>,
     accounts: Vec<ProcessAccount>,
     threads: HashMap<u32, Thread>,
-    /// Threads that have exited: the kernel still works for them.
+    /// Threads that have exited. The kernel may still work for them.
     gone: HashSet<u32>,
     finished: Vec<Thread>,
     execs: HashMap<u32, Exec>,
@@ -46,10 +45,10 @@ struct Exec {
     pid: u32,
     entered: Nanos,
     prepared: Option<Nanos>,
-    /// When the calling thread took the id of its process' first thread over; 0: it had it already.
+    /// When the calling thread took over the id of the first thread of its process; 0: it is the first thread.
     taken_over: Nanos,
     committed: Option<(Nanos, Image)>,
-    /// Faults in memory that only the image will tell of: what it zeroes, its stack.
+    /// Faults in memory that is not known before the image is: zeroed data and the stack.
     faults: Vec<(Event, Fault)>,
 }
 
@@ -117,7 +116,7 @@ impl Reader<'_> {
     }
 
     fn image(&mut self, event: &Event, image: &Image) {
-        // a thread other than the leader has taken the leader's id over
+        // a thread other than the leader may have taken over the leader's id
         let caller = image.old_tid.filter(|old| *old != event.tid && self.execs.contains_key(old));
         let exec = self.execs.remove(&caller.unwrap_or(event.tid));
         let mut exec = exec.unwrap_or(Exec { pid: event.pid, entered: event.at, ..Exec::default() });
@@ -133,8 +132,8 @@ impl Reader<'_> {
         self.explain_faults(&faults);
     }
 
-    /// A thread goes on under the id of its process' first thread, which has ended (`de_thread` in `fs/exec.c`). When: not
-    /// before the last that was seen of either of them under their own ids.
+    /// A thread continues under the id of the first thread of its process, which has ended (`de_thread` in `fs/exec.c`). This
+    /// happens after the last events of both threads under their own ids; that time is returned.
     fn take_over(&mut self, event: &Event, caller: u32) -> Nanos {
         self.gone.remove(&event.tid);
         let was = |thread: &Thread| (thread.pid, thread.tid) == (event.pid, event.tid);
@@ -146,14 +145,14 @@ impl Reader<'_> {
         let seen = self.threads.get(&caller).map_or(Nanos(0), Thread::last_seen);
         let leader = self.thread(event);
         let at = seen.max(leader.ended.unwrap_or_default()).min(event.at);
-        leader.goes_on_at(at);
+        leader.taken_over_at(at);
         if let Some(caller) = self.threads.get_mut(&caller) {
             caller.ended = Some(at);
         }
         at
     }
 
-    /// What lies between two instants of the stages of an exec.
+    /// Adds the parts of an exec's stages that are between two instants.
     fn exec_stages(&mut self, tid: u32, exec: &Exec, end: Nanos, [from, to]: [Nanos; 2]) {
         let image = Image::default();
         let (committed, image) = exec.committed.as_ref().map_or((end, &image), |(at, image)| (*at, image));
@@ -179,7 +178,7 @@ impl Reader<'_> {
         let Some(exec) = self.execs.remove(&event.tid) else { return };
         self.explain_faults(&exec.faults);
         if result != 0 {
-            return; // a failed exec is a system call like any other
+            return; // a failed exec has a record of a system call, too
         }
         self.thread(event);
         self.exec_stages(event.tid, &exec, event.at, [exec.taken_over, event.at]);
@@ -228,7 +227,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The exec in which an event lies. A thread has the id of its process' first thread before its image is told.
+    /// The exec during which an event happened. A thread gets the id of the first thread before the event of its image.
     fn exec_around(&mut self, event: &Event) -> Option<&mut Exec> {
         let has_ended = event.tid == event.pid
             && (self.gone.contains(&event.tid)
@@ -239,7 +238,7 @@ impl Reader<'_> {
         self.execs.get_mut(&event.tid)
     }
 
-    /// Whether a fault is of an image that is being built: kept until that is known.
+    /// Whether a fault is in an image that is being built. If so, it is kept until the image is known.
     fn is_of_next_image(&mut self, event: &Event, fault: &Fault) -> bool {
         let is_mapped =
             self.memories.get(&event.pid).is_some_and(|process| process.memory.find(fault.address).is_some());
@@ -296,7 +295,7 @@ impl Reader<'_> {
             let start = self.since(event.at);
             self.accounts.push(process(child_pid, event.pid, start));
         }
-        self.gone.remove(&thread); // ids can be used again
+        self.gone.remove(&thread); // ids are reused
         let child = Thread::new(child_pid, thread, event.at);
         self.finished.extend(self.threads.insert(thread, child));
     }
@@ -316,7 +315,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Between its last instant as a thread and the notice to its parent the kernel gave back what it had.
+    /// Between the exit and the notice to the parent, the kernel releases what the process had.
     fn parent_told(&mut self, event: &Event) {
         let end = self.since(event.at);
         if let Some(account) = self.account(event.pid) {

@@ -1,4 +1,4 @@
-//! The files that a recording has seen: their layouts as they were then, their functions while they are the same.
+//! The executables of a recording: their layouts at that time, and their functions as long as the files are the same.
 
 use super::binaries::{Binaries, FileBinaries, Layout};
 use firstbyte_measure::tracer::module::Module;
@@ -7,17 +7,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Knows executables from a recording. What has changed since has no functions: those of today are at other places.
+/// Executables from a recording. A file that has changed since has no functions, because today's are at other offsets.
 #[derive(Debug)]
 pub struct RecordedBinaries {
     modules: HashMap<String, (Module, Rc<Layout>)>,
     today: FileBinaries,
-    /// Of the files that were asked for, whether they are what they were.
+    /// Whether each file that was asked for is still the same.
     same: RefCell<BTreeMap<String, bool>>,
 }
 
 impl RecordedBinaries {
-    /// From what a recording says.
     pub fn new(modules: Vec<Module>) -> RecordedBinaries {
         let known = modules.into_iter().map(|module| {
             let layout = Rc::new(module.layout.clone());
@@ -39,14 +38,14 @@ impl RecordedBinaries {
         same
     }
 
-    /// Files of which a function was asked for and that are not what they were, a sentence each.
+    /// One sentence for each changed file of which a function was asked for.
     pub fn notes(&self) -> Vec<String> {
         let note = |path: &String| {
             let why = match self.today.module(path) {
                 Some(_) => "has changed since it was recorded",
-                None => "is not there, or cannot be read",
+                None => "does not exist, or cannot be read",
             };
-            format!("`{path}` {why}: its functions are not named.")
+            format!("`{path}` {why}, so its functions have no names.")
         };
         let same = self.same.borrow();
         same.iter().filter(|(_, same)| !**same).map(|(path, _)| note(path)).collect()
@@ -71,7 +70,7 @@ mod tests {
     use firstbyte_measure::tracer::replay;
 
     #[test]
-    fn functions_are_named_while_the_file_is_the_same_and_layouts_always() {
+    fn functions_have_names_as_long_as_the_file_is_the_same_and_layouts_stay() {
         let own = std::env::current_exe().unwrap();
         let path = own.to_str().unwrap();
         let files = FileBinaries::default();
@@ -93,16 +92,16 @@ mod tests {
         assert_eq!(other.layout(path).as_deref(), Some(&module.layout));
         assert_eq!(
             other.notes(),
-            [format!("`{path}` has changed since it was recorded: its functions are not named.")]
+            [format!("`{path}` has changed since it was recorded, so its functions have no names.")]
         );
 
         let nowhere = Module { path: "/no/such/file".to_owned(), ..module };
         let gone = RecordedBinaries::new(vec![nowhere]);
         assert_eq!((gone.function("/no/such/file", offset), gone.function(path, offset)), (None, None));
-        assert_eq!(gone.notes().len(), 1, "what was not recorded is not missed");
+        assert_eq!(gone.notes().len(), 1, "a file that was not recorded gives no note");
     }
 
-    /// Any damage to a recording ends in an error or in an account, never in a panic.
+    /// Each damaged recording gives an error or an account.
     #[test]
     fn damaged_recordings_never_panic() {
         let good = include_bytes!("../../tests/recordings/small.jsonl");

@@ -1,5 +1,6 @@
-//! Searches: the same name tried in one folder after another, until it is found or given up. What fails in a start-up is
-//! mostly that: ld.so looking for a library, a shell or `execvp` going through PATH, an interpreter through its own path.
+//! Finds searches: the same name tried in one folder after another, until it is found or given up. Most failed calls of a
+//! start-up belong to one: ld.so looks for a library, a shell or `execvp` goes through PATH, an interpreter through its own
+//! path.
 
 use super::model::{Search, ThreadAccount};
 use super::step::{Code, ExecStage, Role, Step, What};
@@ -7,7 +8,7 @@ use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// All searches of some threads, the costliest first.
+/// All searches of some threads, the most expensive first.
 pub(super) fn of_threads(threads: &[ThreadAccount]) -> Vec<Search> {
     let mut alike: BTreeMap<(Vec<String>, Option<String>, String), Search> = BTreeMap::new();
     for search in threads.iter().flat_map(|thread| of_steps(&thread.steps)) {
@@ -48,14 +49,14 @@ struct Lookup<'s> {
     time: Nanos,
 }
 
-/// A search that goes on.
+/// A search in progress.
 struct Open {
     key: String,
-    /// The paths that were not there.
+    /// The paths that do not exist.
     missed: Vec<Arc<str>>,
     by: String,
     time: Nanos,
-    /// A path that was there and is not what is searched: a folder, perhaps, that is looked into next.
+    /// A path that exists and has another name. It may be the folder that is searched next.
     aside: Option<(Arc<str>, Nanos)>,
 }
 
@@ -84,17 +85,17 @@ impl Reader {
 
     fn found(&mut self, path: &Arc<str>) {
         if let Some(open) = self.open.take() {
-            let search = Search { found: Some(split(path).0.to_owned()), ..open.told() };
+            let search = Search { found: Some(split(path).0.to_owned()), ..open.finish() };
             self.done.push(search);
         }
     }
 
-    /// Given up. A single path that is not there was no search.
+    /// Ends a search without success. A single path that does not exist is not a search.
     fn close(&mut self) {
         if let Some(open) = self.open.take()
             && open.missed.iter().any(|path| *path != open.missed[0])
         {
-            self.done.push(open.told());
+            self.done.push(open.finish());
         }
     }
 }
@@ -110,10 +111,10 @@ impl Open {
         }
     }
 
-    /// One more miss, or a folder that was asked for on the way.
+    /// Takes one more miss, or a folder that was asked for on the way. `false`: the lookup is not part of this search.
     fn goes_on_with(&mut self, lookup: &Lookup) -> bool {
         let same = key(split(lookup.path).1) == self.key;
-        let on_the_way = self.missed.last().is_some_and(|last| holds(lookup.path, last));
+        let on_the_way = self.missed.last().is_some_and(|last| contains(lookup.path, last));
         if same && lookup.failed && self.leads_to(lookup.path) {
             self.missed.push(Arc::clone(lookup.path));
             let aside = self.aside.take().map_or(Nanos(0), |(_, time)| time);
@@ -138,10 +139,10 @@ impl Open {
     }
 
     fn leads_to(&self, path: &str) -> bool {
-        self.aside.as_ref().is_none_or(|(aside, _)| holds(aside, path))
+        self.aside.as_ref().is_none_or(|(aside, _)| contains(aside, path))
     }
 
-    fn told(self) -> Search {
+    fn finish(self) -> Search {
         let first = split(&self.missed[0]).1.to_owned();
         let alike = self.missed.iter().all(|path| split(path).1 == first);
         let mut folders: Vec<String> = Vec::new();
@@ -164,7 +165,7 @@ impl Open {
 
 fn lookup(step: &Step) -> Option<Lookup<'_>> {
     match &step.what {
-        // ld.so looks it up between the folders that it was told and its own: it is no place to find anything in
+        // ld.so reads its cache between two groups of folders: that is not one of the places where it looks
         What::Call { file: Some(path), .. } if &**path == "/etc/ld.so.cache" => None,
         What::Call { name, file: Some(path), failed, code, .. } if path.contains('/') && asks(name) => {
             let is_exec = name.starts_with("exec");
@@ -177,7 +178,7 @@ fn lookup(step: &Step) -> Option<Lookup<'_>> {
     }
 }
 
-/// Calls that ask for a path.
+/// Whether a call asks for a path.
 fn asks(name: &str) -> bool {
     matches!(
         name,
@@ -207,7 +208,7 @@ fn searcher(lookup: &Lookup) -> String {
     }
 }
 
-/// Folder and name.
+/// The folder and the name of a path.
 fn split(path: &str) -> (&str, &str) {
     match path.trim_end_matches('/').rsplit_once('/') {
         Some(("", name)) => ("/", name),
@@ -216,16 +217,16 @@ fn split(path: &str) -> (&str, &str) {
     }
 }
 
-/// Whether `folder` is a folder above `path`.
-fn holds(folder: &str, path: &str) -> bool {
+/// Whether `path` is below `folder`.
+fn contains(folder: &str, path: &str) -> bool {
     path.strip_prefix(folder.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Suffixes that interpreters try in turn.
+/// Suffixes that interpreters try one after another.
 const SUFFIXES: [&str; 12] =
     ["so", "py", "pyc", "rb", "js", "json", "node", "mjs", "cjs", "pm", "pmc", "bundle"];
 
-/// What stays the same while suffixes are tried.
+/// The part of a name that stays the same while suffixes are tried.
 fn key(name: &str) -> &str {
     let suffix = name.rsplit_once('.').map(|(_, suffix)| suffix);
     if !suffix.is_some_and(|suffix| SUFFIXES.contains(&suffix)) {

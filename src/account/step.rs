@@ -1,47 +1,41 @@
-//! What a thread's time consists of.
+//! The steps into which the time of a thread is divided.
 
 use firstbyte_measure::units::Nanos;
 use std::fmt;
 use std::sync::Arc;
 
-/// One thing that a thread did or waited for.
+/// Something that a thread did, or waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// When it began, from the entry of the tracee's first `execve`.
+    /// When the step began, counted from the entry of the tracee's first `execve`.
     pub start: Nanos,
-    /// From its beginning to its end, with all that lay within.
+    /// From the beginning to the end, with everything in between.
     pub elapsed: Nanos,
-    /// Its own time: without the faults and waits within, which are steps of their own. Of one thread these sum up to
-    /// its lifetime exactly.
+    /// The time without the faults and waits inside, which are separate steps. The own times of all steps of a thread sum to its
+    /// lifetime exactly.
     pub own: Nanos,
-    /// What it was.
     pub what: What,
 }
 
-/// What a step was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The kernel's work for an exec.
+    /// The work of the kernel for an exec.
     Exec {
-        /// Which part of it.
         stage: ExecStage,
-        /// The file.
         path: Arc<str>,
     },
     /// A system call.
     Call {
-        /// Its name.
         name: Arc<str>,
-        /// The call as text, with arguments and result.
+        /// The call with its arguments and its result.
         text: String,
-        /// The file that it was about.
+        /// The file that the call worked on.
         file: Option<Arc<str>>,
-        /// It returned an error.
+        /// The call returned an error.
         failed: bool,
-        /// The code that made it: the C library's caller, where that made it.
+        /// The code that made the call. If the C library made it, the caller of the C library.
         code: Option<Code>,
     },
-    /// A page fault.
     Fault(PageFault),
     /// The thread was off the processor.
     Off(Reason),
@@ -52,11 +46,11 @@ pub enum What {
 /// The parts of an exec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExecStage {
-    /// Until `sched_prepare_exec`: opens and checks the file, copies arguments and environment.
+    /// Until `sched_prepare_exec`: the kernel opens and checks the file, and copies arguments and environment.
     Open,
-    /// Until `sched_process_exec`: discards the old image, maps the new one and its interpreter.
+    /// Until `sched_process_exec`: the kernel discards the old image and maps the new one and its interpreter.
     Load,
-    /// Until `execve` has returned in the new image.
+    /// Until `execve` returns in the new image.
     Return,
 }
 
@@ -70,42 +64,40 @@ impl fmt::Display for ExecStage {
     }
 }
 
-/// A page fault, explained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageFault {
-    /// What was touched.
+    /// The memory that was touched.
     pub region: Region,
-    /// The file offset of the page, or the address of the page where there is no file.
+    /// The file offset of the page, or its address if there is no file.
     pub page: u64,
-    /// It was a write.
+    /// Whether the access was a write.
     pub write: bool,
-    /// It needed I/O.
+    /// Whether the fault needed I/O.
     pub major: bool,
-    /// The code that touched it; `None`: the kernel, on behalf of the thread.
+    /// The code that touched the page; `None`: the kernel did, for the thread.
     pub code: Option<Code>,
 }
 
-/// What kind of memory was touched.
+/// A kind of memory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Region {
-    /// A page of a file.
     File(Arc<str>),
     /// Zero-initialised data of a file's segments.
     Bss(Arc<str>),
     /// Memory without a file.
     Anonymous,
-    /// The heap that `brk` moves.
+    /// The memory whose end `brk` moves.
     Heap,
-    /// The stack of a process' first thread.
+    /// The stack of the first thread of a process.
     Stack,
-    /// The kernel's own, mapped into every process.
+    /// The kernel's code for user programs, `vdso(7)`.
     Vdso,
     /// The recording does not say.
     Unknown,
 }
 
 impl Region {
-    /// The file whose page it is, if any.
+    /// The file to which the memory belongs.
     pub fn file(&self) -> Option<&Arc<str>> {
         match self {
             Region::File(path) | Region::Bss(path) => Some(path),
@@ -117,52 +109,51 @@ impl Region {
 /// Why a thread was off the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
-    /// Created, and not yet run.
+    /// The thread was created and had not run yet.
     Created,
-    /// Another thread was preferred.
+    /// The scheduler preferred another thread.
     Preempted,
-    /// What it waited for had come: it had been woken up, and could have run.
+    /// The thread had been woken up and could have run.
     Runnable,
     /// `wait4`, `waitid`.
     Child,
-    /// `vfork` and the like: until the child has executed its program.
+    /// `vfork` and similar: until the child has executed its program.
     Vfork,
-    /// `futex`: a lock, a condition, a thread's end.
+    /// `futex`: a lock, a condition variable, the end of a thread.
     Futex,
     /// `poll`, `select`, `epoll_wait`.
     Poll,
-    /// `io_uring_enter`: operations that it had queued.
+    /// `io_uring_enter`: the operations that the thread had queued.
     IoUring,
-    /// `read`, `recv`, `msgrcv` and the like.
+    /// `read`, `recv`, `msgrcv` and similar.
     Read,
-    /// `write`, `send`, `msgsnd`, `fsync` and the like.
+    /// `write`, `send`, `msgsnd`, `fsync` and similar.
     Write,
-    /// `splice`, `sendfile` and the like, which wait for data or for room.
+    /// `splice`, `sendfile` and similar, which wait for data or for space.
     Splice,
     /// `connect`, `accept`.
     Connection,
     /// `flock`, `fcntl`.
     FileLock,
-    /// `semop` and the like.
+    /// `semop` and similar.
     Semaphore,
     /// `pause`, `sigsuspend`, `sigtimedwait`.
     Signal,
     /// `nanosleep`.
     Sleep,
-    /// On its way back to the program it was kept from it: by a stop signal, a debugger, a frozen control group.
+    /// On the way back to user code, a stop signal, a debugger or a frozen control group held the thread.
     Stopped,
-    /// A page that had to be read.
+    /// A page was read from disk.
     PageRead,
-    /// Within an exec.
+    /// The thread slept inside an exec.
     Exec,
-    /// Anything else that blocks in the kernel.
+    /// Anything else that waits in the kernel.
     Kernel,
-    /// The thread is gone; its process is not.
+    /// The thread has ended and its process has not.
     Gone,
 }
 
 impl Reason {
-    /// In a word or two.
     pub fn name(self) -> &'static str {
         match self {
             Reason::Created => "first turn on a processor",
@@ -189,14 +180,14 @@ impl Reason {
         }
     }
 
-    /// Of the system call within which a thread sleeps; of `restart_syscall` it is that of the call that was interrupted.
+    /// Why a thread sleeps in this system call. For `restart_syscall`, ask for the call that was interrupted.
     pub fn of_call(name: &str) -> Reason {
         let of = |(reason, names): &(Reason, &[&str])| names.contains(&name).then_some(*reason);
         WAITS.iter().find_map(of).unwrap_or(Reason::Kernel)
     }
 }
 
-/// The calls that wait for something, by what for: the names of the native table and of the 32-bit one.
+/// The calls that wait, by reason, with the names of the native table and of the 32-bit one.
 const WAITS: &[(Reason, &[&str])] = &[
     (Reason::Child, &["wait4", "waitid", "waitpid"]),
     (Reason::Vfork, &["vfork", "clone", "clone3", "fork"]),
@@ -274,28 +265,25 @@ pub(super) fn is_open(name: &str) -> bool {
 /// A place in user code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// The module.
     pub module: Module,
-    /// The function, where a symbol says so; `a → b` where code went from one to the other.
+    /// The function, if the file has a symbol for it; `a → b` if the code went from one to the other.
     pub function: Option<Arc<str>>,
 }
 
-/// What code belongs to.
+/// The file or the memory that code comes from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Module {
-    /// Which part it plays.
     pub role: Role,
-    /// Its file; empty where there is none.
+    /// Empty if there is no file.
     pub path: Arc<str>,
 }
 
 impl Module {
-    /// Code of no file.
     pub fn without_file(role: Role) -> Module {
         Module { role, path: "".into() }
     }
 
-    /// The file's name without its folder, and the part that it plays where the name does not tell.
+    /// The name of the file without its folder, with the role if the name does not show it.
     pub fn name(&self) -> String {
         let file = self.path.rsplit('/').next().unwrap_or_default();
         match self.role {
@@ -311,7 +299,7 @@ impl Module {
     }
 }
 
-/// Which part a module plays.
+/// The part that a module plays in a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// The file that was executed.
@@ -324,7 +312,7 @@ pub enum Role {
     Library,
     /// The kernel's `vdso(7)`.
     Vdso,
-    /// Memory of no file: a just-in-time compiler's, a trampoline.
+    /// Memory without a file: the output of a just-in-time compiler, a trampoline.
     Anonymous,
     /// Not known.
     Unknown,
@@ -397,7 +385,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_that_wait_are_calls_and_each_has_one_reason() {
+    fn every_waiting_call_exists_and_has_one_reason() {
         let names: Vec<&str> = WAITS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
         for name in &names {
             let known = firstbyte_measure::arch::native_number(name)

@@ -1,4 +1,4 @@
-//! Several runs of one command, set side by side.
+//! Several runs of one command, summed up.
 
 use super::align::{Pair, align};
 use super::attribution::{Kind, kind, shares};
@@ -10,21 +10,20 @@ use firstbyte_measure::Counts;
 use firstbyte_measure::timeline::PerPhase;
 use std::collections::BTreeMap;
 
-/// A figure over all runs, in nanoseconds or counts.
+/// A figure over all runs, in nanoseconds or as a count.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
-    /// The median.
     pub median: f64,
-    /// The smallest.
+    /// The smallest value.
     pub least: f64,
-    /// The largest.
+    /// The largest value.
     pub most: f64,
     /// The third quartile less the first.
     pub quartiles: f64,
 }
 
 impl Spread {
-    /// Of some figures; of none, zeros.
+    /// All zeros if there are no values.
     pub fn of(values: &[f64]) -> Spread {
         let Some(all) = sorted(values) else { return Spread::default() };
         let at = |p| quantile(&all, p).unwrap_or_default();
@@ -37,57 +36,53 @@ impl Spread {
     }
 }
 
-/// A [`super::attribution::Share`] over all runs.
+/// A [`Share`](super::attribution::Share) over all runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommonShare {
-    /// Its kind.
     pub kind: Kind,
-    /// Its name within the kind.
+    /// The name within the kind.
     pub name: String,
-    /// Its time.
     pub time: Spread,
-    /// How many steps: a median that is one run's own, as of [`Summary::counts`].
+    /// The median number of steps, as for [`Summary::counts`].
     pub count: f64,
 }
 
-/// A step of the main thread over all runs that have it.
+/// A step of the main thread, over all runs that have it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommonStep {
     /// The step in the reference run.
     pub step: Step,
     /// Its own time.
     pub own: Spread,
-    /// In how many runs it is.
+    /// How many runs have the step.
     pub runs: usize,
 }
 
 /// Several runs of one command.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// How many.
     pub runs: usize,
-    /// The run whose total is the median: its steps, files and processes are the ones shown.
+    /// The run whose total is the median. Its steps, files and processes are shown.
     pub reference: Account,
-    /// The total.
     pub total: Spread,
     /// `None` for the phases that a program without output does not have.
     pub phases: PerPhase<Option<Spread>>,
-    /// Time to the first byte.
+    /// The time to the first byte.
     pub first_byte: Option<Spread>,
-    /// Each kind's part of the main thread's time, and its count, in the order of [`Kind::ALL`].
+    /// Time and number of the main thread's steps of each kind, in the order of [`Kind::ALL`].
     pub kinds: [(Spread, f64); 5],
-    /// Where the main thread's time went; by kind, then by time.
+    /// Where the time of the main thread went, sorted by kind and then by time.
     pub shares: Vec<CommonShare>,
-    /// The main thread's steps.
+    /// The steps of the main thread.
     pub steps: Vec<CommonStep>,
-    /// What does not jitter, or little: of each count the median over the runs, of two in the middle the lesser.
+    /// The median of each count over all runs; of two in the middle, the smaller.
     pub counts: Counts,
-    /// Events that were lost over all runs.
+    /// Events that the tracer lost in all runs.
     pub lost: u64,
 }
 
 impl Summary {
-    /// Sets the runs side by side; `None` if there is none.
+    /// `None` if there are no runs.
     pub fn of(mut accounts: Vec<Account>) -> Option<Summary> {
         accounts.sort_by_key(|account| account.total);
         let middle = (accounts.len().checked_sub(1)?) / 2;
@@ -111,7 +106,7 @@ impl Summary {
     }
 }
 
-/// The time and count of one kind.
+/// The time and the number of the main thread's steps of one kind.
 fn of_kind(accounts: &[Account], wanted: Kind) -> (Spread, f64) {
     let of_run = |account: &Account| {
         let steps = account.main().steps.iter().filter(|step| kind(&step.what) == wanted);
@@ -121,7 +116,7 @@ fn of_kind(accounts: &[Account], wanted: Kind) -> (Spread, f64) {
     (Spread::of(&times), median_count(counts).unwrap_or_default() as f64)
 }
 
-/// The shares of every run; a share that a run has not is 0 in it.
+/// The shares of all runs. A share that a run does not have is 0 in that run.
 fn common_shares(accounts: &[Account]) -> Vec<CommonShare> {
     let mut all: BTreeMap<(Kind, String), Vec<(f64, u64)>> = BTreeMap::new();
     for (run, account) in accounts.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! One thread's events, gathered into steps that partition its lifetime.
+//! Turns the events of one thread into steps that partition its lifetime.
 
 use super::partition::{Interval, partition};
 use super::step::{Code, Reason, Role, Step, What};
@@ -9,7 +9,7 @@ const KERNEL: u8 = 1;
 const FAULT: u8 = 2;
 const OFF: u8 = 3;
 
-/// Something with a beginning and an end, and what user code lay at both.
+/// A step in the making: its interval, and the user code before and after it.
 #[derive(Clone, Debug)]
 struct Entry {
     interval: Interval,
@@ -18,7 +18,7 @@ struct Entry {
     after: Option<Code>,
 }
 
-/// A call or fault, and what a thread that sleeps within it waits for.
+/// A call or fault, and the reason why a thread sleeps in it.
 #[derive(Clone, Copy, Debug)]
 struct Surrounding {
     from: Nanos,
@@ -26,7 +26,6 @@ struct Surrounding {
     reason: Reason,
 }
 
-/// A thread while its events are read.
 #[derive(Clone, Debug)]
 pub(super) struct Thread {
     pub(super) pid: u32,
@@ -46,12 +45,12 @@ impl Thread {
         self.entries.push(Entry { interval: Interval { from, to, depth }, what, before, after });
     }
 
-    /// A system call or a part of an exec, between user code and user code.
+    /// Adds a system call or a part of an exec. `edges` is the user code before and after it.
     pub(super) fn kernel(&mut self, from: Nanos, to: Nanos, what: What, edges: [Option<Code>; 2]) {
         self.add(from, to, KERNEL, what, edges);
     }
 
-    /// The thread's last call, which did not return, went on until then: the kernel gave back what the process had.
+    /// Extends the last call of the thread, which did not return: until `to`, the kernel released what the process had.
     pub(super) fn gave_back_until(&mut self, to: Nanos) {
         let calls = self.entries.iter_mut().filter(|entry| entry.interval.depth == KERNEL);
         if let Some(last) = calls.max_by_key(|entry| entry.interval.to) {
@@ -60,8 +59,8 @@ impl Thread {
         self.ended = Some(to);
     }
 
-    /// Another thread goes on under this one's id, which has ended before or then: nothing of it lasts longer.
-    pub(super) fn goes_on_at(&mut self, at: Nanos) {
+    /// From `at` on, another thread uses the id of this one, which has ended. None of its steps lasts longer.
+    pub(super) fn taken_over_at(&mut self, at: Nanos) {
         let ended = self.ended.take().unwrap_or(at);
         for entry in &mut self.entries {
             let own_end = if entry.interval.from < ended { ended } else { at };
@@ -72,25 +71,24 @@ impl Thread {
         }
     }
 
-    /// A page fault of user code, or of the kernel within a call.
+    /// Adds a page fault of user code, or of the kernel inside a call.
     pub(super) fn fault(&mut self, from: Nanos, to: Nanos, what: What, code: Option<Code>) {
         self.add(from, to, FAULT, what, [code.clone(), code]);
     }
 
-    /// The thread was off the processor; why, its surroundings will tell unless it is known.
+    /// Adds a time off the processor. Without a reason, the call or fault around it will give one.
     pub(super) fn off(&mut self, from: Nanos, to: Nanos, reason: Option<Reason>) {
         let what = What::Off(reason.unwrap_or(Reason::Kernel));
         let depth = OFF + u8::from(reason.is_none());
         self.add(from, to, depth, what, [None, None]);
     }
 
-    /// The last moment that an event speaks of.
+    /// The end of the last event.
     pub(super) fn last_seen(&self) -> Nanos {
         self.entries.iter().map(|entry| entry.interval.to).max().unwrap_or(self.begun)
     }
 
-    /// The steps from `from` to `to`, in order; their own times sum up to `to - from` exactly. Times are counted from
-    /// `zero`.
+    /// The steps from `from` to `to`, in order. Their own times sum to `to - from` exactly. Their times are counted from `zero`.
     pub(super) fn steps(mut self, from: Nanos, to: Nanos, zero: Nanos) -> Vec<Step> {
         self.explain_absences();
         if let Some(ended) = self.ended.filter(|ended| *ended < to) {
@@ -118,9 +116,9 @@ impl Thread {
         steps
     }
 
-    /// What a thread waits for is told by the call or fault in which it sleeps. Outside all of them it can sleep only on
-    /// its way back to its program, which is where the kernel stops and freezes threads; but also where it ends them, so
-    /// it must have made a call afterwards.
+    /// Gives each time off the processor the reason of the call or fault around it. Outside of calls and faults, a thread sleeps
+    /// only on its way back to user code, where the kernel stops, freezes and ends threads. One that made a call afterwards was
+    /// stopped or frozen.
     fn explain_absences(&mut self) {
         let [calls, faults] = [KERNEL, FAULT].map(|depth| self.surroundings(depth));
         let last_call = calls.last().map(|around| around.from);
@@ -133,7 +131,7 @@ impl Thread {
         }
     }
 
-    /// All calls, or all faults, in order, and what a thread that sleeps there waits for.
+    /// All calls, or all faults, in order, with their reasons.
     fn surroundings(&self, depth: u8) -> Vec<Surrounding> {
         let of_depth = self.entries.iter().filter(|entry| entry.interval.depth == depth);
         let mut sorted: Vec<&Entry> = of_depth.collect();
@@ -147,7 +145,7 @@ impl Thread {
         all
     }
 
-    /// Whatever is neither in the kernel nor in a fault is user code.
+    /// Adds user code wherever there is neither a call nor a fault.
     fn fill_gaps(&mut self, from: Nanos, to: Nanos) {
         let relevant = |entry: &&Entry| {
             (entry.interval.depth == KERNEL || entry.interval.depth == FAULT || never_ran(&entry.what))
@@ -179,13 +177,13 @@ impl Thread {
     }
 }
 
-/// The reason of the last of them that began by then, if it lasted as long: calls do not nest, nor do faults.
+/// The reason of the last one that began before `at`, if it lasted until then. Calls do not nest, and neither do faults.
 fn around(all: &[Surrounding], at: Nanos) -> Option<Reason> {
     let until = all.partition_point(|around| around.from <= at);
     all[..until].last().filter(|around| around.to >= at).map(|around| around.reason)
 }
 
-/// `restart_syscall(2)`: the kernel goes on with the call that a stop has interrupted.
+/// `restart_syscall(2)`: the kernel continues the call that a stop interrupted.
 fn is_restart(what: &What) -> bool {
     matches!(what, What::Call { name, .. } if &**name == "restart_syscall")
 }
@@ -203,8 +201,9 @@ fn reason(what: &What) -> Option<Reason> {
     }
 }
 
-/// The code that ran between two places. It went on where it was, so the first place's module has the time; but where
-/// one of the two is the C library, which works for others, it is the other's.
+/// The code that ran between two places. The time belongs to the module of the first place, because the code continued there.
+/// The C library works for others, so if it is the first place, the time belongs to the second
+/// (unless that is the dynamic loader).
 fn between(before: Option<&Code>, after: Option<&Code>) -> Code {
     let unknown = || Code { module: super::step::Module::without_file(Role::Unknown), function: None };
     let (Some(a), Some(b)) = (before, after) else {
@@ -230,13 +229,13 @@ mod tests {
         What::Call { name: name.into(), text: String::new(), file: None, failed: false, code: None }
     }
 
-    #[allow(clippy::unnecessary_wraps)] // as the edges are given
+    #[allow(clippy::unnecessary_wraps)] // the edges are options
     fn code(role: Role) -> Option<Code> {
         Some(Code { module: Module::without_file(role), function: None })
     }
 
     #[test]
-    fn own_times_sum_up_to_the_lifetime_whatever_the_events() {
+    fn own_times_sum_to_the_lifetime_whatever_the_events() {
         let mut random = fastrand::Rng::with_seed(7);
         for _ in 0..1000 {
             let mut thread = Thread::new(1, 1, Nanos(0));
@@ -260,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_within_a_call_is_a_wait_for_what_the_call_waits_for() {
+    fn a_sleep_in_a_call_has_the_reason_of_the_call() {
         let mut thread = Thread::new(1, 1, Nanos(0));
         thread.off(Nanos(12), Nanos(80), None);
         thread.kernel(Nanos(10), Nanos(90), call("wait4"), [None, None]);
@@ -279,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_is_told_and_the_call_that_it_interrupted_goes_on_as_that_call() {
+    fn a_stopped_thread_is_found_and_the_interrupted_call_continues_as_itself() {
         let mut thread = Thread::new(1, 1, Nanos(0));
         thread.kernel(Nanos(10), Nanos(30), call("nanosleep"), [None, None]);
         thread.off(Nanos(12), Nanos(28), None);
@@ -290,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_sleeps_and_does_nothing_any_more_was_not_stopped() {
+    fn a_thread_that_makes_no_call_after_a_sleep_was_not_stopped() {
         let mut thread = Thread::new(1, 1, Nanos(0));
         thread.kernel(Nanos(10), Nanos(30), call("nanosleep"), [None, None]);
         thread.off(Nanos(32), Nanos(60), None);
@@ -298,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_after_many_faults_within_a_call_is_still_the_calls() {
+    fn a_sleep_after_many_faults_in_a_call_still_belongs_to_the_call() {
         let mut thread = Thread::new(1, 1, Nanos(0));
         thread.kernel(Nanos(10), Nanos(90), call("recvmmsg"), [None, None]);
         for n in 0..9 {
@@ -309,12 +308,12 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_whose_id_another_goes_on_under_reaches_no_further() {
+    fn a_thread_ends_where_another_one_takes_over_its_id() {
         let mut thread = Thread::new(1, 1, Nanos(0));
         thread.kernel(Nanos(10), Nanos(u64::MAX), call("pause"), [None, None]);
         thread.off(Nanos(12), Nanos(28), None);
         thread.ended = Some(Nanos(30));
-        thread.goes_on_at(Nanos(40));
+        thread.taken_over_at(Nanos(40));
         thread.kernel(Nanos(40), Nanos(60), call("exec"), [None, None]);
         let steps = thread.steps(Nanos(0), Nanos(100), Nanos(0));
         let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.own.0)).collect();
@@ -323,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn time_between_the_library_and_a_program_is_the_programs() {
+    fn time_between_the_c_library_and_a_program_belongs_to_the_program() {
         assert_eq!(
             between(code(Role::Libc).as_ref(), code(Role::Executable).as_ref()),
             code(Role::Executable).unwrap()

@@ -1,12 +1,12 @@
-//! Findings about getting a program into memory.
+//! Findings about loading a program.
 
 use super::{Cpuid, Finding, Machine, TRAP, cost, noteworthy, role};
 use crate::account::{Account, Region, Role, Step, What};
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 
-/// What ld.so does: its own code, and the calls and page faults that it makes. Its CPUID instructions are not part of
-/// it: a static program executes them, too.
+/// The work of ld.so: its own code, and its calls and page faults. Its CPUID instructions do not count, because a static
+/// program executes them, too.
 pub(super) fn dynamic_linking(account: &Account, machine: &Machine) -> Option<Finding> {
     let by_loader = |step: &&Step| role(&step.what) == Some(Role::Loader);
     let steps: Vec<&Step> = account.main().steps.iter().filter(by_loader).collect();
@@ -22,14 +22,14 @@ pub(super) fn dynamic_linking(account: &Account, machine: &Machine) -> Option<Fi
     let calls = steps.iter().filter(|step| matches!(step.what, What::Call { .. })).count();
     let faults = account.page_faults().map_or(String::new(), |_| format!("{faults} page faults, "));
     let text = format!(
-        "Dynamic linking: {cost} of {} ({faults}{calls} system calls of ld.so). A statically linked program has none \
-         of it; fewer libraries have less.",
+        "Dynamic linking takes {cost} of {} ({faults}{calls} system calls of ld.so). A statically linked program \
+         does none of it; a program with fewer libraries does less.",
         account.total
     );
     Some(Finding { rule: "dynamic-linking", cost, text })
 }
 
-/// Files that were looked for along a path of folders: at least three failures.
+/// Files that were looked for and not found: at least three failed calls.
 pub(super) fn failed_searches(account: &Account, _: &Machine) -> Option<Finding> {
     let failed = |step: &&Step| {
         matches!(&step.what, What::Call { failed: true, file: Some(_), name, .. }
@@ -49,15 +49,15 @@ pub(super) fn failed_searches(account: &Account, _: &Machine) -> Option<Finding>
     let (name, times) = names.into_iter().max_by_key(|(_, times)| *times)?;
     let by_loader = steps.iter().filter(|step| role(&step.what) == Some(Role::Loader)).count();
     let searching =
-        if by_loader * 2 > steps.len() { "on the library search path" } else { "in all processes" };
+        if by_loader * 2 > steps.len() { "most of them for libraries" } else { "in all processes" };
     let text = format!(
-        "{} files were looked for in vain {searching}: {cost}. Most often `{name}`, {times} times.",
+        "{} lookups of files failed ({searching}). They took {cost}. The most frequent one was `{name}`, {times} times.",
         steps.len()
     );
     Some(Finding { rule: "failed-searches", cost, text })
 }
 
-/// One library, neither libc nor the program itself, that at least a fifth of the page faults are about.
+/// A library, other than the C library, with at least a fifth of the page faults.
 pub(super) fn heavy_library(account: &Account, _: &Machine) -> Option<Finding> {
     let faults = account.main().steps.iter().filter_map(|step| match &step.what {
         What::Fault(fault) => Some((step, fault)),
@@ -81,19 +81,19 @@ pub(super) fn heavy_library(account: &Account, _: &Machine) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "`{name}`: {} % of the main thread's page faults ({count} of {all}), {cost} for them alone.",
+        "`{name}` has {} % of the main thread's page faults ({count} of {all}). They alone take {cost}.",
         count * 100 / all
     );
     Some(Finding { rule: "heavy-library", cost, text })
 }
 
-/// Fewer are not worth a word.
+/// Fewer CPUID instructions give no finding.
 const FEWEST: u64 = 10;
 
-/// Virtual machines intercept CPUID. glibc executes dozens at its start, without a system call or page fault that would
-/// show them. They have been counted; they cost what as many cost here, if the user code in which they are lasts as
-/// long: that of ld.so, or of a static program, before anything is opened or written. Page faults and what else
-/// interrupts it divide it into several steps.
+/// Virtual machines intercept CPUID. glibc executes dozens of them when it starts, and no system call or page fault shows
+/// them. Their number was counted, and the cost of one was measured. The finding is given if the user code that contains them
+/// lasts long enough: the code of ld.so, or of a static program, before anything is opened or written. Page faults and other
+/// interruptions divide that code into several steps.
 pub(super) fn trapped_instructions(account: &Account, machine: &Machine) -> Option<Finding> {
     let (Cpuid { each, executed }, cost) = trapping(account, machine)?;
     let steps = &account.main().steps;
@@ -103,7 +103,7 @@ pub(super) fn trapped_instructions(account: &Account, machine: &Machine) -> Opti
     let code = early.filter(|(_, step)| matches!(step.what, What::User(_)) && place(step));
     let all: Nanos = code.clone().map(|(_, step)| step.own).sum();
     if all < Nanos(cost.0 / 2) {
-        return None; // not so dear in this run: `unplaced` says so
+        return None; // there is not enough time for them in this run; `unplaced` says so
     }
     let (index, longest) = code.max_by_key(|(_, step)| step.own)?;
     let neighbour = |at: Option<usize>| at.and_then(|at| steps.get(at)).map(|step| step.what.title());
@@ -112,28 +112,28 @@ pub(super) fn trapped_instructions(account: &Account, machine: &Machine) -> Opti
     let cost = cost.min(all);
     let mostly = if longest.own >= Nanos(cost.0 / 2) { "mostly" } else { "some of it" };
     let text = format!(
-        "CPUID: {executed} instructions (counted), each of which traps on this virtual machine ({each}): about {cost}, \
-         {mostly} between `{before}` and `{after}`, which lasts {}. glibc executes them at every start to choose its \
-         string functions.",
+        "{executed} CPUID instructions (counted) trap on this virtual machine, {each} each. Together they take about \
+         {cost}, {mostly} between `{before}` and `{after}`, which lasts {}. glibc executes them at every start to choose \
+         its string functions.",
         longest.own
     );
     Some(Finding { rule: "cpuid", cost, text })
 }
 
-/// The CPUID instructions that trap, and what they cost together, if that is worth a word.
+/// The CPUID instructions that trap, and their cost together, if they are enough for a finding.
 fn trapping(account: &Account, machine: &Machine) -> Option<(Cpuid, Nanos)> {
     let cpuid = machine.cpuid.filter(|cpuid| cpuid.each >= TRAP && cpuid.executed >= FEWEST)?;
     let cost = Nanos(cpuid.each.0.saturating_mul(cpuid.executed));
     noteworthy(cost, account, 1).then_some((cpuid, cost))
 }
 
-/// Why nothing is said of CPUID instructions that were counted: in the run that is shown there is no room for them.
+/// Why CPUID instructions that were counted give no finding: the run that is shown has no room for them.
 pub(super) fn unplaced(account: &Account, machine: &Machine) -> Option<String> {
     let (Cpuid { each, executed }, cost) = trapping(account, machine)?;
     trapped_instructions(account, machine).is_none().then(|| {
         format!(
-            "{executed} CPUID instructions were counted. At {each} each, as measured afterwards, they would cost {cost}, \
-             which is more than twice the user code in which they are: no finding says what they cost."
+            "{executed} CPUID instructions were counted. At {each} each, as measured afterwards, they would take {cost}, \
+             more than twice the time of the user code that contains them. So no finding gives their cost."
         )
     })
 }

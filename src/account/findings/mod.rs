@@ -1,6 +1,6 @@
-//! What the evidence of a trace says: up to five findings, each with what it cost. Pure.
+//! What a start-up spends its time on, in words: up to five findings, each with its cost. Pure.
 //!
-//! A rule looks at the steps of the run whose total is the median, and speaks only where the cost is there to see.
+//! A rule looks at the steps of the run whose total is the median. It gives a finding only if the steps show the cost.
 
 mod loading;
 mod processes;
@@ -10,28 +10,28 @@ use crate::account::{Account, Role, Step, Summary, What};
 pub use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::units::Nanos;
 
-/// The most findings that are given.
+/// The largest number of findings that are given.
 const MOST: usize = 5;
 
-/// Something that a start-up spends time on, and what that costs.
+/// Something that a start-up spends time on, and its cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Which rule found it.
+    /// The name of the rule.
     pub rule: &'static str,
-    /// What it cost in the run that is shown.
+    /// The cost in the run that is shown.
     pub cost: Nanos,
     /// One or two sentences.
     pub text: String,
 }
 
-/// What rules need to know of the machine.
+/// The facts about the machine that the rules need.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Machine {
-    /// What is known of the program's CPUID instructions; `None`: nothing, or there is no such instruction.
+    /// The program's CPUID instructions; `None`: they were not counted, or this processor has no such instruction.
     pub cpuid: Option<Cpuid>,
 }
 
-/// Below this a CPUID instruction does not trap: a processor that executes it itself takes about 100 ns at most.
+/// A CPUID instruction that takes less does not trap: a processor that executes it itself takes at most about 100 ns.
 pub const TRAP: Nanos = Nanos(300);
 
 type Rule = fn(&Account, &Machine) -> Option<Finding>;
@@ -47,7 +47,7 @@ const RULES: [Rule; 8] = [
     processes::preempted,
 ];
 
-/// The findings, the costliest first.
+/// The findings, the most expensive first.
 pub fn findings(summary: &Summary, machine: &Machine) -> Vec<Finding> {
     let account = &summary.reference;
     let mut all: Vec<Finding> = RULES.iter().filter_map(|rule| rule(account, machine)).collect();
@@ -56,17 +56,17 @@ pub fn findings(summary: &Summary, machine: &Machine) -> Vec<Finding> {
     all
 }
 
-/// What keeps a finding from being given although there is evidence for it: a sentence or two.
+/// Why a finding is not given although there is evidence for it, in one or two sentences.
 pub fn reservation(summary: &Summary, machine: &Machine) -> Option<String> {
     loading::unplaced(&summary.reference, machine)
 }
 
-/// The own times of some steps.
+/// The sum of the own times of some steps.
 fn cost<'s>(steps: impl IntoIterator<Item = &'s Step>) -> Nanos {
     steps.into_iter().map(|step| step.own).sum()
 }
 
-/// Whose code a step of a thread is: its own, or that which made the call or touched the page.
+/// The role of a step's code: the code that ran, made the call or touched the page.
 fn role(what: &What) -> Option<Role> {
     let code = match what {
         What::User(code) => Some(code),

@@ -1,9 +1,9 @@
-//! Findings about processes, and about the machine around them.
+//! Findings about processes and about the machine.
 
 use super::{Finding, Machine, cost, noteworthy};
 use crate::account::{Account, Reason, Step, What};
 
-/// The tracee executes something before the program itself.
+/// The tracee executes other programs before the program itself.
 pub(super) fn exec_chain(account: &Account, _: &Machine) -> Option<Finding> {
     let root = account.processes.iter().find(|process| process.pid == account.root)?;
     let (last, before) = root.execs.split_last()?;
@@ -11,18 +11,18 @@ pub(super) fn exec_chain(account: &Account, _: &Machine) -> Option<Finding> {
         return None;
     }
     let names: Vec<&str> = before.iter().map(|exec| &*exec.path).collect();
-    let helpers = account.processes.iter().filter(|p| p.pid != root.pid && p.start < last.start).count();
-    let also = match helpers {
+    let others = account.processes.iter().filter(|p| p.pid != root.pid && p.start < last.start).count();
+    let also = match others {
         0 => String::new(),
-        1 => " and 1 process that it starts".to_owned(),
-        n => format!(" and {n} processes that it starts"),
+        1 => " and 1 other process".to_owned(),
+        n => format!(" and {n} other processes"),
     };
     let cost = last.start;
     let text = format!(
-        "{} before the program itself ({}){also}: {cost} until `{}` is executed. Calling it directly saves that.",
-        if before.len() == 1 { "1 exec".to_owned() } else { format!("{} execs", before.len()) },
-        names.join(", "),
-        last.path
+        "`{}` is executed only after {cost}, behind {} ({}){also}. Calling it directly saves that time.",
+        last.path,
+        if before.len() == 1 { "1 other exec".to_owned() } else { format!("{} other execs", before.len()) },
+        names.join(", ")
     );
     Some(Finding { rule: "exec-chain", cost, text })
 }
@@ -38,13 +38,13 @@ pub(super) fn from_disk(account: &Account, _: &Machine) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "{} page faults were major: {cost} until their pages had been read from disk. A second run finds them in the page cache.",
+        "{} page faults were major. Reading their pages from disk took {cost}. A second run finds them in the page cache.",
         account.counts.major_faults
     );
     Some(Finding { rule: "from-disk", cost, text })
 }
 
-/// The processor was given to others: the figures are not the program's alone.
+/// Other programs had the processor for a part of the time.
 pub(super) fn preempted(account: &Account, _: &Machine) -> Option<Finding> {
     let taken = |step: &&Step| step.what == What::Off(Reason::Preempted);
     let steps: Vec<&Step> = account.main().steps.iter().filter(taken).collect();
@@ -53,8 +53,7 @@ pub(super) fn preempted(account: &Account, _: &Machine) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "The processor was given to others {} times: {cost} of {} are not the program's. Measure on a quieter \
-         machine, or with --cpus.",
+        "Other threads had the processor {} times, for {cost} of {}. Measure on a quieter machine, or with --cpus.",
         steps.len(),
         account.total
     );

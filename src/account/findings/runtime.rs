@@ -4,7 +4,7 @@ use super::{Finding, Machine};
 use crate::account::{Account, Step, What};
 use firstbyte_measure::units::Nanos;
 
-/// Compiled modules that Python reads before its first byte of output: at least five.
+/// The compiled modules that Python reads before its first byte of output, if there are at least five.
 pub(super) fn python_modules(account: &Account, _: &Machine) -> Option<Finding> {
     let end = account.phases.first_byte().unwrap_or(account.total);
     let loads: Vec<(&Step, &str)> =
@@ -17,11 +17,10 @@ pub(super) fn python_modules(account: &Account, _: &Machine) -> Option<Finding> 
     let until = after_last(account, last).min(end);
     let cost = Nanos(until.0.saturating_sub(first.start.0));
     let site = site(&loads, until);
-    let of_site =
-        if site.0 > 0 { format!(", of which site and what it imports {site}") } else { String::new() };
+    let of_site = if site.0 > 0 { format!(", {site} of it for site and its imports") } else { String::new() };
     let text = format!(
-        "Python imports {} modules from .pyc files before its first byte: {cost}{of_site}. `python -I -S` does \
-         without site; fewer imports at the top of modules save the rest.",
+        "Python imports {} modules from .pyc files before its first byte, which takes {cost}{of_site}. `python -I -S` \
+         starts without site. Fewer imports at the top of modules save more.",
         loads.len()
     );
     Some(Finding { rule: "python-modules", cost, text })
@@ -39,7 +38,7 @@ fn load(step: &Step) -> Option<(&Step, &str)> {
     }
 }
 
-/// When the thread does something new after its last load: the next open of any file, else its own end.
+/// When the thread goes on after its last import: at the next open of another file, or at the end of the last open.
 fn after_last(account: &Account, last: &Step) -> Nanos {
     let later = account.main().steps.iter().filter(|step| step.start > last.start);
     let mut opens = later.filter(|step| {
@@ -49,7 +48,7 @@ fn after_last(account: &Account, last: &Step) -> Nanos {
     opens.next().map_or(last.start + last.elapsed, |step| step.start)
 }
 
-/// From the open of site's own module to the end of the imports.
+/// The time from the open of site's own module to the end of the imports.
 fn site(loads: &[(&Step, &str)], until: Nanos) -> Nanos {
     let own =
         loads.iter().find(|(_, path)| path.rsplit('/').next().is_some_and(|name| name.starts_with("site.")));

@@ -1,4 +1,4 @@
-//! Every rule has a run that triggers it and one that must not.
+//! For every rule, there is a run that triggers it and one that does not.
 
 use super::*;
 use crate::account::{
@@ -32,7 +32,7 @@ fn fault(region: Region, role: Role, major: bool) -> What {
     What::Fault(PageFault { region, page: 0, write: false, major, code: Some(code(role)) })
 }
 
-/// A run of steps of these durations, one after another.
+/// A run of steps with these durations, one after another.
 fn run(steps: Vec<(u64, What)>) -> Account {
     let mut now = 0;
     let steps: Vec<Step> = steps
@@ -105,7 +105,7 @@ fn a_tenth_of_the_time_in_ld_so_is_dynamic_linking() {
 }
 
 #[test]
-fn three_failed_opens_that_cost_something_are_a_search() {
+fn three_failed_opens_with_a_cost_are_a_search() {
     let steps = |count| {
         let mut all = quiet();
         all.extend((0..count).map(|_| (20_000, call("openat", Some("/a/libx.so"), true, Role::Executable))));
@@ -134,7 +134,7 @@ fn a_fifth_of_the_faults_on_one_library_are_a_heavy_library() {
 }
 
 #[test]
-fn dozens_of_cpuid_in_a_stretch_of_early_code_are_told_where_they_trap() {
+fn dozens_of_cpuid_in_early_code_are_a_finding_if_they_trap() {
     let steps = |ns| {
         run(vec![
             (100, exec()),
@@ -145,10 +145,10 @@ fn dozens_of_cpuid_in_a_stretch_of_early_code_are_told_where_they_trap() {
         ])
     };
     assert_eq!(rules(steps(45_100), &VIRTUAL), ["cpuid"]);
-    assert!(rules(steps(45_100), &machine(80, 41)).is_empty(), "a real machine");
-    assert!(rules(steps(45_100), &machine(1_100, 2)).is_empty(), "Go executes two");
-    assert!(rules(steps(45_100), &Machine::default()).is_empty(), "nobody has counted");
-    assert!(rules(steps(5_000), &VIRTUAL).is_empty(), "a stretch that is too short for them");
+    assert!(rules(steps(45_100), &machine(80, 41)).is_empty(), "not a virtual machine");
+    assert!(rules(steps(45_100), &machine(1_100, 2)).is_empty(), "Go executes only two");
+    assert!(rules(steps(45_100), &Machine::default()).is_empty(), "they were not counted");
+    assert!(rules(steps(5_000), &VIRTUAL).is_empty(), "the code is too short for them");
     let short = Summary::of(vec![steps(5_000)]).unwrap();
     assert!(
         reservation(&short, &VIRTUAL)
@@ -162,18 +162,18 @@ fn dozens_of_cpuid_in_a_stretch_of_early_code_are_told_where_they_trap() {
     assert_eq!(finding.cost, Nanos(41 * 1_100));
     let longer = Summary::of(vec![steps(160_000)]).unwrap();
     let both: Vec<(&str, Nanos)> = findings(&longer, &VIRTUAL).iter().map(|f| (f.rule, f.cost)).collect();
-    // neither the rest of the stretch is theirs, nor what is theirs the linking's
+    // the rest of the code is not theirs, and their time is not the linker's
     let linking = Nanos(500 + 160_000 + 500 - 41 * 1_100);
     assert_eq!(both, [("dynamic-linking", linking), ("cpuid", Nanos(41 * 1_100))]);
     let text = &finding.text;
     assert!(
-        text.contains("CPUID: 41 instructions") && text.contains("between `brk()` and `openat()`"),
+        text.contains("41 CPUID instructions") && text.contains("between `brk()` and `openat()`"),
         "{text}"
     );
 }
 
 #[test]
-fn a_stretch_with_cpuid_may_be_interrupted() {
+fn code_with_cpuid_may_be_interrupted() {
     let mut steps = vec![(100, exec()), (500, call("brk", None, false, Role::Loader))];
     for _ in 0..3 {
         steps.push((15_100, What::User(code(Role::Loader))));
@@ -203,7 +203,7 @@ fn five_compiled_modules_are_python_imports() {
     let finding = findings(&summary, &Machine::default()).remove(0);
     assert_eq!((finding.rule, finding.cost), ("python-modules", Nanos(5 * 1_010)));
     assert!(
-        finding.text.contains("5 modules") && finding.text.contains("imports 4.04 µs"),
+        finding.text.contains("5 modules") && finding.text.contains("4.04 µs of it for site"),
         "{}",
         finding.text
     );
@@ -222,7 +222,7 @@ fn an_exec_before_the_last_one_is_a_chain() {
 }
 
 #[test]
-fn major_faults_that_cost_something_are_reads_from_disk() {
+fn major_faults_with_a_cost_are_reads_from_disk() {
     let steps = |major| run([quiet(), vec![(90_000, fault(Region::Heap, Role::Executable, major))]].concat());
     assert_eq!(rules(steps(true), &Machine::default()), ["from-disk"]);
     assert!(rules(steps(false), &Machine::default()).is_empty());
@@ -236,7 +236,7 @@ fn a_tenth_of_the_time_preempted_is_a_busy_machine() {
 }
 
 #[test]
-fn the_five_costliest_are_given() {
+fn the_most_expensive_come_first() {
     let mut all = quiet();
     all.push((900_000, What::Off(Reason::Preempted)));
     all.push((800_000, call("mmap", None, false, Role::Loader)));

@@ -1,0 +1,87 @@
+//! The table of tracees, by the library: every event of every case, by each backend and for both word sizes.
+
+use super::{Check, TRACEES, check, right, runs_32_bit, skipped, tracee};
+use crate::report::Checked;
+use crate::table::{CASES, Case, HELLO, PIPE_CASES, faults_of, last_output, setting};
+use firstbyte_measure::launch::{Command, ExitStatus, Launcher, OutputKind};
+use firstbyte_measure::tracer::bpf::{DEFAULT_RING, PhasesTracer};
+use firstbyte_measure::tracer::ptrace::PtraceTracer;
+use firstbyte_measure::tracer::{EventKind, Tracer};
+use std::ffi::OsString;
+
+pub(super) fn list() -> Vec<Check> {
+    let table = |word: &str| format!("every event of the tracees{word}");
+    let mut list = Vec::new();
+    list.push(check("bpf", table(""), || bpf().and_then(|mut bpf| of_table(&mut bpf, &native))));
+    list.push(check("bpf", table(", 32-bit"), || bpf().and_then(|mut bpf| of_32_bit(&mut bpf))));
+    list.push(check("ptrace", table(""), || of_table(&mut PtraceTracer::new(), &native)));
+    list.push(check("ptrace", table(", 32-bit"), || of_32_bit(&mut PtraceTracer::new())));
+    list.push(check("bpf", "writes by io_uring", || bpf().and_then(|mut bpf| uring(&mut bpf))));
+    list
+}
+
+fn bpf() -> Result<PhasesTracer, String> {
+    let loaded = PhasesTracer::load(DEFAULT_RING);
+    loaded.and_then(|mut bpf| bpf.attach().map(|()| bpf)).map_err(|error| error.to_string())
+}
+
+fn native(case: &Case) -> String {
+    format!("{TRACEES}/{}", case.source.replace('.', "_"))
+}
+
+fn of_32_bit(tracer: &mut dyn Tracer) -> Checked {
+    if let Err(why) = runs_32_bit() {
+        return skipped(why);
+    }
+    of_table(tracer, &|case| {
+        if case.source == "writer.c" { format!("{TRACEES}/writer_32") } else { String::new() }
+    })
+}
+
+/// Runs the cases whose executable is there.
+fn of_table(tracer: &mut dyn Tracer, path: &dyn Fn(&Case) -> String) -> Checked {
+    let (mut wrong, mut checked) = (Vec::new(), 0);
+    for case in CASES.iter().chain(PIPE_CASES) {
+        let path = path(case);
+        if !std::path::Path::new(&path).exists() || case.source == "int80.S" && runs_32_bit().is_err() {
+            continue;
+        }
+        checked += 1;
+        let faults = faults_of_run(tracer, case, &path).unwrap_or_else(|error| vec![error]);
+        wrong
+            .extend(faults.into_iter().map(|fault| format!("{} {:?}: {fault}", case.source, case.arguments)));
+    }
+    if wrong.is_empty() { right(format!("{checked} tracees")) } else { Err(wrong.join("; ")) }
+}
+
+fn faults_of_run(tracer: &mut dyn Tracer, case: &Case, path: &str) -> Result<Vec<String>, String> {
+    let recording = tracer.run(&mut launcher(path, case.arguments)?, &setting(OutputKind::Pipe));
+    Ok(faults_of(case, OutputKind::Pipe, &recording.map_err(|error| error.to_string())?))
+}
+
+fn launcher(path: &str, arguments: &[&str]) -> Result<Launcher, String> {
+    let words: Vec<OsString> = [path].iter().chain(arguments).map(OsString::from).collect();
+    let command = Command::new(&words).map_err(|error| error.to_string())?;
+    Launcher::new(command).map_err(|error| error.to_string())
+}
+
+fn uring(bpf: &mut PhasesTracer) -> Checked {
+    let Some(path) = tracee("uring_c") else { return skipped("the tracee was not built") };
+    let recording =
+        bpf.run(&mut launcher(&path, &[])?, &setting(OutputKind::Pipe)).map_err(|e| e.to_string())?;
+    if recording.exit == ExitStatus::Code(77) {
+        return skipped("the kernel refuses io_uring");
+    }
+    if recording.output.head != HELLO {
+        return Err(format!("it printed {:?}", recording.output.head));
+    }
+    if !bpf.attached().contains(&"io_uring_complete") {
+        return skipped("the kernel's tracepoints do not name the request (before 5.19)");
+    }
+    let exits =
+        recording.events.iter().filter(|event| matches!(event.kind, EventKind::OutputExit { .. })).count();
+    match (last_output(&recording), exits) {
+        ((1, 12), 1) => right(""),
+        other => Err(format!("writes, bytes and first bytes: {other:?}")),
+    }
+}

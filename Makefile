@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FIRSTBYTE := target/$(HOST)/release/firstbyte
 SHOWDOWN ?=
 
-.PHONY: all showdown test lint unit proofs level0 bench build-needs clean
+.PHONY: all showdown test lint unit proofs kernels level0 bench build-needs clean
 
 all: $(FIRSTBYTE)
 
@@ -44,6 +44,13 @@ proofs: build-needs
 	$(PROOFS) --ignored --nocapture --skip elf_kernels
 	FIRSTBYTE_FUZZ_CASES=100000 $(PROOFS) --nocapture fuzz::nearly_right_documents
 	FIRSTBYTE_FUZZ_CASES=1000000 $(PROOFS) --nocapture fuzz::nearly_right_budgets
+
+# Debian's kernels from 5.10 to sid's, x86-64 and arm64, with firstbyte on them: an hour. KERNELS=--quick boots the oldest
+# and the newest of each architecture.
+KERNELS ?= --markdown docs/kernels.md
+kernels: build-needs
+	scripts/build-needs kernels
+	tests/kernels/run $(KERNELS)
 
 # level0 against other ways to do the same; crates/cc/runtime/tests/figures.sh says what is compared.
 level0: $(FIRSTBYTE)

@@ -1,4 +1,5 @@
-//! Compiles the BPF programs by clang, when the `bpf` feature is on.
+//! Compiles the BPF programs by clang, when the `bpf` feature is on: each file twice, for current kernels and for those
+//! before Linux 5.12 (`kernel.h`).
 
 use std::env;
 use std::path::PathBuf;
@@ -8,22 +9,25 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=CLANG");
     if env::var_os("CARGO_FEATURE_BPF").is_some() {
-        compile("phases");
-        compile("full");
+        for name in ["phases", "full"] {
+            compile(name, name, &[]);
+            compile(name, &format!("{name}-before-5.12"), &["-DBEFORE_5_12"]);
+        }
     }
 }
 
-/// `src/tracer/bpf/NAME.bpf.c` to `OUT_DIR/NAME.bpf.o`.
-fn compile(name: &str) {
+/// `src/tracer/bpf/NAME.bpf.c` to `OUT_DIR/OBJECT.bpf.o`.
+fn compile(name: &str, object: &str, definitions: &[&str]) {
     let folder = PathBuf::from("src/tracer/bpf");
     println!("cargo:rerun-if-changed={}", folder.display());
     let out =
-        PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join(format!("{name}.bpf.o"));
+        PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join(format!("{object}.bpf.o"));
     let clang = env::var_os("CLANG").unwrap_or_else(|| "clang".into());
     let status = Command::new(&clang)
         .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wextra", "-Werror"])
         .args(["-Wno-unused-variable", "-Wno-unused-parameter", "-Wno-missing-field-initializers"])
         .arg(format!("-D__TARGET_ARCH_{}", architecture()))
+        .args(definitions)
         .arg("-c")
         .arg(folder.join(format!("{name}.bpf.c")))
         .arg("-o")

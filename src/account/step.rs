@@ -70,8 +70,8 @@ pub struct PageFault {
     pub region: Region,
     /// The file offset of the page, or its address if there is no file.
     pub page: u64,
-    /// Whether the access was a write.
-    pub write: bool,
+    /// Whether the access was a write; `None`: not known.
+    pub write: Option<bool>,
     /// Whether the fault needed I/O.
     pub major: bool,
     /// The code that touched the page; `None`: the kernel did, for the thread.
@@ -335,7 +335,7 @@ impl What {
             }
             What::Fault(fault) => match &fault.region {
                 Region::File(path) => format!("fault {path} {:x}", fault.page),
-                other => format!("fault {other:?} {}", fault.write),
+                other => format!("fault {other:?} {:?}", fault.write),
             },
             What::Off(reason) => format!("off {reason:?}"),
             What::User(code) => format!("user {:?} {}", code.module.role, code.module.path),
@@ -363,7 +363,7 @@ impl What {
 impl PageFault {
     fn title(&self) -> String {
         let kind = if self.major { "major fault" } else { "fault" };
-        let access = if self.write { "write" } else { "read" };
+        let access = self.write.map_or("", |write| if write { " (write)" } else { " (read)" });
         let region = match &self.region {
             Region::File(path) => format!("{path}+{:#x}", self.page),
             Region::Bss(path) => format!("{path}, zeroed data"),
@@ -374,8 +374,8 @@ impl PageFault {
             Region::Unknown => format!("{:#x}", self.page),
         };
         match &self.code {
-            None => format!("{kind} ({access}) {region}, by the kernel"),
-            Some(code) => format!("{kind} ({access}) {region}, by {}", code.module.name()),
+            None => format!("{kind}{access} {region}, by the kernel"),
+            Some(code) => format!("{kind}{access} {region}, by {}", code.module.name()),
         }
     }
 }

@@ -14,22 +14,25 @@ use crate::document::doctor::DoctorReport;
 use firstbyte_measure::machine::Machine;
 use probes::Probes;
 
-/// Loads and attaches the programs of the bpf backend, and detaches them again.
+/// Loads and attaches the programs of the bpf backend, those of phases and those of `trace`, and detaches them again.
+/// Returns how this kernel makes them observe differently from a current one.
 #[cfg(feature = "bpf")]
-pub fn try_bpf() -> Result<(), String> {
-    use firstbyte_measure::tracer::bpf::{BpfPhases, DEFAULT_RING};
-    let tried = BpfPhases::load(DEFAULT_RING).and_then(|mut tracer| tracer.attach());
-    tried.map_err(|error| error.to_string())
+pub fn try_bpf() -> Result<Vec<&'static str>, String> {
+    use firstbyte_measure::tracer::bpf::{BpfFull, BpfPhases, DEFAULT_RING, LARGE_RING};
+    let phases = BpfPhases::load(DEFAULT_RING).and_then(|mut tracer| tracer.attach());
+    phases.map_err(|error| error.to_string())?;
+    let full = BpfFull::load(LARGE_RING).and_then(|mut tracer| tracer.attach().map(|()| tracer.remarks()));
+    full.map_err(|error| error.to_string())
 }
 
 /// Without the feature `bpf` there is nothing to load.
 #[cfg(not(feature = "bpf"))]
-pub fn try_bpf() -> Result<(), String> {
+pub fn try_bpf() -> Result<Vec<&'static str>, String> {
     Err("this firstbyte was built without the feature `bpf`\nhelp: cargo install firstbyte".to_owned())
 }
 
 /// Tries everything once. `bpf` is [`try_bpf`] or replaces it; its error may end with a `help:` line.
-pub fn examine(corpus: &Corpus, bpf: &dyn Fn() -> Result<(), String>) -> DoctorReport {
+pub fn examine(corpus: &Corpus, bpf: &dyn Fn() -> Result<Vec<&'static str>, String>) -> DoctorReport {
     let machine = Machine::examine();
     let mut results = checks::judge(&Probes::gather(bpf), &machine);
     results.extend(tools::checks(corpus));

@@ -45,8 +45,8 @@ impl From<rustix::io::Errno> for Refusal {
 pub struct Probes {
     /// Whether this process is root.
     pub root: bool,
-    /// Whether a BPF program could be loaded and attached.
-    pub bpf: Result<(), String>,
+    /// Whether the BPF programs could be loaded and attached; how they observe differently from a current kernel's.
+    pub bpf: Result<Vec<&'static str>, String>,
     /// Whether the kernel's type information can be read.
     pub btf: Result<(), Refusal>,
     /// Whether a child could be stopped.
@@ -72,7 +72,7 @@ pub struct Probes {
 
 impl Probes {
     /// Tries everything.
-    pub fn gather(bpf: &dyn Fn() -> Result<(), String>) -> Probes {
+    pub fn gather(bpf: &dyn Fn() -> Result<Vec<&'static str>, String>) -> Probes {
         Probes {
             root: rustix::process::geteuid().is_root(),
             bpf: bpf(),

@@ -29,7 +29,7 @@ fn call(name: &str, file: Option<&str>, failed: bool, role: Role) -> What {
 }
 
 fn fault(region: Region, role: Role, major: bool) -> What {
-    What::Fault(PageFault { region, page: 0, write: false, major, code: Some(code(role)) })
+    What::Fault(PageFault { region, page: 0, write: Some(false), major, code: Some(code(role)) })
 }
 
 /// A run of steps with these durations, one after another.

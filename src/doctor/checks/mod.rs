@@ -42,7 +42,7 @@ mod tests {
     fn capable() -> Probes {
         Probes {
             root: false,
-            bpf: Ok(()),
+            bpf: Ok(Vec::new()),
             btf: Ok(()),
             ptrace: Ok(()),
             ptrace_scope: Some(0),

@@ -7,7 +7,8 @@ use firstbyte_measure::tracer::probe::grant;
 pub(super) fn bpf(probes: &Probes) -> Check {
     let check = |detail: &str| Check::works(CheckGroup::Tracing, "bpf backend", detail);
     match &probes.bpf {
-        Ok(()) => check("a program was loaded and attached"),
+        Ok(remarks) if remarks.is_empty() => check("its programs were loaded and attached"),
+        Ok(remarks) => check(&format!("its programs were loaded and attached: {}", remarks.join(", "))),
         Err(error) => {
             let (why, help) = error.split_once("\nhelp: ").unzip();
             let why = why.unwrap_or(error);

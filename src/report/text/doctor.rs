@@ -134,7 +134,7 @@ mod tests {
 
     fn report() -> DoctorReport {
         let results = vec![
-            check(CheckGroup::Tracing, "bpf backend", Status::Works, "a program was loaded and attached"),
+            check(CheckGroup::Tracing, "bpf backend", Status::Works, "its programs were loaded and attached"),
             Check {
                 why: Some(
                     "it exists since Linux 6.10; startup is not divided at the point of no return".into(),
@@ -177,7 +177,7 @@ mod tests {
             mitigations           unknown
 
         tracing
-          ✓ bpf backend           a program was loaded and attached
+          ✓ bpf backend           its programs were loaded and attached
           ~ sched_prepare_exec    no such event
             why: it exists since Linux 6.10; startup is not divided at the point of no
                  return

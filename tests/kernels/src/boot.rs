@@ -62,6 +62,8 @@ fn wait_for(device: &Path) -> io::Result<()> {
 
 /// Runs the checks on the disk, and switches the machine off.
 pub(crate) fn on_disk(checks: fn()) -> ! {
+    // SAFETY: nothing else runs yet.
+    unsafe { std::env::set_var("HOME", "/root") };
     let mounted = mount("proc", "/proc", "proc", 0).and_then(|()| mount("sysfs", "/sys", "sysfs", 0));
     match mounted {
         Ok(()) => checks(),

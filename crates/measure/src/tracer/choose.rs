@@ -45,12 +45,17 @@ pub enum ChooseError {
 /// The reason for a backend that was named.
 pub(super) const ASKED_FOR: &str = "asked for";
 
+/// The reason, and how this kernel makes the backend observe differently from a current one.
+pub(super) fn with_remarks(reason: &str, remarks: &[&str]) -> String {
+    std::iter::once(reason).chain(remarks.iter().copied()).collect::<Vec<_>>().join("; ")
+}
+
 /// Why the BPF backend does not work in a build without it.
 #[cfg(not(feature = "bpf"))]
 pub(super) const BUILT_WITHOUT_BPF: &str =
     "this firstbyte was built without it\nhelp: install clang and build with the default features";
 
-/// An error and its help as one line.
-pub(super) fn in_one_line(cause: &str) -> String {
-    cause.lines().collect::<Vec<_>>().join("; ")
+/// The error without its `help:`, which `firstbyte doctor` gives.
+pub(super) fn first_line(cause: &str) -> &str {
+    cause.lines().next().unwrap_or(cause)
 }

@@ -2,7 +2,7 @@
 
 #[cfg(not(feature = "bpf"))]
 use super::choose::BUILT_WITHOUT_BPF;
-use super::choose::{ASKED_FOR, Choice, ChooseError, Chosen, in_one_line};
+use super::choose::{ASKED_FOR, Choice, ChooseError, Chosen, first_line, with_remarks};
 use super::ptrace::{PtraceFull, own_proc};
 use super::{Backend, Recording, Setting, Tracer};
 use crate::launch::{LaunchError, Launcher};
@@ -29,18 +29,23 @@ pub struct EventCosts {
 /// Loads the backend that was asked for; `Auto` takes the best that works. `ring` is the size of the BPF ring buffer in
 /// bytes, if not the default.
 pub fn choose_full(choice: Choice, ring: Option<u32>) -> Result<Chosen<FullTracer>, ChooseError> {
-    let asked_for = |tracer| Chosen { tracer, reason: ASKED_FOR.to_owned() };
     match choice {
-        Choice::Bpf => bpf(ring).map(asked_for).map_err(ChooseError::Bpf),
-        Choice::Ptrace => ptrace().map(asked_for),
+        Choice::Bpf => {
+            let (tracer, remarks) = bpf(ring).map_err(ChooseError::Bpf)?;
+            Ok(Chosen { tracer, reason: with_remarks(ASKED_FOR, &remarks) })
+        }
+        Choice::Ptrace => Ok(Chosen { tracer: ptrace()?, reason: ASKED_FOR.to_owned() }),
         Choice::Pipe => Err(ChooseError::NoCalls),
         Choice::Auto => match bpf(ring) {
-            Ok(tracer) => Ok(Chosen { tracer, reason: "sees everything at the least cost".to_owned() }),
+            Ok((tracer, remarks)) => {
+                let reason = with_remarks("sees everything at the least cost", &remarks);
+                Ok(Chosen { tracer, reason })
+            }
             Err(cause) => Ok(Chosen {
                 tracer: ptrace()?,
                 reason: format!(
                     "sees system calls alone and slows each, because bpf does not work here: {}",
-                    in_one_line(&cause)
+                    first_line(&cause)
                 ),
             }),
         },
@@ -52,16 +57,20 @@ fn ptrace() -> Result<FullTracer, ChooseError> {
     Ok(FullTracer::Ptrace(PtraceFull))
 }
 
+/// The tracer, and how this kernel makes it observe differently from a current one.
 #[cfg(feature = "bpf")]
-fn bpf(ring: Option<u32>) -> Result<FullTracer, String> {
+fn bpf(ring: Option<u32>) -> Result<(FullTracer, Vec<&'static str>), String> {
     let ring = ring.unwrap_or(super::bpf::LARGE_RING);
     let mut tracer = super::bpf::BpfFull::load(ring).map_err(|error| error.to_string())?;
-    tracer.attach().and_then(|()| tracer.detach()).map_err(|error| error.to_string())?;
-    Ok(FullTracer::Bpf(Box::new(tracer)))
+    tracer.attach().map_err(|error| error.to_string())?;
+    // What is attached decides.
+    let remarks = tracer.remarks();
+    tracer.detach().map_err(|error| error.to_string())?;
+    Ok((FullTracer::Bpf(Box::new(tracer)), remarks))
 }
 
 #[cfg(not(feature = "bpf"))]
-fn bpf(_ring: Option<u32>) -> Result<FullTracer, String> {
+fn bpf(_ring: Option<u32>) -> Result<(FullTracer, Vec<&'static str>), String> {
     Err(BUILT_WITHOUT_BPF.to_owned())
 }
 

@@ -2,7 +2,7 @@
 
 #[cfg(not(feature = "bpf"))]
 use super::choose::BUILT_WITHOUT_BPF;
-use super::choose::{ASKED_FOR, Choice, ChooseError, Chosen, in_one_line};
+use super::choose::{ASKED_FOR, Choice, ChooseError, Chosen, first_line, with_remarks};
 use super::pipe::PipeTracer;
 use super::ptrace::PtracePhases;
 use super::{Backend, Recording, Setting, Tracer};
@@ -24,12 +24,19 @@ pub enum PhasesTracer {
 pub fn choose_phases(choice: Choice) -> Result<Chosen<PhasesTracer>, ChooseError> {
     let asked_for = |tracer| Chosen { tracer, reason: ASKED_FOR.to_owned() };
     match choice {
-        Choice::Bpf => bpf().map(asked_for).map_err(ChooseError::Bpf),
+        Choice::Bpf => {
+            let tracer = bpf().map_err(ChooseError::Bpf)?;
+            let reason = with_remarks(ASKED_FOR, &tracer.remarks());
+            Ok(Chosen { tracer, reason })
+        }
         Choice::Ptrace => Ok(asked_for(ptrace())),
         Choice::Pipe => Ok(asked_for(PhasesTracer::Pipe(PipeTracer::new()))),
         Choice::Auto => Ok(match bpf() {
-            Ok(tracer) => Chosen { tracer, reason: "sees every phase at the least cost".to_owned() },
-            Err(cause) => without_bpf(&in_one_line(&cause)),
+            Ok(tracer) => {
+                let reason = with_remarks("sees every phase at the least cost", &tracer.remarks());
+                Chosen { tracer, reason }
+            }
+            Err(cause) => without_bpf(first_line(&cause)),
         }),
     }
 }
@@ -87,6 +94,15 @@ impl PhasesTracer {
                 tracer.detach().map_err(|error| ChooseError::Switch(error.to_string()))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// How this kernel makes the backend observe differently from a current one; one clause each.
+    fn remarks(&self) -> Vec<&'static str> {
+        match self {
+            #[cfg(feature = "bpf")]
+            PhasesTracer::Bpf(tracer) => tracer.remarks(),
+            _ => Vec::new(),
         }
     }
 

@@ -199,7 +199,7 @@ mod tests {
             address: u64::MAX,
             ip: 3,
             user: true,
-            write: false,
+            write: Some(false),
             major: true,
             stack: Vec::new(),
         };

@@ -75,10 +75,12 @@ fn runs_32_bit() -> Result<(), String> {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it ends a check")]
 fn skipped(why: impl Into<String>) -> Checked {
     Ok(Found::Skipped(why.into()))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it ends a check")]
 fn right(remark: impl Into<String>) -> Checked {
     Ok(Found::Right(remark.into()))
 }

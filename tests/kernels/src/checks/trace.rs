@@ -95,25 +95,25 @@ fn file<'r>(result: &'r Value, end: &str) -> Option<&'r Value> {
 
 fn others(how: Tracing) -> Checked {
     let Some(path) = tracee("writer_c") else { return skipped("the tracee was not built") };
-    let table: [(&[&str], &[(&str, u64)]); 4] = [
-        (&["threads", "20"], &[("threads", 21)]),
-        (&["vfork"], &[("processes", 2), ("execs", 2)]),
-        (&["exec"], &[("processes", 1), ("execs", 2)]),
-        (&["exec-thread"], &[("processes", 1), ("threads", 2), ("execs", 2)]),
-    ];
-    for (arguments, counts) in table {
+    let judge = |arguments: &[&str], counts: &[(&str, u64)]| {
         let words: Vec<&str> = std::iter::once(path.as_str()).chain(arguments.iter().copied()).collect();
         let result = traced(how, &words)?;
-        judge_counts(&result, counts).map_err(|fault| format!("{}: {fault}", arguments.join(" ")))?;
-    }
+        judge_counts(&result, counts).map_err(|fault| format!("{}: {fault}", arguments.join(" ")))
+    };
+    judge(&["threads", "20"], &[("threads", 21)])?;
+    judge(&["vfork"], &[("processes", 2), ("execs", 2)])?;
+    judge(&["exec"], &[("processes", 1), ("execs", 2)])?;
+    judge(&["exec-thread"], &[("processes", 1), ("threads", 2), ("execs", 2)])?;
     right("")
 }
 
 fn dynamic(how: Tracing) -> Checked {
     let Some(path) = tracee("writer_dynamic") else { return skipped("the tracee was not built") };
     let result = traced(how, &[&path, "write"])?;
-    let libc = file(&result, "/libc.so.6").ok_or("no row of libc.so.6")?;
-    same("how often libc.so.6 was opened", &libc["opened"], &Value::from(1))?;
+    // the loader may have looked for it in other folders before
+    let rows = result["files"].as_array().ok_or("no files")?;
+    let is_libc = |row: &&Value| row["path"].as_str().is_some_and(|path| path.ends_with("/libc.so.6"));
+    let libc = rows.iter().filter(is_libc).find(|row| row["opened"] == 1).ok_or("libc.so.6 was not opened once")?;
     if how.backend == "bpf" {
         let faults = |row: &Value| row["faults"].as_u64().unwrap_or(0);
         let [of_libc, of_loader, of_program] = [
@@ -166,6 +166,8 @@ fn calls_32(how: Tracing) -> Checked {
 
 /// Each further page that is touched is one fault more.
 fn faults(how: Tracing) -> Checked {
+    // where the stack begins decides whether it takes a page more
+    std::fs::write("/proc/sys/kernel/randomize_va_space", "0").map_err(|error| error.to_string())?;
     let Some(path) = tracee("pages_c") else { return skipped("the tracee was not built") };
     let count = |pages: &str| {
         let result = traced(how, &[&path, pages])?;

@@ -4,25 +4,52 @@ use super::{Check, TRACEES, check, right, runs_32_bit, skipped, tracee};
 use crate::report::Checked;
 use crate::table::{CASES, Case, HELLO, PIPE_CASES, faults_of, last_output, setting};
 use firstbyte_measure::launch::{Command, ExitStatus, Launcher, OutputKind};
-use firstbyte_measure::tracer::bpf::{DEFAULT_RING, PhasesTracer};
+use firstbyte_measure::tracer::bpf::{DEFAULT_RING, FullTracer, LARGE_RING, PhasesTracer};
 use firstbyte_measure::tracer::ptrace::PtraceTracer;
 use firstbyte_measure::tracer::{EventKind, Tracer};
 use std::ffi::OsString;
 
 pub(super) fn list() -> Vec<Check> {
     let table = |word: &str| format!("every event of the tracees{word}");
-    let mut list = Vec::new();
-    list.push(check("bpf", table(""), || bpf().and_then(|mut bpf| of_table(&mut bpf, &native))));
-    list.push(check("bpf", table(", 32-bit"), || bpf().and_then(|mut bpf| of_32_bit(&mut bpf))));
-    list.push(check("ptrace", table(""), || of_table(&mut PtraceTracer::new(), &native)));
-    list.push(check("ptrace", table(", 32-bit"), || of_32_bit(&mut PtraceTracer::new())));
-    list.push(check("bpf", "writes by io_uring", || bpf().and_then(|mut bpf| uring(&mut bpf))));
-    list
+    vec![
+        check("bpf", "the programs of the phases load", programs_of_phases),
+        check("bpf", "the programs of trace load", programs_of_trace),
+        check("bpf", table(""), || bpf().and_then(|mut bpf| of_table(&mut bpf, &native))),
+        check("bpf", table(", 32-bit"), || bpf().and_then(|mut bpf| of_32_bit(&mut bpf))),
+        check("ptrace", table(""), || of_table(&mut PtraceTracer::new(), &native)),
+        check("ptrace", table(", 32-bit"), || of_32_bit(&mut PtraceTracer::new())),
+        check("bpf", "writes by io_uring", || bpf().and_then(|mut bpf| uring(&mut bpf))),
+    ]
 }
 
 fn bpf() -> Result<PhasesTracer, String> {
     let loaded = PhasesTracer::load(DEFAULT_RING);
     loaded.and_then(|mut bpf| bpf.attach().map(|()| bpf)).map_err(|error| error.to_string())
+}
+
+fn programs_of_phases() -> Checked {
+    let bpf = bpf().map_err(with_log)?;
+    right(loaded(&bpf.attached(), &bpf.remarks()))
+}
+
+fn programs_of_trace() -> Checked {
+    let tracer = FullTracer::load(LARGE_RING).and_then(|mut tracer| tracer.attach().map(|()| tracer));
+    let tracer = tracer.map_err(|error| with_log(error.to_string()))?;
+    if !tracer.sees_faults() {
+        return Err(format!("page faults are not seen: {}", loaded(&tracer.attached(), &tracer.remarks())));
+    }
+    right(loaded(&tracer.attached(), &tracer.remarks()))
+}
+
+fn loaded(attached: &[&str], remarks: &[&str]) -> String {
+    format!("{} ({})", attached.join(", "), remarks.join(", "))
+}
+
+/// The end of what the verifier said.
+fn with_log(error: String) -> String {
+    let log = std::fs::read_to_string("/root/.cache/firstbyte/verifier.log").unwrap_or_default();
+    let lines: Vec<&str> = log.lines().filter(|line| !line.starts_with("processed")).collect();
+    format!("{error}: … {}", lines[lines.len().saturating_sub(8)..].join("; "))
 }
 
 fn native(case: &Case) -> String {

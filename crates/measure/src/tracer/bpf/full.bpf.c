@@ -21,8 +21,8 @@ INLINE void fill_off_cpu(struct record_off_cpu *r, u64 now, u64 pid_tid, struct 
 	r->woken = slot->woken;
 }
 
-SEC("tp_btf/sched_switch")
-int sched_switch(struct raw_tracepoint *ctx)
+/* The state in which the leaving thread goes is the last argument since 5.18. */
+INLINE int switched(struct raw_tracepoint *ctx, int with_state)
 {
 	struct full_session *s = current_session();
 	if (!s || likely(!s->run.exec_begun))
@@ -33,7 +33,7 @@ int sched_switch(struct raw_tracepoint *ctx)
 	if (in_tree(&s->run, leaving >> 32)) {
 		struct thread_slot *slot = slot_of(s, (u32)leaving, !(previous->flags & PF_EXITING));
 		if (slot) {
-			slot->left_state = ctx->args[0] ? OFF_PREEMPTED : (u32)ctx->args[3];
+			slot->left_state = ctx->args[0] ? OFF_PREEMPTED : with_state ? (u32)ctx->args[3] : state_of(previous);
 			slot->woken = 0;
 			slot->left = now;
 		}
@@ -49,6 +49,18 @@ int sched_switch(struct raw_tracepoint *ctx)
 	WRITE_RECORD(s, struct record_off_cpu, fill_off_cpu(r, now, entering, slot));
 	slot->left = 0;
 	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int sched_switch(struct raw_tracepoint *ctx)
+{
+	return switched(ctx, 1);
+}
+
+SEC("tp_btf/sched_switch")
+int sched_switch_5_17(struct raw_tracepoint *ctx)
+{
+	return switched(ctx, 0);
 }
 
 SEC("tp_btf/sched_wakeup")
@@ -94,6 +106,8 @@ INLINE void fill_image(struct record_image *r, u64 now, u64 pid_tid, u32 old_tid
 	u64 length = mm->arg_end - from;
 	if (length > ARGV_ROOM)
 		length = ARGV_ROOM;
+	/* the verifier of 6.1 follows this register alone: the comparison must be with what is passed on */
+	asm volatile("" : "+r"(length));
 	fill_head(&r->record, now, pid_tid, FULL_IMAGE, (u32)length, old_tid);
 	r->start_code = mm->start_code;
 	r->end_code = mm->end_code;
@@ -128,7 +142,7 @@ int sched_process_exec(struct raw_tracepoint *ctx)
 		}
 		free_slot(s, old_tid);
 	}
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	struct mm_struct *mm = task->mm;
 	struct linux_binprm *bprm = (struct linux_binprm *)ctx->args[2];
 	if (!mm)
@@ -176,10 +190,10 @@ int sched_process_exit(struct raw_tracepoint *ctx)
 	struct thread_slot *slot = slot_of(s, (u32)pid_tid, 0);
 	if (slot && slot->entered)
 		emit(s, slot->entered, pid_tid, FULL_UNFINISHED, slot->call, 0);
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct signal_struct *signal = task->signal;
-	u32 group_dead = signal->live.counter == 0;
-	emit(s, now, pid_tid, FULL_EXIT, group_dead, task->exit_code);
+	struct task_struct *task = current_task();
+	struct signal_struct *signal = READ(task->signal);
+	u32 group_dead = READ(signal->live.counter) == 0;
+	emit(s, now, pid_tid, FULL_EXIT, group_dead, READ(task->exit_code));
 	/* of the tracee itself we want to know until its parent is told; nobody else's slot is made again */
 	if ((u32)pid_tid != s->run.root)
 		free_slot(s, (u32)pid_tid);
@@ -198,7 +212,7 @@ int signal_generate(struct raw_tracepoint *ctx)
 	u64 pid_tid = bpf_get_current_pid_tgid();
 	if (!in_tree(&s->run, pid_tid >> 32) && pid_tid >> 32 != s->run.root)
 		return 0;
-	if (bpf_get_current_task_btf()->flags & PF_EXITING)
+	if (READ(current_task()->flags) & PF_EXITING)
 		emit(s, bpf_ktime_get_ns(), pid_tid, FULL_PARENT_TOLD, 0, 0);
 	return 0;
 }

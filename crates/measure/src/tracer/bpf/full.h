@@ -66,6 +66,8 @@ struct record_fault {
 };
 /* Or FULL_FAULT_WAS_MAJOR, a bare record, follows. */
 #define FAULT_MAJOR 0x80000000u
+/* Seen by the software event: whether it was a write is not known. */
+#define FAULT_BY_EVENT 0x40000000u
 
 /* A thread runs again: `code` is the state in which it left the processor, or OFF_PREEMPTED. */
 struct record_off_cpu {

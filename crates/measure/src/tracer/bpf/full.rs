@@ -4,7 +4,8 @@ use super::event_costs;
 use super::full_records::{LongPaths, add, records};
 use super::full_session::{FullSession, LOG_BYTES, Shared, Tables};
 use super::meaning;
-use super::phases::{AttachError, check_namespace, taken};
+use super::attach::{AttachError, Object, of_either, refused};
+use super::phases::{check_namespace, former_name, taken};
 use super::ring_drain::RingDrain;
 use super::run::{CALLS, Run, observed_run};
 use super::survivors::{kill_survivors, living};
@@ -23,13 +24,13 @@ use aya::{Btf, Ebpf, EbpfLoader};
 use std::os::fd::AsFd;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/full.bpf.o"));
+static BEFORE_5_12: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/full-before-5.12.bpf.o"));
 
 /// The raw tracepoints without which there is no account.
-const NEEDED: [&str; 8] = [
+const NEEDED: [&str; 7] = [
     "sched_process_fork",
     "sched_process_exec",
     "sched_process_exit",
-    "sched_switch",
     "sched_wakeup",
     "signal_generate",
     "sys_enter",
@@ -43,6 +44,11 @@ const OPTIONAL: [&str; 5] = [
     "io_uring_submit_req",
     "io_uring_complete",
 ];
+/// Until Linux 5.17 the tracepoint does not say in which state a thread leaves.
+const SWITCH: &str = "sched_switch";
+const SWITCH_5_17: &str = "sched_switch_5_17";
+/// A fault is taken: by the software event, where the processor's traps have no tracepoints (arm64).
+const TAKEN: (&str, SoftwareEvent) = ("fault_begins", SoftwareEvent::PageFaults);
 /// A fault has been handled: by the tracepoint of memory control groups (Linux 6.15), else by a software event, which
 /// is dearer. The event of major faults is rare.
 const HANDLED: &str = "count_memcg_events";
@@ -56,6 +62,9 @@ pub const LARGE_RING: u32 = 16 << 20;
 pub struct BpfFull {
     programs: Ebpf,
     links: Vec<(&'static str, Link)>,
+    object: Object,
+    /// Which of the two programs this kernel took.
+    switch: &'static str,
     sees_faults: bool,
     /// The tracepoint [`HANDLED`] tells of faults: it is there, and control groups of memory are not switched off.
     handled: Option<bool>,
@@ -79,28 +88,44 @@ impl BpfFull {
     pub fn load(ring: u32) -> Result<BpfFull, AttachError> {
         check_namespace()?;
         let btf = Btf::from_sys_fs()?;
-        let mut programs = EbpfLoader::new().btf(Some(&btf)).map_max_entries("EVENTS", ring).load(OBJECT)?;
+        of_either(|object| BpfFull::load_object(object, &btf, ring))
+    }
+
+    fn load_object(object: Object, btf: &Btf, ring: u32) -> Result<BpfFull, AttachError> {
+        let bytes = if object == Object::Current { OBJECT } else { BEFORE_5_12 };
+        let mut programs = EbpfLoader::new()
+            .btf(Some(btf))
+            .map_max_entries("EVENTS", ring)
+            .load(bytes)
+            .map_err(AttachError::of_object)?;
         let session = array(&mut programs, "SESSION")?;
         let log = array(&mut programs, "RECORDS")?;
         let shared = Shared::map(session.fd().as_fd(), log.fd().as_fd(), &tables())
             .map_err(|e| AttachError::Map { map: "SESSION", cause: e.to_string() })?;
         let ring = RingBuf::try_from(taken(&mut programs, "EVENTS")?)
             .map_err(|e| AttachError::Map { map: "EVENTS", cause: e.to_string() })?;
+        let mut load = |program, tracepoint| {
+            raw(&mut programs, program).and_then(|loaded| loaded.load(tracepoint, btf))
+        };
         for name in NEEDED {
-            raw(&mut programs, name)
-                .and_then(|program| program.load(name, &btf))
-                .map_err(|cause| AttachError::Program { program: name, cause })?;
+            load(name, name).map_err(|cause| refused(name, cause))?;
+        }
+        let switch = if load(SWITCH, SWITCH).is_ok() { SWITCH } else { SWITCH_5_17 };
+        if switch == SWITCH_5_17 {
+            load(SWITCH_5_17, SWITCH).map_err(|cause| refused(SWITCH_5_17, cause))?;
         }
         for name in OPTIONAL.into_iter().chain([HANDLED]) {
             // What the kernel does not have is merely not seen; `attached` tells.
-            let _ = raw(&mut programs, name).and_then(|program| program.load(name, &btf));
+            let _ = load(name, name).or_else(|_| load(name, former_name(name)));
         }
-        for (name, _) in [HANDLED_MINOR, HANDLED_MAJOR] {
+        for (name, _) in [TAKEN, HANDLED_MINOR, HANDLED_MAJOR] {
             let _ = perf(&mut programs, name).and_then(PerfEvent::load);
         }
         Ok(BpfFull {
             programs,
             links: Vec::new(),
+            object,
+            switch,
             sees_faults: false,
             handled: None,
             shared,
@@ -113,21 +138,33 @@ impl BpfFull {
         if !self.links.is_empty() {
             return Ok(());
         }
-        for name in NEEDED {
+        for name in NEEDED.into_iter().chain([self.switch]) {
             let attached = raw(&mut self.programs, name).and_then(BtfTracePoint::attach);
-            let link = attached.map_err(|cause| AttachError::Program { program: name, cause })?;
+            let link = attached.map_err(|cause| refused(name, cause))?;
             self.links.push((name, Link::Raw(link)));
         }
         for name in OPTIONAL {
             self.attach_if_there(name);
         }
+        if !self.has("page_fault_user") {
+            self.attach_everywhere(TAKEN);
+        }
         self.attach_handled();
         self.attach_everywhere(HANDLED_MAJOR);
-        let attached = self.attached();
-        let has = |name| attached.contains(&name);
-        self.sees_faults =
-            has("page_fault_user") && has(HANDLED_MAJOR.0) && (has(HANDLED) || has(HANDLED_MINOR.0));
+        let is_taken_seen = self.has("page_fault_user") || self.has(TAKEN.0);
+        let is_handled_seen = self.has(HANDLED) || self.has(HANDLED_MINOR.0);
+        self.sees_faults = is_taken_seen && is_handled_seen && self.has(HANDLED_MAJOR.0);
         Ok(())
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.links.iter().any(|(attached, _)| *attached == name)
+    }
+
+    /// How this kernel makes us observe differently from a current one; one clause each. Of what is attached.
+    pub fn remarks(&self) -> Vec<&'static str> {
+        let by_event = self.has(TAKEN.0).then_some("page faults by software events, for want of tracepoints");
+        self.object.remark().into_iter().chain(by_event).collect()
     }
 
     fn attach_if_there(&mut self, name: &'static str) {
@@ -176,7 +213,7 @@ impl BpfFull {
                 Link::Raw(link) => raw(&mut self.programs, name).and_then(|program| program.detach(link)),
                 Link::Perf(link) => perf(&mut self.programs, name).and_then(|program| program.detach(link)),
             };
-            detached.map_err(|cause| AttachError::Program { program: name, cause })?;
+            detached.map_err(|cause| refused(name, cause))?;
         }
         Ok(())
     }

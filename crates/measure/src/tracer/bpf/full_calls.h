@@ -24,7 +24,7 @@ int sys_enter(struct raw_tracepoint *ctx)
 	u64 pid_tid = bpf_get_current_pid_tgid();
 	if (!in_tree(&s->run, pid_tid >> 32))
 		return 0;
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	u32 compat = task_in_compat_call(task) != 0;
 	u64 number = ctx->args[1];
 	u32 means = number < CALLS ? s->meaning[number] : 0;

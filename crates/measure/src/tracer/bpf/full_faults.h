@@ -33,6 +33,26 @@ int page_fault_kernel(struct raw_tracepoint *ctx)
 	return fault_taken(ctx);
 }
 
+/*
+ * Where the processor's traps have no tracepoints (arm64): the software event of every fault, which is counted when it
+ * is taken. What the processor said of it is not among what the event knows.
+ */
+SEC("perf_event")
+int fault_begins(struct software_event *event)
+{
+	u64 pid_tid;
+	struct full_session *s;
+	struct thread_slot *slot = slot_of_task(&s, &pid_tid, 1);
+	if (!slot)
+		return 0;
+	slot->fault_address = event->address;
+	slot->fault_ip = event_ip(event);
+	slot->fault_sp = event->sp;
+	slot->fault_error = FAULT_BY_EVENT | (event_of_user(event) ? FAULT_OF_USER : 0);
+	slot->fault_entered = bpf_ktime_get_ns();
+	return 0;
+}
+
 INLINE void fill_fault(struct record_fault *r, u64 now, u64 pid_tid, struct thread_slot *slot, u32 major)
 {
 	fill_head(&r->record, now, pid_tid, FULL_FAULT, (slot->fault_error & ~FAULT_MAJOR) | major, slot->fault_address);

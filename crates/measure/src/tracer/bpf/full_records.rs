@@ -17,6 +17,8 @@ const CALL_OUTPUT: u32 = 0x2000_0000;
 const CALL_NUMBER: u32 = 0x1fff_ffff;
 /// In the code of a fault: it was major.
 const FAULT_MAJOR: u32 = 0x8000_0000;
+/// In the code of a fault: it was seen by the software event.
+const FAULT_BY_EVENT: u32 = 0x4000_0000;
 /// In the code of an absence: the thread was preempted.
 const OFF_PREEMPTED: u32 = 0x8000_0000;
 
@@ -192,7 +194,7 @@ fn fault(FaultRecord { record, entered, ip, stack }: &FaultRecord) -> Fault {
         address: value.cast_unsigned(),
         ip: *ip,
         user: code & USER != 0,
-        write: code & WRITE != 0,
+        write: (code & FAULT_BY_EVENT == 0).then_some(code & WRITE != 0),
         major: code & FAULT_MAJOR != 0,
         stack: callers(*stack),
     }
@@ -236,7 +238,7 @@ mod tests {
 
     #[test]
     fn the_flags_are_those_of_full_h() {
-        assert_same_constants!(CALL_OUTPUT, CALL_NUMBER, FAULT_MAJOR, OFF_PREEMPTED);
+        assert_same_constants!(CALL_OUTPUT, CALL_NUMBER, FAULT_MAJOR, FAULT_BY_EVENT, OFF_PREEMPTED);
     }
 
     #[test]

@@ -35,11 +35,33 @@ static u64 (*bpf_get_current_pid_tgid)(void) = (void *)14;
 static long (*bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static long (*bpf_ringbuf_output)(void *ring, void *record, u64 size, u64 flags) = (void *)130;
+#ifdef BEFORE_5_12
+static struct task_struct *(*bpf_get_current_task)(void) = (void *)35;
+#else
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
+#endif
 static long (*bpf_probe_read_user)(void *to, u32 size, const void *from) = (void *)112;
 static long (*bpf_probe_read_user_str)(void *to, u32 size, const void *from) = (void *)114;
 static void *(*bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
 static void (*bpf_ringbuf_submit)(void *record, u64 flags) = (void *)132;
+
+/*
+ * Each object is compiled twice. Kernels before 5.12 know no atomic operation that returns the old value, and before 5.11
+ * they do not know what the current task is: for them (BEFORE_5_12) nothing lies in memory that two processors allocate
+ * from, and the task's fields are read by a helper. Newer kernels get plain loads.
+ */
+#ifdef BEFORE_5_12
+#define current_task() bpf_get_current_task()
+#define READ(field)                                                                                          \
+	({                                                                                                   \
+		typeof(field) value_ = 0;                                                                    \
+		bpf_probe_read_kernel(&value_, sizeof value_, &(field));                                     \
+		value_;                                                                                      \
+	})
+#else
+#define current_task() bpf_get_current_task_btf()
+#define READ(field) (field)
+#endif
 
 /* The arguments of a raw tracepoint; in programs of `tp_btf` the verifier knows the types that they point to. */
 struct raw_tracepoint {
@@ -88,6 +110,7 @@ struct mm_struct {
 
 struct task_struct {
 	struct thread_info thread_info;
+	unsigned int __state;
 	u32 flags;
 	struct mm_struct *mm;
 	s32 pid;
@@ -96,6 +119,21 @@ struct task_struct {
 	struct files_struct *files;
 	struct signal_struct *signal;
 } KERNEL_STRUCT;
+
+/* Until 5.13. */
+struct task_struct___5_13 {
+	long state;
+} KERNEL_STRUCT;
+
+/* BPF_FIELD_EXISTS (tools/lib/bpf/bpf_core_read.h): 1 or 0, put in by the loader. */
+#define field_exists(field) __builtin_preserve_field_info(field, 2)
+
+INLINE u32 state_of(struct task_struct *task)
+{
+	if (field_exists(task->__state))
+		return task->__state;
+	return (u32)((struct task_struct___5_13 *)task)->state;
+}
 
 /* include/linux/vm_event_item.h: what a memory control group counts. The numbers are the running kernel's. */
 enum vm_event_item { PGFAULT };
@@ -131,13 +169,22 @@ struct pt_regs {
 } KERNEL_STRUCT;
 
 #define TS_COMPAT 0x0002 /* arch/x86/include/asm/thread_info.h: the task is in an `int 0x80` or 32-bit call */
-#define task_in_compat_call(task) ((task)->thread_info.status & TS_COMPAT)
+#define task_in_compat_call(task) (READ((task)->thread_info.status) & TS_COMPAT)
 
 #define argument_address(regs, n, compat)                                                                    \
 	((compat) ? ((n) == 0 ? &(regs)->bx : (n) == 1 ? &(regs)->cx : &(regs)->dx)                          \
 		  : ((n) == 0 ? &(regs)->di : (n) == 1 ? &(regs)->si : &(regs)->dx))
 
 #define saved_ip(regs) (regs)->ip
+
+/* What a software event gives its program: include/uapi/linux/bpf_perf_event.h, arch/x86/include/uapi/asm/ptrace.h. */
+struct software_event {
+	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+	u64 sample_period;
+	u64 address;
+};
+#define event_ip(event) (event)->ip
+#define event_of_user(event) (((event)->cs & 3) == 3)
 #define SAVED_ARGUMENTS(to, regs, compat)                                                                    \
 	do {                                                                                                 \
 		(to)[2] = (regs)->dx;                                                                        \
@@ -165,10 +212,21 @@ struct pt_regs {
 } KERNEL_STRUCT;
 
 #define TIF_32BIT 22 /* arch/arm64/include/asm/thread_info.h */
-#define task_in_compat_call(task) ((task)->thread_info.flags & (1UL << TIF_32BIT))
+#define task_in_compat_call(task) (READ((task)->thread_info.flags) & (1UL << TIF_32BIT))
 #define argument_address(regs_, n, compat) (&(regs_)->regs[n])
 
 #define saved_ip(regs) (regs)->pc
+
+/* What a software event gives its program: include/uapi/linux/bpf_perf_event.h, arch/arm64/include/uapi/asm/ptrace.h. */
+struct software_event {
+	u64 regs[31];
+	u64 sp, pc, pstate;
+	u64 sample_period;
+	u64 address;
+};
+#define PSR_MODE_USER_MASK 0xf /* 0: exception level 0, of either word size */
+#define event_ip(event) (event)->pc
+#define event_of_user(event) (!((event)->pstate & PSR_MODE_USER_MASK))
 #define SAVED_ARGUMENTS(to, regs_, compat)                                                                   \
 	do {                                                                                                 \
 		(to)[0] = (regs_)->orig_x0;                                                                  \

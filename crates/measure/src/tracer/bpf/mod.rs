@@ -3,6 +3,7 @@
 //! `phases.bpf.c` is the kernel side; [`phases_session`] is the memory that the two sides share; [`BpfPhases`] attaches the
 //! programs once and observes one run a call.
 
+mod attach;
 mod event_costs;
 mod full;
 mod full_records;
@@ -17,5 +18,6 @@ mod ring_drain;
 mod run;
 mod survivors;
 
+pub use attach::{AttachError, Kept};
 pub use full::{BpfFull, LARGE_RING};
-pub use phases::{AttachError, BpfPhases, DEFAULT_RING};
+pub use phases::{BpfPhases, DEFAULT_RING};

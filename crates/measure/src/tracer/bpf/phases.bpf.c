@@ -30,7 +30,11 @@ struct {
 INLINE void emit(struct session *s, u64 at, u64 pid_tid, u32 kind, u32 code, s64 value)
 {
 	struct record r = { at, pid_tid >> 32, (u32)pid_tid, kind, code, value };
+#ifdef BEFORE_5_12
+	u64 place = LOG;
+#else
 	u64 place = __sync_fetch_and_add(&s->logged, 1);
+#endif
 	if (likely(place < LOG))
 		s->log[place] = r;
 	else if (bpf_ringbuf_output(&EVENTS, &r, sizeof r, RINGBUF_NO_WAKEUP))
@@ -40,13 +44,15 @@ INLINE void emit(struct session *s, u64 at, u64 pid_tid, u32 kind, u32 code, s64
 /* Remembers that this thread is inside a call whose return matters. */
 INLINE void take_off(struct session *s, u32 tid, u32 call, u64 now)
 {
-	struct flight *slot = &s->flights[tid % FLIGHTS];
 	__sync_fetch_and_add(&s->in_flight, 1);
+#ifndef BEFORE_5_12
+	struct flight *slot = &s->flights[tid % FLIGHTS];
 	if (likely(__sync_val_compare_and_swap(&slot->tid, 0, tid) == 0)) {
 		slot->call = call;
 		slot->entered = now;
 		return;
 	}
+#endif
 	struct flight f = { tid, call, now };
 	__sync_fetch_and_add(&s->run.overflown, 1);
 	if (bpf_map_update_elem(&OVERFLOW, &tid, &f, 0))
@@ -99,7 +105,7 @@ int sys_enter(struct raw_tracepoint *ctx)
 	u64 pid_tid = bpf_get_current_pid_tgid();
 	if (!in_tree(&s->run, pid_tid >> 32))
 		return 0;
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	u32 compat = task_in_compat_call(task) != 0;
 	means = compat ? means >> MEANS_COMPAT_SHIFT : means & 15;
 	if (!means)
@@ -239,10 +245,10 @@ int sched_process_exit(struct raw_tracepoint *ctx)
 	struct flight f;
 	if (s->in_flight > 0)
 		land(s, (u32)pid_tid, &f); /* killed inside a call */
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct signal_struct *signal = task->signal;
-	u32 group_dead = signal->live.counter == 0;
-	emit(s, now, pid_tid, RECORD_EXIT, group_dead, task->exit_code);
+	struct task_struct *task = current_task();
+	struct signal_struct *signal = READ(task->signal);
+	u32 group_dead = READ(signal->live.counter) == 0;
+	emit(s, now, pid_tid, RECORD_EXIT, group_dead, READ(task->exit_code));
 	if (group_dead)
 		remove_from_tree(&s->run, pid);
 	return 0;
@@ -261,7 +267,7 @@ int signal_generate(struct raw_tracepoint *ctx)
 		return 0;
 	if (bpf_get_current_pid_tgid() >> 32 != s->run.root)
 		return 0;
-	if (bpf_get_current_task_btf()->flags & PF_EXITING)
+	if (READ(current_task()->flags) & PF_EXITING)
 		s->parent_told = bpf_ktime_get_ns();
 	return 0;
 }

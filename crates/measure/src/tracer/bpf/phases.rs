@@ -1,11 +1,11 @@
 //! Attaches the phases programs and observes runs with them.
 
+use super::attach::{AttachError, Object, of_either, refused};
 use super::meaning;
 use super::phases_session::{PhasesPage, PhasesSession, parse};
 use super::run::{Run, observed_run};
 use super::survivors::{kill_survivors, living};
 use crate::launch::{LaunchError, Launcher, OutputKind, tree};
-use crate::tracer::probe::grant;
 use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
 use crate::units::Nanos;
 use aya::maps::{MapData, RingBuf};
@@ -15,6 +15,7 @@ use aya::{Btf, Ebpf, EbpfLoader};
 use std::os::fd::AsFd;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/phases.bpf.o"));
+static BEFORE_5_12: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/phases-before-5.12.bpf.o"));
 
 /// The programs without which there are no phases.
 const NEEDED: [&str; 6] = [
@@ -29,70 +30,19 @@ const NEEDED: [&str; 6] = [
 /// nothing where nobody uses it.
 const OPTIONAL: [&str; 3] = ["sched_prepare_exec", "io_uring_submit_req", "io_uring_complete"];
 
+/// What a tracepoint was called before: `io_uring_submit_req` until Linux 6.3.
+pub(super) fn former_name(name: &'static str) -> &'static str {
+    if name == "io_uring_submit_req" { "io_uring_submit_sqe" } else { name }
+}
+
 /// The default size of the ring buffer, bytes.
 pub const DEFAULT_RING: u32 = 1 << 20;
-
-/// Why the programs could not be loaded or attached.
-#[derive(Debug, thiserror::Error)]
-pub enum AttachError {
-    /// The kernel's type information is missing.
-    #[error(
-        "the kernel gives no type information: {0}\nhelp: boot a kernel built with CONFIG_DEBUG_INFO_BTF"
-    )]
-    Btf(#[from] aya::BtfError),
-    /// We are in a container's process-id namespace.
-    #[error(
-        "this is a container with process ids of its own, and the kernel side knows processes by the machine's\nhelp: run it on the host, or in a container that shares the host's ids, as by `docker run --pid=host`"
-    )]
-    Namespace,
-    /// The object could not be loaded.
-    #[error(
-        "the kernel refused to load the programs: {}\nhelp: run as root, or give the binary the capabilities: {}",
-        with_causes(.0),
-        grant()
-    )]
-    Load(#[from] aya::EbpfError),
-    /// A program could not be loaded or attached.
-    #[error(
-        "the kernel refused the program `{program}`: {}\nhelp: run as root, or give the binary the capabilities: {}",
-        with_causes(.cause),
-        grant()
-    )]
-    Program {
-        /// Which program.
-        program: &'static str,
-        /// The kernel's answer.
-        cause: aya::programs::ProgramError,
-    },
-    /// A map could not be used.
-    #[error("the map `{map}` could not be used: {cause}\nhelp: run `firstbyte doctor`")]
-    Map {
-        /// Which map.
-        map: &'static str,
-        /// Why.
-        cause: String,
-    },
-}
-
-/// An error and what lies behind it, which its own message may leave out: "failed to create map" has its reason (EPERM,
-/// ENOMEM) in its source alone.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        next = cause.source();
-    }
-    text
-}
 
 /// The loaded programs; attached or not.
 pub struct BpfPhases {
     programs: Ebpf,
     links: Vec<(&'static str, RawTracePointLinkId)>,
+    object: Object,
     session: PhasesPage,
     ring: RingBuf<MapData>,
 }
@@ -117,7 +67,16 @@ impl BpfPhases {
     pub fn load(ring: u32) -> Result<BpfPhases, AttachError> {
         check_namespace()?;
         let btf = Btf::from_sys_fs()?;
-        let mut programs = EbpfLoader::new().btf(Some(&btf)).map_max_entries("EVENTS", ring).load(OBJECT)?;
+        of_either(|object| BpfPhases::load_object(object, &btf, ring))
+    }
+
+    fn load_object(object: Object, btf: &Btf, ring: u32) -> Result<BpfPhases, AttachError> {
+        let bytes = if object == Object::Current { OBJECT } else { BEFORE_5_12 };
+        let mut programs = EbpfLoader::new()
+            .btf(Some(btf))
+            .map_max_entries("EVENTS", ring)
+            .load(bytes)
+            .map_err(AttachError::of_object)?;
         let map = |name: &'static str| move |cause: String| AttachError::Map { map: name, cause };
         let aya::maps::Map::Array(page) = taken(&mut programs, "SESSION")? else {
             return Err(map("SESSION")("not an array".to_owned()));
@@ -129,13 +88,13 @@ impl BpfPhases {
         for name in NEEDED {
             program(&mut programs, name)?
                 .load()
-                .map_err(|cause| AttachError::Program { program: name, cause })?;
+                .map_err(|cause| refused(name, cause))?;
         }
         for name in OPTIONAL {
             // A kernel without the tracepoint still loads the program; one that does not merely lacks an instant.
             let _ = program(&mut programs, name)?.load();
         }
-        Ok(BpfPhases { programs, links: Vec::new(), session, ring })
+        Ok(BpfPhases { programs, links: Vec::new(), object, session, ring })
     }
 
     /// Attaches the programs to their tracepoints: from now on every task of the machine passes them.
@@ -143,11 +102,12 @@ impl BpfPhases {
         for name in NEEDED {
             let link = program(&mut self.programs, name)?
                 .attach(name)
-                .map_err(|cause| AttachError::Program { program: name, cause })?;
+                .map_err(|cause| refused(name, cause))?;
             self.links.push((name, link));
         }
         for name in OPTIONAL {
-            if let Ok(link) = program(&mut self.programs, name)?.attach(name) {
+            let program = program(&mut self.programs, name)?;
+            if let Ok(link) = program.attach(name).or_else(|_| program.attach(former_name(name))) {
                 self.links.push((name, link));
             }
         }
@@ -159,7 +119,7 @@ impl BpfPhases {
         for (name, link) in self.links.drain(..) {
             program(&mut self.programs, name)?
                 .detach(link)
-                .map_err(|cause| AttachError::Program { program: name, cause })?;
+                .map_err(|cause| refused(name, cause))?;
         }
         Ok(())
     }
@@ -202,6 +162,11 @@ impl BpfPhases {
             }
         }
         logged
+    }
+
+    /// How this kernel makes us observe differently from a current one; one clause each.
+    pub fn remarks(&self) -> Vec<&'static str> {
+        self.object.remark().into_iter().collect()
     }
 
     /// The names of the programs that are attached.
@@ -282,5 +247,5 @@ fn program<'p>(programs: &'p mut Ebpf, name: &'static str) -> Result<&'p mut Raw
         .program_mut(name)
         .ok_or_else(missing)?
         .try_into()
-        .map_err(|cause| AttachError::Program { program: name, cause })
+        .map_err(|cause| refused(name, cause))
 }

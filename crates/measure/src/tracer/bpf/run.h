@@ -94,14 +94,14 @@ INLINE void remove_from_tree(struct run *run, u32 pid)
 /* The open file behind a descriptor of the running task; 0 if there is none. */
 INLINE u64 file_of(struct task_struct *task, u32 fd)
 {
-	struct files_struct *files = task->files;
+	struct files_struct *files = READ(task->files);
 	u64 file = 0;
 	if (!files)
 		return 0;
-	struct fdtable *table = files->fdt;
-	if (fd >= table->max_fds)
+	struct fdtable *table = READ(files->fdt);
+	if (fd >= READ(table->max_fds))
 		return 0;
-	bpf_probe_read_kernel(&file, sizeof file, &table->fd[fd]);
+	bpf_probe_read_kernel(&file, sizeof file, &READ(table->fd)[fd]);
 	return file;
 }
 

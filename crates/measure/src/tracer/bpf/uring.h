@@ -33,7 +33,7 @@ INLINE int uring_takes_off(struct run *run, u64 pid_tid, u64 request)
 	if (opcode > 63 || !(URING_WRITES >> opcode & 1) || flags & REQ_F_FIXED_FILE)
 		return 0;
 	bpf_probe_read_kernel(&fd, sizeof fd, &req->cqe.fd);
-	if (!is_our_stdout(run, file_of(bpf_get_current_task_btf(), fd)))
+	if (!is_our_stdout(run, file_of(current_task(), fd)))
 		return 0;
 	struct uring_flight f = { pid_tid, bpf_ktime_get_ns(), CALL_URING + opcode };
 	if (!bpf_map_update_elem(&URING, &request, &f, 0))

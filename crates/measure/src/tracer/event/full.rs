@@ -41,8 +41,9 @@ pub struct Fault {
     pub ip: u64,
     /// User code touched it, and not the kernel on its behalf.
     pub user: bool,
-    /// It was a write.
-    pub write: bool,
+    /// It was a write; `None`: whoever saw it does not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<bool>,
     /// It needed I/O.
     pub major: bool,
     /// The top words of the user's stack, where return addresses lie among others.

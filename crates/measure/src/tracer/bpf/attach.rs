@@ -1,0 +1,224 @@
+//! Why programs could not be loaded or attached, and which of the two objects a kernel takes.
+
+use crate::tracer::probe::grant;
+use aya::EbpfError;
+use aya::programs::ProgramError;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
+
+/// Each BPF object is compiled twice: see `kernel.h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Object {
+    /// For Linux 5.12 and newer.
+    Current,
+    /// For older ones.
+    Before512,
+}
+
+impl Object {
+    pub(super) fn remark(self) -> Option<&'static str> {
+        let old = self == Object::Before512;
+        old.then_some("through the ring buffer alone, for want of BPF atomics (Linux 5.12)")
+    }
+}
+
+/// The current object, or the one for old kernels where the verifier refuses that. Vendors bring features to old
+/// versions, so the verifier is asked and not the version.
+pub(super) fn of_either<T>(load: impl Fn(Object) -> Result<T, AttachError>) -> Result<T, AttachError> {
+    match load(Object::Current) {
+        Err(AttachError::Verifier { program, cause, log }) => load(Object::Before512).map_err(|second| {
+            let log = format!("{log}\n{}", second.verifier_log().unwrap_or_default());
+            AttachError::Refused { program, cause, log: Kept::keep(&log) }
+        }),
+        other => other,
+    }
+}
+
+/// Why the programs could not be loaded or attached.
+#[derive(Debug, thiserror::Error)]
+pub enum AttachError {
+    /// The kernel's type information is missing.
+    #[error(
+        "the kernel gives no type information: {0}\nhelp: boot a kernel built with CONFIG_DEBUG_INFO_BTF"
+    )]
+    Btf(#[from] aya::BtfError),
+    /// We are in a container's process-id namespace.
+    #[error(
+        "this is a container with process ids of its own, and the kernel side knows processes by the machine's\nhelp: run it on the host, or in a container that shares the host's ids, as by `docker run --pid=host`"
+    )]
+    Namespace,
+    /// EPERM.
+    #[error("it needs root or CAP_BPF and CAP_PERFMON\nhelp: run as root, or: {}", grant())]
+    Rights,
+    /// EPERM although we are root.
+    #[error(
+        "the kernel does not let even this root use bpf(2): it needs CAP_BPF and CAP_PERFMON, and a seccomp profile and lockdown mode that allow it\nhelp: run it on the host, or see `firstbyte doctor`"
+    )]
+    RightsOfRoot,
+    /// The object could not be loaded.
+    #[error("the kernel refused the programs: {}\nhelp: firstbyte doctor", with_causes(.0))]
+    Load(EbpfError),
+    /// The verifier refused a program of the current object; the other one is tried.
+    #[error("the kernel's verifier refused the program `{program}`: {cause}")]
+    Verifier {
+        /// Which program.
+        program: &'static str,
+        /// The error of bpf(2).
+        cause: io::Error,
+        /// What the verifier says.
+        log: String,
+    },
+    /// The verifier refused both objects.
+    #[error(
+        "the verifier of this kernel refused the program `{program}` ({cause}); {log}\nhelp: report that log, or go on with --backend ptrace"
+    )]
+    Refused {
+        /// Which program of the current object.
+        program: &'static str,
+        /// The error of bpf(2).
+        cause: io::Error,
+        /// Where the verifier's log is.
+        log: Kept,
+    },
+    /// A program could not be loaded or attached for another reason.
+    #[error("the kernel refused the program `{program}`: {}\nhelp: firstbyte doctor", with_causes(.cause))]
+    Program {
+        /// Which program.
+        program: &'static str,
+        /// The kernel's answer.
+        cause: ProgramError,
+    },
+    /// A map could not be used.
+    #[error("the map `{map}` could not be used: {cause}\nhelp: firstbyte doctor")]
+    Map {
+        /// Which map.
+        map: &'static str,
+        /// Why.
+        cause: String,
+    },
+}
+
+impl AttachError {
+    pub(super) fn of_object(cause: EbpfError) -> AttachError {
+        if is_denied(&cause) { AttachError::denied() } else { AttachError::Load(cause) }
+    }
+
+    fn denied() -> AttachError {
+        if rustix::process::geteuid().is_root() { AttachError::RightsOfRoot } else { AttachError::Rights }
+    }
+
+    fn verifier_log(&self) -> Option<&str> {
+        match self {
+            AttachError::Verifier { log, .. } => Some(log),
+            _ => None,
+        }
+    }
+}
+
+/// The error of a program that was not loaded or attached.
+pub(super) fn refused(program: &'static str, cause: ProgramError) -> AttachError {
+    match cause {
+        cause if is_denied(&cause) => AttachError::denied(),
+        ProgramError::LoadError { io_error, verifier_log } => {
+            let log = format!("{program}: {io_error}\n{verifier_log}\n");
+            AttachError::Verifier { program, cause: io_error, log }
+        }
+        cause => AttachError::Program { program, cause },
+    }
+}
+
+fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error: &&(dyn Error + 'static)| (*error).source())
+}
+
+fn is_denied(error: &(dyn Error + 'static)) -> bool {
+    let io_errors = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
+    io_errors.into_iter().any(|cause| cause.raw_os_error() == Some(libc::EPERM))
+}
+
+/// An error and what lies behind it, which its own message may leave out: "failed to create map" has its reason (EPERM,
+/// ENOMEM) in its source alone.
+fn with_causes(error: &(dyn Error + 'static)) -> String {
+    let mut text = String::new();
+    for cause in causes(error).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            let separator = if text.is_empty() { "" } else { ": " };
+            let _ = write!(text, "{separator}{cause}");
+        }
+    }
+    text
+}
+
+/// Where a log was kept: it is of no use on the screen, and has hundreds of lines.
+#[derive(Debug)]
+pub struct Kept(io::Result<PathBuf>);
+
+impl Kept {
+    /// In the folder of the user's cache, in the place of an older one.
+    fn keep(log: &str) -> Kept {
+        let folder = firstbyte_cache::user_folder().ok_or_else(|| io::Error::other("there is no cache folder"));
+        Kept(folder.and_then(|folder| {
+            std::fs::create_dir_all(&folder)?;
+            let path = folder.join("verifier.log");
+            std::fs::write(&path, log)?;
+            Ok(path)
+        }))
+    }
+}
+
+impl std::fmt::Display for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            Ok(path) => write!(f, "its log: {}", path.display()),
+            Err(error) => write!(f, "its log could not be kept: {error}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(program: &'static str) -> AttachError {
+        let cause = io::Error::from_raw_os_error(libc::EINVAL);
+        AttachError::Verifier { program, cause, log: "0: R1=ctx\n".repeat(90) }
+    }
+
+    #[test]
+    fn an_old_kernel_gets_the_other_object() {
+        let load = |object| if object == Object::Current { Err(refusal("fork")) } else { Ok(object) };
+        assert_eq!(of_either(load).unwrap(), Object::Before512);
+    }
+
+    #[test]
+    fn what_rights_forbid_is_not_tried_twice() {
+        let load = |object| {
+            assert_eq!(object, Object::Current);
+            Err::<(), _>(AttachError::Rights)
+        };
+        assert!(matches!(of_either(load), Err(AttachError::Rights)));
+    }
+
+    #[test]
+    fn a_refusal_is_one_line_and_names_the_log() {
+        let error = AttachError::Refused {
+            program: "sys_exit",
+            cause: io::Error::from_raw_os_error(libc::EINVAL),
+            log: Kept(Ok(PathBuf::from("/cache/verifier.log"))),
+        };
+        let text = error.to_string();
+        let (line, help) = text.split_once('\n').unwrap();
+        assert!(line.contains("`sys_exit`") && line.ends_with("its log: /cache/verifier.log"), "{line}");
+        assert!(help.starts_with("help: ") && !help.contains('\n'), "{help}");
+    }
+
+    #[test]
+    fn missing_rights_are_found_behind_other_errors() {
+        let denied = || io::Error::from_raw_os_error(libc::EPERM);
+        let syscall = aya::sys::SyscallError { call: "bpf_map_create", io_error: denied() };
+        let error = refused("sys_enter", ProgramError::SyscallError(syscall));
+        assert!(matches!(error, AttachError::Rights | AttachError::RightsOfRoot), "{error}");
+    }
+}

@@ -30,7 +30,7 @@ const ROOMS: [(&str, &str); 21] = [
     ("stats", ""),
     ("lib", ""),
     ("cc", "elf cache"),
-    ("measure", ""),
+    ("measure", "cache"),
     ("elf", ""),
     ("cache", ""),
 ];

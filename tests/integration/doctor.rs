@@ -30,11 +30,14 @@ fn every_check_has_one_name_one_line_and_a_reason_if_it_fails() {
 #[test]
 fn what_the_caller_says_of_bpf_is_reported() {
     let corpus = Corpus::load(None).unwrap();
-    let with = |answer: Result<(), String>| {
+    let with = |answer: Result<Vec<&'static str>, String>| {
         let report = doctor::examine(&corpus, &move || answer.clone());
         report.check("bpf backend").unwrap().clone()
     };
-    assert_eq!(with(Ok(())).status, Status::Works);
+    assert_eq!(with(Ok(Vec::new())).status, Status::Works);
+    let old = with(Ok(vec!["by another way"]));
+    assert_eq!(old.status, Status::Works);
+    assert!(old.detail.ends_with(": by another way"), "{}", old.detail);
     let refused = with(Err("no such luck".to_owned()));
     assert_eq!(refused.status, Status::DoesNotWork);
     assert!(refused.why.unwrap().starts_with("no such luck; "));

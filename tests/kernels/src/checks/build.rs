@@ -64,7 +64,8 @@ fn of_runtime() -> Checked {
 }
 
 fn showdown(backend: &str) -> Checked {
-    let arguments = ["showdown", "--only", "floor-elf", "--backend", backend, "--runs", "3", "--export-json", "-"];
+    let arguments =
+        ["showdown", "--only", "floor-elf", "--backend", backend, "--runs", "3", "--export-json", "-"];
     let document = document(User::Root, &arguments)?;
     let results = document["results"].as_array().ok_or("no results")?;
     same("programs", &results.len(), &1)?;

@@ -113,7 +113,8 @@ fn dynamic(how: Tracing) -> Checked {
     // the loader may have looked for it in other folders before
     let rows = result["files"].as_array().ok_or("no files")?;
     let is_libc = |row: &&Value| row["path"].as_str().is_some_and(|path| path.ends_with("/libc.so.6"));
-    let libc = rows.iter().filter(is_libc).find(|row| row["opened"] == 1).ok_or("libc.so.6 was not opened once")?;
+    let libc =
+        rows.iter().filter(is_libc).find(|row| row["opened"] == 1).ok_or("libc.so.6 was not opened once")?;
     if how.backend == "bpf" {
         let faults = |row: &Value| row["faults"].as_u64().unwrap_or(0);
         let [of_libc, of_loader, of_program] = [

@@ -4,8 +4,8 @@ use super::{Check, TRACEES, check, right, runs_32_bit, skipped, tracee};
 use crate::report::Checked;
 use crate::table::{CASES, Case, HELLO, PIPE_CASES, faults_of, last_output, setting};
 use firstbyte_measure::launch::{Command, ExitStatus, Launcher, OutputKind};
-use firstbyte_measure::tracer::bpf::{DEFAULT_RING, FullTracer, LARGE_RING, PhasesTracer};
-use firstbyte_measure::tracer::ptrace::PtraceTracer;
+use firstbyte_measure::tracer::bpf::{BpfFull, BpfPhases, DEFAULT_RING, LARGE_RING};
+use firstbyte_measure::tracer::ptrace::PtracePhases;
 use firstbyte_measure::tracer::{EventKind, Tracer};
 use std::ffi::OsString;
 
@@ -16,14 +16,14 @@ pub(super) fn list() -> Vec<Check> {
         check("bpf", "the programs of trace load", programs_of_trace),
         check("bpf", table(""), || bpf().and_then(|mut bpf| of_table(&mut bpf, &native))),
         check("bpf", table(", 32-bit"), || bpf().and_then(|mut bpf| of_32_bit(&mut bpf))),
-        check("ptrace", table(""), || of_table(&mut PtraceTracer::new(), &native)),
-        check("ptrace", table(", 32-bit"), || of_32_bit(&mut PtraceTracer::new())),
+        check("ptrace", table(""), || of_table(&mut PtracePhases::new(), &native)),
+        check("ptrace", table(", 32-bit"), || of_32_bit(&mut PtracePhases::new())),
         check("bpf", "writes by io_uring", || bpf().and_then(|mut bpf| uring(&mut bpf))),
     ]
 }
 
-fn bpf() -> Result<PhasesTracer, String> {
-    let loaded = PhasesTracer::load(DEFAULT_RING);
+fn bpf() -> Result<BpfPhases, String> {
+    let loaded = BpfPhases::load(DEFAULT_RING);
     loaded.and_then(|mut bpf| bpf.attach().map(|()| bpf)).map_err(|error| error.to_string())
 }
 
@@ -33,7 +33,7 @@ fn programs_of_phases() -> Checked {
 }
 
 fn programs_of_trace() -> Checked {
-    let tracer = FullTracer::load(LARGE_RING).and_then(|mut tracer| tracer.attach().map(|()| tracer));
+    let tracer = BpfFull::load(LARGE_RING).and_then(|mut tracer| tracer.attach().map(|()| tracer));
     let tracer = tracer.map_err(|error| with_log(error.to_string()))?;
     if !tracer.sees_faults() {
         return Err(format!("page faults are not seen: {}", loaded(&tracer.attached(), &tracer.remarks())));
@@ -92,7 +92,7 @@ fn launcher(path: &str, arguments: &[&str]) -> Result<Launcher, String> {
     Launcher::new(command).map_err(|error| error.to_string())
 }
 
-fn uring(bpf: &mut PhasesTracer) -> Checked {
+fn uring(bpf: &mut BpfPhases) -> Checked {
     let Some(path) = tracee("uring_c") else { return skipped("the tracee was not built") };
     let recording =
         bpf.run(&mut launcher(&path, &[])?, &setting(OutputKind::Pipe)).map_err(|e| e.to_string())?;

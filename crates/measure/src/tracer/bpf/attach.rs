@@ -158,7 +158,8 @@ pub struct Kept(io::Result<PathBuf>);
 impl Kept {
     /// In the folder of the user's cache, in the place of an older one.
     fn keep(log: &str) -> Kept {
-        let folder = firstbyte_cache::user_folder().ok_or_else(|| io::Error::other("there is no cache folder"));
+        let folder =
+            firstbyte_cache::user_folder().ok_or_else(|| io::Error::other("there is no cache folder"));
         Kept(folder.and_then(|folder| {
             std::fs::create_dir_all(&folder)?;
             let path = folder.join("verifier.log");

@@ -1,10 +1,10 @@
 //! Attaches the full-mode programs and observes runs with them: every system call, fault, switch and image.
 
+use super::attach::{AttachError, Object, of_either, refused};
 use super::event_costs;
 use super::full_records::{LongPaths, add, records};
 use super::full_session::{FullSession, LOG_BYTES, Shared, Tables};
 use super::meaning;
-use super::attach::{AttachError, Object, of_either, refused};
 use super::phases::{check_namespace, former_name, taken};
 use super::ring_drain::RingDrain;
 use super::run::{CALLS, Run, observed_run};
@@ -104,9 +104,8 @@ impl BpfFull {
             .map_err(|e| AttachError::Map { map: "SESSION", cause: e.to_string() })?;
         let ring = RingBuf::try_from(taken(&mut programs, "EVENTS")?)
             .map_err(|e| AttachError::Map { map: "EVENTS", cause: e.to_string() })?;
-        let mut load = |program, tracepoint| {
-            raw(&mut programs, program).and_then(|loaded| loaded.load(tracepoint, btf))
-        };
+        let mut load =
+            |program, tracepoint| raw(&mut programs, program).and_then(|loaded| loaded.load(tracepoint, btf));
         for name in NEEDED {
             load(name, name).map_err(|cause| refused(name, cause))?;
         }

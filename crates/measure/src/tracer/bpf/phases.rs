@@ -15,7 +15,8 @@ use aya::{Btf, Ebpf, EbpfLoader};
 use std::os::fd::AsFd;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/phases.bpf.o"));
-static BEFORE_5_12: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/phases-before-5.12.bpf.o"));
+static BEFORE_5_12: &[u8] =
+    aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/phases-before-5.12.bpf.o"));
 
 /// The programs without which there are no phases.
 const NEEDED: [&str; 6] = [
@@ -86,9 +87,7 @@ impl BpfPhases {
         let ring =
             RingBuf::try_from(taken(&mut programs, "EVENTS")?).map_err(|e| map("EVENTS")(e.to_string()))?;
         for name in NEEDED {
-            program(&mut programs, name)?
-                .load()
-                .map_err(|cause| refused(name, cause))?;
+            program(&mut programs, name)?.load().map_err(|cause| refused(name, cause))?;
         }
         for name in OPTIONAL {
             // A kernel without the tracepoint still loads the program; one that does not merely lacks an instant.
@@ -100,9 +99,8 @@ impl BpfPhases {
     /// Attaches the programs to their tracepoints: from now on every task of the machine passes them.
     pub fn attach(&mut self) -> Result<(), AttachError> {
         for name in NEEDED {
-            let link = program(&mut self.programs, name)?
-                .attach(name)
-                .map_err(|cause| refused(name, cause))?;
+            let link =
+                program(&mut self.programs, name)?.attach(name).map_err(|cause| refused(name, cause))?;
             self.links.push((name, link));
         }
         for name in OPTIONAL {
@@ -117,9 +115,7 @@ impl BpfPhases {
     /// Detaches them: the machine is as if we were not there.
     pub fn detach(&mut self) -> Result<(), AttachError> {
         for (name, link) in self.links.drain(..) {
-            program(&mut self.programs, name)?
-                .detach(link)
-                .map_err(|cause| refused(name, cause))?;
+            program(&mut self.programs, name)?.detach(link).map_err(|cause| refused(name, cause))?;
         }
         Ok(())
     }
@@ -243,9 +239,5 @@ pub(super) fn taken(programs: &mut Ebpf, name: &'static str) -> Result<aya::maps
 
 fn program<'p>(programs: &'p mut Ebpf, name: &'static str) -> Result<&'p mut RawTracePoint, AttachError> {
     let missing = || AttachError::Map { map: name, cause: "the object has no such program".to_owned() };
-    programs
-        .program_mut(name)
-        .ok_or_else(missing)?
-        .try_into()
-        .map_err(|cause| refused(name, cause))
+    programs.program_mut(name).ok_or_else(missing)?.try_into().map_err(|cause| refused(name, cause))
 }

@@ -32,6 +32,8 @@ pub struct Campaign {
 
 /// Hears of the progress. Measuring itself prints nothing.
 pub trait Progress {
+    /// The runs of an experiment begin with its warm-up.
+    fn began(&mut self) {}
     /// The number of planned runs is known.
     fn planned(&mut self, _runs: u64) {}
     /// A run of this program has ended.
@@ -44,6 +46,8 @@ pub trait Progress {
     fn counting(&mut self, _programs: usize) {}
     /// One program has been counted.
     fn counted(&mut self) {}
+    /// The experiment has ended.
+    fn ended(&mut self) {}
 }
 
 /// For those who do not want to hear of it.

@@ -87,11 +87,13 @@ impl Experiment {
             series.iter_mut().zip(cold).for_each(|(series, cold)| series.cold = Some(cold));
         }
 
+        progress.began();
         let watch = Watch::begin();
         let ending = campaign.run(&mut series, &mut runner, progress)?;
         let interference = watch.end();
 
         let no_counters = count(self.counting, &ending, &mut series, &mut runner, progress);
+        progress.ended();
         if campaign.aim == Aim::Explain {
             // the same tracer is used again
             runner.switch(false)?;

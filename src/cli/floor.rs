@@ -4,12 +4,10 @@ use super::export::ExportArgs;
 use super::options::{CpusArgs, JsonArgs, SeedArgs, TimeoutArgs};
 use crate::document::Kind;
 use crate::document::floor::Group;
-use crate::floor::Effort;
+use crate::floor::{Effort, FloorPlan};
 use crate::output::Target;
 use crate::report::formats::Format;
-use firstbyte_measure::launch::CpuSet;
 use std::ffi::OsString;
-use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -72,23 +70,12 @@ enum GroupArg {
 
 #[derive(Debug)]
 pub struct Plan {
-    /// The groups, in the order in which they are shown.
-    pub groups: Vec<Group>,
-    /// How much time to spend.
-    pub effort: Effort,
-    /// The processor that everything runs on, then that of the readers.
-    pub cpus: Option<CpuSet>,
-    /// The time after which the command is killed.
-    pub timeout: Duration,
-    /// The seed of the random order.
-    pub seed: u64,
+    pub measuring: FloorPlan,
+    /// Vary the number of processors instead of measuring the floor.
+    pub sweep: bool,
     /// Draw the histograms.
     pub histograms: bool,
     pub exports: Vec<(Format, Target)>,
-    /// Vary the number of processors instead of measuring the floor.
-    pub sweep: bool,
-    /// The command to compare with the floor; empty if there is none.
-    pub command: Vec<OsString>,
 }
 
 impl Args {
@@ -99,16 +86,19 @@ impl Args {
             named || (self.only.is_empty() && (self.command.is_empty() || *group == Group::Waterfall))
         };
 
-        Plan {
+        let measuring = FloorPlan {
             groups: Group::ALL.into_iter().filter(wanted).collect(),
             effort: if self.quick { Effort::Quick } else { Effort::Full },
             cpus: self.cpus.cpus,
             timeout: self.timeout.timeout,
             seed: self.seed.seed,
+            command: self.command,
+        };
+        Plan {
+            measuring,
+            sweep: self.cpus_sweep,
             histograms: self.histograms,
             exports: self.exports.targets_with(&self.json),
-            sweep: self.cpus_sweep,
-            command: self.command,
         }
     }
 }

@@ -19,7 +19,6 @@ pub mod report;
 pub mod showdown;
 pub mod throughput;
 pub mod trace;
-mod units;
 
 pub use outcome::{CommandError, Exit};
 

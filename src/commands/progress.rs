@@ -45,21 +45,26 @@ fn set_template(bar: &ProgressBar, template: &str) {
 impl<'c> Bar<'c> {
     pub(super) fn new(checkpoint: Option<Checkpoint<'c>>) -> Bar<'c> {
         let shown = bar("measuring", 0);
-        // The number of runs is known after the warm-up, which shows how long one takes.
-        set_template(&shown, "  warm-up {pos} runs {msg:<18!}");
         Bar { shown, counting: None, checkpoint, estimated: Instant::now(), planned: false }
     }
 }
 
-/// Removes the bars from the screen.
+/// After an error nobody says that the experiment has ended.
 impl Drop for Bar<'_> {
     fn drop(&mut self) {
-        self.shown.finish_and_clear();
-        self.counting.iter().for_each(ProgressBar::finish_and_clear);
+        bench::Progress::ended(self);
     }
 }
 
 impl bench::Progress for Bar<'_> {
+    fn began(&mut self) {
+        self.planned = false;
+        self.shown.reset();
+        self.shown.set_length(0);
+        // The number of runs is known after the warm-up, which shows how long one takes.
+        set_template(&self.shown, "  warm-up {pos} runs {msg:<18!}");
+    }
+
     fn planned(&mut self, runs: u64) {
         self.shown.reset();
         self.shown.set_length(runs);
@@ -101,5 +106,10 @@ impl bench::Progress for Bar<'_> {
 
     fn counted(&mut self) {
         self.counting.iter().for_each(|bar| bar.inc(1));
+    }
+
+    fn ended(&mut self) {
+        self.shown.finish_and_clear();
+        self.counting.take().iter().for_each(ProgressBar::finish_and_clear);
     }
 }

@@ -67,4 +67,12 @@ pub enum InspectError {
         /// The machine.
         machine: String,
     },
+    /// The compiler cannot be started.
+    #[error(
+        "`{compiler}` cannot be run: {cause}\nhelp: `apt-get install gcc`, or name another by `--compiler`"
+    )]
+    NoCompiler { compiler: String, cause: std::io::Error },
+    /// The compiler refuses the source.
+    #[error("`{path}` does not compile: {messages}\nhelp: `{compiler} -c {path}` shows it again")]
+    NotCompiled { path: String, compiler: String, messages: String },
 }

@@ -4,6 +4,7 @@
 //! [`prediction`] counts the system calls and page faults that its start takes; [`disassembly`] shows what a
 //! compiler made of a function.
 
+pub mod compilations;
 pub mod disassembly;
 pub mod dynamic;
 pub mod error;

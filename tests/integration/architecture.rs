@@ -18,7 +18,7 @@ const ROOMS: [(&str, &str); 21] = [
     ("report", "budget claims floor throughput account doctor document inspect stats output measure elf"),
     ("budget", "document stats output measure"),
     ("claims", "floor throughput corpus bench document inspect stats measure cc elf"),
-    ("floor", "bench document inspect stats measure elf cache"),
+    ("floor", "corpus bench document inspect stats measure elf cache"),
     ("throughput", "corpus bench document stats measure"),
     ("account", "document stats measure"),
     ("doctor", "corpus document measure"),

@@ -131,7 +131,7 @@ const PASSES: [Pass; 10] = [
     Pass { name: "level 0", serves: runs::is_of_level0, run: level0::measure },
     Pass { name: "processors", serves: |q| matches!(q, Quantity::AllProcessors(_)), run: runs::processors },
     Pass { name: "floor", serves: |q| matches!(q, Quantity::Floor(_)), run: passes::floor },
-    Pass { name: "prints", serves: |q| matches!(q, Quantity::Print { .. }), run: passes::prints },
+    Pass { name: "prints", serves: |q| matches!(q, Quantity::Print { .. }), run: passes::timed_prints },
     Pass { name: "lines", serves: passes::is_of_lines, run: passes::lines },
     Pass { name: "runs after drop_caches", serves: |q| is_in(q, State::Dropped), run: runs::dropped },
     Pass { name: "cold runs", serves: |q| is_in(q, State::Cold), run: runs::cold },

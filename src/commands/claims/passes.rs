@@ -1,14 +1,13 @@
 //! The passes that run no hello: files, the floor, lines.
 
-use super::super::{CommandError, floor as floor_command, throughput as throughput_command};
+use super::super::{CommandError, throughput as throughput_command};
 use super::runs::Session;
 use crate::claims::gather::{self, SINK};
 use crate::claims::quantity::Quantity;
 use crate::claims::{Evidence, Lack, Reading};
-use crate::cli::floor::Plan as FloorPlan;
 use crate::cli::throughput::Plan as LinesPlan;
 use crate::document::floor::Group;
-use crate::floor::{Effort, Pinned, Survey, allowed_cpus};
+use crate::floor::{Effort, Pinned, Survey, allowed_cpus, ladder, prints};
 use crate::inspect::needs_symbol;
 use crate::throughput::sink::Sink;
 use firstbyte_elf::packed;
@@ -63,7 +62,7 @@ fn imports(session: &Session, program: &str, symbol: &str) -> Option<Result<f64,
 pub(super) fn floor(session: &Session, evidence: &mut Evidence) -> Result<(), CommandError> {
     let folder =
         tempfile::Builder::new().prefix("firstbyte-claims-").tempdir().map_err(CommandError::unable)?;
-    let (rungs, _) = floor_command::ladder(folder.path())?;
+    let (rungs, _) = ladder(folder.path())?;
     let pinned = Pinned::to(None)?;
     let effort = if session.plan.quick { Effort::Quick } else { Effort::Full };
     let (other, seed) = (pinned.other, session.plan.seed);
@@ -83,19 +82,9 @@ pub(super) fn floor(session: &Session, evidence: &mut Evidence) -> Result<(), Co
 }
 
 /// First and hundredth prints, as `firstbyte floor --only prints` measures them.
-pub(super) fn prints(session: &Session, evidence: &mut Evidence) -> Result<(), CommandError> {
-    let plan = FloorPlan {
-        groups: vec![Group::Prints],
-        effort: if session.plan.quick { Effort::Quick } else { Effort::Full },
-        cpus: None,
-        timeout: Duration::from_secs(60),
-        seed: session.plan.seed,
-        histograms: false,
-        exports: Vec::new(),
-        sweep: false,
-        command: Vec::new(),
-    };
-    let (prints, missing) = floor_command::printed(&plan)?;
+pub(super) fn timed_prints(session: &Session, evidence: &mut Evidence) -> Result<(), CommandError> {
+    let effort = if session.plan.quick { Effort::Quick } else { Effort::Full };
+    let (prints, missing) = prints::measure(effort, session.plan.seed)?;
     gather::prints(evidence, session.needs, &prints, &missing);
     Ok(())
 }

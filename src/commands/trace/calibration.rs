@@ -4,7 +4,8 @@ use super::{Explained, explain};
 use crate::account::Summary;
 use crate::account::attribution::Kind;
 use crate::cli::trace::Runs;
-use crate::commands::{CommandError, Exit, units};
+use crate::commands::{CommandError, Exit};
+use crate::floor::plain_elf;
 use crate::stats;
 use firstbyte_measure::launch::Command;
 use firstbyte_measure::tracer::full::{EventCosts, FullTracer};
@@ -51,7 +52,7 @@ pub(super) fn calibrate(runs: &Runs, tracer: &mut FullTracer) -> Result<Option<C
 
 fn smallest(runs: &Runs, tracer: &mut FullTracer) -> Result<Option<Explained>, CommandError> {
     let Ok(folder) = tempfile::tempdir() else { return Ok(None) };
-    let Some(path) = units::plain_elf(folder.path()) else { return Ok(None) };
+    let Some(path) = plain_elf(folder.path()) else { return Ok(None) };
     let command = Command::new(&[path]).map_err(CommandError::program)?;
     let runs = Runs { count: Some(RUNS), ..runs.clone() };
     match explain(command, &runs, tracer) {

@@ -8,9 +8,11 @@
 //! In other runs a tracer sees the writes: a print lasts from the return of the write before it to the return of its
 //! own.
 
+mod programs;
 mod runs;
 mod section;
 
+pub use programs::measure;
 pub use runs::TimedProgram;
 
 use super::{Effort, FloorError};

@@ -1,6 +1,8 @@
 //! What an executable is and will cost, for a terminal. Names come from files of others: none is shown as it is.
 
+use crate::floor::estimate::Estimate;
 use crate::inspect::Inspection;
+use crate::inspect::compilations::Compilation;
 use crate::inspect::disassembly::Line;
 use crate::inspect::headers::Elf;
 use crate::inspect::libraries::Library;
@@ -11,26 +13,6 @@ use std::path::Path;
 
 /// The column in which values begin.
 pub const VALUES: usize = 18;
-
-/// What a start costs in this machine's units.
-#[derive(serde::Serialize)]
-pub struct Estimate {
-    /// Where the units come from: one line.
-    pub source: String,
-    /// Each cost; empty where nothing could be measured.
-    pub costs: Vec<UnitCost>,
-}
-
-/// A cost in this machine's units: a name, how many, nanoseconds each.
-#[derive(serde::Serialize)]
-pub struct UnitCost {
-    /// What.
-    pub name: &'static str,
-    /// How many.
-    pub count: u64,
-    /// Nanoseconds each.
-    pub ns: f64,
-}
 
 fn shown(path: &Path) -> String {
     visible(&path.display().to_string())
@@ -186,11 +168,11 @@ pub fn render_lines(lines: &[Line]) -> String {
     text
 }
 
-/// Whom main calls, by the compiler's options.
-pub fn render_calls(rows: &[(String, Vec<String>)]) -> String {
-    let width = rows.iter().map(|(options, _)| options.len()).max().unwrap_or(0);
+/// The functions that main calls, by the compiler's options.
+pub fn render_calls(rows: &[Compilation]) -> String {
+    let width = rows.iter().map(|row| row.options.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for (options, calls) in rows {
+    for Compilation { options, calls } in rows {
         let calls = if calls.is_empty() { "nothing".to_owned() } else { visible(&calls.join(", ")) };
         let _ = writeln!(text, "{options:width$}  main calls {calls}");
     }

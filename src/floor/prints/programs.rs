@@ -1,19 +1,19 @@
-//! The programs that time their own prints, built, and who looks at them from outside.
+//! The programs that time their own prints: built from the corpus, with a tracer that sees them from outside.
 
-use crate::cli::floor::Plan;
+use super::runs::TimedProgram;
+use super::{Prints, first_line, lack};
 use crate::corpus::{BuildCache, Built, Corpus, PrepareOptions, Program, prepare_all};
-use crate::document::floor::{Group, Missing, Print};
-use crate::floor::FloorError;
-use crate::floor::prints::{Prints, TimedProgram};
+use crate::document::floor::{Missing, Print};
+use crate::floor::{Effort, FloorError};
 use firstbyte_measure::launch::interrupt;
 use firstbyte_measure::tracer::Choice;
 use firstbyte_measure::tracer::full::choose_full;
 
-/// The programs' tag in the corpus.
+/// The tag of the programs in the corpus.
 const TAG: &str = "timed";
 
-/// Measures every program with the tag whose tools are here.
-pub(super) fn run(plan: &Plan) -> Result<(Vec<Print>, Vec<Missing>), FloorError> {
+/// Measures every program with the tag that this machine can build.
+pub fn measure(effort: Effort, seed: u64) -> Result<(Vec<Print>, Vec<Missing>), FloorError> {
     let (programs, mut missing) = match built() {
         Ok(built) => built,
         Err(reason) => (Vec::new(), vec![lack(TAG, reason)]),
@@ -21,38 +21,38 @@ pub(super) fn run(plan: &Plan) -> Result<(Vec<Print>, Vec<Missing>), FloorError>
     if interrupt::interrupted().is_some() {
         return Err(FloorError::Interrupted);
     }
+
     let mut tracer = match choose_full(Choice::Auto, None) {
         Ok(chosen) => Some(chosen.tracer),
         Err(error) => {
-            let reason = error.to_string().lines().next().unwrap_or_default().to_owned();
-            missing.push(lack("prints from outside", reason));
+            missing.push(lack("prints from outside", first_line(&error.to_string())));
             None
         }
     };
-    let asked = Prints { effort: plan.effort, seed: plan.seed, tracer: tracer.as_mut() };
-    let (prints, failed) = asked.measure(programs)?;
+    let (prints, failed) = Prints { effort, seed, tracer: tracer.as_mut() }.measure(programs)?;
     missing.extend(failed);
     Ok((prints, missing))
 }
 
-/// The programs that could be built, and why not the rest. The error is one lower-case line.
+/// The programs that could be built, and why the others could not. The error is one lower-case line.
 fn built() -> Result<(Vec<TimedProgram>, Vec<Missing>), String> {
     let corpus = Corpus::load(None).map_err(|error| error.to_string())?;
     let cache = BuildCache::of_user().map_err(|error| error.to_string())?;
     let programs = corpus.select(&[], &[TAG.to_owned()]).map_err(|error| error.to_string())?;
     let interrupted = || interrupt::interrupted().is_some();
     let results = prepare_all(&programs, &cache, PrepareOptions::new(&interrupted), &|_| {});
+
     let (mut timed, mut missing) = (Vec::new(), Vec::new());
     for (program, result) in programs.iter().zip(results) {
         match result {
-            Ok(built) => timed.push(of(program, built)),
+            Ok(built) => timed.push(timed_program(program, built)),
             Err(skipped) => missing.push(lack(&label(program), skipped.reason)),
         }
     }
     Ok((timed, missing))
 }
 
-fn of(program: &Program, built: Built) -> TimedProgram {
+fn timed_program(program: &Program, built: Built) -> TimedProgram {
     TimedProgram {
         program: program.name().to_owned(),
         label: label(program),
@@ -61,13 +61,9 @@ fn of(program: &Program, built: Built) -> TimedProgram {
     }
 }
 
-/// The variant is named for what it prints with: `timed printf`.
+/// The language and the function that prints, which the variant names: `timed printf`.
 fn label(program: &Program) -> String {
     let variant = &program.manifest.variant;
     let call = variant.strip_prefix(TAG).unwrap_or(variant).trim();
     format!("{} {call}", program.manifest.language)
-}
-
-fn lack(name: &str, reason: String) -> Missing {
-    Missing { group: Group::Prints, name: name.to_owned(), reason }
 }

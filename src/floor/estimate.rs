@@ -1,0 +1,84 @@
+//! What a start should cost on this machine: the predicted numbers of events, times the cost of each.
+
+use super::unit_costs::UnitCosts;
+use crate::document::floor::{Calibration, Cost};
+use crate::inspect::Inspection;
+use crate::inspect::prediction::Prediction;
+use firstbyte_measure::arch::cpuid::cpuid_cost;
+use serde::Serialize;
+
+/// The page faults and system calls that are part of the cost of an exec: those of the plain ELF.
+const OF_EXEC: (u64, u64) = (3, 3);
+/// The page faults that are part of the cost of a library: one for each of its three read-only segments, and three where
+/// it writes.
+const OF_LIBRARY: u64 = 6;
+/// How often glibc executes CPUID to identify its processor (`init_cpu_features`, `init_cacheinfo` of 2.36).
+const CPUIDS: u64 = 41;
+
+/// The cost of a start in this machine's units.
+#[derive(Debug, Serialize)]
+pub struct Estimate {
+    /// Where the units come from: one line.
+    pub source: String,
+    /// Empty if nothing could be measured.
+    pub costs: Vec<UnitCost>,
+}
+
+/// One kind of event, its number and its cost.
+#[derive(Debug, Serialize)]
+pub struct UnitCost {
+    pub name: &'static str,
+    pub count: u64,
+    /// Nanoseconds each.
+    pub ns: f64,
+}
+
+/// `None` for a file whose start cannot be predicted.
+pub fn estimate(inspection: &Inspection, units: UnitCosts) -> Option<Estimate> {
+    let prediction = inspection.prediction.as_ref()?;
+    Some(Estimate { costs: costs(inspection, prediction, &units.costs), source: units.source })
+}
+
+/// The cost of a library includes its system calls and the page faults of a small library.
+fn costs(inspection: &Inspection, prediction: &Prediction, units: &Calibration) -> Vec<UnitCost> {
+    let names: Vec<&str> = inspection.libraries.iter().map(|library| library.name.as_str()).collect();
+    let of_libraries = || prediction.parts.iter().filter(|part| names.contains(&part.name.as_str()));
+    let libraries = if units.library.is_some() { of_libraries().count() as u64 } else { 0 };
+    let their_calls: u64 = if libraries > 0 { of_libraries().map(|part| part.syscalls).sum() } else { 0 };
+    let syscalls = prediction.syscalls.saturating_sub(OF_EXEC.1 + their_calls);
+    let faults = prediction.page_faults.saturating_sub(OF_EXEC.0 + OF_LIBRARY * libraries);
+    let (relative, symbolic) = relocations(inspection);
+    let cpuids = if prediction.starts_glibc { CPUIDS } else { 0 };
+
+    let ns = |unit: Option<Cost>| unit.map(|unit| unit.ns);
+    let counted = [
+        ("process creation, exec, exit", 1, ns(units.exec)),
+        ("libraries mapped and linked", libraries, ns(units.library)),
+        ("further system calls", syscalls, ns(units.null_syscall)),
+        ("further page faults", faults, fault(units)),
+        ("relative relocations", relative, ns(units.relative_relocation)),
+        ("relocations by name", symbolic, ns(units.symbolic_relocation)),
+        ("CPUID instructions of glibc", cpuids, cpuid_cost().map(|cost| cost.0 as f64)),
+    ];
+    let cost = |(name, count, ns): (&'static str, u64, Option<f64>)| Some(UnitCost { name, count, ns: ns? });
+    counted.into_iter().filter(|(_, count, _)| *count > 0).filter_map(cost).collect()
+}
+
+/// A start has page faults of all kinds: the mean of a fault that maps the pages around it, and of one that copies a page.
+fn fault(units: &Calibration) -> Option<f64> {
+    match (units.file_fault_around, units.copied_fault) {
+        (Some(around), Some(copied)) => Some(f64::midpoint(around.ns, copied.ns)),
+        _ => units.file_fault.map(|unit| unit.ns),
+    }
+}
+
+/// Relative relocations, and those that are looked up by name before the program starts.
+fn relocations(inspection: &Inspection) -> (u64, u64) {
+    let libraries = inspection.libraries.iter().filter_map(|library| library.elf.as_ref());
+    libraries.chain(&inspection.elf).fold((0, 0), |(relative, symbolic), elf| {
+        let own = &elf.relocations;
+        let bound_now = elf.dynamic.as_ref().is_some_and(|dynamic| dynamic.bind_now);
+        let jumps = if bound_now { own.jump_slot } else { 0 };
+        (relative + own.relative, symbolic + own.symbolic + jumps)
+    })
+}

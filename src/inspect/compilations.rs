@@ -1,0 +1,42 @@
+//! Which functions `main` calls, for several ways to compile it.
+
+use super::disassembly::disassemble;
+use super::{Files, InspectError, MachineFiles};
+use serde::Serialize;
+use std::path::Path;
+use std::process::Command;
+
+/// The options that are compared.
+const COMPILATIONS: [&[&str]; 4] = [&["-O0"], &["-O2"], &["-O0", "-fno-builtin"], &["-O2", "-fno-builtin"]];
+
+/// The functions that `main` calls when it is compiled with these options.
+#[derive(Debug, Serialize)]
+pub struct Compilation {
+    pub options: String,
+    pub calls: Vec<String>,
+}
+
+/// Compiles a C file with each set of options.
+pub fn compilations(source: &Path, compiler: &Path) -> Result<Vec<Compilation>, InspectError> {
+    COMPILATIONS.iter().map(|options| compilation(source, compiler, options)).collect()
+}
+
+fn compilation(source: &Path, compiler: &Path, options: &[&str]) -> Result<Compilation, InspectError> {
+    let failed = |cause| InspectError::NoCompiler { compiler: compiler.display().to_string(), cause };
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let object = folder.path().join("object.o");
+    let mut command = Command::new(compiler);
+    command.args(options).arg("-c").arg("-o").arg(&object).arg(source);
+    let output = command.output().map_err(failed)?;
+    if !output.status.success() {
+        return Err(InspectError::NotCompiled {
+            path: source.display().to_string(),
+            compiler: compiler.display().to_string(),
+            messages: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        });
+    }
+
+    let lines = disassemble(source, &MachineFiles.read(&object)?, "main")?;
+    let calls = lines.into_iter().filter_map(|line| line.calls).collect();
+    Ok(Compilation { options: options.join(" "), calls })
+}

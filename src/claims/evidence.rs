@@ -3,6 +3,7 @@
 use super::quantity::{Expression, Operator, Quantity, Rounds};
 use crate::stats::{Bootstrap, Interval, quantile};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 /// More than the usual 95 %, because there are many verdicts.
 const CONFIDENCE: f64 = 0.99;
@@ -85,6 +86,16 @@ impl Lack {
     /// No command helps.
     pub fn because(reason: impl Into<String>) -> Lack {
         Lack { reason: reason.into(), install: None }
+    }
+
+    /// The first line of an error, and its help.
+    pub fn of(error: impl Display) -> Lack {
+        let message = error.to_string();
+        let (reason, help) = message.split_once("\nhelp: ").unwrap_or((&message, ""));
+        Lack {
+            reason: reason.lines().next().unwrap_or_default().to_owned(),
+            install: Some(help.to_owned()).filter(|help| !help.is_empty()),
+        }
     }
 }
 

@@ -1,10 +1,10 @@
-//! What five published posts say about starting programs, each statement checked on this machine. Pure.
+//! What five published posts say about starting programs, each statement checked on this machine.
 //!
 //! A [`claim::Claim`] is one statement: its words, its figures, how it is measured here, and the [`check::Check`]s that
 //! decide. A check is an expression of [`quantity::Quantity`]s that must lie within limits. There is one file of claims for
 //! each post, and [`registry`] has them all.
 //!
-//! The quantities say what has to be measured ([`needs`]). The measurements become [`evidence::Evidence`] ([`gather`]),
+//! The quantities say what has to be measured ([`needs`]), and [`passes`] measures it. The measurements become [`evidence::Evidence`] ([`gather`]),
 //! which all claims share. [`judge`] gives each claim its verdict, and `row` makes it a row of the document.
 
 mod c_runtime_overhead;
@@ -15,6 +15,7 @@ pub mod gather;
 mod hello_world_overdone;
 pub mod judge;
 pub mod needs;
+pub mod passes;
 mod post;
 mod print_benchmark;
 pub mod programs;

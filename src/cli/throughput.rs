@@ -6,6 +6,7 @@ use super::values::duration;
 use crate::document::Kind;
 use crate::output::Target;
 use crate::report::formats::Format;
+use crate::throughput::measured::ThroughputPlan;
 use crate::throughput::sink::Sink;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -71,24 +72,8 @@ const POST_COUNTS: [u64; 8] =
 
 #[derive(Debug)]
 pub struct Plan {
-    /// The numbers of lines, ascending.
-    pub counts: Vec<u64>,
-    pub sinks: Vec<Sink>,
-    /// The designs that are wanted; all if empty.
-    pub only: Vec<String>,
+    pub measuring: ThroughputPlan,
     pub list: bool,
-    /// The number of runs of each design, for each target and number of lines.
-    pub runs: u32,
-    /// A design is not repeated once its runs have taken this long.
-    pub enough: Duration,
-    /// The time after which a run is killed.
-    pub timeout: Duration,
-    /// The folder for files.
-    pub directory: PathBuf,
-    /// The folder for files in memory.
-    pub memory: PathBuf,
-    /// The seed of the random order.
-    pub seed: u64,
     pub exports: Vec<(Format, Target)>,
     /// The axes of pictures are logarithmic.
     pub log: bool,
@@ -100,19 +85,17 @@ impl Args {
         counts.sort_unstable();
         counts.dedup();
         let wanted = |sink: &Sink| self.sinks.iter().any(|name| name == sink.name());
-        Plan {
+        let measuring = ThroughputPlan {
             counts,
             sinks: Sink::ALL.into_iter().filter(wanted).collect(),
             only: self.only,
-            list: self.list,
             runs: self.runs,
             enough: self.enough,
             timeout: self.timeout.timeout,
             directory: self.directory.unwrap_or_else(std::env::temp_dir),
             memory: self.memory,
             seed: self.seed.seed,
-            exports: self.exports.targets_with(&self.json),
-            log: self.log,
-        }
+        };
+        Plan { measuring, list: self.list, exports: self.exports.targets_with(&self.json), log: self.log }
     }
 }

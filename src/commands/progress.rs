@@ -1,6 +1,7 @@
 //! Progress bars: on stderr, and only where that is a terminal.
 
 use crate::bench::{self, Series};
+use crate::corpus::PrepareStep;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -34,6 +35,36 @@ pub(super) fn bar(work: &'static str, length: u64) -> ProgressBar {
     set_template(&bar, MEASURING);
     bar.set_prefix(work);
     bar
+}
+
+/// The bar of programs that are being built.
+pub(super) struct Building(ProgressBar);
+
+impl Building {
+    pub(super) fn new() -> Building {
+        Building(bar("building", 0))
+    }
+
+    pub(super) fn step(&self, step: &PrepareStep) {
+        match step {
+            PrepareStep::Planned(programs) => {
+                self.0.reset();
+                self.0.set_length(*programs as u64);
+            }
+            PrepareStep::Started(name) => self.0.set_message((*name).to_owned()),
+            PrepareStep::Finished(_) => self.0.inc(1),
+        }
+        if self.0.length() == Some(self.0.position()) {
+            self.0.finish_and_clear();
+        }
+    }
+}
+
+/// After an interruption the last step may be missing.
+impl Drop for Building {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
 }
 
 fn set_template(bar: &ProgressBar, template: &str) {

@@ -1,13 +1,12 @@
 //! `firstbyte showdown`: the programs of the corpus, timed and compared.
 
-use super::progress::{Bar, bar};
+use super::progress::{Bar, Building};
 use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::bench::results::{self, Compared};
 use crate::bench::{Aim, Campaign, Counting, Experiment, Series, cold};
 use crate::cli::showdown::Plan;
 use crate::corpus::{
-    BuildCache, Built, Circumstances, Corpus, PrepareOptions, Program, Progress, SkipCause, Skipped,
-    prepare_all,
+    BuildCache, Built, Circumstances, Corpus, PrepareOptions, Program, SkipCause, Skipped, prepare_all,
 };
 use crate::document::Document;
 use crate::report::formats::Exported;
@@ -80,15 +79,10 @@ type Ready<'c> = Vec<(&'c Program, Built)>;
 /// Builds and verifies the programs. Those that this machine cannot build or run are skipped.
 fn prepare<'c>(programs: &[&'c Program], plan: &Plan) -> Result<(Ready<'c>, Vec<Skipped>), CommandError> {
     let cache = BuildCache::of_user().map_err(CommandError::unable)?;
-    let bar = bar("building", programs.len() as u64);
-    let progress = |step: Progress| match step {
-        Progress::Started(name) => bar.set_message(name.to_owned()),
-        Progress::Finished(_) => bar.inc(1),
-    };
+    let building = Building::new();
     let interrupted = || interrupt::interrupted().is_some();
     let options = PrepareOptions { timeout: plan.timeout, ..PrepareOptions::new(&interrupted) };
-    let results = prepare_all(programs, &cache, options, &progress);
-    bar.finish_and_clear();
+    let results = prepare_all(programs, &cache, options, &|step| building.step(&step));
     if interrupted() {
         return Err(LaunchError::Interrupted.into());
     }

@@ -27,7 +27,7 @@ pub use entry::Circumstances;
 pub use error::CorpusError;
 pub use firstbyte_cache::BuildCache;
 pub use manifest::Manifest;
-pub use prepare::{PrepareOptions, Progress, prepare, prepare_all};
+pub use prepare::{PrepareOptions, PrepareStep, prepare, prepare_all};
 pub use skipped::{SkipCause, Skipped};
 
 use std::collections::BTreeSet;

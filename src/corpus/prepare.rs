@@ -31,7 +31,9 @@ impl<'a> PrepareOptions<'a> {
 
 /// A report from a preparation.
 #[derive(Debug)]
-pub enum Progress<'a> {
+pub enum PrepareStep<'a> {
+    /// This many programs will be prepared.
+    Planned(usize),
     /// Work on this program has begun.
     Started(&'a str),
     /// It is ready, or it is skipped.
@@ -43,17 +45,18 @@ pub fn prepare_all(
     programs: &[&Program],
     cache: &BuildCache,
     options: PrepareOptions,
-    progress: &(dyn Fn(Progress) + Sync),
+    progress: &(dyn Fn(PrepareStep) + Sync),
 ) -> Vec<Result<Built, Skipped>> {
+    progress(PrepareStep::Planned(programs.len()));
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..options.jobs.clamp(1, programs.len().max(1)) {
             scope.spawn(|| {
                 while let Some((index, program)) = take(programs, &next) {
-                    progress(Progress::Started(program.name()));
+                    progress(PrepareStep::Started(program.name()));
                     let result = prepare_with(program, cache, options);
-                    progress(Progress::Finished(&result));
+                    progress(PrepareStep::Finished(&result));
                     done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
                 }
             });

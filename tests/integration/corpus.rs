@@ -2,8 +2,8 @@
 
 use crate::support::skipped;
 use firstbyte::corpus::{
-    BuildCache, Built, Corpus, CorpusError, Manifest, PrepareOptions, Program, Progress, SkipCause, Skipped,
-    build, prepare, prepare_all,
+    BuildCache, Built, Corpus, CorpusError, Manifest, PrepareOptions, PrepareStep, Program, SkipCause,
+    Skipped, build, prepare, prepare_all,
 };
 use firstbyte::floor::prints::{LINE, MARKER, PRINTS};
 use std::collections::BTreeSet;
@@ -171,9 +171,10 @@ fn every_program_of_the_corpus_builds_and_prints_hello_world() {
     let told = Mutex::new(Vec::new());
     let results = prepare_all(&programs, &bench.cache, PrepareOptions::new(&|| false), &|progress| {
         told.lock().unwrap().push(match progress {
-            Progress::Started(name) => format!("started {name}"),
-            Progress::Finished(Ok(built)) => format!("finished {}", built.program),
-            Progress::Finished(Err(skip)) => format!("finished {}", skip.name),
+            PrepareStep::Planned(programs) => format!("planned {programs}"),
+            PrepareStep::Started(name) => format!("started {name}"),
+            PrepareStep::Finished(Ok(built)) => format!("finished {}", built.program),
+            PrepareStep::Finished(Err(skip)) => format!("finished {}", skip.name),
         });
     });
     let told = told.into_inner().unwrap();

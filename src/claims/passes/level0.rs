@@ -1,15 +1,14 @@
-//! Level 0 of seed 004, solved by the sample of `runtime/`, with and without a C library.
+//! Level 0 of C Runtime Overhead, solved by the sample of our runtime, with and without a C library.
 
-use super::super::CommandError;
-use super::runs::{COUNTING_RUNS, Session, carry_out};
-use crate::bench::{Around, Budget, Counting, Entry, Experiment, Series, Tracee};
-use crate::claims::gather;
+use super::runs::COUNTING_RUNS;
+use super::session::Session;
+use crate::bench::{Around, Entry, ExperimentError, Series, Tracee};
 use crate::claims::quantity::State;
-use crate::claims::{Evidence, Lack};
+use crate::claims::{Lack, gather};
+use crate::corpus::debian::install_command;
 use firstbyte_cc::sources::LEVEL0;
 use firstbyte_measure::launch;
-use firstbyte_measure::launch::find_in_path;
-use firstbyte_measure::launch::{ExitStatus, Launcher, OutputKind};
+use firstbyte_measure::launch::{ExitStatus, Launcher, OutputKind, find_in_path};
 use firstbyte_measure::tracer::Setting;
 use firstbyte_measure::units::Bytes;
 use std::fs::{self, File};
@@ -18,36 +17,35 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// The contest's dictionary, of Debian's `miscfiles`.
+/// The contest's dictionary, from Debian's `miscfiles`.
 const DICTIONARY: &str = "/usr/share/dict/web2";
 
-/// Words of the dictionary and others, as many bytes as the contest's first test had.
+/// The input has words of the dictionary and others, and as many bytes as the contest's first test.
 const LENGTH: usize = 1398;
 
-/// Runs both, the same text on stdin, in turn.
-pub(super) fn measure(session: &Session, evidence: &mut Evidence) -> Result<(), CommandError> {
-    let folder =
-        tempfile::Builder::new().prefix("firstbyte-level0-").tempdir().map_err(CommandError::unable)?;
+/// Runs both programs, interleaved, with the same text on stdin.
+pub(super) fn level0(session: &mut Session) -> Result<(), Lack> {
+    let folder = tempfile::Builder::new().prefix("firstbyte-level0-").tempdir().map_err(Lack::of)?;
     let programs = match built(folder.path()) {
         Ok(programs) => programs,
         Err(lack) => {
-            gather::level0_lacking(evidence, session.needs, &lack);
+            gather::level0_lacking(&mut session.evidence, session.needs, &lack);
             return Ok(());
         }
     };
+
     let text = folder.path().join("text");
-    fs::write(&text, self::text().map_err(CommandError::unable)?).map_err(CommandError::unable)?;
+    fs::write(&text, self::text().map_err(Lack::of)?).map_err(Lack::of)?;
     let entries = programs.iter().map(|(name, path)| entry(name, path, &text));
-    let budget = Budget::Runs(if session.plan.quick { 20 } else { 200 });
-    let counting = Counting { runs: COUNTING_RUNS, by_processor: false };
-    let experiment =
-        Experiment { counting, ..session.experiment(entries.collect::<Result<_, _>>()?, budget) };
-    let series = carry_out(experiment)?;
-    gather::runs(evidence, session.needs, State::Warm, &series);
+    let entries = entries.collect::<Result<_, _>>().map_err(Lack::of)?;
+    let mut experiment = session.experiment(entries, session.runs(20, 200));
+    experiment.counting.runs = COUNTING_RUNS;
+    let series = session.traced(experiment)?;
+    gather::runs(&mut session.evidence, session.needs, State::Warm, &series);
     Ok(())
 }
 
-/// The programs, by the names that the claims know them by.
+/// The programs, by their names in the claims.
 fn built(folder: &Path) -> Result<Vec<(&'static str, PathBuf)>, Lack> {
     for (tool, package) in [("rustc", "rustc"), ("gcc", "gcc")] {
         if find_in_path(tool).is_none() {
@@ -55,14 +53,14 @@ fn built(folder: &Path) -> Result<Vec<(&'static str, PathBuf)>, Lack> {
         }
     }
     if !Path::new(DICTIONARY).exists() {
-        return Err(missing(&format!("the contest's dictionary is not here: `{DICTIONARY}`"), "miscfiles"));
+        return Err(missing(&format!("the contest's dictionary `{DICTIONARY}` does not exist"), "miscfiles"));
     }
     let failed = |error: io::Error| Lack::because(format!("level 0 could not be built: {error}"));
     compile(folder).map_err(failed)
 }
 
 fn missing(reason: &str, package: &str) -> Lack {
-    Lack { reason: reason.to_owned(), install: crate::corpus::debian::install_command(&[package.to_owned()]) }
+    Lack { reason: reason.to_owned(), install: install_command(&[package.to_owned()]) }
 }
 
 fn compile(folder: &Path) -> io::Result<Vec<(&'static str, PathBuf)>> {
@@ -82,7 +80,7 @@ fn compile(folder: &Path) -> io::Result<Vec<(&'static str, PathBuf)>> {
         .collect()
 }
 
-/// Runs a step of the build, its output into a file.
+/// Runs a step of the build, with its output in a file.
 fn run(folder: &Path, program: impl AsRef<Path>, arguments: &[&str], output: Option<&str>) -> io::Result<()> {
     let program = program.as_ref();
     let stdout = match output {
@@ -95,12 +93,12 @@ fn run(folder: &Path, program: impl AsRef<Path>, arguments: &[&str], output: Opt
     if ended.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&ended.stderr);
-    let last = said.lines().last().unwrap_or_default().to_owned();
+    let messages = String::from_utf8_lossy(&ended.stderr);
+    let last = messages.lines().last().unwrap_or_default().to_owned();
     Err(io::Error::other(format!("`{}`: {}: {last}", program.display(), ended.status)))
 }
 
-/// Every so many words of the dictionary, a word that is none after each third.
+/// Some words of the dictionary, with a word that is not in it after each third.
 fn text() -> io::Result<Vec<u8>> {
     let words = fs::read(DICTIONARY)?;
     let chosen = words.split(|byte| *byte == b'\n').step_by(997).enumerate();
@@ -114,8 +112,8 @@ fn text() -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-fn entry(name: &str, path: &Path, text: &Path) -> Result<Entry, CommandError> {
-    let command = launch::Command::new(&[path]).map_err(CommandError::program)?;
+fn entry(name: &str, path: &Path, text: &Path) -> Result<Entry, ExperimentError> {
+    let command = launch::Command::new(&[path])?;
     let setting =
         Setting { output: OutputKind::Pipe, timeout: Some(Duration::from_secs(20)), ..Setting::default() };
     Ok(Entry {

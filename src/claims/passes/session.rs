@@ -1,0 +1,103 @@
+//! What all passes share: the programs, and the evidence so far.
+
+use super::{PassOptions, Watcher};
+use crate::bench::{Aim, Budget, Campaign, Counting, Entry, Experiment, ExperimentError, Observer, Series};
+use crate::claims::{Evidence, Lack, Needs, programs};
+use crate::corpus::{BuildCache, Built, Corpus, PrepareOptions, Program, Skipped, prepare_all};
+use crate::document::bench::Overhead;
+use firstbyte_measure::launch::interrupt;
+use firstbyte_measure::tracer::Choice;
+use firstbyte_measure::tracer::phases::{PhasesTracer, choose_phases};
+use std::collections::BTreeSet;
+
+pub(super) struct Session<'s> {
+    pub(super) needs: &'s Needs,
+    pub(super) options: PassOptions,
+    /// Why files cannot be replaced by copies for cold runs.
+    pub(super) cold: Result<(), String>,
+    ready: Vec<(Program, Built)>,
+    pub(super) skipped: Vec<Skipped>,
+    pub(super) watcher: Watcher<'s>,
+    pub(super) evidence: Evidence,
+    /// What observed the warm runs, once these have been made.
+    pub(super) backend: Option<String>,
+    pub(super) overhead: Vec<Overhead>,
+}
+
+impl<'s> Session<'s> {
+    /// Builds and verifies the programs that are needed.
+    pub(super) fn begin(
+        needs: &'s Needs,
+        options: PassOptions,
+        cold: Result<(), String>,
+        watcher: Watcher<'s>,
+    ) -> Result<Session<'s>, ExperimentError> {
+        let corpus = Corpus::load(None).map_err(ExperimentError::machine)?;
+        let own = programs::programs().map_err(ExperimentError::machine)?;
+        let wanted = needs.built();
+        let all = corpus.programs().iter().chain(&own);
+        let programs: Vec<&Program> = all.filter(|program| wanted.contains(program.name())).collect();
+        let cache = BuildCache::of_user().map_err(ExperimentError::machine)?;
+        let interrupted = || interrupt::interrupted().is_some();
+        let results = prepare_all(&programs, &cache, PrepareOptions::new(&interrupted), watcher.building);
+
+        let (mut ready, mut skipped) = (Vec::new(), Vec::new());
+        for (program, result) in programs.into_iter().zip(results) {
+            match result {
+                Ok(built) => ready.push((program.clone(), built)),
+                Err(obstacle) => skipped.push(obstacle),
+            }
+        }
+        Ok(Session {
+            needs,
+            options,
+            cold,
+            ready,
+            skipped,
+            watcher,
+            evidence: Evidence::default(),
+            backend: None,
+            overhead: Vec::new(),
+        })
+    }
+
+    /// The programs that could be built.
+    pub(super) fn built(&self) -> impl Iterator<Item = &Built> {
+        self.ready.iter().map(|(_, built)| built)
+    }
+
+    pub(super) fn named(&self, names: &BTreeSet<&str>) -> Vec<&(Program, Built)> {
+        self.ready.iter().filter(|(program, _)| names.contains(program.name())).collect()
+    }
+
+    /// One of two numbers of runs.
+    pub(super) fn runs(&self, quick: u32, full: u32) -> Budget {
+        Budget::Runs(if self.options.quick { quick } else { full })
+    }
+
+    /// Warm runs without counting runs.
+    pub(super) fn experiment(&self, entries: Vec<Entry>, budget: Budget) -> Experiment {
+        let campaign =
+            Campaign { aim: Aim::Time, budget, warmup: 2, seed: self.options.seed, overhead: false };
+        Experiment { entries, campaign, cold: None, env_offset: false, counting: Counting::default() }
+    }
+
+    /// Makes the runs with the usual tracer.
+    pub(super) fn traced(&mut self, experiment: Experiment) -> Result<Vec<Series>, Lack> {
+        self.observed(experiment, &mut tracer()?)
+    }
+
+    /// Makes the runs. What is finished is kept.
+    pub(super) fn observed(
+        &mut self,
+        experiment: Experiment,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Series>, Lack> {
+        let measured = experiment.run(observer, self.watcher.runs).map_err(Lack::of)?;
+        Ok(measured.series)
+    }
+}
+
+pub(super) fn tracer() -> Result<PhasesTracer, Lack> {
+    Ok(choose_phases(Choice::Auto).map_err(Lack::of)?.tracer)
+}

@@ -1,0 +1,165 @@
+//! All designs, built and measured: the document of `firstbyte throughput`.
+
+use super::design::{self, BASELINE, Design};
+use super::sink::{Places, Sink};
+use super::sweep::{Cell, Sweep, Swept, Wrong};
+use crate::bench::interference::Watch;
+use crate::bench::{ExperimentError, Progress};
+use crate::corpus::{BuildCache, PrepareOptions, PrepareStep, Program, prepare_all};
+use crate::document::bench::{Skipped, Tool};
+use crate::document::throughput::{Throughput, ThroughputDocument, WrongOutput};
+use firstbyte_measure::launch::interrupt;
+use firstbyte_measure::machine::Machine;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct ThroughputPlan {
+    /// The numbers of lines, ascending.
+    pub counts: Vec<u64>,
+    pub sinks: Vec<Sink>,
+    /// The designs that are wanted; all if empty.
+    pub only: Vec<String>,
+    /// The number of runs of each design, for each target and number of lines.
+    pub runs: u32,
+    /// A design is not repeated once its runs have taken this long.
+    pub enough: Duration,
+    /// A run is killed after this long.
+    pub timeout: Duration,
+    /// The folder for files.
+    pub directory: PathBuf,
+    /// The folder for files in memory.
+    pub memory: PathBuf,
+    /// Seed of the random order.
+    pub seed: u64,
+}
+
+/// Builds the designs and measures them, interleaved. `building` hears of the programs that are built.
+pub fn measure(
+    plan: ThroughputPlan,
+    building: &(dyn Fn(PrepareStep) + Sync),
+    progress: &mut dyn Progress,
+) -> Result<ThroughputDocument, ExperimentError> {
+    let (designs, skipped) = plan.designs(building)?;
+    let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
+    let mut document =
+        ThroughputDocument { skipped, ..ThroughputDocument::new(Tool::ours(), machine, BASELINE) };
+    if interrupt::interrupted().is_some() {
+        document.partial = true;
+        return Ok(document);
+    }
+
+    let sweep = plan.sweep(designs);
+    document.warnings = sweep.places.warnings(&sweep.sinks);
+    progress.planned(sweep.planned());
+    let watch = Watch::begin();
+    let swept = sweep.run(&mut |runs| (0..runs).for_each(|_| progress.ran("")));
+    let interference = watch.end().warnings(&document.machine);
+    progress.ended();
+    document.warnings.extend(interference.iter().map(ToString::to_string));
+
+    fill(&mut document, &sweep, swept);
+    Ok(document)
+}
+
+impl ThroughputPlan {
+    /// Finds a folder in which no file can be created, before the first run. The error is the message for the user.
+    pub fn check(&self) -> Result<(), String> {
+        let disk = self.sinks.iter().any(|sink| matches!(sink, Sink::File | Sink::Overwrite));
+        let memory = self.sinks.iter().any(|sink| matches!(sink, Sink::Tmpfs | Sink::Wc));
+        for (needed, folder, option) in
+            [(disk, &self.directory, "--directory"), (memory, &self.memory, "--memory")]
+        {
+            if let Some(error) = needed.then(|| tempfile::tempfile_in(folder).err()).flatten() {
+                let folder = folder.display();
+                return Err(format!(
+                    "`{folder}` cannot hold files: {error}\nhelp: name another folder by {option}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || name == BASELINE || self.only.iter().any(|own| own == name)
+    }
+
+    /// The designs that this machine can build, and those that it cannot.
+    fn designs(
+        &self,
+        building: &(dyn Fn(PrepareStep) + Sync),
+    ) -> Result<(Vec<Design>, Vec<Skipped>), ExperimentError> {
+        let programs = design::programs().map_err(ExperimentError::machine)?;
+        let wanted: Vec<&Program> = programs.iter().filter(|program| self.wants(program.name())).collect();
+        let cache = BuildCache::of_user().map_err(ExperimentError::machine)?;
+        let interrupted = || interrupt::interrupted().is_some();
+        let results = prepare_all(&wanted, &cache, PrepareOptions::new(&interrupted), building);
+
+        let (mut designs, mut skipped) = (Vec::new(), Vec::new());
+        for (program, result) in wanted.iter().zip(results) {
+            match result {
+                Ok(built) => designs.push(Design::of_program(program, &built)),
+                Err(obstacle) => skipped.push(Skipped::from(&obstacle)),
+            }
+        }
+
+        let firstbyte = std::env::current_exe().map_err(ExperimentError::machine)?;
+        let own = [Design::ours(&firstbyte), Design::wc_alone()];
+        designs.extend(own.into_iter().filter(|own| self.wants(&own.name)));
+        Ok((designs, skipped))
+    }
+
+    fn sweep(self, designs: Vec<Design>) -> Sweep {
+        Sweep {
+            counts: self.counts,
+            sinks: self.sinks,
+            designs,
+            runs: self.runs,
+            enough: self.enough,
+            limit: self.timeout,
+            places: Places { memory: self.memory, disk: self.directory },
+            seed: self.seed,
+        }
+    }
+}
+
+fn fill(document: &mut ThroughputDocument, sweep: &Sweep, swept: Swept) {
+    document.partial = swept.interrupted || interrupt::interrupted().is_some();
+    for cell in swept.cells {
+        let null = cell.sink == Sink::Null;
+        document.results.extend(row(sweep, &cell).summarised(!null));
+    }
+    document.wrong.extend(swept.wrong.into_iter().map(|wrong| wrong_output(sweep, wrong)));
+    document.compare();
+}
+
+/// A row without its summary.
+fn row(sweep: &Sweep, cell: &Cell) -> Throughput {
+    let design = &sweep.designs[cell.design];
+    Throughput {
+        sink: cell.sink.name().to_owned(),
+        sink_description: cell.sink.description(&sweep.places),
+        design: design.name.clone(),
+        description: design.description.clone(),
+        lines: cell.count,
+        bytes: cell.count * (Design::TEXT.len() as u64 + 1),
+        times_ns: cell.times.iter().map(|time| time.0).collect(),
+        median_ns: 0.0,
+        min_ns: 0.0,
+        bytes_per_second: None,
+        times_faster: None,
+    }
+}
+
+fn wrong_output(sweep: &Sweep, wrong: Wrong) -> WrongOutput {
+    let design = &sweep.designs[wrong.design];
+    WrongOutput {
+        design: design.name.clone(),
+        description: design.description.clone(),
+        literal: design.literal,
+        sink: wrong.sink.name().to_owned(),
+        lines: wrong.count,
+        reason: wrong.reason,
+    }
+}

@@ -22,6 +22,8 @@ Examples:
     after_help = EXAMPLES,
     mut_arg("cpus", |cpus| cpus.help(CPUS)),
     mut_arg("timeout", |timeout| timeout.default_value("1m").help(TIMEOUT)),
+    mut_arg("export-svg", |svg| svg.help("Draw the waterfall as an SVG picture (as PNG if FILE ends in .png)")),
+    mut_arg("export-png", |png| png.help("Draw the waterfall as a PNG picture")),
 )]
 pub struct Args {
     /// Measure only this group (can be repeated)

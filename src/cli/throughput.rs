@@ -25,6 +25,8 @@ Examples:
 #[command(
     after_help = EXAMPLES,
     mut_arg("timeout", |timeout| timeout.default_value("2m")),
+    mut_arg("export-svg", |svg| svg.help(CHART)),
+    mut_arg("export-png", |png| png.help("Draw the same chart as a PNG picture")),
 )]
 pub struct Args {
     /// Print this many lines (a comma-separated list)
@@ -65,6 +67,8 @@ pub struct Args {
     #[arg(long, requires = PICTURES, help_heading = HEADING)]
     log: bool,
 }
+
+const CHART: &str = "Draw a chart of time against lines as an SVG picture (as PNG if FILE ends in .png)";
 
 /// The numbers of lines in Response to Response.
 const POST_COUNTS: [u64; 8] =

@@ -79,6 +79,8 @@ pub fn test_packages() -> BTreeMap<String, String> {
         packages: BTreeMap<String, String>,
         #[serde(rename = "proofs")]
         _proofs: BTreeMap<String, String>,
+        #[serde(rename = "kernels")]
+        _kernels: BTreeMap<String, String>,
     }
     // The file is part of this binary, and a test reads it.
     toml::from_str::<Listed>(TESTS)

@@ -413,7 +413,7 @@ impl<'c> State<'c> {
         match run {
             Err(LaunchError::Interrupted) => Err(Stop::Interrupted),
             // No other run of any program would succeed, and a process that cannot be killed would not be the last.
-            Err(error) if error.is_the_machines() && self.campaign.aim == Aim::Time => {
+            Err(error) if error.is_machine_failure() && self.campaign.aim == Aim::Time => {
                 Err(ExperimentError::machine(error).into())
             }
             run => Ok(run),

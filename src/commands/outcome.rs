@@ -76,7 +76,7 @@ impl From<LaunchError> for CommandError {
         let exit = match error {
             LaunchError::Interrupted => Exit::Interrupted,
             LaunchError::NotCold(_) => Exit::Unable,
-            _ if error.is_the_machines() => Exit::Unable,
+            _ if error.is_machine_failure() => Exit::Unable,
             _ => Exit::ProgramFailed,
         };
         CommandError { exit, message: error.to_string() }

@@ -321,7 +321,7 @@ fn is_refused(output: &std::process::Output, cause: &str) {
     assert_eq!(output.status.code(), Some(4), "{said}");
     let lines: Vec<&str> = said.lines().collect();
     let [line, help] = lines[..] else { panic!("{said}") };
-    assert!(line.contains(&format!("no mount namespace of our own could be had: {cause}")), "{said}");
+    assert!(line.contains(&format!("cannot create a mount namespace: {cause}")), "{said}");
     assert!(help.starts_with("help: run as root, or allow it: sudo sysctl "), "{said}");
 }
 

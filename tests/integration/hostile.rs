@@ -134,7 +134,7 @@ fn too_few_descriptors_are_not_a_programs_fault() {
             command.args(["-c", &script, env!("CARGO_BIN_EXE_firstbyte")]).current_dir(folder.path());
             let output = command.env("FIRSTBYTE_CACHE", folder.path()).output().unwrap();
             if !output.status.success() {
-                refused(&output, 4, "could not be had");
+                refused(&output, 4, "cannot get ");
             }
         }
     }

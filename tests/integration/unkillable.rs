@@ -50,9 +50,9 @@ fn named_and_alive(output: &Output) {
     let lines: Vec<&str> = said.lines().filter(|line| !line.starts_with("warning")).collect();
     let [error, help] = lines[..] else { panic!("{said}") };
     let process = help.rsplit(' ').next().unwrap();
-    let begin = format!("error: `rooted` (process {process}) could not be killed, and goes on: ");
+    let begin = format!("error: `rooted` (process {process}) could not be killed and keeps running: ");
     assert!(error.starts_with(&begin) && error.contains("not permitted"), "{said}");
-    assert_eq!(help, format!("help: run as root, or end it by hand: sudo kill -9 {process}"));
+    assert_eq!(help, format!("help: run as root, or kill it by hand: sudo kill -9 {process}"));
     let name = fs::read_to_string(Path::new("/proc").join(process).join("comm")).unwrap_or_default();
     assert_eq!(name, "rooted\n", "it was waited for");
     assert!(Command::new("kill").args(["-9", process]).status().unwrap().success());

@@ -1,4 +1,4 @@
-//! The one clock: `CLOCK_MONOTONIC`, which `bpf_ktime_get_ns` reads too.
+//! The clock of all measurements: `CLOCK_MONOTONIC`, which `bpf_ktime_get_ns` also reads.
 
 use crate::units::Nanos;
 

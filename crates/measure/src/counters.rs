@@ -1,9 +1,9 @@
 //! What the processor counts while a program runs: instructions, cycles, misses.
 //!
-//! The counters are opened on our own thread, disabled, to be inherited and to be enabled by an exec
-//! (`perf_event_open(2)`): every process that this thread creates from then on counts from its exec, with all that it
-//! creates, and what it counted is added to ours when it is gone. Nothing is attached to the tracee, and we
-//! ourselves count nothing, because we execute nothing.
+//! The counters are opened on our own thread. They start disabled, are inherited, and are enabled by an exec
+//! (`perf_event_open(2)`). So every process that this thread creates counts from its exec on, together with the
+//! processes that it creates, and its counts are added to ours when it ends. Nothing is attached to the tracee, and
+//! we ourselves count nothing, because we execute no program.
 
 use perf_event::events::{Event, Hardware};
 use perf_event::{Builder, Counter};
@@ -13,14 +13,14 @@ use std::io;
 /// Whose events are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The program's own.
+    /// The program's own code.
     User,
-    /// The kernel's on its behalf.
+    /// The kernel, on behalf of the program.
     Kernel,
 }
 
-/// Name for the program's own, name for the kernel's, and which counter. Four at a time: processors have at least as
-/// many, so that none is shared and every figure is a count.
+/// The counter's name on the program's side, its name on the kernel's side, and the event. There are four because
+/// processors count at least as many at the same time, so no counter is shared and every value is exact.
 const EVENTS: [(&str, &str, Hardware); 4] = [
     ("instructions", "instructions_kernel", Hardware::INSTRUCTIONS),
     ("cycles", "cycles_kernel", Hardware::CPU_CYCLES),
@@ -28,22 +28,24 @@ const EVENTS: [(&str, &str, Hardware); 4] = [
     ("cache_misses", "cache_misses_kernel", Hardware::CACHE_MISSES),
 ];
 
-/// Why nothing is counted.
+/// Why nothing can be counted.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // each message says it
 pub enum CountersError {
-    #[error("this machine shows no performance counters, as is usual in virtual machines")]
+    /// The machine has no counters, or hides them, as most virtual machines do.
+    #[error("this machine has no performance counters, as is usual for virtual machines")]
     None,
-    #[error("the kernel allows no performance counters: kernel.perf_event_paranoid")]
+    /// The kernel forbids us to count.
+    #[error("the kernel does not allow performance counters: kernel.perf_event_paranoid")]
     Forbidden,
-    #[error("no performance counter opens: {0}")]
+    /// Another error of the kernel.
+    #[error("no performance counter can be opened: {0}")]
     Failed(io::Error),
 }
 
-/// What was counted, by name.
+/// Counts by the counters' names.
 pub type Counted = BTreeMap<String, u64>;
 
-/// Open counters of one side. To be used by the thread that opened them.
+/// Open counters of one side. Only the thread that opened them can use them.
 #[derive(Debug)]
 pub struct Counters {
     open: Vec<(&'static str, Counter)>,
@@ -51,7 +53,11 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Opens the hardware's. One that this processor lacks is left out; without any, the reason is the error.
+    /// Opens the hardware counters. Counters that this processor lacks are left out.
+    ///
+    /// # Errors
+    ///
+    /// The reason, if no counter can be opened.
     pub fn hardware(side: Side) -> Result<Counters, CountersError> {
         let mut open = Vec::new();
         for (user, kernel, event) in EVENTS {
@@ -66,8 +72,8 @@ impl Counters {
         Ok(Counters { open, _apart: apart })
     }
 
-    /// What is counted for the processes that `run` creates and waits for. A counter that had to be shared with others, and
-    /// so missed a part, gives none.
+    /// Counts the processes that `run` creates and waits for. A counter that was shared with others missed a part,
+    /// and gives no value.
     pub fn during<T>(&mut self, run: impl FnOnce() -> T) -> (T, Counted) {
         let before = self.read();
         let result = run();
@@ -75,7 +81,7 @@ impl Counters {
         let counted = self.open.iter().zip(before.iter().zip(&after)).filter_map(|((name, _), readings)| {
             let (before, after) = (readings.0.as_ref()?, readings.1.as_ref()?);
             let complete = after.enabled - before.enabled == after.running - before.running;
-            // nothing runs for no time: 0 is what was not counted
+            // Every process runs for some time, so 0 means that nothing was counted.
             (complete && after.running > before.running)
                 .then(|| ((*name).to_owned(), after.count - before.count))
         });
@@ -109,16 +115,16 @@ fn opened(event: impl Event, side: Side) -> io::Result<Counter> {
     builder.build()
 }
 
-/// A counter that is not inherited and never counts. Without one the kernel takes a child's counters for a copy of ours, and
-/// saves itself work when it switches from us to the child: it exchanges the two (`context_equiv` in
-/// kernel/events/core.c). The child then counts with ours and takes them with it when it exits: nearly every second
-/// run was seen to count too little, or nothing.
+/// A counter that is not inherited and never counts. Without it, the kernel takes a child's counters for a copy of
+/// ours and, to save work, exchanges the two when it switches from us to the child (`context_equiv` in
+/// kernel/events/core.c). The child then counts with our counters, and takes them with it when it exits. Nearly
+/// every second run counted too little, or nothing.
 fn keeping_apart(event: impl Event) -> io::Result<Counter> {
     Builder::new(event).build()
 }
 
-/// `perf_event_open(2)`, ERRORS: ENOENT and EOPNOTSUPP are events that this machine has not, EACCES and EPERM such as
-/// it forbids us.
+/// `perf_event_open(2)`, ERRORS: ENOENT and EOPNOTSUPP mean that this machine lacks the event, EACCES and EPERM
+/// that we may not count it.
 fn reason(cause: io::Error) -> CountersError {
     match cause.raw_os_error() {
         Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => CountersError::None,
@@ -158,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_and_what_it_starts_are_counted_and_we_are_not() {
+    fn a_program_and_its_children_are_counted_but_we_are_not() {
         let Some(mut counters) = page_faults() else { return };
         let one = faults_of(&mut counters, &["/bin/sh", "-c", "/bin/true; exit 0"]);
         let none = counters.during(|| std::hint::black_box(vec![1_u8; 1 << 24]).len()).1;
@@ -178,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_hardware_counts_is_there_or_there_is_a_reason() {
+    fn hardware_counters_count_or_there_is_a_reason() {
         match Counters::hardware(Side::User) {
             Ok(mut counters) => {
                 let mut launcher = Launcher::new(Command::new(&["/bin/true"]).unwrap()).unwrap();

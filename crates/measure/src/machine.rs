@@ -1,4 +1,4 @@
-//! Facts of this machine that every result is stamped with. Its name is not among them.
+//! Facts about this machine that every result records. The machine's name is not among them.
 
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,12 @@ use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-/// What a result depends on besides the program. What cannot be read is `None`.
+/// What a result depends on besides the program. Facts that cannot be read are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The processor's own name.
+    /// The name by which the processor identifies itself.
     pub cpu_model: Option<String>,
-    /// Processors that are online.
+    /// How many processors are online.
     pub cores: Option<u32>,
     /// As `std::env::consts::ARCH` names it.
     pub architecture: String,
@@ -22,15 +22,15 @@ pub struct Machine {
     pub kernel_release: Option<String>,
     /// The size of a page.
     pub page_size: Option<Bytes>,
-    /// Each processor vulnerability that the kernel knows, with what it does about it.
+    /// Each processor vulnerability that the kernel knows, and its mitigation.
     pub mitigations: Option<BTreeMap<String, String>>,
-    /// What chooses the clock frequency, of every processor; more than one name: they differ.
+    /// The frequency governor. If processors have different ones, all their names.
     pub governor: Option<String>,
-    /// The hypervisor that this machine is a guest of, or `none`.
+    /// The hypervisor that this machine runs on, or `none`.
     pub virtualisation: Option<String>,
     /// The kind of container that we run in, or `none`.
     pub container: Option<String>,
-    /// What the kernel reads the time from.
+    /// The source of the kernel's clock.
     pub clock_source: Option<String>,
     /// When memory is backed by huge pages: `always`, `madvise` or `never`.
     pub transparent_huge_pages: Option<String>,
@@ -46,13 +46,13 @@ pub fn available_processors() -> usize {
 }
 
 impl Machine {
-    /// This machine, now.
+    /// Reads the facts about this machine now.
     pub fn examine() -> Machine {
         let page_size = Some(Bytes(rustix::param::page_size() as u64));
         Machine { page_size, ..Machine::read(Path::new("/")) }
     }
 
-    /// What the files below `root` say (`proc(5)`, `Documentation/ABI/` of the kernel).
+    /// Reads them from the files below `root` (`proc(5)`, `Documentation/ABI/` of the kernel).
     fn read(root: &Path) -> Machine {
         let files = Files { root };
         Machine {
@@ -86,7 +86,7 @@ struct Files<'a> {
 impl Files<'_> {
     fn text(&self, path: &str) -> Option<String> {
         let bytes = fs::read(self.root.join(path)).ok()?;
-        // A device tree ends its strings with a zero byte.
+        // Strings in a device tree end with a zero byte.
         Some(String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned())
     }
 
@@ -123,7 +123,7 @@ fn cpu_model(files: &Files) -> Option<String> {
     named.map(str::to_owned).or_else(|| files.line("sys/firmware/devicetree/base/model"))
 }
 
-/// How many numbers a list such as `0-3,6` holds (`cpuset(7)`, list format).
+/// How many numbers a list such as `0-3,6` contains (`cpuset(7)`, list format).
 fn count(list: &str) -> Option<u32> {
     list.split(',').try_fold(0_u32, |sum, part| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
@@ -157,7 +157,7 @@ fn governor(files: &Files) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// What the firmware says of a guest's maker, and the name that the hypervisor goes by.
+/// A text in the firmware that identifies the maker of a virtual machine, and the usual name of its hypervisor.
 const VENDORS: [(&str, &str); 8] = [
     ("QEMU", "KVM or QEMU"),
     ("Amazon EC2", "Amazon Nitro or Xen"),
@@ -169,8 +169,8 @@ const VENDORS: [(&str, &str); 8] = [
     ("Parallels", "Parallels"),
 ];
 
-/// From the processor's flag, then the guest's clock sources, the firmware and Xen's own file. Processors
-/// without that flag (all but x86) give `None` unless something else tells.
+/// Asks the guest's clock sources, Xen's own file and the firmware for the hypervisor's name, and the processor's
+/// flag whether there is one. Processors without that flag (all but x86) give `None` unless a name is found.
 fn virtualisation(files: &Files) -> Option<String> {
     let known = guest_clock(files).or_else(|| files.line("sys/hypervisor/type")).or_else(|| vendor(files));
     let cpuinfo = files.text("proc/cpuinfo")?;
@@ -205,7 +205,7 @@ fn container(files: &Files) -> Option<String> {
     Some(named.filter(|name| !name.is_empty()).unwrap_or("none").to_owned())
 }
 
-/// The word in brackets: `always [madvise] never`.
+/// The word in brackets, as in `always [madvise] never`.
 fn chosen(line: &str) -> Option<String> {
     let (_, rest) = line.split_once('[')?;
     rest.split_once(']').map(|(word, _)| word.to_owned())
@@ -217,21 +217,21 @@ fn load_average(files: &Files) -> Option<[f64; 3]> {
     Some([numbers.next()??, numbers.next()??, numbers.next()??])
 }
 
-/// What the processors together spent since the machine was booted, in ticks, by `/proc/stat` (`proc(5)`).
+/// The time of all processors together since the machine was booted, in ticks, from `/proc/stat` (`proc(5)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessorTime {
-    /// How many there are.
+    /// How many processors there are.
     pub processors: usize,
-    /// Spent on anything but waiting, by whatever runs on this machine.
+    /// Time in which any program ran, or the kernel.
     pub busy: u64,
-    /// Wanted by somebody here, and given to another guest by the host.
+    /// Time in which a task here was ready to run but the host ran another guest.
     pub stolen: u64,
-    /// All in all.
+    /// The sum of all times.
     pub all: u64,
 }
 
 impl ProcessorTime {
-    /// Up to now; `None` where the kernel does not say.
+    /// The time until now; `None` if the kernel does not report it.
     pub fn now() -> Option<ProcessorTime> {
         ProcessorTime::parse(&Files { root: Path::new("/") }.text("proc/stat")?)
     }
@@ -239,7 +239,7 @@ impl ProcessorTime {
     fn parse(text: &str) -> Option<ProcessorTime> {
         let mut lines = text.lines();
         let numbers = lines.next()?.strip_prefix("cpu ")?.split_whitespace().map(|n| n.parse::<u64>().ok());
-        // guest time, in the last two, is part of user time
+        // Guest time, in the last two fields, is part of user time.
         let ticks = numbers.take(8).collect::<Option<Vec<_>>>()?;
         let [user, nice, system, idle, waiting, hard, soft, stolen] = ticks[..] else { return None };
         let busy = user + nice + system + hard + soft;
@@ -247,7 +247,7 @@ impl ProcessorTime {
         Some(ProcessorTime { processors, busy, stolen, all: busy + idle + waiting + stolen })
     }
 
-    /// What was spent between `earlier` and now.
+    /// The time between `earlier` and now.
     #[must_use]
     pub fn since(self, earlier: ProcessorTime) -> ProcessorTime {
         ProcessorTime {
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processor_time_is_the_first_line_of_stat_and_processors_the_next_ones() {
+    fn stat_has_the_processor_time_and_then_a_line_for_each_processor() {
         let at = |line| ProcessorTime::parse(&format!("{line}\ncpu0 1 2\ncpu1 3 4\nintr 5\n"));
         let before = at("cpu  10 0 10 70 0 0 0 10 5 0").unwrap();
         assert_eq!(before, ProcessorTime { processors: 2, busy: 20, stolen: 10, all: 100 });
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn bare_metal_and_unknown_hypervisors_are_told_apart() {
+    fn bare_metal_and_unknown_hypervisors_are_distinguished() {
         let kind = |flags: &str| machine(&[("proc/cpuinfo", flags)]).virtualisation;
         assert_eq!(kind("flags : fpu vme\n").as_deref(), Some("none"));
         assert_eq!(kind("flags : fpu hypervisor\n").as_deref(), Some("unknown hypervisor"));
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_files_are_no_facts() {
+    fn broken_files_give_no_facts() {
         let broken = machine(&[
             ("proc/loadavg", "a lot\n"),
             ("proc/meminfo", "MemTotal: 99999999999999999999 kB\n"),

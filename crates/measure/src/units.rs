@@ -1,4 +1,4 @@
-//! Integers at the edge: nanoseconds and bytes have types of their own; `f64` appears only in statistics and renderings.
+//! Nanoseconds and bytes as integers with types of their own. `f64` appears only in statistics and output.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -17,7 +17,7 @@ impl Nanos {
         self.0 as f64
     }
 
-    /// This instant minus an earlier one, or `None` if `earlier` is in fact later.
+    /// This instant minus an earlier one; `None` if `earlier` is in fact later.
     pub fn since(self, earlier: Nanos) -> Option<Nanos> {
         self.0.checked_sub(earlier.0).map(Nanos)
     }
@@ -32,7 +32,7 @@ impl Add for Nanos {
 
 impl Sub for Nanos {
     type Output = Nanos;
-    /// Panics in debug builds when `other` is later; use [`Nanos::since`] on foreign input.
+    /// Panics in debug builds if `other` is later. Use [`Nanos::since`] for values from outside.
     fn sub(self, other: Nanos) -> Nanos {
         Nanos(self.0 - other.0)
     }
@@ -88,7 +88,8 @@ fn three_digits(value: f64) -> String {
     }
 }
 
-/// `20ms`, `1.5s`, `300us`, `2m`; a plain number means seconds.
+/// Parses `20ms`, `1.5s`, `300us`, `2m`. A number without a unit is in seconds. The error is the message for the
+/// user.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let error = || format!("`{text}` is not a valid duration\nhelp: write it like 300us, 20ms, 1.5s or 2m");
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -106,7 +107,8 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     if duration.is_zero() { Err(error()) } else { Ok(duration) }
 }
 
-/// `153`, `64KiB`, `1.5 MiB`, `2MB`: bytes, or with a unit of 1024 or 1000.
+/// Parses `153`, `64KiB`, `1.5 MiB`, `2MB`: bytes, or a unit of 1024 or 1000. The error is the message for the
+/// user.
 pub fn parse_bytes(text: &str) -> Result<Bytes, String> {
     let error = || format!("`{text}` is not a valid size\nhelp: write it like 4096, 64KiB or 1.5MiB");
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_take_the_usual_units_and_nothing_else() {
+    fn durations_take_the_usual_units_only() {
         assert_eq!(parse_duration("20ms"), Ok(Duration::from_millis(20)));
         assert_eq!(parse_duration("1.5s"), Ok(Duration::from_millis(1500)));
         assert_eq!(parse_duration("2"), Ok(Duration::from_secs(2)));
@@ -169,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_before_another_has_no_distance() {
+    fn the_time_since_a_later_instant_is_none() {
         assert_eq!(Nanos(5).since(Nanos(7)), None);
         assert_eq!(Nanos(7).since(Nanos(5)), Some(Nanos(2)));
     }

@@ -194,7 +194,9 @@ fn a_process_that_cannot_be_killed_ends_the_campaign_and_is_named() {
     let mut runner = unkillable(WARMUP as usize + 2);
     let outcome = carry_out(1, &campaign(10, false), &mut runner);
     let broken = outcome.ending.broken.unwrap().to_string();
-    assert!(broken.contains("(process 0) could not be killed, and goes on: ") && broken.contains("\nhelp: "));
+    assert!(
+        broken.contains("(process 0) could not be killed and keeps running: ") && broken.contains("\nhelp: ")
+    );
     assert_eq!((outcome.series[0].samples.len(), runner.runs[0]), (2, WARMUP as usize + 3));
 
     let mut runner = unkillable(0);
@@ -287,10 +289,10 @@ fn a_machine_that_fails_is_not_blamed_on_a_program() {
         |run| Scripted { exceptions: vec![(1, run, Exception::NoDescriptor)], ..Scripted::default() };
     let mut at_once = failing(0);
     let error = error(2, &campaign(4, false), &mut at_once);
-    assert!(error.starts_with("a pipe could not be had: ") && error.contains("\nhelp: "), "{error}");
+    assert!(error.starts_with("cannot get a pipe: ") && error.contains("\nhelp: "), "{error}");
     assert_eq!(at_once.runs[1], 1, "no other try would fare better");
     let outcome = carry_out(2, &campaign(4, false), &mut failing(WARMUP as usize + 2));
-    assert!(outcome.ending.broken.unwrap().to_string().starts_with("a pipe could not be had: "));
+    assert!(outcome.ending.broken.unwrap().to_string().starts_with("cannot get a pipe: "));
     assert_eq!(outcome.series[1].samples.len(), 2, "what is finished is kept");
     assert!(outcome.ending.given_up.is_empty() && outcome.series[1].rejected.is_empty());
 }
@@ -331,7 +333,7 @@ fn an_explained_run_that_fails_ends_the_campaign() {
     let message = error(1, &explained(6), &mut failing(Exception::TimedOut));
     assert!(message.contains("it did not end in time and was killed\nhelp: give it more time"), "{message}");
     let message = error(1, &explained(6), &mut failing(Exception::NoDescriptor));
-    assert!(message.starts_with("a pipe could not be had: "), "{message}");
+    assert!(message.starts_with("cannot get a pipe: "), "{message}");
     let outcome = carry_out(1, &explained(6), &mut failing(Exception::Interrupted));
     assert!(outcome.ending.interrupted && outcome.series[0].samples.len() <= 1);
 }

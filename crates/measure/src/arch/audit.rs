@@ -1,4 +1,4 @@
-//! Which system-call table a stop speaks of: the audit architecture, and x86's third table, x32.
+//! The system-call table that a stop refers to: by the audit architecture, and for x86's third table, x32.
 
 use super::{Abi, Syscall, native_number};
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ pub(crate) const NATIVE: u32 = match () {
     () => 0xc000_00f3,
 };
 
-/// The 32-bit table of the same machine; 0 where it has none.
+/// The 32-bit table of the same machine; 0 if it has none.
 pub(crate) const COMPAT: u32 = match () {
     #[cfg(target_arch = "x86_64")]
     () => 0x4000_0003,
@@ -23,11 +23,11 @@ pub(crate) const COMPAT: u32 = match () {
     () => 0,
 };
 
-/// x32 programs call the native table's entries with this bit set (`__X32_SYSCALL_BIT`).
+/// x32 programs call the entries of the native table with this bit set (`__X32_SYSCALL_BIT`).
 pub(crate) const X32_BIT: u32 = if cfg!(target_arch = "x86_64") { 0x4000_0000 } else { 0 };
 
-/// The calls that x32 numbers apart, as far as they execute, write, open or read: the number in x32, and the name
-/// (`arch/x86/entry/syscalls/syscall_64.tbl`, from 512 on).
+/// The calls that have a number of their own in x32, as far as they execute, write, open or read: that number, and
+/// the name (`arch/x86/entry/syscalls/syscall_64.tbl`, from 512 on).
 const X32_APART: [(u32, &str); 11] = [
     (515, "readv"),
     (516, "writev"),
@@ -42,7 +42,7 @@ const X32_APART: [(u32, &str); 11] = [
     (547, "pwritev2"),
 ];
 
-/// The same calls by their numbers in x32 and in the native table; none where there is no x32.
+/// The same calls by their numbers in x32 and in the native table; empty on machines without x32.
 fn x32_apart() -> &'static [(u32, u32)] {
     static APART: LazyLock<Vec<(u32, u32)>> = LazyLock::new(|| {
         let calls = X32_APART.iter().filter(|_| X32_BIT != 0);
@@ -51,16 +51,16 @@ fn x32_apart() -> &'static [(u32, u32)] {
     &APART
 }
 
-/// A native number, and the number by which x32 programs make the same call.
+/// A native number, and the number of the same call in x32.
 pub(crate) fn with_x32(number: u32) -> impl Iterator<Item = u32> {
     let apart = x32_apart().iter().find(|(_, native)| *native == number).map(|(x32, _)| *x32);
     let x32 = (X32_BIT != 0).then(|| apart.unwrap_or(number) | X32_BIT);
     [Some(number), x32].into_iter().flatten()
 }
 
-/// A call by what the kernel says of it; x32 calls by their native numbers.
+/// A call by the architecture and number that the kernel reports. x32 calls get their native numbers.
 pub(crate) fn syscall(arch: u32, number: u64) -> Syscall {
-    // the kernel takes the low half alone; what exceeds it is no call at all
+    // The kernel uses only the low half; a larger number is not a system call.
     let number = u32::try_from(number).unwrap_or(u32::MAX);
     if arch != NATIVE {
         return Syscall { abi: Abi::Compat, number };
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_means_a_call_of_its_own_table() {
+    fn a_number_refers_to_a_call_of_its_own_table() {
         assert_eq!(syscall(NATIVE, 1), Syscall { abi: Abi::Native, number: 1 });
         assert_eq!(syscall(NATIVE, u64::MAX), Syscall { abi: Abi::Native, number: u32::MAX });
         if COMPAT != 0 {

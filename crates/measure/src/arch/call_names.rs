@@ -1,4 +1,4 @@
-//! System calls' names and numbers, in the native table and in the 32-bit one of the same machine.
+//! Names and numbers of system calls, in the native table and in the 32-bit one of the same machine.
 
 use super::{Abi, IO_URING_BASE, Syscall};
 
@@ -15,13 +15,13 @@ pub fn compat_number(name: &str) -> Option<u32> {
     u32::try_from(call.id()).ok()
 }
 
-/// 32-bit programs of other architectures: none has been tried.
+/// 32-bit programs of other architectures have not been tried.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn compat_number(_name: &str) -> Option<u32> {
     None
 }
 
-/// A call's name; `syscall_NUMBER` where it has none.
+/// The name of a call; `syscall_NUMBER` if it has none.
 pub fn name(call: Syscall) -> String {
     if call.number >= IO_URING_BASE {
         return format!("io_uring_op_{}", call.number - IO_URING_BASE);
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_and_its_number_are_each_others_inverse() {
+    fn a_call_is_found_by_its_name_and_by_its_number() {
         let number = native_number("openat").unwrap();
         assert_eq!(name(Syscall { abi: Abi::Native, number }), "openat");
         assert_eq!(native_number("no_such_call"), None);

@@ -1,18 +1,19 @@
-//! What a CPUID instruction costs: in a virtual machine it traps.
+//! The cost of a CPUID instruction, which traps in a virtual machine.
 
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// The CPUID instructions of a program's start.
+/// The CPUID instructions at a program's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cpuid {
-    /// What one costs on the machine that ran it.
+    /// The cost of one, on the machine that ran it.
     pub each: Nanos,
-    /// How many the command executes before it opens or writes anything: counted, not estimated.
+    /// How many the command executed before it opened or wrote anything. They were counted, not estimated.
     pub executed: u64,
 }
 
-/// The median of some executions, without what reading the clock costs; `None` where there is no such instruction.
+/// The cost of one CPUID instruction: the median of several batches, each long enough that reading the clock hardly
+/// counts. `None` if the processor has no such instruction.
 #[cfg(target_arch = "x86_64")]
 pub fn cpuid_cost() -> Option<Nanos> {
     use crate::clock::now;
@@ -30,7 +31,7 @@ pub fn cpuid_cost() -> Option<Nanos> {
     batches.get(batches.len() / 2).map(|ns| Nanos(*ns))
 }
 
-/// Other architectures have none.
+/// Other architectures have no such instruction.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn cpuid_cost() -> Option<Nanos> {
     None

@@ -1,4 +1,4 @@
-//! CPU sets: which processors a tracee may run on.
+//! Sets of processors: where a tracee may run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,7 +23,7 @@ impl CpuSet {
         &self.cpus
     }
 
-    /// That this process may run on each of them.
+    /// Checks that this process may run on each of them.
     pub fn check(&self) -> Result<(), CpuSetError> {
         let usable = usable();
         let missing = self.cpus.iter().find(|cpu| !usable.contains(cpu));
@@ -36,9 +36,9 @@ impl CpuSet {
         })
     }
 
-    /// The kernel's form of the set.
+    /// The set as the kernel takes it.
     pub(super) fn as_kernel_mask(&self) -> libc::cpu_set_t {
-        // SAFETY: `cpu_set_t` is an array of integers, for which all zeroes is the empty set.
+        // SAFETY: `cpu_set_t` is an array of integers; all zeroes is the empty set.
         let mut mask: libc::cpu_set_t = unsafe { std::mem::zeroed() };
         for &cpu in &self.cpus {
             // SAFETY: `from_str` admits no processor beyond the mask's size.
@@ -48,8 +48,8 @@ impl CpuSet {
     }
 }
 
-/// The processors that this process may choose, ascending: tried, because neither its present mask
-/// (`sched_getaffinity(2)`) nor the list of those online tells what a container allows. The mask is as before in the end.
+/// The processors that this process may use, ascending. Each is tried, because neither the present mask
+/// (`sched_getaffinity(2)`) nor the list of online processors shows what a container allows. Restores the mask.
 fn usable() -> Vec<usize> {
     // SAFETY: zeroed masks are valid, empty ones; the kernel reads and writes no more than their size.
     unsafe {
@@ -103,14 +103,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_and_ranges_are_read_sorted_and_without_doubles() {
+    fn lists_and_ranges_are_sorted_and_without_duplicates() {
         assert_eq!("3,0-2,1".parse::<CpuSet>().unwrap().cpus(), [0, 1, 2, 3]);
     }
 
     #[test]
-    fn only_processors_that_are_there_can_be_used_and_the_own_mask_stays() {
+    fn only_existing_processors_can_be_used_and_our_mask_stays() {
         let all = usable();
-        assert!(!all.is_empty() && usable() == all, "asking changes nothing");
+        assert!(!all.is_empty() && usable() == all, "trying changes nothing");
         let first = all[0].to_string().parse::<CpuSet>().unwrap();
         assert_eq!(first.check(), Ok(()));
         if !all.contains(&1023) {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_its_reason() {
+    fn invalid_lists_are_refused() {
         for text in ["", "a", "3-1", "0-99999", "1,,2", "-1"] {
             assert!(text.parse::<CpuSet>().is_err(), "{text}");
         }

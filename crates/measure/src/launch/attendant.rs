@@ -1,9 +1,9 @@
-//! A thread that looks after the thread that waits.
+//! A thread that watches the thread that waits.
 //!
-//! The cheapest way to wait for a short-lived tracee is one `wait4` without any time limit: no timer is programmed (in
-//! a virtual machine that is a trap), no descriptor is made. But a tracee may hang, stop itself, or fill its pipe. So
-//! every 50 ms the attendant looks whether the same wait is still on, and if so, interrupts it by a signal; the waiting
-//! thread then goes on with `poll` and its time limits. Short runs never notice it.
+//! The cheapest way to wait for a short-lived tracee is a single `wait4` without a time limit: it needs no timer
+//! (which in a virtual machine is a trap) and no descriptor. But a tracee may hang, stop itself, or fill its pipe.
+//! So every 50 ms the attendant checks whether the same wait is still in progress, and if so interrupts it with a
+//! signal. The waiting thread then continues with `poll` and its time limits. Short runs are not affected.
 
 use super::nudge::Nudge;
 use super::ourselves;
@@ -11,17 +11,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How often the attendant looks: a tracee's full pipe or time limit waits at most twice as long.
+/// How often the attendant checks. A full pipe or an expired time limit is noticed after at most twice as long.
 const LOOK: Duration = Duration::from_millis(50);
 
 struct State {
-    /// Odd while a wait is on; another number for every wait.
+    /// Odd while a wait is in progress; a different number for every wait.
     wait: AtomicU64,
     gone: AtomicBool,
     waiter: Nudge,
 }
 
-/// Looks after one thread's waits; ends with the thread.
+/// Watches the waits of one thread; ends with that thread.
 struct Attendant {
     state: Arc<State>,
     present: bool,
@@ -31,8 +31,8 @@ thread_local! {
     static ATTENDANT: Attendant = Attendant::start();
 }
 
-/// Runs a wait that the attendant will interrupt (with EINTR, again and again) if it lasts. `None`, without waiting, where
-/// no attendant can be had (no more threads): such a wait would know no limit.
+/// Runs a wait that the attendant interrupts (with EINTR, repeatedly) if it takes long. Returns `None` without
+/// waiting if there is no attendant (no more threads): nothing could end such a wait.
 pub(super) fn attended<T>(wait: impl FnOnce() -> T) -> Option<T> {
     ATTENDANT.with(|attendant| {
         if !attendant.present {
@@ -63,7 +63,7 @@ impl Drop for Attendant {
 }
 
 fn attend(state: &State) {
-    // Where the kernel cannot, the table stays shared.
+    // On a kernel that cannot do it, the table stays shared.
     ourselves::keep_descriptors(None);
     let mut seen = 0;
     while !state.gone.load(Ordering::Relaxed) {

@@ -12,9 +12,9 @@ pub struct Command {
     pub(super) program: CString,
     /// The argument vector, `argv[0]` included.
     pub(super) argv: Vec<CString>,
-    /// The environment, `NAME=value` each.
+    /// The environment, each entry `NAME=value`.
     pub(super) environment: Vec<CString>,
-    /// The tracee's working directory; `None`: ours.
+    /// The tracee's working directory; `None` is ours.
     pub(super) directory: Option<CString>,
 }
 
@@ -24,19 +24,19 @@ pub enum ResolveError {
     /// An empty command.
     #[error("the command is empty\nhelp: name a program, as in `firstbyte bench 'ls -l'`")]
     Empty,
-    /// A NUL byte in a word: no argument vector can hold it.
+    /// A word contains a NUL byte, which no argument vector can represent.
     #[error("`{0}` contains a NUL byte, which no argument can")]
     Nul(String),
-    /// No such program.
+    /// There is no such program.
     #[error("`{0}` was not found in PATH\nhelp: check the spelling, or give a path such as `./{0}`")]
     NotInPath(String),
-    /// No such file.
+    /// There is no such file.
     #[error("`{0}` does not exist\nhelp: check the path (it is taken relative to `{1}`)")]
     NoSuchFile(String, String),
-    /// A directory.
+    /// It is a directory.
     #[error("`{0}` is a directory, not a program\nhelp: name the program in it")]
     Directory(String),
-    /// Not executable.
+    /// It is not executable.
     #[error("`{0}` is not executable\nhelp: chmod +x {0}")]
     NotExecutable(String),
 }
@@ -47,7 +47,7 @@ impl Command {
         Command::in_directory(words, None)
     }
 
-    /// A command from its words that runs in `directory`; a relative program path is taken from there.
+    /// A command from its words that runs in `directory`. A relative program path is resolved from there.
     pub fn in_directory<S: AsRef<OsStr>>(
         words: &[S],
         directory: Option<&Path>,
@@ -72,7 +72,7 @@ impl Command {
         Ok(())
     }
 
-    /// Takes one variable out of the tracee's environment.
+    /// Removes one variable from the tracee's environment.
     pub fn remove_variable(&mut self, name: &str) {
         let prefix = format!("{name}=");
         self.environment.retain(|entry| !entry.as_bytes().starts_with(prefix.as_bytes()));
@@ -111,7 +111,7 @@ fn c_string(word: &OsStr) -> Result<CString, ResolveError> {
     CString::new(word.as_bytes()).map_err(|_| ResolveError::Nul(word.to_string_lossy().replace('\0', "\\0")))
 }
 
-/// As `execvp(3)` finds it: a name with a slash is a path; any other is looked for along PATH.
+/// Finds the program as `execvp(3)` does: a name with a slash is a path, any other name is searched for in PATH.
 fn resolve(name: &OsStr, directory: Option<&Path>) -> Result<PathBuf, ResolveError> {
     let shown = || name.to_string_lossy().into_owned();
     if name.as_bytes().contains(&b'/') {
@@ -140,7 +140,7 @@ fn resolve(name: &OsStr, directory: Option<&Path>) -> Result<PathBuf, ResolveErr
     })
 }
 
-/// PATH may hold relative folders; the tracee's working directory may be another.
+/// PATH may contain relative folders, and the tracee may have another working directory.
 fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_looked_for_along_path_and_a_path_is_not() {
+    fn names_are_searched_for_in_path_and_paths_are_not() {
         assert!(Command::new(&["sh", "-c", ":"]).unwrap().program().is_absolute());
         assert!(matches!(Command::new(&["./no-such"]), Err(ResolveError::NoSuchFile(..))));
         assert!(matches!(Command::new(&["no-such-program-here"]), Err(ResolveError::NotInPath(_))));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_is_replaced_not_doubled() {
+    fn a_variable_is_replaced_not_duplicated() {
         let mut command = Command::new(&["true"]).unwrap();
         command.set_variable("FIRSTBYTE_TEST", OsStr::new("1")).unwrap();
         command.set_variable("FIRSTBYTE_TEST", OsStr::new("2")).unwrap();

@@ -31,7 +31,7 @@ pub enum LaunchError {
     },
     /// Neither an executable nor a script with a `#!` line.
     #[error(
-        "`{program}` is in no format that the kernel executes (an ELF file, or a script that begins with `#!`)\nhelp: run it by its interpreter, as in `sh {program}`"
+        "`{program}` is not in a format that the kernel executes (an ELF file, or a script that begins with `#!`)\nhelp: run it with its interpreter, as in `sh {program}`"
     )]
     NoFormat {
         /// The program.
@@ -42,48 +42,48 @@ pub enum LaunchError {
     Step {
         /// The program.
         program: PathBuf,
-        /// Which step.
+        /// The step that failed.
         step: &'static str,
         /// The kernel's answer.
         cause: io::Error,
         /// What to do.
         help: &'static str,
     },
-    /// A resource for the run could not be had.
+    /// A resource that the run needs is not available.
     #[error(
-        "{what} could not be had: {cause}\nhelp: close other programs or raise the limit (`ulimit -a` shows it)"
+        "cannot get {what}: {cause}\nhelp: close other programs or raise the limit (`ulimit -a` shows it)"
     )]
     Resource {
-        /// What was asked for.
+        /// The resource.
         what: &'static str,
         /// The kernel's answer.
         cause: io::Error,
     },
-    /// A command that was to be run before or after a run failed.
-    #[error("the command `{command}`, which was to be run {when} each run, {outcome}")]
+    /// A command that runs before or after each run failed.
+    #[error("the command `{command}`, which runs {when} each run, {outcome}")]
     Hook {
         /// The command.
         command: String,
         /// `before` or `after`.
         when: &'static str,
-        /// What became of it.
+        /// How it ended.
         outcome: String,
     },
-    /// What a run needs to be a cold one could not be had.
+    /// Something that a cold run needs is not available.
     #[error("{0}")]
     NotCold(String),
-    /// A program whose run was to end at a moment of its output ended before.
+    /// The run was to end at a moment of the program's output, but the program ended before that.
     #[error("it ended before it printed {awaited}")]
     NotReached {
-        /// What it was to print.
+        /// The output that was awaited.
         awaited: String,
     },
-    /// A process that was to be killed lives on.
+    /// A process that we tried to kill is still alive.
     #[error(
-        "`{name}` (process {process}) could not be killed, and goes on: {cause}\nhelp: run as root, or end it by hand: sudo kill -9 {process}"
+        "`{name}` (process {process}) could not be killed and keeps running: {cause}\nhelp: run as root, or kill it by hand: sudo kill -9 {process}"
     )]
     Unkillable {
-        /// What it is called (`comm` in proc(5)).
+        /// Its name (`comm` in proc(5)).
         name: String,
         /// Its id.
         process: i32,
@@ -96,24 +96,24 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
-    /// A resource that could not be had, for the reason that the last system call left.
+    /// A resource that is not available, for the reason that the last system call left in `errno`.
     pub fn resource(what: &'static str) -> LaunchError {
         LaunchError::Resource { what, cause: io::Error::last_os_error() }
     }
 
-    /// A process that was to be killed, and why it was not.
+    /// A process that we tried to kill, and why it could not be killed.
     pub fn unkillable(process: i32, cause: io::Error) -> LaunchError {
         let name = std::fs::read(format!("/proc/{process}/comm")).unwrap_or_default();
         let name = String::from_utf8_lossy(name.trim_ascii_end()).escape_debug().to_string();
         LaunchError::Unkillable { name, process, cause }
     }
 
-    /// Whether this machine is at fault, and no program: descriptors, memory or processes are not to be had, or what
-    /// runs may not be killed.
-    pub fn is_the_machines(&self) -> bool {
+    /// Whether the cause is this machine and not the program: there are no more descriptors, memory or processes,
+    /// or we may not kill something that runs.
+    pub fn is_machine_failure(&self) -> bool {
         match self {
             LaunchError::Resource { .. } | LaunchError::Unkillable { .. } => true,
-            // of `execve(2)`: the user has too many processes; and of any step
+            // `execve(2)` fails so if the user has too many processes; other steps may, too.
             LaunchError::Step { cause, .. } => {
                 let scarce = [libc::EAGAIN, libc::ENOMEM, libc::EMFILE, libc::ENFILE];
                 cause.raw_os_error().is_some_and(|errno| scarce.contains(&errno))
@@ -122,7 +122,7 @@ impl LaunchError {
         }
     }
 
-    /// From the `errno` with which a step of the child failed.
+    /// Explains the `errno` with which a step of the child failed.
     pub(super) fn from_child(command: &Command, step: &'static str, errno: i32) -> LaunchError {
         let program = command.program().to_owned();
         let seen = command.program_from_here();
@@ -151,7 +151,7 @@ impl LaunchError {
             libc::EINVAL if step == "sched_setaffinity" => {
                 "name processors that exist (`nproc --all`) and that you may use"
             }
-            libc::EAGAIN | libc::ENOMEM => "free some memory or processes",
+            libc::EAGAIN | libc::ENOMEM => "free some memory, or end some processes",
             _ => "try it by hand: the shell may say more",
         };
         LaunchError::Step { program, step, cause: io::Error::from_raw_os_error(errno), help }
@@ -178,7 +178,7 @@ fn elf_interpreter<Elf: FileHeader<Endian = object::Endianness>>(start: &[u8]) -
     Some(String::from_utf8_lossy(path).into_owned())
 }
 
-/// What an ELF file was built for.
+/// The machine that an ELF file was built for.
 fn foreign_machine(program: &Path) -> Option<String> {
     let start = read_start(program)?;
     if !start.starts_with(&object::elf::ELFMAG) || start.len() < 20 {
@@ -202,7 +202,7 @@ fn foreign_machine(program: &Path) -> Option<String> {
     })
 }
 
-/// The first page or so of a file: enough for its headers and its interpreter's name.
+/// The beginning of a file: enough for its headers and the name of its interpreter.
 fn read_start(program: &Path) -> Option<Vec<u8>> {
     use std::io::Read;
     let mut start = Vec::new();

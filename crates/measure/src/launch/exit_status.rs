@@ -9,7 +9,7 @@ use std::fmt;
 pub enum ExitStatus {
     /// It exited with this status.
     Code(i32),
-    /// It died of this signal.
+    /// This signal ended it.
     Signal(i32),
 }
 
@@ -17,7 +17,7 @@ impl ExitStatus {
     /// Exit status 0.
     pub const SUCCESS: ExitStatus = ExitStatus::Code(0);
 
-    /// From the status that `wait4(2)` gives.
+    /// Decodes the status that `wait4(2)` gives.
     pub fn from_wait(status: i32) -> ExitStatus {
         if libc::WIFSIGNALED(status) {
             ExitStatus::Signal(libc::WTERMSIG(status))
@@ -26,12 +26,12 @@ impl ExitStatus {
         }
     }
 
-    /// Exit status 0, and no signal.
+    /// Whether it exited with status 0.
     pub fn success(self) -> bool {
         self == ExitStatus::SUCCESS
     }
 
-    /// The exit code; `None` when a signal ended it (as hyperfine's `exit_codes` has it).
+    /// The exit code; `None` if a signal ended it (as in hyperfine's `exit_codes`).
     pub fn code(self) -> Option<i32> {
         match self {
             ExitStatus::Code(code) => Some(code),
@@ -50,7 +50,7 @@ impl fmt::Display for ExitStatus {
 }
 
 impl ExitStatus {
-    /// What it did, as the rest of a sentence: `ended with exit status 3`, `was killed by SIGSEGV`.
+    /// How it ended, as the rest of a sentence: `ended with exit status 3`, `was killed by SIGSEGV`.
     pub fn ending(self) -> String {
         match self {
             ExitStatus::Code(_) => format!("ended with {self}"),
@@ -58,7 +58,7 @@ impl ExitStatus {
         }
     }
 
-    /// What it did, and what it was to do.
+    /// How it ended, and how it was expected to end.
     pub fn instead_of(self, expected: ExitStatus) -> String {
         let expected = match (self, expected) {
             (ExitStatus::Signal(_), ExitStatus::Code(_)) => format!("ending with {expected}"),
@@ -68,7 +68,7 @@ impl ExitStatus {
         format!("{} instead of {expected}", self.ending())
     }
 
-    /// The signal that it died of, as messages name it.
+    /// The name of the signal that ended it, for messages.
     pub fn signal(self) -> Option<String> {
         match self {
             ExitStatus::Code(_) => None,
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endings_are_sentences() {
+    fn endings_complete_a_sentence() {
         let (failed, died) = (ExitStatus::Code(3), ExitStatus::Signal(libc::SIGSEGV));
         let right = ExitStatus::SUCCESS;
         assert_eq!(failed.instead_of(right), "ended with exit status 3 instead of exit status 0");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn signals_that_stop_have_names_and_real_time_ones_numbers() {
+    fn signals_have_names_and_real_time_signals_have_numbers() {
         assert_eq!((named(libc::SIGSTOP), named(40)), ("SIGSTOP".to_owned(), "signal 40".to_owned()));
     }
 }

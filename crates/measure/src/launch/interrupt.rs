@@ -1,4 +1,4 @@
-//! Ctrl-C and its kin: remembered, so that a run can be ended cleanly and finished results saved.
+//! Remembers SIGINT, SIGTERM and SIGHUP, so that a run can end cleanly and finished results are saved.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -9,11 +9,12 @@ extern "C" fn remember(signal: libc::c_int) {
     INTERRUPTED_BY.store(signal, Ordering::Relaxed);
 }
 
-/// From now on SIGINT, SIGTERM and SIGHUP are remembered instead of ending the process; waiting system calls return
-/// with EINTR. A signal that was ignored when we were started (`nohup`) stays ignored.
+/// From now on SIGINT, SIGTERM and SIGHUP are remembered instead of ending the process, and waiting system calls
+/// return with EINTR. A signal that was ignored when this process started (`nohup`) stays ignored.
 pub fn catch_signals() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: the structures are plain data, zeroed is valid; `remember` is async-signal-safe (one atomic store).
+        // SAFETY: the structures are plain data, and zeroed is valid; `remember` is async-signal-safe (one atomic
+        // store).
         unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, std::ptr::null(), &raw mut before);
@@ -27,10 +28,10 @@ pub fn catch_signals() {
     }
 }
 
-/// Undoes [`catch_signals`]: from now on they end the process again.
+/// Undoes [`catch_signals`]: from now on these signals end the process again.
 pub fn let_signals_end_us() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: the structures are plain data, zeroed is valid: SIG_DFL, no flags.
+        // SAFETY: the structures are plain data, and zeroed is valid: SIG_DFL, no flags.
         unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, std::ptr::null(), &raw mut before);
@@ -42,7 +43,7 @@ pub fn let_signals_end_us() {
     }
 }
 
-/// The signal that interrupted us, if one did.
+/// The signal that interrupted us, if there was one.
 pub fn interrupted() -> Option<i32> {
     // ORDERING: see `remember`.
     match INTERRUPTED_BY.load(Ordering::Relaxed) {

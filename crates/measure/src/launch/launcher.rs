@@ -1,8 +1,9 @@
 //! Creates the tracee's process with vfork semantics.
 //!
-//! `clone(CLONE_VM | CLONE_VFORK)`: no page table is copied, so our own size costs nothing, and we sleep until the
-//! child has executed its program or given up. The child runs on a stack of its own and calls nothing but system
-//! calls. What stopped it, if anything did, it leaves in a shared page: no pipe is needed to learn of a failed exec.
+//! `clone(CLONE_VM | CLONE_VFORK)` copies no page tables, so the size of our own process costs nothing, and we
+//! sleep until the child has executed its program or failed. The child runs on its own stack and does nothing but
+//! system calls. If a step fails, the child writes the reason to a shared page, so we learn of a failed exec
+//! without a pipe.
 
 use super::affinity::CpuSet;
 use super::child::Child;
@@ -16,10 +17,10 @@ use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
 
-/// The child's stack: it makes a dozen system calls, no more.
+/// The size of the child's stack. The child makes a dozen system calls, no more.
 const STACK: usize = 64 * 1024;
 
-/// Creates processes that execute one command, one a call.
+/// Creates processes that execute one command, one process for each call of [`Launcher::launch`].
 #[derive(Debug)]
 pub struct Launcher {
     command: Command,
@@ -33,15 +34,15 @@ pub struct Launcher {
     shared: Shared,
 }
 
-/// What the child does between its creation and `execve`, beyond the usual.
+/// What the child does between its creation and `execve`, besides the usual steps.
 #[derive(Clone, Copy)]
 pub enum Preparation<'a> {
-    /// Nothing: the caller sleeps until the exec (vfork).
+    /// Nothing. The caller sleeps until the exec (vfork).
     None,
-    /// It writes its process id to `meeting`, and waits there for one byte, so that another thread can seize it. Then
-    /// the seccomp filter, if any, is installed.
+    /// It writes its process id to `meeting` and waits there for one byte, so that another thread can seize it.
+    /// Then it installs the seccomp filter, if there is one.
     Ptrace {
-        /// Our end for the child; whoever seizes it has the other.
+        /// The child's end of a socket; the thread that seizes it has the other end.
         meeting: BorrowedFd<'a>,
         /// See `seccomp(2)`.
         filter: Option<&'a [libc::sock_filter]>,
@@ -74,7 +75,7 @@ const STEPS: [&str; 9] = [
     "execve",
 ];
 
-/// What the child reads; it lives on the parent's stack until the exec.
+/// What the child reads. It is on the parent's stack, and stays there until the exec.
 struct Orders {
     program: *const c_char,
     argv: *const *const c_char,
@@ -109,7 +110,7 @@ impl Launcher {
         })
     }
 
-    /// What it launches.
+    /// The command that it launches.
     pub fn command(&self) -> &Command {
         &self.command
     }
@@ -136,19 +137,19 @@ impl Launcher {
         self.cpus = Some(cpus.as_kernel_mask());
     }
 
-    /// When to look at the output of a run that would best not be looked at before its end: a program that was seen to
-    /// fill its pipe must be read as it writes, or its runs would last until we look.
+    /// When to look at the output of a run whose tracer needs no early look. A program that was seen to fill its
+    /// pipe must be read while it writes; otherwise its runs would last until we look.
     pub fn watch(&self) -> Watch {
         if self.prints_much { Watch::Arrival } else { Watch::Exit }
     }
 
-    /// Learns from a run that has ended how the next ones are to be watched.
+    /// Learns from a run that has ended how to watch the next ones.
     pub fn learn(&mut self, stdout: &Stdout) {
         self.prints_much |= stdout.was_full();
     }
 
-    /// Creates one process. With [`Preparation::None`] it has executed its program when this returns. A traced one's
-    /// failure is to be asked of [`Launcher::failure`] when it has died, and whoever traces it reaps it.
+    /// Creates one process. With [`Preparation::None`] it has executed its program when this returns. If the child
+    /// is traced, its tracer reaps it; once it has died, [`Launcher::failure`] gives the reason if a step failed.
     pub fn launch(
         &mut self,
         stdout: &mut Stdout,
@@ -184,7 +185,7 @@ impl Launcher {
             filter: filter.as_ref().map_or(ptr::null(), ptr::from_ref),
             report,
         };
-        // SAFETY: the shared page is ours and mapped; no child lives that could write to it.
+        // SAFETY: the shared page is ours and mapped; no child is alive that could write to it.
         unsafe { report.write(Report { errno: 0, step: 0 }) };
         let child = self.create(&orders)?;
         if !traced {
@@ -193,7 +194,7 @@ impl Launcher {
         Ok(child)
     }
 
-    /// What stopped the child, read from the shared page: for a traced one, to be asked when it has died early.
+    /// What stopped the child, read from the shared page. For a traced child: call this when it has died early.
     pub fn failure(&self) -> Option<LaunchError> {
         // SAFETY: the page is mapped; the child that wrote to it has executed its program or is dead.
         let report = unsafe { self.shared.report().read_volatile() };
@@ -210,11 +211,11 @@ impl Launcher {
 
     fn create(&self, orders: &Orders) -> Result<Child, LaunchError> {
         let sharing = if orders.shares_memory { libc::CLONE_VM | libc::CLONE_VFORK } else { 0 };
-        // Signals are not blocked meanwhile (two system calls saved): the only handlers of this process set a flag or
-        // do nothing, which does no harm in a child that shares our memory.
+        // Signals are not blocked meanwhile, which saves two system calls. The only handlers of this process set a
+        // flag or do nothing, which is harmless in a child that shares our memory.
         let spawned = clock::now();
         // SAFETY: the stack is ours, `orders` outlives the child's use of it (vfork) or is copied (fork), and
-        // `child_main` calls nothing but system calls.
+        // `child_main` does nothing but system calls.
         let pid = unsafe {
             let orders = ptr::from_ref(orders).cast_mut().cast();
             libc::clone(child_main, self.shared.stack_top(), sharing | libc::SIGCHLD, orders)
@@ -226,13 +227,14 @@ impl Launcher {
     }
 }
 
-/// As `execve(2)` takes them: pointers, the last of them null.
+/// Pointers to the strings, ending with a null pointer, as `execve(2)` takes them.
 fn terminated(all: &[std::ffi::CString]) -> Vec<*const c_char> {
     all.iter().map(|word| word.as_ptr()).chain([ptr::null()]).collect()
 }
 
-/// A process whose binary has capabilities of its own is nobody's to trace, and so is a child that shares its memory:
-/// such a child gets a copy of the memory (fork), and declares that traceable (`PR_SET_DUMPABLE(2const)`).
+/// Whether a child that shares our memory can be traced. Nobody may trace a process whose binary has capabilities,
+/// nor a child that shares its memory. Such a child gets a copy of the memory (fork) and makes itself traceable
+/// (`PR_SET_DUMPABLE(2const)`).
 fn may_be_traced() -> bool {
     // SAFETY: asks for a flag of our own process.
     unsafe { libc::prctl(libc::PR_GET_DUMPABLE, 0, 0, 0, 0) == 1 }
@@ -250,16 +252,16 @@ fn own_mask_is_empty() -> bool {
 // SAFETY: the raw pointers point into `command`, which the launcher owns and never changes, and to its own mapping.
 unsafe impl Send for Launcher {}
 
-/// What the child does: on its own stack, and with nothing but system calls.
+/// Runs in the child, on its own stack, and does nothing but system calls.
 extern "C" fn child_main(orders: *mut c_void) -> c_int {
     // SAFETY: the parent passes its `Orders`, which live until the exec.
     let orders = unsafe { &*orders.cast::<Orders>() };
     // SAFETY: system calls with valid arguments; `fail` and `execve` do not return on their respective outcomes.
     unsafe {
-        // If we are killed, so is it.
+        // If this process is killed, the child is killed too.
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         if orders.terminal {
-            // a session of its own, so that the pty can become its controlling terminal
+            // A session of its own, so that the pty can become its controlling terminal.
             check(libc::setsid(), 2, orders);
             libc::ioctl(orders.stdout, libc::TIOCSCTTY, 0);
         } else {
@@ -295,7 +297,7 @@ extern "C" fn child_main(orders: *mut c_void) -> c_int {
     }
 }
 
-/// Tells the tracer who we are, and waits until it has taken hold of us.
+/// Sends the tracer our process id, and waits until the tracer has seized us.
 unsafe fn meet(orders: &Orders) {
     // SAFETY: system calls with valid buffers.
     unsafe {

@@ -1,8 +1,8 @@
-//! Starts one program as a tracee: vfork semantics, stdio, signals, affinity, timeouts, peak memory.
+//! Starts one program as a tracee: vfork semantics, stdio, signals, affinity, time limits, peak memory.
 //!
-//! [`Command`] says what to execute (resolved before the first run, so that a misspelt name is told at once),
-//! [`Launcher`] creates the process, [`stdio`] what it writes to, [`wait`] what happens until it is reaped, and
-//! [`tree`] makes sure that nothing of it remains.
+//! [`Command`] is what to execute, resolved before the first run, so that a misspelt name is reported at once.
+//! [`Launcher`] creates the process, [`stdio`] is where it writes, [`wait`] waits until it is reaped, and [`tree`]
+//! makes sure that none of its processes remain.
 
 pub mod affinity;
 mod attendant;

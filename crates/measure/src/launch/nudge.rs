@@ -1,9 +1,10 @@
-//! Calls a thread out of the system call in which it waits.
+//! Interrupts a system call in which another thread waits.
 
-/// What does it. By default it is ignored (signal(7)): a stray one harms nobody, and nobody sends it to end us.
+/// The signal that interrupts. It is ignored by default (signal(7)), so a stray one does no harm, and nobody sends
+/// it to end a process.
 const NUDGE: libc::c_int = libc::SIGURG;
 
-/// A thread that can be called.
+/// A thread whose system calls can be interrupted.
 #[derive(Debug)]
 pub(crate) struct Nudge {
     thread: libc::pid_t,
@@ -17,20 +18,22 @@ impl Nudge {
         Nudge { thread: unsafe { libc::gettid() } }
     }
 
-    /// Its system call ends with EINTR. To be repeated: it may just be about to begin one.
+    /// The thread's system call ends with EINTR. Callers repeat this, because the thread may be just about to enter
+    /// a call.
     pub(crate) fn call(&self) {
-        // SAFETY: a signal to a thread of our own process, which handles it by doing nothing; one that has ended is not
-        // found.
+        // SAFETY: a signal to a thread of our own process, whose handler does nothing. A thread that has ended is
+        // not found.
         unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), self.thread, NUDGE) };
     }
 }
 
 extern "C" fn nothing(_: libc::c_int) {}
 
-/// From now on this signal ends the calling thread's waits. No child inherits a handler (`execve(2)`).
+/// From now on this signal interrupts the calling thread's waits. No child inherits a handler (`execve(2)`).
 pub fn interrupt_waits_by(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
-    // SAFETY: plain data, zeroed is valid; the handler is the caller's. Without SA_RESTART, which is the point. Whoever
-    // started us may have blocked every signal, and masks are inherited: that of this thread is changed.
+    // SAFETY: plain data, and zeroed is valid; the handler is the caller's. There is no SA_RESTART, because waits
+    // must end. Our parent may have blocked every signal, and masks are inherited, so this thread's mask is
+    // changed.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as usize;

@@ -1,4 +1,4 @@
-//! Rights that a program's file gives to whoever executes it, and that a traced run does not get.
+//! Rights that a program's file gives to everyone who executes it, and that a traced run does not get.
 
 use rustix::fs::{StatVfsMountFlags, getxattr, statvfs};
 use std::fmt;
@@ -7,14 +7,14 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// What gives them.
+/// Where the rights come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
-    /// Its owner's (`S_ISUID`).
+    /// The set-user-ID bit (`S_ISUID`).
     SetUser,
-    /// Its group's (`S_ISGID`).
+    /// The set-group-ID bit (`S_ISGID`).
     SetGroup,
-    /// Capabilities of its own (`capabilities(7)`, "File capabilities").
+    /// The file's own capabilities (`capabilities(7)`, "File capabilities").
     Capabilities,
 }
 
@@ -28,9 +28,10 @@ impl fmt::Display for Rights {
     }
 }
 
-/// The rights that a program has by its file, and lacks when it is traced by ptrace: an exec gives none to a process
-/// whose tracer could not have them itself, nor to one with `no_new_privs` (`execve(2)`), which our filter needs. None,
-/// too, where it would lack them anyway: a script, a file system that is mounted `nosuid`. Root is taken to have all.
+/// The rights that a program has because of its file, and does not have when it is traced by ptrace. An exec gives
+/// no rights to a process whose tracer could not have them itself, nor to one with `no_new_privs` (`execve(2)`),
+/// which our filter needs. `None` also if the program would not have them anyway: it is a script, or on a file
+/// system that is mounted `nosuid`. Root is assumed to have all rights.
 pub fn lost_under_ptrace(program: &Path) -> Option<Rights> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     if user.is_root() || has_no_new_privileges() || is_script(program) || is_nosuid(program) {
@@ -41,7 +42,7 @@ pub fn lost_under_ptrace(program: &Path) -> Option<Rights> {
     if has(libc::S_ISUID) && file.uid() != user.as_raw() {
         Some(Rights::SetUser)
     } else if has(libc::S_ISGID | libc::S_IXGRP) && file.gid() != group.as_raw() {
-        // without the execute bit it means something else (`inode(7)`)
+        // Without the execute bit it means something else (`inode(7)`).
         Some(Rights::SetGroup)
     } else {
         has_capabilities(program).then_some(Rights::Capabilities)
@@ -53,8 +54,8 @@ fn has_no_new_privileges() -> bool {
     unsafe { libc::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 }
 }
 
-/// The kernel executes its interpreter instead, and takes no rights from the script. What cannot be read is taken for a
-/// program.
+/// For a script the kernel executes the interpreter, and takes no rights from the script. A file that cannot be
+/// read is taken for a program.
 fn is_script(program: &Path) -> bool {
     let mut start = [0; 2];
     File::open(program).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"#!"

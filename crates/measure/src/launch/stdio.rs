@@ -1,4 +1,4 @@
-//! What a tracee's stdout is, and what came out of it.
+//! The tracee's stdout, and what the tracee wrote to it.
 
 use super::diagnosis::LaunchError;
 use super::until::{Search, Until};
@@ -9,10 +9,10 @@ use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
-/// What the tracee's stdout is to be (`--output`).
+/// Kinds of stdout for a tracee (`--output`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutputKind {
-    /// `/dev/null`: nobody can check what was written.
+    /// `/dev/null`: nobody can check the output.
     Null,
     /// A pipe whose other end we read.
     #[default]
@@ -23,13 +23,13 @@ pub enum OutputKind {
     File,
 }
 
-/// How much of the output is kept for messages.
+/// How many bytes of the output are kept for messages.
 const HEAD: usize = 4096;
 
-/// How much is read at a time.
+/// How many bytes are read at a time.
 const CHUNK: usize = 16384;
 
-/// One run's stdout: the tracee's end until the launch, our end until it has been drained.
+/// One run's stdout: the tracee's end until the launch, our end until everything has been read.
 #[derive(Debug)]
 pub struct Stdout {
     kind: OutputKind,
@@ -41,25 +41,25 @@ pub struct Stdout {
     was_full: bool,
 }
 
-/// What came out.
+/// The output of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
-    /// How many bytes (of a pty: not counting the carriage returns that its line discipline adds).
+    /// How many bytes there were. For a pty this does not count the carriage returns that its line discipline adds.
     pub bytes: u64,
-    /// The first of them.
+    /// The first bytes, at most 4 KiB.
     pub head: Vec<u8>,
-    /// They are not the expected ones.
+    /// The bytes are not the expected ones.
     pub differs: bool,
-    /// When our end gave its first bytes, and how many.
+    /// When the first bytes arrived at our end, and how many.
     pub first_read: Option<(Nanos, u64)>,
-    /// When what ends the run came out (see [`Stdout::end_at`]).
+    /// When the text that ends the run arrived (see [`Stdout::end_at`]).
     pub reached: Option<Nanos>,
-    /// Every other holder has closed it.
+    /// Every other process has closed it.
     pub closed: bool,
 }
 
 impl Stdout {
-    /// Opens a fresh stdout for one run; `expected` is compared as it comes.
+    /// Opens a fresh stdout for one run. The output is compared with `expected` as it arrives.
     pub fn open(kind: OutputKind, expected: Option<std::sync::Arc<[u8]>>) -> Result<Stdout, LaunchError> {
         let (tracee, ours) = match kind {
             OutputKind::Null => (null()?, None),
@@ -78,24 +78,24 @@ impl Stdout {
         })
     }
 
-    /// Notes whether the tracee has to wait for us to read.
+    /// Notes whether the tracee is waiting for us to read.
     pub(crate) fn note_whether_full(&mut self) {
         let mut asked = libc::pollfd { fd: self.tracee_end(), events: libc::POLLOUT, revents: 0 };
         // SAFETY: one valid structure; returns at once.
         self.was_full = unsafe { libc::poll(&raw mut asked, 1, 0) } == 0;
     }
 
-    /// Whether the tracee had to wait for us to read because nobody looked at its output.
+    /// Whether the tracee had to wait because nobody read its output.
     pub(super) fn was_full(&self) -> bool {
         self.was_full
     }
 
-    /// The run is to end when this has come out.
+    /// Ends the run when this has arrived.
     pub fn end_at(&mut self, until: Until) {
         self.search = Some(Search::new(until, self.kind == OutputKind::Pty));
     }
 
-    /// Whether somebody waits for a moment of the output.
+    /// Whether the run ends at a moment of its output.
     pub fn is_awaited(&self) -> bool {
         self.search.is_some()
     }
@@ -105,7 +105,7 @@ impl Stdout {
         self.search.as_ref().is_some_and(|search| search.found().is_some())
     }
 
-    /// Which kind it is.
+    /// The kind of this stdout.
     pub fn kind(&self) -> OutputKind {
         self.kind
     }
@@ -115,12 +115,13 @@ impl Stdout {
         self.tracee.as_ref().map_or(-1, AsRawFd::as_raw_fd)
     }
 
-    /// Closes our copy of the tracee's end, without which end-of-file would never come: not before the tracee has its own.
+    /// Closes our copy of the tracee's end; otherwise end-of-file would never come. Call it only once the tracee
+    /// has its own.
     pub fn release(&mut self) {
         self.tracee = None;
     }
 
-    /// The descriptor to poll for output; `None` where there is nothing to wait for.
+    /// The descriptor to poll for output; `None` if there is nothing to wait for.
     pub(crate) fn pollable(&self) -> Option<i32> {
         match self.kind {
             OutputKind::Pipe | OutputKind::Pty if !self.collected.closed => {
@@ -130,7 +131,7 @@ impl Stdout {
         }
     }
 
-    /// Reads what is there, without waiting.
+    /// Reads what has arrived, without waiting.
     pub fn drain(&mut self) {
         if matches!(self.kind, OutputKind::Null | OutputKind::File) {
             return;
@@ -143,14 +144,14 @@ impl Stdout {
                 Ok(count) => self.take(&buffer[..count]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                // a pty whose last holder is gone answers EIO
+                // A pty answers EIO once every other process has closed it.
                 Err(_) => break self.collected.closed = true,
             }
         }
         self.ours = Some(ours);
     }
 
-    /// What came out in all; the tracee must be gone.
+    /// All of the output. The tracee must have ended.
     pub fn finish(mut self) -> Collected {
         if self.kind == OutputKind::File {
             self.read_file();
@@ -172,7 +173,7 @@ impl Stdout {
         while let Ok(count @ 1..) = ours.read_at(&mut buffer, self.collected.bytes) {
             self.take(&buffer[..count]);
         }
-        self.collected.first_read = None; // read afterwards: that instant means nothing
+        self.collected.first_read = None; // read after the run: the instant means nothing
         self.collected.closed = true;
     }
 
@@ -217,8 +218,8 @@ fn pipe() -> Result<(File, OwnedFd), LaunchError> {
     }
     // SAFETY: both were just created and belong to nobody else.
     let (ours, tracee) = unsafe { (File::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
-    // Only our end: the tracee's must block, as a shell's pipe does.
-    // SAFETY: plain fcntl on a descriptor that we own.
+    // Only our end is non-blocking: the tracee's must block, as a shell's pipe does. SAFETY: plain fcntl on a
+    // descriptor that we own.
     unsafe { libc::fcntl(ours.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
     Ok((ours, tracee))
 }
@@ -234,7 +235,7 @@ fn pty() -> Result<(File, OwnedFd), LaunchError> {
         if libc::grantpt(master) != 0 || libc::unlockpt(master) != 0 {
             return Err(LaunchError::resource("a pseudo terminal"));
         }
-        // Linux 4.13: the peer without a path, so that no /dev/pts need be mounted where we look
+        // Linux 4.13: opens the peer without a path, so /dev/pts need not be mounted here.
         let peer = libc::ioctl(master, libc::TIOCGPTPEER, libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC);
         if peer < 0 {
             return Err(LaunchError::resource("a pseudo terminal"));

@@ -1,4 +1,4 @@
-//! Nothing of a tracee remains: its process group and its orphans are killed and reaped.
+//! Leaves nothing of a tracee behind: kills and reaps its process group and its orphans.
 
 use super::diagnosis::LaunchError;
 use super::interrupt;
@@ -12,20 +12,21 @@ use std::time::{Duration, Instant};
 
 static ADOPTING: AtomicBool = AtomicBool::new(false);
 
-/// Children that are none of a tracee's orphans: what a user's own command left running.
+/// Children that are not a tracee's orphans: processes that a user's own command left running.
 static SPARED: Mutex<Vec<i32>> = Mutex::new(Vec::new());
 
-/// Makes sure that our children can be waited for: whoever ignores SIGCHLD hands that down, and the kernel then forgets
-/// how children ended (`wait(2)`, `sigaction(2)`).
+/// Makes sure that we can wait for our children. A process that ignores SIGCHLD passes that on to its children, and
+/// then the kernel forgets how their own children ended (`wait(2)`, `sigaction(2)`).
 pub fn hear_of_exits() {
     // SAFETY: plain data; the default action of a signal that is ignored by default.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }
 
-/// From now on neither we nor our tracees leave core files: writing one takes long, and a crash is measured, too.
+/// From now on neither we nor our tracees write core files. That takes long, and crashing programs are measured,
+/// too.
 pub fn leave_no_cores() {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: plain data; the hard limit is left as it was where it may not be raised.
+    // SAFETY: plain data; the hard limit stays as it was, since it may not be raised.
     unsafe {
         let mut before = none;
         libc::getrlimit(libc::RLIMIT_CORE, &raw mut before);
@@ -34,8 +35,8 @@ pub fn leave_no_cores() {
     }
 }
 
-/// From now on the tracees' orphans become our children, so that they can be found and killed. For the command itself,
-/// not for library users: it holds for the whole process.
+/// From now on the tracees' orphans become our children, so that they can be found and killed. This changes the
+/// whole process: it is meant for the `firstbyte` command, not for other users of this library.
 pub fn adopt_orphans() {
     // SAFETY: a flag of our own process.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
@@ -43,15 +44,16 @@ pub fn adopt_orphans() {
     ADOPTING.store(true, Ordering::Relaxed);
 }
 
-/// How long a killed process may take to die: it may have much memory to give back.
+/// How long we wait for a killed process to die. It may have much memory to give back.
 const DYING: Duration = Duration::from_secs(2);
 
-/// A process that is held by a descriptor of its own: its id alone may be another's once it has been reaped.
+/// A process, held by a descriptor. The process id alone may belong to another process once this one has been
+/// reaped.
 #[derive(Debug)]
 pub struct Held(OwnedFd);
 
-/// Takes hold of the process that has this id now; `None`: there is none. Whether it is the one that was meant is for
-/// the caller to find out afterwards: it is, if that one has not exited yet.
+/// Holds the process that has this id now; `None` if there is none. The caller must check afterwards that it is the
+/// intended one: it is if that one has not exited yet.
 pub fn hold(pid: i32) -> Option<Held> {
     // SAFETY: plain system call (`pidfd_open(2)`, Linux 5.3); the descriptor is owned at once.
     unsafe {
@@ -61,12 +63,12 @@ pub fn hold(pid: i32) -> Option<Held> {
 }
 
 impl Held {
-    /// Kills it, and waits until it is dead (not until it is reaped: that is for its parent), for two seconds at the
-    /// most. Returns whether it still lived.
+    /// Kills it, and waits at most two seconds until it is dead (not until it is reaped, which is its parent's
+    /// part). Returns whether it was still alive.
     ///
     /// # Errors
     ///
-    /// The kernel's answer where we may not kill it: a set-user-id program may have become another user's.
+    /// The kernel's answer if we may not kill it: a set-user-ID program may now run as another user.
     pub fn kill(&self) -> io::Result<bool> {
         if self.is_dead(0) {
             return Ok(false);
@@ -84,20 +86,20 @@ impl Held {
         Ok(true)
     }
 
-    /// Waits until it is dead, or has had the time for that, or until somebody interrupts us meanwhile.
+    /// Waits until it is dead, its time is up, or somebody interrupts us.
     fn dies(&self) {
         let until = Instant::now() + DYING;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let left_ms = i32::try_from(left.as_millis()).unwrap_or(i32::MAX);
-            // a signal cuts the wait short, and not every one interrupts us
+            // A signal ends the wait early, and not every signal interrupts us.
             if self.is_dead(left_ms) || left.is_zero() || interrupt::interrupted().is_some() {
                 return;
             }
         }
     }
 
-    /// A signal ends the wait.
+    /// Returns early if a signal arrives.
     fn is_dead(&self, wait_ms: i32) -> bool {
         let mut asked = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: one descriptor, which we own.
@@ -109,20 +111,21 @@ impl Held {
 ///
 /// # Errors
 ///
-/// One of them may not be killed, or does not die: it goes on.
+/// One of them may not be killed, or does not die. It keeps running.
 pub fn kill_adopted() -> Result<(), LaunchError> {
     // ORDERING: see `adopt_orphans`.
     if ADOPTING.load(Ordering::Relaxed) && has_children() { kill_orphans() } else { Ok(()) }
 }
 
-/// Our present children are to stay: a command around the runs, such as one that starts a server, left them running.
+/// From now on our present children are left alone: a command that runs around the measured ones, such as one that
+/// starts a server, left them running.
 pub fn spare_children() {
     if ADOPTING.load(Ordering::Relaxed) && has_children() {
         *SPARED.lock().unwrap_or_else(PoisonError::into_inner) = children();
     }
 }
 
-/// Whether this process has any child, by one system call.
+/// Whether this process has any child, with a single system call.
 pub(super) fn has_children() -> bool {
     // SAFETY: plain data; WNOHANG, and WNOWAIT so that nothing is consumed.
     unsafe {
@@ -131,7 +134,7 @@ pub(super) fn has_children() -> bool {
     }
 }
 
-/// Asks whatever lives of a process group to end; what has stopped itself is continued, so that it hears of it.
+/// Asks the living processes of a group to end. Stopped ones are continued, so that they receive the signal.
 pub fn terminate_group(leader: i32) {
     // SAFETY: signals to a process group that we created.
     unsafe {
@@ -140,11 +143,12 @@ pub fn terminate_group(leader: i32) {
     }
 }
 
-/// Kills a tracee that has not been reaped, and its process group: it may have moved to another, even to ours.
+/// Kills a tracee that has not been reaped, and its process group. The tracee may have moved to another group, even
+/// ours.
 ///
 /// # Errors
 ///
-/// The kernel's answer where we may not kill the tracee, which may be dead all the same.
+/// The kernel's answer if we may not kill the tracee. It may be dead all the same.
 pub fn kill_with_group(tracee: i32) -> io::Result<()> {
     kill_group(tracee);
     // SAFETY: our own child, which has not been reaped: its id cannot be another's.
@@ -158,14 +162,15 @@ pub fn discard(tracee: i32) {
     let _ = kill_and_reap(tracee);
 }
 
-/// Kills whatever lives of a process group, without reaping anyone. Returns whether something did.
+/// Kills the living processes of a group, without reaping any. Returns whether there were any.
 pub fn kill_group(leader: i32) -> bool {
     // SAFETY: a signal to a process group that we created.
     unsafe { libc::kill(-leader, libc::SIGKILL) == 0 }
 }
 
-/// Kills whatever still lives of a process group whose leader has been reaped. Returns whether something did: those that
-/// had exited, and whom their parent had not waited for, do not count; those that we may not kill do.
+/// Kills the processes that are still alive in a group whose leader has been reaped. Returns whether there were
+/// any. Processes that had exited and were not reaped by their parent do not count; processes that we may not kill
+/// do.
 pub fn clear_group(leader: i32) -> bool {
     if !group_exists(leader) {
         return false;
@@ -176,36 +181,36 @@ pub fn clear_group(leader: i32) -> bool {
     found
 }
 
-/// Whether there is a process group that we created, be its members ours to kill or not (EPERM).
+/// Whether a process group that we created still exists, even if we may not kill its members (EPERM).
 fn group_exists(leader: i32) -> bool {
     // SAFETY: asks, without sending anything.
     let asked = unsafe { libc::kill(-leader, 0) };
     asked == 0 || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
 }
 
-/// Reaps the dead members of a group that have become our children; the rest are another's to reap.
+/// Reaps the dead members of a group that have become our children. The others belong to other parents.
 fn reap_group(leader: i32) {
     // SAFETY: no status is asked for; WNOHANG.
     while unsafe { libc::waitpid(-leader, ptr::null_mut(), libc::WNOHANG) } > 0 {}
 }
 
-/// Kills and reaps every child that this thread still has and that is not spared, and their children in turn.
+/// Kills and reaps every child of this thread that is not spared, and their children in turn.
 fn kill_orphans() -> Result<(), LaunchError> {
     let spared = SPARED.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    // each round may bring up the orphans of those killed in the last
+    // Each round may make the orphans of the processes that it kills our children.
     for _ in 0..64 {
         let mut children = children();
         children.retain(|child| !spared.contains(child));
         if children.is_empty() {
             break;
         }
-        // the first that resists is told of, after the others have been killed
+        // The first failure is reported after all others have been killed.
         children.into_iter().map(kill_and_reap).fold(Ok(()), Result::and)?;
     }
     Ok(())
 }
 
-/// Kills and reaps a child of ours, and waits for that as long as dying may take, or until we are interrupted.
+/// Kills and reaps a child, and waits for its death as long as [`DYING`], or until we are interrupted.
 ///
 /// # Errors
 ///
@@ -223,7 +228,7 @@ fn kill_and_reap(child: i32) -> Result<(), LaunchError> {
     Err(resists(io::Error::other("it was sent SIGKILL, and has not died")))
 }
 
-/// Reaps a child if it is dead. Nothing is left to reap of one that is no child of ours, either.
+/// Reaps a child if it is dead. A process that is not our child counts as reaped.
 fn is_reaped(child: i32) -> bool {
     // SAFETY: our own child: nobody else reaps it, so its id cannot have been reused. No status is asked for.
     let answer = unsafe { libc::waitpid(child, ptr::null_mut(), libc::__WALL | libc::WNOHANG) };
@@ -242,13 +247,13 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn who_is_held_is_killed_and_once_reaped_nobody_is() {
+    fn a_held_process_is_killed_but_no_other_one_after_it_was_reaped() {
         let mut child = Command::new("sleep").arg("98761").spawn().unwrap();
         let held = hold(child.id().cast_signed()).unwrap();
-        assert!(held.kill().unwrap(), "it lived");
-        assert!(!held.kill().unwrap(), "it is dead, and not yet reaped");
+        assert!(held.kill().unwrap(), "it was alive");
+        assert!(!held.kill().unwrap(), "it is dead but not yet reaped");
         assert!(!child.wait().unwrap().success());
-        assert!(!held.kill().unwrap(), "its id is free, and may be another's");
+        assert!(!held.kill().unwrap(), "another process may have its id now");
         assert!(hold(i32::MAX).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! The moment at which a run is ended though its program goes on: a text in its output, or the first byte.
+//! Ends a run before its program ends: at a text in its output, or at its first byte.
 
 use crate::clock;
 use crate::units::Nanos;
@@ -7,25 +7,25 @@ use std::sync::Arc;
 /// What ends a run before its program does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// Its first byte of output.
+    /// The first byte of output.
     FirstByte,
-    /// This text in its output.
+    /// This text in the output.
     Text(Arc<[u8]>),
 }
 
-/// Looks for it in output that comes in pieces.
+/// Searches output that arrives in pieces.
 #[derive(Debug)]
 pub(super) struct Search {
-    /// Any of these; none: whatever comes.
+    /// Any of these ends the run; if there are none, any output does.
     texts: Vec<Arc<[u8]>>,
-    /// The end of what has come, in which the text may have begun.
+    /// The end of the output so far, where the text may have begun.
     tail: Vec<u8>,
     found: Option<Nanos>,
 }
 
 impl Search {
-    /// `terminal`: the output comes from a terminal, which puts a carriage return before each newline (ONLCR in
-    /// termios(3)) unless the program has told it not to.
+    /// `terminal`: the output comes from a terminal, which adds a carriage return before each newline (ONLCR in
+    /// termios(3)) unless the program has switched that off.
     pub(super) fn new(wanted: Until, terminal: bool) -> Search {
         let texts = match wanted {
             Until::FirstByte => Vec::new(),
@@ -60,7 +60,7 @@ impl Search {
     }
 }
 
-/// A text as it comes out of a terminal.
+/// A text as a terminal writes it.
 fn returned(text: &[u8]) -> Arc<[u8]> {
     text.iter()
         .flat_map(|byte| if *byte == b'\n' { &b"\r\n"[..] } else { std::slice::from_ref(byte) })
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_found_wherever_the_pieces_divide_it() {
+    fn a_text_is_found_however_the_output_is_divided() {
         assert_eq!(found("ready", &["ready"]), Some(0));
         assert_eq!(found("ready", &["not re", "ad", "y yet"]), Some(2));
         assert_eq!(found("ready", &["r", "e", "a", "d", "y"]), Some(4));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_several_lines_is_found_as_a_terminal_shows_it_and_as_it_is() {
+    fn a_text_of_several_lines_is_found_with_and_without_carriage_returns() {
         assert_eq!(found_in("one\ntwo", &["one\r", "\ntwo\r\n"], true), Some(1));
         assert_eq!(found_in("one\ntwo\n", &["one\r\ntwo\r", "\n"], true), Some(1));
         assert_eq!(found_in("one\ntwo", &["one\n", "two\n"], true), Some(1), "ONLCR may be off");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_byte_is_any_byte() {
+    fn any_byte_is_the_first_byte() {
         let mut search = Search::new(Until::FirstByte, true);
         assert_eq!(search.found(), None);
         search.take(b"\n");

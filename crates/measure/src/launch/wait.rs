@@ -1,4 +1,4 @@
-//! From the launch to the reaping: output drained, time limit kept, interruption obeyed.
+//! Waits for a tracee until it is reaped: reads its output, and keeps to the time limit.
 
 use super::attendant;
 use super::child::Child;
@@ -17,21 +17,21 @@ use std::time::Duration;
 /// When we look at the tracee's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
-    /// As it comes: the instant of the first byte's arrival is seen, at the price of a wake-up within the tracee's write.
+    /// As it arrives: we see when the first byte arrives, but the tracee's write wakes us.
     Arrival,
-    /// Not until the tracee has exited, or has run for 50 to 100 ms: its write wakes nobody, and nothing is paid for a
-    /// time limit. For tracers that see the write themselves, and programs that print less than a pipe holds: see
-    /// [`Launcher::watch`](super::Launcher::watch).
+    /// Once the tracee has exited, or has run for 50 to 100 ms. Its write wakes nobody, and a time limit costs
+    /// nothing. For tracers that see the write themselves, and for programs that print less than a pipe can hold:
+    /// see [`Launcher::watch`](super::Launcher::watch).
     Exit,
 }
 
 /// A time limit below this needs a timer from the start.
 const SHORT_LIMIT: Duration = Duration::from_millis(200);
 
-/// How long a tracee that was asked to end (SIGTERM) has to do so, in nanoseconds.
+/// How long a tracee has to end after it was asked to (SIGTERM), in nanoseconds.
 const GRACE_NANOS: u64 = 1_000_000_000;
 
-/// How often a long-lived tracee is asked whether it has stopped itself.
+/// How often we check whether a long-lived tracee has stopped itself.
 const STOP_CHECK: Duration = Duration::from_millis(100);
 
 /// How a run ended.
@@ -39,13 +39,13 @@ const STOP_CHECK: Duration = Duration::from_millis(100);
 pub struct Ended {
     /// The raw wait status.
     pub status: i32,
-    /// By our clock, when it was reaped.
+    /// When it was reaped, by our clock.
     pub reaped: Nanos,
-    /// What the kernel charges it with.
+    /// The resources that it used.
     pub usage: Usage,
     /// Why we killed it, if we did.
     pub killed: Option<Killed>,
-    /// Processes of its group still lived when it was reaped; they were killed.
+    /// Processes of its group were still alive when it was reaped. They were killed.
     pub left_behind: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct Ended {
 pub enum Killed {
     /// Its time was up.
     TimedOut,
-    /// It had stopped itself by this signal, and nobody would have continued it.
+    /// It had stopped itself with this signal, and nobody would have continued it.
     Stopped(i32),
     /// The user interrupted us.
     Interrupted,
@@ -71,23 +71,23 @@ impl std::fmt::Display for Killed {
     }
 }
 
-/// What the kernel charges a reaped process with (`getrusage(2)`), its waited-for children included.
+/// The resources that a reaped process and its waited-for children used (`getrusage(2)`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// User time.
     pub user: Nanos,
-    /// System time. On tick-accounted kernels short processes show 0.
+    /// System time. Kernels that count ticks report 0 for short processes.
     pub system: Nanos,
-    /// Peak resident set size of the largest process, where that cannot have been ours before the exec.
+    /// Peak resident set size of the largest process; `None` if it could be ours from before the exec.
     pub max_rss: Option<Bytes>,
     /// Page faults without I/O.
     pub minor_faults: u64,
     /// Page faults with I/O.
     pub major_faults: u64,
-    /// What was read from disks for it.
+    /// Bytes that were read from disks for it.
     #[serde(default)]
     pub from_disk: Bytes,
-    /// Times that it gave the processor up or lost it.
+    /// How often it gave up or lost the processor.
     #[serde(default)]
     pub context_switches: u64,
 }
@@ -103,8 +103,8 @@ impl Ended {
 ///
 /// # Errors
 ///
-/// [`LaunchError::Interrupted`]; [`LaunchError::Unkillable`] if the tracee was to be killed, which we may not do: then it
-/// goes on, and is not reaped.
+/// [`LaunchError::Interrupted`] if the user interrupts us. [`LaunchError::Unkillable`] if the tracee has to be
+/// killed and we may not do that; then it keeps running and is not reaped.
 pub fn until_reaped(
     child: &Child,
     stdout: &mut Stdout,
@@ -120,8 +120,8 @@ pub fn until_reaped(
         BlockingWait::NotTried => with_limits(child, stdout, timeout)?,
     };
 
-    // Not before: our copy keeps the open file in being, by whose address the kernel side knows it. Were it freed,
-    // the next file that the tracee opens could be taken for it.
+    // Not earlier: our copy keeps the open file alive, and the kernel side knows the file by its address. If it
+    // were freed, the next file that the tracee opens could be taken for it.
     stdout.release();
     stdout.drain();
 
@@ -132,11 +132,11 @@ pub fn until_reaped(
     Ok(ended)
 }
 
-/// What came of one wait without a time limit, which is the cheapest.
+/// The result of one wait without a time limit, which is the cheapest kind.
 enum BlockingWait {
-    /// The tracee has exited, and is reaped.
+    /// The tracee has exited and been reaped.
     Reaped(Ended),
-    /// The tracee runs for so long that the attendant interrupted the wait.
+    /// The tracee runs so long that the attendant interrupted the wait.
     Interrupted,
     /// Somebody waits for the output, the time limit is short, or there is no attendant to interrupt the wait.
     NotTried,
@@ -154,7 +154,7 @@ fn blocking_wait(child: &Child, stdout: &Stdout, watch: Watch, timeout: Option<D
     }
 }
 
-/// Waits with the time limit, reading output as it comes. If that fails, the tracee is killed and reaped.
+/// Waits with the time limit, and reads output as it arrives. If that fails, kills and reaps the tracee.
 fn with_limits(child: &Child, stdout: &mut Stdout, timeout: Option<Duration>) -> Result<Ended, LaunchError> {
     reaped_within(child, stdout, timeout).inspect_err(|_| tree::discard(child.pid))
 }
@@ -194,7 +194,7 @@ fn until_exited(
         } else {
             Ok(())
         };
-        // who is dead already, and not ours, may not be killed either
+        // A tracee that is dead already and belongs to another user may not be killed either.
         if let Err(cause) = done
             && !poll_both(&pidfd, stdout, Duration::ZERO)
         {
@@ -207,26 +207,26 @@ fn until_exited(
     }
 }
 
-/// What was done to make a tracee end.
+/// The steps that were taken to end a tracee.
 #[derive(Debug, Default)]
 pub struct Ending {
-    /// It was killed, for this reason.
+    /// Why it was killed, if it was.
     pub killed: Option<Killed>,
-    /// Since when it knows that it is no longer needed.
+    /// When it was asked to end.
     asked: Option<Nanos>,
 }
 
 impl Ending {
-    /// Whether anything was done.
+    /// Whether any step was taken.
     pub fn has_begun(&self) -> bool {
         self.killed.is_some() || self.asked.is_some()
     }
 
-    /// Asks a tracee that is no longer needed to end, and makes it if it does not.
+    /// Asks a tracee that is no longer needed to end, and kills it if it does not.
     ///
     /// # Errors
     ///
-    /// The kernel's answer where we may not kill the tracee, which may be dead all the same.
+    /// The kernel's answer if we may not kill the tracee. It may be dead all the same.
     pub fn ask(&mut self, child: &Child) -> io::Result<()> {
         match self.asked {
             None => {
@@ -268,9 +268,9 @@ fn open_pidfd(child: &Child) -> Result<OwnedFd, LaunchError> {
     }
 }
 
-/// Whether the child has exited, reading output as it comes, after waiting at most so long.
+/// Whether the child has exited, after waiting at most `pause`. Reads output as it arrives.
 fn poll_both(pidfd: &OwnedFd, stdout: &mut Stdout, pause: Duration) -> bool {
-    let output = stdout.pollable().unwrap_or(-1); // poll(2) passes over negative descriptors
+    let output = stdout.pollable().unwrap_or(-1); // poll(2) ignores negative descriptors
     let mut asked = [
         libc::pollfd { fd: pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 },
         libc::pollfd { fd: output, events: libc::POLLIN, revents: 0 },
@@ -283,7 +283,7 @@ fn poll_both(pidfd: &OwnedFd, stdout: &mut Stdout, pause: Duration) -> bool {
 }
 
 fn poll(asked: &mut [libc::pollfd], pause: Duration) {
-    // rounded up: a pause must not become a busy loop
+    // Rounded up: a pause must not become a busy loop.
     let milliseconds = i32::try_from(pause.as_millis()).unwrap_or(i32::MAX).saturating_add(1);
     // SAFETY: the slice is valid for its length.
     unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, milliseconds) };
@@ -300,7 +300,7 @@ fn stopped_by(child: &Child) -> Option<i32> {
     }
 }
 
-/// Reaps the child; `None` if the wait was interrupted or failed (`errno` says which).
+/// Reaps the child; `None` if the wait was interrupted or failed (see `errno`).
 fn reap(child: &Child, options: i32) -> Option<Ended> {
     let mut status = 0;
     // SAFETY: plain data, filled by the kernel.
@@ -320,8 +320,8 @@ fn reap(child: &Child, options: i32) -> Option<Ended> {
 impl Usage {
     /// From `wait4(2)`.
     ///
-    /// `exec` folds the high-water mark of the memory that it leaves into the process' own (`exec_mmap` in fs/exec.c),
-    /// and with vfork that memory is ours: a figure that does not exceed our own peak says nothing about the tracee.
+    /// `exec` adds the peak of the memory that it leaves to the process's own peak (`exec_mmap` in fs/exec.c), and
+    /// with vfork that memory is ours. So a value that does not exceed our own peak says nothing about the tracee.
     pub(crate) fn from_kernel(usage: &libc::rusage) -> Usage {
         let kibibytes = usage.ru_maxrss.unsigned_abs();
         Usage {
@@ -330,7 +330,7 @@ impl Usage {
             max_rss: (kibibytes > own_peak_kibibytes()).then_some(Bytes(kibibytes * 1024)),
             minor_faults: usage.ru_minflt.unsigned_abs(),
             major_faults: usage.ru_majflt.unsigned_abs(),
-            // in units of 512 bytes: task_io_get_inblock() in include/linux/task_io_accounting_ops.h
+            // In units of 512 bytes: task_io_get_inblock() in include/linux/task_io_accounting_ops.h.
             from_disk: Bytes(usage.ru_inblock.unsigned_abs() * 512),
             context_switches: (usage.ru_nvcsw + usage.ru_nivcsw).unsigned_abs(),
         }
@@ -341,7 +341,7 @@ fn own_peak_kibibytes() -> u64 {
     usage_of(libc::RUSAGE_SELF).ru_maxrss.unsigned_abs()
 }
 
-/// Processor time that we, and what we started and has been reaped, have used so far.
+/// Processor time used so far by us and by our reaped children.
 pub fn own_processor_time() -> Nanos {
     let used = [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].map(usage_of);
     used.iter().flat_map(|usage| [usage.ru_utime, usage.ru_stime]).map(from_timeval).sum()

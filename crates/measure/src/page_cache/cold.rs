@@ -1,8 +1,9 @@
 //! Runs from a cold page cache, proven to be cold.
 //!
-//! Dropping every cache is not enough: what other programs have mapped (the C library, the loader, the shell) stays.
-//! So each program runs on copies of its own files, which nobody else has mapped: they are mounted over the originals
-//! in a mount namespace of our own, evicted before each run, and asked after, before the run begins.
+//! Dropping the caches is not enough: files that other programs have mapped (the C library, the loader, the shell)
+//! stay resident. So each program runs on copies of its own files, which nobody else has mapped. The copies are
+//! mounted over the originals in a mount namespace of our own. Before each run they are evicted, and the kernel is
+//! asked whether any of their pages are still resident.
 
 use super::copies::{Folder, PrivateCopy};
 use super::error::ColdError;
@@ -24,30 +25,30 @@ pub struct Cold {
     programs: Vec<ColdFiles>,
 }
 
-/// The files of one program.
+/// The files of one program, and what can be done about each.
 #[derive(Clone, Debug, Default)]
 pub struct ColdFiles {
     copies: Vec<usize>,
     /// How many files are evicted before each run.
     pub evicted: usize,
-    /// Their sizes, summed up, in bytes.
+    /// The sum of their sizes, in bytes.
     pub bytes: u64,
-    /// Files that cannot be evicted, because they are memory, each with its file system.
+    /// Files that cannot be evicted because they are in memory, each with its file system.
     pub in_memory: Vec<(PathBuf, &'static str)>,
-    /// Files that stay as they are because the program writes to them, too.
+    /// Files that stay as they are because the program also writes to them.
     pub left_warm: Vec<PathBuf>,
 }
 
 impl Cold {
-    /// Nothing is copied yet. [`super::namespace::enter`] must have gone before, and `cache` be a folder of the user.
+    /// Copies nothing yet. Call [`super::namespace::enter`] before; `cache` must be a folder of the user.
     pub fn new(cache: &Path) -> Result<Cold, ColdError> {
         let folder = Folder::new(cache)?;
         Ok(Cold { folder, copies: Vec::new(), known: BTreeMap::new(), programs: Vec::new() })
     }
 
-    /// Takes over the files of the next program, which a warm run has read.
+    /// Copies the files of the next program, which a warm run has used.
     pub fn add(&mut self, found: &UsedFiles) -> Result<(), ColdError> {
-        // whatever ran was executed from some file
+        // Every program is executed from some file.
         if found.read.is_empty() && found.updated.is_empty() {
             return Err(ColdError::Nothing);
         }
@@ -77,12 +78,13 @@ impl Cold {
         Ok(())
     }
 
-    /// The files of a program, by the order in which they were added.
+    /// The files of a program, numbered in the order in which they were added.
     pub fn files(&self, program: usize) -> Option<&ColdFiles> {
         self.programs.get(program)
     }
 
-    /// Evicts the files of a program and proves that nothing of them is resident; else the one line that says what is.
+    /// Evicts the files of a program and proves that none of their pages are resident. The error is one line that
+    /// names the file.
     pub fn evict(&self, program: usize) -> Result<(), String> {
         let Some(files) = self.programs.get(program) else { return Ok(()) };
         let copies = || files.copies.iter().map(|copy| &self.copies[*copy]);
@@ -94,8 +96,7 @@ impl Cold {
     }
 }
 
-/// Evicts a file to which something was written, maybe, by what went before the run: dirty pages stay until they are on
-/// the disk.
+/// Evicts a file that a command before the run may have written to. Dirty pages stay until they are on the disk.
 fn evict_written(file: &fs::File) -> io::Result<()> {
     evict(file)?;
     if resident_pages(file).is_ok_and(|pages| pages == 0) {
@@ -105,7 +106,7 @@ fn evict_written(file: &fs::File) -> io::Result<()> {
     evict(file)
 }
 
-/// Of the files that are written to, too, those that a disk holds something of.
+/// The files that are also written to, and that have content on a disk.
 fn left_warm(found: &UsedFiles) -> Vec<PathBuf> {
     let on_disk = |path: &Path| {
         FileSystem::of_path(path).is_ok_and(|found| matches!(found.kind, Kind::Disk | Kind::Opaque))
@@ -124,10 +125,10 @@ fn prove(copy: &PrivateCopy) -> Result<(), String> {
     }
 }
 
-/// Drops the page cache of the whole machine, as far as nobody has it mapped: what `echo 1 > /proc/sys/vm/drop_caches`
-/// does, and what many take for a cold start.
+/// Drops the page cache of the whole machine, except pages that a process has mapped, as `echo 1 >
+/// /proc/sys/vm/drop_caches` does. Many take this for a cold start.
 pub fn drop_caches() -> Result<(), ColdError> {
-    // SAFETY: no arguments; it writes dirty pages, which would otherwise stay.
+    // SAFETY: no arguments. It writes dirty pages, which would otherwise stay.
     unsafe { libc::sync() };
     fs::write("/proc/sys/vm/drop_caches", "1\n").map_err(|cause| ColdError::Drop { cause })
 }

@@ -1,4 +1,5 @@
-//! Private copies of files, in a folder of the cache that is removed when we end, or by the next who comes.
+//! Private copies of files, in a folder of the cache. We remove the folder when we end; if we cannot, the next
+//! invocation does.
 
 use super::error::ColdError;
 use super::file_system::{FileSystem, Kind};
@@ -10,7 +11,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The folder of one invocation's copies, which holds a lock on it (`flock(2)`) for as long as it lives.
+/// The folder with the copies of one invocation, which holds a lock on it (`flock(2)`) while it runs.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
@@ -18,23 +19,24 @@ pub(super) struct Folder {
     copies: usize,
 }
 
-/// A file that is seen in place of its original within our namespace.
+/// A file that replaces its original within our namespace.
 #[derive(Debug)]
 pub(super) struct PrivateCopy {
-    /// Whose copy it is.
+    /// The path of the original.
     pub(super) original: PathBuf,
-    /// It, opened by its own path.
+    /// The copy, opened by its own path.
     pub(super) file: File,
     /// Its size in bytes.
     pub(super) size: u64,
 }
 
-/// A fresh folder can be taken for one that a dead invocation left, until it is locked; so often in a row is no accident.
+/// How often a folder is created. Until it is locked, another invocation can take it for an abandoned one and
+/// remove it; that does not happen this often in a row by accident.
 const TRIES: u32 = 100;
 
 impl Folder {
-    /// A fresh folder below `cache`, whose file system must be one that files can be evicted from. What dead
-    /// invocations left there is removed.
+    /// Creates a folder below `cache`, on a file system that files can be evicted from. Removes the folders that
+    /// dead invocations left there.
     pub(super) fn new(cache: &Path) -> Result<Folder, ColdError> {
         let root = cache.join("cold");
         let unusable = |cause| ColdError::Folder { path: root.clone(), cause };
@@ -50,7 +52,7 @@ impl Folder {
             .map_err(unusable)
     }
 
-    /// `None`: another invocation was about to remove it before it was locked.
+    /// Returns `None` if another invocation was about to remove the folder before it was locked.
     fn created(root: &Path) -> io::Result<Option<Folder>> {
         let path = tempfile::Builder::new().prefix("run-").tempdir_in(root)?.keep();
         let Some(lock) = locked(&path)? else { return Ok(None) };
@@ -71,12 +73,12 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Mounted over originals, the copies live on without their names until our namespace ends.
+        // Copies that are mounted over originals lose only their names. They remain until our namespace ends.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
 
-/// The right to use or remove a folder; `None` if another has it, or the folder is gone.
+/// The right to use or remove a folder; `None` if another process has it, or the folder no longer exists.
 fn locked(folder: &Path) -> io::Result<Option<File>> {
     let lock = match File::open(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -86,23 +88,25 @@ fn locked(folder: &Path) -> io::Result<Option<File>> {
         Err(Errno::WOULDBLOCK) => return Ok(None),
         answer => answer?,
     }
-    // it may have been removed by whoever held the lock until now
+    // The last holder of the lock may have removed it.
     Ok(folder.exists().then_some(lock))
 }
 
-/// Removes the folders whose locks nobody holds.
+/// Removes the folders that nobody has locked.
 fn remove_abandoned(root: &Path) {
     let Ok(entries) = fs::read_dir(root) else { return };
     for folder in entries.flatten().map(|entry| entry.path()) {
         let is_ours = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with("run-"));
-        // held until the folder is gone: whoever has just created it finds it locked, and takes another
+        // The lock is held until the folder is gone, so that an invocation which has just created it sees the lock
+        // and creates another.
         if is_ours && let Ok(Some(_lock)) = locked(&folder) {
             let _ = fs::remove_dir_all(&folder);
         }
     }
 }
 
-/// Content, permissions and times: some interpreters compare the time of a source with what they compiled from it.
+/// Copies content, permissions and times. Some interpreters compare the time of a source with the file that they
+/// compiled from it. Returns the size in bytes.
 fn copied(original: &Path, path: &Path) -> io::Result<u64> {
     let size = fs::copy(original, path)?;
     let file = File::options().write(true).open(path).or_else(|_| File::open(path))?;
@@ -113,7 +117,7 @@ fn copied(original: &Path, path: &Path) -> io::Result<u64> {
         last_modification: time(metadata.mtime(), metadata.mtime_nsec()),
     };
     futimens(&file, &times)?;
-    // What is dirty cannot be evicted.
+    // Dirty pages cannot be evicted.
     file.sync_all()?;
     Ok(size)
 }
@@ -123,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_has_the_content_the_permissions_and_the_time() {
+    fn a_copy_has_the_same_content_permissions_and_time() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let (original, copy) = (folder.path().join("a"), folder.path().join("b"));
@@ -151,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_that_many_create_at_once_stay_until_they_are_dropped() {
+    fn folders_that_are_created_at_the_same_time_stay_until_they_are_dropped() {
         let cache = tempfile::tempdir_in(".").unwrap();
         if let Err(ColdError::CacheIsNoDisk { .. }) = Folder::new(cache.path()) {
             return eprintln!("skipped: this is no disk");

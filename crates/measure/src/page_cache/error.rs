@@ -5,25 +5,51 @@ use std::path::PathBuf;
 
 /// Why there are no cold runs.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // each message says it
 pub enum ColdError {
+    /// There is no mount namespace, without which copies would hide the originals from the whole machine.
     #[error(
-        "no mount namespace of our own could be had: {cause}\nhelp: run as root, or allow it: sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0"
+        "cannot create a mount namespace: {cause}\nhelp: run as root, or allow it: sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0"
     )]
-    Namespace { cause: io::Error },
+    Namespace {
+        /// The kernel's answer.
+        cause: io::Error,
+    },
+    /// The folder for copies cannot be created or used.
     #[error("the cache folder `{}` cannot be used: {cause}\nhelp: export FIRSTBYTE_CACHE=DIR", path.display())]
-    Folder { path: PathBuf, cause: io::Error },
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The kernel's answer.
+        cause: io::Error,
+    },
+    /// The folder for copies is on a file system whose files cannot be evicted.
     #[error(
-        "the cache folder `{}` is on {file_system}, from which nothing can be evicted for sure\nhelp: name one on a disk: export FIRSTBYTE_CACHE=DIR",
+        "the cache folder `{}` is on {file_system}, from which eviction cannot be proven\nhelp: name one on a disk: export FIRSTBYTE_CACHE=DIR",
         path.display()
     )]
-    CacheIsNoDisk { path: PathBuf, file_system: &'static str },
+    CacheIsNoDisk {
+        /// The folder.
+        path: PathBuf,
+        /// The name of its file system.
+        file_system: &'static str,
+    },
+    /// A file cannot be copied, or the copy cannot be mounted over it.
     #[error("`{}` could not be replaced by a copy: {cause}\nhelp: free some space in the cache folder, or run as root", path.display())]
-    Copy { path: PathBuf, cause: io::Error },
+    Copy {
+        /// The original.
+        path: PathBuf,
+        /// The kernel's answer.
+        cause: io::Error,
+    },
+    /// No file of the program was seen.
     #[error(
-        "no file was seen that the program runs from, so nothing can be proven to be cold\nhelp: run as root, or give a command that executes a file"
+        "the files that the program runs from were not seen, so nothing can be proven to be cold\nhelp: run as root, or give a command that executes a file"
     )]
     Nothing,
+    /// The kernel did not drop the page cache.
     #[error("the page cache could not be dropped: {cause}\nhelp: run as root")]
-    Drop { cause: io::Error },
+    Drop {
+        /// The kernel's answer.
+        cause: io::Error,
+    },
 }

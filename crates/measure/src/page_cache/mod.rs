@@ -1,7 +1,7 @@
-//! The state of a file in the page cache: eviction, and bringing it back.
+//! The state of a file in the page cache: evicting it, and reading it back.
 //!
-//! The same binary started in 148 µs (8 page faults) as freshly linked and in 321 µs (33) once evicted and read back,
-//! because large folios map at one fault what small ones need many for. Measured files are therefore all brought into
+//! The same binary started in 148 µs (8 page faults) when freshly linked, and in 321 µs (33) when evicted and read
+//! back: one fault can map a large folio, but small folios need many faults. So all measured files are brought into
 //! the same state first.
 //!
 //! [`cold`] makes runs whose files are not resident at all, and proves it.
@@ -25,7 +25,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// Evicts a file from the page cache and reads it back in order, as any first reader would. Returns its size.
+/// Evicts a file from the page cache and reads it back in order, as any first reader would. Returns its size in
+/// bytes.
 pub fn settle(path: &Path) -> io::Result<u64> {
     let mut file = File::open(path)?;
     // Dirty pages cannot be evicted.
@@ -34,7 +35,7 @@ pub fn settle(path: &Path) -> io::Result<u64> {
     io::copy(&mut file, &mut io::sink())
 }
 
-/// Evicts a file's clean pages that nobody has mapped (`posix_fadvise(2)`).
+/// Evicts the clean pages of a file that no process has mapped (`posix_fadvise(2)`).
 pub fn evict(file: &File) -> io::Result<()> {
     // SAFETY: plain system call on a descriptor that we own.
     match unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) } {

@@ -1,4 +1,4 @@
-//! A mount namespace of our own, so that what is mounted for the tracees is mounted for nobody else, and is gone with us.
+//! A mount namespace of our own: only the tracees see what is mounted in it, and it ends with us.
 
 use super::error::ColdError;
 use std::fs;
@@ -7,13 +7,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::{ffi::CString, ptr};
 
-/// Moves this thread, and whoever it creates from now on, into a mount namespace of its own: as root at once, else in
-/// a user namespace of its own, which the kernel grants to a process with one thread only.
+/// Moves this thread, and every process that it creates from now on, into a mount namespace of its own. Root may do
+/// that; for other users it is within a new user namespace, which the kernel grants only to a process with a single
+/// thread.
 pub fn enter() -> Result<(), ColdError> {
     if try_unshare(libc::CLONE_NEWNS).is_err() {
         enter_as_user().map_err(|cause| ColdError::Namespace { cause })?;
     }
-    // Nothing that is mounted from here on may reach the namespace that we come from.
+    // Mounts from here on must not propagate to the namespace that we leave.
     mount(None, Path::new("/"), libc::MS_REC | libc::MS_PRIVATE)
         .map_err(|cause| ColdError::Namespace { cause })
 }
@@ -22,7 +23,7 @@ fn enter_as_user() -> io::Result<()> {
     // SAFETY: no arguments, no effects.
     let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
     try_unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS)?;
-    // user_namespaces(7): without this a group cannot be mapped by who may not set groups
+    // user_namespaces(7): a process that may not set groups can map a group only after this.
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1"))

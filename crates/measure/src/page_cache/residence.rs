@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
 
-/// `cachestat(2)`, Linux 6.5; the same number on every architecture, and newer than the `libc` crate's tables.
+/// `cachestat(2)`, Linux 6.5. The number is the same on every architecture; the `libc` crate's tables are older.
 const CACHESTAT: libc::c_long = 451;
 
 /// A range of a file; length 0 means to its end.
@@ -44,7 +44,7 @@ pub fn cachestat(file: impl AsFd) -> io::Result<u64> {
     if answer == 0 { Ok(statistics.cached) } else { Err(io::Error::last_os_error()) }
 }
 
-/// `mincore(2)` answers for a mapping, and looking does not touch it.
+/// Asks `mincore(2)` about a mapping that is never touched.
 fn by_mapping(file: &File) -> io::Result<u64> {
     let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
     if length == 0 {
@@ -72,7 +72,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn what_has_just_been_written_is_resident_by_both_ways_of_asking() {
+    fn a_file_that_was_just_written_is_resident_by_cachestat_and_by_mincore() {
         let mut file = tempfile::tempfile().unwrap();
         assert_eq!(by_mapping(&file).unwrap(), 0);
         let page = rustix::param::page_size();

@@ -1,7 +1,8 @@
-//! From events to phases, instants, processes. Pure.
+//! Turns events into phases, instants and counts of processes. Pure: it reads nothing but the recording.
 //!
-//! [`Timeline::of`] folds one recording. The phases partition the time from the entry of the tracee's first `execve` to
-//! its exit exactly, in integer nanoseconds; what the recording does not bear out is an error, never a guess.
+//! [`Timeline::of`] reads one recording. The phases partition the time from the entry of the tracee's first
+//! `execve` to its exit exactly, in integer nanoseconds. Where events are missing or contradict each other, the
+//! result is an error, never a guess.
 
 use crate::tracer::{Backend, Event, EventKind, Recording};
 use crate::units::Nanos;
@@ -11,10 +12,10 @@ mod phases;
 
 pub use phases::{PerPhase, Phase, Phases};
 
-/// What one run's events amount to.
+/// The phases, instants and counts of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timeline {
-    /// The partition of `total`; `None` where the backend saw no phases.
+    /// The partition of `total`; `None` if the backend saw no phases.
     pub phases: Option<Phases>,
     /// From the entry of `execve` (pipe backend: the launch) until the first byte was out (pipe backend: had arrived).
     pub first_byte: Option<Nanos>,
@@ -24,11 +25,11 @@ pub struct Timeline {
     pub wall: Nanos,
     /// The instants within the run, from the entry of `execve`, in order.
     pub instants: Vec<Instant>,
-    /// Processes that were seen, the tracee included; 0 if the backend sees none.
+    /// Number of processes that were seen, the tracee included; 0 if the backend sees none.
     pub processes: u32,
-    /// Threads that were seen, main threads included; 0 if the backend sees none.
+    /// Number of threads that were seen, main threads included; 0 if the backend sees none.
     pub threads: u32,
-    /// Successful execs, the first included; 0 if the backend sees none.
+    /// Number of successful execs, the first included; 0 if the backend sees none.
     pub execs: u32,
 }
 
@@ -48,7 +49,7 @@ pub enum Happening {
     ExecPrepared,
     /// The first image replaced the old one (`sched_process_exec`).
     ExecCommitted,
-    /// A later exec of the chain: this file replaced what ran.
+    /// A later exec of the chain: the process executed this file.
     Executed {
         /// The process.
         pid: u32,
@@ -59,26 +60,27 @@ pub enum Happening {
     LastOutput,
 }
 
-/// Why a recording bears no timeline.
+/// Why a recording has no timeline.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimelineError {
     /// An instant that every run has is missing.
     #[error("the recording lacks {0}")]
     Missing(&'static str),
-    /// Two instants that have an order do not keep it.
+    /// Two instants are in the wrong order.
     #[error("in the recording, {0} comes before {1}")]
     Disorder(&'static str, &'static str),
-    /// ptrace does not see what is written by an `io_uring`, and our end of the output does not prove that nothing was.
+    /// ptrace does not see what an `io_uring` writes, and the reading end does not prove that nothing was written
+    /// so.
     #[error(
-        "it set up an io_uring, and ptrace does not see what is written by that: nobody knows when its first byte was out; help: run as root, for the bpf backend, or bench it with `--backend pipe`"
+        "it set up an io_uring, whose writes ptrace does not see, so its first byte is unknown; help: run as root, for the bpf backend, or bench it with `--backend pipe`"
     )]
     Ring,
-    /// Our end of the output and the tracer disagree.
-    #[error("the tracer saw {written} bytes written, the reading end {read}")]
+    /// The tracer and the reading end disagree.
+    #[error("the tracer saw {written} bytes written, but {read} arrived")]
     Disagreement {
         /// Sum of the successful writes of output.
         written: u64,
-        /// What came out.
+        /// Bytes that arrived.
         read: u64,
     },
 }
@@ -113,7 +115,7 @@ impl Timeline {
 
 use TimelineError::{Disagreement, Disorder, Missing};
 
-/// The instants that bound the phases, all of them the tracee's own.
+/// The instants of the tracee itself that bound the phases.
 struct Root {
     entered: Nanos,
     returned: Nanos,
@@ -129,7 +131,7 @@ impl Root {
         let entered = first(|kind| *kind == EventKind::ExecEnter).ok_or(Missing("the entry of `execve`"))?;
         let returned = first(|kind| *kind == EventKind::ExecExit { result: 0 })
             .ok_or(Missing("the return of `execve`"))?;
-        // Several threads exit, and the last of them tells the parent.
+        // Several threads exit. The last one tells the parent.
         let exits = recording.events.iter().filter(own);
         let exited = exits
             .filter(|event| matches!(event.kind, EventKind::Exit { .. } | EventKind::ParentTold))
@@ -154,7 +156,7 @@ impl Root {
         })
     }
 
-    /// The exit, or before it the moment that the run was to end at.
+    /// The exit, or the moment at which the run was to end, if that was earlier.
     fn ended(&self, events: &[Event]) -> Nanos {
         reached(events).map_or(self.exited, |reached| reached.at.min(self.exited))
     }
@@ -178,8 +180,8 @@ impl Root {
     }
 }
 
-/// Entry and return of the write that brought the first byte out: the first to return with success, if it returned
-/// before the tracee had exited.
+/// Entry and return of the write that brought out the first byte: the first write that returned with success, if it
+/// returned before the tracee exited.
 fn first_write(events: &[Event], exited: Nanos) -> Option<(Nanos, Nanos)> {
     let (place, exit) = events.iter().enumerate().find(|(_, event)| {
         matches!(event.kind, EventKind::OutputExit { result: 1.., .. }) && event.at <= exited
@@ -189,7 +191,7 @@ fn first_write(events: &[Event], exited: Nanos) -> Option<(Nanos, Nanos)> {
     Some((enter.at, exit.at))
 }
 
-/// Without a tracer: the launch, the first byte's arrival, the reaping.
+/// Without a tracer: the launch, the arrival of the first byte, the reaping.
 fn from_outside(events: &[Event], spawned: Nanos, wall: Nanos) -> Result<Timeline, TimelineError> {
     let arrival = find(events, |kind| matches!(kind, EventKind::FirstRead { .. }));
     let first_byte = arrival
@@ -207,9 +209,9 @@ fn from_outside(events: &[Event], spawned: Nanos, wall: Nanos) -> Result<Timelin
     })
 }
 
-/// The tracer and the reading end must tell the same story. A tracee that left processes behind may have had more to
-/// say; through a terminal the bytes are not the same, nor in a file of which places are written again, but whether there
-/// were any is.
+/// Checks that the tracer and the reading end agree. If the tracee left processes behind, they may have written
+/// more. A terminal changes the bytes, and in a file some places may be written twice; then only whether there were
+/// any bytes is compared.
 fn agree(recording: &Recording) -> Result<(), TimelineError> {
     let has_ring = find(&recording.events, |kind| *kind == EventKind::Ring).is_some();
     let written = recording.events.iter().find_map(|event| match event.kind {

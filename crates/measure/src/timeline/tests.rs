@@ -1,4 +1,4 @@
-//! Event streams made by hand, and what they must fold to.
+//! Hand-made event streams, and the timelines that they must give.
 
 use super::*;
 use crate::arch::{Abi, Syscall};
@@ -86,7 +86,7 @@ fn a_silent_program_has_startup_and_teardown_and_no_write() {
 }
 
 #[test]
-fn the_first_write_is_the_first_to_succeed_whoever_makes_it() {
+fn the_first_write_is_the_first_that_succeeds_in_any_process() {
     let child = 200;
     let fork = root(70, EventKind::Fork { child_pid: child, child_tid: child });
     let thread = root(71, EventKind::Fork { child_pid: ROOT, child_tid: 101 });
@@ -144,9 +144,13 @@ fn the_tracer_and_the_reading_end_must_agree() {
     assert_eq!(Timeline::of(&recording(7, events.clone())), Err(Disagreement { written: 12, read: 7 }));
     let mut file = recording(7, events.clone());
     (file.output.exact, file.output.rewritable) = (false, true);
-    assert!(Timeline::of(&file).is_ok(), "a place was written again");
+    assert!(Timeline::of(&file).is_ok(), "a place may be written twice");
     file.output.bytes = Some(13);
-    assert_eq!(Timeline::of(&file), Err(Disagreement { written: 12, read: 13 }), "nobody saw it written");
+    assert_eq!(
+        Timeline::of(&file),
+        Err(Disagreement { written: 12, read: 13 }),
+        "a byte arrived that the tracer did not see"
+    );
     let mut terminal = recording(7, events);
     terminal.output.exact = false;
     assert!(Timeline::of(&terminal).is_ok());
@@ -163,7 +167,7 @@ fn without_a_tracer_there_are_no_phases() {
 }
 
 #[test]
-fn what_is_missing_or_out_of_order_is_an_error_not_a_guess() {
+fn missing_or_disordered_events_are_errors_not_guesses() {
     assert_eq!(Timeline::of(&recording(0, exec(10, 60))), Err(Missing("the tracee's exit")), "no exit");
     let unreturned = vec![root(10, EventKind::ExecEnter), exit(100)];
     assert_eq!(Timeline::of(&recording(0, unreturned)), Err(Missing("the return of `execve`")));
@@ -176,7 +180,7 @@ fn what_is_missing_or_out_of_order_is_an_error_not_a_guess() {
 }
 
 #[test]
-fn a_tracer_that_saw_no_exec_saw_nothing_and_is_not_taken_for_one_that_cannot_see() {
+fn a_tracer_that_missed_the_exec_is_not_taken_for_the_pipe_backend() {
     let blind = recording(0, vec![]);
     assert_eq!(Timeline::of(&blind), Err(Missing("the entry of `execve`")));
     let outside = Recording { backend: Backend::Pipe, ..blind };
@@ -184,14 +188,14 @@ fn a_tracer_that_saw_no_exec_saw_nothing_and_is_not_taken_for_one_that_cannot_se
 }
 
 #[test]
-fn the_exit_is_when_the_parent_is_told() {
+fn the_exit_is_the_instant_at_which_the_parent_gets_its_signal() {
     let events = [exec(10, 60), vec![exit(100), root(180, EventKind::ParentTold)]].concat();
     let timeline = Timeline::of(&recording(0, events)).unwrap();
     assert_eq!((timeline.phases.unwrap().teardown, timeline.total), (Nanos(120), Nanos(170)));
 }
 
 #[test]
-fn where_output_may_have_gone_unseen_there_is_a_first_byte_only_if_all_of_it_was_seen() {
+fn with_an_io_uring_there_is_a_first_byte_only_if_all_output_was_seen() {
     let seen = || [exec(10, 60), vec![root(65, EventKind::Ring)], write(ROOT, ROOT, 70, 75, 6)].concat();
     let of = |bytes: Option<u64>, exact| {
         let events = [seen(), vec![last(75, 6), exit(100)]].concat();

@@ -1,48 +1,46 @@
-//! Which backend observes: the one asked for, or the best that works here.
+//! Which backend to use: the one asked for, or the best that works here.
 
-/// What was asked for (`--backend`).
+/// The backend that was asked for (`--backend`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
     /// The best that works.
     #[default]
     Auto,
-    /// BPF or nothing.
+    /// Only BPF.
     Bpf,
-    /// ptrace.
+    /// Only ptrace.
     Ptrace,
-    /// Nothing attached.
+    /// Nothing attached: only a pipe.
     Pipe,
 }
 
 /// The tracer that was chosen, and why.
 #[derive(Debug)]
 pub struct Chosen<T> {
-    /// It.
+    /// The tracer.
     pub tracer: T,
-    /// One line for the user: why this one, and what would give a better one.
+    /// Why it was chosen, and what would give a better one: one line for the user.
     pub reason: String,
 }
 
-/// A backend that was asked for and is not to be had.
+/// Why a backend that was asked for cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ChooseError {
-    /// BPF was asked for.
+    /// BPF was asked for, and does not work here.
     #[error("the `bpf` backend does not work here: {0}")]
     Bpf(String),
-    /// A trace was asked for by the backend that traces nothing.
-    #[error(
-        "the `pipe` backend sees no system calls, of which a trace consists\nhelp: leave `--backend` out"
-    )]
+    /// A trace was asked for with the backend that traces nothing.
+    #[error("the `pipe` backend sees no system calls, and a trace needs them\nhelp: leave out `--backend`")]
     NoCalls,
-    /// ptrace asks `/proc` about the tracee, and it knows others by its id.
+    /// The ptrace backend asks `/proc` about the tracee, and this `/proc` shows other processes.
     #[error("{0}")]
     Proc(String),
-    /// A program could not be attached, or detached, later on.
-    #[error("the tracer could not be switched: {0}")]
+    /// A program could not be attached or detached later on.
+    #[error("the tracer could not be attached or detached: {0}")]
     Switch(String),
 }
 
-/// The reason for a backend that was named.
+/// The reason for a backend that was asked for by name.
 pub(super) const ASKED_FOR: &str = "asked for";
 
 /// The reason, and how this kernel makes the backend observe differently from a current one.

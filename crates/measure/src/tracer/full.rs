@@ -1,4 +1,4 @@
-//! Tracers that observe every system call of a run, and more where the backend can.
+//! Tracers that observe every system call of a run, and more if the backend can.
 
 #[cfg(not(feature = "bpf"))]
 use super::choose::BUILT_WITHOUT_BPF;
@@ -10,14 +10,14 @@ use crate::launch::{LaunchError, Launcher};
 /// A tracer that sees every system call.
 #[derive(Debug)]
 pub enum FullTracer {
-    /// BPF programs, loaded.
+    /// Loaded BPF programs.
     #[cfg(feature = "bpf")]
     Bpf(Box<super::bpf::BpfFull>),
-    /// ptrace stops: no page faults, no switches, and much slower.
+    /// ptrace stops: it sees no page faults and no context switches, and is much slower.
     Ptrace(PtraceFull),
 }
 
-/// What observing one event costs the tracee, nanoseconds.
+/// What it costs the tracee that one event is observed, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EventCosts {
     /// A system call.
@@ -75,7 +75,7 @@ fn bpf(_ring: Option<u32>) -> Result<(FullTracer, Vec<&'static str>), String> {
 }
 
 impl FullTracer {
-    /// Attaches what has to be attached before traced runs.
+    /// Attaches what must be attached before traced runs.
     pub fn attach(&mut self) -> Result<(), ChooseError> {
         match self {
             #[cfg(feature = "bpf")]
@@ -86,7 +86,7 @@ impl FullTracer {
         }
     }
 
-    /// Takes it off, so that untraced runs are untraced indeed.
+    /// Detaches it, so that untraced runs are really untraced.
     pub fn detach(&mut self) -> Result<(), ChooseError> {
         match self {
             #[cfg(feature = "bpf")]
@@ -97,7 +97,7 @@ impl FullTracer {
         }
     }
 
-    /// What one event costs; `None` where that cannot be told. Leaves nothing attached.
+    /// What one event costs; `None` if this backend cannot measure it. Nothing is attached afterwards.
     pub fn event_costs(&mut self) -> Result<Option<EventCosts>, ChooseError> {
         match self {
             #[cfg(feature = "bpf")]
@@ -108,7 +108,7 @@ impl FullTracer {
         }
     }
 
-    /// Whether page faults are seen.
+    /// Whether this tracer sees page faults.
     pub fn sees_faults(&self) -> bool {
         match self {
             #[cfg(feature = "bpf")]

@@ -1,8 +1,11 @@
 //! Backends that observe one run and produce one event vocabulary.
 //!
-//! [`event`] is the vocabulary, [`recording`] what one run's observation amounts to; [`Tracer`] is what every backend
-//! is. [`bpf`] sees the most at the least cost, [`ptrace`] needs no privilege, [`pipe`] sees the least and attaches
-//! nothing.
+//! [`event`] is the vocabulary, [`Recording`] is everything that was observed of one run, and every backend is a
+//! [`Tracer`]. `bpf` sees the most at the lowest cost, [`ptrace`] needs no privilege, and [`pipe`] attaches nothing
+//! and sees the least.
+//!
+//! There are two modes: [`phases`] records only the events that bound the phases, [`full`] records every system
+//! call and, with `bpf`, every page fault and context switch.
 
 #[cfg(feature = "bpf")]
 pub mod bpf;
@@ -27,21 +30,21 @@ use crate::launch::{Child, Collected, LaunchError, Launcher, OutputKind, Stdout,
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How a run is to be made.
+/// How to make a run.
 #[derive(Clone, Debug, Default)]
 pub struct Setting {
-    /// What the tracee's stdout is.
+    /// The kind of stdout that the tracee gets.
     pub output: OutputKind,
-    /// The bytes that it must print, where they are known.
+    /// The bytes that it must print, if they are known.
     pub expected: Option<Arc<[u8]>>,
-    /// After this long its whole process group is killed.
+    /// After this time the whole process group is killed.
     pub timeout: Option<Duration>,
-    /// What in its output ends the run, though the program goes on; it is then stopped.
+    /// Ends the run at this output, before the program ends. The program is then stopped.
     pub until: Option<Until>,
 }
 
 impl Setting {
-    /// A fresh stdout for one run.
+    /// Opens a fresh stdout for one run.
     fn stdout(&self) -> Result<Stdout, LaunchError> {
         let mut stdout = Stdout::open(self.output, self.expected.clone())?;
         if let Some(until) = &self.until {
@@ -53,14 +56,14 @@ impl Setting {
 
 /// A backend: observes one run of a launcher's command.
 pub trait Tracer {
-    /// Which backend this is.
+    /// Identifies the backend.
     fn backend(&self) -> Backend;
 
-    /// Launches the command, observes it until it has been reaped, and leaves no process of it behind.
+    /// Launches the command, observes it until it has been reaped, and leaves none of its processes behind.
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError>;
 }
 
-/// What every backend knows of a run that has ended: the frame in which its events are set.
+/// The part of a recording that is the same for every backend.
 fn frame(
     backend: Backend,
     launcher: &Launcher,
@@ -88,7 +91,7 @@ fn frame(
         exit: ended.exit(),
         output: Output {
             bytes: seen.then_some(collected.bytes),
-            // in a file a program may write the same place again, as it does with a header that it completes at last
+            // A program may write a place in a file twice, such as a header that it completes at the end.
             exact: setting.output == OutputKind::Pipe,
             rewritable: setting.output == OutputKind::File,
             ok: (seen && setting.expected.is_some()).then_some(!collected.differs),

@@ -1,21 +1,21 @@
-//! What identifies a file that was mapped, and where its segments go: enough to explain a recording when the file has
-//! changed, or on another machine.
+//! Identifies a file that was mapped, and records where its segments are: enough to explain a recording on another
+//! machine or when the file has changed.
 
 use serde::{Deserialize, Serialize};
 
-/// A `PT_LOAD` program header; in a recording an array of its fields.
+/// A `PT_LOAD` program header. In a recording it is an array of these fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(u64, u64, u64, u64, bool)", into = "(u64, u64, u64, u64, bool)")]
 pub struct Segment {
-    /// Where it wants to be.
+    /// The address at which it is to be loaded.
     pub address: u64,
-    /// Where it lies in the file.
+    /// Its offset in the file.
     pub offset: u64,
-    /// Bytes of it in the file.
+    /// Its size in the file, in bytes.
     pub file_size: u64,
-    /// Bytes of it in memory.
+    /// Its size in memory, in bytes.
     pub memory_size: u64,
-    /// It holds code.
+    /// It contains code.
     pub executable: bool,
 }
 
@@ -31,36 +31,37 @@ impl From<Segment> for (u64, u64, u64, u64, bool) {
     }
 }
 
-/// An executable's layout.
+/// How an ELF file is laid out in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     /// The entry point, before relocation.
     pub entry: u64,
-    /// What is loaded.
+    /// The segments that are loaded.
     pub segments: Vec<Segment>,
     /// Its ELF interpreter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interpreter: Option<String>,
 }
 
-/// An ELF file as it was when a program that maps it ran.
+/// An ELF file as it was when a program mapped it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Module {
-    /// Its path, as the program or the kernel gave it.
+    /// Its path, as the program or the kernel named it.
     pub path: String,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// When it was last changed: nanoseconds since 1970 (`st_mtim`, inode(7)).
+    /// When it was last modified, in nanoseconds since 1970 (`st_mtim`, inode(7)).
     pub modified: i64,
-    /// What the linker made of its contents (`NT_GNU_BUILD_ID`, `ld --build-id`), in hexadecimal digits.
+    /// The build id that the linker computed from its content (`NT_GNU_BUILD_ID`, `ld --build-id`), in hexadecimal
+    /// digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
-    /// Where its segments go.
+    /// Its segments.
     pub layout: Layout,
 }
 
 impl Module {
-    /// Whether both are the same file: the same build under whatever date, or without a build id the same date.
+    /// Whether both are the same file: the same build, or without a build id the same modification time.
     pub fn is_same(&self, other: &Module) -> bool {
         let built = match (&self.build_id, &other.build_id) {
             (Some(a), Some(b)) => a == b,
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_the_same_by_its_build_or_by_its_date() {
+    fn files_are_the_same_by_build_id_or_by_date() {
         let table = [
             (module(Some("a"), 1, 9), module(Some("a"), 2, 9), true),
             (module(Some("a"), 1, 9), module(Some("b"), 1, 9), false),

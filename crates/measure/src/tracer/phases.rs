@@ -8,13 +8,13 @@ use super::ptrace::PtracePhases;
 use super::{Backend, Recording, Setting, Tracer};
 use crate::launch::{LaunchError, Launcher};
 
-/// A tracer of any backend.
+/// A tracer of the phases, of any backend.
 #[derive(Debug)]
 pub enum PhasesTracer {
-    /// BPF programs, loaded.
+    /// Loaded BPF programs.
     #[cfg(feature = "bpf")]
     Bpf(Box<super::bpf::BpfPhases>),
-    /// ptrace.
+    /// ptrace stops at the calls that bound the phases.
     Ptrace(PtracePhases),
     /// Nothing attached.
     Pipe(PipeTracer),
@@ -64,7 +64,7 @@ fn ptrace() -> PhasesTracer {
 fn bpf() -> Result<PhasesTracer, String> {
     let mut tracer =
         super::bpf::BpfPhases::load(super::bpf::DEFAULT_RING).map_err(|error| error.to_string())?;
-    // Loading alone proves little: some kernels refuse to attach.
+    // That they load proves little, because some kernels refuse to attach them.
     tracer.attach().and_then(|()| tracer.detach()).map_err(|error| error.to_string())?;
     Ok(PhasesTracer::Bpf(Box::new(tracer)))
 }
@@ -75,7 +75,7 @@ fn bpf() -> Result<PhasesTracer, String> {
 }
 
 impl PhasesTracer {
-    /// Attaches what has to be attached before traced runs.
+    /// Attaches what must be attached before traced runs.
     pub fn attach(&mut self) -> Result<(), ChooseError> {
         match self {
             #[cfg(feature = "bpf")]
@@ -86,7 +86,7 @@ impl PhasesTracer {
         }
     }
 
-    /// Takes it off, so that untraced runs are untraced indeed.
+    /// Detaches it, so that untraced runs are really untraced.
     pub fn detach(&mut self) -> Result<(), ChooseError> {
         match self {
             #[cfg(feature = "bpf")]

@@ -1,23 +1,24 @@
-//! The pipe backend: nothing attached. When the first byte arrived at our end, and when the tracee was reaped.
+//! The pipe backend attaches nothing. It sees when the first byte arrives at our end, and when the tracee is
+//! reaped.
 
 use super::{Backend, Recording, Setting, Tracer, frame};
 use crate::launch::wait::{Watch, until_reaped};
 use crate::launch::{LaunchError, Launcher, Preparation, tree};
 
-/// Observes from outside alone.
+/// Observes a run only from outside.
 #[derive(Clone, Copy, Debug)]
 pub struct PipeTracer {
     watch: Watch,
 }
 
 impl PipeTracer {
-    /// Sees the first byte arrive.
+    /// A tracer that sees the first byte arrive.
     pub fn new() -> PipeTracer {
         PipeTracer { watch: Watch::Arrival }
     }
 
-    /// Sees nothing but the end, and wakes for nothing else: what untraced runs are timed by, so that they do the same
-    /// as runs under a tracer that needs no wake-up.
+    /// A tracer that sees only the end of the run, and wakes for nothing else. Untraced runs are timed with it, so
+    /// that they do the same as runs under a tracer that needs no wake-up.
     pub fn blind() -> PipeTracer {
         PipeTracer { watch: Watch::Exit }
     }
@@ -40,7 +41,8 @@ impl Tracer for PipeTracer {
         let watch = if self.watch == Watch::Exit { launcher.watch() } else { self.watch };
         let ended = until_reaped(&child, &mut stdout, watch, setting.timeout);
         launcher.learn(&stdout);
-        // Nobody saw who was created: what left the tracee's group has become our child, if we adopt orphans.
+        // No tracer saw which processes were created. Those that left the tracee's group are our children now, if
+        // we adopt orphans.
         let cleared = tree::kill_adopted();
         let ended = ended?;
         cleared?;

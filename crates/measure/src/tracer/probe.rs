@@ -1,6 +1,8 @@
-//! Tries once, harmlessly, what tracing and measuring need of the kernel: for `firstbyte doctor`.
+//! Tries once, without side effects, everything that tracing and measuring need of the kernel (for `firstbyte
+//! doctor`).
 //!
-//! Each function does the thing itself, on a child that is gone when it returns, and reports the kernel's own error.
+//! Each function does the thing itself, with a child that has ended when the function returns, and reports the
+//! kernel's own error.
 
 use std::io;
 use std::mem::size_of;
@@ -15,7 +17,7 @@ pub fn grant() -> String {
     format!("sudo setcap cap_bpf,cap_perfmon=ep {}", shell_words::quote(&path))
 }
 
-/// Stops a child at its `execve` by `ptrace(2)` and asks there for `PTRACE_GET_SYSCALL_INFO` (Linux 5.3).
+/// Stops a child at its `execve` with `ptrace(2)` and reads `PTRACE_GET_SYSCALL_INFO` there (Linux 5.3).
 pub fn ptrace_stop() -> io::Result<()> {
     let mut command = Command::new("/proc/self/exe");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -23,7 +25,7 @@ pub fn ptrace_stop() -> io::Result<()> {
     unsafe { command.pre_exec(trace_me) };
     let mut child = command.spawn()?;
     let stopped = is_stopped(&child).and_then(|()| syscall_info(&child));
-    // It has not executed one instruction of ours: it stops on its return from execve.
+    // The child stops when its execve returns, so it has not executed a single instruction of our program.
     child.kill()?;
     child.wait()?;
     stopped
@@ -49,7 +51,7 @@ fn is_stopped(child: &Child) -> io::Result<()> {
 fn syscall_info(child: &Child) -> io::Result<()> {
     const PTRACE_GET_SYSCALL_INFO: libc::c_uint = 0x420e;
     let mut record = [0_u8; 128];
-    // SAFETY: the kernel writes at most `record.len()` bytes, as the address argument tells it (ptrace(2)).
+    // SAFETY: the kernel writes at most `record.len()` bytes, which is the address argument (ptrace(2)).
     check(unsafe { libc::ptrace(PTRACE_GET_SYSCALL_INFO, pid(child), record.len(), record.as_mut_ptr()) })
 }
 
@@ -76,11 +78,11 @@ struct CounterAttributes {
 const ATTRIBUTES_SIZE: u32 = 64;
 const _: () = assert!(size_of::<CounterAttributes>() == ATTRIBUTES_SIZE as usize);
 
-/// `exclude_kernel` and `exclude_hv` of the flags: user instructions are open to whom the kernel's are not.
+/// `exclude_kernel` and `exclude_hv` of the flags. Many users may count user instructions but not the kernel's.
 const USER_ONLY: u64 = 1 << 5 | 1 << 6;
 
-/// Opens a counter of the processor's user instructions on this thread, and says how many it counted meanwhile.
-/// 0: the counter is there, but does not count.
+/// Opens a counter of user instructions on this thread, and returns how many it counted during a short loop. 0:
+/// there is a counter, but it does not count.
 pub fn count_instructions() -> io::Result<u64> {
     const PERF_COUNT_HW_INSTRUCTIONS: u64 = 1;
     let attributes = CounterAttributes {
@@ -113,11 +115,11 @@ fn open_counter(attributes: &CounterAttributes) -> io::Result<OwnedFd> {
     };
     check(opened)?;
     let descriptor = i32::try_from(opened).map_err(io::Error::other)?;
-    // SAFETY: the kernel has just given us this descriptor; nobody else has it.
+    // SAFETY: the kernel has just created this descriptor; nobody else has it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// Makes a mount namespace in a child, and a bind mount in it, as `--cache cold` does.
+/// Creates a mount namespace in a child, and a bind mount in it, as `--cache cold` does.
 pub fn mount_namespace() -> io::Result<()> {
     in_child(|| {
         unshare(libc::CLONE_NEWNS)?;
@@ -125,7 +127,7 @@ pub fn mount_namespace() -> io::Result<()> {
     })
 }
 
-/// The same inside a user namespace of its own, which needs no privilege where the machine allows them.
+/// Does the same in a new user namespace, which needs no privilege on machines that allow it.
 pub fn user_namespace() -> io::Result<()> {
     in_child(|| {
         unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS)?;
@@ -134,12 +136,13 @@ pub fn user_namespace() -> io::Result<()> {
 }
 
 fn unshare(flags: libc::c_int) -> io::Result<()> {
-    // SAFETY: takes no pointer; the child is single-threaded after fork and shares nothing that this could take away.
+    // SAFETY: takes no pointer; after the fork the child has a single thread and shares nothing that this could
+    // remove.
     check(unsafe { libc::unshare(flags) }.into())
 }
 
-/// `/` over itself, in a namespace whose mounts no longer spread to the machine's. With all that is mounted below
-/// it: a user namespace may not uncover what those mounts hide (`mount_namespaces(7)`, locked mounts).
+/// Mounts `/` over itself, in a namespace whose mounts do not propagate to the machine's. It includes all mounts
+/// below, because a user namespace may not uncover what they hide (`mount_namespaces(7)`, locked mounts).
 fn bind_mount() -> io::Result<()> {
     let root = c"/".as_ptr();
     let none = std::ptr::null();
@@ -149,9 +152,10 @@ fn bind_mount() -> io::Result<()> {
     check(unsafe { libc::mount(root, root, none, libc::MS_BIND | libc::MS_REC, none.cast()) }.into())
 }
 
-/// Runs `attempt` in a forked child that never executes anything: success too ends it before its exec.
+/// Runs `attempt` in a forked child that never executes a program: after a success, too, the child ends before its
+/// exec.
 fn in_child(attempt: fn() -> io::Result<()>) -> io::Result<()> {
-    /// No call of an attempt gives it, so it can stand for success.
+    /// Stands for success, because no system call of an attempt returns it.
     const SUCCEEDED: i32 = libc::EXFULL;
     let mut command = Command::new("/proc/self/exe");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -179,7 +183,7 @@ mod tests {
 
     /// Whatever this machine allows, a probe ends, and leaves no child behind.
     #[test]
-    fn every_probe_ends_with_an_answer_of_the_kernel() {
+    fn every_probe_ends_with_the_kernels_answer() {
         for answer in [ptrace_stop(), count_instructions().map(|_| ()), mount_namespace(), user_namespace()] {
             if let Err(error) = answer {
                 assert!(error.raw_os_error().is_some(), "{error}");

@@ -1,4 +1,4 @@
-//! What one backend saw of one run.
+//! Everything that a backend observed of one run.
 
 use super::event::{Event, EventKind};
 use crate::arch::IO_URING_BASE;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Everything that was observed of one run, in the order in which it happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recording {
-    /// Which backend observed it.
+    /// The backend that observed it.
     pub backend: Backend,
     /// The argument vector that was executed.
     pub command: Vec<String>,
@@ -17,24 +17,24 @@ pub struct Recording {
     pub root: u32,
     /// The events, sorted by time.
     pub events: Vec<Event>,
-    /// Events that the kernel or we had to drop. More than 0: the recording must not become a sample.
+    /// Number of events that the kernel or we had to drop. A recording with lost events must not become a sample.
     pub lost: u64,
     /// How the tracee ended.
     pub exit: ExitStatus,
-    /// What came out of the tracee's stdout.
+    /// What the tracee wrote to its stdout.
     pub output: Output,
     /// Why we killed the tracee, if we did.
     pub killed: Option<Killed>,
-    /// What the kernel charged it with.
+    /// The resources that it used.
     pub usage: Usage,
-    /// Processes of its tree outlived it; they were killed.
+    /// Some processes of its tree were still alive when it ended. They were killed.
     pub left_behind: bool,
 }
 
 impl Recording {
-    /// Adds what bounds the phases where only whole system calls were recorded: the first successful write of output,
-    /// and the sum of them all. Writes by `io_uring`, which lie beside a thread's calls, are in these alone. Sorts the
-    /// events.
+    /// Adds the events that bound the phases, where only whole system calls were recorded: the first successful
+    /// write of output, and the sum of all writes. Removes the calls that stand for writes by `io_uring`, which are
+    /// not calls of a thread and are only part of that sum. Sorts the events.
     #[cfg_attr(not(feature = "bpf"), expect(dead_code, reason = "ptrace tells of output by itself"))]
     pub(crate) fn add_output_events(&mut self) {
         let successful = self.events.iter().filter_map(|event| match &event.kind {
@@ -62,28 +62,29 @@ impl Recording {
         let by_ring = |event: &Event| matches!(&event.kind, EventKind::Call(call) if call.output && call.call.number >= IO_URING_BASE);
         self.events.retain(|event| !by_ring(event));
         self.events.extend(added);
-        self.events.sort_by_key(|event| event.at); // stable: equal instants keep their order
+        self.events.sort_by_key(|event| event.at); // stable: events at the same instant keep their order
     }
 }
 
-/// What came out of the tracee's stdout.
+/// What arrived from the tracee's stdout.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
-    /// How many bytes; `None` where nobody could count them (a null device).
+    /// How many bytes arrived; `None` if nobody could count them (a null device).
     pub bytes: Option<u64>,
-    /// Whether they are just what was written: a terminal adds to it, in a file places are written again.
+    /// Whether these are exactly the bytes that were written. A terminal adds bytes, and in a file a place can be
+    /// written twice.
     pub exact: bool,
-    /// Places may be written again, as in a file: no more came out than was written.
+    /// A place can be written twice, as in a file, so fewer bytes may arrive than were written.
     #[serde(default)]
     pub rewritable: bool,
-    /// Whether they were the bytes expected; `None` where none were expected, or none could be seen.
+    /// Whether they are the expected bytes; `None` if none were expected, or none could be seen.
     pub ok: Option<bool>,
     /// The first bytes, for messages (at most 4 KiB).
     #[serde(with = "lossy")]
     pub head: Vec<u8>,
 }
 
-/// Which backend observed a run.
+/// The backend that observed a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
@@ -91,12 +92,12 @@ pub enum Backend {
     Bpf,
     /// ptrace stops.
     Ptrace,
-    /// Nothing attached: the other end of the pipe, and wait.
+    /// Nothing attached: only the reading end of the pipe, and the wait.
     Pipe,
 }
 
 impl Backend {
-    /// The name by which `--backend` takes it.
+    /// The backend's name for `--backend`.
     pub fn name(self) -> &'static str {
         match self {
             Backend::Bpf => "bpf",
@@ -106,7 +107,7 @@ impl Backend {
     }
 }
 
-/// Bytes as text where they are text: a recording is read by people, too.
+/// Writes bytes as text, because people also read recordings. Bytes that are not UTF-8 are replaced.
 mod lossy {
     use serde::{Deserialize, Deserializer, Serializer};
 

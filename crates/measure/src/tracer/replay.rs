@@ -1,7 +1,8 @@
-//! Recordings as files: one line of JSON that says what was run, then one a line for every event.
+//! Recordings as files: a line of JSON about the run, then a line for every event.
 //!
-//! The first line is an object with `"schema": "firstbyte-recording/1"`, everything of a [`Recording`] but its events,
-//! the [`Module`]s that it mapped, and its CPUID instructions if they were counted; every further line is an [`Event`]. Fields may be added to the version, never changed or taken away.
+//! The first line is an object with `"schema": "firstbyte-recording/1"`, all of a [`Recording`] except its events,
+//! the [`Module`]s that it mapped, and its CPUID instructions if they were counted. Every further line is an
+//! [`Event`]. Within a version, fields may be added, but not changed or removed.
 
 use super::event::Event;
 use super::module::Module;
@@ -16,16 +17,16 @@ use std::path::Path;
 /// The version of the format.
 pub const SCHEMA: &str = "firstbyte-recording/1";
 
-/// Of a run whose events lie further apart nobody waits for the start-up: 2^50 ns are 13 days.
+/// The longest time between two events, 2^50 ns or 13 days. Nobody waits that long for a start-up.
 const LONGEST: u64 = 1 << 50;
 
-/// More modules than any program maps, and few enough for one line.
+/// More modules than any program maps, but still few enough for one line.
 const MOST_MODULES: usize = 1000;
 
-/// A line of a recording is never longer.
+/// The longest line of a recording, in bytes.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// Why a file is no recording.
+/// Why a file cannot be read as a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// It cannot be read.
@@ -35,17 +36,17 @@ pub enum ReplayError {
     Read {
         /// The file.
         path: String,
-        /// What the system said.
+        /// The system's answer.
         cause: io::Error,
     },
-    /// One of its lines is not what it should be.
+    /// One of its lines is invalid.
     #[error(
-        "`{path}`, line {line}: {cause}\nhelp: make the recording anew: firstbyte trace --record FILE -- CMD"
+        "`{path}`, line {line}: {cause}\nhelp: make the recording again: firstbyte trace --record FILE -- CMD"
     )]
     Line {
         /// The file.
         path: String,
-        /// Which line, from 1.
+        /// The number of the line, from 1.
         line: usize,
         /// What is wrong with it.
         cause: String,
@@ -56,7 +57,7 @@ pub enum ReplayError {
 #[derive(Serialize, Deserialize)]
 struct Header {
     schema: String,
-    /// Which version wrote it.
+    /// The version that wrote it.
     #[serde(default)]
     firstbyte: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,18 +68,18 @@ struct Header {
     rest: Value,
 }
 
-/// What a file of a recording holds.
+/// The content of a recording's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
     /// The run.
     pub recording: Recording,
-    /// The ELF files that were mapped, as they were then; `None`: an old firstbyte did not keep them.
+    /// The ELF files that were mapped, as they were then; `None` if an old version did not record them.
     pub modules: Option<Vec<Module>>,
-    /// The CPUID instructions of its start, if they were counted.
+    /// The CPUID instructions at its start, if they were counted.
     pub cpuid: Option<Cpuid>,
 }
 
-/// A recording as text, with what identifies the files that it mapped, and its CPUID instructions if they were counted.
+/// A recording as text, with the files that it mapped, and its CPUID instructions if they were counted.
 pub fn save(recording: &Recording, modules: &[Module], cpuid: Option<Cpuid>) -> String {
     let mut rest = serde_json::to_value(recording).unwrap_or_default();
     if let Some(fields) = rest.as_object_mut() {
@@ -110,7 +111,7 @@ pub fn is_recording(path: &Path) -> bool {
     read.is_ok_and(|count| String::from_utf8_lossy(&start[..count]).contains("firstbyte-recording/"))
 }
 
-/// Reads a recording; `name` is for the messages.
+/// Reads a recording. Error messages use `name`.
 pub fn read(name: &str, mut source: impl BufRead) -> Result<Loaded, ReplayError> {
     let at = |line: usize, cause: String| ReplayError::Line { path: name.to_owned(), line, cause };
     let mut number = 0;
@@ -141,7 +142,7 @@ pub fn read(name: &str, mut source: impl BufRead) -> Result<Loaded, ReplayError>
 fn header(line: &[u8]) -> Result<Loaded, String> {
     let header: Header = serde_json::from_slice(line).map_err(|error| shortly(&error))?;
     if header.schema != SCHEMA {
-        return Err(format!("`schema` is `{}`, and this firstbyte reads `{SCHEMA}`", header.schema));
+        return Err(format!("`schema` is `{}`, but this firstbyte reads `{SCHEMA}`", header.schema));
     }
     let mut rest = header.rest;
     if let Some(fields) = rest.as_object_mut() {
@@ -151,7 +152,7 @@ fn header(line: &[u8]) -> Result<Loaded, String> {
     Ok(Loaded { recording, modules: header.modules, cpuid: header.cpuid })
 }
 
-/// Without the place within the line, which says little.
+/// The error without the column, which says little.
 fn shortly(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()
@@ -240,7 +241,7 @@ mod tests {
     const COUNTED: Option<Cpuid> = Some(Cpuid { each: Nanos(1_100), executed: 41 });
 
     #[test]
-    fn what_is_saved_is_what_is_read() {
+    fn a_saved_recording_is_read_back_unchanged() {
         let text = save(&recording(), &modules(), COUNTED);
         assert!(text.starts_with("{\"schema\":\"firstbyte-recording/1\""), "{text}");
         let loaded = Loaded { recording: recording(), modules: Some(modules()), cpuid: COUNTED };
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_from_before_modules_were_kept_is_read() {
+    fn an_old_recording_without_modules_can_be_read() {
         let text = save(&recording(), &[], None);
         let old = text.replacen("\"modules\":[],", "", 1);
         assert_ne!(old, text);
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_name_their_line() {
         let good = save(&recording(), &[], None);
         let lines: Vec<&str> = good.lines().collect();
         let table = [

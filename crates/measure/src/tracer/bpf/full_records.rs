@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_that_is_an_event_has_a_size_so_that_what_follows_it_in_the_log_is_found() {
+    fn every_kind_that_gives_an_event_has_a_size() {
         for kind in 0..64_u32 {
             let mut bytes = vec![0; LARGEST_RECORD];
             bytes[16..20].copy_from_slice(&kind.to_ne_bytes());
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_that_was_major_is_the_threads_last_one() {
+    fn the_last_fault_of_a_thread_becomes_major() {
         let record = |kind: RecordKind, tid: u32, at: u64| {
             let mut bytes = vec![0; size(kind)];
             bytes[..8].copy_from_slice(&at.to_ne_bytes());
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_path_is_put_together_and_one_whose_end_is_missing_says_so() {
+    fn a_long_path_is_assembled_and_an_incomplete_one_ends_with_an_ellipsis() {
         let path = "/é".repeat(800); // 2400 bytes; an odd byte divides a letter at the end of the first room
         let path = format!("x{path}");
         let (first, rest) = path.as_bytes().split_at(PATH_ROOM);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn every_truncation_of_every_kind_is_no_event_and_no_panic() {
+    fn truncated_records_never_panic() {
         for kind in 0..32_u32 {
             let mut bytes = vec![0x41_u8; 2048];
             bytes[16..20].copy_from_slice(&kind.to_ne_bytes());
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_read_record_by_record_until_what_is_none() {
+    fn a_log_is_read_to_the_first_bytes_that_are_not_a_record() {
         let mut log = vec![0; 4096];
         let third = HEAD + size(RecordKind::OffCpu);
         for (place, kind) in

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn truncated_and_unknown_records_are_no_events() {
+    fn truncated_and_unknown_records_give_no_events() {
         for length in 0..RECORD {
             assert_eq!(parse(&record(RecordKind::ExecEnter as u32, 0, 0)[..length]), None);
         }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_ends_where_its_length_says_and_never_beyond_the_record() {
+    fn a_path_ends_at_its_length_and_never_beyond_the_record() {
         let mut bytes = record(RecordKind::ExecCommit as u32, 5, 0);
         bytes.extend(b"/abc\0garbage");
         assert_eq!(parse(&bytes).unwrap().kind, EventKind::ExecCommit { path: "/abc".to_owned() });

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_follow_their_record_at_once() {
+    fn paths_directly_follow_their_record() {
         let offsets = |name| Headers::read().layout(name).members.into_iter().map(|(_, at)| at).collect();
         let call = size_of::<SyscallRecord>();
         let of: [Vec<usize>; 3] =

@@ -1,25 +1,26 @@
-//! What the full mode adds to the event vocabulary: whole system calls, page faults, absences, images.
+//! What the full mode adds to the event vocabulary: whole system calls, page faults, time off the processor,
+//! images.
 
 use crate::arch::Syscall;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// One system call; the event's instant is that of its return, or of its entry if it never returned.
+/// One system call. The event's instant is its return, or its entry if it never returned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
-    /// Which.
+    /// The call.
     pub call: Syscall,
     /// When it was entered.
     pub entered: Nanos,
-    /// What it returned: a value or a negative errno. `None`: it never did (`exit`, or killed within it).
+    /// Its result: a value, or a negative errno. `None` if it never returned (`exit`, or killed during the call).
     pub result: Option<i64>,
-    /// Its arguments, as they lay in the registers.
+    /// Its arguments, as they were in the registers.
     #[serde(default)]
     pub arguments: [u64; 6],
-    /// The user's instruction pointer; 0 if it was not seen.
+    /// The user's instruction pointer; 0 if the backend did not see it.
     #[serde(default)]
     pub ip: u64,
-    /// The top words of the user's stack, where return addresses lie among others.
+    /// The top words of the user's stack. Some of them are return addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<u64>,
     /// Its path arguments.
@@ -30,72 +31,72 @@ pub struct Call {
     pub output: bool,
 }
 
-/// One page fault; the event's instant is when it had been handled.
+/// One page fault. The event's instant is the end of its handling.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// When it was taken.
+    /// When the fault was taken.
     pub entered: Nanos,
-    /// The address that was touched.
+    /// The address that was accessed.
     pub address: u64,
-    /// The instruction that touched it; within the kernel if `user` is not set.
+    /// The address of the instruction that accessed it, within the kernel unless `user` is set.
     pub ip: u64,
-    /// User code touched it, and not the kernel on its behalf.
+    /// User code accessed it, not the kernel on its behalf.
     pub user: bool,
-    /// It was a write; `None`: whoever saw it does not know.
+    /// It was a write; `None`: the backend cannot tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<bool>,
-    /// It needed I/O.
+    /// It required I/O.
     pub major: bool,
-    /// The top words of the user's stack, where return addresses lie among others.
+    /// The top words of the user's stack. Some of them are return addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<u64>,
 }
 
-/// A thread runs again; the event's instant is when it does.
+/// A thread runs again. The event's instant is when it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OffCpu {
-    /// When it left the processor; 0: it had not run before.
+    /// When it left the processor; 0 if it had not run before.
     pub left: Nanos,
-    /// When it was woken up; 0: it was not, or nobody saw it.
+    /// When it was woken up; 0 if it was not, or if the backend did not see it.
     #[serde(default)]
     pub woken: Nanos,
-    /// It could have gone on: another thread was preferred.
+    /// It was still runnable: the kernel preferred another thread.
     pub preempted: bool,
 }
 
-/// An exec has built its new image; the event's instant is that of `sched_process_exec`.
+/// An exec has built its new image. The event's instant is the tracepoint `sched_process_exec`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
     /// The file that was named.
     pub path: String,
-    /// The file that is executed: another one where the named file is a script.
+    /// The file that is executed. For a script it is the interpreter.
     pub executed: String,
     /// The argument vector, as far as it was read.
     pub argv: Vec<String>,
-    /// First address of the executable's code, and the one after its last.
+    /// The first address of the executable's code, and the first one after it.
     pub code: [u64; 2],
-    /// The same of its data.
+    /// The same for its data.
     pub data: [u64; 2],
     /// Where the heap begins.
     pub brk: u64,
-    /// Where the stack began.
+    /// Where the stack begins.
     pub stack: u64,
-    /// The auxiliary vector (`getauxval(3)`): types and values.
+    /// The auxiliary vector (`getauxval(3)`): pairs of a type and a value.
     pub auxv: Vec<[u64; 2]>,
-    /// The thread id before the exec, where it differs.
+    /// The thread id before the exec, if it was another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_tid: Option<u32>,
 }
 
 impl Image {
-    /// The auxiliary vector's value of a type.
+    /// The value of a type in the auxiliary vector.
     pub fn auxiliary(&self, kind: u64) -> Option<u64> {
         self.auxv.iter().find(|entry| entry[0] == kind).map(|entry| entry[1])
     }
 }
 
-/// The auxiliary vector as the kernel lays it out: pairs of words up to `AT_NULL`. Those of a 32-bit process have 4 bytes
-/// a word, and then two make a type that no vector has.
+/// Reads the auxiliary vector as the kernel lays it out: pairs of words up to `AT_NULL`. Words of a 32-bit process
+/// have 4 bytes, and two of them together are larger than any type.
 pub(in crate::tracer) fn auxiliary_vector(bytes: &[u8]) -> Vec<[u64; 2]> {
     let long: Vec<u64> = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
     let short: Vec<u64> = bytes.as_chunks::<4>().0.iter().map(|w| u32::from_ne_bytes(*w).into()).collect();
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn auxiliary_vectors_of_both_widths_end_at_their_null() {
+    fn auxiliary_vectors_of_both_word_sizes_end_at_their_null() {
         let wide: Vec<u8> =
             [33_u64, 0x7fff_0000_1000, 9, 0x40_0000, 0, 0, 7, 7].map(u64::to_ne_bytes).concat();
         assert_eq!(auxiliary_vector(&wide), [[33, 0x7fff_0000_1000], [9, 0x40_0000]]);

@@ -1,4 +1,4 @@
-//! The one event vocabulary that every backend produces and everything else consumes.
+//! The event vocabulary that every backend produces and everything else reads.
 
 mod full;
 
@@ -9,31 +9,31 @@ use crate::arch::Syscall;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Something that happened in the tracee's process tree, or that we saw from outside, at one instant.
+/// Something that happened at one instant in the tracee's process tree, or that we saw from outside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// When, by `CLOCK_MONOTONIC`.
+    /// When it happened, by `CLOCK_MONOTONIC`.
     pub at: Nanos,
-    /// Process (thread group) id; 0 where only we were involved.
+    /// Process (thread group) id; 0 for our own actions.
     pub pid: u32,
     /// Thread id.
     pub tid: u32,
-    /// What.
+    /// What happened.
     #[serde(flatten)]
     pub kind: EventKind,
 }
 
-/// What happened.
+/// The kinds of events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventKind {
-    /// We were about to create the tracee's process.
+    /// We are about to create the tracee's process.
     Spawn,
     /// A thread entered `execve` or `execveat`.
     ExecEnter,
     /// The kernel is about to prepare the new image (tracepoint `sched_prepare_exec`, Linux 6.10 and later).
     ExecPrepare,
-    /// The point of no return is behind: the new image is being set up (tracepoint `sched_process_exec`).
+    /// The old image is gone, and the new one is being set up (tracepoint `sched_process_exec`).
     ExecCommit {
         /// The file that is now executed, as the kernel names it.
         path: String,
@@ -45,28 +45,28 @@ pub enum EventKind {
     },
     /// A thread entered a system call that may write to the stdout that we gave the tracee.
     OutputEnter {
-        /// Which call.
+        /// The call.
         call: Syscall,
     },
-    /// That call returned.
+    /// A call that may write output returned.
     OutputExit {
-        /// Which call.
+        /// The call.
         call: Syscall,
         /// Bytes written, or a negative errno.
         result: i64,
     },
-    /// The last successful write of output of the run returned; what went before it, it sums up.
+    /// The last successful write of output of the run returned. The event sums up all of them.
     OutputLast {
-        /// Successful writes of output, this one included.
+        /// Number of successful writes of output.
         writes: u64,
         /// Bytes that they wrote.
         bytes: u64,
     },
-    /// With ptrace: a thread set up an `io_uring`. What is written by that is not seen.
+    /// Only with ptrace: a thread set up an `io_uring`. Writes through it are not seen.
     Ring,
-    /// A thread or a process was created by the event's thread.
+    /// The event's thread created a thread or a process.
     Fork {
-        /// The child's process id; the parent's own where the child is a thread.
+        /// The child's process id. If the child is a thread, it is that of its creator.
         child_pid: u32,
         /// The child's thread id.
         child_tid: u32,
@@ -75,7 +75,7 @@ pub enum EventKind {
     Exit {
         /// Whether it was the last thread of its process.
         group_dead: bool,
-        /// The wait status that the kernel holds for it: `exit_code << 8`, or a signal number.
+        /// The wait status that the kernel keeps for it: `exit_code << 8`, or a signal number.
         status: i32,
     },
     /// Full mode: a system call.
@@ -86,15 +86,15 @@ pub enum EventKind {
     OffCpu(OffCpu),
     /// Full mode: a new image.
     Image(Box<Image>),
-    /// A process is dead: its memory and files are given back, and its parent is told (the SIGCHLD of `exit_notify`,
-    /// kernel/exit.c; with ptrace: when we hear of its death).
+    /// A process is dead. Its memory and files are released, and its parent has its SIGCHLD (`exit_notify` in
+    /// kernel/exit.c; with ptrace: when we are told of its death).
     ParentTold,
-    /// The reading end of the tracee's stdout gave us its first bytes.
+    /// The first bytes arrived at the reading end of the tracee's stdout.
     FirstRead {
         /// How many bytes came with the first read.
         bytes: u64,
     },
-    /// The reading end of the tracee's stdout gave us what the run was to end at; what follows is no part of it.
+    /// The output that ends the run arrived at the reading end. What follows is not part of the run.
     Reached,
     /// We reaped the tracee.
     Reaped {

@@ -1,35 +1,38 @@
-//! Counts the CPUID instructions of a program's start, by single steps: they leave no event, and in a virtual machine
-//! each of them traps.
+//! Counts the CPUID instructions at a program's start by single steps. They leave no event, and in a virtual
+//! machine each of them traps.
 
 use crate::launch::Command;
 
-/// Why there is no count.
+/// Why the CPUID instructions could not be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoCpuidCount {
-    /// It could not be started and stopped, or it died.
-    #[error("it could not be followed step by step")]
+    /// The program could not be started and stopped, or it died.
+    #[error("it could not be executed step by step")]
     Untraced,
-    /// Each step takes two switches of context: on a busy machine they wait for others.
-    #[error("its first instructions took longer than ten seconds, one by one, as on a busy machine")]
+    /// It took too long. Each step takes two context switches, which on a busy machine wait for other programs.
+    #[error(
+        "its first instructions took longer than ten seconds when executed one by one, as on a busy machine"
+    )]
     Slow,
-    /// It computes before it does anything else.
-    #[error("it neither opened nor wrote anything within its first 100,000 instructions")]
+    /// The program computes before it does anything else.
+    #[error("it did not open or write anything within its first 100,000 instructions")]
     Long,
 }
 
-/// How many CPUID instructions a command executes before its first `open` or `write`, where it is killed: it has no
-/// effect on anything by then.
+/// Counts the CPUID instructions that a command executes before its first `open` or `write`. There it is killed, so
+/// it has no effect on anything.
 ///
 /// # Errors
-/// If it gets there neither within ten seconds nor within 100,000 instructions (a dynamically linked program needs
-/// 30,000: a tenth of a second where nothing else runs), or cannot be traced.
+///
+/// It does not get there within ten seconds or within 100,000 instructions, or it cannot be traced. A dynamically
+/// linked program needs 30,000 instructions, which take a tenth of a second on a quiet machine.
 #[cfg(target_arch = "x86_64")]
 pub fn cpuid_count(command: &Command) -> Result<u64, NoCpuidCount> {
     let child = stepping::Stepped::start(command).ok_or(NoCpuidCount::Untraced)?;
     child.count()
 }
 
-/// Other architectures have none.
+/// Other architectures have no such instruction.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn cpuid_count(_command: &Command) -> Result<u64, NoCpuidCount> {
     Ok(0)
@@ -55,7 +58,7 @@ mod stepping {
     const CPUID: [u8; 2] = [0x0f, 0xa2];
     const SYSCALL: [u8; 2] = [0x0f, 0x05];
 
-    /// A child that stands before its first instruction; killed when dropped.
+    /// A child that is stopped before its first instruction. Dropping it kills the child.
     pub(super) struct Stepped {
         child: Child,
     }
@@ -102,7 +105,7 @@ mod stepping {
             let mut status = 0;
             // SAFETY: the kernel writes one int.
             let waited = unsafe { libc::waitpid(self.pid(), &raw mut status, libc::__WALL) };
-            // by anything but a step: it would have died, or run a handler
+            // Another signal than that of a step would have killed it or run a handler.
             waited == self.pid() && libc::WIFSTOPPED(status) && libc::WSTOPSIG(status) == libc::SIGTRAP
         }
 
@@ -112,7 +115,7 @@ mod stepping {
             let got = unsafe {
                 libc::ptrace(libc::PTRACE_GETREGS, self.pid(), ptr::null_mut::<u8>(), room.as_mut_ptr())
             };
-            // SAFETY: plain integers, for which zeroes are valid, too.
+            // SAFETY: plain integers, for which zeroes are valid too.
             (got == 0).then(|| unsafe { room.assume_init() })
         }
 
@@ -148,7 +151,7 @@ mod stepping {
         use super::super::cpuid_count;
         use super::*;
 
-        /// What is counted of a program in assembly; `None`, where it cannot be built.
+        /// The count for a program in assembly; `None` if it cannot be built.
         fn counted(text: &str) -> Option<Result<u64, NoCpuidCount>> {
             let folder = tempfile::tempdir().unwrap();
             let (source, program) = (folder.path().join("c.S"), folder.path().join("c"));
@@ -161,7 +164,7 @@ mod stepping {
             built.is_ok_and(|status| status.success()).then(|| cpuid_count(&command))
         }
 
-        /// Three CPUID, then `write(-1, …)`: the shortest program that says how many there are.
+        /// Three CPUID instructions, then `write(-1, …)`.
         #[test]
         fn instructions_are_counted_exactly_before_the_first_write() {
             let text = ".globl _start\n_start: mov $3,%r12d\n1: xor %eax,%eax\n cpuid\n dec %r12d\n jnz 1b\n \

@@ -1,10 +1,11 @@
-//! The files that a run executes, maps and opens, by the names under which the kernel knows them.
+//! The files that a run executes, maps and opens, by the names that the kernel has for them.
 //!
-//! Nothing of a system call's arguments is read: what an exec or a loader maps stands in `/proc/PID/maps`, and what was
-//! opened is asked of the descriptor. Neither is shown of a program that its user may execute but not read, nor of one
-//! that has asked for that (`PR_SET_DUMPABLE` of `prctl(2)`): what could not be seen is told.
+//! System-call arguments are not read. The files that an exec or a loader maps are in `/proc/PID/maps`, and for
+//! opened files the kernel is asked about the descriptor. It does not show either for a program that its user may
+//! execute but not read, nor for one that has asked for that (`PR_SET_DUMPABLE` of `prctl(2)`). Then the result
+//! says what could not be seen.
 
-use super::phases::Task;
+use super::task_tree::Task;
 use crate::page_cache::UsedFiles;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,22 +14,22 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The files of one run, as they are when it is over.
+/// The files of one run, as they are after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilesOfRun {
-    /// The files.
+    /// The files that were seen.
     pub used: UsedFiles,
     /// Why some may be missing: one lower-case line.
     pub unseen: Option<String>,
-    /// A program that was executed, and of which not even its own file could be seen: its name, and why.
+    /// A program that was executed although not even its own file could be seen: its name, and why.
     pub closed: Option<String>,
 }
 
-/// The files of one run, as they come.
+/// Collects the files of one run.
 #[derive(Debug, Default)]
 pub(super) struct Files {
     seen: FilesOfRun,
-    /// Device and inode of what was opened for reading.
+    /// Device and inode of each opened file at that time.
     opened: BTreeMap<PathBuf, (u64, u64)>,
 }
 
@@ -45,11 +46,10 @@ impl Files {
         add(opened_with(&mut self.seen.used, flags), path);
     }
 
-    /// A thread has set up an `io_uring`: what is opened by that has no call, and need not have a descriptor.
+    /// A thread has set up an `io_uring`. It can open files without a system call, and even without a descriptor.
     pub(super) fn has_ring(&mut self, task: Task) {
         let name = name_of(task);
-        let unseen =
-            format!("`{name}` set up an io_uring, by which files are opened that a tracer does not see");
+        let unseen = format!("`{name}` set up an io_uring, which can open files that a tracer does not see");
         self.seen.unseen.get_or_insert(unseen);
     }
 
@@ -61,7 +61,7 @@ impl Files {
         self.seen.unseen = before.or(self.seen.unseen.take());
     }
 
-    /// What a process has mapped by now: after its exec, and before its exit.
+    /// Adds the files that a process has mapped by now. Called after its exec and before its exit.
     pub(super) fn mapped(&mut self, task: Task) {
         let maps = fs::read(format!("/proc/{}/maps", task.thread));
         let maps = self.shown(task, maps).unwrap_or_default();
@@ -70,7 +70,8 @@ impl Files {
         }
     }
 
-    /// What the kernel shows; that it refuses is told. Of what has been closed or killed meanwhile there is nothing.
+    /// The kernel's answer about a task; a refusal is noted. `None` also if the file was closed or the task killed
+    /// meanwhile.
     fn shown<T>(&mut self, task: Task, answer: io::Result<T>) -> Option<T> {
         if let Err(error) = &answer
             && error.kind() == io::ErrorKind::PermissionDenied
@@ -81,9 +82,9 @@ impl Files {
         answer.ok()
     }
 
-    /// Those of them that are regular files.
+    /// The regular files among them.
     pub(super) fn finish(mut self) -> FilesOfRun {
-        // What has been removed meanwhile is no file, what has been renamed over is another.
+        // A file that was removed meanwhile is not a file any more; one that was renamed over is another file.
         let replaced = |(path, opened): &(&PathBuf, &(u64, u64))| {
             fs::symlink_metadata(path).is_ok_and(|file| (file.dev(), file.ino()) != **opened)
         };
@@ -97,7 +98,7 @@ impl Files {
     }
 }
 
-/// The name of a thread's program (`proc_pid_comm(5)`), which everybody may know.
+/// The name of a thread's program (`proc_pid_comm(5)`), which every user may read.
 fn name_of(task: Task) -> String {
     let name = fs::read_to_string(format!("/proc/{}/comm", task.thread)).unwrap_or_default();
     name.trim_end().to_owned()
@@ -107,7 +108,7 @@ fn add(files: &mut BTreeSet<PathBuf>, path: Option<PathBuf>) {
     files.extend(path.filter(|path| path.is_absolute()));
 }
 
-/// Where a file belongs that was opened with these flags.
+/// The set for a file that was opened with these flags.
 fn opened_with(files: &mut UsedFiles, flags: i32) -> &mut BTreeSet<PathBuf> {
     match flags & libc::O_ACCMODE {
         libc::O_RDONLY => &mut files.read,
@@ -123,7 +124,7 @@ fn flags(fdinfo: &str) -> io::Result<Option<i32>> {
     Ok(flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok()))
 }
 
-/// The path in a line of `proc_pid_maps(5)`: what follows five fields.
+/// The path in a line of `proc_pid_maps(5)`: everything after five fields.
 fn path_of(line: &[u8]) -> Option<&Path> {
     let start = line.iter().position(|byte| *byte == b'/')?;
     Some(Path::new(std::ffi::OsStr::from_bytes(&line[start..])))

@@ -1,7 +1,7 @@
-//! The seccomp filter behind which only execs and output calls stop (`seccomp(2)`).
+//! The seccomp filter that stops the tracee only at execs and output calls (`seccomp(2)`).
 //!
-//! It inspects the architecture first: the same number means different calls in the two tables. What is not asked for
-//! is allowed, so the tracee runs at its own speed through all other calls.
+//! It checks the architecture first, because the same number means different calls in the two tables. It allows all
+//! other calls, so there the tracee runs at full speed.
 
 use crate::arch::audit::{self, with_x32};
 use crate::arch::{Abi, IO_URING_SETUP, meanings};
@@ -12,11 +12,12 @@ const LOAD: u16 = 0x20;
 const EQUAL: u16 = 0x15;
 const RETURN: u16 = 0x06;
 
-/// Where `struct seccomp_data` has the number and the architecture.
+/// The offsets of the number and the architecture in `struct seccomp_data`.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 
-/// Stops at the calls that [`meanings`] names, in every table of this machine, and where an `io_uring` is set up.
+/// A filter that stops at the calls in [`meanings`], in every table of this machine, and where an `io_uring` is set
+/// up.
 pub(super) fn program() -> Vec<sock_filter> {
     let numbers = |abi| meanings().of(abi).map(|(number, _)| number).chain([IO_URING_SETUP]);
     let mut program = vec![load(ARCHITECTURE)];
@@ -26,7 +27,7 @@ pub(super) fn program() -> Vec<sock_filter> {
     program
 }
 
-/// What one table's calls come to: skipped as a whole if the call is of another.
+/// The tests for the calls of one table. A call of another table skips all of them.
 fn section(architecture: u32, numbers: impl Iterator<Item = u32>) -> Vec<sock_filter> {
     let mut tests: Vec<sock_filter> = numbers.flat_map(|number| [equal(number, 0, 1), trace()]).collect();
     tests.insert(0, load(NUMBER));
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
     use crate::arch::Syscall;
 
-    /// What the filter answers, by an interpreter of the three instructions that it uses.
+    /// The filter's answer, from an interpreter of the three instructions that it uses.
     fn answer(architecture: u32, number: u32) -> u32 {
         let program = program();
         let (mut at, mut loaded) = (0, 0);
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_calls_that_mean_something_stop_and_only_in_their_own_table() {
+    fn only_the_listed_calls_stop_and_only_in_their_own_table() {
         let tables = [(audit::NATIVE, Abi::Native), (audit::COMPAT, Abi::Compat)];
         for number in 0..600 {
             for (architecture, abi) in tables {

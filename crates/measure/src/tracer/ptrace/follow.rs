@@ -1,18 +1,18 @@
-//! Follows the tracee's tree from stop to stop, until nothing of it is left.
+//! Follows the tracee's tree from stop to stop until nothing of it is left.
 //!
-//! The thread that follows does nothing else and has no children. It waits by `wait4(-1, __WALL | __WNOTHREAD)`, which
-//! reports children and tracees of the calling thread only: so no status of any other child of this process is ever
-//! taken from whoever waits for it, and daemons that leave the tracee's process group are seen all the same.
+//! The thread that follows does nothing else and has no children. It waits with `wait4(-1, __WALL | __WNOTHREAD)`,
+//! which reports only children and tracees of the calling thread. So it never takes the status of another child of
+//! this process from the thread that waits for it, and it sees daemons that leave the tracee's process group.
 
 use super::files::{Files, FilesOfRun};
 use super::full::FullEvents;
 use super::our_stdout::OurStdout;
-use super::phases::{PhaseEvents, Task};
+use super::phases::PhaseEvents;
 use super::rescue::Rescue;
 use super::restarts::Restarts;
 use super::stop::Stop;
 use super::tally::Tally;
-use super::task_tree::{TaskTree, Told, ask_family_of, is_further_thread};
+use super::task_tree::{Announced, Task, TaskTree, ask_family_of, is_further_thread};
 use super::tracee::{Entry, Side, Tracee, Until};
 use super::watch::Standstill;
 use crate::Counts;
@@ -24,20 +24,20 @@ use crate::units::Nanos;
 use std::fs;
 use std::mem::MaybeUninit;
 
-/// What is to be seen of a run.
+/// How much of a run is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// What bounds the phases.
+    /// The events that bound the phases.
     Phases,
-    /// Every system call, to be counted.
+    /// Every system call, to count them.
     Counts,
-    /// That, and the files that the run reads.
+    /// The same, and the files that the run uses.
     Files,
-    /// Every system call, whole.
+    /// Every system call with its arguments.
     Full,
 }
 
-/// What was seen.
+/// Everything that was observed.
 #[derive(Debug)]
 pub(super) struct Followed {
     pub(super) events: Vec<Event>,
@@ -46,7 +46,7 @@ pub(super) struct Followed {
     pub(super) status: i32,
     pub(super) reaped: Nanos,
     pub(super) usage: Usage,
-    /// Processes lived on when the tracee had exited.
+    /// Other processes were still alive when the tracee had exited.
     pub(super) outlived: bool,
 }
 
@@ -57,7 +57,7 @@ struct End {
     usage: Usage,
 }
 
-/// One report of the kernel.
+/// One report from the kernel.
 struct Report {
     at: Nanos,
     tracee: Tracee,
@@ -65,16 +65,16 @@ struct Report {
     usage: libc::rusage,
 }
 
-/// What a wait came to.
+/// The result of one wait.
 enum Waited {
     Reported(Report),
-    /// By a signal.
+    /// A signal ended the wait.
     Interrupted,
-    /// There is nobody left.
+    /// There is no tracee left.
     Over,
 }
 
-/// So often everything is killed and resumed when the run does not end; then it is let go.
+/// How often everything is killed and resumed when a run does not end. After that it is abandoned.
 const RESCUES: u32 = 20;
 
 /// The state of one run.
@@ -93,7 +93,7 @@ pub(super) struct Follower<'r> {
 }
 
 impl<'r> Follower<'r> {
-    /// Of a tracee that has been seized, and has not executed anything yet.
+    /// For a tracee that has been seized and has not executed anything yet.
     pub(super) fn new(
         root: Tracee,
         stdout: OurStdout,
@@ -119,8 +119,8 @@ impl<'r> Follower<'r> {
         }
     }
 
-    /// Until nothing is left of the tree. `None`: the tracee's end was not seen (somebody else reaped it, or it does not
-    /// die of being killed).
+    /// Follows until nothing is left of the tree. Returns `None` if the tracee's end was not seen: somebody else
+    /// reaped it, or it does not die when killed.
     pub(super) fn follow(mut self) -> Option<Followed> {
         let mut rescues = 0;
         loop {
@@ -148,7 +148,7 @@ impl<'r> Follower<'r> {
     fn answer(&mut self, report: &Report) {
         let (tracee, stop) = (report.tracee, Stop::decode(report.status));
         let Some(process) = self.tree.process_of(tracee.0) else {
-            return self.stranger(tracee, stop, report.status);
+            return self.unannounced(tracee, stop, report.status);
         };
         let task = Task { process, thread: tracee.0 };
         if process == self.root && !matches!(stop, Stop::Group(_)) {
@@ -170,11 +170,12 @@ impl<'r> Follower<'r> {
         tracee.resume(self.until(tracee), 0);
     }
 
-    /// A thread of which its parent has not told yet.
-    fn stranger(&mut self, tracee: Tracee, stop: Stop, status: i32) {
+    /// A thread stopped that its creator has not announced yet.
+    fn unannounced(&mut self, tracee: Tracee, stop: Stop, status: i32) {
         match stop {
-            Stop::Gone => self.tree.died_untold(tracee.0, status),
-            // Killed, with its creator or by an exec of its process, which waits for its death: nobody may ever tell.
+            Stop::Gone => self.tree.died_unannounced(tracee.0, status),
+            // It was killed together with its creator, or by an exec of its process, which waits for its death.
+            // Nobody may ever announce it.
             Stop::Exiting => tracee.resume(Until::Event, 0),
             _ if self.end.is_some() => {
                 self.outlived = true;
@@ -217,14 +218,14 @@ impl<'r> Follower<'r> {
     }
 
     fn entered(&mut self, tracee: Tracee, task: Task, entry: &Entry) {
-        let goes_on = self.restarts.goes_on(tracee.0);
+        let continues = self.restarts.continues(tracee.0);
         if let Some(tally) = &mut self.tally {
             let is_exec = meanings().get(entry.call) == Some(Meaning::Exec);
-            tally.entered(task, entry.call, is_exec, goes_on);
+            tally.entered(task, entry.call, is_exec, continues);
         }
         let silent = self.tally.is_some();
         if let Some(full) = &mut self.full {
-            full.entered(tracee, task, entry, goes_on);
+            full.entered(tracee, task, entry, continues);
         }
         self.phases.entered(task, entry, || if silent { String::new() } else { exec_path(tracee, entry) });
     }
@@ -250,15 +251,15 @@ impl<'r> Follower<'r> {
     fn forked(&mut self, at: Nanos, tracee: Tracee, task: Task) {
         let Some(child) = tracee.message().and_then(|id| i32::try_from(id).ok()) else { return };
         let process = if is_further_thread(child) { task.process } else { child };
-        let told = self.tree.told(child);
-        match told {
-            Told::New => self.created(child, process),
-            Told::Known => {}
-            Told::Dead(_) => self.counted(child, process),
+        let announced = self.tree.announced(child);
+        match announced {
+            Announced::New => self.created(child, process),
+            Announced::Known => {}
+            Announced::Dead(_) => self.counted(child, process),
         }
         let born = Task { process, thread: child };
         self.phases.forked(at, task, born);
-        if let Told::Dead(status) = told {
+        if let Announced::Dead(status) = announced {
             self.phases.exiting(at, born, process == child, status);
         }
         if let Some(held) = self.tree.release(child) {
@@ -294,7 +295,7 @@ impl<'r> Follower<'r> {
 
     fn gone(&mut self, tracee: Tracee, task: Task, report: &Report) {
         if !self.tree.is_exiting(tracee.0) {
-            // killed so that it could not stop once more
+            // It was killed in a way that allowed no further stop.
             let group_dead = self.tree.exiting(tracee.0);
             self.phases.exiting(report.at, task, group_dead, report.status);
         }
@@ -308,9 +309,10 @@ impl<'r> Follower<'r> {
         }
     }
 
-    /// A thread of `process` is gone. If it had created a process and was killed before it could tell, nobody ever will:
-    /// that process is one whose parent this is, or nobody whom we know. New threads of a process need no such care:
-    /// what kills their creator kills them too, and whoever is about to exit is held no longer (see `stranger`).
+    /// A thread of `process` is gone. If it was killed after it created a process and before it could announce that
+    /// process, nobody ever will. Such a process has `process`, or none that we know, as its parent. New threads
+    /// need no such care: whatever kills their creator kills them too, and a thread that is about to exit is no
+    /// longer held (see `unannounced`).
     fn orphans(&mut self, process: i32) {
         let is_orphan = |tree: &TaskTree, held: i32| {
             ask_family_of(held).is_some_and(|(group, parent)| {
@@ -330,11 +332,11 @@ impl<'r> Follower<'r> {
         }
         let held = self.tree.held();
         self.outlived |= !held.is_empty();
-        end_all(&held); // who would tell of them is being killed
+        end_all(&held); // their creators are being killed and will not announce them
     }
 }
 
-/// Kills them, and lets those that stand still hear of it.
+/// Kills them, and resumes those that are stopped, so that they die.
 fn end_all(tracees: &[Tracee]) {
     for tracee in tracees {
         tracee.kill();
@@ -342,7 +344,7 @@ fn end_all(tracees: &[Tracee]) {
     }
 }
 
-/// The next report of a tracee.
+/// Waits for the next report about a tracee.
 fn wait() -> Waited {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
@@ -359,7 +361,7 @@ fn wait() -> Waited {
     if interrupted { Waited::Interrupted } else { Waited::Over }
 }
 
-/// What an exec names; for one that names a descriptor only, that.
+/// The path that an exec names. If it names only a descriptor, the file behind it.
 fn exec_path(tracee: Tracee, entry: &Entry) -> String {
     let position = path_arguments().get(entry.call).and_then(|[first, _]| first).unwrap_or(0);
     let at_descriptor = position > 0; // `execveat`

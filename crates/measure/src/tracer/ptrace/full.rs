@@ -1,9 +1,9 @@
-//! From stops to whole system calls and images: what the full mode has beyond the phases.
+//! Turns stops into whole system calls and images, which the full mode has in addition to the phases.
 //!
-//! Page faults and switches have no stops: their time lies within that of calls and user code.
+//! Page faults and context switches cause no stops. Their time is part of that of calls and user code.
 
-use super::phases::Task;
 use super::restarts::is_restart;
+use super::task_tree::Task;
 use super::tracee::{Entry, Tracee};
 use crate::arch::{Meaning, meanings, path_arguments};
 use crate::clock;
@@ -13,18 +13,18 @@ use crate::units::Nanos;
 use std::collections::HashMap;
 use std::fs;
 
-/// Room for most paths, and for all that the kernel takes (`PATH_MAX`).
+/// Room for most paths, and room for the longest path that the kernel accepts (`PATH_MAX`).
 const USUAL_ROOM: usize = 256;
 const PATH_ROOM: usize = 4096;
-/// Words of the stack that are read: return addresses are among them.
+/// How many words of the stack are read. Some of them are return addresses.
 const STACK_WORDS: usize = 8;
 
-/// The events of one run, as they come.
+/// Collects the events of one run.
 #[derive(Debug, Default)]
 pub(super) struct FullEvents {
     events: Vec<Event>,
     flights: HashMap<i32, Flight>,
-    /// Calls that were interrupted, by thread, with what is to be told of them if they do not go on.
+    /// Calls that were interrupted, by thread, each with its event in case it does not continue.
     interrupted: HashMap<i32, (Flight, Event)>,
     /// The first exec has begun.
     begun: bool,
@@ -35,15 +35,15 @@ pub(super) struct FullEvents {
 struct Flight {
     entered: Nanos,
     entry: Entry,
-    /// What an exec names.
+    /// The path that an exec names.
     exec: Option<String>,
 }
 
 impl FullEvents {
-    /// A thread stands at the entry of a call, for the first time or because it was interrupted and `goes_on`.
-    pub(super) fn entered(&mut self, tracee: Tracee, task: Task, entry: &Entry, goes_on: bool) {
+    /// A thread is at the entry of a call, either for the first time or because an interrupted call `continues`.
+    pub(super) fn entered(&mut self, tracee: Tracee, task: Task, entry: &Entry, continues: bool) {
         match self.interrupted.remove(&task.thread) {
-            Some((flight, _)) if goes_on => {
+            Some((flight, _)) if continues => {
                 self.flights.insert(task.thread, flight);
                 return;
             }
@@ -63,7 +63,7 @@ impl FullEvents {
     pub(super) fn returned(&mut self, at: Nanos, tracee: Tracee, task: Task, result: i64) {
         let Some(flight) = self.flights.remove(&task.thread) else { return };
         if flight.exec.is_some() && result == 0 {
-            return; // an exec that succeeded is no call of the new image
+            return; // a successful exec is not a call of the new image
         }
         let (ip, sp) = tracee.place().unwrap_or_default();
         let paths = paths(tracee, &flight.entry);
@@ -97,7 +97,7 @@ impl FullEvents {
         }
     }
 
-    /// A thread is about to exit: from the call in which it is, it will not return.
+    /// A thread is about to exit. It never returns from the call that it is in.
     pub(super) fn exiting(&mut self, task: Task) {
         let Some(Flight { entered, entry, .. }) = self.flights.remove(&task.thread) else { return };
         let call = Call {
@@ -113,7 +113,7 @@ impl FullEvents {
         self.push(entered, task, EventKind::Call(Box::new(call)));
     }
 
-    /// All that happened.
+    /// All events.
     pub(super) fn into_events(mut self) -> Vec<Event> {
         self.events.extend(self.interrupted.into_values().map(|(_, event)| event));
         self.events
@@ -135,7 +135,7 @@ fn paths(tracee: Tracee, entry: &Entry) -> Vec<String> {
     positions.into_iter().flatten().map(path).collect()
 }
 
-/// The string at an address, as far as it can be read; one that is longer than any path ends with `…`.
+/// The string at an address, as far as it can be read. If it is longer than any path, it ends with `…`.
 fn string(tracee: Tracee, address: u64) -> String {
     let mut room = [0; PATH_ROOM];
     let usual = tracee.read_memory(address, &mut room[..USUAL_ROOM]);
@@ -152,11 +152,11 @@ fn stack(tracee: Tracee, sp: u64) -> Vec<u64> {
     words.iter().map(|word| u64::from_ne_bytes(*word)).collect()
 }
 
-/// What `/proc` has of a new image (`proc_pid_stat(5)`, `proc_pid_auxv(5)`).
+/// Reads from `/proc` what it shows of a new image (`proc_pid_stat(5)`, `proc_pid_auxv(5)`).
 fn image(process: i32, path: String, old_tid: Option<u32>) -> Image {
     let file = |name: &str| format!("/proc/{process}/{name}");
     let stat = fs::read_to_string(file("stat")).unwrap_or_default();
-    // fields are counted from 1, and the third follows the name
+    // Fields are counted from 1, and the third follows the name.
     let field = |number: usize| -> u64 {
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         after_name.split_whitespace().nth(number - 3).and_then(|n| n.parse().ok()).unwrap_or(0)

@@ -1,33 +1,33 @@
-//! The ptrace backend: any user's, on any Linux from 5.3 on.
+//! The ptrace backend: for any user, on Linux 5.3 or later.
 //!
-//! For the *phases* a seccomp filter picks the calls that bound them, so that a program that prints once stops six
-//! times: at the entry of `execve`, at its point of no return, at its return, at the entry and return of the write,
-//! and at the exit. For the *counts* ([`count`]) every system call stops, twice.
+//! For the *phases* a seccomp filter stops the tracee only at the calls that bound them. A program that prints once stops
+//! six times: at the entry of `execve`, when the old image is gone, at the return of `execve`, at the entry and the return
+//! of the write, and at the exit. For the *counts* ([`count`]) every system call stops twice.
 //!
 //! | file | what it does |
 //! |---|---|
 //! | `filter` | the seccomp program |
 //! | `tracee` | the requests of `ptrace(2)`, typed |
 //! | `stop` | why a tracee stopped, typed |
-//! | `follow` | from stop to stop, until nothing is left of the tree |
-//! | `task_tree` | the threads and processes that live |
-//! | `phases`, `tally`, `full` | what the stops amount to |
-//! | `files` | the files that it reads |
-//! | `restarts` | calls that only our presence interrupts |
-//! | `proc` | whether `/proc` is that of our own processes |
-//! | `cpuid` | the CPUID instructions of a start |
-//! | `our_stdout` | whether a descriptor leads to the stdout that we gave |
-//! | `watch` | beside it: output, time limit, interruption |
-//! | `rescue` | a way out of every wait |
+//! | `follow` | follows the tree from stop to stop until nothing of it is left |
+//! | `task_tree` | the threads and processes that are alive |
+//! | `phases`, `tally`, `full` | turn stops into events and counts |
+//! | `files` | the files that the run uses |
+//! | `restarts` | calls that are interrupted only because we trace |
+//! | `proc` | whether `/proc` shows our own processes |
+//! | `cpuid` | the CPUID instructions at a program's start |
+//! | `our_stdout` | whether a descriptor leads to the stdout that we gave the tracee |
+//! | `watch` | meanwhile: output, time limit, interruption |
+//! | `rescue` | ends waits that would not end by themselves |
 //!
-//! # What it changes for the tracee
+//! # What tracing changes for the tracee
 //!
-//! - It is slower: each stop costs two switches of context.
-//! - Set-user-id programs run without their privilege: a filter needs `no_new_privs`, and the kernel gives a traced
-//!   program's exec no privilege that its tracer lacks.
-//! - It cannot trace others or be traced: a program that is itself a debugger (`strace`) fails here.
+//! - It is slower: each stop costs two context switches.
+//! - Set-user-ID programs run without their privileges: a filter needs `no_new_privs`, and the exec of a traced program
+//!   gets no privilege that its tracer lacks.
+//! - It cannot trace other programs or be traced. A program that is itself a debugger (`strace`) fails.
 //! - A process that it creates with `CLONE_UNTRACED` is not seen, and its execs and writes fail with ENOSYS.
-//! - Writes by `io_uring` have no system call of their own, and are not seen; that there may be some is (`EventKind::Ring`).
+//! - Writes by `io_uring` are not system calls and are not seen. That they are possible is recorded (`EventKind::Ring`).
 
 mod cpuid;
 mod files;
@@ -71,7 +71,7 @@ pub struct PtracePhases {
 }
 
 impl PtracePhases {
-    /// Nothing is attached before the first run.
+    /// A tracer that attaches nothing before its first run.
     pub fn new() -> PtracePhases {
         PtracePhases { filter: filter::program() }
     }
@@ -93,7 +93,7 @@ impl Tracer for PtracePhases {
     }
 }
 
-/// Observes every system call whole, by two stops each.
+/// Observes every system call by two stops each.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PtraceFull;
 
@@ -108,31 +108,32 @@ impl Tracer for PtraceFull {
     }
 }
 
-/// Runs a launcher's command once, and counts what it does: every system call of its tree stops. The recording has the
-/// same events as the phases', at the times of a run that is many times slower.
+/// Runs a launcher's command once and counts what it does. Every system call of its tree stops. The recording has
+/// the same events as that of the phases, with the times of a run that is many times slower.
 pub fn count(launcher: &mut Launcher, setting: &Setting) -> Result<(Counts, Recording), LaunchError> {
     let observed = observe(launcher, setting, Extent::Counts, None)?;
     Ok((observed.counts, observed.recording))
 }
 
-/// Runs a launcher's command once, and finds the files that its tree executes, maps or opens: what must be in memory
-/// for it to be fast.
+/// Runs a launcher's command once and finds the files that its tree executes, maps or opens, which must be in
+/// memory for a fast start.
 pub fn files(launcher: &mut Launcher, setting: &Setting) -> Result<(FilesOfRun, Recording), LaunchError> {
     let observed = observe(launcher, setting, Extent::Files, None)?;
     Ok((observed.files, observed.recording))
 }
 
-/// What one run came to.
+/// Everything that was observed of one run.
 struct Observed {
     recording: Recording,
     counts: Counts,
     files: FilesOfRun,
 }
 
-/// The calling thread creates the tracee and watches it; a thread of its own traces it.
+/// The calling thread creates the tracee and watches it; another thread traces it.
 ///
-/// Two threads, because the one that creates it sleeps until the exec: so the tracee's first exec need not free a copy
-/// of our memory, as it would after a fork, which would be counted as its own start-up.
+/// There are two threads because the one that creates the tracee sleeps until the exec. So the tracee shares our
+/// memory until then, and its first exec does not have to free a copy of it, as it would after a fork. That would
+/// count as the tracee's own start-up.
 fn observe(
     launcher: &mut Launcher,
     setting: &Setting,
@@ -150,7 +151,7 @@ fn observe(
             .spawn_scoped(scope, || trace(ours, setting.output, extent, (&standstill, &rescue), seized))
             .map_err(|cause| LaunchError::Resource { what: "a thread", cause })?;
         let child = launcher.launch(&mut stdout, Preparation::Ptrace { meeting: childs.as_fd(), filter });
-        drop(childs); // if the child has died, the tracing thread learns of it by this
+        drop(childs); // this tells the tracing thread if the child has died
         let process = is_seized.recv().ok();
         let killed = match (&child, process) {
             (Ok(child), Some(process)) => {
@@ -174,17 +175,17 @@ fn observe(
     observed(launcher, setting, &child, stdout, killed, followed?)
 }
 
-/// Why nothing was followed.
+/// Why the tracee was not followed.
 enum Untraced {
     /// The child died before it could be seized.
     Died,
-    /// The kernel refused; the child has been killed.
+    /// The kernel refused, and the child has been killed.
     Refused(io::Error),
-    /// Somebody else reaped it, or it did not die of being killed.
+    /// Somebody else reaped it, or it did not die when killed.
     Lost,
 }
 
-/// On a thread of its own: takes hold of the child, and follows its tree to the end.
+/// Runs on a thread of its own: seizes the child and follows its tree to the end.
 fn trace(
     mut meeting: UnixStream,
     kind: OutputKind,
@@ -203,18 +204,18 @@ fn trace(
     })?;
     let stdout = OurStdout::of(root, kind);
     if extent != Extent::Phases {
-        root.interrupt(); // only what has been resumed so stops at its system calls
+        root.interrupt(); // only a tracee that is resumed in this way stops at its system calls
     }
-    // Whoever does not listen any more has nothing to watch: the run goes on.
+    // If the watching thread no longer listens, it has nothing to watch. The run continues.
     let _ = seized.send(process);
-    let _ = meeting.write_all(&[1]); // a child that has died meanwhile is reported by the wait
+    let _ = meeting.write_all(&[1]); // if the child has died meanwhile, the wait reports it
     drop(meeting);
     let followed = Follower::new(root, stdout, extent, standstill, rescue).follow();
-    drop(seized); // not before: the watching thread waits for it
+    drop(seized); // not earlier: the watching thread waits for it
     followed.ok_or(Untraced::Lost)
 }
 
-/// What came of the launch: a child that failed has told why.
+/// The result of the launch, or the reason that a child left when it failed.
 fn verdict(
     launcher: &Launcher,
     child: &Child,
@@ -267,13 +268,13 @@ fn observed(
     if outlived || of_its_group {
         tree::kill_adopted()?;
     }
-    // what we had to kill has left nobody behind of its own
+    // If we had to kill the tracee, it has left nothing behind by itself.
     let left_behind = killed.is_none() && (outlived || of_its_group);
     let ended = Ended { status, reaped, usage, killed, left_behind };
     let mut recording = frame(Backend::Ptrace, launcher, setting, child, &ended, stdout.finish());
-    // Read when the tracee had exited, mostly: that instant means nothing.
+    // Mostly read after the tracee has exited, so the instant means nothing.
     recording.events.retain(|event| !matches!(event.kind, EventKind::FirstRead { .. }));
     recording.events.extend(followed.events);
-    recording.events.sort_by_key(|event| event.at); // stable: equal instants keep their order
+    recording.events.sort_by_key(|event| event.at); // stable: events at the same instant keep their order
     Ok(Observed { recording, counts: followed.counts, files: followed.files })
 }

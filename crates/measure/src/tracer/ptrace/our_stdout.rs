@@ -1,4 +1,4 @@
-//! Whether a descriptor of a tracee leads to the stdout that we gave the run.
+//! Whether a descriptor of a tracee leads to the stdout that we gave it.
 
 use super::proc::own_proc;
 use super::tracee::{Tracee, owned, pidfd};
@@ -8,14 +8,14 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
-/// The stdout of one run, by what tells it from every other file.
+/// Identifies the stdout of one run among all files.
 #[derive(Debug)]
 pub(super) enum OurStdout {
-    /// Its file system and inode: a pipe, a pseudo terminal and an unlinked file are nobody else's.
+    /// By device and inode. No other program has this pipe, pseudo terminal or unlinked file.
     Inode(u64, u64),
-    /// Its open file, of which we keep a descriptor: a null device is everybody's.
+    /// By its open file, through a descriptor of our own. A null device belongs to everyone.
     OpenFile(OwnedFd),
-    /// Nobody can tell, so descriptor 1 must do.
+    /// It cannot be identified, so only descriptor 1 counts.
     Unknown,
 }
 
@@ -33,8 +33,8 @@ impl OurStdout {
         found.unwrap_or(OurStdout::Unknown)
     }
 
-    /// Whether `descriptor` of a stopped tracee leads there. Where the kernel does not say (the tracee's program is
-    /// not ours to read, so its `/proc` entry is closed to us), descriptor 1 does.
+    /// Whether `descriptor` of a stopped tracee leads there. If the kernel does not say, because we may not read
+    /// the tracee's program and therefore not its `/proc` entry, only descriptor 1 does.
     pub(super) fn is_reached_by(&self, tracee: Tracee, descriptor: u64) -> bool {
         let Ok(descriptor) = i32::try_from(descriptor & 0xffff_ffff) else { return false };
         let answer = match self {
@@ -62,7 +62,7 @@ fn descriptor_one(tracee: Tracee) -> io::Result<OwnedFd> {
     unsafe { owned(libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), 1, 0)) }
 }
 
-/// `kcmp(2)`; `None` where the kernel has it not, or refuses.
+/// `kcmp(2)`; `None` if the kernel does not have it, or refuses.
 fn same_file(ours: &OwnedFd, tracee: Tracee, descriptor: i32) -> Option<bool> {
     let (own, theirs) = (ours.as_raw_fd(), descriptor);
     // SAFETY: no pointers.

@@ -1,9 +1,10 @@
-//! From stops to events: what bounds the phases, in the vocabulary that all backends share.
+//! Turns stops into the events that bound the phases, in the vocabulary that all backends share.
 //!
-//! A call's entry is stamped just before the tracee is let into it, its return as soon as we hear of it: what our own
-//! work at a stop costs falls outside the call.
+//! The entry of a call is stamped just before the tracee may enter it, its return as soon as we learn of it. So our
+//! own work at a stop is outside the call.
 
 use super::our_stdout::OurStdout;
+use super::task_tree::Task;
 use super::tracee::Entry;
 use crate::arch::{IO_URING_SETUP, Meaning, Syscall, meanings};
 use crate::clock;
@@ -11,26 +12,19 @@ use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
 use std::collections::HashMap;
 
-/// One thread of one process.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Task {
-    pub(super) process: i32,
-    pub(super) thread: i32,
-}
-
-/// The events of one run, as they come.
+/// Collects the events of one run.
 #[derive(Debug)]
 pub(super) struct PhaseEvents {
     stdout: OurStdout,
     events: Vec<Event>,
     /// Calls whose return matters, by thread.
     flights: HashMap<i32, Flight>,
-    /// The first exec has returned: from now on there is output.
+    /// The first exec has returned, so writes are output from now on.
     executed: bool,
     output: Written,
 }
 
-/// A call whose return matters.
+/// A call in progress whose return matters.
 #[derive(Clone, Debug)]
 struct Flight {
     entered: Nanos,
@@ -47,15 +41,14 @@ struct Written {
 }
 
 impl PhaseEvents {
-    /// Of a run with this stdout.
+    /// For a run with this stdout.
     pub(super) fn new(stdout: OurStdout) -> PhaseEvents {
         let events = Vec::with_capacity(64);
         let (flights, output) = (HashMap::new(), Written::default());
         PhaseEvents { stdout, events, flights, executed: false, output }
     }
 
-    /// A thread stands at the entry of a call. Returns whether its return matters. `path` is asked for what an exec
-    /// is to execute.
+    /// A thread is at the entry of a call. Returns whether its return matters. `path` gives the path of an exec.
     pub(super) fn entered(&mut self, task: Task, entry: &Entry, path: impl FnOnce() -> String) -> bool {
         let exec = match meanings().get(entry.call) {
             Some(Meaning::Exec) => Some(path()),
@@ -122,13 +115,13 @@ impl PhaseEvents {
         self.push(at, task, kind);
     }
 
-    /// A thread is about to exit, `group_dead`: as the last of its process.
+    /// A thread is about to exit. `group_dead`: it is the last one of its process.
     pub(super) fn exiting(&mut self, at: Nanos, task: Task, group_dead: bool, status: i32) {
-        self.flights.remove(&task.thread); // killed inside a call
+        self.flights.remove(&task.thread); // it was killed during a call
         self.push(at, task, EventKind::Exit { group_dead, status });
     }
 
-    /// A process is dead: we hear of it as its parent does.
+    /// A process is dead. We are told when its parent is.
     pub(super) fn dead(&mut self, at: Nanos, task: Task) {
         self.push(at, task, EventKind::ParentTold);
     }
@@ -138,12 +131,12 @@ impl PhaseEvents {
         self.flights.contains_key(&thread)
     }
 
-    /// Successful writes of output.
+    /// Number of successful writes of output.
     pub(super) fn writes(&self) -> u64 {
         self.output.writes
     }
 
-    /// All that happened.
+    /// All events.
     pub(super) fn into_events(mut self) -> Vec<Event> {
         let Written { writes, bytes, last } = self.output;
         if writes > 0 {

@@ -1,14 +1,15 @@
-//! Whether `/proc` speaks of our own processes.
+//! Whether `/proc` shows our own processes.
 
 use std::fs;
 use std::path::Path;
 
-/// Whether the process ids in `/proc` are the ones by which we know our tracees: within a process namespace of its own
-/// (`unshare --pid`) the old `/proc` goes on showing the old ids, behind which there are other processes, or none
+/// Checks that the process ids in `/proc` are the ones by which we know our tracees. In a new process namespace
+/// (`unshare --pid`) the old `/proc` still shows the old ids, which belong to other processes or to none
 /// (`pid_namespaces(7)`).
 ///
 /// # Errors
-/// What is wrong with it: one lower-case line, and one that helps.
+///
+/// What is wrong with `/proc`: one lower-case line, then a line with help.
 pub fn own_proc() -> Result<(), String> {
     let cause = match fs::read_link("/proc/self") {
         Ok(link) if link == Path::new(&std::process::id().to_string()) => return Ok(()),
@@ -23,7 +24,7 @@ pub fn own_proc() -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn ours_is_our_own() {
+    fn our_proc_shows_our_processes() {
         assert_eq!(super::own_proc(), Ok(()));
     }
 }

@@ -1,12 +1,13 @@
-//! System calls that only the tracer's presence interrupts.
+//! System calls that are interrupted only because a tracer is present.
 //!
-//! A signal that a program ignores does not reach it: the kernel drops it at once. Of a traced program the kernel asks
-//! the tracer first (`sig_ignored` in kernel/signal.c): the signal is queued, the call that waits or forks is broken off
-//! (`ERESTARTSYS` and its kin, which no program ever sees), the tracer is told, and the call is entered again. Without a
-//! tracer it would have been one call: when it is entered again, it goes on. A SIGCHLD that nobody catches is such a
-//! signal, whenever a child ends.
+//! Without a tracer, the kernel drops a signal that a program ignores. For a traced program it asks the tracer
+//! first (`sig_ignored` in kernel/signal.c): it queues the signal, interrupts a call that waits or forks (with
+//! `ERESTARTSYS` or a similar code, which no program ever sees), tells the tracer, and enters the call again.
+//! Without a tracer this would have been one call, so the second entry continues the first call. An example is
+//! SIGCHLD, which arrives whenever a child ends, in a program that does not catch it.
 //!
-//! What a handler was called for is entered again without a tracer, too (`SA_RESTART`), and counts twice everywhere.
+//! A call that was interrupted for a handler is also entered again without a tracer (`SA_RESTART`), and counts
+//! twice in both cases.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,17 +15,17 @@ use std::fs;
 /// `ERESTARTSYS`, `ERESTARTNOINTR`, `ERESTARTNOHAND` and `ERESTART_RESTARTBLOCK` of `linux/errno.h`, negative.
 const RESTARTS: [i64; 4] = [-512, -513, -514, -516];
 
-/// What is ignored unless somebody catches it (`signal(7)`).
+/// Signals that are ignored unless a program catches them (`signal(7)`).
 const IGNORED: [i32; 4] = [libc::SIGCHLD, libc::SIGCONT, libc::SIGWINCH, libc::SIGURG];
 
 /// The interrupted calls of one run.
 #[derive(Debug, Default)]
 pub(super) struct Restarts {
-    /// By thread: whether an ignored signal, and nothing else, has interrupted its call.
+    /// For each thread, whether ignored signals alone have interrupted its call.
     interrupted: HashMap<i32, bool>,
 }
 
-/// Whether a call's result says that it is to be entered again.
+/// Whether a call's result means that the kernel enters it again.
 pub(super) fn is_restart(result: i64) -> bool {
     RESTARTS.contains(&result)
 }
@@ -47,13 +48,13 @@ impl Restarts {
     fn heard(&mut self, thread: i32, ignored: bool) {
         if !ignored {
             self.interrupted.remove(&thread);
-        } else if let Some(goes_on) = self.interrupted.get_mut(&thread) {
-            *goes_on = true;
+        } else if let Some(continues) = self.interrupted.get_mut(&thread) {
+            *continues = true;
         }
     }
 
-    /// A thread enters a call: whether it goes on with the one that was interrupted.
-    pub(super) fn goes_on(&mut self, thread: i32) -> bool {
+    /// A thread enters a call. Returns whether this continues the interrupted one.
+    pub(super) fn continues(&mut self, thread: i32) -> bool {
         self.interrupted.remove(&thread) == Some(true)
     }
 }
@@ -64,7 +65,7 @@ fn is_ignored(thread: i32, signal: i32) -> bool {
     status.is_ok_and(|status| ignores(&status, signal).unwrap_or(false))
 }
 
-/// By the sets `SigIgn` and `SigCgt` of `proc_pid_status(5)`.
+/// From the sets `SigIgn` and `SigCgt` of `proc_pid_status(5)`.
 fn ignores(status: &str, signal: i32) -> Option<bool> {
     let bit = 1_u64.checked_shl(u32::try_from(signal - 1).ok()?)?;
     let has = |name: &str| {
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_is_ignored_by_its_default_or_by_choice() {
+    fn a_signal_is_ignored_by_default_or_by_choice() {
         let status =
             |ignored: &str, caught: &str| format!("Name:\ta\nSigIgn:\t{ignored}\nSigCgt:\t{caught}\n");
         let table = [
@@ -99,21 +100,21 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_interrupted_goes_on_and_only_once() {
+    fn only_an_interrupted_call_continues_and_only_once() {
         let mut restarts = Restarts::default();
         restarts.heard(7, true);
-        assert!(!restarts.goes_on(7), "nothing was interrupted");
+        assert!(!restarts.continues(7), "nothing was interrupted");
         restarts.returned(7, -4);
         restarts.heard(7, true);
-        assert!(!restarts.goes_on(7), "EINTR is a result");
+        assert!(!restarts.continues(7), "EINTR is a result");
         restarts.returned(7, -512);
-        assert!(!restarts.goes_on(7), "no signal");
+        assert!(!restarts.continues(7), "no signal");
         restarts.returned(7, -512);
         restarts.heard(7, true);
-        assert!(!restarts.goes_on(8) && restarts.goes_on(7) && !restarts.goes_on(7));
+        assert!(!restarts.continues(8) && restarts.continues(7) && !restarts.continues(7));
         restarts.returned(7, -513);
         restarts.heard(7, true);
         restarts.heard(7, false);
-        assert!(!restarts.goes_on(7), "a signal that was not ignored would have interrupted it, too");
+        assert!(!restarts.continues(7), "a signal that was not ignored would have interrupted it, too");
     }
 }

@@ -1,13 +1,13 @@
 //! Why a tracee stopped, decoded from its wait status (`ptrace(2)`, "Stopped states").
 
-/// What `wait4(2)` reported of one thread that was seized.
+/// A report of `wait4(2)` about a seized thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// It is gone: exited or killed, and reaped by us.
+    /// It has exited or was killed, and we have reaped it.
     Gone,
-    /// Entering or leaving a system call.
+    /// It enters or leaves a system call.
     Syscall,
-    /// The seccomp filter asked for us at the entry of a system call.
+    /// The seccomp filter stopped it at the entry of a system call.
     Seccomp,
     /// An exec has succeeded; the old image is gone.
     Exec,
@@ -17,7 +17,7 @@ pub(super) enum Stop {
     Exiting,
     /// A new tracee's first stop, or a group stop that has ended.
     Started,
-    /// A stopping signal has taken effect: the whole process stands still.
+    /// A stopping signal has taken effect: the whole process is stopped.
     Group(i32),
     /// A signal is about to be delivered.
     Signal(i32),
@@ -27,7 +27,7 @@ pub(super) enum Stop {
 const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
 
 impl Stop {
-    /// From the status that `wait4(2)` gives.
+    /// Decodes the status that `wait4(2)` gives.
     pub(super) fn decode(status: i32) -> Stop {
         if !libc::WIFSTOPPED(status) {
             return Stop::Gone;
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn every_stop_is_told_from_every_other() {
+    fn every_stop_is_distinguished_from_the_others() {
         assert_eq!(Stop::decode(3 << 8), Stop::Gone);
         assert_eq!(Stop::decode(libc::SIGKILL), Stop::Gone);
         assert_eq!(stopped(libc::SIGTRAP | 0x80, 0), Stop::Syscall);

@@ -1,25 +1,25 @@
-//! Counts what a run does, exactly, at the stops of its system calls and exits.
+//! Counts exactly what a run does, at the stops of its system calls and exits.
 //!
-//! Nothing is read of the tracee's memory: a look at a page that it has not touched yet would be a page fault, and be
-//! counted.
+//! The tracee's memory is not read: reading a page that the tracee has not touched yet would cause a page fault,
+//! which would be counted.
 //!
 //! # Page faults
 //!
-//! What `perf stat -e page-faults` counts: faults that the processor took, from the tracee's first `execve` on, those
-//! that the kernel takes while it sets up the new image included. The kernel's figures for a thread
-//! (`/proc/PID/task/TID/stat`) hold more: also pages that it fetched without any fault, by `get_user_pages`
-//! (`mm_account_fault` in `mm/memory.c`). An exec does that once for every page of the new stack into which it copies
-//! strings, so those pages are subtracted. What a program itself has fetched like that (`MAP_POPULATE`, `mlock`)
-//! remains, and perf does not count it.
+//! The count is that of `perf stat -e page-faults`: faults that the processor took since the tracee's first
+//! `execve`, including those that the kernel takes while it sets up the new image. The kernel's own number for a
+//! thread (`/proc/PID/task/TID/stat`) is higher. It includes pages that the kernel fetched without a fault, by
+//! `get_user_pages` (`mm_account_fault` in `mm/memory.c`). An exec does that once for every page of the new stack
+//! into which it copies strings, so those pages are subtracted. Pages that a program itself makes the kernel fetch
+//! (`MAP_POPULATE`, `mlock`) are still counted, while perf does not count them.
 
-use super::phases::Task;
 use super::restarts::is_restart;
+use super::task_tree::Task;
 use crate::Counts;
 use crate::arch::{FileCall, Syscall, file_calls};
 use std::collections::HashMap;
 use std::fs;
 
-/// The counts of one run, as they grow.
+/// Counts of one run so far.
 #[derive(Debug)]
 pub(super) struct Tally {
     root: i32,
@@ -27,9 +27,9 @@ pub(super) struct Tally {
     counts: Counts,
     /// File calls in flight, by thread.
     flights: HashMap<i32, FileCall>,
-    /// What the tracee had before its first exec.
+    /// The tracee's faults before its first exec.
     before: Faults,
-    /// Pages into which execs have copied arguments and environment.
+    /// Number of pages into which execs have copied arguments and environment.
     strings: u64,
 }
 
@@ -41,7 +41,7 @@ enum Span {
     After,
 }
 
-/// What `/proc/PID/task/TID/stat` has of one thread's page faults.
+/// The page faults of one thread, from `/proc/PID/task/TID/stat`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Faults {
     minor: u64,
@@ -49,28 +49,28 @@ struct Faults {
 }
 
 impl Tally {
-    /// Of the tree that begins with `root`.
+    /// For the tree that begins with `root`.
     pub(super) fn new(root: i32) -> Tally {
         let counts = Counts { processes: 1, threads: 1, ..Counts::default() };
         let (flights, before) = (HashMap::new(), Faults::default());
         Tally { root, span: Span::Before, counts, flights, before, strings: 0 }
     }
 
-    /// A thread has entered a system call, for the first time or because it was interrupted and `goes_on`.
-    pub(super) fn entered(&mut self, task: Task, call: Syscall, is_exec: bool, goes_on: bool) {
+    /// A thread has entered a system call, either for the first time or because an interrupted call `continues`.
+    pub(super) fn entered(&mut self, task: Task, call: Syscall, is_exec: bool, continues: bool) {
         if self.span == Span::Before && is_exec {
             self.span = Span::Within;
             self.before = faults_of(task.thread);
         }
         if self.span == Span::Within {
-            self.counts.syscalls += u64::from(!goes_on);
+            self.counts.syscalls += u64::from(!continues);
             if let Some(does) = file_calls().get(call) {
                 self.flights.insert(task.thread, does);
             }
         }
     }
 
-    /// A thread has returned from a system call. What that call has done with files, if it succeeded.
+    /// A thread has returned from a system call. Returns what the call did with files, if it succeeded.
     pub(super) fn returned(&mut self, task: Task, result: i64) -> Option<FileCall> {
         let flight = self.flights.remove(&task.thread);
         match flight {
@@ -95,7 +95,7 @@ impl Tally {
         self.counts.processes += u64::from(is_process);
     }
 
-    /// A thread is about to exit: the last instant at which its figures can be read.
+    /// A thread is about to exit. This is the last instant at which its numbers can be read.
     pub(super) fn exiting(&mut self, task: Task, group_dead: bool) {
         self.flights.remove(&task.thread);
         let Faults { minor, major } = faults_of(task.thread);
@@ -109,7 +109,7 @@ impl Tally {
         }
     }
 
-    /// What it came to.
+    /// The final counts.
     pub(super) fn finish(mut self, writes: u64) -> Counts {
         let Faults { minor, major } = self.before;
         self.counts.page_faults = self.counts.page_faults.saturating_sub(minor + major + self.strings);
@@ -119,13 +119,14 @@ impl Tally {
     }
 }
 
-/// The page faults that one thread has taken so far, its waited-for children not included.
+/// The page faults of one thread so far, without those of its waited-for children.
 fn faults_of(thread: i32) -> Faults {
     let stat = fs::read_to_string(format!("/proc/{thread}/task/{thread}/stat"));
     parse_faults(&stat.unwrap_or_default()).unwrap_or_default()
 }
 
-/// `minflt` and `majflt`, fields 10 and 12 of `proc_pid_stat(5)`. The name in field 2 may hold anything, a `)` too.
+/// `minflt` and `majflt`, fields 10 and 12 of `proc_pid_stat(5)`. The name in field 2 may contain anything, even a
+/// `)`.
 fn parse_faults(stat: &str) -> Option<Faults> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_whitespace().skip(7);
@@ -134,8 +135,8 @@ fn parse_faults(stat: &str) -> Option<Faults> {
     Some(Faults { minor, major })
 }
 
-/// Pages into which the exec that has just succeeded copied its strings: from the first argument to the stack's end
-/// (`copy_strings` in `fs/exec.c`). `None` for a program that we may not look into.
+/// The pages into which the last exec copied its strings: from the first argument to the end of the stack
+/// (`copy_strings` in `fs/exec.c`). `None` for a program that we may not examine.
 fn pages_of_strings(thread: i32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{thread}/stat")).ok()?;
     let maps = fs::read_to_string(format!("/proc/{thread}/maps")).ok()?;
@@ -150,14 +151,14 @@ fn arguments_start(stat: &str) -> Option<u64> {
     after_name.split_whitespace().nth(45)?.parse().ok()
 }
 
-/// Where the mapping that is named `[stack]` ends.
+/// The end of the mapping named `[stack]`.
 fn stack_end(maps: &str) -> Option<u64> {
     let line = maps.lines().find(|line| line.ends_with("[stack]"))?;
     let (_, end) = line.split_whitespace().next()?.split_once('-')?;
     u64::from_str_radix(end, 16).ok()
 }
 
-/// Peak resident set size of a thread's process, bytes (`VmHWM` of `proc_pid_status(5)`, which has kibibytes).
+/// Peak resident set size of a thread's process in bytes (`VmHWM` of `proc_pid_status(5)`, in kibibytes there).
 fn peak_memory_of(thread: i32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{thread}/task/{thread}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -170,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn faults_are_found_behind_any_name() {
+    fn faults_are_found_after_any_name() {
         let stat = "12 (a) b (c) R 1 12 12 0 -1 4194304 77 5 3 0 0 0";
         assert_eq!(parse_faults(stat), Some(Faults { minor: 77, major: 3 }));
         assert_eq!(parse_faults(""), None);
@@ -183,12 +184,12 @@ mod tests {
         assert_eq!(arguments_start(&stat), Some(140_737_488_347_136));
         let maps = "00400000-00401000 r-xp 0 0:1 7 /a\n7ffffffde000-7ffffffff000 rw-p 0 00:00 0    [stack]\n";
         assert_eq!(stack_end(maps), Some(0x7fff_ffff_f000));
-        // our own: a page at least, and not the whole stack
+        // Our own: at least a page, and not the whole stack.
         assert!((1..100).contains(&pages_of_strings(std::process::id().cast_signed()).unwrap()));
     }
 
     #[test]
-    fn our_own_peak_is_some_memory() {
+    fn our_own_peak_memory_is_positive() {
         // SAFETY: gettid has no arguments and no effects.
         assert!(peak_memory_of(unsafe { libc::gettid() }) > 0);
     }

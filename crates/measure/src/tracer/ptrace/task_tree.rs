@@ -1,9 +1,19 @@
-//! The threads and processes of the tracee's tree that live, as far as their stops have told.
+//! The living threads and processes of the tracee's tree, as far as their stops have shown them.
+//!
+//! When a thread creates another one, two stops follow in any order: the creator's, which announces the new thread,
+//! and the new thread's own.
 
 use super::tracee::{Tracee, pidfd};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
+
+/// One thread of one process.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Task {
+    pub(super) process: i32,
+    pub(super) thread: i32,
+}
 
 /// Every thread that has been seen and is not yet gone.
 #[derive(Debug, Default)]
@@ -11,22 +21,23 @@ pub(super) struct TaskTree {
     threads: HashMap<i32, Thread>,
     /// How many threads of a process have not yet begun to exit.
     living: HashMap<i32, usize>,
-    /// New threads that stopped before their creator told of them.
+    /// New threads that stopped before their creator announced them. They are held.
     early: Vec<Tracee>,
-    /// Those that were let go untold because their creator seemed to be dead: it may tell of them all the same.
+    /// Threads that were released without announcement because their creator seemed dead. It may still announce
+    /// them.
     adopted: HashSet<i32>,
-    /// Those that died before their creator told of them, and their wait statuses.
-    died_untold: HashMap<i32, i32>,
+    /// Threads that died before their creator announced them, and their wait statuses.
+    died_unannounced: HashMap<i32, i32>,
 }
 
-/// What is new about a thread of which its creator tells.
+/// What a creator's announcement of a thread means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
-    /// All of it.
+pub(super) enum Announced {
+    /// The thread is new.
     New,
-    /// Nothing: it has been counted, and goes on.
+    /// The thread is known and counted already.
     Known,
-    /// That there was one: it is dead already, with this wait status.
+    /// The thread is dead already, with this wait status.
     Dead(i32),
 }
 
@@ -37,29 +48,29 @@ struct Thread {
 }
 
 impl TaskTree {
-    /// A thread that has been created in `process`.
+    /// A thread has been created in `process`.
     pub(super) fn add(&mut self, thread: i32, process: i32) {
         self.threads.insert(thread, Thread { process, exiting: false });
         *self.living.entry(process).or_default() += 1;
     }
 
-    /// The process of a thread that we know.
+    /// The process of a known thread.
     pub(super) fn process_of(&self, thread: i32) -> Option<i32> {
         self.threads.get(&thread).map(|known| known.process)
     }
 
-    /// A thread whose parent has not told of it yet must wait: its events would precede its creation.
+    /// Holds a thread that its creator has not announced yet. Otherwise its events would precede its creation.
     pub(super) fn hold(&mut self, tracee: Tracee) {
         self.early.push(tracee);
     }
 
-    /// Whether `thread` waits for its parent to tell of it; no longer, from now on.
+    /// Stops holding `thread`; `None` if it was not held.
     pub(super) fn release(&mut self, thread: i32) -> Option<Tracee> {
         let place = self.early.iter().position(|held| held.0 == thread)?;
         Some(self.early.swap_remove(place))
     }
 
-    /// Those that wait and that `is_orphan` says so of: nobody may ever tell of them.
+    /// Stops holding the threads for which `is_orphan` is true, because nobody may ever announce them.
     pub(super) fn adopt(&mut self, is_orphan: impl Fn(&TaskTree, i32) -> bool) -> Vec<Tracee> {
         let early = std::mem::take(&mut self.early);
         let (orphans, others): (Vec<Tracee>, _) = early.into_iter().partition(|held| is_orphan(self, held.0));
@@ -68,7 +79,7 @@ impl TaskTree {
         orphans
     }
 
-    /// All that wait for their parents to tell of them; no longer, from now on.
+    /// Stops holding all threads, and returns them.
     pub(super) fn held(&mut self) -> Vec<Tracee> {
         std::mem::take(&mut self.early)
     }
@@ -78,20 +89,20 @@ impl TaskTree {
         self.threads.keys().map(|thread| Tracee(*thread)).chain(self.early.iter().copied()).collect()
     }
 
-    /// A thread died of which nobody has told.
-    pub(super) fn died_untold(&mut self, thread: i32, status: i32) {
+    /// A thread died that nobody has announced.
+    pub(super) fn died_unannounced(&mut self, thread: i32, status: i32) {
         self.release(thread);
-        self.died_untold.insert(thread, status);
+        self.died_unannounced.insert(thread, status);
     }
 
-    /// What is new about a thread of which its creator tells now.
-    pub(super) fn told(&mut self, thread: i32) -> Told {
+    /// The creator announces a thread.
+    pub(super) fn announced(&mut self, thread: i32) -> Announced {
         if self.adopted.remove(&thread) {
-            Told::Known
-        } else if let Some(status) = self.died_untold.remove(&thread) {
-            Told::Dead(status)
+            Announced::Known
+        } else if let Some(status) = self.died_unannounced.remove(&thread) {
+            Announced::Dead(status)
         } else {
-            Told::New
+            Announced::New
         }
     }
 
@@ -127,27 +138,28 @@ impl TaskTree {
         }
     }
 
-    /// `former` has executed a program: it alone is left of its process, and its thread id is the process id now.
+    /// `former` has executed a program. All other threads of its process are gone, and its thread id is now the
+    /// process id.
     pub(super) fn executed(&mut self, process: i32, former: i32) {
         self.threads.remove(&former);
         self.threads.insert(process, Thread { process, exiting: false });
         self.living.insert(process, 1);
     }
 
-    /// The processes of which a thread lives that has not begun to exit.
+    /// The processes with at least one thread that has not begun to exit.
     pub(super) fn living_processes(&self) -> Vec<Tracee> {
         self.living.iter().filter(|(_, count)| **count > 0).map(|(process, _)| Tracee(*process)).collect()
     }
 }
 
-/// Whether a new `thread` is a further one of its creator's process: only the first of a process has a
-/// descriptor (`pidfd_open(2)`). Not asked of `/proc`, which may be that of other processes.
+/// Whether a new `thread` belongs to its creator's process. Only the first thread of a process has a descriptor
+/// (`pidfd_open(2)`). `/proc` is not asked, because it may show other processes.
 pub(super) fn is_further_thread(thread: i32) -> bool {
     let nobody = |error: io::Error| error.raw_os_error() == Some(libc::ESRCH);
     pidfd(thread).is_err_and(|error| !nobody(error))
 }
 
-/// The process of a thread and that process' parent, asked of the kernel (proc(5)).
+/// The process of a thread and that process's parent (proc(5)).
 pub(super) fn ask_family_of(thread: i32) -> Option<(i32, i32)> {
     let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
     let field = |name| status.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok();
@@ -164,7 +176,7 @@ mod tests {
         tree.add(10, 10);
         tree.add(11, 10);
         assert!(!tree.exiting(10));
-        assert!(!tree.exiting(10), "twice is not two threads");
+        assert!(!tree.exiting(10), "one thread counts once");
         assert!(tree.exiting(11));
         tree.gone(10);
         tree.gone(11);
@@ -197,24 +209,27 @@ mod tests {
     }
 
     #[test]
-    fn everyone_is_who_is_known_and_who_is_held() {
+    fn everyone_includes_known_and_held_threads() {
         let mut tree = TaskTree::default();
         tree.add(10, 10);
         tree.hold(Tracee(11));
         assert_eq!(tree.everyone(), [Tracee(10), Tracee(11)]);
-        assert_eq!((tree.held(), tree.held()), (vec![Tracee(11)], vec![]), "they are let go once");
+        assert_eq!((tree.held(), tree.held()), (vec![Tracee(11)], vec![]), "they are released once");
         assert_eq!(tree.everyone(), [Tracee(10)]);
     }
 
     #[test]
-    fn who_was_adopted_is_known_when_its_creator_tells_of_it_after_all() {
+    fn an_adopted_thread_is_known_when_its_creator_announces_it_later() {
         let mut tree = TaskTree::default();
         tree.hold(Tracee(7));
         tree.hold(Tracee(8));
         assert_eq!(tree.adopt(|_, held| held == 7), [Tracee(7)]);
-        assert_eq!(tree.release(8), Some(Tracee(8)), "the other one waits on");
-        assert_eq!([tree.told(7), tree.told(7), tree.told(8)], [Told::Known, Told::New, Told::New]);
-        tree.died_untold(9, 256);
-        assert_eq!([tree.told(9), tree.told(9)], [Told::Dead(256), Told::New]);
+        assert_eq!(tree.release(8), Some(Tracee(8)), "the other one is still held");
+        assert_eq!(
+            [tree.announced(7), tree.announced(7), tree.announced(8)],
+            [Announced::Known, Announced::New, Announced::New]
+        );
+        tree.died_unannounced(9, 256);
+        assert_eq!([tree.announced(9), tree.announced(9)], [Announced::Dead(256), Announced::New]);
     }
 }

@@ -1,6 +1,7 @@
-//! The requests of `ptrace(2)`, typed: one seized thread, and what can be asked of it while it is stopped.
+//! The requests of `ptrace(2)`, typed: a seized thread, and what can be asked of it while it is stopped.
 //!
-//! A tracee may be killed at any instant, so every request can fail with ESRCH; the wait then tells what happened.
+//! A tracee may be killed at any instant, so every request can fail with ESRCH. The next wait then reports what
+//! happened.
 
 use crate::arch::{Syscall, audit};
 use std::io;
@@ -12,34 +13,34 @@ use std::ptr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Tracee(pub(super) i32);
 
-/// Until when a tracee runs.
+/// How far a tracee runs before it stops again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Until {
-    /// The next event or signal.
+    /// To the next event or signal.
     Event,
-    /// Also the next entry of or return from a system call.
+    /// To the next entry of or return from a system call, event or signal.
     Syscall,
 }
 
-/// Which side of a system call a tracee stands on.
+/// The side of a system call at which a tracee is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// About to execute it.
+    /// It is about to execute the call.
     Entry(Entry),
-    /// It returned this: a result, or a negative errno.
+    /// The call returned this: a result, or a negative errno.
     Exit(i64),
 }
 
 /// A system call that is about to be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Which.
+    /// The call.
     pub(super) call: Syscall,
-    /// Its arguments; 32-bit ones without sign.
+    /// Its arguments. 32-bit arguments are not sign-extended.
     pub(super) arguments: [u64; 6],
 }
 
-/// Every new process and thread is traced from its first instruction, and killed if we die.
+/// Every new process and thread is traced from its first instruction, and is killed if we die.
 const OPTIONS: i32 = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEEXEC
     | libc::PTRACE_O_TRACEFORK
@@ -50,7 +51,7 @@ const OPTIONS: i32 = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_EXITKILL;
 
 impl Tracee {
-    /// Begins to trace a process of ours, which runs on.
+    /// Begins to trace a process of ours, which keeps running.
     pub(super) fn seize(pid: i32) -> io::Result<Tracee> {
         // SAFETY: PTRACE_SEIZE takes no pointer; its last argument is a bit set.
         let seized = unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0_usize, libc::c_long::from(OPTIONS)) };
@@ -63,7 +64,7 @@ impl Tracee {
         unsafe { libc::ptrace(libc::PTRACE_INTERRUPT, self.0, 0_usize, 0_usize) };
     }
 
-    /// Lets it run on, and gives it `signal` (0: none).
+    /// Lets it continue with `signal` (0: none).
     pub(super) fn resume(self, until: Until, signal: i32) {
         let request = match until {
             Until::Event => libc::PTRACE_CONT,
@@ -73,13 +74,13 @@ impl Tracee {
         unsafe { libc::ptrace(request, self.0, 0_usize, libc::c_long::from(signal)) };
     }
 
-    /// Leaves it in its group stop, and hears of the end of that.
+    /// Leaves it in its group stop. The end of that stop is reported.
     pub(super) fn listen(self) {
         // SAFETY: takes no pointer.
         unsafe { libc::ptrace(libc::PTRACE_LISTEN, self.0, 0_usize, 0_usize) };
     }
 
-    /// The message of the event that it stopped for.
+    /// The message of the event for which it stopped.
     pub(super) fn message(self) -> Option<u64> {
         let mut message: libc::c_ulong = 0;
         // SAFETY: the kernel writes one unsigned long.
@@ -87,7 +88,7 @@ impl Tracee {
         (asked == 0).then_some(message)
     }
 
-    /// The system call at which it stopped (`PTRACE_GET_SYSCALL_INFO`, Linux 5.3). Reads registers only.
+    /// The system call at which it is stopped (`PTRACE_GET_SYSCALL_INFO`, Linux 5.3). This reads only registers.
     pub(super) fn side(self) -> Option<Side> {
         let mut room = MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
         let size = size_of::<libc::ptrace_syscall_info>();
@@ -122,24 +123,25 @@ impl Tracee {
         (got > 0).then_some((info.instruction_pointer, info.stack_pointer))
     }
 
-    /// Copies its memory from `address` into `room`, as far as it can be read; the count of bytes.
+    /// Copies its memory from `address` to `room`, as far as it can be read. Returns the number of bytes.
     pub(super) fn read_memory(self, address: u64, room: &mut [u8]) -> usize {
         let Ok(address) = usize::try_from(address) else { return 0 };
         let local = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
         let remote = libc::iovec { iov_base: ptr::without_provenance_mut(address), iov_len: room.len() };
-        // SAFETY: the kernel writes into `room` only, and checks the other process' addresses itself.
+        // SAFETY: the kernel writes only to `room`, and checks the addresses of the other process itself.
         let read = unsafe { libc::process_vm_readv(self.0, &raw const local, 1, &raw const remote, 1, 0) };
         usize::try_from(read).unwrap_or(0)
     }
 
-    /// Kills its process. It has not been reaped, so its id is still its own.
+    /// Kills its process, which has not been reaped, so the id is still its own.
     pub(super) fn kill(self) {
         // SAFETY: a signal to a process that we trace.
         unsafe { libc::kill(self.0, libc::SIGKILL) };
     }
 }
 
-/// A descriptor of a process: readable once all of it has exited (`pidfd_open(2)`, Linux 5.3).
+/// A descriptor of a process. It becomes readable when all threads of the process have exited (`pidfd_open(2)`,
+/// Linux 5.3).
 pub(super) fn pidfd(pid: i32) -> io::Result<OwnedFd> {
     // SAFETY: plain system call; the descriptor is owned at once.
     unsafe { owned(libc::syscall(libc::SYS_pidfd_open, pid, 0)) }

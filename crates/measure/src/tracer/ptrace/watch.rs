@@ -1,11 +1,11 @@
-//! What goes on beside the tracing: output drained, time limit kept, interruption obeyed, stopped tracees ended.
+//! Watches a traced run: reads its output, keeps to the time limit, ends stopped tracees.
 //!
-//! The tracing thread sleeps in `wait4` and nowhere else, so that every stop is answered at once. The thread that
-//! asked for the run watches meanwhile. It leaves the pipe alone for the first 50 ms: a reader that waits would be
-//! woken within the tracee's write. A tracee that fills its pipe sooner waits for the rest of them, once: the next runs
-//! of a program that was seen to do so are read as they write.
+//! The tracing thread sleeps only in `wait4`, so that it handles every stop at once. Meanwhile the thread that
+//! asked for the run watches. For the first 50 ms it does not read the pipe, because a waiting reader would be
+//! woken during the tracee's write. A tracee that fills its pipe earlier has to wait for the rest of that time, but
+//! only once: the next runs of such a program are read while they write.
 
-use super::rescue::{Overdue, Rescue};
+use super::rescue::{Deadline, Rescue};
 use crate::clock;
 use crate::launch::wait::{Ending, Killed, Watch};
 use crate::launch::{Child, Stdout, interrupt};
@@ -15,10 +15,10 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// How often we look; half of what an interruption may take.
+/// How often we look. An interruption takes at most twice as long.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// For how long a tracee that has stopped itself may stand still: somebody of its own may continue it.
+/// How long a tracee that has stopped itself may stay stopped. One of its own processes may continue it.
 const STANDSTILL: Duration = Duration::from_millis(100);
 
 /// A run that has begun.
@@ -30,7 +30,7 @@ pub(super) struct Watched<'r> {
     watch: Watch,
 }
 
-/// The signal by which the tracee stands still, 0 while it runs: the tracing thread tells, the watching one asks.
+/// The signal that stopped the tracee, 0 while it runs. The tracing thread sets it, the watching thread reads it.
 #[derive(Debug, Default)]
 pub(super) struct Standstill(AtomicI32);
 
@@ -47,7 +47,7 @@ impl Standstill {
 }
 
 impl<'r> Watched<'r> {
-    /// A tracee that has been seized; `process` is its pidfd.
+    /// For a tracee that has been seized; `process` is its pidfd.
     pub(super) fn new(
         child: &'r Child,
         stdout: &'r mut Stdout,
@@ -57,15 +57,14 @@ impl<'r> Watched<'r> {
         Watched { child, stdout, process, watch }
     }
 
-    /// Watches until the tracee has exited, and says why we killed it, if we did. One that does not die of that is
-    /// rescued.
+    /// Watches until the tracee has exited. Returns why we killed it, if we did. If it does not die, it is rescued.
     pub(super) fn until_exited(
         &mut self,
         timeout: Option<Duration>,
         stands: &Standstill,
         rescue: &Rescue,
     ) -> Option<Killed> {
-        let mut overdue = Overdue::default();
+        let mut deadline = Deadline::default();
         let mut standing: Option<Nanos> = None;
         let mut ending = Ending::default();
         loop {
@@ -74,7 +73,7 @@ impl<'r> Watched<'r> {
             let stopped = standing.filter(|from| since(*from) >= STANDSTILL).and_then(|_| stands.get());
             let left = timeout.map(|limit| limit.saturating_sub(elapsed));
             if self.stdout.is_reached() {
-                // It is ours to kill: a traced program's exec gives it no privilege that its tracer lacks.
+                // We may kill it, because the exec of a traced program gets no privilege that its tracer lacks.
                 let _ = ending.ask(self.child);
             } else if ending.killed.is_none() {
                 ending.killed = reason_to_kill(left, stopped);
@@ -82,7 +81,7 @@ impl<'r> Watched<'r> {
                     self.kill();
                 }
             }
-            if overdue.is_so(ending.has_begun()) {
+            if deadline.has_passed(ending.has_begun()) {
                 rescue.ask();
             }
             let pause = if ending.has_begun() { LOOK } else { left.unwrap_or(LOOK).min(LOOK) };
@@ -96,12 +95,12 @@ impl<'r> Watched<'r> {
         }
     }
 
-    /// Waits for output too, if `reading`.
+    /// If `reading` is set, output ends the wait, too.
     fn has_exited_within(&mut self, pause: Duration, reading: bool) -> bool {
-        let output = self.stdout.pollable().filter(|_| reading).unwrap_or(-1); // which poll(2) passes over
+        let output = self.stdout.pollable().filter(|_| reading).unwrap_or(-1); // poll(2) ignores it
         let of = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
         let mut asked = [of(self.process.as_raw_fd()), of(output)];
-        // rounded up: a pause must not become a busy loop
+        // Rounded up: a pause must not become a busy loop.
         let milliseconds = i32::try_from(pause.as_millis()).unwrap_or(i32::MAX).saturating_add(1);
         // SAFETY: the array is valid for its length.
         unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, milliseconds) };
@@ -111,20 +110,20 @@ impl<'r> Watched<'r> {
         asked[0].revents != 0
     }
 
-    /// Kills the tracee; the tracing thread hears of its death and kills the rest.
+    /// Kills the tracee. The tracing thread learns of its death and kills the rest.
     fn kill(&self) {
         let (process, no_details) = (self.process.as_raw_fd(), std::ptr::null::<libc::siginfo_t>());
-        // SAFETY: the descriptor names this process and no later one; `siginfo` may be null.
+        // SAFETY: the descriptor refers to this process and to no later one; `siginfo` may be null.
         unsafe { libc::syscall(libc::SYS_pidfd_send_signal, process, libc::SIGKILL, no_details, 0) };
     }
 }
 
-/// Waits until the tracing thread has ended, which holds the sending end: nothing else comes of it any more. The tracee
-/// has exited, so the rest of its tree is being killed.
+/// Waits until the tracing thread has ended. It holds the sending end, and sends nothing more. The tracee has
+/// exited, so the rest of its tree is being killed.
 pub(super) fn until_untraced<T>(tracing: &Receiver<T>, rescue: &Rescue) {
-    let mut overdue = Overdue::default();
+    let mut deadline = Deadline::default();
     while let Err(RecvTimeoutError::Timeout) = tracing.recv_timeout(LOOK) {
-        if overdue.is_so(true) {
+        if deadline.has_passed(true) {
             rescue.ask();
         }
     }

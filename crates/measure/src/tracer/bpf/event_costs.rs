@@ -1,4 +1,5 @@
-//! What the programs cost an event: a child that does nothing but system calls and page faults, traced and not.
+//! Measures what the programs cost for each event, with a child that does nothing but system calls and page faults,
+//! traced and untraced.
 
 use crate::clock;
 use crate::tracer::full::EventCosts;
@@ -7,22 +8,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const CALLS: u64 = 400;
 const PAGES: u64 = 400;
-/// Of these the fastest counts: what else the machine does only makes a round slower.
+/// How often each kind of work is repeated. The fastest round counts, because other programs only make a round
+/// slower.
 const ROUNDS: u64 = 5;
-/// And of so many pairs of untraced and traced rounds the one in the middle: the machine's speed is not the same in all.
+/// How many pairs of an untraced and a traced measurement there are. The median counts, because the machine's speed
+/// varies from pair to pair.
 pub(super) const PAIRS: usize = 9;
 
-/// What is read and written between two events: more than the first-level data cache holds. A program's events do not
-/// follow each other at once, and in a bare loop the programs cost half of what they cost in one.
+/// Memory that is read and written between two events, more than the first-level data cache can hold. The events of
+/// a real program do not follow each other directly, and in an empty loop the programs cost half as much as in a
+/// real one.
 static WORK: [AtomicU64; 16 << 10] = [const { AtomicU64::new(0) }; 16 << 10];
 const CACHE_LINE: usize = 64;
 
-/// The processor that this thread is on: all rounds are to be on one, for two may differ in speed.
+/// The processor that this thread runs on. All rounds use the same one, because two processors may differ in speed.
 pub(super) fn processor() -> usize {
     rustix::thread::sched_getcpu()
 }
 
-/// The fastest round of each kind of work in a forked child on that processor, nanoseconds for all its events.
+/// The fastest round of each kind of work, in a forked child on that processor: nanoseconds for all its events.
 pub(super) fn fastest_rounds(processor: usize) -> Option<[u64; 2]> {
     let length = rustix::param::page_size();
     let access = libc::PROT_READ | libc::PROT_WRITE;
@@ -32,8 +36,8 @@ pub(super) fn fastest_rounds(processor: usize) -> Option<[u64; 2]> {
     if shared == libc::MAP_FAILED {
         return None;
     }
-    // SAFETY: the child makes system calls only, touches its own fresh mappings and the shared page, and ends by
-    // `_exit`; the parent reaps it before it reads the page, and unmaps what it mapped.
+    // SAFETY: the child makes only system calls, touches only its own fresh mappings and the shared page, and ends
+    // with `_exit`. The parent reaps it before it reads the page, and unmaps what it mapped.
     unsafe {
         let times = shared.cast::<[u64; 2]>();
         let child = libc::fork();
@@ -50,7 +54,7 @@ pub(super) fn fastest_rounds(processor: usize) -> Option<[u64; 2]> {
     }
 }
 
-/// Where that is refused, it is measured all the same.
+/// If this is refused, the measurement goes on without it.
 fn stay_on(processor: usize) {
     let mut set = rustix::thread::CpuSet::new();
     if processor < rustix::thread::CpuSet::MAX_CPU {
@@ -59,7 +63,7 @@ fn stay_on(processor: usize) {
     }
 }
 
-/// What one event costs more when traced; `None` without pairs (untraced, traced).
+/// The additional cost of one event when traced, from pairs of (untraced, traced); `None` without pairs.
 pub(super) fn costs(pairs: &[([u64; 2], [u64; 2])]) -> Option<EventCosts> {
     let median = |kind: usize, count: u64| {
         let each = |(untraced, traced): &([u64; 2], [u64; 2])| {
@@ -83,7 +87,7 @@ fn fastest(work: fn()) -> u64 {
 
 fn work() {
     for word in WORK.iter().step_by(CACHE_LINE / size_of::<AtomicU64>()) {
-        // ORDERING: nobody else looks at it; a plain load and store.
+        // ORDERING: no other thread uses it; a plain load and store.
         word.store(word.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 }
@@ -100,7 +104,7 @@ fn faults() {
     touch(PAGES);
 }
 
-/// Touches so many fresh pages: each is a page fault.
+/// Touches this many fresh pages. Each causes a page fault.
 pub(super) fn touch(pages: u64) {
     let page = rustix::param::page_size();
     let pages = usize::try_from(pages).unwrap_or(0);

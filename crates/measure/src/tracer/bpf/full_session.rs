@@ -1,4 +1,4 @@
-//! What `full.bpf.c` and we share: `full.h` in Rust. Keep the two in step.
+//! `full.h` in Rust: what the kernel side of the full mode shares with us. The tests compare the two files.
 
 use super::run::{CALLS, Mapped, Run};
 use std::os::fd::BorrowedFd;
@@ -7,7 +7,7 @@ use std::sync::atomic::{Ordering, fence};
 const SLOTS: usize = 32;
 /// `LOG_BYTES`: the size of the log.
 pub(super) const LOG_BYTES: usize = 1 << 20;
-/// `LARGEST_RECORD`: where fewer bytes are left, the kernel side writes nothing more to the log.
+/// `LARGEST_RECORD`: the kernel side stops writing to the log when fewer bytes are left.
 pub(super) const LARGEST_RECORD: usize = 2048;
 
 /// The head of `struct full_session`.
@@ -26,7 +26,7 @@ struct State {
     tables: Tables,
 }
 
-/// What the kernel side knows of system calls, by number.
+/// The kernel side's tables of system calls, by number.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Tables {
@@ -42,7 +42,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Maps both, and tells the kernel side what system calls mean.
+    /// Maps both, and fills in the tables of system calls.
     pub(super) fn map(
         session: BorrowedFd<'_>,
         log: BorrowedFd<'_>,
@@ -54,33 +54,34 @@ impl Shared {
         Ok(shared)
     }
 
-    /// What the kernel side has left of a run.
+    /// The state that the kernel side has left after a run.
     pub(super) fn read(&self) -> FullSession {
         // ORDERING: the tracee was reaped by a system call, after its programs ran; the fence keeps the compiler from
         // reading early.
         fence(Ordering::Acquire);
-        // SAFETY: the mapping lives as long as we, and any bits make a `FullSession`.
+        // SAFETY: the mapping lives as long as `self`, and any bits are a valid `FullSession`.
         unsafe { (&raw const (*self.state.as_ptr()).head).read_volatile() }
     }
 
-    /// The bytes of the log that hold records.
+    /// The part of the log that contains records.
     pub(super) fn log(&self, session: &FullSession) -> &[u8] {
         let used = usize::try_from(session.logged).unwrap_or(LOG_BYTES).min(LOG_BYTES);
-        // SAFETY: within the mapping; no program writes while `root` is 0 or the tree is gone, and a late write would
-        // change bytes that are valid whatever they are.
+        // SAFETY: within the mapping. No program writes while `root` is 0 or the tree is gone; a late write would
+        // change bytes that are valid in any case.
         unsafe { std::slice::from_raw_parts(self.log.as_ptr().cast::<u8>(), used) }
     }
 
-    /// Replaces the state: before a run, when no program writes to it. Clears the log's used part.
+    /// Replaces the state and clears the used part of the log. Called before a run, when no program writes to
+    /// either.
     pub(super) fn write(&self, session: FullSession) {
         let used = self.log(&self.read()).len();
-        // SAFETY: as above; the programs leave at once while `root` and `armed_by` are 0.
+        // SAFETY: as above; the programs return at once while `root` and `armed_by` are 0.
         unsafe {
             std::ptr::write_bytes(self.log.as_ptr().cast::<u8>(), 0, used);
             (&raw mut (*self.state.as_ptr()).slots).write_volatile([[0; 9]; SLOTS]);
             (&raw mut (*self.state.as_ptr()).head).write_volatile(session);
         }
-        // ORDERING: the launch that follows is a system call; the fence keeps the compiler from writing late.
+        // ORDERING: a system call, the launch, follows; the fence keeps the compiler from writing late.
         fence(Ordering::Release);
     }
 }

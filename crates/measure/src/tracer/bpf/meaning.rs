@@ -1,4 +1,4 @@
-//! The table by which the kernel side tells what a system call means to us: see `run.h`.
+//! The kernel side's table of what system calls mean to us: see `run.h`.
 
 use super::run::CALLS;
 use crate::arch::{Abi, Meaning, meanings};
@@ -6,7 +6,8 @@ use crate::arch::{Abi, Meaning, meanings};
 const MEANS_EXEC: u8 = 4;
 const COMPAT_SHIFT: u8 = 4;
 
-/// One byte a number: the native call's meaning in the low half, the 32-bit call's in the high one.
+/// One byte for each number: the meaning of the native call in the low half, that of the 32-bit call in the high
+/// half.
 pub(super) fn table() -> [u8; CALLS] {
     let mut table = [0; CALLS];
     for (abi, shift) in [(Abi::Native, 0), (Abi::Compat, COMPAT_SHIFT)] {

@@ -1,4 +1,4 @@
-//! What the kernel side and we share: `session.h` in Rust. Keep the two in step.
+//! `session.h` in Rust: what the kernel side of the phases mode shares with us. The tests compare the two files.
 
 use super::record::{Head, Record, RecordKind, syscall};
 use super::run::{CALL_COMPAT, CALLS, Mapped, Run};
@@ -7,7 +7,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{Ordering, fence};
 
 const FLIGHTS: usize = 32;
-/// `LOG`: records that fit the page.
+/// `LOG`: how many records fit the page.
 const LOG: usize = 88;
 const RECORD: usize = size_of::<Record>();
 
@@ -36,14 +36,14 @@ struct Page {
     log: [[u8; RECORD]; LOG],
 }
 
-/// The session's page, mapped into our memory: armed and read without a system call.
+/// The session's page, mapped into our memory. We arm and read it without a system call.
 #[derive(Debug)]
 pub(super) struct PhasesPage {
     page: Mapped<Page>,
 }
 
 impl PhasesPage {
-    /// Maps the memory of the one-element array map behind `map`, and fills in what system calls mean.
+    /// Maps the memory of the one-element array map behind `map`, and fills in the meanings of system calls.
     pub(super) fn map(map: BorrowedFd<'_>, meaning: &[u8; CALLS]) -> std::io::Result<PhasesPage> {
         let page = Mapped::<Page>::of(map)?;
         // SAFETY: the value is a `Page`; no program that reads it is attached yet.
@@ -51,12 +51,12 @@ impl PhasesPage {
         Ok(PhasesPage { page })
     }
 
-    /// What the kernel side has left.
+    /// The state that the kernel side has left.
     pub(super) fn read(&self) -> PhasesSession {
         // ORDERING: the tracee was reaped by a system call, after its programs ran; the fence keeps the compiler from
         // reading early.
         fence(Ordering::Acquire);
-        // SAFETY: the mapping lives as long as we, and any bits make a `PhasesSession`.
+        // SAFETY: the mapping lives as long as `self`, and any bits are a valid `PhasesSession`.
         unsafe { (&raw const (*self.page.as_ptr()).head).read_volatile() }
     }
 
@@ -67,14 +67,14 @@ impl PhasesPage {
         (0..count).map(|n| unsafe { (&raw const (*self.page.as_ptr()).log[n]).read_volatile() })
     }
 
-    /// Replaces the state: before a run, when no program writes to it.
+    /// Replaces the state. Called before a run, when no program writes to it.
     pub(super) fn write(&self, session: PhasesSession) {
-        // SAFETY: as above; the programs leave at once while `root` and `armed_by` are 0.
+        // SAFETY: as above; the programs return at once while `root` and `armed_by` are 0.
         unsafe {
             (&raw mut (*self.page.as_ptr()).flights).write_volatile([[0; 2]; FLIGHTS]);
             (&raw mut (*self.page.as_ptr()).head).write_volatile(session);
         }
-        // ORDERING: the launch that follows is a system call; the fence keeps the compiler from writing late.
+        // ORDERING: a system call, the launch, follows; the fence keeps the compiler from writing late.
         fence(Ordering::Release);
     }
 }
@@ -92,7 +92,7 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Event> {
     Some(Event { at: head.at, pid: head.pid, tid: head.tid, kind })
 }
 
-/// The path behind an exec's record; empty for the first exec, whose path we know.
+/// The path in an exec's record. It is empty for the first exec, whose path we know.
 fn path(room: &[u8], length: u32) -> String {
     let length = (length as usize).saturating_sub(1).min(room.len());
     String::from_utf8_lossy(&room[..length]).into_owned()

@@ -1,7 +1,7 @@
 //! Empties the ring buffer while a long run fills it.
 //!
-//! The kernel side never wakes us, since that would disturb the run. A short run's records fit the log and the ring,
-//! and are read after it. For the rest a thread looks every 50 ms.
+//! The kernel side never wakes us, since that would disturb the run. The records of a short run fit the log and the
+//! ring, and are read after the run. For longer runs a thread empties the ring every 50 ms.
 
 use aya::maps::{MapData, RingBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A ring buffer that is emptied in time.
+/// A ring buffer that is emptied before it is full.
 pub(super) struct RingDrain {
     shared: Arc<Shared>,
 }
@@ -27,18 +27,18 @@ struct Content {
 }
 
 impl RingDrain {
-    /// Takes the ring over.
+    /// Takes over the ring.
     pub(super) fn start(ring: RingBuf<MapData>) -> RingDrain {
         let content = Mutex::new(Content { ring, records: Vec::new() });
         let shared =
             Arc::new(Shared { content, watching: AtomicBool::new(false), gone: AtomicBool::new(false) });
         let watched = Arc::clone(&shared);
-        // Without the thread, what overflows is counted as lost.
+        // Without the thread, records that overflow the ring are counted as lost.
         let _ = std::thread::Builder::new().name("ring".to_owned()).spawn(move || watched.look());
         RingDrain { shared }
     }
 
-    /// Whether the ring is to be emptied from time to time.
+    /// Whether the thread empties the ring.
     pub(super) fn watch(&self, on: bool) {
         // ORDERING: a hint; the lock orders the records.
         self.shared.watching.store(on, Ordering::Relaxed);

@@ -5,8 +5,7 @@ use crate::launch::tree::{self, Held};
 use crate::tracer::{Event, EventKind};
 use std::collections::BTreeSet;
 
-/// How many rounds of killing there are at most: each kills the children that the last round's processes created
-/// meanwhile.
+/// The maximum number of rounds. Each round kills the children that were created during the last one.
 const GENERATIONS: usize = 32;
 
 /// Kills the processes `alive`, and those that they create until they are dead. `now_alive` looks again at what the
@@ -45,12 +44,13 @@ pub(super) fn living(events: &[Event]) -> BTreeSet<u32> {
     alive
 }
 
-/// Takes hold of processes: of whoever has their ids now.
+/// Holds the processes that have these ids now.
 fn hold(processes: &BTreeSet<u32>) -> Vec<(u32, Held)> {
     processes.iter().filter_map(|pid| Some((*pid, tree::hold(pid.cast_signed())?))).collect()
 }
 
-/// Kills those that are held and still alive. Returns whether one lived; the error is the first that we may not kill.
+/// Kills the processes that are held and still alive. Returns whether there was one. The error is about the first
+/// process that we may not kill.
 fn kill(held: &[(u32, Held)], alive: &BTreeSet<u32>) -> Result<bool, LaunchError> {
     let still = held.iter().filter(|(pid, _)| alive.contains(pid));
     let (mut lived, mut resists) = (false, None);

@@ -1,6 +1,6 @@
-# Two commands do all the set-up on a fresh machine (Debian 12 with cargo):
-#   make showdown   builds, fetches what the corpus lacks, runs the showdown
-#   make test       fetches what the tests need and runs them all
+# On a fresh machine (Debian 12 with cargo), two commands do everything:
+#   make showdown   builds firstbyte, installs what the corpus needs, and runs the showdown
+#   make test       installs what the tests need, and runs all of them
 
 CARGO ?= cargo
 HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
@@ -11,7 +11,7 @@ SHOWDOWN ?=
 
 all: $(FIRSTBYTE)
 
-# The one tool that the build needs before firstbyte itself can say what else is missing.
+# Installs clang, which the build needs. Afterwards `firstbyte doctor` reports what else is missing.
 build-needs:
 	@scripts/build-needs
 
@@ -35,8 +35,9 @@ lint:
 unit:
 	$(CARGO) test --workspace --locked
 
-# The slow proofs: our executables as /init of real kernels (emulated, so any machine will do); then, optimised, the
-# exhaustive searches, all lengths, and very many nearly right files. CI runs them after `make test`.
+# The slow tests, which CI runs after `make test`. They start our executables as /init of real kernels (emulated, so this
+# works on any machine). Then, in a release build, they run the exhaustive searches, all lengths, and a large number of
+# nearly valid files.
 PROOFS = $(CARGO) test --release --locked --test integration --
 proofs: build-needs
 	scripts/build-needs proofs
@@ -45,14 +46,14 @@ proofs: build-needs
 	FIRSTBYTE_FUZZ_CASES=100000 $(PROOFS) --nocapture fuzz::nearly_right_documents
 	FIRSTBYTE_FUZZ_CASES=1000000 $(PROOFS) --nocapture fuzz::nearly_right_budgets
 
-# Debian's kernels from 5.10 to sid's, x86-64 and arm64, with firstbyte on them: an hour. KERNELS=--quick boots the oldest
-# and the newest of each architecture.
+# Boots Debian's kernels from 5.10 to sid's on x86-64 and arm64 and checks firstbyte on each. Takes an hour.
+# KERNELS=--quick boots only the oldest and the newest of each architecture.
 KERNELS ?= --markdown docs/kernels.md
 kernels: build-needs
 	scripts/build-needs kernels
 	tests/kernels/run $(KERNELS)
 
-# level0 against other ways to do the same; crates/cc/runtime/tests/figures.sh says what is compared.
+# Compares level0 with other implementations; crates/cc/runtime/tests/figures.sh describes them.
 level0: $(FIRSTBYTE)
 	FIRSTBYTE=$(CURDIR)/$(FIRSTBYTE) crates/cc/runtime/tests/figures.sh all level0
 

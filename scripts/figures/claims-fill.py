@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fills docs/findings.md from results/2026-11-22-epyc-kvm/claims.json: claims-fill.py CLAIMS_JSON TEMPLATE > docs/findings.md"""
+"""Fills the template of docs/findings.md with the figures of a claims document: claims-fill.py CLAIMS_JSON TEMPLATE > docs/findings.md"""
 import json, re, sys
 rows = {r['id']: r for r in json.load(open(sys.argv[1]))['results']}
 
@@ -85,7 +85,7 @@ if val(h, 'without libc'):
       f"The same source against glibc makes {val(h, 'glibc'):.0f} and takes {ns(val(g, 'glibc'))}, so ours takes {times(g, 'without libc over glibc')} of that ([level0.md](level0.md)).")
 text = open(sys.argv[2]).read()
 text = re.sub(r'\{\{(\w+)\}\}', lambda m: F[m.group(1)], text)
-# paragraphs and list items are wrapped again, at 100 columns; a number stays with its unit, code and links stay whole
+# wraps paragraphs and list items again at 100 columns; does not break between a number and its unit, or within code and links
 import textwrap
 KEPT = '\0'
 def wrapped(words, first='', rest=''):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Run in the checkout of main after floor.sh A..E: writes the measured tables into docs/floor.md and docs/throughput.md
-(between <!-- figures --> and <!-- end of figures -->) and the lines of results/.../README.md. Prints what missed its target."""
+"""Writes the tables of floor.sh A to E into docs/floor.md and docs/throughput.md (between <!-- figures --> and
+<!-- end of figures -->), and lines into the README of the results. Prints the figures that missed their targets. Run it in
+the checkout in which floor.sh ran."""
 import json, os, re, statistics as st, sys, textwrap
 O = sys.argv[1] if len(sys.argv) > 1 else 'results/2026-11-22-epyc-kvm'
 def load(name):
@@ -11,7 +12,7 @@ def ns(v):
         if abs(v) >= size: return f'{v/size:.3g} {unit}'
     return f'{v:.0f} ns'
 def wrapped(text):
-    """Prose wrapped at 100 columns, a number with its unit, code and links whole; tables and code as they are."""
+    """Wraps prose at 100 columns, but not between a number and its unit or within code and links. Leaves tables and code unchanged."""
     out, code = [], False
     for line in text.split('\n'):
         code ^= line.startswith('```')
@@ -121,11 +122,11 @@ if d:
             cells.append(cell(r) + gain)
         out.append(f'| `{design}`: {what} | ' + ' | '.join(cells) + ' |')
     out.append('')
-d = load('throughput-seed')
+d = load('throughput-post')
 if d:
     names = ['go-v1', 'asm-v1', 'go-v2', 'asm-v2', 'firstbyte lines']
     T = {(r['lines'], r['design']): r for r in d['results']}
-    out += ["The table of Response to Response, seconds, to /dev/null (`throughput-seed.svg` draws it):", '', '| N | Go v1 | ASM v1 | Go v2 | ASM v2 | `firstbyte lines` |', '|---:|---:|---:|---:|---:|---:|']
+    out += ["The table of Response to Response, seconds, to /dev/null (`throughput-post.svg` draws it):", '', '| N | Go v1 | ASM v1 | Go v2 | ASM v2 | `firstbyte lines` |', '|---:|---:|---:|---:|---:|---:|']
     for n in sorted({k[0] for k in T}):
         out.append(f'| {n} | ' + ' | '.join(f"{T[n, x]['median_ns']/1e9:.4f}" if (n, x) in T else '' for x in names) + ' |')
     out.append('')
@@ -143,7 +144,7 @@ lines = '''| `floor.txt`, `.json`, `.md`, `.svg` | `firstbyte floor --export-jso
 | `throughput.txt`, `.json`, `.md` | `firstbyte throughput --n 17500000 --only 'firstbyte lines,yes-head,c-write,c-writev,(wc -l alone)' --sink null,pipe-read,pipe-splice,wc,cat,tmpfs,file,overwrite --runs 11 --enough 20s …` |
 | `throughput-pty.txt`, `.json` | `firstbyte throughput --sink pty --n 875000 --only 'firstbyte lines,c-write,c-writev,c-stdio,go-v2' --runs 9 --enough 20s …` |
 | `throughput-ladder.txt`, `.json`, `.md` | `firstbyte throughput --n 1750000 --sink null,pipe-read,pipe-splice,tmpfs --runs 5 --enough 5s …` |
-| `throughput-seed.txt`, `.json`, `.md`, `.svg` | `firstbyte throughput --sink null --only 'go-v1,asm-v1,go-v2,asm-v2,firstbyte lines' --runs 3 --export-svg … --log` |
+| `throughput-post.txt`, `.json`, `.md`, `.svg` | `firstbyte throughput --sink null --only 'go-v1,asm-v1,go-v2,asm-v2,firstbyte lines' --runs 3 --export-svg … --log` |
 '''
 readme = f'{O}/README.md'
 if os.path.exists(readme):
@@ -151,5 +152,5 @@ if os.path.exists(readme):
     for line in lines.splitlines():
         if line not in s: s = s.rstrip() + '\n' + line + '\n'
     open(readme, 'w').write(s)
-print('missed:' if missed else 'every target was reached')
+print('missed:' if missed else 'every target met')
 for m in missed: print('  ', m)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""readme-fill.py SHOWDOWN_TXT: the README's first block, lines of what `firstbyte showdown` printed in 80 columns."""
+"""readme-fill.py SHOWDOWN_TXT: writes lines of the output of `firstbyte showdown` (80 columns) into the README's first block."""
 import re, sys
 BARS = ['floor-elf', 'c-printf', 'go', 'python', 'node']
 ROWS = ['floor-elf', 'asm-i386-int80', 'c-musl', 'c-static', 'c-printf', 'dash', 'rust', 'lua', 'go', 'cpp-iostream',

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/{elf,runtime,level0}.md from figures.sh's results. Usage: runtime-fill.py RESULTS (in the checkout)."""
+"""Writes the tables of figures.sh into docs/{elf,runtime,level0}.md. Usage, in the checkout: runtime-fill.py RESULTS"""
 import json, os, re, statistics, sys
 R = sys.argv[1]
 
@@ -78,7 +78,7 @@ TABLES = {
 }
 for (path, name), make in TABLES.items():
     try: text = make()
-    except (OSError, KeyError) as error: print(f'{path}, {name}: left as it is: {error!r}'); continue
+    except (OSError, KeyError) as error: print(f'{path}, {name}: unchanged: {error!r}'); continue
     old = open(path).read()
     new, n = re.subn(rf'(<!-- figures: {name} -->\n).*?(<!-- end -->)', lambda m: m[1] + text + '\n' + m[2], old, flags=re.S)
     print(path, name, 'written' if n else 'NO MARKERS'); open(path, 'w').write(new)

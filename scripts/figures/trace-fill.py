@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Run in the checkout of main after trace.sh A..C: the tables of docs/trace.md and the lines of results/.../README.md."""
+"""Writes the tables of trace.sh A to C into docs/trace.md, and lines into the README of the results. Run it in the checkout
+in which trace.sh ran."""
 import json, os, re, sys
 O = sys.argv[1] if len(sys.argv) > 1 else 'results/2026-11-22-epyc-kvm'
 missed, out = [], []
@@ -20,7 +21,7 @@ if rows:
         if abs(corrected - 1) > .05: missed.append(f'{name}: corrected {corrected}')
         if d['lost_events']: missed.append(f'{name}: lost {d["lost_events"]}')
         out.append(f'| {name} | {untraced:.0f} µs | **{ratio:.3f}** ({low} to {high}) | {target[name]:.2f} | {corrected:.3f} | {strace} | {d["lost_events"]} |')
-    out += ['', f'Medians of {len(next(iter(raw.values()))["traced"])} runs each, in {next(iter(raw.values()))["overhead"]["pairs"]} pairs of short blocks by turns (`trace.txt`, with the raw walls).', '']
+    out += ['', f'Medians of {len(next(iter(raw.values()))["traced"])} runs each, in {next(iter(raw.values()))["overhead"]["pairs"]} pairs of alternating short blocks (`trace.txt`, with the raw wall times).', '']
 rows = read('trace-classes.txt')
 if rows:
     out += ['Each class of program, traced once (`trace-classes.txt`):', '', '```'] + rows + ['```', '']
@@ -42,6 +43,6 @@ doc = re.sub(r'<!-- figures -->.*<!-- end of figures -->', lambda _: '<!-- figur
 open('docs/trace.md', 'w').write(doc)
 readme = open(f'{O}/README.md').read() if os.path.exists(f'{O}/README.md') else ''
 if readme and 'trace.txt' not in readme:
-    readme = readme.rstrip() + '\n| `trace.txt` | `cargo bench --bench trace -- 180` |\n| `trace-classes.txt` | `cargo bench --bench trace -- classes` |\n| `trace-diff.txt` | `firstbyte diff A.rec B.rec` of recorded Node and Ruby starts |\n'
+    readme = readme.rstrip() + '\n| `trace.txt` | `cargo bench --bench trace -- 180` |\n| `trace-classes.txt` | `cargo bench --bench trace -- classes` |\n| `trace-diff.txt` | `firstbyte diff A.rec B.rec` of recordings of Node and Ruby |\n'
     open(f'{O}/README.md', 'w').write(readme)
 print('\n'.join(missed) or 'every target met')

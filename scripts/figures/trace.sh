@@ -1,13 +1,14 @@
 #!/bin/bash
-# trace.sh PART: one quiet window each, in the checkout of main (B = bench executable of benches/trace, release)
-#   A  overhead, corrected totals, strace -f beside       ~4 min
-#   B  every class of program, by bpf and by ptrace       ~2 min
-#   C  diff of Node with Ruby (recordings): alignment     seconds
-#   D  what the hooks cost programs that are not traced   1 min
+# trace.sh PART: measures one part, on a quiet machine, in a checkout of main
+# (B: bench executable of benches/trace, release build)
+#   A  overhead, corrected totals, compared with strace -f   ~4 min
+#   B  every class of program, with bpf and with ptrace      ~2 min
+#   C  diff of recordings of Node and Ruby: alignment        seconds
+#   D  what the hooks cost programs that are not traced      1 min
 B=${B:-$(ls -t target/x86_64-unknown-linux-gnu/release/deps/trace-* 2>/dev/null | grep -v '\.d$' | head -1)}
 R=${R:-$PWD/target/x86_64-unknown-linux-gnu/release/firstbyte}
 O=${O:-$PWD/results/2026-11-22-epyc-kvm}
-Q=${Q:-}   # for a trial: Q=1 makes everything tiny
+Q=${Q:-}   # Q=1: a quick trial
 case $1 in
 A) $B $([ -n "$Q" ] && echo 8 || echo 180) > $O/trace.txt ;;
 B) $B classes > $O/trace-classes.txt ;;
@@ -19,7 +20,7 @@ D) d=$(mktemp -d); cc -O2 -o $d/loop benches/core/bare_loop.c
    printf '#include <stdio.h>\nint main(void) { puts("hello world"); return 0; }\n' > $d/c.c && cc -O2 -o $d/c $d/c.c
    printf 'package main\nimport "fmt"\nfunc main() { fmt.Println("hello world") }\n' > $d/go.go && go build -o $d/go $d/go.go
    median() { taskset -c 0 $d/loop 400 $1 | sort -n | awk '{ at[NR] = $1 } END { print at[int((NR + 1) / 2)] }'; }
-   # the first run of a trace is untraced: from the second second on the hooks are there, and `sleep` is all that they follow
+   # the first run of a trace is untraced; after two seconds the hooks are attached, and follow only `sleep`
    { echo "median ns of 400 runs, launch to reaping: with no hook, with the hooks of a trace of another program"
      for round in 1 2 3 4 5 6 7 8; do for program in c go; do alone=$(median $d/$program)
        $R trace -r 1 --no-overhead -- sleep 2 > /dev/null & sleep 2.5; hooked=$(median $d/$program); wait

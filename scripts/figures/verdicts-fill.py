@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Run in the checkout of main after verdicts.sh A, B, C."""
+"""Writes the figures of verdicts.sh A, B and C into the docs. Run it in the checkout in which they ran."""
 import os, re, subprocess, sys
 O = 'results/2026-11-22-epyc-kvm'
 def text(name):
     p = f'{O}/{name}.txt'
     return open(p).read().rstrip() if os.path.exists(p) else ''
 def put(doc, name, body):
-    if not body: print('nothing for', name); return
+    if not body: print('no figures for', name); return
     s = open(doc).read()
     pattern = rf'<!-- figures: {name} -->.*?<!-- end of figures -->'
     assert re.search(pattern, s, re.S), (doc, name)
@@ -18,4 +18,4 @@ put('docs/bench.md', 'verdicts', '\n'.join(filter(None, [text('verdicts-self'), 
 put('docs/bench.md', 'beside', '\n'.join(l for l in h if l not in cold))
 put('docs/cold.md', 'cold', '\n'.join(cold))
 print(open(f'{O}/verdicts-self.txt').read() if os.path.exists(f'{O}/verdicts-self.txt') else '')
-print('check by eye: self <= 5 %, slower >= 90 %, ours/hyperfine <= 1, cold >= 3 x, 0 pages; hyperfine', subprocess.getoutput('hyperfine --version'))
+print('check: self <= 5 %, slower >= 90 %, ours/hyperfine <= 1, cold >= 3 x, 0 pages; hyperfine', subprocess.getoutput('hyperfine --version'))

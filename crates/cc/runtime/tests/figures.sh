@@ -1,10 +1,16 @@
 #!/bin/sh
-# Builds the same C sources by this runtime and by other C libraries, and measures them side by side, on a quiet machine:
+# Builds the same C sources with this runtime and with other C libraries, and measures them side by side. Use a quiet machine:
 #   crates/cc/runtime/tests/figures.sh [build|measure|all] [hello|elf|copy|filters|level0]...
-# BUILD (default target/figures): where programs go; RESULTS (default results/runtime): where figures go; RUNS (300),
-# SLOW_RUNS (30: programs that read the dictionary) and LARGE_RUNS (5: of 100 MB): how many runs of each program. What cannot
-# be built here (musl-gcc, diet, the kernel's tools/include/nolibc by NOLIBC=FOLDER, a dictionary by WORDS=FILE) is left out
-# aloud.
+#
+#   BUILD       the folder for programs (default: target/figures)
+#   RESULTS     the folder for figures (default: results/runtime)
+#   RUNS        runs of each program (default: 300)
+#   SLOW_RUNS   runs of programs that read the dictionary (default: 30)
+#   LARGE_RUNS  runs with 100 MB of input (default: 5)
+#   NOLIBC      the kernel's tools/include/nolibc
+#   WORDS       the dictionary (default: /usr/share/dict/web2)
+#
+# Programs that cannot be built here (no musl-gcc, diet, NOLIBC or dictionary) are left out, and reported.
 set -eu
 
 root=$(cd "$(dirname "$0")/../../../.." && pwd)
@@ -20,7 +26,7 @@ case ${1:-} in build | measure | all) what=$1 && shift ;; *) what=all ;; esac
 [ $# -gt 0 ] || set -- hello elf copy filters level0
 mkdir -p "$build" "$results"
 
-built() { # SUBJECT NAME COMMAND...: builds, or says that it could not
+built() { # SUBJECT NAME COMMAND...: builds a program, or reports that it could not
     program=$build/$1/$2
     mkdir -p "$build/$1"
     log=$build/$1-$2.log
@@ -37,7 +43,7 @@ assembler() { # SUBJECT NAME CODE
     built "$1" "$2" cc -nostdlib -static -s "$build/$1-$2.s"
 }
 
-variants() { # SUBJECT SOURCE OPTIONS...: one program by every library
+variants() { # SUBJECT SOURCE OPTIONS...: builds one program with every library
     subject=$1
     shift
     built "$subject" firstbyte "$firstbyte" cc -O2 "$@"
@@ -93,15 +99,15 @@ build_level0() {
     level0=$samples/level0
     rustc --edition 2024 -O -o "$build/generate" "$level0/generator/main.rs"
     "$build/generate" exact "$words" >"$build/exact.h"
-    # words of the list in random order, 1.4 kB and 100 MB
+    # the words of the list in random order, 1.4 kB and 100 MB
     shuf --random-source="$words" "$words" | tr '\n' ' ' >"$build/shuffled"
     head -c 1398 "$build/shuffled" >"$build/level0.input"
     while :; do cat "$build/shuffled"; done 2>/dev/null | head -c 104857600 >"$build/level0.large"
     assembler level0 empty-start "$exit_only"
     variants level0 -DTABLE="\"$build/exact.h\"" "$level0/level0.c"
-    rm -f "$build/level0/nolibc" # one source file of the kernel's, without unistd.h
+    rm -f "$build/level0/nolibc" # it has no unistd.h
     built level0-slow glibc-hash-from-file cc -O2 -DWORDS="\"$words\"" "$level0/hash.c"
-    # not a version manager's shim
+    # the interpreter itself instead of a version manager's shim
     python=$(python3 -c 'import sys; print(sys.executable)')
     printf '#!/bin/sh\nexec %s %s %s\n' "$python" "$level0/reference.py" "$words" >"$build/level0-slow/python-set"
     printf '#!/bin/sh\nexec ruby %s %s\n' "$level0/set.rb" "$words" >"$build/level0-slow/ruby-set"
@@ -115,7 +121,7 @@ build_level0() {
     done
 }
 
-# One line a program: its bytes, and what one run takes. Page faults are medians.
+# One line for each program: its size, and the system calls and page faults (median) of a run.
 counts() { # SUBJECT INPUT ARGUMENT...
     subject=$1 input=$2
     shift 2

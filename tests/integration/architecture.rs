@@ -1,4 +1,4 @@
-//! The layers of the code, held by reading its sources: which room may use which, and no circles between files.
+//! The layers of the code, checked by reading its sources: which room may use which, and no circles between files.
 
 mod source;
 
@@ -35,10 +35,10 @@ const ROOMS: [(&str, &str); 21] = [
     ("cache", ""),
 ];
 
-/// Arrows that still have to go.
+/// Arrows that still have to be removed.
 const KNOWN_ARROWS: &[(&str, &str)] = &[("throughput", "floor")];
 
-/// Circles of files that still have to go: a word that is in the path of one of their files.
+/// Circles of files that still have to be removed, each by the path of one of its files.
 const KNOWN_CIRCLES: &[&str] = &[
     "crates/measure/src/launch/wait.rs",
     "crates/measure/src/page_cache/cold.rs",
@@ -52,7 +52,7 @@ const UNSAFE: [&str; 4] = ["measure", "floor", "throughput", "output"];
 /// The rooms that start no program and observe none.
 const STARTS_NOTHING: [&str; 7] = ["report", "budget", "account", "document", "stats", "output", "elf"];
 
-/// What starts or observes a program. The rest of `launch` and `tracer` is vocabulary.
+/// The names that start or observe a program. The rest of `launch` and `tracer` is vocabulary.
 const STARTING: [&str; 7] =
     ["Launcher", "PipeTracer", "PtracePhases", "BpfPhases", "choose_phases", "choose_full", "attach"];
 
@@ -146,10 +146,10 @@ fn only_the_command_line_knows_clap() {
 
 /// The sources of one package.
 struct Package {
-    /// The room that the whole package is; `None`: its modules are the rooms.
+    /// The room, if the whole package is one; `None` if its modules are the rooms.
     room: Option<&'static str>,
     sources: Vec<Source>,
-    /// The place of each module among the sources.
+    /// The index of each module in the sources.
     modules: BTreeMap<Names, usize>,
 }
 
@@ -175,7 +175,7 @@ impl Package {
         self.room.or(module.first().map(String::as_str)).unwrap_or("lib")
     }
 
-    /// The room that a path leads to; `None`: it is none of ours.
+    /// The room that a path leads to; `None` if it is not one of ours.
     fn used<'a>(&self, path: &'a [String]) -> Option<&'a str> {
         if let Some(package) = path[0].strip_prefix("firstbyte_") {
             return Some(package);
@@ -184,10 +184,10 @@ impl Package {
         self.modules.contains_key(module).then(|| self.room(module))
     }
 
-    /// The file that a path leads to, re-exports followed.
+    /// The file that a path leads to, following re-exports.
     fn file(&self, path: &[String]) -> Option<usize> {
         let mut path = path.to_vec();
-        // a name that is re-exported more often than this leads nowhere
+        // A name that is re-exported more often than this is not followed.
         for _ in 0..8 {
             let below = path.strip_prefix(&["crate".to_owned()])?;
             let known =
@@ -201,7 +201,7 @@ impl Package {
         None
     }
 
-    /// The files that each file uses. What a module and those within it have of each other does not count.
+    /// The files that each file uses. A module and the modules inside it do not count.
     fn arrows(&self) -> Vec<BTreeSet<usize>> {
         let related =
             |a: &Source, b: &Source| a.module.starts_with(&b.module) || b.module.starts_with(&a.module);
@@ -212,7 +212,7 @@ impl Package {
         self.sources.iter().map(used).collect()
     }
 
-    /// The groups of files each of which leads to all the others.
+    /// The groups of files in which each file leads to all others.
     fn circles(&self) -> BTreeSet<Vec<usize>> {
         let arrows = self.arrows();
         let all: Vec<BTreeSet<usize>> = (0..arrows.len()).map(|file| reached(&arrows, file)).collect();
@@ -223,7 +223,7 @@ impl Package {
     }
 }
 
-/// All files that a file leads to, over others or directly.
+/// All files that a file leads to, directly or through others.
 fn reached(arrows: &[BTreeSet<usize>], from: usize) -> BTreeSet<usize> {
     let mut reached = BTreeSet::new();
     let mut pending = vec![from];

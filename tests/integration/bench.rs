@@ -1,20 +1,20 @@
-//! `firstbyte bench` as its users meet it: what runs, in which order, what comes out.
+//! `firstbyte bench` from the outside: which commands run, in which order, and the output.
 
-use crate::support::heeding;
+use crate::support::with_default_signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// The command in a folder, with words that need no quoting; whatever backend works here.
+/// Runs the command in a folder, with the best backend that works here.
 pub(crate) fn firstbyte(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
     command.current_dir(folder).args(arguments).env("FIRSTBYTE_CACHE", folder.join("cache"));
     command.output().unwrap()
 }
 
-/// What it exported as JSON, and how it ended.
+/// The exported JSON and the exit status.
 fn exported(folder: &Path, arguments: &[&str]) -> (Value, Option<i32>) {
     let all = [&["bench", "--no-overhead", "--export-json", "-"], arguments].concat();
     let output = firstbyte(folder, &all);
@@ -58,12 +58,12 @@ fn the_export_has_every_field_of_hyperfines_and_ours() {
     assert_eq!((&greeting["name"], &greeting["command"]), (&"greeting".into(), &"echo hi".into()));
     assert_eq!(greeting["output"]["bytes"], 3);
     assert_eq!(greeting["relative"][0]["reference"], "nothing");
-    assert_eq!(greeting["relative"][0]["verdict"], "cant_tell", "four pairs are too few");
+    assert_eq!(greeting["relative"][0]["verdict"], "cant_tell", "four pairs are not enough");
     assert!(document["results"][0]["relative"].is_null());
 }
 
 #[test]
-fn every_round_runs_every_command_and_hooks_go_around_each_run() {
+fn every_round_runs_every_command_and_hooks_run_around_each() {
     let folder = folder();
     let words = fast(&[
         "--prepare",
@@ -92,7 +92,7 @@ fn every_round_runs_every_command_and_hooks_go_around_each_run() {
 }
 
 #[test]
-fn a_program_that_goes_on_is_measured_to_its_text_and_then_stopped() {
+fn a_program_that_keeps_running_is_measured_until_its_text_and_then_stopped() {
     let folder = folder();
     let program = "sh -c 'echo $$ > pid; echo wait; echo ready; exec sleep 1000'";
     let words = fast(&["--until", "ready", program]);
@@ -104,7 +104,7 @@ fn a_program_that_goes_on_is_measured_to_its_text_and_then_stopped() {
 }
 
 #[test]
-fn a_text_of_two_lines_is_found_in_what_a_terminal_makes_of_it() {
+fn a_text_of_two_lines_is_found_in_the_output_of_a_terminal() {
     for output in ["pipe", "pty"] {
         let until =
             ["--output", output, "--until", "one\ntwo", "sh -c 'echo one; echo two; exec sleep 1000'"];
@@ -114,14 +114,14 @@ fn a_text_of_two_lines_is_found_in_what_a_terminal_makes_of_it() {
 }
 
 #[test]
-fn a_program_that_never_says_it_has_failed() {
+fn a_program_that_never_prints_the_text_has_failed() {
     let (document, status) = measured(&["--until", "ready", "echo no"]);
     assert_eq!(status, Some(3));
     assert_eq!(document["failed"][0]["reason"], "it ended before it printed `ready`");
 }
 
 #[test]
-fn a_failing_program_fails_alone_and_may_be_taken_all_the_same() {
+fn a_failing_program_fails_alone_and_can_be_accepted() {
     let (document, status) = measured(&["false", "true"]);
     assert_eq!(status, Some(3));
     assert_eq!(
@@ -133,7 +133,7 @@ fn a_failing_program_fails_alone_and_may_be_taken_all_the_same() {
 }
 
 #[test]
-fn a_hook_that_fails_is_named_and_cleanup_comes_all_the_same() {
+fn a_failing_hook_is_reported_and_the_cleanup_still_runs() {
     let (document, status) = measured(&["--prepare", "echo broken >&2; exit 4", "true"]);
     assert_eq!(status, Some(3));
     let reason = document["failed"][0]["reason"].as_str().unwrap();
@@ -156,7 +156,7 @@ fn every_run_reads_the_input_from_its_beginning() {
 }
 
 #[test]
-fn a_terminal_is_one_to_the_program_and_a_pipe_is_none() {
+fn a_program_sees_a_terminal_only_with_the_option_for_it() {
     let program = "sh -c 'test -t 1 && echo terminal || echo none'";
     for (kind, bytes) in [("pty", 9), ("pipe", 5), ("file", 5)] {
         let (document, _) = measured(&["--output", kind, program]);
@@ -165,7 +165,7 @@ fn a_terminal_is_one_to_the_program_and_a_pipe_is_none() {
 }
 
 #[test]
-fn what_is_subtracted_is_measured_and_taken_off() {
+fn the_subtracted_command_is_measured_and_subtracted() {
     let (document, status) = measured(&["--subtract", "true", "sh -c 'exit 0'"]);
     assert_eq!((status, document["results"].as_array().unwrap().len()), (Some(0), 2));
     let above = &document["results"][0]["above"][0];
@@ -201,13 +201,13 @@ fn other_tools_read_our_exports() {
 }
 
 #[test]
-fn an_interrupted_bench_says_so_and_keeps_what_is_finished() {
+fn an_interrupted_bench_keeps_the_finished_rounds_and_says_so() {
     let folder = folder();
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
     let words =
         ["bench", "--no-overhead", "--export-json", "out.json", "--runs", "100000", "sh -c 'echo x >> ran'"];
     command.current_dir(folder.path()).args(words).stdout(Stdio::null());
-    let mut child = heeding(libc::SIGINT, &mut command).spawn().unwrap();
+    let mut child = with_default_signal(libc::SIGINT, &mut command).spawn().unwrap();
     while fs::metadata(folder.path().join("ran")).map_or(0, |found| found.len()) < 40 {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -221,7 +221,7 @@ fn an_interrupted_bench_says_so_and_keeps_what_is_finished() {
 }
 
 #[test]
-fn nonsense_ends_with_status_2_and_a_remedy() {
+fn wrong_usage_ends_with_status_2_and_a_help_line() {
     let table: [&[&str]; 7] = [
         &["bench", "--export-json", "-", "--export-csv", "-", "true"],
         &["bench", "'open"],
@@ -248,12 +248,12 @@ fn named_pipe(folder: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_pipe_gets_the_final_document_alone_however_many_checkpoints_there_are() {
+fn a_pipe_gets_only_the_final_document_without_the_checkpoints() {
     use rustix::fs::{Mode, OFlags};
     let folder = folder();
     let pipe = named_pipe(folder.path());
     let mut cat = Command::new("cat").arg(&pipe).stdout(Stdio::piped()).spawn().unwrap();
-    // the pipe has a reader once opening it for writing without waiting succeeds
+    // The pipe has a reader once it can be opened for writing without blocking.
     let held = loop {
         match rustix::fs::open(&pipe, OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty()) {
             Ok(held) => break held,
@@ -279,7 +279,7 @@ fn a_shells_process_substitution_gets_one_document_too() {
         env!("CARGO_BIN_EXE_firstbyte")
     );
     let ran = Command::new("bash").args(["-c", &script]).current_dir(folder.path()).output();
-    let Ok(ran) = ran else { return crate::support::skipped("no bash here") };
+    let Ok(ran) = ran else { return crate::support::skipped("there is no bash") };
     assert!(ran.status.success(), "{ran:?}");
     let text = fs::read_to_string(folder.path().join("out")).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
@@ -287,7 +287,7 @@ fn a_shells_process_substitution_gets_one_document_too() {
 }
 
 #[test]
-fn a_pipe_that_nobody_reads_is_refused_before_the_first_run() {
+fn a_pipe_without_a_reader_is_refused_before_the_first_run() {
     let folder = folder();
     named_pipe(folder.path());
     let ran = firstbyte(folder.path(), &["bench", "touch ran", "--export-json", "pipe"]);
@@ -300,7 +300,7 @@ fn a_pipe_that_nobody_reads_is_refused_before_the_first_run() {
 }
 
 #[test]
-fn two_exports_to_one_place_and_processors_that_are_not_there_are_wrong_usage() {
+fn two_exports_to_the_same_place_and_missing_processors_are_wrong_usage() {
     let table: [(&[&str], &str); 4] = [
         (&["--export-json", "x", "--export-csv", "./x"], "two exports"),
         (&["--export-json", "-", "--export-csv", "-"], "two exports"),
@@ -316,7 +316,7 @@ fn two_exports_to_one_place_and_processors_that_are_not_there_are_wrong_usage() 
 }
 
 #[test]
-fn a_closed_stdout_is_an_error_and_known_before_the_first_run() {
+fn a_closed_stdout_is_an_error_before_the_first_run() {
     let folder = folder();
     for arguments in ["bench --runs 1 'touch ran'", "showdown --list", "--version"] {
         let script = format!("exec {} {arguments} >&-", env!("CARGO_BIN_EXE_firstbyte"));
@@ -327,7 +327,7 @@ fn a_closed_stdout_is_an_error_and_known_before_the_first_run() {
 }
 
 #[test]
-fn one_run_has_neither_an_interval_nor_a_spread() {
+fn a_single_run_has_neither_an_interval_nor_a_spread() {
     let words = ["bench", "--runs", "1", "--no-counts", "--warmup=0", "true", "echo hi"];
     let ran = firstbyte(folder().path(), &words);
     let text = String::from_utf8_lossy(&ran.stdout);
@@ -337,28 +337,28 @@ fn one_run_has_neither_an_interval_nor_a_spread() {
 }
 
 #[test]
-fn memory_is_known_of_every_run_also_of_programs_smaller_than_we_are() {
+fn the_memory_of_every_run_is_known_even_for_programs_smaller_than_firstbyte() {
     let (document, _) = exported(folder().path(), &["--runs", "3", "echo hi"]);
     let result = &document["results"][0];
     if result["counts"]["syscalls"].is_null() {
-        return crate::support::skipped("no counting runs here");
+        return crate::support::skipped("counting runs do not work here");
     }
     let memory = result["memory_usage_byte"].as_array().unwrap();
     assert!(memory.len() == 3 && memory.iter().all(|bytes| bytes.as_u64() > Some(0)), "{memory:?}");
 }
 
 #[test]
-fn a_write_by_io_uring_is_counted_where_it_is_seen() {
+fn a_write_by_io_uring_is_counted_if_it_is_seen() {
     let Some(program) = crate::tracees::built("uring.c") else { return };
     let (document, status) = exported(folder().path(), &["--runs", "3", program.to_str().unwrap()]);
     if status != Some(0) || document["tool"]["backend"] != "bpf" {
-        return crate::support::skipped("no io_uring, or no bpf here");
+        return crate::support::skipped("io_uring or bpf does not work here");
     }
     assert_eq!(document["results"][0]["counts"]["writes"], 1);
 }
 
 #[test]
-fn syntax_of_a_shell_is_warned_of_where_no_shell_runs() {
+fn shell_syntax_without_a_shell_causes_a_warning() {
     for command in ["true | cat", "true && false", "true > x", "true ; true"] {
         let ran = firstbyte(folder().path(), &["bench", "--runs", "1", "--no-counts", command]);
         let text = String::from_utf8_lossy(&ran.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -367,7 +367,7 @@ fn syntax_of_a_shell_is_warned_of_where_no_shell_runs() {
 }
 
 #[test]
-fn a_program_that_dies_or_stops_is_told_of_in_plain_words() {
+fn a_program_that_dies_or_stops_is_reported_in_plain_words() {
     let table = [
         ("sh -c 'kill -SEGV $$'", "it was killed by SIGSEGV instead of ending with exit status 0"),
         ("sh -c 'exit 3'", "it ended with exit status 3 instead of exit status 0"),
@@ -384,7 +384,7 @@ fn executable(path: &Path, contents: &[u8], mode: u32) {
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
 }
 
-/// An ELF file whose interpreter does not exist: a real program's, with another name in it.
+/// A real program whose interpreter is replaced by one that does not exist.
 fn without_interpreter() -> Option<Vec<u8>> {
     let mut bytes = fs::read("/bin/true").ok()?;
     let place = bytes.windows(12).position(|window| window.starts_with(b"/lib") && window.contains(&b'l'))?;
@@ -393,13 +393,13 @@ fn without_interpreter() -> Option<Vec<u8>> {
 }
 
 #[test]
-fn what_cannot_be_executed_is_an_error_that_says_why_by_every_backend() {
+fn every_backend_reports_why_a_file_cannot_be_executed() {
     let folder = folder();
     let file = |name: &str| folder.path().join(name);
     executable(&file("plain"), b"#!/bin/sh\n", 0o644);
     fs::create_dir(file("folder")).unwrap();
     let mut foreign = fs::read(env!("CARGO_BIN_EXE_firstbyte")).unwrap();
-    foreign[18..20].copy_from_slice(&0x1234_u16.to_le_bytes()); // e_machine: nobody's
+    foreign[18..20].copy_from_slice(&0x1234_u16.to_le_bytes()); // e_machine: unassigned
     foreign.truncate(4096);
     executable(&file("foreign"), &foreign, 0o755);
     let mut table = vec![
@@ -413,7 +413,7 @@ fn what_cannot_be_executed_is_an_error_that_says_why_by_every_backend() {
             executable(&file("orphan"), &bytes, 0o755);
             table.push(("./orphan", "which does not exist"));
         }
-        None => crate::support::skipped("no dynamic /bin/true here"),
+        None => crate::support::skipped("/bin/true is not dynamic here"),
     }
     for backend in ["bpf", "ptrace", "pipe"] {
         for (command, clue) in &table {
@@ -421,7 +421,7 @@ fn what_cannot_be_executed_is_an_error_that_says_why_by_every_backend() {
             let ran = firstbyte(folder.path(), &words);
             let said = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
             if ran.status.code() == Some(4) {
-                crate::support::skipped(&format!("no {backend} here"));
+                crate::support::skipped(&format!("{backend} does not work here"));
                 break;
             }
             let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -443,18 +443,18 @@ fn a_program_that_prints_a_gibibyte_is_measured_and_its_bytes_counted() {
 }
 
 #[test]
-fn an_input_has_no_place_where_stdin_is_a_terminal() {
+fn an_input_file_is_refused_if_stdin_is_a_terminal() {
     let folder = folder();
     let output = firstbyte(folder.path(), &["bench", "--input", "/dev/null", "--output", "pty", "cat"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("help: leave --input out"));
 }
 
-/// Ends with 3 if it is traced, and prints a line otherwise.
+/// Exits with status 3 if it is traced, and prints a line otherwise.
 const SHY: &str = "sh -c 'grep -q \"^TracerPid:.0$\" /proc/self/status || exit 3; echo hi'";
 
 #[test]
-fn a_counting_run_that_comes_out_wrong_is_not_counted_and_told() {
+fn a_wrong_counting_run_is_not_counted_and_reported() {
     let folder = folder();
     let alike = ["--backend", "pipe", "--runs", "2"];
     let (document, status) = exported(folder.path(), &[&alike[..], &[SHY, "echo hi"]].concat());
@@ -489,7 +489,7 @@ fn a_program_that_fails_only_when_it_is_traced_says_so() {
 }
 
 #[test]
-fn a_counting_run_that_comes_out_wrong_once_is_repeated() {
+fn a_counting_run_that_is_wrong_once_is_repeated() {
     let once =
         "sh -c 'test -e seen || grep -q \"^TracerPid:.0$\" /proc/self/status || { : > seen; exit 3; }'";
     let (document, status) = exported(folder().path(), &["--backend", "pipe", "--runs", "2", once]);
@@ -501,7 +501,7 @@ fn a_counting_run_that_comes_out_wrong_once_is_repeated() {
 }
 
 #[test]
-fn a_program_may_write_its_file_again_from_the_beginning() {
+fn a_program_may_rewrite_its_file_from_the_beginning() {
     let script = "import os; os.write(1, b'size ?\\nbody\\n'); os.lseek(1, 0, 0); os.write(1, b'size 5\\n')";
     let program = shell_words::join(["python3", "-c", script]);
     let (document, status) = measured(&["--output", "file", &program]);
@@ -509,7 +509,7 @@ fn a_program_may_write_its_file_again_from_the_beginning() {
     assert_eq!(document["results"][0]["output"]["bytes"], 12);
 }
 
-/// Ends when the test does, however that ends.
+/// Ends with the test, whether it passes or fails.
 struct Busy(std::process::Child);
 
 impl Busy {
@@ -526,7 +526,7 @@ impl Drop for Busy {
 }
 
 #[test]
-fn who_else_used_the_processors_is_told() {
+fn other_programs_on_the_processors_are_reported() {
     let _busy = Busy::forever();
     let (document, status) = exported(folder().path(), &["--runs", "200", "--no-counts", "sleep 0.01"]);
     assert_eq!(status, Some(0));

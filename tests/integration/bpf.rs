@@ -1,4 +1,4 @@
-//! The BPF backend: the same table of tracees, and what only it can lose or see.
+//! The BPF backend: the same tracees as the other backends, and events that only BPF can lose or see.
 
 use crate::support::skipped;
 use crate::tracees::{CASES, HELLO, PIPE_CASES, check_table, last_output, launcher, setting};
@@ -11,10 +11,10 @@ use firstbyte_measure::tracer::bpf::{BpfPhases, DEFAULT_RING};
 use firstbyte_measure::tracer::{EventKind, Recording, Setting, Tracer};
 use std::time::Duration;
 
-/// An attached tracer; `None`, and said aloud, where the kernel or our rights do not allow it.
+/// An attached tracer; `None`, and reported as skipped, if the kernel or our privileges do not allow it.
 fn tracer(ring: u32) -> Option<BpfPhases> {
     let attached = BpfPhases::load(ring).and_then(|mut tracer| tracer.attach().map(|()| tracer));
-    attached.map_err(|error| skipped(&format!("no bpf here: {error}"))).ok()
+    attached.map_err(|error| skipped(&format!("bpf does not work here: {error}"))).ok()
 }
 
 fn check(cases: &[crate::tracees::Case], output: OutputKind) {
@@ -24,25 +24,25 @@ fn check(cases: &[crate::tracees::Case], output: OutputKind) {
 }
 
 #[test]
-fn every_tracee_is_seen_as_it_is_through_a_pipe() {
+fn every_tracee_is_seen_correctly_through_a_pipe() {
     check(CASES, OutputKind::Pipe);
     check(PIPE_CASES, OutputKind::Pipe);
 }
 
 #[test]
-fn every_tracee_is_seen_as_it_is_on_a_terminal() {
-    // a daemon of another session loses the terminal with its leader, so it may die by itself
+fn every_tracee_is_seen_correctly_on_a_terminal() {
+    // A daemon in another session loses the terminal together with its leader, and may die of that.
     let stay: Vec<_> = CASES.iter().copied().filter(|case| case.arguments != ["daemon"]).collect();
     check(&stay, OutputKind::Pty);
 }
 
 #[test]
-fn every_tracee_is_seen_as_it_is_into_a_file() {
+fn every_tracee_is_seen_correctly_with_a_file() {
     check(CASES, OutputKind::File);
 }
 
 #[test]
-fn every_tracee_is_seen_as_it_is_into_the_null_device() {
+fn every_tracee_is_seen_correctly_with_the_null_device() {
     check(CASES, OutputKind::Null);
 }
 
@@ -63,17 +63,17 @@ fn io_uring_writes_are_output() {
 }
 
 #[test]
-fn lost_events_are_counted_and_the_run_does_not_count() {
+fn lost_events_are_counted_and_reject_the_run() {
     let page = u32::try_from(rustix::param::page_size()).unwrap();
     let (Some(mut tracer), Some(mut launcher)) = (tracer(page), launcher("writer.c", &["threads", "200"]))
     else {
         return;
     };
     let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
-    assert!(recording.lost > 0, "a ring of one page holds no 400 events");
+    assert!(recording.lost > 0, "a ring of one page has no room for 400 events");
     let rejected = verdict::sample(&recording, Some(ExitStatus::SUCCESS)).unwrap_err();
     assert_eq!(rejected, format!("the tracer lost {} events", recording.lost));
-    // and the next run is not harmed by it
+    // The next run is not affected.
     let Some(mut plain) = launcher_of("writer.c") else { return };
     let recording = tracer.run(&mut plain, &setting(OutputKind::Pipe)).unwrap();
     assert_eq!((recording.lost, recording.output.head.as_slice()), (0, HELLO));
@@ -96,7 +96,7 @@ fn two_hundred_threads_lose_nothing_with_the_default_ring() {
 }
 
 #[test]
-fn what_stops_itself_or_hangs_is_killed_with_its_tree() {
+fn a_program_that_stops_itself_or_hangs_is_killed_with_its_tree() {
     let Some(mut tracer) = tracer(DEFAULT_RING) else { return };
     let limit = Setting { timeout: Some(Duration::from_millis(200)), ..Setting::default() };
     for (how, killed) in [
@@ -120,10 +120,10 @@ fn assert_gone(recording: &Recording) {
     });
     for pid in born.chain([recording.root]) {
         let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // a zombie has ended, and waits for the process that will reap it
+        // A zombie has ended and waits for the process that will reap it.
         let dead = state.is_empty()
             || state.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'));
-        assert!(dead, "{pid} still lives: {state}");
+        assert!(dead, "{pid} is still alive: {state}");
     }
 }
 
@@ -131,7 +131,7 @@ fn assert_gone(recording: &Recording) {
 fn a_chain_of_execs_names_each_program() {
     let (Some(mut tracer), Ok(command)) = (tracer(DEFAULT_RING), Command::new(&["env", "env", "true"]))
     else {
-        return skipped("no env here");
+        return skipped("there is no env");
     };
     let mut launcher = Launcher::new(command).unwrap();
     let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
@@ -147,8 +147,8 @@ fn a_chain_of_execs_names_each_program() {
 }
 
 #[test]
-fn what_others_write_to_the_same_device_is_not_the_tracees_output() {
-    // into the null device, everybody's: only what goes through the descriptor that we gave counts
+fn writes_of_others_to_the_same_device_are_not_the_tracees_output() {
+    // The null device is shared by everyone: only writes through the descriptor that we gave count.
     let (Some(mut tracer), Some(mut launcher)) = (tracer(DEFAULT_RING), launcher("writer.c", &["elsewhere"]))
     else {
         return;
@@ -158,12 +158,12 @@ fn what_others_write_to_the_same_device_is_not_the_tracees_output() {
 }
 
 #[test]
-fn a_file_that_takes_the_place_of_stdout_is_not_our_stdout() {
+fn a_file_that_replaces_stdout_is_not_our_stdout() {
     let (Some(mut tracer), Some(mut launcher)) = (tracer(DEFAULT_RING), launcher("writer.c", &["replaced"]))
     else {
         return;
     };
-    // what is awaited is looked for from the start, as in any run that lasts
+    // The text is searched for from the start, as in any run until a text.
     let never = Some(Until::Text(b"never"[..].into()));
     let setting = Setting { until: never, ..setting(OutputKind::Pipe) };
     let recording = tracer.run(&mut launcher, &setting).unwrap();
@@ -171,7 +171,7 @@ fn a_file_that_takes_the_place_of_stdout_is_not_our_stdout() {
 }
 
 #[test]
-fn a_program_that_fills_its_pipe_is_read_as_it_writes_from_the_next_run_on() {
+fn a_program_that_fills_its_pipe_is_read_while_it_writes_from_the_next_run_on() {
     let Some(mut tracer) = tracer(DEFAULT_RING) else { return };
     for (arguments, watch) in [(&["write"][..], Watch::Exit), (&["bulk", "1"], Watch::Arrival)] {
         let Some(mut launcher) = launcher("writer.c", arguments) else { return };
@@ -182,7 +182,7 @@ fn a_program_that_fills_its_pipe_is_read_as_it_writes_from_the_next_run_on() {
 }
 
 #[test]
-fn attaching_and_detaching_again_and_again_is_harmless() {
+fn attaching_and_detaching_repeatedly_is_harmless() {
     let Some(mut tracer) = tracer(DEFAULT_RING) else { return };
     let Some(mut launcher) = launcher_of("writer.c") else { return };
     for _ in 0..3 {
@@ -195,7 +195,7 @@ fn attaching_and_detaching_again_and_again_is_harmless() {
 }
 
 #[test]
-fn the_same_recording_comes_back_from_its_json() {
+fn a_recording_survives_a_round_trip_through_json() {
     let (Some(mut tracer), Some(mut launcher)) = (tracer(DEFAULT_RING), launcher_of("writer.c")) else {
         return;
     };

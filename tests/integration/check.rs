@@ -1,4 +1,4 @@
-//! `firstbyte check`: budgets that are kept, missed, broken.
+//! `firstbyte check`: budgets that are kept, missed or invalid.
 
 use crate::bench::firstbyte;
 use crate::support::skipped;
@@ -19,16 +19,16 @@ fn with(budgets: &str) -> tempfile::TempDir {
 }
 
 #[test]
-fn what_init_writes_is_kept_and_a_smaller_count_is_missed() {
+fn the_budgets_written_by_init_are_kept_and_a_smaller_count_is_missed() {
     let folder = tempfile::tempdir().unwrap();
     let (status, _, said) = checked(folder.path(), &["--init", "sh -c 'echo hi'"]);
     assert_eq!(status, Some(0), "{said}");
     let file = folder.path().join("firstbyte.toml");
     let written = fs::read_to_string(&file).unwrap();
     let Some(line) = written.lines().find(|line| line.starts_with("files_opened = ")) else {
-        return skipped("nothing can be counted here");
+        return skipped("counting does not work here");
     };
-    // times are left to machines that are quieter than one that runs tests
+    // Times are not checked: a machine that runs tests is not quiet.
     let counts: Vec<&str> = written
         .lines()
         .filter(|line| !line.starts_with("total") && !line.starts_with("first_byte"))
@@ -45,7 +45,7 @@ fn what_init_writes_is_kept_and_a_smaller_count_is_missed() {
 }
 
 #[test]
-fn a_file_that_is_there_is_not_replaced_unasked() {
+fn an_existing_file_is_not_replaced_without_force() {
     let folder = with("kept");
     let (status, _, said) = checked(folder.path(), &["--init", "true"]);
     assert_eq!(status, Some(2));
@@ -54,7 +54,7 @@ fn a_file_that_is_there_is_not_replaced_unasked() {
 }
 
 #[test]
-fn a_broken_file_is_named_with_line_and_column() {
+fn an_invalid_file_is_reported_with_line_and_column() {
     let folder = with("[[program]]\ncommand = 'true'\nsyscals = 3\n");
     let (status, _, said) = checked(folder.path(), &[]);
     assert_eq!(status, Some(2));
@@ -65,7 +65,7 @@ fn a_broken_file_is_named_with_line_and_column() {
 }
 
 #[test]
-fn a_program_that_fails_is_neither_kept_nor_missed() {
+fn a_failing_program_is_neither_kept_nor_missed() {
     let folder = with("[[program]]\ncommand = 'false'\nsyscalls = 1000\n");
     let (status, text, _) = checked(folder.path(), &[]);
     assert_eq!(status, Some(3), "{text}");
@@ -73,7 +73,7 @@ fn a_program_that_fails_is_neither_kept_nor_missed() {
 }
 
 #[test]
-fn one_program_may_be_checked_alone() {
+fn a_single_program_can_be_checked() {
     let folder = with(
         "[[program]]\ncommand = 'true'\nprocesses = 1\n[[program]]\nname = 'never'\ncommand = 'false'\nprocesses = 1\n",
     );
@@ -93,7 +93,7 @@ fn a_command_given_twice_is_refused_before_anything_is_measured() {
 }
 
 #[test]
-fn a_program_that_goes_wrong_when_it_is_counted_keeps_no_budget_of_counts() {
+fn a_program_that_fails_in_counting_runs_keeps_no_budget_of_counts() {
     let shy = r#"sh -c 'grep -q "^TracerPid:.0$" /proc/self/status || exit 3; echo hi'"#;
     let folder = with(&format!("[[program]]\nname = 'shy'\ncommand = {shy:?}\nsyscalls = 100000\n"));
     let (status, text, _) = checked(folder.path(), &["--backend", "pipe"]);
@@ -107,7 +107,7 @@ fn a_program_that_goes_wrong_when_it_is_counted_keeps_no_budget_of_counts() {
 }
 
 #[test]
-fn an_export_does_not_replace_what_is_read() {
+fn an_export_does_not_replace_a_file_that_is_read() {
     let budgets = "[[program]]\ncommand = 'true'\nsyscalls = 100\n";
     let folder = with(budgets);
     std::os::unix::fs::symlink("firstbyte.toml", folder.path().join("link")).unwrap();
@@ -126,7 +126,7 @@ fn an_export_does_not_replace_what_is_read() {
 }
 
 #[test]
-fn what_is_no_file_of_budgets_is_named_and_mended() {
+fn a_file_without_budgets_is_reported_with_a_help_line() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("firstbyte.toml")).unwrap();
     std::os::unix::fs::symlink("loop", folder.path().join("loop")).unwrap();

@@ -1,4 +1,4 @@
-//! `firstbyte claims`: what is listed, what is measured, what is written.
+//! `firstbyte claims`: the list, the measurements and the documents.
 
 use crate::support::skipped;
 use serde_json::Value;
@@ -60,7 +60,7 @@ fn sizes_are_judged_without_running_anything() {
 }
 
 #[test]
-fn a_run_of_few_programs_judges_their_claims() {
+fn a_run_with_few_programs_judges_their_claims() {
     let document = json(&["--only", "000-printf-is-puts,000-write-fewer-calls,001-footnote-2,004-tenfold"]);
     for row in document["results"].as_array().unwrap() {
         let verdict = row["verdict"].as_str().unwrap();
@@ -78,9 +78,9 @@ fn a_run_of_few_programs_judges_their_claims() {
 }
 
 #[test]
-fn a_program_that_is_not_here_makes_its_claims_untestable_and_says_what_would_help() {
+fn a_missing_program_makes_its_claims_untestable_and_names_the_install_command() {
     let folder = tempfile::tempdir().unwrap();
-    // what installs is there, what is to be installed is not
+    // apt-get is in PATH, the tools to install are not.
     std::os::unix::fs::symlink("/bin/true", folder.path().join("apt-get")).unwrap();
     let output = Command::new(FIRSTBYTE)
         .args(["claims", "--quick", "--only", "004-musl", "--json"])
@@ -96,7 +96,7 @@ fn a_program_that_is_not_here_makes_its_claims_untestable_and_says_what_would_he
 }
 
 #[test]
-fn a_file_of_something_else_is_refused() {
+fn a_file_of_another_kind_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.json");
     std::fs::write(&file, "{\"schema\": \"other/1\"}").unwrap();
@@ -107,11 +107,11 @@ fn a_file_of_something_else_is_refused() {
     }
 }
 
-/// The run that the page in docs was written from.
+/// The run that is the source of the page in docs.
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/results/2026-11-22-epyc-kvm/claims.json");
 
 #[test]
-fn the_page_in_docs_is_what_the_recorded_run_gives() {
+fn the_page_in_docs_matches_the_recorded_run() {
     let written = claims(&["--from", RECORDED, "--export-markdown", "-"]);
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/claims.md");
     assert_eq!(stdout(&written), std::fs::read_to_string(page).unwrap());

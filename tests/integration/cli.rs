@@ -1,6 +1,6 @@
-//! The command itself, as a user meets it: exit statuses, messages, what is left behind.
+//! The command from the outside: exit statuses, messages, and what is left behind.
 
-use crate::support::{heeding, skipped};
+use crate::support::{skipped, with_default_signal};
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A user with a home of their own: cache folder, further programs, results.
+/// A user with their own cache folder, programs and results.
 struct User {
     home: TempDir,
 }
@@ -33,7 +33,7 @@ impl User {
         Ran::from(self.command(arguments).output().unwrap())
     }
 
-    /// Adds a program of the user's own: a shell script.
+    /// Adds a program of the user, a shell script.
     fn script(&self, name: &str, script: &str) {
         self.program(name, script, "");
     }
@@ -76,7 +76,7 @@ impl From<Output> for Ran {
     }
 }
 
-/// No process whose command line holds this word is left.
+/// Whether no process is left whose command line contains this word.
 fn nothing_runs(word: &str) -> bool {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
@@ -96,7 +96,7 @@ fn a_wrong_command_line_is_exit_status_2() {
 }
 
 #[test]
-fn an_export_that_cannot_be_written_is_known_before_the_first_run() {
+fn an_export_that_cannot_be_written_is_refused_before_the_first_run() {
     let user = User::new();
     let ran = user.run(&["showdown", "--export-json", "/no/such/folder/x.json"]);
     assert_eq!(ran.status, Some(2));
@@ -105,7 +105,7 @@ fn an_export_that_cannot_be_written_is_known_before_the_first_run() {
 }
 
 #[test]
-fn the_programs_can_be_listed_without_running_any() {
+fn the_programs_are_listed_without_running_any() {
     let user = User::new();
     let ran = user.run(&["showdown", "--list"]);
     assert_eq!(ran.status, Some(0));
@@ -114,7 +114,7 @@ fn the_programs_can_be_listed_without_running_any() {
 }
 
 #[test]
-fn the_floor_alone_makes_a_table_and_a_document() {
+fn a_showdown_of_only_the_floor_makes_a_table_and_a_document() {
     let user = User::new();
     let json = user.path("out.json");
     let ran = user.run(&[
@@ -144,7 +144,7 @@ fn the_floor_alone_makes_a_table_and_a_document() {
 }
 
 #[test]
-fn exports_to_stdout_hold_nothing_but_themselves() {
+fn an_export_to_stdout_is_not_mixed_with_other_output() {
     let user = User::new();
     let json = user.run(&["showdown", "--runs", "1", "--only", "floor-elf", "--export-json", "-"]);
     assert!(serde_json::from_str::<serde_json::Value>(&json.stdout).is_ok(), "{json:?}");
@@ -153,7 +153,7 @@ fn exports_to_stdout_hold_nothing_but_themselves() {
 }
 
 #[test]
-fn a_program_that_does_the_wrong_thing_has_a_row_that_says_so_and_ends_nothing_else() {
+fn a_wrong_program_has_a_row_with_the_reason_and_the_others_are_measured() {
     let user = User::new();
     user.script("says-other", "echo goodbye\n");
     user.script("says-nothing", ":\n");
@@ -175,7 +175,7 @@ fn a_program_that_does_the_wrong_thing_has_a_row_that_says_so_and_ends_nothing_e
 }
 
 #[test]
-fn a_program_that_turns_bad_after_its_verification_is_rejected_run_by_run() {
+fn a_program_that_fails_after_its_verification_is_rejected_in_every_run() {
     let user = User::new();
     let mark = user.path("mark");
     let script =
@@ -205,11 +205,11 @@ fn a_hanging_program_is_killed_with_its_children() {
 }
 
 #[test]
-fn the_verification_obeys_the_time_limit_and_tells_a_stop_from_a_hang() {
+fn the_verification_respects_the_time_limit_and_distinguishes_a_stop_from_a_hang() {
     let user = User::new();
     user.script("sleeps", "sleep 98769\n");
     user.script("stops", "kill -STOP $$\n");
-    // the test ends, so the limit was obeyed: 98769 s are a day
+    // The test ends, so the limit works: 98769 s are more than a day.
     let ran = user.showdown("sleeps", &["--timeout", "300ms"]);
     assert!(ran.status == Some(3) && ran.stdout.contains("did not end within 0.3 s"), "{ran:?}");
     let ran = user.showdown("stops", &[]);
@@ -233,7 +233,7 @@ fn a_subfolder_without_a_manifest_is_a_skipped_row_and_an_empty_corpus_an_error(
 }
 
 #[test]
-fn a_program_that_is_to_die_of_a_signal_has_a_note_that_says_so() {
+fn a_program_expected_to_die_of_a_signal_has_a_note() {
     let user = User::new();
     user.program("dies", "echo hello world; kill -SEGV $$\n", "[expected]\nexit = \"SIGSEGV\"\n");
     let ran = user.showdown("dies", &[]);
@@ -256,14 +256,14 @@ fn a_trace_of_a_program_that_stops_itself_says_so() {
 fn a_daemon_that_keeps_stdout_open_delays_nothing_and_is_gone_afterwards() {
     let user = User::new();
     user.script("daemon", "setsid sleep 98763 & echo hello world\n");
-    // the daemon outlives any test: that this one ends proves that nobody waits for it
+    // The daemon would outlive any test. This one ends, so nothing waits for it.
     let ran = user.showdown("daemon", &[]);
     assert_eq!(ran.status, Some(0), "{ran:?}");
     assert!(nothing_runs("98763"));
 }
 
 #[test]
-fn a_daemon_of_another_session_is_gone_however_the_program_was_run() {
+fn a_daemon_in_another_session_is_gone_after_every_kind_of_run() {
     let user = User::new();
     user.script("daemon", "setsid sleep 98765 & sleep 0.05; echo hello world\n");
     let own = user.path("own");
@@ -285,7 +285,7 @@ fn a_daemon_of_another_session_is_gone_however_the_program_was_run() {
 }
 
 #[test]
-fn a_folder_that_vanishes_costs_the_export_and_not_the_table() {
+fn without_its_folder_the_export_is_lost_but_not_the_table() {
     let user = User::new();
     let folder = user.path("results");
     user.script("remover", &format!("rm -rf {}; echo hello world\n", folder.display()));
@@ -296,7 +296,7 @@ fn a_folder_that_vanishes_costs_the_export_and_not_the_table() {
     assert!(ran.stderr.contains("x.json") && ran.stdout.contains("remover"), "{ran:?}");
 }
 
-/// The command, started by another that changes what is inherited; `None`, and said aloud, where that one cannot.
+/// Runs the command through a starter that changes what is inherited; `None`, reported as skipped, if that fails.
 fn started_by(starter: &[&str], user: &User, arguments: &[&str]) -> Option<Ran> {
     let mut command = Command::new(starter[0]);
     command.args(&starter[1..]).arg(env!("CARGO_BIN_EXE_firstbyte")).args(arguments);
@@ -304,7 +304,7 @@ fn started_by(starter: &[&str], user: &User, arguments: &[&str]) -> Option<Ran> 
     let ran = command.output().ok().map(Ran::from);
     let refused = ran.as_ref().is_none_or(|ran| ran.stderr.contains(&format!("{}: ", starter[0])));
     if refused {
-        skipped(&format!("{} does not do what it must: {ran:?}", starter[0]));
+        skipped(&format!("{} does not work: {ran:?}", starter[0]));
         return None;
     }
     ran
@@ -328,7 +328,7 @@ fn signals_that_a_parent_ignores_or_blocks_change_nothing() {
 }
 
 #[test]
-fn in_a_container_with_its_own_process_ids_bpf_is_refused_and_auto_takes_another() {
+fn with_its_own_process_ids_bpf_is_refused_and_auto_chooses_another_backend() {
     let user = User::new();
     let container = ["unshare", "--pid", "--fork", "--mount-proc"];
     let floor = ["showdown", "--runs", "1", "--only", "floor-elf", "--backend"];
@@ -340,7 +340,7 @@ fn in_a_container_with_its_own_process_ids_bpf_is_refused_and_auto_takes_another
 }
 
 #[test]
-fn what_a_command_before_the_runs_left_running_is_no_orphan() {
+fn a_process_left_by_a_hook_is_not_killed_as_an_orphan() {
     let user = User::new();
     let pid = user.path("pid");
     let server = format!("[ -e {0} ] || {{ sleep 98766 & echo $! > {0}; }}", pid.display());
@@ -364,8 +364,8 @@ fn an_interruption_keeps_finished_rounds_and_leaves_nothing_behind() {
     let mut command = user.command(&["showdown", "--runs", "100000", "--no-overhead", "--only", "slow"]);
     command.arg("--corpus").arg(&own).arg("--export-json").arg(&json);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let child = heeding(libc::SIGINT, &mut command).spawn().unwrap();
-    // interrupted once it is sure to measure: its own child runs our script
+    let child = with_default_signal(libc::SIGINT, &mut command).spawn().unwrap();
+    // Interrupt once it is measuring for sure: its own child runs our script.
     let until = Instant::now() + Duration::from_secs(60);
     while !runs_the_script(&user.path("cache")) && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
@@ -390,7 +390,7 @@ fn runs_the_script(cache: &Path) -> bool {
 }
 
 #[test]
-fn the_pipe_backend_needs_nothing_and_says_what_it_cannot_see() {
+fn the_pipe_backend_needs_no_privileges_and_says_what_it_cannot_see() {
     let user = User::new();
     let ran = user.run(&["showdown", "--runs", "2", "--only", "floor-elf", "--backend", "pipe"]);
     assert_eq!(ran.status, Some(0), "{ran:?}");
@@ -398,7 +398,7 @@ fn the_pipe_backend_needs_nothing_and_says_what_it_cannot_see() {
 }
 
 #[test]
-fn without_privileges_it_falls_back_and_says_in_one_line_what_that_costs() {
+fn without_privileges_it_falls_back_and_says_in_one_line_what_is_lost() {
     let user = User::new();
     let mut command = Command::new("setpriv");
     command.args([
@@ -416,7 +416,7 @@ fn without_privileges_it_falls_back_and_says_in_one_line_what_that_costs() {
     let Ok(output) = command.output() else { return skipped("there is no `setpriv`") };
     let ran = Ran::from(output);
     if ran.stderr.contains("setpriv:") {
-        return skipped("privileges cannot be given up here");
+        return skipped("privileges cannot be dropped here");
     }
     assert_eq!(ran.status, Some(0), "{ran:?}");
     assert!(ran.stdout.contains("ptrace"), "{ran:?}");
@@ -447,7 +447,7 @@ fn completions_and_manual_pages_are_generated() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_reader_that_goes_away_is_not_an_error() {
     let user = User::new();
     let script = format!("{} showdown --list | head -n 1", env!("CARGO_BIN_EXE_firstbyte"));
     let output = Command::new("bash").args(["-o", "pipefail", "-c", &script]).output().unwrap();

@@ -1,6 +1,6 @@
 //! Cold runs: proven cold, and nothing of it outside.
 
-use crate::support::{as_nobody, heeding, of_nobody, skipped};
+use crate::support::{as_nobody, of_nobody, skipped, with_default_signal};
 use firstbyte_measure::page_cache::resident_pages;
 use serde_json::Value;
 use std::fs::{self, File};
@@ -179,7 +179,7 @@ fn a_cache_folder_in_memory_is_refused() {
 /// An invocation in the midst of its cold runs; `None`, said aloud, where there are none.
 fn measuring(folder: &Path) -> Option<Child> {
     let mut command = cold(folder, &["--runs", "100000", "sh -c 'echo x >> ran; : 98770'"]);
-    let mut running = heeding(libc::SIGINT, command.stdout(Stdio::null())).spawn().unwrap();
+    let mut running = with_default_signal(libc::SIGINT, command.stdout(Stdio::null())).spawn().unwrap();
     loop {
         if running.try_wait().unwrap().is_some() {
             skipped("no cold runs here");

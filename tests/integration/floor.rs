@@ -1,4 +1,4 @@
-//! The floor, on this machine: every figure has its samples, nothing is counted twice, and the sums are sums.
+//! The floor on this machine: every figure has samples, nothing is counted twice, and the steps sum to the whole.
 
 use crate::support::skipped;
 use firstbyte::document::floor::{Figure, Floor, Group};
@@ -11,9 +11,9 @@ fn quick<'s>(folder: &'s Path, rungs: &'s [Rung]) -> Survey<'s> {
     Survey { rungs, folder, other: None, effort: Effort::Quick, seed: 1 }
 }
 
-fn sound(figures: &[Figure]) {
+fn check_figures(figures: &[Figure]) {
     let names: BTreeSet<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
-    assert_eq!(names.len(), figures.len(), "every name once");
+    assert_eq!(names.len(), figures.len(), "names are unique");
     for figure in figures {
         assert!(!figure.samples.is_empty() && figure.calls > 0, "{}", figure.name);
         assert!(figure.min <= figure.median && figure.median <= figure.p99, "{}", figure.name);
@@ -22,30 +22,30 @@ fn sound(figures: &[Figure]) {
 }
 
 #[test]
-fn every_system_call_has_a_batch_a_round_and_single_calls() {
+fn every_system_call_has_one_batch_per_round_and_single_calls() {
     let folder = tempfile::tempdir().unwrap();
     let part = quick(folder.path(), &[]).syscalls().unwrap();
-    sound(&part.figures);
+    check_figures(&part.figures);
     let rounds = part.figures[0].samples.len();
     for figure in &part.figures {
         assert_eq!(figure.samples.len(), rounds, "{}", figure.name);
         let singles = figure.single.as_ref().unwrap();
         assert!(singles.histogram.counts.iter().sum::<u32>() > 0, "{}", figure.name);
     }
-    // without a second processor, what needs a reader is missing, and says so
+    // Without a second processor, the figures that need a reader are missing, with the reason.
     assert!(part.missing.iter().all(|missing| missing.reason.contains("another processor")));
     assert_eq!(part.missing.len(), 4);
 }
 
 #[test]
-fn the_steps_of_a_measured_waterfall_sum_up_to_its_top() {
+fn the_steps_of_a_measured_waterfall_sum_to_its_top() {
     let folder = tempfile::tempdir().unwrap();
     let rungs = [Rung { name: "true".into(), executable: "/bin/true".into(), argv: vec!["true".into()] }];
     let waterfall = quick(folder.path(), &rungs).waterfall().unwrap().waterfall.unwrap();
     assert_eq!(waterfall.steps.len() + 1, waterfall.layers.len());
     assert_eq!(waterfall.sum_ns, waterfall.top_ns);
     let rounds: BTreeSet<usize> = waterfall.layers.iter().map(|layer| layer.samples.len()).collect();
-    assert_eq!(rounds.len(), 1, "every layer in every round");
+    assert_eq!(rounds.len(), 1, "every round has every layer");
 }
 
 fn floor(arguments: &[&str]) -> Output {
@@ -54,7 +54,7 @@ fn floor(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn the_document_holds_what_was_asked_for_and_the_page_shows_it() {
+fn the_document_and_the_page_contain_the_selected_group() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("floor.json");
     let page = floor(&["--quick", "--only", "syscalls", "--export-json", file.to_str().unwrap()]);
@@ -62,7 +62,7 @@ fn the_document_holds_what_was_asked_for_and_the_page_shows_it() {
     let document: Floor = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert_eq!((document.schema.as_str(), document.partial), ("firstbyte/1", false));
     assert!(document.results.iter().all(|figure| figure.group == Group::Syscalls));
-    sound(&document.results);
+    check_figures(&document.results);
     let text = String::from_utf8(page.stdout).unwrap();
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     for name in ["getppid", "write of 14 bytes to /dev/null"] {
@@ -71,7 +71,7 @@ fn the_document_holds_what_was_asked_for_and_the_page_shows_it() {
 }
 
 #[test]
-fn a_picture_of_what_is_not_measured_is_refused_at_once() {
+fn a_picture_of_something_that_is_not_measured_is_refused_at_once() {
     for picture in ["--export-svg", "--export-png"] {
         for asked in [&["--only", "syscalls"][..], &["--cpus-sweep"]] {
             let refused = floor(&[asked, &[picture, "-"]].concat());
@@ -113,7 +113,7 @@ fn a_processor_that_does_not_exist_is_an_error_with_a_help_line() {
 }
 
 #[test]
-fn a_command_stands_above_the_ladder_and_its_steps_sum_up() {
+fn a_command_is_above_the_ladder_and_its_steps_sum_to_the_top() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("floor.json");
     let (json, picture) = (file.to_str().unwrap(), folder.path().join("floor.svg"));
@@ -122,7 +122,7 @@ fn a_command_stands_above_the_ladder_and_its_steps_sum_up() {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     assert!(std::fs::read_to_string(picture).unwrap().contains("vfork+exec, plain ELF"));
     let document: Floor = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-    assert!(document.results.is_empty(), "a command asks for its waterfall alone");
+    assert!(document.results.is_empty(), "with a command only its waterfall is measured");
     let [waterfall] = &document.waterfalls[..] else { panic!("{} waterfalls", document.waterfalls.len()) };
     assert_eq!(waterfall.sum_ns, waterfall.top_ns);
     let names: Vec<&str> = waterfall.layers.iter().map(|layer| layer.name.as_str()).collect();
@@ -133,7 +133,7 @@ fn a_command_stands_above_the_ladder_and_its_steps_sum_up() {
 }
 
 #[test]
-fn a_command_that_hangs_at_its_second_run_is_killed_told_and_the_rest_is_measured() {
+fn a_command_that_hangs_in_its_second_run_is_killed_and_reported_and_the_rest_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let (mark, file) = (folder.path().join("mark"), folder.path().join("floor.json"));
     let script = format!("mkdir '{}' || exec sleep 1000", mark.display());
@@ -164,17 +164,17 @@ fn a_command_that_fails_or_does_not_exist_is_not_timed() {
 }
 
 #[test]
-fn page_faults_are_as_many_as_pages_and_the_calibration_holds_their_costs() {
+fn there_is_one_fault_per_page_and_the_calibration_contains_the_costs() {
     let cache = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
     command.args(["floor", "--quick", "--only", "faults", "--json"]).env("FIRSTBYTE_CACHE", cache.path());
     let done = command.output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let document: Floor = serde_json::from_slice(&done.stdout).unwrap();
-    sound(&document.results);
+    check_figures(&document.results);
     let calibration = document.calibration.unwrap();
     assert!(calibration.anonymous_fault.is_some() && calibration.file_fault.is_some());
-    assert_eq!(calibration.null_syscall, None, "nobody asked for it");
+    assert_eq!(calibration.null_syscall, None, "it was not selected");
     assert_eq!(std::fs::read_dir(cache.path().join("calibration")).unwrap().count(), 1);
 }
 

@@ -1,7 +1,7 @@
 //! `firstbyte lines` to a terminal: the same bytes in both modes, and its mode back whatever ends us.
 
 use super::lines::{FIRSTBYTE, assert_same, expected, run_into};
-use super::support::heeding;
+use super::support::with_default_signal;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -69,7 +69,7 @@ fn a_terminal_has_its_mode_back_after_every_signal_that_ends() {
         let before = output_modes(&kept);
         let mut command = Command::new(FIRSTBYTE);
         command.args(["lines", "--raw-tty", "9223372036854775808"]).stdout(theirs);
-        heeding(signal, &mut command);
+        with_default_signal(signal, &mut command);
         let mut child = command.spawn().unwrap();
         drop(command);
         let mut start = [0; 13];

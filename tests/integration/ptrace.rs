@@ -1,6 +1,6 @@
 //! The ptrace backend: phases behind a seccomp filter, and the counting pass.
 
-use crate::support::{heeding, skipped};
+use crate::support::{skipped, with_default_signal};
 use crate::tracees::{self, CASES, HELLO, PIPE_CASES, check_table, launcher, setting};
 use firstbyte_measure::Counts;
 use firstbyte_measure::launch::wait::Killed;
@@ -396,7 +396,8 @@ fn ended_by(signal: i32) -> Option<(std::process::ExitStatus, Vec<u32>)> {
     tracees::built("writer.c")?;
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "ptrace::a_run_that_is_ended_from_outside"]).env(TO_BE_ENDED, "1");
-    let mut tracing = heeding(libc::SIGINT, command.stdout(std::process::Stdio::null())).spawn().unwrap();
+    let mut tracing =
+        with_default_signal(libc::SIGINT, command.stdout(std::process::Stdio::null())).spawn().unwrap();
     let started = loop {
         let found = descendants(tracing.id());
         if found.len() == 2 {

@@ -1,21 +1,21 @@
-//! What several subjects need.
+//! Shared by several modules.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Says aloud that this machine cannot run a check; `FIRSTBYTE_REQUIRE=all` makes it a failure.
+/// Reports that this machine cannot run a check. With `FIRSTBYTE_REQUIRE=all` that is a failure.
 #[track_caller]
 pub(crate) fn skipped(reason: &str) {
     assert!(std::env::var_os("FIRSTBYTE_REQUIRE").is_none_or(|value| value != "all"), "skipped: {reason}");
     eprintln!("skipped: {reason}");
 }
 
-/// The program hears of a signal that we were started to ignore, as what a shell puts in the background is:
-/// what is ignored stays ignored through an exec (`execve(2)`), and firstbyte leaves it so.
-pub(crate) fn heeding(signal: i32, command: &mut Command) -> &mut Command {
-    // SAFETY: signal(2) is all that the child calls.
+/// Restores the default action of a signal in the program. A shell starts background processes with some signals ignored,
+/// which stay ignored through an exec (`execve(2)`), and firstbyte does not change that.
+pub(crate) fn with_default_signal(signal: i32, command: &mut Command) -> &mut Command {
+    // SAFETY: the child calls only signal(2).
     unsafe {
         command.pre_exec(move || {
             libc::signal(signal, libc::SIG_DFL);
@@ -24,10 +24,10 @@ pub(crate) fn heeding(signal: i32, command: &mut Command) -> &mut Command {
     }
 }
 
-/// The command in a folder that anybody may use, to be run as a user without any privilege.
+/// A copy of the command in a folder that everyone may use, to be run as a user without privileges.
 pub(crate) fn of_nobody() -> Option<tempfile::TempDir> {
     if !rustix::process::geteuid().is_root() || firstbyte_measure::launch::find_in_path("setpriv").is_none() {
-        skipped("only root can become somebody else, by `setpriv`");
+        skipped("only root can become another user, with `setpriv`");
         return None;
     }
     let folder = tempfile::Builder::new()
@@ -36,15 +36,15 @@ pub(crate) fn of_nobody() -> Option<tempfile::TempDir> {
         .unwrap();
     std::os::unix::fs::chown(folder.path(), Some(65534), Some(65534)).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_firstbyte"), folder.path().join("firstbyte")).unwrap();
-    let may_come = as_nobody(folder.path(), &["./firstbyte", "--version"]).output();
-    if !may_come.is_ok_and(|output| output.status.success()) {
-        skipped("that user may not come here");
+    let has_access = as_nobody(folder.path(), &["./firstbyte", "--version"]).output();
+    if !has_access.is_ok_and(|output| output.status.success()) {
+        skipped("that user has no access to the folder");
         return None;
     }
     Some(folder)
 }
 
-/// A command as that user.
+/// A command run by that user.
 pub(crate) fn as_nobody(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).args(words);

@@ -1,4 +1,4 @@
-//! Cold runs: proven cold, and nothing of it outside.
+//! Cold runs: they are proven to be cold, and nothing outside changes.
 
 use crate::support::{as_nobody, of_nobody, skipped, with_default_signal};
 use firstbyte_measure::page_cache::resident_pages;
@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// A folder on the file system that the project lies on.
+/// A folder on the file system of the project.
 pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
@@ -19,7 +19,7 @@ fn cold(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// The exported document, or `None`, said aloud, where this machine grants no mount namespace or has no fit disk.
+/// The exported document; `None`, reported as skipped, if this machine allows no mount namespace or has no suitable disk.
 pub(crate) fn measured(folder: &Path, arguments: &[&str]) -> Option<Value> {
     let output =
         cold(folder, &[&["--runs", "3", "--export-json", "-"], arguments].concat()).output().unwrap();
@@ -35,7 +35,7 @@ fn copies_left(folder: &Path) -> usize {
     fs::read_dir(folder.join("cache/cold")).map_or(0, Iterator::count)
 }
 
-/// The C library that this very program has mapped.
+/// The C library that this program has mapped.
 fn own_libc() -> Option<PathBuf> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let line = maps.lines().find(|line| line.contains("libc.so"))?;
@@ -43,7 +43,7 @@ fn own_libc() -> Option<PathBuf> {
 }
 
 #[test]
-fn every_run_of_a_dynamic_program_begins_with_nothing_resident_and_waits_for_the_disk() {
+fn every_run_of_a_dynamic_program_starts_with_no_resident_page_and_waits_for_the_disk() {
     let folder = folder();
     let Some(document) = measured(folder.path(), &["echo hi"]) else { return };
     let result = &document["results"][0];
@@ -54,7 +54,7 @@ fn every_run_of_a_dynamic_program_begins_with_nothing_resident_and_waits_for_the
     assert_eq!(numbers("major_faults").len(), 3);
     assert!(numbers("major_faults").iter().all(|faults| *faults > 0), "{result}");
     assert!(numbers("bytes_from_disk").iter().all(|bytes| *bytes > 0), "{result}");
-    assert!(result["cold"]["files"].as_u64().unwrap() >= 2, "itself, its loader, its library");
+    assert!(result["cold"]["files"].as_u64().unwrap() >= 2, "the program, its loader, its library");
 }
 
 #[test]
@@ -65,12 +65,12 @@ fn nothing_outside_is_changed() {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     assert!(!mounts.contains("/cache/cold/"), "{mounts}");
     if let Some(libc) = own_libc() {
-        assert!(resident_pages(&File::open(libc).unwrap()).unwrap() > 0, "others still have it");
+        assert!(resident_pages(&File::open(libc).unwrap()).unwrap() > 0, "other programs still use it");
     }
 }
 
 #[test]
-fn scripts_files_by_absolute_path_and_later_processes_are_cold_too() {
+fn scripts_absolute_paths_and_later_processes_are_cold_too() {
     let folder = folder();
     let text = folder.path().join("text");
     fs::write(&text, "content\n").unwrap();
@@ -80,12 +80,12 @@ fn scripts_files_by_absolute_path_and_later_processes_are_cold_too() {
     let Some(document) = measured(folder.path(), &["./script"]) else { return };
     let result = &document["results"][0];
     assert_eq!(result["output"]["bytes"], 8);
-    // script, text, env, sh, cat, loader, library
+    // The script, the text, env, sh, cat, the loader and the library.
     assert!(result["cold"]["files"].as_u64().unwrap() >= 7, "{}", result["cold"]);
 }
 
 #[test]
-fn a_file_that_is_written_to_keeps_what_is_written_and_is_named() {
+fn a_written_file_keeps_its_contents_and_is_reported() {
     let folder = folder();
     fs::write(folder.path().join("journal"), "old\n").unwrap();
     fs::write(folder.path().join("log"), "old\n").unwrap();
@@ -99,11 +99,11 @@ fn a_file_that_is_written_to_keeps_what_is_written_and_is_named() {
         .iter()
         .map(|path| path.as_str().unwrap().rsplit('/').next().unwrap())
         .collect();
-    assert_eq!(left, ["journal", "log", "table"], "what is only written is nothing to read");
+    assert_eq!(left, ["journal", "log", "table"], "files that are only written are not read");
     for name in ["journal", "table", "log"] {
         assert!(fs::read_to_string(folder.path().join(name)).unwrap().contains("new"), "{name}");
     }
-    // what was there, two runs that look, three runs at least
+    // The existing line, two runs that look for files, at least three measured runs.
     assert!(fs::read_to_string(folder.path().join("log")).unwrap().lines().count() >= 1 + 2 + 3);
     let text = cold(folder.path(), &["--runs", "1", script]).output().unwrap().stdout;
     let words = String::from_utf8(text).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -111,7 +111,7 @@ fn a_file_that_is_written_to_keeps_what_is_written_and_is_named() {
 }
 
 #[test]
-fn a_file_that_a_program_replaces_is_left_alone_and_named() {
+fn a_file_that_a_program_replaces_is_left_alone_and_reported() {
     let folder = folder();
     fs::write(folder.path().join("state"), "old\n").unwrap();
     let script = "sh -c 'cat state; cp state fresh; mv fresh state'";
@@ -122,7 +122,7 @@ fn a_file_that_a_program_replaces_is_left_alone_and_named() {
 }
 
 #[test]
-fn what_is_written_before_each_run_is_cold_when_it_begins() {
+fn a_file_written_before_each_run_is_cold_when_the_run_starts() {
     let folder = folder();
     fs::write(folder.path().join("source"), vec![b'x'; 1 << 20]).unwrap();
     fs::write(folder.path().join("made"), "").unwrap();
@@ -148,7 +148,7 @@ fn the_input_is_cold_too() {
 }
 
 #[test]
-fn a_search_for_files_that_comes_out_wrong_is_told() {
+fn a_failed_search_for_files_is_reported() {
     let folder = folder();
     let shy = "sh -c 'grep -q \"^TracerPid:.0$\" /proc/self/status || exit 3'";
     let Some(document) = measured(folder.path(), &["--backend", "pipe", shy]) else { return };
@@ -157,7 +157,7 @@ fn a_search_for_files_that_comes_out_wrong_is_told() {
 }
 
 #[test]
-fn files_in_memory_are_named() {
+fn files_in_memory_are_reported() {
     let folder = folder();
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return skipped("no /dev/shm here") };
     let program = memory.path().join("echo");
@@ -176,13 +176,13 @@ fn a_cache_folder_in_memory_is_refused() {
     assert!(said.contains("help: "), "{said}");
 }
 
-/// An invocation in the midst of its cold runs; `None`, said aloud, where there are none.
+/// An invocation in the middle of its cold runs; `None`, reported as skipped, if cold runs do not work.
 fn measuring(folder: &Path) -> Option<Child> {
     let mut command = cold(folder, &["--runs", "100000", "sh -c 'echo x >> ran; : 98770'"]);
     let mut running = with_default_signal(libc::SIGINT, command.stdout(Stdio::null())).spawn().unwrap();
     loop {
         if running.try_wait().unwrap().is_some() {
-            skipped("no cold runs here");
+            skipped("cold runs do not work here");
             return None;
         }
         if fs::metadata(folder.join("ran")).is_ok_and(|ran| ran.len() > 20) {
@@ -210,7 +210,7 @@ fn an_interruption_leaves_no_copy_no_mount_and_no_process() {
 }
 
 #[test]
-fn what_a_killed_invocation_leaves_the_next_one_removes() {
+fn the_next_invocation_removes_what_a_killed_one_leaves() {
     let folder = folder();
     let Some(mut killed) = measuring(folder.path()) else { return };
     killed.kill().unwrap();
@@ -222,7 +222,7 @@ fn what_a_killed_invocation_leaves_the_next_one_removes() {
 }
 
 #[test]
-fn several_at_a_time_leave_each_other_alone() {
+fn simultaneous_invocations_do_not_disturb_each_other() {
     let folder = folder();
     if measured(folder.path(), &["true"]).is_none() {
         return;
@@ -263,10 +263,10 @@ fn a_showdown_can_be_cold_too() {
     assert_eq!(copies_left(folder.path()), 0);
 }
 
-/// A hello world of an interpreter that this machine has, from the disk, with at least so many files.
+/// Measures a cold hello world of an interpreter, which must use at least `fewest` files. Skipped without the interpreter.
 fn interpreted(interpreter: &str, command: &str, fewest: u64, prepare: impl FnOnce(&Path)) {
     if firstbyte_measure::launch::find_in_path(interpreter).is_none() {
-        return skipped(&format!("`{interpreter}` is not here"));
+        return skipped(&format!("`{interpreter}` is not installed"));
     }
     let folder = folder();
     prepare(folder.path());
@@ -303,7 +303,7 @@ fn node_is_cold_with_its_libraries() {
 #[test]
 fn java_is_cold_with_its_modules_and_classes() {
     if firstbyte_measure::launch::find_in_path("javac").is_none() {
-        return skipped("`javac` is not here");
+        return skipped("`javac` is not installed");
     }
     let source = "class Hello { public static void main(String[] a) { System.out.println(\"hello\"); } }";
     interpreted("java", "java Hello", 15, |folder| {
@@ -326,7 +326,7 @@ fn is_refused(output: &std::process::Output, cause: &str) {
 }
 
 #[test]
-fn a_user_without_privileges_has_cold_runs_where_the_kernel_gives_user_namespaces_and_is_told_where_not() {
+fn a_user_without_privileges_has_cold_runs_if_the_kernel_allows_user_namespaces() {
     let Some(folder) = of_nobody() else { return };
     let granted = as_nobody(folder.path(), &["unshare", "--user", "--mount", "true"]).output().unwrap();
     let output = as_nobody(folder.path(), &AS_NOBODY).output().unwrap();
@@ -346,9 +346,9 @@ fn a_user_without_privileges_has_cold_runs_where_the_kernel_gives_user_namespace
 }
 
 #[test]
-fn where_the_kernel_gives_no_namespaces_the_message_says_what_would_mend_it() {
+fn without_namespaces_the_message_names_the_fix() {
     let folder = folder();
-    // a namespace in which no further ones may be made: the limits are its own, and end with it
+    // A namespace that allows no further ones. Its limits are its own and end with it.
     let none = "cd /proc/sys/user && echo 0 > max_user_namespaces && echo 0 > max_mnt_namespaces \
                 && cd \"$OLDPWD\" && exec \"$@\"";
     let mut command = Command::new("unshare");

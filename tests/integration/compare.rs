@@ -1,4 +1,4 @@
-//! `firstbyte compare`: exit statuses, and files that nobody should feed it.
+//! `firstbyte compare`: exit statuses, and invalid files.
 
 use crate::bench::firstbyte;
 use firstbyte::document::read::parse;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-/// As hyperfine writes it.
+/// A document as hyperfine writes it.
 fn hyperfine(name: &str, around: f64) -> Value {
     let times: Vec<f64> = (0..40).map(|n| around * (1.0 + 0.0002 * f64::from(n))).collect();
     json!({"results": [{"command": name, "mean": around, "stddev": 0.001, "median": around, "user": 0.0,
@@ -32,7 +32,7 @@ fn compared(old: &Value, new: &Value, options: &[&str]) -> (Option<i32>, String,
 }
 
 #[test]
-fn a_file_against_itself_is_cant_tell_and_passes_the_gate() {
+fn a_file_compared_with_itself_gives_cant_tell_and_passes_the_gate() {
     let file = ours("a", 1.0, "Fast");
     let (status, text, _) = compared(&file, &file, &["--fail-if-slower", "0%"]);
     assert_eq!(status, Some(0));
@@ -52,7 +52,7 @@ fn the_gate_exits_with_1_only_beyond_its_limit() {
 }
 
 #[test]
-fn different_machines_are_refused_by_the_facts_that_differ_unless_forced() {
+fn different_machines_are_refused_with_their_differences_unless_forced() {
     let (old, new) = (ours("a", 1.0, "Fast"), ours("a", 1.0, "Slow"));
     let (status, _, said) = compared(&old, &new, &[]);
     assert_eq!(status, Some(2));
@@ -61,7 +61,7 @@ fn different_machines_are_refused_by_the_facts_that_differ_unless_forced() {
 }
 
 #[test]
-fn the_json_has_what_the_text_says() {
+fn the_json_agrees_with_the_text() {
     let (_, text, _) = compared(&ours("a", 1.0, "x"), &ours("a", 1.2, "x"), &["--json"]);
     let json: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["programs"][0]["times"][0]["verdict"], "slower");
@@ -72,7 +72,7 @@ fn the_json_has_what_the_text_says() {
 }
 
 #[test]
-fn bad_files_end_with_status_2_and_are_named() {
+fn bad_files_are_reported_with_status_2() {
     let good = hyperfine("a", 1.0);
     let mut twice = good.clone();
     twice["results"] = json!([good["results"][0], good["results"][0]]);
@@ -105,12 +105,12 @@ fn no_bytes_make_the_reader_panic() {
 }
 
 #[test]
-fn a_gate_is_not_passed_by_a_program_that_is_no_longer_there() {
+fn a_program_that_has_vanished_does_not_pass_a_gate() {
     let mut old = ours("a", 1.0, "x");
     old["results"].as_array_mut().unwrap().push(ours("b", 1.0, "x")["results"][0].clone());
     let new = ours("a", 1.0, "x");
     assert_eq!(compared(&old, &new, &["--fail-if-slower", "5%"]).0, Some(3));
-    assert_eq!(compared(&old, &new, &[]).0, Some(0), "without a gate it is only said");
+    assert_eq!(compared(&old, &new, &[]).0, Some(0), "without a gate it is only reported");
 }
 
 /// The file that a measurement of `echo` with these options exports.
@@ -123,7 +123,7 @@ fn exported(folder: &Path, name: &str, options: &[&str]) -> Value {
 }
 
 #[test]
-fn what_was_measured_with_other_options_is_refused_by_the_options_that_differ_unless_forced() {
+fn measurements_with_different_options_are_refused_with_those_options_unless_forced() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("input"), "x").unwrap();
     let plain = exported(folder.path(), "plain.json", &[]);
@@ -164,7 +164,7 @@ fn with_times(name: &str, times: &[f64]) -> Value {
 }
 
 #[test]
-fn a_gate_is_not_passed_by_a_program_whose_times_say_nothing() {
+fn a_program_with_meaningless_times_does_not_pass_a_gate() {
     let good = hyperfine("a", 1.0);
     for times in [&[][..], &[0.0; 9], &[1.0, -1.0], &[1e308; 9]] {
         let bad = with_times("a", times);
@@ -172,12 +172,12 @@ fn a_gate_is_not_passed_by_a_program_whose_times_say_nothing() {
         assert_eq!(status, Some(3), "{times:?}: {text}");
         assert!(text.contains("no times to compare") && !text.contains("Nothing is slower"), "{text}");
         assert_eq!(compared(&bad, &good, &["--fail-if-slower", "5%"]).0, Some(3), "{times:?}");
-        assert_eq!(compared(&good, &bad, &[]).0, Some(0), "without a gate it is only said");
+        assert_eq!(compared(&good, &bad, &[]).0, Some(0), "without a gate it is only reported");
     }
 }
 
 #[test]
-fn too_few_runs_are_called_so_and_close_no_gate() {
+fn too_few_runs_are_reported_and_do_not_fail_a_gate() {
     let (old, new) = (with_times("a", &[1.0]), with_times("a", &[9.0]));
     let (status, text, _) = compared(&old, &new, &["--fail-if-slower", "5%"]);
     assert_eq!(status, Some(0));

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tempfile::TempDir;
 
-/// A folder of programs, and a cache, that vanish with the test.
+/// A folder of programs and a cache, both removed at the end of the test.
 struct Bench {
     folder: TempDir,
     cache: BuildCache,
@@ -69,7 +69,7 @@ fn refused(load: Result<Corpus, CorpusError>) -> String {
 }
 
 #[test]
-fn embedded_manifests_obey_the_rules_of_the_corpus() {
+fn embedded_manifests_follow_the_rules_of_the_corpus() {
     let kinds = ["native", "interpreted", "vm"];
     let others =
         ["dynamic", "static", "plain", "tuned", "shell", "raw", "runtime", "floor", "crashes", "shim"];
@@ -92,13 +92,13 @@ fn embedded_manifests_obey_the_rules_of_the_corpus() {
 }
 
 #[test]
-fn programs_that_time_themselves_are_no_part_of_a_showdown_and_print_alike() {
+fn programs_that_time_themselves_are_optional_and_print_the_same() {
     let corpus = Corpus::load(None).unwrap();
     let timed = corpus.select(&[], &["timed".to_owned()]).unwrap();
     assert!(timed.len() >= 12);
     for program in timed {
         let (manifest, name) = (&program.manifest, program.name());
-        assert!(manifest.optional && manifest.tags == ["timed"], "{name}: no other tag may bring it in");
+        assert!(manifest.optional && manifest.tags == ["timed"], "{name}: no other tag may select it");
         assert!(name.starts_with("timed-") && manifest.variant.starts_with("timed "), "{name}");
         let printed = manifest.expected.output();
         assert_eq!(printed.strip_prefix(MARKER), Some(&*LINE.repeat(PRINTS.try_into().unwrap())), "{name}");
@@ -117,7 +117,7 @@ fn every_language_has_exactly_one_plain_program() {
 }
 
 #[test]
-fn the_embedded_corpus_is_the_folder() {
+fn the_embedded_corpus_equals_the_folder() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let mut on_disk: Vec<String> =
         fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
@@ -128,7 +128,7 @@ fn the_embedded_corpus_is_the_folder() {
 }
 
 #[test]
-fn a_selection_is_by_name_or_tag_and_else_all_but_the_optional() {
+fn programs_are_selected_by_name_or_tag_or_all_but_the_optional_ones() {
     let corpus = Corpus::load(None).unwrap();
     let selected = |names: &[&str], tags: &[&str]| -> Vec<&str> {
         let owned = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect::<Vec<String>>();
@@ -142,7 +142,7 @@ fn a_selection_is_by_name_or_tag_and_else_all_but_the_optional() {
 }
 
 #[test]
-fn what_is_asked_for_and_not_there_is_an_error_that_names_the_nearest() {
+fn an_unknown_name_is_an_error_that_names_the_nearest() {
     let corpus = Corpus::load(None).unwrap();
     let text = corpus.select(&["rusty".to_owned()], &[]).unwrap_err().to_string();
     assert!(text.starts_with("the corpus contains no program `rusty`\nhelp: did you mean `rust"), "{text}");
@@ -162,7 +162,7 @@ fn there_is_always_a_floor_and_it_needs_no_toolchain() {
     assert_eq!(built.artifact_size.0, fs::metadata(&built.artifact).unwrap().len());
 }
 
-/// The real thing: every program whose tools are here, two at a time.
+/// Every program whose tools are installed.
 #[test]
 fn every_program_of_the_corpus_builds_and_prints_hello_world() {
     let bench = Bench::new();
@@ -198,7 +198,7 @@ fn every_program_of_the_corpus_builds_and_prints_hello_world() {
 }
 
 #[test]
-fn a_build_is_made_once_and_again_when_its_sources_change() {
+fn a_program_is_built_once_and_again_when_its_sources_change() {
     let bench = Bench::new();
     let first = bench.prepare(&bench.script("echo hello world", "")).unwrap();
     let second = bench.prepare(&bench.script("echo hello world", "")).unwrap();
@@ -219,11 +219,11 @@ fn nothing_is_written_into_the_users_folder() {
 }
 
 #[test]
-fn a_corrupt_build_is_made_again() {
+fn a_corrupt_build_is_repeated() {
     let bench = Bench::new();
     let program = bench.script("echo hello world", "");
     let built = bench.prepare(&program).unwrap();
-    // As long as before: only the verification can notice.
+    // The size is the same, so only the verification can notice.
     let same_length = fs::read_to_string(&built.executable).unwrap().replace("hello", "jello");
     for damage in [same_length.as_str(), ""] {
         fs::write(&built.executable, damage).unwrap();
@@ -234,7 +234,7 @@ fn a_corrupt_build_is_made_again() {
 }
 
 #[test]
-fn many_builders_of_one_program_make_one_whole_entry() {
+fn simultaneous_builds_of_one_program_make_one_complete_entry() {
     let bench = Bench::new();
     let program = bench.program(
         "build = [[\"{sh}\", \"-c\", \"echo '#!/bin/sh' >test; echo echo hello world >>test; chmod +x test\"]]\n\
@@ -253,7 +253,7 @@ fn many_builders_of_one_program_make_one_whole_entry() {
 }
 
 #[test]
-fn a_build_that_fails_says_the_step_the_reason_and_the_log() {
+fn a_failed_build_reports_the_step_the_reason_and_the_log() {
     let bench = Bench::new();
     let program = bench.program(
         "build = [[\"{sh}\", \"-c\", \"true\"], [\"{sh}\", \"-c\", \"echo one; echo an error: no luck; echo two; exit 4\"]]\n\
@@ -266,11 +266,11 @@ fn a_build_that_fails_says_the_step_the_reason_and_the_log() {
     assert!(!skip.reason.contains('\n'));
     let (_, log) = skip.reason.rsplit_once("(log: ").unwrap();
     assert_eq!(fs::read_to_string(log.trim_end_matches(')')).unwrap(), "one\nan error: no luck\ntwo\n");
-    assert_eq!(bench.entries("own"), [] as [PathBuf; 0], "nothing half-made is left");
+    assert_eq!(bench.entries("own"), [] as [PathBuf; 0], "no incomplete build is left");
 }
 
 #[test]
-fn a_build_that_makes_nothing_is_a_failed_build() {
+fn a_build_without_a_result_is_a_failed_build() {
     let bench = Bench::new();
     let program = bench.program(
         "build = [[\"{sh}\", \"-c\", \"true\"]]\n[[toolchain]]\ntool = \"sh\"\npackages = [\"dash\"]\n",
@@ -280,7 +280,7 @@ fn a_build_that_makes_nothing_is_a_failed_build() {
 }
 
 #[test]
-fn wrong_programs_are_skipped_with_what_was_wrong() {
+fn wrong_programs_are_skipped_with_the_reason() {
     let bench = Bench::new();
     let cases = [
         ("echo goodbye", "it printed `goodbye\\n` instead of `hello world\\n`"),
@@ -306,7 +306,7 @@ fn a_program_may_be_expected_to_crash() {
 }
 
 #[test]
-fn an_interruption_leaves_no_process_and_no_half_made_build() {
+fn an_interruption_leaves_no_process_and_no_incomplete_build() {
     let bench = Bench::new();
     let program = bench.program(
         "build = [[\"{sh}\", \"-c\", \"sleep 1000\"]]\n[[toolchain]]\ntool = \"sh\"\npackages = [\"dash\"]\n",
@@ -318,7 +318,7 @@ fn an_interruption_leaves_no_process_and_no_half_made_build() {
 
 /// Compilers leave their temporary files behind when they are killed.
 #[test]
-fn temporary_files_vanish_with_an_interrupted_build_and_with_a_whole_one() {
+fn temporary_files_are_removed_after_interrupted_and_complete_builds() {
     let bench = Bench::new();
     let place = bench.folder.path().join("place");
     let script = format!("#!/bin/sh\nmktemp >'{0}.new'\nmv '{0}.new' '{0}'\n$1\n: >test\n", place.display());
@@ -342,7 +342,7 @@ fn temporary_files_vanish_with_an_interrupted_build_and_with_a_whole_one() {
 }
 
 #[test]
-fn a_missing_tool_is_a_skip_with_the_command_that_brings_it() {
+fn a_missing_tool_is_a_skip_with_its_install_command() {
     let bench = Bench::new();
     let program = bench.program(
         "build = [[\"{no-such-compiler}\", \"hello.x\"]]\n\
@@ -356,14 +356,14 @@ fn a_missing_tool_is_a_skip_with_the_command_that_brings_it() {
             command.ends_with("apt-get install -y --no-install-recommends compiler-a compiler-x"),
             "{command}"
         ),
-        None => skipped("no apt-get here"),
+        None => skipped("there is no apt-get"),
     }
 }
 
 #[test]
 fn an_executable_for_another_machine_is_unfit_and_not_wrong() {
     let bench = Bench::new();
-    // An ELF header of a class and a machine that nobody has.
+    // An ELF header for a machine that does not exist.
     let program = bench.program(
         "build = [[\"{sh}\", \"-c\", \"printf '\\\\177ELF\\\\7.............\\\\377\\\\377' >test; chmod +x test\"]]\n\
          [[toolchain]]\ntool = \"sh\"\npackages = [\"dash\"]\n",
@@ -373,7 +373,7 @@ fn an_executable_for_another_machine_is_unfit_and_not_wrong() {
 }
 
 #[test]
-fn an_interpreter_that_no_hashbang_line_can_hold_is_a_reason() {
+fn an_interpreter_that_does_not_fit_a_hashbang_line_is_a_reason() {
     let bench = Bench::new();
     bench.write("hello.sh", "echo hello world");
     for interpreter in [format!("/{}", "long/".repeat(60)), "/usr/bin/with space".to_owned()] {
@@ -396,7 +396,7 @@ fn another_architecture_or_an_unmet_requirement_is_a_skip() {
 }
 
 #[test]
-fn a_users_corpus_comes_after_ours_and_may_not_take_our_names() {
+fn a_users_corpus_follows_ours_and_may_not_use_our_names() {
     let bench = Bench::new();
     bench.script("echo hello world", "");
     let ours = Corpus::load(None).unwrap().programs().len();
@@ -429,7 +429,7 @@ fn a_hostile_corpus_folder_is_refused_with_its_path() {
 }
 
 #[test]
-fn a_link_that_leads_upwards_does_not_trap_the_reader() {
+fn a_link_to_a_parent_folder_is_not_followed() {
     let bench = Bench::new();
     bench.script("echo hello world", "");
     std::os::unix::fs::symlink("..", bench.programs().join("own/loop")).unwrap();
@@ -455,7 +455,7 @@ fn the_list_of_packages_is_the_union_of_the_manifests() {
 }
 
 #[test]
-fn the_archive_of_java_appcds_holds_the_program_itself() {
+fn the_archive_of_java_appcds_contains_the_program() {
     let bench = Bench::new();
     let corpus = Corpus::load(None).unwrap();
     let built = match bench.prepare(corpus.find("java-appcds").unwrap()) {
@@ -470,7 +470,7 @@ fn the_archive_of_java_appcds_holds_the_program_itself() {
 }
 
 #[test]
-fn the_interpreter_of_python_is_no_script_of_a_version_manager() {
+fn the_interpreter_of_python_is_not_a_script_of_a_version_manager() {
     let bench = Bench::new();
     let corpus = Corpus::load(None).unwrap();
     let built = match bench.prepare(corpus.find("python").unwrap()) {

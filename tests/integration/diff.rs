@@ -4,7 +4,7 @@ use super::support::skipped;
 use super::trace::{compiled, firstbyte, traced};
 
 #[test]
-fn a_recording_differs_from_itself_in_nothing() {
+fn a_recording_does_not_differ_from_itself() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.rec");
     let file = file.to_str().unwrap();
@@ -19,7 +19,7 @@ fn a_recording_differs_from_itself_in_nothing() {
 }
 
 #[test]
-fn a_file_that_only_one_side_reads_came() {
+fn a_file_that_only_the_new_side_reads_is_reported_as_new() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("read-by-b");
     std::fs::write(&file, "text").unwrap();
@@ -38,7 +38,7 @@ fn a_file_that_only_one_side_reads_came() {
 }
 
 #[test]
-fn the_export_has_both_sides_and_what_changed_from_recordings_alone() {
+fn the_export_of_two_recordings_has_both_sides_and_the_changes() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     std::fs::write(path("b"), "text").unwrap();
@@ -61,23 +61,23 @@ fn the_export_has_both_sides_and_what_changed_from_recordings_alone() {
         let (_, text, _) = firstbyte(&["trace", "--replay", &path(file), "--export-json", "-"]);
         let traced: serde_json::Value = serde_json::from_str(&text).unwrap();
         let counts = &document["results"][side]["counts"];
-        assert_eq!(counts, &traced["results"][0]["counts"], "what was not seen is null in both");
+        assert_eq!(counts, &traced["results"][0]["counts"], "counts that were not seen are null in both");
         assert_ne!(counts["max_rss"], 0);
     }
     let kinds = document["difference"]["kinds"].as_array().unwrap();
     let sum: f64 = kinds.iter().map(|kind| kind["after"]["ns"].as_f64().unwrap()).sum();
     let total = document["results"][1]["phases"]["total"]["median"].as_f64().unwrap();
-    assert!((sum - total).abs() < 0.5, "the kinds of one run sum up to its total: {sum} {total}");
+    assert!((sum - total).abs() < 0.5, "the kinds of one run sum to its total: {sum} {total}");
 }
 
 #[test]
-fn what_is_neither_a_command_nor_a_recording_is_told_before_anything_runs() {
+fn an_argument_that_is_neither_a_command_nor_a_recording_is_refused_before_any_run() {
     let (status, _, errors) = firstbyte(&["diff", "true", "no-such-program-here"]);
     assert_eq!(status, Some(3));
     assert!(errors.contains("`no-such-program-here` was not found in PATH"), "{errors}");
 }
 
-/// Runs of both sides, in the order in which they were made: each appends its letter to a file.
+/// The order of the runs of both sides: each run appends its letter to a file.
 fn order_of_runs(folder: &std::path::Path, runs: &str, seed: &str) -> Option<String> {
     let log = folder.join("log");
     let side = |letter: &str| format!("sh -c 'printf {letter} >> {}'", log.display());
@@ -92,7 +92,7 @@ fn order_of_runs(folder: &std::path::Path, runs: &str, seed: &str) -> Option<Str
 }
 
 #[test]
-fn both_sides_take_turns_in_an_order_that_the_seed_decides() {
+fn both_sides_alternate_in_an_order_that_depends_on_the_seed() {
     let folder = tempfile::tempdir().unwrap();
     let mut orders = Vec::new();
     for seed in ["1", "2"] {
@@ -109,7 +109,7 @@ fn both_sides_take_turns_in_an_order_that_the_seed_decides() {
 }
 
 #[test]
-fn a_side_that_fails_is_told_and_ends_as_a_trace_of_it_does() {
+fn a_failing_side_is_reported_with_the_exit_status_of_a_trace() {
     for (a, b, letter) in [("true", "sh -c 'exit 7'", "B"), ("sh -c 'exit 7'", "true", "A")] {
         let (status, text, errors) = firstbyte(&["diff", "-r", "1", a, b]);
         if status == Some(4) {
@@ -135,7 +135,7 @@ fn a_side_that_cannot_be_executed_is_an_error() {
 }
 
 #[test]
-fn a_program_against_itself_is_told_with_its_interval_and_its_spread() {
+fn a_program_compared_with_itself_has_an_interval_and_a_spread() {
     let (status, text, errors) = firstbyte(&["diff", "-r", "9", "--export-json", "-", "true", "true"]);
     if status == Some(4) {
         return skipped("no backend sees every system call");
@@ -154,7 +154,7 @@ fn a_program_against_itself_is_told_with_its_interval_and_its_spread() {
 }
 
 #[test]
-fn the_same_count_is_the_same_figure_wherever_it_stands() {
+fn the_same_count_has_the_same_value_everywhere() {
     let (a, b) = ("sh -c :", "cat /dev/null");
     let (status, text, errors) = firstbyte(&["diff", "-r", "6", "--export-json", "-", a, b]);
     if status == Some(4) {
@@ -167,13 +167,13 @@ fn the_same_count_is_the_same_figure_wherever_it_stands() {
     for (side, result) in ["before", "after"].into_iter().zip(document["results"].as_array().unwrap()) {
         let counts = &result["counts"];
         let faults = counts["page_faults"].as_f64().unwrap_or(0.0);
-        assert_eq!(of_kind("fault")[side]["count"], faults, "of the one thread: {counts}");
+        assert_eq!(of_kind("fault")[side]["count"], faults, "for the only thread: {counts}");
         let calls = counts["syscalls"].as_f64().unwrap() - counts["execs"].as_f64().unwrap();
-        assert_eq!(of_kind("syscall")[side]["count"], calls, "the exec is a kind of its own: {counts}");
+        assert_eq!(of_kind("syscall")[side]["count"], calls, "the exec is a separate kind: {counts}");
     }
 }
 
-/// Touches fresh pages, so that code of its own is seen where it does, and prints.
+/// Touches fresh pages in its own code, so that this code is seen, and prints.
 const NAMED: &str = r#"
 #include <unistd.h>
 static volatile char pages[16 * 65536];
@@ -182,12 +182,12 @@ int main(void) { named_then(); return write(1, "one\n", 4) != 4; }
 "#;
 
 #[test]
-fn a_recording_is_explained_by_the_files_that_it_saw_and_not_by_others_of_their_names() {
+fn a_recording_is_explained_by_the_files_that_it_saw_not_by_later_files_of_the_same_name() {
     let folder = tempfile::tempdir().unwrap();
     let recording = folder.path().join("a.rec");
     let recording = recording.to_str().unwrap();
     let Some(program) = compiled(folder.path(), NAMED, &["-static", "-Wl,--build-id"]) else {
-        return skipped("no C compiler that links statically");
+        return skipped("there is no C compiler that links statically");
     };
     let program = program.to_str().unwrap().to_owned();
     if traced(&["-r", "1", "--no-overhead", "--record", recording, "--", &program]).is_none() {
@@ -203,7 +203,7 @@ fn a_recording_is_explained_by_the_files_that_it_saw_and_not_by_others_of_their_
     let then = (replay(&["--timeline"]), replay(&[]));
     assert!(then.0.contains("(executable): ") && !changed(&then.1), "{then:?}");
     assert!(then.0.contains(": named_then") || then.1.contains("by ptrace"), "{}", then.0);
-    // one more function before it: at its old place there is another
+    // Another function in front of it: now a different one is at the old address.
     let other =
         format!("void another(int *p) {{ while (*p) p++; }}\n{}", NAMED.replace("named_then", "named_now"));
     compiled(folder.path(), &other, &["-static", "-Wl,--build-id"]).unwrap();
@@ -215,7 +215,7 @@ fn a_recording_is_explained_by_the_files_that_it_saw_and_not_by_others_of_their_
     let (status, text, errors) = firstbyte(&["diff", recording, recording]);
     assert_eq!(status, Some(0), "{errors}");
     assert!(text.contains("A: `") && text.contains("B: `") && changed(&text), "{text}");
-    // as old versions wrote it
+    // The format of older versions.
     let text = std::fs::read_to_string(recording).unwrap();
     let (start, rest) = text.split_once("\"modules\":[").unwrap();
     let (_, end) = rest.split_once("],\"backend\"").unwrap();

@@ -1,4 +1,4 @@
-//! The doctor, on this machine: it answers everything, and what it answers holds together.
+//! The doctor on this machine: every check has an answer, and the answers are consistent.
 
 use crate::support::skipped;
 use firstbyte::corpus::{Corpus, debian};
@@ -14,7 +14,7 @@ fn examined() -> (Corpus, DoctorReport) {
 }
 
 #[test]
-fn every_check_has_one_name_one_line_and_a_reason_if_it_fails() {
+fn every_check_has_a_unique_name_one_line_and_a_reason_if_it_fails() {
     let (_, report) = examined();
     let names: BTreeSet<&str> = report.results.iter().map(|check| check.name.as_str()).collect();
     assert_eq!(names.len(), report.results.len());
@@ -24,11 +24,14 @@ fn every_check_has_one_name_one_line_and_a_reason_if_it_fails() {
             assert!(!line.is_empty() && !line.contains('\n'), "{check:?}");
         }
     }
-    assert!(report.results.windows(2).all(|pair| pair[0].group <= pair[1].group), "groups stay together");
+    assert!(
+        report.results.windows(2).all(|pair| pair[0].group <= pair[1].group),
+        "the checks are sorted by group"
+    );
 }
 
 #[test]
-fn what_the_caller_says_of_bpf_is_reported() {
+fn the_callers_result_for_bpf_is_reported() {
     let corpus = Corpus::load(None).unwrap();
     let with = |answer: Result<Vec<&'static str>, String>| {
         let report = doctor::examine(&corpus, &move || answer.clone());
@@ -62,7 +65,7 @@ fn every_tool_of_the_corpus_is_checked_once() {
 }
 
 #[test]
-fn a_document_can_be_made_of_it() {
+fn the_report_is_written_as_json() {
     let (_, report) = examined();
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json["results"][0]["name"], "bpf backend");
@@ -72,10 +75,10 @@ fn a_document_can_be_made_of_it() {
 }
 
 #[test]
-fn only_packages_that_are_not_there_would_be_installed() {
+fn only_missing_packages_would_be_installed() {
     let (corpus, report) = examined();
     if debian::is_installed("dpkg").is_none() {
-        return skipped("no dpkg-query here");
+        return skipped("there is no dpkg-query");
     }
     let all: BTreeSet<String> =
         corpus.packages().into_iter().chain(install::test_packages().into_keys()).collect();
@@ -97,7 +100,7 @@ fn an_empty_plan_runs_nothing() {
 }
 
 #[test]
-fn a_plan_without_apt_says_which_packages_it_means() {
+fn a_plan_without_apt_names_its_packages() {
     let plan = InstallPlan { packages: vec!["gcc".to_owned()], command: None };
     let text = install::install(&plan, &mut |_| panic!("nothing can be run")).unwrap_err().to_string();
     assert!(text.starts_with("cannot install gcc: there is no `apt-get`\nhelp: "), "{text}");
@@ -109,5 +112,5 @@ fn the_packages_of_the_tests_are_listed_with_their_reasons() {
     assert!(packages.contains_key("clang"));
     assert!(packages.values().all(|reason| !reason.is_empty()));
     let corpus = Corpus::load(None).unwrap().packages();
-    assert!(packages.keys().all(|name| !corpus.contains(name)), "one list, not two");
+    assert!(packages.keys().all(|name| !corpus.contains(name)), "no package is in both lists");
 }

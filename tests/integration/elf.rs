@@ -1,4 +1,4 @@
-//! The executables that we write, run: natively where the kernel takes them, else by qemu-user.
+//! Runs the executables that we write: natively if the kernel accepts them, or else with qemu-user.
 
 use crate::support::skipped as skip;
 use firstbyte_elf::packed;
@@ -13,7 +13,7 @@ use std::process::{Command, Output, Stdio};
 
 const HELLO: &[u8] = b"Hello, World!\n";
 
-/// How an architecture's programs run here.
+/// How programs of an architecture run here.
 enum Runner {
     Kernel,
     Qemu(PathBuf),
@@ -66,7 +66,7 @@ fn run_with(runner: &Runner, image: &[u8], prepare: impl Fn(&mut Command) -> &mu
     prepare(command.stdin(Stdio::null()).stdout(Stdio::piped()));
     loop {
         match command.spawn() {
-            // Another test's thread forked while we held the file open for writing.
+            // Another test's thread forked while we had the file open for writing.
             Err(error) if error.raw_os_error() == Some(libc::ETXTBSY) => std::thread::yield_now(),
             child => return child.unwrap().wait_with_output().unwrap(),
         }
@@ -230,7 +230,7 @@ fn the_reader_copies_stdin_to_stdout() {
 }
 
 #[test]
-fn the_reader_fails_with_status_1_where_it_cannot_read_or_write() {
+fn the_reader_fails_with_status_1_if_it_cannot_read_or_write() {
     for (architecture, runner) in runners() {
         for image in readers(architecture) {
             let output = run_with(&runner, &image, |command| command.stdin(fs::File::open("/").unwrap()));
@@ -247,7 +247,7 @@ fn the_reader_fails_with_status_1_where_it_cannot_read_or_write() {
 /// Slow, therefore ignored: `cargo test --release --test integration elf -- --ignored` runs it in a minute.
 #[test]
 #[ignore = "exhaustive"]
-fn no_arrangement_at_all_is_smaller_than_those_that_are_tried_first() {
+fn no_arrangement_is_smaller_than_those_that_are_tried_first() {
     for (architecture, demands, size, _) in PACKED_SIZES {
         let packed = packed::image(architecture, HELLO, 0, Demands { exhaustive: true, ..demands }).unwrap();
         eprintln!("{architecture}: {} bytes, {} placements tried", packed.image.len(), packed.tried);
@@ -257,7 +257,7 @@ fn no_arrangement_at_all_is_smaller_than_those_that_are_tried_first() {
 
 const STATUSES: [u8; 10] = [0, 1, 2, 3, 31, 32, 127, 128, 224, 255];
 
-/// With status 0 every length and those around powers of two; with the other statuses some of each kind.
+/// With status 0 every short length and those around powers of two, with other statuses some of each kind.
 #[test]
 #[ignore = "many lengths"]
 fn packed_executables_of_many_lengths_run() {
@@ -273,8 +273,8 @@ fn packed_executables_of_many_lengths_run() {
     }
 }
 
-/// The bytes beside the message hold their own code for most lengths below 256: a search that gives up too early
-/// would show here.
+/// For most lengths below 256 the bytes beside the message contain their own code. A search that stops too early would
+/// fail here.
 #[test]
 fn packed_i386_executables_of_any_short_length_need_no_more_than_48_bytes_beside_the_message() {
     for length in [14, 16, 20, 53, 60, 64, 70] {

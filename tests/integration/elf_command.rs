@@ -1,5 +1,5 @@
-//! `firstbyte elf` through the binary: each way to say what the executable is to do, what is explained, and the files
-//! read back by readelf(1).
+//! `firstbyte elf` through the binary: each option for the executable's action, the explanations, and the files as
+//! readelf(1) reads them.
 
 use crate::support::skipped;
 use firstbyte_elf::Architecture;
@@ -11,7 +11,7 @@ fn elf(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_firstbyte")).arg("elf").args(arguments).output().unwrap()
 }
 
-/// The file written, executable.
+/// Writes the file, executable.
 fn written(folder: &Path, arguments: &[&str]) -> PathBuf {
     let path = folder.join("program");
     let output = elf(&[arguments, &["-o", path.to_str().unwrap()]].concat());
@@ -26,20 +26,20 @@ fn run(program: &Path, input: &[u8]) -> Output {
     loop {
         let mut command = Command::new(program);
         match command.stdin(file.try_clone().unwrap()).stdout(Stdio::piped()).spawn() {
-            // another test's thread forked while the file was being written
+            // Another test's thread forked while the file was being written.
             Err(error) if error.raw_os_error() == Some(libc::ETXTBSY) => std::thread::yield_now(),
             child => return child.unwrap().wait_with_output().unwrap(),
         }
     }
 }
 
-/// Those whose files this machine's kernel runs.
+/// The architectures whose files this machine's kernel runs.
 fn native() -> &'static [&'static str] {
     if cfg!(target_arch = "x86_64") { &["x86-64", "i386"] } else { &[] }
 }
 
 #[test]
-fn escapes_are_read_and_the_rest_is_written_as_it_is() {
+fn escapes_are_interpreted_and_the_rest_is_written_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     for arch in native() {
         for layout in ["plain", "packed"] {
@@ -90,7 +90,7 @@ fn machine_code_is_entered_at_its_first_byte() {
     assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0));
 }
 
-/// Every byte of the file is explained once, and with the value that it has.
+/// Every byte of the file is explained once, with its value.
 #[test]
 fn explanations_cover_the_file_in_text_and_in_json() {
     let folder = tempfile::tempdir().unwrap();
@@ -160,7 +160,7 @@ fn plain_files_are_read_back_by_readelf_without_a_warning() {
     }
 }
 
-/// The exhaustive search finds no smaller file with 2 GiB of mappings than without; what it writes runs all the same.
+/// The exhaustive search finds no smaller file with 2 GiB of mappings than without. The file runs in both cases.
 #[test]
 fn the_i386_files_with_large_mappings_have_their_sizes_and_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -176,7 +176,7 @@ fn the_i386_files_with_large_mappings_have_their_sizes_and_run() {
     }
 }
 
-/// What may map more is never larger than what may not.
+/// A file that may map more is never larger than one that may not.
 #[test]
 fn large_mappings_never_cost_bytes() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! Our executables as `/init` of real kernels under qemu-system: qemu-user's loader is not the kernel's.
+//! Our executables as `/init` of real kernels in qemu-system, because qemu-user's loader is not the kernel's.
 //!
-//! The kernel says itself how its init ended: `Attempted to kill init! exitcode=0x…` (the status of wait(2)).
-//! Slow, therefore ignored: `tests/qemu/run` fetches the kernels and runs these.
+//! The kernel reports how its init ended: `Attempted to kill init! exitcode=0x…` (the status of wait(2)).
+//! These tests are slow and therefore ignored: `tests/qemu/run` fetches the kernels and runs them.
 
 use crate::support::skipped as skip;
 use firstbyte_elf::packed;
@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 const HELLO: &[u8] = b"Hello, World!\n";
 const REAL_KERNELS: Demands = Demands { real_kernels_only: true, large_mappings: false, exhaustive: false };
 
-/// A machine that qemu-system makes, and the kernel for it.
+/// A machine that qemu-system emulates, and the kernel for it.
 struct Emulated {
     architecture: Architecture,
     qemu: &'static str,
@@ -52,15 +52,15 @@ fn kernel(machine: &Emulated) -> Option<PathBuf> {
 
 /// An initial file system, in cpio's "newc" format (cpio(5)), whose `/dev/console` is the kernel's log.
 ///
-/// The kernel opens that path as init's standard streams. A terminal would not do: it sends when the serial port's power
-/// management has woken the port (`__uart_start`, `drivers/tty/serial/serial_core.c`), and if init ends first, the panic that
-/// follows leaves the message unsent for ever. What is written to `/dev/kmsg` is in the log when write(2) returns.
+/// The kernel opens that path as init's standard streams. A terminal would not work: it sends once the serial port's power
+/// management has woken the port (`__uart_start`, `drivers/tty/serial/serial_core.c`), and if init ends first, the panic
+/// that follows prevents the message from ever being sent. Text written to `/dev/kmsg` is in the log when write(2) returns.
 fn initial_file_system(init: &[u8]) -> Vec<u8> {
     const FILE: u32 = 0o100_000;
     const CHARACTER_DEVICE: u32 = 0o020_000;
     const KMSG: (u32, u32) = (1, 11);
     let mut archive = Vec::new();
-    // The kernel brings a terminal of that name along, and keeps what it has unless the kind of file differs.
+    // The kernel has a terminal of that name, and keeps it unless the kind of file differs.
     append(&mut archive, "dev/console", FILE | 0o600, (0, 0), &[]);
     append(&mut archive, "dev/console", CHARACTER_DEVICE | 0o600, KMSG, &[]);
     append(&mut archive, "init", FILE | 0o755, (0, 0), init);
@@ -71,7 +71,7 @@ fn initial_file_system(init: &[u8]) -> Vec<u8> {
 fn append(archive: &mut Vec<u8>, name: &str, mode: u32, device: (u32, u32), content: &[u8]) {
     let size = u32::try_from(content.len()).unwrap();
     let name_size = u32::try_from(name.len()).unwrap() + 1;
-    // inode, mode, owner, group, links, time, size, device of the file (2), device that the file is (2), name, checksum
+    // Inode, mode, owner, group, links, time, size, the file's device (2), the device that the file is (2), name, checksum.
     let fields = [0, mode, 0, 0, 1, 0, size, 0, 0, device.0, device.1, name_size, 0];
     archive.extend(b"070701");
     archive.extend(fields.iter().flat_map(|field| format!("{field:08x}").into_bytes()));
@@ -81,12 +81,12 @@ fn append(archive: &mut Vec<u8>, name: &str, mode: u32, device: (u32, u32), cont
     archive.resize(archive.len().next_multiple_of(4), 0);
 }
 
-/// Everything that the machine's console printed, until the kernel gave up because its init had ended.
+/// Everything that the machine's console printed until the kernel gave up because its init had ended.
 fn boot(machine: &Emulated, kernel: &Path, init: &[u8]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let initrd = folder.path().join("initrd");
     fs::write(&initrd, initial_file_system(init)).unwrap();
-    // `timeout` ends qemu, should the kernel hang.
+    // `timeout` ends qemu if the kernel hangs.
     let mut child = Command::new("timeout")
         .args(["600", machine.qemu, "-M", "virt", "-m", "512", "-nographic", "-no-reboot", "-nic", "none"])
         .args(machine.cpu)
@@ -100,7 +100,7 @@ fn boot(machine: &Emulated, kernel: &Path, init: &[u8]) -> String {
         .spawn()
         .unwrap();
     let text = read_until_ended(child.stdout.take().unwrap());
-    // which passes it on to qemu
+    // It passes the signal on to qemu.
     let timeout = rustix::process::Pid::from_child(&child);
     let _ = rustix::process::kill_process(timeout, rustix::process::Signal::TERM);
     child.wait().unwrap();

@@ -1,9 +1,9 @@
-//! Readers of what others wrote, fed with what nobody should write: files that are nearly right.
+//! Feeds the readers of files with files that are nearly right.
 //!
-//! Each case changes a good file in a few places: bytes, whole tokens, cuts, doubled parts. Whatever comes of it: no
-//! panic, and what is taken as a document can be drawn, written, and read again as the same.
+//! Each case changes a good file in a few places: bytes, whole tokens, cuts, doubled parts. No reader may panic, and a
+//! file that is accepted as a document can be drawn, written, and read again with the same result.
 //!
-//! `FIRSTBYTE_FUZZ_CASES` says how many cases; `make proofs` runs many more than the suite does.
+//! `FIRSTBYTE_FUZZ_CASES` is the number of cases. `make proofs` runs many more than the test suite.
 
 use firstbyte::budget::file;
 use firstbyte::document::bench::Metric;
@@ -19,19 +19,19 @@ use std::path::Path;
 
 const CASES: u32 = 1000;
 
-/// One change of a file; places are parts of its length.
+/// One change to a file. Places are fractions of its length.
 #[derive(Clone, Debug)]
 enum Change {
     Byte(f64, u8),
     Insert(f64, &'static str),
-    /// The number or word at this place becomes this.
+    /// Replaces the number or word at this place.
     Token(f64, &'static str),
     Cut(f64, f64),
     Double(f64, f64),
     End(f64),
 }
 
-/// What readers stumble over.
+/// Values that readers often fail on.
 const TOKENS: [&str; 24] = [
     "NaN",
     "nan",
@@ -108,7 +108,7 @@ impl Change {
     }
 }
 
-/// The next value after `from`: what stands between a separator and the next.
+/// The next value after `from`, between two separators.
 fn token_at(bytes: &[u8], from: usize) -> std::ops::Range<usize> {
     let is_separator = |byte: &u8| b":,[]{}= \n".contains(byte);
     let begins = bytes[from..].iter().position(is_separator).map_or(bytes.len(), |at| from + at);
@@ -117,7 +117,7 @@ fn token_at(bytes: &[u8], from: usize) -> std::ops::Range<usize> {
     begins..ends
 }
 
-/// Runs `check` on so many changed files; it says whether the reader took the file.
+/// Runs `check` on changed files. It returns whether the reader accepted the file.
 fn fuzz(seeds: &[&'static str], check: impl Fn(&str) -> bool) {
     let cases = std::env::var("FIRSTBYTE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES);
     let config = Config { cases, failure_persistence: None, ..Config::default() };
@@ -130,7 +130,7 @@ fn fuzz(seeds: &[&'static str], check: impl Fn(&str) -> bool) {
     });
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
     eprintln!("{} files, {} of them taken by the reader", all.get(), taken.get());
-    assert!(taken.get() > all.get() / 50, "files that nobody takes test nothing");
+    assert!(taken.get() > all.get() / 50, "too few files were accepted to test anything");
 }
 
 const OURS: &str = r#"{"schema": "firstbyte/1", "tool": {"name": "firstbyte", "version": "1", "backend": "bpf",
@@ -159,16 +159,16 @@ const BUDGETS: &str = "# budgets\n[[program]]\ncommand = \"sh -c 'echo é'\"\nna
     first_byte = \"400us\"\ntotal = { max = \"5ms\", tolerance = \"5%\" }\nsyscalls = 30\nrss = \"2MiB\"\n\n\
     [[program]]\ncommand = 'b'\nbytes_read = '3 KiB'\ninstructions = { max = 150000, tolerance = \"1%\" }\n";
 
-/// Draws, writes and reads again whatever the reader takes.
+/// Draws, writes and reads again every document that the reader accepts.
 fn document_survives(text: &str) -> bool {
     let path = Path::new("fuzz.json");
     let Ok(document) = read::parse(text, path) else { return false };
     let written = json::render(&document);
     let again = read::parse(&written, path).unwrap_or_else(|error| panic!("{error}\n{written}"));
-    assert_eq!(json::render(&again), written, "read back, it is another");
+    assert_eq!(json::render(&again), written, "it changed in a round trip");
     draw(&document);
     if let Ok(comparing) = Comparing::of((path, &document), (path, &again)) {
-        assert!(comparing.differing.is_empty(), "a file was measured as itself: {written}");
+        assert!(comparing.differing.is_empty(), "a file does not differ from itself: {written}");
         assert!(comparing.slower_than(0.0).is_empty(), "a file is not slower than itself: {written}");
         let text = compare_text::render(&comparing, Some(0.05), &Terminal { width: 80, colour: false });
         assert!(!text.contains('\u{1b}'), "{text}");
@@ -205,11 +205,11 @@ fn budgets_survive(text: &str) -> bool {
 }
 
 #[test]
-fn nearly_right_documents_are_refused_or_survive_all_that_is_done_with_one() {
+fn nearly_right_documents_are_refused_or_survive_every_use() {
     fuzz(&[OURS, HYPERFINE], document_survives);
 }
 
 #[test]
-fn nearly_right_budgets_are_refused_with_a_remedy_or_taken() {
+fn nearly_right_budgets_are_refused_with_a_help_line_or_accepted() {
     fuzz(&[BUDGETS], budgets_survive);
 }

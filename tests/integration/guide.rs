@@ -1,8 +1,8 @@
-//! `docs/guide.md` shows what happens: its blocks are run, as this user and as one who may do nothing.
+//! `docs/guide.md` is correct: its blocks are run, as this user and as one without privileges.
 //!
-//! A block of the language `console` holds commands, each a line after `$ `, and under each what it prints. Figures
-//! stand for any figures, the pieces of bars for any bars, a line of three dots for any lines. `$?` after the last
-//! lines, as in `$? 3`, is an exit status other than 0.
+//! A block of the language `console` contains commands, each on a line after `$ `, followed by its output. Figures match
+//! any figures, parts of bars match any bars, and a line of three dots matches any lines. `$?` after the last lines, as
+//! in `$? 3`, is an exit status other than 0.
 
 use crate::support::skipped;
 use std::fs;
@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 const GUIDE: &str = include_str!("../../docs/guide.md");
 const ANY_LINES: &str = "...";
 
-/// One command and what it prints.
+/// One command and its output.
 #[derive(Debug, PartialEq, Eq)]
 struct Step {
     command: String,
@@ -36,7 +36,7 @@ fn steps(page: &str) -> Vec<Step> {
     steps
 }
 
-/// A line without its figures, its bars and the width of its gaps.
+/// A line without its figures, bars and the width of its gaps.
 fn outline(line: &str) -> String {
     let mut outline = String::new();
     for c in line.trim_end().chars() {
@@ -53,11 +53,11 @@ fn outline(line: &str) -> String {
             outline.push(kind);
         }
     }
-    // a time may come out in another unit
+    // A time may be printed in another unit.
     ["ns", "µs", "ms"].iter().fold(outline, |text, unit| text.replace(&format!("0 {unit}"), "0 s"))
 }
 
-/// Whether what was printed is what the guide shows; where it is not, the first line that differs.
+/// Compares the output with the guide. The error contains the first line that differs.
 fn agrees(shown: &[String], printed: &[String]) -> Result<(), String> {
     let Some((first, rest)) = shown.split_first() else {
         return printed
@@ -80,10 +80,10 @@ fn agrees(shown: &[String], printed: &[String]) -> Result<(), String> {
     }
 }
 
-/// Who runs the commands.
+/// The user who runs the commands.
 struct User {
     folder: tempfile::TempDir,
-    /// Words before a shell, by which it becomes somebody else.
+    /// A command in front of a shell that makes it run as another user.
     prefix: Vec<String>,
 }
 
@@ -104,7 +104,7 @@ impl User {
             .unwrap()
     }
 
-    /// Somebody else may not look into our folders: a copy of the command.
+    /// Another user has no access to our folders and needs a copy of the command.
     fn binaries(&self, own: &Path) -> PathBuf {
         let copies = self.folder.path().join("bin");
         if !copies.exists() {
@@ -119,7 +119,7 @@ fn lines(bytes: &[u8]) -> Vec<String> {
     String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect()
 }
 
-/// The programs that the guide's commands name must be here.
+/// Whether the programs in the guide's commands are installed.
 fn has_all_tools() -> bool {
     if std::env::consts::ARCH != "x86_64" {
         skipped("the guide was written on x86-64");
@@ -140,25 +140,25 @@ fn follow(user: &User) {
         assert_eq!(output.status.code(), Some(step.status), "{}\n{said}", step.command);
         let printed = if step.status == 0 { lines(&output.stdout) } else { lines(&output.stderr) };
         if let Err(difference) = agrees(&step.prints, &printed) {
-            panic!("{}\n{difference}\nall of it:\n{}", step.command, printed.join("\n"));
+            panic!("{}\n{difference}\nthe whole output:\n{}", step.command, printed.join("\n"));
         }
     }
 }
 
 #[test]
-fn the_guide_shows_what_its_commands_print() {
+fn the_guide_shows_the_output_of_its_commands() {
     if has_all_tools() {
         follow(&User { folder: tempfile::tempdir().unwrap(), prefix: Vec::new() });
     }
 }
 
 #[test]
-fn the_guide_holds_for_a_user_who_may_do_nothing() {
+fn the_guide_is_correct_for_a_user_without_privileges() {
     if !has_all_tools() {
         return;
     }
     if !rustix::process::geteuid().is_root() || firstbyte_measure::launch::find_in_path("setpriv").is_none() {
-        return skipped("only root can become somebody else, by `setpriv`");
+        return skipped("only root can become another user, with `setpriv`");
     }
     let folder = tempfile::tempdir().unwrap();
     std::os::unix::fs::chown(folder.path(), Some(65534), Some(65534)).unwrap();
@@ -177,7 +177,7 @@ fn every_command_is_in_the_guide() {
 }
 
 #[test]
-fn figures_bars_and_gaps_stand_for_any() {
+fn figures_bars_and_gaps_match_any_others() {
     let line = |text: &str| vec![text.to_owned()];
     let table = [
         ("dash   658 µs 15%", "dash 1.21 ms  3%", true),
@@ -195,7 +195,7 @@ fn figures_bars_and_gaps_stand_for_any() {
 }
 
 #[test]
-fn blocks_are_read_as_commands_and_what_they_print() {
+fn blocks_are_read_as_commands_and_their_output() {
     let page = "text\n```console\n$ one\nA\n$ two\n$? 3\n```\n$ no command\n```sh\n$ nor this\n```\n";
     let step = |command: &str, prints: &[&str], status| Step {
         command: command.to_owned(),

@@ -1,4 +1,4 @@
-//! `firstbyte cc` and `firstbyte elf` where something is wrong with the compiler, the names or the places.
+//! `firstbyte cc` and `firstbyte elf` when something is wrong with the compiler, the names or the folders.
 
 use crate::support::skipped;
 use std::fs;
@@ -13,7 +13,7 @@ fn firstbyte(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) ->
     command.envs(environment.iter().copied()).output().unwrap()
 }
 
-/// The status, and the error with its help.
+/// Checks the status, and the error with its help line.
 #[track_caller]
 fn refused(output: &Output, status: i32, word: &str) {
     let said = String::from_utf8_lossy(&output.stderr);
@@ -28,7 +28,7 @@ fn source(folder: &Path, name: &str) {
 }
 
 #[test]
-fn names_with_spaces_and_quotes_reach_the_compiler_as_they_are() {
+fn names_with_spaces_and_quotes_reach_the_compiler_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     source(folder.path(), "a b'c\"$d.c");
     if Command::new("cc").arg("--version").output().is_err() {
@@ -41,7 +41,7 @@ fn names_with_spaces_and_quotes_reach_the_compiler_as_they_are() {
 }
 
 #[test]
-fn without_a_compiler_or_a_cache_it_says_what_mends_it() {
+fn without_a_compiler_or_a_cache_the_error_names_the_fix() {
     let folder = tempfile::tempdir().unwrap();
     source(folder.path(), "x.c");
     let build = ["cc", "x.c", "-o", "x"];
@@ -70,7 +70,7 @@ fn the_compilers_own_errors_and_status_are_passed_on() {
 }
 
 #[test]
-fn places_that_cannot_be_written_are_named_and_nothing_is_left_there() {
+fn files_that_cannot_be_written_are_reported_and_nothing_is_left_behind() {
     let folder = tempfile::tempdir().unwrap();
     let write = |to: &str| firstbyte(folder.path(), &["elf", "--message", "x", "-o", to], &[]);
     for to in ["nowhere/x", "/", "/dev/full"] {
@@ -83,7 +83,7 @@ fn places_that_cannot_be_written_are_named_and_nothing_is_left_there() {
 }
 
 #[test]
-fn a_message_of_a_mebibyte_comes_from_a_file_and_goes_out_whole() {
+fn a_message_of_a_mebibyte_is_read_from_a_file_and_printed_completely() {
     if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
         return skipped("we write no executables for this machine");
     }
@@ -100,10 +100,10 @@ fn a_message_of_a_mebibyte_comes_from_a_file_and_goes_out_whole() {
     }
 }
 
-/// A limit on the size of files (`ulimit -f`, in KiB or half of them) is an error like any other, and leaves nothing
-/// behind; what we run meets it as it would without us.
+/// A limit on the size of files (`ulimit -f`, in KiB or half of that) is an error like any other, and leaves nothing
+/// behind. The programs that we run are subject to it as they would be without us.
 #[test]
-fn a_limit_on_file_sizes_is_an_error_and_not_our_death() {
+fn a_limit_on_file_sizes_is_an_error_and_does_not_kill_firstbyte() {
     let folder = tempfile::tempdir().unwrap();
     let limited = |arguments: &str| {
         let script = format!("trap - XFSZ; ulimit -f 1; \"$0\" {arguments} | cat");
@@ -122,9 +122,9 @@ fn a_limit_on_file_sizes_is_an_error_and_not_our_death() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// Too few descriptors are this machine's fault, and no program's: whatever the number, nothing says that `true` failed.
+/// Too few descriptors are the fault of this machine and not of a program. No message says that `true` failed.
 #[test]
-fn too_few_descriptors_are_not_a_programs_fault() {
+fn too_few_descriptors_are_not_reported_as_a_programs_fault() {
     let folder = tempfile::tempdir().unwrap();
     for backend in ["ptrace", "pipe"] {
         for most in 4..=16 {

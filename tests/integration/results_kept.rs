@@ -1,7 +1,7 @@
 //! What has been measured is kept: by an interruption, a cleanup that fails, an export to a file that is read.
 
 use crate::bench::firstbyte;
-use crate::support::heeding;
+use crate::support::with_default_signal;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -20,7 +20,7 @@ fn said(output: &std::process::Output) -> String {
 fn begun(folder: &Path, arguments: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
     command.current_dir(folder).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
-    heeding(libc::SIGINT, &mut command).spawn().unwrap()
+    with_default_signal(libc::SIGINT, &mut command).spawn().unwrap()
 }
 
 /// Sends SIGINT once the file `ran` is so long; what came of it, and the status.

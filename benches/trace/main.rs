@@ -1,7 +1,7 @@
 //! What a full trace costs its tracee: `cargo bench --bench trace [-- RUNS]`.
 //!
 //! For each program that this machine has: launch to reaping under `firstbyte trace`, over the same untraced, in short
-//! blocks by turns; the same total without the observer's part, as the calibration has it; and `strace -f` beside it.
+//! blocks by turns; the same total without the observer overhead, by the calibration; and `strace -f` beside it.
 //! Prints a table, and one line of JSON a program with the raw walls. Measure on a machine that does nothing else.
 //!
 //! `cargo bench --bench trace -- classes` traces each class of program once by every backend, and prints whether the

@@ -3,4 +3,6 @@
 pub mod formats;
 pub mod html;
 pub mod pictures;
+pub(crate) mod row;
 pub mod text;
+mod words;

@@ -471,7 +471,7 @@ fn a_wrong_counting_run_is_not_counted_and_reported() {
     assert!(plain["uncounted"].is_null());
     let text = firstbyte(folder.path(), &[&["bench"], &alike[..], &[SHY]].concat()).stdout;
     let words = String::from_utf8(text).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("not counted: in a counting run, it ended with exit status 3"), "{words}");
+    assert!(words.contains("no counts: in a counting run, it ended with exit status 3"), "{words}");
 }
 
 #[test]

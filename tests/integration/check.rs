@@ -99,7 +99,7 @@ fn a_program_that_fails_in_counting_runs_keeps_no_budget_of_counts() {
     let (status, text, _) = checked(folder.path(), &["--backend", "pipe"]);
     assert_eq!(status, Some(4), "{text}");
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("not counted: in a counting run, "), "{text}");
+    assert!(words.contains("no counts: in a counting run, "), "{text}");
     let (status, text, said) =
         checked(folder.path(), &["--init", "--force", "--backend", "pipe", "--count-runs", "1", shy]);
     assert_eq!(status, Some(0), "{said}");

@@ -150,7 +150,7 @@ fn a_program_compared_with_itself_has_an_interval_and_a_spread() {
     assert_eq!(difference["verdict"] == "cant_tell", holds_one, "{difference}");
     let (_, text, _) = firstbyte(&["diff", "-r", "2", "true", "true"]);
     let text = text.split_whitespace().collect::<Vec<&str>>().join(" ");
-    assert!(text.contains("(2 runs each, in turn: below 8 of each side nobody can tell)"), "{text}");
+    assert!(text.contains("(2 runs each, interleaved: can't tell with fewer than 8 of each)"), "{text}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::document::Document;
 use crate::document::bench::Measurement;
 use crate::output::visible;
-use crate::report::text::row;
+use crate::report::row;
 
 /// The columns of the Markdown table, for `AsciiDoc`: one row a result, warm before cold, by first byte.
 pub fn render(document: &Document) -> String {

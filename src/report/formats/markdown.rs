@@ -3,7 +3,7 @@
 use crate::document::Document;
 use crate::document::bench::Measurement;
 use crate::output::visible;
-use crate::report::text::row;
+use crate::report::row;
 
 /// A table to paste into a README or an issue: one row a result, warm before cold, by first byte; names in code
 /// spans.

@@ -5,7 +5,7 @@ use crate::document::Document;
 use crate::document::bench::{Cache, Measurement};
 use crate::output::visible;
 use crate::report::pictures::charts;
-use crate::report::text::row;
+use crate::report::row;
 use firstbyte_measure::units::display_nanos;
 
 /// Points a program in a picture, statistics and the samples themselves in a table.

@@ -4,9 +4,9 @@ use super::block::{Block, Cell, Picture, Row, Section, Table, columns, row};
 use crate::document::floor::{Figure, Floor, Group, Print, Waterfall};
 use crate::output::visible;
 use crate::report::pictures::floor as floor_svg;
+use crate::report::row::{UNKNOWN, percent};
 use crate::report::text::floor::figure::{duration, title};
 use crate::report::text::floor::prints::explained;
-use crate::report::text::row::{UNKNOWN, percent};
 use firstbyte_measure::units::display_nanos;
 
 /// Waterfalls first, then a table a group.

@@ -6,7 +6,7 @@ use crate::document::Document;
 use crate::document::bench::{Overhead, Tool};
 use crate::document::warnings;
 use crate::output::visible;
-use crate::report::text::row::ratio;
+use crate::report::row::ratio;
 use crate::report::text::showdown::machine as facts;
 use firstbyte_measure::units::Bytes;
 use serde_json::Value;

@@ -4,8 +4,8 @@ use super::block::{Bar, Block, Cell, Column, Piece, Row, Section, Table, columns
 use crate::document::Document;
 use crate::document::bench::{Cache, Distribution, Measurement};
 use crate::output::visible;
-use crate::report::text::row as rows;
-use crate::report::text::row::{UNKNOWN, ratio};
+use crate::report::row as rows;
+use crate::report::row::{UNKNOWN, ratio};
 use crate::stats::median_count;
 use firstbyte_measure::timeline::{PerPhase, Phase};
 use firstbyte_measure::units::display_nanos;

@@ -4,7 +4,7 @@ use super::block::{Block, Cell, Picture, Row, Section, Table, columns, row};
 use crate::document::throughput::{Throughput, ThroughputDocument};
 use crate::output::visible;
 use crate::report::pictures::throughput as throughput_chart;
-use crate::report::text::row::{UNKNOWN, ratio};
+use crate::report::row::{UNKNOWN, ratio};
 use firstbyte_measure::units::display_nanos;
 
 /// A chart and its table a document, and what is not in them.

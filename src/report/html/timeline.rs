@@ -5,7 +5,7 @@ use super::packed::packed;
 use crate::document::trace::{Span, TraceDocument, Traced, TracedFigure, TracedShare};
 use crate::output::visible;
 use crate::report::pictures::palette;
-use crate::report::text::row::percent;
+use crate::report::row::percent;
 use crate::stats::quantile::{median, sorted};
 use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::display_nanos;

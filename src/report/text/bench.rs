@@ -1,17 +1,18 @@
-//! A bench for a terminal: each command's times, phases and counts, then who is faster.
+//! A bench for a terminal: the times, phases and counts of each command, then a comparison.
 
-use super::row::ratio;
 use super::terminal::{Terminal, truncated};
 use crate::document::Document;
 use crate::document::bench::{Cache, Cold, ColdMethod, Counts, Distribution, Measurement, Metric, Relative};
 use crate::document::series::Finish;
 use crate::output::visible;
-use crate::report::text::showdown::{failed, head, list, notes, runs};
+use crate::report::row::ratio;
+use crate::report::text::showdown::{failed, head, list, notes};
+use crate::report::words::runs;
 use crate::stats::{Verdict, median_count};
 use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::{Bytes, display_nanos};
 
-/// The whole page; `by` is what the summary compares.
+/// `by` is the duration that the summary compares.
 pub fn render(document: &Document, by: Metric, terminal: &Terminal) -> String {
     let mut parts = vec![head(document, terminal)];
     parts.extend(document.results.iter().map(|measurement| result(measurement, terminal)));
@@ -25,7 +26,7 @@ pub fn render(document: &Document, by: Metric, terminal: &Terminal) -> String {
     lines.join("\n") + "\n"
 }
 
-/// One command: its name, and a line for each kind of figure.
+/// One command: its name and a line for each kind of figure.
 fn result(measurement: &Measurement, terminal: &Terminal) -> String {
     let mut text = terminal.bold(&truncated(&title(measurement), terminal.width)) + "\n";
     let lines = [
@@ -62,7 +63,7 @@ fn first_byte(measurement: &Measurement) -> Option<String> {
     measurement.phases.first_byte.as_ref().map(times).or_else(silent)
 }
 
-/// The median with half of its interval, and the range; of one run, neither.
+/// The median with half of its interval, and the range. One run has neither.
 fn times(times: &Distribution) -> String {
     if times.samples.len() < 2 {
         return display_nanos(times.median);
@@ -70,9 +71,6 @@ fn times(times: &Distribution) -> String {
     let half = (times.high - times.low) / 2.0;
     let percent = if times.median > 0.0 { half / times.median * 100.0 } else { 0.0 };
     let [median, min, max] = [times.median, times.min, times.max].map(display_nanos);
-    if times.samples.len() < 2 {
-        return median;
-    }
     format!("{median} ± {percent:.1}%   {min} … {max}")
 }
 
@@ -104,7 +102,7 @@ fn above(measurement: &Measurement) -> Option<String> {
 
 fn cpu(measurement: &Measurement) -> String {
     let [user, system] = [measurement.user, measurement.system].map(|seconds| display_nanos(seconds * 1e9));
-    format!("user {user}, system {system} (means, as the kernel accounts them)")
+    format!("user {user}, system {system} (means, from the kernel)")
 }
 
 fn counts(measurement: &Measurement) -> Option<String> {
@@ -117,7 +115,7 @@ fn counts(measurement: &Measurement) -> Option<String> {
         of("system calls", counts.syscalls),
         switches(measurement),
         of("page faults", counts.page_faults),
-        of("of them major", counts.major_faults.filter(|n| *n > 0)),
+        of("major faults", counts.major_faults.filter(|n| *n > 0)),
         of("files opened", counts.files_opened),
         of("failed opens", counts.failed_opens.filter(|n| *n > 0)),
         counts.bytes_read.map(|bytes| format!("{} read", Bytes(bytes))),
@@ -126,7 +124,7 @@ fn counts(measurement: &Measurement) -> Option<String> {
     joined(each.into_iter().flatten())
 }
 
-/// The program's own, and the kernel's for it.
+/// The program's own, and the kernel's on its behalf.
 fn counters(counts: &Counts) -> Option<String> {
     let each = [
         ("instructions", counts.instructions, counts.instructions_kernel),
@@ -140,7 +138,7 @@ fn counters(counts: &Counts) -> Option<String> {
     }))
 }
 
-/// Three digits and a unit: processors count to millions.
+/// Three digits and a unit.
 fn compact(count: u64) -> String {
     match count as f64 {
         n if n < 1e4 => count.to_string(),
@@ -154,21 +152,22 @@ fn cold(cold: &Cold) -> String {
     let done = match cold.method {
         ColdMethod::Copies => {
             format!(
-                "{} files ({}) evicted, none of their pages resident when a run began",
+                "{} files ({}) evicted, none of their pages in memory when a run began",
                 cold.files,
                 Bytes(cold.bytes)
             )
         }
         ColdMethod::DropCaches => {
-            "what nobody had mapped was dropped before each run; nothing is proven".to_owned()
+            "the page cache was dropped before each run, except for pages in use; nothing is proven"
+                .to_owned()
         }
     };
     let middle = |counts: &Vec<u64>| median_count(counts.clone()).unwrap_or_default();
     let (faults, bytes) = (middle(&cold.major_faults), Bytes(middle(&cold.bytes_from_disk)));
     let memory = match &cold.in_memory[..] {
         [] => String::new(),
-        [first] => format!("; in memory for ever: {}", visible(first)),
-        [first, more @ ..] => format!("; in memory for ever: {} and {} more", visible(first), more.len()),
+        [first] => format!("; always in memory: {}", visible(first)),
+        [first, more @ ..] => format!("; always in memory: {} and {} more", visible(first), more.len()),
     };
     format!("{done}; {faults} faults waited for the disk, {bytes} came from it{memory}")
 }
@@ -183,7 +182,7 @@ fn joined(parts: impl Iterator<Item = String>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// Everybody against the reference, the fastest first; and why there were no more runs.
+/// The comparison with the reference, the fastest first, and why there were no more runs.
 fn summary(document: &Document, by: Metric, terminal: &Terminal) -> String {
     let mut compared: Vec<(&Measurement, &Relative)> =
         document.results.iter().filter_map(|m| Some((m, relative(m, by)?))).collect();
@@ -191,7 +190,7 @@ fn summary(document: &Document, by: Metric, terminal: &Terminal) -> String {
     let mut lines: Vec<String> = compared.iter().map(|(m, relative)| verdict(m, relative)).collect();
     if let Some((_, first)) = compared.first() {
         let title = format!(
-            "`{}` is what the others are compared with, {} of runs in turn:",
+            "compared with `{}`, {} of interleaved runs:",
             first.reference,
             match first.of {
                 Metric::FirstByte => "first bytes",
@@ -204,7 +203,7 @@ fn summary(document: &Document, by: Metric, terminal: &Terminal) -> String {
     list("Summary", lines.into_iter(), terminal)
 }
 
-/// By what was asked for, or by the total where one of the two has no first byte.
+/// By the requested duration, or by the total if one of the two has no first byte.
 fn relative(measurement: &Measurement, by: Metric) -> Option<&Relative> {
     let of = |metric| measurement.relative.iter().find(|relative| relative.of == metric);
     of(by).or_else(|| of(Metric::Total))
@@ -225,7 +224,7 @@ fn verdict(measurement: &Measurement, relative: &Relative) -> String {
     format!("`{}`: {verdict}, {range}", measurement.label())
 }
 
-/// Ratios near 1 need a digit more than others.
+/// Ratios near 1 need one digit more.
 fn fine(value: f64) -> String {
     if (0.5..2.0).contains(&value) { format!("{value:.3}") } else { ratio(value) }
 }
@@ -235,27 +234,27 @@ fn ending(finish: Finish, document: &Document) -> Option<String> {
     let each = runs(most);
     let Some(widest) = widest(document) else {
         return (finish == Finish::TimeSpent)
-            .then(|| format!("{each} of each: the time was up (--time gives more)"));
+            .then(|| format!("{each} of each: the time was up (increase it with --time)"));
     };
     Some(match finish {
         Finish::AsPlanned => return None,
         Finish::Precise => {
-            format!("{each} of each: every median is known to ±{widest:.1}% or better, as asked for")
+            format!("{each} of each: every median is precise to ±{widest:.1}%, as requested")
         }
         Finish::TimeSpent => {
             format!(
-                "{each} of each: the time was up, with medians known to ±{widest:.1}% (--time gives more)"
+                "{each} of each: the time was up, with medians precise to ±{widest:.1}% (increase it with --time)"
             )
         }
         Finish::MostRuns => {
             format!(
-                "{each} of each, the most allowed, with medians known to ±{widest:.1}% (--max-runs allows more)"
+                "{each} of each, the maximum, with medians precise to ±{widest:.1}% (increase it with --max-runs)"
             )
         }
     })
 }
 
-/// The widest of the medians' half intervals, in percent.
+/// The widest half interval of the medians, in percent.
 fn widest(document: &Document) -> Option<f64> {
     let all = document.results.iter().flat_map(|m| [&m.phases.first_byte, &m.phases.total]).flatten();
     all.filter(|d| d.median > 0.0 && d.samples.len() > 1)

@@ -1,4 +1,4 @@
-//! Budgets and what became of them: for a terminal, and as JSON.
+//! Budgets and whether they were met, for a terminal.
 
 use super::terminal::Terminal;
 use crate::budget::judge::Unit;
@@ -6,6 +6,7 @@ use crate::budget::{BudgetOutcome, Judged, ProgramBudget, judge};
 use crate::document::bench::{Tool, Warning};
 use crate::document::{Document, Kind};
 use crate::output::visible;
+use crate::report::words::count_of;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, Table, TableComponent, presets};
 use firstbyte_measure::units::{Bytes, display_nanos};
@@ -91,7 +92,7 @@ pub fn render(checked: &Checked, terminal: &Terminal) -> String {
     lines.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// Where a budget was missed, what else than the program may be to blame.
+/// If a budget was missed, what else may be the cause.
 fn doubts(checked: &Checked, terminal: &Terminal) -> String {
     let lines = checked.warnings.iter().map(|warning| {
         let line = visible(&format!("warning: {warning}"));
@@ -120,7 +121,7 @@ fn one(program: &CheckedProgram, terminal: &Terminal) -> String {
         column.set_cell_alignment(if text { CellAlignment::Left } else { CellAlignment::Right });
     }
     let uncounted = program.uncounted.as_ref().map_or(String::new(), |reason| {
-        terminal.wrap(&format!("  not counted: in a counting run, {}", visible(reason)), 4) + "\n"
+        terminal.wrap(&format!("  no counts: in a counting run, {}", visible(reason)), 4) + "\n"
     });
     format!("{title}\n{}\n{uncounted}", coloured(&table.to_string(), terminal))
 }
@@ -145,13 +146,13 @@ fn row(judged: &Judged) -> [String; 5] {
         BudgetOutcome::Unknown => "not measured here",
     };
     let budget = match judged.unit {
-        Unit::Count => judged.budget.to_string(), // a float does not hold every number
+        Unit::Count => judged.budget.to_string(), // a float cannot represent every number
         _ => shown(judged.budget as f64),
     };
     [judged.what.replace('_', " "), budget, measured, margin, outcome.to_owned()]
 }
 
-/// `2.16 MiB (2.15 to 2.21)`: the unit once, where all have the same.
+/// `2.16 MiB (2.15 to 2.21)`, with the unit once if it is the same.
 fn with_range(median: &str, low: &str, high: &str) -> String {
     let unit = |figure: &str| figure.split_once(' ').map(|(_, unit)| unit.to_owned());
     let bare = |figure: &str| match figure.split_once(' ') {
@@ -161,7 +162,7 @@ fn with_range(median: &str, low: &str, high: &str) -> String {
     format!("{median} ({} to {})", bare(low), bare(high))
 }
 
-/// What the margin is of the budget; beyond ten times, how many times the budget was needed.
+/// The margin as a part of the budget; beyond ten times, the multiple of the budget.
 fn part(median: f64, budget: u64) -> String {
     let times = median / budget as f64;
     match budget {
@@ -180,7 +181,7 @@ fn figure(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Lines that end with a miss are red.
+/// Missed budgets are red.
 fn coloured(table: &str, terminal: &Terminal) -> String {
     let red = Style::new().fg_color(Some(AnsiColor::Red.into()));
     let paint = |line: &str| {
@@ -201,9 +202,12 @@ fn verdict(checked: &Checked) -> String {
         0 => String::new(),
         unknown => format!(", {unknown} not measured here"),
     };
-    let failed = if failed > 0 { format!("; programs that failed: {failed}") } else { String::new() };
-    let budgets = if all == 1 { "budget" } else { "budgets" };
-    format!("{all} {budgets}, {missed} missed{unknown}{failed}\n")
+    let failed = match failed {
+        0 => String::new(),
+        failed => format!("; {} failed", count_of(failed, "program", "programs")),
+    };
+    let budgets = count_of(all, "budget", "budgets");
+    format!("{budgets}, {missed} missed{unknown}{failed}\n")
 }
 
 #[cfg(test)]
@@ -211,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_names_the_unit_once_where_it_is_the_same() {
+    fn a_range_has_the_unit_once_if_it_is_the_same() {
         assert_eq!(with_range("2.16 MiB", "2.15 MiB", "2.21 MiB"), "2.16 MiB (2.15 to 2.21)");
         assert_eq!(with_range("1.00 MiB", "999 KiB", "1.01 MiB"), "1.00 MiB (999 KiB to 1.01 MiB)");
         assert_eq!(with_range("101", "100", "102"), "101 (100 to 102)");

@@ -4,12 +4,13 @@ use super::terminal::Terminal;
 use crate::claims::{Claim, Post};
 use crate::document::claims::{ClaimRow, ClaimVerdict, ClaimsDocument};
 use crate::output::visible;
+use crate::report::words::count_of;
 use anstyle::{AnsiColor, Style};
 
-/// Columns before what a line says.
+/// The column where the text of a line begins.
 const INDENT: usize = 10;
 
-/// Post by post, and how many of each verdict at the end.
+/// Post by post; the number of each verdict is at the end.
 pub fn render(document: &ClaimsDocument, terminal: &Terminal) -> String {
     let mut text = String::new();
     for post in Post::ALL {
@@ -26,22 +27,19 @@ pub fn render(document: &ClaimsDocument, terminal: &Terminal) -> String {
     text + &terminal.wrap(&summary(document), 2) + "\n"
 }
 
-/// How many of each verdict.
+/// The number of each verdict.
 pub(crate) fn summary(document: &ClaimsDocument) -> String {
-    let counted = |count: usize, one: &str, several: &str| {
-        format!("{count} {}", if count == 1 { one } else { several })
-    };
-    let claims = counted(document.results.len(), "claim", "claims");
-    let hold = counted(document.count(ClaimVerdict::Holds), "holds", "hold");
-    let missed = counted(document.count(ClaimVerdict::DoesNotHold), "does not", "do not");
+    let claims = count_of(document.results.len(), "claim", "claims");
+    let hold = count_of(document.count(ClaimVerdict::Holds), "holds", "hold");
+    let missed = count_of(document.count(ClaimVerdict::DoesNotHold), "does not hold", "do not hold");
     let untested = document.count(ClaimVerdict::CannotBeTested);
 
     let reservation = match (document.partial, document.quick) {
         (true, _) => " Interrupted: not everything was measured.",
-        (false, true) => " There were few runs (--quick).",
+        (false, true) => " With --quick, each figure has few runs.",
         _ => "",
     };
-    format!("{claims}: {hold}, {missed} hold here, {untested} cannot be tested here.{reservation}")
+    format!("{claims}: {hold}, {missed} here, {untested} cannot be tested here.{reservation}")
 }
 
 fn claim(row: &ClaimRow, terminal: &Terminal) -> String {
@@ -77,7 +75,7 @@ fn style(verdict: ClaimVerdict) -> Style {
     colour.on_default()
 }
 
-/// The claims, a line each, without measuring anything.
+/// The claims, a line each.
 pub fn list(claims: &[Claim], terminal: &Terminal) -> String {
     let line = |claim: &Claim| terminal.wrap(&format!("{:<32}{}", claim.id, claim.text), 32) + "\n";
     claims.iter().map(line).collect()

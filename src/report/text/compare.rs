@@ -1,17 +1,17 @@
 //! A comparison of two files for a terminal.
 
-use super::row::ratio;
 use super::terminal::{Terminal, truncated};
 use crate::document::bench::Cache;
 use crate::document::comparison::{Changed, Comparing, CountChange, TimeChange};
 use crate::output::visible;
+use crate::report::row::ratio;
 use crate::report::text::showdown::list;
 use crate::stats::Verdict;
 use crate::stats::compare::FEWEST_PAIRS;
 use anstyle::{AnsiColor, Style};
 use firstbyte_measure::units::{Bytes, display_nanos};
 
-/// The whole page; `limit` is the part by which a program may be slower.
+/// `limit` is the part by which a program may be slower.
 pub fn render(comparing: &Comparing, limit: Option<f64>, terminal: &Terminal) -> String {
     let files = format!("old {}, new {}", comparing.old.display(), comparing.new.display());
     let mut parts = vec![terminal.wrap(&visible(&files), 4) + "\n"];
@@ -20,7 +20,7 @@ pub fn render(comparing: &Comparing, limit: Option<f64>, terminal: &Terminal) ->
         names.iter().map(|name| format!("{name}: only in the {which} file")).collect::<Vec<_>>()
     };
     let facts: Vec<String> =
-        comparing.differing.iter().map(|fact| format!("not measured alike: {fact}")).collect();
+        comparing.differing.iter().map(|fact| format!("measured differently: {fact}")).collect();
     let notes = [
         only(&comparing.only_old, "old"),
         only(&comparing.only_new, "new"),
@@ -34,11 +34,11 @@ pub fn render(comparing: &Comparing, limit: Option<f64>, terminal: &Terminal) ->
     parts.join("\n")
 }
 
-/// What no resampling of two files can show.
+/// The changes that no resampling of two files can show.
 fn between(comparing: &Comparing) -> Vec<String> {
     let has_times = comparing.programs.iter().any(|program| !program.times.is_empty());
-    let limits = "the intervals hold what drifted while each file was measured, not what changed between the two \
-                  (other load, a reboot, another place in memory); surer is to run both in turn: firstbyte bench OLD NEW";
+    let limits = "the intervals cover drift while each file was measured, not changes between the two (other load, a reboot, \
+                  another place in memory); to be sure, interleave both: firstbyte bench OLD NEW";
     has_times.then(|| limits.to_owned()).into_iter().collect()
 }
 
@@ -50,12 +50,12 @@ fn changed(program: &Changed, terminal: &Terminal) -> String {
         text += &(terminal.wrap(&line(time, terminal), 16) + "\n");
     }
     if program.times.is_empty() {
-        text += "  can't tell: one of the files has no single times, or such as are not above zero\n";
+        text += "  can't tell: one of the files has no single times above zero\n";
     }
     text + &counts(&program.counts, terminal)
 }
 
-/// What changed, a line each; what differs by no more than it varies, and what is the same, in a line together.
+/// A line for each count that changed, one for those within their variation, and one for those that are the same.
 fn counts(all: &[CountChange], terminal: &Terminal) -> String {
     let (same, different): (Vec<_>, Vec<_>) = all.iter().partition(|count| count.old == count.new);
     let (varying, changed): (Vec<_>, Vec<_>) = different.into_iter().partition(|count| count.varies);
@@ -63,10 +63,7 @@ fn counts(all: &[CountChange], terminal: &Terminal) -> String {
         changed.into_iter().map(|count| format!("  {}", count_change(count))).collect();
     if !varying.is_empty() {
         let varying: Vec<String> = varying.into_iter().map(within).collect();
-        lines.push(format!(
-            "  varying       {}: within what they vary by from run to run",
-            varying.join(", ")
-        ));
+        lines.push(format!("  varying       {}: no more than from run to run", varying.join(", ")));
     }
     if !same.is_empty() {
         let same: Vec<String> = same.into_iter().map(|count| count.name.replace('_', " ")).collect();
@@ -122,14 +119,14 @@ fn count_change(change: &CountChange) -> String {
 fn gate(comparing: &Comparing, limit: f64, terminal: &Terminal) -> String {
     let percent = limit * 100.0;
     let slower = comparing.slower_than(limit);
-    let line = |name: &str| format!("{name}: slower by more than {percent}%, beyond doubt");
+    let line = |name: &str| format!("{name}: certainly slower by more than {percent}%");
     let untimed = comparing.untimed();
-    let unknown = |name: &str| format!("{name}: no times to compare, so that it may be slower");
+    let unknown = |name: &str| format!("{name}: no times to compare, so it may be slower");
     if slower.is_empty() && !untimed.is_empty() {
         return list("Not compared", untimed.into_iter().map(unknown), terminal);
     }
     if slower.is_empty() {
-        return terminal.wrap(&format!("Nothing is slower by more than {percent}% beyond doubt."), 0) + "\n";
+        return terminal.wrap(&format!("No program is certainly slower by more than {percent}%."), 0) + "\n";
     }
     list("Too slow", slower.into_iter().map(line), terminal)
 }

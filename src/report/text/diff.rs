@@ -17,19 +17,19 @@ const LINES: usize = 12;
 /// Changes of the time alone are shown from this part of the greater total on.
 const NOTEWORTHY: f64 = 0.01;
 
-/// Both start-ups.
 pub fn render(compared: &Compared, terminal: &Terminal) -> String {
     let [first, second] = compared.sides.each_ref().map(|side| side.summary);
     let difference = Difference::between(first, second);
     let least = NOTEWORTHY * first.total.median.max(second.total.median);
     let mut text = headline(compared, terminal);
     text += &kinds(&difference, least, terminal);
-    let told = |changes: &[Change]| -> Vec<Change> {
+    let structural = |changes: &[Change]| -> Vec<Change> {
         changes.iter().filter(|change| change.is_structural()).cloned().collect()
     };
     text += &section("Steps of the main thread that came or went", &difference.steps, terminal);
-    text += &section("Files that came, went or are used differently", &told(&difference.files), terminal);
-    text += &section("Programs executed that came or went", &told(&difference.programs), terminal);
+    text +=
+        &section("Files that came, went or are used differently", &structural(&difference.files), terminal);
+    text += &section("Programs executed that came or went", &structural(&difference.programs), terminal);
     text += &counts(first, second, terminal);
     text += &notes(compared, terminal);
     text
@@ -46,7 +46,7 @@ fn headline(compared: &Compared, terminal: &Terminal) -> String {
     format!("{first}{second}{}\n\n", terminal.wrap(&verdict, 0))
 }
 
-/// A name, the median of its totals, and how far these lie apart.
+/// A name, and the median and the range of its totals.
 fn side(letter: &str, side: &Side, terminal: &Terminal) -> String {
     let total = side.summary.total;
     let spread = match side.summary.runs {
@@ -58,19 +58,19 @@ fn side(letter: &str, side: &Side, terminal: &Terminal) -> String {
     format!("{} {} {median:>11}  {spread}\n", terminal.bold(letter), fitted(side.name, width))
 }
 
-/// The interval and what it says, or why nothing is said.
+/// The interval and the verdict, or why there is none.
 fn sureness(comparison: &Comparison, in_turn: bool) -> String {
     let Comparison { interval, pairs, .. } = comparison;
     let runs = match (pairs, in_turn) {
         (1, _) => "one run".to_owned(),
-        (n, true) => format!("{n} runs each, in turn"),
+        (n, true) => format!("{n} runs each, interleaved"),
         (n, false) => format!("{n} runs"),
     };
     if *pairs < FEWEST_PAIRS {
-        return format!(" ({runs}: below {FEWEST_PAIRS} of each side nobody can tell)");
+        return format!(" ({runs}: can't tell with fewer than {FEWEST_PAIRS} of each)");
     }
     let verdict = match comparison.verdict() {
-        Verdict::CantTell => "within noise: can't tell".to_owned(),
+        Verdict::CantTell => "can't tell".to_owned(),
         verdict => verdict.to_string(),
     };
     format!(" ({:.3} to {:.3}, {runs}): {verdict}", interval.low, interval.high)
@@ -158,11 +158,11 @@ fn section(title: &str, changes: &[Change], terminal: &Terminal) -> String {
 
 fn counts(first: &Summary, second: &Summary, terminal: &Terminal) -> String {
     let (a, b) = (&first.counts, &second.counts);
-    // where one side's were not seen, nothing is said of them: nothing starts without one
+    // no program starts without a page fault, so 0 means that they were not seen
     let seen = a.page_faults > 0 && b.page_faults > 0;
     let faults = if seen { (a.page_faults, b.page_faults) } else { (0, 0) };
     let all = [
-        // the rows have an exec in a kind of its own
+        // the table above counts execs as a kind of their own
         ("system calls (with execs)", a.syscalls, b.syscalls),
         ("page faults", faults.0, faults.1),
         ("opened files", a.files_opened, b.files_opened),

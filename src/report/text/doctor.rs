@@ -1,4 +1,4 @@
-//! What the doctor found, for a terminal: a mark, a name and a detail a line, below it why and what mends it.
+//! The doctor's report, for a terminal: a line for each check, and below it the reason and the fix.
 
 use super::terminal::{Terminal, columns, fitted};
 use crate::document::doctor::{Check, CheckGroup, DoctorReport, InstallPlan, Status};
@@ -6,12 +6,11 @@ use crate::output::visible;
 use anstyle::{AnsiColor, Style};
 use firstbyte_measure::machine::Machine;
 
-/// Columns of the names; a longer one is followed by its detail all the same.
+/// The width of the names. A longer name is still followed by its detail.
 const NAME: usize = 26;
-/// Where details, reasons and commands begin.
+/// The indent of details, reasons and commands.
 const INDENT: usize = 4;
 
-/// The whole report, with a newline at its end.
 pub fn render(report: &DoctorReport, terminal: &Terminal) -> String {
     let mut lines = vec![terminal.bold("machine")];
     lines.extend(facts(&report.machine).iter().map(|(name, fact)| fact_line(name, fact, terminal)));
@@ -57,11 +56,11 @@ fn facts(machine: &Machine) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// How many of the processor's vulnerabilities cost time here.
+/// How many of the processor's vulnerabilities are mitigated, which costs time.
 fn mitigations(machine: &Machine) -> Option<String> {
     let all = machine.mitigations.as_ref()?;
     let mitigated = all.values().filter(|state| state.starts_with("Mitigation")).count();
-    // Also in part: "Mitigation: Enhanced IBRS; BHI: Vulnerable", "SMT vulnerable".
+    // partly, too: "Mitigation: Enhanced IBRS; BHI: Vulnerable", "SMT vulnerable"
     let open = all.iter().filter(|(_, state)| state.to_ascii_lowercase().contains("vulnerable"));
     let open: Vec<&str> = open.map(|(name, _)| name.as_str()).collect();
     let names = if open.is_empty() { String::new() } else { format!(" ({})", open.join(", ")) };
@@ -79,9 +78,9 @@ fn check_lines(check: &Check, terminal: &Terminal) -> Vec<String> {
         let label = if check.status == Status::Works { "note: " } else { "why: " };
         lines.push(terminal.wrap(&format!("{indent}{label}{}", visible(why)), INDENT + label.len()));
     }
-    if let Some(mend) = &check.fix {
-        // On one line, however long, so that it can be copied.
-        lines.push(format!("{indent}mend: {}", visible(mend)));
+    if let Some(fix) = &check.fix {
+        // on one line, however long: it is copied
+        lines.push(format!("{indent}fix: {}", visible(fix)));
     }
     lines
 }
@@ -96,7 +95,7 @@ fn first_line(check: &Check, terminal: &Terminal) -> String {
     format!("  {} {rest}", terminal.paint(style, mark))
 }
 
-/// A letter-like mark as well as a colour, so that no information is in the colour alone.
+/// A character and a colour: no information is in the colour alone.
 fn mark(status: Status) -> (&'static str, Style) {
     match status {
         Status::Works => ("✓", AnsiColor::Green.on_default()),
@@ -114,9 +113,7 @@ fn summary(checks: &[Check], install: &InstallPlan, terminal: &Terminal) -> Vec<
     let mut lines =
         vec![format!("{works} {}, {partly} {} partly, {not} {does} not work", verb(works), verb(partly))];
     if let Some(command) = &install.command {
-        lines.push(
-            terminal.wrap("the missing tools come with this, or with `firstbyte doctor --install`:", 0),
-        );
+        lines.push(terminal.wrap("to install the missing tools, run `firstbyte doctor --install` or:", 0));
         lines.push(visible(command));
     }
     lines
@@ -185,16 +182,16 @@ mod tests {
         corpus
           ✗ zsh                   missing
             why: `zsh` is not in PATH; skipped: zsh
-            mend: sudo apt-get install -y --no-install-recommends zsh
+            fix: sudo apt-get install -y --no-install-recommends zsh
 
         1 works, 1 works partly, 1 does not work
-        the missing tools come with this, or with `firstbyte doctor --install`:
+        to install the missing tools, run `firstbyte doctor --install` or:
         sudo apt-get install -y --no-install-recommends zsh
         ");
     }
 
     #[test]
-    fn what_is_mitigated_in_part_counts_as_vulnerable_too() {
+    fn a_partial_mitigation_counts_as_vulnerable_too() {
         let states = [
             ("meltdown", "Not affected"),
             ("mds", "Mitigation: Clear CPU buffers"),
@@ -220,13 +217,13 @@ mod tests {
     }
 
     #[test]
-    fn colour_is_only_where_it_is_wanted() {
+    fn colours_are_used_only_if_wanted() {
         assert!(!render(&report(), &Terminal::default()).contains('\u{1b}'));
         assert!(render(&report(), &Terminal { width: 80, colour: true }).contains("\u{1b}[32m✓"));
     }
 
     #[test]
-    fn what_a_tool_calls_its_version_cannot_steer_the_terminal() {
+    fn the_version_of_a_tool_cannot_control_the_terminal() {
         let mut hostile = report();
         hostile.results[0].detail = "\u{1b}]0;owned\u{7}".to_owned();
         assert!(!render(&hostile, &Terminal::default()).contains('\u{1b}'));

@@ -1,4 +1,4 @@
-//! The annotated hex dump of an executable that we wrote, for a terminal.
+//! An annotated hex dump of an executable that firstbyte wrote, for a terminal.
 
 use firstbyte_elf::explain::Row;
 use std::fmt::Write as _;
@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 /// Bytes on one line.
 const BYTES: usize = 8;
 
-/// The column in which what is said of the bytes begins.
+/// The column where the explanation begins.
 pub const NOTES: usize = 41;
 
-/// One line for each row, and further ones where it has more than eight bytes or two fields.
+/// One line for each row; more if it has more than eight bytes or several notes.
 pub fn render(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows {

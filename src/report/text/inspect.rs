@@ -1,4 +1,4 @@
-//! What an executable is and will cost, for a terminal. Names come from files of others: none is shown as it is.
+//! An executable and what its start costs, for a terminal. Names in files may be hostile, so all are made visible.
 
 use crate::floor::estimate::Estimate;
 use crate::inspect::Inspection;
@@ -11,14 +11,13 @@ use crate::output::visible;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The column in which values begin.
+/// The column where values begin.
 pub const VALUES: usize = 18;
 
 fn shown(path: &Path) -> String {
     visible(&path.display().to_string())
 }
 
-/// The whole explanation.
 pub fn render(inspection: &Inspection, estimate: Option<&Estimate>) -> String {
     let mut text = format!("{}\n", shown(&inspection.path));
     for script in &inspection.scripts {
@@ -92,7 +91,7 @@ fn headers(elf: &Elf) -> String {
     }
     if elf.kind.is_executable() {
         let evidence = elf.runtime.evidence.join(", ");
-        let evidence = if evidence.is_empty() { "nothing tells it".to_owned() } else { evidence };
+        let evidence = if evidence.is_empty() { "no evidence".to_owned() } else { evidence };
         line("runtime", format!("{} ({evidence})", elf.runtime.describe()));
     }
     for note in &elf.notes {
@@ -140,7 +139,7 @@ fn prediction(prediction: &Prediction) -> String {
 }
 
 fn estimate(estimate: &Estimate) -> String {
-    let mut text = format!("  in this machine's units: {}\n", estimate.source);
+    let mut text = format!("  estimated from costs on this machine: {}\n", estimate.source);
     let mut total = 0.0;
     for cost in &estimate.costs {
         let microseconds = cost.count as f64 * cost.ns / 1000.0;
@@ -152,13 +151,16 @@ fn estimate(estimate: &Estimate) -> String {
         );
     }
     if !estimate.costs.is_empty() {
-        let _ =
-            writeln!(text, "    {:<56} {total:>8.1} us", "at least, besides what loader and program compute");
+        let _ = writeln!(
+            text,
+            "    {:<56} {total:>8.1} us",
+            "at least, plus the computation of loader and program"
+        );
     }
     text
 }
 
-/// A function's instructions.
+/// The instructions of a function.
 pub fn render_lines(lines: &[Line]) -> String {
     let mut text = String::new();
     for line in lines {
@@ -168,7 +170,7 @@ pub fn render_lines(lines: &[Line]) -> String {
     text
 }
 
-/// The functions that main calls, by the compiler's options.
+/// The functions that main calls, for each set of compiler options.
 pub fn render_calls(rows: &[Compilation]) -> String {
     let width = rows.iter().map(|row| row.options.len()).max().unwrap_or(0);
     let mut text = String::new();

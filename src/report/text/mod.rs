@@ -10,7 +10,6 @@ pub mod elf;
 pub mod floor;
 pub mod inspect;
 pub mod phase_bars;
-pub mod row;
 pub mod showdown;
 pub mod terminal;
 pub mod throughput;

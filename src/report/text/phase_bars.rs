@@ -1,8 +1,8 @@
-//! The phases as bars, drawn with characters.
+//! The phases as bars of characters.
 
-use super::row::name;
 use super::terminal::{Terminal, columns, fitted};
 use crate::document::bench::Measurement;
+use crate::report::row::name;
 use anstyle::{AnsiColor, Color, Style};
 use firstbyte_measure::timeline::{PerPhase, Phase};
 use firstbyte_measure::units::display_nanos;
@@ -18,7 +18,7 @@ pub(crate) fn style(phase: Phase) -> Style {
     Style::new().fg_color(Some(Color::Ansi(colour)))
 }
 
-/// So many cells of a phase.
+/// Cells that are filled for a phase.
 pub(crate) fn cells(phase: Phase, count: usize, terminal: &Terminal) -> String {
     terminal.paint(style(phase), &phase.character().to_string().repeat(count))
 }
@@ -26,7 +26,7 @@ pub(crate) fn cells(phase: Phase, count: usize, terminal: &Terminal) -> String {
 /// Up to this ratio of the longest bar to the shortest, a linear scale shows both.
 const LARGEST_LINEAR_RATIO: f64 = 25.0;
 
-/// How long the bar of a total is.
+/// Converts a duration to the length of a bar.
 enum Scale {
     Linear { to: f64 },
     Logarithmic { from: f64, to: f64 },
@@ -42,7 +42,7 @@ impl Scale {
         Scale::Logarithmic { from: round_below(shortest / 2.0), to }
     }
 
-    /// The part of the width that a bar of `ns` takes.
+    /// The part of the width for a bar of `ns`.
     fn length(&self, ns: f64) -> f64 {
         match self {
             Scale::Linear { to } => ns / to,
@@ -53,7 +53,7 @@ impl Scale {
     fn description(&self) -> String {
         match self {
             Scale::Linear { to } => {
-                format!("Linear scale, 0 to {}; a phase takes at least one cell.", display_nanos(*to))
+                format!("Linear scale, 0 to {}; a phase has at least one cell.", display_nanos(*to))
             }
             Scale::Logarithmic { from, to } => format!(
                 "The length of a bar is its total on a logarithmic scale, {} to {}; within a bar each phase has \
@@ -71,7 +71,7 @@ fn round_below(ns: f64) -> f64 {
     [5.0, 2.0].iter().map(|step| step * decade).find(|step| *step <= ns).unwrap_or(decade)
 }
 
-/// One program's phases in nanoseconds, 0 for those that it has not.
+/// One program's phases in nanoseconds; 0 for a phase that it does not have.
 struct Bar {
     name: String,
     total: f64,
@@ -89,7 +89,8 @@ impl Bar {
         self.phases.iter().map(|(_, ns)| ns).sum()
     }
 
-    /// Cells of each phase: its share of the bar, at least one for a phase that there is, `width` at most together.
+    /// The cells of each phase: its share of the bar, and at least one if the program has the phase. Together they have at
+    /// most `width`.
     fn cells(&self, scale: &Scale, width: usize) -> PerPhase<usize> {
         let length = whole(scale.length(self.end()), width);
         let mut begin = 0.0;
@@ -117,7 +118,7 @@ fn whole(part: f64, width: usize) -> usize {
     (part.clamp(0.0, 1.0) * width as f64).round() as usize
 }
 
-/// A bar a program, a legend under them; nothing when no program has phases.
+/// A bar for each program and a legend; empty if no program has phases.
 pub(crate) fn render(rows: &[&Measurement], name_width: usize, terminal: &Terminal) -> String {
     let bars: Vec<Bar> = rows.iter().filter_map(|row| Bar::of(row)).collect();
     if bars.is_empty() {
@@ -148,7 +149,7 @@ fn legend(scale: &Scale, terminal: &Terminal) -> String {
     format!("{}\n{}", samples.join("   "), terminal.wrap(&scale.description(), 0))
 }
 
-/// The width that the names of `rows` want, `most` at most.
+/// The width of the longest name, at most `most`.
 pub(crate) fn name_width(rows: &[&Measurement], most: usize) -> usize {
     rows.iter().map(|row| columns(&name(row))).max().unwrap_or(0).min(most)
 }
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn every_phase_takes_a_cell_and_the_bar_never_more_than_its_width() {
+    fn every_phase_has_a_cell_and_no_bar_is_wider_than_its_room() {
         let bars = [bar([1.0, 1e6, 1.0, 1.0]), bar([1e6, 1.0, 1.0, 1e6])];
         for width in [4, 10, 60] {
             for bar in &bars {
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_far_apart_get_a_logarithmic_scale_that_says_so() {
+    fn totals_far_apart_get_a_logarithmic_scale() {
         let bars = [bar([70e3, 10e3, 3e3, 20e3]), bar([400e3, 40e6, 10e3, 2e6])];
         let scale = Scale::fit(&bars);
         assert!(
@@ -194,12 +195,12 @@ mod tests {
             "{}",
             scale.description()
         );
-        // Within the bar the shares stay true: 40.0 of 42.4 ms are setup, 94 cells less the one that `write` takes.
+        // setup has 40.0 of 42.4 ms, so 94 cells, less the one for `write`
         assert_eq!(cells_of(&bars[1], &scale, 100), [1, 93, 1, 5]);
     }
 
     #[test]
-    fn round_numbers_lie_below() {
+    fn a_scale_begins_at_a_round_number_below() {
         assert_eq!(
             [0.0, 1.0, 3.0, 7.0, 35e3, 999.0].map(|n| round_below(n).to_string()),
             ["1", "1", "2", "5", "20000", "500"]

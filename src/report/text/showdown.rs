@@ -1,26 +1,25 @@
-//! The showdown for a terminal: who measured what and where, tables sorted by first byte, phase bars, and what
-//! did not run.
+//! A showdown for a terminal: the head, tables sorted by first byte, phase bars, and the programs that did not run.
 
 use super::phase_bars;
-use super::row::{self, Column, UNKNOWN, name, ratio};
 use super::terminal::{Terminal, columns as width_of, truncated};
 use crate::document::Document;
 use crate::document::bench::{Cache, Cold, ColdMethod, Measurement, Overhead, Tool};
 use crate::output::visible;
+use crate::report::row::{self, Column, UNKNOWN, name, ratio};
+use crate::report::words::{count_of, runs};
 use comfy_table::{CellAlignment, Table, TableComponent, presets};
 use firstbyte_measure::timeline::Phase;
 use serde_json::Value;
 
-/// Names are cut to this width, less where the terminal is narrow.
+/// Names are cut to this width, or to less in a narrow terminal.
 const WIDEST_NAME: usize = 32;
 
-/// Of more programs than this, the head shows only the least and the most observer overhead.
+/// For more programs than this, the head shows only the lowest and the highest observer overhead.
 const MOST_OVERHEADS: usize = 4;
 
-/// Below this width a name says nothing: the table is divided instead.
+/// If names would have less than this, the table is divided.
 const NARROWEST_NAME: usize = 12;
 
-/// The whole page.
 pub fn render(document: &Document, terminal: &Terminal) -> String {
     let mut parts = vec![head(document, terminal)];
     for (cache, rows) in row::ranking(document) {
@@ -36,7 +35,7 @@ pub fn render(document: &Document, terminal: &Terminal) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Everything about one state of the page cache.
+/// The tables of one state of the page cache.
 fn condition(
     document: &Document,
     cache: Option<Cache>,
@@ -66,14 +65,17 @@ pub(crate) fn head(document: &Document, terminal: &Terminal) -> String {
     lines.extend(backend(tool).map(|backend| format!("backend   {backend}")));
     lines.extend(observer(&tool.observer_overhead).map(|observer| format!("observer  {observer}")));
     if let Some(reason) = &document.broken {
-        lines.push(format!("partial   the measuring ended early: {}", reason.replace('\n', "; ")));
+        lines.push(format!("partial   the measuring failed: {}", reason.replace('\n', "; ")));
     } else if document.partial {
-        lines.push("partial   interrupted, or not at its end: not every planned run is in here".to_owned());
+        lines.push(
+            "partial   some planned runs are missing: the measuring was interrupted or has not ended"
+                .to_owned(),
+        );
     }
     lines.iter().map(|line| terminal.wrap(&visible(line), 10) + "\n").collect()
 }
 
-/// The facts that a reader compares machines by, as far as the file has them.
+/// The facts that identify a machine, as far as the file has them.
 pub(crate) fn machine(machine: &Value) -> Option<String> {
     let fact = |key: &str, before: &str, after: &str| {
         let fact = match machine.get(key)? {
@@ -103,11 +105,11 @@ fn backend(tool: &Tool) -> Option<String> {
     })
 }
 
-/// Each program's overhead, or of many programs the least and the most.
+/// The overhead of each program; of many programs, the lowest and the highest.
 fn observer(overheads: &[Overhead]) -> Option<String> {
     let each = |o: &Overhead| {
         let (low, high) = (ratio(o.ratio.low), ratio(o.ratio.high));
-        // One has no interval.
+        // one pair has no interval
         if o.ratio.pairs < 2 {
             return format!("`{}` {}", o.name, ratio(o.ratio.ratio));
         }
@@ -132,11 +134,11 @@ fn title(rows: &[&Measurement], cache: Option<Cache>, terminal: &Terminal) -> St
         .fold((usize::MAX, 0), |(least, most), n| (least.min(n), most.max(n)));
     let each = if least == most { runs(most) } else { format!("{least} to {most} runs") };
     let cache = cache.map_or(String::new(), |cache| format!(", {} page cache", cache.name()));
-    let programs = if rows.len() == 1 { "program" } else { "programs" };
-    terminal.bold(&format!("{} {programs}, {each} each{cache}", rows.len())) + "\n"
+    let programs = count_of(rows.len(), "program", "programs");
+    terminal.bold(&format!("{programs}, {each} each{cache}")) + "\n"
 }
 
-/// One table where the terminal is wide enough, else times and counts apart.
+/// One table if the terminal is wide enough, else one for times and one for counts.
 fn main_tables(rows: &[&Measurement], terminal: &Terminal) -> Vec<String> {
     let one = table(rows, &row::times_and_counts(), None, terminal, NARROWEST_NAME);
     let part = |columns: Vec<Column>| table(rows, &columns, None, terminal, 0).unwrap_or_default();
@@ -147,12 +149,12 @@ fn statistics(rows: &[&Measurement], terminal: &Terminal) -> String {
     let below = row::threshold(rows);
     let table = table(rows, &row::statistics(), below.as_deref(), terminal, 0).unwrap_or_default();
     let timed = rows.iter().any(|row| row.ranked().is_some());
-    let title = if timed { "First byte (total where no first byte was seen)" } else { "Wall time" };
+    let title = if timed { "First byte (or total, if there is none)" } else { "Wall time" };
     format!("{}\n{table}", terminal.bold(&truncated(title, terminal.width)))
 }
 
-/// A table with the names in front and, where a threshold is named, the share of runs below it at the end.
-/// `None` when no more than `narrowest` columns would be left for a name, unless `narrowest` is 0.
+/// A table with the names first and, with a threshold, the share of runs below it last. `None` if less than `narrowest`
+/// columns would be left for the names.
 fn table(
     rows: &[&Measurement],
     columns: &[Column],
@@ -174,7 +176,7 @@ fn table(
     Some(laid_out(rows, &headings, &cells, name_width, gap))
 }
 
-/// The width for names and the gap between columns: two columns of gap if the names fit so, else one.
+/// The width for names, and the gap between columns: two if the names then fit, else one.
 fn name_and_gap(
     rows: &[&Measurement],
     headings: &[String],
@@ -213,26 +215,26 @@ fn laid_out(
         table.add_row([truncated(&name(row), name_width)].iter().chain(cells));
     }
     for (index, column) in table.column_iter_mut().enumerate() {
-        // The column separators of the preset are one space wide themselves.
+        // the column separators of the preset are one space wide
         column.set_padding((if index == 0 { 0 } else { gap - 1 }, 0));
         column.set_cell_alignment(if index == 0 { CellAlignment::Left } else { CellAlignment::Right });
     }
     format!("{table}\n")
 }
 
-/// What the columns mean.
+/// The meaning of the columns.
 fn legend(rows: &[&Measurement], terminal: &Terminal) -> String {
     let floor = rows.iter().find_map(|m| m.floor_ratio.as_ref());
     let sentences = [
-        Some("Medians; ±: median absolute deviation of the first byte.".to_owned()),
+        Some("Medians. ± is the median absolute deviation of the first byte.".to_owned()),
         floor.map(|f| {
             format!(
-                "× floor: over the first byte of `{}` (total, where one has none), run by run.",
+                "× floor is relative to the first byte of `{}`, run by run (to the total, if one has no first byte).",
                 visible(&f.floor)
             )
         }),
-        rows.iter().any(|m| m.phases.get(Phase::Setup).is_some()).then(|| "%: of the total.".to_owned()),
-        rows.iter().any(|m| !m.phases.are_known()).then(|| format!("{UNKNOWN}: not measured.")),
+        rows.iter().any(|m| m.phases.get(Phase::Setup).is_some()).then(|| "% is the share of the total.".to_owned()),
+        rows.iter().any(|m| !m.phases.are_known()).then(|| format!("{UNKNOWN} means not measured.")),
         rows.iter().find_map(|m| m.cold.as_ref()).map(|cold| coldness(cold.method).to_owned()),
     ];
     let text: Vec<String> = sentences.into_iter().flatten().collect();
@@ -242,17 +244,17 @@ fn legend(rows: &[&Measurement], terminal: &Terminal) -> String {
 fn coldness(method: ColdMethod) -> &'static str {
     match method {
         ColdMethod::Copies => {
-            "Cold: what a program reads was evicted before each run, and none of its pages was resident then."
+            "Cold: the files that a program reads were evicted before each run, and none of their pages was in memory when it began."
         }
         ColdMethod::DropCaches => {
-            "Cold: what nobody had mapped was dropped before each run; nothing is proven."
+            "Cold: the page cache was dropped before each run, except for pages in use. Nothing is proven."
         }
     }
 }
 
 fn without_phases(document: &Document, terminal: &Terminal) -> String {
     let backend = document.tool.backend.as_deref().unwrap_or("chosen");
-    terminal.wrap(&format!("The {} backend sees no phases: no bars.", visible(backend)), 0) + "\n"
+    terminal.wrap(&format!("No phase bars: the {} backend does not see phases.", visible(backend)), 0) + "\n"
 }
 
 pub(crate) fn failed(document: &Document, terminal: &Terminal) -> String {
@@ -263,46 +265,43 @@ pub(crate) fn failed(document: &Document, terminal: &Terminal) -> String {
     list("Failed", lines, terminal)
 }
 
-/// What a reader must know of single programs before believing their rows.
+/// Reservations about single programs.
 pub(crate) fn notes(document: &Document, terminal: &Terminal) -> String {
     let lines = document.results.iter().flat_map(|m| {
         let name = under(m.label(), m.cache);
         let rejected = m.rejected.first().map(|first| {
             format!("{name}: {} did not count; run {}: {}", runs(m.rejected.len()), first.run, first.reason)
         });
-        let lost = (m.lost_events > 0).then(|| format!("{name}: {} events lost", m.lost_events));
+        let lost = usize::try_from(m.lost_events).unwrap_or(usize::MAX);
+        let lost = (lost > 0).then(|| format!("{name}: {} lost", count_of(lost, "event", "events")));
         let killed = m.killed_by.as_ref();
         let killed = killed.map(|signal| format!("{name}: every run was killed by {signal}, as expected"));
         let uncounted = m.uncounted.as_ref();
-        let uncounted = uncounted.map(|reason| format!("{name}: not counted: in a counting run, {reason}"));
+        let uncounted = uncounted.map(|reason| format!("{name}: no counts: in a counting run, {reason}"));
         let warm = m.cold.as_ref().into_iter().flat_map(|cold| warm(&name, cold)).collect::<Vec<_>>();
         killed.into_iter().chain(rejected).chain(lost).chain(uncounted).chain(warm)
     });
     list("Notes", lines, terminal)
 }
 
-/// What of a cold run may not have been cold.
+/// Files that may not have been cold.
 fn warm(name: &str, cold: &Cold) -> Vec<String> {
     let left = cold.left_warm.first().map(|first| {
         let more = match cold.left_warm.len() - 1 {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        format!("{name}: not made cold, because the program writes to it or replaces it: {first}{more}")
+        format!("{name}: left warm, because the program writes to it or replaces it: {first}{more}")
     });
     let doubt = cold.doubt.as_ref().map(|flaw| {
-        format!("{name}: some of its files may be missing among the cold ones: in the run that looked for them, {flaw}")
+        format!("{name}: some of its files may have stayed warm: in the run that looked for them, {flaw}")
     });
     left.into_iter().chain(doubt).collect()
 }
 
-/// A name and the state of the page cache.
+/// A name with the state of the page cache.
 fn under(name: &str, cache: Option<Cache>) -> String {
     cache.map_or(name.to_owned(), |cache| format!("{name} ({})", cache.name()))
-}
-
-pub(crate) fn runs(runs: usize) -> String {
-    if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") }
 }
 
 fn skipped(document: &Document, terminal: &Terminal) -> String {
@@ -313,7 +312,7 @@ fn skipped(document: &Document, terminal: &Terminal) -> String {
     list("Skipped", lines, terminal)
 }
 
-/// Those of the machine; what one of many programs did stands in the document.
+/// Those about the machine. Those about single programs are in the document.
 pub(crate) fn general_warnings(document: &Document) -> impl Iterator<Item = String> {
     document.warnings.iter().filter(|warning| warning.name.is_none()).map(ToString::to_string)
 }

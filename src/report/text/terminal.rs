@@ -1,20 +1,20 @@
-//! What a rendering for a terminal has to know, and text that is safe to show there.
+//! The terminal, and text that fits it.
 
 use crate::output::visible;
 use anstyle::Style;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Where the text will be shown.
+/// Where text is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terminal {
-    /// Columns.
+    /// In columns.
     pub width: usize,
-    /// Whether colours and bold are wanted (`NO_COLOR`, `--color`, not a terminal: no).
+    /// Colours and bold text are wanted.
     pub colour: bool,
 }
 
-/// What is assumed when nothing is known: 80 columns, no colour.
+/// 80 columns, no colour.
 impl Default for Terminal {
     fn default() -> Terminal {
         Terminal { width: 80, colour: false }
@@ -22,18 +22,18 @@ impl Default for Terminal {
 }
 
 impl Terminal {
-    /// `text` in `style`, or as it is where colours are not wanted.
+    /// `text` in `style`, or unchanged if colours are not wanted.
     pub fn paint(&self, style: Style, text: &str) -> String {
         if self.colour && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 
-    /// `text` in bold, or as it is.
+    /// `text` in bold, or unchanged.
     pub fn bold(&self, text: &str) -> String {
         self.paint(Style::new().bold(), text)
     }
 
-    /// Breaks `text` at spaces so that no line is wider than this terminal; lines after the first are indented
-    /// by `indent`. A word that is wider than a line is broken, not cut.
+    /// Breaks `text` at spaces. No line is wider than this terminal, and lines after the first are indented. A word that
+    /// is wider than a line is broken, not cut.
     pub fn wrap(&self, text: &str, indent: usize) -> String {
         let width = self.width.max(indent + 2);
         let (mut wrapped, mut used) = (String::new(), 0);
@@ -70,12 +70,12 @@ fn broken(word: &str, width: usize) -> Vec<&str> {
     pieces
 }
 
-/// How many columns `text` takes.
+/// The width of `text`.
 pub fn columns(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// `text`, made [`visible`], in at most `width` columns: what does not fit is cut between graphemes and marked `…`.
+/// `text`, made [`visible`], in at most `width` columns. The rest is replaced by `…`, between graphemes.
 pub fn truncated(text: &str, width: usize) -> String {
     let text = visible(text);
     if columns(&text) <= width {
@@ -94,7 +94,7 @@ pub fn truncated(text: &str, width: usize) -> String {
     kept
 }
 
-/// `text`, truncated or filled up with spaces to exactly `width` columns.
+/// `text`, truncated or padded with spaces to exactly `width` columns.
 pub fn fitted(text: &str, width: usize) -> String {
     let mut text = truncated(text, width);
     text.extend(std::iter::repeat_n(' ', width.saturating_sub(columns(&text))));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn fitted_text_is_exactly_as_wide_as_asked() {
+    fn fitted_text_has_exactly_the_requested_width() {
         for text in ["", "a", "日本語日本語", "\u{1b}[0m", "👩‍👩‍👧 family"] {
             for width in 0..12 {
                 assert_eq!(columns(&fitted(text, width)), width, "{text:?} in {width}");
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn wrapped_lines_stay_within_the_width_and_lose_no_word() {
+    fn wrapped_lines_are_within_the_width_and_lose_no_word() {
         let terminal = Terminal { width: 12, colour: false };
         let wrapped = terminal.wrap("one two three four five", 2);
         assert_eq!(wrapped, "one two\n  three four\n  five");

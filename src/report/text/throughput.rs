@@ -7,10 +7,10 @@ use crate::report::pictures::throughput::plot;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// One number of lines, as wide as this with the space before it.
+/// The width of one number of lines, with the space before it.
 const COLUMN: usize = 9;
 
-/// For a terminal: a table a sink, seconds as in seed 002, then what was wrong and what is missing.
+/// A table for each sink, in seconds as in Response to Response; then wrong output and skipped designs.
 pub fn render(document: &ThroughputDocument, terminal: &Terminal) -> String {
     let mut text = String::new();
     for (sink, description) in document.sinks() {
@@ -27,7 +27,7 @@ pub fn render(document: &ThroughputDocument, terminal: &Terminal) -> String {
         text += &(terminal.wrap(&visible(&line), 4) + "\n");
     }
     if document.partial {
-        text += "interrupted: some runs were not made\n";
+        text += "interrupted: some runs are missing\n";
     }
     text
 }
@@ -50,11 +50,15 @@ fn table(document: &ThroughputDocument, sink: &str, terminal: &Terminal) -> Stri
         let row = last(document, sink, name);
         let _ = writeln!(text, "{:>9}{:>8}", factor(row), rate_shown(row));
     }
-    let _ = writeln!(text, "\nseconds, medians; × faster: than {}, with the most lines\n", document.baseline);
+    let _ = writeln!(
+        text,
+        "\nMedians in seconds. × faster is relative to {}, for the most lines.\n",
+        document.baseline
+    );
     text
 }
 
-/// The first, the last and as many of the others as there is room for.
+/// The first, the last, and as many of the others as there is room for.
 fn shown_counts(counts: &[u64], room: usize) -> Vec<u64> {
     let most = (room / COLUMN).max(2);
     if counts.len() <= most {
@@ -110,7 +114,7 @@ pub(crate) fn warnings(document: &ThroughputDocument, terminal: &Terminal) -> St
     document.warnings.iter().map(line).collect()
 }
 
-/// A line a design and reason, with the sinks that it holds for.
+/// A line for each design and reason, with the sinks.
 pub(crate) fn wrong(document: &ThroughputDocument, terminal: &Terminal) -> String {
     let mut reasons: BTreeMap<(&str, &str, String), Vec<&str>> = BTreeMap::new();
     for wrong in &document.wrong {
@@ -180,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_of_the_baseline_over_the_design() {
+    fn a_ratio_is_the_baselines_time_over_the_designs() {
         let document = document();
         let ratio = |design| document.find("pipe", design, 2_000_000).unwrap().times_faster.unwrap();
         assert!((ratio("new").ratio - 10.0).abs() < 1e-9 && ratio("new").pairs == 3);
@@ -189,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_has_the_fastest_first_and_no_rate_where_nobody_reads() {
+    fn the_table_has_the_fastest_first_and_no_rate_without_a_reader() {
         let text = render(&document(), &Terminal { width: 80, colour: false });
         let table: Vec<&str> =
             text.lines().filter(|l| l.starts_with("new") || l.starts_with("old")).collect();
@@ -205,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_little_room_the_first_and_the_last_column_stay() {
+    fn in_a_narrow_table_the_first_and_the_last_column_stay() {
         assert_eq!(shown_counts(&[1, 2, 3, 4, 5], 2 * COLUMN), [1, 5]);
         assert_eq!(shown_counts(&[1, 2, 3, 4, 5], 3 * COLUMN), [1, 3, 5]);
         assert_eq!(shown_counts(&[1, 2, 3], 0), [1, 3]);
@@ -223,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_document_renders_to_nothing() {
+    fn an_empty_document_is_rendered_as_nothing() {
         let document = ThroughputDocument::new(Tool::default(), Value::Null, "old");
         assert_eq!(render(&document, &Terminal::default()), "");
         assert_eq!(throughput_markdown::render(&document), "");
@@ -232,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn markdown_and_csv_hold_every_row() {
+    fn markdown_and_csv_contain_every_row() {
         let document = document();
         assert!(throughput_markdown::render(&document).contains("- warning: file: "));
         assert!(throughput_markdown::render(&document).contains("| `new` | 0.0025 | 0.0050 | 10.0 | 4.80 |"));
@@ -251,10 +255,10 @@ mod tests {
     }
 
     #[test]
-    fn the_chart_tells_designs_apart_by_a_letter_at_every_point() {
+    fn the_chart_marks_every_point_with_the_letter_of_its_design() {
         let svg = throughput_chart::svg(&document(), true).unwrap();
         let of = |letter: &str| svg.lines().filter(|line| line.trim() == letter).count();
-        // of each of the two sinks: two numbers of lines
+        // two sinks with two numbers of lines each
         assert_eq!((of("a"), of("b")), (4, 4), "{svg}");
         assert!(svg.contains("a: new") && svg.contains("b: old"));
     }

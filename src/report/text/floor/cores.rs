@@ -1,4 +1,4 @@
-//! First byte and threads against the number of processors, drawn with characters.
+//! First byte and threads by number of processors, as bars of characters.
 
 use crate::document::floor::{CpuSweep, Point};
 use crate::output::visible;
@@ -6,9 +6,9 @@ use crate::report::text::floor::figure::duration;
 use crate::report::text::terminal::{Terminal, fitted};
 use std::fmt::Write;
 
-/// A line a setting: processors, first byte with its interval as a bar, threads.
+/// A line for each setting: processors, first byte, whole run and threads.
 pub(crate) fn render(sweep: &CpuSweep, terminal: &Terminal) -> String {
-    let title = format!("{}: first byte against processors", visible(&sweep.name));
+    let title = format!("{}: first byte by number of processors", visible(&sweep.name));
     let mut text = terminal.bold(&title) + "\n";
     let width = terminal.width.saturating_sub(50).clamp(12, 40);
     let heading = format!("{} CPUs   first byte    whole run  threads", fitted("limited by", width));
@@ -36,16 +36,16 @@ fn line(point: &Point, width: usize, longest: f64) -> String {
     text
 }
 
-/// One processor against all, by affinity.
+/// One processor compared with all of them, limited by affinity.
 fn verdict(sweep: &CpuSweep, terminal: &Terminal) -> String {
     let affinity: Vec<&Point> = sweep.points.iter().filter(|point| point.how == "affinity").collect();
     let (Some(one), Some(all)) = (affinity.first(), affinity.last()) else { return String::new() };
     if one.cpus == all.cpus {
-        return "Only one processor: nothing to compare.\n".to_owned();
+        return "There is only one processor, so there is nothing to compare.\n".to_owned();
     }
     let ratio = one.first_byte / all.first_byte.max(1.0);
     let apart = one.low > all.high || one.high < all.low;
-    let sure = if apart { "" } else { "; their 95 % intervals overlap: can't tell" };
+    let sure = if apart { "" } else { " (can't tell: the 95 % intervals overlap)" };
     let text = format!("On 1 processor it takes {ratio:.2} times as long as on {}{sure}.", all.cpus);
     terminal.wrap(&text, 0) + "\n"
 }

@@ -1,26 +1,26 @@
-//! How a figure of the floor is shown, whatever the form: its columns, its durations, its group's title.
+//! What all renderings of the floor share: columns, durations, titles of groups.
 
 use crate::document::floor::{Figure, Group};
 use crate::report::text::terminal::Terminal;
 use anstyle::{AnsiColor, Style};
 use firstbyte_measure::units::display_nanos;
 
-/// What a group's table is called.
+/// The title of a group's table.
 pub(crate) fn title(group: Group) -> &'static str {
     match group {
-        Group::Syscalls => "System calls and clocks, a call",
-        Group::Processes => "Procedure call, threads, processes, each",
-        Group::Faults => "Page faults, libraries, relocations, each",
-        Group::Shells => "Shell builtins, each",
+        Group::Syscalls => "System calls and clocks, per call",
+        Group::Processes => "Procedure call, threads, processes",
+        Group::Faults => "Page faults, libraries, relocations",
+        Group::Shells => "Shell builtins",
         Group::Prints => "The first and the hundredth print",
         Group::Waterfall => "Waterfall",
     }
 }
 
-/// The columns of numbers: heading, cell.
+/// Heading and cell.
 type Column = (&'static str, fn(&Figure) -> String);
 
-/// The figures of a row, in this order.
+/// The columns of numbers, in order.
 pub(crate) const COLUMNS: [Column; 5] = [
     ("median", |figure| duration(figure.median)),
     ("min", |figure| duration(figure.min)),
@@ -29,12 +29,12 @@ pub(crate) const COLUMNS: [Column; 5] = [
     ("spread", |figure| format!("{:.1} %", figure.spread * 100.0)),
 ];
 
-/// Short durations with a digit after the point: whole nanoseconds are coarse below a hundred.
+/// Durations below 100 ns have a digit after the point.
 pub(crate) fn duration(ns: f64) -> String {
     if ns.abs() < 99.95 { format!("{ns:.1} ns") } else { display_nanos(ns) }
 }
 
-/// What is noise as much as a figure is grey.
+/// Noisy figures are grey.
 pub(crate) fn grey_if(noisy: bool, text: &str, terminal: &Terminal) -> String {
     if !noisy {
         return text.to_owned();

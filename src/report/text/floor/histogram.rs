@@ -1,4 +1,4 @@
-//! Histograms of single calls, drawn with characters.
+//! Histograms of single calls, as bars of characters.
 
 use crate::document::floor::{Figure, Histogram};
 use crate::output::visible;
@@ -6,11 +6,11 @@ use crate::report::text::floor::figure::duration;
 use crate::report::text::terminal::Terminal;
 use std::fmt::Write;
 
-/// Eight heights of one character.
+/// Characters of eight heights.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The bins up to `width` of them as one character each, as high as they are full; what lies beyond is added to the
-/// last, so that a few slow calls do not flatten the rest.
+/// The first `width` bins as one character each. The others are added to the last one: a few slow calls do not flatten the
+/// rest.
 pub(crate) fn spark(histogram: &Histogram, width: usize) -> String {
     let mut bins: Vec<u32> = histogram.counts.iter().take(width).copied().collect();
     if let Some(last) = bins.last_mut() {
@@ -19,13 +19,13 @@ pub(crate) fn spark(histogram: &Histogram, width: usize) -> String {
     let most = bins.iter().copied().max().unwrap_or(0).max(1);
     let level = |count: u32| match count {
         0 => ' ',
-        // a bin that is not empty is seen
+        // a bin that is not empty is visible
         _ => LEVELS[(count as usize * (LEVELS.len() - 1)).div_ceil(most as usize).min(LEVELS.len() - 1)],
     };
     bins.into_iter().map(level).collect()
 }
 
-/// Every histogram, a line a bin.
+/// A line for each bin that is not empty.
 pub(crate) fn render(figures: &[&Figure], terminal: &Terminal) -> String {
     figures.iter().filter_map(|figure| one(figure, terminal)).collect::<Vec<_>>().join("\n")
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bin_with_one_call_is_seen_beside_a_full_one_and_an_empty_one_is_not() {
+    fn a_bin_with_one_call_is_visible_beside_a_full_one() {
         let histogram = Histogram { first: 0, counts: vec![1000, 0, 1] };
         assert_eq!(spark(&histogram, 10), "█ ▂");
         assert_eq!(spark(&histogram, 1), "█");

@@ -1,4 +1,4 @@
-//! The floor for a terminal: who measured what and where, a table a group, the waterfalls as bars.
+//! The floor for a terminal: the head, a table for each group, the waterfalls as bars.
 
 mod cores;
 pub(crate) mod figure;
@@ -16,7 +16,7 @@ use crate::report::text::floor::{
 use crate::report::text::showdown as showdown_text;
 use std::fmt::Write;
 
-/// The whole page; with `histograms`, every histogram of single calls is drawn below its table.
+/// With `histograms`, every histogram of single calls is drawn below its table.
 pub fn render(floor: &Floor, histograms: bool, terminal: &Terminal) -> String {
     let mut parts = vec![head(floor, terminal)];
     for group in Group::ALL {
@@ -44,11 +44,11 @@ fn head(floor: &Floor, terminal: &Terminal) -> String {
     let overhead = &floor.overhead;
     let mut lines = vec![format!("{} {}", floor.tool.name, floor.tool.version)];
     lines.extend(showdown_text::machine(&floor.machine).map(|machine| format!("machine   {machine}")));
-    lines.extend(floor.cpu.map(|cpu| format!("pinned    to CPU {cpu}, with all that is started from there")));
+    lines.extend(floor.cpu.map(|cpu| format!("pinned    to CPU {cpu}, with every program that is started")));
     if overhead.step > 0 {
         lines.push(format!(
-            "clock     {:.1} ns for two readings and {:.2} ns a turn of the loop, both subtracted; \
-             it advances in steps of {} ns; an empty timed region reads {:.1} ns",
+            "clock     two readings cost {:.1} ns and one loop iteration {:.2} ns, both subtracted; \
+             the clock advances in steps of {} ns; an empty timed region takes {:.1} ns",
             overhead.timer, overhead.turn, overhead.step, overhead.empty
         ));
     }
@@ -73,7 +73,7 @@ fn table(floor: &Floor, group: Group, terminal: &Terminal) -> String {
     let longest = figures.iter().map(|figure| columns(&figure.name)).max().unwrap_or(0);
     let singles = singles && terminal.width >= NARROWEST_NAME + numbers + SINGLES;
     let room = terminal.width.saturating_sub(numbers + if singles { SINGLES } else { 0 });
-    let width = longest.min(room.max(NARROWEST_NAME)); // a longer name goes on over its numbers
+    let width = longest.min(room.max(NARROWEST_NAME)); // a longer name is wrapped above its numbers
     let heading = row(title(group), width, COLUMNS.map(|(heading, _)| heading.to_owned()));
     let heading = if singles { heading + "   single calls, min to p99" } else { heading };
     let mut text = terminal.bold(&heading) + "\n";
@@ -100,7 +100,7 @@ fn line(figure: &Figure, width: usize, singles: bool, terminal: &Terminal) -> St
     grey_if(figure.noisy, &text, terminal) + "\n"
 }
 
-/// Names of other tools, and remarks, each once.
+/// lmbench's names, and remarks, each once.
 fn notes(figures: &[&Figure], terminal: &Terminal) -> String {
     let mut text = String::new();
     let lmbench: Vec<String> = figures
@@ -108,7 +108,7 @@ fn notes(figures: &[&Figure], terminal: &Terminal) -> String {
         .filter_map(|figure| Some(format!("{} = {}", figure.lmbench.as_ref()?, figure.name)))
         .collect();
     if !lmbench.is_empty() {
-        text += &(terminal.wrap(&format!("In lmbench's words: {}.", lmbench.join("; ")), 2) + "\n");
+        text += &(terminal.wrap(&format!("Names in lmbench: {}.", lmbench.join("; ")), 2) + "\n");
     }
     let mut remarks: Vec<(&str, Vec<&str>)> = Vec::new();
     for figure in figures {
@@ -124,10 +124,10 @@ fn notes(figures: &[&Figure], terminal: &Terminal) -> String {
     text
 }
 
-/// The warning names so many figures.
+/// The most figures that the warning names.
 const MOST_NOISY: usize = 5;
 
-/// What must not be believed to the last digit.
+/// A warning about figures that vary.
 fn noise(floor: &Floor, terminal: &Terminal) -> String {
     let all: Vec<&Figure> = floor.figures().collect();
     let noisy: Vec<&str> =
@@ -138,8 +138,8 @@ fn noise(floor: &Floor, terminal: &Terminal) -> String {
     let named = noisy.iter().take(MOST_NOISY).copied().collect::<Vec<_>>().join("; ");
     let more = if noisy.len() > MOST_NOISY { "; …" } else { "" };
     let text = format!(
-        "warning: {} of {} figures spread by more than {:.0} % (grey): {}{more}. Something else runs on this machine, or its \
-         clock speed changes: stop it and measure again.",
+        "warning: {} of {} figures vary by more than {:.0} % (grey): {}{more}. Other programs are running, or the clock speed \
+         changes. Stop them and measure again.",
         noisy.len(),
         all.len(),
         NOISY * 100.0,

@@ -1,4 +1,4 @@
-//! The first and the hundredth print: a line a program, from inside and from outside, and what the first one did.
+//! The first and the hundredth print of each program, from inside and from outside.
 
 use crate::document::floor::{Figure, Group, Outside, Print};
 use crate::output::visible;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 const LABEL: usize = 22;
 const NUMBER: usize = 10;
 
-/// The table for a terminal, with its explanations; empty without prints.
+/// For a terminal; empty without prints.
 pub(crate) fn render(prints: &[Print], terminal: &Terminal) -> String {
     if prints.is_empty() {
         return String::new();
@@ -45,13 +45,14 @@ fn cell(figure: Option<&Figure>, terminal: &Terminal) -> String {
     grey_if(figure.noisy, &text, terminal)
 }
 
-/// More calls than these are only counted.
+/// More calls than this are only counted.
 const MOST_CALLS: usize = 8;
 
 fn notes(prints: &[Print], terminal: &Terminal) -> String {
     let mut text = String::new();
-    let clocks = "Medians, to a terminal. From inside, two readings of the program's own clock are subtracted; from outside, a \
-                  print lasts from the return of the write before it to the return of its own, with what the tracer costs.";
+    let clocks = "Medians, to a terminal. From inside, the cost of two readings of the program's own clock is subtracted. From \
+                  outside, a print lasts from the return of the previous write to the return of its own write, including \
+                  the cost of the tracer.";
     text += &(terminal.wrap(clocks, 2) + "\n");
     for print in prints {
         if let Some(outside) = &print.outside {
@@ -62,7 +63,7 @@ fn notes(prints: &[Print], terminal: &Terminal) -> String {
     text
 }
 
-/// What the first print did that the hundredth did not.
+/// The calls of the first print and of the hundredth.
 pub(crate) fn explained(outside: &Outside) -> String {
     format!("first {}; hundredth {}", listed(&outside.first_calls), listed(&outside.hundredth_calls))
 }
@@ -71,10 +72,10 @@ fn listed(calls: &[String]) -> String {
     if calls.len() > MOST_CALLS { format!("{} calls", calls.len()) } else { calls.join(", ") }
 }
 
-/// The table in Markdown; `None` without prints.
+/// In Markdown; `None` without prints.
 pub(crate) fn markdown(prints: &[Print]) -> Option<String> {
     let first = prints.first()?;
-    let backend = first.outside.as_ref().map_or("not looked at", |outside| outside.backend.as_str());
+    let backend = first.outside.as_ref().map_or("not observed", |outside| outside.backend.as_str());
     let mut text = format!(
         "| {} | first, own clock | hundredth, own clock | clock | first, {backend} | hundredth, {backend} | calls | faults |\n\
          |:---|---:|---:|---:|---:|---:|:---|---:|\n",
@@ -99,7 +100,7 @@ pub(crate) fn markdown(prints: &[Print]) -> Option<String> {
     Some(text)
 }
 
-/// What is noisy is in italics.
+/// Noisy figures are in italics.
 fn marked(figure: &Figure) -> String {
     let mark = if figure.noisy { "*" } else { "" };
     format!("{mark}{}{mark}", duration(figure.median))

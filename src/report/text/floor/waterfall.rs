@@ -1,4 +1,4 @@
-//! A waterfall as bars: layers from the top down, what each step saves, and the sum.
+//! A waterfall as bars: the layers from the top, what each step saves, and the sum.
 
 use crate::document::floor::{Step, Waterfall};
 use crate::output::visible;
@@ -8,11 +8,10 @@ use anstyle::{AnsiColor, Style};
 use firstbyte_measure::units::display_nanos;
 use std::fmt::Write;
 
-/// Names are cut to this width, less where the terminal is narrow.
+/// Names are cut to this width, or to less in a narrow terminal.
 const WIDEST_NAME: usize = 52;
 const NUMBERS: usize = 20;
 
-/// Title, layers with their steps between them, and the sum with its error.
 pub(crate) fn render(waterfall: &Waterfall, terminal: &Terminal) -> String {
     let names = waterfall.layers.iter().map(|layer| columns(&layer.name));
     let steps = waterfall.steps.iter().map(|step| columns(&step.removes) + STEP.chars().count());
@@ -41,19 +40,19 @@ fn line(step: &Step, width: usize, terminal: &Terminal) -> String {
     if step.unsure { terminal.paint(grey, &text) } else { text }
 }
 
-/// What the next layer takes less, or more.
+/// How much less, or more, the next layer takes.
 pub(crate) fn saved(step: &Step) -> String {
     let change = display_nanos(-(step.ns as f64));
     if step.ns < 0 { format!("+{change}") } else { change }
 }
 
-/// Of the top; what is saved is negative, like the nanoseconds beside it.
+/// As a part of the top layer. A saving is negative, like the nanoseconds beside it.
 pub(crate) fn share(step: &Step) -> String {
-    // 0.0 has a sign that says nothing
+    // the sign of 0.0 means nothing
     format!("{:+.1} %", -step.share * 100.0).replace("-0.0", "0.0").replace("+0.0", "0.0")
 }
 
-/// The layers span four orders of magnitude: the length is on a logarithmic scale from a tenth of the lowest.
+/// The layers span four orders of magnitude, so the scale is logarithmic. It begins at a third of the lowest.
 fn bar(waterfall: &Waterfall, ns: f64, room: usize) -> String {
     let lowest = waterfall.layers.iter().map(|l| l.ns.as_f64()).fold(f64::INFINITY, f64::min).max(1.0) / 3.0;
     let span = (waterfall.top_ns.as_f64().max(lowest * 2.0) / lowest).ln();
@@ -65,8 +64,8 @@ fn bar(waterfall: &Waterfall, ns: f64, room: usize) -> String {
 
 fn sum(waterfall: &Waterfall, terminal: &Terminal) -> String {
     let text = format!(
-        "The steps and the floor sum up to {} of {}, ± {} (95 % interval of the top; steps taken as medians of paired \
-         differences would miss it by {}). Bars are on a logarithmic scale.",
+        "The steps and the floor sum to {} of {}, ± {} (the 95 % interval of the top; medians of paired differences would \
+         miss it by {}). The scale of the bars is logarithmic.",
         exact(waterfall.sum_ns.0),
         exact(waterfall.top_ns.0),
         display_nanos(waterfall.error_ns),
@@ -75,7 +74,7 @@ fn sum(waterfall: &Waterfall, terminal: &Terminal) -> String {
     terminal.wrap(&text, 0) + "\n"
 }
 
-/// Nanoseconds to the last digit, in groups of three.
+/// All digits of the nanoseconds, in groups of three.
 fn exact(ns: u64) -> String {
     let digits = ns.to_string();
     let mut text = String::new();
@@ -93,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_stand_in_groups_of_three() {
+    fn digits_are_in_groups_of_three() {
         assert_eq!(exact(0), "0 ns");
         assert_eq!(exact(999), "999 ns");
         assert_eq!(exact(1_234_567).replace('\u{a0}', "_"), "1_234_567 ns");

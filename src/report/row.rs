@@ -1,4 +1,4 @@
-//! One measurement as a row: what each column is called and what it shows.
+//! One measurement as a row: the columns with their headings and cells.
 
 use crate::document::Document;
 use crate::document::bench::{Cache, Distribution, Measurement};
@@ -6,12 +6,12 @@ use crate::output::visible;
 use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::{Bytes, Nanos, display_nanos};
 
-/// What stands where nothing is known.
+/// Shown where nothing is known.
 pub(crate) const UNKNOWN: &str = "–";
 
 /// A column of a table.
 pub(crate) struct Column {
-    /// `\n` where a narrow table may break it.
+    /// With `\n` where a narrow table may break it.
     pub(crate) heading: &'static str,
     pub(crate) cell: Box<dyn Fn(&Measurement) -> String>,
 }
@@ -58,12 +58,11 @@ pub(crate) fn counts() -> Vec<Column> {
     ]
 }
 
-/// Both.
 pub(crate) fn times_and_counts() -> Vec<Column> {
     times().into_iter().chain(counts()).collect()
 }
 
-/// Mean, median, minimum and maximum, as startup showdowns print them.
+/// The statistics that Startup Showdown prints, and more.
 pub(crate) fn statistics() -> Vec<Column> {
     vec![
         Column::new("mean", |m| display_nanos(figure(m, |d| d.mean, m.mean))),
@@ -76,8 +75,8 @@ pub(crate) fn statistics() -> Vec<Column> {
     ]
 }
 
-/// The measurements of each state of the page cache, warm first: by first byte, then those that have none, by
-/// total.
+/// The measurements of each state of the page cache, warm first. They are ordered by first byte; those without one follow,
+/// ordered by total.
 pub(crate) fn ranking(document: &Document) -> Vec<(Option<Cache>, Vec<&Measurement>)> {
     let mut conditions: Vec<Option<Cache>> = document.results.iter().map(|m| m.cache).collect();
     conditions.sort_unstable();
@@ -90,7 +89,7 @@ pub(crate) fn ranking(document: &Document) -> Vec<(Option<Cache>, Vec<&Measureme
     conditions.into_iter().map(of).collect()
 }
 
-/// Whether it has no first byte though it has a total; then its time.
+/// Whether it has a total without a first byte; then its time.
 fn rank(measurement: &Measurement) -> (bool, f64) {
     let phases = &measurement.phases;
     (
@@ -99,7 +98,7 @@ fn rank(measurement: &Measurement) -> (bool, f64) {
     )
 }
 
-/// A statistic of what programs are ranked by, or `wall` seconds where a file has no phases; nanoseconds.
+/// A statistic of [`Measurement::ranked`], or `wall` (in seconds) if a file has no phases; in nanoseconds.
 fn figure(measurement: &Measurement, of: fn(&Distribution) -> f64, wall: f64) -> f64 {
     measurement.ranked().map_or(wall * 1e9, of)
 }
@@ -113,7 +112,7 @@ fn known<T>(value: Option<T>, shown: impl Fn(T) -> String) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), shown)
 }
 
-/// The name, safe to show.
+/// The label, safe to show.
 pub(crate) fn name(measurement: &Measurement) -> String {
     visible(measurement.label())
 }
@@ -127,7 +126,7 @@ fn first_byte(measurement: &Measurement) -> String {
 
 /// Median absolute deviation of the first byte, as a part of its median.
 fn spread(measurement: &Measurement) -> String {
-    // One run has no spread.
+    // one run has no spread
     let several = measurement.ranked().filter(|d| d.median > 0.0 && d.samples.len() > 1);
     let relative = several.map(|d| d.mad / d.median);
     known(relative, percent)
@@ -147,7 +146,7 @@ pub(crate) fn share_of_total(of: Option<&Distribution>, measurement: &Measuremen
     Some(of?.median / total.median)
 }
 
-/// Whole percents; a trace is `<1%` and not nothing, and all but a trace `>99%` and not all.
+/// Whole percents. Only nothing is `0%`, and only everything is `100%`.
 pub(crate) fn percent(part: f64) -> String {
     match part {
         p if p > 0.0 && p < 0.005 => "<1%".to_owned(),
@@ -177,12 +176,12 @@ fn size(bytes: Option<u64>) -> String {
     known(bytes, |bytes| Bytes(bytes).to_string())
 }
 
-/// The runs below the threshold, or nothing known.
+/// The share of the runs below the threshold.
 pub(crate) fn below(measurement: &Measurement) -> String {
     known(measurement.share_below, |below| percent(below.share))
 }
 
-/// The heading of [`below`], if any measurement has a threshold.
+/// The heading of [`below`]; `None` without a threshold.
 pub(crate) fn threshold(rows: &[&Measurement]) -> Option<String> {
     let threshold = rows.iter().find_map(|m| m.share_below)?.threshold_ns;
     Some(format!("< {}", Nanos(threshold)))
@@ -193,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percents_are_whole_and_a_trace_of_one_is_not_nothing() {
+    fn percents_are_whole_and_a_little_is_not_nothing() {
         let shown = [0.0, 0.004, 0.0051, 0.4949, 0.87, 0.9967, 1.0, 1.203].map(percent);
         assert_eq!(shown, ["0%", "<1%", "1%", "49%", "87%", ">99%", "100%", "120%"]);
     }

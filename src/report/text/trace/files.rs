@@ -1,0 +1,128 @@
+//! Files that a start-up uses, and paths that it looks for in vain.
+
+use crate::account::{FileAccount, Search, Summary};
+use crate::output::visible;
+use crate::report::text::terminal::{Terminal, columns};
+use crate::report::words::count_of;
+use firstbyte_measure::units::{Bytes, Nanos};
+use std::fmt::Write;
+
+/// The most lines of each section; the rest becomes one line.
+const FILES: usize = 12;
+const SEARCHES: usize = 8;
+/// The most names and folders in the line of a search.
+const NAMES: usize = 3;
+const FOLDERS: usize = 6;
+
+pub(super) fn files(summary: &Summary, terminal: &Terminal) -> String {
+    let files = &summary.reference.files;
+    if files.is_empty() {
+        return String::new();
+    }
+    let width = terminal.width.saturating_sub(46).max(20);
+    let has_faults = summary.reference.page_faults().is_some();
+    let (shown, rest) = files.split_at(FILES.min(files.len()));
+
+    let mut text = files_head(summary, terminal);
+    for file in shown {
+        text += &file_line(file, has_faults, &truncated_front(&file.path, width));
+    }
+    if !rest.is_empty() {
+        text += &file_line(&sum(rest), has_faults, &count_of(rest.len(), "other", "others"));
+    }
+    text
+}
+
+fn files_head(summary: &Summary, terminal: &Terminal) -> String {
+    let counts = &summary.reference.counts;
+    let title = format!(
+        "Files: {} opened, {} failed opens, {} read",
+        counts.files_opened,
+        counts.failed_opens,
+        Bytes(counts.bytes_read)
+    );
+    let columns = format!("{:>10}{:>7}{:>7}{:>11}{:>9}  path", "time", "opened", "failed", "read", "faults");
+    format!("{}\n{columns}\n", terminal.bold(&title))
+}
+
+fn file_line(file: &FileAccount, has_faults: bool, path: &str) -> String {
+    let (time, read) = (file.time.to_string(), Bytes(file.bytes_read).to_string());
+    let faults = if has_faults { file.faults.to_string() } else { "-".to_owned() };
+    format!("{time:>10}{:>7}{:>7}{read:>11}{faults:>9}  {path}\n", file.opened, file.failed)
+}
+
+/// All of them as one, without a path.
+fn sum(files: &[FileAccount]) -> FileAccount {
+    let sum = |of: fn(&FileAccount) -> u64| files.iter().map(of).fold(0, u64::saturating_add);
+    FileAccount {
+        path: "".into(),
+        opened: sum(|file| file.opened),
+        failed: sum(|file| file.failed),
+        calls: sum(|file| file.calls),
+        bytes_read: sum(|file| file.bytes_read),
+        faults: sum(|file| file.faults),
+        major_faults: sum(|file| file.major_faults),
+        time: Nanos(sum(|file| file.time.0)),
+    }
+}
+
+/// Lookups that failed, folder by folder, until the file was found or given up.
+pub(super) fn searches(summary: &Summary, terminal: &Terminal) -> String {
+    let all = &summary.reference.searches;
+    if all.is_empty() {
+        return String::new();
+    }
+    let misses = |searches: &[Search]| searches.iter().map(|search| search.misses).sum::<u64>();
+    let (shown, rest) = all.split_at(SEARCHES.min(all.len()));
+    let title = format!("Searches: {} lookups of paths that do not exist", misses(all));
+
+    let mut text = terminal.bold(&title) + &format!("\n{:>10}{:>7}  what\n", "time", "misses");
+    for search in shown {
+        let what = terminal.wrap(&format!("{:19}{}", "", visible(&search_text(search))), 21);
+        let _ = writeln!(text, "{:>10}{:>7}  {}", search.time.to_string(), search.misses, what.trim_start());
+    }
+    if !rest.is_empty() {
+        let time = Nanos(rest.iter().map(|search| search.time.0).fold(0, u64::saturating_add));
+        let others = count_of(rest.len(), "other", "others");
+        let _ = writeln!(text, "{:>10}{:>7}  {others}", time.to_string(), misses(rest));
+    }
+    text
+}
+
+/// `libx.so: not in /a, /b; found in /c (ld.so)`.
+fn search_text(search: &Search) -> String {
+    let first = search.names.iter().take(NAMES).cloned().collect::<Vec<String>>().join(", ");
+    let names = match search.names.len().saturating_sub(NAMES) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    };
+
+    let folders = search.folders.iter().take(FOLDERS).cloned().collect::<Vec<String>>().join(", ");
+    let more = match search.folders.len().saturating_sub(FOLDERS) {
+        0 => String::new(),
+        more => format!(" and {}", count_of(more, "more folder", "more folders")),
+    };
+
+    let found = match &search.found {
+        Some(folder) if search.folders.last() == Some(folder) => "found there under another name".to_owned(),
+        Some(folder) => format!("found in {folder}"),
+        None => "not found".to_owned(),
+    };
+    format!("{names}: not in {folders}{more}; {found} ({})", search.by)
+}
+
+/// The end of a path says more than its beginning.
+fn truncated_front(path: &str, width: usize) -> String {
+    let path = visible(path);
+    if columns(&path) <= width {
+        return path;
+    }
+    let mut kept = String::new();
+    for c in path.chars().rev() {
+        if columns(&kept) + 2 > width {
+            break;
+        }
+        kept.insert(0, c);
+    }
+    format!("…{kept}")
+}

@@ -1,0 +1,222 @@
+//! A start-up and where its time went, for a terminal.
+
+mod files;
+mod table;
+mod tasks;
+mod timeline;
+
+pub use table::table;
+pub use timeline::timeline;
+
+use super::phase_bars;
+use super::terminal::{Terminal, fitted, truncated};
+use crate::account::Summary;
+use crate::account::attribution::{Kind, kind};
+use crate::account::summary::{CommonShare, CommonStep, Spread};
+use crate::output::visible;
+use crate::report::words::count_of;
+use anstyle::{AnsiColor, Color, Style};
+use firstbyte_measure::timeline::Phase;
+use firstbyte_measure::units::display_nanos;
+use std::fmt::Write;
+
+/// What a rendering needs besides the runs.
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    /// The command, as a shell would take it.
+    pub command: String,
+    /// How it was observed, and what was not seen, a line each.
+    pub notes: Vec<String>,
+    /// A paragraph each.
+    pub findings: Vec<String>,
+    /// The total without the observer overhead, nanoseconds.
+    pub corrected_total: Option<f64>,
+}
+
+/// The most shares of a kind, and the most steps; other shares become one line.
+const SHARES: usize = 7;
+const STEPS: usize = 12;
+/// Shares below this part of the total become one line, too.
+const NOTEWORTHY: f64 = 0.005;
+
+pub fn render(summary: &Summary, context: &Context, terminal: &Terminal) -> String {
+    let mut sections = vec![
+        headline(summary, context, terminal),
+        phase_bar(summary, terminal),
+        attribution(summary, terminal),
+        longest_steps(summary, terminal),
+        files::files(summary, terminal),
+        files::searches(summary, terminal),
+        tasks::tasks(summary, terminal),
+        findings(context, terminal),
+        notes(summary, context, terminal),
+    ];
+    sections.retain(|section| !section.is_empty());
+    sections.join("\n")
+}
+
+fn headline(summary: &Summary, context: &Context, terminal: &Terminal) -> String {
+    let runs = match summary.runs {
+        1 => "one run".to_owned(),
+        n => format!(
+            "median of {n} runs, {} to {}",
+            display_nanos(summary.total.least),
+            display_nanos(summary.total.most)
+        ),
+    };
+    let corrected = context
+        .corrected_total
+        .map_or(String::new(), |total| format!("; {} without the observer overhead", display_nanos(total)));
+    let first = match summary.first_byte {
+        Some(first) => format!("first byte after {}", display_nanos(first.median)),
+        None => "printed nothing".to_owned(),
+    };
+    let name = terminal.bold(&truncated(&context.command, terminal.width));
+    let total = display_nanos(summary.total.median);
+    let line = format!("{total} from execve to exit ({runs}{corrected}); {first}.");
+    format!("{name}\n{}\n", terminal.wrap(&line, 0))
+}
+
+/// One bar over the whole width, and its legend.
+fn phase_bar(summary: &Summary, terminal: &Terminal) -> String {
+    let present: Vec<(Phase, f64)> =
+        summary.phases.iter().filter_map(|(phase, spread)| Some((phase, spread.as_ref()?.median))).collect();
+    let total: f64 = present.iter().map(|(_, ns)| ns).sum();
+    let (mut bar, mut legend, mut used) = (String::new(), Vec::new(), 0);
+
+    for (n, (phase, ns)) in present.iter().enumerate() {
+        let rest = present.len() - n - 1;
+        let room = terminal.width.saturating_sub(used + rest).max(1);
+        let width = if rest == 0 { room } else { cells(ns / total, terminal.width).clamp(1, room) };
+        used += width;
+        bar += &phase_bars::cells(*phase, width, terminal);
+        let sample = phase_bars::cells(*phase, 1, terminal);
+        legend.push(format!("{sample} {} {}", phase.name(), display_nanos(*ns)));
+    }
+    format!("{bar}\n{}\n", legend.join("   "))
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // 0 to a terminal's width
+fn cells(part: f64, width: usize) -> usize {
+    (part.clamp(0.0, 1.0) * width as f64).round() as usize
+}
+
+/// What the medians leave of the total is shown if it is at least this part of it.
+const NOTEWORTHY_REST: f64 = 0.01;
+
+fn attribution(summary: &Summary, terminal: &Terminal) -> String {
+    let width = terminal.width.saturating_sub(30).max(20);
+    let title = fitted("Where the main thread's time went", width);
+    let mut text = terminal.bold(&format!("{title}{:>10}{:>8}{:>10}", "time", "%", "steps")) + "\n";
+    let total = summary.total.median.max(1.0);
+    for (wanted, (time, count)) in Kind::ALL.into_iter().zip(&summary.kinds) {
+        if *count == 0.0 && time.median == 0.0 {
+            continue;
+        }
+        let line = row(wanted.title(), width, time.median, total, *count);
+        text += &terminal.paint(style(wanted), &line);
+        text.push('\n');
+        text += &parts(summary, wanted, width, total);
+    }
+    text + &rest(summary, width, total)
+}
+
+/// What the medians of the kinds leave of the median total. In one run the times add up to the total exactly.
+fn rest(summary: &Summary, width: usize, total: f64) -> String {
+    let sum: f64 = summary.kinds.iter().map(|(time, _)| time.median).sum();
+    let rest = summary.total.median - sum;
+    if rest < NOTEWORTHY_REST * total {
+        return String::new();
+    }
+    let name = fitted("varies between runs", width);
+    format!("{name}{:>10}{:>8.1}\n", display_nanos(rest), 100.0 * rest / total)
+}
+
+fn row(name: &str, width: usize, time: f64, total: f64, count: f64) -> String {
+    let percent = 100.0 * time / total;
+    format!("{}{:>10}{percent:>8.1}{count:>10.0}", fitted(name, width), display_nanos(time))
+}
+
+/// The shares of a kind. The small ones share a line.
+fn parts(summary: &Summary, wanted: Kind, width: usize, total: f64) -> String {
+    let shares: Vec<_> = summary.shares.iter().filter(|s| s.kind == wanted && s.time.median > 0.0).collect();
+    let noteworthy = shares.iter().take_while(|s| s.time.median >= NOTEWORTHY * total).count();
+    let shown = noteworthy.min(SHARES);
+    // a line for one share can be its own line
+    let shown = if shares.len() <= shown + 1 { shares.len() } else { shown };
+    let mut text = String::new();
+    for share in &shares[..shown] {
+        text += &row(&format!("  {}", share.name), width, share.time.median, total, share.count);
+        text.push('\n');
+    }
+    text + &others(&shares[shown..], width, total)
+}
+
+/// One line for several shares.
+fn others(shares: &[&CommonShare], width: usize, total: f64) -> String {
+    if shares.is_empty() {
+        return String::new();
+    }
+    let time = shares.iter().map(|share| share.time.median).sum();
+    let count = shares.iter().map(|share| share.count).sum();
+    let name = format!("  {}", count_of(shares.len(), "other", "others"));
+    row(&name, width, time, total, count) + "\n"
+}
+
+/// The colour of a kind.
+pub(crate) fn style(kind: Kind) -> Style {
+    let colour = match kind {
+        Kind::KernelExec => AnsiColor::Blue,
+        Kind::Fault => AnsiColor::Red,
+        Kind::Syscall => AnsiColor::Yellow,
+        Kind::User => AnsiColor::Green,
+        Kind::Waiting => AnsiColor::Magenta,
+    };
+    Style::new().fg_color(Some(Color::Ansi(colour)))
+}
+
+fn longest_steps(summary: &Summary, terminal: &Terminal) -> String {
+    let mut steps: Vec<&CommonStep> = summary.steps.iter().filter(|step| step.own.median > 0.0).collect();
+    steps.sort_by(|a, b| b.own.median.total_cmp(&a.own.median));
+    let width = terminal.width.saturating_sub(32).max(20);
+    let varying = if summary.runs > 1 { "varies" } else { "" };
+    let head = format!("{:>10}{:>10}{varying:>10}  step", "at", "time");
+    let mut text = format!("{}\n{}\n", terminal.bold("Longest single steps"), head);
+    for common in steps.iter().take(STEPS) {
+        let varies = if summary.runs > 1 { variation(common.own) } else { String::new() };
+        let title = truncated(&common.step.what.title(), width);
+        let title = terminal.paint(style(kind(&common.step.what)), &title);
+        let at = common.step.start;
+        let _ = writeln!(text, "{at:>10}{:>10}{varies:>10}  {title}", display_nanos(common.own.median));
+    }
+    text
+}
+
+/// Half the distance between the quartiles of the runs.
+fn variation(spread: Spread) -> String {
+    format!("± {}", display_nanos(spread.quartiles / 2.0))
+}
+
+fn findings(context: &Context, terminal: &Terminal) -> String {
+    if context.findings.is_empty() {
+        return String::new();
+    }
+    let mut text = terminal.bold("Findings") + "\n";
+    for (n, finding) in context.findings.iter().enumerate() {
+        text += &terminal.wrap(&format!("{}. {}", n + 1, visible(finding)), 3);
+        text.push('\n');
+    }
+    text
+}
+
+fn notes(summary: &Summary, context: &Context, terminal: &Terminal) -> String {
+    let mut notes = context.notes.clone();
+    if summary.lost > 0 {
+        let lost = format!(
+            "{} lost, so the account is incomplete. Increase --ring to keep them.",
+            count_of(usize::try_from(summary.lost).unwrap_or(usize::MAX), "event was", "events were")
+        );
+        notes.insert(0, lost);
+    }
+    notes.iter().map(|note| terminal.wrap(&visible(note), 2) + "\n").collect()
+}

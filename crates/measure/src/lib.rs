@@ -6,10 +6,16 @@
 //! |---|---|---|
 //! | launch | [`launch`], [`page_cache`] | starts one program as a tracee, in a known state, and waits for it |
 //! | events | [`tracer`] | three backends, one event vocabulary, one [`tracer::Recording`] |
-//! | timeline | [`timeline`] | pure: events in, phases and instants out |
+//! | timeline | [`timeline`] | turns events into phases and instants; pure |
 //!
-//! Beside them: [`counters`] (hardware counters), [`counts`] (the deterministic tier), [`arch`] (the differences
-//! between processors), [`machine`] (facts about this machine) and [`units`].
+//! Besides these there are [`counters`] (hardware counters), [`counts`] (the deterministic tier), [`arch`] (the
+//! differences between processors), [`machine`] (facts about this machine), [`clock`] and [`units`].
+//!
+//! A run takes three steps: a [`launch::Launcher`] for a command, a tracer from [`tracer::phases::choose_phases`], and
+//! [`timeline::Timeline::of`] for its recording. `examples/first_byte.rs` is a complete program.
+//!
+//! Some functions change the whole process, and are meant for the `firstbyte` command: those of [`launch::interrupt`],
+//! [`launch::tree::adopt_orphans`] and [`page_cache::namespace::enter`].
 
 pub mod arch;
 pub mod clock;

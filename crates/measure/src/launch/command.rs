@@ -114,6 +114,7 @@ fn c_string(word: &OsStr) -> Result<CString, ResolveError> {
 /// Finds the program as `execvp(3)` does: a name with a slash is a path, any other name is searched for in PATH.
 fn resolve(name: &OsStr, directory: Option<&Path>) -> Result<PathBuf, ResolveError> {
     let shown = || name.to_string_lossy().into_owned();
+
     if name.as_bytes().contains(&b'/') {
         let path = PathBuf::from(name);
         let seen = directory.map_or_else(|| path.clone(), |d| d.join(&path));

@@ -142,6 +142,7 @@ impl LaunchError {
                 _ => {}
             }
         }
+
         let help = match errno {
             libc::EACCES => {
                 "check the permissions of the file and of the folders above it, and that its file system is not mounted noexec"
@@ -184,12 +185,14 @@ fn foreign_machine(program: &Path) -> Option<String> {
     if !start.starts_with(&object::elf::ELFMAG) || start.len() < 20 {
         return None;
     }
+
     let bytes = [start[18], start[19]];
     let machine = if start[5] == object::elf::ELFDATA2MSB {
         u16::from_be_bytes(bytes)
     } else {
         u16::from_le_bytes(bytes)
     };
+
     Some(match machine {
         object::elf::EM_X86_64 => "x86-64".to_owned(),
         object::elf::EM_386 => "i386".to_owned(),

@@ -162,6 +162,7 @@ impl Launcher {
             }),
             _ => None,
         };
+
         let report = self.shared.report();
         let meeting = match preparation {
             Preparation::None => -1,
@@ -169,6 +170,7 @@ impl Launcher {
         };
         let traced = meeting >= 0;
         let shares_memory = !traced || may_be_traced();
+
         let orders = Orders {
             program: self.command.program.as_ptr(),
             argv: self.argv.as_ptr(),
@@ -185,9 +187,11 @@ impl Launcher {
             filter: filter.as_ref().map_or(ptr::null(), ptr::from_ref),
             report,
         };
+
         // SAFETY: the shared page is ours and mapped; no child is alive that could write to it.
         unsafe { report.write(Report { errno: 0, step: 0 }) };
         let child = self.create(&orders)?;
+
         if !traced {
             self.verdict(&child)?;
         }
@@ -260,6 +264,7 @@ extern "C" fn child_main(orders: *mut c_void) -> c_int {
     unsafe {
         // If this process is killed, the child is killed too.
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+
         if orders.terminal {
             // A session of its own, so that the pty can become its controlling terminal.
             check(libc::setsid(), 2, orders);
@@ -267,16 +272,19 @@ extern "C" fn child_main(orders: *mut c_void) -> c_int {
         } else {
             check(libc::setpgid(0, 0), 1, orders);
         }
+
         let stdin = if orders.terminal { orders.stdout } else { orders.stdin };
         check(libc::dup2(stdin, 0), 3, orders);
         check(libc::dup2(orders.stdout, 1), 3, orders);
         check(libc::dup2(orders.stderr, 2), 3, orders);
+
         if !orders.cpus.is_null() {
             check(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), orders.cpus), 4, orders);
         }
         if !orders.directory.is_null() {
             check(libc::chdir(orders.directory), 5, orders);
         }
+
         if orders.meeting >= 0 {
             if !orders.shares_memory {
                 libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
@@ -287,11 +295,13 @@ extern "C" fn child_main(orders: *mut c_void) -> c_int {
                 check(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, orders.filter), 7, orders);
             }
         }
+
         if orders.unmask {
             let mut none: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&raw mut none);
             libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
         }
+
         libc::execve(orders.program, orders.argv, orders.environment);
         fail(8, orders)
     }

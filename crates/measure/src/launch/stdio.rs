@@ -235,11 +235,13 @@ fn pty() -> Result<(File, OwnedFd), LaunchError> {
         if libc::grantpt(master) != 0 || libc::unlockpt(master) != 0 {
             return Err(LaunchError::resource("a pseudo terminal"));
         }
+
         // Linux 4.13: opens the peer without a path, so /dev/pts need not be mounted here.
         let peer = libc::ioctl(master, libc::TIOCGPTPEER, libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC);
         if peer < 0 {
             return Err(LaunchError::resource("a pseudo terminal"));
         }
+
         let size = libc::winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
         libc::ioctl(master, libc::TIOCSWINSZ, &raw const size);
         Ok((ours, OwnedFd::from_raw_fd(peer)))

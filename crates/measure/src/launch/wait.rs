@@ -186,6 +186,7 @@ fn until_exited(
     loop {
         let elapsed = Duration::from_nanos(clock::now().0.saturating_sub(child.spawned.0));
         let left = timeout.map(|t| t.saturating_sub(elapsed));
+
         let done = if stdout.is_reached() {
             ending.ask(child)
         } else if ending.killed.is_none() {
@@ -194,12 +195,14 @@ fn until_exited(
         } else {
             Ok(())
         };
+
         // A tracee that is dead already and belongs to another user may not be killed either.
         if let Err(cause) = done
             && !poll_both(&pidfd, stdout, Duration::ZERO)
         {
             return Err(LaunchError::unkillable(child.pid, cause));
         }
+
         let pause = if ending.has_begun() { STOP_CHECK } else { left.unwrap_or(STOP_CHECK).min(STOP_CHECK) };
         if poll_both(&pidfd, stdout, pause) {
             return Ok(ending.killed);

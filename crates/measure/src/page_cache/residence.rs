@@ -50,6 +50,7 @@ fn by_mapping(file: &File) -> io::Result<u64> {
     if length == 0 {
         return Ok(0);
     }
+
     let mut states = vec![0_u8; length.div_ceil(rustix::param::page_size())];
     // SAFETY: a fresh mapping of our own, of this length; `states` has a byte for each of its pages.
     let answer = unsafe {
@@ -63,6 +64,7 @@ fn by_mapping(file: &File) -> io::Result<u64> {
         libc::munmap(base, length);
         answer
     };
+
     answer.map(|()| states.iter().filter(|state| *state & 1 == 1).count() as u64)
 }
 

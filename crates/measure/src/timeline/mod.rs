@@ -93,13 +93,17 @@ impl Timeline {
         let reaped =
             find(events, |kind| matches!(kind, EventKind::Reaped { .. })).ok_or(Missing("the reaping"))?;
         let reaped = reached(events).unwrap_or(reaped);
+
         let wall = between(spawn.at, reaped.at, "the reaping", "the launch")?;
         if recording.backend == Backend::Pipe {
             return from_outside(events, spawn.at, wall);
         }
         agree(recording)?;
+
         let root = Root::of(recording)?;
+
         let phases = root.phases(events)?;
+
         Ok(Timeline {
             first_byte: phases.first_byte(),
             total: phases.total(),

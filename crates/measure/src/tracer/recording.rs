@@ -44,6 +44,7 @@ impl Recording {
             }
             _ => None,
         });
+
         let (mut added, mut sum) = (Vec::new(), None);
         for (event, call, written) in successful {
             let at_entry = |kind| Event { at: call.entered, kind, ..event.clone() };
@@ -56,9 +57,11 @@ impl Recording {
             let (_, writes, bytes) = sum.unwrap_or((event.at, 0, 0));
             sum = Some((event.at, writes + 1, bytes + written));
         }
+
         if let Some((at, writes, bytes)) = sum {
             added.push(Event { at, pid: 0, tid: 0, kind: EventKind::OutputLast { writes, bytes } });
         }
+
         let by_ring = |event: &Event| matches!(&event.kind, EventKind::Call(call) if call.output && call.call.number >= IO_URING_BASE);
         self.events.retain(|event| !by_ring(event));
         self.events.extend(added);

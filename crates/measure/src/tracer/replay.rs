@@ -116,10 +116,12 @@ pub fn read(name: &str, mut source: impl BufRead) -> Result<Loaded, ReplayError>
     let at = |line: usize, cause: String| ReplayError::Line { path: name.to_owned(), line, cause };
     let mut number = 0;
     let mut loaded: Option<Loaded> = None;
+
     loop {
         let mut line = Vec::new();
         let taken = io::Read::take(&mut source, LONGEST_LINE).read_until(b'\n', &mut line);
         let count = taken.map_err(|cause| ReplayError::Read { path: name.to_owned(), cause })?;
+
         number += 1;
         if count == 0 {
             break;
@@ -127,6 +129,7 @@ pub fn read(name: &str, mut source: impl BufRead) -> Result<Loaded, ReplayError>
         if count as u64 == LONGEST_LINE {
             return Err(at(number, "the line is longer than 1 MiB".to_owned()));
         }
+
         match &mut loaded {
             None => loaded = Some(header(&line).map_err(|cause| at(number, cause))?),
             Some(_) if line.iter().all(u8::is_ascii_whitespace) => {}
@@ -136,6 +139,7 @@ pub fn read(name: &str, mut source: impl BufRead) -> Result<Loaded, ReplayError>
             }
         }
     }
+
     loaded.ok_or_else(|| at(1, "the file is empty".to_owned()))
 }
 

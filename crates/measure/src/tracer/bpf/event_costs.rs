@@ -33,6 +33,7 @@ pub(super) fn fastest_rounds(processor: usize) -> Option<[u64; 2]> {
     // SAFETY: a fresh page, shared with the child, and large enough for two numbers.
     let shared =
         unsafe { libc::mmap(ptr::null_mut(), length, access, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0) };
+
     if shared == libc::MAP_FAILED {
         return None;
     }

@@ -104,6 +104,7 @@ impl<'r> Follower<'r> {
         let mut tree = TaskTree::default();
         tree.add(root.0, root.0);
         let counts = matches!(extent, Extent::Counts | Extent::Files);
+
         Follower {
             root: root.0,
             tree,
@@ -123,6 +124,7 @@ impl<'r> Follower<'r> {
     /// reaped it, or it does not die when killed.
     pub(super) fn follow(mut self) -> Option<Followed> {
         let mut rescues = 0;
+
         loop {
             match wait() {
                 Waited::Reported(report) => self.answer(&report),
@@ -136,6 +138,7 @@ impl<'r> Follower<'r> {
                 }
             }
         }
+
         let End { status, reaped, usage } = self.end?;
         let writes = self.phases.writes();
         let counts = self.tally.map(|tally| tally.finish(writes)).unwrap_or_default();
@@ -150,10 +153,12 @@ impl<'r> Follower<'r> {
         let Some(process) = self.tree.process_of(tracee.0) else {
             return self.unannounced(tracee, stop, report.status);
         };
+
         let task = Task { process, thread: tracee.0 };
         if process == self.root && !matches!(stop, Stop::Group(_)) {
             self.standstill.set(0);
         }
+
         match stop {
             Stop::Gone => return self.gone(tracee, task, report),
             Stop::Group(signal) => return self.group_stop(tracee, process, signal),
@@ -167,6 +172,7 @@ impl<'r> Follower<'r> {
             Stop::Exiting => self.exiting(report.at, tracee, task),
             Stop::Started => {}
         }
+
         tracee.resume(self.until(tracee), 0);
     }
 

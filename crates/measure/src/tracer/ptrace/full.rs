@@ -65,6 +65,7 @@ impl FullEvents {
         if flight.exec.is_some() && result == 0 {
             return; // a successful exec is not a call of the new image
         }
+
         let (ip, sp) = tracee.place().unwrap_or_default();
         let paths = paths(tracee, &flight.entry);
         let call = Call {
@@ -77,6 +78,7 @@ impl FullEvents {
             paths,
             output: false,
         };
+
         let event = event(at, task, EventKind::Call(Box::new(call)));
         if is_restart(result) {
             self.interrupted.insert(task.thread, (flight, event));
@@ -161,9 +163,11 @@ fn image(process: i32, path: String, old_tid: Option<u32>) -> Image {
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         after_name.split_whitespace().nth(number - 3).and_then(|n| n.parse().ok()).unwrap_or(0)
     };
+
     let arguments = fs::read(file("cmdline")).unwrap_or_default();
     let arguments = arguments.strip_suffix(&[0]).unwrap_or(&arguments).split(|byte| *byte == 0);
     let executed = fs::read_link(file("exe")).map(|exe| exe.to_string_lossy().into_owned());
+
     Image {
         executed: executed.unwrap_or_else(|_| path.clone()),
         path,

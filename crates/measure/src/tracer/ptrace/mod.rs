@@ -145,11 +145,13 @@ fn observe(
         UnixStream::pair().map_err(|cause| LaunchError::Resource { what: "a socket pair", cause })?;
     let (standstill, rescue) = (Standstill::default(), Rescue::default());
     let (seized, is_seized) = channel();
+
     let (child, killed, traced) = thread::scope(|scope| {
         let tracing = thread::Builder::new()
             .name("ptrace".to_owned())
             .spawn_scoped(scope, || trace(ours, setting.output, extent, (&standstill, &rescue), seized))
             .map_err(|cause| LaunchError::Resource { what: "a thread", cause })?;
+
         let child = launcher.launch(&mut stdout, Preparation::Ptrace { meeting: childs.as_fd(), filter });
         drop(childs); // this tells the tracing thread if the child has died
         let process = is_seized.recv().ok();
@@ -163,11 +165,13 @@ fn observe(
             }
             _ => None,
         };
+
         stdout.release();
         launcher.learn(&stdout);
         let traced = tracing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         child.map(|child| (child, killed, traced))
     })?;
+
     let followed = verdict(launcher, &child, traced);
     if killed == Some(Killed::Interrupted) {
         return Err(LaunchError::Interrupted);
@@ -197,19 +201,23 @@ fn trace(
     let mut pid = [0; 4];
     meeting.read_exact(&mut pid).map_err(|_| Untraced::Died)?;
     let pid = i32::from_ne_bytes(pid);
+
     let held = Tracee::seize(pid).and_then(|root| Ok((root, tracee::pidfd(pid)?)));
     let (root, process) = held.map_err(|cause| {
         Tracee(pid).kill();
         Untraced::Refused(cause)
     })?;
+
     let stdout = OurStdout::of(root, kind);
     if extent != Extent::Phases {
         root.interrupt(); // only a tracee that is resumed in this way stops at its system calls
     }
+
     // If the watching thread no longer listens, it has nothing to watch. The run continues.
     let _ = seized.send(process);
     let _ = meeting.write_all(&[1]); // if the child has died meanwhile, the wait reports it
     drop(meeting);
+
     let followed = Follower::new(root, stdout, extent, standstill, rescue).follow();
     drop(seized); // not earlier: the watching thread waits for it
     followed.ok_or(Untraced::Lost)
@@ -268,13 +276,16 @@ fn observed(
     if outlived || of_its_group {
         tree::kill_adopted()?;
     }
+
     // If we had to kill the tracee, it has left nothing behind by itself.
     let left_behind = killed.is_none() && (outlived || of_its_group);
     let ended = Ended { status, reaped, usage, killed, left_behind };
     let mut recording = frame(Backend::Ptrace, launcher, setting, child, &ended, stdout.finish());
+
     // Mostly read after the tracee has exited, so the instant means nothing.
     recording.events.retain(|event| !matches!(event.kind, EventKind::FirstRead { .. }));
     recording.events.extend(followed.events);
     recording.events.sort_by_key(|event| event.at); // stable: events at the same instant keep their order
+
     Ok(Observed { recording, counts: followed.counts, files: followed.files })
 }

@@ -97,10 +97,13 @@ impl Tracee {
         if got <= 0 {
             return None;
         }
+
         // SAFETY: plain integers, for which zeroes are valid where the kernel wrote nothing.
         let info = unsafe { room.assume_init() };
+
         let entry =
             |number, arguments| Side::Entry(Entry { call: audit::syscall(info.arch, number), arguments });
+
         // SAFETY: `op` says which member the kernel wrote.
         unsafe {
             match info.op {

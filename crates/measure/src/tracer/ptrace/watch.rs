@@ -67,11 +67,13 @@ impl<'r> Watched<'r> {
         let mut deadline = Deadline::default();
         let mut standing: Option<Nanos> = None;
         let mut ending = Ending::default();
+
         loop {
             let elapsed = since(self.child.spawned);
             standing = stands.get().and(standing.or_else(|| Some(clock::now())));
             let stopped = standing.filter(|from| since(*from) >= STANDSTILL).and_then(|_| stands.get());
             let left = timeout.map(|limit| limit.saturating_sub(elapsed));
+
             if self.stdout.is_reached() {
                 // We may kill it, because the exec of a traced program gets no privilege that its tracer lacks.
                 let _ = ending.ask(self.child);
@@ -81,14 +83,18 @@ impl<'r> Watched<'r> {
                     self.kill();
                 }
             }
+
             if deadline.has_passed(ending.has_begun()) {
                 rescue.ask();
             }
+
             let pause = if ending.has_begun() { LOOK } else { left.unwrap_or(LOOK).min(LOOK) };
+
             if self.watch == Watch::Exit && elapsed >= LOOK {
                 self.stdout.note_whether_full();
                 self.watch = Watch::Arrival;
             }
+
             if self.has_exited_within(pause, self.watch == Watch::Arrival || self.stdout.is_awaited()) {
                 return ending.killed;
             }

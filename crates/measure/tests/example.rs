@@ -1,0 +1,30 @@
+//! The example in the README works, and is the one in `examples/`.
+
+#[path = "../examples/first_byte.rs"]
+#[expect(dead_code, reason = "a test does not call `main`")]
+mod first_byte;
+
+#[test]
+fn the_readme_has_the_example() {
+    let readme = include_str!("../README.md");
+    let (_, code) = include_str!("../examples/first_byte.rs").split_once("\n\n").unwrap();
+    assert!(readme.contains(code));
+}
+
+#[test]
+fn the_example_prints_the_phases_of_a_command() {
+    let words = ["echo", "hello"].map(str::to_owned);
+    let report = first_byte::report(&words).unwrap();
+    let names: Vec<&str> = report.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let all = ["backend", "startup", "setup", "write", "teardown", "total"];
+
+    // The pipe backend sees no phases.
+    let expected = if report.contains("pipe") { vec!["backend", "total"] } else { all.to_vec() };
+    assert_eq!(names, expected, "{report}");
+    assert!(!report.contains("none"), "`echo` prints something: {report}");
+}
+
+#[test]
+fn a_command_that_does_not_exist_is_an_error() {
+    assert!(first_byte::report(&["/nonexistent/program".to_owned()]).is_err());
+}

@@ -1,6 +1,10 @@
 //! Names and numbers of system calls, in the native table and in the 32-bit one of the same machine.
 
 use super::{Abi, IO_URING_BASE, Syscall};
+#[cfg(target_arch = "aarch64")]
+use syscalls::arm as compat;
+#[cfg(target_arch = "x86_64")]
+use syscalls::x86 as compat;
 
 /// The native number of a call.
 pub fn native_number(name: &str) -> Option<u32> {
@@ -9,14 +13,14 @@ pub fn native_number(name: &str) -> Option<u32> {
 }
 
 /// The number of a call in the 32-bit table.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub fn compat_number(name: &str) -> Option<u32> {
-    let call: syscalls::x86::Sysno = name.parse().ok()?;
+    let call: compat::Sysno = name.parse().ok()?;
     u32::try_from(call.id()).ok()
 }
 
-/// 32-bit programs of other architectures have not been tried.
-#[cfg(not(target_arch = "x86_64"))]
+/// The others have no such table.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub fn compat_number(_name: &str) -> Option<u32> {
     None
 }
@@ -33,12 +37,12 @@ pub fn name(call: Syscall) -> String {
     known.map_or_else(|| format!("syscall_{}", call.number), str::to_owned)
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn compat_name(number: usize) -> Option<&'static str> {
-    syscalls::x86::Sysno::new(number).map(|call| call.name())
+    compat::Sysno::new(number).map(|call| call.name())
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn compat_name(_number: usize) -> Option<&'static str> {
     None
 }

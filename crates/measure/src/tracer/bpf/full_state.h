@@ -115,7 +115,7 @@ INLINE struct thread_slot *slot_of(struct full_session *s, u32 tid, int make)
 		count_lost(&s->run);
 		return 0;
 	}
-	__sync_fetch_and_add(&s->run.overflown, 1);
+	ADD(&s->run.overflown, 1);
 	return bpf_map_lookup_elem(&OVERFLOW, &tid);
 }
 
@@ -137,7 +137,7 @@ INLINE void free_slot(struct full_session *s, u32 tid)
 		slot->woken = 0;
 		slot->tid = 0;
 	} else if (s->run.overflown > 0 && bpf_map_delete_elem(&OVERFLOW, &tid) == 0) {
-		__sync_fetch_and_add(&s->run.overflown, -1);
+		ADD(&s->run.overflown, -1);
 	}
 }
 

@@ -52,6 +52,14 @@ static void (*bpf_ringbuf_submit)(void *record, u64 flags) = (void *)132;
  */
 #ifdef BEFORE_5_12
 #define current_task() bpf_get_current_task()
+/* In assembly: newer clangs fetch the old value whether it is used or not. */
+#define ADD(place, value)                                                                                    \
+	do {                                                                                                 \
+		if (sizeof *(place) == 8)                                                                    \
+			asm volatile("lock *(u64 *)(%0 + 0) += %1" : : "r"(place), "r"((u64)(value)) : "memory"); \
+		else                                                                                         \
+			asm volatile("lock *(u32 *)(%0 + 0) += %1" : : "r"(place), "w"((u32)(value)) : "memory"); \
+	} while (0)
 #define READ(field)                                                                                          \
 	({                                                                                                   \
 		typeof(field) value_ = 0;                                                                    \
@@ -60,6 +68,7 @@ static void (*bpf_ringbuf_submit)(void *record, u64 flags) = (void *)132;
 	})
 #else
 #define current_task() bpf_get_current_task_btf()
+#define ADD(place, value) ((void)__sync_fetch_and_add(place, value))
 #define READ(field) (field)
 #endif
 

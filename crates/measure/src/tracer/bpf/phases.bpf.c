@@ -44,7 +44,7 @@ INLINE void emit(struct session *s, u64 at, u64 pid_tid, u32 kind, u32 code, s64
 /* Remembers that this thread is inside a call whose return matters. */
 INLINE void take_off(struct session *s, u32 tid, u32 call, u64 now)
 {
-	__sync_fetch_and_add(&s->in_flight, 1);
+	ADD(&s->in_flight, 1);
 #ifndef BEFORE_5_12
 	struct flight *slot = &s->flights[tid % FLIGHTS];
 	if (likely(__sync_val_compare_and_swap(&slot->tid, 0, tid) == 0)) {
@@ -54,7 +54,7 @@ INLINE void take_off(struct session *s, u32 tid, u32 call, u64 now)
 	}
 #endif
 	struct flight f = { tid, call, now };
-	__sync_fetch_and_add(&s->run.overflown, 1);
+	ADD(&s->run.overflown, 1);
 	if (bpf_map_update_elem(&OVERFLOW, &tid, &f, 0))
 		count_lost(&s->run);
 }
@@ -74,9 +74,9 @@ INLINE int land(struct session *s, u32 tid, struct flight *landed)
 			return 0;
 		*landed = *f;
 		bpf_map_delete_elem(&OVERFLOW, &tid);
-		__sync_fetch_and_add(&s->run.overflown, -1);
+		ADD(&s->run.overflown, -1);
 	}
-	__sync_fetch_and_add(&s->in_flight, -1);
+	ADD(&s->in_flight, -1);
 	return 1;
 }
 
@@ -133,8 +133,8 @@ INLINE void output_returned(struct session *s, struct flight *f, u64 pid_tid, s6
 		emit(s, now, pid_tid, RECORD_OUTPUT_EXIT, f->call, result);
 	}
 	s->last_output = now;
-	__sync_fetch_and_add(&s->output_writes, 1);
-	__sync_fetch_and_add(&s->output_bytes, result);
+	ADD(&s->output_writes, 1);
+	ADD(&s->output_bytes, result);
 }
 
 SEC("raw_tp/sys_exit")
@@ -282,7 +282,7 @@ int io_uring_submit_req(struct raw_tracepoint *ctx)
 	if (!in_tree(&s->run, pid_tid >> 32))
 		return 0;
 	if (uring_takes_off(&s->run, pid_tid, ctx->args[0]))
-		__sync_fetch_and_add(&s->uring, 1);
+		ADD(&s->uring, 1);
 	return 0;
 }
 
@@ -298,7 +298,7 @@ int io_uring_complete(struct raw_tracepoint *ctx)
 	s32 result = 0;
 	if (!uring_lands(&s->run, ctx->args[1], &landed, &result))
 		return 0;
-	__sync_fetch_and_add(&s->uring, -1);
+	ADD(&s->uring, -1);
 	/* the submitter's thread, whoever completes it: its two records pair by that */
 	struct flight of_thread = { (u32)landed.pid_tid, (u32)landed.call, landed.entered };
 	output_returned(s, &of_thread, landed.pid_tid, result, now);

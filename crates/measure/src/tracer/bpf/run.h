@@ -61,7 +61,7 @@ struct {
 
 INLINE void count_lost(struct run *run)
 {
-	__sync_fetch_and_add(&run->lost, 1);
+	ADD(&run->lost, 1);
 }
 
 INLINE int in_tree(struct run *run, u32 pid)
@@ -81,14 +81,14 @@ INLINE void add_to_tree(struct run *run, u32 pid)
 	if (bpf_map_update_elem(&TREE, &pid, &root, 0))
 		count_lost(run);
 	else
-		__sync_fetch_and_add(&run->others, 1);
+		ADD(&run->others, 1);
 }
 
 /* Two threads that exit at once both find the group dead: only one of them finds the entry. */
 INLINE void remove_from_tree(struct run *run, u32 pid)
 {
 	if (pid != run->root && !bpf_map_delete_elem(&TREE, &pid))
-		__sync_fetch_and_add(&run->others, -1);
+		ADD(&run->others, -1);
 }
 
 /* The open file behind a descriptor of the running task; 0 if there is none. */

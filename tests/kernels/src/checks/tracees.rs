@@ -28,13 +28,13 @@ fn bpf() -> Result<BpfPhases, String> {
 }
 
 fn programs_of_phases() -> Checked {
-    let bpf = bpf().map_err(with_log)?;
+    let bpf = bpf().map_err(|error| with_log(&error))?;
     right(loaded(&bpf.attached(), &bpf.remarks()))
 }
 
 fn programs_of_trace() -> Checked {
     let tracer = BpfFull::load(LARGE_RING).and_then(|mut tracer| tracer.attach().map(|()| tracer));
-    let tracer = tracer.map_err(|error| with_log(error.to_string()))?;
+    let tracer = tracer.map_err(|error| with_log(&error.to_string()))?;
     if !tracer.sees_faults() {
         return Err(format!("page faults are not seen: {}", loaded(&tracer.attached(), &tracer.remarks())));
     }
@@ -46,7 +46,7 @@ fn loaded(attached: &[&str], remarks: &[&str]) -> String {
 }
 
 /// The end of what the verifier said.
-fn with_log(error: String) -> String {
+fn with_log(error: &str) -> String {
     let log = std::fs::read_to_string("/root/.cache/firstbyte/verifier.log").unwrap_or_default();
     let lines: Vec<&str> = log.lines().filter(|line| !line.starts_with("processed")).collect();
     format!("{error}: … {}", lines[lines.len().saturating_sub(8)..].join("; "))

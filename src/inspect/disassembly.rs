@@ -1,4 +1,4 @@
-//! What a compiler made of a function: its instructions, and whom it calls.
+//! The instructions of a function, and the functions that it calls.
 
 use super::{InspectError, headers};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Formatter, GasFormatter, Instruction, OpKind};
@@ -10,23 +10,21 @@ use std::path::Path;
 /// The longest function that is shown, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// An instruction.
+/// One instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Line {
-    /// Its address.
     pub address: u64,
-    /// Its bytes.
     pub bytes: Vec<u8>,
-    /// In AT&T's syntax.
+    /// In AT&T syntax.
     pub text: String,
-    /// Whom it calls, where it calls or jumps to another function.
+    /// The other function that it calls or jumps to.
     pub calls: Option<String>,
 }
 
 /// Names by addresses.
 type Names = HashMap<u64, String>;
 
-/// The function of that name.
+/// The function with this name.
 ///
 /// # Errors
 /// [`InspectError::Damaged`], [`InspectError::OtherMachine`] and [`InspectError::NoSuchFunction`].
@@ -35,7 +33,7 @@ pub fn disassemble(path: &Path, bytes: &[u8], symbol: &str) -> Result<Vec<Line>,
     let damaged =
         |error: object::Error| InspectError::Damaged { path: shown.clone(), cause: error.to_string() };
     let none = || InspectError::NoSuchFunction { path: shown.clone(), symbol: symbol.to_owned() };
-    // what the kernel runs is not damaged: it has no names, that is all
+    // a file that the kernel runs is not damaged; it only has no names
     let refused = |error| if headers::read(bytes).is_ok() { none() } else { damaged(error) };
     let file = object::File::parse(bytes).map_err(refused)?;
     let bits = match file.architecture() {
@@ -71,7 +69,7 @@ fn symbol_names(file: &object::File<'_>) -> Names {
     functions.filter_map(|s| Some((s.address(), s.name().ok()?.to_owned()))).collect()
 }
 
-/// Each stub of the procedure linkage table jumps through a slot; the slot's relocation names the function.
+/// Each stub of the procedure linkage table jumps through a slot, and the relocation of the slot names the function.
 fn plt_names(file: &object::File<'_>, bits: u32) -> Names {
     let slots: Names = file
         .dynamic_relocations()
@@ -90,7 +88,7 @@ fn plt_names(file: &object::File<'_>, bits: u32) -> Names {
                 names.insert(stub, name.clone());
                 names.insert(instruction.ip(), name.clone());
             }
-            // stubs begin at multiples of eight: padding follows their jump
+            // stubs begin at multiples of 8, because padding follows their jump
             if instruction.next_ip().is_multiple_of(8) {
                 stub = instruction.next_ip();
             }
@@ -115,7 +113,7 @@ fn target_name(file: &object::File<'_>, target: RelocationTarget) -> Option<Stri
     symbol.and_then(|s| s.name().ok().map(str::to_owned))
 }
 
-/// In an object file that is not linked yet, relocations name the functions called.
+/// In an object file that is not linked yet, relocations name the functions that are called.
 fn relocated_calls(file: &object::File<'_>, section: object::SectionIndex) -> Names {
     if file.kind() != object::ObjectKind::Relocatable {
         return Names::new();
@@ -143,7 +141,7 @@ fn lines(code: &[u8], address: u64, bits: u32, names: &Names, relocations: &Name
     lines.collect()
 }
 
-/// A call, or a jump out of the function: a call in the last place.
+/// The target of a call, or of a jump out of the function, which is a tail call.
 fn called(
     instruction: &Instruction,
     function: std::ops::Range<u64>,

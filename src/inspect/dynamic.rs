@@ -1,4 +1,4 @@
-//! The dynamic section: what the dynamic loader reads (ld.so(8), elf(5)).
+//! The dynamic section, which the dynamic loader reads (ld.so(8), elf(5)).
 
 use super::relocations::Relocations;
 use object::elf;
@@ -10,42 +10,41 @@ use std::collections::HashMap;
 /// The longest name that we read, in bytes (`PATH_MAX`).
 const LONGEST_NAME: u64 = 4096;
 
-/// What the dynamic section says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Dynamic {
-    /// Libraries needed, in order.
+    /// The libraries that the file needs, in order.
     pub needed: Vec<String>,
-    /// Its own name as a library.
+    /// The file's own name as a library.
     pub soname: Option<String>,
-    /// Folders to search before `LD_LIBRARY_PATH`, for its libraries and for theirs.
+    /// Folders to search before `LD_LIBRARY_PATH`, for the libraries of this file and for theirs.
     pub rpath: Option<String>,
-    /// Folders to search after it, for its libraries alone; then `rpath` is ignored.
+    /// Folders to search after `LD_LIBRARY_PATH`, for the libraries of this file only. Then `rpath` is ignored.
     pub runpath: Option<String>,
-    /// All functions are looked up at start.
+    /// Whether all functions are looked up at the start.
     pub bind_now: bool,
-    /// Marked as an executable (`DF_1_PIE`).
+    /// Whether the file is marked as an executable (`DF_1_PIE`).
     pub pie: bool,
     /// `gnu`, `sysv` or `both`.
     pub hash_style: Option<&'static str>,
-    /// Functions that run before main.
+    /// The number of functions that run before main.
     pub constructors: u64,
-    /// Functions that run at exit.
+    /// The number of functions that run at exit.
     pub destructors: u64,
     #[serde(skip)]
     values: HashMap<u64, u64>,
 }
 
 impl Dynamic {
-    /// Whether it is that of an executable, and not of a library.
+    /// Whether the section belongs to an executable and not to a library.
     pub(super) fn is_pie(&self, has_interpreter: bool) -> bool {
         self.pie || (has_interpreter && self.soname.is_none())
     }
 }
 
-/// How to get at memory as it will be mapped.
+/// Returns the bytes that will be at an address: its arguments are the address and the size.
 type Load<'a, 'd> = &'a dyn Fn(u64, u64) -> Option<&'d [u8]>;
 
-/// The bytes that will be at an address, where they come from the file.
+/// The bytes that will be at an address, if they come from the file.
 pub(super) fn mapped<'d, H: FileHeader<Endian = Endianness>>(
     programs: &[H::ProgramHeader],
     endian: Endianness,
@@ -64,7 +63,7 @@ pub(super) fn mapped<'d, H: FileHeader<Endian = Endianness>>(
     })
 }
 
-/// Reads it; `None` where there is none.
+/// Reads the dynamic section; `None` if the file has none.
 pub(super) fn read<H: FileHeader<Endian = Endianness>>(
     programs: &[H::ProgramHeader],
     endian: Endianness,
@@ -123,7 +122,7 @@ fn text(load: Load<'_, '_>, address: u64) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }
 
-/// Counts what the tables that the dynamic section names hold.
+/// Counts the relocations in the tables that the dynamic section names.
 pub(super) fn count_relocations<H: FileHeader<Endian = Endianness>>(
     dynamic: &Dynamic,
     header: &H,
@@ -154,14 +153,14 @@ pub(super) fn count_relocations<H: FileHeader<Endian = Endianness>>(
         && table(elf::DT_RELA, elf::DT_RELASZ).is_none()
         && value(elf::DT_RELASZ) != Some(0)
     {
-        damage.push("its relocations lie outside the file".to_owned());
+        damage.push("its relocations are outside the file".to_owned());
     }
 }
 
 const DT_RELRSZ: u32 = 35;
 const DT_RELR: u32 = 36;
 
-/// As many whole entries as there are.
+/// The whole entries of a table.
 fn entries<T: pod::Pod>(bytes: &[u8]) -> &[T] {
     let count = bytes.len() / size_of::<T>();
     pod::slice_from_bytes(bytes, count).map_or(&[], |(entries, _)| entries)

@@ -1,78 +1,43 @@
-//! Why a file cannot be explained.
+//! The errors of this room.
 
 use thiserror::Error;
 
 /// Why a file cannot be explained.
 #[derive(Debug, Error)]
 pub enum InspectError {
-    /// It cannot be read.
     #[error(
-        "`{path}` could not be read: {cause}\nhelp: `ls -l {path}` shows whether it is there and readable"
+        "`{path}` cannot be read: {cause}\nhelp: `ls -l {path}` shows whether it exists and who may read it"
     )]
-    Unreadable {
-        /// Which file.
-        path: String,
-        /// Why.
-        cause: std::io::Error,
-    },
-    /// Not a regular file.
-    #[error("`{path}` is no regular file\nhelp: name an executable, a library or a script")]
-    NotAFile {
-        /// Which file.
-        path: String,
-    },
-    /// Larger than we read.
+    Unreadable { path: String, cause: std::io::Error },
+    #[error("`{path}` is not a regular file\nhelp: name an executable, a library or a script")]
+    NotAFile { path: String },
     #[error(
-        "`{path}` has {size} bytes: files of more than 2 GiB are not examined\nhelp: `readelf -hlW {path}`"
+        "`{path}` has {size} bytes, and files of more than 2 GiB are not examined\nhelp: `readelf -hlW {path}`"
     )]
-    TooLarge {
-        /// Which file.
-        path: String,
-        /// Its size in bytes.
-        size: u64,
-    },
-    /// Nothing that Linux executes.
-    #[error("`{path}` is {what}: Linux executes ELF files and scripts\nhelp: `file {path}` may know more")]
-    NotExecutable {
-        /// Which file.
-        path: String,
-        /// What it is.
-        what: &'static str,
-    },
-    /// An ELF file whose headers contradict themselves.
-    #[error("`{path}` is a damaged ELF file: {cause}\nhelp: `readelf -hlW {path}` shows what is left of it")]
-    Damaged {
-        /// Which file.
-        path: String,
-        /// What is wrong.
-        cause: String,
-    },
-    /// No such function.
+    TooLarge { path: String, size: u64 },
+    /// The file is nothing that Linux executes.
     #[error(
-        "`{path}` has no function `{symbol}`\nhelp: `nm {path}` and `nm -D {path}` list what it has; strip(1) takes names away"
+        "`{path}` is {what}, but Linux executes ELF files and scripts\nhelp: `file {path}` may know more"
     )]
-    NoSuchFunction {
-        /// Which file.
-        path: String,
-        /// Which function.
-        symbol: String,
-    },
-    /// Code for a machine whose instructions we cannot read.
+    NotExecutable { path: String, what: &'static str },
+    /// The headers of an ELF file contradict each other.
     #[error(
-        "`{path}` is {machine} code: only x86 is disassembled\nhelp: `objdump -d {path}` of that machine's binutils"
+        "`{path}` is a damaged ELF file: {cause}\nhelp: `readelf -hlW {path}` shows what can still be read"
     )]
-    OtherMachine {
-        /// Which file.
-        path: String,
-        /// The machine.
-        machine: String,
-    },
-    /// The compiler cannot be started.
+    Damaged { path: String, cause: String },
     #[error(
-        "`{compiler}` cannot be run: {cause}\nhelp: `apt-get install gcc`, or name another by `--compiler`"
+        "`{path}` has no function `{symbol}`\nhelp: `nm {path}` and `nm -D {path}` list its functions; strip(1) removes their names"
+    )]
+    NoSuchFunction { path: String, symbol: String },
+    /// The code is for a machine whose instructions cannot be disassembled.
+    #[error(
+        "`{path}` is {machine} code, and only x86 code is disassembled\nhelp: `objdump -d {path}` of the binutils for that machine"
+    )]
+    OtherMachine { path: String, machine: String },
+    #[error(
+        "`{compiler}` cannot be run: {cause}\nhelp: `apt-get install gcc`, or name another compiler with `--compiler`"
     )]
     NoCompiler { compiler: String, cause: std::io::Error },
-    /// The compiler refuses the source.
-    #[error("`{path}` does not compile: {messages}\nhelp: `{compiler} -c {path}` shows it again")]
+    #[error("`{path}` does not compile: {messages}\nhelp: `{compiler} -c {path}` shows the errors again")]
     NotCompiled { path: String, compiler: String, messages: String },
 }

@@ -1,4 +1,4 @@
-//! What a file is: an ELF file with its libraries, or a script with the chain of programs that run it.
+//! Finds out what a file is: an ELF file with its libraries, or a script with the chain of programs that run it.
 
 use super::InspectError;
 use super::headers::{self, Elf};
@@ -10,40 +10,37 @@ use super::view;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// How many scripts may run each other (`fs/exec.c`: the sixth attempt gives ELOOP).
+/// How many scripts may run each other (`fs/exec.c`: the sixth one gives ELOOP).
 const MOST_SCRIPTS: usize = 5;
 
-/// What a file is and needs.
+/// What a file is, and what it needs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Inspection {
-    /// The file.
     #[serde(serialize_with = "view::lossy")]
     pub path: PathBuf,
-    /// Scripts: who runs it, who runs that, and so on.
+    /// For a script: the script, then each interpreter that is a script itself.
     pub scripts: Vec<Script>,
     /// The ELF file at the end of the chain.
     #[serde(serialize_with = "view::lossy_option")]
     pub program: Option<PathBuf>,
-    /// Its headers.
+    /// The headers of that file.
     pub elf: Option<Elf>,
     /// The libraries that it needs, in the order in which symbols are looked up.
     pub libraries: Vec<Library>,
-    /// The dynamic loader's headers.
+    /// The headers of the dynamic loader.
     #[serde(skip)]
     pub interpreter: Option<Elf>,
-    /// What keeps it from starting.
+    /// Why the file cannot start, if it cannot.
     pub problems: Vec<String>,
-    /// What its start takes; for executables.
+    /// For an executable: the cost of its start.
     pub prediction: Option<Prediction>,
 }
 
-/// A script, and who runs it.
+/// A script and its interpreter.
 #[derive(Clone, Debug, Serialize)]
 pub struct Script {
-    /// The script.
     #[serde(serialize_with = "view::lossy")]
     pub path: PathBuf,
-    /// Its first line.
     #[serde(flatten)]
     pub first_line: FirstLine,
 }
@@ -51,7 +48,7 @@ pub struct Script {
 /// Explains a file.
 ///
 /// # Errors
-/// Each [`InspectError`] but those about functions.
+/// Every [`InspectError`] except those about functions.
 pub fn inspect(path: &Path, search: &LibrarySearch<'_>) -> Result<Inspection, InspectError> {
     let mut inspection = Inspection {
         path: path.to_owned(),
@@ -71,7 +68,7 @@ pub fn inspect(path: &Path, search: &LibrarySearch<'_>) -> Result<Inspection, In
         if inspection.scripts.len() > MOST_SCRIPTS {
             inspection
                 .problems
-                .push("its scripts run each other too often: the kernel refuses (ELOOP)".to_owned());
+                .push("too many scripts run each other, so the kernel refuses (ELOOP)".to_owned());
             return Ok(inspection);
         }
         match search.files.read(&next) {
@@ -108,12 +105,13 @@ fn add_elf(
         inspection.libraries = search.closure(path, &elf);
     }
     let missing = inspection.libraries.iter().filter(|l| l.path.is_none());
-    problems
-        .extend(missing.map(|l| format!("`{}`, needed by `{}`, is missing", l.name, l.needed_by.display())));
+    problems.extend(
+        missing.map(|l| format!("`{}`, which `{}` needs, is missing", l.name, l.needed_by.display())),
+    );
     if let Some(name) = &elf.interpreter {
         match search.files.read(Path::new(name)).ok().and_then(|bytes| headers::read(&bytes).ok()) {
             Some(interpreter) => inspection.interpreter = Some(interpreter),
-            None => problems.push(format!("its dynamic loader `{name}` is missing: execve gives ENOENT")),
+            None => problems.push(format!("its dynamic loader `{name}` is missing, so execve gives ENOENT")),
         }
     }
     if elf.kind.is_executable() {
@@ -126,7 +124,7 @@ fn add_elf(
     Ok(())
 }
 
-/// What a file is that is no ELF file.
+/// What a file is, if it is not an ELF file.
 fn foreign(bytes: &[u8]) -> Option<&'static str> {
     let known: [(&[u8], &str); 12] = [
         (b"MZ", "a Windows or DOS program (PE)"),

@@ -1,4 +1,4 @@
-//! What an ELF file's headers say.
+//! Reads the headers of an ELF file.
 
 use super::dynamic::{self, Dynamic};
 use super::identification;
@@ -10,28 +10,26 @@ use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable};
 use serde::Serialize;
 
-/// A segment: what is mapped.
+/// A program header.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Segment {
-    /// Its type in elf.h, as `LOAD`.
+    /// The type as in elf.h, for example `LOAD`.
     pub kind: String,
-    /// `r`, `w`, `x`, or `-` each.
+    /// `r`, `w` and `x`, or `-` for each.
     pub flags: String,
-    /// Where in the file, in bytes.
+    /// The file offset, in bytes.
     pub offset: u64,
-    /// At which address.
     pub address: u64,
-    /// How much of the file, in bytes.
+    /// In bytes.
     pub file_size: u64,
-    /// How much memory, in bytes.
+    /// In bytes.
     pub memory_size: u64,
-    /// Pages mapped from the file (of LOAD segments).
+    /// The number of pages that are mapped from the file (LOAD segments only).
     pub file_pages: u64,
-    /// Pages of zeroes behind them.
+    /// The number of zeroed pages behind them.
     pub zero_pages: u64,
 }
 
-/// What an ELF file's headers say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Elf {
     /// 32 or 64.
@@ -40,48 +38,43 @@ pub struct Elf {
     pub byte_order: &'static str,
     /// `e_machine`.
     pub machine: u16,
-    /// Its name.
     pub machine_name: &'static str,
-    /// What it is for.
     pub kind: ElfKind,
     /// The dynamic loader that the kernel starts.
     pub interpreter: Option<String>,
-    /// The entry point.
+    /// The address of the entry point.
     pub entry: u64,
-    /// Offset of the end of the program headers in the file: what the loader reads first.
+    /// Where the program headers end in the file. The loader reads the file up to here first.
     pub headers_end: u64,
-    /// What is mapped, and what else the segments say.
     pub segments: Vec<Segment>,
-    /// What the dynamic loader reads.
     pub dynamic: Option<Dynamic>,
-    /// What it must patch.
     pub relocations: Relocations,
-    /// What starts it; of executables.
+    /// Known for executables only.
     pub runtime: Runtime,
-    /// Read-only after relocation (`PT_GNU_RELRO`).
+    /// Whether some memory becomes read-only after relocation (`PT_GNU_RELRO`).
     pub relro: bool,
-    /// The size of debug sections, in bytes.
+    /// The size of all debug sections, in bytes.
     pub debug_size: u64,
-    /// The file's size, in bytes.
+    /// The size of the file, in bytes.
     pub size: u64,
-    /// What is unusual, yet no obstacle to the kernel.
+    /// Oddities that do not bother the kernel, one line each.
     pub notes: Vec<String>,
-    /// Parts that could not be read.
+    /// Parts that cannot be read, one line each.
     pub damage: Vec<String>,
 }
 
-/// A page size: segments are rounded to it.
+/// The page size to which segments are rounded.
 pub const PAGE: u64 = 4096;
 
-/// Reads the headers; where the kernel takes a file whose identification bytes are not as they should be, as it does.
+/// Reads the headers. A file with unusual identification bytes is read if the kernel runs it.
 ///
 /// # Errors
-/// What is wrong with the ELF header or the program headers; other damage is listed in [`Elf::damage`].
+/// What is wrong with the ELF header or the program headers. Other damage is in [`Elf::damage`].
 pub fn read(bytes: &[u8]) -> Result<Elf, String> {
-    if let Some(mended) = identification::mended(bytes) {
-        let mut elf = read_class_of(&mended.bytes, false)?;
-        (elf.size, elf.headers_end) = (bytes.len() as u64, mended.headers_end);
-        elf.notes.push(mended.note);
+    if let Some(repaired) = identification::repaired(bytes) {
+        let mut elf = read_class_of(&repaired.bytes, false)?;
+        (elf.size, elf.headers_end) = (bytes.len() as u64, repaired.headers_end);
+        elf.notes.push(repaired.note);
         return Ok(elf);
     }
     read_class_of(bytes, true)
@@ -91,8 +84,8 @@ fn read_class_of(bytes: &[u8], has_sections: bool) -> Result<Elf, String> {
     match bytes.get(4) {
         Some(1) => read_class::<elf::FileHeader32<Endianness>>(bytes, has_sections),
         Some(2) => read_class::<elf::FileHeader64<Endianness>>(bytes, has_sections),
-        Some(other) => Err(format!("its class is {other}, neither 32 nor 64 bits")),
-        None => Err("it ends within its first header".to_owned()),
+        Some(other) => Err(format!("its class is {other}, which is neither 32 nor 64 bits")),
+        None => Err("it ends inside its first header".to_owned()),
     }
 }
 
@@ -139,7 +132,7 @@ fn read_class<H: FileHeader<Endian = Endianness>>(bytes: &[u8], has_sections: bo
     })
 }
 
-/// Only tools read them: a file whose section headers are damaged starts all the same.
+/// Only tools read the section headers. A file starts even if they are damaged.
 fn sections<'d, H: FileHeader<Endian = Endianness>>(
     header: &H,
     endian: Endianness,
@@ -150,7 +143,7 @@ fn sections<'d, H: FileHeader<Endian = Endianness>>(
     header.sections(endian, bytes).map_err(error).ok()
 }
 
-/// The result, or its error among the damage.
+/// Adds an error to the damage.
 fn noted<T>(result: Result<T, object::Error>, damage: &mut Vec<String>) -> Option<T> {
     result.map_err(|error| damage.push(error.to_string())).ok()
 }
@@ -237,8 +230,8 @@ fn debug_size<H: FileHeader<Endian = Endianness>>(sections: &SectionTable<'_, H>
     sections.iter().filter(named).map(|s| s.sh_size(endian).into()).fold(0, u64::saturating_add)
 }
 
-/// A static executable has no dynamic section, but ifuncs all the same. Relocations that are not loaded are those that
-/// the linker has done already and was asked to keep (`--emit-relocs`).
+/// A static executable has no dynamic section, but it may have ifuncs. Relocations that are not loaded do not count: the linker
+/// has applied them already and was asked to keep them (`--emit-relocs`).
 fn count_static_relocations<H: FileHeader<Endian = Endianness>>(
     sections: &SectionTable<'_, H>,
     header: &H,

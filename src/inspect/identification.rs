@@ -1,29 +1,29 @@
-//! Executables whose identification bytes are not as they should be, and which the kernel runs all the same.
+//! Executables with unusual identification bytes that the kernel runs.
 //!
-//! `load_elf_binary` of `fs/binfmt_elf.c` demands the magic number, a type, a machine, and the size and number of the
-//! program headers; `e_machine` chooses the loader, so that nobody looks at `EI_CLASS`, `EI_DATA` and `EI_VERSION` (but
-//! riscv's `elf_check_arch`, at the class). Where a file ends within the ELF header, it reads zeroes.
+//! `load_elf_binary` of `fs/binfmt_elf.c` checks the magic number, the type, the machine, and the size and number of the
+//! program headers. `e_machine` chooses the loader, so nothing checks `EI_CLASS`, `EI_DATA` and `EI_VERSION`, except that
+//! riscv's `elf_check_arch` checks the class. If a file ends inside the ELF header, the kernel reads zeroes there.
 
 use object::elf;
 use std::ops::Range;
 
-/// What the kernel reads of a file before it decides, in bytes (`BINPRM_BUF_SIZE`).
+/// How many bytes of a file the kernel reads before it decides (`BINPRM_BUF_SIZE`).
 const READ: usize = 256;
-/// The most bytes of program headers that it takes (`load_elf_phdrs`).
+/// The largest size of the program headers that it accepts, in bytes (`load_elf_phdrs`).
 const LONGEST_TABLE: usize = 65_536;
 
-/// A file with the identification bytes that its machine's files have.
-pub(super) struct Mended {
-    /// The file, padded to a whole ELF header, with a copy of the program headers at its end: they may lie over the
-    /// bytes that are mended.
+/// A file with the usual identification bytes of its machine.
+pub(super) struct Repaired {
+    /// The file, padded to a whole ELF header, with a copy of the program headers at the end, because the originals may overlap
+    /// the repaired bytes.
     pub(super) bytes: Vec<u8>,
-    /// Where the program headers end in the file itself.
+    /// Where the program headers end in the original file.
     pub(super) headers_end: u64,
-    /// What was unusual: one line.
+    /// One line about what is unusual.
     pub(super) note: String,
 }
 
-/// Where the fields are that the kernel looks at: offsets in bytes.
+/// The offsets of the fields that the kernel checks, and the sizes of the headers, in bytes.
 struct HeaderLayout {
     class: u8,
     header_offset: usize,
@@ -57,8 +57,8 @@ const WIDE: HeaderLayout = HeaderLayout {
     size_of_file_header: 64,
 };
 
-/// `None` where the identification is as it should be, or the kernel would refuse the file.
-pub(super) fn mended(bytes: &[u8]) -> Option<Mended> {
+/// `None` if the identification bytes are as usual, or if the kernel would refuse the file.
+pub(super) fn repaired(bytes: &[u8]) -> Option<Repaired> {
     let mut start = [0; READ];
     let read = bytes.len().min(READ);
     start[..read].copy_from_slice(&bytes[..read]);
@@ -70,25 +70,25 @@ pub(super) fn mended(bytes: &[u8]) -> Option<Mended> {
     }
     let table = table(&start, bytes.len(), &layout)?;
     let note = if start[4..7] == usual {
-        "it ends within its ELF header: the kernel reads zeroes there".to_owned()
+        "it ends inside its ELF header, and the kernel reads zeroes there".to_owned()
     } else {
         let [class, order, version] = [start[4], start[5], start[6]];
         format!(
-            "its identification bytes are unusual (class {class}, byte order {order}, version {version}): \
-             the kernel goes by the machine, and runs it"
+            "its identification bytes are unusual (class {class}, byte order {order}, version {version}), \
+             but the kernel goes by the machine and runs it"
         )
     };
-    let mut mended = bytes.to_vec();
-    mended.resize(bytes.len().max(layout.size_of_file_header), 0);
-    let copy = mended.len() as u64;
-    mended.extend(&bytes[table.clone()]);
-    mended[4..7].copy_from_slice(&usual);
+    let mut repaired = bytes.to_vec();
+    repaired.resize(bytes.len().max(layout.size_of_file_header), 0);
+    let copy = repaired.len() as u64;
+    repaired.extend(&bytes[table.clone()]);
+    repaired[4..7].copy_from_slice(&usual);
     let width = layout.offset_width();
-    mended[layout.header_offset..][..width].copy_from_slice(&copy.to_le_bytes()[..width]);
-    Some(Mended { bytes: mended, headers_end: table.end as u64, note })
+    repaired[layout.header_offset..][..width].copy_from_slice(&copy.to_le_bytes()[..width]);
+    Some(Repaired { bytes: repaired, headers_end: table.end as u64, note })
 }
 
-/// By the machine, as each kernel's `elf_check_arch` does.
+/// The layout for the machine, as `elf_check_arch` of each architecture chooses it.
 fn layout(start: &[u8; READ]) -> Option<HeaderLayout> {
     let class = start[4];
     match number(start, 18) {
@@ -101,7 +101,7 @@ fn layout(start: &[u8; READ]) -> Option<HeaderLayout> {
     }
 }
 
-/// Where the program headers are in the file; `None` where the kernel would not load it.
+/// Where the program headers are in the file; `None` if the kernel would not load it.
 fn table(start: &[u8; READ], length: usize, layout: &HeaderLayout) -> Option<Range<usize>> {
     let count = usize::from(number(start, layout.header_count));
     let size = count * layout.size_of_header;

@@ -6,28 +6,25 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ElfKind {
-    /// Loaded at a fixed address, no dynamic loader.
+    /// At a fixed address, without a dynamic loader.
     Static,
-    /// Loaded anywhere, relocates itself.
+    /// At any address; relocates itself.
     StaticPie,
-    /// Loaded at a fixed address, with a dynamic loader.
+    /// At a fixed address, with a dynamic loader.
     Dynamic,
-    /// Loaded anywhere, with a dynamic loader.
+    /// At any address, with a dynamic loader.
     Pie,
     /// A library.
     SharedObject,
-    /// A compiler's output, not yet linked.
+    /// The output of a compiler, not linked yet.
     Relocatable,
-    /// A part of the kernel.
     KernelModule,
-    /// The memory of a process that died.
+    /// The memory of a process that crashed.
     Core,
-    /// A type that we do not know.
     Other,
 }
 
 impl ElfKind {
-    /// In words.
     pub fn describe(self) -> &'static str {
         match self {
             ElfKind::Static => "static executable",
@@ -42,7 +39,6 @@ impl ElfKind {
         }
     }
 
-    /// Whether the kernel can execute it.
     pub fn is_executable(self) -> bool {
         matches!(self, ElfKind::Static | ElfKind::StaticPie | ElfKind::Dynamic | ElfKind::Pie)
     }

@@ -1,8 +1,8 @@
-//! The libraries that a program needs, each with the path where the dynamic loader will find it (ld.so(8)).
+//! Finds the libraries that a program needs, each at the path where the dynamic loader will find it (ld.so(8)).
 //!
-//! glibc's order, for each needed name without a slash: the `RPATH` of the object that needs it and of those that
-//! needed that, unless it has a `RUNPATH`; `LD_LIBRARY_PATH`; its own `RUNPATH`; the cache; the default folders. musl
-//! has no cache, and one list of folders. A library of another class or machine is passed over.
+//! For a name without a slash, glibc looks in this order: the `RPATH` of the object that needs the library and of the objects
+//! that needed that object, unless it has a `RUNPATH`; `LD_LIBRARY_PATH`; its own `RUNPATH`; the cache; the default folders.
+//! musl has no cache, and one list of folders. Both skip libraries of another class or machine.
 
 use super::headers::{self, Elf};
 use super::ld_cache::LdCache;
@@ -11,32 +11,28 @@ use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// The most libraries that are followed; no program comes near it.
+/// More libraries than any program has.
 const MOST: usize = 10_000;
 
-/// A needed library.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Library {
-    /// The name that is needed.
     pub name: String,
-    /// Who needs it first.
+    /// The first object that needs the library.
     #[serde(serialize_with = "view::lossy")]
     pub needed_by: PathBuf,
-    /// Where it is; `None`: missing, and the program will not start.
+    /// `None`: the library is missing, and the program will not start.
     #[serde(serialize_with = "view::lossy_option")]
     pub path: Option<PathBuf>,
-    /// What found it: `RUNPATH`, `cache`, …
+    /// How it was found: `RUNPATH`, `cache`, …
     pub found_by: Option<&'static str>,
-    /// How many places were tried in vain.
+    /// How many places do not have the library.
     pub failed_opens: u64,
-    /// What its headers say.
     #[serde(skip)]
     pub elf: Option<Elf>,
 }
 
-/// What the search depends on besides the files themselves.
+/// The files, and what else the search depends on.
 pub struct LibrarySearch<'a> {
-    /// The files.
     pub files: &'a dyn Files,
     /// `LD_LIBRARY_PATH`.
     pub library_path: Option<String>,
@@ -44,16 +40,16 @@ pub struct LibrarySearch<'a> {
     pub cache: LdCache,
 }
 
-/// An object whose libraries are being looked for.
+/// A program or library whose own libraries are looked for.
 struct Object {
     path: PathBuf,
     elf: Elf,
-    /// The `RPATH`s that it hands on, its own first.
+    /// The `RPATH`s that also apply to its libraries, its own first. Each has the path of its owner.
     rpaths: Vec<(PathBuf, String)>,
 }
 
 impl LibrarySearch<'_> {
-    /// All libraries of a program in the order in which they are searched for symbols: breadth first.
+    /// All libraries of a program in the order in which they are searched for symbols, which is breadth first.
     pub fn closure(&self, path: &Path, program: &Elf) -> Vec<Library> {
         let mut found: Vec<Library> = Vec::new();
         let mut known: HashSet<String> = HashSet::new();
@@ -119,7 +115,7 @@ impl LibrarySearch<'_> {
             return self.musl_candidates(object, name, &interpreter);
         }
         if Path::new(&interpreter).file_name().is_some_and(|file| file == name) {
-            return vec![(PathBuf::from(interpreter), "interpreter")]; // it is there already
+            return vec![(PathBuf::from(interpreter), "interpreter")]; // it is mapped already
         }
         let runpath = object.elf.dynamic.as_ref().and_then(|d| d.runpath.clone());
         let mut places = Vec::new();
@@ -136,7 +132,7 @@ impl LibrarySearch<'_> {
         candidates
     }
 
-    /// musl's libc is its loader; it searches as in `ldso/dynlink.c`.
+    /// musl's C library is its loader. It searches as in `ldso/dynlink.c`.
     fn musl_candidates(
         &self,
         object: &Object,
@@ -181,7 +177,7 @@ fn rpaths(object: &Object, program: &Elf) -> Vec<(PathBuf, &'static str)> {
     folders.map(|folder| (folder, "RPATH")).collect()
 }
 
-/// The folders of a list, `$ORIGIN` being that of its owner, `$LIB` and `$PLATFORM` glibc's.
+/// The folders of a list. `$ORIGIN` is the folder of its owner; `$LIB` and `$PLATFORM` are those of glibc.
 fn expand(list: Option<&str>, owner: &Path, program: &Elf) -> impl Iterator<Item = PathBuf> {
     let origin = owner.parent().unwrap_or(Path::new("/")).display().to_string();
     let tokens: HashMap<&str, String> = HashMap::from([
@@ -197,7 +193,7 @@ fn expand(list: Option<&str>, owner: &Path, program: &Elf) -> impl Iterator<Item
     folders.map(PathBuf::from).collect::<Vec<_>>().into_iter()
 }
 
-/// Debian's folder for libraries of a machine, below `/` and `/usr`.
+/// Debian's folder for the libraries of a machine, below `/` and `/usr`.
 fn library_folder(program: &Elf) -> &'static str {
     match (program.machine_name, program.class) {
         ("x86-64", _) => "lib/x86_64-linux-gnu",

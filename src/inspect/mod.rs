@@ -1,8 +1,8 @@
-//! What an executable will cost, told without running it. Pure: bytes and a view of the file system in, facts out.
+//! The start-up cost of an executable, without running it. Pure: bytes and a view of the file system in, facts out.
 //!
-//! [`file`] tells what a file is; [`libraries`] finds the libraries that it needs as the dynamic loader will;
-//! [`prediction`] counts the system calls and page faults that its start takes; [`disassembly`] shows what a
-//! compiler made of a function.
+//! [`file`] finds out what a file is, and [`headers`] reads an ELF file. [`libraries`] finds the libraries that it needs, as
+//! the dynamic loader will. [`prediction`] counts the system calls and page faults of its start. [`disassembly`] shows the
+//! instructions of a function.
 
 pub mod compilations;
 pub mod disassembly;

@@ -1,11 +1,11 @@
-//! How many system calls and page faults a program's start takes, counted from headers.
+//! Predicts the number of system calls and page faults of a program's start from its headers.
 //!
-//! System calls follow from the loader's source: what glibc and musl do for themselves, for each library, and for
-//! each segment of one. Page faults are a model: each mapping costs one fault for each 64 KiB of it that is
-//! touched (`fault_around_bytes`), each page that is written another. Its constants were fitted to programs of glibc 2.36
-//! and musl 1.2.3 on x86-64, and are off by up to a fifth; those of Go 1.26 and of Rust's std (1.95) to a hello of
-//! each. What the program itself does is not known, but for one line of output. Where nothing tells which runtime
-//! starts a program, its start is not counted: the prediction is then marked as the least that it takes.
+//! The system calls follow from the source of the loader: what glibc and musl do for themselves, for each library, and for
+//! each segment of a library. The page faults are a model: each mapping costs one fault for each 64 KiB of it that is touched
+//! (`fault_around_bytes`), and each page that is written costs another one. Its constants were fitted to programs of glibc
+//! 2.36 and musl 1.2.3 on x86-64, and are off by up to a fifth. Those of Go 1.26 and of Rust's std (1.95) were fitted to one
+//! hello world each. Of the program itself, only one line of output is counted. If nothing shows which runtime starts a
+//! program, its start is not counted, and the prediction is marked as a minimum.
 
 use super::headers::{Elf, PAGE, Segment};
 use super::kind::ElfKind;
@@ -13,33 +13,28 @@ use super::libraries::Library;
 use super::runtime::{CLibrary, Language, Runtime};
 use serde::Serialize;
 
-/// What a start takes, from execve to exit.
+/// The cost of a start, from execve to exit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Prediction {
-    /// Each part, and what it takes.
     pub parts: Vec<Part>,
-    /// All system calls.
+    /// The sum of all parts.
     pub syscalls: u64,
-    /// All page faults.
+    /// The sum of all parts.
     pub page_faults: u64,
-    /// Whether it is known what starts the program; else these counts are the least that it takes.
+    /// Whether it is known which runtime starts the program. If not, the counts are minima.
     pub runtime_is_known: bool,
-    /// Whether glibc starts it, which asks the processor what it can do.
+    /// Whether glibc starts the program. It executes CPUID to learn what the processor can do.
     pub starts_glibc: bool,
 }
 
 /// One part of a start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Part {
-    /// Which.
     pub name: String,
-    /// Its system calls.
     pub syscalls: u64,
-    /// Its page faults.
     pub page_faults: u64,
 }
 
-/// Counts.
 pub fn predict(program: &Elf, interpreter: Option<&Elf>, libraries: &[Library]) -> Prediction {
     let runtime = &program.runtime;
     let mut parts = vec![
@@ -60,7 +55,7 @@ pub fn predict(program: &Elf, interpreter: Option<&Elf>, libraries: &[Library]) 
     Prediction { parts, syscalls, page_faults, runtime_is_known: runtime.is_known(), starts_glibc }
 }
 
-/// Headers may say anything, so that a sum may be too large for its type.
+/// Damaged headers may give any number, so the sum must not overflow.
 fn sum(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
 }
@@ -69,25 +64,25 @@ fn part(name: &str, syscalls: u64, page_faults: u64) -> Part {
     Part { name: name.to_owned(), syscalls, page_faults }
 }
 
-/// Windows of 64 KiB that a start touches in a program's own code.
+/// How many windows of 64 KiB a start touches in a program's own code.
 const OWN_TEXT: u64 = 1;
-/// The same in glibc, in a library with ifuncs (which are called to choose functions), and in others.
+/// The same for glibc, for a library with ifuncs (which run to choose functions), and for other libraries.
 const LIBC_TEXT: u64 = 7;
 const IFUNC_TEXT: u64 = 6;
 const LIBRARY_TEXT: u64 = 1;
 
-/// A page of read-only-after-relocation memory is protected by one mprotect.
+/// One mprotect makes memory read-only after relocation.
 fn own_syscalls(program: &Elf, interpreter: Option<&Elf>) -> u64 {
     u64::from(interpreter.is_some() && program.relro)
 }
 
-/// One fault for each 64 KiB of a mapping that is touched; for what is written one before, and one for each page.
+/// One fault for each 64 KiB of a mapping that is touched. For writable memory, one for the first read and one for each page.
 fn object_faults(elf: &Elf, touched_text: u64) -> u64 {
     let loads = elf.segments.iter().filter(|s| s.kind == "LOAD");
     sum(loads.map(|segment| segment_faults(segment, elf.size, touched_text)))
 }
 
-/// A mapping may be longer than its file: nobody touches what lies beyond it.
+/// A mapping may be longer than its file, but nothing touches the part beyond the end of the file.
 fn segment_faults(segment: &Segment, size_of_file: u64, touched_text: u64) -> u64 {
     let there = segment.file_size.min(size_of_file.saturating_sub(segment.offset / PAGE * PAGE));
     let windows = there.div_ceil(16 * PAGE);
@@ -119,7 +114,7 @@ fn library(library: &Library, c_library: Option<CLibrary>, program: &Elf) -> Opt
     let elf = library.elf.as_ref()?;
     let is_loader = library.path.as_deref().and_then(|p| p.to_str()) == program.interpreter.as_deref();
     if is_loader {
-        return None; // musl's libc, or glibc's loader as a library: mapped already
+        return None; // musl's C library, or glibc's loader as a library, is mapped already
     }
     let text = match () {
         () if library.name.starts_with("libc.so") => LIBC_TEXT,
@@ -130,8 +125,8 @@ fn library(library: &Library, c_library: Option<CLibrary>, program: &Elf) -> Opt
     Some(part(&library.name, library.failed_opens + library_syscalls(elf, c_library), faults))
 }
 
-/// open, read, fstat, close; mmap for each segment and for zeroes behind the last page; mprotect; and two preads of
-/// program headers that the first read (832 bytes) does not hold.
+/// open, read, fstat and close; mmap for each segment and for zeroes behind the last page; mprotect; and two preads of program
+/// headers that are not in the first 832 bytes, which is what the read gets.
 fn library_syscalls(elf: &Elf, c_library: Option<CLibrary>) -> u64 {
     let loads = elf.segments.iter().filter(|s| s.kind == "LOAD").count() as u64;
     let zeroes = u64::from(elf.segments.iter().any(|s| s.kind == "LOAD" && s.zero_pages > 0));
@@ -139,8 +134,8 @@ fn library_syscalls(elf: &Elf, c_library: Option<CLibrary>) -> u64 {
     4 + loads + zeroes + u64::from(elf.relro) + more_headers
 }
 
-/// What runs before main and after it. A line through stdio takes glibc getrandom, brk (2), fstat and write; musl ioctl
-/// and writev.
+/// The work before main and after it. For a line through stdio, glibc calls getrandom, brk (twice), fstat and write; musl calls
+/// ioctl and writev.
 fn start_and_exit(program: &Elf, runtime: &Runtime) -> Part {
     let is_static = matches!(program.kind, ElfKind::Static | ElfKind::StaticPie);
     let (syscalls, faults) = match (runtime.c_library, is_static) {
@@ -155,9 +150,9 @@ fn start_and_exit(program: &Elf, runtime: &Runtime) -> Part {
     part(name, syscalls, faults)
 }
 
-/// Go: a handler for each of 65 signals (two calls each), the heap's mappings, threads; a part of it varies with the
-/// number of processors. Rust's std: poll, SIGPIPE, an alternative stack, and with glibc the main thread's stack, read
-/// from `/proc/self/maps` (with musl: counted from std's source, not measured).
+/// Go: a handler for each of 65 signals (two calls each), the mappings of the heap, threads; some of it depends on the number
+/// of processors. Rust's std: poll, SIGPIPE, an alternative signal stack and, with glibc, the main thread's stack, read from
+/// `/proc/self/maps`. With musl, the calls are counted from the source of std, not measured.
 fn of_language(language: Language, runtime: &Runtime) -> Part {
     match (language, runtime.c_library) {
         (Language::Go, _) => part("Go's runtime", 207, 170),

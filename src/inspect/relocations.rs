@@ -1,4 +1,4 @@
-//! Relocations: what the dynamic loader must patch before the program can run.
+//! Counts relocations: the places that the dynamic loader must patch before the program can run.
 
 use object::elf;
 use serde::Serialize;
@@ -6,26 +6,25 @@ use serde::Serialize;
 /// How many relocations of each kind there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Relocations {
-    /// The load address is added: no lookup.
+    /// The loader adds the load address, without a lookup.
     pub relative: u64,
-    /// Of these, those packed as `DT_RELR`.
+    /// Those of them that are packed as `DT_RELR`.
     pub relative_packed: u64,
-    /// The address of a symbol that is looked up by name.
+    /// The loader looks up the address of a symbol by its name.
     pub symbolic: u64,
-    /// The same for functions called through the PLT: looked up at once (`BIND_NOW`) or at their first call.
+    /// The same for functions that are called through the PLT, at the start (`BIND_NOW`) or at the first call.
     pub jump_slot: u64,
-    /// A function is called to learn the address (an ifunc).
+    /// The loader calls a function, an ifunc, which returns the address.
     pub irelative: u64,
-    /// A library's variable is copied into the program.
+    /// The loader copies a variable of a library into the program.
     pub copy: u64,
     /// Thread-local variables.
     pub thread_local: u64,
-    /// Kinds that we do not know.
+    /// Unknown types.
     pub other: u64,
 }
 
 impl Relocations {
-    /// All of them.
     pub fn total(&self) -> u64 {
         self.relative
             + self.symbolic
@@ -36,7 +35,7 @@ impl Relocations {
             + self.other
     }
 
-    /// Counts one of that type.
+    /// Counts one relocation of this type.
     pub(super) fn count(&mut self, machine: u16, kind: u32) {
         let counted = match machine {
             elf::EM_X86_64 => self.x86_64(kind),
@@ -106,7 +105,7 @@ impl Relocations {
         }
     }
 
-    /// Counts a table of `DT_RELR`: addresses are even; an odd word is a bitmap of the words that follow.
+    /// Counts a table of `DT_RELR`. An even word is an address; an odd word is a bitmap of the words that follow.
     pub(super) fn count_packed(&mut self, words: impl Iterator<Item = u64>) {
         for word in words {
             let relocations = if word & 1 == 0 { 1 } else { u64::from(word.count_ones()) - 1 };

@@ -1,6 +1,6 @@
-//! Which runtime starts a program, told from what it left in the file: notes, section names, symbols, texts.
+//! Finds out which runtime starts a program, from its traces in the file: notes, section names, symbols, texts.
 //!
-//! Nothing is guessed: where there is no evidence, the runtime is unknown, and its start is not counted.
+//! Nothing is guessed. Without evidence, the runtime is unknown, and its start is not counted.
 
 use super::kind::ElfKind;
 use object::Endianness;
@@ -8,16 +8,13 @@ use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym};
 use serde::Serialize;
 
-/// How much of a file is searched for texts, in bytes.
+/// How many bytes of a file are searched for texts.
 const SEARCHED: usize = 64 << 20;
 
-/// A C library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CLibrary {
-    /// The GNU C library.
     Glibc,
-    /// musl.
     Musl,
 }
 
@@ -25,38 +22,37 @@ pub enum CLibrary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Language {
-    /// Go: its own scheduler, heap and signals; mostly without a C library.
+    /// With its own scheduler, heap and signal handling; mostly without a C library.
     Go,
-    /// Rust's standard library, upon a C library.
+    /// The standard library, on top of a C library.
     Rust,
 }
 
-/// What starts a program, and how we know.
+/// The runtime of a program, and the evidence for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Runtime {
-    /// The C library; `None`: none, or none that left a trace.
+    /// `None`: there is no C library, or none that left a trace.
     pub c_library: Option<CLibrary>,
-    /// The language, where it has a runtime.
+    /// The language, if it has a runtime.
     pub language: Option<Language>,
-    /// What tells it, one a finding.
+    /// One entry for each finding.
     pub evidence: Vec<String>,
 }
 
 impl Runtime {
-    /// Whether anything tells what starts the program.
+    /// Whether there is evidence for what starts the program.
     pub fn is_known(&self) -> bool {
         self.c_library.is_some() || self.language == Some(Language::Go)
     }
 
-    /// In words.
     pub fn describe(&self) -> &'static str {
         match (self.language, self.c_library) {
             (Some(Language::Go), None) => "Go",
-            (Some(Language::Go), Some(CLibrary::Glibc)) => "Go, upon glibc",
-            (Some(Language::Go), Some(CLibrary::Musl)) => "Go, upon musl",
-            (Some(Language::Rust), Some(CLibrary::Glibc)) => "Rust's std, upon glibc",
-            (Some(Language::Rust), Some(CLibrary::Musl)) => "Rust's std, upon musl",
-            (Some(Language::Rust), None) => "Rust's std, upon an unknown C library",
+            (Some(Language::Go), Some(CLibrary::Glibc)) => "Go, on glibc",
+            (Some(Language::Go), Some(CLibrary::Musl)) => "Go, on musl",
+            (Some(Language::Rust), Some(CLibrary::Glibc)) => "Rust's std, on glibc",
+            (Some(Language::Rust), Some(CLibrary::Musl)) => "Rust's std, on musl",
+            (Some(Language::Rust), None) => "Rust's std, on an unknown C library",
             (None, Some(CLibrary::Glibc)) => "glibc",
             (None, Some(CLibrary::Musl)) => "musl",
             (None, None) => "unknown runtime",
@@ -78,7 +74,7 @@ impl Runtime {
     }
 }
 
-/// Identifies the runtime of an executable; of other files nothing is said.
+/// Identifies the runtime of an executable. It is unknown for other files.
 pub(super) fn identify<H: FileHeader<Endian = Endianness>>(
     kind: ElfKind,
     interpreter: Option<&str>,
@@ -91,7 +87,7 @@ pub(super) fn identify<H: FileHeader<Endian = Endianness>>(
     if !kind.is_executable() {
         return runtime;
     }
-    // what a dynamic program's start files brought is not what starts it: its loader is
+    // a dynamic program is started by its loader, whatever its start files are
     let is_static = interpreter.is_none();
     if let Some(name) = interpreter {
         by_loader(name, &mut runtime);
@@ -115,7 +111,7 @@ fn by_loader(name: &str, runtime: &mut Runtime) {
     }
 }
 
-/// `NT_GNU_ABI_TAG`, which crt1.o of glibc brings (`csu/abi-note.c`); its first word is 0 for Linux.
+/// `NT_GNU_ABI_TAG` in crt1.o of glibc (`csu/abi-note.c`). Its first word is 0 for Linux.
 const ABI_TAG: u32 = 1;
 /// `ELF_NOTE_GOBUILDID_TAG` of the Go linker.
 const GO_BUILD_ID: u32 = 4;
@@ -186,7 +182,7 @@ fn by_symbols<H: FileHeader<Endian = Endianness>>(
             }
             b"__init_libc" if is_static => runtime.note_library(CLibrary::Musl, found()),
             b"runtime.rt0_go" | b"runtime.rt0_go.abi0" => runtime.note_language(Language::Go, found()),
-            // mangled: the crate's hash differs
+            // the mangled name contains a hash of the crate
             name if contains(name, b"3std2rt") && contains(name, b"lang_start") => {
                 runtime.note_language(Language::Rust, found());
             }
@@ -195,7 +191,7 @@ fn by_symbols<H: FileHeader<Endian = Endianness>>(
     }
 }
 
-/// A file without sections and notes may still say it: glibc's environment variable, the mark of Go's build.
+/// A file without sections and notes may still have a text: the name of glibc's environment variable, or the mark of Go's build.
 fn by_texts(bytes: &[u8], runtime: &mut Runtime) {
     let searched = &bytes[..bytes.len().min(SEARCHED)];
     if contains(searched, b"\0GLIBC_TUNABLES\0") {
@@ -206,7 +202,7 @@ fn by_texts(bytes: &[u8], runtime: &mut Runtime) {
     }
 }
 
-/// Looks for the first byte alone until it is met: files are large.
+/// Looks for the first byte alone, because files are large.
 fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
     let mut rest = bytes;
     while let Some(at) = rest.iter().position(|b| Some(b) == wanted.first()) {
@@ -223,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loader_is_known_by_its_name() {
+    fn a_loader_is_recognised_by_its_name() {
         let known = |name: &str| {
             let mut runtime = Runtime::default();
             by_loader(name, &mut runtime);

@@ -5,20 +5,19 @@ use serde::Serialize;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// What the kernel reads of a file before it decides, in bytes (`BINPRM_BUF_SIZE`).
+/// How many bytes of a file the kernel reads before it decides (`BINPRM_BUF_SIZE`).
 const READ: usize = 256;
 
-/// Who runs a script.
+/// The interpreter of a script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FirstLine {
-    /// The program.
     #[serde(serialize_with = "view::lossy")]
     pub interpreter: PathBuf,
-    /// The one argument that it is given before the script's name.
+    /// The one argument before the name of the script.
     pub argument: Option<String>,
 }
 
-/// The first line; `None` where it names no interpreter, or is cut off within its name.
+/// `None` if the first line names no interpreter, or if the kernel reads only a part of the name.
 pub fn first_line(content: &[u8]) -> Option<FirstLine> {
     let read = &content[..content.len().min(READ)];
     let rest = read.strip_prefix(b"#!")?;
@@ -32,8 +31,8 @@ pub fn first_line(content: &[u8]) -> Option<FirstLine> {
     (name_end > 0 && !name_is_cut).then_some(FirstLine { interpreter, argument })
 }
 
-/// The kernel takes away spaces and tabs, and nothing else: the carriage return of a line that was written elsewhere
-/// belongs to the name.
+/// The kernel removes spaces and tabs, and nothing else. The carriage return of a line that ends as on Windows belongs to the
+/// name.
 fn trimmed(line: &[u8]) -> &[u8] {
     let is_kept = |b: &u8| !matches!(b, b' ' | b'\t');
     let start = line.iter().position(is_kept).unwrap_or(line.len());

@@ -1,11 +1,11 @@
-//! Which functions a program takes from its libraries.
+//! The functions that a program takes from its libraries.
 
 use object::{Object, ObjectSymbol};
 
-/// Whether an executable's dynamic symbols name this function, in whatever version, among those that it needs.
+/// Whether an executable needs this function from a library, in any version.
 ///
 /// # Errors
-/// One lower-case line: what is wrong with the file.
+/// One lower-case line about what is wrong with the file.
 pub fn needs_symbol(bytes: &[u8], name: &str) -> Result<bool, String> {
     let file = object::File::parse(bytes).map_err(|error| error.to_string())?;
     Ok(file.dynamic_symbols().any(|symbol| symbol.is_undefined() && symbol.name() == Ok(name)))
@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_executable_is_refused() {
+    fn a_file_that_is_not_an_executable_is_refused() {
         assert!(needs_symbol(b"#!/bin/sh\n", "puts").is_err());
     }
 

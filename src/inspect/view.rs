@@ -1,4 +1,4 @@
-//! The file system, as far as inspecting needs it.
+//! The part of the file system that inspecting needs.
 
 use super::InspectError;
 use serde::Serializer;
@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 /// The longest file that is read, in bytes.
 const LONGEST: u64 = 2 << 30;
 
-/// Files by their paths.
+/// Files by path.
 pub trait Files {
-    /// A regular file's bytes.
+    /// The bytes of a regular file.
     ///
     /// # Errors
     /// [`InspectError::Unreadable`], [`InspectError::NotAFile`] and [`InspectError::TooLarge`].
     fn read(&self, path: &Path) -> Result<Vec<u8>, InspectError>;
 
-    /// Whether there is a regular file.
+    /// Whether this is a regular file.
     fn is_file(&self, path: &Path) -> bool;
 }
 
-/// This machine's files.
+/// The files of this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MachineFiles;
 
@@ -42,12 +42,12 @@ impl Files for MachineFiles {
     }
 }
 
-/// A path in a document: what of it is no UTF-8 is replaced, where serde would refuse the whole.
+/// Writes a path to a document. Bytes that are not UTF-8 are replaced, where serde would refuse the whole path.
 pub(super) fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }
 
-/// The same, where there may be none.
+/// The same for an optional path.
 #[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
 pub(super) fn lossy_option<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     match path {

@@ -219,7 +219,7 @@ fn what_linux_does_not_execute_is_named() {
         (b"\xcf\xfa\xed\xfe\x07\0\0\x01", "Mach-O"),
         (b"hello", "not an ELF file"),
         (b"#!\n", "no interpreter"),
-        (b"\x7fELF", "ends within"),
+        (b"\x7fELF", "ends inside"),
         (b"\x7fELF\x09", "class is 9"),
     ];
     for (content, word) in cases {

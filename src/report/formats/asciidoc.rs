@@ -1,11 +1,11 @@
-//! The results as an `AsciiDoc` table.
+//! Measured programs as an `AsciiDoc` table.
 
 use crate::document::Document;
 use crate::document::bench::Measurement;
 use crate::output::visible;
 use crate::report::row;
 
-/// The columns of the Markdown table, for `AsciiDoc`: one row a result, warm before cold, by first byte.
+/// The columns of the Markdown table: one row for each result, warm before cold, ordered by first byte.
 pub fn render(document: &Document) -> String {
     let rows: Vec<&Measurement> = row::ranking(document).into_iter().flat_map(|(_, rows)| rows).collect();
     let columns = row::times_and_counts();
@@ -25,10 +25,10 @@ fn cells(cells: impl Iterator<Item = String>, between: &str) -> String {
     cells.map(|cell| format!("| {cell}")).collect::<Vec<_>>().join(between)
 }
 
-/// Monospaced and passed through untouched, so that nothing in a name is taken as markup.
+/// Monospaced and passed through: nothing in a name is markup.
 fn literal(text: &str) -> String {
     let text = escaped(&visible(text));
-    // A literal passthrough ends at its first `+`.
+    // a literal passthrough ends at its first `+`
     if text.contains('+') || text.contains('`') {
         format!("`pass:c[{}]`", text.replace(']', "\\]"))
     } else {
@@ -36,7 +36,7 @@ fn literal(text: &str) -> String {
     }
 }
 
-/// A `|` ends a cell wherever it stands.
+/// A `|` would end the cell, wherever it is.
 fn escaped(text: &str) -> String {
     text.replace('|', "\\|")
 }

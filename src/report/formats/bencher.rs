@@ -1,4 +1,4 @@
-//! The results in Bencher Metric Format: <https://bencher.dev/docs/reference/bencher-metric-format/>.
+//! Measured programs in Bencher Metric Format: <https://bencher.dev/docs/reference/bencher-metric-format/>.
 
 use crate::document::Document;
 use crate::document::bench::{Cache, Distribution, Measurement};
@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 /// The longest benchmark name that Bencher takes, in bytes.
 const LONGEST_NAME: usize = 1024;
 
-/// One benchmark a result; `latency` (Bencher's own measure, nanoseconds) is the wall time, the phases and the counts
-/// are measures of their own.
+/// One benchmark for each result. `latency` (Bencher's own measure, in nanoseconds) is the wall time; phases and counts are
+/// measures of their own.
 ///
 /// # Panics
 ///
@@ -21,7 +21,7 @@ pub fn render(document: &Document) -> String {
     serde_json::to_string_pretty(&benchmarks).expect("every key is a string") + "\n"
 }
 
-/// The label; a cold result says so, because a name must be unique.
+/// The label, with `(cold)` for a cold result: names must be unique.
 pub(crate) fn name(measurement: &Measurement) -> String {
     let mut name = measurement.label().to_owned();
     if measurement.cache == Some(Cache::Cold) {

@@ -1,4 +1,4 @@
-//! The results for github-action-benchmark, in its format `customSmallerIsBetter`:
+//! Measured programs for github-action-benchmark, as `customSmallerIsBetter`:
 //! <https://github.com/benchmark-action/github-action-benchmark#examples>.
 
 use super::bencher::name;
@@ -6,7 +6,7 @@ use crate::document::Document;
 use crate::document::bench::Measurement;
 use serde_json::{Value, json};
 
-/// An entry for each result's total, its first byte, and its counts.
+/// Entries for the first byte, the total and each count of a result.
 ///
 /// # Panics
 ///

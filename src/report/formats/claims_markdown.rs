@@ -1,4 +1,4 @@
-//! Verdicts on claims, as a page.
+//! Verdicts on claims, as a page of Markdown.
 
 use crate::claims::Post;
 use crate::document::claims::{ClaimRow, ClaimVerdict, ClaimsDocument};
@@ -6,7 +6,7 @@ use crate::report::text::claims::summary;
 use firstbyte_measure::machine::Machine;
 use std::fmt::Write;
 
-/// A page: where it was measured, a table of all verdicts, then each claim.
+/// The machine, a table of all verdicts, and then each claim.
 pub fn render(document: &ClaimsDocument) -> String {
     let mut text = "# What the posts say, checked here\n\n".to_owned();
     text += "Written by `firstbyte claims --from FILE --export-markdown FILE` from a recorded run. Do not edit.\n\n";
@@ -49,7 +49,7 @@ fn machine(document: &ClaimsDocument) -> String {
     )
 }
 
-/// What observing cost, of the programs that are the most sensitive to it.
+/// The observer overhead: the highest, and that of C.
 fn observer(document: &ClaimsDocument) -> String {
     let mut costs = document.tool.observer_overhead.clone();
     costs.sort_by(|a, b| b.ratio.ratio.total_cmp(&a.ratio.ratio));
@@ -89,7 +89,7 @@ fn claim(row: &ClaimRow) -> String {
     text
 }
 
-/// Text in which nothing is markup, but for the code spans that are meant.
+/// Text without markup except for code spans.
 fn escaped(text: &str) -> String {
     text.replace('<', "&lt;").replace('*', "\\*").replace('~', "\\~")
 }

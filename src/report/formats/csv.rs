@@ -1,16 +1,16 @@
-//! The results as CSV: hyperfine's columns first and in its order, then ours.
+//! Measured programs as CSV: hyperfine's columns in its order, then ours.
 
 use crate::document::Document;
 use crate::document::bench::{Cache, Counts, Distribution, Measurement, PhaseTimes};
 use std::collections::BTreeSet;
 
-/// hyperfine's columns, times in seconds; its `parameter_NAME` columns follow them.
+/// hyperfine's columns, with times in seconds. Its `parameter_NAME` columns follow.
 const HYPERFINE: [&str; 8] = ["command", "mean", "stddev", "median", "user", "system", "min", "max"];
 
-/// What a column, a phase or a statistic is called, and how it is had.
+/// The name of a column or a statistic, and its value.
 type Named<T, Had> = (&'static str, fn(&T) -> Had);
 
-/// Our own, one value a result.
+/// Our own columns, one value for each result.
 const OURS: [Named<Measurement, String>; 20] = [
     ("name", |m| m.label().to_owned()),
     ("cache", |m| m.cache.map_or(String::new(), |cache: Cache| cache.name().to_owned())),
@@ -34,7 +34,7 @@ const OURS: [Named<Measurement, String>; 20] = [
     ("rejected_runs", |m| m.rejected.len().to_string()),
 ];
 
-/// Of each phase, in nanoseconds.
+/// The statistics of each phase, in nanoseconds.
 const STATISTICS: [Named<Distribution, f64>; 5] = [
     ("median", |d| d.median),
     ("mad", |d| d.mad),
@@ -43,7 +43,7 @@ const STATISTICS: [Named<Distribution, f64>; 5] = [
     ("max", |d| d.max),
 ];
 
-/// One line a result under a line of headings. Unknown values are empty.
+/// Headings and a line for each result. Unknown values are empty.
 ///
 /// # Panics
 ///
@@ -90,7 +90,7 @@ fn optional<T: ToString>(value: Option<T>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }
 
-/// One record, quoted where it must be (RFC 4180).
+/// One record, quoted where necessary (RFC 4180).
 fn line(record: &[String]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(record).expect("memory can be written");

@@ -1,5 +1,5 @@
-//! A start-up for profiler.firefox.com: a marker for every step, and one sample a step whose weight is its own time in
-//! nanoseconds, so that the call tree and the flame graph show where the time went.
+//! A start-up for profiler.firefox.com: a marker and a sample for each step. The weight of the sample is the step's own time
+//! in nanoseconds. The call tree and the flame graph then show where the time went.
 
 use crate::account::attribution::{Kind, kind};
 use crate::account::document::name;
@@ -47,7 +47,7 @@ impl StaticSchemaMarker for StepMarker {
     }
 }
 
-/// One run as a profile. Its times count from the entry of the first `execve`.
+/// One run as a profile. Times start at the entry of the first `execve`.
 pub fn render(command: &str, account: &Account) -> String {
     let zero = ReferenceTimestamp::from_duration_since_unix_epoch(Duration::ZERO);
     let mut profile = Profile::new(command, zero, SamplingInterval::from_nanos(1000));

@@ -8,7 +8,7 @@ use crate::report::text::floor::waterfall::{saved, share};
 use firstbyte_measure::units::display_nanos;
 use std::fmt::Write;
 
-/// A table a group, one a waterfall, and one a sweep over processors. What is noisy is in italics.
+/// A table for each group, waterfall and sweep over processors. Noisy figures are in italics.
 pub fn render(floor: &Floor) -> String {
     let groups = Group::ALL.into_iter().filter_map(|group| table(floor, group));
     let prints = floor_prints::markdown(&floor.prints);

@@ -1,11 +1,11 @@
-//! The results as a Markdown table.
+//! Measured programs as a Markdown table.
 
 use crate::document::Document;
 use crate::document::bench::Measurement;
 use crate::output::visible;
 use crate::report::row;
 
-/// A table to paste into a README or an issue: one row a result, warm before cold, by first byte; names in code
+/// A table for a README or an issue: one row for each result, warm before cold, ordered by first byte. Names are code
 /// spans.
 pub fn render(document: &Document) -> String {
     let rows: Vec<&Measurement> = row::ranking(document).into_iter().flat_map(|(_, rows)| rows).collect();
@@ -29,8 +29,8 @@ fn line(cells: &[String]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// `text` as a code span inside a table cell: a `|` ends a cell even there, and a fence longer than any run of
-/// backticks in it holds them (`CommonMark` 6.1, GitHub's table extension).
+/// `text` as a code span inside a table cell. A `|` would end the cell even there; the fence is longer than any run of
+/// backticks in the text (`CommonMark` 6.1, GitHub's table extension).
 fn code(text: &str) -> String {
     let text = visible(text).replace('|', "\\|");
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);

@@ -1,5 +1,5 @@
-//! A start-up for ui.perfetto.dev: Chrome's trace-event JSON ("Trace Event Format", the documented one that Perfetto
-//! imports). Complete events (`X`) of one thread nest by their times.
+//! A start-up for ui.perfetto.dev, as Chrome's trace-event JSON ("Trace Event Format"), which Perfetto imports. Complete
+//! events (`X`) of one thread are nested by their times.
 
 use crate::account::attribution::kind;
 use crate::account::document::name;
@@ -8,7 +8,7 @@ use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::Nanos;
 use serde_json::{Value, json};
 
-/// The track of the phases: no process has this id.
+/// The process and thread of the phases: no process has this id.
 const PHASES: u32 = 0;
 
 /// One run as trace events.
@@ -61,7 +61,7 @@ fn slice(thread: &ThreadAccount, step: &Step) -> Value {
     })
 }
 
-/// The format's unit; its fraction keeps the nanoseconds.
+/// The unit of the format; the fraction keeps the nanoseconds.
 fn microseconds(time: Nanos) -> f64 {
     time.as_f64() / 1e3
 }

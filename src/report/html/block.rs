@@ -1,142 +1,114 @@
-//! What a section consists of; the template knows how each is drawn.
+//! The parts of a section. The template draws them.
 
 use serde::Serialize;
 
 /// A part of the page with a tab of its own.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Section {
-    /// What the address of the page ends with when the tab is open.
+    /// The fragment of the page's address.
     pub(crate) id: &'static str,
-    /// The tab's label.
     pub(crate) title: &'static str,
-    /// What is in it.
     pub(crate) blocks: Vec<Block>,
 }
 
 impl Section {
-    /// Nothing in it yet.
     pub(crate) fn new(id: &'static str, title: &'static str) -> Section {
         Section { id, title, blocks: Vec::new() }
     }
 }
 
-/// One thing under the other.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Block {
-    /// A heading.
     Heading { text: String },
-    /// A paragraph.
     Prose { text: String },
-    /// What a reader must know.
     Warning { text: String },
-    /// A table.
     Table { table: Table },
-    /// A picture, and the table that says the same.
     Picture { picture: Picture },
-    /// The timelines of all traced programs.
     Timelines { traces: Vec<TracePanel> },
-    /// Two programs side by side: drawn by the page's script.
+    /// Two programs side by side, drawn by the page's script.
     Diff { subjects: Vec<String> },
     /// The bytes of an executable.
     Hex { bytes: Vec<HexByte>, legend: Vec<HexLegend> },
 }
 
-/// A table.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Table {
-    /// What it shows.
     pub(crate) caption: String,
-    /// Its columns.
     pub(crate) columns: Vec<Column>,
-    /// Its rows.
     pub(crate) rows: Vec<Row>,
-    /// Whether there is a field to filter rows by.
+    /// It has a field that filters its rows.
     pub(crate) filter: bool,
-    /// It is the table of a picture, and folded up until asked for.
+    /// It is the table of a picture, and closed until a reader opens it.
     pub(crate) folded: bool,
 }
 
-/// A column.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Column {
-    /// Its heading.
     pub(crate) heading: String,
-    /// Sorted as numbers.
+    /// It is sorted as numbers.
     pub(crate) number: bool,
 }
 
-/// A row.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Row {
-    /// Its cells.
     pub(crate) cells: Vec<Cell>,
-    /// `warm`, `cold` or nothing: the rows that a choice leaves.
+    /// `warm` or `cold`: readers can choose these rows.
     pub(crate) cache: Option<&'static str>,
 }
 
-/// A cell.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Cell {
-    /// What is shown.
     pub(crate) text: String,
-    /// What it is sorted by, where that is not the text.
+    /// Rows are sorted by this, or else by the text.
     pub(crate) value: Option<f64>,
-    /// What is shown on hover, and under the figure in small print.
+    /// Shown below the text in small print.
     pub(crate) note: Option<String>,
-    /// The phases of a bar, in place of text.
+    /// Shown instead of the text.
     pub(crate) bar: Option<Bar>,
-    /// `holds`, `fails` or nothing: how the text is marked.
+    /// The class of the text: `holds`, `fails` or `unknown`.
     pub(crate) mark: Option<&'static str>,
 }
 
 impl Cell {
-    /// Text.
     pub(crate) fn text(text: impl Into<String>) -> Cell {
         Cell { text: text.into(), ..Cell::default() }
     }
 
-    /// A figure as it is shown, and as it is sorted.
+    /// A figure as text, and the value that it is sorted by.
     pub(crate) fn figure(text: impl Into<String>, value: f64) -> Cell {
         Cell { text: text.into(), value: value.is_finite().then_some(value), ..Cell::default() }
     }
 
-    /// The same with a note.
     pub(crate) fn noted(self, note: impl Into<String>) -> Cell {
         Cell { note: Some(note.into()), ..self }
     }
 }
 
-/// A stacked bar; every number in pixels.
+/// A stacked bar. All numbers are pixels.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Bar {
-    /// What it says in words.
+    /// The bar in words.
     pub(crate) label: String,
-    /// Its pieces, on each scale.
+    /// On a logarithmic scale.
     pub(crate) logarithmic: Vec<Piece>,
-    /// Its pieces on a scale from 0 to the longest bar's end.
+    /// On a scale from 0 to the end of the longest bar.
     pub(crate) linear: Vec<Piece>,
-    /// Its pieces as shares of itself.
+    /// As shares of the bar.
     pub(crate) share: Vec<Piece>,
 }
 
-/// A piece of a bar.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Piece {
-    /// Which phase.
     pub(crate) phase: &'static str,
-    /// Where it begins.
     pub(crate) x: f64,
-    /// How long it is.
     pub(crate) width: f64,
 }
 
-/// A picture.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Picture {
-    /// What it shows.
     pub(crate) title: String,
-    /// SVG, by a drawing library that escapes what it writes.
+    /// By a drawing library that escapes text.
     pub(crate) svg: String,
     /// The same as a table.
     pub(crate) table: Table,
@@ -145,45 +117,36 @@ pub(crate) struct Picture {
 /// One program's timeline.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct TracePanel {
-    /// The program.
     pub(crate) label: String,
-    /// The command.
     pub(crate) command: String,
-    /// What was observed how.
+    /// How it was observed.
     pub(crate) notes: Vec<String>,
-    /// What would save time.
     pub(crate) findings: Vec<String>,
     /// The phases over all runs.
     pub(crate) phases: Table,
-    /// Where the time went.
     pub(crate) attribution: Table,
-    /// The same spans for the script: [`super::packed`].
+    /// The spans for the script: [`super::packed`].
     pub(crate) packed: String,
 }
 
-/// A byte.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct HexByte {
     /// Two digits.
     pub(crate) hex: String,
-    /// What it is.
     pub(crate) title: String,
-    /// Which colour of a few.
+    /// The number of its colour.
     pub(crate) class: usize,
     /// The row of the table that explains it.
     pub(crate) row: usize,
 }
 
-/// What a colour stands for.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct HexLegend {
-    /// The colour.
     pub(crate) class: usize,
-    /// What it stands for.
     pub(crate) text: &'static str,
 }
 
-/// Columns by their headings; those that begin with `#` are numbers.
+/// Columns by their headings. A heading that begins with `#` is for numbers.
 pub(crate) fn columns(headings: &[&str]) -> Vec<Column> {
     let column = |heading: &&str| match heading.strip_prefix('#') {
         Some(heading) => Column { heading: heading.to_owned(), number: true },
@@ -192,7 +155,20 @@ pub(crate) fn columns(headings: &[&str]) -> Vec<Column> {
     headings.iter().map(column).collect()
 }
 
-/// A row of cells.
+impl Table {
+    /// `None` without rows.
+    pub(crate) fn of(caption: &str, headings: &[&str], rows: Vec<Row>) -> Option<Table> {
+        let table = Table { caption: caption.to_owned(), columns: columns(headings), rows, ..Table::default() };
+        (!table.rows.is_empty()).then_some(table)
+    }
+}
+
+impl From<Table> for Block {
+    fn from(table: Table) -> Block {
+        Block::Table { table }
+    }
+}
+
 pub(crate) fn row(cells: Vec<Cell>) -> Row {
     Row { cells, cache: None }
 }

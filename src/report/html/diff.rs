@@ -1,4 +1,4 @@
-//! Two programs side by side: what the page's script compares.
+//! Two programs side by side, for the page's script.
 
 use super::block::{Block, Section};
 use super::packed::packed;
@@ -9,18 +9,18 @@ use crate::output::visible;
 use crate::report::pictures::charts::name;
 use serde::Serialize;
 
-/// What is known of a program without its spans.
+/// A program without its spans.
 #[derive(Debug, Serialize)]
 struct Subject {
     label: String,
-    /// `[name, median in nanoseconds, its spread in words]`.
+    /// `[name, median in nanoseconds, spread in words]`.
     phases: Vec<(String, f64, String)>,
     counts: Vec<(&'static str, u64)>,
     /// Its place among the timelines.
     trace: Option<usize>,
 }
 
-/// The section, and what the script needs; nothing where there are no two programs.
+/// The section, and the data of the script; `None` with fewer than two programs.
 pub(crate) fn section(measured: &[&Measurement], traced: &[&Traced]) -> Option<(Section, String)> {
     let mut subjects: Vec<Subject> =
         traced.iter().enumerate().map(|(n, traced)| of_trace(n, traced)).collect();

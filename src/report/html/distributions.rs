@@ -8,7 +8,7 @@ use crate::report::pictures::charts;
 use crate::report::row;
 use firstbyte_measure::units::display_nanos;
 
-/// Points a program in a picture, statistics and the samples themselves in a table.
+/// A picture with the samples of each program as points, and a table with the samples and their statistics.
 pub(crate) fn section(documents: &[&Document]) -> Option<Section> {
     let all = ordered(documents);
     let svg = charts::distributions(&all)?;
@@ -25,7 +25,7 @@ pub(crate) fn ordered<'d>(documents: &[&'d Document]) -> Vec<&'d Measurement> {
 
 fn table(all: &[&Measurement]) -> Table {
     Table {
-        caption: "First byte, or total of programs that print nothing".to_owned(),
+        caption: "First byte (or the total, if a program prints nothing)".to_owned(),
         columns: columns(&[
             "program",
             "cache",
@@ -57,7 +57,7 @@ fn line(m: &Measurement) -> Option<Row> {
     Some(super::block::row(cells))
 }
 
-/// So many samples of a program are listed.
+/// The most samples of a program that are listed.
 const MOST: usize = 1000;
 
 fn samples(samples: &[u64]) -> String {

@@ -1,10 +1,10 @@
-//! The bytes of an executable that we wrote, as a map.
+//! The bytes of an executable that firstbyte wrote, as a map.
 
 use super::block::{Block, Cell, HexByte, HexLegend, Section, Table, columns, row};
 use crate::document::elf::{ElfDocument, ElfRow};
 use crate::output::visible;
 
-/// A map and its table a document.
+/// A map and its table for each document.
 pub(crate) fn section(documents: &[&ElfDocument]) -> Option<Section> {
     let mut section = Section::new("elf", "Executable");
     for document in documents {
@@ -19,12 +19,12 @@ pub(crate) fn section(documents: &[&ElfDocument]) -> Option<Section> {
 
 const LEGEND: [&str; 4] = [
     "a header field",
-    "a header field that holds code or text of ours, too",
+    "a header field that also contains code or text",
     "code or text outside the headers",
     "neither",
 ];
 
-/// Of more bytes than this the map shows the first ones.
+/// The most bytes in the map.
 const MOST: usize = 65_536;
 
 fn map(document: &ElfDocument) -> Vec<HexByte> {
@@ -52,7 +52,7 @@ fn class(row: &ElfRow) -> usize {
 fn describe(row: &ElfRow) -> String {
     let fields = row.fields.iter().map(|field| field.name.as_str());
     let parts: Vec<&str> = fields.chain(row.content.as_deref()).collect();
-    visible(&if parts.is_empty() { "filling".to_owned() } else { parts.join(", ") })
+    visible(&if parts.is_empty() { "padding".to_owned() } else { parts.join(", ") })
 }
 
 fn table(document: &ElfDocument) -> Table {
@@ -75,8 +75,8 @@ fn table(document: &ElfDocument) -> Table {
             "#offset",
             "bytes",
             "field",
-            "what the kernel does with it",
-            "what was put there",
+            "use by the kernel",
+            "content",
         ]),
         rows: document.results.iter().map(line).collect(),
         filter: true,

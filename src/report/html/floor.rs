@@ -1,4 +1,4 @@
-//! What the machine charges: the waterfalls, the figures, the sweeps over processors.
+//! What this machine charges: waterfalls, figures, and sweeps over processors.
 
 use super::block::{Block, Cell, Picture, Row, Section, Table, columns, row};
 use crate::document::floor::{Figure, Floor, Group, Print, Waterfall};
@@ -9,7 +9,7 @@ use crate::report::text::floor::figure::{duration, title};
 use crate::report::text::floor::prints::explained;
 use firstbyte_measure::units::display_nanos;
 
-/// Waterfalls first, then a table a group.
+/// The waterfalls, then a table for each group.
 pub(crate) fn section(documents: &[&Floor]) -> Option<Section> {
     let mut section = Section::new("floor", "Floor");
     for floor in documents {
@@ -26,13 +26,13 @@ fn waterfall(waterfall: &Waterfall) -> Option<Block> {
     let svg = floor_svg::svg(waterfall)?;
     let title = format!("Waterfall: {}", visible(&waterfall.title));
     let caption = format!(
-        "{title}. The steps and the floor sum up to {} of {} ns, ± {}",
+        "{title}. The steps and the floor sum to {} of {} ns, ± {}",
         waterfall.sum_ns.0,
         waterfall.top_ns.0,
         display_nanos(waterfall.error_ns)
     );
     let rows = (0..waterfall.layers.len()).map(|index| layer(waterfall, index)).collect();
-    let columns = columns(&["layer", "#median", "what is removed", "#that saves", "#share of the top", ""]);
+    let columns = columns(&["layer", "#median", "removed part", "#saves", "#share of the top", ""]);
     Some(Block::Picture {
         picture: Picture { title, svg, table: Table { caption, columns, rows, folded: true, filter: false } },
     })
@@ -79,36 +79,25 @@ fn figures(floor: &Floor, group: Group) -> Option<Block> {
         ])
     };
     let rows: Vec<Row> = floor.results.iter().filter(|f| f.group == group).map(line).collect();
-    let columns = columns(&[
-        "what",
-        "#median",
-        "#± spread",
-        "#min",
-        "#p99",
-        "#p99 of single calls",
-        "#rounds",
-        "lmbench",
-    ]);
-    (!rows.is_empty()).then(|| Block::Table {
-        table: Table { caption: title(group).to_owned(), columns, rows, ..Table::default() },
-    })
+    let headings =
+        ["what", "#median", "#± spread", "#min", "#p99", "#p99 of single calls", "#rounds", "lmbench"];
+    Table::of(title(group), &headings, rows).map(Block::from)
 }
 
 fn prints(floor: &Floor) -> Option<Block> {
     let rows: Vec<Row> = floor.prints.iter().map(print).collect();
-    let columns = columns(&[
+    let headings = [
         "program",
         "#first, own clock",
         "#hundredth, own clock",
         "#clock",
-        "seen by",
+        "observed by",
         "#first, from outside",
         "#hundredth, from outside",
         "system calls",
         "#faults of the first",
-    ]);
-    let caption = title(Group::Prints).to_owned();
-    (!rows.is_empty()).then(|| Block::Table { table: Table { caption, columns, rows, ..Table::default() } })
+    ];
+    Table::of(title(Group::Prints), &headings, rows).map(Block::from)
 }
 
 fn print(print: &Print) -> Row {
@@ -119,7 +108,7 @@ fn print(print: &Print) -> Row {
         median(Some(&print.first)),
         median(Some(&print.hundredth)),
         median(Some(&print.clock)),
-        Cell::text(outside.map_or("nobody".into(), |outside| visible(&outside.backend))),
+        Cell::text(outside.map_or("nothing".into(), |outside| visible(&outside.backend))),
         median(outside.map(|outside| &outside.first)),
         median(outside.map(|outside| &outside.hundredth)),
         Cell::text(outside.map_or(String::new(), |outside| visible(&explained(outside)))),
@@ -153,9 +142,8 @@ fn sweeps(floor: &Floor) -> Option<Block> {
             ]));
         }
     }
-    let columns = columns(&["program", "#processors", "by", "#first byte", "#total", "#threads"]);
-    let caption = "First byte against the number of processors".to_owned();
-    (!rows.is_empty()).then(|| Block::Table { table: Table { caption, columns, rows, ..Table::default() } })
+    let headings = ["program", "#processors", "limited by", "#first byte", "#total", "#threads"];
+    Table::of("First byte by number of processors", &headings, rows).map(Block::from)
 }
 
 fn missing(floor: &Floor) -> Option<Block> {
@@ -163,7 +151,5 @@ fn missing(floor: &Floor) -> Option<Block> {
         row(vec![Cell::text(visible(&m.name)), Cell::text(m.group.name()), Cell::text(visible(&m.reason))])
     };
     let rows: Vec<Row> = floor.missing.iter().map(line).collect();
-    let columns = columns(&["what", "group", "why"]);
-    let caption = "Not measured here".to_owned();
-    (!rows.is_empty()).then(|| Block::Table { table: Table { caption, columns, rows, ..Table::default() } })
+    Table::of("Not measured here", &["what", "group", "why"], rows).map(Block::from)
 }

@@ -1,4 +1,4 @@
-//! What measured, where and how, what observing costs, and what a reader must know before believing the figures.
+//! The overview: machines, documents, observer overhead, method and reservations.
 
 use super::block::{Block, Cell, Section, Table, columns, row};
 use super::source::Source;
@@ -7,11 +7,12 @@ use crate::document::bench::{Overhead, Tool};
 use crate::document::warnings;
 use crate::output::visible;
 use crate::report::row::ratio;
+use crate::report::words::{count_of, runs};
 use crate::report::text::showdown::machine as facts;
 use firstbyte_measure::units::Bytes;
 use serde_json::Value;
 
-/// The top of the page: one line a machine, warnings, and a table of the documents.
+/// A line for each machine, warnings, and tables of the documents and the machines.
 pub(crate) fn section(sources: &[(String, Source)]) -> Section {
     let mut section = Section::new("overview", "Overview");
     section.blocks.extend(machines(sources).into_iter().map(|text| Block::Prose { text }));
@@ -25,13 +26,14 @@ pub(crate) fn section(sources: &[(String, Source)]) -> Section {
 }
 
 const METHOD: [&str; 3] = [
-    "Four phases partition the total exactly: startup (from the entry of the first execve to its return in the new \
-     image), setup (to the entry of the first write of output by any process of the tree), write (to that write's \
-     return: the first byte is out) and teardown (to the exit). first byte = startup + setup + write.",
-    "The runs of all programs are made in turn, in a seeded random order, so that drift of the machine hits all alike; \
-     a run that fails, prints the wrong thing or loses events is no sample. Ratios are of paired runs, with bootstrap \
+    "Four phases partition the total exactly. Startup begins with the entry of the first execve and ends with its return in \
+     the new image. Setup ends with the entry of the first write of output by any process of the tree. Write ends with the \
+     return of that write: the first byte is out. Teardown ends with the exit. The time to the first byte is the sum of \
+     startup, setup and write.",
+    "The runs of all programs are interleaved in a seeded random order, so drift of the machine affects all of them alike. A \
+     run that fails, prints the wrong output or loses events does not count. Ratios are of paired runs, with bootstrap \
      intervals.",
-    "This page was made from the documents below alone: nothing was measured for it.",
+    "This page contains only what the documents listed here contain. Nothing was measured for it.",
 ];
 
 fn machines(sources: &[(String, Source)]) -> Vec<String> {
@@ -47,7 +49,7 @@ fn machines(sources: &[(String, Source)]) -> Vec<String> {
         .collect()
 }
 
-/// A line each document.
+/// A line for each document.
 fn documents(sources: &[(String, Source)]) -> Table {
     let line = |(name, source): &(String, Source)| {
         let (tool, _) = source.origin();
@@ -57,12 +59,12 @@ fn documents(sources: &[(String, Source)]) -> Table {
             Cell::text(source.name()),
             Cell::text(version.trim_end()),
             Cell::text(backend(&tool)),
-            Cell::text(if source.partial() { "partial: interrupted, or not at its end" } else { "complete" }),
+            Cell::text(if source.partial() { "partial" } else { "complete" }),
         ])
     };
     Table {
         caption: "Documents".to_owned(),
-        columns: columns(&["document", "of", "measured by", "backend", "state"]),
+        columns: columns(&["document", "kind", "measured by", "backend", "state"]),
         rows: sources.iter().map(line).collect(),
         ..Table::default()
     }
@@ -77,7 +79,7 @@ fn all_warnings(sources: &[(String, Source)]) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, source) in sources {
         if source.partial() {
-            lines.push(format!("`{}` is partial: not every planned run is in it.", visible(name)));
+            lines.push(format!("`{}` is partial: some planned runs are missing.", visible(name)));
         }
         match source {
             Source::Programs(document) => {
@@ -89,7 +91,7 @@ fn all_warnings(sources: &[(String, Source)]) -> Vec<String> {
                     .results
                     .iter()
                     .filter(|t| t.lost_events > 0)
-                    .map(|t| format!("{} events of `{}` were lost.", t.lost_events, visible(t.label()))),
+                    .map(|t| lost(&visible(t.label()), t.lost_events)),
             ),
             _ => {}
         }
@@ -104,9 +106,9 @@ fn all_warnings(sources: &[(String, Source)]) -> Vec<String> {
     lines
 }
 
-/// Those that the document holds, else those that its figures show; runs that did not count.
+/// The document's warnings, or else those that its figures imply; and runs that did not count.
 fn of_programs(document: &Document) -> Vec<String> {
-    let told = if document.warnings.is_empty() {
+    let all = if document.warnings.is_empty() {
         warnings::load(&document.machine).into_iter().chain(warnings::of(document)).collect()
     } else {
         document.warnings.clone()
@@ -116,21 +118,26 @@ fn of_programs(document: &Document) -> Vec<String> {
         let help = w.help.map_or(String::new(), |help| format!(" (help: {})", visible(&help)));
         format!("{name}{}{help}", visible(&w.message))
     };
-    let mut lines: Vec<String> = told.into_iter().map(warning).collect();
+    let mut lines: Vec<String> = all.into_iter().map(warning).collect();
     for m in &document.results {
         let name = visible(m.label());
         if m.lost_events > 0 {
-            lines.push(format!("`{name}`: {} events were lost.", m.lost_events));
+            lines.push(lost(&name, m.lost_events));
         }
         if let Some(first) = m.rejected.first() {
             let reason = visible(&first.reason);
             lines.push(format!(
-                "`{name}`: {} runs did not count, the first because {reason}",
-                m.rejected.len()
+                "`{name}`: {} did not count, the first because {reason}",
+                runs(m.rejected.len())
             ));
         }
     }
     lines
+}
+
+fn lost(name: &str, events: u64) -> String {
+    let events = usize::try_from(events).unwrap_or(usize::MAX);
+    format!("`{name}`: {} lost.", count_of(events, "event was", "events were"))
 }
 
 fn overheads(sources: &[(String, Source)]) -> Option<Table> {
@@ -145,7 +152,7 @@ fn overheads(sources: &[(String, Source)]) -> Option<Table> {
     let all = sources.iter().flat_map(|(_, source)| source.origin().0.observer_overhead);
     let rows: Vec<_> = all.map(|overhead| of(&overhead)).collect();
     (!rows.is_empty()).then(|| Table {
-        caption: "Observer overhead: wall time of traced runs over that of untraced ones, runs in turn"
+        caption: "Observer overhead: wall time of traced runs over that of untraced runs, interleaved"
             .to_owned(),
         columns: columns(&["program", "#traced / untraced", "#pairs"]),
         rows,
@@ -153,7 +160,7 @@ fn overheads(sources: &[(String, Source)]) -> Option<Table> {
     })
 }
 
-/// Every fact of the machines, those that are the same only once.
+/// Every fact of the machines; those that are the same appear once.
 fn machine_table(sources: &[(String, Source)]) -> Option<Table> {
     let mut rows: Vec<(String, String)> = Vec::new();
     for (_, source) in sources {

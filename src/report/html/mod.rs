@@ -1,13 +1,12 @@
-//! One self-contained HTML page of documents: nothing is measured, nothing is fetched.
+//! One self-contained HTML page of documents: it measures nothing and fetches nothing.
 //!
-//! [`source`] tells what a document is, each section's module makes [`block`]s of it (prose, tables, pictures,
-//! timelines), and [`page`] puts them into the template. What the page's scripts draw by themselves is handed to them
-//! by [`packed`], compressed. The pictures come from [`charts`] and from the modules that draw them for files, so that
-//! [`plots`] writes the same ones.
+//! [`source`] reads the documents, the module of each section makes [`block`]s of them (prose, tables, pictures,
+//! timelines), and [`page`] puts the blocks into the template. What the page's scripts draw is compressed by [`packed`].
+//! The pictures are those of [`super::pictures`].
 //!
-//! Names, arguments and messages in documents are foreign text. The template escapes what it is given, the scripts
-//! set text and never markup, and the page's content security policy allows the page's own scripts by their hashes,
-//! and no connections at all: what slipped through would not run.
+//! Names, arguments and messages in documents may be hostile. The template escapes them, and the scripts set text, never
+//! markup. The content security policy allows only the page's own scripts, by their hashes, and no connections, so markup
+//! that slipped through would not run.
 
 mod block;
 mod claims;

@@ -1,4 +1,4 @@
-//! JSON that goes into a page: compressed, so that ten thousand spans take a hundred kilobytes.
+//! Compresses JSON for a page: ten thousand spans take a hundred kilobytes.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,11 +7,11 @@ use flate2::write::GzEncoder;
 use serde::Serialize;
 use std::io::Write;
 
-/// As gzip in base64, whose letters mean nothing in HTML: the page's script unpacks it (`DecompressionStream`).
+/// gzip in base64, which contains no HTML markup. The page's script unpacks it (`DecompressionStream`).
 pub(crate) fn packed(value: &impl Serialize) -> String {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     let written = serde_json::to_writer(&mut encoder, value).is_ok() && encoder.flush().is_ok();
-    // into memory: cannot fail
+    // writing to memory cannot fail
     encoder.finish().ok().filter(|_| written).map(|bytes| STANDARD.encode(bytes)).unwrap_or_default()
 }
 
@@ -22,7 +22,7 @@ mod tests {
     use std::io::Read;
 
     #[test]
-    fn what_is_packed_is_what_is_unpacked_and_holds_no_markup() {
+    fn packed_json_unpacks_to_the_same_and_contains_no_markup() {
         let value = ["</script><script>alert(1)</script>", "\u{2028}", "\"'\n\u{0}"];
         let text = packed(&value);
         assert!(text.chars().all(|c| c.is_ascii_alphanumeric() || "+/=".contains(c)), "{text}");

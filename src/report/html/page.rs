@@ -1,4 +1,4 @@
-//! The page: sections into the template, scripts and styles with their hashes.
+//! Puts the sections into the template, with the hashes of scripts and styles.
 
 use super::block::Section;
 use super::source::Source;
@@ -44,10 +44,7 @@ pub fn of_json(json: &str) -> Result<String, PageError> {
     Ok(render(&[(name.to_owned(), source)])?)
 }
 
-/// The page of these documents, each with the name that a reader knows it by.
-///
-/// # Errors
-/// The template's own; no document leads to one.
+/// The page of these documents, each with its name.
 pub fn render(sources: &[(String, Source)]) -> Result<String, minijinja::Error> {
     let (sections, subjects) = sections(sources);
     let style = STYLE.to_owned() + &palette::rules();
@@ -69,7 +66,7 @@ pub fn render(sources: &[(String, Source)]) -> Result<String, minijinja::Error> 
     })
 }
 
-/// What a content security policy allows a script or a style by (CSP level 2, section 4.2.2).
+/// A content security policy allows a script or a style by its hash (CSP level 2, section 4.2.2).
 fn hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }
@@ -80,7 +77,7 @@ fn title(sources: &[(String, Source)]) -> String {
     format!("firstbyte: {}", kinds.join(", "))
 }
 
-/// The sections that there is something in, and what the side-by-side view needs.
+/// The sections that are not empty, and the data of the side-by-side view.
 fn sections(sources: &[(String, Source)]) -> (Vec<Section>, String) {
     let by = Kinds::of(sources);
     let measured = distributions::ordered(&by.programs);

@@ -1,4 +1,4 @@
-//! The showdown: every program with its phases, warm and cold.
+//! Every program with its phases, warm and cold.
 
 use super::block::{Bar, Block, Cell, Column, Piece, Row, Section, Table, columns, row};
 use crate::document::Document;
@@ -6,11 +6,12 @@ use crate::document::bench::{Cache, Distribution, Measurement};
 use crate::output::visible;
 use crate::report::row as rows;
 use crate::report::row::{UNKNOWN, ratio};
+use crate::report::words::runs;
 use crate::stats::median_count;
 use firstbyte_measure::timeline::{PerPhase, Phase};
 use firstbyte_measure::units::display_nanos;
 
-/// A table a document, and what did not run.
+/// A table of all programs, and tables of cold runs and of programs without times.
 pub(crate) fn section(documents: &[&Document]) -> Option<Section> {
     let mut section = Section::new("programs", "Programs");
     if documents.iter().any(|document| !document.results.is_empty()) {
@@ -22,10 +23,10 @@ pub(crate) fn section(documents: &[&Document]) -> Option<Section> {
     (!section.blocks.is_empty()).then_some(section)
 }
 
-const EXPLANATION: &str = "Medians of all runs. Under each first byte and total stand the 95 % interval of the median \
-    (bootstrap) and the median absolute deviation (±). A bar is one program's median run: startup, setup, write, \
-    teardown; on the logarithmic scale its length is its total, and within it each phase has its share. × floor: the first byte \
-    (total, where one prints nothing) over that of the smallest executable, with its interval.";
+const EXPLANATION: &str = "Medians of all runs. Below each first byte and total are the 95 % interval of the median \
+    (bootstrap) and the median absolute deviation (±). A bar shows the medians of a program's phases. On the logarithmic \
+    scale, the length of a bar is the total, and within the bar each phase has its share. × floor is the first byte \
+    divided by that of the smallest executable (or the total, if one prints nothing), with its interval.";
 
 fn table(documents: &[&Document]) -> Table {
     let all: Vec<&Measurement> =
@@ -82,13 +83,13 @@ fn number(value: f64, text: String) -> Cell {
     Cell::figure(text, value)
 }
 
-/// A count as text; what is no plain number is sorted by its leading digits and unit.
+/// A count as text, sorted by its leading digits and its unit.
 fn counted(text: String) -> Cell {
     let value = sortable(&text);
     Cell { text, value, ..Cell::default() }
 }
 
-/// The number that `12`, `3%`, `<1%` or `1.5 MiB` begin with, in bytes where a unit follows.
+/// The number at the beginning of `12`, `3%`, `<1%` or `1.5 MiB`; in bytes if a unit follows.
 fn sortable(text: &str) -> Option<f64> {
     let text = text.trim_start_matches('<');
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -109,7 +110,7 @@ fn first_byte(m: &Measurement) -> Cell {
     }
 }
 
-/// hyperfine's files have wall times alone.
+/// hyperfine's files have only wall times.
 fn wall(m: &Measurement) -> Cell {
     let spread = m.stddev.map_or(String::new(), |s| format!("± {} (stddev)", display_nanos(s * 1e9)));
     let (low, high) = (display_nanos(m.min * 1e9), display_nanos(m.max * 1e9));
@@ -122,7 +123,7 @@ fn wide(distribution: Option<&Distribution>) -> Option<Cell> {
     Some(narrow(d).noted(spread(d)))
 }
 
-/// The interval of the median, and under it the median absolute deviation.
+/// The interval of the median, and below it the median absolute deviation.
 pub(crate) fn spread(d: &Distribution) -> String {
     format!("{} to {}\n± {}", display_nanos(d.low), display_nanos(d.high), display_nanos(d.mad))
 }
@@ -146,13 +147,13 @@ fn verdict(m: &Measurement) -> Cell {
     Cell::text(m.relative.iter().map(one).collect::<Vec<_>>().join("; "))
 }
 
-/// How long bars are.
+/// Converts durations to lengths of bars.
 struct Scale {
     from: f64,
     to: f64,
 }
 
-/// The drawing's width.
+/// The width of the longest bar.
 const WIDTH: f64 = 250.0;
 
 impl Scale {
@@ -183,7 +184,7 @@ fn sum(phases: &PerPhase<f64>) -> f64 {
     phases.iter().map(|(_, ns)| ns).sum::<f64>().max(1.0)
 }
 
-/// Each phase's part of a bar of that length, wide enough to be seen.
+/// The part of each phase in a bar of that length, wide enough to be visible.
 fn pieces(phases: &PerPhase<f64>, length: f64) -> Vec<Piece> {
     let (total, mut x) = (sum(phases), 0.0);
     let mut pieces = Vec::new();
@@ -196,10 +197,10 @@ fn pieces(phases: &PerPhase<f64>, length: f64) -> Vec<Piece> {
     pieces
 }
 
-/// The least width of a phase that there is.
+/// The smallest width of a phase.
 const SEEN: f64 = 2.0;
 
-/// Programs that were measured in both states of the page cache.
+/// Programs that were measured both warm and cold.
 fn warm_against_cold(documents: &[&Document]) -> Option<Table> {
     let all: Vec<&Measurement> = documents.iter().flat_map(|d| &d.results).collect();
     let cold = all.iter().filter(|m| m.cache == Some(Cache::Cold));
@@ -218,7 +219,7 @@ fn warm_against_cold(documents: &[&Document]) -> Option<Table> {
         "files evicted",
     ]);
     (!rows.is_empty()).then(|| Table {
-        caption: "Warm against cold: first byte, or total of programs that print nothing".to_owned(),
+        caption: "Warm against cold: first byte (or the total, if a program prints nothing)".to_owned(),
         columns,
         rows,
         ..Table::default()
@@ -246,7 +247,7 @@ fn left_out(documents: &[&Document]) -> Option<Table> {
     let mut rows = Vec::new();
     for document in documents {
         for failed in &document.failed {
-            let reason = format!("{} ({} runs)", visible(&failed.reason), failed.runs);
+            let reason = format!("{} ({})", visible(&failed.reason), runs(failed.runs));
             rows.push(row(vec![
                 Cell::text(visible(&failed.name)),
                 Cell::text("failed"),
@@ -260,7 +261,7 @@ fn left_out(documents: &[&Document]) -> Option<Table> {
             rows.push(row(cells.map(Cell::text).to_vec()));
         }
     }
-    let columns = columns(&["program", "", "why", "what would mend it"]);
+    let columns = columns(&["program", "", "why", "fix"]);
     (!rows.is_empty()).then(|| Table {
         caption: "Without times".to_owned(),
         columns,
@@ -274,13 +275,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_sorted_as_what_they_mean() {
+    fn counts_are_sorted_by_their_values() {
         let values = ["12", "<1%", "97%", "1.5 KiB", "2 MiB", "–"].map(sortable);
         assert_eq!(values, [Some(12.0), Some(1.0), Some(97.0), Some(1536.0), Some(2_097_152.0), None]);
     }
 
     #[test]
-    fn a_bars_pieces_lie_end_to_end_and_none_is_invisible() {
+    fn the_pieces_of_a_bar_are_contiguous_and_visible() {
         let pieces = pieces(&PerPhase::from_fn(|phase| [10.0, 1e6, 0.0, 5.0][phase as usize]), WIDTH);
         assert_eq!(pieces.len(), 3);
         assert!(pieces.iter().all(|piece| piece.width >= SEEN));

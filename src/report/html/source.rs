@@ -13,7 +13,7 @@ use serde::de::{DeserializeOwned, Error};
 use serde_json::Value;
 use std::path::Path;
 
-/// A document of one of the kinds that a page shows.
+/// A document of a kind that a page shows.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// Also hyperfine's.
@@ -26,18 +26,11 @@ pub enum Source {
 }
 
 impl Source {
-    /// Reads the file at `path`.
-    ///
-    /// # Errors
-    /// It is not there, not JSON, of a schema that this version does not read, or of no kind that a page shows.
     pub fn read(path: &Path) -> Result<Source, ReadError> {
         Source::parse(&text(path)?, path)
     }
 
-    /// Takes `text` as a document; `path` is only named in errors.
-    ///
-    /// # Errors
-    /// As [`Source::read`].
+    /// `path` is for errors only.
     pub fn parse(text: &str, path: &Path) -> Result<Source, ReadError> {
         let document = checked(text, path)?;
         Source::of(document).map_err(|cause| ReadError::WrongContent { path: path.to_owned(), cause })
@@ -59,7 +52,7 @@ impl Source {
         }
     }
 
-    /// What wrote it, and where.
+    /// What wrote it, and on which machine.
     pub(crate) fn origin(&self) -> (Tool, &Value) {
         match self {
             Source::Programs(d) => (d.tool.clone(), &d.machine),
@@ -71,7 +64,7 @@ impl Source {
         }
     }
 
-    /// What a person calls it.
+    /// For readers of the page.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Source::Programs(_) => "programs",
@@ -83,7 +76,7 @@ impl Source {
         }
     }
 
-    /// It was interrupted, or not at its end.
+    /// Less was measured than planned.
     pub(crate) fn partial(&self) -> bool {
         match self {
             Source::Programs(d) => d.partial,
@@ -157,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_no_kind_is_refused_by_name() {
+    fn a_document_that_no_page_shows_is_an_error_that_names_the_file() {
         let error = name(json!({"results": [{"check": "bpf"}]})).unwrap_err();
         assert!(error.starts_with("`x.json` is not a valid file of results"), "{error}");
         let error = name(json!({"results": [{"spans": [], "command": 7}]})).unwrap_err();
@@ -165,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_schema_is_refused_for_every_kind() {
+    fn a_newer_schema_is_an_error_for_every_kind() {
         let text = r#"{"schema": "firstbyte/9", "results": [{"spans": []}]}"#;
         let error = Source::parse(text, Path::new("x.json")).unwrap_err().to_string();
         assert!(error.contains("newer than"), "{error}");

@@ -1,4 +1,4 @@
-//! Many lines by each design: time against lines, and what each design achieves.
+//! Many lines by each design: a chart and a table.
 
 use super::block::{Block, Cell, Picture, Row, Section, Table, columns, row};
 use crate::document::throughput::{Throughput, ThroughputDocument};
@@ -7,11 +7,11 @@ use crate::report::pictures::throughput as throughput_chart;
 use crate::report::row::{UNKNOWN, ratio};
 use firstbyte_measure::units::display_nanos;
 
-/// A chart and its table a document, and what is not in them.
+/// For each document, a chart with its table, and what was not timed.
 pub(crate) fn section(documents: &[&ThroughputDocument]) -> Option<Section> {
     let mut section = Section::new("throughput", "Throughput");
     for document in documents {
-        // the logarithmic one shows all designs, however far apart
+        // logarithmic axes show designs that are far apart
         match throughput_chart::svg(document, true) {
             Some(svg) => section.blocks.push(Block::Picture { picture: picture(document, svg) }),
             None => section.blocks.push(Block::Table { table: table(document) }),
@@ -23,7 +23,7 @@ pub(crate) fn section(documents: &[&ThroughputDocument]) -> Option<Section> {
 
 fn picture(document: &ThroughputDocument, svg: String) -> Picture {
     Picture {
-        title: "Time against lines, a line a design".to_owned(),
+        title: "Time by number of lines, one line for each design".to_owned(),
         svg,
         table: Table { folded: true, ..table(document) },
     }
@@ -31,13 +31,13 @@ fn picture(document: &ThroughputDocument, svg: String) -> Picture {
 
 fn table(document: &ThroughputDocument) -> Table {
     Table {
-        caption: format!("Designs, against `{}`", visible(&document.baseline)),
+        caption: format!("Designs, compared with `{}`", visible(&document.baseline)),
         columns: columns(&[
             "sink",
             "design",
             "#lines",
             "#median",
-            "#bytes a second",
+            "#bytes per second",
             "#times faster",
             "#runs",
         ]),
@@ -54,7 +54,7 @@ fn line(result: &Throughput) -> Row {
     );
     let rate = result.bytes_per_second;
     let rate = rate
-        .map_or_else(|| Cell::text("nobody reads it"), |b| Cell::figure(format!("{:.2} GB/s", b / 1e9), b));
+        .map_or_else(|| Cell::text("no reader"), |b| Cell::figure(format!("{:.2} GB/s", b / 1e9), b));
     let most = result.times_ns.iter().max().copied().unwrap_or_default();
     let spread = format!("{} to {}", display_nanos(result.min_ns), display_nanos(most as f64));
     row(vec![
@@ -71,7 +71,7 @@ fn line(result: &Throughput) -> Row {
 fn left_out(document: &ThroughputDocument) -> Option<Table> {
     let mut rows: Vec<Row> = Vec::new();
     for wrong in &document.wrong {
-        let what = if wrong.literal { "a published program's own bug" } else { "wrong" };
+        let what = if wrong.literal { "a bug of the published program" } else { "wrong" };
         let reason = format!("{} lines to {}: {}", wrong.lines, visible(&wrong.sink), visible(&wrong.reason));
         rows.push(row(vec![Cell::text(visible(&wrong.design)), Cell::text(what), Cell::text(reason)]));
     }
@@ -79,6 +79,5 @@ fn left_out(document: &ThroughputDocument) -> Option<Table> {
         let cells = [&*visible(&skipped.name), "skipped", &*visible(&skipped.reason)];
         rows.push(row(cells.map(Cell::text).to_vec()));
     }
-    let columns = columns(&["design", "", "why"]);
-    (!rows.is_empty()).then(|| Table { caption: "Not timed".to_owned(), columns, rows, ..Table::default() })
+    Table::of("Not timed", &["design", "", "why"], rows)
 }

@@ -1,4 +1,4 @@
-//! Timelines: every span of a program's start-up, in columns for the page's script, and where the time went.
+//! Timelines: every span of a start-up, in columns for the page's script, and where the time went.
 
 use super::block::{Block, Cell, Row, Section, Table, TracePanel, columns, row};
 use super::packed::packed;
@@ -6,18 +6,19 @@ use crate::document::trace::{Span, TraceDocument, Traced, TracedFigure, TracedSh
 use crate::output::visible;
 use crate::report::pictures::palette;
 use crate::report::row::percent;
+use crate::report::words::{count_of, runs};
 use crate::stats::quantile::{median, sorted};
 use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::display_nanos;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
-/// All spans of all timelines of a page together: about 16 bytes of the page each.
+/// The most spans of all timelines of a page. Each takes about 16 bytes.
 const MOST_OF_ALL: usize = 150_000;
-/// And of one of them.
+/// The most spans of one timeline.
 const MOST: usize = 40_000;
 
-/// A panel a program.
+/// A panel for each program.
 pub(crate) fn section(documents: &[&TraceDocument]) -> Option<Section> {
     let traced = traced(documents);
     let most = MOST.min(MOST_OF_ALL / traced.len().max(1));
@@ -28,8 +29,8 @@ pub(crate) fn section(documents: &[&TraceDocument]) -> Option<Section> {
     (section.blocks.len() > 1).then_some(section)
 }
 
-const EXPLANATION: &str = "One run, the one whose total is the median, every step of it. A lane is a thread; what lies \
-    within a call (faults, waits) is drawn inside it. The band above the lanes shows the phases.";
+const EXPLANATION: &str = "Every step of one run, the one whose total is the median. Each lane is a thread. Faults and waits \
+    within a call are drawn inside it. The band above the lanes shows the phases.";
 
 /// The programs of all trace documents.
 pub(crate) fn traced<'d>(documents: &[&'d TraceDocument]) -> Vec<&'d Traced> {
@@ -52,11 +53,11 @@ fn panel(traced: &Traced, most: usize) -> TracePanel {
 }
 
 fn notes(traced: &Traced) -> Vec<String> {
-    let mut notes = vec![format!("{} runs; {} steps in the one shown.", traced.runs, traced.spans.len())];
+    let mut notes = vec![format!("{}; {} in the one shown.", runs(traced.runs), steps(traced.spans.len()))];
     let middle = |times: &[f64]| median(&sorted(times)?);
     if let Some((with, without)) = middle(&traced.times).zip(middle(&traced.untraced_times)) {
         notes.push(format!(
-            "From launch to reaping: {} traced, {} untraced (medians of {} and {} runs in turn).",
+            "From launch to reaping: {} traced, {} untraced (medians of {} and {} interleaved runs).",
             display_nanos(with * 1e9),
             display_nanos(without * 1e9),
             traced.times.len(),
@@ -64,12 +65,16 @@ fn notes(traced: &Traced) -> Vec<String> {
         ));
     }
     if let Some(corrected) = traced.corrected_total_ns {
-        notes.push(format!("Without the observer's part the total would be {}.", display_nanos(corrected)));
+        notes.push(format!("Without the observer overhead the total would be {}.", display_nanos(corrected)));
     }
     if traced.lost_events > 0 {
-        notes.push(format!("{} events were lost.", traced.lost_events));
+        notes.push(format!("Events were lost: {}.", traced.lost_events));
     }
     notes
+}
+
+fn steps(count: usize) -> String {
+    count_of(count, "step", "steps")
 }
 
 fn phases(traced: &Traced) -> Table {
@@ -89,14 +94,14 @@ fn phases(traced: &Traced) -> Table {
     let each = phases.each.iter().filter_map(|(phase, figure)| line(phase.name(), *figure));
     let sums = [line("first byte", phases.first_byte), line("total", phases.total)];
     Table {
-        caption: format!("Phases over {} runs", traced.runs),
+        caption: format!("Phases over {}", runs(traced.runs)),
         columns: columns(&["phase", "#median", "#min", "#max", "#of the total"]),
         rows: each.chain(sums.into_iter().flatten()).collect(),
         ..Table::default()
     }
 }
 
-/// So many rows of the attribution are shown.
+/// The most rows of the attribution.
 const ROWS: usize = 60;
 
 fn attribution(traced: &Traced) -> Table {
@@ -114,7 +119,7 @@ fn attribution(traced: &Traced) -> Table {
         ])
     };
     let more = shares.len().saturating_sub(ROWS);
-    let rest = if more > 0 { format!("; {more} smaller ones are in the document") } else { String::new() };
+    let rest = if more > 0 { format!("; {more} smaller parts are in the document") } else { String::new() };
     Table {
         caption: format!("Where the main thread's time went, in the run shown{rest}"),
         columns: columns(&["kind", "what", "#time", "#of the total", "#count"]),
@@ -123,7 +128,7 @@ fn attribution(traced: &Traced) -> Table {
     }
 }
 
-/// The kinds, in the order of their numbers in [`Timeline`], and as a person reads them.
+/// The kinds in the order of their numbers in [`Timeline`], with their titles.
 const KINDS: [(&str, &str); 5] = [
     ("kernel_exec", "kernel exec work"),
     ("fault", "page fault"),
@@ -152,7 +157,7 @@ impl TimelinePhase {
     }
 }
 
-/// Spans as columns of numbers: names stand once, in `strings`.
+/// Spans as columns of numbers. Each name is once in `strings`.
 #[derive(Debug, Serialize)]
 struct Timeline {
     label: String,
@@ -160,19 +165,19 @@ struct Timeline {
     phases: Vec<TimelinePhase>,
     kinds: Vec<&'static str>,
     strings: Vec<String>,
-    /// `[pid, tid, what the process executes]`, in the order of their first spans.
+    /// `[pid, tid, executed file]`, in the order of their first spans.
     threads: Vec<(u32, u32, String)>,
-    /// The index of a span's thread; spans are in the order of threads, and of their beginnings.
+    /// The thread of each span. Spans are ordered by thread, then by their beginnings.
     thread: Vec<usize>,
     kind: Vec<usize>,
     name: Vec<usize>,
-    /// -1: none.
+    /// -1 for none.
     detail: Vec<i64>,
     file: Vec<i64>,
-    /// The first span's beginning, then each one's distance from the one before it.
+    /// The beginning of the first span, then the distance of each from the one before.
     start: Vec<i64>,
     own: Vec<u64>,
-    /// How much longer it is with what lies within.
+    /// The time of the steps within each span.
     within: Vec<u64>,
     /// For the side-by-side view: `[kind, name, ns, count]`.
     attribution: Vec<(String, String, u64, u64)>,
@@ -184,7 +189,7 @@ struct Timeline {
 }
 
 impl Timeline {
-    /// Of at most about `most` spans; says so, if some had to be put together.
+    /// With about `most` spans at most; the note says if some were combined.
     fn of(traced: &Traced, most: usize) -> (Timeline, Option<String>) {
         let threads = threads(traced);
         let mut spans: Vec<(usize, Span)> = Vec::with_capacity(traced.spans.len());
@@ -192,14 +197,14 @@ impl Timeline {
             let place = threads.iter().position(|(pid, tid, _)| (*pid, *tid) == (span.pid, span.tid));
             spans.push((place.unwrap_or_default(), span.clone()));
         }
-        // the longer of two that begin together holds the other
+        // of two that begin together, the longer one contains the other
         spans.sort_by_key(|(thread, span)| (*thread, span.start_ns, std::cmp::Reverse(span.elapsed())));
         let before = spans.len();
         let (spans, shortest) = aggregated(spans, most);
         let note = (spans.len() < before).then(|| {
             format!(
-                "To keep this page small, steps shorter than {} that follow each other are put together: {before} \
-                 became {}. The document has them all.",
+                "To keep this page small, steps shorter than {} that follow each other are combined: {before} became \
+                 {}. The document has all of them.",
                 display_nanos(shortest as f64),
                 spans.len()
             )
@@ -257,7 +262,7 @@ impl Timeline {
     }
 }
 
-/// Texts, each once, made safe to show.
+/// Texts, each once, safe to show.
 #[derive(Default)]
 struct Strings {
     all: Vec<String>,
@@ -279,7 +284,7 @@ impl Strings {
     }
 }
 
-/// The threads in the order of their first spans, with what their processes execute.
+/// The threads in the order of their first spans, with the files that their processes execute.
 fn threads(traced: &Traced) -> Vec<(u32, u32, String)> {
     let mut first: HashMap<(u32, u32), u64> = HashMap::new();
     for span in &traced.spans {
@@ -296,8 +301,8 @@ fn threads(traced: &Traced) -> Vec<(u32, u32, String)> {
     all.into_iter().map(|((pid, tid), _)| (pid, tid, executed(pid))).collect()
 }
 
-/// Neighbours of a thread put together, those shorter than a limit that grows until at most `most` are left; and that
-/// limit, nanoseconds.
+/// Combines short neighbours of a thread until at most `most` spans are left. Returns the limit for short ones, too, in
+/// nanoseconds.
 fn aggregated(mut spans: Vec<(usize, Span)>, most: usize) -> (Vec<(usize, Span)>, u64) {
     let mut limit = 1_000;
     while spans.len() > most && limit < u64::MAX / 4 {
@@ -319,7 +324,7 @@ fn together(last: &Span, next: &Span, limit: u64) -> bool {
         && next.start_ns.saturating_sub(last.start_ns) < limit.saturating_mul(4)
 }
 
-/// Takes `next` in: the kind is that of whichever took longer.
+/// Adds `next` to `last`. The kind is that of the longer one.
 fn merge(last: &mut Span, next: &Span) {
     if next.duration_ns > last.duration_ns {
         last.kind.clone_from(&next.kind);
@@ -352,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_columns_of_equal_length_in_the_order_of_threads() {
+    fn spans_are_columns_of_equal_length_ordered_by_thread() {
         let (timeline, note) = Timeline::of(&traced(1000), 5000);
         assert!(note.is_none());
         let lengths =
@@ -365,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_spans_are_put_together_and_the_panel_says_so() {
+    fn too_many_spans_are_combined_and_a_note_says_so() {
         let (timeline, note) = Timeline::of(&traced(20_000), 3000);
         assert!(timeline.thread.len() <= 3000, "{}", timeline.thread.len());
         let note = note.unwrap();

@@ -1,4 +1,4 @@
-//! Pictures of programs: their phases as stacked bars, their samples as points. SVG, by plotters.
+//! Pictures of programs: their phases as stacked bars, their samples as points.
 
 use super::palette::patterned;
 use crate::document::bench::{Distribution, Measurement};
@@ -13,7 +13,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 const WIDTH: i32 = 1100;
-/// Where the plots begin and end.
+/// The left and the right end of the plots.
 const LEFT: i32 = 210;
 const RIGHT: i32 = WIDTH - 110;
 const TOP: i32 = 64;
@@ -25,7 +25,7 @@ const MIDDLE: RGBColor = RGBColor(0xc2, 0x41, 0x0c);
 const GREY: RGBColor = RGBColor(0x77, 0x77, 0x77);
 const GRID: RGBColor = RGBColor(0xcc, 0xcc, 0xcc);
 
-/// A program's name and the state of its page cache, where others have another.
+/// The label of a program, with the state of its page cache if others have a different one.
 pub(crate) fn name(m: &Measurement, all: &[&Measurement]) -> String {
     let several = all.iter().any(|other| other.cache != m.cache);
     match m.cache.filter(|_| several) {
@@ -34,7 +34,7 @@ pub(crate) fn name(m: &Measurement, all: &[&Measurement]) -> String {
     }
 }
 
-/// Stacked bars: the length is the total on a logarithmic scale, within it each phase has its share. `None` when no
+/// Stacked bars. The length is the total on a logarithmic scale; within a bar each phase has its share. `None` if no
 /// program has phases.
 pub(crate) fn phases(all: &[&Measurement]) -> Option<String> {
     let bars: Vec<(&Measurement, PerPhase<f64>)> =
@@ -47,13 +47,13 @@ pub(crate) fn phases(all: &[&Measurement]) -> Option<String> {
             bar(area, &scale, index, phases)?;
             let total = sum(phases);
             let (end, y) = (scale.x(total), middle(index));
-            // the phases' medians need not sum up to the total's
+            // the medians of the phases need not sum to the median of the total
             let shown = m.phases.total.as_ref().map_or(total, |d| d.median);
             write(area, &display_nanos(shown), (end + 8, y), 13, BLACK, HPos::Left)?;
             write(area, &truncated(&name(m, all), NAME), (LEFT - 10, y), 13, BLACK, HPos::Right)?;
         }
         let note =
-            "A bar's length is the total, on a logarithmic scale; within a bar each phase has its share.";
+            "The length of a bar is the total, on a logarithmic scale. Within a bar, each phase has its share.";
         write(area, note, (16, bottom(bars.len()) + 14), 11, GREY, HPos::Left)
     })?;
     Some(patterned(&svg))
@@ -91,14 +91,14 @@ fn legend(area: &Area) -> Drawn {
     Ok(())
 }
 
-/// Every sample of the first byte (of the total, where there is none) as a point, the median and its 95 % interval as
-/// lines. `None` when nothing has samples.
+/// Every sample of the first byte (or the total, if there is none) as a point, and the median and its 95 % interval as
+/// lines. `None` without samples.
 pub(crate) fn distributions(all: &[&Measurement]) -> Option<String> {
     let rows: Vec<(&Measurement, &Distribution)> =
         all.iter().filter_map(|m| Some((*m, m.ranked()?))).collect();
     let scale = Scale::of(rows.iter().flat_map(|(_, d)| [d.min, d.max]))?;
     picture(rows.len(), |area| {
-        title(area, "First byte, every sample (total, of programs that print nothing)")?;
+        title(area, "First byte, every sample (or the total, if a program prints nothing)")?;
         axis(area, &scale, bottom(rows.len()))?;
         for (index, (m, distribution)) in rows.iter().enumerate() {
             write(area, &truncated(&name(m, all), NAME), (LEFT - 10, middle(index)), 13, BLACK, HPos::Right)?;
@@ -106,22 +106,22 @@ pub(crate) fn distributions(all: &[&Measurement]) -> Option<String> {
             let median = display_nanos(distribution.median);
             write(area, &median, (RIGHT + 12, middle(index)), 13, BLACK, HPos::Left)?;
         }
-        let note = "A point a sample, those that coincide beside each other; the line is the median, the bar below it \
-                    the median's 95 % interval. Logarithmic scale.";
+        let note = "Each point is a sample. The line is the median, and the bar below it is its 95 % interval. \
+                    Logarithmic scale.";
         write(area, note, (16, bottom(rows.len()) + 34), 11, GREY, HPos::Left)
     })
 }
 
-/// How far from its row's middle a point may lie.
+/// How many points may be side by side.
 const LAYERS: i32 = 9;
 
 fn points(area: &Area, scale: &Scale, index: usize, d: &Distribution) -> Drawn {
     let (y, mut taken) = (middle(index), HashMap::<i32, i32>::new());
     for ns in &d.samples {
-        // two pixels to a place: points are that wide
+        // a point is two pixels wide
         let x = scale.x(*ns as f64) / 2 * 2;
         let layer = taken.entry(x).or_insert(0);
-        // above and below in turn; beyond the last layer a further point would hide another
+        // alternately above and below; beyond the last layer a point would hide another one
         let up = if *layer % 2 == 0 { *layer / 2 } else { -(*layer + 1) / 2 };
         if *layer < LAYERS {
             area.draw(&Circle::new((x, y + up * 2), 1, POINT.mix(0.75).filled()))?;
@@ -149,7 +149,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// From less than the shortest to the longest; `None` when there are none.
+    /// From below the shortest to the longest; `None` without durations.
     fn of(all: impl Iterator<Item = f64>) -> Option<Scale> {
         let (from, to) =
             all.fold((f64::INFINITY, 0.0), |(low, high), ns| (f64::min(low, ns), f64::max(high, ns)));
@@ -162,7 +162,7 @@ impl Scale {
         LEFT + whole(share.clamp(0.0, 1.0) * f64::from(RIGHT - LEFT))
     }
 
-    /// 1, 2 and 5 times the powers of ten, or the powers alone where they are many.
+    /// Powers of ten; also 2 and 5 times them, if the range is small.
     fn ticks(&self) -> Vec<f64> {
         let steps: &[f64] = if self.to / self.from > 2e3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let decades = (0..16).map(|power| 10_f64.powi(power));

@@ -1,4 +1,4 @@
-//! The waterfall as a picture: a bar a layer on a logarithmic axis, what each step saves beside it.
+//! The waterfall as a picture: a bar for each layer on a logarithmic scale, and what each step saves.
 
 use crate::document::floor::Waterfall;
 use crate::output::visible;
@@ -12,7 +12,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 const WIDTH: i32 = 1100;
 const ROW: i32 = 44;
 const HEAD: i32 = 56;
-/// Where the bars begin, and how long the longest is.
+/// The beginning of the bars, and the length of the longest.
 const LEFT: i32 = 420;
 const LONGEST: f64 = 560.0;
 
@@ -20,7 +20,7 @@ const BAR: RGBColor = RGBColor(0x33, 0x6b, 0x9e);
 const FLOOR: RGBColor = RGBColor(0x2e, 0x8b, 0x57);
 const GREY: RGBColor = RGBColor(0x77, 0x77, 0x77);
 
-/// The SVG; `None` if there is nothing to draw.
+/// `None` without layers.
 pub fn svg(waterfall: &Waterfall) -> Option<String> {
     let rows = i32::try_from(waterfall.layers.len()).ok().filter(|rows| *rows > 0)?;
     let mut text = String::new();
@@ -52,7 +52,7 @@ fn draw(waterfall: &Waterfall, area: &Area) -> Result<(), Box<dyn std::error::Er
     }
     let bottom = HEAD + i32::try_from(last + 1)? * ROW;
     let note = format!(
-        "The steps and the floor sum up to {} ns of {} ns. Logarithmic scale.",
+        "The steps and the floor sum to {} ns of {} ns. Logarithmic scale.",
         waterfall.sum_ns.0, waterfall.top_ns.0
     );
     write(area, &note, (16, bottom + 4), 11, GREY, HPos::Left)
@@ -70,7 +70,7 @@ fn write(
     Ok(area.draw(&Text::new(text.to_owned(), at, style))?)
 }
 
-/// From a third of the lowest layer to the top, so that the lowest has a bar too.
+/// The scale begins at a third of the lowest layer, so that layer has a bar, too.
 #[allow(clippy::cast_possible_truncation)] // at most the longest
 fn length(waterfall: &Waterfall, ns: f64) -> i32 {
     let lowest = waterfall.layers.iter().map(|l| l.ns.as_f64()).fold(f64::INFINITY, f64::min).max(1.0) / 3.0;

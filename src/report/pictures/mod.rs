@@ -1,4 +1,4 @@
-//! Charts as SVG and PNG.
+//! Charts as SVG, and as PNG with the feature `png`.
 
 pub mod charts;
 pub mod floor;

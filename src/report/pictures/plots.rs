@@ -1,4 +1,4 @@
-//! The pictures of a page as files, for people who write about them.
+//! The pictures of a page as files, for texts about the results.
 
 use crate::document::Document;
 use crate::report::html::distributions;
@@ -6,16 +6,14 @@ use crate::report::html::source::Source;
 use crate::report::pictures::charts;
 use crate::report::pictures::{floor as floor_svg, throughput as throughput_chart};
 
-/// A picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plot {
-    /// Its file's name without an ending.
+    /// The name of its file, without the extension.
     pub name: String,
-    /// SVG.
     pub svg: String,
 }
 
-/// Every picture that the documents allow.
+/// Every picture that can be drawn from the documents.
 pub fn plots(sources: &[(String, Source)]) -> Vec<Plot> {
     let documents: Vec<&Document> = sources.iter().filter_map(|(_, source)| programs(source)).collect();
     let all = distributions::ordered(&documents);
@@ -53,7 +51,7 @@ fn plot(name: &str, svg: String) -> Plot {
     Plot { name: name.to_owned(), svg }
 }
 
-/// A second picture of a name is `waterfall-2`.
+/// The second picture with a name is `waterfall-2`.
 fn numbered(plots: &mut [Plot]) {
     let names: Vec<String> = plots.iter().map(|plot| plot.name.clone()).collect();
     for (index, plot) in plots.iter_mut().enumerate() {

@@ -1,5 +1,5 @@
-//! Time against the number of lines: as SVG, and in letters for a terminal. A letter tells a design by itself: nineteen
-//! colours are too many to tell apart.
+//! Time by number of lines: as SVG, and with letters for a terminal. Each design has a letter, because nineteen colours are
+//! too many to distinguish.
 
 use crate::document::throughput::ThroughputDocument;
 use crate::output::visible;
@@ -10,12 +10,12 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::fmt::Write;
 use std::ops::Range;
 
-/// The size of one sink's panel, in pixels.
+/// The size of the panel of a sink, in pixels.
 const PANEL: (u32, u32) = (900, 460);
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-/// A line a design, a panel a sink; `log`: both axes logarithmic. `None` if there is nothing to draw.
+/// A panel for each sink with a line for each design. `log`: both axes are logarithmic. `None` if there is nothing to draw.
 pub fn svg(document: &ThroughputDocument, log: bool) -> Option<String> {
     let sinks = document.sinks();
     let rows = u32::try_from(sinks.len()).ok().filter(|rows| *rows > 0)?;
@@ -38,7 +38,7 @@ pub fn svg(document: &ThroughputDocument, log: bool) -> Option<String> {
     Some(text)
 }
 
-/// Millions of lines against seconds.
+/// Seconds by millions of lines.
 struct Chart {
     title: String,
     x: Range<f64>,
@@ -86,7 +86,7 @@ impl Chart {
             let legend = move |(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], colour.stroke_width(2));
             chart.draw_series(series)?.label(format!("{}: {design}", letter(index))).legend(legend);
         }
-        // above all lines, the fastest above all others; neighbours in the ranking stand side by side (pixels)
+        // above all lines, the fastest design last; neighbours in the ranking are side by side (in pixels)
         for (index, (_, points)) in self.lines.iter().enumerate().rev() {
             let beside = ([-10, 0, 10][index % 3], 0);
             chart.draw_series(points.iter().map(|point| {
@@ -102,15 +102,16 @@ impl Chart {
     }
 }
 
-/// What marks the points of the design at this place in the ranking.
+/// The mark of the design at this place in the ranking.
 fn letter(index: usize) -> char {
     ('a'..='z').chain('A'..='Z').cycle().nth(index).unwrap_or('?')
 }
 
-/// Rows of the plot in a terminal.
+/// The height of the plot in a terminal.
 const ROWS: usize = 16;
 
-/// A letter a design, time on a logarithmic axis; nothing for a single number of lines. Where two meet, the faster shows.
+/// For a terminal, with time on a logarithmic axis; empty for a single number of lines. Where two designs meet, the faster
+/// one is shown.
 pub(crate) fn plot(document: &ThroughputDocument, sink: &str, terminal: &Terminal) -> String {
     let counts = document.counts(sink);
     let Some(chart) = Chart::of(document, sink, String::new()).filter(|_| counts.len() > 1) else {
@@ -146,7 +147,7 @@ pub(crate) fn plot(document: &ThroughputDocument, sink: &str, terminal: &Termina
     text + &terminal.wrap(&legend.join("   "), 0) + "\n"
 }
 
-/// The place of a share of 1 on an axis of so many cells.
+/// The cell for a position from 0 to 1 on an axis.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the axis")]
 fn cell(share: f64, cells: usize) -> usize {
     ((share.clamp(0.0, 1.0) * cells as f64) as usize).min(cells - 1)

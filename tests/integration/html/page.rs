@@ -69,7 +69,7 @@ fn a_corpus_of_large_traces_stays_below_five_megabytes_and_says_what_was_put_tog
     all.push(("showdown.json", serde_json::from_str(&fs::read_to_string(showdown).unwrap()).unwrap()));
     let page = page(folder.path(), &all);
     assert!(page.len() < 5_000_000, "{}", page.len());
-    assert!(page.contains("are put together: 8000 became"));
+    assert!(page.contains("are combined: 8000 became"));
 }
 
 #[test]

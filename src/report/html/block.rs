@@ -20,16 +20,33 @@ impl Section {
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Block {
-    Heading { text: String },
-    Prose { text: String },
-    Warning { text: String },
-    Table { table: Table },
-    Picture { picture: Picture },
-    Timelines { traces: Vec<TracePanel> },
+    Heading {
+        text: String,
+    },
+    Prose {
+        text: String,
+    },
+    Warning {
+        text: String,
+    },
+    Table {
+        table: Table,
+    },
+    Picture {
+        picture: Picture,
+    },
+    Timelines {
+        traces: Vec<TracePanel>,
+    },
     /// Two programs side by side, drawn by the page's script.
-    Diff { subjects: Vec<String> },
+    Diff {
+        subjects: Vec<String>,
+    },
     /// The bytes of an executable.
-    Hex { bytes: Vec<HexByte>, legend: Vec<HexLegend> },
+    Hex {
+        bytes: Vec<HexByte>,
+        legend: Vec<HexLegend>,
+    },
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -158,7 +175,8 @@ pub(crate) fn columns(headings: &[&str]) -> Vec<Column> {
 impl Table {
     /// `None` without rows.
     pub(crate) fn of(caption: &str, headings: &[&str], rows: Vec<Row>) -> Option<Table> {
-        let table = Table { caption: caption.to_owned(), columns: columns(headings), rows, ..Table::default() };
+        let table =
+            Table { caption: caption.to_owned(), columns: columns(headings), rows, ..Table::default() };
         (!table.rows.is_empty()).then_some(table)
     }
 }

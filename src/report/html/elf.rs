@@ -71,13 +71,7 @@ fn table(document: &ElfDocument) -> Table {
     };
     Table {
         caption: "Every byte".to_owned(),
-        columns: columns(&[
-            "#offset",
-            "bytes",
-            "field",
-            "use by the kernel",
-            "content",
-        ]),
+        columns: columns(&["#offset", "bytes", "field", "use by the kernel", "content"]),
         rows: document.results.iter().map(line).collect(),
         filter: true,
         folded: false,

@@ -7,8 +7,8 @@ use crate::document::bench::{Overhead, Tool};
 use crate::document::warnings;
 use crate::output::visible;
 use crate::report::row::ratio;
-use crate::report::words::{count_of, runs};
 use crate::report::text::showdown::machine as facts;
+use crate::report::words::{count_of, runs};
 use firstbyte_measure::units::Bytes;
 use serde_json::Value;
 

@@ -53,8 +53,8 @@ fn line(result: &Throughput) -> Row {
         |r| Cell::figure(ratio(r.ratio), r.ratio).noted(format!("{} to {}", ratio(r.low), ratio(r.high))),
     );
     let rate = result.bytes_per_second;
-    let rate = rate
-        .map_or_else(|| Cell::text("no reader"), |b| Cell::figure(format!("{:.2} GB/s", b / 1e9), b));
+    let rate =
+        rate.map_or_else(|| Cell::text("no reader"), |b| Cell::figure(format!("{:.2} GB/s", b / 1e9), b));
     let most = result.times_ns.iter().max().copied().unwrap_or_default();
     let spread = format!("{} to {}", display_nanos(result.min_ns), display_nanos(most as f64));
     row(vec![

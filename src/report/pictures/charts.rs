@@ -52,8 +52,7 @@ pub(crate) fn phases(all: &[&Measurement]) -> Option<String> {
             write(area, &display_nanos(shown), (end + 8, y), 13, BLACK, HPos::Left)?;
             write(area, &truncated(&name(m, all), NAME), (LEFT - 10, y), 13, BLACK, HPos::Right)?;
         }
-        let note =
-            "The length of a bar is the total, on a logarithmic scale. Within a bar, each phase has its share.";
+        let note = "The length of a bar is the total, on a logarithmic scale. Within a bar, each phase has its share.";
         write(area, note, (16, bottom(bars.len()) + 14), 11, GREY, HPos::Left)
     })?;
     Some(patterned(&svg))

@@ -447,7 +447,7 @@ fn an_input_file_is_refused_if_stdin_is_a_terminal() {
     let folder = folder();
     let output = firstbyte(folder.path(), &["bench", "--input", "/dev/null", "--output", "pty", "cat"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("help: leave --input out"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("help: leave out --input"));
 }
 
 /// Exits with status 3 if it is traced, and prints a line otherwise.

@@ -63,11 +63,12 @@ fn sizes_are_judged_without_running_anything() {
 fn a_run_with_few_programs_judges_their_claims() {
     let document = json(&["--only", "000-printf-is-puts,000-write-fewer-calls,001-footnote-2,004-tenfold"]);
     for row in document["results"].as_array().unwrap() {
-        let verdict = row["verdict"].as_str().unwrap();
-        if verdict == "cannot be tested here" {
+        let values = row["values"].as_array().unwrap();
+        // Noise may leave a claim undecided in these few runs; it was measured all the same.
+        if values.iter().any(|value| value["value"].is_null()) {
             skipped(&format!("{}: {}", row["id"], row["why"]));
         }
-        for value in row["values"].as_array().unwrap() {
+        for value in values {
             let (low, high) = (&value["low"], &value["high"]);
             if let (Some(low), Some(high)) = (low.as_f64(), high.as_f64()) {
                 let median = value["value"].as_f64().unwrap();

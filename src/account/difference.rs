@@ -4,7 +4,7 @@ use super::align::{Pair, align};
 use super::attribution::Kind;
 use super::summary::{CommonStep, Summary};
 use super::{FileAccount, What};
-use crate::stats::Comparison;
+use crate::stats::{self, Comparison};
 use std::collections::BTreeMap;
 
 /// One start-up of the two that are compared.
@@ -26,6 +26,21 @@ pub struct Compared<'s> {
     pub comparison: Option<Comparison>,
     /// Their runs were interleaved.
     pub in_turn: bool,
+}
+
+/// The round and the total of each run of one side, in nanoseconds.
+pub type Totals = [(u32, f64)];
+
+/// The totals of B over those of A: round by round if the runs were interleaved.
+pub fn compare_totals(a: &Totals, b: &Totals, in_turn: bool, seed: u64) -> Option<Comparison> {
+    if in_turn {
+        let of_a: BTreeMap<u32, f64> = a.iter().copied().collect();
+        let both = b.iter().filter_map(|(round, total)| Some((*of_a.get(round)?, *total)));
+        let (old, new): (Vec<f64>, Vec<f64>) = both.unzip();
+        return stats::judge(&old, &new, seed);
+    }
+    let values = |side: &Totals| side.iter().map(|(_, total)| *total).collect::<Vec<f64>>();
+    stats::judge_unpaired(&values(a), &values(b), seed)
 }
 
 /// A time and a count.

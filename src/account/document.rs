@@ -1,6 +1,8 @@
 //! Accounts as documents.
 
 use super::attribution::{kind, shares};
+use super::explained::Explained;
+use super::remarks::Remarks;
 use super::summary::Spread;
 use super::{Account, ProcessAccount, Step, Summary, What};
 use crate::document::bench::{Overhead, Ratio, SCHEMA, Tool};
@@ -40,6 +42,24 @@ pub struct Frame {
     pub corrected_total: Option<f64>,
     /// Cost in nanoseconds and text.
     pub findings: Vec<(u64, String)>,
+}
+
+impl Frame {
+    pub fn of(explained: &Explained, remarks: &Remarks, machine: Value) -> Frame {
+        let Explained { observed, tracer, .. } = explained;
+        Frame {
+            command: remarks.command.clone(),
+            backend: [tracer.backend.to_owned(), tracer.reason.clone()],
+            machine,
+            partial: observed.interrupted,
+            walls: [observed.traced.clone(), observed.untraced.clone()],
+            overhead: explained.overhead().map(Ratio::from),
+            exit_codes: observed.recordings.iter().map(|run| run.exit.code()).collect(),
+            usages: observed.recordings.iter().map(|run| run.usage).collect(),
+            corrected_total: remarks.corrected_total,
+            findings: explained.findings().into_iter().map(|own| (own.cost.0, own.text)).collect(),
+        }
+    }
 }
 
 /// The document of one command's runs.

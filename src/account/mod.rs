@@ -3,6 +3,7 @@
 //!
 //! [`Account::of`] turns a recording of every event into [`Step`]s, whose own times sum to the total exactly:
 //! `reading` follows each process and thread through the events, `files` and `searches` sort the steps by file.
+//! [`Explained`] has the runs of one command with their summary, [`remarks`] says what a reader must know of them.
 
 mod address_space;
 pub mod align;
@@ -15,19 +16,24 @@ pub mod diff_document;
 pub mod difference;
 pub mod document;
 mod explain;
+pub mod explained;
 mod files;
 pub mod findings;
 mod model;
+pub mod observer_costs;
 mod page_size;
 pub mod partition;
 mod process;
 mod reading;
 pub mod recorded;
+pub mod remarks;
+pub mod replayed;
 mod searches;
 pub mod step;
 pub mod summary;
 mod thread;
 
+pub use explained::Explained;
 pub use model::{Account, Execution, FileAccount, ProcessAccount, Search, ThreadAccount};
 pub use step::{Code, ExecStage, Module, PageFault, Reason, Region, Role, Step, What};
 pub use summary::Summary;

@@ -3,6 +3,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | [`experiment`] | the one experiment of every command that runs programs to time or explain them |
+//! | [`explain`] | the runs of start-ups that are to be explained |
 //! | [`schedule`], [`adaptive`] | how many rounds, in which order, in which blocks: pure |
 //! | [`campaign`] | carries out the rounds through a [`Runner`]: real processes, or a scripted stand-in in tests |
 //! | [`runner`], [`prepared`] | real processes under an observer, and what is done before and after each run |
@@ -23,6 +24,7 @@ pub mod conditions;
 pub mod counting;
 mod error;
 pub mod experiment;
+pub mod explain;
 pub mod hooks;
 pub mod interference;
 pub mod prepared;

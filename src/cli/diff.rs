@@ -2,7 +2,8 @@
 
 use super::export::ExportArgs;
 use super::options::{JsonArgs, MeasuringArgs};
-use super::trace::{Runs, runs};
+use super::trace::runs;
+use crate::bench::explain::ExplainPlan;
 use crate::document::Kind;
 use crate::output::Target;
 use crate::report::formats::Format;
@@ -37,7 +38,7 @@ pub struct Args {
 pub struct Plan {
     /// Both commands or recordings.
     pub sides: [String; 2],
-    pub runs: Runs,
+    pub runs: ExplainPlan,
     /// Where the result is written as JSON.
     pub exports: Vec<(Format, Target)>,
 }

@@ -3,14 +3,12 @@
 use super::export::ExportArgs;
 use super::options::{JsonArgs, MeasuringArgs};
 use super::values::ring_size;
+use crate::bench::explain::ExplainPlan;
 use crate::document::Kind;
 use crate::output::Target;
 use crate::report::formats::Format;
-use firstbyte_measure::launch::{CpuSet, OutputKind};
-use firstbyte_measure::tracer::Choice;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,28 +61,10 @@ pub enum Subject {
     Recording(PathBuf),
 }
 
-/// How runs are made.
-#[derive(Clone, Debug)]
-pub struct Runs {
-    /// The number of runs; `None` for 20, or fewer if a run takes long.
-    pub count: Option<u32>,
-    /// Measure the observer overhead.
-    pub overhead: bool,
-    pub backend: Choice,
-    pub output: OutputKind,
-    pub cpus: Option<CpuSet>,
-    /// The time after which a run is killed.
-    pub timeout: Duration,
-    /// The size of the BPF ring buffer in bytes.
-    pub ring: Option<u32>,
-    /// The seed of the order in which two commands alternate.
-    pub seed: u64,
-}
-
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub subject: Subject,
-    pub runs: Runs,
+    pub runs: ExplainPlan,
     /// Print the whole list of steps.
     pub timeline: bool,
     pub exports: Vec<(Format, Target)>,
@@ -99,7 +79,7 @@ impl Args {
         };
         Plan {
             subject,
-            runs: Runs { ring: self.ring, ..runs(&self.measuring, self.runs, !self.no_overhead) },
+            runs: ExplainPlan { ring: self.ring, ..runs(&self.measuring, self.runs, !self.no_overhead) },
             timeline: self.timeline,
             exports: self.exports.targets_with(&self.json),
         }
@@ -107,8 +87,8 @@ impl Args {
 }
 
 /// How the runs of a trace or a comparison are made.
-pub(super) fn runs(measuring: &MeasuringArgs, count: Option<u32>, overhead: bool) -> Runs {
-    Runs {
+pub(super) fn runs(measuring: &MeasuringArgs, count: Option<u32>, overhead: bool) -> ExplainPlan {
+    ExplainPlan {
         count,
         overhead,
         backend: measuring.backend(),

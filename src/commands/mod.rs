@@ -8,6 +8,7 @@ pub mod compare;
 pub mod diff;
 pub mod doctor;
 pub mod elf;
+mod explaining;
 mod export;
 pub mod floor;
 pub mod generate;

@@ -5,7 +5,7 @@ use super::processes::Rung;
 use crate::corpus::{BuildCache, Built, Corpus, PrepareOptions, Program, prepare_all};
 use crate::document::floor::{Group, Missing};
 use firstbyte_elf::packed::Demands;
-use firstbyte_elf::{Architecture, packed, plain};
+use firstbyte_elf::{Architecture, packed};
 use firstbyte_measure::launch::interrupt;
 use std::fs;
 use std::io;
@@ -79,15 +79,6 @@ fn rung(label: &str, built: &Built) -> Rung {
 /// The rung of a file that we wrote.
 pub(super) fn own_rung(name: &str, executable: PathBuf) -> Rung {
     Rung { name: name.to_owned(), executable, argv: vec!["./test".into()] }
-}
-
-/// hello world in the plain executable that is the floor of all programs. `None` where we write no executables for the
-/// processor.
-pub fn plain_elf(folder: &Path) -> Option<PathBuf> {
-    let image = plain::image(Architecture::host()?, b"hello world\n", Some(0)).ok()?;
-    let path = folder.join("plain");
-    write_program(&path, &image).ok()?;
-    Some(path)
 }
 
 /// hello world in the smallest file that the kernel accepts. The error is one lower-case line.

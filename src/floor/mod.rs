@@ -33,7 +33,7 @@ pub mod unit_costs;
 pub use cpu_sweep::sweep_cpus;
 pub use error::FloorError;
 pub use group_result::GroupResult;
-pub use ladder::{ladder, plain_elf};
+pub use ladder::ladder;
 pub use layers::{COMMAND, UserCommand};
 pub use measured::{FloorPlan, empty, measure};
 pub use pinned::{Pinned, allowed_cpus};

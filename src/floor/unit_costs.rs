@@ -1,7 +1,8 @@
 //! The costs that estimates are made of: measured once on this machine, then read from the cache folder.
 
-use super::ladder::{own_rung, plain_elf};
+use super::ladder::own_rung;
 use super::{Effort, FloorError, Pinned, Survey, calibration};
+use crate::bench::explain::plain_elf;
 use crate::document::floor::Calibration;
 use firstbyte_measure::machine::Machine;
 use std::fs;

@@ -220,5 +220,5 @@ fn a_recording_is_explained_by_the_files_that_it_saw_not_by_later_files_of_the_s
     let (start, rest) = text.split_once("\"modules\":[").unwrap();
     let (_, end) = rest.split_once("],\"backend\"").unwrap();
     std::fs::write(recording, format!("{start}\"backend\"{end}")).unwrap();
-    assert!(replay(&[]).contains("does not say which files it saw"));
+    assert!(replay(&[]).contains("does not list its files"));
 }

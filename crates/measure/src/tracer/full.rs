@@ -4,7 +4,7 @@
 use super::choose::BUILT_WITHOUT_BPF;
 use super::choose::{ASKED_FOR, Choice, ChooseError, Chosen, first_line, with_remarks};
 use super::ptrace::{PtraceFull, own_proc};
-use super::{Backend, Recording, Setting, Tracer};
+use super::{Backend, EventCosts, Recording, Setting, Tracer};
 use crate::launch::{LaunchError, Launcher};
 
 /// A tracer that sees every system call.
@@ -15,15 +15,6 @@ pub enum FullTracer {
     Bpf(Box<super::bpf::BpfFull>),
     /// ptrace stops: it sees no page faults and no context switches, and is much slower.
     Ptrace(PtraceFull),
-}
-
-/// What it costs the tracee that one event is observed, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct EventCosts {
-    /// A system call.
-    pub syscall: f64,
-    /// A page fault.
-    pub fault: f64,
 }
 
 /// Loads the backend that was asked for; `Auto` takes the best that works. `ring` is the size of the BPF ring buffer in

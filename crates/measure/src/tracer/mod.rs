@@ -63,6 +63,15 @@ pub trait Tracer {
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError>;
 }
 
+/// What it costs the tracee that one event is observed, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EventCosts {
+    /// A system call.
+    pub syscall: f64,
+    /// A page fault.
+    pub fault: f64,
+}
+
 /// The part of a recording that is the same for every backend.
 fn frame(
     backend: Backend,

@@ -12,6 +12,7 @@ use super::phase_bars;
 use super::terminal::{Terminal, fitted, truncated};
 use crate::account::Summary;
 use crate::account::attribution::{Kind, kind};
+use crate::account::remarks::Remarks;
 use crate::account::summary::{CommonShare, CommonStep, Spread};
 use crate::output::visible;
 use crate::report::words::count_of;
@@ -20,42 +21,29 @@ use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::display_nanos;
 use std::fmt::Write;
 
-/// What a rendering needs besides the runs.
-#[derive(Clone, Debug, Default)]
-pub struct Context {
-    /// The command, as a shell would take it.
-    pub command: String,
-    /// How it was observed, and what was not seen, a line each.
-    pub notes: Vec<String>,
-    /// A paragraph each.
-    pub findings: Vec<String>,
-    /// The total without the observer overhead, nanoseconds.
-    pub corrected_total: Option<f64>,
-}
-
 /// The most shares of a kind, and the most steps; other shares become one line.
 const SHARES: usize = 7;
 const STEPS: usize = 12;
 /// Shares below this part of the total become one line, too.
 const NOTEWORTHY: f64 = 0.005;
 
-pub fn render(summary: &Summary, context: &Context, terminal: &Terminal) -> String {
+pub fn render(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> String {
     let mut sections = vec![
-        headline(summary, context, terminal),
+        headline(summary, remarks, terminal),
         phase_bar(summary, terminal),
         attribution(summary, terminal),
         longest_steps(summary, terminal),
         files::files(summary, terminal),
         files::searches(summary, terminal),
         tasks::tasks(summary, terminal),
-        findings(context, terminal),
-        notes(summary, context, terminal),
+        findings(remarks, terminal),
+        notes(summary, remarks, terminal),
     ];
     sections.retain(|section| !section.is_empty());
     sections.join("\n")
 }
 
-fn headline(summary: &Summary, context: &Context, terminal: &Terminal) -> String {
+fn headline(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> String {
     let runs = match summary.runs {
         1 => "one run".to_owned(),
         n => format!(
@@ -64,14 +52,14 @@ fn headline(summary: &Summary, context: &Context, terminal: &Terminal) -> String
             display_nanos(summary.total.most)
         ),
     };
-    let corrected = context
+    let corrected = remarks
         .corrected_total
         .map_or(String::new(), |total| format!("; {} without the observer overhead", display_nanos(total)));
     let first = match summary.first_byte {
         Some(first) => format!("first byte after {}", display_nanos(first.median)),
         None => "printed nothing".to_owned(),
     };
-    let name = terminal.bold(&truncated(&context.command, terminal.width));
+    let name = terminal.bold(&truncated(&remarks.command, terminal.width));
     let total = display_nanos(summary.total.median);
     let line = format!("{total} from execve to exit ({runs}{corrected}); {first}.");
     format!("{name}\n{}\n", terminal.wrap(&line, 0))
@@ -197,20 +185,20 @@ fn variation(spread: Spread) -> String {
     format!("± {}", display_nanos(spread.quartiles / 2.0))
 }
 
-fn findings(context: &Context, terminal: &Terminal) -> String {
-    if context.findings.is_empty() {
+fn findings(remarks: &Remarks, terminal: &Terminal) -> String {
+    if remarks.findings.is_empty() {
         return String::new();
     }
     let mut text = terminal.bold("Findings") + "\n";
-    for (n, finding) in context.findings.iter().enumerate() {
+    for (n, finding) in remarks.findings.iter().enumerate() {
         text += &terminal.wrap(&format!("{}. {}", n + 1, visible(finding)), 3);
         text.push('\n');
     }
     text
 }
 
-fn notes(summary: &Summary, context: &Context, terminal: &Terminal) -> String {
-    let mut notes = context.notes.clone();
+fn notes(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> String {
+    let mut notes = remarks.notes.clone();
     if summary.lost > 0 {
         let lost = format!(
             "{} lost, so the account is incomplete. Increase --ring to keep them.",

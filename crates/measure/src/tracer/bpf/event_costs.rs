@@ -2,7 +2,7 @@
 //! traced and untraced.
 
 use crate::clock;
-use crate::tracer::full::EventCosts;
+use crate::tracer::EventCosts;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -11,7 +11,7 @@ use super::run::{CALLS, Run, observed_run};
 use super::survivors::{kill_survivors, living};
 use crate::arch::{Abi, PathPositions, path_arguments};
 use crate::launch::{LaunchError, Launcher, OutputKind, tree};
-use crate::tracer::full::EventCosts;
+use crate::tracer::EventCosts;
 use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
 use aya::maps::{MapData, RingBuf};
 use aya::programs::perf_event::{

@@ -1,0 +1,138 @@
+//! What a reader must know before believing an account: sentences for the text below it.
+
+use super::explained::Explained;
+use super::findings;
+use crate::document::bench::Warning;
+use crate::stats;
+use firstbyte_measure::launch::ExitStatus;
+use firstbyte_measure::tracer::Backend;
+use firstbyte_measure::units::display_nanos;
+
+/// The text around an account.
+#[derive(Clone, Debug, Default)]
+pub struct Remarks {
+    /// The command, as one would type it in a shell.
+    pub command: String,
+    /// How it was observed, and what was not seen: a line each.
+    pub notes: Vec<String>,
+    /// A paragraph each.
+    pub findings: Vec<String>,
+    /// The total without the observer overhead, in nanoseconds.
+    pub corrected_total: Option<f64>,
+}
+
+impl Remarks {
+    /// Of runs that were just made.
+    pub fn of(explained: &Explained, command: String) -> Remarks {
+        let tracer = &explained.tracer;
+        let mut notes: Vec<String> = failure(explained.exit).into_iter().collect();
+        notes.extend(changed_by_tracing(explained));
+        notes.push(format!("Observed by {}: it {}.", tracer.backend, tracer.reason));
+        if !tracer.sees_faults {
+            notes.push(
+                "Page faults are not seen here. Their time is part of the user code and the calls."
+                    .to_owned(),
+            );
+        }
+        notes.extend(interruption(explained));
+        notes.extend(explained.cpuid.err().map(|reason| {
+            format!(
+                "Its CPUID instructions, which trap on this virtual machine, could not be counted: {reason}. No \
+                 finding gives their cost; that of dynamic linking may contain it."
+            )
+        }));
+        notes.extend(findings::reservation(&explained.summary, &explained.machine()));
+        notes.extend(overhead(explained));
+        notes.extend(rejections(explained));
+        notes.extend(interference(explained));
+
+        let findings = explained.findings().into_iter().map(|finding| finding.text).collect();
+        Remarks { command, notes, findings, corrected_total: explained.corrected_total() }
+    }
+
+    /// Of a recording. `notes`: what is known of it.
+    pub fn of_recording(explained: &Explained, notes: impl IntoIterator<Item = String>) -> Remarks {
+        let recording = explained.observed.recordings.first();
+        let reservation = findings::reservation(&explained.summary, &explained.machine());
+        Remarks {
+            command: recording.map(|recording| shell_words::join(&recording.command)).unwrap_or_default(),
+            notes: notes.into_iter().chain(reservation).collect(),
+            findings: explained.findings().into_iter().map(|finding| finding.text).collect(),
+            corrected_total: None,
+        }
+    }
+}
+
+/// What a reader of a difference must know of one side.
+pub fn reservations(explained: &Explained) -> Vec<String> {
+    let program = failure(explained.exit).into_iter().chain(changed_by_tracing(explained));
+    let runs = interruption(explained).into_iter().chain(rejections(explained));
+    program.chain(runs).chain(interference(explained)).collect()
+}
+
+pub(super) fn failure(exit: ExitStatus) -> Option<String> {
+    (!exit.success()).then(|| format!("The program {}.", exit.ending()))
+}
+
+/// What ptrace changes for a program besides its speed.
+fn changed_by_tracing(explained: &Explained) -> Vec<String> {
+    if explained.tracer.backend != Backend::Ptrace.name() {
+        return Vec::new();
+    }
+    let rights = explained.observed.rights.map(|rights| {
+        format!("It ran without {rights}: a program under ptrace gets none. As root, bpf leaves them to it.")
+    });
+    let untraced = explained.observed.untraced_exit.filter(|exit| *exit != explained.exit);
+    let other_end = untraced.map(|exit| {
+        format!(
+            "Untraced it {}: a program under ptrace gets no rights from a set-user-ID bit, and cannot trace \
+             others. `firstbyte bench --backend pipe` runs it untraced.",
+            exit.ending()
+        )
+    });
+    rights.into_iter().chain(other_end).collect()
+}
+
+fn interruption(explained: &Explained) -> Option<String> {
+    let interrupted = || "Interrupted: fewer runs than planned were made.".to_owned();
+    explained.observed.interrupted.then(interrupted)
+}
+
+fn rejections(explained: &Explained) -> impl Iterator<Item = String> {
+    explained.observed.rejected.iter().map(|reason| format!("A run did not count: {reason}."))
+}
+
+fn interference(explained: &Explained) -> impl Iterator<Item = String> {
+    let sentence = |warning: &Warning| {
+        let text = warning.to_string();
+        let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+        format!("{}{rest}.", first.to_uppercase())
+    };
+    explained.observed.interference.iter().map(sentence)
+}
+
+fn overhead(explained: &Explained) -> Option<String> {
+    let overhead = explained.overhead()?;
+    let median = |values: &[f64]| stats::median(&stats::quantile::sorted(values)?);
+    let each = explained.costs.map_or(String::new(), |costs| {
+        format!(
+            " By calibration, a start costs {} more, a system call {:.0} ns, a page fault {:.0} ns.",
+            display_nanos(costs.start),
+            costs.each.syscall,
+            costs.each.fault
+        )
+    });
+    let interval = match overhead.pairs {
+        1 => String::new(),
+        _ => format!(" ({:.2} to {:.2})", overhead.interval.low, overhead.interval.high),
+    };
+
+    Some(format!(
+        "Observer overhead: {:.3}{interval} times as long as untraced, from launch to reaping ({} against {}, \
+         medians of {} interleaved runs each).{each}",
+        overhead.ratio,
+        display_nanos(median(&explained.observed.traced)?),
+        display_nanos(median(&explained.observed.untraced)?),
+        explained.observed.untraced.len()
+    ))
+}

@@ -1,0 +1,60 @@
+//! A recording from a file, explained by the files that it saw.
+
+use super::binaries::FileBinaries;
+use super::explained::{Explained, UsedTracer};
+use super::recorded::RecordedBinaries;
+use super::remarks::failure;
+use super::{Account, Summary};
+use crate::bench::explain::Observed;
+use firstbyte_measure::tracer::replay;
+use firstbyte_measure::tracer::replay::Loaded;
+use std::path::Path;
+
+/// A recording, explained.
+#[derive(Debug)]
+pub struct Replayed {
+    pub explained: Explained,
+    /// What a reader must know of it, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Reads a recording and explains it. The error is the message for the user.
+pub fn replayed(path: &Path) -> Result<Replayed, String> {
+    let Loaded { recording, modules, cpuid } = replay::load(path).map_err(|error| error.to_string())?;
+    let mut notes: Vec<String> = failure(recording.exit).into_iter().collect();
+    let account = if let Some(modules) = modules {
+        let binaries = RecordedBinaries::new(modules);
+        let account = Account::of(&recording, &binaries);
+        notes.extend(binaries.notes());
+        account
+    } else {
+        notes.push("It does not list its files, so functions are those of today's files.".to_owned());
+        Account::of(&recording, &FileBinaries::default())
+    };
+
+    let wrong = |cause: String| {
+        format!(
+            "`{}` has no account: {cause}\nhelp: record it again: firstbyte trace --record FILE -- CMD",
+            path.display()
+        )
+    };
+    let account = account.map_err(|error| wrong(error.to_string()))?;
+    let summary = Summary::of(vec![account]).ok_or_else(|| wrong("it is empty".to_owned()))?;
+
+    let backend = recording.backend.name();
+    let explained = Explained {
+        exit: recording.exit,
+        totals: vec![(0, summary.total.median)],
+        modules: Vec::new(),
+        observed: Observed {
+            traced: vec![summary.reference.wall.as_f64()],
+            recordings: vec![recording],
+            ..Observed::default()
+        },
+        tracer: UsedTracer { backend, reason: "a recording".to_owned(), sees_faults: true },
+        cpuid: Ok(cpuid),
+        costs: None,
+        summary,
+    };
+    Ok(Replayed { explained, notes })
+}

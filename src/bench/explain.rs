@@ -1,0 +1,203 @@
+//! The runs of a start-up that is to be explained: traced ones alternating with untraced ones, or those of two commands.
+
+use super::Campaign;
+use super::error::ExperimentError;
+use super::experiment::{Counting, Entry, Experiment};
+use super::prepared::Around;
+use super::runner::Tracee;
+use super::sample::Series;
+use super::schedule::{Aim, Budget};
+use crate::document::bench::Warning;
+use crate::stats;
+use firstbyte_elf::{Architecture, plain};
+use firstbyte_measure::arch::cpuid::{Cpuid, cpuid_cost};
+use firstbyte_measure::launch::rights::{Rights, lost_under_ptrace};
+use firstbyte_measure::launch::{Command, CpuSet, ExitStatus, LaunchError, Launcher, OutputKind};
+use firstbyte_measure::tracer::full::FullTracer;
+use firstbyte_measure::tracer::ptrace::{NoCpuidCount, cpuid_count};
+use firstbyte_measure::tracer::{Choice, Recording, Setting};
+use firstbyte_measure::units::Nanos;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// By default no more runs of a command than fit into this time, counting traced runs only.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// Runs of the smallest start.
+const SMALLEST_RUNS: u32 = 24;
+
+/// More CPUID instructions than any start executes.
+const MANY_CPUIDS: u64 = 200;
+
+/// How the runs are made.
+#[derive(Clone, Debug)]
+pub struct ExplainPlan {
+    /// The number of runs; `None`: as many as make sense.
+    pub count: Option<u32>,
+    /// Measure the observer overhead.
+    pub overhead: bool,
+    pub backend: Choice,
+    pub output: OutputKind,
+    pub cpus: Option<CpuSet>,
+    /// A run is killed after this long.
+    pub timeout: Duration,
+    /// The size of the BPF ring buffer in bytes.
+    pub ring: Option<u32>,
+    /// Seed of the order in which two commands alternate.
+    pub seed: u64,
+}
+
+/// The runs of one command.
+#[derive(Debug, Default)]
+pub struct Observed {
+    /// The traced runs that count.
+    pub recordings: Vec<Recording>,
+    /// The round of each of these: two commands that alternate run once each in every round.
+    pub rounds: Vec<u32>,
+    /// Wall times of the traced runs, from the launch until they were reaped, in nanoseconds.
+    pub traced: Vec<f64>,
+    /// The same of the untraced runs.
+    pub untraced: Vec<f64>,
+    /// Median wall time of each block: of its traced runs and of its untraced ones.
+    pub blocks: Vec<[f64; 2]>,
+    /// Why traced runs do not count.
+    pub rejected: Vec<String>,
+    /// The user interrupted it before all runs were made.
+    pub interrupted: bool,
+    /// How the first run ended, which was untraced.
+    pub untraced_exit: Option<ExitStatus>,
+    /// The rights that the program's file gives it, and that a run under ptrace does not get.
+    pub rights: Option<Rights>,
+    /// Who else used the processors meanwhile.
+    pub interference: Vec<Warning>,
+}
+
+/// Runs a command as often as planned.
+pub fn observe(
+    command: Command,
+    plan: &ExplainPlan,
+    tracer: &mut FullTracer,
+) -> Result<Observed, ExperimentError> {
+    let [observed] = observed([command], plan, plan.overhead, tracer)?;
+    Ok(observed)
+}
+
+/// Runs two commands as often as planned, each once in every round, in an order that the seed decides: drift affects both
+/// alike. Only the first run of each is untraced.
+pub fn observe_both(
+    commands: [Command; 2],
+    plan: &ExplainPlan,
+    tracer: &mut FullTracer,
+) -> Result<[Observed; 2], ExperimentError> {
+    observed(commands, plan, false, tracer)
+}
+
+fn observed<const N: usize>(
+    commands: [Command; N],
+    plan: &ExplainPlan,
+    overhead: bool,
+    tracer: &mut FullTracer,
+) -> Result<[Observed; N], ExperimentError> {
+    let rights = commands.each_ref().map(|command| lost_under_ptrace(command.program()));
+    let patience: Duration = commands.iter().map(|_| PATIENCE).sum();
+    let budget = plan.count.map_or(Budget::Time(patience), Budget::Runs);
+    let experiment = Experiment {
+        entries: commands.into_iter().map(|command| entry(command, plan)).collect::<Result<_, _>>()?,
+        campaign: Campaign { aim: Aim::Explain, budget, warmup: 1, seed: plan.seed, overhead },
+        cold: None,
+        env_offset: false,
+        counting: Counting::default(),
+    };
+
+    let measured = experiment.run(tracer, &mut ())?;
+    let interrupted = measured.is_partial();
+    if interrupted && measured.series.iter().any(|series| series.samples.is_empty()) {
+        return Err(LaunchError::Interrupted.into());
+    }
+
+    let interference = measured.interference.warnings(&Value::Null);
+    let mut sides = measured.series.into_iter().zip(rights);
+    Ok([(); N].map(|()| {
+        let (series, rights) = sides.next().unwrap_or_default();
+        let interference = interference.clone();
+        Observed { interrupted, rights, interference, ..Observed::from(series) }
+    }))
+}
+
+impl From<Series> for Observed {
+    fn from(series: Series) -> Observed {
+        let blocks = series.blocks();
+        let medians =
+            blocks.iter().filter_map(|(untraced, traced)| Some([median(traced)?, median(untraced)?]));
+        let (rounds, recordings) = series.recordings.into_iter().unzip();
+        Observed {
+            blocks: medians.collect(),
+            traced: series.samples.iter().map(|sample| sample.wall.as_f64()).collect(),
+            untraced: series.untraced.iter().map(|run| run.wall.as_f64()).collect(),
+            rejected: series.rejected.into_iter().map(|rejected| rejected.reason).collect(),
+            untraced_exit: series.untraced_exit,
+            rounds,
+            recordings,
+            ..Observed::default()
+        }
+    }
+}
+
+fn entry(command: Command, plan: &ExplainPlan) -> Result<Entry, ExperimentError> {
+    let name = command.words().join(" ");
+    let mut launcher = Launcher::new(command)?;
+    if let Some(cpus) = &plan.cpus {
+        launcher.set_cpus(cpus);
+    }
+    let setting = Setting { output: plan.output, timeout: Some(plan.timeout), ..Setting::default() };
+    Ok(Entry {
+        series: Series { name, ..Series::default() },
+        tracee: Tracee { launcher, setting },
+        around: Around::default(),
+        settled: None,
+    })
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    stats::median(&stats::quantile::sorted(values)?)
+}
+
+/// Runs the smallest executable in the same way: what it takes longer when it is traced is the cost of observing a start.
+/// `None` if this machine cannot run it.
+///
+/// # Errors
+/// Only if the user interrupts it.
+pub fn observe_smallest(
+    plan: &ExplainPlan,
+    tracer: &mut FullTracer,
+) -> Result<Option<Observed>, ExperimentError> {
+    let Ok(folder) = tempfile::tempdir() else { return Ok(None) };
+    let Some(program) = plain_elf(folder.path()) else { return Ok(None) };
+    let plan = ExplainPlan { count: Some(SMALLEST_RUNS), ..plan.clone() };
+    match Command::new(&[program]).map_err(ExperimentError::from).and_then(|it| observe(it, &plan, tracer)) {
+        Err(ExperimentError::Run(LaunchError::Interrupted)) => Err(LaunchError::Interrupted.into()),
+        // for example if nothing in the folder may be executed
+        observed => Ok(observed.ok()),
+    }
+}
+
+/// hello world in the plain executable that is the floor of all programs. `None` where we write no executables for the
+/// processor.
+pub fn plain_elf(folder: &Path) -> Option<PathBuf> {
+    let image = plain::image(Architecture::host()?, b"hello world\n", Some(0)).ok()?;
+    let path = folder.join("plain");
+    fs::write(&path, image).ok()?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).ok()?;
+    Some(path)
+}
+
+/// The CPUID instructions of a command's start. They are counted only if each takes at least `trap`, and if they can
+/// matter in a start that takes `total` nanoseconds.
+pub fn count_cpuids(command: &Command, trap: Nanos, total: f64) -> Result<Option<Cpuid>, NoCpuidCount> {
+    let each = cpuid_cost().filter(|each| *each >= trap);
+    let each = each.filter(|each| (each.0 * MANY_CPUIDS) as f64 * 100.0 >= total);
+    each.map(|each| Ok(Cpuid { each, executed: cpuid_count(command)? })).transpose()
+}

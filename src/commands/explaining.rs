@@ -1,0 +1,67 @@
+//! What `trace` and `diff` share: a tracer, one command's runs explained by it, and how that ends.
+
+use super::{CommandError, Exit, before_launching};
+use crate::account::Explained;
+use crate::account::explained::UsedTracer;
+use crate::account::observer_costs::ObserverCosts;
+use crate::bench::explain::{ExplainPlan, observe, observe_smallest};
+use firstbyte_measure::launch::Command;
+use firstbyte_measure::tracer::Tracer;
+use firstbyte_measure::tracer::choose::ChooseError;
+use firstbyte_measure::tracer::full::{FullTracer, choose_full};
+
+/// An interrupted trace and a program that fails are explained all the same, and the exit status says so.
+pub(super) fn exit(explained: &Explained) -> Exit {
+    match explained.exit.success() {
+        _ if explained.observed.interrupted => Exit::Interrupted,
+        true => Exit::Done,
+        false => Exit::ProgramFailed,
+    }
+}
+
+/// Splits a command as a shell splits words.
+pub(super) fn split(text: &str) -> Result<Command, CommandError> {
+    let words = shell_words::split(text).map_err(|error| {
+        CommandError::usage(format!("`{text}` cannot be split into words: {error}\nhelp: close its quotes"))
+    })?;
+    Command::new(&words).map_err(CommandError::program)
+}
+
+/// The tracer, and why this one.
+pub(super) fn choose(plan: &ExplainPlan) -> Result<(FullTracer, UsedTracer), CommandError> {
+    before_launching();
+    let chosen = choose_full(plan.backend, plan.ring).map_err(|error| match error {
+        ChooseError::NoCalls => CommandError::usage(error),
+        error => CommandError::unable(error),
+    })?;
+    let used = UsedTracer {
+        backend: chosen.tracer.backend().name(),
+        reason: chosen.reason,
+        sees_faults: chosen.tracer.sees_faults(),
+    };
+    Ok((chosen.tracer, used))
+}
+
+pub(super) fn explain(
+    command: Command,
+    plan: &ExplainPlan,
+    tracer: &mut FullTracer,
+    used: UsedTracer,
+) -> Result<Explained, CommandError> {
+    let name = command.words().join(" ");
+    let observed = observe(command, plan, tracer)?;
+    Explained::of(&name, observed, used).map_err(CommandError::program)
+}
+
+/// What observing costs by itself; `None` if this backend does not know.
+pub(super) fn observer_costs(
+    plan: &ExplainPlan,
+    tracer: &mut FullTracer,
+    used: &UsedTracer,
+) -> Result<Option<ObserverCosts>, CommandError> {
+    let Some(each) = tracer.event_costs().map_err(CommandError::unable)? else { return Ok(None) };
+    let smallest = observe_smallest(plan, tracer)?;
+    let smallest = smallest.and_then(|observed| Explained::of("", observed, used.clone()).ok());
+    let runs = smallest.as_ref().map(|smallest| (&smallest.observed, &smallest.summary));
+    Ok(Some(ObserverCosts::new(each, runs)))
+}

@@ -1,0 +1,115 @@
+//! `firstbyte trace`: one start-up, every microsecond of it explained.
+
+use super::explaining::{choose, exit, explain, observer_costs, split};
+use super::{CommandError, Exit, export, show, terminal};
+use crate::account::document::{Frame, trace_document};
+use crate::account::findings::TRAP;
+use crate::account::remarks::Remarks;
+use crate::account::replayed::{Replayed, replayed};
+use crate::account::{Explained, Summary};
+use crate::bench::explain::count_cpuids;
+use crate::cli::trace::{Plan, Subject};
+use crate::report::formats::{Exported, ExportedTrace};
+use crate::report::text::trace as trace_text;
+use firstbyte_measure::launch::{Command, interrupt};
+use firstbyte_measure::machine::Machine;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Explains a command's start-up, several commands' or a recording's.
+pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
+    export::check_targets(&plan.exports)?;
+    match &plan.subject {
+        Subject::Command(words) => command(plan, words),
+        Subject::Summary(commands) => table(plan, commands),
+        Subject::Recording(path) => recording(plan, path),
+    }
+}
+
+fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
+    let command = Command::new(words).map_err(CommandError::program)?;
+    let (mut tracer, used) = choose(&plan.runs)?;
+    let mut explained = explain(command.clone(), &plan.runs, &mut tracer, used)?;
+    if !explained.observed.interrupted {
+        explained.cpuid = count_cpuids(&command, TRAP, explained.summary.total.median);
+        explained.observed.interrupted = interrupt::interrupted().is_some();
+    }
+    if plan.runs.overhead && !explained.observed.interrupted {
+        match observer_costs(&plan.runs, &mut tracer, &explained.tracer) {
+            Err(error) if error.exit == Exit::Interrupted => explained.observed.interrupted = true,
+            costs => explained.costs = costs?,
+        }
+    }
+
+    let name = shell_words::join(words.iter().map(|word| word.to_string_lossy()));
+    let remarks = Remarks::of(&explained, name);
+    deliver(plan, &explained, &remarks)?;
+    Ok(exit(&explained))
+}
+
+fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
+    export::spare(export::targets(&plan.exports), path)?;
+    let Replayed { explained, notes } = replayed(path).map_err(CommandError::usage)?;
+    let source = format!("From the recording `{}`, by {}.", path.display(), explained.tracer.backend);
+    let remarks = Remarks::of_recording(&explained, [source].into_iter().chain(notes));
+    deliver(plan, &explained, &remarks)?;
+    Ok(Exit::Done)
+}
+
+/// One line for each of several commands.
+fn table(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
+    if !plan.exports.is_empty() {
+        return Err(CommandError::usage(
+            "`--summary` prints a table and exports nothing\nhelp: export each command's trace: firstbyte trace --export-json FILE -- CMD",
+        ));
+    }
+    let split = commands.iter().map(|command| split(command)).collect::<Result<Vec<_>, _>>()?;
+    let (mut tracer, used) = choose(&plan.runs)?;
+
+    let (mut rows, mut status): (Vec<(String, Summary)>, _) = (Vec::new(), Exit::Done);
+    for (name, command) in commands.iter().zip(split) {
+        let explained = match explain(command, &plan.runs, &mut tracer, used.clone()) {
+            Err(error) if error.exit == Exit::Interrupted && !rows.is_empty() => {
+                status = Exit::Interrupted;
+                break;
+            }
+            explained => explained?,
+        };
+        if exit(&explained) != Exit::Done {
+            status = exit(&explained);
+        }
+        rows.push((name.clone(), explained.summary));
+        if status == Exit::Interrupted {
+            break;
+        }
+    }
+    show(trace_text::table(&rows, &terminal()).as_bytes())?;
+    Ok(status)
+}
+
+/// Writes the exports, and shows the account unless an export has taken stdout.
+fn deliver(plan: &Plan, explained: &Explained, remarks: &Remarks) -> Result<(), CommandError> {
+    let Explained { summary, modules, .. } = explained;
+    if !plan.exports.is_empty() {
+        let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
+        let trace = ExportedTrace {
+            document: &trace_document(summary, &Frame::of(explained, remarks, machine)),
+            command: &remarks.command,
+            account: &summary.reference,
+            run: explained.shown(),
+            modules,
+            cpuid: explained.machine().cpuid,
+        };
+        export::write_drawn(&plan.exports, &Exported::Trace(trace))?;
+    }
+    if export::takes_stdout(&plan.exports) {
+        return Ok(());
+    }
+
+    let text = if plan.timeline {
+        trace_text::timeline(summary, &terminal())
+    } else {
+        trace_text::render(summary, remarks, &terminal())
+    };
+    show(text.as_bytes())
+}

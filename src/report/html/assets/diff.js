@@ -1,6 +1,6 @@
-// Two programs side by side: phases, counts, where the time went, files; their timelines on one scale.
+// Two programs side by side: phases, counts, where the time went, files, and their timelines on one scale.
 
-/** What is compared: `{label, phases: Map, counts: Map, timeline}`. */
+/** `{label, phases: Map, counts: Map, timeline}`. */
 function comparable(subject) {
   const timeline = subject.trace === null ? null : timelines[subject.trace];
   if (!timeline) {
@@ -12,7 +12,7 @@ function comparable(subject) {
   return { label: subject.label, phases, counts: new Map(Object.entries(timeline.data.counts)), timeline };
 }
 
-/** A row for every key of either map, in the order of the first. */
+/** A row for every key of either map. Keys of the first map come first. */
 function paired(first, second) {
   const keys = [...new Set([...first.keys(), ...second.keys()])];
   return keys.map((key) => [key, first.get(key), second.get(key)]);
@@ -46,7 +46,7 @@ function countRows(a, b) {
     ...(first !== undefined && second !== undefined ? differences(first, second, String) : [ABSENT, ABSENT])]);
 }
 
-/** Second less first, and their ratio. */
+/** The second less the first, and their ratio. */
 function differences(first, second, shown) {
   const change = second - first;
   const ratio = first > 0 ? second / first : null;
@@ -54,7 +54,7 @@ function differences(first, second, shown) {
   return [[`${sign}${shown(change)}`.replace("-", "−"), change], ratio === null ? ABSENT : [`${ratio.toFixed(2)} ×`, ratio]];
 }
 
-/** Where the time went, and files: what came, what went, and what each cost; the greatest difference first. */
+/** Times that only one side has, and differences of both, the largest first. */
 function costRows(first, second) {
   const rows = paired(first, second).map(([key, a, b]) => {
     const [before, after] = [a ?? { ns: 0, times: 0 }, b ?? { ns: 0, times: 0 }];
@@ -79,7 +79,7 @@ function timelinePair(a, b) {
     copy.view(0, longest);
     return copy;
   });
-  // one scale: whoever is moved takes the other along
+  // one scale: moving one timeline moves the other
   let moving = false;
   made.forEach((own, index) => {
     own.viewed = (from, to) => {
@@ -132,7 +132,7 @@ async function start() {
   for (const panels of document.querySelectorAll(".panels")) await traceTabs(panels);
   for (const view of document.querySelectorAll(".diff")) await diffView(view);
   addEventListener("beforeprint", () => {
-    // what is hidden has no width to be drawn in
+    // hidden canvases have no width
     document.documentElement.classList.add("printing");
     for (const own of Timeline.all) own.onPaper(true);
   });

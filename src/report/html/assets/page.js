@@ -1,4 +1,4 @@
-// Tabs, tables that sort and filter, the tooltip. Foreign text is only ever set as text.
+// Tabs, tables that sort and filter, the tooltip. Text from documents is only set as text, never as markup.
 
 /** An element with attributes and children; a child that is a string becomes text. */
 function element(name, attributes = {}, ...children) {
@@ -11,7 +11,7 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** What a `packed` script element holds: JSON, compressed by gzip, in base64. */
+/** The content of a `packed` script element: JSON, compressed by gzip, in base64. */
 async function unpacked(script) {
   const bytes = Uint8Array.from(atob(JSON.parse(script.textContent)), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -42,7 +42,7 @@ function hideTooltip() {
   tooltip.hidden = true;
 }
 
-/** A list of tabs over panels: arrow keys, Home and End move, one panel shows. `chosen` hears which. */
+/** A list of tabs over panels, of which one is shown. Arrow keys, Home and End move. Calls `chosen` with the index. */
 function tabs(list, items, chosen) {
   list.setAttribute("role", "tablist");
   const select = (index, focus) => {
@@ -74,7 +74,7 @@ function tabs(list, items, chosen) {
   return select;
 }
 
-/** What hears that a section has become visible. */
+/** Called when a section becomes visible. */
 const onSection = [];
 
 function sections() {
@@ -85,8 +85,8 @@ function sections() {
   }));
   const select = tabs(nav, items, (index) => {
     const { id } = items[index].panel;
-    // a page from a disk may not rewrite its address everywhere
-    try { history.replaceState(null, "", `#${id}`); } catch { /* the tab is open all the same */ }
+    // not every browser lets a page from a disk change its address
+    try { history.replaceState(null, "", `#${id}`); } catch { /* the tab is open anyway */ }
     for (const hear of onSection) hear(id);
   });
   const named = () => items.findIndex(({ panel }) => `#${panel.id}` === location.hash);
@@ -94,7 +94,7 @@ function sections() {
   return () => select(Math.max(0, named()), false);
 }
 
-/** By what a cell is sorted: its number, else its text; what has neither comes last. */
+/** The sort key of a cell: its number, else its text. Cells with neither come last. */
 function sortKey(row, column) {
   const cell = row.cells[column];
   if (!cell) return null;
@@ -124,7 +124,7 @@ function sortable(table) {
   });
 }
 
-/** A labelled choice. */
+/** A choice with a label. */
 function choice(label, options, chosen) {
   const select = element("select", { onchange: () => chosen(select.value) },
     ...options.map(([value, text]) => element("option", { value }, text)));

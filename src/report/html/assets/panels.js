@@ -1,6 +1,6 @@
-// What is around a timeline: its tabs, buttons, details, the list of steps.
+// The parts around a timeline: tabs, buttons, details, the list of steps.
 
-/** The timelines, each as soon as it is unpacked; their data for the side-by-side view. */
+/** The timelines that are unpacked, also for the side-by-side view. */
 const timelines = [];
 
 function kindLegend(timeline) {
@@ -41,13 +41,13 @@ function timelineControls(timeline) {
 const PAGE = 200;
 const STEP_HEADINGS = [["start", true], ["own time", true], ["kind", false], ["thread", true], ["what", false], ["file", false]];
 
-/** The steps as a table, by pages; system calls first, for that is what a list is mostly wanted of. */
+/** The steps as a table with pages. It begins with system calls, which most readers look for. */
 function stepList(timeline) {
   const state = { kind: timeline.data.kinds.indexOf("system call"), words: "", order: "start", page: 0 };
   const body = element("tbody");
   const count = element("span", { role: "status" });
   const heading = ([text, number]) => element("th", { scope: "col", class: number ? "number" : null }, text);
-  const table = element("table", {}, element("caption", {}, "Steps of the run shown; a click shows one in the timeline"),
+  const table = element("table", {}, element("caption", {}, "Steps of the run shown. Click a step to show it in the timeline."),
     element("thead", {}, element("tr", {}, ...STEP_HEADINGS.map(heading))), body);
   const fill = () => {
     const spans = chosenSteps(timeline, state);
@@ -56,7 +56,7 @@ function stepList(timeline) {
     const from = state.page * PAGE;
     body.replaceChildren(...spans.slice(from, from + PAGE).map((span) => stepRow(timeline, span)));
     const own = spans.reduce((sum, span) => sum + span.own, 0);
-    count.textContent = `${spans.length} steps, ${duration(own)} in all; page ${state.page + 1} of ${pages}`;
+    count.textContent = `${spans.length} steps, ${duration(own)} in all, page ${state.page + 1} of ${pages}`;
   };
   const set = (key, value) => { Object.assign(state, { page: 0, [key]: value }); fill(); };
   const turn = (by) => { state.page += by; fill(); };
@@ -93,7 +93,7 @@ function stepRow(timeline, span) {
 async function tracePanel(article, place) {
   const data = await unpacked(article.querySelector("script.packed"));
   const detail = element("div", { class: "detail", role: "status" },
-    "Point at a step, or click it. Control and wheel, + and − zoom; drag or arrows move; N and P go from step to step.");
+    "Point at a step, or click it. Control and wheel, + and − zoom. Dragging and arrow keys move. N and P go to the next and the previous step.");
   const timeline = new Timeline(data, {
     chosen: (span) => { detail.textContent = span ? timeline.describe(span) : ""; },
   });
@@ -103,7 +103,7 @@ async function tracePanel(article, place) {
   timeline.draw();
 }
 
-/** A tab a traced program; more than one of them. */
+/** A tab for each traced program, if there are several. */
 function traceTabs(panels) {
   const articles = [...panels.querySelectorAll("article.trace")];
   const list = element("div", { class: "tabs inner", "aria-label": "Traced programs" });

@@ -1,4 +1,4 @@
-// The timeline: one canvas, lanes of spans, zoom and pan by mouse, fingers and keyboard.
+// The timeline: one canvas with lanes of spans. Mouse, fingers and keyboard zoom and move.
 
 const KIND_VARIABLES = ["--exec", "--fault", "--syscall", "--user", "--waiting"];
 const AXIS = 22;
@@ -9,7 +9,7 @@ const LANE = 26;
 const INSET = 5;
 const ROW = LABEL + LANE + 5;
 
-/** Spans from the columns that the document was packed into. */
+/** Spans from the packed columns. */
 function spansOf(data) {
   const spans = [];
   const text = (index) => (index < 0 ? null : data.strings[index]);
@@ -24,7 +24,7 @@ function spansOf(data) {
   return spans;
 }
 
-/** The spans of each thread, each with how many others it lies within. */
+/** The spans of each thread, each with the number of spans around it. */
 function lanesOf(data, spans) {
   const lanes = data.threads.map(([pid, tid, program]) => ({ pid, tid, program, spans: [], longest: 0 }));
   const open = data.threads.map(() => []);
@@ -40,7 +40,7 @@ function lanesOf(data, spans) {
   return lanes;
 }
 
-/** The first place of `spans` whose start is not before `time`. */
+/** The index of the first span that does not start before `time`. */
 function firstFrom(spans, time) {
   let [low, high] = [0, spans.length];
   while (low < high) {
@@ -62,7 +62,7 @@ function phasesOf(data) {
   });
 }
 
-/** A pattern for what is told by more than its colour: waiting and faults. */
+/** A pattern for waiting and faults, which are not only distinguished by colour. */
 function hatch(context, colour, ink, steep) {
   const tile = document.createElement("canvas");
   tile.width = tile.height = 6;
@@ -78,11 +78,11 @@ function hatch(context, colour, ink, steep) {
   return context.createPattern(tile, "repeat");
 }
 
-/** A lane that nobody can scroll to is not on paper either. */
+/** The tallest canvas on paper; lanes beyond it are left out. */
 const TALLEST_ON_PAPER = 3000;
 
 class Timeline {
-  /** All there are, those side by side included. */
+  /** All timelines, also those of the side-by-side view. */
   static all = [];
 
   constructor(data, { height = Infinity, chosen = () => {}, viewed = () => {} } = {}) {
@@ -96,7 +96,7 @@ class Timeline {
     this.canvas = element("canvas", {
       tabindex: "0", role: "img",
       "aria-label": `Timeline of ${data.label}: ${this.spans.length} steps in ${this.lanes.length} threads. ` +
-        "Plus and minus zoom, arrows move, N and P go from step to step; the list below holds the same.",
+        "Plus and minus zoom, arrows move, N and P go to the next and the previous step. The list below has the same steps.",
     });
     this.full = HEAD + this.lanes.length * ROW + 4;
     this.height = Math.min(height, this.full, 560);
@@ -114,13 +114,13 @@ class Timeline {
   time(x) { return this.from + (x / this.width) * (this.to - this.from); }
   laneTop(index) { return HEAD + index * ROW - this.element.scrollTop; }
 
-  /** The innermost span there. */
+  /** The innermost span at a point. */
   at(x, y) {
     const index = Math.floor((y - HEAD + this.element.scrollTop) / ROW);
     const lane = this.lanes[index];
     const within = y - this.laneTop(index) - LABEL;
     if (!lane || y < HEAD || within < 0 || within > LANE) return null;
-    // half a pixel to either side: what is thinner can be hit all the same
+    // one pixel to either side, so thin spans can be hit
     const slack = (this.to - this.from) / this.width;
     const [from, to] = [this.time(x) - slack, this.time(x) + slack];
     let found = null;
@@ -141,7 +141,7 @@ class Timeline {
     return this.phases.find(({ from, to }) => from <= time && time < to);
   }
 
-  /** Everything that is known of a span, as text. */
+  /** Everything about a span, as text. */
   describe(span) {
     const lane = this.lanes[span.thread];
     const phase = this.phaseAt(span.start);
@@ -149,7 +149,7 @@ class Timeline {
     const lines = [
       `${this.data.kinds[span.kind]}: ${span.name}`,
       span.detail && span.detail !== span.name ? span.detail : null,
-      `own time ${duration(span.own)}${within > 0 ? `, ${duration(within + span.own)} with what lies within` : ""}`,
+      `own time ${duration(span.own)}${within > 0 ? `, ${duration(within + span.own)} with the steps within it` : ""}`,
       `starts at ${duration(span.start)}${phase ? `, in ${phase.name}` : ""}`,
       `process ${lane.pid}, thread ${lane.tid}: ${lane.program}`,
       span.file ? `file ${span.file}` : null,
@@ -190,7 +190,7 @@ class Timeline {
     this.draw();
   }
 
-  /** From the selected span to the next or the one before, in its thread. */
+  /** From the selected span to the next or the previous one of its thread. */
   step(by) {
     const lane = this.lanes[this.selected ? this.selected.thread : 0];
     if (!lane) return;
@@ -215,7 +215,7 @@ class Timeline {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
   }
 
-  /** Zooms with control (a pinch on a touchpad is that, too); moves sideways; else the page scrolls. */
+  /** Control zooms (as does a pinch on a touchpad), shift moves; otherwise the page scrolls. */
   wheel(event) {
     if (event.ctrlKey || event.metaKey) {
       event.preventDefault();
@@ -280,7 +280,7 @@ class Timeline {
 
   // ---- drawing ----
 
-  /** At most once a frame, or at once for paper. */
+  /** At most once per frame, or immediately for paper. */
   draw(atOnce = false) {
     if (atOnce) return this.paint();
     if (this.due) return;
@@ -291,7 +291,7 @@ class Timeline {
     });
   }
 
-  /** All lanes at once, or as many as fit the screen again. */
+  /** All lanes on paper; on the screen as many as fit. */
   onPaper(paper) {
     this.screenHeight ??= this.height;
     this.height = paper ? Math.min(this.full, TALLEST_ON_PAPER) : this.screenHeight;
@@ -344,7 +344,7 @@ class Timeline {
     }
   }
 
-  /** Tinted columns behind the lanes; the band itself is drawn over them, with the axis. */
+  /** Tinted columns behind the lanes. The band is drawn later, with the axis. */
   paintPhases(context, colours) {
     for (const phase of this.phases) {
       const [left, right] = [Math.max(0, this.x(phase.from)), Math.min(this.width, this.x(phase.to))];
@@ -368,7 +368,7 @@ class Timeline {
       if (span.end < this.from) continue;
       const left = Math.max(-2, this.x(span.start));
       const right = Math.min(this.width + 2, this.x(span.end));
-      // several that share a pixel are drawn once
+      // spans that share a pixel are drawn once
       if (span.end - span.start < slack && Math.floor(left) === edge[span.depth] && span.kind === last[span.depth]) continue;
       edge[span.depth] = Math.floor(left);
       last[span.depth] = span.kind;
@@ -378,10 +378,10 @@ class Timeline {
 
   paintSpan(context, colours, span, left, width, top) {
     const height = LANE - span.depth * INSET;
-    // a pattern in a sliver shows nothing, and takes long to draw; a gap parts neighbours
+    // a narrow pattern is invisible and slow to draw; a gap separates neighbours
     context.fillStyle = width > 6 ? colours.kinds[span.kind] : colours.plain[span.kind];
     context.fillRect(left, top, width > 4 ? width - 1 : width, height);
-    // a name under the steps within would not be read
+    // a name below other steps would be unreadable
     const bare = span.own * 2 > span.end - span.start;
     if (width > 34 && span.depth < 3 && bare) this.paintName(context, colours, span, left, width, top);
     if (span === this.selected || span === this.hovered) {

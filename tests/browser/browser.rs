@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A page in a browser of its own, and what the browser complained about.
+/// A page in its own browser, and the browser's complaints.
 struct Opened {
     _browser: Browser,
     tab: Arc<Tab>,
@@ -23,7 +23,7 @@ struct Opened {
     _folder: tempfile::TempDir,
 }
 
-/// The `firstbyte` that this build of the workspace made.
+/// The `firstbyte` of this build of the workspace.
 fn firstbyte() -> PathBuf {
     let deps = env::current_exe().unwrap();
     let firstbyte = deps.parent().and_then(Path::parent).unwrap().join("firstbyte");
@@ -31,7 +31,7 @@ fn firstbyte() -> PathBuf {
     firstbyte
 }
 
-/// Writes the documents and one page of them all.
+/// Writes the documents and one page of all of them.
 fn page(folder: &Path, documents: &[(&str, Value)]) {
     for (name, document) in documents {
         std::fs::write(folder.join(name), document.to_string()).unwrap();
@@ -42,14 +42,14 @@ fn page(folder: &Path, documents: &[(&str, Value)]) {
     assert!(command.status().unwrap().success());
 }
 
-/// Reports that this machine cannot run a check; `FIRSTBYTE_REQUIRE=all` makes it a failure.
+/// Reports that this machine cannot run a check. With `FIRSTBYTE_REQUIRE=all` that is a failure.
 #[track_caller]
 fn skipped(reason: &str) {
     assert!(env::var_os("FIRSTBYTE_REQUIRE").is_none_or(|value| value != "all"), "skipped: {reason}");
     eprintln!("skipped: {reason}");
 }
 
-/// The page of these documents; `None` where there is no Chromium.
+/// Opens the page of these documents; `None` if there is no Chromium.
 fn open(documents: &[(&str, Value)]) -> Option<Opened> {
     let chromium = Path::new("/usr/bin/chromium");
     if !chromium.exists() {
@@ -58,7 +58,7 @@ fn open(documents: &[(&str, Value)]) -> Option<Opened> {
     }
     let folder = tempfile::tempdir().unwrap();
     page(folder.path(), documents);
-    // root has no sandbox there, containers hardly any /dev/shm, and nothing may be fetched
+    // Chromium has no sandbox as root, containers have a small /dev/shm, and nothing may be fetched.
     let arguments = ["--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND", "--disable-gpu"];
     let options = LaunchOptions {
         path: Some(chromium.to_owned()),
@@ -96,7 +96,7 @@ fn listen(tab: &Arc<Tab>) -> Arc<Mutex<Vec<String>>> {
 }
 
 impl Opened {
-    /// What an expression of JavaScript is; it must be JSON.
+    /// The value of a JavaScript expression, which must be JSON.
     fn value(&self, expression: &str) -> Value {
         let text = self.tab.evaluate(&format!("JSON.stringify({expression})"), true).unwrap().value;
         let text = text.unwrap_or_else(|| panic!("{expression} is nothing"));
@@ -107,7 +107,7 @@ impl Opened {
         self.tab.evaluate(statement, true).unwrap();
     }
 
-    /// Lets what was asked for be drawn.
+    /// Waits until the page has been drawn.
     fn next_frame(&self) {
         self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
     }
@@ -121,7 +121,7 @@ impl Opened {
         assert!(complaints.is_empty(), "{complaints:?}");
     }
 
-    /// The names in the programs' table that are shown, from the top.
+    /// The names that the table of programs shows, from the top.
     fn programs(&self) -> Vec<String> {
         let rows = "[...document.querySelectorAll('#programs .table-block tbody')][0].rows";
         let names = self
@@ -129,14 +129,14 @@ impl Opened {
         serde_json::from_value(names).unwrap()
     }
 
-    /// What the first timeline shows, as its status tells.
+    /// The status text of the first timeline.
     fn range(&self) -> String {
         self.next_frame();
         let status = "#timelines article:not([hidden]) .timeline .controls [role=status]";
         self.value(&format!("document.querySelector('{status}').textContent")).as_str().unwrap().to_owned()
     }
 
-    /// A place on the canvas that is shown, in the window.
+    /// A place on the visible canvas, in coordinates of the window.
     fn canvas(&self, x: f64, y: f64) -> Point {
         let canvas = "document.querySelector('#timelines article:not([hidden]) .lanes canvas')";
         self.run(&format!("{canvas}.scrollIntoView({{block: 'center'}})"));
@@ -169,7 +169,7 @@ impl Opened {
 }
 
 #[test]
-fn every_tab_opens_by_click_and_by_key_without_an_error() {
+fn every_tab_opens_with_mouse_and_keyboard_without_an_error() {
     let Some(opened) = open(&documents::all()) else { return };
     let shown = "[...document.querySelectorAll('main > section')].filter((s) => !s.hidden).map((s) => s.id)";
     let ids = opened.value("[...document.querySelectorAll('main > section')].map((s) => s.id)");
@@ -206,7 +206,7 @@ fn the_table_of_programs_sorts_both_ways_and_filters() {
 }
 
 #[test]
-fn the_timeline_zooms_and_tells_what_is_under_the_pointer() {
+fn the_timeline_zooms_and_describes_the_step_under_the_pointer() {
     let Some(opened) = open(&[("one.json", documents::trace("one", 10_000))]) else { return };
     opened.click("nav.tabs a[href='#timelines']");
     let whole = opened.range();
@@ -222,25 +222,25 @@ fn the_timeline_zooms_and_tells_what_is_under_the_pointer() {
     opened.click("#timelines button[aria-label='zoom to write']");
     assert_ne!(opened.range(), whole);
 
-    // of the whole run every dot of the first lane stands for several steps
+    // With the whole run visible, every pixel of the first lane stands for several steps.
     opened.run("document.querySelector('#timelines .lanes canvas').focus({preventScroll: true})");
     opened.tab.press_key("0").unwrap();
     assert_eq!(opened.range(), whole);
     opened.tab.move_mouse_to_point(opened.canvas(500.0, 75.0)).unwrap();
     opened.next_frame();
-    let told = opened.value(
+    let shown = opened.value(
         "document.getElementById('tooltip').hidden ? '' : document.getElementById('tooltip').textContent",
     );
-    let told = told.as_str().unwrap();
+    let shown = shown.as_str().unwrap();
     assert!(
-        told.contains("own time 900 ns") && told.contains("process 100") && told.contains("/lib/one.so"),
-        "{told}"
+        shown.contains("own time 900 ns") && shown.contains("process 100") && shown.contains("/lib/one.so"),
+        "{shown}"
     );
     opened.assert_no_complaints();
 }
 
 #[test]
-fn the_timeline_goes_from_step_to_step_by_key_and_the_list_leads_into_it() {
+fn keys_move_from_step_to_step_and_the_list_leads_into_the_timeline() {
     let Some(opened) = open(&[("one.json", documents::trace("one", 2000))]) else { return };
     opened.click("nav.tabs a[href='#timelines']");
     let detail = "document.querySelector('#timelines .detail').textContent";
@@ -262,7 +262,7 @@ fn the_timeline_goes_from_step_to_step_by_key_and_the_list_leads_into_it() {
 }
 
 #[test]
-fn two_programs_stand_side_by_side_with_what_came_and_went() {
+fn two_programs_are_shown_side_by_side_with_their_differences() {
     let Some(opened) = open(&documents::all()) else { return };
     opened.click("nav.tabs a[href='#diff']");
     let captions = opened.value("[...document.querySelectorAll('#diff caption')].map((c) => c.textContent)");
@@ -274,7 +274,7 @@ fn two_programs_stand_side_by_side_with_what_came_and_went() {
         files.contains("/lib/one.soonly the first") && files.contains("/lib/two.soonly the second"),
         "{files}"
     );
-    // two measured programs have no spans
+    // programs that were only measured have no spans
     opened.run("document.querySelectorAll('#diff select').forEach((s, i) => { s.value = String(2 + i); s.dispatchEvent(new Event('change')) })");
     let phases = opened.value("document.querySelector('#diff table').textContent");
     assert!(phases.as_str().unwrap().contains("4.00 ×"), "alpha and beta: {phases}");
@@ -316,7 +316,7 @@ fn hostile_names_inject_nothing_anywhere() {
 }
 
 #[test]
-fn it_fits_a_phone_and_follows_the_colours_of_the_system() {
+fn the_page_fits_a_phone_and_follows_the_colours_of_the_system() {
     let Some(opened) = open(&documents::all()) else { return };
     let background = || opened.value("getComputedStyle(document.body).backgroundColor");
     let light = background();
@@ -341,12 +341,12 @@ fn it_fits_a_phone_and_follows_the_colours_of_the_system() {
 }
 
 #[test]
-fn it_prints_every_section_with_the_timelines_drawn() {
+fn the_printed_page_has_every_section_and_drawn_timelines() {
     let Some(opened) = open(&documents::all()) else { return };
     let pdf = opened.tab.print_to_pdf(None).unwrap();
     assert!(pdf.starts_with(b"%PDF-"));
     let pages = pdf.windows(11).filter(|bytes| bytes == b"/Type /Page").count();
-    assert!(pages >= 5, "{pages} pages of nine sections");
+    assert!(pages >= 5, "{pages} pages for nine sections");
     opened.run("dispatchEvent(new Event('beforeprint'))");
     let canvases = "[...document.querySelectorAll('#timelines .lanes canvas')]";
     let drawn =

@@ -422,7 +422,7 @@ fn without_privileges_it_falls_back_and_says_in_one_line_what_is_lost() {
     assert!(ran.stdout.contains("ptrace"), "{ran:?}");
     let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("bpf does not work here"), "{ran:?}");
-    let is_container = words.contains("process ids of its own");
+    let is_container = words.contains("its own process ids");
     assert!(is_container || words.contains("needs root or CAP_BPF and CAP_PERFMON"), "{ran:?}");
 }
 

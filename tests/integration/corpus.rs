@@ -124,7 +124,7 @@ fn the_embedded_corpus_equals_the_folder() {
     on_disk.sort();
     let corpus = Corpus::load(None).unwrap();
     let embedded: Vec<&str> = corpus.programs().iter().map(Program::name).collect();
-    assert_eq!(embedded, on_disk, "`touch src/corpus/embedded.rs` embeds it anew");
+    assert_eq!(embedded, on_disk, "`touch src/corpus/embedded.rs` embeds it again");
 }
 
 #[test]

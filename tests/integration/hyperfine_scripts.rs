@@ -1,26 +1,27 @@
-//! hyperfine's own scripts take our JSON as it is: every key that one of them reads is there, with the type, the length
-//! and the range that it takes for granted.
+//! hyperfine's own scripts read our JSON unchanged. Every key that one of them reads exists, with the type, the length
+//! and the range that the script expects.
 //!
-//! What each reads of `results` (the list at the top of the document), by its source in hyperfine's `scripts/`:
+//! Each script reads these keys of `results` (the list at the top of the document), according to its source in
+//! hyperfine's `scripts/`:
 //!
-//! | script | keys | taken for granted |
+//! | script | keys | expected |
 //! |---|---|---|
-//! | `plot_whisker.py` | `command`, `times`; `median` with `--sort-by` | lists of numbers, not empty |
-//! | `plot_histogram.py` | `command`, `times` | likewise |
-//! | `plot_progression.py` | `command`, `times` | likewise, in the order of the runs |
-//! | `plot_parametrized.py` | `parameters`, `mean`, `stddev` | one parameter, the same of all, that `float()` reads |
-//! | `plot_benchmark_comparison.py` | `command`, `mean` | the same commands in each of its files |
-//! | `advanced_statistics.py` | `command`, `times` | numbers that have a variance: two at least |
+//! | `plot_whisker.py` | `command`, `times`; `median` with `--sort-by` | nonempty lists of numbers |
+//! | `plot_histogram.py` | `command`, `times` | the same |
+//! | `plot_progression.py` | `command`, `times` | the same, in the order of the runs |
+//! | `plot_parametrized.py` | `parameters`, `mean`, `stddev` | one parameter, the same in all results, that `float()` reads |
+//! | `plot_benchmark_comparison.py` | `command`, `mean` | the same commands in each file |
+//! | `advanced_statistics.py` | `command`, `times` | at least two numbers, for a variance |
 //! | `welch_ttest.py` | `command`, `times` | exactly two results |
 //!
-//! All of them take seconds. With `-n`, hyperfine writes the name as `command`; here `command` is the command, and `name`
-//! the name.
+//! All of them expect seconds. With `-n`, hyperfine writes the name as `command`. Here `command` is the command, and
+//! `name` is the name.
 
 use crate::bench::firstbyte;
 use serde_json::Value;
 use std::fs;
 
-/// The results as the scripts come to them.
+/// The results, found as the scripts find them.
 fn results(arguments: &[&str]) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let fixed = ["bench", "--backend", "pipe", "--no-counts", "--export-json", "out.json"];
@@ -36,7 +37,7 @@ fn seconds(result: &Value, key: &str) -> f64 {
     value
 }
 
-/// What whisker, histogram, progression, comparison, statistics and t-test read.
+/// The values that whisker, histogram, progression, comparison, statistics and t-test read.
 fn is_as_hyperfine_has_it(result: &Value, runs: usize) {
     assert!(result["command"].as_str().is_some_and(|command| !command.is_empty()));
     let times: Vec<f64> =
@@ -46,7 +47,10 @@ fn is_as_hyperfine_has_it(result: &Value, runs: usize) {
     let [mean, median, min, max] = ["mean", "median", "min", "max"].map(|key| seconds(result, key));
     assert!(min <= median && median <= max && min <= mean && mean <= max);
     let sum: f64 = times.iter().sum();
-    assert!((sum / times.len() as f64 - mean).abs() <= 1e-12 + mean * 1e-9, "the mean is that of the times");
+    assert!(
+        (sum / times.len() as f64 - mean).abs() <= 1e-12 + mean * 1e-9,
+        "the mean is the mean of the times"
+    );
     assert!(times.contains(&min) && times.contains(&max));
     seconds(result, "user");
     seconds(result, "system");
@@ -56,18 +60,18 @@ fn is_as_hyperfine_has_it(result: &Value, runs: usize) {
 #[test]
 fn whisker_histogram_progression_statistics_and_t_test_find_what_they_read() {
     let results = results(&["--runs", "5", "true", "echo hi"]);
-    assert_eq!(results.len(), 2, "welch_ttest.py wants two");
+    assert_eq!(results.len(), 2, "welch_ttest.py needs two");
     for result in &results {
         is_as_hyperfine_has_it(result, 5);
         assert!(seconds(result, "stddev") >= 0.0);
         assert!(result.get("parameters").is_none(), "hyperfine leaves it out too");
     }
     let commands: Vec<&str> = results.iter().map(|result| result["command"].as_str().unwrap()).collect();
-    assert_eq!(commands, ["true", "echo hi"], "in the order given, which the labels follow");
+    assert_eq!(commands, ["true", "echo hi"], "in the given order, which the labels follow");
 }
 
 #[test]
-fn the_parametrized_plot_finds_one_number_of_each_result() {
+fn the_parametrized_plot_finds_one_number_in_each_result() {
     for arguments in
         [["-P", "n", "1", "3"].as_slice(), &["-L", "n", "1,2,3"], &["-P", "n", "0.5", "1.5", "-D", "0.5"]]
     {
@@ -80,7 +84,7 @@ fn the_parametrized_plot_finds_one_number_of_each_result() {
             let parameters = result["parameters"].as_object().unwrap();
             let [(name, value)] = parameters.iter().collect::<Vec<_>>()[..] else { panic!("{result}") };
             assert_eq!(name, "n");
-            // hyperfine writes them as text, also those of a scan
+            // hyperfine writes them as text, also in a scan
             values.push(value.as_str().unwrap().parse::<f64>().unwrap());
         }
         assert!(values.windows(2).all(|pair| pair[0] < pair[1]), "{values:?}");
@@ -88,7 +92,7 @@ fn the_parametrized_plot_finds_one_number_of_each_result() {
 }
 
 #[test]
-fn files_of_the_comparison_plot_name_the_same_commands() {
+fn the_files_of_the_comparison_plot_name_the_same_commands() {
     let names = |results: Vec<Value>| -> Vec<Value> {
         results
             .iter()
@@ -101,8 +105,8 @@ fn files_of_the_comparison_plot_name_the_same_commands() {
 }
 
 #[test]
-fn one_run_has_the_keys_too_and_no_deviation() {
+fn a_single_run_has_all_keys_and_no_deviation() {
     let results = results(&["--runs", "1", "true"]);
     is_as_hyperfine_has_it(&results[0], 1);
-    assert!(results[0].get("stddev").is_some_and(Value::is_null), "as hyperfine has it");
+    assert!(results[0].get("stddev").is_some_and(Value::is_null), "as in hyperfine's file");
 }

@@ -1,4 +1,4 @@
-//! Background processes that a shell hands to us by `exec` are not ours to kill.
+//! A shell that executes firstbyte leaves its background processes to it. firstbyte must not kill them.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn after(folder: &Path, background: &str, arguments: &str) -> Command {
     shell
 }
 
-/// Whether the process whose id is in this file is a live `sleep`; it is killed then.
+/// Whether the process whose id is in this file is a running `sleep`. Kills it if it is.
 fn alive(file: &Path) -> bool {
     let id = fs::read_to_string(file).unwrap().trim().to_owned();
     let name = fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
@@ -22,7 +22,7 @@ fn alive(file: &Path) -> bool {
 }
 
 #[test]
-fn a_background_process_from_before_an_exec_lives_on() {
+fn a_background_process_from_before_the_exec_keeps_running() {
     let folder = tempfile::tempdir().unwrap();
     for backend in ["auto", "ptrace", "pipe"] {
         let arguments = format!("bench --backend {backend} --runs 2 true");
@@ -35,9 +35,9 @@ fn a_background_process_from_before_an_exec_lives_on() {
 }
 
 #[test]
-fn what_such_a_process_starts_later_lives_on_too() {
+fn a_process_that_it_starts_later_keeps_running_too() {
     let folder = tempfile::tempdir().unwrap();
-    // a daemon in the making: its parent ends while we run, and it becomes an orphan
+    // Its parent ends while firstbyte runs, and it becomes an orphan, like a daemon.
     let background =
         "(while ! [ -e running ]; do sleep 0.01; done; sleep 1000 & echo $! >daemon) >/dev/null 2>&1 &";
     let arguments = "bench --runs 20 --prepare 'touch running' --shell=none 'sh -c \"while ! [ -e daemon ]; do sleep 0.01; done\"'";
@@ -47,7 +47,7 @@ fn what_such_a_process_starts_later_lives_on_too() {
 }
 
 #[test]
-fn beside_inherited_children_a_command_ends_with_its_own_status() {
+fn with_inherited_children_a_command_ends_with_its_own_status() {
     let folder = tempfile::tempdir().unwrap();
     let ended = after(folder.path(), "sleep 1000 >/dev/null 2>&1 & echo $! >server", "bench no-such-program")
         .output()
@@ -59,7 +59,7 @@ fn beside_inherited_children_a_command_ends_with_its_own_status() {
 }
 
 #[test]
-fn beside_inherited_children_a_signal_reaches_the_command() {
+fn with_inherited_children_a_signal_reaches_the_command() {
     let folder = tempfile::tempdir().unwrap();
     let background = "sleep 1000 >/dev/null 2>&1 & echo $! >server";
     let mut started =

@@ -1,4 +1,4 @@
-//! Explaining files: right about good ones, and an answer for any.
+//! `firstbyte inspect`: correct for valid files, and an answer for any file.
 
 use crate::support::skipped;
 use firstbyte::inspect::headers;
@@ -15,7 +15,7 @@ use std::process::{Command, Output};
 pub(crate) const HELLO: &str =
     "#include <stdio.h>\nint main(void) { printf(\"hello world\\n\"); return 0; }\n";
 
-/// Files that exist in a test's memory alone.
+/// Files that exist only in the memory of a test.
 #[derive(Default)]
 pub(crate) struct Imagined(pub(crate) HashMap<PathBuf, Vec<u8>>);
 
@@ -65,7 +65,7 @@ fn our_own_executables_are_static_and_need_nothing() {
 }
 
 #[test]
-fn each_kind_of_executable_is_told_from_the_others() {
+fn each_kind_of_executable_is_distinguished_from_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let kinds: [(&[&str], ElfKind); 6] = [
         (&["-pie", "-fPIE"], ElfKind::Pie),
@@ -97,11 +97,11 @@ fn printf_of_a_constant_line_is_found_to_call_puts() {
     }
 }
 
-/// What `firstbyte trace` counts of one run: system calls and page faults.
+/// The counts of `firstbyte trace` for one run: system calls and page faults.
 fn traced(program: &Path) -> Option<(f64, f64)> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
     command.args(["trace", "--runs", "3", "--no-overhead", "--backend", "bpf", "--export-json", "-", "--"]);
-    // cargo sets it for its tests: the loader would search many folders in vain
+    // cargo sets it for its tests. The loader would search many folders without result.
     let output = command.arg(program).env_remove("LD_LIBRARY_PATH").output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let document: serde_json::Value = serde_json::from_str(&text[text.find('{')?..]).ok()?;
@@ -110,7 +110,7 @@ fn traced(program: &Path) -> Option<(f64, f64)> {
 }
 
 #[test]
-fn the_counts_predicted_for_a_dynamic_c_hello_are_within_a_fifth_of_those_traced() {
+fn the_counts_predicted_for_a_dynamic_c_hello_are_within_a_fifth_of_the_traced_ones() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compile(folder.path(), HELLO, &["-O2"]) else { return };
     let predicted = inspected(&program).prediction.unwrap();
@@ -125,7 +125,7 @@ fn the_counts_predicted_for_a_dynamic_c_hello_are_within_a_fifth_of_those_traced
     assert!((predicted.page_faults as f64 - page_faults).abs() <= page_faults / 5.0);
 }
 
-/// ldd(1) asks the loader itself.
+/// ldd(1) lets the loader itself find the libraries.
 #[test]
 fn libraries_are_found_where_the_loader_finds_them() {
     let programs = fs::read_dir("/usr/bin").unwrap().map(|entry| entry.unwrap().path());
@@ -156,7 +156,7 @@ fn libraries_are_found_where_the_loader_finds_them() {
 }
 
 #[test]
-fn runpath_origin_and_missing_libraries_are_told() {
+fn runpath_origin_and_missing_libraries_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("libours.so");
     let Some(built) = compile(folder.path(), "int ours(void) { return 0; }\n", &["-shared", "-fPIC"]) else {
@@ -211,7 +211,7 @@ fn scripts_are_followed_to_the_program_that_runs_them() {
 }
 
 #[test]
-fn what_linux_does_not_execute_is_named() {
+fn a_file_that_linux_does_not_execute_is_reported_as_such() {
     let mut files = Imagined::default();
     let cases: [(&[u8], &str); 7] = [
         (b"", "empty"),
@@ -233,7 +233,7 @@ fn what_linux_does_not_execute_is_named() {
     assert!(matches!(inspect(Path::new("/nowhere"), &search), Err(InspectError::Unreadable { .. })));
 }
 
-/// Runs the command with a cache folder of its own.
+/// Runs the command with its own cache folder.
 fn command(cache: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
     command.arg("inspect").args(arguments).env("FIRSTBYTE_CACHE", cache).env_remove("LD_LIBRARY_PATH");
@@ -248,7 +248,7 @@ fn said(output: &Output) -> (String, String) {
 }
 
 #[test]
-fn units_are_measured_once_kept_and_measured_again_when_asked() {
+fn unit_costs_are_measured_once_kept_and_measured_again_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compile(folder.path(), HELLO, &["-O2"]) else { return };
     let (cache, program) = (folder.path().join("cache"), program.to_str().unwrap());
@@ -273,7 +273,7 @@ fn units_are_measured_once_kept_and_measured_again_when_asked() {
 }
 
 #[test]
-fn without_a_place_to_keep_units_it_says_so_and_explains_all_the_same() {
+fn without_a_place_to_keep_unit_costs_it_says_so_and_still_explains() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("no-folder");
     fs::write(&file, "").unwrap();

@@ -1,4 +1,4 @@
-//! Inspecting what is damaged, foreign, or made to mislead: any file at all gives an answer or an error.
+//! Inspecting damaged, foreign and misleading files: any file gives an answer or an error.
 
 use crate::inspect::{HELLO, Imagined, compile};
 use firstbyte::inspect::headers;
@@ -13,7 +13,7 @@ use firstbyte_elf::{Architecture, plain};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// splitmix64: the same mutations in every run.
+/// splitmix64, which makes the same mutations in every run.
 struct Random(u64);
 
 impl Random {
@@ -30,7 +30,7 @@ impl Random {
     }
 }
 
-/// Bytes changed, mostly in the headers; fields set to extreme values; cut off, or doubled.
+/// Changes bytes, mostly in the headers, sets fields to extreme values, cuts the file off, or doubles it.
 fn mutated(original: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = original.to_vec();
     for _ in 0..=random.below(8) {
@@ -53,10 +53,10 @@ fn mutated(original: &[u8], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// Where the tables' places and lengths are in headers of 64 and of 32 bits: `e_phoff`, `e_shoff`, `e_phnum`, `e_shnum`, `e_shstrndx`.
+/// The offsets of `e_phoff`, `e_shoff`, `e_phnum`, `e_shnum` and `e_shstrndx` in 64-bit and 32-bit headers.
 const COUNTS: [usize; 10] = [32, 40, 56, 60, 62, 28, 32, 44, 48, 50];
 
-/// A header field set to an extreme value, or one program header laid over another with its own place.
+/// Sets a header field to an extreme value, or copies one program header over another.
 fn misled(original: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = original.to_vec();
     let wide = bytes.get(4) == Some(&2);
@@ -76,7 +76,7 @@ fn misled(original: &[u8], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// An ELF file of type `ET_CORE`, as the kernel writes them: notes, and a segment of memory.
+/// An ELF file of type `ET_CORE` as the kernel writes it, with notes and a segment of memory.
 fn core_file() -> Vec<u8> {
     let mut core = plain::image(Architecture::X86_64, &[0; 200], Some(0)).unwrap();
     core[16] = 4;
@@ -84,7 +84,7 @@ fn core_file() -> Vec<u8> {
     core
 }
 
-/// Files of every kind, as they should be.
+/// Valid files of every kind.
 fn originals(folder: &Path) -> Vec<Vec<u8>> {
     let mut all: Vec<Vec<u8>> =
         Architecture::ALL.iter().map(|a| plain::image(*a, b"Hello", Some(0)).unwrap()).collect();
@@ -109,7 +109,7 @@ fn originals(folder: &Path) -> Vec<Vec<u8>> {
     all
 }
 
-/// A name that would clear a terminal, and feign a line of its own.
+/// A name that would clear a terminal and fake a line of output.
 const NAME: &str = "/fi\x1b[2Jle\n  runtime  \u{9b}5n";
 
 fn shows_no_escape(text: &str) {
@@ -117,8 +117,8 @@ fn shows_no_escape(text: &str) {
     assert!(shown.is_none(), "{text:?}");
 }
 
-/// `FIRSTBYTE_FUZZ` sets how many executions; each reads, renders, resolves, predicts and disassembles. Each library that the file
-/// needs is the file itself or another damaged one, so that they need each other.
+/// `FIRSTBYTE_FUZZ` sets the number of executions. Each one reads, renders, resolves, predicts and disassembles. Each
+/// library that the file needs is the file itself or another damaged file, so they need each other.
 #[test]
 fn damaged_files_give_an_answer_or_an_error() {
     let folder = tempfile::tempdir().unwrap();
@@ -147,10 +147,10 @@ fn damaged_files_give_an_answer_or_an_error() {
         }
         last = bytes;
     }
-    eprintln!("{executions} damaged files, {answered} of them explained all the same");
+    eprintln!("{executions} damaged files, {answered} of them explained");
 }
 
-/// Each byte of a file may be its last.
+/// Cuts the file after each of its bytes.
 #[test]
 fn a_file_cut_off_anywhere_gives_an_answer_or_an_error() {
     let folder = tempfile::tempdir().unwrap();
@@ -166,7 +166,7 @@ fn a_file_cut_off_anywhere_gives_an_answer_or_an_error() {
 }
 
 #[test]
-fn a_core_file_and_a_kernel_module_are_what_they_are() {
+fn a_core_file_and_a_kernel_module_are_recognised() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(headers::read(&core_file()).unwrap().kind, ElfKind::Core);
     let Some(module) = compile(folder.path(), "int init_module(void) { return 0; }\n", &["-c"]) else {

@@ -1,4 +1,4 @@
-//! What starts a program is told from evidence, and files that the kernel takes are read as it takes them.
+//! The runtime of a program is recognised from evidence in its file, and a file is read as the kernel reads it.
 
 use crate::inspect::{HELLO, compile};
 use crate::support::skipped;
@@ -20,7 +20,7 @@ fn read(path: &Path) -> Elf {
     headers::read(&fs::read(path).unwrap()).unwrap()
 }
 
-/// Without section headers: what sstrip(1) leaves.
+/// The file without its section headers, as sstrip(1) leaves it.
 fn without_sections(path: &Path) -> Elf {
     let mut bytes = fs::read(path).unwrap();
     bytes[40..48].fill(0);
@@ -34,7 +34,7 @@ fn rendered(path: &Path) -> String {
 }
 
 #[test]
-fn a_static_program_of_glibc_is_known_by_its_symbols_its_sections_its_note_or_its_text() {
+fn a_static_glibc_program_is_recognised_by_its_symbols_its_sections_its_note_or_its_text() {
     let folder = tempfile::tempdir().unwrap();
     for options in [&["-static"][..], &["-static", "-s"], &["-static-pie"], &["-static-pie", "-s"]] {
         let Some(program) = compile(folder.path(), HELLO, options) else { return };
@@ -59,7 +59,7 @@ fn built(tool: &str, package: &str, program: &Path, arguments: &[&str], text: &s
 }
 
 #[test]
-fn a_go_program_is_known_also_when_stripped() {
+fn a_go_program_is_recognised_also_when_stripped() {
     const GO: &str = "package main\nfunc main() { println(\"hello world\") }\n";
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("hello");
@@ -74,7 +74,7 @@ fn a_go_program_is_known_also_when_stripped() {
 }
 
 #[test]
-fn a_rust_program_is_known_with_the_c_library_below_it() {
+fn a_rust_program_is_recognised_with_the_c_library_below_it() {
     const RUST: &str = "fn main() { println!(\"hello world\"); }\n";
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("hello");
@@ -92,7 +92,7 @@ fn a_rust_program_is_known_with_the_c_library_below_it() {
 }
 
 #[test]
-fn musl_is_known_by_its_symbols_and_nothing_is_guessed_without_them() {
+fn musl_is_recognised_by_its_symbols_and_nothing_is_guessed_without_them() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("hello");
     let source = folder.path().join("hello.c");
@@ -114,7 +114,7 @@ fn musl_is_known_by_its_symbols_and_nothing_is_guessed_without_them() {
     }
 }
 
-/// i386 has relocations without addends, in `.rel.plt`, which the static program's own start calls.
+/// On i386, the relocations in `.rel.plt` have no addends. The start code of a static program calls them.
 #[test]
 fn ifuncs_of_a_static_i386_program_are_counted() {
     let folder = tempfile::tempdir().unwrap();
@@ -132,7 +132,7 @@ fn ifuncs_of_a_static_i386_program_are_counted() {
     assert!(!elf.runtime.is_known(), "{:?}", elf.runtime);
 }
 
-/// Relocations kept by `--emit-relocs` are done already: no start pays for them.
+/// The linker has already applied the relocations that `--emit-relocs` keeps. They cost nothing at start.
 #[test]
 fn relocations_that_are_not_loaded_are_not_counted() {
     let folder = tempfile::tempdir().unwrap();
@@ -164,9 +164,9 @@ fn packed_executables_are_read_as_the_kernel_reads_them() {
     }
 }
 
-/// The fields that the kernel does not look at may say anything; those that it looks at may not.
+/// Fields that the kernel ignores may have any value. Fields that it reads may not.
 #[test]
-fn what_the_kernel_checks_is_still_demanded() {
+fn the_fields_that_the_kernel_checks_must_be_right() {
     let good = plain::image(Architecture::X86_64, b"x", Some(0)).unwrap();
     let changed = |at: usize, value: u8| {
         let mut image = good.clone();
@@ -187,7 +187,7 @@ fn what_the_kernel_checks_is_still_demanded() {
 }
 
 #[test]
-fn the_names_of_others_reach_no_terminal_as_they_are() {
+fn names_from_files_are_escaped_before_they_reach_a_terminal() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("s\u{1b}[31mcript");
     fs::write(&script, b"#!/no\xff\x1b]0;title\x07 -x\x1b[2J\n").unwrap();

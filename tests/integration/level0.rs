@@ -1,4 +1,5 @@
-//! level0: exact on every word list and on a million near misses, by its slow reference; its system calls and page faults.
+//! level0: it is exact on every word list and on a million near misses, compared with a slow reference. Also its system
+//! calls and page faults.
 
 use crate::runtime::{fed, folder, lengths, native, ours, page_faults, succeed, system_calls, there};
 use crate::support::skipped;
@@ -12,7 +13,7 @@ use tempfile::TempDir;
 const WEB2: &str = "/usr/share/dict/web2";
 const HUGE: &str = "/usr/share/dict/american-english-huge";
 
-/// The generator, compiled.
+/// Compiles the generator.
 fn generator(place: &TempDir) -> Option<PathBuf> {
     let program = place.path().join("generate");
     let source = folder().join("samples/level0/generator/main.rs");
@@ -53,7 +54,8 @@ fn reference(dictionary: &str, input: &[u8]) -> Option<Vec<u8>> {
     Some(succeed(Command::new("python3").arg(script).arg(dictionary).stdin(file)).stdout)
 }
 
-/// A million words that are nearly in the list: a letter dropped, added, changed, two swapped, the word cut, a tail grown.
+/// A million words that are nearly in the list: one letter dropped, added or changed, two swapped, the word cut or
+/// extended.
 fn near_misses(dictionary: &[u8]) -> Vec<u8> {
     let words: Vec<&[u8]> = dictionary.split(|&b| b == b'\n').filter(|word| !word.is_empty()).collect();
     let mut random = fastrand::Rng::with_seed(2014);
@@ -80,12 +82,13 @@ fn count(calls: &[String], name: &str) -> usize {
     calls.iter().filter(|call| *call == name).count()
 }
 
-/// Page faults of a freshly written copy of the program, whose pages lie in large folios: whatever empties the page cache
-/// meanwhile leaves small ones, of which a fault maps fewer. Then another copy is made, if there are more than expected.
+/// Page faults of a freshly written copy of the program, whose pages lie in large folios. If something empties the page
+/// cache meanwhile, the folios are small and a fault maps fewer pages. If there are more faults than expected, another
+/// copy is tried.
 fn faults_when_fresh(program: &Path, input: &[u8], expected: u64) -> Option<u64> {
     let (image, mut fewest) = (fs::read(program).unwrap(), None);
     for copy in ["first", "second", "third"].map(|name| program.with_file_name(name)) {
-        // by one write: what is copied within the kernel comes page by page
+        // One write: a copy within the kernel arrives page by page.
         fs::write(&copy, &image).unwrap();
         fs::set_permissions(&copy, fs::metadata(program).unwrap().permissions()).unwrap();
         let faults = page_faults(&copy, input)?;
@@ -119,7 +122,8 @@ fn level0_is_exact(dictionary_path: &'static str, package: &str, limit: u64) {
     if let Some(calls) = system_calls(&program, b"the quick brown foxx\n") {
         assert_eq!(calls, ["execve", "read", "read", "write", "exit_group"]);
     }
-    // an empty program has two, the buffer one, each further 64 KiB of the table one; a run has one fewer or more
+    // Two for an empty program, one for the buffer, one for each further 64 KiB of the table. A run may have one fewer
+    // or one more.
     let small: Vec<u8> = words.split(|&b| b == b'\n').step_by(1500).collect::<Vec<_>>().join(&b' ');
     if let Some(faults) = faults_when_fresh(&program, &small, 2 + size.div_ceil(65536)) {
         assert!(faults <= 2 + size.div_ceil(65536), "{faults} page faults");
@@ -146,7 +150,7 @@ fn level0_finds_exactly_the_words_of_a_huge_list() {
 }
 
 #[test]
-fn level0_by_a_bloom_filter_knows_all_words_and_too_many() {
+fn level0_with_a_bloom_filter_accepts_all_words_and_some_others() {
     let Some(words) = dictionary(WEB2, "miscfiles") else { return };
     let Some(driver) = native() else { return };
     let place = tempfile::tempdir().unwrap();
@@ -159,7 +163,8 @@ fn level0_by_a_bloom_filter_knows_all_words_and_too_many() {
     let brackets = |text: &[u8]| text.split(|&b| b == b'<').count() - 1;
     let Some(expected) = reference(WEB2, &misses).map(|text| brackets(&text)) else { return };
     let told = brackets(&fed(&program, &[], &misses).stdout);
-    // 210,687 words in 160,000 bits: one bit in e^-1.32 stays clear, and 73 % of the unknown words hit a set one.
+    // 210,687 words in 160,000 bits: a bit stays clear with probability e^-1.32, and 73 % of the unknown words hit a
+    // set one.
     let percent = 100 * (expected - told) / expected;
     assert!((70..77).contains(&percent), "{percent} %");
 }

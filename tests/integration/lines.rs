@@ -1,4 +1,4 @@
-//! `firstbyte lines`: the bytes of `yes TEXT | head -n N`, into everything that a stdout can be.
+//! `firstbyte lines`: the bytes of `yes TEXT | head -n N`, written to every kind of stdout.
 
 use crate::support::skipped;
 use firstbyte::throughput::lines::Lines;
@@ -32,18 +32,18 @@ fn hash(bytes: &[u8]) -> String {
     format!("{:x}", Sha256::digest(bytes))
 }
 
-/// Closed on exec: the other tests' processes must not hold its ends.
+/// Closed on exec, so the processes of other tests do not keep its ends open.
 fn pipe() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     pipe_with(PipeFlags::CLOEXEC)
 }
 
-/// Compared by hash: a difference of a megabyte is not to be printed.
+/// Compares hashes, because a difference of a megabyte must not be printed.
 #[track_caller]
 pub(crate) fn assert_same(got: &[u8], wanted: &[u8], what: &str) {
     assert_eq!((got.len(), hash(got)), (wanted.len(), hash(wanted)), "{what}");
 }
 
-/// Runs it with this stdout, which it alone holds.
+/// Runs it with this stdout, which no other process has open.
 pub(crate) fn run_into(mut command: Command, stdout: OwnedFd) -> Output {
     let child = command.stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
     drop(command);
@@ -58,7 +58,7 @@ fn read_all(reader: OwnedFd, chunk: usize) -> Vec<u8> {
     bytes
 }
 
-/// Into a pipe whose reader takes `chunk` bytes at a time.
+/// Writes to a pipe whose reader takes `chunk` bytes at a time.
 fn through_pipe(command: Command, chunk: usize) -> Vec<u8> {
     let (reader, writer) = pipe().unwrap();
     let reading = thread::spawn(move || read_all(reader, chunk));
@@ -68,7 +68,7 @@ fn through_pipe(command: Command, chunk: usize) -> Vec<u8> {
 }
 
 fn text_of(length: usize) -> String {
-    // No two neighbouring pages alike: 251 is prime.
+    // 251 is prime, so no two neighbouring pages are the same.
     (0..length).map(|i| char::from(b'0' + u8::try_from(i % 251 % 75).unwrap())).collect()
 }
 
@@ -78,7 +78,7 @@ const LENGTHS: [usize; 22] = [
 ];
 
 #[test]
-fn any_text_comes_through_a_pipe_whole() {
+fn any_text_arrives_complete_through_a_pipe() {
     for length in LENGTHS {
         let text = text_of(length);
         for bytes in [1, 70_000, 1_100_000, 3_000_000] {
@@ -90,7 +90,7 @@ fn any_text_comes_through_a_pipe_whole() {
 }
 
 #[test]
-fn any_number_of_lines_comes_through_a_pipe_whole() {
+fn any_number_of_lines_arrives_complete_through_a_pipe() {
     for count in [0, 1, 2, 1023, 1024, 1025, 5460, 5461, 5462, 87_039, 87_040, 87_041, 100_003, 1_000_003] {
         let got = through_pipe(firstbyte(count, "hello world"), 10_007);
         assert_same(&got, &expected(count, "hello world"), &format!("{count} lines"));
@@ -122,13 +122,13 @@ fn it_prints_what_yes_and_head_print() {
 }
 
 #[test]
-fn the_text_of_the_seed_is_the_default() {
+fn the_default_text_is_the_one_of_response_to_response() {
     let output = Command::new(FIRSTBYTE).args(["lines", "3"]).output().unwrap();
     assert_eq!(output.stdout, b"hello world\nhello world\nhello world\n");
 }
 
 #[test]
-fn every_size_of_the_pipe_will_do() {
+fn a_pipe_of_any_size_works() {
     for size in [4096, 8192, 65_536, 262_144, 1_048_576] {
         let (reader, writer) = pipe().unwrap();
         fcntl_setpipe_size(&writer, size).unwrap();
@@ -139,7 +139,7 @@ fn every_size_of_the_pipe_will_do() {
 }
 
 #[test]
-fn a_pipe_is_made_larger_never_smaller_and_only_for_many_lines() {
+fn a_pipe_is_enlarged_only_for_many_lines_and_never_shrunk() {
     for (before, count, after) in
         [(65_536, 10, 65_536), (65_536, 1_000_000, 1_048_576), (1_048_576, 10_000, 1_048_576)]
     {
@@ -156,7 +156,7 @@ fn a_pipe_is_made_larger_never_smaller_and_only_for_many_lines() {
 }
 
 #[test]
-fn a_non_blocking_stdout_is_waited_for() {
+fn a_non_blocking_stdout_gets_all_lines() {
     for count in [100, 20_000, 500_000] {
         let (reader, writer) = pipe().unwrap();
         fcntl_setfl(&writer, OFlags::NONBLOCK).unwrap();
@@ -173,7 +173,7 @@ fn a_non_blocking_stdout_is_waited_for() {
 }
 
 #[test]
-fn a_socket_gets_all_and_so_does_one_that_keeps_messages_apart() {
+fn stream_and_seqpacket_sockets_get_all_lines() {
     for length in [11, 5000] {
         let (text, count) = (text_of(length), 3_000_000 / (length as u64 + 1));
         let (reader, writer) = UnixStream::pair().unwrap();
@@ -190,7 +190,7 @@ fn a_socket_gets_all_and_so_does_one_that_keeps_messages_apart() {
 }
 
 #[test]
-fn a_file_is_written_from_its_position_and_appended_to() {
+fn a_file_is_written_from_its_position_or_appended_to() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("lines");
     for (count, text) in [
@@ -220,7 +220,7 @@ fn a_file_is_written_from_its_position_and_appended_to() {
 }
 
 #[test]
-fn a_reader_that_leaves_ends_it_silently_by_sigpipe() {
+fn a_reader_that_goes_away_ends_it_silently_by_sigpipe() {
     for count in [1_000_000, 1 << 63] {
         let (reader, writer) = pipe().unwrap();
         let child = firstbyte(count, "hello world").stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
@@ -237,11 +237,11 @@ fn a_reader_that_leaves_ends_it_silently_by_sigpipe() {
 }
 
 #[test]
-fn with_sigpipe_blocked_the_status_is_the_one_that_a_shell_shows() {
+fn with_sigpipe_blocked_the_exit_status_is_the_one_that_a_shell_shows() {
     let (reader, writer) = pipe().unwrap();
     drop(reader);
     let mut command = firstbyte(9, "x");
-    // SAFETY: system calls alone, between fork and exec.
+    // SAFETY: only system calls between fork and exec.
     unsafe {
         command.pre_exec(|| {
             let mut mask: libc::sigset_t = std::mem::zeroed();
@@ -255,7 +255,7 @@ fn with_sigpipe_blocked_the_status_is_the_one_that_a_shell_shows() {
 }
 
 #[test]
-fn a_full_device_is_an_error_that_says_how_much_went_out() {
+fn a_full_device_is_an_error_that_says_how_much_was_written() {
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = run_into(firstbyte(1000, "hello world"), full.into());
     let text = String::from_utf8(output.stderr).unwrap();
@@ -266,7 +266,7 @@ fn a_full_device_is_an_error_that_says_how_much_went_out() {
 
 /// The file system is a tmpfs of 64 KiB in a mount namespace that ends with the shell.
 #[test]
-fn a_full_file_system_is_an_error_that_says_how_much_went_out() {
+fn a_full_file_system_is_an_error_that_says_how_much_was_written() {
     let folder = tempfile::tempdir().unwrap();
     let script = "mount -t tmpfs -o size=64k none \"$1\" || exit 99; \"$0\" lines 100000 >\"$1/lines\"; \
                   echo $?; wc -c <\"$1/lines\"";
@@ -282,7 +282,7 @@ fn a_full_file_system_is_an_error_that_says_how_much_went_out() {
 }
 
 #[test]
-fn a_limit_of_the_file_size_is_an_error_that_says_how_much_went_out() {
+fn a_file_size_limit_is_an_error_that_says_how_much_was_written() {
     let folder = tempfile::tempdir().unwrap();
     let script = "trap '' XFSZ; ulimit -f 8; \"$0\" lines 100000 >\"$1/lines\"; echo $?; wc -c <\"$1/lines\"";
     let output = Command::new("bash").args(["-c", script, FIRSTBYTE]).arg(folder.path()).output();
@@ -296,7 +296,7 @@ fn shell(script: &str) -> Output {
 }
 
 #[test]
-fn a_closed_stdout_is_an_error_and_a_closed_stdin_is_none() {
+fn a_closed_stdout_is_an_error_and_a_closed_stdin_is_not() {
     let output = shell("\"$0\" lines 5 >&-");
     assert_eq!(output.status.code(), Some(4));
     assert!(String::from_utf8(output.stderr).unwrap().contains("`stdout` is closed\nhelp: "));
@@ -310,14 +310,14 @@ fn a_closed_stdout_is_an_error_and_a_closed_stdin_is_none() {
 }
 
 #[test]
-fn numbers_that_are_none_or_too_large_are_refused() {
+fn invalid_and_too_large_numbers_are_refused() {
     for count in ["9223372036854775809", "-1", "1.5", "", "ten", "99999999999999999999999999"] {
         let output = Command::new(FIRSTBYTE).args(["lines", count]).output().unwrap();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{count}");
     }
 }
 
-/// What a seccomp filter that answers a system call with EPERM leaves of it.
+/// Runs it under a seccomp filter that answers one system call with EPERM.
 fn refusing(calls: &[i64], mut command: Command) -> Command {
     let statement = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
     let (load, equal, ret) = (0x20, 0x15, 0x06); // BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
@@ -327,7 +327,7 @@ fn refusing(calls: &[i64], mut command: Command) -> Command {
         program.push(statement(ret, libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned()));
     }
     program.push(statement(ret, libc::SECCOMP_RET_ALLOW));
-    // SAFETY: system calls alone, between fork and exec; the program outlives them.
+    // SAFETY: only system calls between fork and exec, and the filter program lives longer than they take.
     unsafe {
         command.pre_exec(move || {
             let filter = libc::sock_fprog {
@@ -345,7 +345,7 @@ fn refusing(calls: &[i64], mut command: Command) -> Command {
 }
 
 #[test]
-fn where_the_kernel_refuses_to_share_pages_they_are_written() {
+fn pages_are_written_if_the_kernel_refuses_to_share_them() {
     let calls: [&[i64]; 4] =
         [&[libc::SYS_tee], &[libc::SYS_splice], &[libc::SYS_pipe2], &[libc::SYS_tee, libc::SYS_fcntl]];
     for call in calls {
@@ -354,7 +354,7 @@ fn where_the_kernel_refuses_to_share_pages_they_are_written() {
     }
 }
 
-/// Resident memory of a process that lives, in KiB: what it has made itself, and the peak of all.
+/// Resident memory of a running process, in KiB: its anonymous and shared memory, and the peak of all its memory.
 fn memory(child: &std::process::Child) -> [u64; 2] {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     let field = |name: &str| -> u64 {
@@ -364,14 +364,14 @@ fn memory(child: &std::process::Child) -> [u64; 2] {
     [field("RssAnon:") + field("RssShmem:"), field("VmHWM:")]
 }
 
-/// How much of an executable the kernel maps at a fault depends on what else is in memory: of that only the peak of an
-/// optimised one is told.
+/// How much of an executable the kernel maps at a fault depends on other memory, so the peak is checked only in
+/// optimised builds.
 #[test]
 fn memory_does_not_grow_with_the_number_of_lines() {
-    let [few, few_peak] = memory_after(200_000, 1_000_000, "hello world"); // what is left is more than a pipe holds
+    let [few, few_peak] = memory_after(200_000, 1_000_000, "hello world"); // more is left than fits in a pipe
     for text in ["hello world", &text_of(100_000)] {
         let [many, peak] = memory_after(1 << 62, 8 << 20, text);
-        assert!(many < few + 1024, "{many} KiB, of few lines {few} KiB");
+        assert!(many < few + 1024, "{many} KiB, with few lines {few} KiB");
         assert!(many < 4096, "{many} KiB");
         assert!(
             (peak < 4096 && peak < few_peak + 1024) || cfg!(debug_assertions),
@@ -380,7 +380,7 @@ fn memory_does_not_grow_with_the_number_of_lines() {
     }
 }
 
-/// Its memory after the reader has taken so many bytes.
+/// Its memory after the reader has taken this many bytes.
 fn memory_after(count: u64, bytes: usize, text: &str) -> [u64; 2] {
     let (reader, writer) = pipe().unwrap();
     fcntl_setpipe_size(&writer, 65_536).unwrap();
@@ -394,7 +394,7 @@ fn memory_after(count: u64, bytes: usize, text: &str) -> [u64; 2] {
 }
 
 #[test]
-fn the_library_writes_to_any_descriptor_and_counts_what_went_out() {
+fn the_library_writes_to_any_descriptor_and_counts_the_bytes() {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(b"> ").unwrap();
     Lines::new(b"\xff\0", 3).write_to(file.as_fd()).unwrap();

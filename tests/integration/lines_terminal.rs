@@ -1,4 +1,4 @@
-//! `firstbyte lines` to a terminal: the same bytes in both modes, and its mode back whatever ends us.
+//! `firstbyte lines` to a terminal: the same bytes in both modes, and the mode is restored however it ends.
 
 use super::lines::{FIRSTBYTE, assert_same, expected, run_into};
 use super::support::with_default_signal;
@@ -9,11 +9,11 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-/// A pseudo terminal in its default mode: our end, and the program's.
+/// A pseudo terminal in its default mode: our end and the program's end.
 fn terminal() -> (File, OwnedFd) {
     let (mut master, mut slave) = (-1, -1);
     let none: *mut libc::c_void = std::ptr::null_mut();
-    // SAFETY: two out-pointers; the descriptors are owned at once, and closed on exec.
+    // SAFETY: two out-pointers. The descriptors are owned immediately and closed on exec.
     unsafe {
         assert_eq!(libc::openpty(&raw mut master, &raw mut slave, none.cast(), none.cast(), none.cast()), 0);
         for end in [master, slave] {
@@ -24,7 +24,7 @@ fn terminal() -> (File, OwnedFd) {
 }
 
 fn output_modes(terminal: &OwnedFd) -> u32 {
-    // SAFETY: plain data, filled by the call.
+    // SAFETY: a plain structure that the call fills.
     unsafe {
         let mut modes: libc::termios = std::mem::zeroed();
         assert_eq!(libc::tcgetattr(terminal.as_raw_fd(), &raw mut modes), 0);
@@ -33,7 +33,7 @@ fn output_modes(terminal: &OwnedFd) -> u32 {
 }
 
 #[test]
-fn a_terminal_receives_the_same_bytes_in_both_modes_and_keeps_its_own() {
+fn a_terminal_receives_the_same_bytes_in_both_modes_and_keeps_its_mode() {
     for text in ["hello world", "", "two\nlines"] {
         let wanted = expected(20_000, text).iter().fold(Vec::new(), |mut all, &byte| {
             all.extend((byte == b'\n').then_some(b'\r'));
@@ -62,7 +62,7 @@ fn a_terminal_receives_the_same_bytes_in_both_modes_and_keeps_its_own() {
 }
 
 #[test]
-fn a_terminal_has_its_mode_back_after_every_signal_that_ends() {
+fn a_terminals_mode_is_restored_after_every_fatal_signal() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGALRM] {
         let (mut ours, theirs) = terminal();
         let kept = theirs.try_clone().unwrap();
@@ -76,7 +76,7 @@ fn a_terminal_has_its_mode_back_after_every_signal_that_ends() {
         ours.read_exact(&mut start).unwrap();
         assert_eq!(&start, b"hello world\r\n");
         assert_eq!(output_modes(&kept), before & !libc::OPOST);
-        // SAFETY: our own child, not reaped.
+        // SAFETY: our own child, which has not been reaped.
         unsafe { libc::kill(child.id().cast_signed(), signal) };
         assert_eq!(child.wait().unwrap().signal(), Some(signal));
         assert_eq!(output_modes(&kept), before, "signal {signal}");
@@ -84,7 +84,7 @@ fn a_terminal_has_its_mode_back_after_every_signal_that_ends() {
 }
 
 #[test]
-fn a_stopped_writer_gives_the_mode_back_until_it_goes_on() {
+fn a_stopped_writer_restores_the_mode_until_it_continues() {
     let (mut ours, theirs) = terminal();
     let kept = theirs.try_clone().unwrap();
     let before = output_modes(&kept);
@@ -95,7 +95,7 @@ fn a_stopped_writer_gives_the_mode_back_until_it_goes_on() {
     let pid = child.id().cast_signed();
     ours.read_exact(&mut [0; 13]).unwrap();
     let send = |signal| {
-        // SAFETY: our own child, not reaped.
+        // SAFETY: our own child, which has not been reaped.
         unsafe { libc::kill(pid, signal) }
     };
     for _ in 0..2 {
@@ -106,7 +106,7 @@ fn a_stopped_writer_gives_the_mode_back_until_it_goes_on() {
         assert!(libc::WIFSTOPPED(status));
         assert_eq!(output_modes(&kept), before);
         send(libc::SIGCONT);
-        // It writes again once what it had written is read: more than a terminal holds.
+        // It writes again once its earlier output is read, which is more than a terminal buffers.
         ours.read_exact(&mut vec![0; 1_300_000]).unwrap();
         assert_eq!(output_modes(&kept), before & !libc::OPOST);
     }
@@ -115,14 +115,14 @@ fn a_stopped_writer_gives_the_mode_back_until_it_goes_on() {
     assert_eq!(output_modes(&kept), before);
 }
 
-/// A shell with job control, on a terminal of its own; `$0` is firstbyte. The shell, our end, and its end.
+/// A shell with job control on its own terminal, where `$0` is firstbyte. Returns the shell, our end and its end.
 fn job_control(script: &str) -> (Child, File, OwnedFd) {
     let (ours, theirs) = terminal();
     let kept = theirs.try_clone().unwrap();
     let mut shell = Command::new("bash");
     shell.args(["--norc", "-ic", script, FIRSTBYTE]).stderr(Stdio::null());
     shell.stdin(theirs.try_clone().unwrap()).stdout(theirs);
-    // SAFETY: setsid(2) and ioctl(2) are all that the child calls.
+    // SAFETY: the child calls only setsid(2) and ioctl(2).
     unsafe {
         shell.pre_exec(|| {
             libc::setsid();
@@ -134,16 +134,16 @@ fn job_control(script: &str) -> (Child, File, OwnedFd) {
 }
 
 #[test]
-fn a_writer_that_goes_on_in_the_background_leaves_the_terminal_to_the_shell() {
+fn a_writer_that_continues_in_the_background_leaves_the_terminal_to_the_shell() {
     let (mut shell, mut ours, kept) = job_control("\"$0\" lines --raw-tty 9223372036854775808; bg; wait");
     ours.read_exact(&mut [0; 13]).unwrap();
     assert_eq!(output_modes(&kept) & libc::OPOST, 0);
     let children = format!("/proc/{0}/task/{0}/children", shell.id());
     let writer: i32 = std::fs::read_to_string(children).unwrap().trim().parse().unwrap();
-    // SAFETY: our child's child, which it has not reaped.
+    // SAFETY: a child of our child, which has not reaped it.
     let send = |signal| unsafe { libc::kill(writer, signal) };
     send(libc::SIGTSTP);
-    // More than a terminal holds: it goes on.
+    // More than a terminal buffers, so it has continued.
     ours.read_exact(&mut vec![0; 1_300_000]).unwrap();
     assert_eq!(output_modes(&kept) & libc::OPOST, libc::OPOST);
     send(libc::SIGTERM);
@@ -152,13 +152,13 @@ fn a_writer_that_goes_on_in_the_background_leaves_the_terminal_to_the_shell() {
 }
 
 #[test]
-fn a_writer_that_is_started_in_the_background_writes_once_it_is_fetched() {
+fn a_writer_started_in_the_background_writes_once_it_is_in_the_foreground() {
     let (mut shell, mut ours, kept) = job_control("\"$0\" lines --raw-tty 3 & fg; echo status $?");
     shell.wait().unwrap();
     assert_eq!(output_modes(&kept) & libc::OPOST, libc::OPOST);
     drop(kept);
     let mut bytes = Vec::new();
-    // all ends on their side are closed: EIO when there is no more
+    // All ends on their side are closed, so the end of the output is EIO.
     let _ = ours.read_to_end(&mut bytes);
     let said = String::from_utf8(bytes).unwrap();
     assert!(said.contains(&format!("{}status 0\r\n", "hello world\r\n".repeat(3))), "{said}");

@@ -1,4 +1,4 @@
-//! One integration binary, a module a subject. Nothing here asserts how long something took.
+//! One integration binary with one module per subject. No test asserts how long something took.
 
 mod architecture;
 mod bench;

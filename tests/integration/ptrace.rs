@@ -19,29 +19,29 @@ fn writer(arguments: &[&str]) -> Option<Launcher> {
 }
 
 #[test]
-fn every_tracee_is_seen_as_it_is_through_a_pipe() {
+fn every_tracee_is_seen_correctly_through_a_pipe() {
     check_table(&mut PtracePhases::new(), CASES, OutputKind::Pipe);
     check_table(&mut PtracePhases::new(), PIPE_CASES, OutputKind::Pipe);
 }
 
 #[test]
-fn every_tracee_is_seen_as_it_is_on_a_terminal() {
-    // a daemon of another session loses the terminal with its leader, so it may die by itself
+fn every_tracee_is_seen_correctly_on_a_terminal() {
+    // A daemon in another session loses the terminal together with its leader, and may die of that.
     let stay: Vec<_> = CASES.iter().copied().filter(|case| case.arguments != ["daemon"]).collect();
     check_table(&mut PtracePhases::new(), &stay, OutputKind::Pty);
 }
 
 #[test]
-fn every_tracee_is_seen_as_it_is_into_a_file() {
+fn every_tracee_is_seen_correctly_with_a_file() {
     check_table(&mut PtracePhases::new(), CASES, OutputKind::File);
 }
 
 #[test]
-fn every_tracee_is_seen_as_it_is_into_the_null_device() {
+fn every_tracee_is_seen_correctly_with_the_null_device() {
     check_table(&mut PtracePhases::new(), CASES, OutputKind::Null);
 }
 
-/// The counting pass is a tracer, too: it must see the same events.
+/// The counting pass is also a tracer and must see the same events.
 struct Counter;
 
 impl Tracer for Counter {
@@ -61,7 +61,7 @@ fn the_counting_pass_sees_the_same_events() {
 }
 
 #[test]
-fn a_32_bit_call_is_named_by_its_own_table() {
+fn a_32_bit_call_gets_its_name_from_the_32_bit_table() {
     for (source, abi, number) in
         [("int80.S", Abi::Compat, 4), ("mixed_calls.S", Abi::Compat, 4), ("three_calls.S", Abi::Native, 1)]
     {
@@ -74,7 +74,7 @@ fn a_32_bit_call_is_named_by_its_own_table() {
 
 #[test]
 fn a_chain_of_execs_names_each_program() {
-    let Ok(command) = Command::new(&["env", "env", "true"]) else { return skipped("no env here") };
+    let Ok(command) = Command::new(&["env", "env", "true"]) else { return skipped("there is no env") };
     let mut launcher = Launcher::new(command).unwrap();
     let recording = run(&mut launcher, &setting(OutputKind::Pipe));
     let names: Vec<String> = recording
@@ -90,7 +90,7 @@ fn a_chain_of_execs_names_each_program() {
 }
 
 #[test]
-fn a_tracee_cannot_trace_and_goes_on() {
+fn a_tracee_that_fails_to_trace_continues() {
     let Some(mut launcher) = writer(&["traceme"]) else { return };
     let recording = run(&mut launcher, &setting(OutputKind::Pipe));
     assert_eq!(recording.exit, ExitStatus::SUCCESS);
@@ -98,7 +98,7 @@ fn a_tracee_cannot_trace_and_goes_on() {
 }
 
 #[test]
-fn a_tracee_that_stops_itself_is_killed_and_says_so() {
+fn a_tracee_that_stops_itself_is_killed_and_reported() {
     let Some(mut launcher) = writer(&["stop"]) else { return };
     let recording = run(&mut launcher, &Setting::default());
     assert_eq!(recording.killed, Some(Killed::Stopped(libc::SIGSTOP)));
@@ -118,7 +118,7 @@ fn a_tracee_that_hangs_is_killed_with_its_whole_tree() {
     }
 }
 
-/// Whether a thread is just being created is a matter of chance: so many runs of each kind.
+/// Whether a thread is being created at that moment is chance, so there are many runs of each kind.
 #[test]
 fn a_tracee_that_exits_while_it_creates_a_thread_is_followed_to_its_end() {
     for (killed, exit) in [("0", ExitStatus::SUCCESS), ("1", ExitStatus::Signal(libc::SIGKILL))] {
@@ -144,7 +144,7 @@ fn a_daemon_does_not_outlive_the_run() {
     assert_gone(&recording);
 }
 
-/// None of a recording's processes runs any more (a zombie may wait for its reaper).
+/// No process of a recording is still running. A zombie may wait for its reaper.
 fn assert_gone(recording: &Recording) {
     let children = recording.events.iter().filter_map(|event| match event.kind {
         EventKind::Fork { child_pid, .. } => Some(child_pid),
@@ -161,9 +161,9 @@ fn is_gone(pid: u32) -> bool {
     ["gone", "Z", "X"].contains(&state)
 }
 
-/// A program that may be executed but not read keeps its descriptors from us: then descriptor 1 must do.
+/// The descriptors of a program that may be executed but not read are hidden from us, so descriptor 1 is assumed.
 #[test]
-fn a_program_that_may_not_be_read_is_traced_all_the_same() {
+fn a_program_that_may_not_be_read_is_still_traced() {
     let Some(program) = tracees::built("three_calls.S") else { return };
     let closed = program.with_extension("closed");
     // SAFETY: no arguments, no effects.
@@ -171,7 +171,7 @@ fn a_program_that_may_not_be_read_is_traced_all_the_same() {
         std::fs::copy(&program, &closed).unwrap();
         std::fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(0o711)).unwrap();
     } else if !closed.exists() {
-        return skipped("only root can leave us a program that we may not read");
+        return skipped("only root can create a program that we may not read");
     }
     let mut launcher = Launcher::new(Command::new(&[&closed]).unwrap()).unwrap();
     for output in [OutputKind::Pipe, OutputKind::Null] {
@@ -205,7 +205,7 @@ fn a_program_can_be_traced_while_other_threads_have_children_of_their_own() {
     let mut other = std::process::Command::new("sleep").arg("0").spawn().unwrap();
     let recording = run(&mut launcher, &setting(OutputKind::Pipe));
     assert_eq!(recording.exit, ExitStatus::SUCCESS);
-    assert!(other.wait().unwrap().success(), "its status was not taken from it");
+    assert!(other.wait().unwrap().success(), "its status was not taken away");
 }
 
 fn counts(source: &str, arguments: &[&str]) -> Option<Counts> {
@@ -226,7 +226,7 @@ fn a_program_of_three_system_calls_is_counted_as_such() {
     }
 }
 
-/// Two runs of the program that knows its own counts differ by what their arguments differ by.
+/// The counts of two runs of a program that knows its counts differ as their arguments do.
 fn difference(arguments: [u64; 7]) -> Option<(Counts, Counts)> {
     let words = arguments.map(|n| n.to_string());
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -242,9 +242,9 @@ fn opens_failed_opens_and_bytes_read_are_counted_exactly() {
     assert_eq!(some.syscalls - none.syscalls, 5 * 2 + 3);
 }
 
-/// From now on nothing is random in the memory of this thread's tracees: their faults are as many in every run.
+/// Switches address randomisation off for the tracees of this thread, so the number of faults is the same in every run.
 fn no_randomness() {
-    // SAFETY: concerns this thread alone, and what it will create.
+    // SAFETY: concerns only this thread and the processes that it will create.
     unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
 }
 
@@ -282,7 +282,7 @@ fn tasks_that_die_while_others_are_created_are_counted_once_each() {
 }
 
 #[test]
-fn a_program_that_fills_its_pipe_is_read_as_it_writes_from_its_second_run_on() {
+fn a_program_that_fills_its_pipe_is_read_while_it_writes_from_the_second_run_on() {
     let Some(mut launcher) = writer(&["bulk", "1"]) else { return };
     assert_eq!(launcher.watch(), Watch::Exit);
     for _ in 0..2 {
@@ -292,13 +292,13 @@ fn a_program_that_fills_its_pipe_is_read_as_it_writes_from_its_second_run_on() {
     }
     let Some(mut launcher) = writer(&["write"]) else { return };
     run(&mut launcher, &setting(OutputKind::Pipe));
-    assert_eq!(launcher.watch(), Watch::Exit, "one line fills no pipe");
+    assert_eq!(launcher.watch(), Watch::Exit, "one line does not fill a pipe");
 }
 
 #[test]
-fn system_calls_are_as_many_as_strace_sees() {
+fn the_number_of_system_calls_equals_that_of_strace() {
     if std::process::Command::new("strace").arg("-V").output().is_err() {
-        return skipped("no strace here");
+        return skipped("there is no strace");
     }
     for arguments in [&["write"][..], &["spawn"], &["fork"], &["exec"]] {
         let Some(found) = counts("writer.c", arguments) else { return };
@@ -307,14 +307,14 @@ fn system_calls_are_as_many_as_strace_sees() {
     }
 }
 
-/// How many system calls `strace -f` writes down.
+/// The number of system calls that `strace -f` reports.
 fn strace_lines(program: &Path, arguments: &[&str]) -> Option<u64> {
     let log = tempfile::NamedTempFile::new().unwrap();
     let mut strace = std::process::Command::new("strace");
     let answer =
         strace.args(["-f", "-qq", "-e", "signal=none", "-o"]).arg(log.path()).arg(program).args(arguments);
     if !answer.output().unwrap().status.success() {
-        skipped("strace cannot trace here");
+        skipped("strace does not work here");
         return None;
     }
     let text = std::fs::read_to_string(log.path()).unwrap();
@@ -323,7 +323,7 @@ fn strace_lines(program: &Path, arguments: &[&str]) -> Option<u64> {
 }
 
 #[test]
-fn page_faults_are_as_many_as_perf_counts() {
+fn the_number_of_page_faults_equals_that_of_perf() {
     no_randomness();
     let plain: [(&str, &[&str]); 5] = [
         ("three_calls.S", &[]),
@@ -336,7 +336,7 @@ fn page_faults_are_as_many_as_perf_counts() {
         let Some(program) = tracees::built(source) else { continue };
         let Some(faults) = perf_faults(&program, arguments) else { return };
         let mut launcher = launcher(source, arguments).unwrap();
-        // A few bytes of environment more or less may be a page of the stack more or less.
+        // A few bytes of environment more or less can be one page of stack more or less.
         for (name, value) in perf_environment() {
             launcher.set_variable(&name, value.as_ref());
         }
@@ -345,7 +345,7 @@ fn page_faults_are_as_many_as_perf_counts() {
     }
 }
 
-/// What perf's programs have in their environment: it adds variables, and prolongs PATH.
+/// The environment that perf gives to its programs: it adds variables and extends PATH.
 fn perf_environment() -> Vec<(String, String)> {
     let output = std::process::Command::new("perf").args(["stat", "-o", "/dev/null", "env", "-0"]).output();
     let text = String::from_utf8(output.unwrap().stdout).unwrap();
@@ -354,7 +354,7 @@ fn perf_environment() -> Vec<(String, String)> {
     text.split('\0').filter_map(variable).collect()
 }
 
-/// What `perf stat` counts, in the second of two runs: the first may have to read the program's file.
+/// The count of `perf stat` in the second of two runs. The first may have to read the program's file.
 fn perf_faults(program: &Path, arguments: &[&str]) -> Option<u64> {
     let mut counted = None;
     for _ in 0..2 {
@@ -366,7 +366,7 @@ fn perf_faults(program: &Path, arguments: &[&str]) -> Option<u64> {
             .args(arguments);
         let ran = perf.output().is_ok_and(|output| output.status.success());
         let text = std::fs::read_to_string(log.path()).unwrap();
-        // `page-faults:u` is what users get whom the kernel's own faults are kept from
+        // Users who may not see faults in the kernel get `page-faults:u`.
         let line = text.lines().find(|line| line.contains(",page-faults,"));
         counted = line.filter(|_| ran).and_then(|line| line.split(',').next()?.parse().ok());
     }
@@ -376,10 +376,10 @@ fn perf_faults(program: &Path, arguments: &[&str]) -> Option<u64> {
     counted
 }
 
-/// Set for the process that is to be ended from outside.
+/// Set for the process that will be ended from outside.
 const TO_BE_ENDED: &str = "FIRSTBYTE_TEST_TO_BE_ENDED";
 
-/// Not a test of its own: what [`ended_by`] starts.
+/// Not a test: [`ended_by`] starts it.
 #[test]
 fn a_run_that_is_ended_from_outside() {
     if std::env::var_os(TO_BE_ENDED).is_none() {
@@ -391,7 +391,7 @@ fn a_run_that_is_ended_from_outside() {
     assert!(matches!(answer, Err(LaunchError::Interrupted)), "{answer:?}");
 }
 
-/// Sends a signal to a process that traces a hanging tree. Returns how it ended, and what it had started.
+/// Sends a signal to a process that traces a hanging tree. Returns how it ended and what it had started.
 fn ended_by(signal: i32) -> Option<(std::process::ExitStatus, Vec<u32>)> {
     tracees::built("writer.c")?;
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
@@ -422,28 +422,28 @@ fn descendants(process: u32) -> Vec<u32> {
 }
 
 #[test]
-fn an_interrupted_run_says_so_and_leaves_nothing() {
+fn an_interrupted_run_says_so_and_leaves_no_process() {
     let Some((status, started)) = ended_by(libc::SIGINT) else { return };
     assert!(status.success());
     assert!(started.iter().all(|pid| is_gone(*pid)));
 }
 
 #[test]
-fn a_tracer_that_is_killed_takes_its_tracees_along() {
+fn killing_a_tracer_kills_its_tracees() {
     let Some((_, started)) = ended_by(libc::SIGKILL) else { return };
-    // the kernel kills them, but does not wait for it
+    // The kernel kills them without waiting for their end.
     while !started.iter().all(|pid| is_gone(*pid)) {
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// Set for the process that is to make itself untraceable.
+/// Set for the process that will make itself untraceable.
 const UNTRACEABLE: &str = "FIRSTBYTE_TEST_UNTRACEABLE";
 
-/// A binary with capabilities of its own (`setcap`) may not be traced, nor may what shares its memory: its tracees must
-/// get a copy. The mark is the whole process', hence the process of its own.
+/// A binary with capabilities (`setcap`) may not be traced, and neither may a process that shares its memory, so its
+/// tracees must get a copy. The mark applies to a whole process, so the test starts one.
 #[test]
-fn a_tracer_that_may_not_be_traced_itself_can_trace() {
+fn a_tracer_that_may_not_be_traced_can_trace() {
     let name = "ptrace::a_tracer_that_may_not_be_traced_itself_can_trace";
     if std::env::var_os(UNTRACEABLE).is_none() {
         tracees::built("writer.c");
@@ -452,7 +452,7 @@ fn a_tracer_that_may_not_be_traced_itself_can_trace() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
         return;
     }
-    // SAFETY: a mark of our own process.
+    // SAFETY: marks our own process.
     unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
     for arguments in [&["write"][..], &["fork"]] {
         let Some(mut launcher) = writer(arguments) else { return };
@@ -468,12 +468,12 @@ fn a_tracer_that_may_not_be_traced_itself_can_trace() {
     assert!(matches!(answer, Err(LaunchError::Step { step: "sched_setaffinity", .. })), "{answer:?}");
 }
 
-/// The same tests as a user without any privilege.
+/// Runs the same tests as a user without privileges.
 #[test]
 fn a_user_without_privileges_sees_the_same() {
     // SAFETY: no arguments, no effects.
     if unsafe { libc::geteuid() } != 0 {
-        return; // this is that user
+        return; // we already are that user
     }
     for source in ["writer.c", "counted.c", "three_calls.S", "mixed_calls.S", "int80.S", "pages.S"] {
         tracees::built(source);
@@ -481,11 +481,11 @@ fn a_user_without_privileges_sees_the_same() {
     let mut again = std::process::Command::new("setpriv");
     again.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
     again.arg(std::env::current_exe().unwrap()).args(["ptrace::", "--test-threads=2"]);
-    again.env_remove("FIRSTBYTE_REQUIRE"); // perf may be closed to that user
+    again.env_remove("FIRSTBYTE_REQUIRE"); // perf may not be allowed for that user
     match again.output() {
         Ok(output) if output.status.success() => {}
-        Ok(output) if output.status.code() == Some(126) => skipped("that user may not come here"),
+        Ok(output) if output.status.code() == Some(126) => skipped("that user has no access to the folder"),
         Ok(output) => panic!("{}", String::from_utf8_lossy(&output.stdout)),
-        Err(error) => skipped(&format!("no setpriv here: {error}")),
+        Err(error) => skipped(&format!("there is no setpriv: {error}")),
     }
 }

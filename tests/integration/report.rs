@@ -1,6 +1,6 @@
-//! The document and its renderings: golden texts of literal documents, and properties of any.
+//! The document and its renderings: golden texts of literal documents, and properties of random ones.
 //!
-//! The texts are in `tests/golden`; `INSTA_UPDATE=always cargo test report` writes them anew for review.
+//! The texts are in `tests/golden`. `INSTA_UPDATE=always cargo test report` writes them again for review.
 
 use fastrand::Rng;
 use firstbyte::bench::results::{Context, measurement, overhead};
@@ -22,7 +22,7 @@ use unicode_width::UnicodeWidthStr;
 const NARROW: Terminal = Terminal { width: 80, colour: false };
 const WIDE: Terminal = Terminal { width: 160, colour: false };
 
-/// What `assert_snapshot` compares with lies in `tests/golden`.
+/// Lets `assert_snapshot` compare with the texts in `tests/golden`.
 fn golden(name: &str, text: &str) {
     insta::with_settings!({
         snapshot_path => "../golden",
@@ -65,7 +65,7 @@ fn silent(mut sample: Sample) -> Sample {
     sample
 }
 
-/// As the pipe backend sees it.
+/// The run as the pipe backend sees it.
 fn unobserved(mut sample: Sample) -> Sample {
     (sample.phases, sample.processes, sample.threads, sample.execs) = (None, 0, 0, 0);
     sample
@@ -160,7 +160,7 @@ fn showdown() -> Document {
     document
 }
 
-/// Names that try to take the terminal over, to break the table, or to leave their cell.
+/// Names that try to control the terminal, to break the table, or to leave their cell.
 fn hostile() -> Document {
     let names = [
         "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m",
@@ -204,7 +204,7 @@ fn a_showdown_at_160_columns_is_one_table() {
 }
 
 #[test]
-fn a_showdown_in_colour_says_the_same_as_without() {
+fn a_showdown_in_colour_has_the_same_text_as_without() {
     let text = showdown_text::render(&showdown(), &Terminal { width: 80, colour: true });
     let mut plain = String::new();
     let mut parts = text.split('\u{1b}');
@@ -245,7 +245,7 @@ fn hostile_names_stay_in_their_cells() {
 }
 
 #[test]
-fn of_many_observer_overheads_the_head_shows_the_least_and_the_most() {
+fn the_head_shows_the_smallest_and_the_largest_observer_overhead() {
     let mut document = showdown();
     let known = document.tool.observer_overhead[0].clone();
     document.tool.observer_overhead = (0..9).map(|_| known.clone()).collect();
@@ -268,14 +268,14 @@ fn hyperfines_results_are_shown_without_phases() {
 }
 
 #[test]
-fn markdown_and_csv_hold_every_result() {
+fn markdown_and_csv_contain_every_result() {
     let document = showdown();
     golden("showdown_markdown", &markdown::render(&document));
     golden("showdown_csv", &csv::render(&document));
 }
 
 #[test]
-fn csv_begins_with_hyperfines_columns_and_has_one_record_a_result() {
+fn csv_begins_with_hyperfines_columns_and_has_one_record_per_result() {
     for document in [showdown(), hostile()] {
         let text = csv::render(&document);
         assert!(text.starts_with("command,mean,stddev,median,user,system,min,max,name,cache,"), "{text}");
@@ -311,7 +311,7 @@ fn one_run_has_no_standard_deviation_and_is_written_as_null() {
 }
 
 #[test]
-fn the_phases_medians_are_those_of_the_samples_and_the_floor_is_one_from_itself() {
+fn the_phases_of_each_sample_sum_to_its_total_and_the_floor_has_the_ratio_1() {
     let document = showdown();
     let floor = document.results.iter().find(|m| m.label() == "elf-static").unwrap();
     let ratio = floor.floor_ratio.as_ref().unwrap();
@@ -325,7 +325,7 @@ fn the_phases_medians_are_those_of_the_samples_and_the_floor_is_one_from_itself(
 }
 
 #[test]
-fn a_program_of_which_no_run_counted_is_listed_with_its_reason_and_ends_nothing() {
+fn a_program_without_a_valid_run_is_listed_with_its_reason_and_ends_nothing() {
     let document = showdown();
     assert_eq!(document.failed.len(), 1);
     assert!(
@@ -340,7 +340,7 @@ fn an_empty_document_is_rendered() {
     every_rendering(&document);
 }
 
-/// Durations from nothing to a century, with a liking for the ends.
+/// Durations from zero to a century, more often near the ends.
 fn duration(rng: &mut Rng) -> u64 {
     let shift = rng.u32(5..63);
     match rng.u8(..6) {

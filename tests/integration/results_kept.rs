@@ -1,4 +1,4 @@
-//! What has been measured is kept: by an interruption, a cleanup that fails, an export to a file that is read.
+//! Results survive an interruption, a cleanup that fails, and an export to a file that is read.
 
 use crate::bench::firstbyte;
 use crate::support::with_default_signal;
@@ -16,14 +16,14 @@ fn said(output: &std::process::Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Begins a command that runs scripts which add to the file `ran`, in a folder.
+/// Starts a command in a folder. Its scripts append to the file `ran`.
 fn begun(folder: &Path, arguments: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
     command.current_dir(folder).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
     with_default_signal(libc::SIGINT, &mut command).spawn().unwrap()
 }
 
-/// Sends SIGINT once the file `ran` is so long; what came of it, and the status.
+/// Sends SIGINT once the file `ran` has this length. Returns the output and the exit status.
 fn interrupted_after(folder: &Path, mut child: Child, runs: u64) -> (String, Option<i32>) {
     while fs::metadata(folder.join("ran")).map_or(0, |found| found.len()) < 2 * runs {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
@@ -36,11 +36,11 @@ fn interrupted_after(folder: &Path, mut child: Child, runs: u64) -> (String, Opt
 }
 
 #[test]
-fn an_interrupted_trace_shows_and_exports_the_runs_that_were_made() {
+fn an_interrupted_trace_shows_and_exports_its_finished_runs() {
     let folder = folder();
     let words = ["trace", "-r", "10000", "--export-json", "out.json", "--record", "out.rec", "--timeline"];
     let child = begun(folder.path(), &[&words[..], &["--", "sh", "-c", "echo x >> ran"]].concat());
-    // the first block of runs may be untraced, or thrown away: by then some count
+    // The first block of runs may be untraced or discarded. By then some runs count.
     let (shown, status) = interrupted_after(folder.path(), child, 200);
     assert_eq!(status, Some(130));
     assert!(shown.contains("exit_group"), "{shown}");
@@ -52,7 +52,7 @@ fn an_interrupted_trace_shows_and_exports_the_runs_that_were_made() {
 }
 
 #[test]
-fn an_interrupted_diff_shows_the_runs_that_were_made() {
+fn an_interrupted_diff_shows_its_finished_runs() {
     let folder = folder();
     let sides = ["sh -c 'echo x >> ran'", "sh -c 'echo y >> ran'"];
     let child = begun(folder.path(), &[&["diff", "-r", "10000"][..], &sides].concat());
@@ -62,7 +62,7 @@ fn an_interrupted_diff_shows_the_runs_that_were_made() {
 }
 
 #[test]
-fn a_cleanup_that_fails_or_is_cut_short_costs_no_result() {
+fn a_cleanup_that_fails_or_is_interrupted_loses_no_result() {
     let folder = folder();
     let words = ["bench", "--runs", "3", "--no-counts", "--export-json", "out.json"];
     let output = firstbyte(folder.path(), &[&words[..], &["--cleanup", "exit 4", "true"]].concat());
@@ -78,7 +78,7 @@ fn a_cleanup_that_fails_or_is_cut_short_costs_no_result() {
 }
 
 #[test]
-fn a_file_that_is_read_is_not_written() {
+fn an_export_does_not_replace_a_file_that_is_read() {
     let folder = folder();
     let place = folder.path();
     let bench = ["bench", "--runs", "2", "--no-counts", "--export-json", "results.json", "true"];
@@ -102,7 +102,7 @@ fn a_file_that_is_read_is_not_written() {
 }
 
 #[test]
-fn an_executable_is_written_through_a_link_and_under_the_umask() {
+fn an_executable_is_written_through_a_link_and_with_the_umask() {
     let folder = folder();
     fs::write(folder.path().join("target"), "").unwrap();
     symlink("target", folder.path().join("link")).unwrap();
@@ -118,7 +118,7 @@ fn an_executable_is_written_through_a_link_and_under_the_umask() {
 }
 
 #[test]
-fn what_names_and_files_hold_reaches_no_terminal_as_it_is() {
+fn names_and_contents_of_files_are_escaped_before_they_reach_a_terminal() {
     let folder = folder();
     let recording = "{\"schema\":\"firstbyte-recording/1\",\"backend\":\"bpf\",\"command\":[],\"root\":1,\"lost\":0}\n\
                      {\"at\":1,\"pid\":1,\"tid\":1,\"event\":\"\\u001b[2J\"}\n";

@@ -1,4 +1,4 @@
-//! Programs whose file gives them rights, which a run under ptrace does not get.
+//! Programs whose file gives them rights that a run under ptrace does not get.
 
 use crate::support::skipped;
 use std::fs::{self, Permissions};
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// A `cat` with a set-user-ID bit, and a file that it alone may read; `None`, and said aloud, where that cannot be.
+/// A `cat` with a set-user-ID bit, and a file that only it may read. `None`, reported as skipped, if that is impossible.
 fn privileged() -> Option<tempfile::TempDir> {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let place = |name: &str, from: &Path, mode: u32| {
@@ -21,14 +21,14 @@ fn privileged() -> Option<tempfile::TempDir> {
         Ok(output) if output.status.success() => Some(folder),
         _ => {
             skipped(
-                "only root, on a file system that knows it, can make a set-user-ID program for a stranger",
+                "only root can make a set-user-ID program for another user, and not on every file system",
             );
             None
         }
     }
 }
 
-/// By a user who is neither root nor the owner of anything here.
+/// Runs it as a user who is neither root nor the owner of any file here.
 fn stranger(folder: &Path, words: &[&str]) -> std::io::Result<Output> {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).args(words).current_dir(folder);
@@ -42,7 +42,7 @@ fn firstbyte(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_set_user_id_program_is_not_blamed_for_the_rights_that_tracing_takes() {
+fn a_set_user_id_program_is_not_blamed_for_rights_that_tracing_takes_away() {
     let Some(folder) = privileged() else { return };
     let bench = ["bench", "-r", "2", "--warmup=0", "--no-overhead", "--no-counts", "--backend"];
     let run =
@@ -55,8 +55,8 @@ fn a_set_user_id_program_is_not_blamed_for_the_rights_that_tracing_takes() {
     let (status, said) = run("pipe", "./reader secret");
     assert_eq!(status, Some(0), "{said}");
     let (status, said) = run("ptrace", "./reader /dev/null");
-    let told = "it ran without the rights of its set-user-ID bit";
-    assert!(status == Some(0) && said.contains(told), "{status:?} {said}");
+    let reported = "it ran without the rights of its set-user-ID bit";
+    assert!(status == Some(0) && said.contains(reported), "{status:?} {said}");
     for (file, status, other_end) in [("secret", 3, true), ("/dev/null", 0, false)] {
         let trace = ["trace", "-r", "1", "--backend", "ptrace", "--", "./reader", file];
         let (ended, said) = firstbyte(folder.path(), &trace);
@@ -69,7 +69,7 @@ fn a_set_user_id_program_is_not_blamed_for_the_rights_that_tracing_takes() {
 }
 
 #[test]
-fn rights_of_a_group_and_capabilities_are_told_too_and_scripts_have_none() {
+fn rights_of_a_group_and_capabilities_are_reported_too_and_scripts_have_none() {
     let Some(folder) = privileged() else { return };
     let copied = |name: &str, from: &str, mode: u32| {
         let path = folder.path().join(name);
@@ -99,7 +99,7 @@ fn rights_of_a_group_and_capabilities_are_told_too_and_scripts_have_none() {
         let (status, said) =
             firstbyte(folder.path(), &["trace", "-r", "1", "--backend", "ptrace", "--", program]);
         assert_eq!(status, Some(0), "{said}");
-        let told = said.contains("It ran without ");
-        assert!(told != rights.is_empty() && said.contains(rights), "{program}: {said}");
+        let reported = said.contains("It ran without ");
+        assert!(reported != rights.is_empty() && said.contains(rights), "{program}: {said}");
     }
 }

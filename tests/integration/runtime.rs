@@ -1,5 +1,5 @@
-//! The freestanding runtime: the same C sources built against glibc and against it, and compared; counts of system calls,
-//! page faults and bytes.
+//! The freestanding runtime: the same C sources, built against glibc and against the runtime, must behave the same. Also
+//! its counts of system calls, page faults and bytes.
 
 use crate::support::skipped;
 use firstbyte_cc::{Arguments, Compiler, Driver};
@@ -29,12 +29,12 @@ pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/cc/runtime")
 }
 
-/// One cache for all tests of this machine, named by content.
+/// One cache for all tests on this machine, with names from the content.
 pub(crate) fn cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("runtime-cache")
 }
 
-/// A driver for this architecture, or a skip.
+/// A driver for this architecture; `None`, reported as skipped, if there is none.
 fn driver(architecture: Architecture) -> Option<Driver> {
     match Compiler::find(architecture) {
         Ok(compiler) => Some(Driver::of_folder(&folder(), &cache(), compiler).unwrap()),
@@ -49,7 +49,7 @@ pub(crate) fn native() -> Option<Driver> {
     driver(Architecture::host()?)
 }
 
-/// Compiles against the runtime; panics with the compiler's messages.
+/// Compiles against the runtime. Panics with the compiler's messages if that fails.
 pub(crate) fn ours(driver: &Driver, arguments: &[&str], source: &Path, program: &Path) {
     let mut all: Vec<OsString> = arguments.iter().map(OsString::from).collect();
     all.extend([source.into(), "-o".into(), program.into()]);
@@ -85,7 +85,7 @@ pub(crate) fn fed(program: &Path, arguments: &[&str], input: &[u8]) -> Output {
     Command::new(program).args(arguments).stdin(file).output().unwrap()
 }
 
-/// Names of the system calls, execve first.
+/// Names of the system calls, beginning with execve.
 pub(crate) fn system_calls(program: &Path, input: &[u8]) -> Option<Vec<String>> {
     if !there("strace", "strace") {
         return None;
@@ -100,7 +100,7 @@ pub(crate) fn system_calls(program: &Path, input: &[u8]) -> Option<Vec<String>> 
     Some(lines.lines().filter_map(|line| line.split_once('(')).map(|(name, _)| name.to_owned()).collect())
 }
 
-/// The median of many runs, or a skip.
+/// The median of many runs; `None`, reported as skipped, if it cannot be measured.
 pub(crate) fn page_faults(program: &Path, input: &[u8]) -> Option<u64> {
     let folder = tempfile::tempdir().unwrap();
     let (counter, text) = (folder.path().join("faults"), folder.path().join("text"));
@@ -124,7 +124,7 @@ fn hello(driver: &Driver, place: &TempDir) -> PathBuf {
 }
 
 #[test]
-fn hello_by_printf_is_three_system_calls_in_two_thousand_bytes() {
+fn hello_with_printf_is_three_system_calls_in_two_thousand_bytes() {
     let Some(driver) = native() else { return };
     let place = tempfile::tempdir().unwrap();
     let program = hello(&driver, &place);
@@ -137,7 +137,7 @@ fn hello_by_printf_is_three_system_calls_in_two_thousand_bytes() {
 }
 
 #[test]
-fn hello_by_printf_takes_three_page_faults() {
+fn hello_with_printf_takes_three_page_faults() {
     let Some(driver) = native() else { return };
     let place = tempfile::tempdir().unwrap();
     if let Some(faults) = page_faults(&hello(&driver, &place), b"") {
@@ -159,7 +159,7 @@ fn a_filter_of_a_small_text_is_five_system_calls() {
     }
 }
 
-/// Output and status of one oracle program, in a fresh folder.
+/// Output and exit status of one oracle program in an empty folder.
 fn oracle_says(runner: Option<&str>, program: &Path) -> (String, Option<i32>) {
     let place = tempfile::tempdir().unwrap();
     let mut command = runner.map_or_else(|| Command::new(program), Command::new);
@@ -175,7 +175,7 @@ fn oracle_says(runner: Option<&str>, program: &Path) -> (String, Option<i32>) {
 fn compare_with_glibc(driver: &Driver, oracle: &[&str], runner: Option<&str>, names: &[&str]) {
     for name in names {
         let place = tempfile::tempdir().unwrap();
-        // One path for both, for some programs print it.
+        // The same path for both, because some programs print it.
         let program = place.path().join("program");
         let source = folder().join("tests/oracle").join(format!("{name}.c"));
         let common = ["-D_GNU_SOURCE", "-O1", "-w"];
@@ -191,13 +191,13 @@ fn compare_with_glibc(driver: &Driver, oracle: &[&str], runner: Option<&str>, na
 }
 
 #[test]
-fn programs_print_with_the_runtime_what_they_print_with_glibc() {
+fn programs_print_the_same_with_the_runtime_as_with_glibc() {
     let Some(driver) = native() else { return };
     compare_with_glibc(&driver, &["cc"], None, &ORACLES);
 }
 
 #[test]
-fn programs_of_clang_print_with_the_runtime_what_they_print_with_glibc() {
+fn programs_built_by_clang_print_the_same_with_the_runtime_as_with_glibc() {
     let Some(architecture) = Architecture::host() else { return };
     if !there("clang", "clang") {
         return;
@@ -207,7 +207,8 @@ fn programs_of_clang_print_with_the_runtime_what_they_print_with_glibc() {
     compare_with_glibc(&driver, &["clang"], None, &ORACLES);
 }
 
-/// Random bit patterns by the hundred thousand are for native runs: emulation gets those that differ by architecture.
+/// Only native runs try hundreds of thousands of random bit patterns. Emulation runs the programs that differ by
+/// architecture.
 fn compare_on(architecture: Architecture, oracle: &[&str], runner: Option<&str>) {
     let package = format!("gcc-{}", oracle[0].trim_end_matches("-gcc"));
     if !there(oracle[0], &package) || !runner.is_none_or(|name| there(name, "qemu-user")) {
@@ -227,23 +228,23 @@ fn compare_on(architecture: Architecture, oracle: &[&str], runner: Option<&str>)
 }
 
 #[test]
-fn programs_print_on_i386_what_they_print_with_glibc() {
+fn programs_print_the_same_on_i386_as_with_glibc() {
     let runner = (!cfg!(target_arch = "x86_64")).then_some("qemu-i386");
     compare_on(Architecture::I386, &["i686-linux-gnu-gcc"], runner);
 }
 
 #[test]
-fn programs_print_on_aarch64_what_they_print_with_glibc() {
+fn programs_print_the_same_on_aarch64_as_with_glibc() {
     compare_on(Architecture::Aarch64, &["aarch64-linux-gnu-gcc"], Some("qemu-aarch64"));
 }
 
 #[test]
-fn programs_print_on_riscv64_what_they_print_with_glibc() {
+fn programs_print_the_same_on_riscv64_as_with_glibc() {
     compare_on(Architecture::Riscv64, &["riscv64-linux-gnu-gcc"], Some("qemu-riscv64"));
 }
 
 #[test]
-fn the_runtime_stays_defined_under_the_sanitizer() {
+fn the_sanitizer_finds_no_undefined_behaviour_in_the_runtime() {
     let Some(architecture) = Architecture::host() else { return };
     let command = "gcc -fsanitize=undefined -fsanitize-undefined-trap-on-error";
     if !there("gcc", "gcc") {
@@ -264,7 +265,7 @@ fn string_functions_agree_with_glibc_and_read_no_byte_too_far() {
     let objects = folder().join("src/string").read_dir().unwrap().map(|entry| {
         Path::new(&entry.unwrap().file_name()).with_extension("o").file_name().unwrap().to_owned()
     });
-    // strdup needs malloc, strerror snprintf; word.h is none.
+    // strdup needs malloc, strerror needs snprintf, and word.h is not a function.
     let left_out = ["strdup.o", "strerror.o", "word.o"];
     let objects: Vec<OsString> = objects.filter(|name| !left_out.iter().any(|left| name == left)).collect();
     succeed(Command::new("ld").args(["-r", "-o", "ours.o"]).args(objects).current_dir(at));
@@ -276,7 +277,7 @@ fn string_functions_agree_with_glibc_and_read_no_byte_too_far() {
     succeed(&mut Command::new(program));
 }
 
-/// Lengths at and around every buffer: the first page's, the stream's, the pipe's.
+/// Lengths at and around the size of every buffer: the first page, the stream, the pipe.
 pub(crate) fn lengths() -> Vec<usize> {
     let edges = [0usize, 1792, 2024, 4096, 16384, 65536, 65536 + 1792, 131_072];
     edges
@@ -296,7 +297,7 @@ fn text(length: usize) -> Vec<u8> {
 }
 
 #[test]
-fn filters_do_with_the_runtime_what_they_do_with_glibc_at_every_length() {
+fn filters_behave_the_same_with_the_runtime_as_with_glibc_at_every_length() {
     let Some(driver) = native() else { return };
     let place = tempfile::tempdir().unwrap();
     for (name, arguments) in FILTERS {
@@ -312,7 +313,7 @@ fn filters_do_with_the_runtime_what_they_do_with_glibc_at_every_length() {
     }
 }
 
-/// A value of about this length, cut short half the time.
+/// A value of about this length. Half of the values are cut off.
 fn json(length: usize) -> Vec<u8> {
     let element = r#"{"name": "caf\u00e9", "numbers": [1, -2.5e10, true, null], "none": {}}, "#;
     let mut text = format!("[{}", element.repeat(length / element.len()));
@@ -341,7 +342,7 @@ fn nothing_is_lost_when_writes_are_short_or_interrupted() {
 }
 
 #[test]
-fn a_stdout_that_someone_made_non_blocking_is_waited_for() {
+fn a_non_blocking_stdout_loses_nothing() {
     use rustix::fs::{OFlags, fcntl_setfl};
     let Some(driver) = native() else { return };
     let place = tempfile::tempdir().unwrap();
@@ -356,7 +357,7 @@ fn a_stdout_that_someone_made_non_blocking_is_waited_for() {
 }
 
 #[test]
-fn a_full_disk_and_a_broken_pipe_are_told() {
+fn a_full_disk_and_a_broken_pipe_are_reported() {
     let Some(driver) = native() else { return };
     let place = tempfile::tempdir().unwrap();
     let program = disturbed(&driver, &place);
@@ -377,7 +378,7 @@ fn a_full_disk_and_a_broken_pipe_are_told() {
 }
 
 #[test]
-fn what_is_missing_is_an_error_of_the_compiler_that_says_why() {
+fn a_missing_feature_is_a_compiler_error_that_says_why() {
     let Some(driver) = native() else { return };
     let place = tempfile::tempdir().unwrap();
     let cases = [
@@ -400,7 +401,7 @@ fn what_is_missing_is_an_error_of_the_compiler_that_says_why() {
 }
 
 #[test]
-fn a_small_project_builds_by_its_makefile() {
+fn a_small_project_builds_with_its_makefile() {
     if !there("make", "make") {
         return;
     }

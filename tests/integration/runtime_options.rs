@@ -1,4 +1,4 @@
-//! `firstbyte cc`: options that pass, and what compilers call by themselves.
+//! `firstbyte cc`: options that it accepts, and functions that compilers call by themselves.
 
 use crate::runtime::{cache, fed, folder, glibc, native, ours, page_faults, there};
 use crate::support::skipped;
@@ -6,7 +6,7 @@ use firstbyte_cc::{Arguments, Compiler, Driver};
 use firstbyte_elf::Architecture;
 use std::os::unix::process::ExitStatusExt;
 
-/// What makefiles pass to every program: it compiles, links and runs, whatever the option would otherwise ask for.
+/// With the options that makefiles pass to every program it compiles, links and runs.
 #[test]
 fn a_damaged_cache_is_built_again() {
     let place = tempfile::tempdir().unwrap();
@@ -25,7 +25,7 @@ fn a_damaged_cache_is_built_again() {
 }
 
 #[test]
-fn harmless_options_pass_and_the_program_runs() {
+fn harmless_options_are_accepted_and_the_program_runs() {
     let Some(driver) = native() else { return };
     let place = tempfile::tempdir().unwrap();
     let lines = "-static|-O0|-O3|-Ofast|-flto|-pie|-static-pie|-fPIE|-fPIC|-fstack-protector-all|-fopenmp-simd|-rdynamic|-lm|\
@@ -44,7 +44,7 @@ fn harmless_options_pass_and_the_program_runs() {
 }
 
 #[test]
-fn objects_are_joined_by_r_without_being_linked() {
+fn option_r_joins_objects_without_a_final_link() {
     let Some(driver) = native() else { return };
     let place = tempfile::tempdir().unwrap();
     let (object, joined, program) =
@@ -55,7 +55,7 @@ fn objects_are_joined_by_r_without_being_linked() {
     assert_eq!(fed(&program, &[], b"copied").stdout, b"copied");
 }
 
-/// Every function that compilers call on i386 for 64-bit arithmetic, against the operators of this machine.
+/// Compares every function that compilers call on i386 for 64-bit arithmetic with the operators of this machine.
 #[test]
 fn the_integer_library_of_i386_agrees_with_64_bit_arithmetic() {
     if !cfg!(target_arch = "x86_64") {
@@ -85,7 +85,7 @@ fn the_integer_library_of_i386_agrees_with_64_bit_arithmetic() {
     }
 }
 
-/// The streams' page is none of its business: it faults as an empty program does.
+/// A program without streams does not touch their page. It has the page faults of an empty program.
 #[test]
 fn a_program_without_streams_touches_no_page_of_variables() {
     let Some(driver) = native() else { return };
@@ -100,7 +100,7 @@ fn a_program_without_streams_touches_no_page_of_variables() {
     }
 }
 
-/// A header of the system's that is not here says so by name, and what is here instead.
+/// A system header that the runtime lacks is an error that names it and says what to use instead.
 #[test]
 fn every_missing_header_says_what_is_missing() {
     let Some(driver) = native() else { return };

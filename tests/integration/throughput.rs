@@ -1,4 +1,4 @@
-//! `firstbyte throughput`: the programs of seed 002, what is timed and what is not.
+//! `firstbyte throughput`: the programs of Response to Response, and which of them are timed.
 
 use crate::support::skipped;
 use firstbyte::corpus::{BuildCache, SkipCause, prepare};
@@ -28,7 +28,7 @@ fn script(text: &str) -> Design {
 }
 
 #[test]
-fn our_writer_is_right_into_every_sink() {
+fn our_writer_is_correct_with_every_sink() {
     let ours = Design::ours(FIRSTBYTE.as_ref());
     for sink in Sink::ALL {
         verify(&ours, sink, 60_001, &places(), LIMIT).unwrap();
@@ -38,7 +38,7 @@ fn our_writer_is_right_into_every_sink() {
 }
 
 #[test]
-fn every_program_builds_and_the_fixed_ones_print_the_same_lines() {
+fn every_program_builds_and_the_corrected_ones_print_the_same_lines() {
     let folder = tempfile::tempdir().unwrap();
     let cache = BuildCache::at(folder.path()).unwrap();
     let all = programs().unwrap();
@@ -72,7 +72,7 @@ fn every_program_builds_and_the_fixed_ones_print_the_same_lines() {
 }
 
 #[test]
-fn wrong_output_is_found_out() {
+fn wrong_output_is_detected() {
     let run = |text: &str, sink| verify(&script(text), sink, 3, &places(), LIMIT);
     for sink in [Sink::PipeRead, Sink::Tmpfs, Sink::File, Sink::Pty] {
         let few = run("echo hello world", sink);
@@ -88,7 +88,7 @@ fn wrong_output_is_found_out() {
 }
 
 #[test]
-fn lost_bytes_are_found_out_in_timed_runs_too() {
+fn lost_bytes_are_detected_in_timed_runs_too() {
     for sink in Sink::ALL.into_iter().filter(|sink| *sink != Sink::Null) {
         let few = time(&script("echo hello world"), sink, 3, &places(), LIMIT);
         assert!(matches!(few, Err(RunError::Count { .. })), "{}: {few:?}", sink.name());
@@ -98,7 +98,7 @@ fn lost_bytes_are_found_out_in_timed_runs_too() {
 }
 
 #[test]
-fn a_design_that_loses_bytes_of_many_lines_only_is_not_timed_with_many() {
+fn a_design_that_loses_bytes_only_with_many_lines_is_not_timed_with_many() {
     let sweep = Sweep {
         counts: vec![20, 5],
         sinks: vec![Sink::Null, Sink::Wc],
@@ -126,7 +126,7 @@ fn a_file_says_which_file_system_it_is_on() {
     let swapped = Places { memory, disk };
     let said = Sink::File.description(&swapped);
     if !said.contains("on tmpfs") {
-        return skipped("/dev/shm is no tmpfs");
+        return skipped("/dev/shm is not a tmpfs");
     }
     let warnings = swapped.warnings(&Sink::ALL);
     assert_eq!(warnings.len(), 4, "{warnings:?}");
@@ -178,13 +178,13 @@ fn a_sweep_is_exported_and_drawn() {
     for row in document["results"].as_array().unwrap() {
         assert_eq!(row["times_ns"].as_array().unwrap().len(), 2, "{row}");
         assert_eq!(row["bytes"], row["lines"].as_u64().unwrap() * 12);
-        assert_eq!(row["bytes_per_second"].is_null(), row["sink"] == "null", "no rate where nobody reads");
-        assert_ne!(row["design"], "asm-v2-literal", "what is wrong is not timed");
+        assert_eq!(row["bytes_per_second"].is_null(), row["sink"] == "null", "no rate without a reader");
+        assert_ne!(row["design"], "asm-v2-literal", "a wrong program is not timed");
     }
     let ours = |row: &&Value| row["design"] == "firstbyte lines";
     assert_eq!(document["results"].as_array().unwrap().iter().filter(ours).count(), 10);
     if document["skipped"].as_array().unwrap().is_empty() {
-        assert_eq!(document["wrong"].as_array().unwrap().len(), 5, "the literal program, once a sink");
+        assert_eq!(document["wrong"].as_array().unwrap().len(), 5, "the literal program, once per sink");
         assert!(text.contains("not timed: asm-v2-literal"), "{text}");
     } else {
         skipped("a design cannot be built here");
@@ -195,7 +195,7 @@ fn a_sweep_is_exported_and_drawn() {
     assert!(svg.starts_with("<svg") && svg.contains("million lines") && svg.contains("firstbyte lines"));
 }
 
-/// A picture whose name ends in `.png`, by the older name of the option.
+/// A picture whose name ends in `.png`, with the older name of the option.
 fn png_chart(file: &Path) -> Output {
     let fixed = ["--n", "1000,2000", "--runs", "1", "--only", "firstbyte lines", "--sink", "null", "--chart"];
     throughput(&[&fixed[..], &[file.to_str().unwrap()]].concat())
@@ -203,7 +203,7 @@ fn png_chart(file: &Path) -> Output {
 
 #[cfg(feature = "png")]
 #[test]
-fn a_chart_is_a_png_where_its_name_says_so() {
+fn a_chart_whose_name_ends_in_png_is_a_png() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.PNG");
     let output = png_chart(&file);
@@ -225,7 +225,7 @@ fn without_its_feature_a_png_is_refused_before_the_first_run() {
 }
 
 #[test]
-fn a_chart_of_nothing_is_no_file_but_an_error() {
+fn a_chart_of_nothing_is_an_error_and_writes_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let (svg, json) = (folder.path().join("a.svg"), folder.path().join("a.json"));
     let output = Command::new(FIRSTBYTE)
@@ -242,7 +242,7 @@ fn a_chart_of_nothing_is_no_file_but_an_error() {
 }
 
 #[test]
-fn what_is_unknown_is_refused_before_the_first_run() {
+fn unknown_names_are_refused_before_the_first_run() {
     for (arguments, message) in [
         (&["--only", "no-such"][..], "no design `no-such`"),
         (&["--sink", "tape"][..], "tape"),

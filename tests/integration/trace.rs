@@ -1,18 +1,18 @@
-//! `firstbyte trace` on programs that know what they do.
+//! `firstbyte trace` of programs whose behaviour is known.
 
 use super::support::skipped;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Exit status, stdout and stderr of our command.
+/// Exit status, stdout and stderr of the command.
 pub(crate) fn firstbyte(arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_firstbyte")).args(arguments).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
-/// What `firstbyte trace` prints; `None` where this machine cannot.
+/// The output of `firstbyte trace`; `None` if this machine cannot trace.
 pub(crate) fn traced(arguments: &[&str]) -> Option<String> {
     let all: Vec<&str> = std::iter::once("trace").chain(arguments.iter().copied()).collect();
     let (status, text, errors) = firstbyte(&all);
@@ -23,21 +23,21 @@ pub(crate) fn traced(arguments: &[&str]) -> Option<String> {
     Some(text)
 }
 
-/// The one result of a trace's JSON.
+/// The only result in a trace's JSON.
 pub(crate) fn result(arguments: &[&str]) -> Option<Value> {
     let all: Vec<&str> =
         ["--no-overhead", "--export-json", "-"].into_iter().chain(arguments.iter().copied()).collect();
     let document: Value = serde_json::from_str(&traced(&all)?).unwrap();
     assert_eq!(document["schema"], "firstbyte/1");
     if arguments.contains(&"bpf") || !arguments.contains(&"--backend") {
-        // ptrace cannot see faults and switches: what needs them is skipped
+        // ptrace sees neither faults nor switches, so tests that need them are skipped.
         (document["tool"]["backend"] == "bpf").then(|| document["results"][0].clone())
     } else {
         Some(document["results"][0].clone())
     }
 }
 
-/// The main thread's spans and its attribution both sum up to the total, to the nanosecond.
+/// The main thread's spans and its attribution both sum to the total, to the nanosecond.
 fn assert_sums(result: &Value) {
     let total = result["total_ns"].as_u64().unwrap();
     let root = &result["processes"][0]["pid"];
@@ -53,12 +53,12 @@ pub(crate) fn spans<'r>(result: &'r Value, wanted: impl Fn(&Value) -> bool + 'r)
     result["spans"].as_array().unwrap().iter().filter(|span| wanted(span)).collect()
 }
 
-/// Where a span ends, with all that lies within.
+/// The end of a span, including the spans within it.
 fn end_of(span: &Value) -> u64 {
     span["start_ns"].as_u64().unwrap() + span["elapsed_ns"].as_u64().unwrap()
 }
 
-/// A program from C source; `None` without a compiler.
+/// Compiles a C source; `None` without a compiler.
 pub(crate) fn compiled(folder: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
     let (file, program) = (folder.join("tracee.c"), folder.join("tracee"));
     std::fs::write(&file, source).unwrap();
@@ -66,8 +66,8 @@ pub(crate) fn compiled(folder: &Path, source: &str, flags: &[&str]) -> Option<Pa
     built.is_ok_and(|output| output.status.success()).then_some(program)
 }
 
-/// Writes to `argv[2]` pages of a private mapping of `argv[1]`, opens 3 files that are there and 4 that are missing,
-/// starts 2 threads, sleeps 20 ms.
+/// Writes to `argv[2]` pages of a private mapping of `argv[1]`, opens 3 existing and 4 missing files, starts 2 threads
+/// and sleeps 20 ms.
 const GROUND_TRUTH: &str = r#"
 #include <fcntl.h>
 #include <pthread.h>
@@ -102,7 +102,7 @@ int main(int count, char **words)
 }
 "#;
 
-/// Starts and joins 200 threads, and 20 processes that exit at once.
+/// Starts and joins 200 threads and 20 processes that exit immediately.
 const MANY: &str = r"
 #include <pthread.h>
 #include <sys/wait.h>
@@ -125,7 +125,7 @@ int main(void)
 ";
 
 #[test]
-fn many_threads_and_children_are_each_told_once_and_nothing_after_their_ends_is_missed() {
+fn each_of_many_threads_and_children_is_reported_once_and_nothing_after_its_end_is_missed() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compiled(folder.path(), MANY, &["-pthread"]) else {
         return skipped("no C compiler");
@@ -137,11 +137,11 @@ fn many_threads_and_children_are_each_told_once_and_nothing_after_their_ends_is_
     let counts = &result["counts"];
     assert_eq!((counts["threads"].as_u64(), counts["processes"].as_u64()), (Some(221), Some(21)));
     let ends = spans(&result, |span| span["name"] == "exit_group").len();
-    assert_eq!(ends, 21, "of the tracee and of each child");
+    assert_eq!(ends, 21, "one for the tracee and one for each child");
 }
 
 #[test]
-fn a_program_that_knows_its_faults_files_threads_and_sleep_is_told_them_exactly() {
+fn known_faults_files_threads_and_sleeps_are_reported_exactly() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compiled(folder.path(), GROUND_TRUTH, &["-pthread"]) else {
         return skipped("no C compiler");
@@ -169,7 +169,7 @@ fn a_program_that_knows_its_faults_files_threads_and_sleep_is_told_them_exactly(
     assert!(call["elapsed_ns"].as_u64().unwrap() >= 20_000_000, "{call}");
     let sleep = spans(&result, |span| span["kind"] == "waiting" && span["name"] == "sleep");
     let woken = spans(&result, |span| span["name"] == "a turn on a processor");
-    // it leaves the processor after it has entered the call, and its time is up between that and its next turn
+    // It leaves the processor after it has entered the call, and its timer expires before its next turn.
     let end = |span: &Value| span["start_ns"].as_u64().unwrap() + span["duration_ns"].as_u64().unwrap();
     let turn = woken.iter().find(|turn| turn["start_ns"] == end(sleep[0])).unwrap();
     let within =
@@ -179,7 +179,7 @@ fn a_program_that_knows_its_faults_files_threads_and_sleep_is_told_them_exactly(
 }
 
 #[test]
-fn a_chain_of_execs_is_told_with_its_cost() {
+fn a_chain_of_execs_is_reported_with_its_cost() {
     let Some(result) = result(&["-r", "2", "--", "env", "env", "true"]) else {
         return skipped("the bpf backend does not work here");
     };
@@ -194,7 +194,7 @@ fn a_chain_of_execs_is_told_with_its_cost() {
 }
 
 #[test]
-fn what_the_kernel_touches_in_an_exec_is_of_the_image_that_it_builds() {
+fn the_faults_of_the_kernel_in_an_exec_belong_to_the_new_image() {
     let Some(result) = result(&["-r", "1", "--", "env", "env", "true"]) else {
         return skipped("the bpf backend does not work here");
     };
@@ -202,7 +202,7 @@ fn what_the_kernel_touches_in_an_exec_is_of_the_image_that_it_builds() {
     let faults = spans(&result, |span| span["kind"] == "fault");
     let text = |fault: &Value| fault["detail"].as_str().unwrap().to_owned();
     let nowhere = faults.iter().filter(|fault| text(fault).contains("fault (write) 0x"));
-    assert_eq!(nowhere.count(), 0, "each is told by its file or its kind of memory");
+    assert_eq!(nowhere.count(), 0, "each has a file or a kind of memory");
     for exec in result["processes"][0]["execs"].as_array().unwrap() {
         let begin = exec["start_ns"].as_u64().unwrap();
         let end = begin + exec["duration_ns"].as_u64().unwrap();
@@ -218,7 +218,7 @@ fn what_the_kernel_touches_in_an_exec_is_of_the_image_that_it_builds() {
 }
 
 #[test]
-fn children_are_a_tree_and_a_wait_for_one_is_a_wait_for_a_child() {
+fn children_form_a_tree_and_a_wait_for_one_is_a_wait_for_a_child() {
     let Some(result) = result(&["-r", "2", "--", "sh", "-c", "sleep 0.03; true; echo done"]) else {
         return skipped("the bpf backend does not work here");
     };
@@ -240,19 +240,19 @@ fn ten_thousand_calls_lose_nothing() {
 }
 
 #[test]
-fn a_loss_that_was_forced_is_told() {
+fn a_forced_loss_of_events_is_reported() {
     let arguments = ["trace", "-r", "1", "--no-overhead", "--backend", "bpf", "--ring", "4096", "--"];
     let program = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=60000"];
     let (status, text, errors) = firstbyte(&[&arguments[..], &program[..]].concat());
     if status == Some(4) {
         return skipped("the bpf backend does not work here");
     }
-    let told = format!("{text}{errors}");
-    assert!(told.contains("events were lost") && told.contains("--ring"), "{told}");
+    let printed = format!("{text}{errors}");
+    assert!(printed.contains("events were lost") && printed.contains("--ring"), "{printed}");
 }
 
 #[test]
-fn a_thirty_two_bit_program_is_read_by_its_own_table() {
+fn calls_of_a_32_bit_program_get_their_names_from_the_32_bit_table() {
     let folder = tempfile::tempdir().unwrap();
     let source = ".globl _start\n_start: movl $4,%eax\nmovl $1,%ebx\nmovl $m,%ecx\nmovl $3,%edx\nint $0x80\n\
                   movl $1,%eax\nxorl %ebx,%ebx\nint $0x80\n.data\nm: .ascii \"hi\\n\"\n";
@@ -277,14 +277,14 @@ fn a_thirty_two_bit_program_is_read_by_its_own_table() {
     let modules = result["attribution"].as_array().unwrap().iter();
     let modules: Vec<&str> =
         modules.filter(|s| s["kind"] == "user").map(|share| share["name"].as_str().unwrap()).collect();
-    assert_eq!(modules, ["a (executable)"], "its auxiliary vector has words of 4 bytes");
-    // what else the machine does may be found: that it was kept waiting
+    assert_eq!(modules, ["a (executable)"], "its auxiliary vector has 4-byte words");
+    // Other findings may depend on what else the machine does, such as waiting for a processor.
     let findings = result["findings"].to_string();
     assert!(!findings.contains("ynamic linking") && !findings.contains("failed"), "{findings}");
 }
 
 #[test]
-fn user_code_of_a_dynamic_program_is_known_by_its_module() {
+fn user_code_of_a_dynamic_program_is_named_by_its_module() {
     let Some(result) = result(&["-r", "3", "--", "cat", "/dev/null"]) else {
         return skipped("the bpf backend does not work here");
     };
@@ -314,7 +314,7 @@ fn ptrace_sees_the_same_calls_without_privileges() {
 }
 
 #[test]
-fn a_recording_is_replayed_to_the_same_account() {
+fn a_replayed_recording_gives_the_same_account() {
     let folder = tempfile::tempdir().unwrap();
     let (file, json) = (folder.path().join("a.rec"), folder.path().join("a.json"));
     let (file, json) = (file.to_str().unwrap(), json.to_str().unwrap());
@@ -333,7 +333,7 @@ fn a_recording_is_replayed_to_the_same_account() {
 }
 
 #[test]
-fn the_processors_time_is_what_the_kernel_charged() {
+fn processor_time_is_the_time_that_the_kernel_charged() {
     let folder = tempfile::tempdir().unwrap();
     let source = "#include <time.h>\nint main(void) { while (clock() < 30000) ; return 0; }";
     let Some(program) = compiled(folder.path(), source, &[]) else { return skipped("no C compiler") };
@@ -341,13 +341,13 @@ fn the_processors_time_is_what_the_kernel_charged() {
         return skipped("ptrace does not work here");
     };
     let seconds = |name: &str| result[name].as_f64().unwrap();
-    assert!(seconds("user") + seconds("system") >= 0.03, "it ends when it was charged with that: {result}");
+    assert!(seconds("user") + seconds("system") >= 0.03, "it ends once it was charged this much: {result}");
     assert_eq!(result["exit_codes"], serde_json::json!([0, 0]));
-    assert!(result["stddev"].is_f64(), "of two runs there is one");
+    assert!(result["stddev"].is_f64(), "two runs have a deviation");
 }
 
 #[test]
-fn a_damaged_recording_is_an_error_with_its_line() {
+fn a_damaged_recording_is_an_error_with_the_line_number() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("bad.rec");
     for (text, expected) in [("", "line 1"), ("{}\n", "line 1"), ("\u{0}\u{1}", "line 1")] {
@@ -378,7 +378,7 @@ fn the_timeline_and_the_table_stay_within_the_terminal() {
 }
 
 #[test]
-fn the_exports_for_viewers_are_json_with_every_step() {
+fn the_exports_for_viewers_are_json_and_contain_every_step() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (perfetto, firefox, json) = (path("p"), path("f"), path("j"));
@@ -396,7 +396,7 @@ fn the_exports_for_viewers_are_json_with_every_step() {
     assert_eq!(read(&firefox)["threads"][0]["markers"]["length"], steps);
 }
 
-/// Opens `wanted` in the folders `argv[1]/a` to `argv[1]/d`, and executes `true` by a PATH whose first folders lack it.
+/// Opens `wanted` in the folders `argv[1]/a` to `argv[1]/d`, and executes `true` with a PATH whose first folders lack it.
 const SEARCHING: &str = r#"
 #include <fcntl.h>
 #include <stdio.h>
@@ -418,7 +418,7 @@ int main(int count, char **words)
 "#;
 
 #[test]
-fn what_is_searched_for_is_told_with_the_folders_in_which_it_was_not() {
+fn a_search_is_reported_with_the_folders_that_lack_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compiled(folder.path(), SEARCHING, &[]) else { return skipped("no C compiler") };
     let place = folder.path().to_str().unwrap();
@@ -454,7 +454,7 @@ fn what_is_searched_for_is_told_with_the_folders_in_which_it_was_not() {
 }
 
 #[test]
-fn what_a_program_leaves_running_is_gone_after_its_trace() {
+fn processes_that_a_program_leaves_behind_are_killed_after_its_trace() {
     for backend in ["bpf", "ptrace"] {
         let script = "setsid sleep 98767 & (setsid sleep 98767 &) ; echo hi";
         let arguments = ["-r", "2", "--no-overhead", "--backend", backend, "--", "sh", "-c", script];
@@ -468,7 +468,7 @@ fn what_a_program_leaves_running_is_gone_after_its_trace() {
 }
 
 #[test]
-fn what_medians_of_runs_that_differ_leave_of_the_total_is_shown() {
+fn the_difference_between_the_sum_of_medians_and_the_total_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let counter = folder.path().join("counter");
     let script = format!(
@@ -483,6 +483,6 @@ fn what_medians_of_runs_that_differ_leave_of_the_total_is_shown() {
     let (Some(one), Some(several)) = (run("1"), run("6")) else {
         return skipped("programs cannot be traced here");
     };
-    assert!(!one.contains("varies between runs"), "one run adds up: {one}");
+    assert!(!one.contains("varies between runs"), "a single run sums exactly: {one}");
     assert!(several.contains("varies between runs"), "{several}");
 }

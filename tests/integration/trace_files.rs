@@ -1,10 +1,10 @@
-//! Which file a step of a trace is booked to.
+//! The file to which a trace attributes a step.
 
 use super::support::skipped;
 use super::trace::{compiled, result, spans};
 use serde_json::Value;
 
-/// Opens the files that it is given.
+/// Opens the files in its arguments.
 const DEEP: &str = r"
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ int main(int count, char **words)
 ";
 
 #[test]
-fn long_paths_are_told_whole_and_no_two_become_one() {
+fn long_paths_are_complete_and_none_are_merged() {
     let folder = tempfile::tempdir().unwrap();
     let deep = folder.path().join(["a", "é", "c"].map(|letter| letter.repeat(120)).join("/"));
     let deeper = deep.join(vec!["d".repeat(250); 9].join("/"));
@@ -33,7 +33,7 @@ fn long_paths_are_told_whole_and_no_two_become_one() {
         let command: Vec<&str> =
             ["--backend", backend, "--runs", "1", "--"].into_iter().chain(names).collect();
         let Some(result) = result(&command) else {
-            skipped("this machine does not trace so");
+            skipped("this backend does not work here");
             continue;
         };
         for file in &files {
@@ -53,17 +53,17 @@ fn long_paths_are_told_whole_and_no_two_become_one() {
 }
 
 #[test]
-fn what_goes_through_a_pipe_is_no_file_s() {
+fn bytes_read_from_a_pipe_belong_to_no_file() {
     for backend in ["bpf", "ptrace"] {
         let command = ["--backend", backend, "--runs", "1", "--", "sh", "-c", "echo hello | cat >/dev/null"];
         let Some(result) = result(&command) else {
-            skipped("this machine does not trace so");
+            skipped("this backend does not work here");
             continue;
         };
         let files = result["files"].as_array().unwrap();
         let stdin = files.iter().find(|file| file["path"] == "stdin");
         let read = stdin.map_or(0, |stdin| stdin["bytes_read"].as_u64().unwrap());
-        assert_eq!(read, 0, "{backend}: the stdin is empty, the pipe is not: {stdin:?}");
+        assert_eq!(read, 0, "{backend}: stdin is empty, only the pipe is not: {stdin:?}");
         let of_pipe = spans(&result, |span| {
             span["detail"].as_str().is_some_and(|call| call.starts_with("read(0, ") && call.ends_with(" = 6"))
         });
@@ -71,7 +71,7 @@ fn what_goes_through_a_pipe_is_no_file_s() {
     }
 }
 
-/// Reads 1000 bytes of a file by each of the five calls that read, 777 of a pipe and nothing of a socket pair.
+/// Reads 1000 bytes of a file with each of the five calls that read, 777 bytes of a pipe and none of a socket pair.
 const READS: &str = r"
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -98,7 +98,7 @@ int main(int count, char **words)
 ";
 
 #[test]
-fn bytes_read_are_those_of_every_call_that_reads_and_the_same_as_counted() {
+fn every_call_that_reads_is_included_in_the_bytes_read_also_in_the_count() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
     std::fs::write(&file, vec![7; 5000]).unwrap();
@@ -110,13 +110,13 @@ fn bytes_read_are_those_of_every_call_that_reads_and_the_same_as_counted() {
     let counted: Value = serde_json::from_str(&counted.1).unwrap();
     for backend in ["bpf", "ptrace"] {
         let Some(result) = result(&["--backend", backend, "--runs", "1", "--", program, file]) else {
-            skipped("this machine does not trace so");
+            skipped("this backend does not work here");
             continue;
         };
         let known = result["files"].as_array().unwrap().iter().find(|known| known["path"] == file).unwrap();
         assert_eq!(known["bytes_read"], 5000, "{backend}");
         assert_eq!(known["calls"], 5, "{backend}: the five reads");
-        assert_eq!(result["counts"]["bytes_read"], 5777, "{backend}: those of the pipe, too");
+        assert_eq!(result["counts"]["bytes_read"], 5777, "{backend}: including those of the pipe");
         assert_eq!(counted["results"][0]["counts"]["bytes_read"], 5777);
     }
 }

@@ -1,11 +1,11 @@
-//! What `firstbyte trace` tells of threads that stop, wait and execute.
+//! `firstbyte trace` of threads that stop, wait and execute.
 
 use super::support::skipped;
 use super::trace::{compiled, result, spans};
 use serde_json::Value;
 
-/// A child stops its parent within `nanosleep`, lets it go on, ends the sleep by a signal that is handled, and sends the
-/// one that the parent waits for. It looks when each has come about.
+/// A child stops its parent within `nanosleep`, continues it, ends the sleep with a signal that has a handler, and sends
+/// the signal for which the parent waits. It waits until each of these has happened.
 const STOPPED: &str = r#"
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -64,7 +64,7 @@ int main(void)
 "#;
 
 #[test]
-fn a_stop_and_what_it_interrupts_and_a_wait_for_a_signal_are_named() {
+fn a_stop_an_interrupted_call_and_a_wait_for_a_signal_have_names() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compiled(folder.path(), STOPPED, &["-static"]) else {
         return skipped("no C compiler");
@@ -74,13 +74,13 @@ fn a_stop_and_what_it_interrupts_and_a_wait_for_a_signal_are_named() {
     };
     let root = &result["processes"][0]["pid"];
     let waits = spans(&result, |span| {
-        let told = ["sleep", "stopped", "a signal"].map(Value::from).contains(&span["name"]);
-        span["tid"] == *root && span["kind"] == "waiting" && told
+        let waits = ["sleep", "stopped", "a signal"].map(Value::from).contains(&span["name"]);
+        span["tid"] == *root && span["kind"] == "waiting" && waits
     });
     let names: Vec<&str> = waits.iter().map(|span| span["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["sleep", "stopped", "sleep", "a signal"]);
     let stop = waits[1]["elapsed_ns"].as_u64().unwrap();
-    assert!(stop >= 20_000_000, "it provably waited so long: {stop}");
+    assert!(stop >= 20_000_000, "it provably waited at least 20 ms: {stop}");
     let restarted = spans(&result, |span| span["name"] == "restart_syscall");
     let text = restarted[0]["detail"].as_str().unwrap();
     assert!(text.starts_with("restart_syscall() = "), "it has no arguments: {text}");
@@ -88,7 +88,7 @@ fn a_stop_and_what_it_interrupts_and_a_wait_for_a_signal_are_named() {
     assert!(shares.iter().any(|share| share["name"] == "stopped"), "{shares:?}");
 }
 
-/// A second thread executes the program anew, while the first waits and a third sleeps; with an argument, in a child.
+/// A second thread executes the program again while the first waits and a third sleeps. With an argument, in a child.
 const SECOND: &str = r#"
 #include <pthread.h>
 #include <unistd.h>
@@ -108,7 +108,7 @@ int main(int count, char **words)
 }
 "#;
 
-/// Of each thread the spans are one within another, never across: a span's own time and those of its parts are its whole.
+/// The spans of a thread are nested and never cross. A span's own time and the times of its parts sum to its duration.
 fn assert_nested(result: &Value) {
     let number = |span: &Value, field: &str| span[field].as_u64().unwrap();
     let spans = result["spans"].as_array().unwrap();
@@ -123,7 +123,7 @@ fn assert_nested(result: &Value) {
                 open.pop();
             }
             if let Some((end, rest, parent)) = open.last_mut() {
-                assert!(start + whole <= *end, "{span} reaches out of {parent}");
+                assert!(start + whole <= *end, "{span} ends after {parent}");
                 *rest -= whole;
             }
             open.push((start + whole, whole, span));
@@ -132,7 +132,7 @@ fn assert_nested(result: &Value) {
 }
 
 #[test]
-fn the_exec_of_a_second_thread_overlaps_with_nothing_of_the_first() {
+fn the_exec_of_a_second_thread_does_not_overlap_with_the_first() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compiled(folder.path(), SECOND, &["-static", "-pthread"]) else {
         return skipped("no C compiler");
@@ -160,7 +160,7 @@ fn the_exec_of_a_second_thread_overlaps_with_nothing_of_the_first() {
             let of_stage = stages.iter().filter(|span| span["name"].as_str().unwrap().contains(stage));
             of_stage.filter(|span| (span["tid"] == span["pid"]) == by_first).count() == 1
         };
-        assert!(has("open the file", false), "{backend}: the thread that called it begins it: {stages:?}");
-        assert!(has("return into", true), "{backend}: and returns as the first one: {stages:?}");
+        assert!(has("open the file", false), "{backend}: the thread that called exec begins it: {stages:?}");
+        assert!(has("return into", true), "{backend}: and returns as the first thread: {stages:?}");
     }
 }

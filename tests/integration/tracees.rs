@@ -1,4 +1,4 @@
-//! Builds the programs that know what they do, and compares what a tracer sees of them with the table.
+//! Builds the tracees, whose behaviour is known, and compares the recordings of a tracer with the table.
 
 #[path = "../tracees/table.rs"]
 mod table;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 pub(crate) use table::{CASES, Case, HELLO, PIPE_CASES, faults_of, last_output, setting};
 
-/// The executable of a source in `tests/tracees/`; `None`, and said aloud, where it cannot be built or run.
+/// The executable of a source in `tests/tracees/`; `None`, reported as skipped, if it cannot be built or run.
 pub(crate) fn built(source: &str) -> Option<PathBuf> {
     static BUILDING: Mutex<()> = Mutex::new(());
     let _one_at_a_time = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -40,7 +40,7 @@ fn build(from: &Path, to: &Path) -> Option<()> {
         return None;
     }
     let options = if is_assembly { assembly } else { &["-O1", "-pthread"] };
-    // under another name first: an executable that is being written cannot be run by a neighbour
+    // Built under another name, because another test cannot run an executable that is being written.
     let draft = to.with_extension(format!("{}", std::process::id()));
     let answer = std::process::Command::new("cc").args(options).arg(from).arg("-o").arg(&draft).output();
     match answer {
@@ -54,14 +54,14 @@ fn build(from: &Path, to: &Path) -> Option<()> {
     Some(())
 }
 
-/// A launcher of a tracee with its arguments.
+/// A command that launches a tracee with its arguments.
 pub(crate) fn launcher(source: &str, arguments: &[&str]) -> Option<Launcher> {
     let mut words = vec![built(source)?.into_os_string()];
     words.extend(arguments.iter().map(Into::into));
     Some(Launcher::new(Command::new(&words).unwrap()).unwrap())
 }
 
-/// Runs every case of the table by one backend, with stdout of one kind, and collects what was not as it must be.
+/// Runs every case of the table with one backend and one kind of stdout. Collects the differences from the table.
 pub(crate) fn check_table(tracer: &mut dyn Tracer, cases: &[Case], output: OutputKind) {
     let mut wrong = Vec::new();
     for case in cases {

@@ -1,4 +1,4 @@
-//! Processes that we may not kill: a set-user-id program has become root's, and we are nobody.
+//! Processes that we may not kill: we are nobody, and a set-user-ID program runs as root.
 
 use crate::support::{as_nobody, of_nobody, skipped};
 use std::fs;
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// As root, whoever starts it: prints, and then waits itself (`own`), or leaves a process behind that does.
+/// Runs as root, whichever user starts it. It prints, and then waits (`own`) or leaves a waiting process behind.
 const WAITS: &str = r#"
 #include <string.h>
 #include <unistd.h>
@@ -37,13 +37,13 @@ fn prepared() -> Option<tempfile::TempDir> {
     fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
     let mounted = as_nobody(folder.path(), &["findmnt", "-n", "-o", "OPTIONS", "-T", "."]).output();
     if mounted.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("nosuid")) {
-        skipped("set-user-id programs get no privilege on this file system (nosuid)");
+        skipped("set-user-ID programs get no privilege on this file system (nosuid)");
         return None;
     }
     Some(folder)
 }
 
-/// Who is named by the one error; it lives on when the command has ended, and is then ended by us.
+/// The process that the only error names. It still runs when the command has ended, and is then killed here.
 fn named_and_alive(output: &Output) {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{said}");
@@ -54,7 +54,7 @@ fn named_and_alive(output: &Output) {
     assert!(error.starts_with(&begin) && error.contains("not permitted"), "{said}");
     assert_eq!(help, format!("help: run as root, or kill it by hand: sudo kill -9 {process}"));
     let name = fs::read_to_string(Path::new("/proc").join(process).join("comm")).unwrap_or_default();
-    assert_eq!(name, "rooted\n", "it was waited for");
+    assert_eq!(name, "rooted\n", "the command waited for it");
     assert!(Command::new("kill").args(["-9", process]).status().unwrap().success());
 }
 
@@ -66,7 +66,7 @@ fn a_survivor_that_we_may_not_kill_is_named_and_not_waited_for() {
 }
 
 #[test]
-fn a_program_that_we_may_not_kill_is_named_when_its_time_is_up() {
+fn a_program_that_we_may_not_kill_is_named_when_its_time_limit_expires() {
     let Some(folder) = prepared() else { return };
     let words =
         ["./firstbyte", "bench", "--backend", "pipe", "--timeout", "1s", "--runs", "1", "./rooted own"];
@@ -74,7 +74,7 @@ fn a_program_that_we_may_not_kill_is_named_when_its_time_is_up() {
 }
 
 #[test]
-fn a_trace_of_such_a_program_ends_with_the_same_words() {
+fn a_trace_of_such_a_program_ends_with_the_same_message() {
     let Some(folder) = prepared() else { return };
     let words = ["./firstbyte", "trace", "--backend", "ptrace", "--timeout", "1s", "--", "./rooted", "own"];
     named_and_alive(&as_nobody(folder.path(), &words).output().unwrap());

@@ -1,4 +1,5 @@
-//! What programs keep from a tracer, what no tracer is shown, and what a tracer's presence changes: told, never guessed.
+//! Behaviour that programs hide from a tracer, that no tracer can see, or that a tracer changes. It is reported, never
+//! guessed.
 
 use crate::cold::{folder, measured};
 use crate::support::{as_nobody, of_nobody, skipped};
@@ -40,7 +41,7 @@ fn cold_as_nobody(folder: &Path, command: &str) -> Output {
     as_nobody(folder, &words).output().unwrap()
 }
 
-/// Whether that user gets the namespace that cold runs need; said aloud, where not.
+/// Whether that user gets the namespace that cold runs need. Reported as skipped if not.
 fn has_cold_runs(output: &Output) -> bool {
     let none = said(output).contains("cannot create a mount namespace");
     if none {
@@ -50,7 +51,7 @@ fn has_cold_runs(output: &Output) -> bool {
 }
 
 #[test]
-fn nothing_is_proven_cold_of_a_program_that_may_be_executed_but_not_read() {
+fn a_program_that_may_be_executed_but_not_read_cannot_be_proven_cold() {
     let Some(folder) = of_nobody() else { return };
     bring(Path::new("/bin/sh"), folder.path(), "closed", 0o711);
     let script = folder.path().join("script");
@@ -74,7 +75,7 @@ fn nothing_is_proven_cold_of_a_program_that_may_be_executed_but_not_read() {
 }
 
 #[test]
-fn that_a_program_did_not_show_what_it_opens_is_told() {
+fn a_program_that_hides_the_files_it_opens_is_reported() {
     let (Some(folder), Some(program)) = (of_nobody(), built("secretive.c")) else { return };
     bring(&program, folder.path(), "secretive", 0o755);
     fs::write(folder.path().join("data"), "content\n").unwrap();
@@ -89,7 +90,7 @@ fn that_a_program_did_not_show_what_it_opens_is_told() {
 }
 
 #[test]
-fn that_a_program_may_open_files_by_io_uring_is_told() {
+fn a_program_that_may_open_files_by_io_uring_is_reported() {
     let Some(program) = built("uring.c") else { return };
     if Command::new(&program).output().unwrap().status.code() == Some(77) {
         return skipped("the kernel refuses io_uring");
@@ -103,7 +104,7 @@ fn that_a_program_may_open_files_by_io_uring_is_told() {
     );
 }
 
-/// The command where `/proc` is that of other processes; `None`, said aloud, where that cannot be had.
+/// The command with a `/proc` that shows other processes; `None`, reported as skipped, if that is impossible.
 fn under_foreign_proc(folder: &Path, arguments: &[&str]) -> Option<Output> {
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--pid", "--fork", env!("CARGO_BIN_EXE_firstbyte")]);
@@ -120,7 +121,7 @@ fn under_foreign_proc(folder: &Path, arguments: &[&str]) -> Option<Output> {
 }
 
 #[test]
-fn where_proc_is_that_of_other_processes_nothing_is_counted_and_no_budget_met() {
+fn with_the_proc_of_other_processes_nothing_is_counted_and_no_budget_is_met() {
     let folder = folder();
     fs::write(folder.path().join("firstbyte.toml"), "[[program]]\ncommand = \"true\"\npage_faults = 10000\n")
         .unwrap();
@@ -143,7 +144,7 @@ fn where_proc_is_that_of_other_processes_nothing_is_counted_and_no_budget_met() 
 }
 
 #[test]
-fn threads_are_no_processes_also_where_proc_does_not_say_so() {
+fn threads_are_not_processes_even_if_proc_does_not_show_them() {
     let Some(program) = built("writer.c") else { return };
     let folder = folder();
     let command = format!("{} threads 5", program.display());
@@ -156,7 +157,7 @@ fn threads_are_no_processes_also_where_proc_does_not_say_so() {
     assert_eq!((&counts["processes"], &counts["threads"]), (&1.into(), &6.into()), "{counts}");
 }
 
-/// Every child costs four calls, however often the signal of its end interrupts the parent's one.
+/// Each child costs four calls, however often the signal of its end interrupts the parent's call.
 #[test]
 fn a_call_that_an_ignored_signal_interrupts_is_one_call() {
     let Some(mut without) = launcher("interrupted.c", &["0"]) else { return };
@@ -172,7 +173,7 @@ fn a_call_that_an_ignored_signal_interrupts_is_one_call() {
 }
 
 #[test]
-fn it_is_one_step_of_a_trace() {
+fn an_interrupted_call_is_one_step_of_a_trace() {
     let Some(mut launcher) = launcher("interrupted.c", &["6"]) else { return };
     let recording = PtraceFull.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
     let results = recording.events.iter().filter_map(|event| match &event.kind {
@@ -180,7 +181,7 @@ fn it_is_one_step_of_a_trace() {
         _ => None,
     });
     let broken_off: Vec<i64> = results.filter(|result| (-516..=-512).contains(result)).collect();
-    assert_eq!(broken_off, [0_i64; 0], "no program ever sees these");
+    assert_eq!(broken_off, [0_i64; 0], "no program sees these errors");
 }
 
 fn bench(folder: &Path, arguments: &[&str]) -> (Value, Option<i32>) {
@@ -192,7 +193,7 @@ fn bench(folder: &Path, arguments: &[&str]) -> (Value, Option<i32>) {
 }
 
 #[test]
-fn a_program_that_ends_otherwise_when_it_is_counted_is_not_counted() {
+fn a_program_that_ends_differently_when_it_is_counted_is_not_counted() {
     let shy = "sh -c 'grep -q \"^TracerPid:.0$\" /proc/self/status || exit 7'";
     let (document, status) = bench(folder().path(), &["--backend", "pipe", "-i", shy]);
     assert_eq!(status, Some(0));
@@ -208,13 +209,13 @@ fn writes_of_both_kinds_are_counted() {
     let Some(program) = built("uring.c") else { return };
     let (document, status) = bench(folder().path(), &[&format!("{} too", program.display())]);
     if status != Some(0) || document["tool"]["backend"] != "bpf" {
-        return skipped("no io_uring, or no bpf here");
+        return skipped("io_uring or bpf does not work here");
     }
     assert_eq!(document["results"][0]["counts"]["writes"], 2);
 }
 
 #[test]
-fn no_first_byte_is_claimed_by_who_does_not_see_all_writes() {
+fn a_backend_that_does_not_see_all_writes_claims_no_first_byte() {
     let mut tracers: [Box<dyn Tracer>; 2] = [Box::new(PtracePhases::new()), Box::new(PtraceFull)];
     for output in [OutputKind::Pipe, OutputKind::Null, OutputKind::Pty, OutputKind::File] {
         for tracer in &mut tracers {
@@ -237,7 +238,7 @@ fn the_full_mode_sees_writes_of_both_kinds() {
     let loaded = BpfFull::load(LARGE_RING).and_then(|mut tracer| tracer.attach().map(|()| tracer));
     let mut tracer = match loaded {
         Ok(tracer) => tracer,
-        Err(error) => return skipped(&format!("no bpf here: {error}")),
+        Err(error) => return skipped(&format!("bpf does not work here: {error}")),
     };
     for output in [OutputKind::Pipe, OutputKind::Null, OutputKind::Pty, OutputKind::File] {
         let Some(mut launcher) = launcher("uring.c", &["too"]) else { return };

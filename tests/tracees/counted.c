@@ -1,6 +1,6 @@
 /*
- * Knows its own counts: counted OPENS FAILED_OPENS READ_BYTES THREADS FORKS VFORKS SPAWNS.
- * Everything is set up before by the same code, so two runs differ by exactly what their arguments differ by.
+ * A program whose counts are known: counted OPENS FAILED_OPENS READ_BYTES THREADS FORKS VFORKS SPAWNS.
+ * The same code sets everything up first, so the counts of two runs differ exactly as their arguments do.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-# i386: write by int 0x80, then exit.
+# i386: write with int 0x80, then exit.
 	.globl _start
 _start:
 	movl $4, %eax

@@ -1,6 +1,6 @@
 /*
  * interrupted CHILDREN: waits in one read(2) while that many children end, then prints. Each child costs exactly four
- * system calls: clone, wait4, and its own nanosleep and exit_group. Raw calls: the C library makes further ones.
+ * system calls: clone, wait4, and its own nanosleep and exit_group. It uses raw calls because the C library makes more.
  */
 #define _GNU_SOURCE
 #include <signal.h>

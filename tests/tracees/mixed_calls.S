@@ -1,4 +1,4 @@
-# x86-64, but its write is the 32-bit table's, by int 0x80: the number 4 is stat in the native one.
+# x86-64, but it writes with int 0x80, by the 32-bit table. In the native table the same number, 4, is stat.
 	.globl _start
 _start:
 	movl $4, %eax

@@ -1,4 +1,4 @@
-# x86-64: touches 30 fresh anonymous pages times the digit that is its argument: whatever that is, the stack looks alike.
+# x86-64: touches 30 fresh anonymous pages times its argument, one digit. The stack is the same for every digit.
 	.globl _start
 _start:
 	movq 16(%rsp), %rsi		# argv[1]
@@ -16,7 +16,7 @@ _start:
 	xorl %r9d, %r9d
 	syscall
 	movq %rax, %rbx
-	movl $28, %eax			# madvise: a huge page would be one fault for many pages
+	movl $28, %eax			# madvise, because a huge page would be one fault for many pages
 	movq %rbx, %rdi
 	movl $15, %edx			# MADV_NOHUGEPAGE
 	syscall

@@ -1,6 +1,6 @@
 /*
- * pages COUNT [FILE]: touches so many fresh pages of anonymous memory, and prints; with a FILE, evicts it and reads a byte
- * of its beginning, its middle and its end through a mapping.
+ * pages COUNT [FILE]: touches COUNT fresh pages of anonymous memory, and prints. With a FILE, evicts it and reads one byte
+ * at its beginning, its middle and its end through a mapping.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -26,7 +26,7 @@ static void read_of(const char *path)
 int main(int count, char **arguments)
 {
 	long pages = count > 1 ? atol(arguments[1]) : 0, size = sysconf(_SC_PAGESIZE);
-	/* mapped whatever the count is: the page tables look alike. A huge page would be one fault for many pages. */
+	/* Mapped for every count, so that the page tables are the same. A huge page would be one fault for many pages. */
 	char *memory = mmap(0, 1024 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	madvise(memory, 1024 * size, MADV_NOHUGEPAGE);
 	if (memory == MAP_FAILED || pages > 1024)

@@ -1,4 +1,4 @@
-/* secretive FILE: lets nobody look into it (PR_SET_DUMPABLE), reads a byte of the file, and prints. */
+/* secretive FILE: hides itself from other processes (PR_SET_DUMPABLE), reads a byte of the file, and prints. */
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <unistd.h>

@@ -1,17 +1,17 @@
-//! What every tracer must see of the tracees: one table for all backends, on this machine and on others.
+//! The expected behaviour of the tracees: one table for all backends, on this machine and on others.
 
 use firstbyte_measure::launch::wait::Killed;
 use firstbyte_measure::launch::{ExitStatus, OutputKind};
 use firstbyte_measure::tracer::{Event, EventKind, Recording, Setting};
 use std::time::Duration;
 
-/// What most of them print.
+/// The output of most of them.
 pub(crate) const HELLO: &[u8] = b"hello world\n";
 
 /// Long enough for any machine, so that no test hangs.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// One tracee, and what is to be seen of it.
+/// One tracee and its expected behaviour.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     /// The source in `tests/tracees/`.
@@ -19,19 +19,19 @@ pub(crate) struct Case {
     pub(crate) arguments: &'static [&'static str],
     /// Bytes of output.
     pub(crate) bytes: u64,
-    /// Writes of output; `None`: as many as the kernel makes of it.
+    /// Number of writes of output; `None` if the kernel decides it.
     pub(crate) writes: Option<u64>,
-    /// Who makes the first one.
+    /// The thread or process that makes the first one.
     pub(crate) writer: Writer,
     pub(crate) exit: ExitStatus,
     pub(crate) processes: usize,
     pub(crate) threads: usize,
-    /// Successful execs, and failed ones.
+    /// Successful and failed execs.
     pub(crate) execs: (usize, usize),
     pub(crate) left_behind: bool,
 }
 
-/// Who makes the first write of output.
+/// The thread or process that makes the first write of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writer {
     MainThread,
@@ -42,7 +42,7 @@ pub(crate) enum Writer {
 
 use Writer::{Child, MainThread, Nobody, OtherThread};
 
-/// The C program that writes in the way that its argument names, in the plainest way.
+/// The C program that writes in the way that its argument names. This case is the plainest one.
 const PLAIN: Case = Case {
     source: "writer.c",
     arguments: &["write"],
@@ -88,7 +88,7 @@ pub(crate) const CASES: &[Case] = &[
     Case { source: "int80.S", arguments: &[], ..PLAIN },
 ];
 
-/// What cannot go to every kind of stdout.
+/// Ways to write that do not work with every kind of stdout.
 pub(crate) const PIPE_CASES: &[Case] = &[
     Case { arguments: &["splice"], ..PLAIN },
     Case { arguments: &["reopened"], ..PLAIN },
@@ -96,12 +96,12 @@ pub(crate) const PIPE_CASES: &[Case] = &[
     Case { arguments: &["bulk", "64"], bytes: 64 << 20, writes: None, ..PLAIN },
 ];
 
-/// How the table's runs are made.
+/// The settings of the table's runs.
 pub(crate) fn setting(output: OutputKind) -> Setting {
     Setting { output, expected: None, timeout: Some(LIMIT), ..Setting::default() }
 }
 
-/// What a recording has that a case has not.
+/// The differences of a recording from its case.
 pub(crate) fn faults_of(case: &Case, output: OutputKind, recording: &Recording) -> Vec<String> {
     let mut faults = disorder_of(recording);
     let mut expect = |what: &str, found: String, wanted: String| {
@@ -123,7 +123,7 @@ pub(crate) fn faults_of(case: &Case, output: OutputKind, recording: &Recording) 
     expect("bytes that the tracer saw", text(&bytes), text(&case.bytes));
     expect("writes", text(&writes), text(&case.writes.unwrap_or(writes)));
     let seen = (output != OutputKind::Null).then_some(case.bytes);
-    expect("bytes that came out", text(&recording.output.bytes), text(&seen));
+    expect("bytes that arrived", text(&recording.output.bytes), text(&seen));
     faults
 }
 
@@ -157,7 +157,7 @@ fn first_writer(recording: &Recording) -> Writer {
     }
 }
 
-/// Writes of output and their bytes, as the tracer summed them up.
+/// Writes of output and their bytes, as summed by the tracer.
 pub(crate) fn last_output(recording: &Recording) -> (u64, u64) {
     let sums = kinds(recording).find_map(|kind| match kind {
         EventKind::OutputLast { writes, bytes } => Some((*writes, *bytes)),
@@ -166,7 +166,7 @@ pub(crate) fn last_output(recording: &Recording) -> (u64, u64) {
     sums.unwrap_or_default()
 }
 
-/// What is wrong with the order of a recording's events.
+/// Errors in the order of a recording's events.
 fn disorder_of(recording: &Recording) -> Vec<String> {
     let mut faults = Vec::new();
     let events = &recording.events;
@@ -195,7 +195,7 @@ fn disorder_of(recording: &Recording) -> Vec<String> {
         place(&|e| matches!(e.kind, EventKind::OutputLast { .. })),
     ];
     if output[1..].iter().any(Option::is_some) && !(output.is_sorted() && output[0].is_some()) {
-        faults.push(format!("output before its time, or half of it: {output:?}"));
+        faults.push(format!("output before the exec, or incomplete: {output:?}"));
     }
     faults
 }

@@ -1,4 +1,4 @@
-# x86-64: execve (by whoever starts it), write, exit: three system calls, and no library.
+# x86-64, no library. Three system calls: execve (by the process that starts it), write, exit.
 	.globl _start
 _start:
 	movl $1, %eax

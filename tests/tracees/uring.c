@@ -1,6 +1,6 @@
 /*
- * Writes "hello world\n" to stdout by io_uring, with raw system calls; with an argument, then "again\n" by write(2).
- * Status 77: the kernel refuses io_uring.
+ * Writes "hello world\n" to stdout by io_uring, with raw system calls. With an argument, it then writes "again\n" with
+ * write(2). Exit status 77: the kernel refuses io_uring.
  */
 #include <linux/io_uring.h>
 #include <string.h>

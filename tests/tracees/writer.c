@@ -1,4 +1,4 @@
-/* Writes its output in the way that its first argument names; see tests/integration/tracees.rs. */
+/* Writes its output in the way that its first argument names. See tests/integration/tracees.rs. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -72,7 +72,7 @@ static void *thread_naps(void *unused)
 	return unused;
 }
 
-/* Some die while others are created. */
+/* Some exit while others are created. */
 static void fleeting_threads(int count)
 {
 	pthread_t threads[256];
@@ -131,7 +131,7 @@ static void *thread_forks(void *unused)
 	return unused;
 }
 
-/* Four threads at once, each with its children, one after another. */
+/* Four concurrent threads. Each creates children, one after another. */
 static void forking_threads(int count)
 {
 	pthread_t threads[4];
@@ -218,7 +218,7 @@ static void by_handler(void)
 	raise(SIGUSR1);
 }
 
-/* Lives on in a session of its own, with our stdout. */
+/* Keeps running in its own session, with our stdout. */
 static void daemonise(void)
 {
 	int ready[2];
@@ -237,7 +237,7 @@ static void daemonise(void)
 	say(1);
 }
 
-/* A shell's job control: the child stops itself, we see it and continue it. */
+/* Like a shell's job control: the child stops itself, and the parent notices and continues it. */
 static void continued(void)
 {
 	int status;
@@ -253,7 +253,7 @@ static void continued(void)
 	reap(child);
 }
 
-/* Everybody's null device is not our stdout, even when that is one. */
+/* Another open null device is not our stdout, even if our stdout is a null device. */
 static void elsewhere_first(void)
 {
 	int other = open("/dev/null", O_WRONLY);
@@ -270,7 +270,7 @@ static void reopened(void)
 	say(again);
 }
 
-/* The kernel likes to give the next open file the place of the one just closed. */
+/* The kernel often places the next open file where the last closed one was. */
 static void replaced(void)
 {
 	close(1);

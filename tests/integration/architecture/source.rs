@@ -1,4 +1,4 @@
-//! Reads Rust sources: which module a file is, and what it imports. Tests are left out: they may use what they like.
+//! Reads Rust sources: which module a file is, and what it imports. Tests are left out, because they may import anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,13 +14,13 @@ pub(super) struct Source {
     pub(super) file: PathBuf,
     /// Its module path in the crate; empty for `lib.rs`.
     pub(super) module: Names,
-    /// Every path of ours in its code, in `use` declarations and elsewhere.
+    /// Every path to our code, in `use` declarations and elsewhere.
     pub(super) paths: BTreeSet<Names>,
-    /// Every word of its code, those in strings and comments left out.
+    /// Every word of its code, except in strings and comments.
     pub(super) words: BTreeSet<String>,
     /// The names that it imports, and where each comes from.
     imported: BTreeMap<String, Names>,
-    /// The modules that only tests have.
+    /// The modules that exist only in tests.
     test_modules: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ impl Source {
         reader.source
     }
 
-    /// What a path stands for, where its first name after this module is one that the module imports.
+    /// The full path, if the first name after this module is one that the module imports.
     pub(super) fn origin(&self, path: &[String]) -> Option<Names> {
         let rest = &path[1 + self.module.len()..];
         let (first, further) = rest.split_first()?;
@@ -101,7 +101,7 @@ struct Reader {
     tokens: Vec<String>,
     place: usize,
     depth: usize,
-    /// The modules within the file that are open, each with the depth of its braces.
+    /// The modules within the file that enclose the current token, each with the depth of its braces.
     inner: Vec<(String, usize)>,
     source: Source,
 }
@@ -138,7 +138,7 @@ impl Reader {
         self.tokens.get(self.place + further).map_or("", String::as_str)
     }
 
-    /// Passes one token, and keeps count of the braces.
+    /// Skips one token and counts braces.
     fn pass(&mut self) {
         self.note(self.place..self.place + 1);
         match self.token(0) {
@@ -152,7 +152,7 @@ impl Reader {
         self.place += 1;
     }
 
-    /// An attribute; what it keeps for tests alone is passed over.
+    /// Reads an attribute. An item that it reserves for tests is skipped.
     fn attribute(&mut self) {
         let begin = self.place;
         self.place += 1;
@@ -189,7 +189,7 @@ impl Reader {
         self.place += 1;
     }
 
-    /// From an opening bracket to behind the one that closes it.
+    /// Skips from an opening bracket to behind its closing bracket.
     fn pass_group(&mut self, open: &str, close: &str) {
         let mut depth = 0;
         while self.place < self.tokens.len() {
@@ -213,7 +213,7 @@ impl Reader {
         begins && !within && self.token(1) == "::"
     }
 
-    /// The names of a path, up to whatever is not a name.
+    /// The names of a path, up to the first token that is not a name.
     fn names(&mut self) -> Names {
         let begin = self.place;
         let mut names = Names::new();
@@ -229,7 +229,7 @@ impl Reader {
         names
     }
 
-    /// A tree of imports below `prefix`: every leaf is a path.
+    /// Reads a tree of imports below `prefix`. Every leaf is a path.
     fn tree(&mut self, prefix: &[String]) {
         if self.token(0) == "::" {
             self.place += 1;
@@ -275,7 +275,7 @@ impl Reader {
         }
     }
 
-    /// Notes a path of ours; in full, whatever it is relative to.
+    /// Stores a path to our code as an absolute path.
     fn add(&mut self, names: &[String]) -> Option<Names> {
         let mut here = self.source.module.clone();
         here.extend(self.inner.iter().map(|(name, _)| name.clone()));
@@ -293,7 +293,7 @@ fn absolute(here: &[String], names: &[String]) -> Option<Names> {
         "crate" | "firstbyte" => return Some(root(&names[1..])),
         "self" | "super" => {}
         name if name.starts_with("firstbyte_") => return Some(names.to_vec()),
-        // a child of this module, or a crate that is not ours: the child has a file, the crate has none
+        // A child of this module or a foreign crate. A child has a file, a foreign crate has none.
         _ => return Some(root(&[here, names].concat())),
     }
     while let Some(first @ ("self" | "super")) = rest.first().map(String::as_str) {
@@ -309,7 +309,7 @@ fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| c.is_alphabetic() || c == '_') && token != "as"
 }
 
-/// Names, `::` and single characters; without comments, strings and characters.
+/// Names, `::` and single punctuation characters, without comments, strings and character literals.
 fn tokens(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -336,7 +336,7 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
-/// The length of a comment that may hold others.
+/// The length of a comment that may contain other comments.
 fn comment(text: &str) -> usize {
     let mut depth = 0;
     let mut place = 0;
@@ -358,7 +358,7 @@ fn comment(text: &str) -> usize {
     text.len()
 }
 
-/// The length of a string with its quotes.
+/// The length of a string including its quotes.
 fn string(text: &str) -> usize {
     let mut escaped = true; // the opening quote does not close it
     for (place, c) in text.char_indices() {
@@ -372,7 +372,7 @@ fn string(text: &str) -> usize {
     text.len()
 }
 
-/// The length of a character with its quotes, or of the quote that begins a lifetime.
+/// The length of a character literal including its quotes, or of the quote that begins a lifetime.
 fn character(text: &str) -> usize {
     let mut inner = text[1..].char_indices();
     match inner.next() {
@@ -448,13 +448,13 @@ mod tests {
     }
 
     #[test]
-    fn modules_within_a_file_have_a_parent_of_their_own() {
+    fn a_module_within_a_file_has_its_own_parent() {
         let text = "mod inner { use super::x; mod deeper { fn f() { super::super::y() } } } use super::z;";
         assert_eq!(paths(text), ["crate::bench::runner::x", "crate::bench::runner::y", "crate::bench::z"]);
     }
 
     #[test]
-    fn what_only_tests_have_is_left_out() {
+    fn items_that_exist_only_in_tests_are_left_out() {
         let text = "#[cfg(test)] use crate::cli::{A, B}; #[cfg(test)] mod tests { use crate::report; }
             #[cfg(test)] #[derive(Debug)] struct S { x: [u8; 2], y: crate::floor::F }
             #[cfg(not(test))] fn g() { crate::stats::h() }";

@@ -1,8 +1,8 @@
-//! Documents to make pages of: every kind, a hostile one, a large one.
+//! Documents for pages: one of every kind, a hostile one, a large one.
 
 use serde_json::{Value, json};
 
-/// What nobody should call a program, and everybody tries.
+/// A name that tries to break out of the page.
 pub(super) const HOSTILE: [&str; 6] = [
     "<script>window.injected = 1</script>",
     "</script><img src=x onerror='window.injected = 2'>",
@@ -33,7 +33,7 @@ fn distribution(median: u64) -> Value {
     json!({"samples": [median - 2, median - 1, median, median + 1, median + 2]})
 }
 
-/// A program whose first byte comes after that many nanoseconds.
+/// A program whose first byte comes after this many nanoseconds.
 fn measurement(name: &str, cache: &str, first_byte: u64) -> Value {
     json!({
         "command": format!("./{name}"), "mean": 0.001, "stddev": 0.0, "median": 0.001, "user": 0.0, "system": 0.0,
@@ -47,7 +47,7 @@ fn measurement(name: &str, cache: &str, first_byte: u64) -> Value {
     })
 }
 
-/// alpha, beta and gamma, from the fastest to the slowest, beta cold too.
+/// alpha, beta and gamma, from the fastest to the slowest, beta also cold.
 pub(super) fn showdown() -> Value {
     with_head(json!({
         "results": [measurement("gamma", "warm", 900_000), measurement("alpha", "warm", 100_000),
@@ -57,7 +57,7 @@ pub(super) fn showdown() -> Value {
     }))
 }
 
-/// The same with hostile names, commands, reasons and warnings.
+/// The same document with hostile names, commands, reasons and warnings.
 pub(super) fn hostile() -> Value {
     let mut document = showdown();
     document["results"] = HOSTILE.iter().map(|name| measurement(name, "warm", 500_000)).collect();
@@ -70,10 +70,10 @@ pub(super) fn hostile() -> Value {
     document
 }
 
-/// Words that the page's reader takes for one of few: all other text is anybody's.
+/// Fields with a fixed set of values. All other text may be anything.
 const WORDS: [&str; 5] = ["schema", "group", "seed", "verdict", "backend"];
 
-/// The document with this for every text in it.
+/// The document with every text replaced by this one.
 fn infested(value: Value, text: &str) -> Value {
     match value {
         Value::String(_) => json!(text),
@@ -87,7 +87,7 @@ fn infested(value: Value, text: &str) -> Value {
     }
 }
 
-/// Floor, throughput, executable and claims with hostile text wherever they have text, reasons for what is missing too.
+/// Floor, throughput, executable and claims with hostile text in every field, also in the reasons for missing figures.
 pub(super) fn all_hostile() -> Vec<(String, Value)> {
     let mut all = Vec::new();
     for (index, text) in HOSTILE.iter().enumerate() {
@@ -108,7 +108,7 @@ pub(super) fn all_hostile() -> Vec<(String, Value)> {
     all
 }
 
-/// So many steps in two processes and three threads, `label` as name of everything.
+/// This many steps in two processes and three threads. Everything is named `label`.
 pub(super) fn trace(label: &str, spans: usize) -> Value {
     let kinds = ["kernel_exec", "user", "syscall", "fault", "waiting"];
     let threads = [(100, 100), (100, 101), (200, 200)];
@@ -140,7 +140,7 @@ pub(super) fn trace(label: &str, spans: usize) -> Value {
     }]}))
 }
 
-/// A waterfall of three layers, a figure, and the prints of one program.
+/// A waterfall with three layers, a figure, and the prints of one program.
 pub(super) fn floor() -> Value {
     use firstbyte::document::floor::{Figure, Group, Layer, Outside, Print, Waterfall};
     let layer = |name: &str, ns: f64| Layer {
@@ -198,7 +198,7 @@ pub(super) fn claims() -> Value {
         claim("004", "9 ms under strace", "9 ms", "4 ms", "does not hold here")]}))
 }
 
-/// One of each kind.
+/// One document of each kind.
 pub(super) fn all() -> Vec<(&'static str, Value)> {
     vec![
         ("showdown.json", showdown()),

@@ -6,13 +6,13 @@ mod page;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// `firstbyte` with these arguments, in `folder`.
+/// Runs `firstbyte` with these arguments in `folder`.
 fn firstbyte(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
     command.args(arguments).current_dir(folder).output().unwrap()
 }
 
-/// Writes the documents, and the page of them all; what it holds.
+/// Writes the documents and one page of all of them. Returns the page.
 fn page(folder: &Path, documents: &[(&str, serde_json::Value)]) -> String {
     let mut arguments = vec!["report", "-o", "page.html"];
     for (name, document) in documents {

@@ -1,10 +1,10 @@
-//! What `report` and `--html` write, and what they refuse.
+//! The pages that `report` and `--html` write, and the files that they refuse.
 
 use super::{documents, firstbyte, page};
 use std::fs;
 use std::path::Path;
 
-/// The page must come from the disk alone, and say so to the browser.
+/// The page must load nothing else, and forbid the browser to do so.
 fn assert_self_contained(page: &str) {
     assert!(page.contains("default-src 'none'"));
     for outside in ["src=\"http", "href=\"http", "src=\"//", "@import", "url(http", "<link rel=\"stylesheet"]
@@ -14,7 +14,7 @@ fn assert_self_contained(page: &str) {
 }
 
 #[test]
-fn a_page_of_every_kind_of_document_has_every_section_and_nothing_from_outside() {
+fn a_page_of_every_kind_of_document_has_every_section_and_loads_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let page = page(folder.path(), &documents::all());
     for section in
@@ -47,12 +47,12 @@ fn foreign_text_stays_text_in_the_page() {
     for markup in ["<script>window", "<img", "<svg onload", "onmouseover=\"window", "<!--"] {
         assert!(!page.contains(markup), "{markup}");
     }
-    // its own script alone, and data that no browser runs
+    // Only its own script, and data that no browser runs.
     let scripts = page.matches("<script>").count();
     let data = page.matches("<script type=\"application/json\"").count();
     assert_eq!((scripts, page.matches("<script").count()), (1, 1 + data));
     assert!(page.contains("&lt;script&gt;window.injected = 1&lt;&#x2f;script&gt;"), "escaped, not dropped");
-    assert!(page.contains("{{ 7 * 7 }}"), "names are no templates");
+    assert!(page.contains("{{ 7 * 7 }}"), "names are not templates");
     for unseen in ['\u{2028}', '\u{202e}', '\u{1b}', '\0'] {
         let place = page.find(unseen).map(|at| page[at.saturating_sub(400)..at].to_owned());
         assert_eq!(place, None, "{unseen:?}");
@@ -60,7 +60,7 @@ fn foreign_text_stays_text_in_the_page() {
 }
 
 #[test]
-fn a_corpus_of_large_traces_stays_below_five_megabytes_and_says_what_was_put_together() {
+fn a_corpus_of_large_traces_stays_below_five_megabytes_and_says_which_steps_were_merged() {
     let folder = tempfile::tempdir().unwrap();
     let names: Vec<String> = (0..30).map(|index| format!("{index}.json")).collect();
     let mut all: Vec<(&str, _)> =
@@ -73,7 +73,7 @@ fn a_corpus_of_large_traces_stays_below_five_megabytes_and_says_what_was_put_tog
 }
 
 #[test]
-fn what_cannot_be_shown_is_refused_by_name_before_anything_is_written() {
+fn a_file_that_cannot_be_shown_is_named_and_refused_before_anything_is_written() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("newer.json"), r#"{"schema": "firstbyte/9", "results": []}"#).unwrap();
     fs::write(folder.path().join("other.json"), r#"{"schema": "firstbyte/1", "tool": {"name": "x"}}"#)
@@ -97,7 +97,7 @@ fn what_cannot_be_shown_is_refused_by_name_before_anything_is_written() {
 }
 
 #[test]
-fn charts_are_written_as_pictures_of_their_own() {
+fn charts_can_be_written_as_separate_pictures() {
     let folder = tempfile::tempdir().unwrap();
     for (name, document) in documents::all() {
         fs::write(folder.path().join(name), document.to_string()).unwrap();

@@ -1,4 +1,4 @@
-//! From the initial file system to the disk, and off.
+//! Boots from the initial file system to the disk, and switches the machine off.
 
 use crate::report;
 use std::ffi::CString;
@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Loads the modules, mounts the disk, makes it the root and goes on from there.
+/// Loads the modules, mounts the disk, makes it the root and continues from there.
 pub(crate) fn to_disk() -> ! {
     let error = moved().err().unwrap_or_else(|| io::Error::other("nothing was started"));
     let _ = mount("devtmpfs", "/dev", "devtmpfs", 0);
@@ -25,14 +25,14 @@ fn moved() -> io::Result<()> {
     mount("/dev/vda", "/disk", "ext4", 0)?;
     mount("/dev", "/disk/dev", "", libc::MS_MOVE)?;
     std::env::set_current_dir("/disk")?;
-    // as switch_root(8): a mere chroot would deny user namespaces
+    // Like switch_root(8). After a mere chroot, user namespaces would be denied.
     mount(".", "/", "", libc::MS_MOVE)?;
     std::os::unix::fs::chroot(".")?;
     std::env::set_current_dir("/")?;
     Err(std::process::Command::new("/bin/firstbyte-kernels").arg("on-disk").exec())
 }
 
-/// In the order of their names.
+/// Loads them in the order of their names.
 fn load_modules() -> io::Result<()> {
     let mut modules: Vec<_> =
         fs::read_dir("/modules")?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
@@ -49,7 +49,7 @@ fn load_modules() -> io::Result<()> {
     Ok(())
 }
 
-/// Devices are probed beside us.
+/// The kernel probes devices concurrently, so this waits for one.
 fn wait_for(device: &Path) -> io::Result<()> {
     for _ in 0..300 {
         if device.exists() {
@@ -74,9 +74,9 @@ pub(crate) fn on_disk(checks: fn()) -> ! {
 
 fn off() -> ! {
     report::done();
-    // newer kernels print by a thread of their own
+    // newer kernels print in a separate thread
     std::thread::sleep(Duration::from_secs(1));
-    // SAFETY: takes no pointers; nothing that runs here has anything to lose.
+    // SAFETY: takes no pointers, and nothing that runs here can lose data.
     unsafe {
         libc::sync();
         libc::reboot(libc::RB_POWER_OFF);

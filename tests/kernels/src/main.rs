@@ -1,8 +1,8 @@
 //! The first process of the machines that `make kernels` boots: brings the machine up, runs the checks there, prints one
-//! line for each into the kernel's log, and switches the machine off.
+//! line for each to the kernel's log, and switches the machine off.
 //!
-//! `tests/kernels/run` makes the disk, boots, and collects the lines. On a machine that is up already,
-//! `firstbyte-kernels checks` runs the checks alone and prints to stdout.
+//! `tests/kernels/run` makes the disk, boots, and collects the lines. On a running machine, `firstbyte-kernels checks`
+//! only runs the checks and prints to stdout.
 
 mod boot;
 mod checks;

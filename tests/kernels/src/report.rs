@@ -1,23 +1,23 @@
-//! One line for each check, into the kernel's log: what is written to `/dev/kmsg` is in the log when write(2) returns,
-//! whereas a terminal may lose what it has not sent when the machine goes off.
+//! Writes one line for each check to the kernel's log. Text written to `/dev/kmsg` is in the log when write(2) returns,
+//! whereas a terminal may lose text that it has not sent when the machine is switched off.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 
-/// What a check found.
+/// The result of a check.
 pub(crate) enum Found {
-    /// As it must be; with a remark, or an empty one.
+    /// It passed. The remark may be empty.
     Right(String),
-    /// The machine cannot run the check: why.
+    /// The machine cannot run the check. Contains the reason.
     Skipped(String),
 }
 
-/// What a check returns: the error is what was wrong.
+/// The return value of a check. The error says what was wrong.
 pub(crate) type Checked = Result<Found, String>;
 
-/// The mark by which `tests/kernels/run` knows our lines.
+/// The mark by which `tests/kernels/run` recognises our lines.
 const MARK: &str = "firstbyte-check";
-/// `LOG_LINE_MAX` of old kernels, less their prefix and our first fields.
+/// `LOG_LINE_MAX` of old kernels minus their prefix and our first fields.
 const LONGEST: usize = 800;
 
 pub(crate) fn row(backend: &str, check: &str, checked: &Checked) {
@@ -34,7 +34,7 @@ pub(crate) fn fact(name: &str, value: &str) {
     line(&format!("{MARK}|-|{name}|fact|{}", one_line(value)));
 }
 
-/// Everything has been said.
+/// All checks have run.
 pub(crate) fn done() {
     line(&format!("{MARK}|-|-|done|"));
 }
@@ -45,7 +45,7 @@ fn one_line(text: &str) -> String {
     if text.len() > LONGEST { format!("{}…", &text[..end]) } else { text }
 }
 
-/// The level of errors, which a quiet console shows, too.
+/// The level of errors, which even a quiet console shows.
 fn line(text: &str) {
     if std::process::id() != 1 {
         return println!("{text}");

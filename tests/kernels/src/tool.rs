@@ -1,4 +1,4 @@
-//! Runs firstbyte as a user would, and judges what every answer must be.
+//! Runs firstbyte as a user would, and checks what is required of every answer.
 
 use serde_json::Value;
 use std::fs::{self, File};
@@ -6,16 +6,16 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Who runs it.
+/// The user who runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum User {
     Root,
-    /// Without any privilege.
+    /// A user without privileges.
     Other,
 }
 
 impl User {
-    /// How a row's name says it.
+    /// The user's part in the name of a row.
     pub(crate) fn mark(self) -> &'static str {
         if self == User::Root { "" } else { ", another user" }
     }
@@ -36,12 +36,12 @@ pub(crate) struct Answer {
     pub(crate) stderr: String,
 }
 
-/// The answer of `firstbyte ARGUMENTS`, which must not hold a verifier's log.
+/// The answer of `firstbyte ARGUMENTS`, which must not contain a verifier's log.
 pub(crate) fn firstbyte(user: User, arguments: &[&str]) -> Result<Answer, String> {
     let answer = run(user, "/bin/firstbyte", arguments)?;
     for text in [&answer.stdout, &answer.stderr] {
         if let Some(line) = text.lines().find(|line| is_of_verifier(line)) {
-            return Err(format!("the verifier's log is on the screen: {line}"));
+            return Err(format!("the verifier's log was printed: {line}"));
         }
     }
     Ok(answer)
@@ -83,7 +83,7 @@ fn ended(child: &mut Child) -> Option<ExitStatus> {
     None
 }
 
-/// The JSON document that a command prints, whose status is 0.
+/// The JSON document that a command prints. Its exit status must be 0.
 pub(crate) fn document(user: User, arguments: &[&str]) -> Result<Value, String> {
     let answer = firstbyte(user, arguments)?;
     if answer.status != Some(0) {
@@ -93,7 +93,7 @@ pub(crate) fn document(user: User, arguments: &[&str]) -> Result<Value, String> 
     serde_json::from_str(&answer.stdout).map_err(|error| format!("no JSON: {error}"))
 }
 
-/// `Err` with the two values where they differ.
+/// `Err` with both values if they differ.
 pub(crate) fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, wanted: &T) -> Result<(), String> {
     if found == wanted { Ok(()) } else { Err(format!("{what}: {found:?}, not {wanted:?}")) }
 }

@@ -1,11 +1,11 @@
-//! `firstbyte bench` of tracees that know themselves: phases, counts, output, lost events.
+//! `firstbyte bench` of tracees whose behaviour is known: phases, counts, output, lost events.
 
 use super::{Check, check, right, runs_32_bit, skipped, tracee};
 use crate::report::Checked;
 use crate::tool::{User, document, same};
 use serde_json::Value;
 
-/// A command, and what is to be seen of it.
+/// A command and its expected behaviour.
 struct Case {
     tracee: &'static str,
     arguments: &'static str,
@@ -117,7 +117,7 @@ fn samples(result: &Value, phase: &str) -> Option<Vec<u64>> {
     result["phases"][phase]["samples"].as_array()?.iter().map(Value::as_u64).collect()
 }
 
-/// The phases of each run sum up to its total, to the nanosecond.
+/// The phases of each run sum to its total, to the nanosecond.
 fn judge_phases(result: &Value, backend: &str, prints: bool) -> Result<(), String> {
     let totals = samples(result, "total").ok_or("no totals")?;
     same("runs", &totals.len(), &3)?;

@@ -1,4 +1,4 @@
-//! What firstbyte itself makes for this architecture: executables, the C runtime, the programs of the corpus.
+//! The files that firstbyte makes for this architecture: executables, the C runtime, the programs of the corpus.
 
 use super::{Check, check, right, skipped, tracee};
 use crate::report::Checked;
@@ -26,13 +26,13 @@ pub(super) fn executable(user: User, options: &[&str], path: &str) -> Result<(),
     same("status of elf", &answer.status, &Some(0)).map_err(|fault| format!("{fault}: {}", answer.stderr))
 }
 
-/// Each must print its message and end with its status.
+/// Each must print its message and end with its exit status.
 fn run_layout(options: &[&str], status: i32) -> Result<u64, String> {
     executable(User::Root, options, "/tmp/hello")?;
     let answer = run(User::Root, "/tmp/hello", &[])?;
-    let told = options.join(" ");
-    same(&format!("status of {told}"), &answer.status, &Some(status))?;
-    same(&format!("output of {told}"), &answer.stdout.as_str(), &MESSAGE)?;
+    let line = options.join(" ");
+    same(&format!("status of {line}"), &answer.status, &Some(status))?;
+    same(&format!("output of {line}"), &answer.stdout.as_str(), &MESSAGE)?;
     std::fs::metadata("/tmp/hello").map(|found| found.len()).map_err(|error| error.to_string())
 }
 
@@ -55,7 +55,7 @@ fn inspect() -> Checked {
 
 fn of_runtime() -> Checked {
     let Some(path) = tracee("cc_hello") else {
-        return skipped("no compiler for this architecture was there");
+        return skipped("there was no compiler for this architecture");
     };
     let answer = run(User::Root, &path, &[])?;
     same("status", &answer.status, &Some(0))?;

@@ -1,4 +1,4 @@
-//! `firstbyte doctor`: it ends well, and says in one line each what does not work.
+//! `firstbyte doctor`: it succeeds, and reports each thing that does not work in one line.
 
 use super::{Check, check, right};
 use crate::report::Checked;
@@ -18,12 +18,12 @@ fn doctor(user: User) -> Checked {
     let rows = document["results"].as_array().ok_or("no results")?;
     let tracing: Vec<_> = rows.iter().filter(|row| row["group"] == "tracing").collect();
     if let Some(long) = tracing.iter().find(|row| is_long(&row["why"]) || is_long(&row["detail"])) {
-        return Err(format!("not one line: {long}"));
+        return Err(format!("more than one line: {long}"));
     }
     right(tracing.iter().map(|row| said(row)).collect::<Vec<_>>().join(", "))
 }
 
-/// More than a line of reasonable length.
+/// Longer than one line of reasonable length.
 fn is_long(text: &Value) -> bool {
     text.as_str().is_some_and(|text| text.contains('\n') || text.len() > 250)
 }

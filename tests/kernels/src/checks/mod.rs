@@ -1,4 +1,4 @@
-//! What is checked, in order.
+//! All checks, in their order.
 
 mod bench;
 mod build;
@@ -12,7 +12,7 @@ use crate::tool::User;
 use std::fs;
 use std::path::Path;
 
-/// Where the tracees lie.
+/// The folder of the tracees.
 pub(crate) const TRACEES: &str = "/t";
 
 pub(crate) fn all() {
@@ -26,7 +26,7 @@ pub(crate) fn all() {
     }
 }
 
-/// `firstbyte.only=WORD` of the kernel's command line: the checks whose backend and name contain it.
+/// `firstbyte.only=WORD` on the kernel's command line selects the checks whose backend and name contain WORD.
 fn only() -> Option<String> {
     let line = fs::read_to_string("/proc/cmdline").ok()?;
     line.split_whitespace().find_map(|word| Some(word.strip_prefix("firstbyte.only=")?.replace('_', " ")))
@@ -65,13 +65,13 @@ fn tracee(name: &str) -> Option<String> {
     Path::new(&path).exists().then_some(path)
 }
 
-/// Whether this kernel runs the 32-bit programs of this architecture; else why not.
+/// Whether this kernel runs the 32-bit programs of this architecture. The error says why not.
 fn runs_32_bit() -> Result<(), String> {
     let Some(path) = tracee("writer_32") else { return Err("no 32-bit tracee was built".to_owned()) };
     match std::process::Command::new(path).arg("silent").status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("a 32-bit program ends with {status}")),
-        Err(error) => Err(format!("this kernel has no 32-bit programs: {error}")),
+        Ok(status) => Err(format!("a 32-bit program ended with {status}")),
+        Err(error) => Err(format!("this kernel runs no 32-bit programs: {error}")),
     }
 }
 

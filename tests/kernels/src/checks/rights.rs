@@ -1,4 +1,4 @@
-//! What a user without privileges is told, and what capabilities of the file give.
+//! The messages for a user without privileges, and the effect of capabilities of the file.
 
 use super::{Check, TRACEES, check, right, tracee};
 use crate::report::Checked;
@@ -24,7 +24,7 @@ fn refused() -> Checked {
     let lines: Vec<_> = answer.stderr.lines().collect();
     match lines[..] {
         [error, help] if error.contains(NEEDS) && help.starts_with("help: ") => right(error),
-        _ => Err(format!("not an error and its help: {}", answer.stderr)),
+        _ => Err(format!("not an error with a help line: {}", answer.stderr)),
     }
 }
 
@@ -58,12 +58,12 @@ fn give_capabilities(path: &str) -> io::Result<()> {
     const CAP_PERFMON: u32 = 38;
     const CAP_BPF: u32 = 39;
     let high = 1 << (CAP_PERFMON - 32) | 1 << (CAP_BPF - 32);
-    // permitted and inheritable, the low halves and the high ones
+    // permitted and inheritable, the low halves and the high halves
     let words = [REVISION_2 | EFFECTIVE, 0, 0, high, 0];
     let bytes: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
     let path = CString::new(path)?;
     let name = c"security.capability".as_ptr();
-    // SAFETY: two strings that end in a zero byte, and as many bytes as are said (setxattr(2)).
+    // SAFETY: two strings that end in a zero byte, and as many bytes as the given length (setxattr(2)).
     let set = unsafe { libc::setxattr(path.as_ptr(), name, bytes.as_ptr().cast(), bytes.len(), 0) };
     if set < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! `firstbyte trace`: the account sums up exactly, and files, faults, calls and processes are those that the tracee knows.
+//! `firstbyte trace`: the account sums exactly, and files, faults, calls and processes are those of the tracee.
 
 use super::{Check, check, right, runs_32_bit, skipped, tracee};
 use crate::report::Checked;
@@ -35,7 +35,7 @@ struct Tracing {
     backend: &'static str,
 }
 
-/// The one result of a trace of two runs, whose sums are exact.
+/// The only result of a trace of two runs. Its sums must be exact.
 fn traced(how: Tracing, words: &[&str]) -> Result<Value, String> {
     let mut arguments =
         vec!["trace", "--runs", "2", "--no-overhead", "--backend", how.backend, "--export-json", "-", "--"];
@@ -51,7 +51,7 @@ fn numbers<'v>(rows: &'v [Value], name: &'v str) -> impl Iterator<Item = u64> + 
     rows.iter().filter_map(move |row| row[name].as_u64())
 }
 
-/// The account and the main thread's spans sum up to the total, to the nanosecond.
+/// The account and the main thread's spans sum to the total, to the nanosecond.
 fn judge_sums(result: &Value) -> Result<(), String> {
     let total = result["total_ns"].as_u64().ok_or("no total")?;
     let account = result["attribution"].as_array().ok_or("no account")?;
@@ -84,7 +84,7 @@ fn counted(how: Tracing) -> Checked {
     let null = file(&result, "/dev/null").ok_or("no row of /dev/null")?;
     same("how often /dev/null was opened", &null["opened"], &Value::from(3))?;
     let missing = file(&result, "/nonexistent").ok_or("no row of /nonexistent")?;
-    same("how often /nonexistent was not", &missing["failed"], &Value::from(4))?;
+    same("how often opening /nonexistent failed", &missing["failed"], &Value::from(4))?;
     right("")
 }
 
@@ -134,14 +134,14 @@ fn dynamic(how: Tracing) -> Checked {
     right("")
 }
 
-/// The calls of the main thread in their order.
+/// The calls of the main thread, in order.
 fn names(result: &Value) -> Vec<String> {
     let spans = result["spans"].as_array().map(Vec::as_slice).unwrap_or_default();
     let calls = spans.iter().filter(|span| span["kind"] == "syscall");
     calls.filter_map(|span| Some(span["name"].as_str()?.to_owned())).collect()
 }
 
-/// An executable of our own, which makes two calls.
+/// One of our own executables, which makes two calls.
 fn calls(how: Tracing) -> Checked {
     super::build::executable(how.user, &["--layout", "plain"], "/tmp/two-calls")?;
     let result = traced(how, &["/tmp/two-calls"])?;
@@ -151,7 +151,7 @@ fn calls(how: Tracing) -> Checked {
     right("")
 }
 
-/// The 32-bit table has other numbers, and its programs end alike.
+/// The 32-bit table has other numbers. Its programs end with the same calls.
 fn calls_32(how: Tracing) -> Checked {
     if let Err(why) = runs_32_bit() {
         return skipped(why);
@@ -165,9 +165,9 @@ fn calls_32(how: Tracing) -> Checked {
     right("")
 }
 
-/// Each further page that is touched is one fault more.
+/// Each further page that the program touches is one more fault.
 fn faults(how: Tracing) -> Checked {
-    // where the stack begins decides whether it takes a page more
+    // the start of the stack decides whether it needs one more page
     std::fs::write("/proc/sys/kernel/randomize_va_space", "0").map_err(|error| error.to_string())?;
     let Some(path) = tracee("pages_c") else { return skipped("the tracee was not built") };
     let count = |pages: &str| {
@@ -179,7 +179,7 @@ fn faults(how: Tracing) -> Checked {
     right(format!("{few} and {many}"))
 }
 
-/// Pages of a file that is not in memory.
+/// Faults on pages of a file that is not in memory.
 fn major_faults(how: Tracing) -> Checked {
     let Some(path) = tracee("pages_c") else { return skipped("the tracee was not built") };
     let result = traced(how, &[&path, "10", "/t/large-file"])?;

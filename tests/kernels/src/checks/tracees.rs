@@ -1,4 +1,4 @@
-//! The table of tracees, by the library: every event of every case, by each backend and for both word sizes.
+//! The table of tracees, run with the library: every event of every case, with each backend and for both word sizes.
 
 use super::{Check, TRACEES, check, right, runs_32_bit, skipped, tracee};
 use crate::report::Checked;
@@ -45,7 +45,7 @@ fn loaded(attached: &[&str], remarks: &[&str]) -> String {
     format!("{} ({})", attached.join(", "), remarks.join(", "))
 }
 
-/// The end of what the verifier said.
+/// The end of the verifier's log.
 fn with_log(error: &str) -> String {
     let log = std::fs::read_to_string("/root/.cache/firstbyte/verifier.log").unwrap_or_default();
     let lines: Vec<&str> = log.lines().filter(|line| !line.starts_with("processed")).collect();
@@ -65,7 +65,7 @@ fn of_32_bit(tracer: &mut dyn Tracer) -> Checked {
     })
 }
 
-/// Runs the cases whose executable is there.
+/// Runs the cases whose executables exist.
 fn of_table(tracer: &mut dyn Tracer, path: &dyn Fn(&Case) -> String) -> Checked {
     let (mut wrong, mut checked) = (Vec::new(), 0);
     for case in CASES.iter().chain(PIPE_CASES) {
@@ -103,7 +103,7 @@ fn uring(bpf: &mut BpfPhases) -> Checked {
         return Err(format!("it printed {:?}", recording.output.head));
     }
     if !bpf.attached().contains(&"io_uring_complete") {
-        return skipped("the kernel's tracepoints do not name the request (before 5.19)");
+        return skipped("the kernel's tracepoints do not identify the request (before 5.19)");
     }
     let exits =
         recording.events.iter().filter(|event| matches!(event.kind, EventKind::OutputExit { .. })).count();

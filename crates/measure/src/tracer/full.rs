@@ -29,13 +29,13 @@ pub fn choose_full(choice: Choice, ring: Option<u32>) -> Result<Chosen<FullTrace
         Choice::Pipe => Err(ChooseError::NoCalls),
         Choice::Auto => match bpf(ring) {
             Ok((tracer, remarks)) => {
-                let reason = with_remarks("sees everything at the least cost", &remarks);
+                let reason = with_remarks("sees everything at the lowest cost", &remarks);
                 Ok(Chosen { tracer, reason })
             }
             Err(cause) => Ok(Chosen {
                 tracer: ptrace()?,
                 reason: format!(
-                    "sees system calls alone and slows each, because bpf does not work here: {}",
+                    "sees only system calls and slows each of them, because bpf does not work here: {}",
                     first_line(&cause)
                 ),
             }),

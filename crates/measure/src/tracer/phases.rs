@@ -33,7 +33,7 @@ pub fn choose_phases(choice: Choice) -> Result<Chosen<PhasesTracer>, ChooseError
         Choice::Pipe => Ok(asked_for(PhasesTracer::Pipe(PipeTracer::new()))),
         Choice::Auto => Ok(match bpf() {
             Ok(tracer) => {
-                let reason = with_remarks("sees every phase at the least cost", &tracer.remarks());
+                let reason = with_remarks("sees every phase at the lowest cost", &tracer.remarks());
                 Chosen { tracer, reason }
             }
             Err(cause) => without_bpf(first_line(&cause)),
@@ -45,7 +45,7 @@ fn without_bpf(cause: &str) -> Chosen<PhasesTracer> {
     match super::probe::ptrace_stop() {
         Ok(()) => Chosen {
             tracer: ptrace(),
-            reason: format!("slows the programs by its stops, because bpf does not work here: {cause}"),
+            reason: format!("slows the programs with its stops, because bpf does not work here: {cause}"),
         },
         Err(error) => Chosen {
             tracer: PhasesTracer::Pipe(PipeTracer::new()),

@@ -1,4 +1,4 @@
-//! Why programs could not be loaded or attached, and which of the two objects a kernel takes.
+//! Why programs could not be loaded or attached, and which of the two objects a kernel accepts.
 
 use crate::tracer::probe::grant;
 use aya::EbpfError;
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
 
-/// Each BPF object is compiled twice: see `kernel.h`.
+/// Each BPF object is compiled twice. See `kernel.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Object {
     /// For Linux 5.12 and newer.
@@ -20,12 +20,12 @@ pub(super) enum Object {
 impl Object {
     pub(super) fn remark(self) -> Option<&'static str> {
         let old = self == Object::Before512;
-        old.then_some("through the ring buffer alone, for want of BPF atomics (Linux 5.12)")
+        old.then_some("only through the ring buffer, because this kernel lacks BPF atomics (Linux 5.12)")
     }
 }
 
-/// The current object, or the one for old kernels where the verifier refuses that. Vendors bring features to old
-/// versions, so the verifier is asked and not the version.
+/// The current object, or the one for old kernels if the verifier refuses it. Vendors port features to old versions, so
+/// the verifier decides and not the version.
 pub(super) fn of_either<T>(load: impl Fn(Object) -> Result<T, AttachError>) -> Result<T, AttachError> {
     match load(Object::Current) {
         Err(AttachError::Verifier { program, cause, log }) => load(Object::Before512).map_err(|second| {
@@ -46,7 +46,7 @@ pub enum AttachError {
     Btf(#[from] aya::BtfError),
     /// We are in a container's process-id namespace.
     #[error(
-        "this is a container with process ids of its own, and the kernel side knows processes by the machine's\nhelp: run it on the host, or in a container that shares the host's ids, as by `docker run --pid=host`"
+        "this container has its own process ids, but BPF programs see the ids of the host\nhelp: run firstbyte on the host, or in a container that shares the host's process ids (`docker run --pid=host`)"
     )]
     Namespace,
     /// EPERM.
@@ -54,25 +54,25 @@ pub enum AttachError {
     Rights,
     /// EPERM although we are root.
     #[error(
-        "the kernel does not let even this root use bpf(2): it needs CAP_BPF and CAP_PERFMON, and a seccomp profile and lockdown mode that allow it\nhelp: run it on the host, or see `firstbyte doctor`"
+        "the kernel does not allow bpf(2) even for this root user, who needs CAP_BPF, CAP_PERFMON, and a seccomp profile and a lockdown mode that allow it\nhelp: run firstbyte on the host, or see `firstbyte doctor`"
     )]
     RightsOfRoot,
     /// The object could not be loaded.
     #[error("the kernel refused the programs: {}\nhelp: firstbyte doctor", with_causes(.0))]
     Load(EbpfError),
-    /// The verifier refused a program of the current object; the other one is tried.
+    /// The verifier refused a program of the current object. The other object is then tried.
     #[error("the kernel's verifier refused the program `{program}`: {cause}")]
     Verifier {
         /// Which program.
         program: &'static str,
         /// The error of bpf(2).
         cause: io::Error,
-        /// What the verifier says.
+        /// The verifier's log.
         log: String,
     },
     /// The verifier refused both objects.
     #[error(
-        "the verifier of this kernel refused the program `{program}` ({cause}); {log}\nhelp: report that log, or go on with --backend ptrace"
+        "the verifier of this kernel refused the program `{program}` ({cause}); {log}\nhelp: report that log, or use --backend ptrace"
     )]
     Refused {
         /// Which program of the current object.
@@ -138,8 +138,8 @@ fn is_denied(error: &(dyn Error + 'static)) -> bool {
     io_errors.into_iter().any(|cause| cause.raw_os_error() == Some(libc::EPERM))
 }
 
-/// An error and what lies behind it, which its own message may leave out: "failed to create map" has its reason (EPERM,
-/// ENOMEM) in its source alone.
+/// An error and its causes, which its own message may leave out. For example, only the source of "failed to create map"
+/// has the reason (EPERM, ENOMEM).
 fn with_causes(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
     for cause in causes(error).map(ToString::to_string) {
@@ -151,12 +151,12 @@ fn with_causes(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// Where a log was kept: it is of no use on the screen, and has hundreds of lines.
+/// Where a log was saved. It has hundreds of lines, which would be useless on the screen.
 #[derive(Debug)]
 pub struct Kept(io::Result<PathBuf>);
 
 impl Kept {
-    /// In the folder of the user's cache, in the place of an older one.
+    /// Saves it in the folder of the user's cache, where it replaces an older one.
     fn keep(log: &str) -> Kept {
         let folder =
             firstbyte_cache::user_folder().ok_or_else(|| io::Error::other("there is no cache folder"));
@@ -173,7 +173,7 @@ impl std::fmt::Display for Kept {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
             Ok(path) => write!(f, "its log: {}", path.display()),
-            Err(error) => write!(f, "its log could not be kept: {error}"),
+            Err(error) => write!(f, "its log could not be saved: {error}"),
         }
     }
 }
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rights_forbid_is_not_tried_twice() {
+    fn a_lack_of_rights_is_not_tried_twice() {
         let load = |object| {
             assert_eq!(object, Object::Current);
             Err::<(), _>(AttachError::Rights)

@@ -1,10 +1,10 @@
 /*
- * Everything that a tracee's processes do: every system call (one record, written at its return), page fault (one
+ * Records everything that a tracee's processes do: every system call (one record, at its return), page fault (one
  * record, when it has been handled), exec, fork, exit, and every time that a thread was off the processor.
  *
- * Records go to a log that both sides map, from its beginning in every run, so that its pages are warm; what does not
- * fit goes to a ring buffer. Each program leaves by the cheapest test that can tell it to. They are `tp_btf` programs:
- * the verifier knows what a tracepoint's arguments point to, and fields are read by plain loads, without a helper.
+ * Records go to a log that both sides map. Every run starts at the beginning of the log, so its pages are warm. Records
+ * that do not fit go to a ring buffer. Each program starts with the cheapest test that lets it return. In `tp_btf`
+ * programs the verifier knows the types of a tracepoint's arguments, so plain loads read their fields, without a helper.
  */
 #include "full_state.h"
 
@@ -21,7 +21,7 @@ INLINE void fill_off_cpu(struct record_off_cpu *r, u64 now, u64 pid_tid, struct 
 	r->woken = slot->woken;
 }
 
-/* The state in which the leaving thread goes is the last argument since 5.18. */
+/* Since 5.18 the state of the leaving thread is the last argument. */
 INLINE int switched(struct raw_tracepoint *ctx, int with_state)
 {
 	struct full_session *s = current_session();
@@ -94,7 +94,7 @@ INLINE void fill_kernel_string(char *to, const char *from)
 	long length = bpf_probe_read_kernel_str(to, PATH_ROOM, from);
 	if (length < 0)
 		to[0] = 0;
-	/* as fill_string: a string that is longer leaves no NUL */
+	/* as in fill_string: a longer string leaves no NUL */
 	if (unlikely(length == PATH_ROOM))
 		bpf_probe_read_kernel(to + PATH_ROOM - 1, 1, from + PATH_ROOM - 1);
 }
@@ -106,7 +106,7 @@ INLINE void fill_image(struct record_image *r, u64 now, u64 pid_tid, u32 old_tid
 	u64 length = mm->arg_end - from;
 	if (length > ARGV_ROOM)
 		length = ARGV_ROOM;
-	/* the verifier of 6.1 follows this register alone: the comparison must be with what is passed on */
+	/* the verifier of 6.1 tracks only this register: the compared value must be the one that is passed on */
 	asm volatile("" : "+r"(length));
 	fill_head(&r->record, now, pid_tid, FULL_IMAGE, (u32)length, old_tid);
 	r->start_code = mm->start_code;
@@ -132,7 +132,7 @@ int sched_process_exec(struct raw_tracepoint *ctx)
 	u64 now = bpf_ktime_get_ns();
 	u32 old_tid = (u32)ctx->args[1];
 	if (unlikely(old_tid != (u32)pid_tid)) {
-		/* a thread other than the leader has called execve, and has taken the leader's id over */
+		/* a thread other than the leader has called execve and has taken over the leader's id */
 		struct thread_slot *old = slot_of(s, old_tid, 0);
 		struct thread_slot *taken = slot_of(s, (u32)pid_tid, 1);
 		if (old && taken) {
@@ -194,7 +194,7 @@ int sched_process_exit(struct raw_tracepoint *ctx)
 	struct signal_struct *signal = READ(task->signal);
 	u32 group_dead = READ(signal->live.counter) == 0;
 	emit(s, now, pid_tid, FULL_EXIT, group_dead, READ(task->exit_code));
-	/* of the tracee itself we want to know until its parent is told; nobody else's slot is made again */
+	/* the tracee itself is observed until its parent has the signal; no other thread gets its slot again */
 	if ((u32)pid_tid != s->run.root)
 		free_slot(s, (u32)pid_tid);
 	if (group_dead)
@@ -202,7 +202,7 @@ int sched_process_exit(struct raw_tracepoint *ctx)
 	return 0;
 }
 
-/* As in phases.bpf.c: `exit_notify` tells the parent, the memory and the files are given back. */
+/* As in phases.bpf.c: `exit_notify` signals the parent. Memory and files have been released by then. */
 SEC("tp_btf/signal_generate")
 int signal_generate(struct raw_tracepoint *ctx)
 {

@@ -1,6 +1,6 @@
 /*
- * What `full.bpf.c` and `full_session.rs` share: the state of one run, and the records. Keep the two files in step;
- * `full_session.rs` asserts the sizes.
+ * What `full.bpf.c` shares with `full_session.rs` and `record.rs`: the state of one run, and the records. Tests compare
+ * the files.
  */
 #pragma once
 #include "run.h"
@@ -33,11 +33,11 @@ struct record_syscall {
 	u64 entered;
 	u64 ip;
 	u64 arguments[6];
-	/* the top of the user's stack: return addresses of whoever called the system call's wrapper are among it */
+	/* the top of the user's stack; it contains the return addresses of the callers of the system call's wrapper */
 	u64 stack[CALLER_WORDS];
 };
 
-/* A path that has no NUL in its room goes on in records of FULL_PATH_REST. */
+/* A path without a NUL in its room continues in records of FULL_PATH_REST. */
 struct record_syscall_path {
 	struct record_syscall call;
 	char path[PATH_ROOM];
@@ -51,7 +51,7 @@ struct record_syscall_paths {
 
 #define REST_ROOM 1920 /* PATH_MAX is PATH_ROOM and two of these */
 
-/* How a path of the thread's last call goes on: `code` is which of its paths, `value` negative if it cannot be read. */
+/* More of a path of the thread's last call: `code` is the index of the path, `value` is negative if it cannot be read. */
 struct record_path_rest {
 	struct record record;
 	char rest[REST_ROOM];
@@ -64,9 +64,9 @@ struct record_fault {
 	u64 ip;
 	u64 stack[CALLER_WORDS];
 };
-/* Or FULL_FAULT_WAS_MAJOR, a bare record, follows. */
+/* Alternatively FULL_FAULT_WAS_MAJOR follows, a record without further fields. */
 #define FAULT_MAJOR 0x80000000u
-/* Seen by the software event: whether it was a write is not known. */
+/* Seen by the software event, which does not say whether it was a write. */
 #define FAULT_BY_EVENT 0x40000000u
 
 /* A thread runs again: `code` is the state in which it left the processor, or OFF_PREEMPTED. */
@@ -120,11 +120,11 @@ struct thread_slot {
 
 struct full_session {
 	struct run run;
-	/* bytes of the log that are spoken for (may exceed LOG_BYTES: the rest went to the ring) */
+	/* bytes of the log that are reserved (may exceed LOG_BYTES: the rest went to the ring) */
 	u64 logged;
 	struct thread_slot slots[SLOTS];
 	u8 meaning[CALLS]; /* see run.h */
-	/* 1 + the position of the first path argument, and << 4 of the second; native and 32-bit table */
+	/* 1 + the position of the first path argument, and the same for the second << 4; native and 32-bit table */
 	u8 paths[CALLS];
 	u8 compat_paths[CALLS];
 };

@@ -26,7 +26,7 @@ use std::os::fd::AsFd;
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/full.bpf.o"));
 static BEFORE_5_12: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/full-before-5.12.bpf.o"));
 
-/// The raw tracepoints without which there is no account.
+/// The raw tracepoints that an account needs.
 const NEEDED: [&str; 7] = [
     "sched_process_fork",
     "sched_process_exec",
@@ -36,7 +36,7 @@ const NEEDED: [&str; 7] = [
     "sys_enter",
     "sys_exit",
 ];
-/// Those that not every kernel or architecture has.
+/// The tracepoints that not every kernel or architecture has.
 const OPTIONAL: [&str; 5] = [
     "sched_prepare_exec",
     "page_fault_user",
@@ -44,29 +44,29 @@ const OPTIONAL: [&str; 5] = [
     "io_uring_submit_req",
     "io_uring_complete",
 ];
-/// Until Linux 5.17 the tracepoint does not say in which state a thread leaves.
+/// Until Linux 5.17 the tracepoint does not contain the state in which a thread leaves.
 const SWITCH: &str = "sched_switch";
 const SWITCH_5_17: &str = "sched_switch_5_17";
-/// A fault is taken: by the software event, where the processor's traps have no tracepoints (arm64).
+/// A fault is taken. This software event is used if the processor's traps have no tracepoints (arm64).
 const TAKEN: (&str, SoftwareEvent) = ("fault_begins", SoftwareEvent::PageFaults);
-/// A fault has been handled: by the tracepoint of memory control groups (Linux 6.15), else by a software event, which
-/// is dearer. The event of major faults is rare.
+/// A fault has been handled. The tracepoint of memory control groups is used (Linux 6.15), or else a software event, which
+/// is more expensive. The event of major faults is rare.
 const HANDLED: &str = "count_memcg_events";
 const HANDLED_MINOR: (&str, SoftwareEvent) = ("fault_minor", SoftwareEvent::PageFaultsMin);
 const HANDLED_MAJOR: (&str, SoftwareEvent) = ("fault_major", SoftwareEvent::PageFaultsMaj);
 
-/// The default size of the ring buffer of the full mode, bytes: what does not fit the log goes there.
+/// The default size in bytes of the full mode's ring buffer, which gets the records that do not fit the log.
 pub const LARGE_RING: u32 = 16 << 20;
 
-/// The loaded programs; attached or not.
+/// The loaded programs, attached or not.
 pub struct BpfFull {
     programs: Ebpf,
     links: Vec<(&'static str, Link)>,
     object: Object,
-    /// Which of the two programs this kernel took.
+    /// The one of two programs that this kernel accepted.
     switch: &'static str,
     sees_faults: bool,
-    /// The tracepoint [`HANDLED`] tells of faults: it is there, and control groups of memory are not switched off.
+    /// The tracepoint [`HANDLED`] reports faults: it exists, and memory control groups are not switched off.
     handled: Option<bool>,
     shared: Shared,
     ring: RingDrain,
@@ -114,7 +114,7 @@ impl BpfFull {
             load(SWITCH_5_17, SWITCH).map_err(|cause| refused(SWITCH_5_17, cause))?;
         }
         for name in OPTIONAL.into_iter().chain([HANDLED]) {
-            // What the kernel does not have is merely not seen; `attached` tells.
+            // Events that the kernel does not have are not seen. `attached` shows which ones are.
             let _ = load(name, name).or_else(|_| load(name, former_name(name)));
         }
         for (name, _) in [TAKEN, HANDLED_MINOR, HANDLED_MAJOR] {
@@ -132,7 +132,7 @@ impl BpfFull {
         })
     }
 
-    /// Attaches the programs: from now on every task of the machine passes them.
+    /// Attaches the programs. From now on every task of the machine runs them.
     pub fn attach(&mut self) -> Result<(), AttachError> {
         if !self.links.is_empty() {
             return Ok(());
@@ -160,9 +160,11 @@ impl BpfFull {
         self.links.iter().any(|(attached, _)| *attached == name)
     }
 
-    /// How this kernel makes us observe differently from a current one; one clause each. Of what is attached.
+    /// How this kernel makes the attached programs observe differently from a current one, one clause each.
     pub fn remarks(&self) -> Vec<&'static str> {
-        let by_event = self.has(TAKEN.0).then_some("page faults by software events, for want of tracepoints");
+        let by_event = self
+            .has(TAKEN.0)
+            .then_some("page faults by software events, because this kernel lacks the tracepoints");
         self.object.remark().into_iter().chain(by_event).collect()
     }
 
@@ -172,7 +174,7 @@ impl BpfFull {
         }
     }
 
-    /// The tracepoint if it tells of faults, which is tried once; else the software event.
+    /// Attaches the tracepoint if it reports faults, which is tried once, or else the software event.
     fn attach_handled(&mut self) {
         if self.handled != Some(false) {
             self.attach_if_there(HANDLED);
@@ -192,7 +194,7 @@ impl BpfFull {
         events.iter().any(|event| matches!(event.kind, EventKind::Fault(_)))
     }
 
-    /// A software event counts per processor.
+    /// Attaches a software event on every processor.
     fn attach_everywhere(&mut self, (name, event): (&'static str, SoftwareEvent)) {
         for cpu in online_cpus().unwrap_or_default() {
             let attached = perf(&mut self.programs, name).and_then(|program| {
@@ -205,7 +207,7 @@ impl BpfFull {
         }
     }
 
-    /// Detaches them: the machine is as if we were not there.
+    /// Detaches them, so that they affect no task of the machine any more.
     pub fn detach(&mut self) -> Result<(), AttachError> {
         for (name, link) in self.links.drain(..) {
             let detached = match link {
@@ -224,19 +226,20 @@ impl BpfFull {
         names
     }
 
-    /// When last attached, page faults were seen from the taking to the end of the handling.
+    /// Page faults were seen from beginning to end when the programs were last attached.
     pub fn sees_faults(&self) -> bool {
         self.sees_faults
     }
 
-    /// What the programs cost an event, measured on children of ours, traced and untraced in turn. Leaves them detached.
+    /// The cost of the programs per event, measured on our own children, alternating traced and untraced. Leaves the programs
+    /// detached.
     pub fn event_costs(&mut self) -> Result<Option<EventCosts>, AttachError> {
         let (mut pairs, processor) = (Vec::new(), event_costs::processor());
         for _ in 0..event_costs::PAIRS {
             self.detach()?;
             let untraced = event_costs::fastest_rounds(processor);
             self.attach()?;
-            // there is no exec to wait for
+            // the child makes no exec
             let run = Run { exec_begun: 1, ..Run::armed(false) };
             self.shared.write(FullSession { run, ..FullSession::default() });
             self.ring.watch(true);
@@ -254,7 +257,7 @@ impl BpfFull {
         self.ring.watch(true);
     }
 
-    /// The events of the run since [`BpfFull::arm`], and how many were lost; the tracee must have been reaped.
+    /// The events of the run since [`BpfFull::arm`], and the number of lost ones. The tracee must have been reaped.
     fn collect(&mut self) -> (Vec<Event>, u64) {
         let mut spilled = Vec::new();
         let gathered = self.gather(&mut spilled);
@@ -262,8 +265,8 @@ impl BpfFull {
         gathered
     }
 
-    /// As [`BpfFull::collect`], and kills what the tracee left running, while the kernel side still follows it.
-    /// Whether there was something, or whom we could not kill.
+    /// Like [`BpfFull::collect`], but also kills the processes that the tracee left running, while the kernel side still
+    /// follows them. Returns whether there were any. The error names a process that could not be killed.
     fn collect_and_kill(&mut self) -> (Vec<Event>, u64, Result<bool, LaunchError>) {
         let mut spilled = Vec::new();
         let (events, lost) = self.gather(&mut spilled);
@@ -273,7 +276,7 @@ impl BpfFull {
         (events, lost, outlived.and_then(|lived| adopted.map(|()| lived)))
     }
 
-    /// Everything since [`BpfFull::arm`]; `spilled` keeps what came through the ring.
+    /// Everything since [`BpfFull::arm`]. `spilled` gets the records from the ring.
     fn gather(&mut self, spilled: &mut Vec<Vec<u8>>) -> (Vec<Event>, u64) {
         self.ring.watch(false);
         let session = self.shared.read();
@@ -287,7 +290,7 @@ impl BpfFull {
                 lost += 1;
             }
         }
-        // a full log ends where the largest record no longer fits
+        // the log is full once the largest record no longer fits
         if read < log.len() && log.len() < LOG_BYTES {
             lost += 1;
         }
@@ -322,7 +325,7 @@ fn tables() -> Tables {
     Tables { meaning: meaning::table(), paths: paths(Abi::Native), compat_paths: paths(Abi::Compat) }
 }
 
-/// As `paths` in `full.h`: 1 + the position of the first path, 16 times that of the second.
+/// As `paths` in `full.h`: 1 + the position of the first path, plus 16 times the same for the second.
 fn by_number(calls: impl Iterator<Item = (u32, PathPositions)>) -> [u8; CALLS] {
     let mut table = [0; CALLS];
     for (number, [first, second]) in calls {

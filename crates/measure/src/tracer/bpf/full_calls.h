@@ -1,4 +1,4 @@
-/* System calls, execve among them. */
+/* System calls, including execve. */
 #pragma once
 #include "full_state.h"
 
@@ -64,13 +64,13 @@ INLINE u64 argument_of(struct pt_regs *regs, u32 position, u32 compat)
 	return position == 1 ? all[0] : position == 2 ? all[1] : position == 3 ? all[2] : all[3];
 }
 
-/* Reads as much of a string as there is room for, and returns how much that is; negative: it cannot be read. */
+/* Reads as much of a string as there is room for, and returns its length; negative if it cannot be read. */
 INLINE long fill_string(char *to, u32 room, u64 from)
 {
 	long length = bpf_probe_read_user_str(to, room, (void *)from);
 	if (length < 0)
 		to[0] = 0;
-	/* the last byte is the string's NUL, or has been made one: then it gets its own back, and the room has no NUL */
+	/* the last byte is the string's NUL, or has been replaced by one: restore it, so that the room has no NUL */
 	if (unlikely(length == room))
 		bpf_probe_read_user(to + room - 1, 1, (void *)(from + room - 1));
 	return length;

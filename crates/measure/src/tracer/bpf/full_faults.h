@@ -34,8 +34,8 @@ int page_fault_kernel(struct raw_tracepoint *ctx)
 }
 
 /*
- * Where the processor's traps have no tracepoints (arm64): the software event of every fault, which is counted when it
- * is taken. What the processor said of it is not among what the event knows.
+ * For processors whose traps have no tracepoints (arm64): the software event of every fault, which is counted when the
+ * fault is taken. The event does not contain the processor's error code.
  */
 SEC("perf_event")
 int fault_begins(struct software_event *event)
@@ -79,8 +79,8 @@ INLINE int fault_handled(u32 major)
 }
 
 /*
- * The kernel counts each handled fault for the task's memory control group (Linux 6.15), and says so by a tracepoint:
- * the same place as the software events', without their way through the performance events.
+ * The kernel counts each handled fault for the task's memory control group, and has a tracepoint there (Linux 6.15). It
+ * is the same place as that of the software events, without their path through the performance events.
  */
 SEC("tp_btf/count_memcg_events")
 int count_memcg_events(struct raw_tracepoint *ctx)
@@ -90,14 +90,14 @@ int count_memcg_events(struct raw_tracepoint *ctx)
 	return fault_handled(0);
 }
 
-/* Where there is no such tracepoint. */
+/* For kernels without that tracepoint. */
 SEC("perf_event")
 int fault_minor(void *ctx)
 {
 	return fault_handled(0);
 }
 
-/* Major faults are rare, and dear by themselves. Where the fault has been recorded, it only says that it was one. */
+/* Major faults are rare and expensive anyway. If the fault has been recorded, this only marks it as major. */
 SEC("perf_event")
 int fault_major(void *ctx)
 {

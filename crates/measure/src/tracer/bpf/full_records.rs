@@ -1,4 +1,4 @@
-//! Makes events of the full mode's records.
+//! Turns the records of the full mode into events.
 
 use super::full_session::{LARGEST_RECORD, LOG_BYTES};
 use super::record::{
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 /// In the code of a system call's record: it may write to the tracee's stdout.
 const CALL_OUTPUT: u32 = 0x2000_0000;
-/// The bits of that code which are the number.
+/// The bits of that code that contain the number.
 const CALL_NUMBER: u32 = 0x1fff_ffff;
 /// In the code of a fault: it was major.
 const FAULT_MAJOR: u32 = 0x8000_0000;
@@ -22,10 +22,10 @@ const FAULT_BY_EVENT: u32 = 0x4000_0000;
 /// In the code of an absence: the thread was preempted.
 const OFF_PREEMPTED: u32 = 0x8000_0000;
 
-/// Where a call's paths begin in its record.
+/// The offset of a call's paths in its record.
 const PATHS: usize = size_of::<SyscallRecord>();
 
-/// The records of a log, one after another; stops at the first bytes that are not a record.
+/// The records of a log, one after another. Stops at the first bytes that are not a record.
 pub(super) fn records(log: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut place = 0;
     std::iter::from_fn(move || {
@@ -39,7 +39,7 @@ pub(super) fn records(log: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The string in a room: up to its NUL, or as much as there was room for, and `…`.
+/// The string in a room: up to its NUL, or if there is none, as much as fits, and `…`.
 fn string(room: &[u8]) -> String {
     let (text, is_whole) = until_nul(room);
     shown(text, is_whole)
@@ -60,13 +60,13 @@ fn path_room(bytes: &[u8], n: usize) -> Option<&[u8]> {
     bytes.get(PATHS + n * PATH_ROOM..)?.get(..PATH_ROOM)
 }
 
-/// Paths that did not fit their call's record: as much of them as was read until now, by thread and place among the
-/// paths of its last call.
+/// Paths that did not fit the record of their call, as far as they have been read, by thread and index among the paths of
+/// its last call.
 #[derive(Debug, Default)]
 pub(super) struct LongPaths(HashMap<(u32, usize), Vec<u8>>);
 
 impl LongPaths {
-    /// Notes the paths of a call that go on in further records.
+    /// Remembers the paths of a call that continue in further records.
     fn begin(&mut self, tid: u32, paths: usize, bytes: &[u8]) {
         for n in 0..paths {
             if let Some((text, false)) = path_room(bytes, n).map(until_nul) {
@@ -75,7 +75,7 @@ impl LongPaths {
         }
     }
 
-    /// Adds a further piece to a path, in the call that has it.
+    /// Appends a piece to a path of the call that it belongs to.
     fn go_on(&mut self, events: &mut [Event], head: &Head, piece: &[u8]) {
         let n = head.code as usize;
         let Some(path) = self.0.get_mut(&(head.tid, n)) else { return };
@@ -90,7 +90,7 @@ impl LongPaths {
     }
 }
 
-/// Adds one record's event to those before it; `None` if the bytes are not a record of this mode.
+/// Appends the event of one record. Returns `None` if the bytes are not a record of this mode.
 pub(super) fn add(events: &mut Vec<Event>, long: &mut LongPaths, bytes: &[u8]) -> Option<()> {
     let head = Head::of(bytes)?;
     let event = |kind| Event { at: head.at, pid: head.pid, tid: head.tid, kind };
@@ -125,7 +125,7 @@ pub(super) fn add(events: &mut Vec<Event>, long: &mut LongPaths, bytes: &[u8]) -
         long.begin(head.tid, call.paths.len(), bytes);
     }
     if let EventKind::Image(image) = &kind {
-        // The commit of an exec too, for readers that want only the phases.
+        // Also the commit of an exec, for readers that need only the phases.
         events.push(event(EventKind::ExecCommit { path: image.path.clone() }));
     }
     events.push(event(kind));
@@ -158,7 +158,7 @@ fn call(bytes: &[u8], paths: usize) -> Option<Call> {
     })
 }
 
-/// The top of the user's stack; empty where it could not be read.
+/// The top of the user's stack; empty if it could not be read.
 fn callers(stack: [u64; CALLER_WORDS]) -> Vec<u64> {
     if stack.iter().all(|word| *word == 0) { Vec::new() } else { stack.to_vec() }
 }
@@ -303,7 +303,7 @@ mod tests {
         add(record_of(1, RecordKind::PathRest, HEAD, 0, second));
         let paths = add(record_of(1, RecordKind::PathRest, HEAD, 0, third));
         assert_eq!(paths[0], [path.as_str(), "/second"]);
-        assert!(paths[1][0].ends_with('…'), "nothing of the rest came");
+        assert!(paths[1][0].ends_with('…'), "no record with the rest arrived");
         let paths = add(record_of(2, RecordKind::PathRest, HEAD, 0, &[b'y'; REST_ROOM]));
         assert!(paths[1][0].ends_with("yyy…"), "no NUL came");
     }

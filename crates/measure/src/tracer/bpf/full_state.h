@@ -1,4 +1,4 @@
-/* The maps of the full mode: the session, the log of records, what each thread is doing. */
+/* The maps of the full mode: the session, the log of records, the state of each thread. */
 #pragma once
 #include "full.h"
 
@@ -30,7 +30,7 @@ struct {
 	__type(value, struct thread_slot);
 } OVERFLOW SEC(".maps");
 
-/* The session, once the tracee's exec has begun, if the running task is of its tree; else 0. */
+/* The session, if the tracee's exec has begun and the running task belongs to its tree; else 0. */
 INLINE struct full_session *session_of_task(u64 *pid_tid)
 {
 	struct full_session *s = current_session();
@@ -49,7 +49,7 @@ INLINE void *log_room(struct full_session *s, u64 size)
 	u32 zero = 0;
 	u64 place = __sync_fetch_and_add(&s->logged, size);
 	struct log *log = bpf_map_lookup_elem(&RECORDS, &zero);
-	/* nothing between this comparison and the sum: the verifier of 6.1 forgets what it knows of a spilled number */
+	/* nothing may stand between this comparison and the sum: the verifier of 6.1 forgets the bounds of a spilled number */
 	if (unlikely(!log || place > LOG_BYTES - LARGEST_RECORD))
 		return 0;
 	return log->bytes + place;
@@ -57,8 +57,8 @@ INLINE void *log_room(struct full_session *s, u64 size)
 }
 
 /*
- * Fills a record of TYPE in by `fill`, in the log or else in the ring. `fill` is expanded twice: the verifier does not
- * let one pointer be either.
+ * Fills a record of TYPE with `fill`, in the log or else in the ring. `fill` is expanded twice, because the verifier
+ * does not accept a pointer that may point to either.
  */
 #define WRITE_RECORD(s, TYPE, fill)                                                                          \
 	do {                                                                                                 \
@@ -91,7 +91,7 @@ INLINE void emit(struct full_session *s, u64 at, u64 pid_tid, u32 kind, u32 code
 	WRITE_RECORD(s, struct record, fill_head(r, at, pid_tid, kind, code, value));
 }
 
-/* The slot of a thread; one is made if it has none and `make` is set. */
+/* The slot of a thread. If it has none and `make` is set, one is made. */
 INLINE struct thread_slot *slot_of(struct full_session *s, u32 tid, int make)
 {
 #ifndef BEFORE_5_12
@@ -119,7 +119,7 @@ INLINE struct thread_slot *slot_of(struct full_session *s, u32 tid, int make)
 	return bpf_map_lookup_elem(&OVERFLOW, &tid);
 }
 
-/* The running thread's slot, and its session, if there is one: see session_of_task. */
+/* The running thread's slot and its session, if there is one. See session_of_task. */
 INLINE struct thread_slot *slot_of_task(struct full_session **session, u64 *pid_tid, int make)
 {
 	*session = session_of_task(pid_tid);

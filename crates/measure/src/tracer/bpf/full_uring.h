@@ -19,7 +19,7 @@ INLINE void fill_output(struct record_output *r, u64 now, struct uring_flight *f
 	r->entered = f->entered;
 }
 
-/* The second argument has been the request since 5.19. */
+/* Since 5.19 the second argument is the request. */
 SEC("tp_btf/io_uring_complete")
 int io_uring_complete(struct raw_tracepoint *ctx)
 {

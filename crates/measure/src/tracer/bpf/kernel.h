@@ -1,8 +1,8 @@
 /*
- * The little that our BPF programs need of the kernel: types, helpers, map declarations, and the fields of kernel
- * structures that they read. Structures are partial on purpose: `preserve_access_index` makes clang emit CO-RE
- * relocations, and the loader fits each access to the running kernel's BTF by field name (so the offsets that clang
- * sees here mean nothing). Helper numbers: include/uapi/linux/bpf.h, which are ABI.
+ * The parts of the kernel that our BPF programs need: types, helpers, map declarations, and the fields of kernel
+ * structures that they read. Structures are partial on purpose. `preserve_access_index` makes clang emit CO-RE
+ * relocations, and the loader adapts each access to the running kernel's BTF by field name, so the offsets that clang
+ * sees here do not matter. The helper numbers are from include/uapi/linux/bpf.h and are ABI.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ typedef long long s64;
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* BTF-defined maps (libbpf's convention): the "types" of the members carry the values. */
+/* BTF-defined maps (libbpf's convention): the types of the members contain the values. */
 #define __uint(name, value) int(*name)[value]
 #define __type(name, value) typeof(value) *name
 
@@ -46,13 +46,13 @@ static void *(*bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)1
 static void (*bpf_ringbuf_submit)(void *record, u64 flags) = (void *)132;
 
 /*
- * Each object is compiled twice. Kernels before 5.12 know no atomic operation that returns the old value, and before 5.11
- * they do not know what the current task is: for them (BEFORE_5_12) nothing lies in memory that two processors allocate
- * from, and the task's fields are read by a helper. Newer kernels get plain loads.
+ * Each object is compiled twice. Kernels before 5.12 have no atomic operation that returns the old value, and before 5.11
+ * the verifier does not know the type of the current task. For them (BEFORE_5_12) no memory is shared by processors that
+ * allocate from it, and a helper reads the task's fields. Newer kernels get plain loads.
  */
 #ifdef BEFORE_5_12
 #define current_task() bpf_get_current_task()
-/* In assembly: newer clangs fetch the old value whether it is used or not. */
+/* In assembly, because newer clangs fetch the old value even if it is not used. */
 #define ADD(place, value)                                                                                    \
 	do {                                                                                                 \
 		if (sizeof *(place) == 8)                                                                    \
@@ -72,7 +72,7 @@ static void (*bpf_ringbuf_submit)(void *record, u64 flags) = (void *)132;
 #define READ(field) (field)
 #endif
 
-/* The arguments of a raw tracepoint; in programs of `tp_btf` the verifier knows the types that they point to. */
+/* The arguments of a raw tracepoint. In `tp_btf` programs the verifier knows the types that they point to. */
 struct raw_tracepoint {
 	u64 args[0];
 };
@@ -134,7 +134,7 @@ struct task_struct___5_13 {
 	long state;
 } KERNEL_STRUCT;
 
-/* BPF_FIELD_EXISTS (tools/lib/bpf/bpf_core_read.h): 1 or 0, put in by the loader. */
+/* BPF_FIELD_EXISTS (tools/lib/bpf/bpf_core_read.h): the loader inserts 1 or 0. */
 #define field_exists(field) __builtin_preserve_field_info(field, 2)
 
 INLINE u32 state_of(struct task_struct *task)
@@ -144,7 +144,7 @@ INLINE u32 state_of(struct task_struct *task)
 	return (u32)((struct task_struct___5_13 *)task)->state;
 }
 
-/* include/linux/vm_event_item.h: what a memory control group counts. The numbers are the running kernel's. */
+/* include/linux/vm_event_item.h: the counts of a memory control group. The numbers are those of the running kernel. */
 enum vm_event_item { PGFAULT };
 #define is_page_fault(item) ((item) == __builtin_preserve_enum_value(*(enum vm_event_item *)PGFAULT, 1))
 
@@ -153,7 +153,7 @@ struct linux_binprm {
 	const char *interp;
 } KERNEL_STRUCT;
 
-/* io_uring/io_uring_types.h: a request; `fd` shares its place with `flags` of the completion. */
+/* io_uring/io_uring_types.h: a request. `fd` and the completion's `flags` have the same offset. */
 struct io_cqe {
 	s32 res;
 	s32 fd;
@@ -168,8 +168,8 @@ struct io_kiocb {
 #define REQ_F_FIXED_FILE 1 /* `fd` is an index into the ring's registered files */
 
 /*
- * Registers that the kernel saved at its entry. In the order of a system call's arguments: `argument_address` is where
- * the field of the native (or 32-bit) argument lies, SAVED_ARGUMENTS reads all six.
+ * The registers that the kernel saved at its entry. `argument_address` is the address of the field with the native (or
+ * 32-bit) argument number n of a system call. SAVED_ARGUMENTS reads all six.
  */
 #if defined(__TARGET_ARCH_x86)
 
@@ -186,7 +186,7 @@ struct pt_regs {
 
 #define saved_ip(regs) (regs)->ip
 
-/* What a software event gives its program: include/uapi/linux/bpf_perf_event.h, arch/x86/include/uapi/asm/ptrace.h. */
+/* The context of a software event's program: include/uapi/linux/bpf_perf_event.h, arch/x86/include/uapi/asm/ptrace.h. */
 struct software_event {
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
 	u64 sample_period;
@@ -226,7 +226,7 @@ struct pt_regs {
 
 #define saved_ip(regs) (regs)->pc
 
-/* What a software event gives its program: include/uapi/linux/bpf_perf_event.h, arch/arm64/include/uapi/asm/ptrace.h. */
+/* The context of a software event's program: include/uapi/linux/bpf_perf_event.h, arch/arm64/include/uapi/asm/ptrace.h. */
 struct software_event {
 	u64 regs[31];
 	u64 sp, pc, pstate;

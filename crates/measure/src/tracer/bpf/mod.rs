@@ -1,7 +1,7 @@
 //! The BPF backend: raw tracepoints, one ring buffer, filtered in the kernel.
 //!
-//! `phases.bpf.c` is the kernel side; [`phases_session`] is the memory that the two sides share; [`BpfPhases`] attaches the
-//! programs once and observes one run a call.
+//! `phases.bpf.c` is the kernel side, and [`phases_session`] is the memory that both sides share. [`BpfPhases`] attaches the
+//! programs once and observes one run per call.
 
 mod attach;
 mod event_costs;

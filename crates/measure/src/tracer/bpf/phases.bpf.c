@@ -1,9 +1,9 @@
 /*
- * The phases of one run: only the events that bound them (DESIGN: startup, setup, write, teardown).
+ * The phases of one run (startup, setup, write, teardown): records only the events that bound them.
  *
- * Raw tracepoints see every task of the machine, so each program first does the cheapest test that can tell it to
- * leave: the system-call number against a bit set, or "is anything in flight", before it asks who is running.
- * Raw `sys_enter`, not `syscalls:sys_enter_write`: the latter does not fire for 32-bit calls of x86-64.
+ * Raw tracepoints see every task of the machine. So each program first does the cheapest test that lets it return:
+ * whether the system call means something, or whether any call is in flight. Only then does it look at the task.
+ * It uses raw `sys_enter` because `syscalls:sys_enter_write` does not fire for 32-bit calls of x86-64.
  */
 #include "session.h"
 
@@ -59,7 +59,7 @@ INLINE void take_off(struct session *s, u32 tid, u32 call, u64 now)
 		count_lost(&s->run);
 }
 
-/* Ends this thread's flight, if it is in one. */
+/* Removes this thread's call in flight, if it has one. */
 INLINE int land(struct session *s, u32 tid, struct flight *landed)
 {
 	struct flight *f = &s->flights[tid % FLIGHTS];
@@ -85,7 +85,7 @@ INLINE void exec_begins(struct session *s, struct task_struct *task, u64 pid_tid
 	u64 now = bpf_ktime_get_ns();
 	if (!s->run.exec_begun) {
 		first_exec_begins(&s->run, task);
-		/* what precedes is our own bookkeeping before the tracee's clock starts */
+		/* everything before is our own bookkeeping, so the tracee's clock starts here */
 		now = bpf_ktime_get_ns();
 	}
 	emit(s, now, pid_tid, RECORD_EXEC_ENTER, call, 0);
@@ -183,7 +183,7 @@ int sched_process_exec(struct raw_tracepoint *ctx)
 	u64 now = bpf_ktime_get_ns();
 	u32 old_tid = (u32)ctx->args[1];
 	struct flight f;
-	/* a thread other than the leader may have called execve: it has taken the leader's id over */
+	/* a thread other than the leader may have called execve and taken over the leader's id */
 	if (unlikely(old_tid != (u32)pid_tid) && land(s, old_tid, &f))
 		take_off(s, (u32)pid_tid, f.call, f.entered);
 	if (likely(!s->run.exec_done)) {
@@ -255,9 +255,9 @@ int sched_process_exit(struct raw_tracepoint *ctx)
 }
 
 /*
- * `exit_notify` tells the parent by SIGCHLD, once the process has given back its memory and closed its files. That is
- * the exit: since Linux 6.16 `sched_process_exit` comes before the memory is given back, which for a large program is
- * most of its teardown. The process may pass on zombies that it adopted at that moment, so the last signal counts.
+ * `exit_notify` sends SIGCHLD to the parent once the process has released its memory and closed its files. That is the
+ * exit: since Linux 6.16 `sched_process_exit` comes before the memory is released, which for a large program is most of
+ * its teardown. At that moment the process may also pass on zombies that it adopted, so the last signal counts.
  */
 SEC("raw_tp/signal_generate")
 int signal_generate(struct raw_tracepoint *ctx)
@@ -286,7 +286,7 @@ int io_uring_submit_req(struct raw_tracepoint *ctx)
 	return 0;
 }
 
-/* The second argument has been the request since 5.19. */
+/* Since 5.19 the second argument is the request. */
 SEC("raw_tp/io_uring_complete")
 int io_uring_complete(struct raw_tracepoint *ctx)
 {
@@ -299,7 +299,7 @@ int io_uring_complete(struct raw_tracepoint *ctx)
 	if (!uring_lands(&s->run, ctx->args[1], &landed, &result))
 		return 0;
 	ADD(&s->uring, -1);
-	/* the submitter's thread, whoever completes it: its two records pair by that */
+	/* the thread that submitted it, even if another one completes it: this pairs the two records */
 	struct flight of_thread = { (u32)landed.pid_tid, (u32)landed.call, landed.entered };
 	output_returned(s, &of_thread, landed.pid_tid, result, now);
 	return 0;

@@ -18,7 +18,7 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/ph
 static BEFORE_5_12: &[u8] =
     aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/phases-before-5.12.bpf.o"));
 
-/// The programs without which there are no phases.
+/// The programs that the phases need.
 const NEEDED: [&str; 6] = [
     "sched_process_fork",
     "sched_process_exec",
@@ -28,18 +28,18 @@ const NEEDED: [&str; 6] = [
     "sys_exit",
 ];
 /// The programs whose tracepoints not every kernel has (`sched_prepare_exec`: Linux 6.10). Those of `io_uring` cost
-/// nothing where nobody uses it.
+/// nothing unless a program uses it.
 const OPTIONAL: [&str; 3] = ["sched_prepare_exec", "io_uring_submit_req", "io_uring_complete"];
 
-/// What a tracepoint was called before: `io_uring_submit_req` until Linux 6.3.
+/// The former name of a tracepoint. `io_uring_submit_req` has its name since Linux 6.3.
 pub(super) fn former_name(name: &'static str) -> &'static str {
     if name == "io_uring_submit_req" { "io_uring_submit_sqe" } else { name }
 }
 
-/// The default size of the ring buffer, bytes.
+/// The default size of the ring buffer, in bytes.
 pub const DEFAULT_RING: u32 = 1 << 20;
 
-/// The loaded programs; attached or not.
+/// The loaded programs, attached or not.
 pub struct BpfPhases {
     programs: Ebpf,
     links: Vec<(&'static str, RawTracePointLinkId)>,
@@ -48,12 +48,12 @@ pub struct BpfPhases {
     ring: RingBuf<MapData>,
 }
 
-/// What the kernel side left of one run.
+/// The results of the kernel side for one run.
 struct Observed {
     events: Vec<Event>,
     session: PhasesSession,
     lost: u64,
-    /// Whether something outlived the tracee; the error names what we could not kill.
+    /// Whether a process outlived the tracee. The error names one that could not be killed.
     outlived: Result<bool, LaunchError>,
 }
 
@@ -90,13 +90,13 @@ impl BpfPhases {
             program(&mut programs, name)?.load().map_err(|cause| refused(name, cause))?;
         }
         for name in OPTIONAL {
-            // A kernel without the tracepoint still loads the program; one that does not merely lacks an instant.
+            // A kernel without the tracepoint still loads the program. If it does not, only one instant is missing.
             let _ = program(&mut programs, name)?.load();
         }
         Ok(BpfPhases { programs, links: Vec::new(), object, session, ring })
     }
 
-    /// Attaches the programs to their tracepoints: from now on every task of the machine passes them.
+    /// Attaches the programs to their tracepoints. From now on every task of the machine runs them.
     pub fn attach(&mut self) -> Result<(), AttachError> {
         for name in NEEDED {
             let link =
@@ -112,7 +112,7 @@ impl BpfPhases {
         Ok(())
     }
 
-    /// Detaches them: the machine is as if we were not there.
+    /// Detaches them, so that they affect no task of the machine any more.
     pub fn detach(&mut self) -> Result<(), AttachError> {
         for (name, link) in self.links.drain(..) {
             program(&mut self.programs, name)?.detach(link).map_err(|cause| refused(name, cause))?;
@@ -120,15 +120,15 @@ impl BpfPhases {
         Ok(())
     }
 
-    /// The next process that the calling thread creates is the tracee. `reopened`: output that reaches the stdout's
-    /// inode by another open file counts, too (wrong for a null device, which everybody shares).
+    /// The next process that the calling thread creates is the tracee. `reopened`: also counts output that reaches the
+    /// stdout's inode through another open file (wrong for a null device, which all processes share).
     fn arm(&mut self, reopened: bool) {
         while self.ring.next().is_some() {}
         self.session.write(PhasesSession { run: Run::armed(reopened), ..PhasesSession::default() });
     }
 
-    /// What the run since [`BpfPhases::arm`] left; the tracee must have been reaped. What it left running is killed
-    /// while the kernel side still follows it, so that no entry of its tables outlives the run.
+    /// The results of the run since [`BpfPhases::arm`]. The tracee must have been reaped. Processes that it left running
+    /// are killed while the kernel side still follows them, so no entry of its tables outlives the run.
     fn collect(&mut self) -> Observed {
         let session = self.session.read();
         let mut observed = Observed { events: Vec::new(), session, lost: 0, outlived: Ok(false) };
@@ -146,7 +146,7 @@ impl BpfPhases {
         observed
     }
 
-    /// Takes over the records from number `from` on; returns how many there are in all.
+    /// Takes over the records from number `from` on. Returns the number of all records.
     fn gather(&mut self, from: u32, observed: &mut Observed) -> u32 {
         let logged = self.session.read().logged;
         let fresh = self.session.log(logged).skip(from as usize);
@@ -160,7 +160,7 @@ impl BpfPhases {
         logged
     }
 
-    /// How this kernel makes us observe differently from a current one; one clause each.
+    /// How this kernel makes the programs observe differently from a current one, one clause each.
     pub fn remarks(&self) -> Vec<&'static str> {
         self.object.remark().into_iter().collect()
     }
@@ -193,8 +193,8 @@ impl Tracer for BpfPhases {
 /// The inode number of the machine's own process-id namespace: `PROC_PID_INIT_INO` in `include/linux/proc_ns.h`.
 const MACHINE_IDS: &str = "pid:[4026531836]";
 
-/// Refuses to observe where our process ids are not those that the programs see: they would wait for a process that
-/// another id names, and survivors would be killed by the wrong one.
+/// Refuses to observe if our process ids are not those that the programs see. They would wait for the wrong process, and
+/// we would kill other processes instead of survivors.
 pub(super) fn check_namespace() -> Result<(), AttachError> {
     match std::fs::read_link("/proc/self/ns/pid") {
         Ok(own) if own.as_os_str() != MACHINE_IDS => Err(AttachError::Namespace),
@@ -202,7 +202,7 @@ pub(super) fn check_namespace() -> Result<(), AttachError> {
     }
 }
 
-/// Sets the kernel's events among ours, in the order of time.
+/// Merges the kernel's events with ours, sorted by time.
 fn add_events(recording: &mut Recording, events: Vec<Event>, session: &PhasesSession) {
     let PhasesSession { last_output, output_writes: writes, output_bytes: bytes, .. } = *session;
     recording.events.retain(|event| !matches!(event.kind, EventKind::FirstRead { .. }));

@@ -1,10 +1,10 @@
 /*
- * What both modes know of a run: `run.rs` in C. Who is in the tracee's tree, what is its stdout.
+ * The state of a run in both modes, as in `run.rs`: the processes of the tracee's tree, and its stdout.
  */
 #pragma once
 #include "kernel.h"
 
-/* The head of either mode's session. */
+/* The beginning of each mode's session. */
 struct run {
 	/* thread that will create the tracee; 0 when idle. Set by user space, cleared at the fork. */
 	u32 armed_by;
@@ -17,17 +17,17 @@ struct run {
 	/* the tracee has begun its first execve / has returned from it */
 	u32 exec_begun;
 	u32 exec_done;
-	/* also count as output what reaches the inode through another open file (a reopened pipe or file) */
+	/* also count writes that reach the inode through another open file (a reopened pipe or file) as output */
 	u32 match_inode;
 	u32 spare;
-	/* the open file, and its inode, that the tracee had as descriptor 1 when it called execve */
+	/* the open file and the inode of the tracee's descriptor 1 when it called execve */
 	u64 stdout_file;
 	u64 stdout_inode;
 	/* events that could not be recorded */
 	u64 lost;
 };
 
-/* One event. `code` and `value` mean what the kind says. */
+/* One event. The meaning of `code` and `value` depends on the kind. */
 struct record {
 	u64 at;
 	u32 pid;
@@ -39,15 +39,15 @@ struct record {
 
 #define PATH_ROOM 256
 
-#define CALLS 512 /* system-call numbers that can mean something to us */
+#define CALLS 512 /* system-call numbers below this can have a meaning */
 /*
- * What a system call means to us, by number: 0 nothing, MEANS_EXEC, or 1 + the argument that is the descriptor written
- * to; the low half for the native table, the high half for the 32-bit one. User space has the tables.
+ * The meaning of a system call, by number: 0 for none, MEANS_EXEC, or 1 + the position of the descriptor argument that
+ * it writes to. The low half is for the native table, the high half for the 32-bit one. User space fills the tables.
  */
 #define MEANS_EXEC 4
 #define MEANS_COMPAT_SHIFT 4
 
-/* In the code of a record: the call was made by the 32-bit table, or is an execve. */
+/* In the code of a record: the call used the 32-bit table, or is an execve. */
 #define CALL_COMPAT 0x80000000u
 #define CALL_EXEC 0x40000000u
 
@@ -70,7 +70,7 @@ INLINE int in_tree(struct run *run, u32 pid)
 		return 1;
 	if (run->others <= 0)
 		return 0;
-	/* the value is the run's root: an entry that an earlier run left behind is none */
+	/* the value is the root of the run: an entry of an earlier run does not count */
 	u32 *root = bpf_map_lookup_elem(&TREE, &pid);
 	return root && *root == run->root;
 }
@@ -84,7 +84,7 @@ INLINE void add_to_tree(struct run *run, u32 pid)
 		ADD(&run->others, 1);
 }
 
-/* Two threads that exit at once both find the group dead: only one of them finds the entry. */
+/* Two threads that exit at the same time both find the group dead, but only one of them finds the entry. */
 INLINE void remove_from_tree(struct run *run, u32 pid)
 {
 	if (pid != run->root && !bpf_map_delete_elem(&TREE, &pid))
@@ -121,7 +121,7 @@ INLINE int is_our_stdout(struct run *run, u64 file)
 	return run->match_inode && inode_of(file) == run->stdout_inode;
 }
 
-/* The tracee enters its first execve: what is its descriptor 1 now is the stdout that we gave it. */
+/* The tracee enters its first execve. Its descriptor 1 is still the stdout that we gave it. */
 INLINE void first_exec_begins(struct run *run, struct task_struct *task)
 {
 	run->exec_begun = 1;

@@ -1,4 +1,4 @@
-//! What both modes share with the kernel side: `run.h` in Rust, and memory that both sides map. Keep the two in step.
+//! What both modes share with the kernel side: `run.h` in Rust, and memory that both sides map. Tests compare the files.
 
 use crate::launch::wait::until_reaped;
 use crate::launch::{Child, Ended, LaunchError, Launcher, Preparation, Stdout};
@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// `CALLS`: system-call numbers from 0 to this can mean something to us.
+/// `CALLS`: system-call numbers below this can have a meaning.
 pub(super) const CALLS: usize = 512;
 /// `PATH_ROOM`.
 pub(super) const PATH_ROOM: usize = 256;
@@ -31,8 +31,8 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// The next process that the calling thread creates is the tracee. `reopened`: output that reaches the stdout's
-    /// inode by another open file counts, too (wrong for a null device, which everybody shares).
+    /// The next process that the calling thread creates is the tracee. `reopened`: also counts output that reaches the
+    /// stdout's inode through another open file (wrong for a null device, which all processes share).
     pub(super) fn armed(reopened: bool) -> Run {
         // SAFETY: gettid has no arguments and no effects.
         let own_thread = unsafe { libc::gettid() }.cast_unsigned();
@@ -77,7 +77,7 @@ impl<T> Mapped<T> {
         }
     }
 
-    /// Where it lies: valid for as long as this is.
+    /// Its address, which is valid as long as this value.
     pub(super) fn as_ptr(&self) -> *mut T {
         self.place.as_ptr()
     }

@@ -1,6 +1,6 @@
 /*
- * What the kernel side and `session.rs` share: one page that both map, and the records of the ring buffer.
- * Keep the two files in step; `session.rs` asserts the sizes.
+ * What the kernel side shares with `phases_session.rs` and `record.rs`: one page that both sides map, and the records.
+ * Tests compare the files.
  */
 #pragma once
 #include "run.h"
@@ -16,7 +16,7 @@ enum record_kind {
 	RECORD_EXIT = 8,
 };
 
-/* RECORD_EXEC_COMMIT of every exec but the first: the path is `code` bytes long, NUL included. */
+/* RECORD_EXEC_COMMIT of every exec except the first: the path has `code` bytes, including the NUL. */
 struct record_with_path {
 	struct record record;
 	char path[PATH_ROOM];
@@ -33,11 +33,11 @@ struct flight {
 };
 
 /*
- * The state of one run. User space clears and arms it before the launch, and reads it after the reaping.
+ * The state of one run. User space clears and arms it before the launch, and reads it after it has reaped the tracee.
  *
- * All of it lies in one page, the first records included: what a program touches beyond its own code is this page
- * alone. Each further page would cost a TLB miss after every switch of address space, which under nested paging is
- * dearer than all that the programs compute. Only what does not fit goes to the maps EVENTS and OVERFLOW.
+ * All of it is in one page, including the first records, so the programs touch no other page besides their code. Each
+ * further page would cost a TLB miss after every switch of address space. With nested paging that is more expensive
+ * than all computations of the programs. Only what does not fit goes to the maps EVENTS and OVERFLOW.
  */
 struct session {
 	struct run run;
@@ -49,11 +49,11 @@ struct session {
 	u32 logged;
 	/* io_uring writes in flight */
 	s32 uring;
-	/* successful writes of output: when the last one returned, how many, how many bytes */
+	/* successful writes of output: when the last one returned, their number and their bytes */
 	u64 last_output;
 	u64 output_writes;
 	u64 output_bytes;
-	/* when the tracee's parent was told of its end */
+	/* when the tracee's parent was sent SIGCHLD for its end */
 	u64 parent_told;
 	u8 meaning[CALLS]; /* see run.h */
 	struct flight flights[FLIGHTS];

@@ -1,6 +1,6 @@
 /*
- * The state of one run: a page that user space maps, too. Who includes this says by STATE which struct it is; its first
- * member is a `struct run run`.
+ * The state of one run: a page that user space also maps. The including file defines STATE as its struct, whose first
+ * member is `struct run run`.
  */
 #pragma once
 

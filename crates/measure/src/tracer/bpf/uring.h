@@ -1,4 +1,4 @@
-/* Writes of output by io_uring, which are no system calls. */
+/* Writes of output by io_uring, which are not system calls. */
 #pragma once
 #include "run.h"
 
@@ -6,14 +6,14 @@
 #define URING_WRITES (1ull << 2 | 1ull << 5 | 1ull << 9 | 1ull << 23 | 1ull << 26 | 1ull << 30 | 1ull << 33)
 #define CALL_URING 0x10000
 
-/* Who submitted a request, when, and CALL_URING + its opcode. */
+/* The thread that submitted a request, the time, and CALL_URING + its opcode. */
 struct uring_flight {
 	u64 pid_tid;
 	u64 entered;
 	u64 call;
 };
 
-/* In flight, by their request. */
+/* The writes in flight, by request. */
 struct {
 	__uint(type, MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -21,7 +21,7 @@ struct {
 	__type(value, struct uring_flight);
 } URING SEC(".maps");
 
-/* A thread of the tree submits a request. 1: it writes output, and is in flight. */
+/* A thread of the tree submits a request. Returns 1 if it writes output and is now in flight. */
 INLINE int uring_takes_off(struct run *run, u64 pid_tid, u64 request)
 {
 	struct io_kiocb *req = (struct io_kiocb *)request;
@@ -43,8 +43,8 @@ INLINE int uring_takes_off(struct run *run, u64 pid_tid, u64 request)
 }
 
 /*
- * A request is complete. 1: it was a write of output of this run's. Where the result lies in the tracepoint's arguments
- * has changed; the request has it, too.
+ * A request is complete. Returns 1 if it was a write of output of this run. The result is read from the request, because
+ * its position in the tracepoint's arguments differs between kernels.
  */
 INLINE int uring_lands(struct run *run, u64 request, struct uring_flight *landed, s32 *result)
 {
@@ -53,7 +53,7 @@ INLINE int uring_lands(struct run *run, u64 request, struct uring_flight *landed
 		return 0;
 	*landed = *f;
 	bpf_map_delete_elem(&URING, &request);
-	/* left over from a run that was killed: the request is somebody else's now */
+	/* left over from a run that was killed: the request now belongs to another process */
 	if (!in_tree(run, landed->pid_tid >> 32))
 		return 0;
 	struct io_kiocb *req = (struct io_kiocb *)request;

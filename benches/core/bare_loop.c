@@ -1,7 +1,7 @@
 /*
- * The least that creating a process, executing a program, taking its output and reaping it can cost: vfork, execve,
- * wait4, in a loop, with a pipe as the program's stdout. Prints the nanoseconds of each run, from before the vfork to
- * after the wait4, one a line.
+ * The minimum cost of creating a process, executing a program, reading its output and reaping it: vfork, execve and
+ * wait4 in a loop, with a pipe as the program's stdout. Prints the nanoseconds of each run, from before the vfork to
+ * after the wait4, one per line.
  *
  *     bare_loop RUNS PROGRAM [ARGUMENT…]
  */

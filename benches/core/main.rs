@@ -1,7 +1,7 @@
 //! The figures of the measuring core, side by side in one run: `cargo bench --bench core`.
 //!
-//! Prints a table and, with `--json FILE` after `--`, the raw data. Quiet the machine first: what runs beside it is in
-//! the figures. `--only NAME` runs one part: overhead, harness, rate, startup, truth.
+//! Prints a table, and writes the raw data with `--json FILE` after `--`. Run it on an idle machine, because other programs
+//! change the figures. `--only NAME` runs one part: overhead, harness, rate, startup, truth.
 
 mod parts;
 

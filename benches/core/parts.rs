@@ -1,4 +1,4 @@
-//! One function a figure. Each prints its table and returns its raw data.
+//! One function per figure. Each prints its table and returns its raw data.
 
 use firstbyte::corpus::{BuildCache, Corpus, prepare};
 use firstbyte::floor::Pinned;
@@ -21,7 +21,7 @@ type Part = (&'static str, fn() -> Value);
 pub(crate) const ALL: &[Part] =
     &[("overhead", overhead), ("harness", harness), ("rate", rate), ("startup", startup), ("truth", truth)];
 
-/// Programs made for a bench, in a folder that is removed with it.
+/// A folder for the programs of a bench. It is removed when dropped.
 struct Workshop(tempfile::TempDir);
 
 impl Workshop {
@@ -55,16 +55,17 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path of text")
 }
 
-/// Keeps us and what we run on one processor: whether a program of one thread is begun on the other one, which then has
-/// to be woken, is chance, and up to as dear as all the rest.
+/// Keeps this process and the programs that it runs on one processor. Whether a single-threaded program starts on the
+/// other processor, which must then be woken, is chance and can cost as much as everything else.
 fn pinned() -> Pinned {
     Pinned::to(None).expect("a processor")
 }
 
 /// Observer overhead of the phases mode: traced over untraced wall time.
 ///
-/// In many short blocks, because a shared machine's speed changes by the second: each has as many traced as untraced
-/// runs, those first that came last in the block before. Its ratio of medians is one value, the interval is theirs.
+/// Measures in many short blocks, because a shared machine's speed changes every second. A block has as many traced as
+/// untraced runs, and the order alternates between blocks. Each block gives one ratio of medians, and the interval is that
+/// of these ratios.
 fn overhead() -> Value {
     let workshop = Workshop::new();
     let mut rows = Vec::new();
@@ -102,7 +103,7 @@ fn overhead() -> Value {
     Value::Array(rows)
 }
 
-/// The static ELF, or a program of the corpus; `None`, said aloud, where it cannot be built.
+/// The static ELF, or a program of the corpus; `None`, reported as skipped, if it cannot be built.
 fn overhead_command(name: &str, workshop: &Workshop) -> Option<Command> {
     if name == "static-elf" {
         return Some(Command::new(&[text(&workshop.elf())]).expect("a command"));
@@ -119,8 +120,8 @@ fn overhead_command(name: &str, workshop: &Workshop) -> Option<Command> {
     }
 }
 
-/// Wall times of each block, traced and untraced. The runs after each attaching and detaching are thrown away: 16, or as
-/// many as make 20 ms.
+/// Wall times of each block, traced and untraced. The runs directly after attaching and detaching are discarded: 16, or as
+/// many as take 20 ms.
 fn in_turn(launcher: &mut Launcher, blocks: usize, runs: usize) -> Vec<[Vec<u64>; 2]> {
     let mut tracer = choose_phases(Choice::Bpf).expect("the bpf backend").tracer;
     let one = walls(launcher, &mut PipeTracer::blind(), 3)[2];
@@ -147,7 +148,7 @@ fn in_turn(launcher: &mut Launcher, blocks: usize, runs: usize) -> Vec<[Vec<u64>
     (0..blocks).map(block).collect()
 }
 
-/// Our untraced run of the static ELF against a bare loop in C doing the same, in blocks by turns.
+/// Our untraced run of the static ELF against a bare loop in C that does the same, in alternating blocks.
 fn harness() -> Value {
     let workshop = Workshop::new();
     let elf = workshop.elf();
@@ -237,7 +238,7 @@ fn per_second(command: &mut Shell, runs: u32) -> Option<f64> {
     output.status.success().then_some(rate)
 }
 
-/// `firstbyte --version` against the dynamic C printf program: first bytes by the same tracer, in turn.
+/// `firstbyte --version` against the dynamic C printf program: first bytes with the same tracer, alternating.
 fn startup() -> Value {
     let workshop = Workshop::new();
     let c = workshop.compile("corpus/c-printf/hello.c", "c-printf", &[]);
@@ -265,8 +266,8 @@ fn startup() -> Value {
     json!({"ratio_of_medians": own / c, "limit": 1.3, "firstbyte_ns": first_bytes[0], "c_printf_ns": first_bytes[1]})
 }
 
-/// Known delays before the first write: setup with the delay minus setup without it. How long a sleep really lasted, the
-/// program says.
+/// Known delays before the first write: setup with the delay minus setup without it. The program prints how long a sleep
+/// really lasted.
 fn truth() -> Value {
     let workshop = Workshop::new();
     let spin = workshop.compile("benches/core/spin.c", "spin", &["-O2", "-static"]);
@@ -295,7 +296,7 @@ fn truth() -> Value {
                 }
             }
         }
-        // of a sleep, the part that the program itself cannot account for is taken: 0 would be right
+        // for a sleep, the error is the part that the program did not measure itself
         let asked = if kind == "sleep" { 0.0 } else { ns as f64 };
         let error = median(&setups[1]) - median(&setups[0]) - asked;
         let seen = ns as f64 + error;
@@ -311,7 +312,7 @@ fn truth() -> Value {
     Value::Array(rows)
 }
 
-/// What a program that slept says of how long it did, in nanoseconds.
+/// The duration of the sleep that the program printed, in nanoseconds.
 fn delay_told(output: &[u8]) -> Option<u64> {
     std::str::from_utf8(output).ok()?.trim().parse().ok()
 }

@@ -1,6 +1,6 @@
 /*
- * Spins for a known time by the time-stamp counter, or sleeps, before its first write: ground truth for `setup`.
- * A sleep lasts longer than asked for; how long it did last is what the program prints, in nanoseconds.
+ * Ground truth for `setup`: before its first write it spins for a known time by the time-stamp counter, or sleeps.
+ * A sleep lasts longer than requested. The program prints how long it really lasted, in nanoseconds.
  *
  *     spin spin NANOSECONDS TICKS_PER_MICROSECOND
  *     spin sleep NANOSECONDS -

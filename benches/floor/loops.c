@@ -1,7 +1,7 @@
-/* The loops that the floor's figures are compared with: nothing but a loop between two readings of the clock.
-   loops null|write N       batches of N calls; prints the median batch, nanoseconds a call
-   loops fork-exit N        N times fork, _exit, waitpid; prints the median
-   loops spawn N CMD...     N times vfork, execve, waitpid; prints the median */
+/* The loops that the floor's figures are compared with. Each is only a loop between two readings of the clock.
+   loops null|write N       batches of N calls; prints the median batch, in nanoseconds per call
+   loops fork-exit N        N times fork, _exit and waitpid; prints the median
+   loops spawn N CMD...     N times vfork, execve and waitpid; prints the median */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ static double processes(int n, char **argv) {
 int main(int argc, char **argv) {
   if (argc < 3) return 2;
   int n = atoi(argv[2]);
-  /* what is started writes there, and what is printed goes to where stdout was */
+  /* the started programs write there, and our own output goes to the former stdout */
   int out = dup(1), null = open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 2; fd++) dup2(null, fd);
   double ns = 0;

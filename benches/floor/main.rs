@@ -1,8 +1,8 @@
-//! The floor's figures beside loops in C, `perf bench` and whole scripts timed from outside:
+//! Compares the floor's figures with loops in C, `perf bench` and whole scripts that are timed from outside:
 //! `cargo bench --bench floor -- [--rounds N] [--quick] [--json FILE]`.
 //!
-//! Both sides are measured in turn, round by round, on the same processor; printed is the median of each side and the
-//! ratio, with the distance that is aimed at. Quiet the machine first: what runs beside it is in the figures.
+//! Both sides alternate, round by round, on the same processor. Prints the median of each side, the ratio, and the largest
+//! allowed difference. Run it on an idle machine, because other programs change the figures.
 
 use firstbyte::corpus::{BuildCache, Corpus, prepare};
 use firstbyte::document::floor::Figure;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The programs of the corpus that both sides start, and what the floor calls them.
+/// The programs of the corpus that both sides start, and their names in the floor.
 const PROGRAMS: [(&str, &str); 5] = [
     ("floor-elf", "plain ELF"),
     ("asm-x86_64", "assembler"),
@@ -22,14 +22,14 @@ const PROGRAMS: [(&str, &str); 5] = [
     ("c-printf", "dynamic C"),
 ];
 
-/// What a fork costs is a matter of its parent's memory: two loops, one the parent of which is linked dynamically.
+/// The cost of a fork depends on the parent's memory. There are two loops, one with a dynamically linked parent.
 const FORK: &str = "fork+exit, the loop linked dynamically";
 const FORK_STATIC: &str = "fork+exit, the loop linked statically";
 
 /// Repetitions of the straight-line scripts.
 const REPETITIONS: u32 = 10_000;
 
-/// The two sides of one figure, a value a round.
+/// The two sides of one figure, one value per round.
 #[derive(Default)]
 struct Sides {
     aim: f64,
@@ -104,7 +104,7 @@ impl Bench {
             let name = format!("vfork+exec, {}", rung.name);
             self.ours(&name, &figures, &name);
         }
-        // before and after: what drifts slowly hits both sides alike
+        // before and after, so that slow drift affects both sides equally
         self.theirs();
         for command in ["echo H", "printf 'H\\n'"] {
             let over = find(&shells, &format!("bash: `{command}` over `:`, inline"));
@@ -213,7 +213,7 @@ fn run(command: &mut Command) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// `perf bench syscall basic` prints microseconds a call.
+/// `perf bench syscall basic` prints microseconds per call.
 fn perf() -> Option<f64> {
     let text = run(Command::new("perf").args(["bench", "syscall", "basic", "-l", "1000000"]))?;
     let line = text.lines().find(|line| line.contains("usecs/op"))?;

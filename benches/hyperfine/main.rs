@@ -1,8 +1,9 @@
-//! Beside hyperfine, and cold beside warm: `cargo bench --bench hyperfine`.
+//! Compares with hyperfine, and cold runs with warm ones: `cargo bench --bench hyperfine`.
 //!
-//! `beside`: the floor's static ELF and the C printf program by `firstbyte bench` and by `hyperfine -N`, in blocks by turns:
-//! medians, and the spread within the blocks. `cold`: C printf cold and warm in blocks by turns, what was resident when a run
-//! began, and whether the machine still has its C library in memory afterwards.
+//! `beside` measures the floor's static ELF and the C printf program with `firstbyte bench` and `hyperfine -N` in
+//! alternating blocks, and prints medians and the spread within the blocks. `cold` measures C printf cold and warm in
+//! alternating blocks, the pages that were resident when a run began, and whether the machine still has its C library in
+//! memory afterwards.
 //!
 //! After `--`: `--json FILE` for the raw data, `--only beside` or `--only cold`, `--blocks N`.
 
@@ -24,7 +25,7 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let option = |name: &str| words.iter().position(|w| w == name).and_then(|at| words.get(at + 1)).cloned();
     let blocks = option("--blocks").map_or(20, |n| n.parse().expect("--blocks takes a number"));
-    // not in /tmp, which may be memory: nothing can be evicted there
+    // not in /tmp, which may be in memory, where nothing can be evicted
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let (elf, c) = (static_elf(folder.path()), c_printf(folder.path()));
     let wanted = |name: &str| option("--only").is_none_or(|only| only == name);
@@ -56,7 +57,7 @@ fn static_elf(folder: &Path) -> PathBuf {
 fn c_printf(folder: &Path) -> PathBuf {
     let path = folder.join("c-printf");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/c-printf/hello.c");
-    let compiled = Command::new("cc").arg(source).arg("-o").arg(&path).status().expect("cc is there");
+    let compiled = Command::new("cc").arg(source).arg("-o").arg(&path).status().expect("cc is installed");
     assert!(compiled.success(), "cc failed");
     path
 }
@@ -89,7 +90,7 @@ fn hyperfine(program: &Path) -> Value {
     json_of(hyperfine.arg(program))["results"][0].take()
 }
 
-/// Nanoseconds, a list a block.
+/// Nanoseconds, one list per block.
 #[derive(Default)]
 struct Blocks(Vec<Vec<f64>>);
 
@@ -103,7 +104,7 @@ impl Blocks {
         median(&self.0.concat())
     }
 
-    /// Median over the blocks of each one's MAD over its median.
+    /// The median of the blocks' relative spread (MAD / median).
     fn spread(&self) -> f64 {
         let spreads: Vec<f64> = self
             .0
@@ -188,5 +189,5 @@ fn c_library() -> Option<PathBuf> {
 }
 
 fn resident(path: &PathBuf) -> u64 {
-    resident_pages(&File::open(path).expect("a library")).expect("what is resident")
+    resident_pages(&File::open(path).expect("a library")).expect("the resident pages")
 }

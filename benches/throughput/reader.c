@@ -1,10 +1,11 @@
-/* Times programs that print without end, or long enough, by the bytes that a reader takes from them:
+/* Times programs that print endlessly, or long enough, by the bytes that a reader takes from them:
 
      cc -O2 -o reader benches/throughput/reader.c
      ./reader RUNS BYTES splice|read CMD... , CMD...
 
-   splice: moved to /dev/null in pieces of 1 MiB; read: copied out in pieces of 64 KiB. Runs in turn; the time is from before the
-   process is created until so many bytes have been taken. Printed are median and smallest, and GB a second of the median. */
+   splice moves the bytes to /dev/null in pieces of 1 MiB, read copies them in pieces of 64 KiB. The runs of the commands
+   alternate. The time is from before the process is created until BYTES have been read. Prints the median, the smallest
+   time, and GB per second of the median. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>

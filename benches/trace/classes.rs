@@ -1,4 +1,4 @@
-//! Every class of program, traced: is the account complete?
+//! Traces every class of program and checks that the account is complete.
 
 use firstbyte::corpus::{BuildCache, Corpus, prepare};
 use serde_json::Value;
@@ -74,7 +74,7 @@ const COMMANDS: [(&str, &[&str]); 10] = [
     ("fails", &["sh", "-c", "echo hello; exit 3"]),
 ];
 
-/// Prints a row for each class and backend.
+/// Prints one row for each class and backend.
 pub(super) fn print(folder: &Path) {
     println!(
         "{:<17}{:<8}{:>11}{:>10}{:>6}{:>9}{:>7}{:>10}{:>6}",
@@ -112,7 +112,7 @@ fn built(program: &Compiled, folder: &Path) -> Option<Vec<String>> {
     quiet(&mut command).then(|| vec![target.to_string_lossy().into_owned()]).map(|run| fresh(program, run))
 }
 
-/// What deletes itself is a copy of itself each time.
+/// A program that deletes itself runs as a fresh copy each time.
 fn fresh(program: &Compiled, run: Vec<String>) -> Vec<String> {
     if program.name != "deletes itself" {
         return run;
@@ -126,7 +126,7 @@ fn found(all: &[&str]) -> Option<Vec<String>> {
     has.then(|| words(all))
 }
 
-/// A project of forty C files: its make is hundreds of processes.
+/// A project of forty C files, whose make starts hundreds of processes.
 fn project(folder: &Path) -> Option<Vec<String>> {
     let place = folder.join("project");
     fs::create_dir_all(&place).ok()?;
@@ -139,7 +139,7 @@ fn project(folder: &Path) -> Option<Vec<String>> {
     quiet(Command::new("make").args(["-C", &place, "-j2"])).then(|| words(&["make", "-C", &place, "-j2"]))
 }
 
-/// Node's single executable application, as the corpus builds it.
+/// Node's single executable application, built as in the corpus.
 fn sea() -> Option<Vec<String>> {
     let (corpus, cache) = (Corpus::load(None).ok()?, BuildCache::of_user().ok()?);
     let built = prepare(corpus.find("node-sea")?, &cache, &|| false).ok()?;
@@ -170,7 +170,7 @@ fn row(name: &str, backend: &str, words: &[String]) {
     );
 }
 
-/// The result of a single run; a program that fails has one, too.
+/// The result of a single run. A program that fails also has one.
 fn traced(backend: &str, words: &[String]) -> Option<Value> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
     command.args(["trace", "-r", "1", "--no-overhead", "--backend", backend, "--export-json", "-", "--"]);

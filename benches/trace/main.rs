@@ -1,11 +1,11 @@
-//! What a full trace costs its tracee: `cargo bench --bench trace [-- RUNS]`.
+//! The cost of a full trace for its tracee: `cargo bench --bench trace [-- RUNS]`.
 //!
-//! For each program that this machine has: launch to reaping under `firstbyte trace`, over the same untraced, in short
-//! blocks by turns; the same total without the observer overhead, by the calibration; and `strace -f` beside it.
-//! Prints a table, and one line of JSON a program with the raw walls. Measure on a machine that does nothing else.
+//! For each program that this machine has: the time from launch to reaping under `firstbyte trace` over the untraced time,
+//! in short alternating blocks; the same with the observer overhead subtracted by the calibration; and the time under
+//! `strace -f`. Prints a table, and for each program one line of JSON with the raw wall times. Run it on an idle machine.
 //!
-//! `cargo bench --bench trace -- classes` traces each class of program once by every backend, and prints whether the
-//! account is complete: the main thread's spans against the total, the share of user code in unknown modules, losses.
+//! `cargo bench --bench trace -- classes` traces each class of program once with every backend, and prints whether the
+//! account is complete: the main thread's spans against the total, the share of user code in unknown modules, lost events.
 
 mod classes;
 
@@ -64,7 +64,7 @@ fn programs(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
     all
 }
 
-/// Python itself, not a version manager's wrapper of it.
+/// Python itself, not a version manager's wrapper.
 fn interpreter(name: &str) -> String {
     if name != "python3" {
         return name.to_owned();
@@ -111,7 +111,7 @@ fn row(name: &str, words: &[String], result: &Value) {
     );
 }
 
-/// The median wall of ten runs under `strace -f -o /dev/null`, strace's own start-up included, seconds.
+/// The median wall time of ten runs under `strace -f -o /dev/null`, in seconds, including strace's own start-up.
 fn strace(words: &[String]) -> Option<f64> {
     let mut walls = Vec::new();
     for _ in 0..10 {

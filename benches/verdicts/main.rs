@@ -1,20 +1,21 @@
 //! How often verdicts are right: `cargo bench --bench verdicts`.
 //!
-//! Runs `firstbyte bench` as a user would, a process each time, and counts its verdicts: on a program against itself, where
-//! faster and slower are both wrong, and against itself with a spin of 3 % of its total, where only slower is right.
+//! Runs `firstbyte bench` as a user would, one process each time, and counts its verdicts. It compares a program with
+//! itself, where faster and slower are both wrong, and with itself plus a spin of 3 % of its total, where only slower is
+//! right.
 //!
 //! After `--`: `--json FILE` for the raw data, `--only self` or `--only slower`, `--comparisons N`, `--time DURATION`
-//! for what each comparison may take.
+//! for the time of each comparison.
 
 use firstbyte_measure::machine::Machine;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a spin adds, as a part of the total.
+/// The duration of the spin, as a part of the total.
 const SLOWER_BY: f64 = 0.03;
 
-/// The total is measured anew after so many comparisons: machines drift.
+/// The total is measured again after this many comparisons, because machines drift.
 const CALIBRATED_FOR: usize = 10;
 
 fn main() {
@@ -65,11 +66,11 @@ fn compile(folder: &Path) -> PathBuf {
     let program = folder.join("spin");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/verdicts/spin.c");
     let compiled = Command::new("cc").args(["-O2", "-o"]).arg(&program).arg(source).status();
-    assert!(compiled.expect("cc is there").success(), "cc failed");
+    assert!(compiled.expect("cc is installed").success(), "cc failed");
     program
 }
 
-/// What `firstbyte bench` says of its second command.
+/// The verdict of `firstbyte bench` about its second command.
 fn compared(commands: [String; 2], seed: usize, time: &str) -> Value {
     let mut bench = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
     bench.args([
@@ -99,7 +100,7 @@ fn spinning(program: &Path, nanoseconds: f64) -> String {
     format!("{} {nanoseconds:.0}", program.display())
 }
 
-/// A program with itself: whatever is not "can't tell" is wrong.
+/// Compares a program with itself. Every verdict except "can't tell" is wrong.
 fn itself(program: &Path, comparisons: usize, time: &str) -> Value {
     let command = || spinning(program, 0.0);
     let all: Vec<Value> = (0..comparisons).map(|seed| compared([command(), command()], seed, time)).collect();
@@ -115,7 +116,7 @@ fn itself(program: &Path, comparisons: usize, time: &str) -> Value {
     Value::Array(all)
 }
 
-/// A program with itself and a spin: whatever is not slower is wrong.
+/// Compares a program with itself plus a spin. Every verdict except slower is wrong.
 fn slower(program: &Path, comparisons: usize, time: &str) -> Value {
     let mut all = Vec::new();
     let mut spin = 0.0;
@@ -124,7 +125,7 @@ fn slower(program: &Path, comparisons: usize, time: &str) -> Value {
             let same = compared([spinning(program, 0.0), spinning(program, 0.0)], seed, time);
             spin = SLOWER_BY * same["medians_ns"][0].as_f64().expect("a median");
         }
-        // by turns, so that the place on the command line cannot matter
+        // alternating, so that the position on the command line does not matter
         let (fast, slow) = (spinning(program, 0.0), spinning(program, spin));
         let is_second = seed % 2 == 0;
         let commands = if is_second { [fast, slow] } else { [slow, fast] };
@@ -149,7 +150,7 @@ fn said(all: &[Value], of: &str, verdict: &str) -> usize {
     all.iter().filter(|one| one[of]["verdict"] == verdict).count()
 }
 
-/// What the comparisons had to go by.
+/// The settings of the comparisons.
 fn summary(all: &[Value]) {
     let median = |of: &dyn Fn(&Value) -> Option<f64>| {
         let mut values: Vec<f64> = all.iter().filter_map(of).collect();

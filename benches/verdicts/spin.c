@@ -1,6 +1,6 @@
 /*
- * Prints a line as C programs do, and before that spins for so many nanoseconds by CLOCK_MONOTONIC: a program that is
- * slower by a known time. One file for both sides of a comparison, so that nothing else differs.
+ * Spins for the given number of nanoseconds by CLOCK_MONOTONIC and then prints a line, so it is slower by a known time.
+ * Both sides of a comparison use the same file, so that nothing else differs.
  *
  *     spin NANOSECONDS
  */

@@ -40,7 +40,7 @@ if d:
         pairs = [x / y for x, y in zip(a, b)]
         ratio = st.median(a) / st.median(b)
         ok = abs(ratio - 1) <= r['aim']
-        if not ok: missed.append(f"{r['name']}: ratio {ratio:.3f}, aim {r['aim']:.0%}")
+        if not ok: missed.append(f"{r['name']}: ratio {ratio:.3f}, target {r['aim']:.0%}")
         out.append(f"| {r['name']} | {ns(st.median(a))} | {ns(st.median(b))} | {ratio:.3f} ({min(pairs):.3f} to {max(pairs):.3f}) | {'within' if ok else '**beyond**'} {r['aim']*100:.0f} % |")
     out += ['', f"Medians of {max(len(r['floor_ns']) for r in d['results'])} rounds, both sides alternating. The spread is over the rounds (`floor-loops.json`).", '']
 d = load('floor')
@@ -49,7 +49,7 @@ if d:
     out += [f"The clock costs {o['timer']:.1f} ns for two readings and steps by {o['step']} ns; an empty timed region reads {o['empty']:.1f} ns.", '']
     if abs(o['empty']) > max(o['step'], 1): missed.append(f"empty region reads {o['empty']}, step {o['step']}")
     for w in d['waterfalls']:
-        out += [f"The steps of the waterfall and its floor add up to {w['sum_ns']} of {w['top_ns']} ns. The top is certain to ± {ns(w['error_ns'])}, and the sum of the medians of paired differences misses it by {ns(abs(w['residual_ns']))}.", '']
+        out += [f"The steps of the waterfall and its floor sum to {w['sum_ns']} of {w['top_ns']} ns. The top has an error of ± {ns(w['error_ns'])}, and the sum of the medians of paired differences deviates from it by {ns(abs(w['residual_ns']))}.", '']
     if d.get('prints'):
         out += ['| print, to a terminal | first | hundredth | its clock | first, from outside | hundredth, from outside | calls in the first | faults |', '|:---|---:|---:|---:|---:|---:|---:|---:|']
         for p in d['prints']:
@@ -130,7 +130,7 @@ if d:
     for n in sorted({k[0] for k in T}):
         out.append(f'| {n} | ' + ' | '.join(f"{T[n, x]['median_ns']/1e9:.4f}" if (n, x) in T else '' for x in names) + ' |')
     out.append('')
-for name, head in (('lines-uutils', 'Compared with `yes` of uutils 0.12, which uses `tee` too and prints without end: 2.1 GB taken by `benches/throughput/reader.c`:'), ('lines-memory', 'Peak resident memory while 2^63 lines are being written:')):
+for name, head in (('lines-uutils', 'Compared with `yes` of uutils 0.12, which also uses `tee` and prints endlessly: 2.1 GB read by `benches/throughput/reader.c`:'), ('lines-memory', 'Peak resident memory while 2^63 lines are being written:')):
     path = f'{O}/{name}.txt'
     if os.path.exists(path): out += [head, '', '```', open(path).read().strip(), '```', '']
 if out: put('docs/throughput.md', '\n'.join(out))

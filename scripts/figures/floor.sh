@@ -1,7 +1,7 @@
 #!/bin/bash
 # floor.sh PART: measures one part, on a quiet machine, in a checkout of main
 # (R: release binary; B: bench executable of benches/floor)
-#   A  floor, prints, waterfall          ~2.5 min     B  floor beside C loops                  ~4 min
+#   A  floor, prints, waterfall          ~2.5 min     B  floor and C loops                     ~4 min
 #   C  cores, start-up, uutils yes       ~1.5 min     D  throughput, N = 17.5M, all sinks      ~4 min
 #   E  terminal, ladder, the post's table  ~5 min
 R=${R:-$PWD/target/x86_64-unknown-linux-gnu/release/firstbyte}

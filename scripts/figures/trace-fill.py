@@ -33,7 +33,7 @@ if rows:
         if ' bpf ' in r and re.match(r'(C,|C\+\+|Rust|Go|Python)', r) and float(m[1]) >= 2: missed.append(f'unknown: {r}')
 rows = read('trace-diff.txt')
 if rows:
-    out += ['Alignment of recordings, reading them included (`trace-diff.txt`):', '', '```'] + rows + ['```', '']
+    out += ['Alignment of recordings, including the time to read them (`trace-diff.txt`):', '', '```'] + rows + ['```', '']
     for r in rows:
         m = re.search(r': ([\d.]+) s', r)
         if m and float(m[1]) >= 1: missed.append(r)

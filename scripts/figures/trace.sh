@@ -4,7 +4,7 @@
 #   A  overhead, corrected totals, compared with strace -f   ~4 min
 #   B  every class of program, with bpf and with ptrace      ~2 min
 #   C  diff of recordings of Node and Ruby: alignment        seconds
-#   D  what the hooks cost programs that are not traced      1 min
+#   D  cost of the hooks for programs that are not traced    1 min
 B=${B:-$(ls -t target/x86_64-unknown-linux-gnu/release/deps/trace-* 2>/dev/null | grep -v '\.d$' | head -1)}
 R=${R:-$PWD/target/x86_64-unknown-linux-gnu/release/firstbyte}
 O=${O:-$PWD/results/2026-11-22-epyc-kvm}

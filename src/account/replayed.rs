@@ -8,6 +8,7 @@ use super::{Account, Summary};
 use crate::bench::explain::Observed;
 use firstbyte_measure::tracer::replay;
 use firstbyte_measure::tracer::replay::Loaded;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A recording, explained.
@@ -16,11 +17,14 @@ pub struct Replayed {
     pub explained: Explained,
     /// What a reader must know of it, a sentence each.
     pub notes: Vec<String>,
+    /// The variables that change how programs start, as they were then; `None` if the recording does not list them.
+    pub environment: Option<BTreeMap<String, String>>,
 }
 
 /// Reads a recording and explains it. The error is the message for the user.
 pub fn replayed(path: &Path) -> Result<Replayed, String> {
-    let Loaded { recording, modules, cpuid } = replay::load(path).map_err(|error| error.to_string())?;
+    let Loaded { recording, modules, cpuid, environment } =
+        replay::load(path).map_err(|error| error.to_string())?;
     let mut notes: Vec<String> = failure(recording.exit).into_iter().collect();
     let account = if let Some(modules) = modules {
         let binaries = RecordedBinaries::new(modules);
@@ -56,5 +60,5 @@ pub fn replayed(path: &Path) -> Result<Replayed, String> {
         costs: None,
         summary,
     };
-    Ok(Replayed { explained, notes })
+    Ok(Replayed { explained, notes, environment })
 }

@@ -2,6 +2,7 @@
 
 use crate::document::conditions::{Conditions, EndedBy};
 use firstbyte_measure::launch::{CpuSet, OutputKind, Until};
+use std::collections::BTreeMap;
 
 /// Runs without a shell and without an input, which end when the program ends.
 pub fn plain(output: OutputKind, cpus: Option<&CpuSet>) -> Conditions {
@@ -12,6 +13,7 @@ pub fn plain(output: OutputKind, cpus: Option<&CpuSet>) -> Conditions {
         input: false,
         shell: None,
         env_offset: false,
+        variables: BTreeMap::new(),
     }
 }
 

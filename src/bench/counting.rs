@@ -1,6 +1,7 @@
 //! Runs apart from the timed ones, which count. They must come out right all the same.
 
 use super::campaign::{Progress, TRIES, one_line};
+use super::influences;
 use super::prepared::Prepared;
 use super::runner::{Counter, Runner};
 use super::sample::Series;
@@ -41,6 +42,15 @@ pub(super) fn count(runner: &mut dyn Counter, series: &mut [Series], runs: u32, 
             }
         }
         progress.counted();
+    }
+}
+
+/// Finds the files of the machine that slow each program's start. Programs that cannot be watched keep none.
+pub(super) fn find_influences(runner: &mut Prepared, series: &mut [Series]) {
+    let measured = series.iter_mut().enumerate().filter(|(_, series)| !series.samples.is_empty());
+    for (program, series) in measured {
+        let Ok(files) = runner.files(program) else { continue };
+        series.influences = influences::among(&files.used);
     }
 }
 

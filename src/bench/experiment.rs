@@ -36,6 +36,8 @@ pub struct Counting {
     pub runs: u32,
     /// Let the processor count in as many runs.
     pub by_processor: bool,
+    /// Look for files of the machine that slow each program's start, in one more run of each.
+    pub influences: bool,
 }
 
 /// Programs, and how they are measured.
@@ -135,12 +137,15 @@ fn count(
     runner: &mut Prepared,
     progress: &mut dyn Progress,
 ) -> Option<CountersError> {
-    let Counting { runs, by_processor } = counting;
+    let Counting { runs, by_processor, influences } = counting;
     if runs == 0 || ending.broken.is_some() {
         return None;
     }
     if !ending.interrupted {
         counting::count(runner, series, runs, progress);
+        if influences {
+            counting::find_influences(runner, series);
+        }
     }
     let is_wanted = by_processor && interrupt::interrupted().is_none();
     is_wanted.then(|| counting::count_by_processor(runner, series, runs).err()).flatten()

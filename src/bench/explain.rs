@@ -12,7 +12,9 @@ use crate::stats;
 use firstbyte_elf::{Architecture, plain};
 use firstbyte_measure::arch::cpuid::{Cpuid, cpuid_cost};
 use firstbyte_measure::launch::rights::{Rights, lost_under_ptrace};
-use firstbyte_measure::launch::{Command, CpuSet, ExitStatus, LaunchError, Launcher, OutputKind};
+use firstbyte_measure::launch::{
+    Command, CpuSet, Environment, ExitStatus, LaunchError, Launcher, OutputKind,
+};
 use firstbyte_measure::tracer::full::FullTracer;
 use firstbyte_measure::tracer::ptrace::{NoCpuidCount, cpuid_count};
 use firstbyte_measure::tracer::{Choice, Recording, Setting};
@@ -41,6 +43,8 @@ pub struct ExplainPlan {
     pub overhead: bool,
     pub backend: Choice,
     pub output: OutputKind,
+    /// The environment of the programs.
+    pub environment: Environment,
     pub cpus: Option<CpuSet>,
     /// A run is killed after this long.
     pub timeout: Duration,

@@ -26,6 +26,7 @@ mod error;
 pub mod experiment;
 pub mod explain;
 pub mod hooks;
+mod influences;
 pub mod interference;
 pub mod prepared;
 pub mod results;

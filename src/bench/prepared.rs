@@ -9,6 +9,7 @@ use firstbyte_measure::counters::{Counted, Counters};
 use firstbyte_measure::launch::{ExitStatus, LaunchError, interrupt, tree};
 use firstbyte_measure::page_cache::{Cold, ColdFiles, UsedFiles, cold};
 use firstbyte_measure::tracer::Recording;
+use firstbyte_measure::tracer::ptrace::FilesOfRun;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -111,6 +112,11 @@ impl<'o> Prepared<'o> {
         // each run opens it again, and so gets the copy
         found.read.extend(input.and_then(|input| input.canonicalize().ok()).filter(|input| input.is_file()));
         Ok((found, flaw))
+    }
+
+    /// The files of one run that stops at every system call.
+    pub(super) fn files(&mut self, program: usize) -> Result<FilesOfRun, LaunchError> {
+        Ok(self.around(program, Tracees::files)?.0)
     }
 
     /// A run during which the processor counts and no tracer is attached.

@@ -127,6 +127,7 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
         counts: counts(series),
         varying: varying(series),
         uncounted: series.uncounted.clone(),
+        influences: series.influences.clone(),
         cold: series.cold.clone().map(|cold| with_costs(cold, samples)),
         output: series.output.map(output),
         lost_events: series.lost_events,

@@ -87,6 +87,8 @@ pub struct Series {
     pub counts: Vec<Counts>,
     /// Why counting runs are missing: one lower-case line.
     pub uncounted: Option<String>,
+    /// Files of the machine that slow its start and that no clean environment removes.
+    pub influences: Vec<String>,
     /// What the processor counted, by the names of the document: one entry for each run and side.
     pub counters: Vec<Counted>,
     /// Events that were lost over all runs.

@@ -1,6 +1,7 @@
 //! Arguments and plan of `firstbyte check`.
 
 use super::bench::{self, Benchmark};
+use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
 use super::options::{JsonArgs, MeasuringArgs};
 use crate::bench::{Adaptive, Budget};
@@ -45,6 +46,8 @@ pub struct Args {
     #[command(flatten)]
     measuring: MeasuringArgs,
     #[command(flatten)]
+    environment: EnvironmentArgs,
+    #[command(flatten)]
     exports: ExportArgs<{ Kind::Bench as usize }>,
 }
 
@@ -62,6 +65,7 @@ pub struct Plan {
     pub json: bool,
     pub exports: Vec<(Format, Target)>,
     measuring: MeasuringArgs,
+    environment: EnvironmentArgs,
 }
 
 /// Enough to see whether a count varies.
@@ -85,6 +89,7 @@ impl Args {
             json: self.json.json,
             exports: self.exports.targets(),
             measuring: self.measuring,
+            environment: self.environment,
         }
     }
 }
@@ -106,6 +111,7 @@ impl Plan {
             ignore_failure: false,
             input: None,
             until: None,
+            environment: self.environment.environment(),
             env_offset: false,
             cold: None,
             backend: self.measuring.backend(),

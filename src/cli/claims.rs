@@ -1,10 +1,12 @@
 //! Arguments and plan of `firstbyte claims`.
 
+use super::environment::InheritEnvArgs;
 use super::export::ExportArgs;
 use super::options::{JsonArgs, SeedArgs};
 use crate::document::Kind;
 use crate::output::Target;
 use crate::report::formats::Format;
+use firstbyte_measure::launch::Environment;
 use std::path::PathBuf;
 
 const POSTS: &str = "\
@@ -38,6 +40,8 @@ pub struct Args {
     #[command(flatten)]
     seed: SeedArgs,
     #[command(flatten)]
+    environment: InheritEnvArgs,
+    #[command(flatten)]
     json: JsonArgs,
     #[command(flatten)]
     exports: ExportArgs<{ Kind::Claims as usize }>,
@@ -53,6 +57,8 @@ pub struct Plan {
     pub from: Vec<PathBuf>,
     /// The seed of the random order.
     pub seed: u64,
+    /// The environment of the programs.
+    pub environment: Environment,
     pub exports: Vec<(Format, Target)>,
 }
 
@@ -64,6 +70,7 @@ impl Args {
             list: self.list,
             from: self.from,
             seed: self.seed.seed,
+            environment: self.environment.environment(),
             exports: self.exports.targets_with(&self.json),
         }
     }

@@ -1,5 +1,6 @@
 //! Arguments and plan of `firstbyte diff`.
 
+use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
 use super::options::{JsonArgs, MeasuringArgs};
 use super::trace::runs;
@@ -29,6 +30,8 @@ pub struct Args {
     #[command(flatten)]
     measuring: MeasuringArgs,
     #[command(flatten)]
+    environment: EnvironmentArgs,
+    #[command(flatten)]
     json: JsonArgs,
     #[command(flatten)]
     exports: ExportArgs<{ Kind::Diff as usize }>,
@@ -45,7 +48,7 @@ pub struct Plan {
 
 impl Args {
     pub fn plan(self) -> Plan {
-        let runs = runs(&self.measuring, self.runs, false);
+        let runs = runs(&self.measuring, &self.environment, self.runs, false);
         let exports = self.exports.targets_with(&self.json);
         Plan { sides: [self.first, self.second], runs, exports }
     }

@@ -1,5 +1,6 @@
 //! Arguments and plan of `firstbyte floor`.
 
+use super::environment::InheritEnvArgs;
 use super::export::ExportArgs;
 use super::options::{CpusArgs, JsonArgs, SeedArgs, TimeoutArgs};
 use crate::document::Kind;
@@ -7,6 +8,7 @@ use crate::document::floor::Group;
 use crate::floor::{Effort, FloorPlan};
 use crate::output::Target;
 use crate::report::formats::Format;
+use firstbyte_measure::launch::Environment;
 use std::ffi::OsString;
 
 const EXAMPLES: &str = "\
@@ -42,6 +44,8 @@ pub struct Args {
     cpus_sweep: bool,
     #[command(flatten)]
     seed: SeedArgs,
+    #[command(flatten)]
+    environment: InheritEnvArgs,
     /// Draw the histograms of single calls
     #[arg(long)]
     histograms: bool,
@@ -73,6 +77,8 @@ enum GroupArg {
 #[derive(Debug)]
 pub struct Plan {
     pub measuring: FloorPlan,
+    /// The environment of the programs.
+    pub environment: Environment,
     /// Vary the number of processors instead of measuring the floor.
     pub sweep: bool,
     /// Draw the histograms.
@@ -98,6 +104,7 @@ impl Args {
         };
         Plan {
             measuring,
+            environment: self.environment.environment(),
             sweep: self.cpus_sweep,
             histograms: self.histograms,
             exports: self.exports.targets_with(&self.json),

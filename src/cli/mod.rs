@@ -10,6 +10,7 @@ pub mod compare;
 pub mod diff;
 pub mod doctor;
 pub mod elf;
+mod environment;
 pub mod export;
 pub mod floor;
 pub mod generate;

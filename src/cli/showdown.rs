@@ -1,5 +1,6 @@
 //! Arguments and plan of `firstbyte showdown`.
 
+use super::environment::InheritEnvArgs;
 use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
 use super::values::duration;
@@ -8,7 +9,7 @@ use crate::document::Kind;
 use crate::document::bench::ColdMethod;
 use crate::output::Target;
 use crate::report::formats::Format;
-use firstbyte_measure::launch::{CpuSet, OutputKind};
+use firstbyte_measure::launch::{CpuSet, Environment, OutputKind};
 use firstbyte_measure::tracer::Choice;
 use firstbyte_measure::units::Nanos;
 use std::path::PathBuf;
@@ -49,6 +50,8 @@ pub struct Args {
     #[command(flatten)]
     measuring: MeasuringArgs,
     #[command(flatten)]
+    environment: InheritEnvArgs,
+    #[command(flatten)]
     cache: CacheArgs,
     /// Print the share of runs whose first byte came within DURATION, such as 20ms
     #[arg(long, value_name = "DURATION", value_parser = duration)]
@@ -80,6 +83,8 @@ pub struct Plan {
     pub cold: Option<ColdMethod>,
     pub backend: Choice,
     pub output: OutputKind,
+    /// The environment of the programs.
+    pub environment: Environment,
     pub cpus: Option<CpuSet>,
     /// The time after which a run is killed.
     pub timeout: Duration,
@@ -117,6 +122,7 @@ impl Args {
             cold: self.cache.cold(),
             backend: measuring.backend(),
             output: measuring.output(),
+            environment: self.environment.environment(),
             cpus: measuring.cpus(),
             timeout: measuring.timeout(),
             threshold: self.threshold.map(|d| Nanos(u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))),

@@ -1,5 +1,6 @@
 //! Arguments and plan of `firstbyte trace`.
 
+use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
 use super::options::{JsonArgs, MeasuringArgs};
 use super::values::ring_size;
@@ -42,6 +43,8 @@ pub struct Args {
     #[command(flatten)]
     measuring: MeasuringArgs,
     #[command(flatten)]
+    environment: EnvironmentArgs,
+    #[command(flatten)]
     json: JsonArgs,
     #[command(flatten)]
     exports: ExportArgs<{ Kind::Trace as usize }>,
@@ -79,7 +82,10 @@ impl Args {
         };
         Plan {
             subject,
-            runs: ExplainPlan { ring: self.ring, ..runs(&self.measuring, self.runs, !self.no_overhead) },
+            runs: ExplainPlan {
+                ring: self.ring,
+                ..runs(&self.measuring, &self.environment, self.runs, !self.no_overhead)
+            },
             timeline: self.timeline,
             exports: self.exports.targets_with(&self.json),
         }
@@ -87,12 +93,18 @@ impl Args {
 }
 
 /// How the runs of a trace or a comparison are made.
-pub(super) fn runs(measuring: &MeasuringArgs, count: Option<u32>, overhead: bool) -> ExplainPlan {
+pub(super) fn runs(
+    measuring: &MeasuringArgs,
+    environment: &EnvironmentArgs,
+    count: Option<u32>,
+    overhead: bool,
+) -> ExplainPlan {
     ExplainPlan {
         count,
         overhead,
         backend: measuring.backend(),
         output: measuring.output(),
+        environment: environment.environment(),
         cpus: measuring.cpus(),
         timeout: measuring.timeout(),
         ring: None,

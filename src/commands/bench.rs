@@ -13,11 +13,12 @@ use crate::document::bench::Warning;
 use crate::document::conditions::Conditions;
 use crate::report::formats::Exported;
 use crate::report::text::bench as bench_text;
-use firstbyte_measure::launch::{Command, ExitStatus, Launcher, interrupt};
+use firstbyte_measure::launch::{Command, ExitStatus, Launcher, environment, interrupt};
 use firstbyte_measure::tracer::choose::Chosen;
 use firstbyte_measure::tracer::phases::{PhasesTracer, choose_phases};
 use firstbyte_measure::tracer::{Backend, Setting};
 use firstbyte_measure::units::Bytes;
+use std::collections::BTreeMap;
 
 /// Measures the commands and prints their times.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
@@ -44,6 +45,7 @@ pub(super) fn exit(document: &Document) -> Exit {
 
 /// Measures the commands, with the hooks around them. Exports what is finished as it goes on.
 pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
+    plan.environment.clone().choose();
     export::check(&plan.exports)?;
     plan.input.iter().try_for_each(|input| export::spare(export::targets(&plan.exports), input))?;
     plan.cold.map_or(Ok(()), cold::enter)?;
@@ -97,12 +99,15 @@ fn experiment(plan: &Plan) -> Result<Experiment, CommandError> {
         },
         cold: plan.cold,
         env_offset: plan.env_offset,
-        counting: Counting { runs: plan.count_runs, by_processor: true },
+        counting: Counting { runs: plan.count_runs, by_processor: true, influences: false },
     })
 }
 
 fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<Entry, CommandError> {
-    let command = Command::new(&benchmark.words).map_err(CommandError::program)?;
+    let mut command = Command::new(&benchmark.words).map_err(CommandError::program)?;
+    for (name, value) in &benchmark.variables {
+        command.set_variable(name, value.as_ref()).map_err(CommandError::usage)?;
+    }
     let program = command.program().to_owned();
     let mut launcher = Launcher::new(command)?;
     if let Some(cpus) = &plan.cpus {
@@ -135,6 +140,7 @@ fn series(plan: &Plan, benchmark: &Benchmark) -> Series {
         until: plan.until.as_ref().map(conditions::ended_by),
         input: plan.input.is_some(),
         shell: benchmark.shell.clone(),
+        variables: recorded(benchmark),
         env_offset: plan.env_offset,
         ..conditions::plain(plan.output, plan.cpus.as_ref())
     };
@@ -146,6 +152,12 @@ fn series(plan: &Plan, benchmark: &Benchmark) -> Series {
         conditions: Some(conditions),
         ..Series::default()
     }
+}
+
+/// The variables that are set for this command, as a document shows them.
+fn recorded(benchmark: &Benchmark) -> BTreeMap<String, String> {
+    let shown = |(name, value): &(String, String)| (name.clone(), environment::shown(name, value.as_ref()));
+    benchmark.variables.iter().map(shown).collect()
 }
 
 fn warnings(plan: &Plan, document: &Document, measured: &Measured) -> Vec<Warning> {

@@ -25,6 +25,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         return Ok(Exit::Done);
     }
 
+    plan.environment.clone().choose();
     export::check_targets(&plan.exports)?;
     let document = if plan.from.is_empty() { measured(plan, &claims)? } else { read(plan)? };
     export::write_drawn(&plan.exports, &Exported::Claims(&document))?;

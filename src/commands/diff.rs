@@ -11,9 +11,10 @@ use crate::bench::explain::observe_both;
 use crate::cli::diff::Plan;
 use crate::report::formats::Exported;
 use crate::report::text::diff as diff_text;
-use firstbyte_measure::launch::Command;
+use firstbyte_measure::launch::{Command, Environment};
 use firstbyte_measure::machine::Machine;
 use firstbyte_measure::tracer::replay;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// One side before it is measured.
@@ -28,18 +29,23 @@ struct Measured {
     /// The round and the total of each run, in nanoseconds.
     totals: Vec<(u32, f64)>,
     notes: Vec<String>,
+    /// The variables that change how programs start; `None` if a recording does not list them.
+    environment: Option<BTreeMap<String, String>>,
     exit: Exit,
 }
 
 /// Compares two commands, two recordings, or one of each.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     export::check_targets(&plan.exports)?;
+    plan.runs.environment.clone().choose();
     let mut recorded = plan.sides.iter().map(Path::new).filter(|path| replay::is_recording(path));
     recorded.try_for_each(|path| export::spare(export::targets(&plan.exports), path))?;
 
     // An error in the second is reported before the first is run.
     let sources = [source(&plan.sides[0])?, source(&plan.sides[1])?];
-    let (measured, in_turn) = measure(sources, plan)?;
+    let (mut measured, in_turn) = measure(sources, plan)?;
+    let different = different_environments(&measured);
+    measured[1].notes.extend(different);
     deliver(plan, &measured, in_turn)?;
     let failed = measured.iter().map(|side| side.exit).find(|exit| *exit != Exit::Done);
     Ok(failed.unwrap_or(Exit::Done))
@@ -50,10 +56,20 @@ fn source(text: &str) -> Result<Source, CommandError> {
     if !replay::is_recording(path) {
         return split(text).map(Source::Command);
     }
-    let Replayed { explained, notes } = replayed(path).map_err(CommandError::usage)?;
+    let Replayed { explained, notes, environment } = replayed(path).map_err(CommandError::usage)?;
     let Explained { summary, totals, .. } = explained;
     // as with a replay: a failure of that time is not one of this command
-    Ok(Source::Recorded(Box::new(Measured { summary, totals, notes, exit: Exit::Done })))
+    Ok(Source::Recorded(Box::new(Measured { summary, totals, notes, environment, exit: Exit::Done })))
+}
+
+/// The names of the variables that are not the same on both sides, in a sentence.
+fn different_environments([a, b]: &[Measured; 2]) -> Option<String> {
+    let (a, b) = (a.environment.as_ref()?, b.environment.as_ref()?);
+    let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let different: Vec<&str> =
+        names.into_iter().filter(|name| a.get(*name) != b.get(*name)).map(|s| &**s).collect();
+    let text = || format!("The environments differ, which may change the start: {}.", different.join(", "));
+    (!different.is_empty()).then(text)
 }
 
 /// Both sides, and whether their runs were interleaved.
@@ -85,7 +101,8 @@ fn interleaved(commands: [Command; 2], plan: &Plan) -> Result<[Measured; 2], Com
 impl From<Explained> for Measured {
     fn from(explained: Explained) -> Measured {
         let (notes, exit) = (reservations(&explained), exit(&explained));
-        Measured { summary: explained.summary, totals: explained.totals, notes, exit }
+        let environment = Some(Environment::of_programs().record());
+        Measured { summary: explained.summary, totals: explained.totals, notes, environment, exit }
     }
 }
 

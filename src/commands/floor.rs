@@ -12,6 +12,7 @@ use firstbyte_measure::launch::{LaunchError, interrupt, tree};
 /// Measures the groups, or one program with fewer processors, and prints the result.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     check(plan)?;
+    plan.environment.clone().choose();
     interrupt::catch_signals();
     tree::adopt_orphans();
     let floor = if plan.sweep { swept(plan)? } else { measured(plan)? };

@@ -30,6 +30,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         return Ok(Exit::Done);
     }
 
+    plan.environment.clone().choose();
     export::check(&plan.exports)?;
     plan.cold.map_or(Ok(()), cold::enter)?;
     before_launching();
@@ -142,6 +143,10 @@ fn experiment(plan: &Plan, ready: &Ready) -> Result<Experiment, CommandError> {
         },
         cold: plan.cold,
         env_offset: false,
-        counting: Counting { runs: if plan.counts { COUNTING_RUNS } else { 0 }, by_processor: false },
+        counting: Counting {
+            runs: if plan.counts { COUNTING_RUNS } else { 0 },
+            by_processor: false,
+            influences: true,
+        },
     })
 }

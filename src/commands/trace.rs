@@ -19,6 +19,7 @@ use std::path::Path;
 /// Explains a command's start-up, several commands' or a recording's.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     export::check_targets(&plan.exports)?;
+    plan.runs.environment.clone().choose();
     match &plan.subject {
         Subject::Command(words) => command(plan, words),
         Subject::Summary(commands) => table(plan, commands),
@@ -49,7 +50,7 @@ fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
 
 fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
     export::spare(export::targets(&plan.exports), path)?;
-    let Replayed { explained, notes } = replayed(path).map_err(CommandError::usage)?;
+    let Replayed { explained, notes, .. } = replayed(path).map_err(CommandError::usage)?;
     let source = format!("From the recording `{}`, by {}.", path.display(), explained.tracer.backend);
     let remarks = Remarks::of_recording(&explained, [source].into_iter().chain(notes));
     deliver(plan, &explained, &remarks)?;

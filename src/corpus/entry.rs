@@ -2,8 +2,10 @@
 
 use super::{Built, Program};
 use crate::bench::{Around, Entry, ExperimentError, Series, Tracee, conditions};
-use firstbyte_measure::launch::{Command, CpuSet, Launcher, OutputKind};
+use crate::document::conditions::Conditions;
+use firstbyte_measure::launch::{Command, CpuSet, Launcher, OutputKind, environment};
 use firstbyte_measure::tracer::Setting;
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,13 +36,20 @@ impl Program {
             command: shell_words::join(built.argv.iter().map(|word| word.to_string_lossy())),
             expected: Some(self.manifest.expected.exit),
             file_size: Some(built.artifact_size),
-            conditions: Some(conditions::plain(circumstances.output, circumstances.cpus)),
+            conditions: Some(self.conditions(circumstances)),
             ..Series::default()
         }
     }
 
+    fn conditions(&self, circumstances: &Circumstances) -> Conditions {
+        let shown = |(name, value): (&str, OsString)| (name.to_owned(), environment::shown(name, &value));
+        let variables = self.manifest.added().map(shown).collect();
+        Conditions { variables, ..conditions::plain(circumstances.output, circumstances.cpus) }
+    }
+
     fn tracee(&self, built: &Built, circumstances: &Circumstances) -> Result<Tracee, ExperimentError> {
-        let command = Command::in_directory(&built.argv, Some(&built.directory))?;
+        let command = Command::in_directory(&built.argv, Some(&built.directory))?
+            .with_environment(&self.manifest.environment_of_runs());
         let mut launcher = Launcher::new(command)?;
         if let Some(cpus) = circumstances.cpus {
             launcher.set_cpus(cpus);

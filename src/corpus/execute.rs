@@ -1,8 +1,8 @@
 //! Runs one command to its end, with a time limit. For builds, versions and verification, never for measuring.
 
-use firstbyte_measure::launch::ExitStatus;
 use firstbyte_measure::launch::diagnosis::interpreter_of;
 use firstbyte_measure::launch::exit_status::named;
+use firstbyte_measure::launch::{Environment, ExitStatus};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
@@ -79,11 +79,37 @@ pub fn execute(
     execute_with(argv, directory, None, destination, limits)
 }
 
+/// The same, with the environment in which the program is measured.
+pub fn execute_in(
+    environment: &Environment,
+    argv: &[OsString],
+    directory: &Path,
+    limits: Limits,
+) -> Result<Finished, ExecuteError> {
+    let surroundings = |command: &mut Command| {
+        command.env_clear().envs(environment.variables());
+    };
+    executed(argv, directory, surroundings, Destination::Stdout, limits)
+}
+
 /// The same, with `TMPDIR` set to a folder, because a killed command leaves its temporary files behind.
 pub fn execute_with(
     argv: &[OsString],
     directory: &Path,
     temporary: Option<&Path>,
+    destination: Destination,
+    limits: Limits,
+) -> Result<Finished, ExecuteError> {
+    let surroundings = |command: &mut Command| {
+        command.envs(temporary.map(|folder| ("TMPDIR", folder)));
+    };
+    executed(argv, directory, surroundings, destination, limits)
+}
+
+fn executed(
+    argv: &[OsString],
+    directory: &Path,
+    surroundings: impl FnOnce(&mut Command),
     destination: Destination,
     limits: Limits,
 ) -> Result<Finished, ExecuteError> {
@@ -97,7 +123,7 @@ pub fn execute_with(
 
     let mut command = Command::new(program);
     command.args(arguments).current_dir(directory).stdin(Stdio::null()).process_group(0);
-    command.envs(temporary.map(|folder| ("TMPDIR", folder)));
+    surroundings(&mut command);
     let reader = connect(&mut command, destination).map_err(not_started)?;
     let mut child = spawn(&mut command).map_err(|cause| not_started(explained(cause, program, directory)))?;
     // The command still has the writing ends of our pipe open.

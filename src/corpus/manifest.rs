@@ -2,8 +2,10 @@
 
 use super::CorpusError;
 use super::placeholder;
-use firstbyte_measure::launch::ExitStatus;
+use firstbyte_measure::launch::{Environment, ExitStatus};
 use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 /// The contents of `program.toml`. Every argv may contain placeholders: `{TOOL}` is the path of a tool in `toolchain`,
@@ -54,6 +56,12 @@ pub struct Manifest {
     pub artifact: PathBuf,
     #[serde(default)]
     pub expected: Expected,
+    /// Variables that its runs need in addition to the clean environment.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    /// Variables that its runs take over from the user's environment.
+    #[serde(default)]
+    pub keep_environment: Vec<String>,
 }
 
 /// A tool: an executable in `PATH`.
@@ -206,6 +214,25 @@ impl Manifest {
         }
         manifest.check().map_err(rule)?;
         Ok(manifest)
+    }
+
+    /// The environment of its runs.
+    pub fn environment_of_runs(&self) -> Environment {
+        let mut environment = Environment::of_programs();
+        for (name, value) in self.kept().chain(self.added()) {
+            environment.set(name.as_ref(), &value);
+        }
+        environment
+    }
+
+    /// What it adds to the environment that all programs get.
+    pub fn added(&self) -> impl Iterator<Item = (&str, OsString)> {
+        self.environment.iter().map(|(name, value)| (name.as_str(), OsString::from(value)))
+    }
+
+    /// What it takes over from the user's environment.
+    fn kept(&self) -> impl Iterator<Item = (&str, OsString)> {
+        self.keep_environment.iter().filter_map(|name| Some((name.as_str(), std::env::var_os(name)?)))
     }
 
     /// Every Debian package that it names, for tools or otherwise.

@@ -83,11 +83,11 @@ fn prepare_with(program: &Program, cache: &BuildCache, options: PrepareOptions) 
     let limits = Limits { timeout: options.timeout, output: 0, interrupted };
 
     let mut built = build(program, cache, interrupted)?;
-    let mut verdict = verify::verify(&built, &program.manifest.expected, limits);
+    let mut verdict = verify::verify(&built, &program.manifest, limits);
     if verdict.is_err() && built.cached {
         discard(&built);
         built = build(program, cache, interrupted)?;
-        verdict = verify::verify(&built, &program.manifest.expected, limits);
+        verdict = verify::verify(&built, &program.manifest, limits);
     }
 
     match verdict {

@@ -1,8 +1,8 @@
 //! Runs a program once and compares its output and exit status with its manifest.
 
 use super::Built;
-use super::execute::{Destination, ExecuteError, Limits, execute};
-use super::manifest::Expected;
+use super::execute::{ExecuteError, Limits, execute_in};
+use super::manifest::Manifest;
 use firstbyte_measure::launch::ExitStatus;
 
 /// Why a run is wrong. Each message is one lower-case line.
@@ -16,10 +16,11 @@ pub enum VerifyError {
     Exit { exit: ExitStatus, expected: ExitStatus },
 }
 
-pub fn verify(built: &Built, expected: &Expected, limits: Limits) -> Result<(), VerifyError> {
+pub fn verify(built: &Built, manifest: &Manifest, limits: Limits) -> Result<(), VerifyError> {
+    let expected = &manifest.expected;
     let wanted = expected.output();
     let limits = Limits { output: wanted.len() + 4096, ..limits };
-    let finished = execute(&built.argv, &built.directory, Destination::Stdout, limits)?;
+    let finished = execute_in(&manifest.environment_of_runs(), &built.argv, &built.directory, limits)?;
     if finished.output != wanted.as_bytes() {
         return Err(VerifyError::Output { printed: finished.output, expected: wanted });
     }

@@ -155,6 +155,9 @@ pub struct Measurement {
     /// Why there are no counts: what went wrong in the last counting run, in one lower-case line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncounted: Option<String>,
+    /// Files of the machine that slow its start and that no clean environment removes, such as Python's `.pth` files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub influences: Vec<String>,
     /// `null` if the output was not looked at.
     #[serde(default)]
     pub output: Option<Output>,

@@ -220,7 +220,7 @@ fn keys((path, document): Named) -> Result<BTreeSet<Key>, CompareError> {
 }
 
 /// Facts of a machine that affect its times. A fact that one of the two files does not have is not a difference.
-const FACTS: [&str; 11] = [
+const FACTS: [&str; 13] = [
     "cpu_model",
     "cores",
     "architecture",
@@ -232,6 +232,8 @@ const FACTS: [&str; 11] = [
     "virtualisation",
     "clock_source",
     "transparent_huge_pages",
+    "environment_origin",
+    "environment",
 ];
 
 fn differing(old: &Document, new: &Document) -> Vec<Fact> {

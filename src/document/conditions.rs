@@ -3,6 +3,7 @@
 use crate::document::bench::Measurement;
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The `plan` of a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -19,6 +20,8 @@ pub struct Conditions {
     pub shell: Option<String>,
     /// The size of its environment changed from run to run.
     pub env_offset: bool,
+    /// Variables that were set for it alone, with their values or hashes of them.
+    pub variables: BTreeMap<String, String>,
 }
 
 /// What ended a run before the program's own end.
@@ -39,7 +42,7 @@ impl Conditions {
 }
 
 /// The names of the conditions. What a later version adds may not affect the times.
-const NAMES: [&str; 6] = ["output", "cpus", "until", "input", "shell", "env_offset"];
+const NAMES: [&str; 7] = ["output", "cpus", "until", "input", "shell", "env_offset", "variables"];
 
 /// Each condition that both results have, by its name, and the method of cold runs.
 pub(super) fn both(old: &Measurement, new: &Measurement) -> Vec<(&'static str, Value, Value)> {

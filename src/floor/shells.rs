@@ -9,7 +9,7 @@
 use super::batch::{BatchResult, Microbenchmark};
 use super::spawn::{Executable, How, Spawn};
 use crate::document::floor::{Figure, Group, Missing};
-use firstbyte_measure::launch::find_in_path;
+use firstbyte_measure::launch::{Environment, find_in_path};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
@@ -296,6 +296,8 @@ pub fn count_writes(shell: &Shell, command: &str) -> io::Result<(u32, usize)> {
     };
     let mut child = Command::new(&shell.path)
         .args(["-c", command])
+        .env_clear()
+        .envs(Environment::of_programs().variables())
         .stdin(Stdio::null())
         .stdout(theirs)
         .stderr(Stdio::null())

@@ -5,7 +5,7 @@
 
 use super::alarm::Alarm;
 use super::batch::Operation;
-use firstbyte_measure::launch::{ExitStatus, interrupt, ourselves};
+use firstbyte_measure::launch::{Environment, ExitStatus, interrupt, ourselves};
 use std::ffi::{CString, OsStr, c_char, c_int, c_void};
 use std::fs::File;
 use std::io;
@@ -63,6 +63,7 @@ pub struct Spawn {
     how: How,
     program: Option<Executable>,
     argv: Vec<*const c_char>,
+    environment: Variables,
     null: &'static File,
     stack: Box<[u128]>,
     /// Excluded from forks.
@@ -116,10 +117,28 @@ impl Heap {
 /// In 16-byte units: 64 KiB. The child makes four system calls.
 const STACK: usize = 4096;
 
+/// The environment of the programs as `execve(2)` takes it.
+struct Variables {
+    /// Ends with a null pointer. Points into `_entries`.
+    pointers: Vec<*const c_char>,
+    _entries: Vec<CString>,
+}
+
+impl Variables {
+    fn of_programs() -> Variables {
+        let environment = Environment::of_programs();
+        let entries: Vec<CString> =
+            environment.entries().filter_map(|entry| CString::new(entry).ok()).collect();
+        let pointers = entries.iter().map(|entry| entry.as_ptr()).chain([ptr::null()]).collect();
+        Variables { pointers, _entries: entries }
+    }
+}
+
 /// Instructions for the child, which reads them before the exec.
 struct Orders {
     program: *const c_char,
     argv: *const *const c_char,
+    environment: *const *const c_char,
     null: c_int,
 }
 
@@ -146,6 +165,7 @@ impl Spawn {
         Ok(Spawn {
             how,
             argv: words.chain([ptr::null()]).collect(),
+            environment: Variables::of_programs(),
             program,
             heap: None,
             alarm: Alarm::of_this_thread()?,
@@ -159,6 +179,7 @@ impl Spawn {
         Orders {
             program: self.program.as_ref().map_or(ptr::null(), |program| program.path.as_ptr()),
             argv: self.argv.as_ptr(),
+            environment: self.environment.pointers.as_ptr(),
             null: self.null.as_raw_fd(),
         }
     }
@@ -204,7 +225,7 @@ impl Spawn {
                 libc::posix_spawn_file_actions_adddup2(&raw mut actions, orders.null, standard);
             }
 
-            let environment = environ.cast::<*mut c_char>();
+            let environment = orders.environment.cast::<*mut c_char>();
             let argv = orders.argv.cast::<*mut c_char>();
             let spawned = libc::posix_spawn(
                 &raw mut pid,
@@ -273,11 +294,6 @@ fn null() -> io::Result<&'static File> {
     Ok(NULL.get_or_init(|| file))
 }
 
-unsafe extern "C" {
-    /// Our environment (environ(7)), passed to the programs unchanged.
-    static environ: *const *const c_char;
-}
-
 /// The exit status of a child whose exec failed, as in shells.
 const NOT_EXECUTED: c_int = 126;
 
@@ -291,7 +307,7 @@ extern "C" fn child(orders: *mut c_void) -> c_int {
         for standard in 0..=2 {
             libc::dup2(orders.null, standard);
         }
-        libc::execve(orders.program, orders.argv, environ);
+        libc::execve(orders.program, orders.argv, orders.environment);
         libc::_exit(NOT_EXECUTED)
     }
 }

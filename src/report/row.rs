@@ -112,9 +112,10 @@ fn known<T>(value: Option<T>, shown: impl Fn(T) -> String) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), shown)
 }
 
-/// The label, safe to show.
+/// The label, safe to show. A star refers to the note about files of the machine that slow it.
 pub(crate) fn name(measurement: &Measurement) -> String {
-    visible(measurement.label())
+    let mark = if measurement.influences.is_empty() { "" } else { "*" };
+    visible(measurement.label()) + mark
 }
 
 fn first_byte(measurement: &Measurement) -> String {

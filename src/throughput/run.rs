@@ -4,7 +4,7 @@ use super::design::{Design, WC_ALONE};
 use super::lines::Lines;
 use super::sink::{End, Places, Received, Sink, open};
 use firstbyte_measure::clock;
-use firstbyte_measure::launch::{ExitStatus, interrupt};
+use firstbyte_measure::launch::{Environment, ExitStatus, interrupt};
 use firstbyte_measure::units::Nanos;
 use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsFd;
@@ -93,6 +93,7 @@ fn command(design: &Design, count: u64) -> Command {
     let mut command = Command::new(&design.argv[0]);
     command.args(&design.argv[1..]).arg(count.to_string()).current_dir(&design.directory);
     command.stdin(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    command.env_clear().envs(Environment::of_programs().variables());
     // It would make Python write each line separately.
     command.env_remove("PYTHONUNBUFFERED");
     command

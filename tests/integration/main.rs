@@ -14,6 +14,7 @@ mod doctor;
 mod elf;
 mod elf_command;
 mod elf_kernels;
+mod environment;
 mod floor;
 mod fuzz;
 mod guide;

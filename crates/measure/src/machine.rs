@@ -1,5 +1,6 @@
 //! Facts about this machine that every result records. The machine's name is not among them.
 
+use crate::launch::Environment;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,6 +39,12 @@ pub struct Machine {
     pub address_randomisation: Option<u8>,
     /// Runnable tasks, averaged over 1, 5 and 15 minutes.
     pub load_average: Option<[f64; 3]>,
+    /// Where the environment of the programs comes from: `clean` or `inherited`. Empty in older files.
+    #[serde(default)]
+    pub environment_origin: String,
+    /// Variables of the programs that are known to change how programs start, with their values or hashes of them.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
 }
 
 /// How many processors this process may use: its affinity mask and the limit of its control group count. At least 1.
@@ -49,7 +56,13 @@ impl Machine {
     /// Reads the facts about this machine now.
     pub fn examine() -> Machine {
         let page_size = Some(Bytes(rustix::param::page_size() as u64));
-        Machine { page_size, ..Machine::read(Path::new("/")) }
+        let environment = Environment::of_programs();
+        Machine {
+            page_size,
+            environment_origin: environment.origin().name().to_owned(),
+            environment: environment.record(),
+            ..Machine::read(Path::new("/"))
+        }
     }
 
     /// Reads them from the files below `root` (`proc(5)`, `Documentation/ABI/` of the kernel).
@@ -74,6 +87,8 @@ impl Machine {
                 .line("proc/sys/kernel/randomize_va_space")
                 .and_then(|n| n.parse().ok()),
             load_average: load_average(&files),
+            environment_origin: String::new(),
+            environment: BTreeMap::new(),
         }
     }
 }

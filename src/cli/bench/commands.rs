@@ -63,6 +63,8 @@ pub struct Benchmark {
     /// The shell among them, quoted as a shell reads it; `None` if no shell runs the command.
     pub shell: Option<String>,
     pub parameters: Assignment,
+    /// Variables that are set for this command, each with its value.
+    pub variables: Vec<(String, String)>,
     /// A shell command before each run.
     pub prepare: Option<String>,
     /// A shell command after each run.
@@ -84,7 +86,8 @@ pub(super) struct Commands {
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "fish", "ksh"];
 
 impl CommandArgs {
-    pub(super) fn plan(&self) -> Result<Commands, String> {
+    /// `variables`: those of `--env`, in which parameters are replaced, too.
+    pub(super) fn plan(&self, variables: &[(String, String)]) -> Result<Commands, String> {
         let shell = self.shell()?;
         let mut benchmarks = self.benchmarks(shell.as_deref())?;
 
@@ -92,6 +95,9 @@ impl CommandArgs {
         let reference = self.reference.as_ref().map(&mut position).transpose()?.unwrap_or(0);
         let subtract = self.subtract.as_ref().map(&mut position).transpose()?;
 
+        for benchmark in &mut benchmarks {
+            benchmark.set(variables);
+        }
         make_unique(&mut benchmarks);
         Ok(Commands { benchmarks, reference, subtract })
     }
@@ -184,6 +190,13 @@ impl CommandArgs {
 }
 
 impl Benchmark {
+    fn set(&mut self, variables: &[(String, String)]) {
+        let own = |(name, value): &(String, String)| {
+            (replaced(name, &self.parameters), replaced(value, &self.parameters))
+        };
+        self.variables = variables.iter().map(own).collect();
+    }
+
     /// A command, split into words, without hooks.
     pub(in crate::cli) fn of(command: &str, shell: Option<&[String]>) -> Result<Benchmark, String> {
         let words = match shell {
@@ -196,6 +209,7 @@ impl Benchmark {
             words,
             shell: shell.map(shell_words::join),
             parameters: Assignment::new(),
+            variables: Vec::new(),
             prepare: None,
             conclude: None,
             setup: None,

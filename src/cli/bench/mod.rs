@@ -7,6 +7,7 @@ mod tests;
 
 pub use commands::Benchmark;
 
+use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
 use super::values::{duration, percent, readable};
@@ -16,7 +17,7 @@ use crate::document::bench::{ColdMethod, Metric};
 use crate::output::Target;
 use crate::report::formats::Format;
 use commands::CommandArgs;
-use firstbyte_measure::launch::{CpuSet, OutputKind, Until};
+use firstbyte_measure::launch::{CpuSet, Environment, OutputKind, Until};
 use firstbyte_measure::tracer::Choice;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -81,6 +82,8 @@ pub struct Args {
     #[command(flatten)]
     measuring: MeasuringArgs,
     #[command(flatten)]
+    environment: EnvironmentArgs,
+    #[command(flatten)]
     cache: CacheArgs,
     #[command(flatten)]
     json: JsonArgs,
@@ -113,6 +116,8 @@ pub struct Plan {
     pub input: Option<PathBuf>,
     /// What ends a run before the program exits.
     pub until: Option<Until>,
+    /// The environment of the programs, without the variables that a benchmark sets itself.
+    pub environment: Environment,
     /// The size of the environment varies from run to run.
     pub env_offset: bool,
     /// How the page cache is made cold; `None` if it stays warm.
@@ -140,7 +145,7 @@ const COUNT_RUNS: u32 = 3;
 impl Args {
     /// The plan, or an error that ends in its `help:` line.
     pub fn plan(self) -> Result<Plan, String> {
-        let commands = self.commands.plan()?;
+        let commands = self.commands.plan(self.environment.assignments())?;
         self.check_input()?;
 
         Ok(Plan {
@@ -156,6 +161,7 @@ impl Args {
             ignore_failure: self.ignore_failure,
             until: self.until()?,
             input: self.input,
+            environment: self.environment.without_assignments(),
             env_offset: self.env_offset,
             cold: self.cache.cold(),
             backend: self.measuring.backend(),

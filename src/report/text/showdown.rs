@@ -62,6 +62,7 @@ pub(crate) fn head(document: &Document, terminal: &Terminal) -> String {
     let tool = &document.tool;
     let mut lines = vec![format!("{} {}", tool.name, tool.version).trim_end().to_owned()];
     lines.extend(machine(&document.machine).map(|machine| format!("machine   {machine}")));
+    lines.extend(environment(&document.machine).map(|environment| format!("programs  {environment}")));
     lines.extend(backend(tool).map(|backend| format!("backend   {backend}")));
     lines.extend(observer(&tool.observer_overhead).map(|observer| format!("observer  {observer}")));
     if let Some(reason) = &document.broken {
@@ -95,6 +96,23 @@ pub(crate) fn machine(machine: &Value) -> Option<String> {
     ];
     let known: Vec<String> = facts.into_iter().flatten().collect();
     (!known.is_empty()).then(|| known.join(", "))
+}
+
+/// The environment in which the programs ran, as far as the file says.
+fn environment(machine: &Value) -> Option<String> {
+    let origin = machine.get("environment_origin")?.as_str().filter(|origin| !origin.is_empty())?;
+    let variables = machine.get("environment")?.as_object()?;
+    let usual = |name: &str| ["PATH", "LANG", "TERM"].contains(&name) || name.starts_with("LC_");
+    let names: Vec<&str> = variables.keys().map(String::as_str).filter(|name| !usual(name)).collect();
+
+    let also = if names.is_empty() { String::new() } else { format!(" and {}", names.join(", ")) };
+    Some(match (origin, names.is_empty()) {
+        ("clean", _) => format!("in a clean environment: PATH, HOME, LANG{also}"),
+        (_, true) => "in your environment".to_owned(),
+        (_, false) => {
+            format!("in your environment, which changes how programs start by {}", names.join(", "))
+        }
+    })
 }
 
 fn backend(tool: &Tool) -> Option<String> {
@@ -278,10 +296,23 @@ pub(crate) fn notes(document: &Document, terminal: &Terminal) -> String {
         let killed = killed.map(|signal| format!("{name}: every run was killed by {signal}, as expected"));
         let uncounted = m.uncounted.as_ref();
         let uncounted = uncounted.map(|reason| format!("{name}: no counts: in a counting run, {reason}"));
+        let influences = influences(m).map(|text| format!("{name}*: {text}"));
         let warm = m.cold.as_ref().into_iter().flat_map(|cold| warm(&name, cold)).collect::<Vec<_>>();
-        killed.into_iter().chain(rejected).chain(lost).chain(uncounted).chain(warm)
+        killed.into_iter().chain(influences).chain(rejected).chain(lost).chain(uncounted).chain(warm)
     });
     list("Notes", lines, terminal)
+}
+
+/// Files of the machine that slow the program.
+fn influences(measurement: &Measurement) -> Option<String> {
+    let files = &measurement.influences;
+    (!files.is_empty()).then(|| {
+        format!("its time includes that of {} on this machine: {}", plural(files.len()), files.join(", "))
+    })
+}
+
+fn plural(files: usize) -> String {
+    format!("code from {}", count_of(files, "file", "files"))
 }
 
 /// Files that may not have been cold.

@@ -1,7 +1,8 @@
 //! What to execute: resolved once, before the first run.
 
+use super::environment::Environment;
 use std::ffi::{CString, OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -42,7 +43,7 @@ pub enum ResolveError {
 }
 
 impl Command {
-    /// A command from its words, with our environment and working directory.
+    /// A command from its words, with the environment of programs ([`Environment::of_programs`]) and our working directory.
     pub fn new<S: AsRef<OsStr>>(words: &[S]) -> Result<Command, ResolveError> {
         Command::in_directory(words, None)
     }
@@ -57,9 +58,15 @@ impl Command {
         Ok(Command {
             program: c_string(program.as_os_str())?,
             argv: words.iter().map(|w| c_string(w.as_ref())).collect::<Result<_, _>>()?,
-            environment: environment(),
+            environment: c_strings(&Environment::of_programs()),
             directory: directory.map(|d| c_string(d.as_os_str())).transpose()?,
         })
+    }
+
+    /// Replaces the whole environment of the tracee.
+    #[must_use]
+    pub fn with_environment(self, environment: &Environment) -> Command {
+        Command { environment: c_strings(environment), ..self }
     }
 
     /// Sets or replaces one variable of the tracee's environment.
@@ -97,14 +104,8 @@ impl Command {
     }
 }
 
-fn environment() -> Vec<CString> {
-    let entry = |(name, value): (OsString, OsString)| {
-        let mut entry = name.into_vec();
-        entry.push(b'=');
-        entry.extend(value.into_vec());
-        CString::new(entry).ok()
-    };
-    std::env::vars_os().filter_map(entry).collect()
+fn c_strings(environment: &Environment) -> Vec<CString> {
+    environment.entries().filter_map(|entry| CString::new(entry).ok()).collect()
 }
 
 fn c_string(word: &OsStr) -> Result<CString, ResolveError> {

@@ -8,8 +8,10 @@ use super::event::Event;
 use super::module::Module;
 use super::recording::Recording;
 use crate::arch::cpuid::Cpuid;
+use crate::launch::Environment;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -63,6 +65,8 @@ struct Header {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cpuid: Option<Cpuid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    environment: Option<BTreeMap<String, String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     modules: Option<Vec<Module>>,
     #[serde(flatten)]
     rest: Value,
@@ -77,6 +81,9 @@ pub struct Loaded {
     pub modules: Option<Vec<Module>>,
     /// The CPUID instructions at its start, if they were counted.
     pub cpuid: Option<Cpuid>,
+    /// The variables that change how programs start, as [`Environment::record`] shows them; `None` if an old version did
+    /// not record them.
+    pub environment: Option<BTreeMap<String, String>>,
 }
 
 /// A recording as text, with the files that it mapped, and its CPUID instructions if they were counted.
@@ -87,7 +94,8 @@ pub fn save(recording: &Recording, modules: &[Module], cpuid: Option<Cpuid>) -> 
     }
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let modules = Some(modules.iter().take(MOST_MODULES).cloned().collect());
-    let header = Header { schema: SCHEMA.to_owned(), firstbyte: version, modules, cpuid, rest };
+    let environment = Some(Environment::of_programs().record());
+    let header = Header { schema: SCHEMA.to_owned(), firstbyte: version, modules, cpuid, environment, rest };
     let mut text = serde_json::to_string(&header).unwrap_or_default();
     text.push('\n');
     for event in &recording.events {
@@ -148,12 +156,13 @@ fn header(line: &[u8]) -> Result<Loaded, String> {
     if header.schema != SCHEMA {
         return Err(format!("`schema` is `{}`, but this firstbyte reads `{SCHEMA}`", header.schema));
     }
-    let mut rest = header.rest;
+    let mut rest = header.rest.clone();
     if let Some(fields) = rest.as_object_mut() {
         fields.insert("events".to_owned(), Value::Array(Vec::new()));
     }
     let recording = serde_json::from_value(rest).map_err(|error| shortly(&error))?;
-    Ok(Loaded { recording, modules: header.modules, cpuid: header.cpuid })
+    let Header { modules, cpuid, environment, .. } = header;
+    Ok(Loaded { recording, modules, cpuid, environment })
 }
 
 /// The error without the column, which says little.
@@ -248,7 +257,8 @@ mod tests {
     fn a_saved_recording_is_read_back_unchanged() {
         let text = save(&recording(), &modules(), COUNTED);
         assert!(text.starts_with("{\"schema\":\"firstbyte-recording/1\""), "{text}");
-        let loaded = Loaded { recording: recording(), modules: Some(modules()), cpuid: COUNTED };
+        let environment = Some(Environment::of_programs().record());
+        let loaded = Loaded { recording: recording(), modules: Some(modules()), cpuid: COUNTED, environment };
         assert_eq!(read("x", text.as_bytes()).unwrap(), loaded);
     }
 
@@ -258,7 +268,7 @@ mod tests {
         let old = text.replacen("\"modules\":[],", "", 1);
         assert_ne!(old, text);
         let loaded = read("x", old.as_bytes()).unwrap();
-        assert_eq!(loaded, Loaded { recording: recording(), modules: None, cpuid: None });
+        assert_eq!((loaded.recording, loaded.modules, loaded.cpuid), (recording(), None, None));
     }
 
     #[test]

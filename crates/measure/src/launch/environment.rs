@@ -1,0 +1,238 @@
+//! The environment of the programs that are measured.
+//!
+//! Variables change how programs start: `NODE_EXTRA_CA_CERTS` made Node five times as slow on one machine. A command of
+//! the user gets the user's environment, because that is what the user waits for. Experiments that are to be compared
+//! between machines get a clean one.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::sync::OnceLock;
+
+/// The variables of a clean environment: the same on every machine. No rc file of the user is found below this home,
+/// which is Debian's for accounts without one.
+const CLEAN: [(&str, &str); 3] = [
+    ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+    ("HOME", "/nonexistent"),
+    ("LANG", "C.UTF-8"),
+];
+
+/// Variables that are known to change how a program starts, whose values give nothing away.
+const HARMLESS: [&str; 20] = [
+    "GODEBUG",
+    "GOGC",
+    "GOMAXPROCS",
+    "GOMEMLIMIT",
+    "LANG",
+    "LANGUAGE",
+    "LD_BIND_NOW",
+    "LD_DEBUG",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONHASHSEED",
+    "PYTHONNOUSERSITE",
+    "PYTHONUNBUFFERED",
+    "PYTHONUTF8",
+    "PYTHONVERBOSE",
+    "RUST_BACKTRACE",
+    "TERM",
+    "TZ",
+    "UV_THREADPOOL_SIZE",
+    "NODE_ENV",
+    "POSIXLY_CORRECT",
+];
+
+/// The same, whose values may hold paths or secrets.
+const PRIVATE: [&str; 18] = [
+    "BASH_ENV",
+    "CLASSPATH",
+    "ENV",
+    "GLIBC_TUNABLES",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "LD_AUDIT",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "PATH",
+    "RUBYLIB",
+    "RUBYOPT",
+    "SHELLOPTS",
+    "SSL_CERT_FILE",
+    "XDG_CONFIG_HOME",
+    "ZDOTDIR",
+    "_JAVA_OPTIONS",
+    "LUA_INIT",
+];
+
+/// Beginnings of further names.
+const HARMLESS_FAMILIES: [&str; 1] = ["LC_"];
+const PRIVATE_FAMILIES: [&str; 4] = ["MALLOC_", "NODE_", "PERL5", "PYTHON"];
+
+static CHOSEN: OnceLock<Environment> = OnceLock::new();
+
+/// Names and values, and where they come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Environment {
+    origin: Origin,
+    variables: BTreeMap<OsString, OsString>,
+}
+
+/// Where an environment comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It is that of this process.
+    Inherited,
+    /// It is the same on every machine.
+    Clean,
+}
+
+impl Origin {
+    /// As documents spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Origin::Inherited => "inherited",
+            Origin::Clean => "clean",
+        }
+    }
+}
+
+impl Environment {
+    /// The environment of this process.
+    pub fn inherited() -> Environment {
+        Environment { origin: Origin::Inherited, variables: std::env::vars_os().collect() }
+    }
+
+    /// A fixed environment: PATH, HOME and LANG.
+    pub fn clean() -> Environment {
+        let variables = CLEAN.map(|(name, value)| (name.into(), value.into()));
+        Environment { origin: Origin::Clean, variables: variables.into() }
+    }
+
+    /// The environment that programs get: the chosen one, else that of this process.
+    pub fn of_programs() -> Environment {
+        CHOSEN.get().cloned().unwrap_or_else(Environment::inherited)
+    }
+
+    /// Gives this environment to every program from now on. Only the first choice counts.
+    pub fn choose(self) {
+        let _ = CHOSEN.set(self);
+    }
+
+    /// Where it comes from.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// Sets or replaces a variable.
+    pub fn set(&mut self, name: &OsStr, value: &OsStr) {
+        self.variables.insert(name.to_owned(), value.to_owned());
+    }
+
+    /// Removes a variable.
+    pub fn remove(&mut self, name: &OsStr) {
+        self.variables.remove(name);
+    }
+
+    /// The variables by name.
+    pub fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
+    /// Each variable as `NAME=value`.
+    pub fn entries(&self) -> impl Iterator<Item = Vec<u8>> {
+        self.variables().map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat())
+    }
+
+    /// The variables that are known to change how programs start, with their [`shown`] values.
+    pub fn record(&self) -> BTreeMap<String, String> {
+        let known = self.variables().filter_map(|(name, value)| {
+            let name = name.to_str()?;
+            affects_start(name).then(|| (name.to_owned(), recorded(name, value)))
+        });
+        known.collect()
+    }
+}
+
+/// A value of the clean environment is no secret.
+fn recorded(name: &str, value: &OsStr) -> String {
+    let fixed = CLEAN.iter().any(|(clean, fixed)| *clean == name && value == *fixed);
+    if fixed { value.to_string_lossy().into_owned() } else { shown(name, value) }
+}
+
+/// Whether a variable is known to change how programs start.
+pub fn affects_start(name: &str) -> bool {
+    let families = || HARMLESS_FAMILIES.iter().chain(&PRIVATE_FAMILIES);
+    HARMLESS.contains(&name) || PRIVATE.contains(&name) || families().any(|family| name.starts_with(family))
+}
+
+/// A value as a document shows it: itself if it is harmless, else a hash, which is enough to see that two differ.
+pub fn shown(name: &str, value: &OsStr) -> String {
+    let harmless = HARMLESS.contains(&name) || HARMLESS_FAMILIES.iter().any(|f| name.starts_with(f));
+    if harmless {
+        value.to_string_lossy().into_owned()
+    } else {
+        format!("hash {:016x}", hash(value.as_bytes()))
+    }
+}
+
+/// FNV-1a, 64 bits (<https://datatracker.ietf.org/doc/draft-eastlake-fnv/>).
+fn hash(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// `NAME=value` in two parts; `None` if it has no name or no equals sign.
+pub fn parsed(text: &OsStr) -> Option<(OsString, OsString)> {
+    let bytes = text.as_bytes();
+    let equals = bytes.iter().position(|byte| *byte == b'=').filter(|place| *place > 0)?;
+    let part = |bytes: &[u8]| OsString::from_vec(bytes.to_owned());
+    Some((part(&bytes[..equals]), part(&bytes[equals + 1..])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clean_environment_has_three_variables_and_shows_them() {
+        let clean = Environment::clean();
+        let names: Vec<_> = clean.variables().map(|(name, _)| name.to_owned()).collect();
+        assert_eq!(names, ["HOME", "LANG", "PATH"]);
+        assert_eq!(clean.record()["LANG"], "C.UTF-8");
+        assert!(clean.record()["PATH"].starts_with("/usr/local/sbin:"));
+    }
+
+    #[test]
+    fn a_private_value_is_hashed_and_two_values_have_two_hashes() {
+        let mut one = Environment::clean();
+        one.set("NODE_OPTIONS".as_ref(), "--require /home/me/secret.js".as_ref());
+        let record = one.record();
+        assert!(record["NODE_OPTIONS"].starts_with("hash "), "{record:?}");
+        let mut other = one.clone();
+        other.set("NODE_OPTIONS".as_ref(), "".as_ref());
+        assert_ne!(record, other.record());
+        other.remove("NODE_OPTIONS".as_ref());
+        assert_eq!(other, Environment::clean());
+    }
+
+    #[test]
+    fn what_does_not_change_a_start_is_not_recorded() {
+        let mut environment = Environment::clean();
+        environment.set("AWS_SECRET".as_ref(), "x".as_ref());
+        assert_eq!(environment.record(), Environment::clean().record());
+        assert!(affects_start("LC_ALL") && affects_start("MALLOC_ARENA_MAX") && !affects_start("EDITOR"));
+    }
+
+    #[test]
+    fn an_assignment_needs_a_name_and_an_equals_sign() {
+        assert_eq!(parsed("A=b=c".as_ref()), Some(("A".into(), "b=c".into())));
+        assert_eq!(parsed("A=".as_ref()), Some(("A".into(), "".into())));
+        assert_eq!((parsed("A".as_ref()), parsed("=b".as_ref())), (None, None));
+    }
+
+    #[test]
+    fn the_hash_is_that_of_the_draft() {
+        assert_eq!(hash(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(hash(b"a"), 0xaf63_dc4c_8601_ec8c);
+    }
+}

@@ -1,13 +1,13 @@
 //! The `firstbyte` command: parse, run, exit.
 
-use firstbyte::cli::{Cli, Command};
+use firstbyte::cli::{Cli, CliCommand};
 use firstbyte::output::visible;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = Cli::of_process();
     // `lines` writes nothing but lines, and ends as any other filter does
-    if !matches!(cli.command, Command::Lines(_)) {
+    if !matches!(cli.command, CliCommand::Lines(_)) {
         firstbyte_measure::launch::leave_inherited_children();
         firstbyte_measure::launch::outlive_file_size_limits();
     }

@@ -1,8 +1,8 @@
 //! One function per figure. Each prints its table and returns its raw data.
 
-use firstbyte::corpus::{BuildCache, Corpus, prepare};
+use firstbyte::corpus::{Corpus, build_cache, prepare};
 use firstbyte::floor::Pinned;
-use firstbyte::stats::{Bootstrap, Summary};
+use firstbyte::stats::{Bootstrap, Statistics};
 use firstbyte_elf::{Architecture, plain};
 use firstbyte_measure::launch::{Command, Launcher};
 use firstbyte_measure::timeline::Timeline;
@@ -109,7 +109,7 @@ fn overhead_command(name: &str, workshop: &Workshop) -> Option<Command> {
         return Some(Command::new(&[text(&workshop.elf())]).expect("a command"));
     }
     let corpus = Corpus::load(None).expect("the corpus");
-    let cache = BuildCache::of_user().expect("a cache folder");
+    let cache = build_cache().expect("a cache folder");
     let program = corpus.find(name).expect("a program of the corpus");
     match prepare(program, &cache, &|| false) {
         Ok(built) => Some(Command::in_directory(&built.argv, Some(&built.directory)).expect("a command")),
@@ -332,5 +332,5 @@ fn median(values: &[u64]) -> f64 {
 }
 
 fn median_of(values: &[f64]) -> f64 {
-    Summary::of(values).expect("values").median
+    Statistics::of(values).expect("values").median
 }

@@ -4,7 +4,7 @@
 //! Both sides alternate, round by round, on the same processor. Prints the median of each side, the ratio, and the largest
 //! allowed difference. Run it on an idle machine, because other programs change the figures.
 
-use firstbyte::corpus::{BuildCache, Corpus, prepare};
+use firstbyte::corpus::{Corpus, build_cache, prepare};
 use firstbyte::document::floor::Figure;
 use firstbyte::floor::{Effort, Pinned, Rung, Survey};
 use firstbyte_measure::machine::Machine;
@@ -75,8 +75,7 @@ impl Bench {
         };
         let (loops, static_loops) =
             (compiled("loops", &["-O2"]), compiled("static-loops", &["-O2", "-static"]));
-        let (corpus, cache) =
-            (Corpus::load(None).expect("the corpus"), BuildCache::of_user().expect("a cache"));
+        let (corpus, cache) = (Corpus::load(None).expect("the corpus"), build_cache().expect("a cache"));
         let rung = |(name, label): &(&str, &str)| {
             let built = prepare(corpus.find(name)?, &cache, &|| false).ok()?;
             Some(Rung { name: (*label).to_owned(), executable: built.executable, argv: built.argv })
@@ -205,7 +204,7 @@ fn find(figures: &[Figure], name: &str) -> Option<f64> {
 }
 
 fn median(values: &[f64]) -> Option<f64> {
-    firstbyte::stats::Summary::of(values).map(|summary| summary.median)
+    firstbyte::stats::Statistics::of(values).map(|summary| summary.median)
 }
 
 fn run(command: &mut Command) -> Option<String> {

@@ -7,7 +7,7 @@
 //!
 //! After `--`: `--json FILE` for the raw data, `--only beside` or `--only cold`, `--blocks N`.
 
-use firstbyte::stats::Summary;
+use firstbyte::stats::Statistics;
 use firstbyte_elf::{Architecture, plain};
 use firstbyte_measure::machine::Machine;
 use firstbyte_measure::page_cache::resident_pages;
@@ -110,7 +110,7 @@ impl Blocks {
             .0
             .iter()
             .map(|block| {
-                let summary = Summary::of(block).expect("samples");
+                let summary = Statistics::of(block).expect("samples");
                 summary.mad / summary.median
             })
             .collect();
@@ -123,7 +123,7 @@ impl Blocks {
 }
 
 fn median(values: &[f64]) -> f64 {
-    Summary::of(values).expect("values").median
+    Statistics::of(values).expect("values").median
 }
 
 fn beside(name: &str, program: &Path, blocks: usize) -> Value {

@@ -1,6 +1,6 @@
 //! Traces every class of program and checks that the account is complete.
 
-use firstbyte::corpus::{BuildCache, Corpus, prepare};
+use firstbyte::corpus::{Corpus, build_cache, prepare};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -141,7 +141,7 @@ fn project(folder: &Path) -> Option<Vec<String>> {
 
 /// Node's single executable application, built as in the corpus.
 fn sea() -> Option<Vec<String>> {
-    let (corpus, cache) = (Corpus::load(None).ok()?, BuildCache::of_user().ok()?);
+    let (corpus, cache) = (Corpus::load(None).ok()?, build_cache().ok()?);
     let built = prepare(corpus.find("node-sea")?, &cache, &|| false).ok()?;
     Some(vec![built.artifact.to_string_lossy().into_owned()])
 }

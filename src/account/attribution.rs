@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// The kinds of work and waiting into which a total is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum WorkKind {
     /// The work of the kernel for an exec.
     KernelExec,
     Fault,
@@ -17,29 +17,30 @@ pub enum Kind {
     Waiting,
 }
 
-impl Kind {
+impl WorkKind {
     /// In the order in which they are shown.
-    pub const ALL: [Kind; 5] = [Kind::KernelExec, Kind::Fault, Kind::Syscall, Kind::User, Kind::Waiting];
+    pub const ALL: [WorkKind; 5] =
+        [WorkKind::KernelExec, WorkKind::Fault, WorkKind::Syscall, WorkKind::User, WorkKind::Waiting];
 
     /// The name in documents.
     pub fn key(self) -> &'static str {
         match self {
-            Kind::KernelExec => "kernel_exec",
-            Kind::Fault => "fault",
-            Kind::Syscall => "syscall",
-            Kind::User => "user",
-            Kind::Waiting => "waiting",
+            WorkKind::KernelExec => "kernel_exec",
+            WorkKind::Fault => "fault",
+            WorkKind::Syscall => "syscall",
+            WorkKind::User => "user",
+            WorkKind::Waiting => "waiting",
         }
     }
 
     /// The name for people.
     pub fn title(self) -> &'static str {
         match self {
-            Kind::KernelExec => "kernel exec work",
-            Kind::Fault => "page faults",
-            Kind::Syscall => "system calls",
-            Kind::User => "user code",
-            Kind::Waiting => "waiting",
+            WorkKind::KernelExec => "kernel exec work",
+            WorkKind::Fault => "page faults",
+            WorkKind::Syscall => "system calls",
+            WorkKind::User => "user code",
+            WorkKind::Waiting => "waiting",
         }
     }
 }
@@ -47,7 +48,7 @@ impl Kind {
 /// The time of all steps of one kind and name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
-    pub kind: Kind,
+    pub kind: WorkKind,
     /// A stage of an exec, a region, a call, a module or a reason, depending on the kind.
     pub name: String,
     pub time: Nanos,
@@ -55,13 +56,13 @@ pub struct Share {
     pub count: u64,
 }
 
-pub fn kind(what: &What) -> Kind {
+pub fn kind(what: &What) -> WorkKind {
     match what {
-        What::Exec { .. } => Kind::KernelExec,
-        What::Call { .. } => Kind::Syscall,
-        What::Fault(_) => Kind::Fault,
-        What::Off(_) => Kind::Waiting,
-        What::User(_) => Kind::User,
+        What::Exec { .. } => WorkKind::KernelExec,
+        What::Call { .. } => WorkKind::Syscall,
+        What::Fault(_) => WorkKind::Fault,
+        What::Off(_) => WorkKind::Waiting,
+        What::User(_) => WorkKind::User,
     }
 }
 
@@ -94,7 +95,7 @@ fn short(path: &str) -> &str {
 
 /// The shares of some steps, sorted by kind and name. Their times sum to the steps' own times.
 pub fn shares(steps: &[Step]) -> Vec<Share> {
-    let mut all: BTreeMap<(Kind, String), (Nanos, u64)> = BTreeMap::new();
+    let mut all: BTreeMap<(WorkKind, String), (Nanos, u64)> = BTreeMap::new();
     for step in steps {
         let share = all.entry((kind(&step.what), name(&step.what))).or_default();
         share.0 = share.0 + step.own;

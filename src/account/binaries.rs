@@ -1,7 +1,7 @@
 //! What executables on disk say: where their segments are mapped, and which function is at which offset.
 
 use firstbyte_measure::tracer::module::Module;
-pub use firstbyte_measure::tracer::module::{Layout, Segment};
+pub use firstbyte_measure::tracer::module::{LoadSegment, MemoryLayout};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::cell::RefCell;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// A source of layouts and function names. Tests and recordings of other machines have sources of their own.
 pub trait Binaries {
     /// The layout of a file, if it is an ELF file that can be read.
-    fn layout(&self, path: &str) -> Option<Rc<Layout>>;
+    fn layout(&self, path: &str) -> Option<Rc<MemoryLayout>>;
     /// The function at a file offset.
     fn function(&self, path: &str, offset: u64) -> Option<Arc<str>>;
 }
@@ -26,7 +26,7 @@ pub trait Binaries {
 pub struct NoBinaries;
 
 impl Binaries for NoBinaries {
-    fn layout(&self, _path: &str) -> Option<Rc<Layout>> {
+    fn layout(&self, _path: &str) -> Option<Rc<MemoryLayout>> {
         None
     }
     fn function(&self, _path: &str, _offset: u64) -> Option<Arc<str>> {
@@ -42,7 +42,7 @@ pub struct FileBinaries {
 
 #[derive(Default)]
 struct Binary {
-    layout: Option<Rc<Layout>>,
+    layout: Option<Rc<MemoryLayout>>,
     module: Option<Module>,
     symbols: Symbols,
 }
@@ -78,14 +78,14 @@ impl FileBinaries {
 }
 
 impl Binaries for FileBinaries {
-    fn layout(&self, path: &str) -> Option<Rc<Layout>> {
+    fn layout(&self, path: &str) -> Option<Rc<MemoryLayout>> {
         self.binary(path).layout.clone()
     }
 
     fn function(&self, path: &str, offset: u64) -> Option<Arc<str>> {
         let binary = self.binary(path);
         let layout = binary.layout.as_ref()?;
-        let within = |s: &&Segment| (s.offset..s.offset.saturating_add(s.file_size)).contains(&offset);
+        let within = |s: &&LoadSegment| (s.offset..s.offset.saturating_add(s.file_size)).contains(&offset);
         let segment = layout.segments.iter().find(within)?;
         let address = segment.address.wrapping_add(offset - segment.offset);
         let after = binary.symbols.partition_point(|(start, ..)| *start <= address);
@@ -115,7 +115,7 @@ fn read(path: &str) -> Option<Binary> {
 type Symbols = Vec<(u64, u64, Arc<str>)>;
 
 /// The layout, the symbols and the build id.
-fn parsed(bytes: &[u8]) -> Option<(Layout, Symbols, Option<String>)> {
+fn parsed(bytes: &[u8]) -> Option<(MemoryLayout, Symbols, Option<String>)> {
     let file = object::File::parse(bytes).ok()?;
     let layout = match &file {
         object::File::Elf64(elf) => layout(elf.elf_header(), bytes)?,
@@ -140,16 +140,16 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-fn layout<H: FileHeader>(header: &H, bytes: &[u8]) -> Option<Layout> {
+fn layout<H: FileHeader>(header: &H, bytes: &[u8]) -> Option<MemoryLayout> {
     let endian = header.endian().ok()?;
     let headers = header.program_headers(endian, bytes).ok()?;
-    let mut layout = Layout { entry: header.e_entry(endian).into(), ..Layout::default() };
+    let mut layout = MemoryLayout { entry: header.e_entry(endian).into(), ..MemoryLayout::default() };
     for program in headers {
         if let Ok(Some(name)) = program.interpreter(endian, bytes) {
             layout.interpreter = Some(String::from_utf8_lossy(name).into_owned());
         }
         if program.p_type(endian) == object::elf::PT_LOAD {
-            layout.segments.push(Segment {
+            layout.segments.push(LoadSegment {
                 address: program.p_vaddr(endian).into(),
                 offset: program.p_offset(endian).into(),
                 file_size: program.p_filesz(endian).into(),
@@ -170,7 +170,7 @@ mod tests {
         let binaries = FileBinaries::default();
         let own = std::env::current_exe().unwrap();
         let layout = binaries.layout(own.to_str().unwrap()).unwrap();
-        let holds = |s: &&Segment| (s.address..s.address + s.memory_size).contains(&layout.entry);
+        let holds = |s: &&LoadSegment| (s.address..s.address + s.memory_size).contains(&layout.entry);
         let segment = layout.segments.iter().find(holds).unwrap();
         assert!(segment.executable);
         let offset = layout.entry - segment.address + segment.offset;

@@ -1,7 +1,7 @@
 //! What one start-up has and the other does not, and what changed between them.
 
 use super::align::{Pair, align};
-use super::attribution::Kind;
+use super::attribution::WorkKind;
 use super::summary::{CommonStep, Summary};
 use super::{FileAccount, What};
 use crate::stats::{self, Comparison};
@@ -79,10 +79,10 @@ impl Change {
 /// The differences between two start-ups. Every list has the greatest difference first.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// In the order of [`Kind::ALL`].
-    pub kinds: Vec<(Kind, Amount, Amount)>,
+    /// In the order of [`WorkKind::ALL`].
+    pub kinds: Vec<(WorkKind, Amount, Amount)>,
     /// The shares of each kind.
-    pub shares: Vec<(Kind, Change)>,
+    pub shares: Vec<(WorkKind, Change)>,
     /// Steps of the main thread that only one side has, similar ones together.
     pub steps: Vec<Change>,
     pub files: Vec<Change>,
@@ -94,7 +94,7 @@ impl Difference {
     pub fn between(first: &Summary, second: &Summary) -> Difference {
         let amounts = |summary: &Summary| summary.kinds.map(|(t, count)| Amount { time: t.median, count });
         let (a, b) = (amounts(first), amounts(second));
-        let kinds = Kind::ALL.into_iter().enumerate().map(|(n, kind)| (kind, a[n], b[n])).collect();
+        let kinds = WorkKind::ALL.into_iter().enumerate().map(|(n, kind)| (kind, a[n], b[n])).collect();
         Difference {
             kinds,
             shares: shares(first, second),
@@ -105,13 +105,13 @@ impl Difference {
     }
 }
 
-fn shares(first: &Summary, second: &Summary) -> Vec<(Kind, Change)> {
-    let of = |summary: &Summary, kind: Kind| -> BTreeMap<String, Amount> {
+fn shares(first: &Summary, second: &Summary) -> Vec<(WorkKind, Change)> {
+    let of = |summary: &Summary, kind: WorkKind| -> BTreeMap<String, Amount> {
         let shares = summary.shares.iter().filter(|share| share.kind == kind);
         shares.map(|s| (s.name.clone(), Amount { time: s.time.median, count: s.count })).collect()
     };
     let of_kind = |kind| changes(of(first, kind), of(second, kind)).into_iter().map(move |c| (kind, c));
-    Kind::ALL.into_iter().flat_map(of_kind).collect()
+    WorkKind::ALL.into_iter().flat_map(of_kind).collect()
 }
 
 /// User code and waits are left to the shares. As steps they are too different from run to run.

@@ -92,7 +92,7 @@ fn traced(summary: &Summary, frame: &Frame) -> Traced {
         command: frame.command.clone(),
         name: None,
         mean: mean(&times),
-        stddev: stats::Summary::of(&times).and_then(|summary| summary.stddev),
+        stddev: stats::Statistics::of(&times).and_then(|summary| summary.stddev),
         median: wall.median,
         user: charged(|usage| usage.user),
         system: charged(|usage| usage.system),
@@ -227,7 +227,7 @@ fn files(account: &Account) -> Vec<TracedFile> {
 }
 
 fn searches(account: &Account) -> Vec<TracedSearch> {
-    let search = |search: &super::Search| TracedSearch {
+    let search = |search: &super::FileSearch| TracedSearch {
         names: search.names.clone(),
         by: search.by.clone(),
         misses: search.misses,

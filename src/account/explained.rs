@@ -60,8 +60,8 @@ impl Explained {
     }
 
     /// The facts that the rules of findings need.
-    pub fn machine(&self) -> findings::Machine {
-        findings::Machine { cpuid: self.cpuid.ok().flatten() }
+    pub fn machine(&self) -> findings::MachineFacts {
+        findings::MachineFacts { cpuid: self.cpuid.ok().flatten() }
     }
 
     pub fn findings(&self) -> Vec<Finding> {

@@ -23,7 +23,7 @@ pub struct Account {
     /// Every file that was opened, looked for, mapped or read.
     pub files: Vec<FileAccount>,
     /// Names that were looked for in several places.
-    pub searches: Vec<Search>,
+    pub searches: Vec<FileSearch>,
     /// The figures that hardly vary from run to run.
     pub counts: Counts,
     /// Events that the tracer lost.
@@ -109,7 +109,7 @@ pub struct FileAccount {
 
 /// Searches that went through the same folders with the same end: the same name was tried in one folder after another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Search {
+pub struct FileSearch {
     /// The names that were looked for, or `name.*` where several suffixes were tried.
     pub names: Vec<String>,
     /// The code that searched.

@@ -1,7 +1,7 @@
 //! What observing costs by itself, measured on the smallest start.
 
 use super::Summary;
-use super::attribution::Kind;
+use super::attribution::WorkKind;
 use crate::bench::explain::Observed;
 use crate::stats;
 use firstbyte_measure::tracer::EventCosts;
@@ -33,9 +33,9 @@ impl ObserverCosts {
 }
 
 fn of_events(each: EventCosts, summary: &Summary) -> f64 {
-    let count = |wanted: Kind| {
-        let place = Kind::ALL.iter().position(|kind| *kind == wanted).unwrap_or_default();
+    let count = |wanted: WorkKind| {
+        let place = WorkKind::ALL.iter().position(|kind| *kind == wanted).unwrap_or_default();
         summary.kinds[place].1
     };
-    count(Kind::Syscall) * each.syscall + count(Kind::Fault) * each.fault
+    count(WorkKind::Syscall) * each.syscall + count(WorkKind::Fault) * each.fault
 }

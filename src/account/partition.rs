@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 /// A piece of time that a step covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interval {
+pub struct TimeInterval {
     /// The first nanosecond.
     pub from: Nanos,
     /// The one after the last.
@@ -17,7 +17,7 @@ pub struct Interval {
 
 /// A piece of time with its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct TimePiece {
     /// The first nanosecond.
     pub from: Nanos,
     /// The one after the last.
@@ -28,7 +28,7 @@ pub struct Piece {
 
 /// Cuts the time from `from` to `to` into pieces, in order, without gaps or overlaps. The deepest of the intervals that cover
 /// an instant owns it; among equally deep ones, the one that began last. The lengths of the pieces always sum to `to - from`.
-pub fn partition(from: Nanos, to: Nanos, intervals: &[Interval]) -> Vec<Piece> {
+pub fn partition(from: Nanos, to: Nanos, intervals: &[TimeInterval]) -> Vec<TimePiece> {
     let mut order: Vec<usize> =
         (0..intervals.len()).filter(|i| intervals[*i].to > from && intervals[*i].from < to).collect();
     order.sort_by_key(|i| intervals[*i].from);
@@ -46,14 +46,14 @@ pub fn partition(from: Nanos, to: Nanos, intervals: &[Interval]) -> Vec<Piece> {
         let begins = coming.peek().map_or(to, |i| intervals[*i].from);
         let ends = active.peek().map_or(to, |(.., end, _)| end.0);
         let until = begins.min(ends).min(to);
-        push(&mut pieces, Piece { from: now, to: until, owner: active.peek().map(|(.., i)| *i) });
+        push(&mut pieces, TimePiece { from: now, to: until, owner: active.peek().map(|(.., i)| *i) });
         now = until;
     }
     pieces
 }
 
 /// Adds a piece, or extends the last one if both have the same owner.
-fn push(pieces: &mut Vec<Piece>, piece: Piece) {
+fn push(pieces: &mut Vec<TimePiece>, piece: TimePiece) {
     match pieces.last_mut() {
         Some(last) if last.owner == piece.owner => last.to = piece.to,
         _ => pieces.push(piece),
@@ -64,11 +64,11 @@ fn push(pieces: &mut Vec<Piece>, piece: Piece) {
 mod tests {
     use super::*;
 
-    fn interval(from: u64, to: u64, depth: u8) -> Interval {
-        Interval { from: Nanos(from), to: Nanos(to), depth }
+    fn interval(from: u64, to: u64, depth: u8) -> TimeInterval {
+        TimeInterval { from: Nanos(from), to: Nanos(to), depth }
     }
 
-    fn shown(pieces: &[Piece]) -> Vec<(u64, u64, Option<usize>)> {
+    fn shown(pieces: &[TimePiece]) -> Vec<(u64, u64, Option<usize>)> {
         pieces.iter().map(|p| (p.from.0, p.to.0, p.owner)).collect()
     }
 
@@ -105,7 +105,7 @@ mod tests {
         for _ in 0..2000 {
             let (from, to) = (random.u64(0..20), random.u64(0..60));
             let count = random.usize(0..12);
-            let all: Vec<Interval> =
+            let all: Vec<TimeInterval> =
                 (0..count).map(|_| interval(random.u64(0..60), random.u64(0..60), random.u8(0..4))).collect();
             let pieces = partition(Nanos(from), Nanos(to), &all);
             let sum: u64 = pieces.iter().map(|p| p.to.0 - p.from.0).sum();

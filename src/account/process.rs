@@ -1,10 +1,10 @@
 //! One process while its events are read: its memory, its descriptors, its executable.
 
 use super::address_space::{AddressSpace, Content};
-use super::binaries::{Binaries, Layout};
+use super::binaries::{Binaries, MemoryLayout};
 use super::descriptors::Descriptors;
 use super::page_size::PageSize;
-use super::step::{Code, Module, Region, Role};
+use super::step::{Code, CodeOrigin, Region, Role};
 use firstbyte_measure::tracer::event::Image;
 use std::sync::Arc;
 
@@ -96,8 +96,8 @@ impl Process {
         let (module, function) = match &found.content {
             Content::File { path, .. } => (self.module(path), binaries.function(path, found.offset)),
             Content::Bss(path) => (self.module(path), None),
-            Content::Vdso => (Module::without_file(Role::Vdso), None),
-            _ => (Module::without_file(Role::Anonymous), None),
+            Content::Vdso => (CodeOrigin::without_file(Role::Vdso), None),
+            _ => (CodeOrigin::without_file(Role::Anonymous), None),
         };
         Some(Code { module, function })
     }
@@ -114,7 +114,7 @@ impl Process {
         callers.find(|code| !code.module.role.works_for_others()).or(Some(own))
     }
 
-    pub(super) fn module(&self, path: &Arc<str>) -> Module {
+    pub(super) fn module(&self, path: &Arc<str>) -> CodeOrigin {
         let file = path.rsplit('/').next().unwrap_or_default();
         let role = if *path == self.loader {
             Role::Loader
@@ -125,7 +125,7 @@ impl Process {
         } else {
             Role::Library
         };
-        Module { role, path: Arc::clone(path) }
+        CodeOrigin { role, path: Arc::clone(path) }
     }
 
     /// The kind of memory at an address, and its page: in a file, the offset of the page.
@@ -145,7 +145,13 @@ impl Process {
     }
 }
 
-fn map_segments(memory: &mut AddressSpace, size: PageSize, layout: &Layout, bias: u64, path: &Arc<str>) {
+fn map_segments(
+    memory: &mut AddressSpace,
+    size: PageSize,
+    layout: &MemoryLayout,
+    bias: u64,
+    path: &Arc<str>,
+) {
     for segment in &layout.segments {
         let from = segment.address.wrapping_add(bias);
         let page = size.begin(from);

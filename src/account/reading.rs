@@ -14,7 +14,7 @@ use firstbyte_measure::units::Nanos;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-pub(super) struct Reading {
+pub(super) struct Reconstruction {
     pub(super) threads: Vec<ThreadAccount>,
     pub(super) processes: Vec<ProcessAccount>,
     /// The bytes that `read` and similar calls returned, by file.
@@ -52,8 +52,8 @@ struct Exec {
     faults: Vec<(Event, Fault)>,
 }
 
-impl Reading {
-    pub(super) fn of(recording: &Recording, binaries: &dyn Binaries, total: Nanos) -> Reading {
+impl Reconstruction {
+    pub(super) fn of(recording: &Recording, binaries: &dyn Binaries, total: Nanos) -> Reconstruction {
         let root = recording.root;
         let entered = recording.events.iter().find(|e| e.pid == root && e.kind == EventKind::ExecEnter);
         let zero = entered.map_or(Nanos(0), |event| event.at);
@@ -327,7 +327,7 @@ impl Reader<'_> {
         self.thread(event).gave_back_until(event.at);
     }
 
-    fn finish(mut self, total: Nanos) -> Reading {
+    fn finish(mut self, total: Nanos) -> Reconstruction {
         for exec in std::mem::take(&mut self.execs).into_values() {
             self.explain_faults(&exec.faults);
         }
@@ -343,7 +343,7 @@ impl Reader<'_> {
         }));
         let mut bytes_read: Vec<(Arc<str>, u64)> = self.bytes_read.into_iter().collect();
         bytes_read.sort();
-        Reading { threads, processes: self.accounts, bytes_read, all_bytes_read: self.all_bytes_read }
+        Reconstruction { threads, processes: self.accounts, bytes_read, all_bytes_read: self.all_bytes_read }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The executables of a recording: their layouts at that time, and their functions as long as the files are the same.
 
-use super::binaries::{Binaries, FileBinaries, Layout};
+use super::binaries::{Binaries, FileBinaries, MemoryLayout};
 use firstbyte_measure::tracer::module::Module;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Executables from a recording. A file that has changed since has no functions, because today's are at other offsets.
 #[derive(Debug)]
 pub struct RecordedBinaries {
-    modules: HashMap<String, (Module, Rc<Layout>)>,
+    modules: HashMap<String, (Module, Rc<MemoryLayout>)>,
     today: FileBinaries,
     /// Whether each file that was asked for is still the same.
     same: RefCell<BTreeMap<String, bool>>,
@@ -53,7 +53,7 @@ impl RecordedBinaries {
 }
 
 impl Binaries for RecordedBinaries {
-    fn layout(&self, path: &str) -> Option<Rc<Layout>> {
+    fn layout(&self, path: &str) -> Option<Rc<MemoryLayout>> {
         self.modules.get(path).map(|(_, layout)| Rc::clone(layout))
     }
 
@@ -76,7 +76,7 @@ mod tests {
         let files = FileBinaries::default();
         let module = files.module(path).unwrap();
         let entry = module.layout.entry;
-        let holds = |s: &&firstbyte_measure::tracer::module::Segment| {
+        let holds = |s: &&firstbyte_measure::tracer::module::LoadSegment| {
             (s.address..s.address + s.file_size).contains(&entry)
         };
         let segment = *module.layout.segments.iter().find(holds).unwrap();

@@ -2,15 +2,15 @@
 //! start-up belong to one: ld.so looks for a library, a shell or `execvp` goes through PATH, an interpreter through its own
 //! path.
 
-use super::model::{Search, ThreadAccount};
+use super::model::{FileSearch, ThreadAccount};
 use super::step::{Code, ExecStage, Role, Step, What};
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// All searches of some threads, the most expensive first.
-pub(super) fn of_threads(threads: &[ThreadAccount]) -> Vec<Search> {
-    let mut alike: BTreeMap<(Vec<String>, Option<String>, String), Search> = BTreeMap::new();
+pub(super) fn of_threads(threads: &[ThreadAccount]) -> Vec<FileSearch> {
+    let mut alike: BTreeMap<(Vec<String>, Option<String>, String), FileSearch> = BTreeMap::new();
     for search in threads.iter().flat_map(|thread| of_steps(&thread.steps)) {
         let key = (search.folders.clone(), search.found.clone(), search.by.clone());
         match alike.get_mut(&key) {
@@ -18,12 +18,12 @@ pub(super) fn of_threads(threads: &[ThreadAccount]) -> Vec<Search> {
             None => drop(alike.insert(key, search)),
         }
     }
-    let mut all: Vec<Search> = alike.into_values().collect();
+    let mut all: Vec<FileSearch> = alike.into_values().collect();
     all.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| a.names.cmp(&b.names)));
     all
 }
 
-fn join(known: &mut Search, other: Search) {
+fn join(known: &mut FileSearch, other: FileSearch) {
     known.misses += other.misses;
     known.time = Nanos(known.time.0.saturating_add(other.time.0));
     known
@@ -31,7 +31,7 @@ fn join(known: &mut Search, other: Search) {
         .extend(other.names.into_iter().filter(|name| !known.names.contains(name)).collect::<Vec<_>>());
 }
 
-fn of_steps(steps: &[Step]) -> Vec<Search> {
+fn of_steps(steps: &[Step]) -> Vec<FileSearch> {
     let mut reader = Reader::default();
     for step in steps {
         reader.read(step);
@@ -63,7 +63,7 @@ struct Open {
 #[derive(Default)]
 struct Reader {
     open: Option<Open>,
-    done: Vec<Search>,
+    done: Vec<FileSearch>,
 }
 
 impl Reader {
@@ -85,7 +85,7 @@ impl Reader {
 
     fn found(&mut self, path: &Arc<str>) {
         if let Some(open) = self.open.take() {
-            let search = Search { found: Some(split(path).0.to_owned()), ..open.finish() };
+            let search = FileSearch { found: Some(split(path).0.to_owned()), ..open.finish() };
             self.done.push(search);
         }
     }
@@ -142,7 +142,7 @@ impl Open {
         self.aside.as_ref().is_none_or(|(aside, _)| contains(aside, path))
     }
 
-    fn finish(self) -> Search {
+    fn finish(self) -> FileSearch {
         let first = split(&self.missed[0]).1.to_owned();
         let alike = self.missed.iter().all(|path| split(path).1 == first);
         let mut folders: Vec<String> = Vec::new();
@@ -152,7 +152,7 @@ impl Open {
                 folders.push(folder.to_owned());
             }
         }
-        Search {
+        FileSearch {
             names: vec![if alike { first } else { format!("{}.*", self.key) }],
             by: self.by,
             misses: self.missed.len() as u64,
@@ -239,10 +239,10 @@ fn key(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::step::Module;
+    use crate::account::step::CodeOrigin;
 
     fn step(call: &str, path: &str, failed: bool) -> Step {
-        let code = Some(Code { module: Module::without_file(Role::Loader), function: None });
+        let code = Some(Code { module: CodeOrigin::without_file(Role::Loader), function: None });
         let what =
             What::Call { name: call.into(), text: String::new(), file: Some(path.into()), failed, code };
         Step { start: Nanos(0), elapsed: Nanos(10), own: Nanos(10), what }
@@ -250,7 +250,7 @@ mod tests {
 
     fn told(steps: &[(&str, &str, bool)]) -> Vec<String> {
         let steps: Vec<Step> = steps.iter().map(|(call, path, failed)| step(call, path, *failed)).collect();
-        let shown = |s: &Search| {
+        let shown = |s: &FileSearch| {
             let found = s.found.as_deref().unwrap_or("nowhere");
             format!(
                 "{} by {}: {} in {}, {found}, {}",

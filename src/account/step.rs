@@ -265,22 +265,22 @@ pub(super) fn is_open(name: &str) -> bool {
 /// A place in user code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    pub module: Module,
+    pub module: CodeOrigin,
     /// The function, if the file has a symbol for it; `a → b` if the code went from one to the other.
     pub function: Option<Arc<str>>,
 }
 
 /// The file or the memory that code comes from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Module {
+pub struct CodeOrigin {
     pub role: Role,
     /// Empty if there is no file.
     pub path: Arc<str>,
 }
 
-impl Module {
-    pub fn without_file(role: Role) -> Module {
-        Module { role, path: "".into() }
+impl CodeOrigin {
+    pub fn without_file(role: Role) -> CodeOrigin {
+        CodeOrigin { role, path: "".into() }
     }
 
     /// The name of the file without its folder, with the role if the name does not show it.

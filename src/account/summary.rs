@@ -1,7 +1,7 @@
 //! Several runs of one command, summed up.
 
 use super::align::{Pair, align};
-use super::attribution::{Kind, kind, shares};
+use super::attribution::{WorkKind, kind, shares};
 use super::model::Account;
 use super::step::Step;
 use crate::stats::median_count;
@@ -39,7 +39,7 @@ impl Spread {
 /// A [`Share`](super::attribution::Share) over all runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommonShare {
-    pub kind: Kind,
+    pub kind: WorkKind,
     /// The name within the kind.
     pub name: String,
     pub time: Spread,
@@ -69,7 +69,7 @@ pub struct Summary {
     pub phases: PerPhase<Option<Spread>>,
     /// The time to the first byte.
     pub first_byte: Option<Spread>,
-    /// Time and number of the main thread's steps of each kind, in the order of [`Kind::ALL`].
+    /// Time and number of the main thread's steps of each kind, in the order of [`WorkKind::ALL`].
     pub kinds: [(Spread, f64); 5],
     /// Where the time of the main thread went, sorted by kind and then by time.
     pub shares: Vec<CommonShare>,
@@ -96,7 +96,7 @@ impl Summary {
             total: over(&|a| Some(a.total.0)).unwrap_or_default(),
             phases: PerPhase::from_fn(|phase| over(&|a| a.phases.get(phase).map(|n| n.0))),
             first_byte: over(&|a| a.phases.first_byte().map(|n| n.0)),
-            kinds: Kind::ALL.map(|kind| of_kind(&accounts, kind)),
+            kinds: WorkKind::ALL.map(|kind| of_kind(&accounts, kind)),
             shares: common_shares(&accounts),
             steps: common_steps(&accounts, middle),
             counts: Counts::combined(&counts, median_count)?,
@@ -107,7 +107,7 @@ impl Summary {
 }
 
 /// The time and the number of the main thread's steps of one kind.
-fn of_kind(accounts: &[Account], wanted: Kind) -> (Spread, f64) {
+fn of_kind(accounts: &[Account], wanted: WorkKind) -> (Spread, f64) {
     let of_run = |account: &Account| {
         let steps = account.main().steps.iter().filter(|step| kind(&step.what) == wanted);
         steps.fold((0.0, 0), |(time, count), step| (time + step.own.as_f64(), count + 1))
@@ -118,7 +118,7 @@ fn of_kind(accounts: &[Account], wanted: Kind) -> (Spread, f64) {
 
 /// The shares of all runs. A share that a run does not have is 0 in that run.
 fn common_shares(accounts: &[Account]) -> Vec<CommonShare> {
-    let mut all: BTreeMap<(Kind, String), Vec<(f64, u64)>> = BTreeMap::new();
+    let mut all: BTreeMap<(WorkKind, String), Vec<(f64, u64)>> = BTreeMap::new();
     for (run, account) in accounts.iter().enumerate() {
         for share in shares(&account.main().steps) {
             let entry = all.entry((share.kind, share.name)).or_default();

@@ -1,6 +1,6 @@
 //! Turns the events of one thread into steps that partition its lifetime.
 
-use super::partition::{Interval, partition};
+use super::partition::{TimeInterval, partition};
 use super::step::{Code, Reason, Role, Step, What};
 use firstbyte_measure::units::Nanos;
 
@@ -12,7 +12,7 @@ const OFF: u8 = 3;
 /// A step in the making: its interval, and the user code before and after it.
 #[derive(Clone, Debug)]
 struct Entry {
-    interval: Interval,
+    interval: TimeInterval,
     what: What,
     before: Option<Code>,
     after: Option<Code>,
@@ -42,7 +42,7 @@ impl Thread {
 
     fn add(&mut self, from: Nanos, to: Nanos, depth: u8, what: What, edges: [Option<Code>; 2]) {
         let [before, after] = edges;
-        self.entries.push(Entry { interval: Interval { from, to, depth }, what, before, after });
+        self.entries.push(Entry { interval: TimeInterval { from, to, depth }, what, before, after });
     }
 
     /// Adds a system call or a part of an exec. `edges` is the user code before and after it.
@@ -95,7 +95,7 @@ impl Thread {
             self.add(ended, to, OFF, What::Off(Reason::Gone), [None, None]);
         }
         self.fill_gaps(from, to);
-        let intervals: Vec<Interval> = self.entries.iter().map(|entry| entry.interval).collect();
+        let intervals: Vec<TimeInterval> = self.entries.iter().map(|entry| entry.interval).collect();
         let mut own = vec![0; intervals.len()];
         let mut begin = vec![None; intervals.len()];
         for piece in partition(from, to, &intervals) {
@@ -124,7 +124,7 @@ impl Thread {
         let last_call = calls.last().map(|around| around.from);
         for entry in self.entries.iter_mut().filter(|entry| entry.interval.depth == OFF + 1) {
             entry.interval.depth = OFF;
-            let Interval { from, to, .. } = entry.interval;
+            let TimeInterval { from, to, .. } = entry.interval;
             let reason = around(&faults, from).or_else(|| around(&calls, from));
             let stopped = last_call.is_some_and(|last| last >= to).then_some(Reason::Stopped);
             entry.what = What::Off(reason.or(stopped).unwrap_or(Reason::Kernel));
@@ -137,7 +137,7 @@ impl Thread {
         let mut sorted: Vec<&Entry> = of_depth.collect();
         sorted.sort_by_key(|entry| entry.interval.from);
         let mut all: Vec<Surrounding> = Vec::with_capacity(sorted.len());
-        for Entry { interval: Interval { from, to, .. }, what, .. } in sorted {
+        for Entry { interval: TimeInterval { from, to, .. }, what, .. } in sorted {
             let interrupted = all.last().filter(|_| is_restart(what)).map(|before| before.reason);
             let Some(reason) = interrupted.or_else(|| reason(what)) else { continue };
             all.push(Surrounding { from: *from, to: *to, reason });
@@ -205,7 +205,7 @@ fn reason(what: &What) -> Option<Reason> {
 /// The C library works for others, so if it is the first place, the time belongs to the second
 /// (unless that is the dynamic loader).
 fn between(before: Option<&Code>, after: Option<&Code>) -> Code {
-    let unknown = || Code { module: super::step::Module::without_file(Role::Unknown), function: None };
+    let unknown = || Code { module: super::step::CodeOrigin::without_file(Role::Unknown), function: None };
     let (Some(a), Some(b)) = (before, after) else {
         return before.or(after).cloned().unwrap_or_else(unknown);
     };
@@ -223,7 +223,7 @@ fn between(before: Option<&Code>, after: Option<&Code>) -> Code {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::step::Module;
+    use crate::account::step::CodeOrigin;
 
     fn call(name: &str) -> What {
         What::Call { name: name.into(), text: String::new(), file: None, failed: false, code: None }
@@ -231,7 +231,7 @@ mod tests {
 
     #[allow(clippy::unnecessary_wraps)] // the edges are options
     fn code(role: Role) -> Option<Code> {
-        Some(Code { module: Module::without_file(role), function: None })
+        Some(Code { module: CodeOrigin::without_file(role), function: None })
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl Progress for () {}
 
 /// How a campaign ended.
 #[derive(Debug)]
-pub struct Ending {
+pub struct CampaignEnd {
     /// The user interrupted it: fewer rounds than planned.
     pub interrupted: bool,
     /// Why there were no more rounds.
@@ -86,7 +86,7 @@ impl Campaign {
         series: &mut [Series],
         runner: &mut dyn Runner,
         progress: &mut dyn Progress,
-    ) -> Result<Ending, ExperimentError> {
+    ) -> Result<CampaignEnd, ExperimentError> {
         let mut state = State::new(self, series, runner, progress);
 
         let (finish, interrupted, broken) = match state.go_through() {
@@ -99,7 +99,7 @@ impl Campaign {
         };
 
         let given_up = (0..state.series.len()).filter(|program| !state.alive.contains(program)).collect();
-        Ok(Ending { interrupted, finish, given_up, broken })
+        Ok(CampaignEnd { interrupted, finish, given_up, broken })
     }
 }
 

@@ -6,7 +6,7 @@ use super::prepared::Prepared;
 use super::runner::{Counter, Runner};
 use super::sample::Series;
 use super::verdict::{self, TRACED};
-use firstbyte_measure::counters::{Counters, CountersError, Side};
+use firstbyte_measure::counters::{CountedSide, Counters, CountersError};
 use firstbyte_measure::launch::{ExitStatus, LaunchError};
 use firstbyte_measure::tracer::{Backend, Recording, ptrace};
 
@@ -61,7 +61,7 @@ pub(super) fn count_by_processor(
     series: &mut [Series],
     runs: u32,
 ) -> Result<(), CountersError> {
-    let mut own = Counters::hardware(Side::User)?;
+    let mut own = Counters::hardware(CountedSide::User)?;
     // A tracer that stays attached would be counted on the kernel's side.
     if runner.switch(false).is_err() {
         return Ok(());
@@ -69,7 +69,7 @@ pub(super) fn count_by_processor(
     by_side(runner, series, runs, &mut own);
     drop(own);
 
-    if let Ok(mut kernel) = Counters::hardware(Side::Kernel) {
+    if let Ok(mut kernel) = Counters::hardware(CountedSide::Kernel) {
         by_side(runner, series, runs, &mut kernel);
     }
     Ok(())

@@ -2,14 +2,14 @@
 //!
 //! Programs and a plan go in, series of samples come out. Whoever wants to see the progress passes a [`Progress`].
 
-use super::campaign::{Campaign, Ending, Progress};
+use super::campaign::{Campaign, CampaignEnd, Progress};
 use super::error::ExperimentError;
-use super::interference::{Interference, Watch};
+use super::interference::{Interference, InterferenceWatch};
 use super::prepared::{Around, Prepared};
 use super::runner::{Observer, Runner, Tracee, Tracees};
 use super::sample::Series;
 use super::schedule::Aim;
-use super::{cold, counting};
+use super::{cold_runs, counting};
 use crate::document::bench::ColdMethod;
 use firstbyte_measure::counters::CountersError;
 use firstbyte_measure::launch::interrupt;
@@ -57,7 +57,7 @@ pub struct Experiment {
 pub struct Measured {
     /// One for each program, in their order.
     pub series: Vec<Series>,
-    pub ending: Ending,
+    pub ending: CampaignEnd,
     /// Who else used the processors while the runs were made.
     pub interference: Interference,
     /// Why the processor counted nothing.
@@ -85,12 +85,12 @@ impl Experiment {
         let (mut series, mut runner) = prepared(self.entries, campaign.aim, observer, offsets);
         if let Some(method) = self.cold {
             let expected: Vec<_> = series.iter().map(|series| series.expected).collect();
-            let cold = cold::begin(&mut runner, method, &expected)?;
+            let cold = cold_runs::begin(&mut runner, method, &expected)?;
             series.iter_mut().zip(cold).for_each(|(series, cold)| series.cold = Some(cold));
         }
 
         progress.began();
-        let watch = Watch::begin();
+        let watch = InterferenceWatch::begin();
         let ending = campaign.run(&mut series, &mut runner, progress)?;
         let interference = watch.end();
 
@@ -132,7 +132,7 @@ fn prepared(
 /// The counting runs, if the timed ones went well. Returns why the processor counted nothing.
 fn count(
     counting: Counting,
-    ending: &Ending,
+    ending: &CampaignEnd,
     series: &mut [Series],
     runner: &mut Prepared,
     progress: &mut dyn Progress,

@@ -21,14 +21,14 @@ const SHORTEST_TICKS: u64 = 50;
 
 /// The time that had been spent when the measuring began.
 #[derive(Clone, Copy, Debug)]
-pub struct Watch {
+pub struct InterferenceWatch {
     processors: Option<ProcessorTime>,
     own: Nanos,
 }
 
-impl Watch {
-    pub fn begin() -> Watch {
-        Watch { processors: ProcessorTime::now(), own: own_processor_time() }
+impl InterferenceWatch {
+    pub fn begin() -> InterferenceWatch {
+        InterferenceWatch { processors: ProcessorTime::now(), own: own_processor_time() }
     }
 
     /// The time spent since the beginning.
@@ -109,7 +109,7 @@ mod tests {
         let gave = "the host gave 2% of the processors' time to other guests meanwhile";
         assert_eq!(message(40).unwrap(), gave);
         let busy = serde_json::json!({"load_average": [1.5, 0, 0], "cores": 2});
-        let warnings = Watch::begin().end().warnings(&busy);
+        let warnings = InterferenceWatch::begin().end().warnings(&busy);
         assert!(warnings[0].message.contains("1.50"), "{warnings:?}");
     }
 }

@@ -8,7 +8,7 @@
 //! | [`campaign`] | carries out the rounds through a [`Runner`]: real processes, or a scripted stand-in in tests |
 //! | [`runner`], [`prepared`] | real processes under an observer, and what is done before and after each run |
 //! | [`hooks`] | what is done before and after all runs |
-//! | [`cold`] | makes the page cache cold |
+//! | [`cold_runs`] | makes the page cache cold |
 //! | [`verdict`] | whether a run counts |
 //! | [`sample`] | samples and series |
 //! | [`counting`] | runs apart from the timed ones that count system calls, page faults and instructions |
@@ -19,8 +19,7 @@
 pub mod adaptive;
 pub mod campaign;
 pub mod caveats;
-pub mod cold;
-pub mod conditions;
+pub mod cold_runs;
 pub mod counting;
 mod error;
 pub mod experiment;
@@ -30,6 +29,7 @@ mod influences;
 pub mod interference;
 pub mod prepared;
 pub mod results;
+pub mod run_conditions;
 pub mod runner;
 pub mod sample;
 pub mod schedule;
@@ -37,7 +37,7 @@ pub mod verdict;
 
 pub use crate::document::series::{Finish, Rejected};
 pub use adaptive::Adaptive;
-pub use campaign::{Campaign, Ending, Progress};
+pub use campaign::{Campaign, CampaignEnd, Progress};
 pub use error::ExperimentError;
 pub use experiment::{Counting, Entry, Experiment, Measured};
 pub use prepared::Around;

@@ -4,12 +4,12 @@ use super::experiment::Measured;
 use super::sample::{Printed, Sample, Series};
 use crate::document::bench as document;
 use crate::document::bench::{
-    Above, Cache, Counts, Distribution, Failed, FloorRatio, Measurement, Metric, Output, Overhead,
-    PhaseTimes, Ratio, Relative, ShareBelow, Tool,
+    Above, Cache, Distribution, Failed, FloorRatio, Measurement, MedianCounts, Metric, OutputSummary,
+    Overhead, PhaseTimes, Ratio, Relative, ShareBelow, Tool,
 };
 use crate::document::conditions::Conditions;
 use crate::document::{Document, warnings};
-use crate::stats::{Bootstrap, Summary, judge, median, median_count, paired};
+use crate::stats::{Bootstrap, Statistics, judge, median, median_count, paired};
 use firstbyte_measure::counters::Counted;
 use firstbyte_measure::machine::Machine;
 use firstbyte_measure::tracer::Tracer;
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 /// What the results of a document are compared with.
 #[derive(Clone, Debug, Default)]
-pub struct Compared {
+pub struct ComparedWith {
     /// The name of the series that is the floor of all others.
     pub floor: Option<&'static str>,
     /// The threshold for which the share of runs below it is wanted.
@@ -56,7 +56,7 @@ pub fn header(chosen: &Chosen<PhasesTracer>) -> Document {
 }
 
 /// The document of finished runs. `header`: the document without results.
-pub fn finished(header: &Document, measured: &Measured, compared: &Compared) -> Document {
+pub fn finished(header: &Document, measured: &Measured, compared: &ComparedWith) -> Document {
     let mut document = document_so_far(header, &measured.series, compared);
     let given_up = measured.ending.given_up.iter().map(|&program| &measured.series[program]);
     document.failed.extend(given_up.filter_map(given_up_entry));
@@ -67,7 +67,7 @@ pub fn finished(header: &Document, measured: &Measured, compared: &Compared) -> 
 }
 
 /// The document of the runs that were made until now.
-pub fn document_so_far(header: &Document, series: &[Series], compared: &Compared) -> Document {
+pub fn document_so_far(header: &Document, series: &[Series], compared: &ComparedWith) -> Document {
     let floor = series.iter().find(|own| compared.floor == Some(&*own.name) && !own.samples.is_empty());
     let other = |place: Option<usize>, own: usize| {
         place.filter(|place| *place != own).and_then(|place| series.get(place))
@@ -100,7 +100,7 @@ fn cache(series: &Series) -> Cache {
 pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Failed> {
     let samples = &series.samples;
     let walls: Vec<f64> = samples.iter().map(|s| seconds(s.wall)).collect();
-    let Some(wall) = Summary::of(&walls) else { return Err(failed(series, context)) };
+    let Some(wall) = Statistics::of(&walls) else { return Err(failed(series, context)) };
     Ok(Measurement {
         command: series.command.clone(),
         mean: wall.mean,
@@ -140,16 +140,16 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
     })
 }
 
-fn output(printed: Printed) -> Output {
+fn output(printed: Printed) -> OutputSummary {
     let Printed { bytes, least, most, checked } = printed;
-    Output { bytes, ok: checked.then_some(true), varying: (least < most).then_some([least, most]) }
+    OutputSummary { bytes, ok: checked.then_some(true), varying: (least < most).then_some([least, most]) }
 }
 
 /// Wall time of the traced runs over that of the untraced ones, block by block; `None` without untraced runs.
 pub fn overhead(series: &Series) -> Option<Overhead> {
     let blocks = series.blocks();
     let medians = |(untraced, traced): &(Vec<f64>, Vec<f64>)| {
-        Some((Summary::of(untraced)?.median, Summary::of(traced)?.median))
+        Some((Statistics::of(untraced)?.median, Statistics::of(traced)?.median))
     };
     let (untraced, traced): (Vec<f64>, Vec<f64>) = blocks.iter().filter_map(medians).unzip();
     let comparison = paired(&untraced, &traced, Bootstrap::default())?;
@@ -214,14 +214,14 @@ fn phases(samples: &[Sample]) -> PhaseTimes {
 }
 
 /// Medians of the counting runs. Without counting runs, what the timed runs saw of processes, threads and execs.
-fn counts(series: &Series) -> Counts {
+fn counts(series: &Series) -> MedianCounts {
     let counts = firstbyte_measure::Counts::combined(&series.counts, median_count);
     let counts = counts.map_or_else(|| counts_of_timed_runs(&series.samples), |medians| documented(&medians));
     with_counters(&counts, &series.counters)
 }
 
-fn documented(counts: &firstbyte_measure::Counts) -> Counts {
-    Counts {
+fn documented(counts: &firstbyte_measure::Counts) -> MedianCounts {
+    MedianCounts {
         processes: Some(counts.processes),
         threads: Some(counts.threads),
         execs: Some(counts.execs),
@@ -234,14 +234,14 @@ fn documented(counts: &firstbyte_measure::Counts) -> Counts {
         writes: Some(counts.writes),
         // Every process needs memory: 0 means that nobody looked.
         max_rss: Some(counts.max_rss).filter(|bytes| *bytes > 0),
-        ..Counts::default()
+        ..MedianCounts::default()
     }
 }
 
 /// Medians of what the processor counted.
-fn with_counters(counts: &Counts, runs: &[Counted]) -> Counts {
+fn with_counters(counts: &MedianCounts, runs: &[Counted]) -> MedianCounts {
     let count = |name: &str| median_count(runs.iter().filter_map(|run| run.get(name).copied()).collect());
-    Counts {
+    MedianCounts {
         instructions: count("instructions"),
         instructions_kernel: count("instructions_kernel"),
         cycles: count("cycles"),
@@ -254,8 +254,8 @@ fn with_counters(counts: &Counts, runs: &[Counted]) -> Counts {
     }
 }
 
-fn with_costs(cold: document::Cold, samples: &[Sample]) -> document::Cold {
-    document::Cold {
+fn with_costs(cold: document::ColdRuns, samples: &[Sample]) -> document::ColdRuns {
+    document::ColdRuns {
         major_faults: samples.iter().map(|sample| sample.major_faults).collect(),
         bytes_from_disk: samples.iter().map(|sample| sample.from_disk.0).collect(),
         ..cold
@@ -275,13 +275,13 @@ fn varying(series: &Series) -> BTreeMap<String, [u64; 2]> {
     extremes
 }
 
-fn counts_of_timed_runs(samples: &[Sample]) -> Counts {
+fn counts_of_timed_runs(samples: &[Sample]) -> MedianCounts {
     let count = |of: fn(&Sample) -> u32| {
         // 0 means that nobody observed it: a program has at least one of each.
         median_count(samples.iter().map(of).map(u64::from).filter(|n| *n > 0).collect())
     };
     let (processes, threads, execs) = (count(|s| s.processes), count(|s| s.threads), count(|s| s.execs));
-    Counts { processes, threads, execs, ..Counts::default() }
+    MedianCounts { processes, threads, execs, ..MedianCounts::default() }
 }
 
 /// The samples' first bytes, or their totals if one of them has no first byte.

@@ -1,6 +1,6 @@
 //! The results of runs: one sample for each run, one series for each program.
 
-use crate::document::bench::Cold;
+use crate::document::bench::ColdRuns;
 use crate::document::conditions::Conditions;
 use crate::document::series::Rejected;
 use firstbyte_measure::Counts;
@@ -72,7 +72,7 @@ pub struct Series {
     pub parameters: BTreeMap<String, Value>,
     pub conditions: Option<Conditions>,
     /// How the page cache was made cold; `None`: it was warm.
-    pub cold: Option<Cold>,
+    pub cold: Option<ColdRuns>,
     /// The samples in the order in which they were taken.
     pub samples: Vec<Sample>,
     /// The run of each sample with the number of its round, where runs are explained rather than timed.

@@ -1,6 +1,6 @@
 //! Compares measurements with budgets.
 
-use super::file::ProgramBudget;
+use super::budget_file::ProgramBudget;
 use super::value::{AtMost, Limit};
 use crate::document::bench::{Distribution, Measurement};
 use serde::Serialize;

@@ -1,9 +1,9 @@
 //! The claims of "C Runtime Overhead".
 
-use super::check::Check;
 use super::claim::Claim;
+use super::limit_check::LimitCheck;
 use super::post::Post;
-use super::quantity::{Counted, Expression, Span, State, count, time, warm};
+use super::quantity::{CountKind, Expression, State, TimedPart, count, time, warm};
 
 const EMPTY: &str = "empty-c";
 const STATIC: &str = "empty-c-static";
@@ -20,11 +20,11 @@ pub(super) fn claims() -> Vec<Claim> {
 }
 
 fn total(program: &'static str) -> Expression {
-    warm(program, Span::Total)
+    warm(program, TimedPart::Total)
 }
 
 fn stopped(program: &'static str) -> Expression {
-    time(program, Span::Total, State::Stopped)
+    time(program, TimedPart::Total, State::Stopped)
 }
 
 fn empty() -> Vec<Claim> {
@@ -37,8 +37,8 @@ fn empty() -> Vec<Claim> {
             how: STOPPED,
             rule: "with stops, the empty program takes, to the nearest power of ten, 9.4 ms",
             checks: vec![
-                Check::new("under stops", stopped(EMPTY)).in_the_order_of(9.4e6),
-                Check::new("without", total(EMPTY)),
+                LimitCheck::new("under stops", stopped(EMPTY)).in_the_order_of(9.4e6),
+                LimitCheck::new("without", total(EMPTY)),
             ],
             holds: "it does, and most of the time is that of the stops",
             fails: "this machine is faster; the second value, without stops, shows how much of the first is \
@@ -51,7 +51,7 @@ fn empty() -> Vec<Claim> {
             figure: "19 times",
             how: STOPPED,
             rule: "with stops, the empty program takes at least ten times as long as the stub",
-            checks: vec![Check::new("empty C over stub", stopped(EMPTY) / stopped(STUB)).at_least(10.0)],
+            checks: vec![LimitCheck::new("empty C over stub", stopped(EMPTY) / stopped(STUB)).at_least(10.0)],
             holds: "with stops, each of the loader's 30 system calls counts, and the stub has two",
             fails: "even with stops, the C library costs less than that here",
         },
@@ -63,9 +63,9 @@ fn empty() -> Vec<Claim> {
             how: FREE,
             rule: "without strace, the empty program takes at least ten times as long as the stub",
             checks: vec![
-                Check::new("empty C", total(EMPTY)),
-                Check::new("stub", total(STUB)),
-                Check::new("empty C over stub", total(EMPTY) / total(STUB)).at_least(10.0),
+                LimitCheck::new("empty C", total(EMPTY)),
+                LimitCheck::new("stub", total(STUB)),
+                LimitCheck::new("empty C over stub", total(EMPTY) / total(STUB)).at_least(10.0),
             ],
             holds: "also without strace",
             fails: "without strace, the multiple is smaller; creating the process, which both need, is a \
@@ -85,8 +85,8 @@ fn linking() -> Vec<Claim> {
                   did this with its solution",
             rule: "static linking saves at most 20 % of the total of the dynamic program",
             checks: vec![
-                Check::new("static over dynamic", total(STATIC) / total(EMPTY)).within(0.8, 1.0),
-                Check::new("the same under stops", stopped(STATIC) / stopped(EMPTY)),
+                LimitCheck::new("static over dynamic", total(STATIC) / total(EMPTY)).within(0.8, 1.0),
+                LimitCheck::new("the same under stops", stopped(STATIC) / stopped(EMPTY)),
             ],
             holds: "the work of the dynamic loader is a small part",
             fails: "static linking saves more than that; the loader maps files and takes page faults, which \
@@ -100,10 +100,10 @@ fn linking() -> Vec<Claim> {
             how: FREE,
             rule: "going from static to none saves more than going from dynamic to static",
             checks: vec![
-                Check::new("dynamic", total(EMPTY)),
-                Check::new("static", total(STATIC)),
-                Check::new("none", total(STUB)),
-                Check::new(
+                LimitCheck::new("dynamic", total(EMPTY)),
+                LimitCheck::new("static", total(STATIC)),
+                LimitCheck::new("none", total(STUB)),
+                LimitCheck::new(
                     "second saving over first",
                     (total(STATIC) - total(STUB)) / (total(EMPTY) - total(STATIC)),
                 )
@@ -121,8 +121,8 @@ fn linking() -> Vec<Claim> {
                   runs",
             rule: "musl takes at most half the time of the dynamic program, and less than static glibc",
             checks: vec![
-                Check::new("musl over dynamic glibc", total("c-musl") / total("c-printf")).at_most(0.5),
-                Check::new("musl over static glibc", total("c-musl") / total("c-static")).at_most(1.0),
+                LimitCheck::new("musl over dynamic glibc", total("c-musl") / total("c-printf")).at_most(0.5),
+                LimitCheck::new("musl over static glibc", total("c-musl") / total("c-static")).at_most(1.0),
             ],
             holds: "musl has almost nothing to do before main",
             fails: "musl saves less than that here",
@@ -146,8 +146,8 @@ fn level() -> Vec<Claim> {
             how: HOW,
             rule: "there are five, execve and exit included",
             checks: vec![
-                Check::new("without libc", count(OURS, Counted::Syscalls)).exactly(5.0),
-                Check::new("glibc", count(GLIBC, Counted::Syscalls)),
+                LimitCheck::new("without libc", count(OURS, CountKind::Syscalls)).exactly(5.0),
+                LimitCheck::new("glibc", count(GLIBC, CountKind::Syscalls)),
             ],
             holds: "it asks the kernel for the input, the output and the end, and nothing else",
             fails: "our solution makes another number of calls",
@@ -161,9 +161,9 @@ fn level() -> Vec<Claim> {
             rule: "without strace, the ratio is, to the nearest power of ten, a tenth (between 0.03 and \
                    0.32)",
             checks: vec![
-                Check::new("without libc", total(OURS)),
-                Check::new("glibc", total(GLIBC)),
-                Check::new("without libc over glibc", total(OURS) / total(GLIBC)).in_the_order_of(0.1),
+                LimitCheck::new("without libc", total(OURS)),
+                LimitCheck::new("glibc", total(GLIBC)),
+                LimitCheck::new("without libc over glibc", total(OURS) / total(GLIBC)).in_the_order_of(0.1),
             ],
             holds: "this is true without strace as well",
             fails: "it is not a tenth; both create a process and touch the dictionary, which takes a larger \

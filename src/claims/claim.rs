@@ -1,6 +1,6 @@
 //! One statement of a post, and how it is checked.
 
-use super::check::Check;
+use super::limit_check::LimitCheck;
 use super::post::Post;
 
 /// One statement of a post.
@@ -18,7 +18,7 @@ pub struct Claim {
     /// When the statement holds, in words; the numbers are in the checks.
     pub rule: &'static str,
     /// The claim holds if all of them are met. Empty: no machine of this kind can test it.
-    pub checks: Vec<Check>,
+    pub checks: Vec<LimitCheck>,
     /// The explanation where the claim holds.
     pub holds: &'static str,
     /// The explanation where it does not hold; for a claim without checks, why it has none.

@@ -1,6 +1,6 @@
 //! What was measured, by quantity. All claims share it.
 
-use super::quantity::{Expression, Operator, Quantity, Rounds};
+use super::quantity::{Expression, Operator, PairedRounds, Quantity};
 use crate::stats::{Bootstrap, Interval, quantile};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -19,7 +19,7 @@ pub struct Reading {
     pub high: f64,
     /// One value for each run; empty if there are no runs behind the value.
     samples: Vec<f64>,
-    rounds: Option<Rounds>,
+    rounds: Option<PairedRounds>,
 }
 
 impl Reading {
@@ -138,10 +138,10 @@ impl Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::quantity::{Span, State, floor, warm};
+    use crate::claims::quantity::{State, TimedPart, floor, warm};
 
     fn of(program: &'static str) -> Quantity {
-        Quantity::Time { program, span: Span::Total, state: State::Warm }
+        Quantity::Time { program, span: TimedPart::Total, state: State::Warm }
     }
 
     #[test]
@@ -149,7 +149,8 @@ mod tests {
         let mut evidence = Evidence::default();
         evidence.insert(of("slow"), Reading::of(vec![20.0, 200.0, 40.0]).unwrap());
         evidence.insert(of("fast"), Reading::of(vec![10.0, 100.0, 20.0]).unwrap());
-        let ratio = evidence.evaluate(&(warm("slow", Span::Total) / warm("fast", Span::Total))).unwrap();
+        let ratio =
+            evidence.evaluate(&(warm("slow", TimedPart::Total) / warm("fast", TimedPart::Total))).unwrap();
         assert_eq!((ratio.value, ratio.low, ratio.high), (2.0, 2.0, 2.0));
     }
 
@@ -185,7 +186,7 @@ mod tests {
         let mut evidence = Evidence::default();
         evidence.lack(of("java"), Lack::because("`java` is not in PATH"));
         evidence.lack(of("java"), Lack::because("later"));
-        let lack = evidence.evaluate(&warm("java", Span::Total)).unwrap_err();
+        let lack = evidence.evaluate(&warm("java", TimedPart::Total)).unwrap_err();
         assert_eq!(lack.reason, "`java` is not in PATH");
         assert_eq!(evidence.evaluate(&floor("x")).unwrap_err().reason, "it was not measured");
     }

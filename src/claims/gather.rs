@@ -1,11 +1,11 @@
 //! Turns measurements into evidence: one function for each source. Pure.
 
-use super::programs::is_level0;
-use super::quantity::{Counted, Quantity, Span, State};
+use super::claim_programs::is_level0;
+use super::quantity::{CountKind, Quantity, State, TimedPart};
 use super::{Evidence, Lack, Needs, Reading};
 use crate::bench::results::overhead;
 use crate::bench::{Sample, Series};
-use crate::corpus::Skipped;
+use crate::corpus::SkippedProgram;
 use crate::document::floor::{Figure, Missing, Print};
 use crate::document::throughput::ThroughputDocument;
 use firstbyte_measure::Counts;
@@ -14,7 +14,7 @@ use firstbyte_measure::Counts;
 pub const SINK: &str = "pipe-read";
 
 /// Programs that cannot be built or run on this machine.
-pub fn skipped(evidence: &mut Evidence, needs: &Needs, skipped: &[Skipped]) {
+pub fn skipped(evidence: &mut Evidence, needs: &Needs, skipped: &[SkippedProgram]) {
     for quantity in needs.quantities() {
         let Some(name) = program(quantity) else { continue };
         if let Some(skip) = skipped.iter().find(|skip| skip.name == name) {
@@ -80,26 +80,26 @@ fn absent(series: &Series) -> Lack {
     Lack::because(format!("`{}`: {why}", series.name))
 }
 
-fn times(series: &Series, span: Span) -> Option<Reading> {
+fn times(series: &Series, span: TimedPart) -> Option<Reading> {
     let each: Option<Vec<f64>> = series.samples.iter().map(|sample| of(sample, span)).collect();
     Reading::of(each?)
 }
 
-fn of(sample: &Sample, span: Span) -> Option<f64> {
+fn of(sample: &Sample, span: TimedPart) -> Option<f64> {
     let phases = sample.phases;
     let nanos = match span {
-        Span::Phase(phase) => phases?.get(phase)?,
-        Span::FirstByte => sample.first_byte?,
-        Span::Total => sample.total,
+        TimedPart::Phase(phase) => phases?.get(phase)?,
+        TimedPart::FirstByte => sample.first_byte?,
+        TimedPart::Total => sample.total,
     };
     Some(nanos.as_f64())
 }
 
-fn counts(counts: &[Counts], counted: Counted) -> Option<Reading> {
+fn counts(counts: &[Counts], counted: CountKind) -> Option<Reading> {
     let of = |counts: &Counts| match counted {
-        Counted::Syscalls => counts.syscalls,
-        Counted::Processes => counts.processes,
-        Counted::Threads => counts.threads,
+        CountKind::Syscalls => counts.syscalls,
+        CountKind::Processes => counts.processes,
+        CountKind::Threads => counts.threads,
     };
     match counts {
         [only] => Some(Reading::exact(of(only) as f64)),
@@ -189,7 +189,7 @@ mod tests {
         let claims = select(&["000-hundredfold".to_owned()]).unwrap();
         let needs = Needs::of(&claims);
         let mut evidence = Evidence::default();
-        let skip = Skipped {
+        let skip = SkippedProgram {
             name: "java".to_owned(),
             cause: SkipCause::ToolMissing,
             reason: "`java` is not in PATH".to_owned(),

@@ -1,10 +1,10 @@
 //! The claims of "Hello World, Utterly Overdone".
 
-use super::check::{Check, ascending};
 use super::claim::Claim;
+use super::limit_check::{LimitCheck, ascending};
 use super::post::Post;
 use super::quantity::print as timed;
-use super::quantity::{Counted, Expression, Quantity, Span, State, count, time, warm};
+use super::quantity::{CountKind, Expression, Quantity, State, TimedPart, count, time, warm};
 use firstbyte_measure::timeline::Phase;
 
 const C: &str = "c-printf";
@@ -24,14 +24,14 @@ pub(super) fn claims() -> Vec<Claim> {
 }
 
 fn total(program: &'static str) -> Expression {
-    warm(program, Span::Total)
+    warm(program, TimedPart::Total)
 }
 
 fn calls(program: &'static str) -> Expression {
-    count(program, Counted::Syscalls)
+    count(program, CountKind::Syscalls)
 }
 
-fn of_four(figures: [f64; 4], check: fn(&str, &'static str, f64) -> Check) -> Vec<Check> {
+fn of_four(figures: [f64; 4], check: fn(&str, &'static str, f64) -> LimitCheck) -> Vec<LimitCheck> {
     FOUR.iter().zip(figures).map(|((language, program), figure)| check(language, program, figure)).collect()
 }
 
@@ -47,7 +47,8 @@ fn times() -> Vec<Claim> {
             checks: FOUR[1..]
                 .iter()
                 .map(|(language, program)| {
-                    Check::new(format!("{language} over C"), total(program) / total(C)).in_the_order_of(100.0)
+                    LimitCheck::new(format!("{language} over C"), total(program) / total(C))
+                        .in_the_order_of(100.0)
                 })
                 .collect(),
             holds: "each of the three starts a runtime that reads, maps and executes about 100 times as \
@@ -82,12 +83,12 @@ fn times() -> Vec<Claim> {
             rule: "each share is within 5 points of the post's",
             checks: [
                 of_four([0.87, 0.96, 0.99, 0.96], |language, program, share| {
-                    Check::new(format!("{language} setup"), warm(program, Phase::Setup) / total(program))
+                    LimitCheck::new(format!("{language} setup"), warm(program, Phase::Setup) / total(program))
                         .within(share - 0.05, share + 0.05)
                         .part()
                 }),
                 of_four([0.03, 0.03, 0.01, 0.03], |language, program, share| {
-                    Check::new(
+                    LimitCheck::new(
                         format!("{language} teardown"),
                         warm(program, Phase::Teardown) / total(program),
                     )
@@ -113,7 +114,7 @@ fn traces() -> Vec<Claim> {
             how: COUNTS,
             rule: "each count is closer to the post's than to half or twice the post's",
             checks: of_four([29.0, 3079.0, 3154.0, 517.0], |language, program, lines| {
-                Check::new(language, calls(program)).about(lines)
+                LimitCheck::new(language, calls(program)).about(lines)
             }),
             holds: "today's versions make about as many system calls as those of 2017",
             fails: "the counts depend on versions; the post had Ruby 2.3.3, glibc 2.24, and the Java and \
@@ -129,7 +130,8 @@ fn traces() -> Vec<Claim> {
             checks: FOUR[1..]
                 .iter()
                 .map(|(language, program)| {
-                    Check::new(format!("{language} over C"), calls(program) / calls(C)).in_the_order_of(100.0)
+                    LimitCheck::new(format!("{language} over C"), calls(program) / calls(C))
+                        .in_the_order_of(100.0)
                 })
                 .collect(),
             holds: "counted in system calls, C does about a hundredth of the work",
@@ -145,15 +147,15 @@ fn traces() -> Vec<Claim> {
             rule: "of C, Java and Ruby, the largest is at most 3.2 times the smallest; JavaScript exceeds \
                    the largest",
             checks: vec![
-                Check::new("C", total(C) / calls(C)),
-                Check::new("Java", total("java") / calls("java")),
-                Check::new("Ruby", total("ruby") / calls("ruby")),
-                Check::new("JavaScript", total("node") / calls("node")),
-                Check::new("Java over C", spread("java", C)).within(0.316, 3.162),
-                Check::new("Ruby over C", spread("ruby", C)).within(0.316, 3.162),
-                Check::new("Java over Ruby", spread("java", "ruby")).within(0.316, 3.162),
-                Check::new("JavaScript over Java", spread("node", "java")).at_least(1.0),
-                Check::new("JavaScript over Ruby", spread("node", "ruby")).at_least(1.0),
+                LimitCheck::new("C", total(C) / calls(C)),
+                LimitCheck::new("Java", total("java") / calls("java")),
+                LimitCheck::new("Ruby", total("ruby") / calls("ruby")),
+                LimitCheck::new("JavaScript", total("node") / calls("node")),
+                LimitCheck::new("Java over C", spread("java", C)).within(0.316, 3.162),
+                LimitCheck::new("Ruby over C", spread("ruby", C)).within(0.316, 3.162),
+                LimitCheck::new("Java over Ruby", spread("java", "ruby")).within(0.316, 3.162),
+                LimitCheck::new("JavaScript over Java", spread("node", "java")).at_least(1.0),
+                LimitCheck::new("JavaScript over Ruby", spread("node", "ruby")).at_least(1.0),
             ],
             holds: "time and the number of calls go together, except in JavaScript, whose time is user code",
             fails: "the number of calls does not predict the time, which is spent in user code and page \
@@ -169,11 +171,11 @@ fn traces() -> Vec<Claim> {
             rule: "each number of processes is the post's",
             checks: [
                 of_four([1.0, 16.0, 3.0, 7.0], |language, program, processes| {
-                    Check::new(format!("{language} processes"), count(program, Counted::Processes))
+                    LimitCheck::new(format!("{language} processes"), count(program, CountKind::Processes))
                         .exactly(processes)
                 }),
                 of_four([0.0; 4], |language, program, _| {
-                    Check::new(format!("{language} threads"), count(program, Counted::Threads))
+                    LimitCheck::new(format!("{language} threads"), count(program, CountKind::Threads))
                 }),
             ]
             .concat(),
@@ -208,9 +210,9 @@ fn prints() -> Vec<Claim> {
                   clock, which is a system call)",
             rule: "the ratio is, to the nearest power of ten, the post's (between 2.2 and 22)",
             checks: vec![
-                Check::new("C, first", timed(PUTS, 1)),
-                Check::new("Ruby, hundredth", timed(RUBY, 100)),
-                Check::new("C over Ruby", timed(PUTS, 1) / timed(RUBY, 100)).in_the_order_of(7.0),
+                LimitCheck::new("C, first", timed(PUTS, 1)),
+                LimitCheck::new("Ruby, hundredth", timed(RUBY, 100)),
+                LimitCheck::new("C over Ruby", timed(PUTS, 1) / timed(RUBY, 100)).in_the_order_of(7.0),
             ],
             holds: "the first print of C sets up stdio; Ruby did its own set-up before its marker",
             fails: "this ratio is different here",
@@ -224,12 +226,12 @@ fn prints() -> Vec<Claim> {
                   subtracted",
             rule: "C takes, to the nearest power of ten, ten times as long",
             checks: vec![
-                Check::new("C, hundredth", timed(PUTS, 100)),
-                Check::new("Ruby, hundredth", timed(RUBY, 100)),
-                Check::new("Ruby, first", timed(RUBY, 1)),
-                Check::new("C over Ruby, hundredth", timed(PUTS, 100) / timed(RUBY, 100))
+                LimitCheck::new("C, hundredth", timed(PUTS, 100)),
+                LimitCheck::new("Ruby, hundredth", timed(RUBY, 100)),
+                LimitCheck::new("Ruby, first", timed(RUBY, 1)),
+                LimitCheck::new("C over Ruby, hundredth", timed(PUTS, 100) / timed(RUBY, 100))
                     .in_the_order_of(10.0),
-                Check::new("C over Ruby, first", timed(PUTS, 1) / timed(RUBY, 1)),
+                LimitCheck::new("C over Ruby, first", timed(PUTS, 1) / timed(RUBY, 1)),
             ],
             holds: "also after both have set up what they print with",
             fails: "after both have set up what they print with, C is not ten times slower; the post \
@@ -244,8 +246,8 @@ fn prints() -> Vec<Claim> {
                   monotonic clock, whose cost is subtracted",
             rule: "the ratio is closer to 1 than to a half or 2",
             checks: vec![
-                Check::new("C, first write", timed("timed-c-write", 1)),
-                Check::new("write over puts", timed("timed-c-write", 1) / timed(RUBY, 100)).about(1.0),
+                LimitCheck::new("C, first write", timed("timed-c-write", 1)),
+                LimitCheck::new("write over puts", timed("timed-c-write", 1) / timed(RUBY, 100)).about(1.0),
             ],
             holds: "both take little more than the system call",
             fails: "write(2) in C and puts in Ruby do not take the same time here",
@@ -280,7 +282,9 @@ fn calls_of_print() -> Vec<Claim> {
                   runs; where the post says this, it looks into the time of a single print, which firstbyte \
                   floor shows for both functions",
             rule: "the ratio is above 1 and at most 1.1",
-            checks: vec![Check::new("printf over puts", total("c-printf-real") / total(C)).within(1.0, 1.1)],
+            checks: vec![
+                LimitCheck::new("printf over puts", total("c-printf-real") / total(C)).within(1.0, 1.1),
+            ],
             holds: "printf parses its format, which costs a little",
             fails: "the difference between the two programs is not what the post says",
         },
@@ -292,9 +296,9 @@ fn calls_of_print() -> Vec<Claim> {
             how: "system calls counted by ptrace",
             rule: "the program that calls write makes 1 to 6 system calls fewer",
             checks: vec![
-                Check::new("printf", calls(C)),
-                Check::new("write", calls(WRITE)),
-                Check::new("difference", calls(C) - calls(WRITE)).within(1.0, 6.0),
+                LimitCheck::new("printf", calls(C)),
+                LimitCheck::new("write", calls(WRITE)),
+                LimitCheck::new("difference", calls(C) - calls(WRITE)).within(1.0, 6.0),
             ],
             holds: "at the first print, stdio asks what stdout is and allocates its buffer; write(2) needs \
                     neither",
@@ -303,14 +307,14 @@ fn calls_of_print() -> Vec<Claim> {
     ]
 }
 
-fn imports(which: &str, program: &'static str, symbol: &'static str, value: f64) -> Check {
+fn imports(which: &str, program: &'static str, symbol: &'static str, value: f64) -> LimitCheck {
     let needs = Quantity::Imports { program, symbol };
-    Check::new(format!("{which} needs {symbol}"), needs.into()).exactly(value)
+    LimitCheck::new(format!("{which} needs {symbol}"), needs.into()).exactly(value)
 }
 
 fn faster() -> Vec<Claim> {
-    let stopped = |program| time(program, Span::Total, State::Stopped);
-    let without_execve = |program| warm(program, Span::Total) - warm(program, Phase::Startup);
+    let stopped = |program| time(program, TimedPart::Total, State::Stopped);
+    let without_execve = |program| warm(program, TimedPart::Total) - warm(program, Phase::Startup);
     vec![
         Claim {
             id: "000-three-hellos-strace",
@@ -321,11 +325,11 @@ fn faster() -> Vec<Claim> {
                   strace, but without its output",
             rule: "each ratio is closer to the post's than to half or twice the post's",
             checks: vec![
-                Check::new("hello", stopped(C)),
-                Check::new("hello_write", stopped(WRITE)),
-                Check::new("hello_gas32", stopped(GAS32)),
-                Check::new("hello over hello_write", stopped(C) / stopped(WRITE)).about(739.0 / 623.0),
-                Check::new("hello over hello_gas32", stopped(C) / stopped(GAS32)).about(739.0 / 446.0),
+                LimitCheck::new("hello", stopped(C)),
+                LimitCheck::new("hello_write", stopped(WRITE)),
+                LimitCheck::new("hello_gas32", stopped(GAS32)),
+                LimitCheck::new("hello over hello_write", stopped(C) / stopped(WRITE)).about(739.0 / 623.0),
+                LimitCheck::new("hello over hello_gas32", stopped(C) / stopped(GAS32)).about(739.0 / 446.0),
             ],
             holds: "under a tracer that stops each call, the ratios are those of the post",
             fails: "the program without a C library is further ahead than in the post, where 300 of its 446 \
@@ -355,9 +359,12 @@ fn faster() -> Vec<Claim> {
                   startup is measured for each, not assumed to be 300 µs",
             rule: "the saving is within 5 points of 66 %",
             checks: vec![
-                Check::new("saved", Expression::Constant(1.0) - without_execve(GAS32) / without_execve(C))
-                    .within(0.61, 0.71)
-                    .part(),
+                LimitCheck::new(
+                    "saved",
+                    Expression::Constant(1.0) - without_execve(GAS32) / without_execve(C),
+                )
+                .within(0.61, 0.71)
+                .part(),
             ],
             holds: "two thirds of the time after execve are the C library's",
             fails: "without strace, the saving is different; nearly all of the time after execve is the C \
@@ -373,10 +380,10 @@ fn faster() -> Vec<Claim> {
             checks: [("Java", "java"), ("Ruby", "ruby"), ("JavaScript", "node"), ("hello_gas32", GAS32)]
                 .map(|(name, program)| {
                     let ratio = warm(program, Phase::Startup) / warm(C, Phase::Startup);
-                    Check::new(format!("{name} over C"), ratio).within(0.9, 1.1)
+                    LimitCheck::new(format!("{name} over C"), ratio).within(0.9, 1.1)
                 })
                 .into_iter()
-                .chain([Check::new("C", warm(C, Phase::Startup))])
+                .chain([LimitCheck::new("C", warm(C, Phase::Startup))])
                 .collect(),
             holds: "the kernel does the same for all of them",
             fails: "it depends on the file; for a static executable, the kernel maps no dynamic loader, and \

@@ -1,7 +1,7 @@
 //! What has to be measured to judge some claims: the quantities in their checks.
 
 use super::claim::Claim;
-use super::programs::is_level0;
+use super::claim_programs::is_level0;
 use super::quantity::{Quantity, State};
 use crate::document::floor::Group;
 use std::collections::BTreeSet;
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn every_program_that_a_claim_names_exists() {
         let corpus = crate::corpus::Corpus::load(None).unwrap();
-        let own = claims::programs::programs().unwrap();
+        let own = claims::claim_programs::programs().unwrap();
         for name in Needs::of(&claims::all()).built() {
             let known = corpus.find(name).is_some() || own.iter().any(|program| program.name() == name);
             assert!(known, "{name}");

@@ -1,9 +1,9 @@
 //! The claims of "Print Benchmark: Sub-20ms Challenge".
 
-use super::check::Check;
 use super::claim::Claim;
+use super::limit_check::LimitCheck;
 use super::post::Post;
-use super::quantity::{Expression, Quantity, Span, floor, warm};
+use super::quantity::{Expression, Quantity, TimedPart, floor, warm};
 
 /// The message that the post prints.
 const MESSAGE: &str = "Hello, World!\n";
@@ -34,7 +34,7 @@ pub(super) fn claims() -> Vec<Claim> {
 }
 
 fn total(program: &'static str) -> Expression {
-    warm(program, Span::Total)
+    warm(program, TimedPart::Total)
 }
 
 fn files() -> Vec<Claim> {
@@ -49,10 +49,10 @@ fn files() -> Vec<Claim> {
                   architecture, with an exit of status 0; the tests run it under qemu-user",
             rule: "it has at least 154 bytes",
             checks: vec![
-                Check::new("aarch64", packed("aarch64")).at_least(154.0),
-                Check::new("x86-64", packed("x86-64")),
-                Check::new("i386", packed("i386")),
-                Check::new("riscv64", packed("riscv64")),
+                LimitCheck::new("aarch64", packed("aarch64")).at_least(154.0),
+                LimitCheck::new("x86-64", packed("x86-64")),
+                LimitCheck::new("i386", packed("i386")),
+                LimitCheck::new("riscv64", packed("riscv64")),
             ],
             holds: "no smaller one was found",
             fails: "the ELF header and the program header can overlap and contain the code; 154 bytes are \
@@ -67,9 +67,9 @@ fn files() -> Vec<Claim> {
                   after its print; interleaved warm runs, from execve to the end, without a core file",
             rule: "the program without the exit takes less time",
             checks: vec![
-                Check::new("with exit", total(ASSEMBLED)),
-                Check::new("without", total(CRASHING)),
-                Check::new("without over with", total(CRASHING) / total(ASSEMBLED)).at_most(1.0),
+                LimitCheck::new("with exit", total(ASSEMBLED)),
+                LimitCheck::new("without", total(CRASHING)),
+                LimitCheck::new("without over with", total(CRASHING) / total(ASSEMBLED)).at_most(1.0),
             ],
             holds: "leaving out the call saves time",
             fails: "it takes longer; a fault, a signal and death by that signal cost more than one system \
@@ -85,9 +85,9 @@ fn files() -> Vec<Claim> {
                   writes itself, with the same two system calls; interleaved warm runs",
             rule: "the larger file takes at most 30 % longer, as in the post's own 13 and 10 ms",
             checks: vec![
-                Check::new("larger", Quantity::FileSize(ASSEMBLED).into()),
-                Check::new("smaller", Quantity::FileSize(TINY).into()),
-                Check::new("time", total(ASSEMBLED) / total(TINY)).at_most(1.3),
+                LimitCheck::new("larger", Quantity::FileSize(ASSEMBLED).into()),
+                LimitCheck::new("smaller", Quantity::FileSize(TINY).into()),
+                LimitCheck::new("time", total(ASSEMBLED) / total(TINY)).at_most(1.3),
             ],
             holds: "pages that nothing touches are not read; what remains is one more mapping for each \
                     further segment",
@@ -101,7 +101,7 @@ fn files() -> Vec<Claim> {
             figure: "tiny ELF: 10 ms at best, 47 % of its runs below 20 ms",
             how: "first byte of warm runs of floor-elf, on this machine, which is not a phone",
             rule: "it comes within 20 ms",
-            checks: vec![Check::new("tiny ELF", warm(TINY, Span::FirstByte)).at_most(20e6)],
+            checks: vec![LimitCheck::new("tiny ELF", warm(TINY, TimedPart::FirstByte)).at_most(20e6)],
             holds: "by a wide margin; 10 ms are a figure of the phone",
             fails: "creating a process takes longer than that here",
         },
@@ -114,8 +114,8 @@ fn files() -> Vec<Claim> {
                   phone",
             rule: "both take longer than 20 ms",
             checks: vec![
-                Check::new("C", warm("c-printf", Span::FirstByte)).at_least(20e6),
-                Check::new("Python", warm("python", Span::FirstByte)).at_least(20e6),
+                LimitCheck::new("C", warm("c-printf", TimedPart::FirstByte)).at_least(20e6),
+                LimitCheck::new("Python", warm("python", TimedPart::FirstByte)).at_least(20e6),
             ],
             holds: "neither gets below 20 ms here",
             fails: "at least one of the two comes sooner; 20 ms are a barrier on the phone, and a \
@@ -148,10 +148,10 @@ fn calls() -> Vec<Claim> {
                   (asm-x86_64 less floor-elf); interleaved warm runs",
             rule: "the first saving is the larger one",
             checks: vec![
-                Check::new("saved by no exit", total(ASSEMBLED) - total(CRASHING)),
-                Check::new("saved by size", total(ASSEMBLED) - total(TINY)),
-                Check::new("the cheapest call", floor(GETPPID)),
-                Check::new(
+                LimitCheck::new("saved by no exit", total(ASSEMBLED) - total(CRASHING)),
+                LimitCheck::new("saved by size", total(ASSEMBLED) - total(TINY)),
+                LimitCheck::new("the cheapest call", floor(GETPPID)),
+                LimitCheck::new(
                     "difference",
                     (total(ASSEMBLED) - total(CRASHING)) - (total(ASSEMBLED) - total(TINY)),
                 )
@@ -169,9 +169,9 @@ fn calls() -> Vec<Claim> {
             how: FLOOR,
             rule: "no system call takes less time: neither getppid nor a call that does not exist",
             checks: vec![
-                Check::new("write to /dev/null", floor(NULL)),
-                Check::new("getppid over write", floor(GETPPID) / floor(NULL)).at_least(1.0),
-                Check::new("no such call over write", floor(NOTHING) / floor(NULL)).at_least(1.0),
+                LimitCheck::new("write to /dev/null", floor(NULL)),
+                LimitCheck::new("getppid over write", floor(GETPPID) / floor(NULL)).at_least(1.0),
+                LimitCheck::new("no such call over write", floor(NOTHING) / floor(NULL)).at_least(1.0),
             ],
             holds: "nothing takes less time than a write to /dev/null",
             fails: "most of it is the way into the kernel and back, which a call that does nothing takes, \
@@ -184,7 +184,7 @@ fn calls() -> Vec<Claim> {
             figure: "260 to 352 ns",
             how: FLOOR,
             rule: "closer to 312 ns than to half or twice that",
-            checks: vec![Check::new("write to /dev/null", floor(NULL)).about(312.0)],
+            checks: vec![LimitCheck::new("write to /dev/null", floor(NULL)).about(312.0)],
             holds: "the two machines take about the same time for it",
             fails: "this processor and kernel take another time; the figures of the post probably include \
                     one reading of the clock each, as they are minima and means of single writes",
@@ -198,8 +198,8 @@ fn calls() -> Vec<Claim> {
                   write to /dev/null; batches of inline system calls",
             rule: "the difference is closer to 111 ns than to half or twice that",
             checks: vec![
-                Check::new("write to /dev/null", floor(NULL)),
-                Check::new("difference", floor(TERMINAL) - floor(NULL)).about(111.0),
+                LimitCheck::new("write to /dev/null", floor(NULL)),
+                LimitCheck::new("difference", floor(TERMINAL) - floor(NULL)).about(111.0),
             ],
             holds: "the line discipline costs about the same",
             fails: "the line discipline looks at each byte, and the reader must be woken; the post does not \
@@ -229,10 +229,10 @@ fn shell() -> Vec<Claim> {
             rule: "closer to 48 than to half or twice that; as in the loop that the post prints, both \
                    include the loop and a redirection to /dev/null",
             checks: vec![
-                Check::new("a turn with echo", echo_in_loop()),
-                Check::new("a turn with a program", program_in_loop()),
-                Check::new("program over echo", program_in_loop() / echo_in_loop()).about(48.0),
-                Check::new(
+                LimitCheck::new("a turn with echo", echo_in_loop()),
+                LimitCheck::new("a turn with a program", program_in_loop()),
+                LimitCheck::new("program over echo", program_in_loop() / echo_in_loop()).about(48.0),
+                LimitCheck::new(
                     "the same without the redirection",
                     (floor(EXTERNAL) + floor(ECHO) + floor(COLON)) / (floor(ECHO) + floor(COLON)),
                 ),
@@ -248,12 +248,12 @@ fn shell() -> Vec<Claim> {
             how: SHELL,
             rule: "closer to 29 than to half or twice that",
             checks: vec![
-                Check::new(
+                LimitCheck::new(
                     "program over printf",
                     program_in_loop() / (echo_in_loop() + (floor(INLINE_PRINTF) - floor(INLINE_ECHO))),
                 )
                 .about(29.0),
-                Check::new(
+                LimitCheck::new(
                     "printf over echo, inline, without the loop",
                     (floor(INLINE_COLON) + floor(INLINE_PRINTF)) / (floor(INLINE_COLON) + floor(INLINE_ECHO)),
                 ),
@@ -270,8 +270,8 @@ fn shell() -> Vec<Claim> {
                   turn, as in the one loop that the post prints",
             rule: "closer to 16 µs than to half or twice that",
             checks: vec![
-                Check::new("a turn", floor(COLON)).about(16_000.0),
-                Check::new("the redirection", floor(REDIRECTION)),
+                LimitCheck::new("a turn", floor(COLON)).about(16_000.0),
+                LimitCheck::new("the redirection", floor(REDIRECTION)),
             ],
             holds: "a turn takes as long here",
             fails: "a turn takes far less time; the post does not show the loop behind its 20,000 ns, so \
@@ -284,7 +284,7 @@ fn shell() -> Vec<Claim> {
             figure: "3,890 ns",
             how: "a straight-line script of `echo H`, less an empty script, divided by the number of lines",
             rule: "closer to 3,890 ns than to half or twice that",
-            checks: vec![Check::new("a line", floor(INLINE_COLON) + floor(INLINE_ECHO)).about(3890.0)],
+            checks: vec![LimitCheck::new("a line", floor(INLINE_COLON) + floor(INLINE_ECHO)).about(3890.0)],
             holds: "reading, parsing and executing a line takes as long here",
             fails: "a line takes another time on this processor",
         },
@@ -301,7 +301,9 @@ fn parts() -> Vec<Claim> {
             how: FLOOR,
             rule: "the write takes at most 1 % of the time to create, execute and wait for the smallest \
                    program",
-            checks: vec![Check::new("the write's share", floor(NULL) / floor(PROCESS)).at_most(0.01).part()],
+            checks: vec![
+                LimitCheck::new("the write's share", floor(NULL) / floor(PROCESS)).at_most(0.01).part(),
+            ],
             holds: "a process takes hundreds of times as long as a write",
             fails: "the write is a noticeable part",
         },
@@ -314,8 +316,8 @@ fn parts() -> Vec<Claim> {
                   the floor",
             rule: "the write's share is, to the nearest power of ten, 0.004 % (between 0.0013 and 0.013 %)",
             checks: vec![
-                Check::new("a process", floor(PROCESS)),
-                Check::new("the write's share", floor(NULL) / floor(PROCESS))
+                LimitCheck::new("a process", floor(PROCESS)),
+                LimitCheck::new("the write's share", floor(NULL) / floor(PROCESS))
                     .in_the_order_of(0.000_04)
                     .part(),
             ],
@@ -332,10 +334,10 @@ fn parts() -> Vec<Claim> {
                   the one loop that the post prints (it does not show the one behind its 20 µs)",
             rule: "each multiple is, to the nearest power of ten, the post's",
             checks: vec![
-                Check::new("system call", floor(PROCESS) / floor(NULL)).in_the_order_of(38_000.0),
-                Check::new("inline", floor(PROCESS) / (floor(INLINE_COLON) + floor(INLINE_ECHO)))
+                LimitCheck::new("system call", floor(PROCESS) / floor(NULL)).in_the_order_of(38_000.0),
+                LimitCheck::new("inline", floor(PROCESS) / (floor(INLINE_COLON) + floor(INLINE_ECHO)))
                     .in_the_order_of(2500.0),
-                Check::new("loop", floor(PROCESS) / echo_in_loop()).in_the_order_of(500.0),
+                LimitCheck::new("loop", floor(PROCESS) / echo_in_loop()).in_the_order_of(500.0),
             ],
             holds: "the multiples are those of the post",
             fails: "the order of the four is that of the post, the multiples are smaller; a process here \

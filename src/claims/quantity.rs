@@ -8,9 +8,9 @@ use std::ops::{Add, Div, Mul, Sub};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantity {
     /// The time of a part of a program's runs.
-    Time { program: &'static str, span: Span, state: State },
+    Time { program: &'static str, span: TimedPart, state: State },
     /// What a program does, counted.
-    Count { program: &'static str, counted: Counted },
+    Count { program: &'static str, counted: CountKind },
     /// Wall time of traced runs of a program over that of untraced ones.
     Overhead(&'static str),
     /// Events that the tracer lost in all timed runs.
@@ -45,7 +45,7 @@ pub enum Quantity {
 
 /// A part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Span {
+pub enum TimedPart {
     Phase(Phase),
     /// startup + setup + write.
     FirstByte,
@@ -53,9 +53,9 @@ pub enum Span {
     Total,
 }
 
-impl From<Phase> for Span {
-    fn from(phase: Phase) -> Span {
-        Span::Phase(phase)
+impl From<Phase> for TimedPart {
+    fn from(phase: Phase) -> TimedPart {
+        TimedPart::Phase(phase)
     }
 }
 
@@ -74,7 +74,7 @@ pub enum State {
 
 /// What is counted in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Counted {
+pub enum CountKind {
     Syscalls,
     /// The first process included.
     Processes,
@@ -84,7 +84,7 @@ pub enum Counted {
 
 /// Interleaved runs: the values of one round belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rounds {
+pub enum PairedRounds {
     /// Programs under one condition.
     Runs(State),
     /// Designs that print this number of lines.
@@ -105,10 +105,10 @@ impl Quantity {
     }
 
     /// The rounds in which the quantity was measured, if it has one value for each round.
-    pub fn rounds(self) -> Option<Rounds> {
+    pub fn rounds(self) -> Option<PairedRounds> {
         match self {
-            Quantity::Time { state, .. } => Some(Rounds::Runs(state)),
-            Quantity::Lines { count, .. } => Some(Rounds::Lines(count)),
+            Quantity::Time { state, .. } => Some(PairedRounds::Runs(state)),
+            Quantity::Lines { count, .. } => Some(PairedRounds::Lines(count)),
             _ => None,
         }
     }
@@ -182,17 +182,17 @@ operator!(Mul, mul, Multiply);
 operator!(Div, div, Divide);
 
 /// The time of a part of a program's warm runs.
-pub fn warm(program: &'static str, span: impl Into<Span>) -> Expression {
+pub fn warm(program: &'static str, span: impl Into<TimedPart>) -> Expression {
     time(program, span, State::Warm)
 }
 
 /// The same under other conditions.
-pub fn time(program: &'static str, span: impl Into<Span>, state: State) -> Expression {
+pub fn time(program: &'static str, span: impl Into<TimedPart>, state: State) -> Expression {
     Quantity::Time { program, span: span.into(), state }.into()
 }
 
 /// What a program does, counted.
-pub fn count(program: &'static str, counted: Counted) -> Expression {
+pub fn count(program: &'static str, counted: CountKind) -> Expression {
     Quantity::Count { program, counted }.into()
 }
 

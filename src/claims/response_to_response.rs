@@ -1,7 +1,7 @@
 //! The claims of "A response to response to hello world".
 
-use super::check::Check;
 use super::claim::Claim;
+use super::limit_check::LimitCheck;
 use super::post::Post;
 use super::quantity::{Expression, Quantity, lines};
 
@@ -21,9 +21,9 @@ pub(super) fn claims() -> Vec<Claim> {
     [comparisons(), table(), correctness()].concat()
 }
 
-fn ratio(name: &str, over: &'static str, under: &'static str, count: u64) -> Check {
+fn ratio(name: &str, over: &'static str, under: &'static str, count: u64) -> LimitCheck {
     let millions = count as f64 / MILLION as f64;
-    Check::new(format!("{name}, {millions}M"), lines(over, count) / lines(under, count))
+    LimitCheck::new(format!("{name}, {millions}M"), lines(over, count) / lines(under, count))
 }
 
 fn comparisons() -> Vec<Claim> {
@@ -111,7 +111,7 @@ fn table() -> Vec<Claim> {
             how: HOW,
             rule: "closer to 836 ns than to half or twice that",
             checks: vec![
-                Check::new(
+                LimitCheck::new(
                     "a line",
                     (lines("asm-v1", MILLIONS) - lines("asm-v1", MILLION))
                         / Expression::Constant((MILLIONS - MILLION) as f64),
@@ -131,7 +131,9 @@ fn table() -> Vec<Claim> {
             how: HOW,
             rule: "each ratio is closer to 5 than to 2.5 or 10",
             checks: ["asm-v1", "asm-v2", "go-v1", "go-v2"]
-                .map(|design| Check::new(design, lines(design, MILLIONS) / lines(design, MILLION)).about(5.0))
+                .map(|design| {
+                    LimitCheck::new(design, lines(design, MILLIONS) / lines(design, MILLION)).about(5.0)
+                })
                 .to_vec(),
             holds: "each line takes the same time, so the post's 0.51 s for 1M lines is not the time of Go \
                     v2",
@@ -141,7 +143,7 @@ fn table() -> Vec<Claim> {
 }
 
 fn correctness() -> Vec<Claim> {
-    let right = |name: &str, design| Check::new(name, Quantity::Right(design).into()).exactly(1.0);
+    let right = |name: &str, design| LimitCheck::new(name, Quantity::Right(design).into()).exactly(1.0);
     vec![
         Claim {
             id: "002-same-output",

@@ -1,9 +1,9 @@
 //! The claims of "Startup Showdown 1 - Hello".
 
-use super::check::{Check, ascending};
 use super::claim::Claim;
+use super::limit_check::{LimitCheck, ascending};
 use super::post::Post;
-use super::quantity::{Expression, Quantity, Span, State, time, warm};
+use super::quantity::{Expression, Quantity, State, TimedPart, time, warm};
 use firstbyte_measure::timeline::Phase;
 
 /// The post's programs in the order of its warm medians, each with its median in 100 µs: warm, and in the mode `no_cache`.
@@ -44,7 +44,7 @@ fn rounded(over: f64, under: f64) -> (f64, f64) {
     (least / std::f64::consts::SQRT_2, most * std::f64::consts::SQRT_2)
 }
 
-fn ratios(state: State) -> Vec<Check> {
+fn ratios(state: State) -> Vec<LimitCheck> {
     let figure = |(_, _, warm, no_cache): &(&str, &str, f64, f64)| match state {
         State::Dropped => *no_cache,
         _ => *warm,
@@ -52,7 +52,7 @@ fn ratios(state: State) -> Vec<Check> {
     let ratio = |row: &(&str, &'static str, f64, f64)| {
         let (low, high) = rounded(figure(row), figure(&TABLE[0]));
         let ratio = time(row.1, Phase::Setup, state) / time("c-printf", Phase::Setup, state);
-        Check::new(format!("{} over c", row.0), ratio).within(low, high)
+        LimitCheck::new(format!("{} over c", row.0), ratio).within(low, high)
     };
     TABLE[1..].iter().map(ratio).collect()
 }
@@ -124,10 +124,10 @@ fn conclusions() -> Vec<Claim> {
             how: SETUP,
             rule: "dash takes at most 1.44 times as long as C, and less time than C++, Rust and Go",
             checks: vec![
-                Check::new("dash over C", over("dash", "c-printf")).at_most(0.65 / 0.45),
-                Check::new("C++ over dash", over("cpp-iostream", "dash")).at_least(1.0),
-                Check::new("Rust over dash", over("rust", "dash")).at_least(1.0),
-                Check::new("Go over dash", over("go", "dash")).at_least(1.0),
+                LimitCheck::new("dash over C", over("dash", "c-printf")).at_most(0.65 / 0.45),
+                LimitCheck::new("C++ over dash", over("cpp-iostream", "dash")).at_least(1.0),
+                LimitCheck::new("Rust over dash", over("rust", "dash")).at_least(1.0),
+                LimitCheck::new("Go over dash", over("go", "dash")).at_least(1.0),
             ],
             holds: "dash is a small, dynamically linked C program; as in C, nearly all of its setup is the \
                     dynamic loader's",
@@ -142,7 +142,7 @@ fn conclusions() -> Vec<Claim> {
             rule: "Go takes longer than each of the three",
             checks: [("C++", "cpp-iostream"), ("bash", "bash"), ("zsh", "zsh")]
                 .map(|(name, program)| {
-                    Check::new(format!("Go over {name}"), over("go", program)).at_least(1.0)
+                    LimitCheck::new(format!("Go over {name}"), over("go", program)).at_least(1.0)
                 })
                 .to_vec(),
             holds: "its runtime starts threads and sets up its heap before main",
@@ -159,8 +159,8 @@ fn conclusions() -> Vec<Claim> {
                   firstbyte floor --cpus-sweep -- PROGRAM shows more",
             rule: "with all processors, the first byte comes at least 5 % later than with one",
             checks: vec![
-                Check::new("processors", Quantity::Processors.into()),
-                Check::new("go, all processors over one", go_cores()).at_least(1.05),
+                LimitCheck::new("processors", Quantity::Processors.into()),
+                LimitCheck::new("go, all processors over one", go_cores()).at_least(1.05),
             ],
             holds: "with more processors, the first byte of Go comes later",
             fails: "on the few processors of this machine, Go loses little or nothing by using all of them",
@@ -175,7 +175,7 @@ fn conclusions() -> Vec<Claim> {
             rule: "Python's first byte comes after more than 16.66 ms, every other one sooner",
             checks: TABLE
                 .map(|(name, program, ..)| {
-                    let check = Check::new(name, warm(program, Span::FirstByte));
+                    let check = LimitCheck::new(name, warm(program, TimedPart::FirstByte));
                     let frame = 1e9 / 60.0;
                     if name == "python" { check.at_least(frame) } else { check.at_most(frame) }
                 })
@@ -203,9 +203,9 @@ fn cache() -> Vec<Claim> {
             rule: "drop_caches slows dash down by less than the post's rounding can show (1.18 times), and \
                    truly cold it takes at least twice as long",
             checks: vec![
-                Check::new("after drop_caches over warm", over_warm("dash", State::Dropped))
+                LimitCheck::new("after drop_caches over warm", over_warm("dash", State::Dropped))
                     .at_most(0.65 / 0.55),
-                Check::new("truly cold over warm", over_warm("dash", State::Cold)).at_least(2.0),
+                LimitCheck::new("truly cold over warm", over_warm("dash", State::Cold)).at_least(2.0),
             ],
             holds: "drop_caches leaves the pages that something has mapped, and the shell that runs it has \
                     dash mapped or has just read it again",
@@ -221,16 +221,16 @@ fn cache() -> Vec<Claim> {
             rule: "drop_caches slows C down by less than Go, and a truly cold start slows C down at least \
                    twice as much as drop_caches",
             checks: vec![
-                Check::new("C after drop_caches", over_warm("c-printf", State::Dropped)),
-                Check::new("Go after drop_caches", over_warm("go", State::Dropped)),
-                Check::new("C truly cold", over_warm("c-printf", State::Cold)),
-                Check::new("Go truly cold", over_warm("go", State::Cold)),
-                Check::new(
+                LimitCheck::new("C after drop_caches", over_warm("c-printf", State::Dropped)),
+                LimitCheck::new("Go after drop_caches", over_warm("go", State::Dropped)),
+                LimitCheck::new("C truly cold", over_warm("c-printf", State::Cold)),
+                LimitCheck::new("Go truly cold", over_warm("go", State::Cold)),
+                LimitCheck::new(
                     "Go's loss over C's",
                     over_warm("go", State::Dropped) / over_warm("c-printf", State::Dropped),
                 )
                 .at_least(1.0),
-                Check::new(
+                LimitCheck::new(
                     "C truly cold over C after drop_caches",
                     time("c-printf", Phase::Setup, State::Cold)
                         / time("c-printf", Phase::Setup, State::Dropped),
@@ -250,9 +250,9 @@ fn cache() -> Vec<Claim> {
             how: COLD,
             rule: "truly cold, C takes at least twice as long",
             checks: vec![
-                Check::new("warm", setup("c-printf")),
-                Check::new("truly cold", time("c-printf", Phase::Setup, State::Cold)),
-                Check::new("truly cold over warm", over_warm("c-printf", State::Cold)).at_least(2.0),
+                LimitCheck::new("warm", setup("c-printf")),
+                LimitCheck::new("truly cold", time("c-printf", Phase::Setup, State::Cold)),
+                LimitCheck::new("truly cold over warm", over_warm("c-printf", State::Cold)).at_least(2.0),
             ],
             holds: "most of it; if the loader and the C library have to come from disk, a C program waits \
                     for them",
@@ -272,7 +272,7 @@ fn footnotes() -> Vec<Claim> {
                   its return",
             rule: "it is measured for each program, and is more than 0",
             checks: TABLE
-                .map(|(name, program, ..)| Check::new(name, warm(program, Phase::Startup)).at_least(1.0))
+                .map(|(name, program, ..)| LimitCheck::new(name, warm(program, Phase::Startup)).at_least(1.0))
                 .to_vec(),
             holds: "it is possible, and worth it; the values are the time that the post could not see",
             fails: "the backend in use does not see the entry of execve",
@@ -286,8 +286,8 @@ fn footnotes() -> Vec<Claim> {
             how: "lost events, counted in the kernel, over all timed runs of this invocation",
             rule: "there are none",
             checks: vec![
-                Check::new("lost events", Quantity::LostEvents.into()).exactly(0.0),
-                Check::new("C", warm("c-printf", Span::Total)),
+                LimitCheck::new("lost events", Quantity::LostEvents.into()).exactly(0.0),
+                LimitCheck::new("C", warm("c-printf", TimedPart::Total)),
             ],
             holds: "a few events for each run cannot overrun a buffer; a run that lost one would not count",
             fails: "events were lost; their runs did not count",
@@ -302,10 +302,11 @@ fn footnotes() -> Vec<Claim> {
                   interleaved; and the total with a ptrace stop at each system call over the total without",
             rule: "tracepoints cost at most 10 %, and with stops the program takes at least twice as long",
             checks: vec![
-                Check::new("tracepoints over nothing", Quantity::Overhead("c-printf").into()).at_most(1.1),
-                Check::new(
+                LimitCheck::new("tracepoints over nothing", Quantity::Overhead("c-printf").into())
+                    .at_most(1.1),
+                LimitCheck::new(
                     "ptrace stops over tracepoints",
-                    time("c-printf", Span::Total, State::Stopped) / warm("c-printf", Span::Total),
+                    time("c-printf", TimedPart::Total, State::Stopped) / warm("c-printf", TimedPart::Total),
                 )
                 .at_least(2.0),
             ],

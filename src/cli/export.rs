@@ -3,7 +3,7 @@
 use super::options::JsonArgs;
 use crate::document::Kind;
 use crate::output::Target;
-use crate::report::formats::{Entry, Format};
+use crate::report::formats::{Format, FormatEntry};
 use clap::{Arg, ArgGroup, ArgMatches, Command, FromArgMatches};
 use std::path::Path;
 
@@ -34,7 +34,7 @@ impl<const KIND: usize> ExportArgs<KIND> {
 
 impl<const KIND: usize> FromArgMatches for ExportArgs<KIND> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let requested = |entry: &Entry| {
+        let requested = |entry: &FormatEntry| {
             let file = matches.get_one::<String>(entry.option)?;
             Some((drawn(entry.format, file), Target::parse(file)))
         };
@@ -60,7 +60,7 @@ impl<const KIND: usize> clap::Args for ExportArgs<KIND> {
     }
 }
 
-fn argument(entry: &Entry) -> Arg {
+fn argument(entry: &FormatEntry) -> Arg {
     let argument = Arg::new(entry.option).long(entry.option).value_name("FILE");
     let argument = argument.help(entry.help).help_heading(HEADING);
     // an older name of the option

@@ -43,7 +43,7 @@ impl Args {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, CliCommand};
     use clap::Parser;
 
     fn plain(words: &[&str]) -> Option<(u64, OsString, bool)> {
@@ -55,7 +55,7 @@ mod tests {
     fn a_plain_command_line_has_the_meaning_that_clap_gives_it() {
         for words in [&["lines", "3"][..], &["lines", "0", ""], &["lines", "9223372036854775808", "a b"]] {
             let cli = Cli::try_parse_from([&["firstbyte"], words].concat()).unwrap();
-            let Command::Lines(args) = cli.command else { panic!("another command") };
+            let CliCommand::Lines(args) = cli.command else { panic!("another command") };
             assert_eq!(plain(words), Some((args.count, args.text, args.raw_tty)));
         }
     }

@@ -31,7 +31,7 @@ use clap::{Parser, Subcommand};
 #[command(name = "firstbyte", version, max_term_width = 100, propagate_version = true)]
 pub struct Cli {
     #[command(subcommand)]
-    pub command: Command,
+    pub command: CliCommand,
 }
 
 impl Cli {
@@ -42,7 +42,7 @@ impl Cli {
             std::process::exit(i32::from(stdout_was_closed()) * 4);
         }
         match lines::Args::plain(std::env::args_os().skip(1)) {
-            Some(args) => Cli { command: Command::Lines(args) },
+            Some(args) => Cli { command: CliCommand::Lines(args) },
             None => Cli::parse(),
         }
     }
@@ -57,7 +57,7 @@ fn asks_for_version(mut words: impl Iterator<Item = std::ffi::OsString>) -> bool
 
 // The doc comment of each `Args` describes its command.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     Showdown(Box<showdown::Args>),
     Floor(Box<floor::Args>),
     Bench(Box<bench::Args>),

@@ -6,7 +6,7 @@ use super::values::duration;
 use crate::document::Kind;
 use crate::output::Target;
 use crate::report::formats::Format;
-use crate::throughput::measured::ThroughputPlan;
+use crate::throughput::measured_designs::ThroughputPlan;
 use crate::throughput::sink::Sink;
 use std::path::PathBuf;
 use std::time::Duration;

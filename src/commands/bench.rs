@@ -1,11 +1,11 @@
 //! `firstbyte bench`: commands of the user, timed and compared.
 
-use super::progress::Bar;
+use super::progress::ExperimentBar;
 use super::{CommandError, Exit, before_launching, export, show, terminal};
-use crate::bench::results::{self, Compared};
+use crate::bench::results::{self, ComparedWith};
 use crate::bench::{
-    Aim, Around, Campaign, Counting, Entry, Experiment, Measured, Series, Tracee, caveats, cold, conditions,
-    hooks,
+    Aim, Around, Campaign, Counting, Entry, Experiment, Measured, Series, Tracee, caveats, cold_runs, hooks,
+    run_conditions,
 };
 use crate::cli::bench::{Benchmark, Plan};
 use crate::document::Document;
@@ -48,7 +48,7 @@ pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
     plan.environment.clone().choose();
     export::check(&plan.exports)?;
     plan.input.iter().try_for_each(|input| export::spare(export::targets(&plan.exports), input))?;
-    plan.cold.map_or(Ok(()), cold::enter)?;
+    plan.cold.map_or(Ok(()), cold_runs::enter)?;
     before_launching();
     let chosen = choose_phases(plan.backend).map_err(CommandError::unable)?;
 
@@ -70,7 +70,7 @@ fn measure(plan: &Plan, mut chosen: Chosen<PhasesTracer>) -> Result<Document, Co
     let experiment = experiment(plan)?;
     let header = results::header(&chosen);
     let compared =
-        Compared { reference: Some(plan.reference), baseline: plan.subtract, ..Compared::default() };
+        ComparedWith { reference: Some(plan.reference), baseline: plan.subtract, ..ComparedWith::default() };
 
     let mut save = |series: &[Series]| {
         let so_far = results::document_so_far(&header, series, &compared);
@@ -78,7 +78,7 @@ fn measure(plan: &Plan, mut chosen: Chosen<PhasesTracer>) -> Result<Document, Co
         let partial = Document { partial: true, ..so_far };
         let _ = export::write(&plan.exports, &Exported::Bench(&partial), false);
     };
-    let mut bar = Bar::new(if plan.exports.is_empty() { None } else { Some(&mut save) });
+    let mut bar = ExperimentBar::new(if plan.exports.is_empty() { None } else { Some(&mut save) });
     let measured = experiment.run(&mut chosen.tracer, &mut bar)?;
 
     let mut document = results::finished(&header, &measured, &compared);
@@ -137,12 +137,12 @@ fn series(plan: &Plan, benchmark: &Benchmark) -> Series {
     let any_end = plan.ignore_failure || plan.until.is_some();
     let parameters = benchmark.parameters.iter().map(|(name, value)| (name.clone(), value.clone().into()));
     let conditions = Conditions {
-        until: plan.until.as_ref().map(conditions::ended_by),
+        until: plan.until.as_ref().map(run_conditions::ended_by),
         input: plan.input.is_some(),
         shell: benchmark.shell.clone(),
         variables: recorded(benchmark),
         env_offset: plan.env_offset,
-        ..conditions::plain(plan.output, plan.cpus.as_ref())
+        ..run_conditions::plain(plan.output, plan.cpus.as_ref())
     };
     Series {
         name: benchmark.name.clone(),

@@ -1,7 +1,7 @@
 //! `firstbyte check`: the file of budgets, the measuring, the verdict.
 
 use super::{CommandError, Exit, bench, export, show, terminal};
-use crate::budget::{self, ProgramBudget, file};
+use crate::budget::{self, Checked, ProgramBudget, budget_file};
 use crate::cli::check::Plan;
 use crate::document::Document;
 use crate::document::bench::Measurement;
@@ -9,7 +9,6 @@ use crate::output::Target;
 use crate::output::visible;
 use crate::report::formats::Exported;
 use crate::report::text::check as check_text;
-use crate::report::text::check::Checked;
 
 /// Holds the programs to their budgets, or writes the file.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
@@ -85,7 +84,7 @@ fn init(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
             shell_words::quote(&failed.command)
         )));
     }
-    let budgets = file::write(&document.results);
+    let budgets = budget_file::write(&document.results);
     if target.is_stdout() {
         show(budgets.as_bytes())?;
         return Ok(Exit::Done);

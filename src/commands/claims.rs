@@ -1,6 +1,6 @@
 //! `firstbyte claims`: what the five posts say, checked on this machine.
 
-use super::progress::{Bar, Building};
+use super::progress::{Building, ExperimentBar};
 use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::claims::passes::{self, Gathered, PassOptions, Watcher};
 use crate::claims::{Claim, Needs, all, judge, row, select};
@@ -60,7 +60,7 @@ fn measured(plan: &Plan, claims: &[Claim]) -> Result<ClaimsDocument, CommandErro
     let watcher = Watcher {
         pass: &|place, count, name| announce(plan, place, count, name),
         building: &|step| building.step(&step),
-        runs: &mut Bar::new(None),
+        runs: &mut ExperimentBar::new(None),
     };
     let options = PassOptions { quick: plan.quick, seed: plan.seed };
     let Gathered { evidence, backend, overhead } = passes::measure(&needs, options, cold, watcher)?;

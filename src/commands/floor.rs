@@ -1,6 +1,6 @@
 //! `firstbyte floor`: what this machine charges for the steps of a start.
 
-use super::progress::{Bar, bar};
+use super::progress::{ExperimentBar, bar};
 use super::{CommandError, Exit, export, show, terminal};
 use crate::cli::floor::Plan;
 use crate::document::floor::{Floor, Group};
@@ -33,7 +33,7 @@ fn check(plan: &Plan) -> Result<(), CommandError> {
 
 fn swept(plan: &Plan) -> Result<Floor, CommandError> {
     let mut floor = empty();
-    sweep_cpus(&plan.measuring, &mut floor, &mut Bar::new(None))?;
+    sweep_cpus(&plan.measuring, &mut floor, &mut ExperimentBar::new(None))?;
     Ok(floor)
 }
 

@@ -2,14 +2,13 @@
 
 use super::{CommandError, Exit, before_launching, show, terminal};
 use crate::cli::inspect::Args;
-use crate::document::Kind;
-use crate::document::bench::SCHEMA;
-use crate::floor::estimate::{Estimate, estimate};
+use crate::document::inspect::{Estimate, InspectDocument, InspectResults, InspectedFile};
+use crate::floor::estimate::estimate;
 use crate::floor::unit_costs;
 use crate::inspect::compilations::compilations;
 use crate::inspect::ld_cache::LdCache;
 use crate::inspect::libraries::LibrarySearch;
-use crate::inspect::{Files, InspectError, Inspection, MachineFiles, disassembly, inspect};
+use crate::inspect::{FileView, InspectError, Inspection, MachineFiles, disassembly, inspect};
 use crate::output::visible;
 use crate::report::text::inspect as inspect_text;
 use firstbyte_measure::machine::Machine;
@@ -35,8 +34,8 @@ fn explain(file: &Path, args: &Args) -> Result<(), CommandError> {
     let estimate = if args.counts_only { None } else { estimated(&inspection, &machine, args.recalibrate)? };
 
     if args.json() {
-        let result = serde_json::json!({ "file": inspection, "estimate": estimate });
-        return json(Kind::Inspect, &machine, &[result]);
+        let results = InspectResults::File(vec![InspectedFile { file: inspection, estimate }]);
+        return json(machine, results);
     }
     let text = inspect_text::render(&inspection, estimate.as_ref());
     show(terminal().wrap_lines(&text, inspect_text::VALUES).as_bytes())
@@ -65,7 +64,7 @@ fn estimated(
 fn show_function(file: &Path, symbol: &str, as_json: bool) -> Result<(), CommandError> {
     let lines = disassembly::disassemble(file, &MachineFiles.read(file)?, symbol)?;
     if as_json {
-        return json(Kind::Disassembly, &Machine::examine(), &lines);
+        return json(Machine::examine(), InspectResults::Function(lines));
     }
     show(inspect_text::render_lines(&lines).as_bytes())
 }
@@ -73,19 +72,13 @@ fn show_function(file: &Path, symbol: &str, as_json: bool) -> Result<(), Command
 fn show_calls(source: &Path, args: &Args) -> Result<(), CommandError> {
     let rows = compilations(source, &args.compiler)?;
     if args.json() {
-        return json(Kind::Calls, &Machine::examine(), &rows);
+        return json(Machine::examine(), InspectResults::Compilations(rows));
     }
     show(inspect_text::render_calls(&rows).as_bytes())
 }
 
-fn json<T: serde::Serialize>(kind: Kind, machine: &Machine, results: &[T]) -> Result<(), CommandError> {
-    let document = serde_json::json!({
-        "schema": SCHEMA,
-        "kind": kind,
-        "tool": { "name": "firstbyte", "version": env!("CARGO_PKG_VERSION") },
-        "machine": machine,
-        "results": results,
-    });
+fn json(machine: Machine, results: InspectResults) -> Result<(), CommandError> {
+    let document = InspectDocument::new(machine, results);
     let text = serde_json::to_string_pretty(&document).map_err(CommandError::unable)?;
     show((text + "\n").as_bytes())
 }

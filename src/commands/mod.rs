@@ -23,7 +23,7 @@ pub mod trace;
 
 pub use outcome::{CommandError, Exit};
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, CliCommand};
 use crate::output::Target;
 use firstbyte_measure::launch::{interrupt, tree};
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -31,27 +31,27 @@ use std::io::{ErrorKind, IsTerminal, Write};
 /// Runs one command; what it says is how the process ends.
 pub fn run(cli: Cli) -> Result<Exit, CommandError> {
     // `lines` has no children, and its start is compared with that of doing nothing
-    if !matches!(cli.command, Command::Lines(_)) {
+    if !matches!(cli.command, CliCommand::Lines(_)) {
         tree::hear_of_exits();
     }
     match cli.command {
-        Command::Showdown(args) => showdown::run(&args.plan()),
-        Command::Floor(args) => floor::run(&args.plan()),
-        Command::Bench(args) => bench::run(&args.plan().map_err(CommandError::usage)?),
-        Command::Trace(args) => trace::run(&args.plan()),
-        Command::Check(args) => check::run(&args.plan()),
-        Command::Claims(args) => claims::run(&args.plan()),
-        Command::Compare(args) => compare::run(&args.plan()),
-        Command::Diff(args) => diff::run(&args.plan()),
-        Command::Report(args) => report::run(&args.plan()),
-        Command::Doctor(args) => doctor::run(&args),
-        Command::Throughput(args) => throughput::run(args.plan()),
-        Command::Lines(args) => lines::run(&args),
-        Command::Elf(args) => elf::run(args.plan().map_err(CommandError::usage)?),
-        Command::Inspect(args) => inspect::run(&args),
-        Command::Cc(args) => cc::run(args),
-        Command::Completions(args) => generate::completions(&args),
-        Command::Man(args) => generate::man(&args),
+        CliCommand::Showdown(args) => showdown::run(&args.plan()),
+        CliCommand::Floor(args) => floor::run(&args.plan()),
+        CliCommand::Bench(args) => bench::run(&args.plan().map_err(CommandError::usage)?),
+        CliCommand::Trace(args) => trace::run(&args.plan()),
+        CliCommand::Check(args) => check::run(&args.plan()),
+        CliCommand::Claims(args) => claims::run(&args.plan()),
+        CliCommand::Compare(args) => compare::run(&args.plan()),
+        CliCommand::Diff(args) => diff::run(&args.plan()),
+        CliCommand::Report(args) => report::run(&args.plan()),
+        CliCommand::Doctor(args) => doctor::run(&args),
+        CliCommand::Throughput(args) => throughput::run(args.plan()),
+        CliCommand::Lines(args) => lines::run(&args),
+        CliCommand::Elf(args) => elf::run(args.plan().map_err(CommandError::usage)?),
+        CliCommand::Inspect(args) => inspect::run(&args),
+        CliCommand::Cc(args) => cc::run(args),
+        CliCommand::Completions(args) => generate::completions(&args),
+        CliCommand::Man(args) => generate::man(&args),
     }
 }
 

@@ -7,7 +7,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// The bars of an experiment: one for the timed runs, with an estimate of the time left, one for the counting runs.
-pub(super) struct Bar<'c> {
+pub(super) struct ExperimentBar<'c> {
     shown: ProgressBar,
     counting: Option<ProgressBar>,
     checkpoint: Option<Checkpoint<'c>>,
@@ -73,21 +73,21 @@ fn set_template(bar: &ProgressBar, template: &str) {
     }
 }
 
-impl<'c> Bar<'c> {
-    pub(super) fn new(checkpoint: Option<Checkpoint<'c>>) -> Bar<'c> {
+impl<'c> ExperimentBar<'c> {
+    pub(super) fn new(checkpoint: Option<Checkpoint<'c>>) -> ExperimentBar<'c> {
         let shown = bar("measuring", 0);
-        Bar { shown, counting: None, checkpoint, estimated: Instant::now(), planned: false }
+        ExperimentBar { shown, counting: None, checkpoint, estimated: Instant::now(), planned: false }
     }
 }
 
 /// After an error nobody says that the experiment has ended.
-impl Drop for Bar<'_> {
+impl Drop for ExperimentBar<'_> {
     fn drop(&mut self) {
         bench::Progress::ended(self);
     }
 }
 
-impl bench::Progress for Bar<'_> {
+impl bench::Progress for ExperimentBar<'_> {
     fn began(&mut self) {
         self.planned = false;
         self.shown.reset();

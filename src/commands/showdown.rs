@@ -1,12 +1,13 @@
 //! `firstbyte showdown`: the programs of the corpus, timed and compared.
 
-use super::progress::{Bar, Building};
+use super::progress::{Building, ExperimentBar};
 use super::{CommandError, Exit, before_launching, export, show, terminal};
-use crate::bench::results::{self, Compared};
-use crate::bench::{Aim, Campaign, Counting, Experiment, Series, cold};
+use crate::bench::results::{self, ComparedWith};
+use crate::bench::{Aim, Campaign, Counting, Experiment, Series, cold_runs};
 use crate::cli::showdown::Plan;
 use crate::corpus::{
-    BuildCache, Built, Circumstances, Corpus, PrepareOptions, Program, SkipCause, Skipped, prepare_all,
+    Built, Circumstances, Corpus, PrepareOptions, Program, SkipCause, SkippedProgram, build_cache,
+    prepare_all,
 };
 use crate::document::Document;
 use crate::report::formats::Exported;
@@ -32,7 +33,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
 
     plan.environment.clone().choose();
     export::check(&plan.exports)?;
-    plan.cold.map_or(Ok(()), cold::enter)?;
+    plan.cold.map_or(Ok(()), cold_runs::enter)?;
     before_launching();
     let chosen = choose_phases(plan.backend).map_err(CommandError::unable)?;
 
@@ -50,7 +51,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     Ok(exit(&document, &skipped))
 }
 
-fn exit(document: &Document, skipped: &[Skipped]) -> Exit {
+fn exit(document: &Document, skipped: &[SkippedProgram]) -> Exit {
     let wrong = skipped.iter().any(|program| program.cause == SkipCause::Wrong);
     match document {
         Document { broken: Some(_), .. } => Exit::Unable,
@@ -78,8 +79,11 @@ fn list(programs: &[&Program]) -> String {
 type Ready<'c> = Vec<(&'c Program, Built)>;
 
 /// Builds and verifies the programs. Those that this machine cannot build or run are skipped.
-fn prepare<'c>(programs: &[&'c Program], plan: &Plan) -> Result<(Ready<'c>, Vec<Skipped>), CommandError> {
-    let cache = BuildCache::of_user().map_err(CommandError::unable)?;
+fn prepare<'c>(
+    programs: &[&'c Program],
+    plan: &Plan,
+) -> Result<(Ready<'c>, Vec<SkippedProgram>), CommandError> {
+    let cache = build_cache().map_err(CommandError::unable)?;
     let building = Building::new();
     let interrupted = || interrupt::interrupted().is_some();
     let options = PrepareOptions { timeout: plan.timeout, ..PrepareOptions::new(&interrupted) };
@@ -98,7 +102,7 @@ fn prepare<'c>(programs: &[&'c Program], plan: &Plan) -> Result<(Ready<'c>, Vec<
     Ok((ready, skipped))
 }
 
-fn nothing_to_run(skipped: &[Skipped]) -> String {
+fn nothing_to_run(skipped: &[SkippedProgram]) -> String {
     let reasons: Vec<String> = skipped.iter().map(|s| format!("`{}`: {}", s.name, s.reason)).collect();
     format!("no program can be run here: {}\nhelp: firstbyte doctor --install", reasons.join("; "))
 }
@@ -107,12 +111,12 @@ fn measure(
     plan: &Plan,
     mut chosen: Chosen<PhasesTracer>,
     ready: &Ready,
-    skipped: &[Skipped],
+    skipped: &[SkippedProgram],
 ) -> Result<Document, CommandError> {
     let experiment = experiment(plan, ready)?;
     let skipped = skipped.iter().map(Into::into).collect();
     let header = Document { skipped, ..results::header(&chosen) };
-    let compared = Compared { floor: Some(FLOOR), threshold: plan.threshold, ..Compared::default() };
+    let compared = ComparedWith { floor: Some(FLOOR), threshold: plan.threshold, ..ComparedWith::default() };
 
     let mut save = |series: &[Series]| {
         let so_far = results::document_so_far(&header, series, &compared);
@@ -120,7 +124,7 @@ fn measure(
         let partial = Document { partial: true, ..so_far };
         let _ = export::write(&plan.exports, &Exported::Bench(&partial), false);
     };
-    let mut bar = Bar::new(Some(&mut save));
+    let mut bar = ExperimentBar::new(Some(&mut save));
     let measured = experiment.run(&mut chosen.tracer, &mut bar)?;
 
     let mut document = results::finished(&header, &measured, &compared);

@@ -1,6 +1,6 @@
 //! `firstbyte throughput`: many lines, printed by each design.
 
-use super::progress::{Bar, Building};
+use super::progress::{Building, ExperimentBar};
 use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::cli::throughput::Plan;
 use crate::corpus::Program;
@@ -8,7 +8,7 @@ use crate::document::throughput::ThroughputDocument;
 use crate::report::formats::Exported;
 use crate::report::text::throughput as throughput_text;
 use crate::throughput::design::{self, Design, OURS, WC_ALONE};
-use crate::throughput::measured::measure;
+use crate::throughput::measured_designs::measure;
 
 /// Builds the designs, measures them and prints the tables.
 pub fn run(plan: Plan) -> Result<Exit, CommandError> {
@@ -27,7 +27,7 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
     plan.measuring.check().map_err(CommandError::unable)?;
     before_launching();
     let building = Building::new();
-    let document = measure(plan.measuring, &|step| building.step(&step), &mut Bar::new(None))?;
+    let document = measure(plan.measuring, &|step| building.step(&step), &mut ExperimentBar::new(None))?;
 
     let drawn =
         export::write_drawn(&plan.exports, &Exported::Throughput { document: &document, log: plan.log })?;

@@ -1,10 +1,10 @@
 //! Builds a program: finds its tools, and builds it once for every combination of sources and tools.
 
 use super::execute::{Destination, ExecuteError, Interrupted, Limits, execute, execute_with};
-use super::manifest::{Manifest, Script};
+use super::manifest::{Manifest, ScriptProgram};
 use super::placeholder::{Tools, expand, expand_all};
 use super::toolchain::{self, FoundTool, MissingTool};
-use super::{Built, Program, SkipCause, Skipped, builtin, debian};
+use super::{Built, Program, SkipCause, SkippedProgram, builtin, debian};
 use firstbyte_cache::{BuildCache, Lock};
 use firstbyte_measure::launch::find_in_path;
 use firstbyte_measure::units::Bytes;
@@ -32,11 +32,15 @@ pub(super) const CHECK_TIMEOUT: Duration = Duration::from_secs(20);
 const HASHBANG_LIMIT: usize = 256;
 
 /// Builds a program, or finds it in the cache.
-pub fn build(program: &Program, cache: &BuildCache, interrupted: Interrupted) -> Result<Built, Skipped> {
+pub fn build(
+    program: &Program,
+    cache: &BuildCache,
+    interrupted: Interrupted,
+) -> Result<Built, SkippedProgram> {
     let manifest = &program.manifest;
     if !manifest.fits(std::env::consts::ARCH) {
         let reason = format!("it exists only for {}", manifest.architectures.join(" and "));
-        return Err(Skipped::new(program.name(), SkipCause::Unfit, reason));
+        return Err(SkippedProgram::new(program.name(), SkipCause::Unfit, reason));
     }
 
     let tools = toolchain::find_all(manifest).map_err(|missing| without_tools(program, &missing))?;
@@ -50,14 +54,17 @@ pub fn build(program: &Program, cache: &BuildCache, interrupted: Interrupted) ->
     describe(program, directory, tools, &paths, cached)
 }
 
-fn without_tools(program: &Program, missing: &[MissingTool]) -> Skipped {
+fn without_tools(program: &Program, missing: &[MissingTool]) -> SkippedProgram {
     let mut packages: Vec<String> = missing.iter().flat_map(|tool| tool.packages.clone()).collect();
     packages.extend(absent(&program.manifest));
     packages.sort();
     packages.dedup();
     let reasons: Vec<&str> = missing.iter().map(|tool| tool.reason.as_str()).collect();
     let install = debian::install_command(&packages);
-    Skipped { install, ..Skipped::new(program.name(), SkipCause::ToolMissing, reasons.join(", ")) }
+    SkippedProgram {
+        install,
+        ..SkippedProgram::new(program.name(), SkipCause::ToolMissing, reasons.join(", "))
+    }
 }
 
 /// The packages that provide no tool and are known to be missing.
@@ -65,24 +72,24 @@ fn absent(manifest: &Manifest) -> Vec<String> {
     manifest.packages.iter().filter(|name| debian::is_installed(name) == Some(false)).cloned().collect()
 }
 
-fn check_requirements(program: &Program, tools: &Tools) -> Result<(), Skipped> {
+fn check_requirements(program: &Program, tools: &Tools) -> Result<(), SkippedProgram> {
     let limits = Limits { timeout: CHECK_TIMEOUT, output: 1 << 16, interrupted: &|| false };
     for requirement in &program.manifest.require {
         let argv = expand_all(&requirement.check, tools);
         let holds =
             execute(&argv, Path::new("/"), Destination::Stdout, limits).is_ok_and(|run| run.exit.success());
         if !holds {
-            return Err(Skipped::new(program.name(), SkipCause::Unfit, requirement.reason.clone()));
+            return Err(SkippedProgram::new(program.name(), SkipCause::Unfit, requirement.reason.clone()));
         }
     }
     Ok(())
 }
 
-fn builtin_image(program: &Program) -> Result<Option<Vec<u8>>, Skipped> {
+fn builtin_image(program: &Program) -> Result<Option<Vec<u8>>, SkippedProgram> {
     let message = program.manifest.expected.output();
     let image =
         program.manifest.builtin.map(|builtin| builtin::image(builtin, message.as_bytes())).transpose();
-    image.map_err(|reason| Skipped::new(program.name(), SkipCause::Unfit, reason))
+    image.map_err(|reason| SkippedProgram::new(program.name(), SkipCause::Unfit, reason))
 }
 
 /// A hash of everything that a build depends on, as 32 hexadecimal digits. Each part is hashed with its length, so that
@@ -120,7 +127,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// Returns the folder of the build, and whether it existed already.
-    fn entry(&self, cache: &BuildCache, key: &str) -> Result<(PathBuf, bool), Skipped> {
+    fn entry(&self, cache: &BuildCache, key: &str) -> Result<(PathBuf, bool), SkippedProgram> {
         let lock =
             cache.lock(self.program.name(), self.interrupted).map_err(|error| self.no_cache(&error))?;
         if let Some(entry) = lock.entry(key) {
@@ -166,7 +173,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn write_script(&self, script: &Script, staging: &Path) -> Result<(), BuildFailure> {
+    fn write_script(&self, script: &ScriptProgram, staging: &Path) -> Result<(), BuildFailure> {
         let interpreter = expand(&script.interpreter, self.tools);
         let mut text = b"#!".to_vec();
         text.extend_from_slice(interpreter.as_bytes());
@@ -200,7 +207,7 @@ impl Job<'_> {
         }
     }
 
-    fn failed(&self, lock: &Lock, failure: BuildFailure) -> Skipped {
+    fn failed(&self, lock: &Lock, failure: BuildFailure) -> SkippedProgram {
         let log =
             lock.give_up(LOG).map_or_else(|_| String::new(), |path| format!(" (log: {})", path.display()));
         let reason = match failure {
@@ -213,14 +220,14 @@ impl Job<'_> {
         };
 
         let install = debian::install_command(&absent(&self.program.manifest));
-        Skipped { install, ..Skipped::new(self.program.name(), SkipCause::BuildFailed, reason) }
+        SkippedProgram { install, ..SkippedProgram::new(self.program.name(), SkipCause::BuildFailed, reason) }
     }
 
-    fn no_cache(&self, error: &io::Error) -> Skipped {
+    fn no_cache(&self, error: &io::Error) -> SkippedProgram {
         if error.kind() == io::ErrorKind::Interrupted {
             return interruption(self.program);
         }
-        Skipped::new(
+        SkippedProgram::new(
             self.program.name(),
             SkipCause::BuildFailed,
             format!("cannot write to the cache: {error}"),
@@ -241,8 +248,8 @@ impl From<io::Error> for BuildFailure {
     }
 }
 
-pub(super) fn interruption(program: &Program) -> Skipped {
-    Skipped::new(program.name(), SkipCause::Interrupted, "interrupted")
+pub(super) fn interruption(program: &Program) -> SkippedProgram {
+    SkippedProgram::new(program.name(), SkipCause::Interrupted, "interrupted")
 }
 
 /// The line of the log that most likely names the cause: the first that contains `error`, or else the last.
@@ -271,8 +278,8 @@ fn describe(
     toolchain: Vec<FoundTool>,
     paths: &Tools,
     cached: bool,
-) -> Result<Built, Skipped> {
-    let wrong = |reason: String| Skipped::new(program.name(), SkipCause::BuildFailed, reason);
+) -> Result<Built, SkippedProgram> {
+    let wrong = |reason: String| SkippedProgram::new(program.name(), SkipCause::BuildFailed, reason);
     let argv = expand_all(&program.manifest.run, paths);
     let executable = executable(&argv, &directory).map_err(wrong)?;
     let artifact = directory.join(&program.manifest.artifact);

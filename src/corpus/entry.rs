@@ -1,7 +1,7 @@
 //! Programs of the corpus as entries of an experiment.
 
 use super::{Built, Program};
-use crate::bench::{Around, Entry, ExperimentError, Series, Tracee, conditions};
+use crate::bench::{Around, Entry, ExperimentError, Series, Tracee, run_conditions};
 use crate::document::conditions::Conditions;
 use firstbyte_measure::launch::{Command, CpuSet, Launcher, OutputKind, environment};
 use firstbyte_measure::tracer::Setting;
@@ -44,7 +44,7 @@ impl Program {
     fn conditions(&self, circumstances: &Circumstances) -> Conditions {
         let shown = |(name, value): (&str, OsString)| (name.to_owned(), environment::shown(name, &value));
         let variables = self.manifest.added().map(shown).collect();
-        Conditions { variables, ..conditions::plain(circumstances.output, circumstances.cpus) }
+        Conditions { variables, ..run_conditions::plain(circumstances.output, circumstances.cpus) }
     }
 
     fn tracee(&self, built: &Built, circumstances: &Circumstances) -> Result<Tracee, ExperimentError> {

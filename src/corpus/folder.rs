@@ -1,6 +1,6 @@
 //! The user's corpus: a folder with one subfolder per program.
 
-use super::{CorpusError, Manifest, Program, SkipCause, Skipped, SourceFile};
+use super::{CorpusError, Manifest, Program, SkipCause, SkippedProgram, SourceFile};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ const MOST_BYTES: u64 = 16 << 20;
 
 /// The programs in the subfolders of `root`, sorted by name, and the subfolders without a program. Subfolders whose name
 /// begins with a dot are ignored.
-pub(crate) fn programs(root: &Path) -> Result<(Vec<Program>, Vec<Skipped>), CorpusError> {
+pub(crate) fn programs(root: &Path) -> Result<(Vec<Program>, Vec<SkippedProgram>), CorpusError> {
     let mut folders: Vec<PathBuf> = entries(root)?.into_iter().filter(|path| is_shown(path)).collect();
     folders.sort();
     let (programs, others): (Vec<_>, Vec<_>) =
@@ -29,10 +29,10 @@ fn is_shown(path: &Path) -> bool {
     path.is_dir() && !hidden
 }
 
-fn no_program(folder: &Path) -> Skipped {
+fn no_program(folder: &Path) -> SkippedProgram {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let reason = format!("`{}` has no `{MANIFEST}`", folder.display());
-    Skipped::new(&name, SkipCause::Unfit, reason)
+    SkippedProgram::new(&name, SkipCause::Unfit, reason)
 }
 
 fn program(folder: &Path) -> Result<Program, CorpusError> {

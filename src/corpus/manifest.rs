@@ -44,7 +44,7 @@ pub struct Manifest {
     pub build: Vec<Vec<String>>,
     /// If set, the executable file `test` is this script.
     #[serde(default)]
-    pub script: Option<Script>,
+    pub script: Option<ScriptProgram>,
     /// If set, firstbyte itself writes the executable file `test`.
     #[serde(default)]
     pub builtin: Option<Builtin>,
@@ -93,7 +93,7 @@ pub struct Requirement {
 /// A script that the kernel starts through its `#!` line.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Script {
+pub struct ScriptProgram {
     /// The file that contains the script, without a `#!` line.
     pub source: PathBuf,
     /// A placeholder or an absolute path.

@@ -4,7 +4,7 @@
 //! [`folder`] reads the user's. [`toolchain`] finds the tools that a manifest names. [`build`] builds the program in a
 //! content-addressed [cache](firstbyte_cache), never in the user's tree. [`verify`] runs it once and compares its output
 //! and exit status. [`prepare()`] does both for many programs. A program that this machine cannot build or run becomes a
-//! [`Skipped`], never an error.
+//! [`SkippedProgram`], never an error.
 
 pub mod build;
 mod built;
@@ -25,13 +25,26 @@ pub mod verify;
 pub use built::Built;
 pub use entry::Circumstances;
 pub use error::CorpusError;
-pub use firstbyte_cache::BuildCache;
+pub use firstbyte_cache::{BuildCache, CacheError};
 pub use manifest::Manifest;
 pub use prepare::{PrepareOptions, PrepareStep, prepare, prepare_all};
-pub use skipped::{SkipCause, Skipped};
+pub use skipped::{SkipCause, SkippedProgram};
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+/// The name of their folder in the cache.
+const KIND_OF_BUILDS: &str = "corpus";
+
+/// The user's cache of built programs.
+pub fn build_cache() -> Result<BuildCache, CacheError> {
+    BuildCache::of_user(KIND_OF_BUILDS)
+}
+
+/// The cache of built programs in this folder, which is created if necessary.
+pub fn build_cache_in(root: &Path) -> Result<BuildCache, CacheError> {
+    BuildCache::at(root, KIND_OF_BUILDS)
+}
 
 /// One source file of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +78,7 @@ impl Program {
 pub struct Corpus {
     programs: Vec<Program>,
     /// The user's subfolders that contain no program.
-    others: Vec<Skipped>,
+    others: Vec<SkippedProgram>,
 }
 
 impl Corpus {
@@ -114,7 +127,7 @@ impl Corpus {
     }
 
     /// The selected subfolders that contain no program.
-    pub fn not_programs(&self, names: &[String], tags: &[String]) -> impl Iterator<Item = &Skipped> {
+    pub fn not_programs(&self, names: &[String], tags: &[String]) -> impl Iterator<Item = &SkippedProgram> {
         let all = names.is_empty() && tags.is_empty();
         self.others.iter().filter(move |skipped| all || names.contains(&skipped.name))
     }

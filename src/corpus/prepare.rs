@@ -2,7 +2,7 @@
 
 use super::build::{CHECK_TIMEOUT, build, interruption};
 use super::execute::{ExecuteError, Interrupted, Limits};
-use super::{Built, Program, SkipCause, Skipped, verify};
+use super::{Built, Program, SkipCause, SkippedProgram, verify};
 use firstbyte_cache::BuildCache;
 use firstbyte_measure::machine::available_processors;
 use std::fs::{self, File};
@@ -37,7 +37,7 @@ pub enum PrepareStep<'a> {
     /// Work on this program has begun.
     Started(&'a str),
     /// It is ready, or it is skipped.
-    Finished(&'a Result<Built, Skipped>),
+    Finished(&'a Result<Built, SkippedProgram>),
 }
 
 /// Builds and verifies programs, `jobs` at a time. The results are in the order of `programs`.
@@ -46,7 +46,7 @@ pub fn prepare_all(
     cache: &BuildCache,
     options: PrepareOptions,
     progress: &(dyn Fn(PrepareStep) + Sync),
-) -> Vec<Result<Built, Skipped>> {
+) -> Vec<Result<Built, SkippedProgram>> {
     progress(PrepareStep::Planned(programs.len()));
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
@@ -74,11 +74,19 @@ fn take<'a>(programs: &[&'a Program], next: &AtomicUsize) -> Option<(usize, &'a 
 }
 
 /// Builds a program and verifies it. If a build from the cache is wrong, it is built again once.
-pub fn prepare(program: &Program, cache: &BuildCache, interrupted: Interrupted) -> Result<Built, Skipped> {
+pub fn prepare(
+    program: &Program,
+    cache: &BuildCache,
+    interrupted: Interrupted,
+) -> Result<Built, SkippedProgram> {
     prepare_with(program, cache, PrepareOptions::new(interrupted))
 }
 
-fn prepare_with(program: &Program, cache: &BuildCache, options: PrepareOptions) -> Result<Built, Skipped> {
+fn prepare_with(
+    program: &Program,
+    cache: &BuildCache,
+    options: PrepareOptions,
+) -> Result<Built, SkippedProgram> {
     let interrupted = options.interrupted;
     let limits = Limits { timeout: options.timeout, output: 0, interrupted };
 
@@ -95,9 +103,9 @@ fn prepare_with(program: &Program, cache: &BuildCache, options: PrepareOptions) 
         Err(verify::VerifyError::Execute(ExecuteError::Interrupted)) => Err(interruption(program)),
         Err(error) if is_foreign(&built) => {
             let reason = format!("this kernel may not execute files of its kind: {error}");
-            Err(Skipped::new(program.name(), SkipCause::Unfit, reason))
+            Err(SkippedProgram::new(program.name(), SkipCause::Unfit, reason))
         }
-        Err(error) => Err(Skipped::new(program.name(), SkipCause::Wrong, error.to_string())),
+        Err(error) => Err(SkippedProgram::new(program.name(), SkipCause::Wrong, error.to_string())),
     }
 }
 

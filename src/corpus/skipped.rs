@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// Why a program is not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Skipped {
+pub struct SkippedProgram {
     pub name: String,
     pub cause: SkipCause,
     /// One lower-case line.
@@ -30,16 +30,16 @@ pub enum SkipCause {
     Interrupted,
 }
 
-impl From<&Skipped> for document::Skipped {
-    fn from(skipped: &Skipped) -> document::Skipped {
-        let Skipped { name, reason, install, .. } = skipped.clone();
+impl From<&SkippedProgram> for document::Skipped {
+    fn from(skipped: &SkippedProgram) -> document::Skipped {
+        let SkippedProgram { name, reason, install, .. } = skipped.clone();
         document::Skipped { name, reason, install }
     }
 }
 
-impl Skipped {
+impl SkippedProgram {
     /// An obstacle that no package removes.
-    pub(crate) fn new(name: &str, cause: SkipCause, reason: impl Into<String>) -> Skipped {
-        Skipped { name: name.to_owned(), cause, reason: reason.into(), install: None }
+    pub(crate) fn new(name: &str, cause: SkipCause, reason: impl Into<String>) -> SkippedProgram {
+        SkippedProgram { name: name.to_owned(), cause, reason: reason.into(), install: None }
     }
 }

@@ -12,9 +12,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 
-pub use super::counts::Counts;
 pub use super::distribution::{Distribution, PhaseTimes};
 pub use super::head::{Overhead, Ratio, SCHEMA, Tool, ToolVersion};
+pub use super::median_counts::MedianCounts;
 
 /// One invocation's results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -145,10 +145,10 @@ pub struct Measurement {
     pub phases: PhaseTimes,
     /// Medians of the counting runs.
     #[serde(default)]
-    pub counts: Counts,
+    pub counts: MedianCounts,
     /// How the page cache was made cold, and what the runs had to read; absent for warm runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cold: Option<Cold>,
+    pub cold: Option<ColdRuns>,
     /// The smallest and the largest of each count that differs between counting runs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub varying: BTreeMap<String, [u64; 2]>,
@@ -160,7 +160,7 @@ pub struct Measurement {
     pub influences: Vec<String>,
     /// `null` if the output was not looked at.
     #[serde(default)]
-    pub output: Option<Output>,
+    pub output: Option<OutputSummary>,
     /// Over all runs.
     #[serde(default)]
     pub lost_events: u64,
@@ -209,7 +209,7 @@ impl Measurement {
 
 /// What was done before each cold run, and what the run then had to read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cold {
+pub struct ColdRuns {
     pub method: ColdMethod,
     /// How many files were evicted.
     pub files: usize,
@@ -244,7 +244,7 @@ pub enum ColdMethod {
 
 /// What a program printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Output {
+pub struct OutputSummary {
     /// How many bytes the last run printed.
     pub bytes: u64,
     /// Every run printed the expected output; `null` if none was expected.

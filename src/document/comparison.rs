@@ -355,7 +355,7 @@ fn range(measurement: &Measurement, name: &str, median: u64) -> [u64; 2] {
 impl TimeChange {
     fn of(of: &'static str, old: &[f64], new: &[f64]) -> Option<TimeChange> {
         let comparison = judge_unpaired(old, new, Bootstrap::default().seed)?;
-        let median = |values: &[f64]| crate::stats::Summary::of(values).map(|summary| summary.median);
+        let median = |values: &[f64]| crate::stats::Statistics::of(values).map(|summary| summary.median);
         Some(TimeChange {
             of,
             old: median(old)?,

@@ -1,6 +1,6 @@
 //! Many durations of one kind.
 
-use crate::stats::{Bootstrap, Summary};
+use crate::stats::{Bootstrap, Statistics};
 use firstbyte_measure::timeline::{PerPhase, Phase, Phases};
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +78,7 @@ impl Distribution {
     /// `None` without samples.
     pub fn of(samples: Vec<u64>) -> Option<Distribution> {
         let values: Vec<f64> = samples.iter().map(|ns| *ns as f64).collect();
-        let Summary { median, mean, min, max, stddev, mad, p95, p99, .. } = Summary::of(&values)?;
+        let Statistics { median, mean, min, max, stddev, mad, p95, p99, .. } = Statistics::of(&values)?;
         let interval = Bootstrap::default().median_interval(&values)?;
         let (low, high) = (interval.low, interval.high);
         Some(Distribution { median, mean, min, max, stddev, mad, p95, p99, low, high, samples })

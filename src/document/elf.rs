@@ -3,7 +3,7 @@
 use super::bench::{SCHEMA, ToolVersion};
 use super::kind::Kind;
 use firstbyte_elf::Executable;
-use firstbyte_elf::explain::{FieldUse, Row, explain};
+use firstbyte_elf::explain::{ExplainedBytes, FieldUse, explain};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -69,8 +69,8 @@ impl ElfDocument {
     }
 }
 
-impl From<Row> for ElfRow {
-    fn from(row: Row) -> ElfRow {
+impl From<ExplainedBytes> for ElfRow {
+    fn from(row: ExplainedBytes) -> ElfRow {
         let field =
             |field: &FieldUse| ElfField { name: field.name.to_owned(), kernel: field.kernel.to_owned() };
         ElfRow {

@@ -2,7 +2,7 @@
 
 use super::kind::Kind;
 use crate::document::bench::{Ratio, SCHEMA, Skipped, Tool};
-use crate::stats::{Bootstrap, Summary, compare};
+use crate::stats::{Bootstrap, Statistics, comparing};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -145,7 +145,7 @@ impl Throughput {
     /// Fills in what follows from the times; `None` if there are none.
     pub fn summarised(mut self, has_reader: bool) -> Option<Throughput> {
         let times: Vec<f64> = self.times_ns.iter().map(|&ns| ns as f64).collect();
-        let summary = Summary::of(&times)?;
+        let summary = Statistics::of(&times)?;
         self.median_ns = summary.median;
         self.min_ns = summary.min;
         self.bytes_per_second = has_reader.then_some(self.bytes as f64 / (summary.median / 1e9));
@@ -156,5 +156,5 @@ impl Throughput {
 fn ratio(own: &[u64], baseline: &[u64]) -> Option<Ratio> {
     let float = |times: &[u64]| times.iter().map(|&ns| ns as f64).collect::<Vec<f64>>();
     let bootstrap = Bootstrap { resamples: 2000, confidence: 0.95, seed: 1 };
-    compare::paired(&float(own), &float(baseline), bootstrap).map(Ratio::from)
+    comparing::paired(&float(own), &float(baseline), bootstrap).map(Ratio::from)
 }

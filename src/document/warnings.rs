@@ -120,7 +120,7 @@ fn different_output(measurement: &Measurement) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::bench::{Distribution, Output, Tool};
+    use crate::document::bench::{Distribution, OutputSummary, Tool};
     use serde_json::json;
 
     fn document(machine: Value, samples: Vec<u64>) -> Document {
@@ -166,7 +166,7 @@ mod tests {
         let mut document = document(Value::Null, (100..110).collect());
         let measurement = &mut document.results[0];
         measurement.phases.first_byte = Distribution::of(first_bytes);
-        measurement.output = Some(Output { bytes: 12, ok: None, varying });
+        measurement.output = Some(OutputSummary { bytes: 12, ok: None, varying });
         measurement.plan = plan;
         of(&document).into_iter().map(|warning| warning.message).collect()
     }

@@ -9,9 +9,9 @@
 //! The method is that of lmbench (L. `McVoy` and C. Staelin, "lmbench: Portable Tools for Performance Analysis", USENIX
 //! 1996: `t_overhead` and `l_overhead`). The shuffled rounds are ours.
 
-use super::{FloorError, clock};
-use crate::document::floor::{Figure, Group, Overhead, Single};
-use crate::stats::Summary;
+use super::{FloorError, clock_resolution};
+use crate::document::floor::{BatchOverhead, Figure, Group, Single};
+use crate::stats::Statistics;
 use firstbyte_measure::clock::now;
 use firstbyte_measure::launch::interrupt;
 use firstbyte_measure::units::Nanos;
@@ -46,7 +46,7 @@ pub struct Microbenchmark {
 
 /// The number of rounds and the length of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rounds {
+pub struct RoundPlan {
     /// Measured rounds. One warm-up round comes first.
     pub rounds: u32,
     /// Minimum duration of a batch.
@@ -59,7 +59,7 @@ pub struct Rounds {
 
 /// The times of one microbenchmark.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Measured {
+pub struct BatchTimes {
     /// Calls per batch.
     pub calls: u32,
     /// Nanoseconds per call, less the overhead, one value per round. The values of one round form pairs.
@@ -69,9 +69,9 @@ pub struct Measured {
 }
 
 /// The times of one microbenchmark, or why it has none.
-pub type BatchResult = Result<Measured, String>;
+pub type BatchResult = Result<BatchTimes, String>;
 
-impl Measured {
+impl BatchTimes {
     /// `None` if no round was measured.
     pub fn figure(&self, group: Group, name: &str) -> Option<Figure> {
         let mut figure = Figure::from_samples(group, name, self.per_call.clone())?;
@@ -133,8 +133,8 @@ impl<F: FnMut() -> bool> Operation for Call<F> {
 /// Runs all rounds. A microbenchmark that fails is not run again; the others continue.
 pub fn measure(
     benchmarks: &mut [Microbenchmark],
-    rounds: &Rounds,
-) -> Result<(Vec<BatchResult>, Overhead), FloorError> {
+    rounds: &RoundPlan,
+) -> Result<(Vec<BatchResult>, BatchOverhead), FloorError> {
     let mut session = Session::new(benchmarks, rounds);
     for round in 0..=rounds.rounds {
         session.round(round > 0)?;
@@ -168,7 +168,7 @@ const TURNS: u32 = 10_000;
 const EMPTY: u32 = 32;
 
 impl<'s> Session<'s> {
-    fn new(benchmarks: &'s mut [Microbenchmark], rounds: &Rounds) -> Session<'s> {
+    fn new(benchmarks: &'s mut [Microbenchmark], rounds: &RoundPlan) -> Session<'s> {
         let courses = benchmarks.iter_mut().map(|benchmark| Course::new(benchmark, rounds.batch)).collect();
         Session {
             courses,
@@ -204,16 +204,16 @@ impl<'s> Session<'s> {
         }
     }
 
-    fn finish(self) -> (Vec<BatchResult>, Overhead) {
+    fn finish(self) -> (Vec<BatchResult>, BatchOverhead) {
         let even: Vec<f64> = self.timer.iter().step_by(2).map(|t| t.as_f64()).collect();
         let odd: Vec<f64> = self.timer.iter().skip(1).step_by(2).map(|t| t.as_f64()).collect();
         let turns: Vec<f64> = self.turns.iter().map(|t| t.as_f64()).collect();
 
         let timer = middle(&even);
-        let overhead = Overhead {
+        let overhead = BatchOverhead {
             timer,
             turn: ((middle(&turns) - timer) / f64::from(TURNS)).max(0.0),
-            step: clock::step(),
+            step: clock_resolution::step(),
             empty: middle(&odd) - timer,
         };
 
@@ -222,7 +222,7 @@ impl<'s> Session<'s> {
 }
 
 fn middle(values: &[f64]) -> f64 {
-    Summary::of(values).map_or(0.0, |summary| summary.median)
+    Statistics::of(values).map_or(0.0, |summary| summary.median)
 }
 
 impl<'s> Course<'s> {
@@ -267,7 +267,7 @@ impl<'s> Course<'s> {
         prepared(self.benchmark, |operation| operation.repeat(calls))
     }
 
-    fn finish(self, overhead: &Overhead) -> BatchResult {
+    fn finish(self, overhead: &BatchOverhead) -> BatchResult {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
@@ -275,7 +275,7 @@ impl<'s> Course<'s> {
         let turn = overhead.turn / f64::from(self.benchmark.unrolled);
         let per_call = |batch: &Nanos| (batch.as_f64() - overhead.timer) / calls - turn;
         let single = |single: &Nanos| single.as_f64() - overhead.timer;
-        Ok(Measured {
+        Ok(BatchTimes {
             calls: self.calls,
             per_call: self.batches.iter().map(per_call).collect(),
             singles: self.singles.iter().map(single).collect(),
@@ -324,7 +324,7 @@ mod tests {
     use std::cell::{Cell, RefCell};
     use std::rc::Rc;
 
-    const ROUNDS: Rounds = Rounds { rounds: 5, batch: Nanos(1000), singles: 10, seed: 1 };
+    const ROUNDS: RoundPlan = RoundPlan { rounds: 5, batch: Nanos(1000), singles: 10, seed: 1 };
 
     #[test]
     fn every_round_times_each_benchmark_once_after_a_warm_up_round() {

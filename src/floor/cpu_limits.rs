@@ -2,7 +2,7 @@
 
 use crate::bench::{Sample, Series};
 use crate::document::floor::Point;
-use crate::stats::{Bootstrap, Summary};
+use crate::stats::{Bootstrap, Statistics};
 use object::{Object, ObjectSection};
 use std::path::Path;
 
@@ -39,10 +39,10 @@ impl CpuLimit {
         Some(Point {
             cpus: self.cpus,
             how: self.name(),
-            first_byte: Summary::of(&samples)?.median,
+            first_byte: Statistics::of(&samples)?.median,
             low: interval.low,
             high: interval.high,
-            total: Summary::of(&totals)?.median,
+            total: Statistics::of(&totals)?.median,
             threads: threads.get(threads.len() / 2).copied(),
             samples,
         })

@@ -5,7 +5,7 @@ use super::{Effort, FloorError, FloorPlan, allowed_cpus};
 use crate::bench::{
     Aim, Around, Budget, Campaign, Counting, Entry, Experiment, Measured, Progress, Series, Tracee,
 };
-use crate::corpus::{BuildCache, Corpus, prepare};
+use crate::corpus::{Corpus, build_cache, prepare};
 use crate::document::floor::{CpuSweep, Floor, Group, Missing};
 use firstbyte_measure::launch::{Command, CpuSet, ExitStatus, Launcher, interrupt};
 use firstbyte_measure::tracer::phases::choose_phases;
@@ -50,7 +50,7 @@ fn programs(plan: &FloorPlan, floor: &mut Floor) -> Result<Vec<SweptProgram>, Fl
     }
 
     let corpus = Corpus::load(None).map_err(FloorError::unable)?;
-    let cache = BuildCache::of_user().map_err(FloorError::unable)?;
+    let cache = build_cache().map_err(FloorError::unable)?;
     let mut found = Vec::new();
     for program in PROGRAMS.iter().filter_map(|name| corpus.find(name)) {
         match prepare(program, &cache, &|| interrupt::interrupted().is_some()) {

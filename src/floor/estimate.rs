@@ -2,10 +2,10 @@
 
 use super::unit_costs::UnitCosts;
 use crate::document::floor::{Calibration, Cost};
+use crate::document::inspect::{Estimate, UnitCost};
 use crate::inspect::Inspection;
 use crate::inspect::prediction::Prediction;
 use firstbyte_measure::arch::cpuid::cpuid_cost;
-use serde::Serialize;
 
 /// The page faults and system calls that are part of the cost of an exec: those of the plain ELF.
 const OF_EXEC: (u64, u64) = (3, 3);
@@ -14,24 +14,6 @@ const OF_EXEC: (u64, u64) = (3, 3);
 const OF_LIBRARY: u64 = 6;
 /// How often glibc executes CPUID to identify its processor (`init_cpu_features`, `init_cacheinfo` of 2.36).
 const CPUIDS: u64 = 41;
-
-/// The cost of a start in this machine's units.
-#[derive(Debug, Serialize)]
-pub struct Estimate {
-    /// Where the units come from: one line.
-    pub source: String,
-    /// Empty if nothing could be measured.
-    pub costs: Vec<UnitCost>,
-}
-
-/// One kind of event, its number and its cost.
-#[derive(Debug, Serialize)]
-pub struct UnitCost {
-    pub name: &'static str,
-    pub count: u64,
-    /// Nanoseconds each.
-    pub ns: f64,
-}
 
 /// `None` for a file whose start cannot be predicted.
 pub fn estimate(inspection: &Inspection, units: UnitCosts) -> Option<Estimate> {

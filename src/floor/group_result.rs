@@ -1,9 +1,9 @@
 //! The results of one group.
 
 use super::FloorError;
-use super::batch::{self, BatchResult, Microbenchmark, Rounds};
+use super::batch::{self, BatchResult, Microbenchmark, RoundPlan};
 use super::syscalls::{Candidate, Remark};
-use crate::document::floor::{Figure, Group, Missing, Overhead, Waterfall};
+use crate::document::floor::{BatchOverhead, Figure, Group, Missing, Waterfall};
 
 /// The results of one group.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub struct GroupResult {
     pub missing: Vec<Missing>,
     pub waterfall: Option<Waterfall>,
     /// The cost of the clock and of the loop in these rounds.
-    pub overhead: Overhead,
+    pub overhead: BatchOverhead,
 }
 
 impl GroupResult {
@@ -20,7 +20,7 @@ impl GroupResult {
     pub(super) fn measure(
         group: Group,
         candidates: Vec<Candidate>,
-        rounds: &Rounds,
+        rounds: &RoundPlan,
     ) -> Result<GroupResult, FloorError> {
         let mut result = GroupResult::default();
         let (mut benchmarks, mut remarks): (Vec<Microbenchmark>, Vec<Remark>) = (Vec::new(), Vec::new());

@@ -2,7 +2,7 @@
 
 use super::FloorError;
 use super::processes::Rung;
-use crate::corpus::{BuildCache, Built, Corpus, PrepareOptions, Program, prepare_all};
+use crate::corpus::{Built, Corpus, PrepareOptions, Program, build_cache, prepare_all};
 use crate::document::floor::{Group, Missing};
 use firstbyte_elf::packed::Demands;
 use firstbyte_elf::{Architecture, packed};
@@ -50,7 +50,7 @@ fn of_corpus() -> Result<(Vec<Rung>, Vec<Missing>), FloorError> {
     let named: Vec<(&str, &Program)> =
         RUNGS.iter().filter_map(|(name, label)| Some((*label, corpus.find(name)?))).collect();
     let programs: Vec<&Program> = named.iter().map(|(_, program)| *program).collect();
-    let cache = BuildCache::of_user().map_err(FloorError::unable)?;
+    let cache = build_cache().map_err(FloorError::unable)?;
 
     let interrupted = || interrupt::interrupted().is_some();
     let results = prepare_all(&programs, &cache, PrepareOptions::new(&interrupted), &|_| {});

@@ -1,11 +1,11 @@
 //! The layers of a waterfall: which programs and calls are stacked, and what each layer does without.
 
 use super::FloorError;
-use super::batch::{self, BatchResult, Microbenchmark, Rounds};
+use super::batch::{self, BatchResult, Microbenchmark, RoundPlan};
 use super::group_result::GroupResult;
 use super::processes::{self, Rung};
 use super::shells::{self, Shell};
-use super::spawn::{self, Executable, How, Spawn};
+use super::spawn::{self, How, Spawn, SpawnedProgram};
 use super::syscalls;
 use crate::document::floor::{Group, Layer, Missing, Waterfall};
 use object::Endianness;
@@ -85,7 +85,7 @@ impl<'f> Layers<'f> {
     }
 
     /// Runs the rounds. There is no waterfall if no layer could be measured.
-    pub(super) fn measure(mut self, title: &str, rounds: &Rounds) -> Result<GroupResult, FloorError> {
+    pub(super) fn measure(mut self, title: &str, rounds: &RoundPlan) -> Result<GroupResult, FloorError> {
         let (results, overhead) = batch::measure(&mut self.benchmarks, rounds)?;
         let (layers, missing) = stacked(self.planned, &results);
         let waterfall = Waterfall::of(title, &layers);
@@ -162,7 +162,7 @@ impl<'f> Layers<'f> {
         self.add(COMMAND, own, itself);
 
         if let Some(argv) = kind.script.as_ref() {
-            let spawn = Executable::new(Path::new(&argv[0]), argv)
+            let spawn = SpawnedProgram::new(Path::new(&argv[0]), argv)
                 .and_then(|program| Spawn::executing(How::Vfork, program));
             let interpreter = self.benchmark("interpreter", spawn);
             self.add("vfork+exec, its interpreter with an empty script", kind.own_work(), interpreter);
@@ -183,7 +183,7 @@ impl<'f> Layers<'f> {
     fn libraries(&mut self, place: usize, loader: &Path, executable: &Path, (top, rung): (usize, &Rung)) {
         let listing = |file: &Path| {
             let argv = [loader.as_os_str(), OsStr::new("--list"), file.as_os_str()];
-            Executable::new(loader, &argv).and_then(|program| Spawn::executing(How::Vfork, program))
+            SpawnedProgram::new(loader, &argv).and_then(|program| Spawn::executing(How::Vfork, program))
         };
         if let (Ok(theirs), Ok(ours)) = (listing(executable), listing(&rung.executable)) {
             let first = self.benchmarks.len();
@@ -330,7 +330,7 @@ fn program_interpreter<Elf: FileHeader<Endian = Endianness>>(start: &[u8]) -> Op
 
 #[cfg(test)]
 mod tests {
-    use super::super::batch::Measured;
+    use super::super::batch::BatchTimes;
     use super::*;
 
     #[test]
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn a_failed_layer_is_reported_and_its_step_is_merged_into_the_one_above() {
         let layer = |name: &str, source| Planned { name: name.into(), removes: format!("-{name}"), source };
-        let measured = |ns| Ok(Measured { calls: 1, per_call: vec![ns; 3], singles: Vec::new() });
+        let measured = |ns| Ok(BatchTimes { calls: 1, per_call: vec![ns; 3], singles: Vec::new() });
         let planned = vec![
             layer("top", Ok(Source::Of(0))),
             layer("failing", Ok(Source::Of(1))),

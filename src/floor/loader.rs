@@ -4,7 +4,7 @@
 //! one has pages with 512 pointers to relocate, the other with one pointer. Both are run in the same rounds.
 
 use super::batch::{BatchResult, Microbenchmark};
-use super::spawn::{Executable, How, Spawn};
+use super::spawn::{How, Spawn, SpawnedProgram};
 use crate::document::floor::{Figure, Group, Missing};
 use firstbyte_measure::launch::find_in_path;
 use std::fmt::Write;
@@ -95,7 +95,7 @@ impl Pairs {
 
 fn benchmarks((expensive, cheap): (PathBuf, PathBuf)) -> Result<[Microbenchmark; 2], String> {
     let spawned = |path: PathBuf| {
-        let program = Executable::new(&path, &[path.as_os_str()]);
+        let program = SpawnedProgram::new(&path, &[path.as_os_str()]);
         let spawn = program.and_then(|program| Spawn::executing(How::Vfork, program));
         spawn.map(|spawn| Microbenchmark::new("pair", spawn)).map_err(|error| error.to_string())
     };

@@ -2,7 +2,7 @@
 
 use super::FloorError;
 use super::batch::{Microbenchmark, Operation};
-use super::spawn::{Executable, How, Spawn};
+use super::spawn::{How, Spawn, SpawnedProgram};
 use super::syscalls::{Candidate, Remark};
 use firstbyte_measure::page_cache;
 use std::ffi::{OsStr, OsString, c_void};
@@ -25,7 +25,7 @@ pub struct Rung {
 impl Rung {
     /// Creates a process for each run.
     pub fn spawn(&self, how: How) -> io::Result<Spawn> {
-        Spawn::executing(how, Executable::new(&self.executable, &self.argv)?)
+        Spawn::executing(how, SpawnedProgram::new(&self.executable, &self.argv)?)
     }
 }
 
@@ -34,7 +34,7 @@ pub const SHELL: &str = "/bin/sh";
 
 /// Creates shells that run a script given as an argument.
 pub fn shell(script: &str, how: How) -> io::Result<Spawn> {
-    Spawn::executing(how, Executable::new(Path::new(SHELL), &["sh", "-c", script])?)
+    Spawn::executing(how, SpawnedProgram::new(Path::new(SHELL), &["sh", "-c", script])?)
 }
 
 /// The rung's file, quoted for a shell.
@@ -178,7 +178,7 @@ fn scripts(floor: &Rung, folder: &Path) -> Vec<Candidate> {
         Ok(path)
     };
     let executing = |path: io::Result<PathBuf>| {
-        path.and_then(|path| Spawn::executing(How::Vfork, Executable::new(&path, &[path.as_os_str()])?))
+        path.and_then(|path| Spawn::executing(How::Vfork, SpawnedProgram::new(&path, &[path.as_os_str()])?))
     };
     let one = written("one", &floor.executable);
     let two = one.as_ref().map_or_else(|error| Err(error.kind().into()), |one| written("two", one));
@@ -215,7 +215,7 @@ impl Operation for ColdCopy {
 fn cold(rung: &Rung, folder: &Path) -> Candidate {
     let name = format!("vfork+exec, {}, not in the page cache", rung.name);
     let operation = copied(rung, folder).and_then(|(path, file)| {
-        let program = Executable::new(&path, &[OsStr::new("./test")])?;
+        let program = SpawnedProgram::new(&path, &[OsStr::new("./test")])?;
         Ok(ColdCopy { file, spawn: Spawn::executing(How::Vfork, program)? })
     });
     process(&name, operation, None, Some(OF_COLD)).map(|(benchmark, remark)| (benchmark.at_most(1), remark))

@@ -7,7 +7,7 @@
 //! opened again at each turn.
 
 use super::batch::{BatchResult, Microbenchmark};
-use super::spawn::{Executable, How, Spawn};
+use super::spawn::{How, Spawn, SpawnedProgram};
 use crate::document::floor::{Figure, Group, Missing};
 use firstbyte_measure::launch::{Environment, find_in_path};
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl Shell {
         let file = folder.join(format!("{}-{name}.sh", self.name));
         fs::write(&file, script)?;
         let argv = [self.name.as_ref(), file.as_os_str()];
-        Spawn::executing(How::Vfork, Executable::new(&self.path, &argv)?)
+        Spawn::executing(How::Vfork, SpawnedProgram::new(&self.path, &argv)?)
     }
 }
 

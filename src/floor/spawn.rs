@@ -33,18 +33,18 @@ pub enum How {
 
 /// The program that a new process executes. A process without one exits at once.
 #[derive(Debug)]
-pub struct Executable {
+pub struct SpawnedProgram {
     path: CString,
     argv: Vec<CString>,
     /// The exit status that it must have.
     expected: ExitStatus,
 }
 
-impl Executable {
+impl SpawnedProgram {
     /// A file with its argument vector (including `argv[0]`), which must exit with status 0.
-    pub fn new<S: AsRef<OsStr>>(path: &Path, argv: &[S]) -> io::Result<Executable> {
+    pub fn new<S: AsRef<OsStr>>(path: &Path, argv: &[S]) -> io::Result<SpawnedProgram> {
         let c_string = |text: &OsStr| CString::new(text.as_bytes()).map_err(io::Error::from);
-        Ok(Executable {
+        Ok(SpawnedProgram {
             path: c_string(path.as_os_str())?,
             argv: argv.iter().map(|word| c_string(word.as_ref())).collect::<Result<_, _>>()?,
             expected: ExitStatus::SUCCESS,
@@ -53,15 +53,15 @@ impl Executable {
 
     /// Sets the exit status that it must have.
     #[must_use]
-    pub fn ending(self, expected: ExitStatus) -> Executable {
-        Executable { expected, ..self }
+    pub fn ending(self, expected: ExitStatus) -> SpawnedProgram {
+        SpawnedProgram { expected, ..self }
     }
 }
 
 /// One operation: creates a process, waits for it and checks its exit status.
 pub struct Spawn {
     how: How,
-    program: Option<Executable>,
+    program: Option<SpawnedProgram>,
     argv: Vec<*const c_char>,
     environment: Variables,
     null: &'static File,
@@ -149,7 +149,7 @@ impl Spawn {
     }
 
     /// Creates processes that execute a program with `/dev/null` as their standard descriptors.
-    pub fn executing(how: How, program: Executable) -> io::Result<Spawn> {
+    pub fn executing(how: How, program: SpawnedProgram) -> io::Result<Spawn> {
         Spawn::new(how, Some(program))
     }
 
@@ -159,7 +159,7 @@ impl Spawn {
         Spawn { limit, ..self }
     }
 
-    fn new(how: How, program: Option<Executable>) -> io::Result<Spawn> {
+    fn new(how: How, program: Option<SpawnedProgram>) -> io::Result<Spawn> {
         ourselves::handle_broken_pipes();
         let words = program.iter().flat_map(|program| &program.argv).map(|word| word.as_ptr());
         Ok(Spawn {
@@ -352,8 +352,8 @@ fn wait(pid: i32) -> io::Result<ExitStatus> {
 mod tests {
     use super::*;
 
-    fn shell(script: &str) -> Executable {
-        Executable::new(Path::new("/bin/sh"), &["sh", "-c", script]).unwrap()
+    fn shell(script: &str) -> SpawnedProgram {
+        SpawnedProgram::new(Path::new("/bin/sh"), &["sh", "-c", script]).unwrap()
     }
 
     #[test]
@@ -389,7 +389,7 @@ mod tests {
         assert!(failing.repeat(1).unwrap_err().contains("exit status 3 instead of exit status 0"));
         let mut expected = Spawn::executing(How::Vfork, shell("exit 3").ending(ExitStatus::Code(3))).unwrap();
         expected.repeat(1).unwrap();
-        let nothing = Executable::new(Path::new("/no/such/file"), &["x"]).unwrap();
+        let nothing = SpawnedProgram::new(Path::new("/no/such/file"), &["x"]).unwrap();
         let mut missing = Spawn::executing(How::Vfork, nothing).unwrap();
         assert!(missing.repeat(1).unwrap_err().contains("could not be executed"));
     }

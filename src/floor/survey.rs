@@ -1,6 +1,6 @@
 //! Measures the groups that were asked for.
 
-use super::batch::{self, Rounds};
+use super::batch::{self, RoundPlan};
 use super::group_result::GroupResult;
 use super::layers::{Layers, UserCommand};
 use super::loader::Pairs;
@@ -84,7 +84,7 @@ impl Survey<'_> {
 
         let external = self.rungs.first().map(|floor| floor.executable.as_path());
         let mut questions = Questions::new(names, self.folder, external, times);
-        let rounds = Rounds { rounds, ..self.rounds((0, 1), (0, 1)) };
+        let rounds = RoundPlan { rounds, ..self.rounds((0, 1), (0, 1)) };
         let (results, overhead) = batch::measure(&mut questions.benchmarks, &rounds)?;
 
         let (figures, missing) = questions.answers(&results);
@@ -113,7 +113,7 @@ impl Survey<'_> {
         let affordable = time / (4 * lasts.0).max(1);
         let rounds = self.rounds((25, 500_000), (120, 2_000_000));
         let most = u64::from(rounds.rounds);
-        let rounds = Rounds { rounds: u32::try_from(affordable.clamp(8, most)).unwrap_or(8), ..rounds };
+        let rounds = RoundPlan { rounds: u32::try_from(affordable.clamp(8, most)).unwrap_or(8), ..rounds };
         layers.measure(&title, &rounds)
     }
 
@@ -149,12 +149,12 @@ impl Survey<'_> {
     }
 
     /// Number of rounds and nanoseconds per batch, for a quick and for a full survey.
-    fn rounds(&self, quick: (u32, u64), full: (u32, u64)) -> Rounds {
+    fn rounds(&self, quick: (u32, u64), full: (u32, u64)) -> RoundPlan {
         let ((rounds, batch), singles) = match self.effort {
             Effort::Quick => (quick, 1_000),
             Effort::Full => (full, 10_000),
         };
-        Rounds { rounds, batch: Nanos(batch), singles, seed: self.seed }
+        RoundPlan { rounds, batch: Nanos(batch), singles, seed: self.seed }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which functions `main` calls, for several ways to compile it.
 
 use super::disassembly::disassemble;
-use super::{Files, InspectError, MachineFiles};
+use super::{FileView, InspectError, MachineFiles};
 use serde::Serialize;
 use std::path::Path;
 use std::process::Command;

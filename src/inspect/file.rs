@@ -1,8 +1,8 @@
 //! Finds out what a file is: an ELF file with its libraries, or a script with the chain of programs that run it.
 
 use super::InspectError;
+use super::file_kind::ElfKind;
 use super::headers::{self, Elf};
-use super::kind::ElfKind;
 use super::libraries::{Library, LibrarySearch};
 use super::prediction::{self, Prediction};
 use super::script::{self, FirstLine};

@@ -1,8 +1,8 @@
 //! Reads the headers of an ELF file.
 
 use super::dynamic::{self, Dynamic};
+use super::file_kind::ElfKind;
 use super::identification;
-use super::kind::ElfKind;
 use super::relocations::Relocations;
 use super::runtime::{self, Runtime};
 use object::Endianness;

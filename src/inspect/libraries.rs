@@ -6,7 +6,7 @@
 
 use super::headers::{self, Elf};
 use super::ld_cache::LdCache;
-use super::view::{self, Files};
+use super::view::{self, FileView};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub struct Library {
 
 /// The files, and what else the search depends on.
 pub struct LibrarySearch<'a> {
-    pub files: &'a dyn Files,
+    pub files: &'a dyn FileView,
     /// `LD_LIBRARY_PATH`.
     pub library_path: Option<String>,
     /// `/etc/ld.so.cache`.

@@ -7,8 +7,8 @@
 //! hello world each. Of the program itself, only one line of output is counted. If nothing shows which runtime starts a
 //! program, its start is not counted, and the prediction is marked as a minimum.
 
+use super::file_kind::ElfKind;
 use super::headers::{Elf, PAGE, Segment};
-use super::kind::ElfKind;
 use super::libraries::Library;
 use super::runtime::{CLibrary, Language, Runtime};
 use serde::Serialize;

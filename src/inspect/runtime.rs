@@ -2,7 +2,7 @@
 //!
 //! Nothing is guessed. Without evidence, the runtime is unknown, and its start is not counted.
 
-use super::kind::ElfKind;
+use super::file_kind::ElfKind;
 use object::Endianness;
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const LONGEST: u64 = 2 << 30;
 
 /// Files by path.
-pub trait Files {
+pub trait FileView {
     /// The bytes of a regular file.
     ///
     /// # Errors
@@ -23,7 +23,7 @@ pub trait Files {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MachineFiles;
 
-impl Files for MachineFiles {
+impl FileView for MachineFiles {
     fn read(&self, path: &Path) -> Result<Vec<u8>, InspectError> {
         let shown = path.display().to_string();
         let unreadable = |cause| InspectError::Unreadable { path: shown.clone(), cause };

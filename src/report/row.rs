@@ -10,15 +10,15 @@ use firstbyte_measure::units::{Bytes, Nanos, display_nanos};
 pub(crate) const UNKNOWN: &str = "–";
 
 /// A column of a table.
-pub(crate) struct Column {
+pub(crate) struct MeasurementColumn {
     /// With `\n` where a narrow table may break it.
     pub(crate) heading: &'static str,
     pub(crate) cell: Box<dyn Fn(&Measurement) -> String>,
 }
 
-impl Column {
-    fn new(heading: &'static str, cell: impl Fn(&Measurement) -> String + 'static) -> Column {
-        Column { heading, cell: Box::new(cell) }
+impl MeasurementColumn {
+    fn new(heading: &'static str, cell: impl Fn(&Measurement) -> String + 'static) -> MeasurementColumn {
+        MeasurementColumn { heading, cell: Box::new(cell) }
     }
 
     /// The heading in one line.
@@ -33,45 +33,45 @@ impl Column {
 }
 
 /// The parts of a run's time.
-pub(crate) fn times() -> Vec<Column> {
+pub(crate) fn times() -> Vec<MeasurementColumn> {
     let sums = [
-        Column::new("first\nbyte", first_byte),
-        Column::new("±\nMAD", spread),
-        Column::new("total", |m| time(m.phases.total.as_ref())),
+        MeasurementColumn::new("first\nbyte", first_byte),
+        MeasurementColumn::new("±\nMAD", spread),
+        MeasurementColumn::new("total", |m| time(m.phases.total.as_ref())),
     ];
-    let of_phase = |phase: Phase| Column::new(phase.name(), move |m| time(m.phases.get(phase)));
+    let of_phase = |phase: Phase| MeasurementColumn::new(phase.name(), move |m| time(m.phases.get(phase)));
     let phases = Phase::ALL.map(of_phase);
-    sums.into_iter().chain(phases).chain([Column::new("×\nfloor", floor)]).collect()
+    sums.into_iter().chain(phases).chain([MeasurementColumn::new("×\nfloor", floor)]).collect()
 }
 
 /// Shares and counts.
-pub(crate) fn counts() -> Vec<Column> {
+pub(crate) fn counts() -> Vec<MeasurementColumn> {
     vec![
-        Column::new("setup\n%", |m| share(m.phases.get(Phase::Setup), m)),
-        Column::new("teardown\n%", |m| share(m.phases.get(Phase::Teardown), m)),
-        Column::new("procs", |m| count(m.counts.processes)),
-        Column::new("threads", |m| count(m.counts.threads)),
-        Column::new("syscalls", |m| count(m.counts.syscalls)),
-        Column::new("faults", |m| count(m.counts.page_faults)),
-        Column::new("file\nsize", |m| size(m.file_size)),
-        Column::new("RSS", |m| size(m.rss())),
+        MeasurementColumn::new("setup\n%", |m| share(m.phases.get(Phase::Setup), m)),
+        MeasurementColumn::new("teardown\n%", |m| share(m.phases.get(Phase::Teardown), m)),
+        MeasurementColumn::new("procs", |m| count(m.counts.processes)),
+        MeasurementColumn::new("threads", |m| count(m.counts.threads)),
+        MeasurementColumn::new("syscalls", |m| count(m.counts.syscalls)),
+        MeasurementColumn::new("faults", |m| count(m.counts.page_faults)),
+        MeasurementColumn::new("file\nsize", |m| size(m.file_size)),
+        MeasurementColumn::new("RSS", |m| size(m.rss())),
     ]
 }
 
-pub(crate) fn times_and_counts() -> Vec<Column> {
+pub(crate) fn times_and_counts() -> Vec<MeasurementColumn> {
     times().into_iter().chain(counts()).collect()
 }
 
 /// The statistics that Startup Showdown prints, and more.
-pub(crate) fn statistics() -> Vec<Column> {
+pub(crate) fn statistics() -> Vec<MeasurementColumn> {
     vec![
-        Column::new("mean", |m| display_nanos(figure(m, |d| d.mean, m.mean))),
-        Column::new("median", |m| display_nanos(figure(m, |d| d.median, m.median))),
-        Column::new("min", |m| display_nanos(figure(m, |d| d.min, m.min))),
-        Column::new("max", |m| display_nanos(figure(m, |d| d.max, m.max))),
-        Column::new("stddev", stddev),
-        Column::new("p95", |m| known(m.ranked(), |d| display_nanos(d.p95))),
-        Column::new("runs", |m| m.times.len().to_string()),
+        MeasurementColumn::new("mean", |m| display_nanos(figure(m, |d| d.mean, m.mean))),
+        MeasurementColumn::new("median", |m| display_nanos(figure(m, |d| d.median, m.median))),
+        MeasurementColumn::new("min", |m| display_nanos(figure(m, |d| d.min, m.min))),
+        MeasurementColumn::new("max", |m| display_nanos(figure(m, |d| d.max, m.max))),
+        MeasurementColumn::new("stddev", stddev),
+        MeasurementColumn::new("p95", |m| known(m.ranked(), |d| display_nanos(d.p95))),
+        MeasurementColumn::new("runs", |m| m.times.len().to_string()),
     ]
 }
 

@@ -1,18 +1,18 @@
 //! Statistics of samples: pure functions of slices of floats, every formula with its source.
 //!
-//! [`Summary`] describes one sample set, [`bootstrap`] says how sure its median is, [`compare`] judges two of
+//! [`Statistics`] describes one sample set, [`bootstrap`] says how sure its median is, [`comparing`] judges two of
 //! them, [`outlier`] names the values that stand apart. Whatever is returned is finite: sets that are empty or
 //! that hold a NaN or an infinity have no statistics, and the answer is `None`.
 
 mod blocks;
 pub mod bootstrap;
-pub mod compare;
+pub mod comparing;
 mod draws;
 pub mod outlier;
 pub mod quantile;
-pub mod summary;
+pub mod statistics;
 
 pub use bootstrap::{Bootstrap, Interval};
-pub use compare::{Comparison, Verdict, judge, judge_unpaired, paired};
+pub use comparing::{Comparison, Verdict, judge, judge_unpaired, paired};
 pub use quantile::{median, median_count, quantile};
-pub use summary::Summary;
+pub use statistics::Statistics;

@@ -1,7 +1,7 @@
 //! Values that stand apart from the rest.
 
 use super::quantile::{median, sorted};
-use super::summary::mad;
+use super::statistics::mad;
 
 /// Above this absolute score a value counts as an outlier: the recommendation of Iglewicz and Hoaglin.
 pub const LIMIT: f64 = 3.5;

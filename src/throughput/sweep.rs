@@ -2,7 +2,7 @@
 //! them equally.
 
 use super::design::{Design, WC_ALONE};
-use super::run::{RunError, time, verify};
+use super::design_run::{RunError, time, verify};
 use super::sink::{Places, Sink};
 use fastrand::Rng;
 use firstbyte_measure::units::Nanos;
@@ -28,7 +28,7 @@ pub struct Sweep {
 
 /// One design's runs for one sink and number of lines.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct SweepCell {
     pub sink: Sink,
     /// An index into the designs.
     pub design: usize,
@@ -56,7 +56,7 @@ type Verdicts = BTreeMap<(usize, Sink, u64), Result<(), RunError>>;
 /// The results.
 #[derive(Clone, Debug, Default)]
 pub struct Swept {
-    pub cells: Vec<Cell>,
+    pub cells: Vec<SweepCell>,
     pub wrong: Vec<Wrong>,
     pub interrupted: bool,
 }
@@ -129,8 +129,8 @@ impl Sweep {
         swept: &mut Swept,
         ran: &mut dyn FnMut(u64),
     ) {
-        let cell = |&design: &usize| Cell { sink, design, count, times: Vec::new() };
-        let mut cells: Vec<Cell> = right.iter().map(cell).collect();
+        let cell = |&design: &usize| SweepCell { sink, design, count, times: Vec::new() };
+        let mut cells: Vec<SweepCell> = right.iter().map(cell).collect();
         let mut open: Vec<bool> = vec![true; cells.len()];
 
         for _ in 0..self.runs {
@@ -148,7 +148,7 @@ impl Sweep {
     }
 
     /// Makes one run. Returns whether to make another.
-    fn once(&self, cell: &mut Cell, swept: &mut Swept) -> bool {
+    fn once(&self, cell: &mut SweepCell, swept: &mut Swept) -> bool {
         match time(&self.designs[cell.design], cell.sink, cell.count, &self.places, self.limit) {
             Ok(elapsed) => {
                 cell.times.push(elapsed);

@@ -24,7 +24,7 @@ const ROOMS: [(&str, &str); 21] = [
     ("doctor", "corpus document measure"),
     ("corpus", "bench document measure cc elf cache"),
     ("bench", "document stats output measure elf cache"),
-    ("document", "stats output measure elf"),
+    ("document", "inspect stats output measure elf"),
     ("inspect", "measure elf"),
     ("output", "measure"),
     ("stats", ""),

@@ -148,7 +148,7 @@ fn init_can_write_to_stdout() {
     let (status, text, said) =
         checked(folder.path(), &["--init", "--count-runs", "1", "--file", "-", "true"]);
     assert_eq!(status, Some(0), "{said}");
-    assert!(firstbyte::budget::file::parse(&text, Path::new("-")).is_ok(), "{text}");
+    assert!(firstbyte::budget::budget_file::parse(&text, Path::new("-")).is_ok(), "{text}");
     assert_eq!(
         fs::read_dir(folder.path()).unwrap().filter(|e| e.as_ref().unwrap().file_name() == "-").count(),
         0

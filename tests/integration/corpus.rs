@@ -3,7 +3,7 @@
 use crate::support::skipped;
 use firstbyte::corpus::{
     BuildCache, Built, Corpus, CorpusError, Manifest, PrepareOptions, PrepareStep, Program, SkipCause,
-    Skipped, build, prepare, prepare_all,
+    SkippedProgram, build, build_cache_in, prepare, prepare_all,
 };
 use firstbyte::floor::prints::{LINE, MARKER, PRINTS};
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ impl Bench {
     fn new() -> Bench {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("programs")).unwrap();
-        let cache = BuildCache::at(&folder.path().join("cache")).unwrap();
+        let cache = build_cache_in(&folder.path().join("cache")).unwrap();
         Bench { folder, cache }
     }
 
@@ -56,7 +56,7 @@ impl Bench {
         Corpus::load(Some(&self.programs())).unwrap().find("own").unwrap().clone()
     }
 
-    fn prepare(&self, program: &Program) -> Result<Built, Skipped> {
+    fn prepare(&self, program: &Program) -> Result<Built, SkippedProgram> {
         prepare(program, &self.cache, &|| false)
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! `FIRSTBYTE_FUZZ_CASES` is the number of cases. `make proofs` runs many more than the test suite.
 
-use firstbyte::budget::file;
+use firstbyte::budget::budget_file;
 use firstbyte::document::bench::Metric;
 use firstbyte::document::comparison::Comparing;
 use firstbyte::document::{Document, read};
@@ -190,10 +190,10 @@ fn draw(document: &Document) {
 }
 
 fn budgets_survive(text: &str) -> bool {
-    match file::parse(text, Path::new("fuzz.toml")) {
+    match budget_file::parse(text, Path::new("fuzz.toml")) {
         Ok(programs) => {
             let named =
-                |p: &file::ProgramBudget| !p.label().trim().is_empty() && !p.command.trim().is_empty();
+                |p: &budget_file::ProgramBudget| !p.label().trim().is_empty() && !p.command.trim().is_empty();
             assert!(programs.iter().all(named), "a program without a label: {text}");
             true
         }

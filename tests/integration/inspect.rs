@@ -1,11 +1,11 @@
 //! `firstbyte inspect`: correct for valid files, and an answer for any file.
 
 use crate::support::skipped;
+use firstbyte::inspect::file_kind::ElfKind;
 use firstbyte::inspect::headers;
-use firstbyte::inspect::kind::ElfKind;
 use firstbyte::inspect::ld_cache::LdCache;
 use firstbyte::inspect::libraries::LibrarySearch;
-use firstbyte::inspect::{Files, InspectError, Inspection, MachineFiles, disassembly, inspect};
+use firstbyte::inspect::{FileView, InspectError, Inspection, MachineFiles, disassembly, inspect};
 use firstbyte_elf::{Architecture, plain};
 use std::collections::HashMap;
 use std::fs;
@@ -19,7 +19,7 @@ pub(crate) const HELLO: &str =
 #[derive(Default)]
 pub(crate) struct Imagined(pub(crate) HashMap<PathBuf, Vec<u8>>);
 
-impl Files for Imagined {
+impl FileView for Imagined {
     fn read(&self, path: &Path) -> Result<Vec<u8>, InspectError> {
         let missing = || InspectError::NotAFile { path: path.display().to_string() };
         self.0.get(path).cloned().ok_or_else(missing)

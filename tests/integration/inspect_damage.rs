@@ -1,8 +1,8 @@
 //! Inspecting damaged, foreign and misleading files: any file gives an answer or an error.
 
 use crate::inspect::{HELLO, Imagined, compile};
+use firstbyte::inspect::file_kind::ElfKind;
 use firstbyte::inspect::headers;
-use firstbyte::inspect::kind::ElfKind;
 use firstbyte::inspect::ld_cache::LdCache;
 use firstbyte::inspect::libraries::LibrarySearch;
 use firstbyte::inspect::{disassembly, inspect};

@@ -1,9 +1,9 @@
 //! `firstbyte throughput`: the programs of Response to Response, and which of them are timed.
 
 use crate::support::skipped;
-use firstbyte::corpus::{BuildCache, SkipCause, prepare};
+use firstbyte::corpus::{SkipCause, build_cache_in, prepare};
 use firstbyte::throughput::design::{Design, programs};
-use firstbyte::throughput::run::{RunError, time, verify};
+use firstbyte::throughput::design_run::{RunError, time, verify};
 use firstbyte::throughput::sink::{Places, Sink};
 use firstbyte::throughput::sweep::Sweep;
 use serde_json::Value;
@@ -40,7 +40,7 @@ fn our_writer_is_correct_with_every_sink() {
 #[test]
 fn every_program_builds_and_the_corrected_ones_print_the_same_lines() {
     let folder = tempfile::tempdir().unwrap();
-    let cache = BuildCache::at(folder.path()).unwrap();
+    let cache = build_cache_in(folder.path()).unwrap();
     let all = programs().unwrap();
     assert_eq!(all.iter().filter(|program| program.has_tag("post")).count(), 10);
     for program in &all {

@@ -55,19 +55,14 @@ struct Marker {
 }
 
 impl BuildCache {
-    /// The user's cache of corpus programs, in [`user_folder`].
-    pub fn of_user() -> Result<BuildCache, CacheError> {
+    /// The user's cache of one kind of builds, in [`user_folder`].
+    pub fn of_user(kind: &str) -> Result<BuildCache, CacheError> {
         let root = user_folder().ok_or(CacheError::Nowhere)?;
-        BuildCache::at(&root)
-    }
-
-    /// The cache of corpus programs in this folder, which is created if necessary.
-    pub fn at(root: &Path) -> Result<BuildCache, CacheError> {
-        BuildCache::of_kind(root, "corpus")
+        BuildCache::at(&root, kind)
     }
 
     /// The cache of one kind of builds in this folder, which is created if necessary.
-    pub fn of_kind(root: &Path, kind: &str) -> Result<BuildCache, CacheError> {
+    pub fn at(root: &Path, kind: &str) -> Result<BuildCache, CacheError> {
         let unusable = |cause| CacheError::Unusable { path: root.to_owned(), cause };
         let absolute = std::path::absolute(root).map_err(unusable)?;
         let cache = BuildCache { root: absolute.join(kind) };
@@ -219,7 +214,7 @@ mod tests {
 
     fn cache() -> (tempfile::TempDir, BuildCache) {
         let folder = tempfile::tempdir().unwrap();
-        let cache = BuildCache::at(folder.path()).unwrap();
+        let cache = BuildCache::at(folder.path(), "corpus").unwrap();
         (folder, cache)
     }
 
@@ -302,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_cache_that_cannot_be_created_is_an_error_with_help() {
-        let text = BuildCache::at(Path::new("/proc/firstbyte")).unwrap_err().to_string();
+        let text = BuildCache::at(Path::new("/proc/firstbyte"), "corpus").unwrap_err().to_string();
         assert!(text.contains("`/proc/firstbyte`") && text.contains("\nhelp: "), "{text}");
     }
 }

@@ -29,7 +29,7 @@ pub fn installed_in(cache: &Path, sources: &Sources, compiler: &Compiler) -> Res
         return Ok(entry);
     }
     let error = |cause| RuntimeError::Folder { path: cache.to_owned(), cause };
-    let lock = BuildCache::of_kind(cache, KIND)?.lock(architecture, || false).map_err(error)?;
+    let lock = BuildCache::at(cache, KIND)?.lock(architecture, || false).map_err(error)?;
     // Another process may have been faster.
     if let Some(entry) = lock.entry(&key) {
         return Ok(entry);

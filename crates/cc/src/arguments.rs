@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 
 /// What to print instead of compiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Printed {
+pub enum PrintRequest {
     /// All flags. They go after the sources.
     Flags,
     /// Only the flags for compiling.
@@ -25,7 +25,7 @@ pub struct Arguments {
     /// The architecture of `--target`, or i386 for `-m32`. `None` for this machine's.
     pub architecture: Option<Architecture>,
     /// What to print instead of compiling.
-    pub printed: Option<Printed>,
+    pub printed: Option<PrintRequest>,
     /// The arguments that are passed to the compiler.
     pub passed: Vec<OsString>,
 }
@@ -135,12 +135,12 @@ fn target(name: &OsStr) -> Result<Architecture, RuntimeError> {
     architecture.parse().map_err(|_| RuntimeError::UnknownTarget(name.clone().into_owned()))
 }
 
-fn printed(text: &str) -> Option<Printed> {
+fn printed(text: &str) -> Option<PrintRequest> {
     match text {
-        "--print-flags" => Some(Printed::Flags),
-        "--print-flags=compile" => Some(Printed::CompileFlags),
-        "--print-flags=link" => Some(Printed::LinkFlags),
-        "--print-runtime" => Some(Printed::Runtime),
+        "--print-flags" => Some(PrintRequest::Flags),
+        "--print-flags=compile" => Some(PrintRequest::CompileFlags),
+        "--print-flags=link" => Some(PrintRequest::LinkFlags),
+        "--print-runtime" => Some(PrintRequest::Runtime),
         _ => None,
     }
 }
@@ -168,7 +168,7 @@ mod tests {
     fn own_options_do_not_reach_the_compiler() {
         let parsed = parse("--target aarch64 -O2 x.c --print-flags=link -lm");
         assert_eq!(parsed.architecture, Some(Architecture::Aarch64));
-        assert_eq!(parsed.printed, Some(Printed::LinkFlags));
+        assert_eq!(parsed.printed, Some(PrintRequest::LinkFlags));
         assert_eq!(parsed.passed, ["-O2", "x.c"]);
     }
 

@@ -1,7 +1,7 @@
 //! Joins compiler, runtime and flags into the command that is run.
 
 use super::archive;
-use super::arguments::{Arguments, Printed};
+use super::arguments::{Arguments, PrintRequest};
 use super::compiler::Compiler;
 use super::error::RuntimeError;
 use super::flags;
@@ -67,14 +67,14 @@ impl Driver {
     }
 
     /// The flags or the folder to print, on one line. Flags are quoted for a shell.
-    pub fn printed(&self, arguments: &Arguments, what: Printed) -> String {
+    pub fn printed(&self, arguments: &Arguments, what: PrintRequest) -> String {
         let compile = flags::compile(&self.compiler, &self.runtime);
         let link = flags::link(&self.compiler, &self.runtime, arguments.debugs());
         match what {
-            Printed::Flags => shell_words::join(compile.iter().chain(&link)),
-            Printed::CompileFlags => shell_words::join(&compile),
-            Printed::LinkFlags => shell_words::join(&link),
-            Printed::Runtime => self.runtime.display().to_string(),
+            PrintRequest::Flags => shell_words::join(compile.iter().chain(&link)),
+            PrintRequest::CompileFlags => shell_words::join(&compile),
+            PrintRequest::LinkFlags => shell_words::join(&link),
+            PrintRequest::Runtime => self.runtime.display().to_string(),
         }
     }
 }

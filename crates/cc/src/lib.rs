@@ -25,7 +25,7 @@ pub mod flags;
 mod refused;
 pub mod sources;
 
-pub use arguments::{Arguments, Printed};
+pub use arguments::{Arguments, PrintRequest};
 pub use compiler::Compiler;
 pub use driver::Driver;
 pub use error::RuntimeError;

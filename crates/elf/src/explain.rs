@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// Bytes that belong to the same fields and to the same instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct ExplainedBytes {
     /// The file offset of the first byte.
     pub offset: usize,
     /// The bytes.
@@ -27,15 +27,15 @@ pub struct FieldUse {
 }
 
 /// The rows of the whole file, in order.
-pub fn explain(executable: &Executable) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
+pub fn explain(executable: &Executable) -> Vec<ExplainedBytes> {
+    let mut rows: Vec<ExplainedBytes> = Vec::new();
     for (offset, &byte) in executable.image.iter().enumerate() {
         let fields = fields_at(executable, offset);
         let content = content_at(executable, offset);
         let begins = begins_piece(executable, offset);
         match rows.last_mut() {
             Some(row) if !begins && row.fields == fields && row.content == content => row.bytes.push(byte),
-            _ => rows.push(Row { offset, bytes: vec![byte], fields, content }),
+            _ => rows.push(ExplainedBytes { offset, bytes: vec![byte], fields, content }),
         }
     }
     rows

@@ -12,7 +12,7 @@ use std::io;
 
 /// Whose events are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum CountedSide {
     /// The program's own code.
     User,
     /// The kernel, on behalf of the program.
@@ -58,10 +58,10 @@ impl Counters {
     /// # Errors
     ///
     /// The reason, if no counter can be opened.
-    pub fn hardware(side: Side) -> Result<Counters, CountersError> {
+    pub fn hardware(side: CountedSide) -> Result<Counters, CountersError> {
         let mut open = Vec::new();
         for (user, kernel, event) in EVENTS {
-            let name = if side == Side::User { user } else { kernel };
+            let name = if side == CountedSide::User { user } else { kernel };
             match opened(event, side) {
                 Ok(counter) => open.push((name, counter)),
                 Err(cause) if open.is_empty() => return Err(reason(cause)),
@@ -108,10 +108,10 @@ impl Reading {
     }
 }
 
-fn opened(event: impl Event, side: Side) -> io::Result<Counter> {
+fn opened(event: impl Event, side: CountedSide) -> io::Result<Counter> {
     let mut builder = Builder::new(event);
     builder.inherit(true).enable_on_exec(true).exclude_hv(true);
-    builder.exclude_kernel(side == Side::User).exclude_user(side == Side::Kernel);
+    builder.exclude_kernel(side == CountedSide::User).exclude_user(side == CountedSide::Kernel);
     builder.build()
 }
 
@@ -143,7 +143,7 @@ mod tests {
 
     /// A software event in the hardware's place: every kernel has it.
     fn page_faults() -> Option<Counters> {
-        match opened(Software::PAGE_FAULTS, Side::User) {
+        match opened(Software::PAGE_FAULTS, CountedSide::User) {
             Ok(counter) => Some(Counters {
                 open: vec![("faults", counter)],
                 _apart: keeping_apart(Software::PAGE_FAULTS).unwrap(),
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn hardware_counters_count_or_there_is_a_reason() {
-        match Counters::hardware(Side::User) {
+        match Counters::hardware(CountedSide::User) {
             Ok(mut counters) => {
                 let mut launcher = Launcher::new(Command::new(&["/bin/true"]).unwrap()).unwrap();
                 let run = || PipeTracer::blind().run(&mut launcher, &Setting::default());

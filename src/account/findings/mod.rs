@@ -2,9 +2,9 @@
 //!
 //! A rule looks at the steps of the run whose total is the median. It gives a finding only if the steps show the cost.
 
-mod loading;
-mod processes;
-mod runtime;
+mod loading_rules;
+mod process_rules;
+mod runtime_rules;
 
 use crate::account::{Account, Role, Step, Summary, What};
 pub use firstbyte_measure::arch::cpuid::Cpuid;
@@ -26,7 +26,7 @@ pub struct Finding {
 
 /// The facts about the machine that the rules need.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Machine {
+pub struct MachineFacts {
     /// The program's CPUID instructions; `None`: they were not counted, or this processor has no such instruction.
     pub cpuid: Option<Cpuid>,
 }
@@ -34,21 +34,21 @@ pub struct Machine {
 /// A CPUID instruction that takes less does not trap: a processor that executes it itself takes at most about 100 ns.
 pub const TRAP: Nanos = Nanos(300);
 
-type Rule = fn(&Account, &Machine) -> Option<Finding>;
+type Rule = fn(&Account, &MachineFacts) -> Option<Finding>;
 
 const RULES: [Rule; 8] = [
-    loading::dynamic_linking,
-    loading::failed_searches,
-    loading::heavy_library,
-    loading::trapped_instructions,
-    runtime::python_modules,
-    processes::exec_chain,
-    processes::from_disk,
-    processes::preempted,
+    loading_rules::dynamic_linking,
+    loading_rules::failed_searches,
+    loading_rules::heavy_library,
+    loading_rules::trapped_instructions,
+    runtime_rules::python_modules,
+    process_rules::exec_chain,
+    process_rules::from_disk,
+    process_rules::preempted,
 ];
 
 /// The findings, the most expensive first.
-pub fn findings(summary: &Summary, machine: &Machine) -> Vec<Finding> {
+pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     let account = &summary.reference;
     let mut all: Vec<Finding> = RULES.iter().filter_map(|rule| rule(account, machine)).collect();
     all.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
@@ -57,8 +57,8 @@ pub fn findings(summary: &Summary, machine: &Machine) -> Vec<Finding> {
 }
 
 /// Why a finding is not given although there is evidence for it, in one or two sentences.
-pub fn reservation(summary: &Summary, machine: &Machine) -> Option<String> {
-    loading::unplaced(&summary.reference, machine)
+pub fn reservation(summary: &Summary, machine: &MachineFacts) -> Option<String> {
+    loading_rules::unplaced(&summary.reference, machine)
 }
 
 /// The sum of the own times of some steps.

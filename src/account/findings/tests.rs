@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::account::{
-    Code, ExecStage, Execution, Module, PageFault, ProcessAccount, Reason, Region, ThreadAccount,
+    Code, CodeOrigin, ExecStage, Execution, PageFault, ProcessAccount, Reason, Region, ThreadAccount,
 };
 use firstbyte_measure::Counts;
 use firstbyte_measure::timeline::Phases;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 const ROOT: u32 = 100;
 
 fn code(role: Role) -> Code {
-    Code { module: Module::without_file(role), function: None }
+    Code { module: CodeOrigin::without_file(role), function: None }
 }
 
 fn exec() -> What {
@@ -73,13 +73,13 @@ fn run(steps: Vec<(u64, What)>) -> Account {
     }
 }
 
-const VIRTUAL: Machine = machine(1_100, 41);
+const VIRTUAL: MachineFacts = machine(1_100, 41);
 
-const fn machine(each: u64, executed: u64) -> Machine {
-    Machine { cpuid: Some(Cpuid { each: Nanos(each), executed }) }
+const fn machine(each: u64, executed: u64) -> MachineFacts {
+    MachineFacts { cpuid: Some(Cpuid { each: Nanos(each), executed }) }
 }
 
-fn rules(account: Account, machine: &Machine) -> Vec<&'static str> {
+fn rules(account: Account, machine: &MachineFacts) -> Vec<&'static str> {
     let summary = Summary::of(vec![account]).unwrap();
     findings(&summary, machine).iter().map(|finding| finding.rule).collect()
 }
@@ -92,7 +92,7 @@ fn quiet() -> Vec<(u64, What)> {
 fn a_program_that_only_computes_has_no_finding() {
     let mut account = run(quiet());
     account.main().steps.iter().for_each(drop);
-    assert!(rules(account.clone(), &Machine::default()).is_empty());
+    assert!(rules(account.clone(), &MachineFacts::default()).is_empty());
     account.threads[0].steps.clear();
     assert!(rules(account, &VIRTUAL).is_empty());
 }
@@ -100,8 +100,8 @@ fn a_program_that_only_computes_has_no_finding() {
 #[test]
 fn a_tenth_of_the_time_in_ld_so_is_dynamic_linking() {
     let steps = |ns| [quiet(), vec![(ns, call("mmap", None, false, Role::Loader))]].concat();
-    assert_eq!(rules(run(steps(150_000)), &Machine::default()), ["dynamic-linking"]);
-    assert!(rules(run(steps(50_000)), &Machine::default()).is_empty());
+    assert_eq!(rules(run(steps(150_000)), &MachineFacts::default()), ["dynamic-linking"]);
+    assert!(rules(run(steps(50_000)), &MachineFacts::default()).is_empty());
 }
 
 #[test]
@@ -111,10 +111,10 @@ fn three_failed_opens_with_a_cost_are_a_search() {
         all.extend((0..count).map(|_| (20_000, call("openat", Some("/a/libx.so"), true, Role::Executable))));
         run(all)
     };
-    assert_eq!(rules(steps(3), &Machine::default()), ["failed-searches"]);
-    assert!(rules(steps(2), &Machine::default()).is_empty());
+    assert_eq!(rules(steps(3), &MachineFacts::default()), ["failed-searches"]);
+    assert!(rules(steps(2), &MachineFacts::default()).is_empty());
     let summary = Summary::of(vec![steps(4)]).unwrap();
-    assert!(findings(&summary, &Machine::default())[0].text.contains("`libx.so`, 4 times"));
+    assert!(findings(&summary, &MachineFacts::default())[0].text.contains("`libx.so`, 4 times"));
 }
 
 #[test]
@@ -128,9 +128,9 @@ fn a_fifth_of_the_faults_on_one_library_are_a_heavy_library() {
         all.extend((0..others).map(|_| (100, fault(region("/lib/libc.so.6"), Role::Executable, false))));
         run(all)
     };
-    assert_eq!(rules(steps(10, 40), &Machine::default()), ["heavy-library"]);
-    assert!(rules(steps(10, 41), &Machine::default()).is_empty());
-    assert!(rules(steps(0, 50), &Machine::default()).is_empty());
+    assert_eq!(rules(steps(10, 40), &MachineFacts::default()), ["heavy-library"]);
+    assert!(rules(steps(10, 41), &MachineFacts::default()).is_empty());
+    assert!(rules(steps(0, 50), &MachineFacts::default()).is_empty());
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn dozens_of_cpuid_in_early_code_are_a_finding_if_they_trap() {
     assert_eq!(rules(steps(45_100), &VIRTUAL), ["cpuid"]);
     assert!(rules(steps(45_100), &machine(80, 41)).is_empty(), "not a virtual machine");
     assert!(rules(steps(45_100), &machine(1_100, 2)).is_empty(), "Go executes only two");
-    assert!(rules(steps(45_100), &Machine::default()).is_empty(), "they were not counted");
+    assert!(rules(steps(45_100), &MachineFacts::default()).is_empty(), "they were not counted");
     assert!(rules(steps(5_000), &VIRTUAL).is_empty(), "the code is too short for them");
     let short = Summary::of(vec![steps(5_000)]).unwrap();
     assert!(
@@ -200,14 +200,14 @@ fn five_compiled_modules_are_python_imports() {
         run(all)
     };
     let summary = Summary::of(vec![steps(5)]).unwrap();
-    let finding = findings(&summary, &Machine::default()).remove(0);
+    let finding = findings(&summary, &MachineFacts::default()).remove(0);
     assert_eq!((finding.rule, finding.cost), ("python-modules", Nanos(5 * 1_010)));
     assert!(
         finding.text.contains("5 modules") && finding.text.contains("4.04 µs of it for site"),
         "{}",
         finding.text
     );
-    assert!(rules(steps(4), &Machine::default()).is_empty());
+    assert!(rules(steps(4), &MachineFacts::default()).is_empty());
 }
 
 #[test]
@@ -217,22 +217,22 @@ fn an_exec_before_the_last_one_is_a_chain() {
     second.start = Nanos(700);
     account.processes[0].execs.push(second);
     let summary = Summary::of(vec![account]).unwrap();
-    let finding = findings(&summary, &Machine::default()).remove(0);
+    let finding = findings(&summary, &MachineFacts::default()).remove(0);
     assert_eq!((finding.rule, finding.cost), ("exec-chain", Nanos(700)));
 }
 
 #[test]
 fn major_faults_with_a_cost_are_reads_from_disk() {
     let steps = |major| run([quiet(), vec![(90_000, fault(Region::Heap, Role::Executable, major))]].concat());
-    assert_eq!(rules(steps(true), &Machine::default()), ["from-disk"]);
-    assert!(rules(steps(false), &Machine::default()).is_empty());
+    assert_eq!(rules(steps(true), &MachineFacts::default()), ["from-disk"]);
+    assert!(rules(steps(false), &MachineFacts::default()).is_empty());
 }
 
 #[test]
 fn a_tenth_of_the_time_preempted_is_a_busy_machine() {
     let steps = |ns| run([quiet(), vec![(ns, What::Off(Reason::Preempted))]].concat());
-    assert_eq!(rules(steps(200_000), &Machine::default()), ["preempted"]);
-    assert!(rules(steps(20_000), &Machine::default()).is_empty());
+    assert_eq!(rules(steps(200_000), &MachineFacts::default()), ["preempted"]);
+    assert!(rules(steps(20_000), &MachineFacts::default()).is_empty());
 }
 
 #[test]
@@ -241,6 +241,6 @@ fn the_most_expensive_come_first() {
     all.push((900_000, What::Off(Reason::Preempted)));
     all.push((800_000, call("mmap", None, false, Role::Loader)));
     all.push((700_000, fault(Region::Heap, Role::Executable, true)));
-    let found = rules(run(all), &Machine::default());
+    let found = rules(run(all), &MachineFacts::default());
     assert_eq!(found, ["preempted", "dynamic-linking", "from-disk"]);
 }

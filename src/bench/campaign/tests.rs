@@ -108,7 +108,7 @@ const WARMUP: u32 = 16;
 /// A campaign with its results.
 struct Outcome {
     series: Vec<Series>,
-    ending: Ending,
+    ending: CampaignEnd,
     progress: Silent,
 }
 

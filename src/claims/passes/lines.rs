@@ -4,7 +4,7 @@ use super::session::Session;
 use crate::claims::gather::{self, SINK};
 use crate::claims::quantity::Quantity;
 use crate::claims::{Lack, Needs};
-use crate::throughput::measured::{ThroughputPlan, measure};
+use crate::throughput::measured_designs::{ThroughputPlan, measure};
 use crate::throughput::sink::Sink;
 use firstbyte_measure::launch::interrupt;
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! The passes: everything that the claims need is measured here, once for all claims.
 
-mod files;
+mod file_facts;
 mod floor;
 mod level0;
 mod lines;
@@ -11,7 +11,7 @@ use self::session::Session;
 use super::gather;
 use super::quantity::{Quantity, State};
 use super::{Evidence, Lack, Needs};
-use crate::bench::{ExperimentError, Progress, cold};
+use crate::bench::{ExperimentError, Progress, cold_runs};
 use crate::corpus::PrepareStep;
 use crate::document::bench::{ColdMethod, Overhead};
 use firstbyte_measure::launch::interrupt;
@@ -54,7 +54,7 @@ struct Pass {
 
 /// In their order. The passes that make the page cache cold come last.
 const PASSES: [Pass; 10] = [
-    Pass { name: "files", serves: files::is_of_files, run: files::files },
+    Pass { name: "files", serves: file_facts::is_of_files, run: file_facts::files },
     Pass { name: "warm runs", serves: runs::is_warm, run: runs::warm },
     Pass {
         name: "runs that stop at each system call",
@@ -80,7 +80,7 @@ pub fn enter_cold(needs: &Needs) -> Result<(), String> {
     if needs.programs(State::Cold).is_empty() {
         return Ok(());
     }
-    cold::enter(ColdMethod::Copies).map_err(|error| error.to_string())
+    cold_runs::enter(ColdMethod::Copies).map_err(|error| error.to_string())
 }
 
 /// Makes every pass that a claim needs. What a pass could not measure is lacking, with the reason. `cold`: from

@@ -4,7 +4,7 @@ use super::session::{Session, tracer};
 use crate::bench::results::overhead;
 use crate::bench::{Budget, Entry, Observer, Series};
 use crate::claims::quantity::{Quantity, State};
-use crate::claims::{Lack, Reading, gather, programs};
+use crate::claims::{Lack, Reading, claim_programs, gather};
 use crate::corpus::{Built, Circumstances, Program};
 use crate::document::bench::ColdMethod;
 use crate::floor::allowed_cpus;
@@ -43,7 +43,9 @@ pub(super) fn is_warm(quantity: Quantity) -> bool {
 /// Whether the runs of Level 0 give it.
 pub(super) fn is_of_level0(quantity: Quantity) -> bool {
     match quantity {
-        Quantity::Time { program, .. } | Quantity::Count { program, .. } => programs::is_level0(program),
+        Quantity::Time { program, .. } | Quantity::Count { program, .. } => {
+            claim_programs::is_level0(program)
+        }
         _ => false,
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{PassOptions, Watcher};
 use crate::bench::{Aim, Budget, Campaign, Counting, Entry, Experiment, ExperimentError, Observer, Series};
-use crate::claims::{Evidence, Lack, Needs, programs};
-use crate::corpus::{BuildCache, Built, Corpus, PrepareOptions, Program, Skipped, prepare_all};
+use crate::claims::{Evidence, Lack, Needs, claim_programs};
+use crate::corpus::{Built, Corpus, PrepareOptions, Program, SkippedProgram, build_cache, prepare_all};
 use crate::document::bench::Overhead;
 use firstbyte_measure::launch::interrupt;
 use firstbyte_measure::tracer::Choice;
@@ -16,7 +16,7 @@ pub(super) struct Session<'s> {
     /// Why files cannot be replaced by copies for cold runs.
     pub(super) cold: Result<(), String>,
     ready: Vec<(Program, Built)>,
-    pub(super) skipped: Vec<Skipped>,
+    pub(super) skipped: Vec<SkippedProgram>,
     pub(super) watcher: Watcher<'s>,
     pub(super) evidence: Evidence,
     /// What observed the warm runs, once these have been made.
@@ -33,11 +33,11 @@ impl<'s> Session<'s> {
         watcher: Watcher<'s>,
     ) -> Result<Session<'s>, ExperimentError> {
         let corpus = Corpus::load(None).map_err(ExperimentError::machine)?;
-        let own = programs::programs().map_err(ExperimentError::machine)?;
+        let own = claim_programs::programs().map_err(ExperimentError::machine)?;
         let wanted = needs.built();
         let all = corpus.programs().iter().chain(&own);
         let programs: Vec<&Program> = all.filter(|program| wanted.contains(program.name())).collect();
-        let cache = BuildCache::of_user().map_err(ExperimentError::machine)?;
+        let cache = build_cache().map_err(ExperimentError::machine)?;
         let interrupted = || interrupt::interrupted().is_some();
         let results = prepare_all(&programs, &cache, PrepareOptions::new(&interrupted), watcher.building);
 

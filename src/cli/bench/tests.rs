@@ -1,11 +1,11 @@
 use super::*;
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, CliCommand};
 use clap::Parser;
 
 fn plan(words: &[&str]) -> Result<Plan, String> {
     let cli = Cli::try_parse_from(["firstbyte", "bench"].iter().chain(words));
     match cli.map_err(|error| error.to_string())?.command {
-        Command::Bench(args) => args.plan(),
+        CliCommand::Bench(args) => args.plan(),
         other => panic!("{other:?}"),
     }
 }

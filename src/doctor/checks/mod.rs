@@ -1,12 +1,12 @@
 //! Turns the answers of the probes into checks. Pure, so that every kind of machine can be tested on any other.
 
-mod conditions;
+mod disturbances;
 mod page_cache;
 mod tracing;
 
 use super::probes::Probes;
 use crate::document::doctor::Check;
-use conditions::{cores, governor, load, virtualisation};
+use disturbances::{cores, governor, load, virtualisation};
 use firstbyte_measure::machine::Machine;
 use page_cache::{cachestat, mount_namespace};
 use tracing::{bpf, btf, counter, ptrace, tracefs};

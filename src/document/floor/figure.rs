@@ -1,7 +1,7 @@
 //! Figures with their spread.
 
 use super::Group;
-use crate::stats::{Bootstrap, Summary, quantile};
+use crate::stats::{Bootstrap, Statistics, quantile};
 use serde::{Deserialize, Serialize};
 
 /// A figure is noisy if its relative spread is larger than this.
@@ -69,7 +69,7 @@ pub struct Histogram {
 impl Figure {
     /// From nanoseconds per call, one value per round; `None` without samples.
     pub fn from_samples(group: Group, name: &str, samples: Vec<f64>) -> Option<Figure> {
-        let summary = Summary::of(&samples)?;
+        let summary = Statistics::of(&samples)?;
         let interval = Bootstrap::default().median_interval(&samples)?;
         let spread = relative(STDDEV_PER_MAD * summary.mad, summary.median);
 
@@ -111,7 +111,7 @@ fn relative(spread: f64, median: f64) -> f64 {
 impl Single {
     /// `None` without samples.
     pub(crate) fn of(singles: &[f64]) -> Option<Single> {
-        let summary = Summary::of(singles)?;
+        let summary = Statistics::of(singles)?;
         let mut ascending = singles.to_vec();
         ascending.sort_unstable_by(f64::total_cmp);
 

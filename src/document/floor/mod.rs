@@ -1,16 +1,16 @@
 //! The document of `firstbyte floor`: what this machine charges.
 
 mod costs;
+mod cpu_sweep;
 mod figure;
 mod prints;
-mod sweep;
 mod waterfall;
 
 pub use costs::{Calibration, Cost};
+pub use cpu_sweep::{CpuSweep, Point};
 pub use figure::{Figure, Histogram, NOISY, Single};
 pub use prints::{Outside, Print};
-pub use sweep::{CpuSweep, Point};
-pub use waterfall::{Height, Layer, Step, Waterfall};
+pub use waterfall::{Height, Layer, Waterfall, WaterfallStep};
 
 use super::bench::Tool;
 use super::kind::Kind;
@@ -33,7 +33,7 @@ pub struct Floor {
     /// The processor that everything ran on; `null` for a sweep over processors.
     pub cpu: Option<usize>,
     /// The cost of the clock and of the loop, which is subtracted from all figures.
-    pub overhead: Overhead,
+    pub overhead: BatchOverhead,
     pub results: Vec<Figure>,
     pub missing: Vec<Missing>,
     /// The first and the hundredth print, one entry per program.
@@ -103,7 +103,7 @@ impl Group {
 
 /// The cost of measuring itself, which is subtracted from every batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Overhead {
+pub struct BatchOverhead {
     /// Median of two clock readings with nothing between them, in nanoseconds.
     pub timer: f64,
     /// Median of one turn of the empty loop, in nanoseconds.

@@ -1,6 +1,6 @@
 //! The waterfall: layers measured in the same rounds, and the time that the removal of each saves.
 
-use crate::stats::{Bootstrap, Summary};
+use crate::stats::{Bootstrap, Statistics};
 use firstbyte_measure::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ pub struct Waterfall {
     pub residual_ns: f64,
     pub layers: Vec<Height>,
     /// The steps between the layers: one fewer.
-    pub steps: Vec<Step>,
+    pub steps: Vec<WaterfallStep>,
 }
 
 /// The height of a layer.
@@ -50,7 +50,7 @@ pub struct Height {
 
 /// The time saved by removing something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct WaterfallStep {
     pub removes: String,
     /// The time saved; negative if the removal costs time.
     pub ns: i64,
@@ -73,7 +73,7 @@ impl Waterfall {
         let steps = layers
             .windows(2)
             .zip(heights.windows(2))
-            .map(|(pair, heights)| Step::between(pair, heights, top.ns))
+            .map(|(pair, heights)| WaterfallStep::between(pair, heights, top.ns))
             .collect::<Option<Vec<_>>>()?;
         let sum = steps.iter().map(|(step, _)| step.ns).sum::<i64>() + bottom.ns.0.cast_signed();
         let paired = steps.iter().map(|(_, paired)| paired).sum::<f64>() + bottom.median();
@@ -92,7 +92,7 @@ impl Waterfall {
 
 impl Height {
     fn of(layer: &Layer) -> Option<Height> {
-        let summary = Summary::of(&layer.samples)?;
+        let summary = Statistics::of(&layer.samples)?;
         let interval = Bootstrap::default().median_interval(&layer.samples)?;
         Some(Height {
             name: layer.name.clone(),
@@ -104,7 +104,7 @@ impl Height {
     }
 
     fn median(&self) -> f64 {
-        Summary::of(&self.samples).map_or(0.0, |summary| summary.median)
+        Statistics::of(&self.samples).map_or(0.0, |summary| summary.median)
     }
 }
 
@@ -113,9 +113,9 @@ fn rounded(ns: f64) -> Nanos {
     Nanos(ns.max(0.0).round() as u64)
 }
 
-impl Step {
+impl WaterfallStep {
     /// Returns the step and the median of the paired differences.
-    fn between(pair: &[Layer], heights: &[Height], top: Nanos) -> Option<(Step, f64)> {
+    fn between(pair: &[Layer], heights: &[Height], top: Nanos) -> Option<(WaterfallStep, f64)> {
         let [upper, lower] = pair else { return None };
         let [high, low] = heights else { return None };
         let differences: Vec<f64> =
@@ -123,7 +123,7 @@ impl Step {
         let interval = Bootstrap::default().median_interval(&differences)?;
 
         let ns = high.ns.0.cast_signed() - low.ns.0.cast_signed();
-        let step = Step {
+        let step = WaterfallStep {
             removes: upper.removes.clone(),
             ns,
             share: if top.0 > 0 { ns as f64 / top.as_f64() } else { 0.0 },
@@ -131,7 +131,7 @@ impl Step {
             high: interval.high,
             unsure: interval.contains(0.0),
         };
-        Some((step, Summary::of(&differences)?.median))
+        Some((step, Statistics::of(&differences)?.median))
     }
 }
 

@@ -8,18 +8,18 @@
 //! In other runs a tracer sees the writes: a print lasts from the return of the write before it to the return of its
 //! own.
 
-mod programs;
-mod runs;
+mod print_programs;
+mod print_runs;
 mod section;
 
-pub use programs::measure;
-pub use runs::TimedProgram;
+pub use print_programs::measure;
+pub use print_runs::TimedProgram;
 
 use super::{Effort, FloorError};
 use crate::document::floor::{Group, Missing, Print};
 use firstbyte_measure::launch::interrupt;
 use firstbyte_measure::tracer::full::FullTracer;
-use runs::Runs;
+use print_runs::Runs;
 
 /// Written by each program before it prints, without the library that prints: it marks the beginning of the prints in a
 /// trace.

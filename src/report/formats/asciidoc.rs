@@ -10,7 +10,7 @@ pub fn render(document: &Document) -> String {
     let rows: Vec<&Measurement> = row::ranking(document).into_iter().flat_map(|(_, rows)| rows).collect();
     let columns = row::times_and_counts();
     let headings = ["program", "cache"].map(str::to_owned).into_iter();
-    let headings = headings.chain(columns.iter().map(row::Column::plain_heading));
+    let headings = headings.chain(columns.iter().map(row::MeasurementColumn::plain_heading));
     let mut text = format!("[cols=\"2*<,{}*>\"]\n|===\n{}\n\n", columns.len(), cells(headings, " "));
     for row in rows {
         let cache = row.cache.map_or(row::UNKNOWN, |cache| cache.name());

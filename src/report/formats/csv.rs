@@ -1,7 +1,7 @@
 //! Measured programs as CSV: hyperfine's columns in its order, then ours.
 
 use crate::document::Document;
-use crate::document::bench::{Cache, Counts, Distribution, Measurement, PhaseTimes};
+use crate::document::bench::{Cache, Distribution, Measurement, MedianCounts, PhaseTimes};
 use std::collections::BTreeSet;
 
 /// hyperfine's columns, with times in seconds. Its `parameter_NAME` columns follow.
@@ -82,7 +82,7 @@ fn record(measurement: &Measurement, parameters: &BTreeSet<&String>) -> Vec<Stri
     record
 }
 
-fn count(measurement: &Measurement, of: fn(&Counts) -> Option<u64>) -> String {
+fn count(measurement: &Measurement, of: fn(&MedianCounts) -> Option<u64>) -> String {
     optional(of(&measurement.counts))
 }
 

@@ -1,7 +1,7 @@
 //! A start-up for profiler.firefox.com: a marker and a sample for each step. The weight of the sample is the step's own time
 //! in nanoseconds. The call tree and the flame graph then show where the time went.
 
-use crate::account::attribution::{Kind, kind};
+use crate::account::attribution::{WorkKind, kind};
 use crate::account::document::name;
 use crate::account::{Account, Step, ThreadAccount};
 use firstbyte_measure::units::Nanos;
@@ -51,7 +51,7 @@ impl StaticSchemaMarker for StepMarker {
 pub fn render(command: &str, account: &Account) -> String {
     let zero = ReferenceTimestamp::from_duration_since_unix_epoch(Duration::ZERO);
     let mut profile = Profile::new(command, zero, SamplingInterval::from_nanos(1000));
-    let categories = Kind::ALL.map(|kind| profile.add_category(kind.title(), colour(kind)));
+    let categories = WorkKind::ALL.map(|kind| profile.add_category(kind.title(), colour(kind)));
     for process in &account.processes {
         let title =
             process.execs.last().map_or_else(|| command.to_owned(), |exec| shell_words::join(&exec.argv));
@@ -66,13 +66,13 @@ pub fn render(command: &str, account: &Account) -> String {
     serde_json::to_string(&profile).unwrap_or_default() + "\n"
 }
 
-fn colour(kind: Kind) -> CategoryColor {
+fn colour(kind: WorkKind) -> CategoryColor {
     match kind {
-        Kind::KernelExec => CategoryColor::Blue,
-        Kind::Fault => CategoryColor::Red,
-        Kind::Syscall => CategoryColor::Yellow,
-        Kind::User => CategoryColor::Green,
-        Kind::Waiting => CategoryColor::Gray,
+        WorkKind::KernelExec => CategoryColor::Blue,
+        WorkKind::Fault => CategoryColor::Red,
+        WorkKind::Syscall => CategoryColor::Yellow,
+        WorkKind::User => CategoryColor::Green,
+        WorkKind::Waiting => CategoryColor::Gray,
     }
 }
 
@@ -87,14 +87,14 @@ fn add_steps(
     categories: &[CategoryHandle; 5],
 ) {
     for step in &thread.steps {
-        let place = Kind::ALL.iter().position(|kind_| *kind_ == kind(&step.what)).unwrap_or_default();
+        let place = WorkKind::ALL.iter().position(|kind_| *kind_ == kind(&step.what)).unwrap_or_default();
         let category = categories[place];
         let (name, what) = (name(&step.what), step.what.title());
         let marker =
             StepMarker { name: profile.intern_string(&name), what: profile.intern_string(&what), category };
         let end = Nanos(step.start.0.saturating_add(step.elapsed.0));
         profile.add_marker(track, MarkerTiming::Interval(at(step.start), at(end)), marker);
-        add_sample(profile, track, step, category, [Kind::ALL[place].title(), &name, &what]);
+        add_sample(profile, track, step, category, [WorkKind::ALL[place].title(), &name, &what]);
     }
 }
 

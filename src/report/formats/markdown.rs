@@ -12,7 +12,7 @@ pub fn render(document: &Document) -> String {
     let below = row::threshold(&rows);
     let columns = row::times_and_counts();
     let mut headings = vec!["program".to_owned(), "cache".to_owned()];
-    headings.extend(columns.iter().map(row::Column::plain_heading));
+    headings.extend(columns.iter().map(row::MeasurementColumn::plain_heading));
     headings.extend(below.clone().map(|below| escaped(&below)));
     let mut text = line(&headings) + "|:---|:---|" + &"---:|".repeat(headings.len() - 2) + "\n";
     for row in rows {

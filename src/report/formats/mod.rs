@@ -45,7 +45,7 @@ pub enum Format {
 
 /// One line of [`FORMATS`].
 #[derive(Debug)]
-pub struct Entry {
+pub struct FormatEntry {
     pub format: Format,
     /// The option that asks for it, without its dashes.
     pub option: &'static str,
@@ -58,85 +58,85 @@ pub struct Entry {
 }
 
 /// Every format, in the order of the help.
-pub const FORMATS: [Entry; 12] = [
-    Entry {
+pub const FORMATS: [FormatEntry; 12] = [
+    FormatEntry {
         format: Format::Json,
         option: "export-json",
         help: "Write the results as JSON",
         extension: "json",
         kinds: &[Kind::Bench, Kind::Trace, Kind::Diff, Kind::Floor, Kind::Throughput, Kind::Claims],
     },
-    Entry {
+    FormatEntry {
         format: Format::Csv,
         option: "export-csv",
         help: "Write the results as CSV",
         extension: "csv",
         kinds: &[Kind::Bench, Kind::Throughput],
     },
-    Entry {
+    FormatEntry {
         format: Format::Markdown,
         option: "export-markdown",
         help: "Write the results as Markdown",
         extension: "md",
         kinds: &[Kind::Bench, Kind::Floor, Kind::Throughput, Kind::Claims],
     },
-    Entry {
+    FormatEntry {
         format: Format::AsciiDoc,
         option: "export-asciidoc",
         help: "Write the results as an AsciiDoc table",
         extension: "adoc",
         kinds: &[Kind::Bench],
     },
-    Entry {
+    FormatEntry {
         format: Format::Bencher,
         option: "export-bencher",
         help: "Write the results in Bencher Metric Format",
         extension: "json",
         kinds: &[Kind::Bench],
     },
-    Entry {
+    FormatEntry {
         format: Format::BenchmarkAction,
         option: "export-benchmark-action",
         help: "Write the results for github-action-benchmark, as `customSmallerIsBetter`",
         extension: "json",
         kinds: &[Kind::Bench],
     },
-    Entry {
+    FormatEntry {
         format: Format::Perfetto,
         option: "export-perfetto",
         help: "Write a timeline for ui.perfetto.dev",
         extension: "json",
         kinds: &[Kind::Trace],
     },
-    Entry {
+    FormatEntry {
         format: Format::Firefox,
         option: "export-firefox",
         help: "Write a profile for profiler.firefox.com",
         extension: "json",
         kinds: &[Kind::Trace],
     },
-    Entry {
+    FormatEntry {
         format: Format::Recording,
         option: "record",
         help: "Write the events of the run that is shown as JSON lines, for `--replay` and `firstbyte diff`",
         extension: "jsonl",
         kinds: &[Kind::Trace],
     },
-    Entry {
+    FormatEntry {
         format: Format::Svg,
         option: "export-svg",
         help: "Draw the waterfall of `floor`, or time against lines of `throughput`, as an SVG picture",
         extension: "svg",
         kinds: &[Kind::Floor, Kind::Throughput],
     },
-    Entry {
+    FormatEntry {
         format: Format::Png,
         option: "export-png",
         help: "Draw the same as a PNG picture",
         extension: "png",
         kinds: &[Kind::Floor, Kind::Throughput],
     },
-    Entry {
+    FormatEntry {
         format: Format::Html,
         option: "html",
         help: "Write the results as one self-contained HTML page",
@@ -147,7 +147,7 @@ pub const FORMATS: [Entry; 12] = [
 
 impl Format {
     /// The formats that draw documents of this kind.
-    pub fn of(kind: Kind) -> impl Iterator<Item = &'static Entry> {
+    pub fn of(kind: Kind) -> impl Iterator<Item = &'static FormatEntry> {
         FORMATS.iter().filter(move |entry| entry.kinds.contains(&kind))
     }
 

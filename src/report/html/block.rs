@@ -8,7 +8,7 @@ pub(crate) struct Section {
     /// The fragment of the page's address.
     pub(crate) id: &'static str,
     pub(crate) title: &'static str,
-    pub(crate) blocks: Vec<Block>,
+    pub(crate) blocks: Vec<PageBlock>,
 }
 
 impl Section {
@@ -19,7 +19,7 @@ impl Section {
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(crate) enum Block {
+pub(crate) enum PageBlock {
     Heading {
         text: String,
     },
@@ -108,15 +108,15 @@ pub(crate) struct Bar {
     /// The bar in words.
     pub(crate) label: String,
     /// On a logarithmic scale.
-    pub(crate) logarithmic: Vec<Piece>,
+    pub(crate) logarithmic: Vec<BarPiece>,
     /// On a scale from 0 to the end of the longest bar.
-    pub(crate) linear: Vec<Piece>,
+    pub(crate) linear: Vec<BarPiece>,
     /// As shares of the bar.
-    pub(crate) share: Vec<Piece>,
+    pub(crate) share: Vec<BarPiece>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Piece {
+pub(crate) struct BarPiece {
     pub(crate) phase: &'static str,
     pub(crate) x: f64,
     pub(crate) width: f64,
@@ -181,9 +181,9 @@ impl Table {
     }
 }
 
-impl From<Table> for Block {
-    fn from(table: Table) -> Block {
-        Block::Table { table }
+impl From<Table> for PageBlock {
+    fn from(table: Table) -> PageBlock {
+        PageBlock::Table { table }
     }
 }
 

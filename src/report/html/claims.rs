@@ -1,13 +1,13 @@
 //! What the posts claim, and whether it holds here.
 
-use super::block::{Block, Cell, Row, Section, Table, columns, row};
+use super::block::{Cell, PageBlock, Row, Section, Table, columns, row};
 use crate::document::claims::{ClaimRow, ClaimVerdict, ClaimsDocument};
 use crate::output::visible;
 
 /// A table for each document.
 pub(crate) fn section(documents: &[&ClaimsDocument]) -> Option<Section> {
     let mut section = Section::new("claims", "Claims");
-    section.blocks.extend(documents.iter().map(|document| Block::Table { table: table(document) }));
+    section.blocks.extend(documents.iter().map(|document| PageBlock::Table { table: table(document) }));
     (!section.blocks.is_empty()).then_some(section)
 }
 

@@ -1,6 +1,6 @@
 //! Two programs side by side, for the page's script.
 
-use super::block::{Block, Section};
+use super::block::{PageBlock, Section};
 use super::packed::packed;
 use super::programs::spread;
 use crate::document::bench::Measurement;
@@ -30,7 +30,7 @@ pub(crate) fn section(measured: &[&Measurement], traced: &[&Traced]) -> Option<(
     }
     let mut section = Section::new("diff", "Side by side");
     let labels = subjects.iter().map(|subject| subject.label.clone()).collect();
-    section.blocks.push(Block::Diff { subjects: labels });
+    section.blocks.push(PageBlock::Diff { subjects: labels });
     Some((section, packed(&subjects)))
 }
 

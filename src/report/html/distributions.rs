@@ -1,6 +1,6 @@
 //! Every sample of every program.
 
-use super::block::{Block, Cell, Picture, Row, Section, Table, columns};
+use super::block::{Cell, PageBlock, Picture, Row, Section, Table, columns};
 use crate::document::Document;
 use crate::document::bench::{Cache, Measurement};
 use crate::output::visible;
@@ -14,7 +14,7 @@ pub(crate) fn section(documents: &[&Document]) -> Option<Section> {
     let svg = charts::distributions(&all)?;
     let mut section = Section::new("distributions", "Distributions");
     let picture = Picture { title: "Distributions of the samples".to_owned(), svg, table: table(&all) };
-    section.blocks.push(Block::Picture { picture });
+    section.blocks.push(PageBlock::Picture { picture });
     Some(section)
 }
 

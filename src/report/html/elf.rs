@@ -1,6 +1,6 @@
 //! The bytes of an executable that firstbyte wrote, as a map.
 
-use super::block::{Block, Cell, HexByte, HexLegend, Section, Table, columns, row};
+use super::block::{Cell, HexByte, HexLegend, PageBlock, Section, Table, columns, row};
 use crate::document::elf::{ElfDocument, ElfRow};
 use crate::output::visible;
 
@@ -9,10 +9,10 @@ pub(crate) fn section(documents: &[&ElfDocument]) -> Option<Section> {
     let mut section = Section::new("elf", "Executable");
     for document in documents {
         let text = format!("{}, {} bytes", visible(&document.architecture), document.size);
-        section.blocks.push(Block::Heading { text });
+        section.blocks.push(PageBlock::Heading { text });
         let legend = LEGEND.iter().enumerate().map(|(class, text)| HexLegend { class, text }).collect();
-        section.blocks.push(Block::Hex { bytes: map(document), legend });
-        section.blocks.push(Block::Table { table: table(document) });
+        section.blocks.push(PageBlock::Hex { bytes: map(document), legend });
+        section.blocks.push(PageBlock::Table { table: table(document) });
     }
     (!section.blocks.is_empty()).then_some(section)
 }

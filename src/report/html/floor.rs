@@ -1,6 +1,6 @@
 //! What this machine charges: waterfalls, figures, and sweeps over processors.
 
-use super::block::{Block, Cell, Picture, Row, Section, Table, columns, row};
+use super::block::{Cell, PageBlock, Picture, Row, Section, Table, columns, row};
 use crate::document::floor::{Figure, Floor, Group, Print, Waterfall};
 use crate::output::visible;
 use crate::report::pictures::floor as floor_svg;
@@ -22,7 +22,7 @@ pub(crate) fn section(documents: &[&Floor]) -> Option<Section> {
     (!section.blocks.is_empty()).then_some(section)
 }
 
-fn waterfall(waterfall: &Waterfall) -> Option<Block> {
+fn waterfall(waterfall: &Waterfall) -> Option<PageBlock> {
     let svg = floor_svg::svg(waterfall)?;
     let title = format!("Waterfall: {}", visible(&waterfall.title));
     let caption = format!(
@@ -33,7 +33,7 @@ fn waterfall(waterfall: &Waterfall) -> Option<Block> {
     );
     let rows = (0..waterfall.layers.len()).map(|index| layer(waterfall, index)).collect();
     let columns = columns(&["layer", "#median", "removed part", "#saves", "#share of the top", ""]);
-    Some(Block::Picture {
+    Some(PageBlock::Picture {
         picture: Picture { title, svg, table: Table { caption, columns, rows, folded: true, filter: false } },
     })
 }
@@ -62,7 +62,7 @@ fn interval(low: f64, high: f64) -> String {
     format!("{} to {}", signed(low), signed(high))
 }
 
-fn figures(floor: &Floor, group: Group) -> Option<Block> {
+fn figures(floor: &Floor, group: Group) -> Option<PageBlock> {
     let line = |figure: &Figure| {
         let name = Cell::text(visible(&figure.name));
         let spread = format!("{}{}", percent(figure.spread), if figure.noisy { ", noisy" } else { "" });
@@ -81,10 +81,10 @@ fn figures(floor: &Floor, group: Group) -> Option<Block> {
     let rows: Vec<Row> = floor.results.iter().filter(|f| f.group == group).map(line).collect();
     let headings =
         ["what", "#median", "#± spread", "#min", "#p99", "#p99 of single calls", "#rounds", "lmbench"];
-    Table::of(title(group), &headings, rows).map(Block::from)
+    Table::of(title(group), &headings, rows).map(PageBlock::from)
 }
 
-fn prints(floor: &Floor) -> Option<Block> {
+fn prints(floor: &Floor) -> Option<PageBlock> {
     let rows: Vec<Row> = floor.prints.iter().map(print).collect();
     let headings = [
         "program",
@@ -97,7 +97,7 @@ fn prints(floor: &Floor) -> Option<Block> {
         "system calls",
         "#faults of the first",
     ];
-    Table::of(title(Group::Prints), &headings, rows).map(Block::from)
+    Table::of(title(Group::Prints), &headings, rows).map(PageBlock::from)
 }
 
 fn print(print: &Print) -> Row {
@@ -126,7 +126,7 @@ fn median(figure: Option<&Figure>) -> Cell {
     )
 }
 
-fn sweeps(floor: &Floor) -> Option<Block> {
+fn sweeps(floor: &Floor) -> Option<PageBlock> {
     let mut rows = Vec::new();
     for sweep in &floor.sweeps {
         for point in &sweep.points {
@@ -143,13 +143,13 @@ fn sweeps(floor: &Floor) -> Option<Block> {
         }
     }
     let headings = ["program", "#processors", "limited by", "#first byte", "#total", "#threads"];
-    Table::of("First byte by number of processors", &headings, rows).map(Block::from)
+    Table::of("First byte by number of processors", &headings, rows).map(PageBlock::from)
 }
 
-fn missing(floor: &Floor) -> Option<Block> {
+fn missing(floor: &Floor) -> Option<PageBlock> {
     let line = |m: &crate::document::floor::Missing| {
         row(vec![Cell::text(visible(&m.name)), Cell::text(m.group.name()), Cell::text(visible(&m.reason))])
     };
     let rows: Vec<Row> = floor.missing.iter().map(line).collect();
-    Table::of("Not measured here", &["what", "group", "why"], rows).map(Block::from)
+    Table::of("Not measured here", &["what", "group", "why"], rows).map(PageBlock::from)
 }

@@ -14,7 +14,7 @@ mod diff;
 pub(crate) mod distributions;
 mod elf;
 mod floor;
-mod head;
+mod overview;
 mod packed;
 mod page;
 mod programs;

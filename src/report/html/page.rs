@@ -9,7 +9,9 @@ use crate::document::floor::Floor;
 use crate::document::read::ReadError;
 use crate::document::throughput::ThroughputDocument;
 use crate::document::trace::TraceDocument;
-use crate::report::html::{claims, diff, distributions, elf, floor, head, programs, throughput, timeline};
+use crate::report::html::{
+    claims, diff, distributions, elf, floor, overview, programs, throughput, timeline,
+};
 use crate::report::pictures::palette;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -83,7 +85,7 @@ fn sections(sources: &[(String, Source)]) -> (Vec<Section>, String) {
     let measured = distributions::ordered(&by.programs);
     let (side_by_side, subjects) = diff::section(&measured, &timeline::traced(&by.traces)).unzip();
     let sections = [
-        Some(head::section(sources)),
+        Some(overview::section(sources)),
         programs::section(&by.programs),
         distributions::section(&by.programs),
         timeline::section(&by.traces),

@@ -1,6 +1,6 @@
 //! Every program with its phases, warm and cold.
 
-use super::block::{Bar, Block, Cell, Column, Piece, Row, Section, Table, columns, row};
+use super::block::{Bar, BarPiece, Cell, Column, PageBlock, Row, Section, Table, columns, row};
 use crate::document::Document;
 use crate::document::bench::{Cache, Distribution, Measurement};
 use crate::output::visible;
@@ -15,11 +15,11 @@ use firstbyte_measure::units::display_nanos;
 pub(crate) fn section(documents: &[&Document]) -> Option<Section> {
     let mut section = Section::new("programs", "Programs");
     if documents.iter().any(|document| !document.results.is_empty()) {
-        section.blocks.push(Block::Prose { text: EXPLANATION.to_owned() });
-        section.blocks.push(Block::Table { table: table(documents) });
+        section.blocks.push(PageBlock::Prose { text: EXPLANATION.to_owned() });
+        section.blocks.push(PageBlock::Table { table: table(documents) });
     }
-    section.blocks.extend(warm_against_cold(documents).map(|table| Block::Table { table }));
-    section.blocks.extend(left_out(documents).map(|table| Block::Table { table }));
+    section.blocks.extend(warm_against_cold(documents).map(|table| PageBlock::Table { table }));
+    section.blocks.extend(left_out(documents).map(|table| PageBlock::Table { table }));
     (!section.blocks.is_empty()).then_some(section)
 }
 
@@ -54,7 +54,7 @@ fn table(documents: &[&Document]) -> Table {
     }
 }
 
-fn cells(m: &Measurement, scale: &Scale, counts: &[rows::Column], verdicts: bool) -> Vec<Cell> {
+fn cells(m: &Measurement, scale: &Scale, counts: &[rows::MeasurementColumn], verdicts: bool) -> Vec<Cell> {
     let phases = &m.phases;
     let name = Cell::text(visible(m.label()));
     let name = if m.label() == m.command { name } else { name.noted(visible(&m.command)) };
@@ -185,13 +185,13 @@ fn sum(phases: &PerPhase<f64>) -> f64 {
 }
 
 /// The part of each phase in a bar of that length, wide enough to be visible.
-fn pieces(phases: &PerPhase<f64>, length: f64) -> Vec<Piece> {
+fn pieces(phases: &PerPhase<f64>, length: f64) -> Vec<BarPiece> {
     let (total, mut x) = (sum(phases), 0.0);
     let mut pieces = Vec::new();
     for (phase, ns) in phases.iter().filter(|(_, ns)| **ns > 0.0) {
         let width = (ns / total * length).max(SEEN);
         let tenths = |value: f64| (value * 10.0).round() / 10.0;
-        pieces.push(Piece { phase: phase.name(), x: tenths(x), width: tenths(width) });
+        pieces.push(BarPiece { phase: phase.name(), x: tenths(x), width: tenths(width) });
         x += width;
     }
     pieces

@@ -1,6 +1,6 @@
 //! Many lines by each design: a chart and a table.
 
-use super::block::{Block, Cell, Picture, Row, Section, Table, columns, row};
+use super::block::{Cell, PageBlock, Picture, Row, Section, Table, columns, row};
 use crate::document::throughput::{Throughput, ThroughputDocument};
 use crate::output::visible;
 use crate::report::pictures::throughput as throughput_chart;
@@ -13,10 +13,10 @@ pub(crate) fn section(documents: &[&ThroughputDocument]) -> Option<Section> {
     for document in documents {
         // logarithmic axes show designs that are far apart
         match throughput_chart::svg(document, true) {
-            Some(svg) => section.blocks.push(Block::Picture { picture: picture(document, svg) }),
-            None => section.blocks.push(Block::Table { table: table(document) }),
+            Some(svg) => section.blocks.push(PageBlock::Picture { picture: picture(document, svg) }),
+            None => section.blocks.push(PageBlock::Table { table: table(document) }),
         }
-        section.blocks.extend(left_out(document).map(|table| Block::Table { table }));
+        section.blocks.extend(left_out(document).map(|table| PageBlock::Table { table }));
     }
     (!section.blocks.is_empty()).then_some(section)
 }

@@ -1,6 +1,6 @@
 //! Timelines: every span of a start-up, in columns for the page's script, and where the time went.
 
-use super::block::{Block, Cell, Row, Section, Table, TracePanel, columns, row};
+use super::block::{Cell, PageBlock, Row, Section, Table, TracePanel, columns, row};
 use super::packed::packed;
 use crate::document::trace::{Span, TraceDocument, Traced, TracedFigure, TracedShare};
 use crate::output::visible;
@@ -24,8 +24,8 @@ pub(crate) fn section(documents: &[&TraceDocument]) -> Option<Section> {
     let most = MOST.min(MOST_OF_ALL / traced.len().max(1));
     let panels: Vec<TracePanel> = traced.into_iter().map(|one| panel(one, most)).collect();
     let mut section = Section::new("timelines", "Timelines");
-    section.blocks.push(Block::Prose { text: EXPLANATION.to_owned() });
-    section.blocks.extend((!panels.is_empty()).then_some(Block::Timelines { traces: panels }));
+    section.blocks.push(PageBlock::Prose { text: EXPLANATION.to_owned() });
+    section.blocks.extend((!panels.is_empty()).then_some(PageBlock::Timelines { traces: panels }));
     (section.blocks.len() > 1).then_some(section)
 }
 

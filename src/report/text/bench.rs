@@ -2,7 +2,9 @@
 
 use super::terminal::{Terminal, truncated};
 use crate::document::Document;
-use crate::document::bench::{Cache, Cold, ColdMethod, Counts, Distribution, Measurement, Metric, Relative};
+use crate::document::bench::{
+    Cache, ColdMethod, ColdRuns, Distribution, Measurement, MedianCounts, Metric, Relative,
+};
 use crate::document::series::Finish;
 use crate::output::visible;
 use crate::report::row::ratio;
@@ -125,7 +127,7 @@ fn counts(measurement: &Measurement) -> Option<String> {
 }
 
 /// The program's own, and the kernel's on its behalf.
-fn counters(counts: &Counts) -> Option<String> {
+fn counters(counts: &MedianCounts) -> Option<String> {
     let each = [
         ("instructions", counts.instructions, counts.instructions_kernel),
         ("cycles", counts.cycles, counts.cycles_kernel),
@@ -148,7 +150,7 @@ fn compact(count: u64) -> String {
     }
 }
 
-fn cold(cold: &Cold) -> String {
+fn cold(cold: &ColdRuns) -> String {
     let done = match cold.method {
         ColdMethod::Copies => {
             format!(
@@ -216,7 +218,7 @@ fn verdict(measurement: &Measurement, relative: &Relative) -> String {
         pairs => format!("{} × ({} to {}, 99 %, {pairs} pairs)", fine(r.ratio), fine(r.low), fine(r.high)),
     };
     let verdict = match relative.verdict {
-        Verdict::CantTell if r.pairs < crate::stats::compare::FEWEST_PAIRS => {
+        Verdict::CantTell if r.pairs < crate::stats::comparing::FEWEST_PAIRS => {
             "can't tell: too few runs".to_owned()
         }
         verdict => verdict.to_string(),

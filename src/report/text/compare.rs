@@ -7,7 +7,7 @@ use crate::output::visible;
 use crate::report::row::ratio;
 use crate::report::text::showdown::list;
 use crate::stats::Verdict;
-use crate::stats::compare::FEWEST_PAIRS;
+use crate::stats::comparing::FEWEST_PAIRS;
 use anstyle::{AnsiColor, Style};
 use firstbyte_measure::units::{Bytes, display_nanos};
 

@@ -2,11 +2,11 @@
 
 use super::terminal::{Terminal, columns, fitted, truncated};
 use crate::account::Summary;
-use crate::account::attribution::Kind;
+use crate::account::attribution::WorkKind;
 use crate::account::difference::{Amount, Change, Compared, Difference, Side};
 use crate::output::visible;
 use crate::report::text::trace::style;
-use crate::stats::compare::FEWEST_PAIRS;
+use crate::stats::comparing::FEWEST_PAIRS;
 use crate::stats::{Comparison, Verdict};
 use anstyle::{AnsiColor, Color, Style};
 use firstbyte_measure::units::display_nanos;
@@ -106,7 +106,7 @@ fn kinds(difference: &Difference, least: f64, terminal: &Terminal) -> String {
     text
 }
 
-fn parts(difference: &Difference, wanted: Kind, least: f64, width: usize) -> String {
+fn parts(difference: &Difference, wanted: WorkKind, least: f64, width: usize) -> String {
     let of_kind = difference.shares.iter().filter(|(kind, _)| *kind == wanted).map(|(_, change)| change);
     let noteworthy = of_kind.filter(|change| change.difference().abs() >= least);
     let mut text = String::new();

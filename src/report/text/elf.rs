@@ -1,6 +1,6 @@
 //! An annotated hex dump of an executable that firstbyte wrote, for a terminal.
 
-use firstbyte_elf::explain::Row;
+use firstbyte_elf::explain::ExplainedBytes;
 use std::fmt::Write as _;
 
 /// Bytes on one line.
@@ -10,7 +10,7 @@ const BYTES: usize = 8;
 pub const NOTES: usize = 41;
 
 /// One line for each row; more if it has more than eight bytes or several notes.
-pub fn render(rows: &[Row]) -> String {
+pub fn render(rows: &[ExplainedBytes]) -> String {
     let mut text = String::new();
     for row in rows {
         render_row(&mut text, row);
@@ -18,7 +18,7 @@ pub fn render(rows: &[Row]) -> String {
     text
 }
 
-fn render_row(text: &mut String, row: &Row) {
+fn render_row(text: &mut String, row: &ExplainedBytes) {
     let notes = notes(row);
     let lines = row.bytes.chunks(BYTES).collect::<Vec<_>>();
     for i in 0..lines.len().max(notes.len()) {
@@ -31,7 +31,7 @@ fn render_row(text: &mut String, row: &Row) {
     }
 }
 
-fn notes(row: &Row) -> Vec<String> {
+fn notes(row: &ExplainedBytes) -> Vec<String> {
     let mut notes: Vec<String> = row.fields.iter().map(|f| format!("{}: {}", f.name, f.kernel)).collect();
     notes.extend(row.content.map(|content| format!("= {content}")));
     notes

@@ -1,6 +1,6 @@
 //! An executable and what its start costs, for a terminal. Names in files may be hostile, so all are made visible.
 
-use crate::floor::estimate::Estimate;
+use crate::document::inspect::Estimate;
 use crate::inspect::Inspection;
 use crate::inspect::compilations::Compilation;
 use crate::inspect::disassembly::Line;

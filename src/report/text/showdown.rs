@@ -3,9 +3,9 @@
 use super::phase_bars;
 use super::terminal::{Terminal, columns as width_of, truncated};
 use crate::document::Document;
-use crate::document::bench::{Cache, Cold, ColdMethod, Measurement, Overhead, Tool};
+use crate::document::bench::{Cache, ColdMethod, ColdRuns, Measurement, Overhead, Tool};
 use crate::output::visible;
-use crate::report::row::{self, Column, UNKNOWN, name, ratio};
+use crate::report::row::{self, MeasurementColumn, UNKNOWN, name, ratio};
 use crate::report::words::{count_of, runs};
 use comfy_table::{CellAlignment, Table, TableComponent, presets};
 use firstbyte_measure::timeline::Phase;
@@ -159,7 +159,7 @@ fn title(rows: &[&Measurement], cache: Option<Cache>, terminal: &Terminal) -> St
 /// One table if the terminal is wide enough, else one for times and one for counts.
 fn main_tables(rows: &[&Measurement], terminal: &Terminal) -> Vec<String> {
     let one = table(rows, &row::times_and_counts(), None, terminal, NARROWEST_NAME);
-    let part = |columns: Vec<Column>| table(rows, &columns, None, terminal, 0).unwrap_or_default();
+    let part = |columns: Vec<MeasurementColumn>| table(rows, &columns, None, terminal, 0).unwrap_or_default();
     one.map_or_else(|| [row::times(), row::counts()].map(part).into(), |one| vec![one])
 }
 
@@ -175,7 +175,7 @@ fn statistics(rows: &[&Measurement], terminal: &Terminal) -> String {
 /// columns would be left for the names.
 fn table(
     rows: &[&Measurement],
-    columns: &[Column],
+    columns: &[MeasurementColumn],
     below: Option<&str>,
     terminal: &Terminal,
     narrowest: usize,
@@ -316,7 +316,7 @@ fn plural(files: usize) -> String {
 }
 
 /// Files that may not have been cold.
-fn warm(name: &str, cold: &Cold) -> Vec<String> {
+fn warm(name: &str, cold: &ColdRuns) -> Vec<String> {
     let left = cold.left_warm.first().map(|first| {
         let more = match cold.left_warm.len() - 1 {
             0 => String::new(),

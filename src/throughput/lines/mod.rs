@@ -3,21 +3,21 @@
 //! | target | how | module |
 //! |---|---|---|
 //! | pipe | every slot of the pipe refers to the same few pages: nothing is copied | [`shared_pages`] |
-//! | anything else, or if the kernel refuses that | one cache-sized block, 1024 times in one `writev` | [`block`] |
+//! | anything else, or if the kernel refuses that | one cache-sized block, 1024 times in one `writev` | [`line_block`] |
 //!
 //! A page in a pipe is never changed or freed while the pipe refers to it: the pages belong to the kernel from the
 //! start. (`vmsplice` would lend our own pages, which a reader may still use after we have exited.)
 
-mod block;
 mod broken_pipe;
+mod line_block;
+mod raw_terminal;
 mod ready;
 mod shared_pages;
-mod terminal;
 
 pub use broken_pipe::end_by_broken_pipe;
-pub use terminal::{RawTerminal, TerminalError};
+pub use raw_terminal::{RawTerminal, TerminalError};
 
-use block::Block;
+use line_block::LineBlock;
 use rustix::fs::{FileType, fstat};
 use rustix::io::Errno;
 use shared_pages::SharedPages;
@@ -75,7 +75,7 @@ impl Lines {
         if progress.total > SMALL && is_pipe(out) && self.write_shared(out, progress)? {
             return Ok(());
         }
-        let mut block = Block::new(&self.line, progress.left());
+        let mut block = LineBlock::new(&self.line, progress.left());
         block.write(out, progress)
     }
 

@@ -11,7 +11,7 @@
 //! changes the page's reference count, on which a reader that only drops references competes with us.
 
 use super::WriteProgress;
-use super::block::greatest_common_divisor;
+use super::line_block::greatest_common_divisor;
 use super::ready::until_ready;
 use rustix::io::{Errno, write};
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_getpipe_size, fcntl_setpipe_size, pipe_with, splice, tee};

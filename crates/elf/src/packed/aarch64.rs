@@ -1,6 +1,6 @@
 //! The instructions of aarch64 for the search. Each has four bytes. One can load two registers from header fields.
 
-use super::step::{Bytes, Goals, InstructionSet, Step, Task};
+use super::instruction::{CodeTask, Goals, Instruction, InstructionBytes, InstructionSet};
 use crate::code::aarch64::{adr, movz};
 
 pub(super) struct Aarch64;
@@ -16,7 +16,7 @@ const EXITED: Goals = 32;
 /// The goal of a register, the number of the register, and the value that it needs.
 type Wanted = (Goals, u32, u32);
 
-fn wanted(task: &Task, goals: Goals) -> Vec<Wanted> {
+fn wanted(task: &CodeTask, goals: Goals) -> Vec<Wanted> {
     let all: &[Wanted] = if goals & WRITTEN == 0 {
         &[(X0, 0, 1), (X2, 2, u32::try_from(task.length).unwrap_or(u32::MAX)), (X8, 8, 64)]
     } else {
@@ -34,7 +34,7 @@ impl InstructionSet for Aarch64 {
         0
     }
 
-    fn start(&self, task: &Task) -> Goals {
+    fn start(&self, task: &CodeTask) -> Goals {
         if task.length == 0 { X1 | WRITTEN } else { 0 }
     }
 
@@ -42,7 +42,13 @@ impl InstructionSet for Aarch64 {
         goals & EXITED != 0
     }
 
-    fn steps(&self, task: &Task, goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Step> {
+    fn steps(
+        &self,
+        task: &CodeTask,
+        goals: Goals,
+        at: usize,
+        known: &dyn Fn(usize) -> Option<u8>,
+    ) -> Vec<Instruction> {
         let needed = if goals & WRITTEN == 0 { READY } else { X0 | X8 };
         if goals & needed == needed {
             return vec![system_call(goals)];
@@ -69,27 +75,27 @@ impl InstructionSet for Aarch64 {
         if goals & WRITTEN != 0 { exit } else { missing(X1) + missing(X0 | X2 | X8).div_ceil(2) + 3 }
     }
 
-    fn jump(&self, from: usize, to: usize) -> Option<Bytes> {
+    fn jump(&self, from: usize, to: usize) -> Option<InstructionBytes> {
         let distance = (to.cast_signed() - from.cast_signed()) / 4;
         let distance = i32::try_from(distance).ok()?.cast_unsigned();
-        Some(Bytes::new(&(0x1400_0000 | distance & 0x3ff_ffff).to_le_bytes()))
+        Some(InstructionBytes::new(&(0x1400_0000 | distance & 0x3ff_ffff).to_le_bytes()))
     }
 }
 
 const MOV: [&str; 9] =
     ["mov x0, fd or status", "", "mov x2, length", "", "", "", "", "", "mov x8, system call"];
 
-fn step(word: u32, goals: Goals, name: &'static str) -> Step {
-    Step::new(&word.to_le_bytes(), goals, name)
+fn step(word: u32, goals: Goals, name: &'static str) -> Instruction {
+    Instruction::new(&word.to_le_bytes(), goals, name)
 }
 
-fn system_call(goals: Goals) -> Step {
+fn system_call(goals: Goals) -> Instruction {
     let done = if goals & WRITTEN == 0 { X1 | WRITTEN } else { EXITED };
     step(0xd400_0001, done, "svc 0")
 }
 
 /// `ldp wA, wB, [x1, #distance]` from bytes of the headers that have the needed values or can have them.
-fn pair_loads(task: &Task, goals: Goals, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Step> {
+fn pair_loads(task: &CodeTask, goals: Goals, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Instruction> {
     let wanted = wanted(task, goals);
     let mut steps = Vec::new();
     for &first in &wanted {
@@ -101,12 +107,12 @@ fn pair_loads(task: &Task, goals: Goals, known: &dyn Fn(usize) -> Option<u8>) ->
 }
 
 fn pair_load(
-    task: &Task,
+    task: &CodeTask,
     goals: Goals,
     first: Wanted,
     second: Wanted,
     known: &dyn Fn(usize) -> Option<u8>,
-) -> Vec<Step> {
+) -> Vec<Instruction> {
     let mut loads = [0; 8];
     loads[..4].copy_from_slice(&first.2.to_le_bytes());
     loads[4..].copy_from_slice(&second.2.to_le_bytes());
@@ -121,7 +127,10 @@ fn pair_load(
         let distance = (from.cast_signed() - task.message.cast_signed()) / 4;
         let scaled = u32::try_from(distance & 0x7f).unwrap_or(0);
         let word = 0x2940_0000 | scaled << 15 | second.1 << 10 | 1 << 5 | first.1;
-        Step { loads: Some((from, loads)), ..step(word, goals | first.0 | second.0, "ldp from the headers") }
+        Instruction {
+            loads: Some((from, loads)),
+            ..step(word, goals | first.0 | second.0, "ldp from the headers")
+        }
     };
     sources.filter(possible).map(load).collect()
 }

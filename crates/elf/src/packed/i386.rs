@@ -1,6 +1,6 @@
 //! The instructions of i386 for the search. Registers are zero at the start, and increments have one byte.
 
-use super::step::{Base, Bytes, Goals, InstructionSet, Step, Task};
+use super::instruction::{Base, CodeTask, Goals, Instruction, InstructionBytes, InstructionSet};
 use super::x86;
 
 pub(super) struct I386;
@@ -32,7 +32,7 @@ impl InstructionSet for I386 {
         usize::MAX // they are swallowed or harmless
     }
 
-    fn start(&self, task: &Task) -> Goals {
+    fn start(&self, task: &CodeTask) -> Goals {
         let status = if task.status == 0 { EBX } else { 0 };
         if task.length == 0 { WRITTEN | status } else { 0 }
     }
@@ -41,7 +41,13 @@ impl InstructionSet for I386 {
         goals & EXITED != 0
     }
 
-    fn steps(&self, task: &Task, goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Step> {
+    fn steps(
+        &self,
+        task: &CodeTask,
+        goals: Goals,
+        at: usize,
+        known: &dyn Fn(usize) -> Option<u8>,
+    ) -> Vec<Instruction> {
         let needed = if goals & WRITTEN == 0 { READY } else { EAX | EBX };
         let mut steps = if goals & needed == needed {
             vec![system_call(task, goals)]
@@ -63,39 +69,44 @@ impl InstructionSet for I386 {
         if goals & WRITTEN != 0 { exit } else { missing(READY) + 2 + 4 }
     }
 
-    fn jump(&self, from: usize, to: usize) -> Option<Bytes> {
+    fn jump(&self, from: usize, to: usize) -> Option<InstructionBytes> {
         x86::jump(from, to)
     }
 }
 
 /// A decided byte that counts esp, ebp, esi or edi up or down, if the register is not needed any more.
-fn spare_increment(goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Option<Step> {
+fn spare_increment(goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Option<Instruction> {
     let byte = known(at)?;
     let spare = matches!(byte, 0x44..=0x47 | 0x4c..=0x4f) && goals & PUSHED == 0;
     let counts_esi = matches!(byte, 0x46 | 0x4e);
     let goals = if counts_esi { goals & !PREPARED | ESI_SPOILED } else { goals };
-    spare.then(|| Step::new(&[byte], goals, "counts a register that is not needed"))
+    spare.then(|| Instruction::new(&[byte], goals, "counts a register that is not needed"))
 }
 
-fn system_call(task: &Task, goals: Goals) -> Step {
+fn system_call(task: &CodeTask, goals: Goals) -> Instruction {
     let status_is_there = if task.status == 1 { EBX } else { 0 };
     let esi = goals & (PREPARED | ESI_SPOILED);
     let done = if goals & WRITTEN == 0 { WRITTEN | esi | status_is_there } else { EXITED };
-    Step::new(&[0xcd, 0x80], done, "int 0x80")
+    Instruction::new(&[0xcd, 0x80], done, "int 0x80")
 }
 
-fn write_steps(task: &Task, goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Step> {
+fn write_steps(
+    task: &CodeTask,
+    goals: Goals,
+    at: usize,
+    known: &dyn Fn(usize) -> Option<u8>,
+) -> Vec<Instruction> {
     let mut steps = Vec::new();
     if goals & EAX == 0 {
         steps.extend(number_of_write(goals | EAX));
     }
     if goals & (PREPARED | ESI_SPOILED) == 0 {
-        steps.push(Step::new(&[0x46], goals | PREPARED, "inc esi (exit, for later)"));
+        steps.push(Instruction::new(&[0x46], goals | PREPARED, "inc esi (exit, for later)"));
     }
     if goals & EBX == 0 {
         let done = goals | EBX;
-        steps.push(Step::new(&[0x43], done, "inc ebx"));
-        steps.push(Step::new(&[0xbb, 1, 0, 0, 0], done, "mov ebx, 1"));
+        steps.push(Instruction::new(&[0x43], done, "inc ebx"));
+        steps.push(Instruction::new(&[0xbb, 1, 0, 0, 0], done, "mov ebx, 1"));
     }
     if goals & ECX == 0 {
         steps.extend(if task.anywhere {
@@ -110,83 +121,89 @@ fn write_steps(task: &Task, goals: Goals, at: usize, known: &dyn Fn(usize) -> Op
     steps
 }
 
-fn number_of_write(done: Goals) -> [Step; 2] {
+fn number_of_write(done: Goals) -> [Instruction; 2] {
     [
-        Step::new(&[0xb0, 4], done, "mov al, 4 (write)"),
-        Step::new(&[0x35, 4, 0, 0, 0], done, "xor eax, 4 (write)"),
+        Instruction::new(&[0xb0, 4], done, "mov al, 4 (write)"),
+        Instruction::new(&[0x35, 4, 0, 0, 0], done, "xor eax, 4 (write)"),
     ]
 }
 
-fn fixed_address(task: &Task, goals: Goals) -> Option<Step> {
+fn fixed_address(task: &CodeTask, goals: Goals) -> Option<Instruction> {
     let low = u8::try_from(task.message).ok()?;
-    let step = Step::new(&[0xb9, low, 0], goals | ECX, "mov ecx, message");
-    Some(Step { base: Base::InBytes(3), length: 5, ..step })
+    let step = Instruction::new(&[0xb9, low, 0], goals | ECX, "mov ecx, message");
+    Some(Instruction { base: Base::InBytes(3), length: 5, ..step })
 }
 
 /// For a file at an unknown address. A call pushes an address within the file, of which only the low byte is wrong.
-fn found_address(task: &Task, goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Step> {
+fn found_address(
+    task: &CodeTask,
+    goals: Goals,
+    at: usize,
+    known: &dyn Fn(usize) -> Option<u8>,
+) -> Vec<Instruction> {
     let Ok(low) = u8::try_from(task.message) else { return Vec::new() };
     if goals & ECX_NEAR != 0 {
-        return vec![Step::new(&[0xb1, low], goals & !ECX_NEAR | ECX, "mov cl, message")];
+        return vec![Instruction::new(&[0xb1, low], goals & !ECX_NEAR | ECX, "mov cl, message")];
     }
     if goals & PUSHED != 0 {
         let popped = goals & !PUSHED | ECX_NEAR;
-        return vec![Step::new(&[0x59], popped, "pop ecx")];
+        return vec![Instruction::new(&[0x59], popped, "pop ecx")];
     }
     let begins_gap = |to: usize| known(to).is_none() && (to == 0 || known(to - 1).is_some());
     let targets = (0..128).filter(|&to| to != at && begins_gap(to));
     let call = |to: usize| {
         let distance = i32::try_from(to.cast_signed() - at.cast_signed() - 5).unwrap_or(0).to_le_bytes();
-        let step = Step::new(&[&[0xe8][..], &distance].concat(), goals | PUSHED, "call: pushes an address");
-        Step { target: Some(to), ..step }
+        let step =
+            Instruction::new(&[&[0xe8][..], &distance].concat(), goals | PUSHED, "call: pushes an address");
+        Instruction { target: Some(to), ..step }
     };
     targets.map(call).collect()
 }
 
-fn length(task: &Task, goals: Goals) -> Vec<Step> {
+fn length(task: &CodeTask, goals: Goals) -> Vec<Instruction> {
     let bytes = u32::try_from(task.length).unwrap_or(u32::MAX).to_le_bytes();
     let done = goals | EDX;
-    let mut steps = vec![Step::new(&[&[0xba][..], &bytes].concat(), done, "mov edx, length")];
+    let mut steps = vec![Instruction::new(&[&[0xba][..], &bytes].concat(), done, "mov edx, length")];
     if task.length < 1 << 16 {
-        steps.push(Step::new(&[0x66, 0xba, bytes[0], bytes[1]], done, "mov dx, length"));
+        steps.push(Instruction::new(&[0x66, 0xba, bytes[0], bytes[1]], done, "mov dx, length"));
     }
     if task.length < 1 << 8 {
-        steps.push(Step::new(&[0xb2, bytes[0]], done, "mov dl, length"));
+        steps.push(Instruction::new(&[0xb2, bytes[0]], done, "mov dl, length"));
     } else if bytes[0] == 0 && task.length < 1 << 16 {
-        steps.push(Step::new(&[0xb6, bytes[1]], done, "mov dh, length / 256"));
+        steps.push(Instruction::new(&[0xb6, bytes[1]], done, "mov dh, length / 256"));
     }
     steps
 }
 
 /// After the write, eax is the number of bytes written, and ebx is still 1. If they are exchanged, eax is the number of
 /// exit.
-fn exit_steps(task: &Task, goals: Goals) -> Vec<Step> {
+fn exit_steps(task: &CodeTask, goals: Goals) -> Vec<Instruction> {
     let mut steps = Vec::new();
     if goals & EAX == 0 {
         let done = goals | EAX;
         if task.length < 1 << 8 {
-            steps.push(Step::new(&[0xb0, 1], done, "mov al, 1 (exit)"));
+            steps.push(Instruction::new(&[0xb0, 1], done, "mov al, 1 (exit)"));
         }
         if goals & PREPARED != 0 {
-            steps.push(Step::new(&[0x96], done, "xchg eax, esi (exit)"));
+            steps.push(Instruction::new(&[0x96], done, "xchg eax, esi (exit)"));
         }
         if task.length > 0 && goals & EBX == 0 {
-            steps.push(Step::new(&[0x93], done | EXCHANGED, "xchg eax, ebx (exit)"));
+            steps.push(Instruction::new(&[0x93], done | EXCHANGED, "xchg eax, ebx (exit)"));
         }
-        steps.push(Step::new(&[0x6a, 1, 0x58], done, "push 1; pop eax (exit)"));
-        steps.push(Step::new(&[0xb8, 1, 0, 0, 0], done, "mov eax, 1 (exit)"));
+        steps.push(Instruction::new(&[0x6a, 1, 0x58], done, "push 1; pop eax (exit)"));
+        steps.push(Instruction::new(&[0xb8, 1, 0, 0, 0], done, "mov eax, 1 (exit)"));
     }
     if goals & EBX == 0 {
         let done = goals | EBX;
         if task.length > 0 && goals & EXCHANGED == 0 {
             match task.status {
-                0 => steps.push(Step::new(&[0x4b], done, "dec ebx")),
-                2 => steps.push(Step::new(&[0x43], done, "inc ebx")),
+                0 => steps.push(Instruction::new(&[0x4b], done, "dec ebx")),
+                2 => steps.push(Instruction::new(&[0x43], done, "inc ebx")),
                 _ => {}
             }
         }
-        steps.push(Step::new(&[0xb3, task.status], done, "mov bl, status"));
-        steps.push(Step::new(&[0xbb, task.status, 0, 0, 0], done, "mov ebx, status"));
+        steps.push(Instruction::new(&[0xb3, task.status], done, "mov bl, status"));
+        steps.push(Instruction::new(&[0xbb, task.status, 0, 0, 0], done, "mov ebx, status"));
     }
     steps
 }

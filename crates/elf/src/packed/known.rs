@@ -3,7 +3,7 @@
 //! The search still places code and message itself. A test compares these entries with an exhaustive search. For other
 //! messages, the smallest file might have another arrangement.
 
-use super::layout::{Demands, Layout};
+use super::arrangement::{Arrangement, Demands};
 use crate::Architecture;
 
 /// A place of the program header, and the smallest size of a file with it, without its message, in bytes.
@@ -31,7 +31,7 @@ pub(super) fn overhead(architecture: Architecture, demands: Demands) -> usize {
 }
 
 /// Whether the exhaustive search found its best file in this arrangement.
-pub(super) fn is_good(layout: &Layout) -> bool {
+pub(super) fn is_good(layout: &Arrangement) -> bool {
     let known = known(layout.architecture, layout.demands);
     (layout.program_header, layout.anywhere) == (known.program_header, known.anywhere)
 }

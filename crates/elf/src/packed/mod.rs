@@ -1,31 +1,31 @@
 //! The packed layout: the smallest file that Linux runs. The headers overlap, and code and message are in header fields
 //! that the kernel ignores.
 //!
-//! A search finds the layout. [`layout`] says what the kernel requires of each field. Each instruction set says which
+//! A search finds the layout. [`arrangement`] says what the kernel requires of each field. Each instruction set says which
 //! instructions the task can use. [`search`] tries file sizes from the smallest possible upwards, with all places of
 //! the program header and of the message, and all ways through the gaps.
 
 mod aarch64;
+mod arrangement;
 mod cells;
 mod i386;
+mod instruction;
 mod known;
-mod layout;
 mod riscv64;
 mod search;
-mod step;
 mod x86;
 mod x86_64;
 
-pub use layout::Demands;
+pub use arrangement::Demands;
 pub use search::Piece;
 
 use super::code;
 use super::header;
 use super::{Architecture, ElfError, plain};
+use arrangement::Arrangement;
 use cells::{Cells, WINDOW};
-use layout::Layout;
+use instruction::{CodeTask, InstructionSet};
 use search::{Placed, Search};
-use step::{InstructionSet, Task};
 
 /// A packed executable, with the positions of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ fn smallest(architecture: Architecture, demands: Demands, content: &Content, fal
     let exhaustive = demands.exhaustive || matches!(content, Content::Flat(_));
     let first = if exhaustive { length } else { length + known::overhead(architecture, demands) };
     for file_size in first..fallback.len() {
-        let known = |layout: &Layout| exhaustive || known::is_good(layout);
+        let known = |layout: &Arrangement| exhaustive || known::is_good(layout);
         let limit = if file_size == first { LIMITS.0 } else { LIMITS.1 };
         let limit = if demands.exhaustive { u64::MAX } else { tried + limit };
         for layout in layouts(architecture, demands, file_size).filter(known) {
@@ -115,16 +115,25 @@ fn smallest(architecture: Architecture, demands: Demands, content: &Content, fal
 }
 
 /// Every place of the program header in a file of this size, loaded at a fixed address or anywhere.
-fn layouts(architecture: Architecture, demands: Demands, file_size: usize) -> impl Iterator<Item = Layout> {
+fn layouts(
+    architecture: Architecture,
+    demands: Demands,
+    file_size: usize,
+) -> impl Iterator<Item = Arrangement> {
     let class = architecture.class();
     let program_header_size = header::size(header::program_header(class));
     let last = header::size(header::elf_header(class)).min(file_size.saturating_sub(program_header_size));
-    let layout =
-        move |program_header, anywhere| Layout { architecture, demands, program_header, anywhere, file_size };
+    let layout = move |program_header, anywhere| Arrangement {
+        architecture,
+        demands,
+        program_header,
+        anywhere,
+        file_size,
+    };
     (1..=last).flat_map(move |at| [layout(at, false), layout(at, true)])
 }
 
-fn in_layout(layout: &Layout, content: &Content, tried: &mut u64, limit: u64) -> Option<Packed> {
+fn in_layout(layout: &Arrangement, content: &Content, tried: &mut u64, limit: u64) -> Option<Packed> {
     let cells = layout.cells()?;
     layout.finish(&cells)?;
     let length = content.at(0).len();
@@ -142,7 +151,7 @@ fn in_layout(layout: &Layout, content: &Content, tried: &mut u64, limit: u64) ->
         layout.finish(&cells)?;
         let placed = match *content {
             Content::Message { status, .. } => {
-                let task = Task { message: at, length, status, anywhere: layout.anywhere };
+                let task = CodeTask { message: at, length, status, anywhere: layout.anywhere };
                 place_code(layout, &cells, task, tried, limit)
             }
             Content::Flat(_) => enter_at(layout, cells, at),
@@ -152,14 +161,20 @@ fn in_layout(layout: &Layout, content: &Content, tried: &mut u64, limit: u64) ->
 }
 
 /// The last byte must belong to the message, the program header or an instruction. Otherwise a shorter file is enough.
-fn is_longer_than_needed(layout: &Layout, message_end: usize) -> bool {
+fn is_longer_than_needed(layout: &Arrangement, message_end: usize) -> bool {
     let segment_end = layout.segment_field("p_align");
     let needed = message_end.max(segment_end.offset + segment_end.size);
     layout.file_size > needed
         && !layout.file_size.is_multiple_of(instruction_set(layout.architecture).alignment())
 }
 
-fn place_code(layout: &Layout, cells: &Cells, task: Task, tried: &mut u64, limit: u64) -> Option<Placed> {
+fn place_code(
+    layout: &Arrangement,
+    cells: &Cells,
+    task: CodeTask,
+    tried: &mut u64,
+    limit: u64,
+) -> Option<Placed> {
     let limit = limit.saturating_sub(*tried);
     let mut search = Search::new(layout, instruction_set(layout.architecture), task, limit);
     let placed = search.place(cells);
@@ -168,7 +183,7 @@ fn place_code(layout: &Layout, cells: &Cells, task: Task, tried: &mut u64, limit
 }
 
 /// The file whose entry point is the start of the content.
-fn enter_at(layout: &Layout, mut cells: Cells, at: usize) -> Option<Placed> {
+fn enter_at(layout: &Arrangement, mut cells: Cells, at: usize) -> Option<Placed> {
     let aligned = at.is_multiple_of(instruction_set(layout.architecture).alignment());
     let address = layout.segment_field("p_vaddr");
     let upper = &BASE.to_le_bytes()[2..address.size];
@@ -178,7 +193,7 @@ fn enter_at(layout: &Layout, mut cells: Cells, at: usize) -> Option<Placed> {
     cells.map(|cells| Placed { cells, pieces: Vec::new() })
 }
 
-fn packed(layout: &Layout, placed: Placed, at: usize, content: &[u8], tried: u64) -> Packed {
+fn packed(layout: &Arrangement, placed: Placed, at: usize, content: &[u8], tried: u64) -> Packed {
     let mut image = placed.cells.bytes();
     image.resize(layout.file_size, 0);
     image[at..at + content.len()].copy_from_slice(content);

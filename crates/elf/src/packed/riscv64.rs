@@ -1,7 +1,7 @@
 //! The instructions of riscv64 for the search, with compressed ones (the C extension, which every Linux distribution
 //! requires).
 
-use super::step::{Base, Bytes, Goals, InstructionSet, Step, Task};
+use super::instruction::{Base, CodeTask, Goals, Instruction, InstructionBytes, InstructionSet};
 use crate::code::riscv64::addi;
 
 pub(super) struct Riscv64;
@@ -27,7 +27,7 @@ impl InstructionSet for Riscv64 {
         1 // the upper half of ecall
     }
 
-    fn start(&self, task: &Task) -> Goals {
+    fn start(&self, task: &CodeTask) -> Goals {
         if task.length == 0 { WRITTEN } else { 0 }
     }
 
@@ -35,7 +35,13 @@ impl InstructionSet for Riscv64 {
         goals & EXITED != 0
     }
 
-    fn steps(&self, task: &Task, goals: Goals, at: usize, _: &dyn Fn(usize) -> Option<u8>) -> Vec<Step> {
+    fn steps(
+        &self,
+        task: &CodeTask,
+        goals: Goals,
+        at: usize,
+        _: &dyn Fn(usize) -> Option<u8>,
+    ) -> Vec<Instruction> {
         let needed = if goals & WRITTEN == 0 { READY } else { A0 | A7 };
         if goals & needed == needed {
             return vec![system_call(goals)];
@@ -52,7 +58,7 @@ impl InstructionSet for Riscv64 {
         if goals & WRITTEN != 0 { exit } else { write + 3 }
     }
 
-    fn jump(&self, from: usize, to: usize) -> Option<Bytes> {
+    fn jump(&self, from: usize, to: usize) -> Option<InstructionBytes> {
         let distance = i32::try_from(to.cast_signed() - from.cast_signed()).ok()?;
         let d = distance.cast_unsigned();
         let bit = |from: u32, to: u32| (d >> from & 1) << to;
@@ -69,16 +75,16 @@ impl InstructionSet for Riscv64 {
             | bit(2, 4)
             | bit(1, 3)
             | bit(5, 2);
-        (-2048..2048).contains(&distance).then(|| Bytes::new(&word.to_le_bytes()[..2]))
+        (-2048..2048).contains(&distance).then(|| InstructionBytes::new(&word.to_le_bytes()[..2]))
     }
 }
 
-fn system_call(goals: Goals) -> Step {
+fn system_call(goals: Goals) -> Instruction {
     let done = if goals & WRITTEN == 0 { WRITTEN | A7_IS_WRITE } else { EXITED };
-    Step::new(&0x73_u32.to_le_bytes(), done, "ecall")
+    Instruction::new(&0x73_u32.to_le_bytes(), done, "ecall")
 }
 
-fn write_steps(task: &Task, goals: Goals, at: usize) -> Vec<Step> {
+fn write_steps(task: &CodeTask, goals: Goals, at: usize) -> Vec<Instruction> {
     let mut steps = Vec::new();
     if goals & A0 == 0 {
         steps.push(short(c_li(10, 1), goals | A0, "c.li a0, 1"));
@@ -97,7 +103,7 @@ fn write_steps(task: &Task, goals: Goals, at: usize) -> Vec<Step> {
 
 /// Either `auipc`, directly followed by the rest, or `c.lui` for a file that is mapped at 64 KiB, with the rest
 /// anywhere.
-fn address(task: &Task, goals: Goals, at: usize) -> Vec<Step> {
+fn address(task: &CodeTask, goals: Goals, at: usize) -> Vec<Instruction> {
     let done = goals | A1;
     if goals & A1_PAGE != 0 {
         return add(11, task.message.cast_signed(), done, "addi a1, message");
@@ -106,16 +112,16 @@ fn address(task: &Task, goals: Goals, at: usize) -> Vec<Step> {
     let rest = add(11, distance, done, "auipc a1, 0; addi a1, message");
     let fused = rest.into_iter().map(|step| {
         let bytes = [&AUIPC_A1.to_le_bytes()[..], step.bytes.as_slice()].concat();
-        Step::new(&bytes, step.goals, step.name)
+        Instruction::new(&bytes, step.goals, step.name)
     });
-    let base = Step { base: Base::Is64K, ..short(C_LUI_A1_64K, goals | A1_PAGE, "c.lui a1, 0x10") };
+    let base = Instruction { base: Base::Is64K, ..short(C_LUI_A1_64K, goals | A1_PAGE, "c.lui a1, 0x10") };
     fused.chain((!task.anywhere).then_some(base)).collect()
 }
 
 const C_LUI_A1_64K: u32 = 0x65c1;
 const AUIPC_A1: u32 = 0x0000_0597;
 
-fn length(task: &Task, goals: Goals) -> Vec<Step> {
+fn length(task: &CodeTask, goals: Goals) -> Vec<Instruction> {
     let length = u32::try_from(task.length).unwrap_or(u32::MAX);
     match length {
         0..32 => vec![short(c_li(12, length), goals | A2, "c.li a2, length")],
@@ -128,7 +134,7 @@ fn length(task: &Task, goals: Goals) -> Vec<Step> {
     }
 }
 
-fn exit_steps(task: &Task, goals: Goals) -> Vec<Step> {
+fn exit_steps(task: &CodeTask, goals: Goals) -> Vec<Instruction> {
     let mut steps = Vec::new();
     let status = task.status.cast_signed();
     if goals & A0 == 0 && (-32..32).contains(&status) {
@@ -145,7 +151,7 @@ fn exit_steps(task: &Task, goals: Goals) -> Vec<Step> {
     steps
 }
 
-fn add(register: u32, value: isize, goals: Goals, name: &'static str) -> Vec<Step> {
+fn add(register: u32, value: isize, goals: Goals, name: &'static str) -> Vec<Instruction> {
     let Ok(value) = i32::try_from(value) else { return Vec::new() };
     match value {
         -32..32 if value != 0 => vec![short(c_addi(register, value.cast_unsigned()), goals, name)],
@@ -162,10 +168,10 @@ fn c_addi(register: u32, value: u32) -> u32 {
     0x0001 | (value >> 5 & 1) << 12 | register << 7 | (value & 31) << 2
 }
 
-fn short(word: u32, goals: Goals, name: &'static str) -> Step {
-    Step::new(&word.to_le_bytes()[..2], goals, name)
+fn short(word: u32, goals: Goals, name: &'static str) -> Instruction {
+    Instruction::new(&word.to_le_bytes()[..2], goals, name)
 }
 
-fn long(word: u32, goals: Goals, name: &'static str) -> Step {
-    Step::new(&word.to_le_bytes(), goals, name)
+fn long(word: u32, goals: Goals, name: &'static str) -> Instruction {
+    Instruction::new(&word.to_le_bytes(), goals, name)
 }

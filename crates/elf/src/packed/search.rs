@@ -5,9 +5,9 @@
 //! or if it is already decided and has the right value. Every order of instructions and every gap is tried. So if
 //! nothing is found for a file size, there is no file of this kind with this size.
 
+use super::arrangement::Arrangement;
 use super::cells::Cells;
-use super::layout::Layout;
-use super::step::{Base, Bytes, Goals, InstructionSet, Step, Task};
+use super::instruction::{Base, CodeTask, Goals, Instruction, InstructionBytes, InstructionSet};
 use std::collections::HashSet;
 
 /// An instruction and its place.
@@ -29,9 +29,9 @@ pub(super) struct Placed {
 
 /// One search: a task in one arrangement of headers and message.
 pub(super) struct Search<'a> {
-    pub(super) layout: &'a Layout,
+    pub(super) layout: &'a Arrangement,
     pub(super) set: &'a dyn InstructionSet,
-    pub(super) task: Task,
+    pub(super) task: CodeTask,
     pieces: Vec<Piece>,
     /// The bytes whose values matter to the header fields, besides whether they are open.
     constrained: Vec<usize>,
@@ -54,7 +54,12 @@ struct State {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(layout: &'a Layout, set: &'a dyn InstructionSet, task: Task, limit: u64) -> Search<'a> {
+    pub(super) fn new(
+        layout: &'a Arrangement,
+        set: &'a dyn InstructionSet,
+        task: CodeTask,
+        limit: u64,
+    ) -> Search<'a> {
         let constrained = layout.constrained_bytes();
         Search { layout, set, task, pieces: Vec::new(), constrained, failed: HashSet::new(), tried: 0, limit }
     }
@@ -150,7 +155,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             let Some(bytes) = self.set.jump(at, target) else { continue };
-            let step = Step::new(bytes.as_slice(), goals, "jump");
+            let step = Instruction::new(bytes.as_slice(), goals, "jump");
             if let Some(next) = self.put(cells, at, &step)
                 && let Some(found) = self.descend(&next, &step, at, target, true)
             {
@@ -160,7 +165,14 @@ impl<'a> Search<'a> {
         None
     }
 
-    fn descend(&mut self, cells: &Cells, step: &Step, at: usize, next: usize, jumped: bool) -> Option<Cells> {
+    fn descend(
+        &mut self,
+        cells: &Cells,
+        step: &Instruction,
+        at: usize,
+        next: usize,
+        jumped: bool,
+    ) -> Option<Cells> {
         self.pieces.push(Piece { offset: at, length: step.length, name: step.name });
         let found = self.walk(cells, step.goals, next, jumped);
         if found.is_none() {
@@ -170,7 +182,7 @@ impl<'a> Search<'a> {
     }
 
     /// The file with this instruction in it. `None` if the instruction cannot be at this place.
-    fn put(&self, cells: &Cells, at: usize, step: &Step) -> Option<Cells> {
+    fn put(&self, cells: &Cells, at: usize, step: &Instruction) -> Option<Cells> {
         if !fits(cells, at, &step.bytes) || at + step.length > cells.length() {
             return None;
         }
@@ -190,7 +202,7 @@ impl<'a> Search<'a> {
     }
 }
 
-fn fits(cells: &Cells, at: usize, bytes: &Bytes) -> bool {
+fn fits(cells: &Cells, at: usize, bytes: &InstructionBytes) -> bool {
     let bytes = bytes.as_slice();
     at + bytes.len() <= cells.length()
         && bytes.iter().enumerate().all(|(i, &byte)| cells.get(at + i).is_none_or(|known| known == byte))

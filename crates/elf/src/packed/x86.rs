@@ -1,7 +1,7 @@
 //! Instructions of both x86 instruction sets: short jumps, and instructions that have no effect except to swallow bytes
 //! that a header field has fixed.
 
-use super::step::{Bytes, Goals, Step};
+use super::instruction::{Goals, Instruction, InstructionBytes};
 
 /// A comparison has been executed, so the carry flag may be set.
 pub(super) const CARRY: Goals = 1 << 15;
@@ -12,25 +12,25 @@ pub(super) const REX: Goals = 1 << 14;
 const CS: u8 = 0x2e;
 
 /// `jmp` with a distance of one byte.
-pub(super) fn jump(from: usize, to: usize) -> Option<Bytes> {
+pub(super) fn jump(from: usize, to: usize) -> Option<InstructionBytes> {
     let distance = to.cast_signed() - from.cast_signed() - 2;
-    i8::try_from(distance).ok().map(|d| Bytes::new(&[0xeb, d.cast_unsigned()]))
+    i8::try_from(distance).ok().map(|d| InstructionBytes::new(&[0xeb, d.cast_unsigned()]))
 }
 
 /// All flags are clear at the start, so `7f 45`, the first two bytes of the magic, is a jump that is taken (jg).
-pub(super) fn magic_jump(at: usize, goals: Goals) -> Option<Step> {
-    let step = Step { target: Some(2 + 0x45), ..Step::new(&[0x7f, 0x45], goals, "jg, taken") };
+pub(super) fn magic_jump(at: usize, goals: Goals) -> Option<Instruction> {
+    let step = Instruction { target: Some(2 + 0x45), ..Instruction::new(&[0x7f, 0x45], goals, "jg, taken") };
     (at == 0).then_some(step)
 }
 
 /// Instructions that swallow decided bytes and change no register.
-pub(super) fn fillers(goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Step> {
+pub(super) fn fillers(goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Instruction> {
     let mut steps = Vec::new();
     if (1..=4).any(|i| known(at + i).is_some()) {
         steps.extend(comparisons(goals, at, known));
     }
     if known(at).is_none_or(|byte| byte == CS) {
-        steps.push(Step::new(&[CS], goals, "cs: (a prefix without effect)"));
+        steps.push(Instruction::new(&[CS], goals, "cs: (a prefix without effect)"));
     }
     if let (Some(opcode), Some(0)) = (known(at), known(at + 1)) {
         steps.extend(without_effect(opcode, goals));
@@ -39,8 +39,9 @@ pub(super) fn fillers(goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u
 }
 
 /// `cmp eax, imm32` and `cmp al, imm8`, with any immediate.
-fn comparisons(goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Step> {
-    let swallow = |opcode, length, name| Step { length, ..Step::new(&[opcode], goals | CARRY, name) };
+fn comparisons(goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Instruction> {
+    let swallow =
+        |opcode, length, name| Instruction { length, ..Instruction::new(&[opcode], goals | CARRY, name) };
     let mut steps = vec![swallow(0x3d, 5, "cmp eax, (swallowed)")];
     if known(at + 1).is_some() {
         steps.push(swallow(0x3c, 2, "cmp al, (swallowed)"));
@@ -49,9 +50,9 @@ fn comparisons(goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> 
 }
 
 /// Two decided bytes that are an operation on al with 0, such as `14 00` (adc al, 0).
-fn without_effect(opcode: u8, goals: Goals) -> Option<Step> {
+fn without_effect(opcode: u8, goals: Goals) -> Option<Instruction> {
     let needs_clear_carry = matches!(opcode, 0x14 | 0x1c);
     let harmless = matches!(opcode, 0x04 | 0x0c | 0x14 | 0x1c | 0x2c | 0x34);
     let possible = harmless && !(needs_clear_carry && goals & CARRY != 0);
-    possible.then(|| Step::new(&[opcode, 0], goals, "an operation of al with 0"))
+    possible.then(|| Instruction::new(&[opcode, 0], goals, "an operation of al with 0"))
 }

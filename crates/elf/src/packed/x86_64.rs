@@ -1,6 +1,6 @@
 //! The instructions of x86-64 for the search. Registers are zero at the start, so most values need one byte.
 
-use super::step::{Bytes, Goals, InstructionSet, Step, Task};
+use super::instruction::{CodeTask, Goals, Instruction, InstructionBytes, InstructionSet};
 use super::x86::{self, REX};
 
 pub(super) struct X86_64;
@@ -22,7 +22,7 @@ impl InstructionSet for X86_64 {
         usize::MAX // they are swallowed or harmless
     }
 
-    fn start(&self, task: &Task) -> Goals {
+    fn start(&self, task: &CodeTask) -> Goals {
         let status = if task.status == 0 { RDI } else { 0 };
         if task.length == 0 { WRITTEN | status } else { 0 }
     }
@@ -31,7 +31,13 @@ impl InstructionSet for X86_64 {
         goals & EXITED != 0
     }
 
-    fn steps(&self, task: &Task, goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Step> {
+    fn steps(
+        &self,
+        task: &CodeTask,
+        goals: Goals,
+        at: usize,
+        known: &dyn Fn(usize) -> Option<u8>,
+    ) -> Vec<Instruction> {
         let needed = if goals & WRITTEN == 0 { READY } else { RAX | RDI };
         let mut steps = if goals & needed == needed {
             vec![system_call(task, goals)]
@@ -48,7 +54,7 @@ impl InstructionSet for X86_64 {
                 step.goals &= !REX;
             }
         }
-        let magic = Step::new(b"ELF", goals | REX, "three REX prefixes");
+        let magic = Instruction::new(b"ELF", goals | REX, "three REX prefixes");
         steps.extend((at == 1 && goals == self.start(task)).then_some(magic));
         steps.extend((goals == self.start(task)).then(|| x86::magic_jump(at, goals)).flatten());
         steps
@@ -58,7 +64,7 @@ impl InstructionSet for X86_64 {
         0 // Any decided byte may be an instruction.
     }
 
-    fn jump(&self, from: usize, to: usize) -> Option<Bytes> {
+    fn jump(&self, from: usize, to: usize) -> Option<InstructionBytes> {
         x86::jump(from, to)
     }
 }
@@ -70,25 +76,25 @@ fn bears_rex(bytes: &[u8]) -> bool {
     )
 }
 
-fn system_call(task: &Task, goals: Goals) -> Step {
+fn system_call(task: &CodeTask, goals: Goals) -> Instruction {
     let status_is_there = if task.status == 1 { RDI } else { 0 };
     let done = if goals & WRITTEN == 0 { WRITTEN | status_is_there } else { EXITED };
-    Step::new(&[0x0f, 0x05], done, "syscall")
+    Instruction::new(&[0x0f, 0x05], done, "syscall")
 }
 
-fn write_steps(task: &Task, goals: Goals, at: usize) -> Vec<Step> {
+fn write_steps(task: &CodeTask, goals: Goals, at: usize) -> Vec<Instruction> {
     let mut steps = Vec::new();
     if goals & RAX == 0 {
         let done = goals | RAX;
-        steps.push(Step::new(&[0xb0, 1], done, "mov al, 1"));
-        steps.push(Step::new(&[0x05, 1, 0, 0, 0], done, "add eax, 1"));
+        steps.push(Instruction::new(&[0xb0, 1], done, "mov al, 1"));
+        steps.push(Instruction::new(&[0x05, 1, 0, 0, 0], done, "add eax, 1"));
     }
     if goals & RDI == 0 {
         let done = goals | RDI;
-        steps.push(Step::new(&[0xff, 0xc7], done, "inc edi"));
-        steps.push(Step::new(&[0xbf, 1, 0, 0, 0], done, "mov edi, 1"));
+        steps.push(Instruction::new(&[0xff, 0xc7], done, "inc edi"));
+        steps.push(Instruction::new(&[0xbf, 1, 0, 0, 0], done, "mov edi, 1"));
         if goals & RAX != 0 {
-            steps.push(Step::new(&[0x89, 0xc7], done, "mov edi, eax"));
+            steps.push(Instruction::new(&[0x89, 0xc7], done, "mov edi, eax"));
         }
     }
     if goals & RSI == 0 {
@@ -100,50 +106,50 @@ fn write_steps(task: &Task, goals: Goals, at: usize) -> Vec<Step> {
     steps
 }
 
-fn message(task: &Task, goals: Goals, at: usize) -> Step {
+fn message(task: &CodeTask, goals: Goals, at: usize) -> Instruction {
     let distance = task.message.cast_signed() - at.cast_signed() - 7;
     let distance = i32::try_from(distance).unwrap_or(0).to_le_bytes();
-    Step::new(&[&[0x48, 0x8d, 0x35][..], &distance].concat(), goals | RSI, "lea rsi, [message]")
+    Instruction::new(&[&[0x48, 0x8d, 0x35][..], &distance].concat(), goals | RSI, "lea rsi, [message]")
 }
 
-fn length(task: &Task, goals: Goals) -> Vec<Step> {
+fn length(task: &CodeTask, goals: Goals) -> Vec<Instruction> {
     let bytes = u32::try_from(task.length).unwrap_or(u32::MAX).to_le_bytes();
     let done = goals | RDX;
-    let mut steps = vec![Step::new(&[&[0xba][..], &bytes].concat(), done, "mov edx, length")];
+    let mut steps = vec![Instruction::new(&[&[0xba][..], &bytes].concat(), done, "mov edx, length")];
     if task.length < 1 << 16 {
-        steps.push(Step::new(&[0x66, 0xba, bytes[0], bytes[1]], done, "mov dx, length"));
+        steps.push(Instruction::new(&[0x66, 0xba, bytes[0], bytes[1]], done, "mov dx, length"));
     }
     if task.length < 1 << 8 {
-        steps.push(Step::new(&[0xb2, bytes[0]], done, "mov dl, length"));
+        steps.push(Instruction::new(&[0xb2, bytes[0]], done, "mov dl, length"));
     } else if bytes[0] == 0 && task.length < 1 << 16 {
-        steps.push(Step::new(&[0xb6, bytes[1]], done, "mov dh, length / 256"));
+        steps.push(Instruction::new(&[0xb6, bytes[1]], done, "mov dh, length / 256"));
     }
     steps
 }
 
 /// After the write, rax is the number of bytes written, and rdi is still 1.
-fn exit_steps(task: &Task, goals: Goals) -> Vec<Step> {
+fn exit_steps(task: &CodeTask, goals: Goals) -> Vec<Instruction> {
     let mut steps = Vec::new();
     if goals & RAX == 0 {
         let done = goals | RAX;
         if task.length < 1 << 8 {
-            steps.push(Step::new(&[0xb0, 60], done, "mov al, 60 (exit)"));
+            steps.push(Instruction::new(&[0xb0, 60], done, "mov al, 60 (exit)"));
         }
-        steps.push(Step::new(&[0x6a, 60, 0x58], done, "push 60; pop rax (exit)"));
-        steps.push(Step::new(&[0xb8, 60, 0, 0, 0], done, "mov eax, 60 (exit)"));
+        steps.push(Instruction::new(&[0x6a, 60, 0x58], done, "push 60; pop rax (exit)"));
+        steps.push(Instruction::new(&[0xb8, 60, 0, 0, 0], done, "mov eax, 60 (exit)"));
     }
     if goals & RDI == 0 {
         let done = goals | RDI;
         steps.extend(match task.status {
             0 => vec![
-                Step::new(&[0x31, 0xff], done, "xor edi, edi"),
-                Step::new(&[0xff, 0xcf], done, "dec edi"),
+                Instruction::new(&[0x31, 0xff], done, "xor edi, edi"),
+                Instruction::new(&[0xff, 0xcf], done, "dec edi"),
             ],
-            2 if task.length > 0 => vec![Step::new(&[0xff, 0xc7], done, "inc edi")],
+            2 if task.length > 0 => vec![Instruction::new(&[0xff, 0xc7], done, "inc edi")],
             _ => Vec::new(),
         });
-        steps.push(Step::new(&[0x40, 0xb7, task.status], done, "mov dil, status"));
-        steps.push(Step::new(&[0xbf, task.status, 0, 0, 0], done, "mov edi, status"));
+        steps.push(Instruction::new(&[0x40, 0xb7, task.status], done, "mov dil, status"));
+        steps.push(Instruction::new(&[0xbf, task.status, 0, 0, 0], done, "mov edi, status"));
     }
     steps
 }

@@ -1,7 +1,7 @@
 //! The tracee's stdout, and what the tracee wrote to it.
 
 use super::diagnosis::LaunchError;
-use super::until::{Search, Until};
+use super::until::{OutputSearch, Until};
 use crate::clock;
 use crate::units::Nanos;
 use std::fs::File;
@@ -37,7 +37,7 @@ pub struct Stdout {
     ours: Option<File>,
     collected: Collected,
     expected: Option<std::sync::Arc<[u8]>>,
-    search: Option<Search>,
+    search: Option<OutputSearch>,
     was_full: bool,
 }
 
@@ -92,7 +92,7 @@ impl Stdout {
 
     /// Ends the run when this has arrived.
     pub fn end_at(&mut self, until: Until) {
-        self.search = Some(Search::new(until, self.kind == OutputKind::Pty));
+        self.search = Some(OutputSearch::new(until, self.kind == OutputKind::Pty));
     }
 
     /// Whether the run ends at a moment of its output.

@@ -15,7 +15,7 @@ pub enum Until {
 
 /// Searches output that arrives in pieces.
 #[derive(Debug)]
-pub(super) struct Search {
+pub(super) struct OutputSearch {
     /// Any of these ends the run; if there are none, any output does.
     texts: Vec<Arc<[u8]>>,
     /// The end of the output so far, where the text may have begun.
@@ -23,16 +23,16 @@ pub(super) struct Search {
     found: Option<Nanos>,
 }
 
-impl Search {
+impl OutputSearch {
     /// `terminal`: the output comes from a terminal, which adds a carriage return before each newline (ONLCR in
     /// termios(3)) unless the program has switched that off.
-    pub(super) fn new(wanted: Until, terminal: bool) -> Search {
+    pub(super) fn new(wanted: Until, terminal: bool) -> OutputSearch {
         let texts = match wanted {
             Until::FirstByte => Vec::new(),
             Until::Text(text) if terminal && text.contains(&b'\n') => vec![returned(&text), text],
             Until::Text(text) => vec![text],
         };
-        Search { texts, tail: Vec::new(), found: None }
+        OutputSearch { texts, tail: Vec::new(), found: None }
     }
 
     /// When it was found.
@@ -77,7 +77,7 @@ mod tests {
     }
 
     fn found_in(wanted: &str, pieces: &[&str], terminal: bool) -> Option<usize> {
-        let mut search = Search::new(Until::Text(wanted.as_bytes().into()), terminal);
+        let mut search = OutputSearch::new(Until::Text(wanted.as_bytes().into()), terminal);
         pieces.iter().position(|piece| {
             search.take(piece.as_bytes());
             search.found().is_some()
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn any_byte_is_the_first_byte() {
-        let mut search = Search::new(Until::FirstByte, true);
+        let mut search = OutputSearch::new(Until::FirstByte, true);
         assert_eq!(search.found(), None);
         search.take(b"\n");
         assert!(search.found().is_some());

@@ -8,7 +8,7 @@
 use super::copies::{Folder, PrivateCopy};
 use super::error::ColdError;
 use super::evict;
-use super::file_system::{FileSystem, Kind};
+use super::file_system::{FileLocation, FileSystem};
 use super::residence::resident_pages;
 use super::used_files::UsedFiles;
 use std::collections::BTreeMap;
@@ -57,9 +57,9 @@ impl Cold {
             // A file that no longer exists needs no eviction.
             let Ok(FileSystem { name, kind }) = FileSystem::of_path(path) else { continue };
             match kind {
-                Kind::Memory => own.in_memory.push((path.clone(), name)),
-                Kind::Disk | Kind::Opaque => self.take(path, &mut own)?,
-                Kind::Kernel => {} // never in the page cache
+                FileLocation::Memory => own.in_memory.push((path.clone(), name)),
+                FileLocation::Disk | FileLocation::Opaque => self.take(path, &mut own)?,
+                FileLocation::Kernel => {} // never in the page cache
             }
         }
         self.programs.push(own);
@@ -109,7 +109,8 @@ fn evict_written(file: &fs::File) -> io::Result<()> {
 /// The files that are also written to, and that have content on a disk.
 fn left_warm(found: &UsedFiles) -> Vec<PathBuf> {
     let on_disk = |path: &Path| {
-        FileSystem::of_path(path).is_ok_and(|found| matches!(found.kind, Kind::Disk | Kind::Opaque))
+        FileSystem::of_path(path)
+            .is_ok_and(|found| matches!(found.kind, FileLocation::Disk | FileLocation::Opaque))
     };
     let holds_something = |path: &Path| fs::metadata(path).is_ok_and(|file| file.len() > 0);
     let kept = found.read_and_written().into_iter().filter(|path| holds_something(path) && on_disk(path));

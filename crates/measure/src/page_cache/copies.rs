@@ -2,7 +2,7 @@
 //! invocation does.
 
 use super::error::ColdError;
-use super::file_system::{FileSystem, Kind};
+use super::file_system::{FileLocation, FileSystem};
 use super::namespace::bind;
 use rustix::fs::{FlockOperation, Timespec, Timestamps, flock, futimens};
 use rustix::io::Errno;
@@ -42,7 +42,7 @@ impl Folder {
         let unusable = |cause| ColdError::Folder { path: root.clone(), cause };
         fs::create_dir_all(&root).map_err(unusable)?;
         let FileSystem { name, kind } = FileSystem::of_path(&root).map_err(unusable)?;
-        if kind != Kind::Disk {
+        if kind != FileLocation::Disk {
             return Err(ColdError::CacheIsNoDisk { path: root, file_system: name });
         }
         remove_abandoned(&root);

@@ -11,12 +11,12 @@ pub struct FileSystem {
     /// As `mount(8)` names it; `another file system` for one that is not in our table.
     pub name: &'static str,
     /// Where its files are.
-    pub kind: Kind,
+    pub kind: FileLocation,
 }
 
 /// Where the files of a file system are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileLocation {
     /// On a disk: they are read through the page cache, and can be evicted from it.
     Disk,
     /// In memory: there is nowhere to evict them to.
@@ -28,27 +28,27 @@ pub enum Kind {
 }
 
 /// Magic numbers (`include/uapi/linux/magic.h`).
-const FILE_SYSTEMS: [(u32, &str, Kind); 20] = [
-    (0xef53, "ext4", Kind::Disk),
-    (0x5846_5342, "xfs", Kind::Disk),
-    (0x9123_683e, "btrfs", Kind::Disk),
-    (0xf2f5_2010, "f2fs", Kind::Disk),
-    (0x0102_1994, "tmpfs", Kind::Memory),
-    (0x8584_58f6, "ramfs", Kind::Memory),
-    (0x9584_58f6, "hugetlbfs", Kind::Memory),
-    (0x9fa0, "proc", Kind::Kernel),
-    (0x6265_6572, "sysfs", Kind::Kernel),
-    (0x1cd1, "devpts", Kind::Kernel),
-    (0x6367_7270, "cgroup", Kind::Kernel),
-    (0x0027_e0eb, "cgroup", Kind::Kernel),
-    (0x7363_6673, "securityfs", Kind::Kernel),
-    (0x6462_6720, "debugfs", Kind::Kernel),
-    (0x7472_6163, "tracefs", Kind::Kernel),
-    (0x794c_7630, "overlayfs", Kind::Opaque),
-    (0x6573_5546, "fuse", Kind::Opaque),
-    (0x6969, "nfs", Kind::Opaque),
-    (0x0102_1997, "9p", Kind::Opaque),
-    (0x2fc1_2fc1, "zfs", Kind::Opaque),
+const FILE_SYSTEMS: [(u32, &str, FileLocation); 20] = [
+    (0xef53, "ext4", FileLocation::Disk),
+    (0x5846_5342, "xfs", FileLocation::Disk),
+    (0x9123_683e, "btrfs", FileLocation::Disk),
+    (0xf2f5_2010, "f2fs", FileLocation::Disk),
+    (0x0102_1994, "tmpfs", FileLocation::Memory),
+    (0x8584_58f6, "ramfs", FileLocation::Memory),
+    (0x9584_58f6, "hugetlbfs", FileLocation::Memory),
+    (0x9fa0, "proc", FileLocation::Kernel),
+    (0x6265_6572, "sysfs", FileLocation::Kernel),
+    (0x1cd1, "devpts", FileLocation::Kernel),
+    (0x6367_7270, "cgroup", FileLocation::Kernel),
+    (0x0027_e0eb, "cgroup", FileLocation::Kernel),
+    (0x7363_6673, "securityfs", FileLocation::Kernel),
+    (0x6462_6720, "debugfs", FileLocation::Kernel),
+    (0x7472_6163, "tracefs", FileLocation::Kernel),
+    (0x794c_7630, "overlayfs", FileLocation::Opaque),
+    (0x6573_5546, "fuse", FileLocation::Opaque),
+    (0x6969, "nfs", FileLocation::Opaque),
+    (0x0102_1997, "9p", FileLocation::Opaque),
+    (0x2fc1_2fc1, "zfs", FileLocation::Opaque),
 ];
 
 impl FileSystem {
@@ -67,9 +67,10 @@ impl FileSystem {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "they have 32 bits")]
         let magic = magic as u32;
         let known = FILE_SYSTEMS.iter().find(|(own, ..)| *own == magic);
-        known.map_or(FileSystem { name: "another file system", kind: Kind::Disk }, |(_, name, kind)| {
-            FileSystem { name, kind: *kind }
-        })
+        known.map_or(
+            FileSystem { name: "another file system", kind: FileLocation::Disk },
+            |(_, name, kind)| FileSystem { name, kind: *kind },
+        )
     }
 }
 
@@ -79,12 +80,18 @@ mod tests {
 
     #[test]
     fn files_of_the_kernel_are_distinguished_from_those_on_a_disk() {
-        let proc = FileSystem { name: "proc", kind: Kind::Kernel };
+        let proc = FileSystem { name: "proc", kind: FileLocation::Kernel };
         assert_eq!(FileSystem::of_path(Path::new("/proc/self/maps")).unwrap(), proc);
         assert_eq!(FileSystem::of_file(std::fs::File::open("/proc/self/maps").unwrap()).unwrap(), proc);
         assert!(FileSystem::of_path(Path::new("/nonexistent/file")).is_err());
-        assert_eq!(FileSystem::of_magic(0xef53), FileSystem { name: "ext4", kind: Kind::Disk });
-        assert_eq!(FileSystem::of_magic(0x0102_1994), FileSystem { name: "tmpfs", kind: Kind::Memory });
-        assert_eq!(FileSystem::of_magic(1), FileSystem { name: "another file system", kind: Kind::Disk });
+        assert_eq!(FileSystem::of_magic(0xef53), FileSystem { name: "ext4", kind: FileLocation::Disk });
+        assert_eq!(
+            FileSystem::of_magic(0x0102_1994),
+            FileSystem { name: "tmpfs", kind: FileLocation::Memory }
+        );
+        assert_eq!(
+            FileSystem::of_magic(1),
+            FileSystem { name: "another file system", kind: FileLocation::Disk }
+        );
     }
 }

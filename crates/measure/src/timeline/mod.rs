@@ -8,9 +8,9 @@ use crate::tracer::{Backend, Event, EventKind, Recording};
 use crate::units::Nanos;
 use std::collections::HashSet;
 
-mod phases;
+mod phase;
 
-pub use phases::{PerPhase, Phase, Phases};
+pub use phase::{PerPhase, Phase, Phases};
 
 /// The phases, instants and counts of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A `PT_LOAD` program header. In a recording it is an array of these fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(u64, u64, u64, u64, bool)", into = "(u64, u64, u64, u64, bool)")]
-pub struct Segment {
+pub struct LoadSegment {
     /// The address at which it is to be loaded.
     pub address: u64,
     /// Its offset in the file.
@@ -19,25 +19,27 @@ pub struct Segment {
     pub executable: bool,
 }
 
-impl From<(u64, u64, u64, u64, bool)> for Segment {
-    fn from((address, offset, file_size, memory_size, executable): (u64, u64, u64, u64, bool)) -> Segment {
-        Segment { address, offset, file_size, memory_size, executable }
+impl From<(u64, u64, u64, u64, bool)> for LoadSegment {
+    fn from(
+        (address, offset, file_size, memory_size, executable): (u64, u64, u64, u64, bool),
+    ) -> LoadSegment {
+        LoadSegment { address, offset, file_size, memory_size, executable }
     }
 }
 
-impl From<Segment> for (u64, u64, u64, u64, bool) {
-    fn from(s: Segment) -> (u64, u64, u64, u64, bool) {
+impl From<LoadSegment> for (u64, u64, u64, u64, bool) {
+    fn from(s: LoadSegment) -> (u64, u64, u64, u64, bool) {
         (s.address, s.offset, s.file_size, s.memory_size, s.executable)
     }
 }
 
 /// How an ELF file is laid out in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Layout {
+pub struct MemoryLayout {
     /// The entry point, before relocation.
     pub entry: u64,
     /// The segments that are loaded.
-    pub segments: Vec<Segment>,
+    pub segments: Vec<LoadSegment>,
     /// Its ELF interpreter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interpreter: Option<String>,
@@ -57,7 +59,7 @@ pub struct Module {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
     /// Its segments.
-    pub layout: Layout,
+    pub layout: MemoryLayout,
 }
 
 impl Module {
@@ -77,7 +79,7 @@ mod tests {
     use super::*;
 
     fn module(build_id: Option<&str>, modified: i64, size: u64) -> Module {
-        let layout = Layout::default();
+        let layout = MemoryLayout::default();
         Module { path: "/x".to_owned(), size, modified, build_id: build_id.map(str::to_owned), layout }
     }
 

@@ -193,7 +193,7 @@ mod tests {
     use crate::launch::ExitStatus;
     use crate::launch::wait::Usage;
     use crate::tracer::event::{Call, Fault, Image, OffCpu};
-    use crate::tracer::module::Layout;
+    use crate::tracer::module::MemoryLayout;
     use crate::tracer::{Backend, EventKind, Output};
     use crate::units::Nanos;
 
@@ -246,7 +246,8 @@ mod tests {
 
     fn modules() -> Vec<Module> {
         let segment = (0x1000, 0, 0x800, 0x900, true).into();
-        let layout = Layout { entry: 0x1000, segments: vec![segment], interpreter: Some("/ld".to_owned()) };
+        let layout =
+            MemoryLayout { entry: 0x1000, segments: vec![segment], interpreter: Some("/ld".to_owned()) };
         let build_id = Some("0aff".to_owned());
         vec![Module { path: "/x".to_owned(), size: 5, modified: -1, build_id, layout }]
     }

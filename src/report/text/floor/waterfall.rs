@@ -1,6 +1,6 @@
 //! A waterfall as bars: the layers from the top, what each step saves, and the sum.
 
-use crate::document::floor::{Step, Waterfall};
+use crate::document::floor::{Waterfall, WaterfallStep};
 use crate::output::visible;
 use crate::report::text::floor::figure::duration;
 use crate::report::text::terminal::{Terminal, columns, fitted};
@@ -31,7 +31,7 @@ pub(crate) fn render(waterfall: &Waterfall, terminal: &Terminal) -> String {
 
 const STEP: &str = "  − ";
 
-fn line(step: &Step, width: usize, terminal: &Terminal) -> String {
+fn line(step: &WaterfallStep, width: usize, terminal: &Terminal) -> String {
     let saved = saved(step);
     let share = share(step);
     let unsure = if step.unsure { "  (within the noise)" } else { "" };
@@ -41,13 +41,13 @@ fn line(step: &Step, width: usize, terminal: &Terminal) -> String {
 }
 
 /// How much less, or more, the next layer takes.
-pub(crate) fn saved(step: &Step) -> String {
+pub(crate) fn saved(step: &WaterfallStep) -> String {
     let change = display_nanos(-(step.ns as f64));
     if step.ns < 0 { format!("+{change}") } else { change }
 }
 
 /// As a part of the top layer. A saving is negative, like the nanoseconds beside it.
-pub(crate) fn share(step: &Step) -> String {
+pub(crate) fn share(step: &WaterfallStep) -> String {
     // the sign of 0.0 means nothing
     format!("{:+.1} %", -step.share * 100.0).replace("-0.0", "0.0").replace("+0.0", "0.0")
 }

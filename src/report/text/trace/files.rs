@@ -1,6 +1,6 @@
 //! Files that a start-up uses, and paths that it looks for in vain.
 
-use crate::account::{FileAccount, Search, Summary};
+use crate::account::{FileAccount, FileSearch, Summary};
 use crate::output::visible;
 use crate::report::text::terminal::{Terminal, columns};
 use crate::report::words::count_of;
@@ -72,7 +72,7 @@ pub(super) fn searches(summary: &Summary, terminal: &Terminal) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let misses = |searches: &[Search]| searches.iter().map(|search| search.misses).sum::<u64>();
+    let misses = |searches: &[FileSearch]| searches.iter().map(|search| search.misses).sum::<u64>();
     let (shown, rest) = all.split_at(SEARCHES.min(all.len()));
     let title = format!("Searches: {} lookups of paths that do not exist", misses(all));
 
@@ -90,7 +90,7 @@ pub(super) fn searches(summary: &Summary, terminal: &Terminal) -> String {
 }
 
 /// `libx.so: not in /a, /b; found in /c (ld.so)`.
-fn search_text(search: &Search) -> String {
+fn search_text(search: &FileSearch) -> String {
     let first = search.names.iter().take(NAMES).cloned().collect::<Vec<String>>().join(", ");
     let names = match search.names.len().saturating_sub(NAMES) {
         0 => first,

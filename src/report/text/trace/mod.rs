@@ -11,7 +11,7 @@ pub use timeline::timeline;
 use super::phase_bars;
 use super::terminal::{Terminal, fitted, truncated};
 use crate::account::Summary;
-use crate::account::attribution::{Kind, kind};
+use crate::account::attribution::{WorkKind, kind};
 use crate::account::remarks::Remarks;
 use crate::account::summary::{CommonShare, CommonStep, Spread};
 use crate::output::visible;
@@ -97,7 +97,7 @@ fn attribution(summary: &Summary, terminal: &Terminal) -> String {
     let title = fitted("Where the main thread's time went", width);
     let mut text = terminal.bold(&format!("{title}{:>10}{:>8}{:>10}", "time", "%", "steps")) + "\n";
     let total = summary.total.median.max(1.0);
-    for (wanted, (time, count)) in Kind::ALL.into_iter().zip(&summary.kinds) {
+    for (wanted, (time, count)) in WorkKind::ALL.into_iter().zip(&summary.kinds) {
         if *count == 0.0 && time.median == 0.0 {
             continue;
         }
@@ -126,7 +126,7 @@ fn row(name: &str, width: usize, time: f64, total: f64, count: f64) -> String {
 }
 
 /// The shares of a kind. The small ones share a line.
-fn parts(summary: &Summary, wanted: Kind, width: usize, total: f64) -> String {
+fn parts(summary: &Summary, wanted: WorkKind, width: usize, total: f64) -> String {
     let shares: Vec<_> = summary.shares.iter().filter(|s| s.kind == wanted && s.time.median > 0.0).collect();
     let noteworthy = shares.iter().take_while(|s| s.time.median >= NOTEWORTHY * total).count();
     let shown = noteworthy.min(SHARES);
@@ -152,13 +152,13 @@ fn others(shares: &[&CommonShare], width: usize, total: f64) -> String {
 }
 
 /// The colour of a kind.
-pub(crate) fn style(kind: Kind) -> Style {
+pub(crate) fn style(kind: WorkKind) -> Style {
     let colour = match kind {
-        Kind::KernelExec => AnsiColor::Blue,
-        Kind::Fault => AnsiColor::Red,
-        Kind::Syscall => AnsiColor::Yellow,
-        Kind::User => AnsiColor::Green,
-        Kind::Waiting => AnsiColor::Magenta,
+        WorkKind::KernelExec => AnsiColor::Blue,
+        WorkKind::Fault => AnsiColor::Red,
+        WorkKind::Syscall => AnsiColor::Yellow,
+        WorkKind::User => AnsiColor::Green,
+        WorkKind::Waiting => AnsiColor::Magenta,
     };
     Style::new().fg_color(Some(Color::Ansi(colour)))
 }

@@ -4,10 +4,10 @@ use super::attach::{AttachError, Object, of_either, refused};
 use super::event_costs;
 use super::full_records::{LongPaths, add, records};
 use super::full_session::{FullSession, LOG_BYTES, Shared, Tables};
-use super::meaning;
+use super::meaning_table;
 use super::phases::{check_namespace, former_name, taken};
 use super::ring_drain::RingDrain;
-use super::run::{CALLS, Run, observed_run};
+use super::shared_run::{CALLS, Run, observed_run};
 use super::survivors::{kill_survivors, living};
 use crate::arch::{Abi, PathPositions, path_arguments};
 use crate::launch::{LaunchError, Launcher, OutputKind, tree};
@@ -322,7 +322,7 @@ impl Tracer for BpfFull {
 
 fn tables() -> Tables {
     let paths = |abi| by_number(path_arguments().of(abi));
-    Tables { meaning: meaning::table(), paths: paths(Abi::Native), compat_paths: paths(Abi::Compat) }
+    Tables { meaning: meaning_table::table(), paths: paths(Abi::Native), compat_paths: paths(Abi::Compat) }
 }
 
 /// As `paths` in `full.h`: 1 + the position of the first path, plus 16 times the same for the second.

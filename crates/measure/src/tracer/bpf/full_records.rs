@@ -5,7 +5,7 @@ use super::record::{
     CALLER_WORDS, FaultRecord, Head, ImageRecord, OffCpuRecord, OutputRecord, PathRestRecord, Record,
     RecordKind, SyscallRecord, read, syscall,
 };
-use super::run::PATH_ROOM;
+use super::shared_run::PATH_ROOM;
 use crate::tracer::event::{Call, Fault, Image, OffCpu, auxiliary_vector};
 use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
@@ -225,7 +225,7 @@ fn image(image: &ImageRecord) -> Image {
 
 #[cfg(test)]
 mod tests {
-    use super::super::header::assert_same_constants;
+    use super::super::c_header::assert_same_constants;
     use super::*;
 
     const HEAD: usize = size_of::<Record>();

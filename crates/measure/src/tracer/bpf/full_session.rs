@@ -1,6 +1,6 @@
 //! `full.h` in Rust: what the kernel side of the full mode shares with us. The tests compare the two files.
 
-use super::run::{CALLS, Mapped, Run};
+use super::shared_run::{CALLS, Mapped, Run};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{Ordering, fence};
 
@@ -88,7 +88,7 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    use super::super::header::{Headers, assert_same_constants};
+    use super::super::c_header::{Headers, assert_same_constants};
     use super::*;
     use std::mem::offset_of;
 

@@ -4,18 +4,18 @@
 //! programs once and observes one run per call.
 
 mod attach;
+#[cfg(test)]
+mod c_header;
 mod event_costs;
 mod full;
 mod full_records;
 mod full_session;
-#[cfg(test)]
-mod header;
-mod meaning;
+mod meaning_table;
 mod phases;
 mod phases_session;
 mod record;
 mod ring_drain;
-mod run;
+mod shared_run;
 mod survivors;
 
 pub use attach::{AttachError, Kept};

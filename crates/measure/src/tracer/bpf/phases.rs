@@ -1,9 +1,9 @@
 //! Attaches the phases programs and observes runs with them.
 
 use super::attach::{AttachError, Object, of_either, refused};
-use super::meaning;
+use super::meaning_table;
 use super::phases_session::{PhasesPage, PhasesSession, parse};
-use super::run::{Run, observed_run};
+use super::shared_run::{Run, observed_run};
 use super::survivors::{kill_survivors, living};
 use crate::launch::{LaunchError, Launcher, OutputKind, tree};
 use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
@@ -82,7 +82,7 @@ impl BpfPhases {
         let aya::maps::Map::Array(page) = taken(&mut programs, "SESSION")? else {
             return Err(map("SESSION")("not an array".to_owned()));
         };
-        let session = PhasesPage::map(page.fd().as_fd(), &meaning::table())
+        let session = PhasesPage::map(page.fd().as_fd(), &meaning_table::table())
             .map_err(|e| map("SESSION")(e.to_string()))?;
         let ring =
             RingBuf::try_from(taken(&mut programs, "EVENTS")?).map_err(|e| map("EVENTS")(e.to_string()))?;

@@ -1,7 +1,7 @@
 //! `session.h` in Rust: what the kernel side of the phases mode shares with us. The tests compare the two files.
 
 use super::record::{Head, Record, RecordKind, syscall};
-use super::run::{CALL_COMPAT, CALLS, Mapped, Run};
+use super::shared_run::{CALL_COMPAT, CALLS, Mapped, Run};
 use crate::tracer::{Event, EventKind};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{Ordering, fence};
@@ -100,7 +100,7 @@ fn path(room: &[u8], length: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::header::{Headers, assert_same_constants};
+    use super::super::c_header::{Headers, assert_same_constants};
     use super::*;
     use crate::arch::{Abi, Syscall};
     use crate::units::Nanos;

@@ -2,7 +2,7 @@
 //!
 //! The tests compare each kind and each layout with the headers: a change on one side alone fails.
 
-use super::run::{CALL_COMPAT, PATH_ROOM};
+use super::shared_run::{CALL_COMPAT, PATH_ROOM};
 use crate::arch::{Abi, Syscall};
 use crate::tracer::EventKind;
 use crate::units::Nanos;
@@ -260,7 +260,7 @@ pub(super) fn syscall(code: u32, number: u32) -> Syscall {
 
 #[cfg(test)]
 mod tests {
-    use super::super::header::{Headers, assert_same_constants, assert_same_layout};
+    use super::super::c_header::{Headers, assert_same_constants, assert_same_layout};
     use super::*;
 
     /// `ExecEnter` as C writes it: `EXEC_ENTER`.

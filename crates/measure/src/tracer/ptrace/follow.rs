@@ -4,7 +4,7 @@
 //! which reports only children and tracees of the calling thread. So it never takes the status of another child of
 //! this process from the thread that waits for it, and it sees daemons that leave the tracee's process group.
 
-use super::files::{Files, FilesOfRun};
+use super::files_of_run::{Files, FilesOfRun};
 use super::full::FullEvents;
 use super::our_stdout::OurStdout;
 use super::phases::PhaseEvents;
@@ -13,7 +13,7 @@ use super::restarts::Restarts;
 use super::stop::Stop;
 use super::tally::Tally;
 use super::task_tree::{Announced, Task, TaskTree, ask_family_of, is_further_thread};
-use super::tracee::{Entry, Side, Tracee, Until};
+use super::tracee::{CallStop, EnteredCall, RunUntil, TracedThread};
 use super::watch::Standstill;
 use crate::Counts;
 use crate::arch::{FileCall, Meaning, meanings, path_arguments};
@@ -60,7 +60,7 @@ struct End {
 /// One report from the kernel.
 struct Report {
     at: Nanos,
-    tracee: Tracee,
+    tracee: TracedThread,
     status: i32,
     usage: libc::rusage,
 }
@@ -95,7 +95,7 @@ pub(super) struct Follower<'r> {
 impl<'r> Follower<'r> {
     /// For a tracee that has been seized and has not executed anything yet.
     pub(super) fn new(
-        root: Tracee,
+        root: TracedThread,
         stdout: OurStdout,
         extent: Extent,
         standstill: &'r Standstill,
@@ -177,12 +177,12 @@ impl<'r> Follower<'r> {
     }
 
     /// A thread stopped that its creator has not announced yet.
-    fn unannounced(&mut self, tracee: Tracee, stop: Stop, status: i32) {
+    fn unannounced(&mut self, tracee: TracedThread, stop: Stop, status: i32) {
         match stop {
             Stop::Gone => self.tree.died_unannounced(tracee.0, status),
             // It was killed together with its creator, or by an exec of its process, which waits for its death.
             // Nobody may ever announce it.
-            Stop::Exiting => tracee.resume(Until::Event, 0),
+            Stop::Exiting => tracee.resume(RunUntil::Event, 0),
             _ if self.end.is_some() => {
                 self.outlived = true;
                 end_all(&[tracee]);
@@ -191,22 +191,22 @@ impl<'r> Follower<'r> {
         }
     }
 
-    fn until(&self, tracee: Tracee) -> Until {
+    fn until(&self, tracee: TracedThread) -> RunUntil {
         let all = self.tally.is_some() || self.full.is_some();
-        if all || self.phases.awaits(tracee.0) { Until::Syscall } else { Until::Event }
+        if all || self.phases.awaits(tracee.0) { RunUntil::Syscall } else { RunUntil::Event }
     }
 
-    fn group_stop(&mut self, tracee: Tracee, process: i32, signal: i32) {
+    fn group_stop(&mut self, tracee: TracedThread, process: i32, signal: i32) {
         if process == self.root {
             self.standstill.set(signal);
         }
         tracee.listen();
     }
 
-    fn syscall(&mut self, at: Nanos, tracee: Tracee, task: Task) {
+    fn syscall(&mut self, at: Nanos, tracee: TracedThread, task: Task) {
         match tracee.side() {
-            Some(Side::Entry(entry)) => self.entered(tracee, task, &entry),
-            Some(Side::Exit(result)) => {
+            Some(CallStop::Entry(entry)) => self.entered(tracee, task, &entry),
+            Some(CallStop::Exit(result)) => {
                 self.restarts.returned(tracee.0, result);
                 let did = self.tally.as_mut().and_then(|tally| tally.returned(task, result));
                 match (&mut self.files, did) {
@@ -223,7 +223,7 @@ impl<'r> Follower<'r> {
         }
     }
 
-    fn entered(&mut self, tracee: Tracee, task: Task, entry: &Entry) {
+    fn entered(&mut self, tracee: TracedThread, task: Task, entry: &EnteredCall) {
         let continues = self.restarts.continues(tracee.0);
         if let Some(tally) = &mut self.tally {
             let is_exec = meanings().get(entry.call) == Some(Meaning::Exec);
@@ -236,7 +236,7 @@ impl<'r> Follower<'r> {
         self.phases.entered(task, entry, || if silent { String::new() } else { exec_path(tracee, entry) });
     }
 
-    fn executed(&mut self, at: Nanos, tracee: Tracee, task: Task) {
+    fn executed(&mut self, at: Nanos, tracee: TracedThread, task: Task) {
         let former = tracee.message().and_then(|id| i32::try_from(id).ok()).unwrap_or(tracee.0);
         if former != tracee.0 {
             self.tree.executed(task.process, former);
@@ -254,7 +254,7 @@ impl<'r> Follower<'r> {
         }
     }
 
-    fn forked(&mut self, at: Nanos, tracee: Tracee, task: Task) {
+    fn forked(&mut self, at: Nanos, tracee: TracedThread, task: Task) {
         let Some(child) = tracee.message().and_then(|id| i32::try_from(id).ok()) else { return };
         let process = if is_further_thread(child) { task.process } else { child };
         let announced = self.tree.announced(child);
@@ -284,7 +284,7 @@ impl<'r> Follower<'r> {
         }
     }
 
-    fn exiting(&mut self, at: Nanos, tracee: Tracee, task: Task) {
+    fn exiting(&mut self, at: Nanos, tracee: TracedThread, task: Task) {
         let group_dead = self.tree.exiting(task.thread);
         let status = tracee.message().and_then(|status| i32::try_from(status).ok()).unwrap_or_default();
         if let Some(tally) = &mut self.tally {
@@ -299,7 +299,7 @@ impl<'r> Follower<'r> {
         self.phases.exiting(at, task, group_dead, status);
     }
 
-    fn gone(&mut self, tracee: Tracee, task: Task, report: &Report) {
+    fn gone(&mut self, tracee: TracedThread, task: Task, report: &Report) {
         if !self.tree.is_exiting(tracee.0) {
             // It was killed in a way that allowed no further stop.
             let group_dead = self.tree.exiting(tracee.0);
@@ -343,10 +343,10 @@ impl<'r> Follower<'r> {
 }
 
 /// Kills them, and resumes those that are stopped, so that they die.
-fn end_all(tracees: &[Tracee]) {
+fn end_all(tracees: &[TracedThread]) {
     for tracee in tracees {
         tracee.kill();
-        tracee.resume(Until::Event, 0);
+        tracee.resume(RunUntil::Event, 0);
     }
 }
 
@@ -361,14 +361,14 @@ fn wait() -> Waited {
     if reported > 0 {
         // SAFETY: plain integers, zeroed and then filled.
         let usage = unsafe { usage.assume_init() };
-        return Waited::Reported(Report { at, tracee: Tracee(reported), status, usage });
+        return Waited::Reported(Report { at, tracee: TracedThread(reported), status, usage });
     }
     let interrupted = std::io::Error::last_os_error().raw_os_error() == Some(libc::EINTR);
     if interrupted { Waited::Interrupted } else { Waited::Over }
 }
 
 /// The path that an exec names. If it names only a descriptor, the file behind it.
-fn exec_path(tracee: Tracee, entry: &Entry) -> String {
+fn exec_path(tracee: TracedThread, entry: &EnteredCall) -> String {
     let position = path_arguments().get(entry.call).and_then(|[first, _]| first).unwrap_or(0);
     let at_descriptor = position > 0; // `execveat`
     let mut room = [0; 256];

@@ -4,7 +4,7 @@
 
 use super::restarts::is_restart;
 use super::task_tree::Task;
-use super::tracee::{Entry, Tracee};
+use super::tracee::{EnteredCall, TracedThread};
 use crate::arch::{Meaning, meanings, path_arguments};
 use crate::clock;
 use crate::tracer::event::{Call, Image, auxiliary_vector};
@@ -34,14 +34,14 @@ pub(super) struct FullEvents {
 #[derive(Debug)]
 struct Flight {
     entered: Nanos,
-    entry: Entry,
+    entry: EnteredCall,
     /// The path that an exec names.
     exec: Option<String>,
 }
 
 impl FullEvents {
     /// A thread is at the entry of a call, either for the first time or because an interrupted call `continues`.
-    pub(super) fn entered(&mut self, tracee: Tracee, task: Task, entry: &Entry, continues: bool) {
+    pub(super) fn entered(&mut self, tracee: TracedThread, task: Task, entry: &EnteredCall, continues: bool) {
         match self.interrupted.remove(&task.thread) {
             Some((flight, _)) if continues => {
                 self.flights.insert(task.thread, flight);
@@ -60,7 +60,7 @@ impl FullEvents {
     }
 
     /// A thread has returned from a call.
-    pub(super) fn returned(&mut self, at: Nanos, tracee: Tracee, task: Task, result: i64) {
+    pub(super) fn returned(&mut self, at: Nanos, tracee: TracedThread, task: Task, result: i64) {
         let Some(flight) = self.flights.remove(&task.thread) else { return };
         if flight.exec.is_some() && result == 0 {
             return; // a successful exec is not a call of the new image
@@ -131,14 +131,14 @@ fn event(at: Nanos, task: Task, kind: EventKind) -> Event {
 }
 
 /// The path arguments of a call.
-fn paths(tracee: Tracee, entry: &Entry) -> Vec<String> {
+fn paths(tracee: TracedThread, entry: &EnteredCall) -> Vec<String> {
     let positions = path_arguments().get(entry.call).unwrap_or_default();
     let path = |position: u8| string(tracee, entry.arguments[usize::from(position)]);
     positions.into_iter().flatten().map(path).collect()
 }
 
 /// The string at an address, as far as it can be read. If it is longer than any path, it ends with `…`.
-fn string(tracee: Tracee, address: u64) -> String {
+fn string(tracee: TracedThread, address: u64) -> String {
     let mut room = [0; PATH_ROOM];
     let usual = tracee.read_memory(address, &mut room[..USUAL_ROOM]);
     let read = if room[..usual].contains(&0) { usual } else { tracee.read_memory(address, &mut room) };
@@ -147,7 +147,7 @@ fn string(tracee: Tracee, address: u64) -> String {
     String::from_utf8_lossy(text).into_owned() + cut
 }
 
-fn stack(tracee: Tracee, sp: u64) -> Vec<u64> {
+fn stack(tracee: TracedThread, sp: u64) -> Vec<u64> {
     let mut room = [0; STACK_WORDS * 8];
     let read = tracee.read_memory(sp, &mut room);
     let words = room[..read].as_chunks::<8>().0;

@@ -12,10 +12,10 @@
 //! | `follow` | follows the tree from stop to stop until nothing of it is left |
 //! | `task_tree` | the threads and processes that are alive |
 //! | `phases`, `tally`, `full` | turn stops into events and counts |
-//! | `files` | the files that the run uses |
+//! | `files_of_run` | the files that the run uses |
 //! | `restarts` | calls that are interrupted only because we trace |
 //! | `proc` | whether `/proc` shows our own processes |
-//! | `cpuid` | the CPUID instructions at a program's start |
+//! | `cpuid_count` | the CPUID instructions at a program's start |
 //! | `our_stdout` | whether a descriptor leads to the stdout that we gave the tracee |
 //! | `watch` | meanwhile: output, time limit, interruption |
 //! | `rescue` | ends waits that would not end by themselves |
@@ -29,8 +29,8 @@
 //! - A process that it creates with `CLONE_UNTRACED` is not seen, and its execs and writes fail with ENOSYS.
 //! - Writes by `io_uring` are not system calls and are not seen. That they are possible is recorded (`EventKind::Ring`).
 
-mod cpuid;
-mod files;
+mod cpuid_count;
+mod files_of_run;
 mod filter;
 mod follow;
 mod full;
@@ -49,8 +49,8 @@ use crate::Counts;
 use crate::launch::wait::Killed;
 use crate::launch::{Child, Ended, LaunchError, Launcher, OutputKind, Preparation, Stdout, tree};
 use crate::tracer::{Backend, EventKind, Recording, Setting, Tracer, frame};
-pub use cpuid::{NoCpuidCount, cpuid_count};
-pub use files::FilesOfRun;
+pub use cpuid_count::{NoCpuidCount, cpuid_count};
+pub use files_of_run::FilesOfRun;
 use follow::{Extent, Followed, Follower};
 use our_stdout::OurStdout;
 pub use proc::own_proc;
@@ -61,7 +61,7 @@ use std::os::unix::net::UnixStream;
 use std::ptr;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
-use tracee::Tracee;
+use tracee::TracedThread;
 use watch::{Standstill, Watched, until_untraced};
 
 /// Observes the phases by ptrace stops.
@@ -202,9 +202,9 @@ fn trace(
     meeting.read_exact(&mut pid).map_err(|_| Untraced::Died)?;
     let pid = i32::from_ne_bytes(pid);
 
-    let held = Tracee::seize(pid).and_then(|root| Ok((root, tracee::pidfd(pid)?)));
+    let held = TracedThread::seize(pid).and_then(|root| Ok((root, tracee::pidfd(pid)?)));
     let (root, process) = held.map_err(|cause| {
-        Tracee(pid).kill();
+        TracedThread(pid).kill();
         Untraced::Refused(cause)
     })?;
 

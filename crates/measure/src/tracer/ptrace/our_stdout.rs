@@ -1,7 +1,7 @@
 //! Whether a descriptor of a tracee leads to the stdout that we gave it.
 
 use super::proc::own_proc;
-use super::tracee::{Tracee, owned, pidfd};
+use super::tracee::{TracedThread, owned, pidfd};
 use crate::launch::OutputKind;
 use std::fs;
 use std::io;
@@ -24,7 +24,7 @@ const KCMP_FILE: libc::c_int = 0;
 
 impl OurStdout {
     /// The stdout of a tracee that has not executed anything yet: its descriptor 1.
-    pub(super) fn of(tracee: Tracee, kind: OutputKind) -> OurStdout {
+    pub(super) fn of(tracee: TracedThread, kind: OutputKind) -> OurStdout {
         let found = match kind {
             OutputKind::Null => descriptor_one(tracee).ok().map(OurStdout::OpenFile),
             _ if own_proc().is_err() => None,
@@ -35,7 +35,7 @@ impl OurStdout {
 
     /// Whether `descriptor` of a stopped tracee leads there. If the kernel does not say, because we may not read
     /// the tracee's program and therefore not its `/proc` entry, only descriptor 1 does.
-    pub(super) fn is_reached_by(&self, tracee: Tracee, descriptor: u64) -> bool {
+    pub(super) fn is_reached_by(&self, tracee: TracedThread, descriptor: u64) -> bool {
         let Ok(descriptor) = i32::try_from(descriptor & 0xffff_ffff) else { return false };
         let answer = match self {
             OurStdout::Inode(device, number) => match inode(tracee, descriptor) {
@@ -50,20 +50,20 @@ impl OurStdout {
     }
 }
 
-fn inode(tracee: Tracee, descriptor: i32) -> io::Result<(u64, u64)> {
+fn inode(tracee: TracedThread, descriptor: i32) -> io::Result<(u64, u64)> {
     let found = fs::metadata(format!("/proc/{}/fd/{descriptor}", tracee.0))?;
     Ok((found.dev(), found.ino()))
 }
 
 /// A copy of a tracee's descriptor 1 (`pidfd_getfd(2)`, Linux 5.6).
-fn descriptor_one(tracee: Tracee) -> io::Result<OwnedFd> {
+fn descriptor_one(tracee: TracedThread) -> io::Result<OwnedFd> {
     let process = pidfd(tracee.0)?;
     // SAFETY: plain system call; the descriptor is owned at once.
     unsafe { owned(libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), 1, 0)) }
 }
 
 /// `kcmp(2)`; `None` if the kernel does not have it, or refuses.
-fn same_file(ours: &OwnedFd, tracee: Tracee, descriptor: i32) -> Option<bool> {
+fn same_file(ours: &OwnedFd, tracee: TracedThread, descriptor: i32) -> Option<bool> {
     let (own, theirs) = (ours.as_raw_fd(), descriptor);
     // SAFETY: no pointers.
     let order = unsafe { libc::syscall(libc::SYS_kcmp, libc::getpid(), tracee.0, KCMP_FILE, own, theirs) };

@@ -5,7 +5,7 @@
 
 use super::our_stdout::OurStdout;
 use super::task_tree::Task;
-use super::tracee::Entry;
+use super::tracee::EnteredCall;
 use crate::arch::{IO_URING_SETUP, Meaning, Syscall, meanings};
 use crate::clock;
 use crate::tracer::{Event, EventKind};
@@ -49,7 +49,7 @@ impl PhaseEvents {
     }
 
     /// A thread is at the entry of a call. Returns whether its return matters. `path` gives the path of an exec.
-    pub(super) fn entered(&mut self, task: Task, entry: &Entry, path: impl FnOnce() -> String) -> bool {
+    pub(super) fn entered(&mut self, task: Task, entry: &EnteredCall, path: impl FnOnce() -> String) -> bool {
         let exec = match meanings().get(entry.call) {
             Some(Meaning::Exec) => Some(path()),
             Some(Meaning::Output(argument)) if self.is_output(task, entry, argument) => None,
@@ -65,9 +65,9 @@ impl PhaseEvents {
         true
     }
 
-    fn is_output(&self, task: Task, entry: &Entry, argument: u8) -> bool {
+    fn is_output(&self, task: Task, entry: &EnteredCall, argument: u8) -> bool {
         let descriptor = entry.arguments[usize::from(argument)];
-        self.executed && self.stdout.is_reached_by(super::tracee::Tracee(task.thread), descriptor)
+        self.executed && self.stdout.is_reached_by(super::tracee::TracedThread(task.thread), descriptor)
     }
 
     /// A thread has returned from a call.

@@ -3,7 +3,7 @@
 //! When a thread creates another one, two stops follow in any order: the creator's, which announces the new thread,
 //! and the new thread's own.
 
-use super::tracee::{Tracee, pidfd};
+use super::tracee::{TracedThread, pidfd};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
@@ -22,7 +22,7 @@ pub(super) struct TaskTree {
     /// How many threads of a process have not yet begun to exit.
     living: HashMap<i32, usize>,
     /// New threads that stopped before their creator announced them. They are held.
-    early: Vec<Tracee>,
+    early: Vec<TracedThread>,
     /// Threads that were released without announcement because their creator seemed dead. It may still announce
     /// them.
     adopted: HashSet<i32>,
@@ -60,33 +60,34 @@ impl TaskTree {
     }
 
     /// Holds a thread that its creator has not announced yet. Otherwise its events would precede its creation.
-    pub(super) fn hold(&mut self, tracee: Tracee) {
+    pub(super) fn hold(&mut self, tracee: TracedThread) {
         self.early.push(tracee);
     }
 
     /// Stops holding `thread`; `None` if it was not held.
-    pub(super) fn release(&mut self, thread: i32) -> Option<Tracee> {
+    pub(super) fn release(&mut self, thread: i32) -> Option<TracedThread> {
         let place = self.early.iter().position(|held| held.0 == thread)?;
         Some(self.early.swap_remove(place))
     }
 
     /// Stops holding the threads for which `is_orphan` is true, because nobody may ever announce them.
-    pub(super) fn adopt(&mut self, is_orphan: impl Fn(&TaskTree, i32) -> bool) -> Vec<Tracee> {
+    pub(super) fn adopt(&mut self, is_orphan: impl Fn(&TaskTree, i32) -> bool) -> Vec<TracedThread> {
         let early = std::mem::take(&mut self.early);
-        let (orphans, others): (Vec<Tracee>, _) = early.into_iter().partition(|held| is_orphan(self, held.0));
+        let (orphans, others): (Vec<TracedThread>, _) =
+            early.into_iter().partition(|held| is_orphan(self, held.0));
         self.early = others;
         self.adopted.extend(orphans.iter().map(|orphan| orphan.0));
         orphans
     }
 
     /// Stops holding all threads, and returns them.
-    pub(super) fn held(&mut self) -> Vec<Tracee> {
+    pub(super) fn held(&mut self) -> Vec<TracedThread> {
         std::mem::take(&mut self.early)
     }
 
     /// Every thread that has been seen and is not yet gone.
-    pub(super) fn everyone(&self) -> Vec<Tracee> {
-        self.threads.keys().map(|thread| Tracee(*thread)).chain(self.early.iter().copied()).collect()
+    pub(super) fn everyone(&self) -> Vec<TracedThread> {
+        self.threads.keys().map(|thread| TracedThread(*thread)).chain(self.early.iter().copied()).collect()
     }
 
     /// A thread died that nobody has announced.
@@ -147,8 +148,12 @@ impl TaskTree {
     }
 
     /// The processes with at least one thread that has not begun to exit.
-    pub(super) fn living_processes(&self) -> Vec<Tracee> {
-        self.living.iter().filter(|(_, count)| **count > 0).map(|(process, _)| Tracee(*process)).collect()
+    pub(super) fn living_processes(&self) -> Vec<TracedThread> {
+        self.living
+            .iter()
+            .filter(|(_, count)| **count > 0)
+            .map(|(process, _)| TracedThread(*process))
+            .collect()
     }
 }
 
@@ -202,8 +207,8 @@ mod tests {
     #[test]
     fn a_thread_that_is_held_is_released_once() {
         let mut tree = TaskTree::default();
-        tree.hold(Tracee(7));
-        assert_eq!(tree.release(7), Some(Tracee(7)));
+        tree.hold(TracedThread(7));
+        assert_eq!(tree.release(7), Some(TracedThread(7)));
         assert_eq!(tree.release(7), None);
         assert_eq!(tree.adopt(|_, _| true), []);
     }
@@ -212,19 +217,19 @@ mod tests {
     fn everyone_includes_known_and_held_threads() {
         let mut tree = TaskTree::default();
         tree.add(10, 10);
-        tree.hold(Tracee(11));
-        assert_eq!(tree.everyone(), [Tracee(10), Tracee(11)]);
-        assert_eq!((tree.held(), tree.held()), (vec![Tracee(11)], vec![]), "they are released once");
-        assert_eq!(tree.everyone(), [Tracee(10)]);
+        tree.hold(TracedThread(11));
+        assert_eq!(tree.everyone(), [TracedThread(10), TracedThread(11)]);
+        assert_eq!((tree.held(), tree.held()), (vec![TracedThread(11)], vec![]), "they are released once");
+        assert_eq!(tree.everyone(), [TracedThread(10)]);
     }
 
     #[test]
     fn an_adopted_thread_is_known_when_its_creator_announces_it_later() {
         let mut tree = TaskTree::default();
-        tree.hold(Tracee(7));
-        tree.hold(Tracee(8));
-        assert_eq!(tree.adopt(|_, held| held == 7), [Tracee(7)]);
-        assert_eq!(tree.release(8), Some(Tracee(8)), "the other one is still held");
+        tree.hold(TracedThread(7));
+        tree.hold(TracedThread(8));
+        assert_eq!(tree.adopt(|_, held| held == 7), [TracedThread(7)]);
+        assert_eq!(tree.release(8), Some(TracedThread(8)), "the other one is still held");
         assert_eq!(
             [tree.announced(7), tree.announced(7), tree.announced(8)],
             [Announced::Known, Announced::New, Announced::New]

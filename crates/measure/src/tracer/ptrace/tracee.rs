@@ -11,11 +11,11 @@ use std::ptr;
 
 /// A thread that we trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Tracee(pub(super) i32);
+pub(super) struct TracedThread(pub(super) i32);
 
 /// How far a tracee runs before it stops again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Until {
+pub(super) enum RunUntil {
     /// To the next event or signal.
     Event,
     /// To the next entry of or return from a system call, event or signal.
@@ -24,16 +24,16 @@ pub(super) enum Until {
 
 /// The side of a system call at which a tracee is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum CallStop {
     /// It is about to execute the call.
-    Entry(Entry),
+    Entry(EnteredCall),
     /// The call returned this: a result, or a negative errno.
     Exit(i64),
 }
 
 /// A system call that is about to be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct EnteredCall {
     /// The call.
     pub(super) call: Syscall,
     /// Its arguments. 32-bit arguments are not sign-extended.
@@ -50,12 +50,12 @@ const OPTIONS: i32 = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACESECCOMP
     | libc::PTRACE_O_EXITKILL;
 
-impl Tracee {
+impl TracedThread {
     /// Begins to trace a process of ours, which keeps running.
-    pub(super) fn seize(pid: i32) -> io::Result<Tracee> {
+    pub(super) fn seize(pid: i32) -> io::Result<TracedThread> {
         // SAFETY: PTRACE_SEIZE takes no pointer; its last argument is a bit set.
         let seized = unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0_usize, libc::c_long::from(OPTIONS)) };
-        if seized == 0 { Ok(Tracee(pid)) } else { Err(io::Error::last_os_error()) }
+        if seized == 0 { Ok(TracedThread(pid)) } else { Err(io::Error::last_os_error()) }
     }
 
     /// Stops it before its next instruction.
@@ -65,10 +65,10 @@ impl Tracee {
     }
 
     /// Lets it continue with `signal` (0: none).
-    pub(super) fn resume(self, until: Until, signal: i32) {
+    pub(super) fn resume(self, until: RunUntil, signal: i32) {
         let request = match until {
-            Until::Event => libc::PTRACE_CONT,
-            Until::Syscall => libc::PTRACE_SYSCALL,
+            RunUntil::Event => libc::PTRACE_CONT,
+            RunUntil::Syscall => libc::PTRACE_SYSCALL,
         };
         // SAFETY: the last argument is a signal number.
         unsafe { libc::ptrace(request, self.0, 0_usize, libc::c_long::from(signal)) };
@@ -89,7 +89,7 @@ impl Tracee {
     }
 
     /// The system call at which it is stopped (`PTRACE_GET_SYSCALL_INFO`, Linux 5.3). This reads only registers.
-    pub(super) fn side(self) -> Option<Side> {
+    pub(super) fn side(self) -> Option<CallStop> {
         let mut room = MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
         let size = size_of::<libc::ptrace_syscall_info>();
         // SAFETY: the kernel writes at most `size` bytes.
@@ -101,15 +101,16 @@ impl Tracee {
         // SAFETY: plain integers, for which zeroes are valid where the kernel wrote nothing.
         let info = unsafe { room.assume_init() };
 
-        let entry =
-            |number, arguments| Side::Entry(Entry { call: audit::syscall(info.arch, number), arguments });
+        let entry = |number, arguments| {
+            CallStop::Entry(EnteredCall { call: audit::syscall(info.arch, number), arguments })
+        };
 
         // SAFETY: `op` says which member the kernel wrote.
         unsafe {
             match info.op {
                 libc::PTRACE_SYSCALL_INFO_ENTRY => Some(entry(info.u.entry.nr, info.u.entry.args)),
                 libc::PTRACE_SYSCALL_INFO_SECCOMP => Some(entry(info.u.seccomp.nr, info.u.seccomp.args)),
-                libc::PTRACE_SYSCALL_INFO_EXIT => Some(Side::Exit(info.u.exit.sval)),
+                libc::PTRACE_SYSCALL_INFO_EXIT => Some(CallStop::Exit(info.u.exit.sval)),
                 _ => None,
             }
         }

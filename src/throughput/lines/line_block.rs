@@ -16,29 +16,29 @@ const AIM: usize = 64 * 1024;
 const MOST_BUFFERS: usize = 1024;
 
 /// Whole lines, which begin at a page boundary.
-pub(super) struct Block {
+pub(super) struct LineBlock {
     bytes: Vec<u8>,
     start: usize,
     /// Blocks per write. Reduced if the target refuses such a long message.
     repeats: usize,
 }
 
-impl Block {
+impl LineBlock {
     /// A block of lines, no longer than `total`.
-    pub(super) fn new(line: &[u8], total: u128) -> Block {
+    pub(super) fn new(line: &[u8], total: u128) -> LineBlock {
         match usize::try_from(total) {
-            Ok(total) if total <= AIM => Block::of_all(line, total),
-            _ => Block::aligned(line, total),
+            Ok(total) if total <= AIM => LineBlock::of_all(line, total),
+            _ => LineBlock::aligned(line, total),
         }
     }
 
     /// Everything there is to write. Alignment would gain nothing and cost a page.
-    fn of_all(line: &[u8], total: usize) -> Block {
+    fn of_all(line: &[u8], total: usize) -> LineBlock {
         let bytes = line.repeat((total / line.len()).max(1));
-        Block { bytes, start: 0, repeats: MOST_BUFFERS }
+        LineBlock { bytes, start: 0, repeats: MOST_BUFFERS }
     }
 
-    fn aligned(line: &[u8], total: u128) -> Block {
+    fn aligned(line: &[u8], total: u128) -> LineBlock {
         let page = rustix::param::page_size();
         let count = usize::try_from(total / line.len() as u128).map_or(usize::MAX, |lines| lines.max(1));
         let length = line.len() * count.min(lines_in_block(line.len(), page));
@@ -50,7 +50,7 @@ impl Block {
             let more = (bytes.len() - start).min(start + length - bytes.len());
             bytes.extend_from_within(start..start + more);
         }
-        Block { bytes, start, repeats: MOST_BUFFERS }
+        LineBlock { bytes, start, repeats: MOST_BUFFERS }
     }
 
     /// Writes everything that is left.

@@ -1,6 +1,6 @@
 //! The overview: machines, documents, observer overhead, method and reservations.
 
-use super::block::{Block, Cell, Section, Table, columns, row};
+use super::block::{Cell, PageBlock, Section, Table, columns, row};
 use super::source::Source;
 use crate::document::Document;
 use crate::document::bench::{Overhead, Tool};
@@ -15,13 +15,13 @@ use serde_json::Value;
 /// A line for each machine, warnings, and tables of the documents and the machines.
 pub(crate) fn section(sources: &[(String, Source)]) -> Section {
     let mut section = Section::new("overview", "Overview");
-    section.blocks.extend(machines(sources).into_iter().map(|text| Block::Prose { text }));
-    section.blocks.extend(all_warnings(sources).into_iter().map(|text| Block::Warning { text }));
-    section.blocks.push(Block::Table { table: documents(sources) });
-    section.blocks.extend(overheads(sources).map(|table| Block::Table { table }));
-    section.blocks.extend(machine_table(sources).map(|table| Block::Table { table }));
-    section.blocks.push(Block::Heading { text: "Method".to_owned() });
-    section.blocks.extend(METHOD.iter().map(|text| Block::Prose { text: (*text).to_owned() }));
+    section.blocks.extend(machines(sources).into_iter().map(|text| PageBlock::Prose { text }));
+    section.blocks.extend(all_warnings(sources).into_iter().map(|text| PageBlock::Warning { text }));
+    section.blocks.push(PageBlock::Table { table: documents(sources) });
+    section.blocks.extend(overheads(sources).map(|table| PageBlock::Table { table }));
+    section.blocks.extend(machine_table(sources).map(|table| PageBlock::Table { table }));
+    section.blocks.push(PageBlock::Heading { text: "Method".to_owned() });
+    section.blocks.extend(METHOD.iter().map(|text| PageBlock::Prose { text: (*text).to_owned() }));
     section
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Medians of the counting runs. They hardly vary; what was not counted is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Counts {
+pub struct MedianCounts {
     /// The tracee included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
@@ -58,7 +58,7 @@ pub struct Counts {
     pub cache_misses_kernel: Option<u64>,
 }
 
-impl Counts {
+impl MedianCounts {
     /// Each count that is known, by its name in the document.
     pub fn known(&self) -> Vec<(&'static str, u64)> {
         let all = [

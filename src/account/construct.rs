@@ -2,7 +2,7 @@
 
 use super::binaries::Binaries;
 use super::model::{Account, ProcessAccount, ThreadAccount};
-use super::reading::Reading;
+use super::reading::Reconstruction;
 use super::step::{What, is_open};
 use super::{files, searches};
 use firstbyte_measure::Counts;
@@ -15,8 +15,8 @@ impl Account {
         let timeline = Timeline::of(recording)?;
         let phases = timeline.phases.ok_or(TimelineError::Missing("the system calls"))?;
 
-        let Reading { threads, processes, bytes_read, all_bytes_read } =
-            Reading::of(recording, binaries, timeline.total);
+        let Reconstruction { threads, processes, bytes_read, all_bytes_read } =
+            Reconstruction::of(recording, binaries, timeline.total);
         let files = files::of_threads(&threads, &bytes_read);
         let searches = searches::of_threads(&threads);
         let counts = counts(&threads, &processes, all_bytes_read, recording);

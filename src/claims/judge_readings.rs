@@ -1,8 +1,8 @@
 //! Turns readings into a verdict. Pure.
 
-use super::check::Check;
 use super::claim::Claim;
 use super::evidence::{Evidence, Lack, Reading};
+use super::limit_check::LimitCheck;
 use crate::document::claims::ClaimVerdict;
 
 /// Whether a value is within its limits.
@@ -19,7 +19,7 @@ pub enum Met {
 /// The outcome of one check.
 #[derive(Clone, Debug)]
 pub struct CheckOutcome {
-    pub check: Check,
+    pub check: LimitCheck,
     /// Its value, or why there is none.
     pub reading: Result<Reading, Lack>,
 }
@@ -28,7 +28,7 @@ impl CheckOutcome {
     /// Whether the value is within the limits; `None` without a value.
     pub fn met(&self) -> Option<Met> {
         let reading = self.reading.as_ref().ok()?;
-        let Check { low, high, .. } = self.check;
+        let LimitCheck { low, high, .. } = self.check;
         Some(if low <= reading.low && reading.high <= high {
             Met::Yes
         } else if reading.high < low || high < reading.low {
@@ -54,7 +54,7 @@ pub struct Judgement {
 /// Judges a claim. One check that is surely missed refutes it, even if other values are not known.
 pub fn judge(claim: &Claim, evidence: &Evidence) -> Judgement {
     let outcome =
-        |check: &Check| CheckOutcome { check: check.clone(), reading: evidence.evaluate(&check.of) };
+        |check: &LimitCheck| CheckOutcome { check: check.clone(), reading: evidence.evaluate(&check.of) };
     decide(claim, claim.checks.iter().map(outcome).collect())
 }
 
@@ -79,7 +79,7 @@ fn decide(claim: &Claim, outcomes: Vec<CheckOutcome>) -> Judgement {
     Judgement { verdict, outcomes, why, install }
 }
 
-fn too_uncertain(check: &Check) -> String {
+fn too_uncertain(check: &LimitCheck) -> String {
     format!(
         "too uncertain in these runs: only a part of the interval of \"{}\" is within its limits",
         check.name
@@ -89,7 +89,7 @@ fn too_uncertain(check: &Check) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::quantity::{Counted, Quantity, Span, State};
+    use crate::claims::quantity::{CountKind, Quantity, State, TimedPart};
     use crate::claims::select;
 
     fn claim(id: &str) -> Claim {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     fn total(program: &'static str) -> Quantity {
-        Quantity::Time { program, span: Span::Total, state: State::Warm }
+        Quantity::Time { program, span: TimedPart::Total, state: State::Warm }
     }
 
     /// Runs with this median and a spread of some per cent.
@@ -179,7 +179,7 @@ mod tests {
     fn a_value_without_limits_decides_nothing() {
         let mut evidence = Evidence::default();
         for (program, processes) in [("c-printf", 1.0), ("java", 16.0), ("ruby", 3.0), ("node", 7.0)] {
-            let processes_of = Quantity::Count { program, counted: Counted::Processes };
+            let processes_of = Quantity::Count { program, counted: CountKind::Processes };
             evidence.insert(processes_of, Reading::exact(processes));
         }
         assert_eq!(

@@ -2,18 +2,18 @@
 
 /// The bytes of an instruction, at most 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bytes {
+pub(super) struct InstructionBytes {
     bytes: [u8; 8],
     length: usize,
 }
 
-impl Bytes {
+impl InstructionBytes {
     /// Bytes after the eighth are cut off.
-    pub(super) fn new(from: &[u8]) -> Bytes {
+    pub(super) fn new(from: &[u8]) -> InstructionBytes {
         let length = from.len().min(8);
         let mut bytes = [0; 8];
         bytes[..length].copy_from_slice(&from[..length]);
-        Bytes { bytes, length }
+        InstructionBytes { bytes, length }
     }
 
     pub(super) fn as_slice(&self) -> &[u8] {
@@ -26,8 +26,8 @@ pub(super) type Goals = u16;
 
 /// An instruction that could be at some place, and what it achieves.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
-    pub(super) bytes: Bytes,
+pub(super) struct Instruction {
+    pub(super) bytes: InstructionBytes,
     /// Its whole length. The bytes after `bytes` can have any value.
     pub(super) length: usize,
     /// The goals that have been reached once it has run.
@@ -53,10 +53,10 @@ pub(super) enum Base {
     InBytes(usize),
 }
 
-impl Step {
-    pub(super) fn new(bytes: &[u8], goals: Goals, name: &'static str) -> Step {
-        Step {
-            bytes: Bytes::new(bytes),
+impl Instruction {
+    pub(super) fn new(bytes: &[u8], goals: Goals, name: &'static str) -> Instruction {
+        Instruction {
+            bytes: InstructionBytes::new(bytes),
             length: bytes.len(),
             goals,
             name,
@@ -69,7 +69,7 @@ impl Step {
 
 /// What the code has to do.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Task {
+pub(super) struct CodeTask {
     /// File offset of the message.
     pub(super) message: usize,
     /// Its length in bytes.
@@ -89,7 +89,13 @@ pub(super) trait InstructionSet {
     fn finished(&self, goals: Goals) -> bool;
 
     /// The instructions that can be at `at` in this state. `known` returns the decided bytes of the file.
-    fn steps(&self, task: &Task, goals: Goals, at: usize, known: &dyn Fn(usize) -> Option<u8>) -> Vec<Step>;
+    fn steps(
+        &self,
+        task: &CodeTask,
+        goals: Goals,
+        at: usize,
+        known: &dyn Fn(usize) -> Option<u8>,
+    ) -> Vec<Instruction>;
 
     /// The number of decided units that the processor can run through without a jump.
     fn passable(&self) -> usize;
@@ -98,8 +104,8 @@ pub(super) trait InstructionSet {
     fn least_units(&self, goals: Goals) -> usize;
 
     /// The shortest jump between two places. `None` if they are too far apart.
-    fn jump(&self, from: usize, to: usize) -> Option<Bytes>;
+    fn jump(&self, from: usize, to: usize) -> Option<InstructionBytes>;
 
     /// The goals that hold at the start.
-    fn start(&self, task: &Task) -> Goals;
+    fn start(&self, task: &CodeTask) -> Goals;
 }

@@ -40,7 +40,7 @@ pub fn cpuid_count(_command: &Command) -> Result<u64, NoCpuidCount> {
 
 #[cfg(target_arch = "x86_64")]
 mod stepping {
-    use super::super::tracee::Tracee;
+    use super::super::tracee::TracedThread;
     use super::NoCpuidCount;
     use crate::launch::Command;
     use crate::launch::interrupt;
@@ -76,7 +76,7 @@ mod stepping {
         }
 
         pub(super) fn count(&self) -> Result<u64, NoCpuidCount> {
-            let (tracee, began, mut count) = (Tracee(self.pid()), Instant::now(), 0);
+            let (tracee, began, mut count) = (TracedThread(self.pid()), Instant::now(), 0);
             for _ in 0..MOST_STEPS {
                 let registers = self.registers().ok_or(NoCpuidCount::Untraced)?;
                 let mut code = [0; 2];

@@ -19,7 +19,7 @@ pub(super) struct Headers(String);
 
 /// Where the members of a `struct` lie.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct StructLayout {
     /// Name and offset of each member, in order.
     pub(super) members: Vec<(String, usize)>,
     pub(super) size: usize,
@@ -46,8 +46,8 @@ impl Headers {
     }
 
     /// The layout of `struct NAME`, by the rules of the C ABI.
-    pub(super) fn layout(&self, name: &str) -> Layout {
-        let mut layout = Layout { members: Vec::new(), size: 0, align: 1 };
+    pub(super) fn layout(&self, name: &str) -> StructLayout {
+        let mut layout = StructLayout { members: Vec::new(), size: 0, align: 1 };
         let declarations = self.body("struct", name).split(';').map(str::trim);
 
         for declaration in declarations.filter(|each| !each.is_empty()) {
@@ -90,7 +90,7 @@ impl Headers {
     }
 }
 
-impl Layout {
+impl StructLayout {
     /// Appends a member: `name` or `name[length]`.
     fn add(&mut self, name: &str, headers: &Headers, size: usize, align: usize) {
         let (name, count) = match name.split_once('[') {
@@ -134,7 +134,7 @@ fn number(text: &str) -> u64 {
 /// Asserts that a `#[repr(C)]` struct has the members of its C counterpart: names, order, offsets and size.
 macro_rules! assert_same_layout {
     ($here:ty, $name:literal, [$($member:ident),+ $(,)?]) => {{
-        let there = $crate::tracer::bpf::header::Headers::read().layout($name);
+        let there = $crate::tracer::bpf::c_header::Headers::read().layout($name);
         let here = [$((stringify!($member).to_owned(), std::mem::offset_of!($here, $member))),+];
         assert_eq!(here.as_slice(), there.members, "struct {}", $name);
         assert_eq!(size_of::<$here>(), there.size, "struct {}", $name);
@@ -144,7 +144,7 @@ macro_rules! assert_same_layout {
 /// Asserts that constants have the values of the `#define` of the same name.
 macro_rules! assert_same_constants {
     ($($name:ident),+ $(,)?) => {{
-        let headers = $crate::tracer::bpf::header::Headers::read();
+        let headers = $crate::tracer::bpf::c_header::Headers::read();
         // As text: the constants are of different integer types.
         $(assert_eq!($name.to_string(), headers.constant(stringify!($name)).to_string(), stringify!($name));)+
     }};

@@ -52,7 +52,7 @@ fn address_limit(class: Class) -> u64 {
 
 /// One arrangement of the headers.
 #[derive(Clone, Copy)]
-pub(super) struct Layout {
+pub(super) struct Arrangement {
     pub(super) architecture: Architecture,
     pub(super) demands: Demands,
     /// File offset of the program header.
@@ -63,7 +63,7 @@ pub(super) struct Layout {
     pub(super) file_size: usize,
 }
 
-impl Layout {
+impl Arrangement {
     /// A field of the ELF header, with its offset in the file.
     pub(super) fn elf_field(&self, name: &str) -> Field {
         header::named(header::elf_header(self.architecture.class()), name)

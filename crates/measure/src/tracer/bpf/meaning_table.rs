@@ -1,6 +1,6 @@
 //! The kernel side's table of what system calls mean to us: see `run.h`.
 
-use super::run::CALLS;
+use super::shared_run::CALLS;
 use crate::arch::{Abi, Meaning, meanings};
 
 const MEANS_EXEC: u8 = 4;
@@ -24,7 +24,7 @@ pub(super) fn table() -> [u8; CALLS] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::header::Headers;
+    use super::super::c_header::Headers;
     use super::*;
     use crate::arch::IO_URING_BASE;
 

@@ -1,11 +1,11 @@
 //! Findings about language runtimes.
 
-use super::{Finding, Machine};
+use super::{Finding, MachineFacts};
 use crate::account::{Account, Step, What};
 use firstbyte_measure::units::Nanos;
 
 /// The compiled modules that Python reads before its first byte of output, if there are at least five.
-pub(super) fn python_modules(account: &Account, _: &Machine) -> Option<Finding> {
+pub(super) fn python_modules(account: &Account, _: &MachineFacts) -> Option<Finding> {
     let end = account.phases.first_byte().unwrap_or(account.total);
     let loads: Vec<(&Step, &str)> =
         account.threads.iter().flat_map(|thread| &thread.steps).filter_map(load).collect();

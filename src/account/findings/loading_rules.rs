@@ -1,13 +1,13 @@
 //! Findings about loading a program.
 
-use super::{Cpuid, Finding, Machine, TRAP, cost, noteworthy, role};
+use super::{Cpuid, Finding, MachineFacts, TRAP, cost, noteworthy, role};
 use crate::account::{Account, Region, Role, Step, What};
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 
 /// The work of ld.so: its own code, and its calls and page faults. Its CPUID instructions do not count, because a static
 /// program executes them, too.
-pub(super) fn dynamic_linking(account: &Account, machine: &Machine) -> Option<Finding> {
+pub(super) fn dynamic_linking(account: &Account, machine: &MachineFacts) -> Option<Finding> {
     let by_loader = |step: &&Step| role(&step.what) == Some(Role::Loader);
     let steps: Vec<&Step> = account.main().steps.iter().filter(by_loader).collect();
     if steps.is_empty() {
@@ -30,7 +30,7 @@ pub(super) fn dynamic_linking(account: &Account, machine: &Machine) -> Option<Fi
 }
 
 /// Files that were looked for and not found: at least three failed calls.
-pub(super) fn failed_searches(account: &Account, _: &Machine) -> Option<Finding> {
+pub(super) fn failed_searches(account: &Account, _: &MachineFacts) -> Option<Finding> {
     let failed = |step: &&Step| {
         matches!(&step.what, What::Call { failed: true, file: Some(_), name, .. }
             if matches!(&**name, "open" | "openat" | "openat2" | "stat" | "lstat" | "newfstatat" | "access" | "readlink"))
@@ -58,7 +58,7 @@ pub(super) fn failed_searches(account: &Account, _: &Machine) -> Option<Finding>
 }
 
 /// A library, other than the C library, with at least a fifth of the page faults.
-pub(super) fn heavy_library(account: &Account, _: &Machine) -> Option<Finding> {
+pub(super) fn heavy_library(account: &Account, _: &MachineFacts) -> Option<Finding> {
     let faults = account.main().steps.iter().filter_map(|step| match &step.what {
         What::Fault(fault) => Some((step, fault)),
         _ => None,
@@ -94,7 +94,7 @@ const FEWEST: u64 = 10;
 /// them. Their number was counted, and the cost of one was measured. The finding is given if the user code that contains them
 /// lasts long enough: the code of ld.so, or of a static program, before anything is opened or written. Page faults and other
 /// interruptions divide that code into several steps.
-pub(super) fn trapped_instructions(account: &Account, machine: &Machine) -> Option<Finding> {
+pub(super) fn trapped_instructions(account: &Account, machine: &MachineFacts) -> Option<Finding> {
     let (Cpuid { each, executed }, cost) = trapping(account, machine)?;
     let steps = &account.main().steps;
     let begin = steps.iter().position(|step| matches!(step.what, What::Call { .. } | What::User(_)))?;
@@ -121,14 +121,14 @@ pub(super) fn trapped_instructions(account: &Account, machine: &Machine) -> Opti
 }
 
 /// The CPUID instructions that trap, and their cost together, if they are enough for a finding.
-fn trapping(account: &Account, machine: &Machine) -> Option<(Cpuid, Nanos)> {
+fn trapping(account: &Account, machine: &MachineFacts) -> Option<(Cpuid, Nanos)> {
     let cpuid = machine.cpuid.filter(|cpuid| cpuid.each >= TRAP && cpuid.executed >= FEWEST)?;
     let cost = Nanos(cpuid.each.0.saturating_mul(cpuid.executed));
     noteworthy(cost, account, 1).then_some((cpuid, cost))
 }
 
 /// Why CPUID instructions that were counted give no finding: the run that is shown has no room for them.
-pub(super) fn unplaced(account: &Account, machine: &Machine) -> Option<String> {
+pub(super) fn unplaced(account: &Account, machine: &MachineFacts) -> Option<String> {
     let (Cpuid { each, executed }, cost) = trapping(account, machine)?;
     trapped_instructions(account, machine).is_none().then(|| {
         format!(

@@ -95,7 +95,7 @@ unsafe impl<T> Send for Mapped<T> {}
 
 #[cfg(test)]
 mod tests {
-    use super::super::header::{assert_same_constants, assert_same_layout};
+    use super::super::c_header::{assert_same_constants, assert_same_layout};
     use super::*;
 
     #[test]

@@ -2,10 +2,10 @@
 
 use super::design::{self, BASELINE, Design};
 use super::sink::{Places, Sink};
-use super::sweep::{Cell, Sweep, Swept, Wrong};
-use crate::bench::interference::Watch;
+use super::sweep::{Sweep, SweepCell, Swept, Wrong};
+use crate::bench::interference::InterferenceWatch;
 use crate::bench::{ExperimentError, Progress};
-use crate::corpus::{BuildCache, PrepareOptions, PrepareStep, Program, prepare_all};
+use crate::corpus::{PrepareOptions, PrepareStep, Program, build_cache, prepare_all};
 use crate::document::bench::{Skipped, Tool};
 use crate::document::throughput::{Throughput, ThroughputDocument, WrongOutput};
 use firstbyte_measure::launch::interrupt;
@@ -53,7 +53,7 @@ pub fn measure(
     let sweep = plan.sweep(designs);
     document.warnings = sweep.places.warnings(&sweep.sinks);
     progress.planned(sweep.planned());
-    let watch = Watch::begin();
+    let watch = InterferenceWatch::begin();
     let swept = sweep.run(&mut |runs| (0..runs).for_each(|_| progress.ran("")));
     let interference = watch.end().warnings(&document.machine);
     progress.ended();
@@ -92,7 +92,7 @@ impl ThroughputPlan {
     ) -> Result<(Vec<Design>, Vec<Skipped>), ExperimentError> {
         let programs = design::programs().map_err(ExperimentError::machine)?;
         let wanted: Vec<&Program> = programs.iter().filter(|program| self.wants(program.name())).collect();
-        let cache = BuildCache::of_user().map_err(ExperimentError::machine)?;
+        let cache = build_cache().map_err(ExperimentError::machine)?;
         let interrupted = || interrupt::interrupted().is_some();
         let results = prepare_all(&wanted, &cache, PrepareOptions::new(&interrupted), building);
 
@@ -135,7 +135,7 @@ fn fill(document: &mut ThroughputDocument, sweep: &Sweep, swept: Swept) {
 }
 
 /// A row without its summary.
-fn row(sweep: &Sweep, cell: &Cell) -> Throughput {
+fn row(sweep: &Sweep, cell: &SweepCell) -> Throughput {
     let design = &sweep.designs[cell.design];
     Throughput {
         sink: cell.sink.name().to_owned(),

@@ -1,7 +1,7 @@
 //! Reads `firstbyte.toml`, with errors that name the line and the column, and writes it from measurements.
 
 use super::value::{AtMost, Size};
-use crate::document::bench::{Counts, Distribution, Measurement};
+use crate::document::bench::{Distribution, Measurement, MedianCounts};
 use crate::document::read::bounded;
 use firstbyte_measure::units::Nanos;
 use serde::Deserialize;
@@ -176,7 +176,7 @@ pub fn write(measured: &[Measurement]) -> String {
 }
 
 /// The counts that get a budget. Writes say nothing about the start-up; major faults and execs follow from other counts.
-fn budgeted(counts: &Counts) -> Vec<(&'static str, u64)> {
+fn budgeted(counts: &MedianCounts) -> Vec<(&'static str, u64)> {
     let known = counts.known().into_iter();
     known
         .filter(|(name, _)| !matches!(*name, "writes" | "major_faults" | "execs") && !is_of_processor(name))

@@ -1,7 +1,7 @@
 //! A judged claim as a row of the document.
 
 use super::claim::Claim;
-use super::judge::{CheckOutcome, Judgement, Met};
+use super::judge_readings::{CheckOutcome, Judgement, Met};
 use crate::document::claims::{ClaimRow, ClaimUnit, ClaimValue};
 use firstbyte_measure::units::display_nanos;
 

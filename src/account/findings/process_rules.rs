@@ -1,10 +1,10 @@
 //! Findings about processes and about the machine.
 
-use super::{Finding, Machine, cost, noteworthy};
+use super::{Finding, MachineFacts, cost, noteworthy};
 use crate::account::{Account, Reason, Step, What};
 
 /// The tracee executes other programs before the program itself.
-pub(super) fn exec_chain(account: &Account, _: &Machine) -> Option<Finding> {
+pub(super) fn exec_chain(account: &Account, _: &MachineFacts) -> Option<Finding> {
     let root = account.processes.iter().find(|process| process.pid == account.root)?;
     let (last, before) = root.execs.split_last()?;
     if before.is_empty() {
@@ -28,7 +28,7 @@ pub(super) fn exec_chain(account: &Account, _: &Machine) -> Option<Finding> {
 }
 
 /// Pages that had to be read from disk.
-pub(super) fn from_disk(account: &Account, _: &Machine) -> Option<Finding> {
+pub(super) fn from_disk(account: &Account, _: &MachineFacts) -> Option<Finding> {
     let from_disk = |step: &&Step| {
         matches!(&step.what, What::Fault(fault) if fault.major) || step.what == What::Off(Reason::PageRead)
     };
@@ -45,7 +45,7 @@ pub(super) fn from_disk(account: &Account, _: &Machine) -> Option<Finding> {
 }
 
 /// Other programs had the processor for a part of the time.
-pub(super) fn preempted(account: &Account, _: &Machine) -> Option<Finding> {
+pub(super) fn preempted(account: &Account, _: &MachineFacts) -> Option<Finding> {
     let taken = |step: &&Step| step.what == What::Off(Reason::Preempted);
     let steps: Vec<&Step> = account.main().steps.iter().filter(taken).collect();
     let cost = cost(steps.iter().copied());

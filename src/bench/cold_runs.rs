@@ -25,7 +25,7 @@ pub(super) fn begin(
     runner: &mut Prepared,
     method: ColdMethod,
     expected: &[Option<ExitStatus>],
-) -> Result<Vec<document::Cold>, ExperimentError> {
+) -> Result<Vec<document::ColdRuns>, ExperimentError> {
     let doubts = match method {
         ColdMethod::DropCaches => {
             runner.make_cold(Cooling::DropCaches);
@@ -34,7 +34,7 @@ pub(super) fn begin(
         ColdMethod::Copies => copy_files(runner, expected)?,
     };
 
-    let cold = |(program, doubt)| document::Cold { doubt, ..of_program(method, program, runner) };
+    let cold = |(program, doubt)| document::ColdRuns { doubt, ..of_program(method, program, runner) };
     Ok(doubts.into_iter().enumerate().map(cold).collect())
 }
 
@@ -60,13 +60,13 @@ fn copies(found: &[UsedFiles]) -> Result<Cold, ExperimentError> {
     Ok(cold)
 }
 
-fn of_program(method: ColdMethod, program: usize, runner: &Prepared) -> document::Cold {
+fn of_program(method: ColdMethod, program: usize, runner: &Prepared) -> document::ColdRuns {
     let files = runner.cold_files(program);
     let in_memory = files.map_or(&[][..], |files| &files.in_memory[..]);
     let left_warm = files.map_or(&[][..], |files| &files.left_warm[..]);
     let shown = |(path, file_system): &(PathBuf, &str)| format!("{} ({file_system})", path.display());
 
-    document::Cold {
+    document::ColdRuns {
         method,
         files: files.map_or(0, |files| files.evicted),
         bytes: files.map_or(0, |files| files.bytes),

@@ -4,7 +4,7 @@ use super::quantile::{median, quantile, sorted};
 
 /// The statistics of a set of at least one finite value, in the unit of the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Summary {
+pub struct Statistics {
     /// How many values.
     pub n: usize,
     /// Arithmetic mean.
@@ -26,13 +26,13 @@ pub struct Summary {
     pub p99: f64,
 }
 
-impl Summary {
+impl Statistics {
     /// Summarises `values`; `None` when there are none, one is not finite, or their sum is not.
-    pub fn of(values: &[f64]) -> Option<Summary> {
+    pub fn of(values: &[f64]) -> Option<Statistics> {
         let ascending = sorted(values)?;
         let mean = mean(&ascending)?;
         let median = median(&ascending)?;
-        Some(Summary {
+        Some(Statistics {
             n: ascending.len(),
             mean,
             median,
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn a_known_set_has_its_known_statistics() {
         // Mean 5, sum of squares 32: the textbook set for both denominators.
-        let summary = Summary::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
+        let summary = Statistics::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
         assert_eq!((summary.n, summary.min, summary.max), (8, 2.0, 9.0));
         close(summary.mean, 5.0);
         close(summary.median, 4.5);
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn one_value_has_no_standard_deviation_and_no_spread() {
-        let summary = Summary::of(&[42.0]).unwrap();
+        let summary = Statistics::of(&[42.0]).unwrap();
         assert_eq!(summary.stddev, None);
         assert_eq!((summary.n, summary.mad), (1, 0.0));
         assert_eq!([summary.mean, summary.median, summary.min, summary.max, summary.p99], [42.0; 5]);
@@ -96,14 +96,14 @@ mod tests {
 
     #[test]
     fn equal_values_have_standard_deviation_and_mad_zero() {
-        let summary = Summary::of(&[0.1; 7]).unwrap();
+        let summary = Statistics::of(&[0.1; 7]).unwrap();
         assert_eq!((summary.stddev, summary.mad), (Some(0.0), 0.0));
         assert_eq!([summary.mean, summary.p95], [0.1; 2]);
     }
 
     #[test]
     fn a_majority_of_equal_values_has_mad_zero_but_a_standard_deviation() {
-        let summary = Summary::of(&[1.0, 1.0, 1.0, 9.0]).unwrap();
+        let summary = Statistics::of(&[1.0, 1.0, 1.0, 9.0]).unwrap();
         close(summary.mad, 0.0);
         close(summary.stddev.unwrap(), 4.0);
     }
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn what_has_no_finite_statistics_has_no_summary() {
         for values in [&[][..], &[f64::NAN], &[1.0, f64::INFINITY], &[f64::MAX, f64::MAX]] {
-            assert_eq!(Summary::of(values), None, "{values:?}");
+            assert_eq!(Statistics::of(values), None, "{values:?}");
         }
     }
 
@@ -119,6 +119,6 @@ mod tests {
     fn the_order_of_the_values_does_not_matter() {
         let forward: Vec<f64> = (0..101).map(f64::from).collect();
         let backward: Vec<f64> = forward.iter().rev().copied().collect();
-        assert_eq!(Summary::of(&forward), Summary::of(&backward));
+        assert_eq!(Statistics::of(&forward), Statistics::of(&backward));
     }
 }

@@ -1,8 +1,8 @@
 //! The programs that time their own prints: built from the corpus, with a tracer that sees them from outside.
 
-use super::runs::TimedProgram;
+use super::print_runs::TimedProgram;
 use super::{Prints, first_line, lack};
-use crate::corpus::{BuildCache, Built, Corpus, PrepareOptions, Program, prepare_all};
+use crate::corpus::{Built, Corpus, PrepareOptions, Program, build_cache, prepare_all};
 use crate::document::floor::{Missing, Print};
 use crate::floor::{Effort, FloorError};
 use firstbyte_measure::launch::interrupt;
@@ -37,7 +37,7 @@ pub fn measure(effort: Effort, seed: u64) -> Result<(Vec<Print>, Vec<Missing>), 
 /// The programs that could be built, and why the others could not. The error is one lower-case line.
 fn built() -> Result<(Vec<TimedProgram>, Vec<Missing>), String> {
     let corpus = Corpus::load(None).map_err(|error| error.to_string())?;
-    let cache = BuildCache::of_user().map_err(|error| error.to_string())?;
+    let cache = build_cache().map_err(|error| error.to_string())?;
     let programs = corpus.select(&[], &[TAG.to_owned()]).map_err(|error| error.to_string())?;
     let interrupted = || interrupt::interrupted().is_some();
     let results = prepare_all(&programs, &cache, PrepareOptions::new(&interrupted), &|_| {});

@@ -5,7 +5,7 @@ use super::layers::UserCommand;
 use super::{Effort, FloorError, GroupResult, Pinned, Survey, calibration, prints, shells};
 use crate::document::Kind;
 use crate::document::bench::{SCHEMA, Tool};
-use crate::document::floor::{Calibration, Floor, Group, Overhead};
+use crate::document::floor::{BatchOverhead, Calibration, Floor, Group};
 use firstbyte_measure::launch::{Command, CpuSet, ExitStatus, Launcher, OutputKind, tree};
 use firstbyte_measure::machine::Machine;
 use firstbyte_measure::tracer::pipe::PipeTracer;
@@ -69,7 +69,7 @@ pub fn empty() -> Floor {
         machine: serde_json::to_value(Machine::examine()).unwrap_or_default(),
         partial: false,
         cpu: None,
-        overhead: Overhead::default(),
+        overhead: BatchOverhead::default(),
         results: Vec::new(),
         missing: Vec::new(),
         prints: Vec::new(),

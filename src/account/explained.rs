@@ -52,7 +52,7 @@ impl Explained {
         let (Some(summary), Some(exit)) = (Summary::of(accounts), worst(&observed.recordings)) else {
             let reason = observed.rejected.first().map_or("no run was made", String::as_str);
             return Err(format!(
-                "no run of `{name}` counts: {reason}\nhelp: run it by hand, and see what it does"
+                "no run of `{name}` counts: {reason}\nhelp: run it by hand to see what it does"
             ));
         };
         let modules = binaries.modules();

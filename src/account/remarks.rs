@@ -80,7 +80,7 @@ fn changed_by_tracing(explained: &Explained) -> Vec<String> {
         return Vec::new();
     }
     let rights = explained.observed.rights.map(|rights| {
-        format!("It ran without {rights}: a program under ptrace gets none. As root, bpf leaves them to it.")
+        format!("It ran without {rights}: a program under ptrace gets none. As root, it keeps them with the bpf backend.")
     });
     let untraced = explained.observed.untraced_exit.filter(|exit| *exit != explained.exit);
     let other_end = untraced.map(|exit| {

@@ -1,7 +1,7 @@
-//! How many runs are enough: until every median is known well, or the time is up.
+//! Decides how many runs are enough: until every median is precise, or the time is up.
 //!
-//! Whether to go on is asked between blocks of rounds that grow by half, and it is asked of the width of the medians'
-//! intervals alone, never of a verdict: stopping as soon as a difference looks real would make chance look real.
+//! The decision is made between blocks of rounds that grow by half. It depends only on the width of the medians'
+//! intervals, never on a verdict, because stopping as soon as a difference looks real would turn chance into a verdict.
 
 use super::sample::{Sample, Series};
 use crate::stats::{Bootstrap, median};
@@ -11,21 +11,21 @@ use std::time::Duration;
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Adaptive {
-    /// Runs of each program that are made in any case.
+    /// The minimum number of runs of each program.
     pub least: u32,
-    /// And at most.
+    /// The maximum number of runs of each program.
     pub most: u32,
-    /// After this long no further round begins, once the least runs are made.
+    /// After this time no further round begins, if the minimum number of runs has been made.
     pub time: Duration,
-    /// Half the width of the interval of a median, as a part of the median, that is narrow enough.
+    /// Enough precision: half the width of a median's interval, as a part of the median.
     pub precision: f64,
 }
 
-/// The 95 % intervals' ends move little with more resamples than this, and it is only asked whether to go on.
+/// With more resamples the ends of the 95 % intervals move little, and here they only decide whether to continue.
 const RESAMPLES: u32 = 400;
 
 impl Adaptive {
-    /// The rounds of each block: the least first, then half as many as there are already, the most in all.
+    /// The rounds of each block: first the minimum, then half as many as have been made, up to the maximum.
     pub fn blocks(&self) -> Vec<u32> {
         let most = self.most.max(self.least);
         let mut blocks = vec![self.least];
@@ -38,7 +38,7 @@ impl Adaptive {
         blocks
     }
 
-    /// Whether the medians of the total and of the first byte are known well enough, for every program that has any.
+    /// Whether the medians of total and first byte are precise enough, for every program that has them.
     pub fn is_precise(&self, series: &[Series]) -> bool {
         series.iter().filter(|series| !series.samples.is_empty()).all(|series| {
             let precise = |of: fn(&Sample) -> Option<Nanos>| {

@@ -360,9 +360,8 @@ impl<'c> State<'c> {
             let failed = rejected.len().saturating_sub(TRIES as usize);
             for run in &mut rejected[failed..] {
                 let reason = &run.reason;
-                run.reason = format!(
-                    "{reason} when traced, but not in a run that was not: {TRACED} (help: --backend pipe)"
-                );
+                run.reason =
+                    format!("{reason} when traced, but not when untraced: {TRACED} (help: --backend pipe)");
             }
         }
         Ok(None)

@@ -1,14 +1,14 @@
-//! What the way in which programs were run does to the figures.
+//! Warnings about how the way in which programs were run affects the figures.
 
 use crate::document::bench::Warning;
 use firstbyte_measure::counters::CountersError;
 use firstbyte_measure::launch::rights::lost_under_ptrace;
 use firstbyte_measure::launch::{Command, OutputKind};
 
-/// Words that only a shell obeys.
+/// Words that only a shell interprets.
 const SHELL_WORDS: [&str; 10] = ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>&1", "2>"];
 
-/// Some programs write to this kind of output in their own way.
+/// Some programs write differently to this kind of output.
 pub fn of_output(output: OutputKind) -> Option<Warning> {
     let target = match output {
         OutputKind::Null => "/dev/null, which reads nothing, and which some programs treat in a special way",
@@ -22,7 +22,7 @@ pub fn of_output(output: OutputKind) -> Option<Warning> {
     })
 }
 
-/// The words of a command contain one that only a shell obeys.
+/// The words of a command contain one that only a shell interprets.
 pub fn of_words(name: &str, words: &[String]) -> Option<Warning> {
     let word = words.iter().find(|word| SHELL_WORDS.contains(&word.as_str()))?;
     Some(Warning {
@@ -32,7 +32,7 @@ pub fn of_words(name: &str, words: &[String]) -> Option<Warning> {
     })
 }
 
-/// The program's file gives it rights that its traced runs, or those that were counted, did not have.
+/// The program's file gives it rights that its traced runs or its counting runs did not have.
 pub fn of_rights(name: &str, words: &[String], traced: bool, counted: bool) -> Option<Warning> {
     let runs = match (traced, counted) {
         (true, _) => "it ran",
@@ -47,7 +47,7 @@ pub fn of_rights(name: &str, words: &[String], traced: bool, counted: bool) -> O
     })
 }
 
-/// The processor counted nothing.
+/// The processor's counters counted nothing.
 pub fn of_counters(reason: &CountersError) -> Warning {
     Warning {
         name: None,

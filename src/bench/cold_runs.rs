@@ -10,8 +10,8 @@ use firstbyte_measure::page_cache::{Cold, UsedFiles, cold, namespace};
 use firstbyte_measure::tracer::ptrace;
 use std::path::PathBuf;
 
-/// Prepares this process for cold runs. Must be called before anything else, before threads in particular: later the
-/// kernel refuses a namespace to an ordinary user.
+/// Prepares this process for cold runs. Must be called before anything else, in particular before threads exist, because
+/// the kernel then refuses a namespace to an unprivileged user.
 pub fn enter(method: ColdMethod) -> Result<(), ExperimentError> {
     match method {
         ColdMethod::Copies => namespace::enter().map_err(ExperimentError::machine),
@@ -19,8 +19,8 @@ pub fn enter(method: ColdMethod) -> Result<(), ExperimentError> {
     }
 }
 
-/// From here on runs begin cold. Returns what is known of each program's cold runs before they are made. `expected`: how
-/// each program must end.
+/// From here on runs begin cold. Returns what is known about each program's cold runs before they are made. `expected`:
+/// how each program must end.
 pub(super) fn begin(
     runner: &mut Prepared,
     method: ColdMethod,
@@ -44,7 +44,7 @@ fn copy_files(
     expected: &[Option<ExitStatus>],
 ) -> Result<Vec<Option<String>>, ExperimentError> {
     ptrace::own_proc().map_err(ExperimentError::machine)?;
-    // All files are found before any is replaced: a run must see the originals.
+    // All files are found before any is replaced, because these runs must see the originals.
     let found = expected.iter().enumerate().map(|(program, end)| runner.find_files(program, *end));
     let (found, doubts): (Vec<_>, Vec<_>) = found.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
     runner.make_cold(Cooling::Copies(Box::new(copies(&found)?)));

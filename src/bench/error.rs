@@ -1,4 +1,4 @@
-//! Why an experiment cannot begin, or cannot go on.
+//! Why an experiment cannot begin or continue.
 
 use firstbyte_measure::launch::wait::Killed;
 use firstbyte_measure::launch::{LaunchError, ResolveError};
@@ -7,17 +7,17 @@ use std::fmt::Display;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
-    /// The tracer or the machine failed: it could not be attached or detached, a process may not be killed, or nothing
-    /// more can be run.
+    /// The tracer or the machine failed: the tracer could not be attached or detached, a process may not be killed, or
+    /// nothing more can be run.
     #[error("{0}")]
     Machine(String),
-    /// A program is not there, or may not be executed.
+    /// A program does not exist or may not be executed.
     #[error(transparent)]
     Command(#[from] ResolveError),
-    /// A run failed in an experiment that repeats none.
+    /// A run failed in an experiment that does not repeat runs.
     #[error(transparent)]
     Run(#[from] LaunchError),
-    /// A run had to be killed in an experiment that repeats none: all others would take as long.
+    /// A run had to be killed in an experiment that does not repeat runs. All other runs would take as long.
     #[error("`{command}` was given up after {after}: {killed}\nhelp: {}", help(*killed))]
     Killed { command: String, after: Nanos, killed: Killed },
 }

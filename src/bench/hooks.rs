@@ -12,12 +12,12 @@ pub fn set_up(command: &str) -> Result<(), String> {
     })
 }
 
-/// Runs a command after all runs. Returns an entry for the document if it failed; the results are kept all the same.
+/// Runs a command after all runs. Returns an entry for the document if it failed. The results are kept.
 pub fn clean_up(command: &str) -> Option<Failed> {
     let reason = match shell(command) {
         Err(outcome) => format!("it {outcome}"),
         Ok(()) if interrupt::interrupted().is_some() => {
-            "it was interrupted: what it should remove may be there still".to_owned()
+            "it was interrupted, so files that it should remove may still exist".to_owned()
         }
         Ok(()) => return None,
     };

@@ -1,9 +1,9 @@
-//! Which program runs when. Pure: a seed and counts in, an order out.
+//! The order of runs. Pure: a seed and counts in, an order out.
 //!
-//! Every round runs every program once, in a random order. A fixed order was seen to bias a program by 8 µs, because of
-//! the program that ran before it. Rounds come in blocks: each has traced rounds and untraced ones, so that drift affects
-//! both alike. Attaching and detaching patches the kernel's code, and the runs that follow are slower for a while: some
-//! are thrown away after each change.
+//! Every round runs every program once, in a random order. A fixed order once biased a program by 8 µs, because of the
+//! program that ran before it. Rounds come in blocks. Each block has traced and untraced rounds, so that drift affects
+//! both alike. Attaching and detaching patches the kernel's code, and the runs that follow are slower for a while, so
+//! some are discarded after each change.
 
 use super::adaptive::Adaptive;
 use std::time::Duration;
@@ -13,27 +13,27 @@ use std::time::Duration;
 pub enum Budget {
     /// This many runs of each program.
     Runs(u32),
-    /// As many as fit into this time.
+    /// As many runs as fit into this time.
     Time(Duration),
-    /// Until there are enough.
+    /// Until there are enough runs.
     Adaptive(Adaptive),
 }
 
 /// What the runs of an experiment are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
-    /// Many samples. Blocks are long, and a third of their rounds is untraced. A run that does not count is repeated.
+    /// Many samples. Blocks are long, and a third of their rounds are untraced. A run that does not count is repeated.
     Time,
-    /// A few recordings, to be explained. Blocks are short, half of their rounds is untraced. No run is repeated.
+    /// A few recordings to explain. Blocks are short, and half of their rounds are untraced. No run is repeated.
     Explain,
 }
 
-/// Runs to throw away after programs were attached or detached (measured: the first dozen take 5 % longer).
+/// Runs to discard after programs were attached or detached (measured: the first dozen take 5 % longer).
 const SETTLING_RUNS: usize = 16;
-/// But no more rounds than fit into this time: a slow program has settled after one run.
+/// But no more rounds than fit into this time, because a slow program settles within one run.
 const SETTLING_TIME: Duration = Duration::from_millis(20);
 
-/// With [`Aim::Time`], fewer traced rounds than this say little, and more than [`MOST`] add nothing.
+/// With [`Aim::Time`], fewer traced rounds than this are not enough, and more than [`MOST`] add nothing.
 const FEWEST: u32 = 10;
 const MOST: u32 = 300;
 
@@ -41,20 +41,20 @@ const MOST: u32 = 300;
 const FEWEST_EXPLAINED: u32 = 3;
 const MOST_EXPLAINED: u32 = 20;
 
-/// The most blocks. A shared machine's speed changes by the second: within a block that affects the traced and the untraced
-/// rounds alike, and only the blocks are independent of each other.
+/// The largest number of blocks. A shared machine's speed changes every second. Within a block this affects traced and
+/// untraced rounds alike, and only blocks are independent of each other.
 const BLOCKS: u32 = 12;
 const FEWEST_BLOCKS: u32 = 4;
 
-/// With [`Aim::Explain`] a block has this many traced rounds, until there are [`BLOCKS_EXPLAINED`] blocks. Short ones,
-/// because the change of a machine's speed within a block ends up in its ratio.
+/// With [`Aim::Explain`] a block has this many traced rounds, until there are [`BLOCKS_EXPLAINED`] blocks. They are short,
+/// because a change of the machine's speed within a block distorts its ratio.
 const BLOCK_EXPLAINED: u32 = 3;
 const BLOCKS_EXPLAINED: u32 = 60;
 
-/// The traced part of a block is at least this many times as long as what is thrown away after a change.
+/// The traced part of a block is at least this many times as long as the runs that are discarded after a change.
 const WORTH: u32 = 4;
 
-/// How many rounds of each kind, and in which order.
+/// The number of rounds of each kind, and their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     pub traced: u32,
@@ -63,20 +63,20 @@ pub struct Block {
 }
 
 impl Block {
-    /// The rounds in order, each kind with whether it is traced.
+    /// The rounds in order: for each part whether it is traced, and its number of rounds.
     pub fn parts(self) -> [(bool, u32); 2] {
         let parts = [(true, self.traced), (false, self.untraced)];
         if self.untraced_first { [parts[1], parts[0]] } else { parts }
     }
 }
 
-/// How many rounds, block by block.
+/// The number of rounds, block by block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     pub blocks: Vec<Block>,
-    /// Rounds to throw away after each change between traced and untraced.
+    /// Rounds to discard after each change between traced and untraced.
     pub settling: u32,
-    /// Traced rounds that will probably be made: fewer than the blocks have if the time is limited.
+    /// The expected number of traced rounds, which is smaller than that of the blocks if the time is limited.
     pub likely: u32,
 }
 
@@ -109,7 +109,7 @@ impl Schedule {
         Schedule { blocks: (0..count).map(block).collect(), settling, likely: rounds }
     }
 
-    /// Short blocks that begin with the kind with which the one before ended.
+    /// Short blocks. Each begins with the kind with which the previous one ended.
     fn explaining(rounds: u32, settling: u32, overhead: bool) -> Schedule {
         let count = if overhead { (rounds / BLOCK_EXPLAINED).clamp(1, BLOCKS_EXPLAINED) } else { 1 };
         let block = |block: u32| {
@@ -117,7 +117,7 @@ impl Schedule {
             let untraced = if overhead { traced } else { 0 };
             Block { traced, untraced, untraced_first: !block.is_multiple_of(2) }
         };
-        // who wants one run gets one run
+        // one requested run gives one run
         let settling = if rounds == 1 { 0 } else { settling };
         Schedule { blocks: (0..count).map(block).collect(), settling, likely: rounds }
     }
@@ -133,7 +133,7 @@ impl Schedule {
         }
     }
 
-    /// Runs that will probably be made for `programs` programs, including those that are thrown away.
+    /// The expected number of runs for `programs` programs, including the discarded ones.
     pub fn runs(&self, programs: usize) -> u64 {
         let mut left = self.likely;
         let mut rounds = 0;
@@ -159,7 +159,7 @@ fn fitting(time: Duration, round: Duration) -> u32 {
     fitting
 }
 
-/// How many traced rounds fit, with their untraced rounds and what is thrown away.
+/// The number of traced rounds that fit, with their untraced rounds and the discarded ones.
 fn rounds_that_fit(time: Duration, round: Duration, settling: u32, overhead: bool) -> u32 {
     let fitting = fitting(time, round);
     if !overhead {
@@ -170,12 +170,12 @@ fn rounds_that_fit(time: Duration, round: Duration, settling: u32, overhead: boo
     beside(count)
 }
 
-/// How many blocks this number of traced rounds is divided into.
+/// The number of blocks into which this number of traced rounds is divided.
 fn blocks(rounds: u32, settling: u32) -> u32 {
     (rounds / (WORTH * settling).max(1)).clamp(FEWEST_BLOCKS, BLOCKS).min(rounds.max(1))
 }
 
-/// Rounds to throw away after programs were attached or detached: enough runs, or enough time.
+/// Rounds to discard after programs were attached or detached: enough runs, or enough time.
 pub fn settling(round: Duration, programs: usize) -> u32 {
     let by_runs = SETTLING_RUNS.div_ceil(programs.max(1)) as u128;
     let by_time = SETTLING_TIME.as_nanos().div_ceil(round.as_nanos().max(1));

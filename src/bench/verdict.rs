@@ -1,11 +1,11 @@
-//! Whether a run counts, and what it amounts to if it does.
+//! Whether a run counts, and its sample if it does.
 
 use super::sample::Sample;
 use firstbyte_measure::launch::ExitStatus;
 use firstbyte_measure::timeline::Timeline;
 use firstbyte_measure::tracer::{Backend, Recording};
 
-/// What is wrong with a run, whatever it was made for: one lower-case line.
+/// What is wrong with a run of any kind: one lower-case line.
 pub fn flaw(recording: &Recording, expected: Option<ExitStatus>) -> Option<String> {
     if let Some(killed) = recording.killed {
         return Some(killed.to_string());
@@ -21,18 +21,18 @@ pub fn flaw(recording: &Recording, expected: Option<ExitStatus>) -> Option<Strin
     (recording.lost > 0).then(|| format!("the tracer lost {} events", recording.lost))
 }
 
-/// Whether the program itself failed in a run: it ended or printed otherwise than expected. What else is wrong with a run
-/// is wrong with the observing.
+/// Whether the program itself failed in a run, which means that its exit status or its output is not the expected one.
+/// Any other error is an error of the observation.
 pub(super) fn is_the_programs(recording: &Recording, expected: Option<ExitStatus>) -> bool {
     let ended_otherwise = expected.is_some_and(|expected| recording.exit != expected);
     recording.killed.is_none() && (ended_otherwise || recording.output.ok == Some(false))
 }
 
-/// Why a program may fail when it is traced by ptrace, and not otherwise.
+/// Why a program may fail only when it is traced by ptrace.
 pub(super) const TRACED: &str =
-    "a program under ptrace gets no rights from a set-user-ID bit, and can trace no other";
+    "a program under ptrace gets no rights from a set-user-ID bit, and cannot trace another program";
 
-/// A run's sample, or the one lower-case line that says why it is none.
+/// The sample of a run, or one lower-case line that says why the run does not count.
 pub fn sample(recording: &Recording, expected: Option<ExitStatus>) -> Result<Sample, String> {
     if let Some(flaw) = flaw(recording, expected) {
         return Err(flaw);
@@ -48,7 +48,7 @@ pub fn sample(recording: &Recording, expected: Option<ExitStatus>) -> Result<Sam
         max_rss: recording.usage.max_rss,
         major_faults: recording.usage.major_faults,
         from_disk: recording.usage.from_disk,
-        // each stop of a tracee is a switch of the tracer's making
+        // each stop of a tracee adds a context switch
         context_switches: (recording.backend != Backend::Ptrace).then_some(recording.usage.context_switches),
         exit: recording.exit,
         processes: timeline.processes,

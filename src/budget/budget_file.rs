@@ -153,7 +153,7 @@ const SPARE: f64 = 1.5;
 /// The text of a file with budgets that these measurements meet, but only just for counts.
 pub fn write(measured: &[Measurement]) -> String {
     let mut text = "# Budgets for `firstbyte check`. Counts are exact: one more misses the budget.\n\
-                    # Times are one and a half times what was measured.\n"
+                    # Budgets for times are 1.5 times the measured times.\n"
         .to_owned();
     for measurement in measured {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();

@@ -27,7 +27,7 @@ pub struct Args {
     /// Test only the claims of this post, or only this claim (can be repeated; --list shows all)
     #[arg(long, value_name = "POST|ID", value_delimiter = ',')]
     only: Vec<String>,
-    /// Make fewer runs: takes about a minute instead of about seven
+    /// Make fewer runs, which takes about one minute instead of seven
     #[arg(long)]
     quick: bool,
     /// List the claims and exit

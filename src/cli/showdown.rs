@@ -32,7 +32,7 @@ pub struct Args {
     /// Run each program N times before the measured runs
     #[arg(short, long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     warmup: u32,
-    /// Take about 20 seconds in all, once everything is built
+    /// Take about 20 seconds in total, not counting builds
     #[arg(long, conflicts_with = "runs")]
     quick: bool,
     /// Measure only these programs (can be repeated; --list shows all)

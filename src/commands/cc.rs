@@ -1,10 +1,10 @@
-//! `firstbyte cc`: becomes the compiler, or prints what was asked for.
+//! `firstbyte cc`: executes the compiler, or prints the requested flags or folder.
 
 use super::{CommandError, Exit, show};
 use crate::cli::cc::Args;
 use firstbyte_cc::{Arguments, Driver, RuntimeError};
 
-/// Returns only if there was something to print, or nothing to run: the exit status is the compiler's own.
+/// Returns only if it printed something or could not execute the compiler. Otherwise the exit status is the compiler's.
 pub fn run(args: Args) -> Result<Exit, CommandError> {
     let arguments = Arguments::parse(args.arguments).map_err(CommandError::usage)?;
     let driver = Driver::new(&arguments)?;

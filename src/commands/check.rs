@@ -1,4 +1,4 @@
-//! `firstbyte check`: the file of budgets, the measuring, the verdict.
+//! `firstbyte check`: reads the budgets, measures, and judges.
 
 use super::{CommandError, Exit, bench, export, show, terminal};
 use crate::budget::{self, Checked, ProgramBudget, budget_file};
@@ -10,7 +10,7 @@ use crate::output::visible;
 use crate::report::formats::Exported;
 use crate::report::text::check as check_text;
 
-/// Holds the programs to their budgets, or writes the file.
+/// Checks the programs against their budgets, or writes the file.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     export::spare(export::targets(&plan.exports), &plan.file)?;
     match &plan.init {
@@ -60,7 +60,7 @@ fn init(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
     let path = plan.file.display();
     let target = Target::parse(&plan.file.to_string_lossy());
     if plan.file.exists() && !plan.force && !target.is_stdout() {
-        return Err(CommandError::usage(format!("`{path}` is there already\nhelp: replace it with --force")));
+        return Err(CommandError::usage(format!("`{path}` already exists\nhelp: replace it with --force")));
     }
     target.check().map_err(CommandError::usage)?;
     let twice = commands.iter().enumerate().find(|(n, command)| commands[..*n].contains(command));
@@ -91,17 +91,17 @@ fn init(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
     }
     target.write(&budgets).map_err(CommandError::unable)?;
     let uncounted: String = document.results.iter().filter_map(uncounted).collect();
-    show(format!("wrote `{path}`; `firstbyte check` holds the programs to it\n{uncounted}").as_bytes())?;
+    show(format!("wrote `{path}`; `firstbyte check` compares the programs with it\n{uncounted}").as_bytes())?;
     Ok(Exit::Done)
 }
 
 fn uncounted(measurement: &Measurement) -> Option<String> {
     let reason = measurement.uncounted.as_ref()?;
     let name = visible(measurement.label());
-    Some(format!("`{name}` has budgets of times alone: in a counting run, {}\n", visible(reason)))
+    Some(format!("`{name}` has budgets only for times: in a counting run, {}\n", visible(reason)))
 }
 
-/// The commands as programs of a file that limits their time, so that it is measured.
+/// The commands as the programs of a file with budgets for times, so that times are measured.
 fn all_timed(commands: &[String]) -> Vec<ProgramBudget> {
     let any = budget::AtMost { max: firstbyte_measure::units::Nanos(u64::MAX), tolerance: None };
     let program = |command: &String| ProgramBudget {

@@ -1,4 +1,4 @@
-//! `firstbyte compare`: two documents, their comparison, its rendering.
+//! `firstbyte compare`: compares two documents.
 
 use super::{CommandError, Exit, show, terminal};
 use crate::cli::compare::Plan;
@@ -20,7 +20,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         compare_text::render(&comparing, plan.fail_if_slower, &terminal())
     };
     show(text.as_bytes())?;
-    // A gate that a program escapes by vanishing, or by failing, is none.
+    // A program must not pass the gate by vanishing or failing.
     Ok(match too_slow {
         Some(names) if !names.is_empty() => Exit::Missed,
         Some(_) if !comparing.only_old.is_empty() || !comparing.untimed().is_empty() => Exit::ProgramFailed,

@@ -18,7 +18,9 @@ use std::path::Path;
 /// Writes an executable, explains it, or both.
 pub fn run(plan: Plan) -> Result<Exit, CommandError> {
     let architecture = plan.architecture.ok_or_else(|| {
-        CommandError::usage("we write no executables for this machine\nhelp: name another with `--arch`")
+        CommandError::usage(
+            "firstbyte cannot write executables for this machine\nhelp: name another with `--arch`",
+        )
     })?;
     if let (Some(input), Some(output)) = (plan.purpose.input(), &plan.output) {
         super::export::spare([&Target::from(output.clone())], input)?;
@@ -46,7 +48,7 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-/// For an image of at most 1 GiB: what is longer is not read to its end.
+/// An image has at most 1 GiB, so longer files are not read to their end.
 fn read(file: &Path, what: &str) -> Result<Vec<u8>, CommandError> {
     let mut code = Vec::new();
     let limit = firstbyte_elf::plain::LONGEST as u64 + 1;
@@ -60,7 +62,7 @@ fn read(file: &Path, what: &str) -> Result<Vec<u8>, CommandError> {
     read.map(|_| code).map_err(error)
 }
 
-/// Written beside its place and moved there, so that no half of it is ever seen.
+/// Written under another name in the same folder and then renamed, so that an incomplete file is never seen.
 fn save(path: &Path, image: &[u8]) -> Result<(), CommandError> {
     if path == Path::new("-") {
         return show(image);

@@ -1,4 +1,4 @@
-//! What `trace` and `diff` share: a tracer, one command's runs explained by it, and how that ends.
+//! What `trace` and `diff` share: a tracer, the explained runs of one command, and their exit status.
 
 use super::{CommandError, Exit, before_launching};
 use crate::account::Explained;
@@ -10,7 +10,7 @@ use firstbyte_measure::tracer::Tracer;
 use firstbyte_measure::tracer::choose::ChooseError;
 use firstbyte_measure::tracer::full::{FullTracer, choose_full};
 
-/// An interrupted trace and a program that fails are explained all the same, and the exit status says so.
+/// An interrupted trace and a failing program are still explained, and the exit status shows it.
 pub(super) fn exit(explained: &Explained) -> Exit {
     match explained.exit.success() {
         _ if explained.observed.interrupted => Exit::Interrupted,
@@ -53,7 +53,7 @@ pub(super) fn explain(
     Explained::of(&name, observed, used).map_err(CommandError::program)
 }
 
-/// What observing costs by itself; `None` if this backend does not know.
+/// The cost of observing; `None` if this backend cannot measure it.
 pub(super) fn observer_costs(
     plan: &ExplainPlan,
     tracer: &mut FullTracer,

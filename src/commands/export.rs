@@ -1,4 +1,4 @@
-//! Where results go: each format to its target.
+//! Writes results: each format to its target.
 
 use super::CommandError;
 use crate::output::Target;
@@ -10,8 +10,8 @@ use std::path::Path;
 
 type Export = (Format, Target);
 
-/// Refuses targets that cannot be written, before the first run. That includes a closed stdout, which the results are
-/// shown on.
+/// Refuses targets that cannot be written, before the first run. This includes a closed stdout, on which the results are
+/// printed.
 pub(super) fn check(exports: &[Export]) -> Result<(), CommandError> {
     check_targets(exports)?;
     Target::Stdout.check().map_err(CommandError::unable)
@@ -45,7 +45,7 @@ pub(super) fn spare<'a>(
         return Ok(());
     }
     Err(CommandError::usage(format!(
-        "`{}` is read, and an export would replace it\nhelp: give the export a file of its own",
+        "`{}` is used by this command, and an export would replace it\nhelp: give the export its own file",
         visible(&path.to_string_lossy())
     )))
 }
@@ -55,8 +55,8 @@ pub(super) fn targets(exports: &[Export]) -> impl Iterator<Item = &Target> {
     exports.iter().map(|(_, target)| target)
 }
 
-/// Writes the exports; those that can be written once only at the end. One that fails does not keep the others from
-/// being written.
+/// Writes the exports. Those that can be written only once are written at the end. If one fails, the others are still
+/// written.
 pub(super) fn write(exports: &[Export], exported: &Exported, last: bool) -> Result<(), CommandError> {
     let (streams, files): (Vec<_>, Vec<_>) = exports.iter().partition(|(_, target)| target.is_stream());
     let due = files.into_iter().chain(streams.into_iter().filter(|_| last));
@@ -64,14 +64,14 @@ pub(super) fn write(exports: &[Export], exported: &Exported, last: bool) -> Resu
     failed.into_iter().next().map_or(Ok(()), Err)
 }
 
-/// Writes the exports; `false` if the document has nothing that a format draws.
+/// Writes the exports; `false` if the document has nothing to draw for a format.
 pub(super) fn write_drawn(exports: &[Export], exported: &Exported) -> Result<bool, CommandError> {
     let drawn = exports.iter().map(|export| put(export, exported)).collect::<Result<Vec<bool>, _>>()?;
     Ok(!drawn.contains(&false))
 }
 
-/// Writes one export; `false` if there is nothing to draw. A pipe may keep us waiting for its reader, so from then on
-/// signals end us: there is nothing left to save.
+/// Writes one export; `false` if there is nothing to draw. A pipe may wait for its reader, so from then on signals end
+/// this process. Nothing is left to save.
 fn put((format, target): &Export, exported: &Exported) -> Result<bool, CommandError> {
     let Some(bytes) = exported.render(*format).map_err(CommandError::unable)? else { return Ok(false) };
     if target.is_stream() {

@@ -15,7 +15,7 @@ pub fn man(args: &ManArgs) -> Result<Exit, CommandError> {
         None => show(&generate::man_page().map_err(CommandError::unable)?)?,
         Some(folder) => generate::man_pages(folder).map_err(|error| {
             CommandError::usage(format!(
-                "`{}` could not be written to: {error}\nhelp: name a folder that you may write",
+                "`{}` could not be written to: {error}\nhelp: name a folder that you may write to",
                 folder.display()
             ))
         })?,

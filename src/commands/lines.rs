@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 
-/// Writes the lines to our stdout. If its reader leaves, this process ends as `yes` does: by SIGPIPE, silently.
+/// Writes the lines to stdout. If its reader goes away, this process ends silently by SIGPIPE, as `yes` does.
 pub fn run(args: &Args) -> Result<Exit, CommandError> {
     if stdout_was_closed() {
         return Err(CommandError::unable(
@@ -22,7 +22,7 @@ pub fn run(args: &Args) -> Result<Exit, CommandError> {
     }
 }
 
-/// The terminal, if its mode was changed, has it back when this returns.
+/// If the mode of a terminal was changed, it is restored when this returns.
 fn write(args: &Args) -> Result<Result<(), WriteError>, TerminalError> {
     let stdout = std::io::stdout();
     let text = args.text.as_bytes();

@@ -1,4 +1,4 @@
-//! `firstbyte report`: documents in, a page and charts out.
+//! `firstbyte report`: makes a page and charts from documents.
 
 use super::{CommandError, Exit, export};
 use crate::cli::report::Plan;
@@ -50,13 +50,13 @@ fn write_plots(folder: &Path, sources: &[(String, Source)]) -> Result<(), Comman
     let plots = plots::plots(sources);
     if plots.is_empty() {
         return Err(CommandError::usage(
-            "these files hold nothing that a chart is drawn of\nhelp: firstbyte showdown --export-json FILE",
+            "these files contain nothing to draw a chart of\nhelp: firstbyte showdown --export-json FILE",
         ));
     }
     std::fs::create_dir_all(folder).map_err(|error| {
         let folder = visible(&folder.to_string_lossy());
         CommandError::unable(format!(
-            "cannot make `{folder}`: {error}\nhelp: name a folder that you may write in"
+            "cannot make `{folder}`: {error}\nhelp: name a folder that you may write to"
         ))
     })?;
     for plot in plots {

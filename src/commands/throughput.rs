@@ -15,7 +15,7 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
     let programs = design::programs().map_err(CommandError::usage)?;
     let known: Vec<&str> = programs.iter().map(Program::name).chain([OURS, WC_ALONE]).collect();
     if let Some(name) = plan.measuring.only.iter().find(|name| !known.contains(&name.as_str())) {
-        let message = format!("no design `{name}`\nhelp: firstbyte throughput --list");
+        let message = format!("there is no design `{name}`\nhelp: firstbyte throughput --list");
         return Err(CommandError::usage(message));
     }
     if plan.list {
@@ -42,8 +42,8 @@ fn exit(document: &ThroughputDocument, drawn: bool) -> Result<Exit, CommandError
     match document.partial {
         true => Ok(Exit::Interrupted),
         false if !drawn => Err(CommandError::unable(
-            "there is no chart to draw: nothing was timed\nhelp: firstbyte throughput --list, and less by --n or more \
-             time by --timeout",
+            "there is no chart to draw: nothing was timed\nhelp: firstbyte throughput --list; print fewer lines with \
+             --n, or allow more time with --timeout",
         )),
         false if failed => Ok(Exit::ProgramFailed),
         false => Ok(Exit::Done),

@@ -126,7 +126,7 @@ fn tried(plan: &FloorPlan) -> Result<(UserCommand, Nanos), FloorError> {
     let command = UserCommand { words: plan.command.clone(), executable, limit: plan.timeout };
     if !recording.exit.success() {
         return Err(FloorError::Program(format!(
-            "`{}` {}\nhelp: run it by hand; if it was killed after {:?}, give it more time by --timeout",
+            "`{}` {}\nhelp: run it by hand; if it was killed after {:?}, give it more time with --timeout",
             command.shown(),
             recording.exit.instead_of(ExitStatus::SUCCESS),
             plan.timeout

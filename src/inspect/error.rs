@@ -31,7 +31,7 @@ pub enum InspectError {
     NoSuchFunction { path: String, symbol: String },
     /// The code is for a machine whose instructions cannot be disassembled.
     #[error(
-        "`{path}` is {machine} code, and only x86 code is disassembled\nhelp: `objdump -d {path}` of the binutils for that machine"
+        "`{path}` is {machine} code, and only x86 code is disassembled\nhelp: use `objdump -d {path}` from the binutils for that machine"
     )]
     OtherMachine { path: String, machine: String },
     #[error(

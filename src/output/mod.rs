@@ -44,7 +44,7 @@ fn remedy(path: &Path, cause: &io::Error) -> &'static str {
         io::ErrorKind::IsADirectory => "name a file in that folder",
         io::ErrorKind::StorageFull => "free some space, or name a file on another file system",
         io::ErrorKind::FileTooLarge => "allow larger files: ulimit -f unlimited",
-        io::ErrorKind::AlreadyExists => "give each export a file of its own",
+        io::ErrorKind::AlreadyExists => "give each export its own file",
         io::ErrorKind::BrokenPipe => "let its reader read everything",
         _ => "name a file in a folder that you may write to, or `-` for standard output",
     }

@@ -1,32 +1,33 @@
 //! Resampling in blocks, for values that depend on those measured just before them.
 //!
-//! A machine's speed drifts: neighbouring runs are fast or slow together. To draw the runs one by one takes them for
-//! independent, and gives an interval that the drift alone carries its median out of. Blocks of neighbours keep what
-//! they have in common: H. R. Künsch, "The Jackknife and the Bootstrap for General Stationary Observations", The Annals
-//! of Statistics 17 (1989), the series taken as a circle as in D. N. Politis and J. P. Romano, "A Circular
+//! A machine's speed drifts, so neighbouring runs are fast or slow together. Drawing the runs one by one treats them as
+//! independent, and the interval is then so narrow that drift alone moves the median out of it. Blocks of neighbours keep
+//! the common part: H. R. Künsch, "The Jackknife and the Bootstrap for General Stationary Observations", The Annals
+//! of Statistics 17 (1989). The series is treated as a circle, as in D. N. Politis and J. P. Romano, "A Circular
 //! Block-Resampling Procedure for Stationary Data" (1992).
 
 use super::draws::{MOST_DRAWN, median_of_drawn};
 use super::quantile::{median, sorted};
 use fastrand::Rng;
 
-/// The values are drawn in so many blocks: as few as give an interval at all, so that drift may be slow. Drift that is
-/// slower than an eighth of the series, or lies between two series, no resampling of them can show.
+/// The number of blocks that the values are drawn in. It is the smallest number that gives an interval, to allow for slow
+/// drift. No resampling can show drift that is slower than an eighth of the series, or between two series.
 const BLOCKS: usize = 8;
 
-/// By how much the percentile interval of so few blocks is too narrow: the root of 8/7, times the 0.995 quantile of
-/// Student's t with 7 degrees of freedom, 3.499, over that of the normal distribution, 2.576. The expanded percentile
-/// interval of T. C. Hesterberg, "What Teachers Should Know About the Bootstrap", The American Statistician 69 (2015).
+/// The factor by which the percentile interval of so few blocks is too narrow: the root of 8/7, times the 0.995 quantile
+/// of Student's t with 7 degrees of freedom, 3.499, over that of the normal distribution, 2.576. This is the expanded
+/// percentile interval of T. C. Hesterberg, "What Teachers Should Know About the Bootstrap", The American Statistician 69
+/// (2015).
 pub(super) const EXPANSION: f64 = 1.452;
 
 /// A series of values in the order in which they were measured.
 #[derive(Debug)]
 pub(super) struct InOrder {
     ascending: Vec<f64>,
-    /// The place in `ascending` of each value.
+    /// The index in `ascending` of each value.
     ranks: Vec<usize>,
     times_drawn: Vec<u32>,
-    /// What a resampled median lacks because groups of values stand for them.
+    /// The correction of a resampled median if groups of values are replaced by their medians.
     offset: f64,
 }
 
@@ -44,7 +45,7 @@ impl InOrder {
         Some(InOrder { times_drawn: vec![0; ranks.len()], ascending, ranks, offset })
     }
 
-    /// The median of as many values as there are, drawn in blocks.
+    /// The median of a resample of the same size, drawn in blocks.
     pub(super) fn resampled(&mut self, rng: &mut Rng) -> f64 {
         let n = self.ranks.len();
         self.times_drawn.fill(0);
@@ -58,8 +59,8 @@ impl InOrder {
     }
 }
 
-/// At most [`MOST_DRAWN`] values that drift as `values` do: of more, the medians of groups of neighbours. They scatter
-/// by no less than what they stand for.
+/// At most [`MOST_DRAWN`] values that drift as `values` do. If there are more values, these are the medians of groups of
+/// neighbours. They scatter no less than the values that they replace.
 fn grouped(values: &[f64]) -> Vec<f64> {
     let groups = values.chunks(values.len().div_ceil(MOST_DRAWN).max(1));
     groups.filter_map(|group| median(&sorted(group)?)).collect()
@@ -76,7 +77,7 @@ mod tests {
 
     #[test]
     fn what_belongs_together_is_drawn_together() {
-        // eight levels, each as long as a block: a resample holds whole stretches, so its median is near a level
+        // eight levels, each as long as a block: a resample contains whole stretches, so its median is near a level
         let values: Vec<f64> = (0..80).map(|n| f64::from(n / 10)).collect();
         let all = medians(&values, 200);
         assert!(all.iter().any(|median| *median <= 2.0) && all.iter().any(|median| *median >= 5.0));

@@ -16,7 +16,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether `value` lies between the ends, the ends included.
+    /// Whether `value` lies between the ends or on one of them.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
@@ -25,9 +25,9 @@ impl Interval {
 /// How to resample. The same settings and values give the same interval, on every machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bootstrap {
-    /// How many resamples are drawn.
+    /// The number of resamples.
     pub resamples: u32,
-    /// The part of the resampled medians that the interval holds, between 0 and 1.
+    /// The part of the resampled medians that the interval contains, between 0 and 1.
     pub confidence: f64,
     /// Seed of the random numbers.
     pub seed: u64,
@@ -41,10 +41,10 @@ impl Default for Bootstrap {
 }
 
 impl Bootstrap {
-    /// An interval of the difference of two medians, `new` less `old`, whose values do not belong together one by one:
-    /// each side, in the order in which it was measured, is resampled for itself. Once value by value and once in
-    /// blocks of neighbours ([`super::blocks`]); the interval holds the intervals of both, so that drift within
-    /// a side widens it and nothing makes it narrower. `None` when a side is empty or a value is not finite.
+    /// An interval of the difference of two medians, `new` minus `old`, whose values are not paired. Each side, in the order
+    /// in which it was measured, is resampled separately, once value by value and once in blocks of neighbours
+    /// ([`super::blocks`]). The interval contains the intervals of both, so drift within a side widens it and nothing
+    /// makes it narrower. `None` when a side is empty or a value is not finite.
     pub fn difference_interval(&self, old: &[f64], new: &[f64]) -> Option<Interval> {
         let alone = self.difference_of_single_values(old, new)?;
         let in_blocks = self.difference_in_blocks(old, new)?;
@@ -76,7 +76,7 @@ impl Bootstrap {
     /// B. Efron, "Bootstrap Methods: Another Look at the Jackknife", The Annals of Statistics 7 (1979); the
     /// percentile interval is chapter 13 of Efron and Tibshirani, "An Introduction to the Bootstrap" (1993).
     /// Not the bias-corrected one (`BCa`): its acceleration comes from a jackknife, which is inconsistent for the median.
-    /// One value gives an interval of width 0, which says nothing: judge by n as well.
+    /// One value gives an interval of width 0, which is meaningless, so check n as well.
     pub fn median_interval(&self, values: &[f64]) -> Option<Interval> {
         let ascending = sorted(values)?;
         let mut rng = Rng::with_seed(self.seed);
@@ -86,7 +86,7 @@ impl Bootstrap {
         self.interval_of(medians)
     }
 
-    /// What holds the middle part of what the resamples gave.
+    /// The interval that contains the middle part of the resampled values.
     fn interval_of(&self, mut resampled: Vec<f64>) -> Option<Interval> {
         resampled.sort_unstable_by(f64::total_cmp);
         let tail = (1.0 - self.confidence.clamp(0.0, 1.0)) / 2.0;
@@ -130,7 +130,7 @@ mod tests {
         assert!(width(&many) < width(&many[..30]));
     }
 
-    /// Intervals of a median narrow with the square root of n, whichever way the resamples are drawn.
+    /// The interval of a median narrows with the square root of n for every way of resampling.
     #[test]
     fn many_values_are_resampled_as_fewer_are() {
         let mut rng = Rng::with_seed(9);
@@ -154,10 +154,10 @@ mod tests {
         assert_eq!(Bootstrap::default().median_interval(&[1.0, f64::NAN]), None);
     }
 
-    /// With n values the chance that the interval of the order statistics misses the true median is known; the
-    /// bootstrap's must come near: at least 90 % of nominal 95 % intervals hold it.
+    /// With n values the probability that the interval of the order statistics misses the true median is known. The
+    /// bootstrap must be similar: at least 90 % of nominal 95 % intervals must contain it.
     #[test]
-    fn nominal_95_percent_intervals_hold_the_true_median_about_that_often() {
+    fn nominal_95_percent_intervals_contain_the_true_median_about_that_often() {
         let mut rng = Rng::with_seed(11);
         let held = (0..200)
             .filter(|_| {

@@ -9,11 +9,11 @@ use std::fmt;
 /// probability `2 * 0.5^n`, and 8 is the first n for which that is below 1 %.
 pub const FEWEST_PAIRS: usize = 8;
 
-/// The confidence that a verdict needs. Above the usual 95 %, because a table holds many comparisons and a
+/// The confidence that a verdict needs. It is above the usual 95 %, because a table contains many comparisons and a
 /// false alarm costs more than a missed 1 %.
 pub const CONFIDENCE: f64 = 0.99;
 
-/// What a comparison says about the new side.
+/// The verdict on the new side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -21,7 +21,7 @@ pub enum Verdict {
     Faster,
     /// It takes more: the whole interval lies above 1.
     Slower,
-    /// The interval holds 1, or there are too few pairs.
+    /// The interval contains 1, or there are too few pairs.
     CantTell,
 }
 
@@ -42,7 +42,7 @@ pub struct Comparison {
     pub ratio: f64,
     /// Its interval.
     pub interval: Interval,
-    /// How many pairs; without pairs, how many values the smaller side has.
+    /// The number of pairs; without pairs, the number of values of the smaller side.
     pub pairs: usize,
 }
 
@@ -61,8 +61,8 @@ impl Comparison {
     }
 }
 
-/// Compares value by value: `old[i]` and `new[i]` were measured next to each other, so what drifts hits both
-/// and cancels in their ratio. What the longer side has over is not used.
+/// Compares value by value: `old[i]` and `new[i]` were measured next to each other, so drift affects both and cancels in
+/// their ratio. Surplus values of the longer side are not used.
 ///
 /// The ratios are resampled as logarithms, so that exchanging the sides inverts the result exactly.
 /// `None` when there is no pair, or a value is not positive and finite.
@@ -88,16 +88,16 @@ fn log_interval(logs: &[f64], center: f64, bootstrap: Bootstrap) -> Option<Inter
     Some(Interval { low: -interval.high, high: -interval.low })
 }
 
-/// [`paired`] as verdicts need it: at a confidence of [`CONFIDENCE`].
+/// [`paired`] at the confidence that verdicts need, [`CONFIDENCE`].
 pub fn judge(old: &[f64], new: &[f64], seed: u64) -> Option<Comparison> {
     paired(old, new, Bootstrap { resamples: 2000, confidence: CONFIDENCE, seed })
 }
 
-/// Compares two sets that were measured at different times, such as the results in two files: the ratio of their
-/// medians, at a confidence of [`CONFIDENCE`]. The values of each are in the order in which they were measured: drift within a
-/// set widens the interval. What changed between the two is in the ratio, and in no interval.
+/// Compares two sets that were measured at different times, such as the results in two files, by the ratio of their
+/// medians, at a confidence of [`CONFIDENCE`]. The values of each set are in the order in which they were measured, so
+/// drift within a set widens the interval. Changes between the two sets affect the ratio, but not the interval.
 ///
-/// As logarithms, like [`paired`]. `None` when a side is empty, or a value is not positive and finite.
+/// Uses logarithms, like [`paired`]. `None` when a side is empty, or a value is not positive and finite.
 pub fn judge_unpaired(old: &[f64], new: &[f64], seed: u64) -> Option<Comparison> {
     let positive = old.iter().chain(new).all(|value| *value > 0.0);
     let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use fastrand::Rng;
 
-    /// Durations as machines give them: a drift that both sides share, skewed noise, now and then an outlier.
+    /// Durations as measured on machines: a drift that both sides share, skewed noise, and occasional outliers.
     fn durations(rng: &mut Rng, drift: f64, factor: f64) -> f64 {
         let noise = -0.02 * rng.f64().max(1e-12).ln();
         let outlier = if rng.u8(..50) == 0 { 1.0 + rng.f64() } else { 1.0 };
@@ -218,8 +218,8 @@ mod tests {
         assert_eq!(judge_unpaired(&values, &slower, 1).unwrap().verdict(), Verdict::Slower);
     }
 
-    /// Two invocations of the same program on a machine whose speed wanders: each run is as slow as the one before, by
-    /// and large.
+    /// Two invocations of the same program on a machine whose speed wanders: each run is about as slow as the previous
+    /// one.
     fn drifting(seed: u64, values: usize) -> (Vec<f64>, Vec<f64>) {
         let mut rng = Rng::with_seed(seed);
         let mut side = || -> Vec<f64> {
@@ -238,7 +238,7 @@ mod tests {
         (comparison.interval.high / comparison.interval.low).ln()
     }
 
-    /// The same values in an order that tells nothing.
+    /// The same values in a random order.
     fn drawn_one_by_one(old: &[f64], new: &[f64], seed: u64) -> Comparison {
         let mut shuffled = (old.to_vec(), new.to_vec());
         let mut rng = Rng::with_seed(seed);

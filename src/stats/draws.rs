@@ -3,11 +3,11 @@
 use super::quantile::quantile;
 use fastrand::Rng;
 
-/// Of more values than this a resample is not drawn value by value: a million runs would take minutes.
+/// A resample of more values than this is not drawn value by value, because a million runs would take minutes.
 pub(super) const MOST_DRAWN: usize = 10_000;
 
-/// The median of as many draws with replacement as there are values. Counting how often each was drawn spares
-/// sorting every resample.
+/// The median of as many draws with replacement as there are values. Counting how often each was drawn avoids sorting
+/// every resample.
 pub(super) fn resampled(ascending: &[f64], times_drawn: &mut [u32], rng: &mut Rng) -> f64 {
     if ascending.len() > MOST_DRAWN {
         return of_many(ascending, rng);
@@ -26,8 +26,8 @@ pub(super) fn median_of_drawn(ascending: &[f64], times_drawn: &[u32]) -> f64 {
     f64::midpoint(lower, upper)
 }
 
-/// The same at once. The ranks drawn are uniform, the median of n uniform numbers between 0 and 1 has a beta
-/// distribution with both parameters (n + 1) / 2, and that is as good as normal for so large an n: mean 1/2, variance
+/// The same in one step. The drawn ranks are uniform. The median of n uniform numbers between 0 and 1 has a beta
+/// distribution with both parameters (n + 1) / 2, which for such a large n is nearly normal with mean 1/2 and variance
 /// 1 / (4 (n + 2)). H. A. David and H. N. Nagaraja, "Order Statistics" (2003), section 2.1.
 fn of_many(ascending: &[f64], rng: &mut Rng) -> f64 {
     let n = ascending.len() as f64;
@@ -36,11 +36,11 @@ fn of_many(ascending: &[f64], rng: &mut Rng) -> f64 {
 
 /// G. E. P. Box and M. E. Muller, "A Note on the Generation of Random Normal Deviates" (1958).
 fn normal(rng: &mut Rng) -> f64 {
-    // 1 - f64() is never 0, of which there is no logarithm
+    // 1 - f64() is never 0, which has no logarithm
     (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()
 }
 
-/// The value of `rank` (from 0) in the resample in which each value occurs `times_drawn`.
+/// The value at `rank` (from 0) in the resample in which each value occurs `times_drawn` times.
 fn ranked(ascending: &[f64], times_drawn: &[u32], rank: usize) -> f64 {
     let mut passed = 0;
     for (value, times) in ascending.iter().zip(times_drawn) {

@@ -28,8 +28,8 @@ pub fn median(sorted: &[f64]) -> Option<f64> {
     quantile(sorted, 0.5)
 }
 
-/// The median count, of two in the middle the lesser: one that was counted, for nothing has half a page fault. `None` of
-/// none.
+/// The median of counts, or the smaller of two in the middle, so that it is a value that was counted. `None` without
+/// counts.
 pub fn median_count(mut counts: Vec<u64>) -> Option<u64> {
     counts.sort_unstable();
     counts.get(counts.len().saturating_sub(1) / 2).copied()

@@ -1,11 +1,11 @@
-//! What one set of values amounts to.
+//! Statistics of one set of values.
 
 use super::quantile::{median, quantile, sorted};
 
 /// The statistics of a set of at least one finite value, in the unit of the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistics {
-    /// How many values.
+    /// The number of values.
     pub n: usize,
     /// Arithmetic mean.
     pub mean: f64,
@@ -52,7 +52,7 @@ pub(super) fn mad(values: &[f64], center: f64) -> Option<f64> {
     median(&sorted(&distances)?)
 }
 
-/// The mean, kept between the ends: rounding may carry the mean of equal values beyond them.
+/// The mean, kept between minimum and maximum, because rounding may move the mean of equal values beyond them.
 fn mean(ascending: &[f64]) -> Option<f64> {
     let mean = ascending.iter().sum::<f64>() / ascending.len() as f64;
     mean.is_finite().then(|| mean.clamp(ascending[0], ascending[ascending.len() - 1]))

@@ -25,9 +25,9 @@ pub enum RunError {
     TimedOut(Duration),
     #[error("it {}", .0.ending())]
     Failed(ExitStatus),
-    #[error("{got} of {wanted} bytes came out")]
+    #[error("{got} of {wanted} bytes arrived")]
     Count { got: u64, wanted: u64 },
-    #[error("the right number of bytes came out, but not the right bytes")]
+    #[error("the right number of bytes arrived, but not the right bytes")]
     Bytes,
     /// The sink or the process could not be created.
     #[error("{0}")]

@@ -466,7 +466,7 @@ fn a_wrong_counting_run_is_not_counted_and_reported() {
     assert_eq!(
         shy["uncounted"],
         "it ended with exit status 3 instead of exit status 0; it was traced, and a program under ptrace gets no \
-         rights from a set-user-ID bit, and can trace no other"
+         rights from a set-user-ID bit, and cannot trace another program"
     );
     assert!(plain["uncounted"].is_null());
     let text = firstbyte(folder.path(), &[&["bench"], &alike[..], &[SHY]].concat()).stdout;
@@ -483,7 +483,7 @@ fn a_program_that_fails_only_when_it_is_traced_says_so() {
         assert_eq!(status, Some(3), "{document}");
         let reason = document["failed"][0]["reason"].as_str().unwrap();
         assert!(reason.starts_with("it ended with exit status 3 instead of exit status 0"), "{reason}");
-        assert_eq!(reason.contains("when traced, but not in a run that was not: "), told, "{reason}");
+        assert_eq!(reason.contains("when traced, but not when untraced: "), told, "{reason}");
         assert_eq!(reason.contains("--backend pipe"), told, "{reason}");
     }
 }

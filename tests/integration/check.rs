@@ -103,7 +103,7 @@ fn a_program_that_fails_in_counting_runs_keeps_no_budget_of_counts() {
     let (status, text, said) =
         checked(folder.path(), &["--init", "--force", "--backend", "pipe", "--count-runs", "1", shy]);
     assert_eq!(status, Some(0), "{said}");
-    assert!(text.contains("has budgets of times alone: in a counting run, "), "{text}");
+    assert!(text.contains("has budgets only for times: in a counting run, "), "{text}");
 }
 
 #[test]
@@ -115,7 +115,10 @@ fn an_export_does_not_replace_a_file_that_is_read() {
         for init in [&[][..], &["--init", "--force", "true"]] {
             let (status, _, said) = checked(folder.path(), &[init, &["--export-json", place]].concat());
             assert_eq!(status, Some(2), "{said}");
-            assert!(said.contains("`firstbyte.toml` is read") && said.contains("\nhelp: "), "{said}");
+            assert!(
+                said.contains("`firstbyte.toml` is used by this command") && said.contains("\nhelp: "),
+                "{said}"
+            );
         }
     }
     assert_eq!(fs::read_to_string(folder.path().join("firstbyte.toml")).unwrap(), budgets);

@@ -64,7 +64,7 @@ fn a_run_with_few_programs_judges_their_claims() {
     let document = json(&["--only", "000-printf-is-puts,000-write-fewer-calls,001-footnote-2,004-tenfold"]);
     for row in document["results"].as_array().unwrap() {
         let values = row["values"].as_array().unwrap();
-        // Noise may leave a claim undecided in these few runs; it was measured all the same.
+        // Noise may leave a claim undecided in these few runs; it was still measured.
         if values.iter().any(|value| value["value"].is_null()) {
             skipped(&format!("{}: {}", row["id"], row["why"]));
         }

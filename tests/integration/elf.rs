@@ -273,7 +273,7 @@ fn packed_executables_of_many_lengths_run() {
     }
 }
 
-/// For most lengths below 256 the bytes beside the message contain their own code. A search that stops too early would
+/// For most lengths below 256 the bytes other than the message contain their own code. A search that stops too early would
 /// fail here.
 #[test]
 fn packed_i386_executables_of_any_short_length_need_no_more_than_48_bytes_beside_the_message() {

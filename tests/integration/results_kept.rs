@@ -96,7 +96,11 @@ fn an_export_does_not_replace_a_file_that_is_read() {
         let before = fs::read(place.join(read)).unwrap();
         let output = firstbyte(place, words);
         assert_eq!(output.status.code(), Some(2), "{words:?}: {}", said(&output));
-        assert!(said(&output).contains("is read, and an export would replace it"), "{}", said(&output));
+        assert!(
+            said(&output).contains("is used by this command, and an export would replace it"),
+            "{}",
+            said(&output)
+        );
         assert_eq!(fs::read(place.join(read)).unwrap(), before, "{words:?}");
     }
 }

@@ -117,7 +117,7 @@ fn a_design_that_loses_bytes_only_with_many_lines_is_not_timed_with_many() {
         [(5, 2); 2]
     );
     assert_eq!(swept.wrong.iter().map(|wrong| wrong.count).collect::<Vec<_>>(), [20; 2]);
-    assert_eq!(swept.wrong[0].reason, "120 of 240 bytes came out");
+    assert_eq!(swept.wrong[0].reason, "120 of 240 bytes arrived");
 }
 
 #[test]

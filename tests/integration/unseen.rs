@@ -199,7 +199,7 @@ fn a_program_that_ends_differently_when_it_is_counted_is_not_counted() {
     assert_eq!(status, Some(0));
     let result = &document["results"][0];
     let reason = "it ended with exit status 7 instead of exit status 0; it was traced, and a program under ptrace gets no \
-                  rights from a set-user-ID bit, and can trace no other";
+                  rights from a set-user-ID bit, and cannot trace another program";
     assert_eq!(result["uncounted"], reason, "{result}");
     assert!(result["counts"]["syscalls"].is_null(), "{result}");
 }

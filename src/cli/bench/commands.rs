@@ -14,10 +14,10 @@ pub(super) struct CommandArgs {
     /// Name a command (give it once for each command, in order)
     #[arg(short = 'n', long = "command-name", value_name = "NAME", help_heading = HEADING)]
     names: Vec<String>,
-    /// Measure this command, too, and compare the others with it [default: the first command]
+    /// Also measure this command, and compare the others with it [default: the first command]
     #[arg(long, value_name = "COMMAND", help_heading = HEADING)]
     reference: Option<String>,
-    /// Measure this command, too, and subtract its time from the others', run by run
+    /// Also measure this command, and subtract its time from the others', run by run
     #[arg(long, value_name = "COMMAND", help_heading = HEADING)]
     subtract: Option<String>,
     /// Run this shell command before each run (give it once for all commands, or once for each)

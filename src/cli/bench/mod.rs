@@ -37,7 +37,7 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     commands: CommandArgs,
-    /// Run each command N times before the measured runs; at least one such run is made
+    /// Run each command N times, and at least once, before the measured runs
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     warmup: u32,
     /// Run each command exactly N times [default: until --precision, --time or --max-runs is reached]

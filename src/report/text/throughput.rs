@@ -169,7 +169,7 @@ mod tests {
                 literal: true,
                 sink: sink.to_owned(),
                 lines: 1_000_000,
-                reason: "1 of 2 bytes came out".to_owned(),
+                reason: "1 of 2 bytes arrived".to_owned(),
             });
         }
         let (name, reason) = ("go".to_owned(), "`go` is not in PATH".to_owned());
@@ -202,7 +202,7 @@ mod tests {
             table[2].split_whitespace().collect::<Vec<_>>(),
             ["new", "0.0025", "0.0050", "10.0", "4.80"]
         );
-        assert!(text.contains("not timed: odd (null, pipe): 1000000 lines: 1 of 2 bytes came out (it lies)"));
+        assert!(text.contains("not timed: odd (null, pipe): 1000000 lines: 1 of 2 bytes arrived (it lies)"));
         assert!(text.contains("warning: file: `/tmp` is in memory"));
         assert!(text.contains("skipped: go: `go` is not in PATH; apt-get install golang-go"));
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

@@ -122,7 +122,7 @@ fn prove(copy: &PrivateCopy) -> Result<(), String> {
     match resident_pages(&copy.file) {
         Ok(0) => Ok(()),
         Ok(pages) => Err(format!("`{path}` is not cold: {pages} of its pages are still in memory")),
-        Err(error) => Err(format!("nobody can say whether `{path}` is cold: {error}")),
+        Err(error) => Err(format!("it is unknown whether `{path}` is cold: {error}")),
     }
 }
 

@@ -48,7 +48,7 @@ impl Folder {
         remove_abandoned(&root);
         (0..TRIES)
             .find_map(|_| Folder::created(&root).transpose())
-            .unwrap_or_else(|| Err(io::Error::other("others remove what is created in it")))
+            .unwrap_or_else(|| Err(io::Error::other("other processes remove the files created in it")))
             .map_err(unusable)
     }
 
@@ -158,7 +158,7 @@ mod tests {
     fn folders_that_are_created_at_the_same_time_stay_until_they_are_dropped() {
         let cache = tempfile::tempdir_in(".").unwrap();
         if let Err(ColdError::CacheIsNoDisk { .. }) = Folder::new(cache.path()) {
-            return eprintln!("skipped: this is no disk");
+            return eprintln!("skipped: this is not a disk");
         }
         let create = || {
             for n in 0..100 {

@@ -1,4 +1,4 @@
-//! Files of a machine that make a program start slower than its own code does, in a clean environment too.
+//! Files of a machine that slow a program's start even in a clean environment.
 
 use firstbyte_measure::page_cache::UsedFiles;
 use std::fs;

@@ -15,7 +15,7 @@ pub(super) struct EnvironmentArgs {
     /// Remove a variable from the environment of the programs (can be repeated)
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     env_remove: Vec<OsString>,
-    /// Give the programs an environment of PATH, HOME and LANG only, with the same values on every machine
+    /// Give the programs only PATH, HOME and LANG, with the same values on every machine
     #[arg(long, help_heading = HEADING)]
     clean_env: bool,
 }
@@ -23,7 +23,8 @@ pub(super) struct EnvironmentArgs {
 /// For commands whose programs get a clean environment.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct InheritEnvArgs {
-    /// Give the programs your environment instead of PATH, HOME and LANG only, with the same values on every machine
+    /// Give the programs your environment; by default they get only PATH, HOME and LANG, with the same values on every
+    /// machine
     #[arg(long, help_heading = HEADING)]
     inherit_env: bool,
 }

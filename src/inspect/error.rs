@@ -17,7 +17,7 @@ pub enum InspectError {
     TooLarge { path: String, size: u64 },
     /// The file is nothing that Linux executes.
     #[error(
-        "`{path}` is {what}, but Linux executes ELF files and scripts\nhelp: `file {path}` may know more"
+        "`{path}` is {what}, but Linux executes only ELF files and scripts\nhelp: `file {path}` may say more"
     )]
     NotExecutable { path: String, what: &'static str },
     /// The headers of an ELF file contradict each other.

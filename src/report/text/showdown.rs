@@ -110,7 +110,10 @@ fn environment(machine: &Value) -> Option<String> {
         ("clean", _) => format!("in a clean environment: PATH, HOME, LANG{also}"),
         (_, true) => "in your environment".to_owned(),
         (_, false) => {
-            format!("in your environment, which changes how programs start by {}", names.join(", "))
+            format!(
+                "in your environment; these variables may change how programs start: {}",
+                names.join(", ")
+            )
         }
     })
 }
@@ -307,7 +310,11 @@ pub(crate) fn notes(document: &Document, terminal: &Terminal) -> String {
 fn influences(measurement: &Measurement) -> Option<String> {
     let files = &measurement.influences;
     (!files.is_empty()).then(|| {
-        format!("its time includes that of {} on this machine: {}", plural(files.len()), files.join(", "))
+        format!(
+            "its time includes the execution of {} on this machine: {}",
+            plural(files.len()),
+            files.join(", ")
+        )
     })
 }
 

@@ -9,15 +9,15 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::OnceLock;
 
-/// The variables of a clean environment: the same on every machine. No rc file of the user is found below this home,
-/// which is Debian's for accounts without one.
+/// The variables of a clean environment, which are the same on every machine. This home contains no rc file of the user.
+/// Debian uses it for accounts without a home.
 const CLEAN: [(&str, &str); 3] = [
     ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
     ("HOME", "/nonexistent"),
     ("LANG", "C.UTF-8"),
 ];
 
-/// Variables that are known to change how a program starts, whose values give nothing away.
+/// Variables that are known to change how a program starts, and whose values are harmless.
 const HARMLESS: [&str; 20] = [
     "GODEBUG",
     "GOGC",
@@ -41,7 +41,7 @@ const HARMLESS: [&str; 20] = [
     "POSIXLY_CORRECT",
 ];
 
-/// The same, whose values may hold paths or secrets.
+/// The same, but their values may contain paths or secrets.
 const PRIVATE: [&str; 18] = [
     "BASH_ENV",
     "CLASSPATH",

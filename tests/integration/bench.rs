@@ -477,14 +477,14 @@ fn a_wrong_counting_run_is_not_counted_and_reported() {
 #[test]
 fn a_program_that_fails_only_when_it_is_traced_says_so() {
     let folder = folder();
-    for (program, told) in [(SHY, true), ("sh -c 'exit 3'", false)] {
+    for (program, is_reported) in [(SHY, true), ("sh -c 'exit 3'", false)] {
         let (document, status) =
             exported(folder.path(), &["--backend", "ptrace", "--runs", "2", "--warmup=0", program]);
         assert_eq!(status, Some(3), "{document}");
         let reason = document["failed"][0]["reason"].as_str().unwrap();
         assert!(reason.starts_with("it ended with exit status 3 instead of exit status 0"), "{reason}");
-        assert_eq!(reason.contains("when traced, but not when untraced: "), told, "{reason}");
-        assert_eq!(reason.contains("--backend pipe"), told, "{reason}");
+        assert_eq!(reason.contains("when traced, but not when untraced: "), is_reported, "{reason}");
+        assert_eq!(reason.contains("--backend pipe"), is_reported, "{reason}");
     }
 }
 
@@ -531,6 +531,7 @@ fn other_programs_on_the_processors_are_reported() {
     let (document, status) = exported(folder().path(), &["--runs", "200", "--no-counts", "sleep 0.01"]);
     assert_eq!(status, Some(0));
     let warnings = document["warnings"].as_array().unwrap();
-    let told = |warning: &Value| warning["message"].as_str().unwrap().starts_with("other programs used ");
-    assert!(warnings.iter().any(told), "{warnings:?}");
+    let is_reported =
+        |warning: &Value| warning["message"].as_str().unwrap().starts_with("other programs used ");
+    assert!(warnings.iter().any(is_reported), "{warnings:?}");
 }

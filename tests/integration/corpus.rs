@@ -168,20 +168,20 @@ fn every_program_of_the_corpus_builds_and_prints_hello_world() {
     let bench = Bench::new();
     let corpus = Corpus::load(None).unwrap();
     let programs: Vec<&Program> = corpus.programs().iter().collect();
-    let told = Mutex::new(Vec::new());
+    let log = Mutex::new(Vec::new());
     let results = prepare_all(&programs, &bench.cache, PrepareOptions::new(&|| false), &|progress| {
-        told.lock().unwrap().push(match progress {
+        log.lock().unwrap().push(match progress {
             PrepareStep::Planned(programs) => format!("planned {programs}"),
             PrepareStep::Started(name) => format!("started {name}"),
             PrepareStep::Finished(Ok(built)) => format!("finished {}", built.program),
             PrepareStep::Finished(Err(skip)) => format!("finished {}", skip.name),
         });
     });
-    let told = told.into_inner().unwrap();
+    let log = log.into_inner().unwrap();
     for (program, result) in programs.iter().zip(&results) {
         let name = program.name();
         for step in ["started", "finished"] {
-            assert_eq!(told.iter().filter(|line| **line == format!("{step} {name}")).count(), 1, "{told:?}");
+            assert_eq!(log.iter().filter(|line| **line == format!("{step} {name}")).count(), 1, "{log:?}");
         }
         match result {
             Ok(built) => assert!(built.program == name && built.artifact_size.0 > 0 && !built.cached),

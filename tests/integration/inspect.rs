@@ -254,13 +254,13 @@ fn unit_costs_are_measured_once_kept_and_measured_again_on_request() {
     let (cache, program) = (folder.path().join("cache"), program.to_str().unwrap());
     let (counts, silent) = said(&command(&cache, &["--counts-only", program]));
     assert!(!counts.contains("units") && silent.is_empty() && !cache.exists(), "{counts}{silent}");
-    let (first, told) = said(&command(&cache, &[program]));
-    assert!(first.contains("measured just now, kept in") && told.contains("once"), "{first}{told}");
+    let (first, errors) = said(&command(&cache, &[program]));
+    assert!(first.contains("measured just now, kept in") && errors.contains("once"), "{first}{errors}");
     for row in ["process creation, exec, exit", "further system calls", "further page faults"] {
         assert!(first.contains(row), "{row}: {first}");
     }
-    let (second, told) = said(&command(&cache, &[program]));
-    assert!(second.contains("measured before, kept in") && told.is_empty(), "{second}{told}");
+    let (second, errors) = said(&command(&cache, &[program]));
+    assert!(second.contains("measured before, kept in") && errors.is_empty(), "{second}{errors}");
     let kept = fs::read_dir(cache.join("calibration")).unwrap().next().unwrap().unwrap().path();
     fs::write(&kept, "no JSON").unwrap();
     let json = command(&cache, &["--json", program]);

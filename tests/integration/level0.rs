@@ -162,9 +162,9 @@ fn level0_with_a_bloom_filter_accepts_all_words_and_some_others() {
     let misses = near_misses(&words);
     let brackets = |text: &[u8]| text.split(|&b| b == b'<').count() - 1;
     let Some(expected) = reference(WEB2, &misses).map(|text| brackets(&text)) else { return };
-    let told = brackets(&fed(&program, &[], &misses).stdout);
+    let found = brackets(&fed(&program, &[], &misses).stdout);
     // 210,687 words in 160,000 bits: a bit stays clear with probability e^-1.32, and 73 % of the unknown words hit a
     // set one.
-    let percent = 100 * (expected - told) / expected;
+    let percent = 100 * (expected - found) / expected;
     assert!((70..77).contains(&percent), "{percent} %");
 }

@@ -202,8 +202,8 @@ mod tests {
         ];
         let mitigations = states.map(|(name, state)| (name.to_owned(), state.to_owned())).into();
         let machine = Machine { mitigations: Some(mitigations), ..Machine::default() };
-        let told = super::mitigations(&machine);
-        assert_eq!(told.as_deref(), Some("2 active, 1 vulnerable (spectre_v2), of 3 known"));
+        let shown = super::mitigations(&machine);
+        assert_eq!(shown.as_deref(), Some("2 active, 1 vulnerable (spectre_v2), of 3 known"));
     }
 
     #[test]

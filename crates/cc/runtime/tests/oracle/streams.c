@@ -29,7 +29,7 @@ static void number(long value)
     printf(" %ld", value);
 }
 
-static void told(long value)
+static void report(long value)
 {
     number(value);
     printf(" %s", value < 0 ? strerror(errno) : "-");
@@ -43,7 +43,7 @@ static void on_descriptor(const char *mode, int access)
     int descriptor = open("file", access);
     FILE *stream = fdopen(descriptor, mode);
     printf("%s on %x:", mode, (unsigned)access);
-    told(stream ? 0 : -1);
+    report(stream ? 0 : -1);
     number(fcntl(descriptor, F_GETFL) & (O_ACCMODE | O_APPEND));
     number((long)lseek(descriptor, 0, SEEK_CUR));
     if (stream) {
@@ -63,8 +63,8 @@ static void on_descriptors(void)
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         for (size_t j = 0; j < sizeof access / sizeof *access; j++)
             on_descriptor(modes[i], access[j]);
-    told(fdopen(99, "r") ? 0 : -1);
-    told(fdopen(-1, "a") ? 0 : -1);
+    report(fdopen(99, "r") ? 0 : -1);
+    report(fdopen(-1, "a") ? 0 : -1);
     printf("\n");
 }
 
@@ -100,7 +100,7 @@ static void append_without_offset(void)
     char text[8] = "";
     FILE *into = pipe(ends) ? NULL : fdopen(ends[1], "a");
     fputs("through", into);
-    told(ftell(into));
+    report(ftell(into));
     number(fclose(into));
     number((long)read(ends[0], text, 7));
     close(ends[0]);
@@ -219,8 +219,8 @@ static void count_writes(void)
         printf("\n");
     }
     dup2(before, 2);
-    told(dprintf(99, "%d", 1));
-    told(dprintf(99, "%s", letters));
+    report(dprintf(99, "%d", 1));
+    report(dprintf(99, "%s", letters));
     printf("\n");
 }
 

@@ -1,4 +1,4 @@
-//! Carries out a schedule: rounds of runs, rejected ones repeated in place, samples collected into series.
+//! Carries out a schedule: makes rounds of runs, repeats rejected ones immediately, collects samples into series.
 
 use super::error::ExperimentError;
 use super::runner::Runner;
@@ -14,7 +14,7 @@ use firstbyte_measure::tracer::{Backend, Recording};
 use firstbyte_measure::units::Nanos;
 use std::time::Duration;
 
-/// A run that does not count is tried this many times in all; then its program is given up.
+/// A run that does not count is tried this many times in total. Then its program is given up.
 pub(super) const TRIES: u32 = 4;
 
 /// How the runs of several programs are ordered.
@@ -22,15 +22,15 @@ pub(super) const TRIES: u32 = 4;
 pub struct Campaign {
     pub aim: Aim,
     pub budget: Budget,
-    /// Unmeasured rounds first.
+    /// The number of unmeasured rounds before the measured ones.
     pub warmup: u32,
     /// Seed of the random order.
     pub seed: u64,
-    /// Make untraced runs, too.
+    /// Also make untraced runs.
     pub overhead: bool,
 }
 
-/// Hears of the progress. Measuring itself prints nothing.
+/// Receives the progress. Code that measures prints nothing itself.
 pub trait Progress {
     /// The runs of an experiment begin with its warm-up.
     fn began(&mut self) {}
@@ -40,7 +40,7 @@ pub trait Progress {
     fn ran(&mut self, _name: &str) {}
     /// A run has become a sample, the last one of this series.
     fn sampled(&mut self, _series: &Series) {}
-    /// A block of rounds has ended: this would be lost if we died now.
+    /// A block of rounds has ended. These results would be lost if the process died now.
     fn checkpoint(&mut self, _series: &[Series]) {}
     /// The counting runs of this many programs begin.
     fn counting(&mut self, _programs: usize) {}
@@ -50,19 +50,19 @@ pub trait Progress {
     fn ended(&mut self) {}
 }
 
-/// For those who do not want to hear of it.
+/// Ignores the progress.
 impl Progress for () {}
 
 /// How a campaign ended.
 #[derive(Debug)]
 pub struct CampaignEnd {
-    /// The user interrupted it: fewer rounds than planned.
+    /// The user interrupted it, so there are fewer rounds than planned.
     pub interrupted: bool,
     /// Why there were no more rounds.
     pub finish: Finish,
     /// The programs that kept failing and were not run to the end.
     pub given_up: Vec<usize>,
-    /// What made it end before its time, other than the user.
+    /// The error that made it end early.
     pub broken: Option<ExperimentError>,
 }
 
@@ -79,8 +79,9 @@ impl From<ExperimentError> for Stop {
 }
 
 impl Campaign {
-    /// Fills `series`, one for each program of the runner. An interruption is no error. Nor is a tracer or a machine that
-    /// fails after there are samples: those are kept. With [`Aim::Explain`] every other failure is one.
+    /// Fills `series`, one for each program of the runner. An interruption is not an error. A failure of the tracer or the
+    /// machine is not one either if there are samples, which are kept. With [`Aim::Explain`] every other failure is an
+    /// error.
     pub fn run(
         &self,
         series: &mut [Series],
@@ -162,7 +163,7 @@ impl<'c> State<'c> {
         })
     }
 
-    /// A block of rounds. Untraced runs are paired with the samples of their block, however it ends.
+    /// Makes a block of rounds. Untraced runs are paired with the samples of their block, even if it ends early.
     fn block(&mut self, block: Block, settling: u32, deadline: Option<u64>) -> Result<(), Stop> {
         self.before = self.series.iter().map(|series| series.samples.len()).collect();
         let result = block
@@ -173,7 +174,7 @@ impl<'c> State<'c> {
         result
     }
 
-    /// The traced or the untraced rounds of a block. When the time is up, the first untraced rounds are enough.
+    /// Makes the traced or the untraced rounds of a block. When the time is up, the first untraced rounds are enough.
     fn part(&mut self, traced: bool, rounds: u32, settling: u32, deadline: Option<u64>) -> Result<(), Stop> {
         let enough = !traced && self.has_untraced() && is_over(deadline);
         if rounds == 0 || enough {
@@ -211,7 +212,7 @@ impl<'c> State<'c> {
         !self.untraced.is_empty() || self.series.iter().any(|series| !series.untraced.is_empty())
     }
 
-    /// Whether there are enough runs, and why, where that is not known beforehand.
+    /// Whether there are enough runs, and why, if this is not known beforehand.
     fn finished(&self, deadline: Option<u64>) -> Option<Finish> {
         let Budget::Adaptive(adaptive) = self.campaign.budget else { return None };
         if self.alive.is_empty() {
@@ -223,14 +224,14 @@ impl<'c> State<'c> {
         is_over(deadline).then_some(Finish::TimeSpent)
     }
 
-    /// Whether every program that can be run has been run as often as it must.
+    /// Whether every program that can be run has the minimum number of runs.
     fn has_least_rounds(&self) -> bool {
         let Budget::Adaptive(adaptive) = self.campaign.budget else { return true };
         self.alive.iter().all(|&program| self.series[program].samples.len() >= adaptive.least as usize)
     }
 
-    /// When the time is up. A schedule that was made to fit may take half as long again: the first round may have been a
-    /// fast one.
+    /// The time limit. A schedule that was made to fit may take half as long again, because the first round may have been
+    /// fast.
     fn deadline(&self) -> Option<u64> {
         let allowed = match self.campaign.budget {
             Budget::Runs(_) => return None,
@@ -267,7 +268,7 @@ impl<'c> State<'c> {
         if self.traced { schedule::settling(round, self.alive.len()) } else { 1 }
     }
 
-    /// Attaches or detaches, and throws away the runs that follow.
+    /// Attaches or detaches, and discards the runs that follow.
     fn switch(&mut self, traced: bool, settling: u32) -> Result<(), Stop> {
         if traced == self.traced {
             return Ok(());
@@ -384,7 +385,7 @@ impl<'c> State<'c> {
         }
     }
 
-    /// One run. If it fails it ends the campaign, because all others would fail, too.
+    /// Makes one run. If it fails, it ends the campaign, because all other runs would also fail.
     fn unfailing(&mut self, program: usize) -> Result<Recording, Stop> {
         let recording = self.once(program)?.map_err(ExperimentError::Run)?;
         if interrupt::interrupted().is_some() {
@@ -396,7 +397,7 @@ impl<'c> State<'c> {
         Err(ExperimentError::Killed { command, after, killed }.into())
     }
 
-    /// One more run, of a program that failed whenever it was traced: whether the tracing makes it fail.
+    /// Makes one more run of a program that failed whenever it was traced. It shows whether the tracing makes it fail.
     fn succeeds_untraced(&mut self, program: usize) -> Result<bool, Stop> {
         self.runner.switch(false)?;
         let run = self.once(program)?;
@@ -405,7 +406,7 @@ impl<'c> State<'c> {
         Ok(run.is_ok_and(|recording| verdict::flaw(&recording, expected).is_none()))
     }
 
-    /// One run, whatever comes of it.
+    /// Makes one run, with any result.
     fn once(&mut self, program: usize) -> Result<Result<Recording, LaunchError>, Stop> {
         let run = self.runner.run(program);
         self.progress.ran(&self.series[program].name);
@@ -425,7 +426,7 @@ impl<'c> State<'c> {
         series.rejected.push(Rejected { run, reason });
     }
 
-    /// No more runs of a program that keeps failing. Runs that are explained fail for other reasons.
+    /// Stops running a program that keeps failing. Runs that are explained fail for other reasons.
     fn give_up(&mut self, program: usize) {
         if self.campaign.aim == Aim::Time {
             self.alive.retain(|&alive| alive != program);
@@ -437,7 +438,7 @@ fn is_over(deadline: Option<u64>) -> bool {
     deadline.is_some_and(|deadline| clock::now().0 > deadline)
 }
 
-/// An error's message without its `help:` line, for which a table has no room.
+/// An error's message without its `help:` line, which does not fit into a table.
 pub(super) fn one_line(message: &str) -> String {
     message.lines().next().unwrap_or_default().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Runs apart from the timed ones, which count. They must come out right all the same.
+//! Counting runs, which are separate from the timed ones. They must also be correct.
 
 use super::campaign::{Progress, TRIES, one_line};
 use super::influences;
@@ -14,11 +14,11 @@ use firstbyte_measure::tracer::{Backend, Recording, ptrace};
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Uncounted {
     Interrupted,
-    /// No run came out as the timed runs do: why the last one did not, as one lower-case line.
+    /// No run was correct like the timed runs. Contains the reason of the last one, as one lower-case line.
     Because(String),
 }
 
-/// Counts system calls, page faults and the like in `runs` runs of each program. A program that cannot be counted, or
+/// Counts system calls, page faults and similar events in `runs` runs of each program. A program that cannot be counted, or
 /// that fails while it is counted, keeps its times and says why. So do all programs if `/proc`, which knows their page
 /// faults and memory, belongs to another PID namespace.
 pub(super) fn count(runner: &mut dyn Counter, series: &mut [Series], runs: u32, progress: &mut dyn Progress) {
@@ -104,7 +104,7 @@ fn counted<T>(
             Err(error) => one_line(&error.to_string()),
             Ok((counts, recording)) => match verdict::flaw(&recording, expected(series, recording.exit)) {
                 None => return Ok(counts),
-                // the timed runs came out right
+                // the timed runs were correct
                 Some(flaw) if recording.backend == Backend::Ptrace => {
                     format!("{flaw}; it was traced, and {TRACED}")
                 }

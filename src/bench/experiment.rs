@@ -1,6 +1,6 @@
 //! The one experiment: every command that runs programs, to time or to explain them, makes one of these.
 //!
-//! Programs and a plan go in, series of samples come out. Whoever wants to see the progress passes a [`Progress`].
+//! Programs and a plan go in, series of samples come out. A [`Progress`] receives the progress.
 
 use super::campaign::{Campaign, CampaignEnd, Progress};
 use super::error::ExperimentError;
@@ -21,11 +21,11 @@ use std::path::PathBuf;
 /// One program of an experiment.
 #[derive(Debug)]
 pub struct Entry {
-    /// What it is called and how it must end. It has no samples yet.
+    /// Its name and the expected end. It has no samples yet.
     pub series: Series,
     pub tracee: Tracee,
     pub around: Around,
-    /// Its file, which is to be evicted and read back first, so that all files are cached in the same way.
+    /// Its file, which is evicted and read back first, so that all files are cached in the same way.
     pub settled: Option<PathBuf>,
 }
 
@@ -58,7 +58,7 @@ pub struct Measured {
     /// One for each program, in their order.
     pub series: Vec<Series>,
     pub ending: CampaignEnd,
-    /// Who else used the processors while the runs were made.
+    /// The use of the processors by others while the runs were made.
     pub interference: Interference,
     /// Why the processor counted nothing.
     pub no_counters: Option<CountersError>,
@@ -72,7 +72,7 @@ impl Measured {
 }
 
 impl Experiment {
-    /// Makes the runs. An interruption is no error: what is finished is returned.
+    /// Makes the runs. An interruption is not an error: the finished results are returned.
     pub fn run(
         self,
         observer: &mut dyn Observer,
@@ -121,7 +121,7 @@ fn prepared(
         around.push(entry.around);
     }
 
-    // Both kinds of runs must wait alike: only a tracer that watches the pipe is compared with one that does.
+    // Both kinds of runs must wait in the same way: a tracer that watches the pipe is compared with one that also does.
     let untraced = match (aim, observer.backend()) {
         (Aim::Explain, _) | (_, Backend::Bpf) => PipeTracer::blind(),
         _ => PipeTracer::new(),

@@ -1,4 +1,4 @@
-//! The runs of a start-up that is to be explained: traced ones alternating with untraced ones, or those of two commands.
+//! The runs of start-ups that are explained: traced runs alternate with untraced ones, or those of two commands alternate.
 
 use super::Campaign;
 use super::error::ExperimentError;
@@ -71,11 +71,11 @@ pub struct Observed {
     pub rejected: Vec<String>,
     /// The user interrupted it before all runs were made.
     pub interrupted: bool,
-    /// How the first run ended, which was untraced.
+    /// How the first run, which was untraced, ended.
     pub untraced_exit: Option<ExitStatus>,
     /// The rights that the program's file gives it, and that a run under ptrace does not get.
     pub rights: Option<Rights>,
-    /// Who else used the processors meanwhile.
+    /// The use of the processors by others meanwhile.
     pub interference: Vec<Warning>,
 }
 
@@ -169,7 +169,7 @@ fn median(values: &[f64]) -> Option<f64> {
     stats::median(&stats::quantile::sorted(values)?)
 }
 
-/// Runs the smallest executable in the same way: what it takes longer when it is traced is the cost of observing a start.
+/// Runs the smallest executable in the same way. The additional time when it is traced is the cost of observing a start.
 /// `None` if this machine cannot run it.
 ///
 /// # Errors
@@ -188,8 +188,8 @@ pub fn observe_smallest(
     }
 }
 
-/// hello world in the plain executable that is the floor of all programs. `None` where we write no executables for the
-/// processor.
+/// hello world in the plain executable that is the floor of all programs. `None` if firstbyte
+/// cannot write executables for the processor.
 pub fn plain_elf(folder: &Path) -> Option<PathBuf> {
     let image = plain::image(Architecture::host()?, b"hello world\n", Some(0)).ok()?;
     let path = folder.join("plain");

@@ -1,7 +1,7 @@
-//! Who else used the processors while something was measured: other programs, and the host's other guests.
+//! The use of the processors by others during a measurement: by other programs, and by the host's other guests.
 //!
-//! This is measured over the whole time. The load average stays high after a build has ended, and knows nothing of what
-//! begins later. It is used only where the time is too short to measure.
+//! This is measured over the whole time. The load average stays high after a build has ended, and does not show programs
+//! that start later. It is used only if the time is too short to measure.
 
 use crate::document::bench::Warning;
 use crate::document::warnings;
@@ -16,10 +16,10 @@ const STOLEN: f64 = 0.01;
 /// More processors than this, used by other programs on average, are reported. Some quiet services use a twentieth.
 const OTHERS: f64 = 0.25;
 
-/// Of shorter times than this number of ticks (there are a hundred a second) the kernel says little.
+/// For times shorter than this number of ticks (a hundred per second) the kernel's figures are too coarse.
 const SHORTEST_TICKS: u64 = 50;
 
-/// The time that had been spent when the measuring began.
+/// The processor time that had been used when the measuring began.
 #[derive(Clone, Copy, Debug)]
 pub struct InterferenceWatch {
     processors: Option<ProcessorTime>,
@@ -31,7 +31,7 @@ impl InterferenceWatch {
         InterferenceWatch { processors: ProcessorTime::now(), own: own_processor_time() }
     }
 
-    /// The time spent since the beginning.
+    /// The processor time used since the beginning.
     pub fn end(self) -> Interference {
         Interference {
             spent: self.processors.zip(ProcessorTime::now()).map(|(before, now)| now.since(before)),
@@ -43,14 +43,14 @@ impl InterferenceWatch {
 /// The processors' time while something was measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Interference {
-    /// Of all processors, by everyone.
+    /// The time of all processors, used by all programs.
     spent: Option<ProcessorTime>,
-    /// By us and the programs that we measured.
+    /// The time used by firstbyte and the programs that it measured.
     own: Nanos,
 }
 
 impl Interference {
-    /// What a reader should know of it; `machine` as in a document.
+    /// Warnings for the reader; `machine` as in a document.
     pub fn warnings(self, machine: &Value) -> Vec<Warning> {
         let measurable = self.spent.filter(|spent| spent.all >= SHORTEST_TICKS * spent.processors as u64);
         let others = match measurable {
@@ -88,7 +88,7 @@ fn stolen(spent: ProcessorTime) -> Option<Warning> {
 mod tests {
     use super::*;
 
-    /// Ten seconds of two processors.
+    /// Ten seconds on two processors.
     fn spent(busy: u64, stolen: u64) -> ProcessorTime {
         ProcessorTime { processors: 2, busy, stolen, all: 2000 }
     }

@@ -6,15 +6,15 @@
 //! | [`explain`] | the runs of start-ups that are to be explained |
 //! | [`schedule`], [`adaptive`] | how many rounds, in which order, in which blocks: pure |
 //! | [`campaign`] | carries out the rounds through a [`Runner`]: real processes, or a scripted stand-in in tests |
-//! | [`runner`], [`prepared`] | real processes under an observer, and what is done before and after each run |
-//! | [`hooks`] | what is done before and after all runs |
+//! | [`runner`], [`prepared`] | real processes under an observer, and the preparation of each run |
+//! | [`hooks`] | commands before and after all runs |
 //! | [`cold_runs`] | makes the page cache cold |
 //! | [`verdict`] | whether a run counts |
 //! | [`sample`] | samples and series |
 //! | [`counting`] | runs apart from the timed ones that count system calls, page faults and instructions |
 //! | [`interference`] | who else used the processors |
 //! | [`results`] | from series to the entries of a document |
-//! | [`caveats`] | what the way of running does to the figures |
+//! | [`caveats`] | warnings about how the way of running affects the figures |
 
 pub mod adaptive;
 pub mod campaign;

@@ -1,5 +1,5 @@
-//! What is done before and after single runs, outside of the timed part: commands, a fresh stdin, an environment of
-//! another size, a cold page cache.
+//! Prepares each run, outside of the timed part: commands before and after it, a fresh stdin, an environment of another
+//! size, a cold page cache.
 
 use super::error::ExperimentError;
 use super::runner::{Counter, Runner, Tracees};
@@ -16,7 +16,7 @@ use std::io::{Read, Seek};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// What is done before and after each run of one program.
+/// The preparation of each run of one program.
 #[derive(Clone, Debug, Default)]
 pub struct Around {
     /// A shell command before each run.
@@ -40,9 +40,9 @@ pub struct Prepared<'o> {
 /// How the page cache is made cold before a run.
 #[derive(Debug)]
 pub enum Cooling {
-    /// The program's files are copies, of which provably nothing is resident.
+    /// The program's files are copies. It is proven that no page of them is resident.
     Copies(Box<Cold>),
-    /// The machine's whole page cache is dropped, except what is mapped somewhere. Nothing is proven.
+    /// The machine's whole page cache is dropped, except mapped pages. Nothing is proven.
     DropCaches,
 }
 
@@ -56,11 +56,11 @@ impl Cooling {
     }
 }
 
-/// A variable of the environment that nothing reads. Its size moves the stack: programs run faster or slower depending on
-/// where it begins. T. Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!" (2009).
+/// An environment variable that no program reads. Its size moves the stack, whose start address makes programs faster or
+/// slower. T. Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!" (2009).
 const OFFSET: &str = "FIRSTBYTE_ENVIRONMENT_OFFSET";
 
-/// Offsets are smaller than this: a page, and the stack begins at a multiple of a page.
+/// Offsets are smaller than this, which is a page, because the stack begins at a multiple of a page.
 const OFFSETS: usize = 4096;
 
 /// The help for a program that may be executed but not read.
@@ -85,12 +85,12 @@ impl<'o> Prepared<'o> {
         }
     }
 
-    /// Finds the files that runs of a program open, by two runs that stop at every system call: the first may make what
-    /// the second reads. Also returns why some files may be missing: the flaw of such a run, or what could not be seen
-    /// of it.
+    /// Finds the files that runs of a program open, with two runs that stop at every system call, because the first run may
+    /// create files that the second one reads. Also returns why some files may be missing: an error of such a run, or
+    /// something that could not be seen.
     ///
     /// # Errors
-    /// Also if the program executes one that may not be looked into: then nobody knows what would have to be cold.
+    /// Also if the program executes another one that may not be read. Then it is unknown which files would have to be cold.
     pub fn find_files(
         &mut self,
         program: usize,
@@ -109,7 +109,7 @@ impl<'o> Prepared<'o> {
         }
 
         let input = self.around.get(program).and_then(|around| around.input.as_deref());
-        // each run opens it again, and so gets the copy
+        // each run opens it again and thus gets the copy
         found.read.extend(input.and_then(|input| input.canonicalize().ok()).filter(|input| input.is_file()));
         Ok((found, flaw))
     }

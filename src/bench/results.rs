@@ -18,7 +18,7 @@ use firstbyte_measure::tracer::phases::PhasesTracer;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 
-/// What the results of a document are compared with.
+/// The series with which the results of a document are compared.
 #[derive(Clone, Debug, Default)]
 pub struct ComparedWith {
     /// The name of the series that is the floor of all others.
@@ -31,7 +31,7 @@ pub struct ComparedWith {
     pub baseline: Option<usize>,
 }
 
-/// What one series is compared with. The samples of all these series were taken in the same rounds.
+/// The series with which one series is compared. The samples of all of them were taken in the same rounds.
 #[derive(Clone, Debug, Default)]
 pub struct Context<'a> {
     pub cache: Option<Cache>,
@@ -43,7 +43,7 @@ pub struct Context<'a> {
     pub baseline: Option<&'a Series>,
 }
 
-/// A document without results: what measures, and where.
+/// A document without results: the tool and the machine.
 pub fn header(chosen: &Chosen<PhasesTracer>) -> Document {
     let tool = Tool {
         name: "firstbyte".to_owned(),
@@ -156,7 +156,7 @@ pub fn overhead(series: &Series) -> Option<Overhead> {
     Some(Overhead { name: series.name.clone(), ratio: comparison.into() })
 }
 
-/// The entry of a program that was given up after some runs had counted. Those runs have an entry of their own.
+/// The entry of a program that was given up after some runs had counted. Those runs have a separate entry.
 pub(super) fn given_up_entry(series: &Series) -> Option<Failed> {
     let counted = series.samples.len();
     let last = series.rejected.last().filter(|_| counted > 0)?;
@@ -180,15 +180,15 @@ fn failed(series: &Series, context: &Context) -> Failed {
     }
 }
 
-/// Peak resident set sizes in bytes. The kernel's figure is useless for a program that is smaller than we are; that of the
-/// counting runs (`VmHWM`) is not.
+/// Peak resident set sizes in bytes. The kernel's figure is useless for a program that is smaller than firstbyte. The figure
+/// of the counting runs (`VmHWM`) is always right.
 fn memory(series: &Series) -> Vec<u64> {
     let counted = counts(series).max_rss;
     let of = |sample: &Sample| sample.max_rss.map(|bytes| bytes.0).or(counted);
     series.samples.iter().map(of).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// The signal that ended all of them. Runs that we stop at their first byte end by a signal of ours.
+/// The signal that ended all of them. Runs that firstbyte stops at their first byte end by its signal.
 fn killed_by(series: &Series) -> Option<String> {
     let first = series.samples.first()?.exit;
     let stopped = series.conditions.as_ref().is_some_and(|conditions| conditions.until.is_some());
@@ -213,7 +213,7 @@ fn phases(samples: &[Sample]) -> PhaseTimes {
     }
 }
 
-/// Medians of the counting runs. Without counting runs, what the timed runs saw of processes, threads and execs.
+/// Medians of the counting runs. Without counting runs, the processes, threads and execs of the timed runs.
 fn counts(series: &Series) -> MedianCounts {
     let counts = firstbyte_measure::Counts::combined(&series.counts, median_count);
     let counts = counts.map_or_else(|| counts_of_timed_runs(&series.samples), |medians| documented(&medians));
@@ -232,7 +232,7 @@ fn documented(counts: &firstbyte_measure::Counts) -> MedianCounts {
         failed_opens: Some(counts.failed_opens),
         bytes_read: Some(counts.bytes_read),
         writes: Some(counts.writes),
-        // Every process needs memory: 0 means that nobody looked.
+        // Every process needs memory, so 0 means that it was not measured.
         max_rss: Some(counts.max_rss).filter(|bytes| *bytes > 0),
         ..MedianCounts::default()
     }
@@ -277,7 +277,7 @@ fn varying(series: &Series) -> BTreeMap<String, [u64; 2]> {
 
 fn counts_of_timed_runs(samples: &[Sample]) -> MedianCounts {
     let count = |of: fn(&Sample) -> u32| {
-        // 0 means that nobody observed it: a program has at least one of each.
+        // A program has at least one of each, so 0 means that it was not observed.
         median_count(samples.iter().map(of).map(u64::from).filter(|n| *n > 0).collect())
     };
     let (processes, threads, execs) = (count(|s| s.processes), count(|s| s.threads), count(|s| s.execs));
@@ -307,7 +307,7 @@ fn floor_ratio(series: &Series, floor: &Series) -> Option<FloorRatio> {
     Some(FloorRatio { floor: floor.name.clone(), of, ratio })
 }
 
-/// Each duration that all samples of both have: ours, then theirs, in nanoseconds, run by run.
+/// Each duration that all samples of both have: the first series, then the second, in nanoseconds, run by run.
 fn shared(series: &Series, other: &Series) -> Vec<(Metric, Vec<f64>, Vec<f64>)> {
     let both = [Metric::FirstByte, Metric::Total].into_iter().filter_map(|of| {
         let times = |series: &Series| -> Option<Vec<f64>> {

@@ -1,4 +1,4 @@
-//! What carries out single runs: real processes, or a scripted stand-in in tests.
+//! Makes single runs: with real processes, or with a scripted replacement in tests.
 
 use super::error::ExperimentError;
 use firstbyte_measure::Counts;
@@ -16,11 +16,11 @@ pub trait Runner {
     /// Attaches or detaches the tracer.
     fn switch(&mut self, traced: bool) -> Result<(), ExperimentError>;
 
-    /// Runs one program once, traced or not as the last switch says.
+    /// Runs one program once, traced or untraced according to the last switch.
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError>;
 }
 
-/// Counts what single runs of numbered programs do.
+/// Counts the events of single runs of numbered programs.
 pub trait Counter {
     /// Runs one program once, many times slower than usual, and counts.
     fn count(&mut self, program: usize) -> Result<(Counts, Recording), LaunchError>;
@@ -133,7 +133,7 @@ impl Counter for Tracees<'_> {
         let Tracee { launcher, setting } = &mut self.all[program];
         let (mut counts, recording) = ptrace::count(launcher, setting)?;
         reached(&recording, setting)?;
-        // Writes by io_uring are no system calls: the counting run does not see them, other tracers see both.
+        // Writes by io_uring are not system calls. The counting run does not see them, other tracers see both kinds.
         counts.writes = counts.writes.max(self.writes[program]);
         Ok((counts, recording))
     }

@@ -19,22 +19,22 @@ pub struct Sample {
     /// `None` with the pipe backend, which sees no phases.
     pub phases: Option<Phases>,
     /// From the entry of `execve` until the first byte was out; with the pipe backend, from the launch until the byte
-    /// arrived at our end. `None`: the program printed nothing, or nobody could see it.
+    /// arrived at our end. `None`: the program printed nothing, or it could not be seen.
     pub first_byte: Option<Nanos>,
     /// From the entry of `execve` until the exit; with the pipe backend, from the launch until the program was reaped.
     pub total: Nanos,
-    /// From just before the process was created until it was reaped, by our own clock: what a spawn costs its caller.
-    /// It is the same in every backend, so traced and untraced runs are compared by it.
+    /// From just before the process was created until it was reaped, by our own clock: the cost of a spawn for its caller.
+    /// It is measured in the same way in every backend, so it serves to compare traced and untraced runs.
     pub wall: Nanos,
     /// User CPU time that the kernel accounts to the tracee and the children it waited for.
     pub user: Nanos,
-    /// System CPU time, likewise. Kernels that account by ticks give short processes 0.
+    /// System CPU time of the same processes. Kernels that account by ticks give short processes 0.
     pub system: Nanos,
-    /// Peak resident set size; `None` where the kernel's figure would be ours rather than the tracee's.
+    /// Peak resident set size; `None` if the kernel's figure would be ours instead of the tracee's.
     pub max_rss: Option<Bytes>,
     /// Page faults that waited for a disk, of the tracee and the children it waited for.
     pub major_faults: u64,
-    /// How much was read from disks for them.
+    /// The number of bytes that were read from disks for them.
     pub from_disk: Bytes,
     /// How often the tracee and the children it waited for gave up or lost the processor; `None` under a tracer that
     /// stops them.
@@ -52,8 +52,7 @@ pub struct Sample {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untraced {
     pub wall: Nanos,
-    /// The samples that it is compared with, those of the same block of rounds: the first index, and the one after the
-    /// last.
+    /// The range of the samples that it is compared with, which are those of the same block of rounds.
     pub beside: Range<usize>,
 }
 
@@ -62,7 +61,7 @@ pub struct Untraced {
 pub struct Series {
     /// The displayed name.
     pub name: String,
-    /// The command, as one would type it in a shell.
+    /// The command, as typed in a shell.
     pub command: String,
     /// How it must end; `None`: in any way.
     pub expected: Option<ExitStatus>,
@@ -93,7 +92,7 @@ pub struct Series {
     pub counters: Vec<Counted>,
     /// Events that were lost over all runs.
     pub lost_events: u64,
-    /// The output of its runs; `None` where nobody could see it (a null device).
+    /// The output of its runs; `None` if it could not be seen (a null device).
     pub output: Option<Printed>,
 }
 
@@ -102,16 +101,16 @@ pub struct Series {
 pub struct Printed {
     /// Bytes of the last run.
     pub bytes: u64,
-    /// Bytes of the run that printed least.
+    /// The smallest number of bytes that a run printed.
     pub least: u64,
-    /// Bytes of the run that printed most.
+    /// The largest number of bytes that a run printed.
     pub most: u64,
-    /// Each run's bytes were compared with the expected ones and are equal; otherwise nothing was expected.
+    /// Each run's bytes were compared with the expected ones and are equal. If not set, nothing was expected.
     pub checked: bool,
 }
 
 impl Printed {
-    /// The output of one run; `None` where nobody could see it.
+    /// The output of one run; `None` if it could not be seen.
     pub fn of(output: &Output) -> Option<Printed> {
         let bytes = output.bytes?;
         Some(Printed { bytes, least: bytes, most: bytes, checked: output.ok == Some(true) })

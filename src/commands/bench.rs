@@ -31,7 +31,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     Ok(exit(&document))
 }
 
-/// How a process ends that has measured this.
+/// The exit status for this document.
 pub(super) fn exit(document: &Document) -> Exit {
     match document {
         Document { broken: Some(_), .. } => Exit::Unable,
@@ -43,7 +43,7 @@ pub(super) fn exit(document: &Document) -> Exit {
     }
 }
 
-/// Measures the commands, with the hooks around them. Exports what is finished as it goes on.
+/// Measures the commands, with the hooks around them. Exports finished results during the measurement.
 pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
     plan.environment.clone().choose();
     export::check(&plan.exports)?;
@@ -56,7 +56,7 @@ pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
     let document = setups.try_for_each(hooks::set_up).map_err(CommandError::program);
     let document = document.and_then(|()| measure(plan, chosen));
 
-    // Also after a failure: what a setup has begun must not remain.
+    // Also after a failure, because the effects of a setup must not remain.
     let before = interrupt::interrupted().is_some();
     let cleanups = plan.benchmarks.iter().filter_map(|own| own.cleanup.as_deref());
     let failed: Vec<_> =
@@ -133,7 +133,7 @@ fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<Entry, CommandError> {
 }
 
 fn series(plan: &Plan, benchmark: &Benchmark) -> Series {
-    // A program that we stop may end in any way.
+    // A program that firstbyte stops may end in any way.
     let any_end = plan.ignore_failure || plan.until.is_some();
     let parameters = benchmark.parameters.iter().map(|(name, value)| (name.clone(), value.clone().into()));
     let conditions = Conditions {

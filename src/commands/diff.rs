@@ -58,7 +58,7 @@ fn source(text: &str) -> Result<Source, CommandError> {
     }
     let Replayed { explained, notes, environment } = replayed(path).map_err(CommandError::usage)?;
     let Explained { summary, totals, .. } = explained;
-    // as with a replay: a failure of that time is not one of this command
+    // as with a replay: a failure during the recording is not a failure of this command
     Ok(Source::Recorded(Box::new(Measured { summary, totals, notes, environment, exit: Exit::Done })))
 }
 

@@ -8,7 +8,7 @@ use crate::doctor::install::{self, InstallError};
 use crate::document::doctor::DoctorReport;
 use crate::report::text::doctor as doctor_text;
 
-/// Examines this machine, or installs what it lacks.
+/// Examines this machine, or installs missing packages.
 pub fn run(args: &Args) -> Result<Exit, CommandError> {
     let corpus = Corpus::load(None).map_err(CommandError::usage)?;
     if args.install {
@@ -24,7 +24,7 @@ fn json(report: &DoctorReport) -> Result<String, CommandError> {
     serde_json::to_string_pretty(report).map(|text| text + "\n").map_err(CommandError::unable)
 }
 
-/// Without root the command is printed, and that is no failure: everything goes on with what there is.
+/// Without root it prints the command. That is not a failure: other work continues with the installed packages.
 fn install(corpus: &Corpus, tests: bool) -> Result<Exit, CommandError> {
     let plan = if tests { install::plan_for_tests(corpus) } else { install::plan_for_corpus(corpus) };
     if plan.packages.is_empty() {

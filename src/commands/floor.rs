@@ -1,4 +1,4 @@
-//! `firstbyte floor`: what this machine charges for the steps of a start.
+//! `firstbyte floor`: the costs of the steps of a start on this machine.
 
 use super::progress::{ExperimentBar, bar};
 use super::{CommandError, Exit, export, show, terminal};
@@ -19,7 +19,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     finish(plan, &floor)
 }
 
-/// Refuses what cannot be drawn or written, before anything is measured.
+/// Refuses pictures and exports that are impossible, before anything is measured.
 fn check(plan: &Plan) -> Result<(), CommandError> {
     for (format, _) in &plan.exports {
         if format.is_picture() && (plan.sweep || !plan.measuring.groups.contains(&Group::Waterfall)) {
@@ -47,7 +47,7 @@ fn measured(plan: &Plan) -> Result<Floor, CommandError> {
     Ok(floor?)
 }
 
-/// Writes and shows the results as far as they go, even if a picture of them cannot be drawn.
+/// Writes and shows the results, even if a picture of them cannot be drawn.
 fn finish(plan: &Plan, floor: &Floor) -> Result<Exit, CommandError> {
     let drawn = export::write_drawn(&plan.exports, &Exported::Floor(floor))?;
     if !export::takes_stdout(&plan.exports) {

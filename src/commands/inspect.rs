@@ -41,7 +41,7 @@ fn explain(file: &Path, args: &Args) -> Result<(), CommandError> {
     show(terminal().wrap_lines(&text, inspect_text::VALUES).as_bytes())
 }
 
-/// The costs of this machine are measured if none are kept, or if that is wanted.
+/// The costs of this machine are measured if none are kept, or on request.
 fn estimated(
     inspection: &Inspection,
     machine: &Machine,
@@ -86,7 +86,7 @@ fn json(machine: Machine, results: InspectResults) -> Result<(), CommandError> {
 impl From<InspectError> for CommandError {
     fn from(error: InspectError) -> CommandError {
         let text = error.to_string();
-        // paths and names come from files of others
+        // paths and names come from foreign files
         let (line, help) = text.rsplit_once("\nhelp: ").unwrap_or((&text, "`firstbyte inspect --help`"));
         let message = format!("{}\nhelp: {}", visible(line), visible(help));
         match error {

@@ -1,4 +1,4 @@
-//! One file a command: glue between the stations, nothing else.
+//! One file for each command, which only connects the other rooms.
 
 pub mod bench;
 pub mod cc;
@@ -28,9 +28,9 @@ use crate::output::Target;
 use firstbyte_measure::launch::{interrupt, tree};
 use std::io::{ErrorKind, IsTerminal, Write};
 
-/// Runs one command; what it says is how the process ends.
+/// Runs one command. Its result is the exit status of the process.
 pub fn run(cli: Cli) -> Result<Exit, CommandError> {
-    // `lines` has no children, and its start is compared with that of doing nothing
+    // `lines` has no children, and its start must be as fast as possible
     if !matches!(cli.command, CliCommand::Lines(_)) {
         tree::hear_of_exits();
     }
@@ -55,16 +55,16 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
     }
 }
 
-/// What a command does before it launches anything: interruptions are remembered, orphans adopted, cores forgone.
+/// The preparation of a command that launches programs: remembers interruptions, adopts orphans, switches off core files.
 fn before_launching() {
     interrupt::catch_signals();
     tree::adopt_orphans();
     tree::leave_no_cores();
 }
 
-/// Prints a result to stdout. Nobody reading it (`| head`) is no error.
+/// Prints a result to stdout. A reader that goes away (`| head`) is not an error.
 fn show(text: &[u8]) -> Result<(), CommandError> {
-    // What is written to it would go nowhere, and nobody would know.
+    // Output to it would be lost without an error.
     Target::Stdout.check().map_err(CommandError::unable)?;
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text).and_then(|()| stdout.flush()) {
@@ -75,7 +75,7 @@ fn show(text: &[u8]) -> Result<(), CommandError> {
     }
 }
 
-/// The terminal that stdout is, or what a file is given.
+/// The terminal behind stdout, or the defaults for a file.
 fn terminal() -> crate::report::text::terminal::Terminal {
     let is_terminal = std::io::stdout().is_terminal();
     let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());

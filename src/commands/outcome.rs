@@ -11,7 +11,7 @@ pub enum Exit {
     Done,
     /// 1: a gate or a budget was missed.
     Missed,
-    /// 2: the command line, or a file that it names, is wrong.
+    /// 2: the command line or a file that it names is invalid.
     Usage,
     /// 3: a measured program failed or printed the wrong thing.
     ProgramFailed,
@@ -45,7 +45,7 @@ pub struct CommandError {
 }
 
 impl CommandError {
-    /// What was asked for is wrong.
+    /// The request is invalid.
     pub fn usage(message: impl Display) -> CommandError {
         CommandError { exit: Exit::Usage, message: message.to_string() }
     }

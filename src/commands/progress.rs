@@ -1,4 +1,4 @@
-//! Progress bars: on stderr, and only where that is a terminal.
+//! Progress bars, on stderr and only if it is a terminal.
 
 use crate::bench::{self, Series};
 use crate::corpus::PrepareStep;
@@ -16,7 +16,7 @@ pub(super) struct ExperimentBar<'c> {
     planned: bool,
 }
 
-/// Saves what would be lost if we died now.
+/// Saves the results that would be lost if the process died now.
 type Checkpoint<'c> = &'c mut dyn FnMut(&[Series]);
 
 const MEASURING: &str = "{prefix:>9} {wide_bar:.cyan/dim} {pos}/{len} {eta:>4} left {msg:<18!}";
@@ -24,7 +24,7 @@ const MEASURING: &str = "{prefix:>9} {wide_bar:.cyan/dim} {pos}/{len} {eta:>4} l
 /// How often the bar shows the estimate of another program.
 const ESTIMATE_EVERY: Duration = Duration::from_millis(500);
 
-/// A bar for `length` steps of a kind of work; silent where stderr is no terminal.
+/// A bar for `length` steps of a kind of work. It is not shown if stderr is not a terminal.
 pub(super) fn bar(work: &'static str, length: u64) -> ProgressBar {
     let target = if std::io::stderr().is_terminal() {
         ProgressDrawTarget::stderr_with_hz(8)
@@ -80,7 +80,7 @@ impl<'c> ExperimentBar<'c> {
     }
 }
 
-/// After an error nobody says that the experiment has ended.
+/// After an error no event says that the experiment has ended.
 impl Drop for ExperimentBar<'_> {
     fn drop(&mut self) {
         bench::Progress::ended(self);

@@ -16,7 +16,7 @@ use firstbyte_measure::machine::Machine;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Explains a command's start-up, several commands' or a recording's.
+/// Explains the start-up of a command, of several commands, or of a recording.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     export::check_targets(&plan.exports)?;
     plan.runs.environment.clone().choose();

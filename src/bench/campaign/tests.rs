@@ -7,14 +7,14 @@ use firstbyte_measure::launch::{ExitStatus, Usage};
 use firstbyte_measure::tracer::{Backend, Event, EventKind, Output, Recording};
 use firstbyte_measure::units::Nanos;
 
-/// Logs what it is told to do; runs of a program succeed unless its script says otherwise.
+/// Logs every request. Runs of a program succeed unless its script says otherwise.
 #[derive(Default)]
 struct Scripted {
     log: Vec<String>,
-    /// (program, which run of it from 0, what comes of it)
+    /// (program, number of its run from 0, result)
     exceptions: Vec<(usize, usize, Exception)>,
     runs: Vec<usize>,
-    /// The switch, from 1, that fails.
+    /// The number of the switch, from 1, that fails.
     broken_switch: Option<usize>,
 }
 
@@ -102,7 +102,7 @@ fn series(programs: usize) -> Vec<Series> {
     (0..programs).map(series).collect()
 }
 
-/// As many rounds as any tracer needs to settle, so that how fast this machine is decides nothing here.
+/// As many rounds as any tracer needs to settle, so that the speed of this machine does not matter.
 const WARMUP: u32 = 16;
 
 /// A campaign with its results.
@@ -223,7 +223,7 @@ fn untraced_rounds_follow_the_traced_ones_of_their_block_and_pair_with_them() {
 #[test]
 fn the_blocks_of_a_program_that_fails_now_and_then_are_those_in_which_it_ran() {
     let first = WARMUP as usize;
-    // the second sample of the first block only comes out when it is tried again
+    // the second sample of the first block only succeeds when it is tried again
     let exceptions = vec![(0, first + 1, Exception::WrongExit)];
     let mut runner = Scripted { exceptions, ..Scripted::default() };
     let outcome = carry_out(1, &campaign(8, true), &mut runner);
@@ -233,7 +233,7 @@ fn the_blocks_of_a_program_that_fails_now_and_then_are_those_in_which_it_ran() {
     let traced: Vec<f64> = blocks.iter().flat_map(|(_, traced)| traced.clone()).collect();
     let all: Vec<f64> = series.samples.iter().map(|sample| sample.wall.as_f64()).collect();
     assert_eq!(traced, all, "each sample is in one block");
-    // the scripted runs grow by a nanosecond each: what is untraced comes after its block
+    // each scripted run takes a nanosecond longer, so the untraced runs show that they come after their block
     for (untraced, traced) in &blocks {
         assert!((untraced.len(), traced.len()) == (1, 2) && untraced[0] > traced[1], "{blocks:?}");
     }

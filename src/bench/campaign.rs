@@ -113,6 +113,8 @@ struct State<'c> {
     /// Programs that have not been given up.
     alive: Vec<usize>,
     traced: bool,
+    /// Programs whose runs so far had one process and one thread each.
+    alone: Vec<bool>,
     /// Measured rounds so far.
     rounds: u32,
     /// How many samples each program had when the block began.
@@ -135,6 +137,7 @@ impl<'c> State<'c> {
             random: fastrand::Rng::with_seed(campaign.seed),
             alive: (0..series.len()).collect(),
             traced: false,
+            alone: vec![true; series.len()],
             rounds: 0,
             before: vec![0; series.len()],
             untraced: Vec::new(),
@@ -145,6 +148,7 @@ impl<'c> State<'c> {
     fn go_through(&mut self) -> Result<Finish, Stop> {
         let Campaign { aim, budget, overhead, .. } = *self.campaign;
         let round = self.warm_up()?;
+        self.place();
         let schedule = Schedule::new(aim, budget, round, self.alive.len(), overhead);
         self.progress.planned(schedule.runs(self.alive.len()));
         let deadline = self.deadline();
@@ -254,13 +258,24 @@ impl<'c> State<'c> {
             done += 1;
             let began = clock::now();
             for program in self.order() {
-                if self.attempt(program)?.is_none() {
-                    self.give_up(program);
+                match self.attempt(program)? {
+                    Some((sample, _)) => self.alone[program] &= sample.processes == 1 && sample.threads == 1,
+                    None => self.give_up(program),
                 }
             }
             round = Duration::from_nanos(clock::now().0 - began.0);
         }
         Ok(round)
+    }
+
+    /// Programs that run alone may be placed from now on.
+    fn place(&mut self) {
+        for &program in self.alive.iter().filter(|program| self.alone[**program]) {
+            let placement = self.runner.runs_alone(program);
+            if let Some((conditions, placement)) = self.series[program].conditions.as_mut().zip(placement) {
+                conditions.placement = placement;
+            }
+        }
     }
 
     /// Rounds that are thrown away after the last switch.

@@ -3,6 +3,7 @@
 use super::Campaign;
 use super::error::ExperimentError;
 use super::experiment::{Counting, Entry, Experiment};
+use super::place::Place;
 use super::prepared::Around;
 use super::runner::Tracee;
 use super::sample::Series;
@@ -12,9 +13,7 @@ use crate::stats;
 use firstbyte_elf::{Architecture, plain};
 use firstbyte_measure::arch::cpuid::{Cpuid, cpuid_cost};
 use firstbyte_measure::launch::rights::{Rights, lost_under_ptrace};
-use firstbyte_measure::launch::{
-    Command, CpuSet, Environment, ExitStatus, LaunchError, Launcher, OutputKind,
-};
+use firstbyte_measure::launch::{Command, Environment, ExitStatus, LaunchError, Launcher, OutputKind};
 use firstbyte_measure::tracer::full::FullTracer;
 use firstbyte_measure::tracer::ptrace::{NoCpuidCount, cpuid_count};
 use firstbyte_measure::tracer::{Choice, Recording, Setting};
@@ -45,7 +44,7 @@ pub struct ExplainPlan {
     pub output: OutputKind,
     /// The environment of the programs.
     pub environment: Environment,
-    pub cpus: Option<CpuSet>,
+    pub place: Place,
     /// A run is killed after this long.
     pub timeout: Duration,
     /// The size of the BPF ring buffer in bytes.
@@ -152,14 +151,11 @@ impl From<Series> for Observed {
 
 fn entry(command: Command, plan: &ExplainPlan) -> Result<Entry, ExperimentError> {
     let name = command.words().join(" ");
-    let mut launcher = Launcher::new(command)?;
-    if let Some(cpus) = &plan.cpus {
-        launcher.set_cpus(cpus);
-    }
+    let launcher = Launcher::new(command)?;
     let setting = Setting { output: plan.output, timeout: Some(plan.timeout), ..Setting::default() };
     Ok(Entry {
         series: Series { name, ..Series::default() },
-        tracee: Tracee { launcher, setting },
+        tracee: Tracee { launcher, setting, place: plan.place.clone() },
         around: Around::default(),
         settled: None,
     })

@@ -4,6 +4,7 @@
 use super::error::ExperimentError;
 use super::runner::{Counter, Runner, Tracees};
 use super::verdict;
+use crate::document::conditions::Placement;
 use firstbyte_measure::Counts;
 use firstbyte_measure::counters::{Counted, Counters};
 use firstbyte_measure::launch::{ExitStatus, LaunchError, interrupt, tree};
@@ -138,6 +139,7 @@ impl<'o> Prepared<'o> {
         self.prepare(program, &around)?;
         let result = run(&mut self.tracees, program);
         if let Some(command) = &around.conclude {
+            self.tracees.go_home();
             hook(command, "after")?;
         }
         result
@@ -145,6 +147,7 @@ impl<'o> Prepared<'o> {
 
     fn prepare(&mut self, program: usize, around: &Around) -> Result<(), LaunchError> {
         if let Some(command) = &around.prepare {
+            self.tracees.go_home();
             hook(command, "before")?;
         }
 
@@ -170,6 +173,10 @@ impl Runner for Prepared<'_> {
 
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError> {
         self.around(program, Runner::run)
+    }
+
+    fn runs_alone(&mut self, program: usize) -> Option<Placement> {
+        self.tracees.runs_alone(program)
     }
 }
 

@@ -1,14 +1,16 @@
 //! How runs are made, in the words of the document.
 
-use crate::document::conditions::{Conditions, EndedBy};
-use firstbyte_measure::launch::{CpuSet, OutputKind, Until};
+use super::place::Place;
+use crate::document::conditions::{Conditions, EndedBy, Placement};
+use firstbyte_measure::launch::{OutputKind, Until};
 use std::collections::BTreeMap;
 
 /// Runs without a shell and without an input, which end when the program ends.
-pub fn plain(output: OutputKind, cpus: Option<&CpuSet>) -> Conditions {
+pub fn plain(output: OutputKind, place: &Place) -> Conditions {
     Conditions {
         output: name(output),
-        cpus: cpus.map(|cpus| cpus.cpus().to_vec()),
+        cpus: place.given().map(|cpus| cpus.cpus().to_vec()),
+        placement: Placement::Any,
         until: None,
         input: false,
         shell: None,

@@ -1,6 +1,8 @@
 //! Makes single runs: with real processes, or with a scripted replacement in tests.
 
 use super::error::ExperimentError;
+use super::place::{Place, Places};
+use crate::document::conditions::Placement;
 use firstbyte_measure::Counts;
 use firstbyte_measure::counters::{Counted, Counters};
 use firstbyte_measure::launch::{LaunchError, Launcher, Until};
@@ -18,6 +20,11 @@ pub trait Runner {
 
     /// Runs one program once, traced or untraced according to the last switch.
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError>;
+
+    /// Takes note that runs of a program had one process and one thread. Returns where its runs take place from now on.
+    fn runs_alone(&mut self, _program: usize) -> Option<Placement> {
+        None
+    }
 }
 
 /// Counts the events of single runs of numbered programs.
@@ -58,6 +65,7 @@ impl Observer for FullTracer {
 pub struct Tracee {
     pub launcher: Launcher,
     pub setting: Setting,
+    pub place: Place,
 }
 
 /// Real processes, observed by a real tracer.
@@ -68,17 +76,24 @@ pub struct Tracees<'o> {
     traced: bool,
     /// Writes of output in each program's last traced run.
     writes: Vec<u64>,
+    places: Places,
 }
 
 impl Tracees<'_> {
     /// Nothing is attached yet. `untraced` makes the untraced runs.
     pub fn new(tracees: Vec<Tracee>, observer: &mut dyn Observer, untraced: PipeTracer) -> Tracees<'_> {
-        Tracees { writes: vec![0; tracees.len()], all: tracees, observer, untraced, traced: false }
+        let places = Places::new(tracees.iter().map(|tracee| tracee.place.clone()).collect());
+        Tracees { writes: vec![0; tracees.len()], places, all: tracees, observer, untraced, traced: false }
     }
 
     /// The program's launcher and setting: for counting runs.
     pub fn tracee(&mut self, program: usize) -> Option<&mut Tracee> {
         self.all.get_mut(program)
+    }
+
+    /// Where commands around runs take place: they may use all processors.
+    pub(super) fn go_home(&mut self) {
+        self.places.go_home();
     }
 
     /// Runs one program once, untraced, while the processor counts.
@@ -87,7 +102,8 @@ impl Tracees<'_> {
         program: usize,
         counters: &mut Counters,
     ) -> Result<(Counted, Recording), LaunchError> {
-        let Tracee { launcher, setting } = &mut self.all[program];
+        self.places.go_to(program);
+        let Tracee { launcher, setting, .. } = &mut self.all[program];
         let (run, counted) = counters.during(|| PipeTracer::blind().run(launcher, setting));
         let recording = run?;
         reached(&recording, setting)?;
@@ -96,7 +112,8 @@ impl Tracees<'_> {
 
     /// Runs one program once, many times slower than usual, and finds the files that it reads.
     pub(super) fn files(&mut self, program: usize) -> Result<(FilesOfRun, Recording), LaunchError> {
-        let Tracee { launcher, setting } = &mut self.all[program];
+        self.places.go_to(program);
+        let Tracee { launcher, setting, .. } = &mut self.all[program];
         let (files, recording) = ptrace::files(launcher, setting)?;
         reached(&recording, setting)?;
         Ok((files, recording))
@@ -113,8 +130,14 @@ impl Runner for Tracees<'_> {
         Ok(())
     }
 
+    fn runs_alone(&mut self, program: usize) -> Option<Placement> {
+        self.places.runs_alone(program);
+        Some(self.places.of(program))
+    }
+
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError> {
-        let Tracee { launcher, setting } = &mut self.all[program];
+        self.places.go_to(program);
+        let Tracee { launcher, setting, .. } = &mut self.all[program];
         let recording = if self.traced {
             self.observer.run(launcher, setting)
         } else {
@@ -130,7 +153,8 @@ impl Runner for Tracees<'_> {
 
 impl Counter for Tracees<'_> {
     fn count(&mut self, program: usize) -> Result<(Counts, Recording), LaunchError> {
-        let Tracee { launcher, setting } = &mut self.all[program];
+        self.places.go_to(program);
+        let Tracee { launcher, setting, .. } = &mut self.all[program];
         let (mut counts, recording) = ptrace::count(launcher, setting)?;
         reached(&recording, setting)?;
         // Writes by io_uring are not system calls. The counting run does not see them, other tracers see both kinds.

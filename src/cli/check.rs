@@ -116,7 +116,7 @@ impl Plan {
             cold: None,
             backend: self.measuring.backend(),
             output: self.measuring.output(),
-            cpus: self.measuring.cpus(),
+            place: self.measuring.place(),
             timeout: self.measuring.timeout(),
             seed: self.measuring.seed(),
             overhead: false,

@@ -2,7 +2,8 @@
 //!
 //! A command whose default or meaning differs changes that one property with `mut_arg`, in its own file.
 
-use super::values::{cpus, duration};
+use super::values::{cpus, duration, place};
+use crate::bench::Place;
 use crate::document::bench::ColdMethod;
 use firstbyte_measure::launch::{CpuSet, OutputKind};
 use firstbyte_measure::tracer::Choice;
@@ -19,8 +20,10 @@ pub(super) struct MeasuringArgs {
     /// Connect the programs' stdout to KIND
     #[arg(long, value_name = "KIND", default_value = "pipe", help_heading = HEADING)]
     output: OutputArg,
-    #[command(flatten)]
-    cpus: CpusArgs,
+    /// Run firstbyte and the programs together on these processors, such as 0 or 0-3, or wherever the kernel puts them
+    /// (all) [default: programs with one thread on the last processor, others on any]
+    #[arg(long, value_name = "LIST", value_parser = place, help_heading = HEADING)]
+    cpus: Option<Place>,
     #[command(flatten)]
     timeout: TimeoutArgs,
     #[command(flatten)]
@@ -115,8 +118,8 @@ impl MeasuringArgs {
         }
     }
 
-    pub(super) fn cpus(&self) -> Option<CpuSet> {
-        self.cpus.cpus.clone()
+    pub(super) fn place(&self) -> Place {
+        self.cpus.clone().unwrap_or(Place::Steady)
     }
 
     pub(super) fn timeout(&self) -> Duration {

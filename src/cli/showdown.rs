@@ -4,12 +4,12 @@ use super::environment::InheritEnvArgs;
 use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
 use super::values::duration;
-use crate::bench::Budget;
+use crate::bench::{Budget, Place};
 use crate::document::Kind;
 use crate::document::bench::ColdMethod;
 use crate::output::Target;
 use crate::report::formats::Format;
-use firstbyte_measure::launch::{CpuSet, Environment, OutputKind};
+use firstbyte_measure::launch::{Environment, OutputKind};
 use firstbyte_measure::tracer::Choice;
 use firstbyte_measure::units::Nanos;
 use std::path::PathBuf;
@@ -85,7 +85,7 @@ pub struct Plan {
     pub output: OutputKind,
     /// The environment of the programs.
     pub environment: Environment,
-    pub cpus: Option<CpuSet>,
+    pub place: Place,
     /// The time after which a run is killed.
     pub timeout: Duration,
     /// Print the share of runs whose first byte came within this time.
@@ -123,7 +123,7 @@ impl Args {
             backend: measuring.backend(),
             output: measuring.output(),
             environment: self.environment.environment(),
-            cpus: measuring.cpus(),
+            place: measuring.place(),
             timeout: measuring.timeout(),
             threshold: self.threshold.map(|d| Nanos(u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))),
             seed: measuring.seed(),

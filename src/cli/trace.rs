@@ -105,7 +105,7 @@ pub(super) fn runs(
         backend: measuring.backend(),
         output: measuring.output(),
         environment: environment.environment(),
-        cpus: measuring.cpus(),
+        place: measuring.place(),
         timeout: measuring.timeout(),
         ring: None,
         seed: measuring.seed(),

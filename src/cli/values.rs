@@ -1,5 +1,6 @@
 //! Values of options: texts in, typed values out, or an error that ends in a `help:` line.
 
+use crate::bench::Place;
 use firstbyte_measure::launch::CpuSet;
 use firstbyte_measure::launch::affinity::CpuSetError;
 pub(super) use firstbyte_measure::units::parse_duration as duration;
@@ -10,6 +11,11 @@ pub(super) fn cpus(text: &str) -> Result<CpuSet, String> {
     let cpus: CpuSet = text.parse().map_err(|error: CpuSetError| error.to_string())?;
     cpus.check().map_err(|error| error.to_string())?;
     Ok(cpus)
+}
+
+/// Where programs run: on a list of processors, or on all.
+pub(super) fn place(text: &str) -> Result<Place, String> {
+    if text == "all" { Ok(Place::Anywhere) } else { cpus(text).map(Place::Given) }
 }
 
 /// The words of a command, as a shell splits them.

@@ -109,10 +109,7 @@ fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<Entry, CommandError> {
         command.set_variable(name, value.as_ref()).map_err(CommandError::usage)?;
     }
     let program = command.program().to_owned();
-    let mut launcher = Launcher::new(command)?;
-    if let Some(cpus) = &plan.cpus {
-        launcher.set_cpus(cpus);
-    }
+    let launcher = Launcher::new(command)?;
 
     let (timeout, until) = (Some(plan.timeout), plan.until.clone());
     let setting = Setting { output: plan.output, expected: None, timeout, until };
@@ -126,7 +123,7 @@ fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<Entry, CommandError> {
             file_size: std::fs::metadata(&program).ok().map(|file| Bytes(file.len())),
             ..series(plan, benchmark)
         },
-        tracee: Tracee { launcher, setting },
+        tracee: Tracee { launcher, setting, place: plan.place.clone() },
         around,
         settled: Some(program),
     })
@@ -142,7 +139,7 @@ fn series(plan: &Plan, benchmark: &Benchmark) -> Series {
         shell: benchmark.shell.clone(),
         variables: recorded(benchmark),
         env_offset: plan.env_offset,
-        ..run_conditions::plain(plan.output, plan.cpus.as_ref())
+        ..run_conditions::plain(plan.output, &plan.place)
     };
     Series {
         name: benchmark.name.clone(),

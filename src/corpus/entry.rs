@@ -1,9 +1,9 @@
 //! Programs of the corpus as entries of an experiment.
 
 use super::{Built, Program};
-use crate::bench::{Around, Entry, ExperimentError, Series, Tracee, run_conditions};
+use crate::bench::{Around, Entry, ExperimentError, Place, Series, Tracee, run_conditions};
 use crate::document::conditions::Conditions;
-use firstbyte_measure::launch::{Command, CpuSet, Launcher, OutputKind, environment};
+use firstbyte_measure::launch::{Command, Launcher, OutputKind, environment};
 use firstbyte_measure::tracer::Setting;
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -15,8 +15,7 @@ pub struct Circumstances<'c> {
     pub output: OutputKind,
     /// A run is killed after this long.
     pub timeout: Duration,
-    /// `None`: all processors that this process may use.
-    pub cpus: Option<&'c CpuSet>,
+    pub place: &'c Place,
 }
 
 impl Program {
@@ -44,20 +43,17 @@ impl Program {
     fn conditions(&self, circumstances: &Circumstances) -> Conditions {
         let shown = |(name, value): (&str, OsString)| (name.to_owned(), environment::shown(name, &value));
         let variables = self.manifest.added().map(shown).collect();
-        Conditions { variables, ..run_conditions::plain(circumstances.output, circumstances.cpus) }
+        Conditions { variables, ..run_conditions::plain(circumstances.output, circumstances.place) }
     }
 
     fn tracee(&self, built: &Built, circumstances: &Circumstances) -> Result<Tracee, ExperimentError> {
         let command = Command::in_directory(&built.argv, Some(&built.directory))?
             .with_environment(&self.manifest.environment_of_runs());
-        let mut launcher = Launcher::new(command)?;
-        if let Some(cpus) = circumstances.cpus {
-            launcher.set_cpus(cpus);
-        }
+        let launcher = Launcher::new(command)?;
 
         let expected: Arc<[u8]> = self.manifest.expected.output().into_bytes().into();
         let Circumstances { output, timeout, .. } = *circumstances;
         let setting = Setting { output, expected: Some(expected), timeout: Some(timeout), until: None };
-        Ok(Tracee { launcher, setting })
+        Ok(Tracee { launcher, setting, place: circumstances.place.clone() })
     }
 }

@@ -12,6 +12,8 @@ pub struct Conditions {
     pub output: &'static str,
     /// The processors that it was bound to, ascending; `null` if to none.
     pub cpus: Option<Vec<usize>>,
+    /// Where it ran.
+    pub placement: Placement,
     /// What ended a run before the program's own end; `null` if nothing did.
     pub until: Option<EndedBy>,
     /// Its stdin was a file; otherwise it was empty.
@@ -22,6 +24,19 @@ pub struct Conditions {
     pub env_offset: bool,
     /// Variables that were set for it alone, with their values or hashes of them.
     pub variables: BTreeMap<String, String>,
+}
+
+/// On which processors a program ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Placement {
+    /// On those that the user chose, together with its launcher.
+    Given,
+    /// On this one, together with its launcher.
+    One(usize),
+    /// Wherever the kernel put it.
+    #[default]
+    Any,
 }
 
 /// What ended a run before the program's own end.

@@ -3,7 +3,7 @@
 use super::cpu_limits::{CpuLimit, cpu_limits};
 use super::{Effort, FloorError, FloorPlan, allowed_cpus};
 use crate::bench::{
-    Aim, Around, Budget, Campaign, Counting, Entry, Experiment, Measured, Progress, Series, Tracee,
+    Aim, Around, Budget, Campaign, Counting, Entry, Experiment, Measured, Place, Progress, Series, Tracee,
 };
 use crate::corpus::{Corpus, build_cache, prepare};
 use crate::document::floor::{CpuSweep, Floor, Group, Missing};
@@ -116,10 +116,9 @@ fn entry(
     if let Some((name, value)) = &limit.variable {
         command.set_variable(name, OsStr::new(value))?;
     }
-    let mut launcher = Launcher::new(command)?;
+    let launcher = Launcher::new(command)?;
     let list: Vec<String> = limit.allowed.iter().map(ToString::to_string).collect();
     let cpus: CpuSet = list.join(",").parse().map_err(FloorError::unable)?;
-    launcher.set_cpus(&cpus);
 
     let setting = Setting { timeout: Some(plan.timeout), ..Setting::default() };
     Ok(Entry {
@@ -129,7 +128,7 @@ fn entry(
             expected: Some(ExitStatus::SUCCESS),
             ..Series::default()
         },
-        tracee: Tracee { launcher, setting },
+        tracee: Tracee { launcher, setting, place: Place::Given(cpus) },
         around: Around::default(),
         settled: None,
     })

@@ -2,7 +2,7 @@
 
 use super::runs::COUNTING_RUNS;
 use super::session::Session;
-use crate::bench::{Around, Entry, ExperimentError, Series, Tracee};
+use crate::bench::{Around, Entry, ExperimentError, Place, Series, Tracee};
 use crate::claims::quantity::State;
 use crate::claims::{Lack, gather};
 use crate::corpus::debian::install_command;
@@ -124,7 +124,7 @@ fn entry(name: &str, path: &Path, text: &Path) -> Result<Entry, ExperimentError>
             file_size: fs::metadata(path).ok().map(|file| Bytes(file.len())),
             ..Series::default()
         },
-        tracee: Tracee { launcher: Launcher::new(command)?, setting },
+        tracee: Tracee { launcher: Launcher::new(command)?, setting, place: Place::Steady },
         around: Around { input: Some(text.to_owned()), ..Around::default() },
         settled: None,
     })

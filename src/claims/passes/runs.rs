@@ -2,7 +2,7 @@
 
 use super::session::{Session, tracer};
 use crate::bench::results::overhead;
-use crate::bench::{Budget, Entry, Observer, Series};
+use crate::bench::{Budget, Entry, Observer, Place, Series};
 use crate::claims::quantity::{Quantity, State};
 use crate::claims::{Lack, Reading, claim_programs, gather};
 use crate::corpus::{Built, Circumstances, Program};
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// Into a pipe, and killed if they hang.
 const CIRCUMSTANCES: Circumstances =
-    Circumstances { output: OutputKind::Pipe, timeout: Duration::from_secs(20), cpus: None };
+    Circumstances { output: OutputKind::Pipe, timeout: Duration::from_secs(20), place: &Place::Steady };
 
 /// Counts hardly vary.
 pub(super) const COUNTING_RUNS: u32 = 3;
@@ -154,9 +154,10 @@ fn all_against_one(
     built: &Built,
     first: usize,
 ) -> Result<Option<Reading>, Lack> {
-    let first = first.to_string().parse().map_err(Lack::of)?;
-    let one = Circumstances { cpus: Some(&first), ..CIRCUMSTANCES };
-    let entries = [one, CIRCUMSTANCES].map(|circumstances| program.entry(built, &circumstances));
+    let first = Place::Given(first.to_string().parse().map_err(Lack::of)?);
+    let one = Circumstances { place: &first, ..CIRCUMSTANCES };
+    let all = Circumstances { place: &Place::Anywhere, ..CIRCUMSTANCES };
+    let entries = [one, all].map(|circumstances| program.entry(built, &circumstances));
     let entries = entries.into_iter().collect::<Result<_, _>>().map_err(Lack::of)?;
     let series = session.traced(session.experiment(entries, session.runs(20, 100)))?;
 

@@ -11,13 +11,13 @@ use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
 use super::values::{duration, percent, readable};
-use crate::bench::{Adaptive, Budget};
+use crate::bench::{Adaptive, Budget, Place};
 use crate::document::Kind;
 use crate::document::bench::{ColdMethod, Metric};
 use crate::output::Target;
 use crate::report::formats::Format;
 use commands::CommandArgs;
-use firstbyte_measure::launch::{CpuSet, Environment, OutputKind, Until};
+use firstbyte_measure::launch::{Environment, OutputKind, Until};
 use firstbyte_measure::tracer::Choice;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -124,7 +124,7 @@ pub struct Plan {
     pub cold: Option<ColdMethod>,
     pub backend: Choice,
     pub output: OutputKind,
-    pub cpus: Option<CpuSet>,
+    pub place: Place,
     /// The time after which a run is killed.
     pub timeout: Duration,
     /// The seed of the random order.
@@ -167,7 +167,7 @@ impl Args {
             backend: self.measuring.backend(),
             output: self.measuring.output(),
             timeout: self.measuring.timeout(),
-            cpus: self.measuring.cpus(),
+            place: self.measuring.place(),
             seed: self.measuring.seed(),
             overhead: !self.no_overhead,
             count_runs: if self.no_counts { 0 } else { COUNT_RUNS },

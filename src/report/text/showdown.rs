@@ -17,6 +17,9 @@ const WIDEST_NAME: usize = 32;
 /// For more programs than this, the head shows only the lowest and the highest observer overhead.
 const MOST_OVERHEADS: usize = 4;
 
+/// For more programs than this, the head shows only their number.
+const MOST_NAMES: usize = 6;
+
 /// If names would have less than this, the table is divided.
 const NARROWEST_NAME: usize = 12;
 
@@ -63,6 +66,7 @@ pub(crate) fn head(document: &Document, terminal: &Terminal) -> String {
     let mut lines = vec![format!("{} {}", tool.name, tool.version).trim_end().to_owned()];
     lines.extend(machine(&document.machine).map(|machine| format!("machine   {machine}")));
     lines.extend(environment(&document.machine).map(|environment| format!("programs  {environment}")));
+    lines.extend(placement(document).map(|placement| format!("place     {placement}")));
     lines.extend(backend(tool).map(|backend| format!("backend   {backend}")));
     lines.extend(observer(&tool.observer_overhead).map(|observer| format!("observer  {observer}")));
     if let Some(reason) = &document.broken {
@@ -116,6 +120,22 @@ fn environment(machine: &Value) -> Option<String> {
             )
         }
     })
+}
+
+/// On which processors the programs ran, as far as the file says.
+fn placement(document: &Document) -> Option<String> {
+    let of = |m: &Measurement| m.plan.get("placement").cloned();
+    let one = document.results.iter().find_map(|m| of(m)?.get("one")?.as_u64())?;
+    let elsewhere = document.results.iter().filter(|m| of(m).is_some_and(|place| place == "any"));
+    let names: Vec<&str> = elsewhere.map(Measurement::label).collect();
+    let others = match &names[..] {
+        [] => String::new(),
+        [names @ ..] if names.len() <= MOST_NAMES => format!("; on any: {}", names.join(", ")),
+        names => format!("; on any: {} programs with several threads or processes", names.len()),
+    };
+    Some(format!(
+        "programs with one thread on processor {one}, as firstbyte{others} (--cpus all: no placing)"
+    ))
 }
 
 fn backend(tool: &Tool) -> Option<String> {

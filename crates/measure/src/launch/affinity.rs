@@ -36,6 +36,34 @@ impl CpuSet {
         })
     }
 
+    /// The processors on which the calling thread may run now (`sched_getaffinity(2)`).
+    pub fn of_this_thread() -> Option<CpuSet> {
+        // SAFETY: a zeroed mask is valid; the kernel writes no more than its size. No number lies beyond that.
+        let cpus: Vec<usize> = unsafe {
+            let mut mask: libc::cpu_set_t = std::mem::zeroed();
+            if libc::sched_getaffinity(0, size_of_val(&mask), &raw mut mask) != 0 {
+                return None;
+            }
+            (0..libc::CPU_SETSIZE.unsigned_abs() as usize)
+                .filter(|cpu| libc::CPU_ISSET(*cpu, &mask))
+                .collect()
+        };
+        (!cpus.is_empty()).then_some(CpuSet { cpus })
+    }
+
+    /// The last of the processors alone.
+    pub fn last(&self) -> Option<CpuSet> {
+        self.cpus.last().map(|cpu| CpuSet { cpus: vec![*cpu] })
+    }
+
+    /// Keeps the calling thread, and the processes that it creates, on these processors. Returns whether the kernel
+    /// agreed.
+    pub fn keep_this_thread(&self) -> bool {
+        let mask = self.as_kernel_mask();
+        // SAFETY: the kernel reads the mask.
+        unsafe { libc::sched_setaffinity(0, size_of_val(&mask), &raw const mask) == 0 }
+    }
+
     /// The set as the kernel takes it.
     pub(super) fn as_kernel_mask(&self) -> libc::cpu_set_t {
         // SAFETY: `cpu_set_t` is an array of integers; all zeroes is the empty set.

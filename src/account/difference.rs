@@ -37,7 +37,7 @@ pub fn compare_totals(a: &Totals, b: &Totals, in_turn: bool, seed: u64) -> Optio
         let of_a: BTreeMap<u32, f64> = a.iter().copied().collect();
         let both = b.iter().filter_map(|(round, total)| Some((*of_a.get(round)?, *total)));
         let (old, new): (Vec<f64>, Vec<f64>) = both.unzip();
-        return stats::judge(&old, &new, seed);
+        return stats::judge(&old, &new);
     }
     let values = |side: &Totals| side.iter().map(|(_, total)| *total).collect::<Vec<f64>>();
     stats::judge_unpaired(&values(a), &values(b), seed)

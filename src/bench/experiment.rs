@@ -96,9 +96,10 @@ impl Experiment {
 
         let no_counters = count(self.counting, &ending, &mut series, &mut runner, progress);
         progress.ended();
+        // the same tracer may be used again
+        let detached = runner.switch(false);
         if campaign.aim == Aim::Explain {
-            // the same tracer is used again
-            runner.switch(false)?;
+            detached?;
         }
         Ok(Measured { series, ending, interference, no_counters })
     }

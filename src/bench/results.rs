@@ -66,6 +66,17 @@ pub fn finished(header: &Document, measured: &Measured, compared: &ComparedWith)
     document
 }
 
+/// What was measured in two states of the page cache. Warnings about the machine are given once.
+pub fn together(mut first: Document, second: Document) -> Document {
+    first.results.extend(second.results);
+    first.failed.extend(second.failed);
+    first.tool.observer_overhead.extend(second.tool.observer_overhead);
+    first.broken = first.broken.or(second.broken);
+    first.partial |= second.partial;
+    first.add_warnings(second.warnings);
+    first
+}
+
 /// The document of the runs that were made until now.
 pub fn document_so_far(header: &Document, series: &[Series], compared: &ComparedWith) -> Document {
     let floor = series.iter().find(|own| compared.floor == Some(&*own.name) && !own.samples.is_empty());
@@ -327,7 +338,7 @@ fn duration(sample: &Sample, of: Metric) -> Option<f64> {
 
 fn relative(series: &Series, reference: &Series) -> Vec<Relative> {
     let each = shared(series, reference).into_iter().filter_map(|(of, new, old)| {
-        let comparison = judge(&old, &new, Bootstrap::default().seed)?;
+        let comparison = judge(&old, &new)?;
         let verdict = comparison.verdict();
         Some(Relative { reference: reference.name.clone(), of, ratio: comparison.into(), verdict })
     });

@@ -54,9 +54,9 @@ pub(super) struct SeedArgs {
 /// The state of the page cache before each run.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct CacheArgs {
-    /// Start each run with the program's files in memory (warm) or on disk only (cold)
-    #[arg(long, value_name = "STATE", default_value = "warm", help_heading = HEADING)]
-    cache: CacheArg,
+    /// Start each run with the program's files in memory (warm) or on disk only (cold); warm,cold measures both
+    #[arg(long, value_name = "STATE", default_value = "warm", value_delimiter = ',', help_heading = HEADING)]
+    cache: Vec<CacheArg>,
     /// With --cache cold: use copies of the program's files that are proven not to be in memory (copies), or drop the
     /// page cache of the whole machine except for files in use (drop-caches, as root)
     #[arg(long, value_name = "METHOD", default_value = "copies", requires = "cache", help_heading = HEADING)]
@@ -87,7 +87,7 @@ enum OutputArg {
     File,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum CacheArg {
     Warm,
     Cold,
@@ -132,12 +132,14 @@ impl MeasuringArgs {
 }
 
 impl CacheArgs {
-    /// How the page cache is made cold; `None` if it stays warm.
-    pub(super) fn cold(&self) -> Option<ColdMethod> {
-        match (self.cache, self.cold_method) {
-            (CacheArg::Warm, _) => None,
-            (CacheArg::Cold, ColdMethodArg::Copies) => Some(ColdMethod::Copies),
-            (CacheArg::Cold, ColdMethodArg::DropCaches) => Some(ColdMethod::DropCaches),
-        }
+    /// The states in which everything is measured, warm first: how the page cache is made cold, `None` if it stays warm.
+    pub(super) fn states(&self) -> Vec<Option<ColdMethod>> {
+        let method = match self.cold_method {
+            ColdMethodArg::Copies => ColdMethod::Copies,
+            ColdMethodArg::DropCaches => ColdMethod::DropCaches,
+        };
+        let warm = self.cache.contains(&CacheArg::Warm).then_some(None);
+        let cold = self.cache.contains(&CacheArg::Cold).then_some(Some(method));
+        warm.into_iter().chain(cold).collect()
     }
 }

@@ -3,7 +3,7 @@
 use super::environment::InheritEnvArgs;
 use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
-use super::values::duration;
+use super::values::{duration, nanos};
 use crate::bench::{Budget, Place};
 use crate::document::Kind;
 use crate::document::bench::ColdMethod;
@@ -79,8 +79,8 @@ pub struct Plan {
     pub tags: Vec<String>,
     pub corpus: Option<PathBuf>,
     pub list: bool,
-    /// How the page cache is made cold; `None` if it stays warm.
-    pub cold: Option<ColdMethod>,
+    /// The states of the page cache in which everything is measured: how it is made cold, `None` if it stays warm.
+    pub caches: Vec<Option<ColdMethod>>,
     pub backend: Choice,
     pub output: OutputKind,
     /// The environment of the programs.
@@ -119,13 +119,13 @@ impl Args {
             tags: self.tag,
             corpus: self.corpus,
             list: self.list,
-            cold: self.cache.cold(),
+            caches: self.cache.states(),
             backend: measuring.backend(),
             output: measuring.output(),
             environment: self.environment.environment(),
             place: measuring.place(),
             timeout: measuring.timeout(),
-            threshold: self.threshold.map(|d| Nanos(u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))),
+            threshold: self.threshold.map(nanos),
             seed: measuring.seed(),
             overhead: !self.no_overhead,
             counts: !self.no_counts,

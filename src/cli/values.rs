@@ -3,14 +3,20 @@
 use crate::bench::Place;
 use firstbyte_measure::launch::CpuSet;
 use firstbyte_measure::launch::affinity::CpuSetError;
+use firstbyte_measure::units::Nanos;
 pub(super) use firstbyte_measure::units::parse_duration as duration;
 use std::path::Path;
+use std::time::Duration;
 
 /// A list of processors that exist on this machine.
 pub(super) fn cpus(text: &str) -> Result<CpuSet, String> {
     let cpus: CpuSet = text.parse().map_err(|error: CpuSetError| error.to_string())?;
     cpus.check().map_err(|error| error.to_string())?;
     Ok(cpus)
+}
+
+pub(super) fn nanos(duration: Duration) -> Nanos {
+    Nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Where programs run: on a list of processors, or on all.

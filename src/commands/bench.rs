@@ -9,7 +9,7 @@ use crate::bench::{
 };
 use crate::cli::bench::{Benchmark, Plan};
 use crate::document::Document;
-use crate::document::bench::Warning;
+use crate::document::bench::{ColdMethod, Warning};
 use crate::document::conditions::Conditions;
 use crate::report::formats::Exported;
 use crate::report::text::bench as bench_text;
@@ -48,7 +48,7 @@ pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
     plan.environment.clone().choose();
     export::check(&plan.exports)?;
     plan.input.iter().try_for_each(|input| export::spare(export::targets(&plan.exports), input))?;
-    plan.cold.map_or(Ok(()), cold_runs::enter)?;
+    plan.caches.iter().flatten().try_for_each(|method| cold_runs::enter(*method))?;
     before_launching();
     let chosen = choose_phases(plan.backend).map_err(CommandError::unable)?;
 
@@ -67,27 +67,49 @@ pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
 }
 
 fn measure(plan: &Plan, mut chosen: Chosen<PhasesTracer>) -> Result<Document, CommandError> {
-    let experiment = experiment(plan)?;
     let header = results::header(&chosen);
-    let compared =
-        ComparedWith { reference: Some(plan.reference), baseline: plan.subtract, ..ComparedWith::default() };
-
-    let mut save = |series: &[Series]| {
-        let so_far = results::document_so_far(&header, series, &compared);
-        // If this fails, it is tried again at the end, and reported then.
-        let partial = Document { partial: true, ..so_far };
-        let _ = export::write(&plan.exports, &Exported::Bench(&partial), false);
+    let compared = ComparedWith {
+        reference: Some(plan.reference),
+        baseline: plan.subtract,
+        threshold: plan.threshold,
+        floor: None,
     };
-    let mut bar = ExperimentBar::new(if plan.exports.is_empty() { None } else { Some(&mut save) });
-    let measured = experiment.run(&mut chosen.tracer, &mut bar)?;
 
-    let mut document = results::finished(&header, &measured, &compared);
-    document.finish = Some(measured.ending.finish);
-    document.warnings.extend(warnings(plan, &document, &measured));
+    let mut document = header.clone();
+    for state in &plan.caches {
+        let measured = in_state(plan, *state, &mut chosen, &document, &compared)?;
+        document = results::together(document, results::finished(&header, &measured, &compared));
+        document.finish = Some(measured.ending.finish);
+        let warnings = warnings(plan, &document, &measured);
+        document.add_warnings(warnings);
+        if measured.is_partial() {
+            break;
+        }
+    }
     Ok(document)
 }
 
-fn experiment(plan: &Plan) -> Result<Experiment, CommandError> {
+/// The runs in one state of the page cache. `before`: what was measured in other states.
+fn in_state(
+    plan: &Plan,
+    state: Option<ColdMethod>,
+    chosen: &mut Chosen<PhasesTracer>,
+    before: &Document,
+    compared: &ComparedWith,
+) -> Result<Measured, CommandError> {
+    let experiment = experiment(plan, state)?;
+    let header = results::header(chosen);
+    let mut save = |series: &[Series]| {
+        let so_far = results::document_so_far(&header, series, compared);
+        // If this fails, it is tried again at the end, and reported then.
+        let partial = Document { partial: true, ..results::together(before.clone(), so_far) };
+        let _ = export::write(&plan.exports, &Exported::Bench(&partial), false);
+    };
+    let mut bar = ExperimentBar::new(if plan.exports.is_empty() { None } else { Some(&mut save) });
+    Ok(experiment.run(&mut chosen.tracer, &mut bar)?)
+}
+
+fn experiment(plan: &Plan, cold: Option<ColdMethod>) -> Result<Experiment, CommandError> {
     Ok(Experiment {
         entries: plan.benchmarks.iter().map(|own| entry(plan, own)).collect::<Result<_, _>>()?,
         campaign: Campaign {
@@ -97,7 +119,7 @@ fn experiment(plan: &Plan) -> Result<Experiment, CommandError> {
             seed: plan.seed,
             overhead: plan.overhead,
         },
-        cold: plan.cold,
+        cold,
         env_offset: plan.env_offset,
         counting: Counting { runs: plan.count_runs, by_processor: true, influences: false },
     })

@@ -10,6 +10,7 @@ use crate::corpus::{
     prepare_all,
 };
 use crate::document::Document;
+use crate::document::bench::ColdMethod;
 use crate::report::formats::Exported;
 use crate::report::text::showdown as showdown_text;
 use firstbyte_measure::launch::{LaunchError, interrupt};
@@ -33,7 +34,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
 
     plan.environment.clone().choose();
     export::check(&plan.exports)?;
-    plan.cold.map_or(Ok(()), cold_runs::enter)?;
+    plan.caches.iter().flatten().try_for_each(|method| cold_runs::enter(*method))?;
     before_launching();
     let chosen = choose_phases(plan.backend).map_err(CommandError::unable)?;
 
@@ -113,26 +114,32 @@ fn measure(
     ready: &Ready,
     skipped: &[SkippedProgram],
 ) -> Result<Document, CommandError> {
-    let experiment = experiment(plan, ready)?;
     let skipped = skipped.iter().map(Into::into).collect();
     let header = Document { skipped, ..results::header(&chosen) };
     let compared = ComparedWith { floor: Some(FLOOR), threshold: plan.threshold, ..ComparedWith::default() };
 
-    let mut save = |series: &[Series]| {
-        let so_far = results::document_so_far(&header, series, &compared);
-        // If this fails, it is tried again at the end, and reported then.
-        let partial = Document { partial: true, ..so_far };
-        let _ = export::write(&plan.exports, &Exported::Bench(&partial), false);
-    };
-    let mut bar = ExperimentBar::new(Some(&mut save));
-    let measured = experiment.run(&mut chosen.tracer, &mut bar)?;
+    let mut document = header.clone();
+    for state in &plan.caches {
+        let before = document.clone();
+        let mut save = |series: &[Series]| {
+            let so_far = results::document_so_far(&header, series, &compared);
+            // If this fails, it is tried again at the end, and reported then.
+            let partial = Document { partial: true, ..results::together(before.clone(), so_far) };
+            let _ = export::write(&plan.exports, &Exported::Bench(&partial), false);
+        };
+        let mut bar = ExperimentBar::new(Some(&mut save));
+        let measured = experiment(plan, ready, *state)?.run(&mut chosen.tracer, &mut bar)?;
 
-    let mut document = results::finished(&header, &measured, &compared);
-    document.warnings.extend(measured.interference.warnings(&header.machine));
+        document = results::together(document, results::finished(&header, &measured, &compared));
+        document.add_warnings(measured.interference.warnings(&header.machine));
+        if measured.is_partial() {
+            break;
+        }
+    }
     Ok(document)
 }
 
-fn experiment(plan: &Plan, ready: &Ready) -> Result<Experiment, CommandError> {
+fn experiment(plan: &Plan, ready: &Ready, cold: Option<ColdMethod>) -> Result<Experiment, CommandError> {
     let circumstances = Circumstances { output: plan.output, timeout: plan.timeout, place: &plan.place };
     let entries = ready.iter().map(|(program, built)| program.entry(built, &circumstances));
     Ok(Experiment {
@@ -144,7 +151,7 @@ fn experiment(plan: &Plan, ready: &Ready) -> Result<Experiment, CommandError> {
             seed: plan.seed,
             overhead: plan.overhead,
         },
-        cold: plan.cold,
+        cold,
         env_offset: false,
         counting: Counting {
             runs: if plan.counts { COUNTING_RUNS } else { 0 },

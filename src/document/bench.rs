@@ -72,6 +72,15 @@ impl Document {
             warnings: Vec::new(),
         }
     }
+
+    /// Adds warnings, each once.
+    pub fn add_warnings(&mut self, warnings: impl IntoIterator<Item = Warning>) {
+        for warning in warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+    }
 }
 
 /// State of the page cache before each run.

@@ -58,6 +58,11 @@ pub(crate) fn counts() -> Vec<MeasurementColumn> {
     ]
 }
 
+/// The columns of [`statistics`] that the other tables do not have.
+pub(crate) fn mean_and_minimum() -> Vec<MeasurementColumn> {
+    statistics().into_iter().filter(|column| ["mean", "min"].contains(&column.heading)).collect()
+}
+
 pub(crate) fn times_and_counts() -> Vec<MeasurementColumn> {
     times().into_iter().chain(counts()).collect()
 }

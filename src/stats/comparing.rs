@@ -1,6 +1,7 @@
 //! Two programs, or one program before and after: faster, slower, or can't tell.
 
 use super::bootstrap::{Bootstrap, Interval};
+use super::order;
 use super::quantile::{median, sorted};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -67,9 +68,7 @@ impl Comparison {
 /// The ratios are resampled as logarithms, so that exchanging the sides inverts the result exactly.
 /// `None` when there is no pair, or a value is not positive and finite.
 pub fn paired(old: &[f64], new: &[f64], bootstrap: Bootstrap) -> Option<Comparison> {
-    let logs: Vec<f64> = old.iter().zip(new).map(|(old, new)| (new / old).ln()).collect();
-    let positive = old.iter().zip(new).all(|(old, new)| *old > 0.0 && *new > 0.0);
-    let center = median(&sorted(&logs).filter(|_| positive)?)?;
+    let (logs, center) = log_ratios(old, new)?;
     let interval = log_interval(&logs, center, bootstrap)?;
     Some(Comparison {
         ratio: center.exp(),
@@ -88,9 +87,24 @@ fn log_interval(logs: &[f64], center: f64, bootstrap: Bootstrap) -> Option<Inter
     Some(Interval { low: -interval.high, high: -interval.low })
 }
 
-/// [`paired`] at the confidence that verdicts need, [`CONFIDENCE`].
-pub fn judge(old: &[f64], new: &[f64], seed: u64) -> Option<Comparison> {
-    paired(old, new, Bootstrap { resamples: 2000, confidence: CONFIDENCE, seed })
+/// [`paired`] as verdicts need it: the interval has a confidence of [`CONFIDENCE`] for any number of pairs and any
+/// distribution of their ratios, see [`super::order`]. With fewer than [`FEWEST_PAIRS`] it is the range of the ratios.
+pub fn judge(old: &[f64], new: &[f64]) -> Option<Comparison> {
+    let (logs, center) = log_ratios(old, new)?;
+    let interval = order::median_interval(&sorted(&logs)?, CONFIDENCE)?;
+    Some(Comparison {
+        ratio: center.exp(),
+        interval: Interval { low: interval.low.exp(), high: interval.high.exp() },
+        pairs: logs.len(),
+    })
+}
+
+/// The logarithms of the ratios of all pairs, in their order, and their median.
+fn log_ratios(old: &[f64], new: &[f64]) -> Option<(Vec<f64>, f64)> {
+    let positive = old.iter().zip(new).all(|(old, new)| *old > 0.0 && *new > 0.0);
+    let logs: Vec<f64> = old.iter().zip(new).map(|(old, new)| (new / old).ln()).collect();
+    let center = median(&sorted(&logs).filter(|_| positive)?)?;
+    Some((logs, center))
 }
 
 /// Compares two sets that were measured at different times, such as the results in two files, by the ratio of their
@@ -130,7 +144,7 @@ mod tests {
             old.push(durations(&mut rng, drift, 1.0));
             new.push(durations(&mut rng, drift, factor));
         }
-        judge(&old, &new, seed).unwrap()
+        judge(&old, &new).unwrap()
     }
 
     #[test]
@@ -139,6 +153,41 @@ mod tests {
             let undecided =
                 (0..200).filter(|seed| simulated(*seed, pairs, 1.0).verdict() == Verdict::CantTell).count();
             assert!(undecided >= 190, "{pairs} pairs: {undecided} of 200");
+        }
+    }
+
+    /// A ratio whose median is 1: normal, skewed, or of programs that take one of two times.
+    fn ratio(rng: &mut Rng, shape: &str) -> f64 {
+        match shape {
+            // the sum of twelve uniform numbers
+            "normal" => 1.0 + 0.03 * ((0..12).map(|_| rng.f64()).sum::<f64>() - 6.0),
+            "skewed" => 1.0 - 0.1 * (rng.f64().max(1e-12).ln() + std::f64::consts::LN_2),
+            _ => {
+                if rng.bool() {
+                    0.8 - 0.1 * rng.f64()
+                } else {
+                    1.2 + 0.1 * rng.f64()
+                }
+            }
+        }
+    }
+
+    /// Prints the shares of false alarms: run it with `--nocapture` to see them.
+    #[test]
+    fn false_alarms_are_at_most_one_in_a_hundred_from_8_to_200_pairs() {
+        const COMPARISONS: u32 = 2000;
+        for shape in ["normal", "skewed", "bimodal"] {
+            for pairs in [8, 10, 13, 20, 40, 100, 200] {
+                let mut rng = Rng::with_seed(pairs as u64);
+                let alarm = |_: &u32| {
+                    let new: Vec<f64> = (0..pairs).map(|_| ratio(&mut rng, shape)).collect();
+                    judge(&vec![1.0; pairs], &new).unwrap().verdict() != Verdict::CantTell
+                };
+                let alarms = (0..COMPARISONS).filter(alarm).count();
+                println!("{shape}, {pairs} pairs: {:.2} %", 100.0 * alarms as f64 / f64::from(COMPARISONS));
+                // 1 %, and three standard deviations of what so many comparisons show of it
+                assert!(alarms <= 20 + 13, "{shape}, {pairs} pairs: {alarms} of {COMPARISONS}");
+            }
         }
     }
 
@@ -155,7 +204,7 @@ mod tests {
         let mut rng = Rng::with_seed(5);
         let old: Vec<f64> = (0..30).map(|_| 100.0 + rng.f64()).collect();
         let new: Vec<f64> = (0..30).map(|_| 110.0 + rng.f64()).collect();
-        let (forward, backward) = (judge(&old, &new, 1).unwrap(), judge(&new, &old, 1).unwrap());
+        let (forward, backward) = (judge(&old, &new).unwrap(), judge(&new, &old).unwrap());
         assert!((forward.ratio * backward.ratio - 1.0).abs() < 1e-12);
         assert!((forward.interval.low * backward.interval.high - 1.0).abs() < 1e-9);
         assert_eq!((forward.verdict(), backward.verdict()), (Verdict::Slower, Verdict::Faster));
@@ -163,16 +212,16 @@ mod tests {
 
     #[test]
     fn equal_values_are_cant_tell_and_exactly_one() {
-        let same = judge(&[5.0; 50], &[5.0; 50], 0).unwrap();
+        let same = judge(&[5.0; 50], &[5.0; 50]).unwrap();
         assert_eq!((same.ratio, same.interval.low, same.interval.high), (1.0, 1.0, 1.0));
         assert_eq!(same.verdict(), Verdict::CantTell);
     }
 
     #[test]
     fn seven_pairs_give_no_verdict_however_far_apart_and_eight_do() {
-        let seven = judge(&[1.0; 7], &[9.0; 7], 0).unwrap();
+        let seven = judge(&[1.0; 7], &[9.0; 7]).unwrap();
         assert_eq!((seven.ratio.round(), seven.verdict()), (9.0, Verdict::CantTell));
-        assert_eq!(judge(&[1.0; 8], &[9.0; 8], 0).unwrap().verdict(), Verdict::Slower);
+        assert_eq!(judge(&[1.0; 8], &[9.0; 8]).unwrap().verdict(), Verdict::Slower);
     }
 
     #[test]
@@ -186,7 +235,7 @@ mod tests {
             (&[f64::NAN], &[1.0]),
         ];
         for (old, new) in table {
-            assert_eq!(judge(old, new, 0), None, "{old:?} {new:?}");
+            assert_eq!(judge(old, new), None, "{old:?} {new:?}");
         }
     }
 
@@ -274,6 +323,6 @@ mod tests {
 
     #[test]
     fn the_longer_side_is_cut_to_the_pairs() {
-        assert_eq!(judge(&[1.0; 9], &[2.0; 12], 0).unwrap().pairs, 9);
+        assert_eq!(judge(&[1.0; 9], &[2.0; 12]).unwrap().pairs, 9);
     }
 }

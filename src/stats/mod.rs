@@ -8,6 +8,7 @@ mod blocks;
 pub mod bootstrap;
 pub mod comparing;
 mod draws;
+mod order;
 pub mod outlier;
 pub mod quantile;
 pub mod statistics;

@@ -10,7 +10,7 @@ pub use commands::Benchmark;
 use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
-use super::values::{duration, percent, readable};
+use super::values::{duration, nanos, percent, readable};
 use crate::bench::{Adaptive, Budget, Place};
 use crate::document::Kind;
 use crate::document::bench::{ColdMethod, Metric};
@@ -19,6 +19,7 @@ use crate::report::formats::Format;
 use commands::CommandArgs;
 use firstbyte_measure::launch::{Environment, OutputKind, Until};
 use firstbyte_measure::tracer::Choice;
+use firstbyte_measure::units::Nanos;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -58,6 +59,9 @@ pub struct Args {
     /// Compare this time in the summary
     #[arg(long, value_name = "TIME", default_value = "total")]
     compare_by: MetricArg,
+    /// Print the share of runs whose first byte came within DURATION, such as 20ms
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    threshold: Option<Duration>,
     /// Accept runs with any exit status
     #[arg(short, long)]
     ignore_failure: bool,
@@ -106,6 +110,8 @@ pub struct Plan {
     /// The index of the command whose time is subtracted from the others'.
     pub subtract: Option<usize>,
     pub compare_by: Metric,
+    /// Print the share of runs whose first byte came within this time.
+    pub threshold: Option<Nanos>,
     /// How long to measure, or how often.
     pub budget: Budget,
     /// The number of rounds before the measured ones.
@@ -120,8 +126,8 @@ pub struct Plan {
     pub environment: Environment,
     /// The size of the environment varies from run to run.
     pub env_offset: bool,
-    /// How the page cache is made cold; `None` if it stays warm.
-    pub cold: Option<ColdMethod>,
+    /// The states of the page cache in which everything is measured: how it is made cold, `None` if it stays warm.
+    pub caches: Vec<Option<ColdMethod>>,
     pub backend: Choice,
     pub output: OutputKind,
     pub place: Place,
@@ -157,13 +163,14 @@ impl Args {
                 MetricArg::Total => Metric::Total,
                 MetricArg::FirstByte => Metric::FirstByte,
             },
+            threshold: self.threshold.map(nanos),
             warmup: self.warmup,
             ignore_failure: self.ignore_failure,
             until: self.until()?,
             input: self.input,
             environment: self.environment.without_assignments(),
             env_offset: self.env_offset,
-            cold: self.cache.cold(),
+            caches: self.cache.states(),
             backend: self.measuring.backend(),
             output: self.measuring.output(),
             timeout: self.measuring.timeout(),

@@ -10,7 +10,7 @@ use crate::report::row;
 pub fn render(document: &Document) -> String {
     let rows: Vec<&Measurement> = row::ranking(document).into_iter().flat_map(|(_, rows)| rows).collect();
     let below = row::threshold(&rows);
-    let columns = row::times_and_counts();
+    let columns: Vec<_> = row::mean_and_minimum().into_iter().chain(row::times_and_counts()).collect();
     let mut headings = vec!["program".to_owned(), "cache".to_owned()];
     headings.extend(columns.iter().map(row::MeasurementColumn::plain_heading));
     headings.extend(below.clone().map(|below| escaped(&below)));

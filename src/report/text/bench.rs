@@ -7,7 +7,7 @@ use crate::document::bench::{
 };
 use crate::document::series::Finish;
 use crate::output::visible;
-use crate::report::row::ratio;
+use crate::report::row::{percent, ratio};
 use crate::report::text::showdown::{failed, head, list, notes};
 use crate::report::words::runs;
 use crate::stats::{Verdict, median_count};
@@ -35,6 +35,7 @@ fn result(measurement: &Measurement, terminal: &Terminal) -> String {
         ("first byte", first_byte(measurement)),
         ("total", measurement.phases.total.as_ref().map(times)),
         ("wall", measurement.phases.total.is_none().then(|| wall(measurement))),
+        ("within", within(measurement)),
         ("phases", phases(measurement)),
         ("above", above(measurement)),
         ("CPU", Some(cpu(measurement))),
@@ -72,8 +73,19 @@ fn times(times: &Distribution) -> String {
     }
     let half = (times.high - times.low) / 2.0;
     let percent = if times.median > 0.0 { half / times.median * 100.0 } else { 0.0 };
-    let [median, min, max] = [times.median, times.min, times.max].map(display_nanos);
-    format!("{median} ± {percent:.1}%   {min} … {max}")
+    let [median, mean, min, max] = [times.median, times.mean, times.min, times.max].map(display_nanos);
+    format!("{median} ± {percent:.1}%   mean {mean}   {min} … {max}")
+}
+
+/// The share of the runs below the threshold.
+fn within(measurement: &Measurement) -> Option<String> {
+    let below = measurement.share_below?;
+    let of = below.of.name();
+    Some(format!(
+        "{}: the {of} of {} of the runs",
+        display_nanos(below.threshold_ns as f64),
+        percent(below.share)
+    ))
 }
 
 fn wall(measurement: &Measurement) -> String {

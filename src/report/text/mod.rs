@@ -11,6 +11,7 @@ pub mod floor;
 pub mod inspect;
 pub mod phase_bars;
 pub mod showdown;
+mod side_by_side;
 pub mod terminal;
 pub mod throughput;
 pub mod trace;

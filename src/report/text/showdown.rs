@@ -1,7 +1,7 @@
 //! A showdown for a terminal: the head, tables sorted by first byte, phase bars, and the programs that did not run.
 
-use super::phase_bars;
 use super::terminal::{Terminal, columns as width_of, truncated};
+use super::{phase_bars, side_by_side};
 use crate::document::Document;
 use crate::document::bench::{Cache, ColdMethod, ColdRuns, Measurement, Overhead, Tool};
 use crate::output::visible;
@@ -25,7 +25,9 @@ const NARROWEST_NAME: usize = 12;
 
 pub fn render(document: &Document, terminal: &Terminal) -> String {
     let mut parts = vec![head(document, terminal)];
-    for (cache, rows) in row::ranking(document) {
+    let conditions = row::ranking(document);
+    parts.extend(side_by_side::render(&conditions, terminal));
+    for (cache, rows) in conditions {
         parts.extend(condition(document, cache, &rows, terminal));
     }
     parts.push(failed(document, terminal));

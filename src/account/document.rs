@@ -138,7 +138,7 @@ pub(super) fn phases(summary: &Summary) -> TracedPhases {
 }
 
 fn figure(spread: Spread) -> TracedFigure {
-    TracedFigure { median: spread.median, min: spread.least, max: spread.most }
+    TracedFigure { median: spread.median, mean: Some(spread.middle), min: spread.least, max: spread.most }
 }
 
 /// By name. What the backend did not see is `None`, not 0.

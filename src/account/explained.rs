@@ -68,9 +68,9 @@ impl Explained {
         findings::findings(&self.summary, &self.machine())
     }
 
-    /// The median total without the time that the observation adds, in nanoseconds.
+    /// The mean total without the time that the observation adds, in nanoseconds.
     pub fn corrected_total(&self) -> Option<f64> {
-        Some((self.summary.total.median - self.costs?.of(&self.summary)).max(0.0))
+        Some((self.summary.total.middle - self.costs?.of(&self.summary)).max(0.0))
     }
 
     /// Wall time of traced runs over that of untraced ones, block by block.

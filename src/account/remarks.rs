@@ -2,7 +2,7 @@
 
 use super::explained::Explained;
 use super::findings;
-use crate::document::bench::Warning;
+use crate::document::bench::{FEWEST_BLOCKS, Warning};
 use crate::stats;
 use firstbyte_measure::launch::ExitStatus;
 use firstbyte_measure::tracer::Backend;
@@ -122,13 +122,14 @@ fn overhead(explained: &Explained) -> Option<String> {
             costs.each.fault
         )
     });
-    let interval = match overhead.pairs {
-        1 => String::new(),
-        _ => format!(" ({:.2} to {:.2})", overhead.interval.low, overhead.interval.high),
-    };
+    if overhead.pairs < FEWEST_BLOCKS {
+        let needed = "too few blocks of runs were made for a figure (about 12 runs are needed)";
+        return Some(format!("Observer overhead: {needed}.{each}"));
+    }
 
+    let (low, high) = (overhead.interval.low, overhead.interval.high);
     Some(format!(
-        "Observer overhead: {:.3}{interval} times as long as untraced, from launch to reaping ({} against {}, \
+        "Observer overhead: {:.3} ({low:.2} to {high:.2}) times as long as untraced, from launch to reaping ({} against {}, \
          medians of {} interleaved runs each).{each}",
         overhead.ratio,
         display_nanos(median(&explained.observed.traced)?),

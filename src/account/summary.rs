@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
     pub median: f64,
+    /// The mean over the middle half of the runs by their total. These means add up as the times of one run do; medians
+    /// do not.
+    pub middle: f64,
     /// The smallest value.
     pub least: f64,
     /// The largest value.
@@ -29,11 +32,24 @@ impl Spread {
         let at = |p| quantile(&all, p).unwrap_or_default();
         Spread {
             median: median(&all).unwrap_or_default(),
+            middle: middle_mean(&all),
             least: at(0.0),
             most: at(1.0),
             quartiles: at(0.75) - at(0.25),
         }
     }
+
+    /// One value for each run, in the order of the runs' totals.
+    fn of_runs(values: &[f64]) -> Spread {
+        Spread { middle: middle_mean(values), ..Spread::of(values) }
+    }
+}
+
+/// The mean without the first and the last quarter.
+fn middle_mean(values: &[f64]) -> f64 {
+    let quarter = values.len() / 4;
+    let middle = &values[quarter..values.len() - quarter];
+    middle.iter().sum::<f64>() / middle.len().max(1) as f64
 }
 
 /// A [`Share`](super::attribution::Share) over all runs.
@@ -89,7 +105,7 @@ impl Summary {
         let counts: Vec<Counts> = accounts.iter().map(|account| account.counts.clone()).collect();
         let over = |figure: &dyn Fn(&Account) -> Option<u64>| {
             let values: Option<Vec<f64>> = accounts.iter().map(|a| figure(a).map(|n| n as f64)).collect();
-            values.map(|values| Spread::of(&values))
+            values.map(|values| Spread::of_runs(&values))
         };
         Some(Summary {
             runs: accounts.len(),
@@ -113,7 +129,7 @@ fn of_kind(accounts: &[Account], wanted: WorkKind) -> (Spread, f64) {
         steps.fold((0.0, 0), |(time, count), step| (time + step.own.as_f64(), count + 1))
     };
     let (times, counts): (Vec<f64>, Vec<u64>) = accounts.iter().map(of_run).unzip();
-    (Spread::of(&times), median_count(counts).unwrap_or_default() as f64)
+    (Spread::of_runs(&times), median_count(counts).unwrap_or_default() as f64)
 }
 
 /// The shares of all runs. A share that a run does not have is 0 in that run.
@@ -135,12 +151,12 @@ fn common_shares(accounts: &[Account]) -> Vec<CommonShare> {
             CommonShare {
                 kind,
                 name,
-                time: Spread::of(&times),
+                time: Spread::of_runs(&times),
                 count: median_count(counts).unwrap_or_default() as f64,
             }
         })
         .collect();
-    common.sort_by(|a, b| a.kind.cmp(&b.kind).then(b.time.median.total_cmp(&a.time.median)));
+    common.sort_by(|a, b| a.kind.cmp(&b.kind).then(b.time.middle.total_cmp(&a.time.middle)));
     common
 }
 

@@ -114,7 +114,7 @@ struct State<'c> {
     alive: Vec<usize>,
     traced: bool,
     /// Programs whose runs so far had one process and one thread each.
-    alone: Vec<bool>,
+    alone: Vec<Option<bool>>,
     /// Measured rounds so far.
     rounds: u32,
     /// How many samples each program had when the block began.
@@ -137,7 +137,7 @@ impl<'c> State<'c> {
             random: fastrand::Rng::with_seed(campaign.seed),
             alive: (0..series.len()).collect(),
             traced: false,
-            alone: vec![true; series.len()],
+            alone: vec![None; series.len()],
             rounds: 0,
             before: vec![0; series.len()],
             untraced: Vec::new(),
@@ -149,6 +149,8 @@ impl<'c> State<'c> {
         let Campaign { aim, budget, overhead, .. } = *self.campaign;
         let round = self.warm_up()?;
         self.place();
+        // Without a warm-up nothing is known of the rounds that would have to be thrown away.
+        let overhead = overhead && self.campaign.warmup > 0;
         let schedule = Schedule::new(aim, budget, round, self.alive.len(), overhead);
         self.progress.planned(schedule.runs(self.alive.len()));
         let deadline = self.deadline();
@@ -246,20 +248,22 @@ impl<'c> State<'c> {
         Some(clock::now().0.saturating_add(u64::try_from(allowed.as_nanos()).unwrap_or(u64::MAX)))
     }
 
-    /// The warm-up rounds, and how long one round takes. There is at least one, which finds programs that cannot run. To
-    /// time programs, there are as many as the tracer needs to settle after it was attached. To explain them, they are
+    /// The warm-up rounds, and how long one round takes. There are none if none are wanted. To time programs, there are as many as the tracer needs to settle after it was attached. To explain them, they are
     /// untraced: the first run is the slowest, because it reads from disk.
     fn warm_up(&mut self) -> Result<Duration, Stop> {
         let mut round = Duration::ZERO;
         let mut done = 0;
         self.switch(self.campaign.aim == Aim::Time, 0)?;
+        if self.campaign.warmup == 0 {
+            return Ok(round);
+        }
 
         while done < self.campaign.warmup.max(self.settling(round)) {
             done += 1;
             let began = clock::now();
             for program in self.order() {
                 match self.attempt(program)? {
-                    Some((sample, _)) => self.alone[program] &= sample.processes == 1 && sample.threads == 1,
+                    Some((sample, _)) => self.note_tasks(program, &sample),
                     None => self.give_up(program),
                 }
             }
@@ -268,9 +272,15 @@ impl<'c> State<'c> {
         Ok(round)
     }
 
+    /// Takes note of the processes and threads of a run.
+    fn note_tasks(&mut self, program: usize, sample: &Sample) {
+        let alone = sample.processes == 1 && sample.threads == 1;
+        self.alone[program] = Some(self.alone[program].unwrap_or(true) && alone);
+    }
+
     /// Programs that run alone may be placed from now on.
     fn place(&mut self) {
-        for &program in self.alive.iter().filter(|program| self.alone[**program]) {
+        for &program in self.alive.iter().filter(|program| self.alone[**program] == Some(true)) {
             let placement = self.runner.runs_alone(program);
             if let Some((conditions, placement)) = self.series[program].conditions.as_mut().zip(placement) {
                 conditions.placement = placement;

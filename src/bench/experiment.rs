@@ -60,6 +60,8 @@ pub struct Measured {
     pub ending: CampaignEnd,
     /// The use of the processors by others while the runs were made.
     pub interference: Interference,
+    /// How many runs were made of all programs: those that count, and all others.
+    pub executions: u64,
     /// Why the processor counted nothing.
     pub no_counters: Option<CountersError>,
 }
@@ -101,7 +103,8 @@ impl Experiment {
         if campaign.aim == Aim::Explain {
             detached?;
         }
-        Ok(Measured { series, ending, interference, no_counters })
+        let executions = runner.executions();
+        Ok(Measured { series, ending, interference, executions, no_counters })
     }
 }
 

@@ -109,7 +109,14 @@ fn observed<const N: usize>(
     let budget = plan.count.map_or(Budget::Time(patience), Budget::Runs);
     let experiment = Experiment {
         entries: commands.into_iter().map(|command| entry(command, plan)).collect::<Result<_, _>>()?,
-        campaign: Campaign { aim: Aim::Explain, budget, warmup: 1, seed: plan.seed, overhead },
+        // who wants one run gets one run
+        campaign: Campaign {
+            aim: Aim::Explain,
+            budget,
+            warmup: u32::from(plan.count != Some(1)),
+            seed: plan.seed,
+            overhead,
+        },
         cold: None,
         env_offset: false,
         counting: Counting::default(),

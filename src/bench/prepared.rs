@@ -115,6 +115,11 @@ impl<'o> Prepared<'o> {
         Ok((found, flaw))
     }
 
+    /// How many runs were made of all programs.
+    pub(super) fn executions(&self) -> u64 {
+        self.tracees.executions()
+    }
+
     /// The files of one run that stops at every system call.
     pub(super) fn files(&mut self, program: usize) -> Result<FilesOfRun, LaunchError> {
         Ok(self.around(program, Tracees::files)?.0)

@@ -62,6 +62,7 @@ pub fn finished(header: &Document, measured: &Measured, compared: &ComparedWith)
     document.failed.extend(given_up.filter_map(given_up_entry));
     document.broken = measured.ending.broken.as_ref().map(ToString::to_string);
     document.partial = measured.is_partial();
+    document.executions = Some(measured.executions);
     document.warnings = warnings::of(&document);
     document
 }
@@ -73,6 +74,7 @@ pub fn together(mut first: Document, second: Document) -> Document {
     first.tool.observer_overhead.extend(second.tool.observer_overhead);
     first.broken = first.broken.or(second.broken);
     first.partial |= second.partial;
+    first.executions = first.executions.into_iter().chain(second.executions).reduce(|a, b| a + b);
     first.add_warnings(second.warnings);
     first
 }

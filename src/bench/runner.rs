@@ -77,18 +77,32 @@ pub struct Tracees<'o> {
     /// Writes of output in each program's last traced run.
     writes: Vec<u64>,
     places: Places,
+    /// How many runs were made of all programs, whatever came of them.
+    executions: u64,
 }
 
 impl Tracees<'_> {
     /// Nothing is attached yet. `untraced` makes the untraced runs.
     pub fn new(tracees: Vec<Tracee>, observer: &mut dyn Observer, untraced: PipeTracer) -> Tracees<'_> {
         let places = Places::new(tracees.iter().map(|tracee| tracee.place.clone()).collect());
-        Tracees { writes: vec![0; tracees.len()], places, all: tracees, observer, untraced, traced: false }
+        Tracees {
+            writes: vec![0; tracees.len()],
+            places,
+            all: tracees,
+            observer,
+            untraced,
+            traced: false,
+            executions: 0,
+        }
     }
 
     /// The program's launcher and setting: for counting runs.
     pub fn tracee(&mut self, program: usize) -> Option<&mut Tracee> {
         self.all.get_mut(program)
+    }
+
+    pub(super) fn executions(&self) -> u64 {
+        self.executions
     }
 
     /// Where commands around runs take place: they may use all processors.
@@ -102,6 +116,7 @@ impl Tracees<'_> {
         program: usize,
         counters: &mut Counters,
     ) -> Result<(Counted, Recording), LaunchError> {
+        self.executions += 1;
         self.places.go_to(program);
         let Tracee { launcher, setting, .. } = &mut self.all[program];
         let (run, counted) = counters.during(|| PipeTracer::blind().run(launcher, setting));
@@ -112,6 +127,7 @@ impl Tracees<'_> {
 
     /// Runs one program once, many times slower than usual, and finds the files that it reads.
     pub(super) fn files(&mut self, program: usize) -> Result<(FilesOfRun, Recording), LaunchError> {
+        self.executions += 1;
         self.places.go_to(program);
         let Tracee { launcher, setting, .. } = &mut self.all[program];
         let (files, recording) = ptrace::files(launcher, setting)?;
@@ -136,6 +152,7 @@ impl Runner for Tracees<'_> {
     }
 
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError> {
+        self.executions += 1;
         self.places.go_to(program);
         let Tracee { launcher, setting, .. } = &mut self.all[program];
         let recording = if self.traced {
@@ -153,6 +170,7 @@ impl Runner for Tracees<'_> {
 
 impl Counter for Tracees<'_> {
     fn count(&mut self, program: usize) -> Result<(Counts, Recording), LaunchError> {
+        self.executions += 1;
         self.places.go_to(program);
         let Tracee { launcher, setting, .. } = &mut self.all[program];
         let (mut counts, recording) = ptrace::count(launcher, setting)?;

@@ -121,7 +121,7 @@ fn experiment(plan: &Plan, cold: Option<ColdMethod>) -> Result<Experiment, Comma
         },
         cold,
         env_offset: plan.env_offset,
-        counting: Counting { runs: plan.count_runs, by_processor: true, influences: false },
+        counting: Counting { runs: plan.count_runs, by_processor: plan.count_runs > 1, influences: false },
     })
 }
 

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 pub use super::distribution::{Distribution, PhaseTimes};
-pub use super::head::{Overhead, Ratio, SCHEMA, Tool, ToolVersion};
+pub use super::head::{FEWEST_BLOCKS, Overhead, Ratio, SCHEMA, Tool, ToolVersion};
 pub use super::median_counts::MedianCounts;
 
 /// One invocation's results.
@@ -46,6 +46,10 @@ pub struct Document {
     /// Why the measuring ended, where the number of runs was not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<Finish>,
+    /// How many times the programs were executed in all: samples, warm-up, untraced runs, counting, runs that did not
+    /// count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executions: Option<u64>,
     /// Reservations about the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
@@ -69,6 +73,7 @@ impl Document {
             failed: Vec::new(),
             skipped: Vec::new(),
             finish: None,
+            executions: None,
             warnings: Vec::new(),
         }
     }

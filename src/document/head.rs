@@ -77,6 +77,16 @@ pub struct Ratio {
     pub pairs: usize,
 }
 
+/// With fewer blocks than this a ratio says nothing: one disturbed block makes it any number.
+pub const FEWEST_BLOCKS: usize = 4;
+
+impl Overhead {
+    /// There are enough blocks for a figure.
+    pub fn is_known(&self) -> bool {
+        self.ratio.pairs >= FEWEST_BLOCKS
+    }
+}
+
 impl From<Comparison> for Ratio {
     fn from(comparison: Comparison) -> Ratio {
         let Comparison { ratio, interval, pairs } = comparison;

@@ -70,7 +70,7 @@ pub struct Traced {
     pub run_phases: PerPhase<Option<u64>>,
     /// Of the run that is shown.
     pub total_ns: u64,
-    /// The median total without the time that the observation adds.
+    /// The mean total without the time that the observation adds.
     #[serde(default)]
     pub corrected_total_ns: Option<f64>,
     /// Wall times of the untraced runs, seconds.
@@ -110,6 +110,9 @@ pub struct TracedPhases {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TracedFigure {
     pub median: f64,
+    /// Over the middle half of the runs by their total: the means of the phases add up to that of the total.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
     pub min: f64,
     pub max: f64,
 }

@@ -6,14 +6,16 @@ use crate::document::inspect::{Estimate, UnitCost};
 use crate::inspect::Inspection;
 use crate::inspect::prediction::Prediction;
 use firstbyte_measure::arch::cpuid::cpuid_cost;
+use firstbyte_measure::launch::Command;
+use firstbyte_measure::tracer::ptrace::cpuid_count;
 
 /// The page faults and system calls that are part of the cost of an exec: those of the plain ELF.
 const OF_EXEC: (u64, u64) = (3, 3);
 /// The page faults that are part of the cost of a library: one for each of its three read-only segments, and three where
 /// it writes.
 const OF_LIBRARY: u64 = 6;
-/// How often glibc executes CPUID to identify its processor (`init_cpu_features`, `init_cacheinfo` of 2.36).
-const CPUIDS: u64 = 41;
+/// The program whose CPUID instructions are counted: the C library executes them before any code of a program.
+const SMALL: &str = "true";
 
 /// `None` for a file whose start cannot be predicted.
 pub fn estimate(inspection: &Inspection, units: UnitCosts) -> Option<Estimate> {
@@ -30,7 +32,7 @@ fn costs(inspection: &Inspection, prediction: &Prediction, units: &Calibration) 
     let syscalls = prediction.syscalls.saturating_sub(OF_EXEC.1 + their_calls);
     let faults = prediction.page_faults.saturating_sub(OF_EXEC.0 + OF_LIBRARY * libraries);
     let (relative, symbolic) = relocations(inspection);
-    let cpuids = if prediction.starts_glibc { CPUIDS } else { 0 };
+    let cpuids = if prediction.starts_glibc { cpuids_of_the_c_library().unwrap_or(0) } else { 0 };
 
     let ns = |unit: Option<Cost>| unit.map(|unit| unit.ns);
     let counted = [
@@ -44,6 +46,12 @@ fn costs(inspection: &Inspection, prediction: &Prediction, units: &Calibration) 
     ];
     let cost = |(name, count, ns): (&'static str, u64, Option<f64>)| Some(UnitCost { name, count, ns: ns? });
     counted.into_iter().filter(|(_, count, _)| *count > 0).filter_map(cost).collect()
+}
+
+/// How often this machine's C library executes CPUID at a start, to identify the processor: that depends on both.
+/// `None` if it cannot be counted.
+fn cpuids_of_the_c_library() -> Option<u64> {
+    cpuid_count(&Command::new(&[SMALL]).ok()?).ok()
 }
 
 /// A start has page faults of all kinds: the mean of a fault that maps the pages around it, and of one that copies a page.

@@ -50,8 +50,9 @@ pub fn disassemble(path: &Path, bytes: &[u8], symbol: &str) -> Result<Vec<Line>,
 
 fn function<'d>(file: &object::File<'d>, name: &str) -> Option<(u64, &'d [u8], object::SectionIndex)> {
     let symbols = || file.symbols().chain(file.dynamic_symbols());
-    let symbol =
-        symbols().find(|s| s.name() == Ok(name) && s.is_definition() && s.kind() != SymbolKind::Data)?;
+    // a symbol of an assembler program may have neither a type nor a size
+    let symbol = symbols()
+        .find(|s| s.name() == Ok(name) && s.section_index().is_some() && s.kind() != SymbolKind::Data)?;
     let index = symbol.section_index()?;
     let section = file.section_by_index(index).ok()?;
     let end = section.address().saturating_add(section.size());

@@ -38,9 +38,10 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     commands: CommandArgs,
-    /// Run each command N times, and at least once, before the measured runs
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100_000))]
-    warmup: u32,
+    /// Run each command N times before the measured runs, and fast ones up to 16 times until the tracer has settled; 0: no
+    /// such run, and no untraced runs either [default: 1, with --runs 1: 0]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    warmup: Option<u32>,
     /// Run each command exactly N times [default: until --precision, --time or --max-runs is reached]
     #[arg(short, long, value_name = "N", conflicts_with_all = ["min_runs", "max_runs", "time", "precision"], value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     runs: Option<u32>,
@@ -77,10 +78,12 @@ pub struct Args {
     /// Vary the size of the environment from run to run, and with it the address at which the stack starts
     #[arg(long)]
     env_offset: bool,
-    /// Skip the untraced runs that measure the observer overhead
+    /// Skip the untraced runs that measure the observer overhead, about one for three measured runs, and the ones thrown
+    /// away after each change
     #[arg(long)]
     no_overhead: bool,
-    /// Skip the runs that count system calls, page faults and memory
+    /// Skip the runs that count system calls, page faults and memory: 3 of each command (1 with --runs 1), and as many for
+    /// each side that the processor counts
     #[arg(long)]
     no_counts: bool,
     #[command(flatten)]
@@ -164,7 +167,7 @@ impl Args {
                 MetricArg::FirstByte => Metric::FirstByte,
             },
             threshold: self.threshold.map(nanos),
-            warmup: self.warmup,
+            warmup: self.warmup.unwrap_or(u32::from(self.runs != Some(1))),
             ignore_failure: self.ignore_failure,
             until: self.until()?,
             input: self.input,
@@ -177,7 +180,11 @@ impl Args {
             place: self.measuring.place(),
             seed: self.measuring.seed(),
             overhead: !self.no_overhead,
-            count_runs: if self.no_counts { 0 } else { COUNT_RUNS },
+            count_runs: match self.runs {
+                _ if self.no_counts => 0,
+                Some(1) => 1,
+                _ => COUNT_RUNS,
+            },
             exports: self.exports.targets_with(&self.json),
         })
     }

@@ -22,6 +22,7 @@ pub fn render(document: &Document, by: Metric, terminal: &Terminal) -> String {
     parts.push(notes(document, terminal));
     parts.push(list("Warnings", document.warnings.iter().map(ToString::to_string), terminal));
     parts.push(summary(document, by, terminal));
+    parts.push(executions(document, terminal));
     parts.retain(|part| !part.is_empty());
     let page = parts.join("\n");
     let lines: Vec<&str> = page.lines().map(str::trim_end).collect();
@@ -66,6 +67,9 @@ fn first_byte(measurement: &Measurement) -> Option<String> {
     measurement.phases.first_byte.as_ref().map(times).or_else(silent)
 }
 
+/// Run times from this on, in seconds, are divided into user and system time: 25 to 100 ticks.
+const DIVIDED: f64 = 0.1;
+
 /// The median with half of its interval, and the range. One run has neither.
 fn times(times: &Distribution) -> String {
     if times.samples.len() < 2 {
@@ -100,9 +104,15 @@ fn wall(measurement: &Measurement) -> String {
 fn phases(measurement: &Measurement) -> Option<String> {
     let known = Phase::ALL.into_iter().filter_map(|phase| {
         let times = measurement.phases.get(phase)?;
-        Some(format!("{} {}", phase.name(), display_nanos(times.median)))
+        Some(format!("{} {}", phase_name(phase, measurement), display_nanos(times.median)))
     });
     joined(known)
+}
+
+/// What follows the first byte of a run that ends at a text is not its teardown.
+fn phase_name(phase: Phase, measurement: &Measurement) -> &'static str {
+    let ends_early = measurement.plan.get("until").is_some_and(|until| !until.is_null());
+    if ends_early && phase == Phase::Teardown { "until ready" } else { phase.name() }
 }
 
 fn above(measurement: &Measurement) -> Option<String> {
@@ -114,9 +124,18 @@ fn above(measurement: &Measurement) -> Option<String> {
     }))
 }
 
+/// The kernel divides the run time by the clock ticks that it saw, which are milliseconds apart. So a short time is not
+/// divided: a program of 134 µs had 160 µs of user time.
 fn cpu(measurement: &Measurement) -> String {
-    let [user, system] = [measurement.user, measurement.system].map(|seconds| display_nanos(seconds * 1e9));
-    format!("user {user}, system {system} (means, from the kernel)")
+    let [user, system] = [measurement.user, measurement.system];
+    let [all, user_time, system_time] =
+        [user + system, user, system].map(|seconds| display_nanos(seconds * 1e9));
+    if user + system < DIVIDED {
+        return format!(
+            "{all} from its creation until it was reaped, user and system (too short for the kernel to divide)"
+        );
+    }
+    format!("user {user_time}, system {system_time} (means, from the kernel)")
 }
 
 fn counts(measurement: &Measurement) -> Option<String> {
@@ -215,6 +234,18 @@ fn summary(document: &Document, by: Metric, terminal: &Terminal) -> String {
     }
     lines.extend(document.finish.and_then(|finish| ending(finish, document)));
     list("Summary", lines.into_iter(), terminal)
+}
+
+/// Everything that was run, and not only what is in the figures.
+fn executions(document: &Document, terminal: &Terminal) -> String {
+    let samples: usize = document.results.iter().map(|m| m.times.len()).sum();
+    let text = |executions: u64| {
+        let times = if executions == 1 { "once".to_owned() } else { format!("{executions} times") };
+        format!(
+            "Programs were executed {times}: {samples} measured, the others to warm up, to compare and to count."
+        )
+    };
+    document.executions.map_or(String::new(), |executions| terminal.wrap(&text(executions), 0) + "\n")
 }
 
 /// By the requested duration, or by the total if one of the two has no first byte.

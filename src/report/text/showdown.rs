@@ -152,20 +152,19 @@ fn backend(tool: &Tool) -> Option<String> {
 fn observer(overheads: &[Overhead]) -> Option<String> {
     let each = |o: &Overhead| {
         let (low, high) = (ratio(o.ratio.low), ratio(o.ratio.high));
-        // one pair has no interval
-        if o.ratio.pairs < 2 {
-            return format!("`{}` {}", o.name, ratio(o.ratio.ratio));
-        }
         format!("`{}` {} ({low} to {high}, {} blocks)", o.name, ratio(o.ratio.ratio), o.ratio.pairs)
     };
-    let mut ordered: Vec<&Overhead> = overheads.iter().collect();
+    let mut ordered: Vec<&Overhead> = overheads.iter().filter(|overhead| overhead.is_known()).collect();
+    if ordered.is_empty() && !overheads.is_empty() {
+        return Some("no ratio of traced and untraced runs: too few blocks of runs".to_owned());
+    }
     ordered.sort_by(|a, b| a.ratio.ratio.total_cmp(&b.ratio.ratio));
     let shown = match ordered[..] {
         [] => return None,
         [least, .., most] if ordered.len() > MOST_OVERHEADS => {
             format!("from {} to {} over {} programs", each(least), each(most), ordered.len())
         }
-        _ => overheads.iter().map(each).collect::<Vec<_>>().join(", "),
+        _ => overheads.iter().filter(|overhead| overhead.is_known()).map(each).collect::<Vec<_>>().join(", "),
     };
     Some(format!("traced / untraced wall time: {shown}"))
 }

@@ -123,6 +123,8 @@ use TimelineError::{Disagreement, Disorder, Missing};
 struct Root {
     entered: Nanos,
     returned: Nanos,
+    /// When its main thread began to exit.
+    exit_begun: Nanos,
     exited: Nanos,
 }
 
@@ -142,15 +144,23 @@ impl Root {
             .map(|event| event.at)
             .max()
             .ok_or(Missing("the tracee's exit"))?;
-        Ok(Root { entered, returned, exited })
+        let main =
+            |event: &&Event| event.tid == recording.root && matches!(event.kind, EventKind::Exit { .. });
+        let exit_begun = recording.events.iter().filter(own).find(main).map_or(exited, |event| event.at);
+        Ok(Root { entered, returned, exit_begun, exited })
     }
 
     fn phases(&self, events: &[Event]) -> Result<Phases, TimelineError> {
         let ended = self.ended(events);
         let startup = between(self.entered, self.returned, "the return of `execve`", "its entry")?;
         let Some((enter, exit)) = first_write(events, self.exited) else {
-            let teardown = between(self.returned, ended, "the exit", "the return of `execve`")?;
-            return Ok(Phases { startup, setup: None, write: None, teardown });
+            let begun = self.exit_begun.min(ended);
+            return Ok(Phases {
+                startup,
+                setup: Some(between(self.returned, begun, "the exit", "the return of `execve`")?),
+                write: None,
+                teardown: between(begun, ended, "the exit", "its beginning")?,
+            });
         };
         Ok(Phases {
             startup,

@@ -78,11 +78,12 @@ fn the_four_phases_partition_the_total_exactly() {
 }
 
 #[test]
-fn a_silent_program_has_startup_and_teardown_and_no_write() {
-    let timeline = Timeline::of(&recording(0, [exec(10, 60), vec![exit(100)]].concat())).unwrap();
+fn a_silent_program_has_setup_until_it_begins_to_exit_and_no_write() {
+    let told = root(120, EventKind::ParentTold);
+    let timeline = Timeline::of(&recording(0, [exec(10, 60), vec![exit(100), told]].concat())).unwrap();
     let phases = timeline.phases.unwrap();
-    assert_eq!((phases.setup, phases.write, phases.teardown), (None, None, Nanos(40)));
-    assert_eq!((timeline.first_byte, timeline.total), (None, Nanos(90)));
+    assert_eq!((phases.setup, phases.write, phases.teardown), (Some(Nanos(40)), None, Nanos(20)));
+    assert_eq!((timeline.first_byte, timeline.total), (None, Nanos(110)));
 }
 
 #[test]
@@ -191,7 +192,7 @@ fn a_tracer_that_missed_the_exec_is_not_taken_for_the_pipe_backend() {
 fn the_exit_is_the_instant_at_which_the_parent_gets_its_signal() {
     let events = [exec(10, 60), vec![exit(100), root(180, EventKind::ParentTold)]].concat();
     let timeline = Timeline::of(&recording(0, events)).unwrap();
-    assert_eq!((timeline.phases.unwrap().teardown, timeline.total), (Nanos(120), Nanos(170)));
+    assert_eq!((timeline.phases.unwrap().teardown, timeline.total), (Nanos(80), Nanos(170)));
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn headline(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> String
     let runs = match summary.runs {
         1 => "one run".to_owned(),
         n => format!(
-            "median of {n} runs, {} to {}",
+            "mean of the middle half of {n} runs, which take {} to {}",
             display_nanos(summary.total.least),
             display_nanos(summary.total.most)
         ),
@@ -56,11 +56,11 @@ fn headline(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> String
         .corrected_total
         .map_or(String::new(), |total| format!("; {} without the observer overhead", display_nanos(total)));
     let first = match summary.first_byte {
-        Some(first) => format!("first byte after {}", display_nanos(first.median)),
+        Some(first) => format!("first byte after {}", display_nanos(first.middle)),
         None => "printed nothing".to_owned(),
     };
     let name = terminal.bold(&truncated(&remarks.command, terminal.width));
-    let total = display_nanos(summary.total.median);
+    let total = display_nanos(summary.total.middle);
     let line = format!("{total} from execve to exit ({runs}{corrected}); {first}.");
     format!("{name}\n{}\n", terminal.wrap(&line, 0))
 }
@@ -68,7 +68,7 @@ fn headline(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> String
 /// One bar over the whole width, and its legend.
 fn phase_bar(summary: &Summary, terminal: &Terminal) -> String {
     let present: Vec<(Phase, f64)> =
-        summary.phases.iter().filter_map(|(phase, spread)| Some((phase, spread.as_ref()?.median))).collect();
+        summary.phases.iter().filter_map(|(phase, spread)| Some((phase, spread.as_ref()?.middle))).collect();
     let total: f64 = present.iter().map(|(_, ns)| ns).sum();
     let (mut bar, mut legend, mut used) = (String::new(), Vec::new(), 0);
 
@@ -89,35 +89,21 @@ fn cells(part: f64, width: usize) -> usize {
     (part.clamp(0.0, 1.0) * width as f64).round() as usize
 }
 
-/// What the medians leave of the total is shown if it is at least this part of it.
-const NOTEWORTHY_REST: f64 = 0.01;
-
 fn attribution(summary: &Summary, terminal: &Terminal) -> String {
     let width = terminal.width.saturating_sub(30).max(20);
     let title = fitted("Where the main thread's time went", width);
     let mut text = terminal.bold(&format!("{title}{:>10}{:>8}{:>10}", "time", "%", "steps")) + "\n";
-    let total = summary.total.median.max(1.0);
+    let total = summary.total.middle.max(1.0);
     for (wanted, (time, count)) in WorkKind::ALL.into_iter().zip(&summary.kinds) {
-        if *count == 0.0 && time.median == 0.0 {
+        if *count == 0.0 && time.middle == 0.0 {
             continue;
         }
-        let line = row(wanted.title(), width, time.median, total, *count);
+        let line = row(wanted.title(), width, time.middle, total, *count);
         text += &terminal.paint(style(wanted), &line);
         text.push('\n');
         text += &parts(summary, wanted, width, total);
     }
-    text + &rest(summary, width, total)
-}
-
-/// What the medians of the kinds leave of the median total. In one run the times add up to the total exactly.
-fn rest(summary: &Summary, width: usize, total: f64) -> String {
-    let sum: f64 = summary.kinds.iter().map(|(time, _)| time.median).sum();
-    let rest = summary.total.median - sum;
-    if rest < NOTEWORTHY_REST * total {
-        return String::new();
-    }
-    let name = fitted("varies between runs", width);
-    format!("{name}{:>10}{:>8.1}\n", display_nanos(rest), 100.0 * rest / total)
+    text
 }
 
 fn row(name: &str, width: usize, time: f64, total: f64, count: f64) -> String {
@@ -127,14 +113,14 @@ fn row(name: &str, width: usize, time: f64, total: f64, count: f64) -> String {
 
 /// The shares of a kind. The small ones share a line.
 fn parts(summary: &Summary, wanted: WorkKind, width: usize, total: f64) -> String {
-    let shares: Vec<_> = summary.shares.iter().filter(|s| s.kind == wanted && s.time.median > 0.0).collect();
-    let noteworthy = shares.iter().take_while(|s| s.time.median >= NOTEWORTHY * total).count();
+    let shares: Vec<_> = summary.shares.iter().filter(|s| s.kind == wanted && s.time.middle > 0.0).collect();
+    let noteworthy = shares.iter().take_while(|s| s.time.middle >= NOTEWORTHY * total).count();
     let shown = noteworthy.min(SHARES);
     // a line for one share can be its own line
     let shown = if shares.len() <= shown + 1 { shares.len() } else { shown };
     let mut text = String::new();
     for share in &shares[..shown] {
-        text += &row(&format!("  {}", share.name), width, share.time.median, total, share.count);
+        text += &row(&format!("  {}", share.name), width, share.time.middle, total, share.count);
         text.push('\n');
     }
     text + &others(&shares[shown..], width, total)
@@ -145,7 +131,7 @@ fn others(shares: &[&CommonShare], width: usize, total: f64) -> String {
     if shares.is_empty() {
         return String::new();
     }
-    let time = shares.iter().map(|share| share.time.median).sum();
+    let time = shares.iter().map(|share| share.time.middle).sum();
     let count = shares.iter().map(|share| share.count).sum();
     let name = format!("  {}", count_of(shares.len(), "other", "others"));
     row(&name, width, time, total, count) + "\n"

@@ -128,7 +128,7 @@ fn measurements_with_different_options_are_refused_with_those_options_unless_for
     fs::write(folder.path().join("input"), "x").unwrap();
     let plain = exported(folder.path(), "plain.json", &[]);
     let bare = json!({"output": "pipe", "cpus": null, "until": null, "input": false, "shell": null,
-                      "env_offset": false, "variables": {}});
+                      "placement": "any", "env_offset": false, "variables": {}});
     assert_eq!(plain["results"][0]["plan"], bare);
     let table: [(&[&str], &str); 6] = [
         (&["--output", "null"], "output `pipe` and `null`"),

@@ -131,9 +131,7 @@ fn cpu(measurement: &Measurement) -> String {
     let [all, user_time, system_time] =
         [user + system, user, system].map(|seconds| display_nanos(seconds * 1e9));
     if user + system < DIVIDED {
-        return format!(
-            "{all} from its creation until it was reaped, user and system (too short for the kernel to divide)"
-        );
+        return format!("{all} (mean; too short for the kernel to divide into user and system time)");
     }
     format!("user {user_time}, system {system_time} (means, from the kernel)")
 }

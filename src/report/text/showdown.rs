@@ -132,7 +132,7 @@ fn placement(document: &Document) -> Option<String> {
     let names: Vec<&str> = elsewhere.map(Measurement::label).collect();
     let others = match &names[..] {
         [] => String::new(),
-        [names @ ..] if names.len() <= MOST_NAMES => format!("; on any: {}", names.join(", ")),
+        names if names.len() <= MOST_NAMES => format!("; on any: {}", names.join(", ")),
         names => format!("; on any: {} programs with several threads or processes", names.len()),
     };
     Some(format!(

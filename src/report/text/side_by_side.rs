@@ -28,16 +28,16 @@ pub(super) fn render(
 
     let mut text =
         terminal.bold("Warm (base) and cold (no_cache), first byte (or total, if there is none)") + "\n";
-    text += &line("", width, COLUMNS.map(|(heading, _)| heading.to_owned()), "×");
+    text += &line("", width, &COLUMNS.map(|(heading, _)| heading.to_owned()), "×");
     for (warm, cold) in pairs {
         let [a, b] = [warm, cold].map(cells);
-        let cells = [&a[..], &b[..]].concat().try_into().unwrap_or_default();
-        text += &line(&truncated(&name(warm), width), width, cells, &growth(warm, cold));
+        let cells: [String; 6] = [&a[..], &b[..]].concat().try_into().unwrap_or_default();
+        text += &line(&truncated(&name(warm), width), width, &cells, &growth(warm, cold));
     }
     Some(text)
 }
 
-fn line(name: &str, width: usize, cells: [String; 6], growth: &str) -> String {
+fn line(name: &str, width: usize, cells: &[String; 6], growth: &str) -> String {
     let mut line = format!("{name}{}", " ".repeat(width.saturating_sub(width_of(name))));
     for (cell, (_, width)) in cells.iter().zip(COLUMNS) {
         let _ = write!(line, "{cell:>width$}");

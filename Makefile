@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FIRSTBYTE := target/$(HOST)/release/firstbyte
 SHOWDOWN ?=
 
-.PHONY: all showdown test lint unit proofs kernels level0 bench build-needs clean
+.PHONY: all showdown test lint unit proofs kernels level0 dist bench build-needs clean
 
 all: $(FIRSTBYTE)
 
@@ -56,6 +56,11 @@ kernels: build-needs
 # Compares level0 with other implementations; crates/cc/runtime/tests/figures.sh describes them.
 level0: $(FIRSTBYTE)
 	FIRSTBYTE=$(CURDIR)/$(FIRSTBYTE) crates/cc/runtime/tests/figures.sh all level0
+
+# Makes the files of a release in target/dist: a tarball, a Debian package and their checksums.
+dist: build-needs
+	scripts/build-needs dist
+	packaging/dist
 
 clean:
 	$(CARGO) clean

@@ -1,5 +1,6 @@
 //! One integration binary with one module per subject. No test asserts how long something took.
 
+mod action;
 mod architecture;
 mod bench;
 mod bpf;

@@ -1,0 +1,82 @@
+//! The GitHub action: its own steps, run here with the variables that a runner would set.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// One step of `action.yml`.
+fn step(name: &str, job: &Path, variables: &[(&str, &str)]) -> Output {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/action").join(name);
+    let path = format!("{0}/tools:{0}/firstbyte/bin:/usr/bin:/bin", job.display());
+    Command::new(script)
+        .current_dir(job)
+        .env("PATH", path)
+        .env("RUNNER_TEMP", job)
+        .env("GITHUB_PATH", job.join("path"))
+        .env("GITHUB_OUTPUT", job.join("output"))
+        .env("GITHUB_STEP_SUMMARY", job.join("summary.md"))
+        .env("GITHUB_REPOSITORY", "someone/something")
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap()
+}
+
+/// A job with firstbyte installed and this file of budgets.
+fn job(budgets: &str) -> tempfile::TempDir {
+    let job = tempfile::tempdir().unwrap();
+    fs::write(job.path().join("firstbyte.toml"), budgets).unwrap();
+    let output = step("install", job.path(), &[("BINARY", env!("CARGO_BIN_EXE_firstbyte"))]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(read(job.path(), "path"), format!("{}/firstbyte/bin\n", job.path().display()));
+    job
+}
+
+fn read(job: &Path, file: &str) -> String {
+    fs::read_to_string(job.join(file)).unwrap()
+}
+
+#[test]
+fn kept_budgets_are_in_the_summary_and_the_status_is_an_output() {
+    let job = job("[[program]]\ncommand = 'true'\nprocesses = 1\n");
+    let output = step("check", job.path(), &[("ARGUMENTS", "--count-runs 2")]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let summary = read(job.path(), "summary.md");
+    assert!(summary.starts_with("### Start-up is within its budgets\n\n``````````text\n"), "{summary}");
+    assert!(summary.contains("1 budget") && summary.ends_with("``````````\n"), "{summary}");
+    assert!(read(job.path(), "output").starts_with("status=0\n"));
+}
+
+#[test]
+fn a_missed_budget_fails_only_after_the_comment() {
+    let job = job("[[program]]\nname = '``````````'\ncommand = 'true'\nsyscalls = 1\n");
+    let output = step("check", job.path(), &[("ARGUMENTS", "--count-runs 2")]);
+    assert!(output.status.success());
+    let summary = read(job.path(), "summary.md");
+    assert!(summary.starts_with("### Start-up misses a budget\n"), "{summary}");
+    assert_eq!(summary.matches("``````````").count(), 2, "a name may not end the block: {summary}");
+    assert!(read(job.path(), "output").starts_with("status=1\n"));
+}
+
+#[test]
+fn a_second_comment_replaces_the_first() {
+    let job = tempfile::tempdir().unwrap();
+    let tools = job.path().join("tools");
+    fs::create_dir(&tools).unwrap();
+    fs::create_dir(job.path().join("firstbyte")).unwrap();
+    fs::write(job.path().join("report.md"), "### fine\n").unwrap();
+    let gh = tools.join("gh");
+    // It lists the comment with number 7 once one was written.
+    fs::write(&gh, "#!/bin/sh\ncase $* in *--jq*) [ ! -e calls ] || echo 7 ;; *) echo \"$@\" >>calls ;; esac\n").unwrap();
+    fs::set_permissions(&gh, fs::Permissions::from_mode(0o755)).unwrap();
+
+    for _ in 0..2 {
+        let output = step("comment", job.path(), &[("REPORT", "report.md"), ("NUMBER", "3")]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let calls = read(job.path(), "calls");
+    let calls: Vec<&str> = calls.lines().collect();
+    assert!(calls[0].starts_with("api --method POST repos/someone/something/issues/3/comments "), "{calls:?}");
+    assert!(calls[1].starts_with("api --method PATCH repos/someone/something/issues/comments/7 "), "{calls:?}");
+    assert_eq!(read(job.path(), "firstbyte/comment.md"), "<!-- firstbyte check -->\n### fine\n");
+}

@@ -31,10 +31,13 @@ fn compile(name: &str, object: &str, definitions: &[&str]) {
         .arg("-c")
         .arg(folder.join(format!("{name}.bpf.c")))
         .arg("-o")
-        .arg(out)
+        .arg(&out)
         .status();
     match status {
-        Ok(status) if status.success() => {}
+        Ok(status) if status.success() => {
+            let object = std::fs::read(&out).expect("clang wrote it");
+            std::fs::write(&out, without_dwarf(&object)).expect("it can be written again");
+        }
         Ok(status) => panic!("`{}` could not compile the BPF programs: {status}", clang.to_string_lossy()),
         Err(error) => panic!(
             "`{}` is needed to compile the BPF programs: {error}\n\
@@ -53,4 +56,43 @@ fn architecture() -> &'static str {
             "the BPF programs know x86_64 and aarch64, not {other:?}\nhelp: cargo build --no-default-features"
         ),
     }
+}
+
+/// The object without the contents of its DWARF sections, half of its size. clang writes BTF only beside DWARF, and the
+/// loader needs BTF alone. The emptied sections stay in the table of sections, so that every index keeps its meaning.
+/// The fields are those of a 64-bit, little-endian ELF file (elf(5)).
+fn without_dwarf(object: &[u8]) -> Vec<u8> {
+    const HEADER: usize = 64;
+    const SECTION: usize = 64;
+    const SHT_NOBITS: usize = 8;
+    let word = |at: usize| u32::from_le_bytes(object[at..at + 4].try_into().expect("4 bytes")) as usize;
+    let long = |at: usize| u64::from_le_bytes(object[at..at + 8].try_into().expect("8 bytes")) as usize;
+    let half = |at: usize| usize::from(u16::from_le_bytes([object[at], object[at + 1]]));
+    let (table, count, names) = (long(40), half(60), half(62));
+    let names = long(table + names * SECTION + 24);
+    let is_dwarf = |header: usize| {
+        let name = &object[names + word(header)..];
+        name.starts_with(b".debug_") || name.starts_with(b".rel.debug_")
+    };
+
+    let mut kept = object[..HEADER].to_vec();
+    let mut headers = object[table..table + count * SECTION].to_vec();
+    for (index, header) in headers.chunks_mut(SECTION).enumerate() {
+        let at = table + index * SECTION;
+        kept.resize(kept.len().next_multiple_of(16), 0);
+        header[24..32].copy_from_slice(&(kept.len() as u64).to_le_bytes());
+        if is_dwarf(at) {
+            // SHT_NULL without contents.
+            header[4..8].fill(0);
+            header[32..40].fill(0);
+        } else if word(at + 4) != SHT_NOBITS {
+            kept.extend_from_slice(&object[long(at + 24)..long(at + 24) + long(at + 32)]);
+        }
+    }
+
+    kept.resize(kept.len().next_multiple_of(16), 0);
+    let moved = (kept.len() as u64).to_le_bytes();
+    kept.extend_from_slice(&headers);
+    kept[40..48].copy_from_slice(&moved);
+    kept
 }

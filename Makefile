@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FIRSTBYTE := target/$(HOST)/release/firstbyte
 SHOWDOWN ?=
 
-.PHONY: all showdown test lint unit proofs kernels level0 dist bench build-needs clean
+.PHONY: all showdown test lint unit proofs kernels level0 dist dist-try bench build-needs clean
 
 all: $(FIRSTBYTE)
 
@@ -61,6 +61,10 @@ level0: $(FIRSTBYTE)
 dist: build-needs
 	scripts/build-needs dist
 	packaging/dist
+
+# Installs that package in minimal systems of Debian 12 and 13, uses it and removes it. Needs root.
+dist-try:
+	packaging/try target/dist/firstbyte_*_$(shell dpkg --print-architecture).deb target/dist/systems
 
 clean:
 	$(CARGO) clean

@@ -67,7 +67,11 @@ fn a_second_comment_replaces_the_first() {
     fs::write(job.path().join("report.md"), "### fine\n").unwrap();
     let gh = tools.join("gh");
     // It lists the comment with number 7 once one was written.
-    fs::write(&gh, "#!/bin/sh\ncase $* in *--jq*) [ ! -e calls ] || echo 7 ;; *) echo \"$@\" >>calls ;; esac\n").unwrap();
+    fs::write(
+        &gh,
+        "#!/bin/sh\ncase $* in *--jq*) [ ! -e calls ] || echo 7 ;; *) echo \"$@\" >>calls ;; esac\n",
+    )
+    .unwrap();
     fs::set_permissions(&gh, fs::Permissions::from_mode(0o755)).unwrap();
 
     for _ in 0..2 {
@@ -76,7 +80,13 @@ fn a_second_comment_replaces_the_first() {
     }
     let calls = read(job.path(), "calls");
     let calls: Vec<&str> = calls.lines().collect();
-    assert!(calls[0].starts_with("api --method POST repos/someone/something/issues/3/comments "), "{calls:?}");
-    assert!(calls[1].starts_with("api --method PATCH repos/someone/something/issues/comments/7 "), "{calls:?}");
+    assert!(
+        calls[0].starts_with("api --method POST repos/someone/something/issues/3/comments "),
+        "{calls:?}"
+    );
+    assert!(
+        calls[1].starts_with("api --method PATCH repos/someone/something/issues/comments/7 "),
+        "{calls:?}"
+    );
     assert_eq!(read(job.path(), "firstbyte/comment.md"), "<!-- firstbyte check -->\n### fine\n");
 }

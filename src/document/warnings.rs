@@ -78,7 +78,7 @@ fn apart(measurement: &Measurement) -> Option<Warning> {
     (far * TOLERATED > scores.len()).then(|| Warning {
         name: Some(measurement.label().to_owned()),
         message: format!(
-            "the times of {far} of {} runs are far from the others, so something interfered",
+            "{far} of {} runs took much more or less time than the others, so something interfered",
             scores.len()
         ),
         help: Some("measure again while the machine is quiet".to_owned()),

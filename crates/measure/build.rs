@@ -22,6 +22,7 @@ fn compile(name: &str, object: &str, definitions: &[&str]) {
     println!("cargo:rerun-if-changed={}", folder.display());
     let out =
         PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join(format!("{object}.bpf.o"));
+
     let clang = env::var_os("CLANG").unwrap_or_else(|| "clang".into());
     let status = Command::new(&clang)
         .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wextra", "-Werror"])
@@ -33,6 +34,7 @@ fn compile(name: &str, object: &str, definitions: &[&str]) {
         .arg("-o")
         .arg(&out)
         .status();
+
     match status {
         Ok(status) if status.success() => {
             let object = std::fs::read(&out).expect("clang wrote it");

@@ -76,6 +76,7 @@ mod tests {
             let mut run =
                 || -> Vec<String> { (0..random.usize(0..40)).map(|_| random.u8(0..6).to_string()).collect() };
             let (first, second) = (run(), run());
+
             let aligned = align(&first, &second);
             let of_first: Vec<usize> = aligned
                 .iter()
@@ -91,6 +92,7 @@ mod tests {
                     Pair::First(_) => None,
                 })
                 .collect();
+
             assert_eq!(of_first, (0..first.len()).collect::<Vec<_>>());
             assert_eq!(of_second, (0..second.len()).collect::<Vec<_>>());
             for pair in aligned {

@@ -107,6 +107,7 @@ fn descriptors(process: &mut Process, name: &str, call: &Call, file: Option<&Arc
     let [a, b, c, ..] = call.arguments;
     let all = &mut process.descriptors;
     let named = |fallback: &str| file.cloned().unwrap_or_else(|| fallback.into());
+
     match name {
         "open" => all.open(int(result), named("?"), b & CLOEXEC != 0),
         "openat" => all.open(int(result), named("?"), c & CLOEXEC != 0),
@@ -139,6 +140,7 @@ fn memory(process: &mut Process, name: &str, call: &Call, file: Option<&Arc<str>
     let memory = &mut process.memory;
     let page = process.page;
     let pages = |bytes: u64| page.round_up(bytes);
+
     match name {
         "mmap" | "mmap2" => {
             let offset = if name == "mmap2" { at.saturating_mul(MMAP2_UNIT) } else { at };

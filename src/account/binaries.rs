@@ -144,6 +144,7 @@ fn layout<H: FileHeader>(header: &H, bytes: &[u8]) -> Option<MemoryLayout> {
     let endian = header.endian().ok()?;
     let headers = header.program_headers(endian, bytes).ok()?;
     let mut layout = MemoryLayout { entry: header.e_entry(endian).into(), ..MemoryLayout::default() };
+
     for program in headers {
         if let Ok(Some(name)) = program.interpreter(endian, bytes) {
             layout.interpreter = Some(String::from_utf8_lossy(name).into_owned());

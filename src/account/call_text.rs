@@ -213,6 +213,7 @@ fn arguments(name: &str, call: &Call) -> String {
     let creating = call.arguments[flags_at] & 0o100 != 0;
     let mut registers = call.arguments.into_iter();
     let mut next = || registers.next().unwrap_or(0);
+
     let mut shown: Vec<String> = Vec::new();
     for kind in known.unwrap_or("xxx").chars() {
         let value = next();
@@ -224,6 +225,7 @@ fn arguments(name: &str, call: &Call) -> String {
             _ => argument(kind, value),
         });
     }
+
     if matches!(name, "open" | "openat") && !creating {
         shown.pop(); // without O_CREAT, the mode has no meaning
     }
@@ -283,6 +285,7 @@ fn signal(number: i32) -> String {
         28 => "SIGWINCH",
         _ => return number.to_string(),
     };
+
     name.to_owned()
 }
 
@@ -416,6 +419,7 @@ mod tests {
             (call("exit_group", [0; 6], &[], None), "exit_group(…) = ?"),
             (call("write", [1, 0x1000, 12, 0, 0, 0], &[], Some(12)), "write(1, 0x1000, 12) = 12"),
         ];
+
         for (call, expected) in table {
             assert_eq!(text(&call), expected);
         }
@@ -443,6 +447,7 @@ mod tests {
             ),
             (call("truncate", [1, far, 0, 0, 0, 0], &["a"], Some(0)), "truncate(\"a\", 5000000000) = 0"),
         ];
+
         for (call, expected) in table {
             assert_eq!(text(&call), expected);
         }

@@ -125,6 +125,7 @@ fn steps(first: &Summary, second: &Summary) -> Vec<Change> {
     };
     let (a, b) = (compared(first), compared(second));
     let keys = |steps: &[CommonStep]| -> Vec<String> { steps.iter().map(|s| s.step.what.key()).collect() };
+
     let (mut gone, mut new) = (BTreeMap::new(), BTreeMap::new());
     for pair in align(&keys(&a), &keys(&b)) {
         let (step, side) = match pair {
@@ -134,6 +135,7 @@ fn steps(first: &Summary, second: &Summary) -> Vec<Change> {
         };
         add(side, group(&step.step.what), step.own.median);
     }
+
     let mut all = changes(gone, new);
     // the same number on both sides: the steps have only moved
     all.retain(|change| change.before.map(|a| a.count) != change.after.map(|b| b.count));

@@ -88,6 +88,7 @@ fn traced(summary: &Summary, frame: &Frame) -> Traced {
     let charged = |of: fn(&Usage) -> Nanos| {
         mean(&frame.usages.iter().map(|usage| of(usage).as_f64() / 1e9).collect::<Vec<f64>>())
     };
+
     Traced {
         command: frame.command.clone(),
         name: None,

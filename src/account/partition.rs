@@ -35,6 +35,7 @@ pub fn partition(from: Nanos, to: Nanos, intervals: &[TimeInterval]) -> Vec<Time
     let mut coming = order.into_iter().peekable();
     let mut active: BinaryHeap<(u8, Nanos, Reverse<Nanos>, usize)> = BinaryHeap::new();
     let (mut now, mut pieces) = (from, Vec::new());
+
     while now < to {
         while let Some(next) = coming.next_if(|i| intervals[*i].from <= now) {
             let interval = intervals[next];
@@ -107,9 +108,11 @@ mod tests {
             let count = random.usize(0..12);
             let all: Vec<TimeInterval> =
                 (0..count).map(|_| interval(random.u64(0..60), random.u64(0..60), random.u8(0..4))).collect();
+
             let pieces = partition(Nanos(from), Nanos(to), &all);
             let sum: u64 = pieces.iter().map(|p| p.to.0 - p.from.0).sum();
             assert_eq!(sum, to.saturating_sub(from));
+
             let mut now = Nanos(from);
             for piece in &pieces {
                 assert!(piece.from == now && piece.to > now);

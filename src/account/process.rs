@@ -40,6 +40,7 @@ impl Process {
         self.executable = image.executed.as_str().into();
         let entry = image.auxiliary(AT_ENTRY).unwrap_or(0);
         self.entry = entry;
+
         let layout = binaries.layout(&image.executed);
         match &layout {
             Some(layout) => {
@@ -49,6 +50,7 @@ impl Process {
             None => self.map_roughly(image),
         }
         self.map_loader(image, layout.and_then(|l| l.interpreter.clone()), binaries);
+
         self.memory.set_heap(image.brk);
         let from = image.stack.saturating_sub(STACK_BELOW);
         self.memory.map(from, STACK_BELOW + STACK_ABOVE, Content::Stack, false);

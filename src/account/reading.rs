@@ -71,6 +71,7 @@ impl Reconstruction {
             all_bytes_read: 0,
             names: HashMap::new(),
         };
+
         for event in recording.events.iter().filter(|event| event.pid != 0 && event.at >= zero) {
             reader.read(event);
         }
@@ -164,6 +165,7 @@ impl Reader<'_> {
             (ExecStage::Load, prepared, committed),
             (ExecStage::Return, committed, end),
         ];
+
         let Some(thread) = self.threads.get_mut(&tid) else { return };
         for (stage, begin, end) in stages {
             let (begin, end) = (begin.max(from), end.min(to));
@@ -180,6 +182,7 @@ impl Reader<'_> {
         if result != 0 {
             return; // a failed exec has a record of a system call, too
         }
+
         self.thread(event);
         self.exec_stages(event.tid, &exec, event.at, [exec.taken_over, event.at]);
         let image = exec.committed.map(|(_, image)| image).unwrap_or_default();
@@ -190,6 +193,7 @@ impl Reader<'_> {
             executed: image.executed.as_str().into(),
             argv: image.argv,
         };
+
         if let Some(account) = self.account(event.pid) {
             account.execs.push(execution);
         }

@@ -107,6 +107,7 @@ impl Summary {
             let values: Option<Vec<f64>> = accounts.iter().map(|a| figure(a).map(|n| n as f64)).collect();
             values.map(|values| Spread::of_runs(&values))
         };
+
         Some(Summary {
             runs: accounts.len(),
             total: over(&|a| Some(a.total.0)).unwrap_or_default(),
@@ -142,6 +143,7 @@ fn common_shares(accounts: &[Account]) -> Vec<CommonShare> {
             entry.push((share.time.as_f64(), share.count));
         }
     }
+
     let mut common: Vec<CommonShare> = all
         .into_iter()
         .map(|((kind, name), mut values)| {
@@ -156,6 +158,7 @@ fn common_shares(accounts: &[Account]) -> Vec<CommonShare> {
             }
         })
         .collect();
+
     common.sort_by(|a, b| a.kind.cmp(&b.kind).then(b.time.middle.total_cmp(&a.time.middle)));
     common
 }
@@ -164,6 +167,7 @@ fn common_steps(accounts: &[Account], reference: usize) -> Vec<CommonStep> {
     let keys = |account: &Account| -> Vec<String> {
         account.main().steps.iter().map(|step| step.what.key()).collect()
     };
+
     let steps = &accounts[reference].main().steps;
     let mut times: Vec<Vec<f64>> = steps.iter().map(|step| vec![step.own.as_f64()]).collect();
     let wanted = keys(&accounts[reference]);
@@ -175,6 +179,7 @@ fn common_steps(accounts: &[Account], reference: usize) -> Vec<CommonStep> {
             }
         }
     }
+
     let common = steps.iter().zip(times);
     common
         .map(|(step, times)| CommonStep { step: step.clone(), own: Spread::of(&times), runs: times.len() })

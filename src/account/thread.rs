@@ -95,6 +95,7 @@ impl Thread {
             self.add(ended, to, OFF, What::Off(Reason::Gone), [None, None]);
         }
         self.fill_gaps(from, to);
+
         let intervals: Vec<TimeInterval> = self.entries.iter().map(|entry| entry.interval).collect();
         let mut own = vec![0; intervals.len()];
         let mut begin = vec![None; intervals.len()];
@@ -104,6 +105,7 @@ impl Thread {
                 begin[owner].get_or_insert(piece.from);
             }
         }
+
         let mut steps: Vec<Step> = Vec::with_capacity(intervals.len());
         for (n, entry) in self.entries.into_iter().enumerate() {
             let Some(begin) = begin[n] else { continue };
@@ -154,6 +156,7 @@ impl Thread {
         };
         let mut bounds: Vec<Entry> = self.entries.iter().filter(relevant).cloned().collect();
         bounds.sort_by_key(|entry| (entry.interval.from, entry.interval.depth));
+
         let (mut now, mut before) = (from, None);
         for entry in bounds {
             if entry.interval.from > now {
@@ -166,6 +169,7 @@ impl Thread {
                 }
             }
         }
+
         if now < to {
             self.user(now, to, before.as_ref(), None);
         }
@@ -251,6 +255,7 @@ mod tests {
             if random.bool() {
                 thread.ended = Some(Nanos(random.u64(0..120)));
             }
+
             let (from, to) = (Nanos(random.u64(0..50)), Nanos(random.u64(50..120)));
             let steps = thread.steps(from, to, Nanos(0));
             assert_eq!(steps.iter().map(|s| s.own).sum::<Nanos>(), to - from);

@@ -112,6 +112,7 @@ fn counted<T>(
             },
         };
     }
+
     Err(Uncounted::Because(reason))
 }
 

@@ -145,12 +145,14 @@ fn count(
     if runs == 0 || ending.broken.is_some() {
         return None;
     }
+
     if !ending.interrupted {
         counting::count(runner, series, runs, progress);
         if influences {
             counting::find_influences(runner, series);
         }
     }
+
     let is_wanted = by_processor && interrupt::interrupted().is_none();
     is_wanted.then(|| counting::count_by_processor(runner, series, runs).err()).flatten()
 }

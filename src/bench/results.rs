@@ -114,6 +114,7 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
     let samples = &series.samples;
     let walls: Vec<f64> = samples.iter().map(|s| seconds(s.wall)).collect();
     let Some(wall) = Statistics::of(&walls) else { return Err(failed(series, context)) };
+
     Ok(Measurement {
         command: series.command.clone(),
         mean: wall.mean,

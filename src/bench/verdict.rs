@@ -37,6 +37,7 @@ pub fn sample(recording: &Recording, expected: Option<ExitStatus>) -> Result<Sam
     if let Some(flaw) = flaw(recording, expected) {
         return Err(flaw);
     }
+
     let timeline = Timeline::of(recording).map_err(|error| error.to_string())?;
     Ok(Sample {
         phases: timeline.phases,

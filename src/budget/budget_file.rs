@@ -101,6 +101,7 @@ fn nonsense(programs: &[ProgramBudget]) -> Option<String> {
             "there is no [[program]] in it\nhelp: firstbyte check --init 'COMMAND' writes one".to_owned(),
         );
     }
+
     let mut names = BTreeSet::new();
     for program in programs {
         if program.command.trim().is_empty() {
@@ -155,18 +156,21 @@ pub fn write(measured: &[Measurement]) -> String {
     let mut text = "# Budgets for `firstbyte check`. Counts are exact: one more misses the budget.\n\
                     # Budgets for times are 1.5 times the measured times.\n"
         .to_owned();
+
     for measurement in measured {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let _ = write!(text, "\n[[program]]\ncommand = {}\n", quoted(&measurement.command));
         if measurement.label() != measurement.command {
             let _ = writeln!(text, "name = {}", quoted(measurement.label()));
         }
+
         let times = [("first_byte", &measurement.phases.first_byte), ("total", &measurement.phases.total)];
         for (name, time) in times {
             if let Some(time) = time {
                 let _ = writeln!(text, "{name} = \"{}\"", spared(time));
             }
         }
+
         for (name, count) in budgeted(&measurement.counts) {
             let _ =
                 writeln!(text, "{} = {}", name.replace("max_rss", "rss"), exact(name, count, measurement));
@@ -289,10 +293,12 @@ mod tests {
             "varying": {"page_faults": [89, 91]}}"#;
         let mut measurement: Measurement = serde_json::from_str(text).unwrap();
         measurement.phases.total = Distribution::of(vec![400_000, 410_000, 420_000]);
+
         let [program] = &parse(&write(std::slice::from_ref(&measurement)), Path::new("x")).unwrap()[..]
         else {
             unreachable!()
         };
+
         assert_eq!((program.label(), program.command.as_str()), ("greeting", "say \"hi\""));
         assert_eq!(program.total.unwrap().max, Nanos(630_000));
         assert_eq!(program.page_faults, Some(AtMost { max: 91, tolerance: Some(0.03) }));

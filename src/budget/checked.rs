@@ -51,6 +51,7 @@ impl Checked {
                 uncounted: measured.and_then(|measurement| measurement.uncounted.clone()),
             }
         };
+
         Checked {
             schema: document.schema.clone(),
             kind: Kind::Check,

@@ -66,6 +66,7 @@ pub fn judge(program: &ProgramBudget, measurement: &Measurement) -> Vec<Judged> 
         Figure { what, unit, median: median.map(|n| n as f64), range }
     };
     let plain = |name, median| count(name, name, Unit::Count, median);
+
     let all = [
         judged(program.first_byte, 0.0, time("first_byte", phases.first_byte.as_ref())),
         judged(program.total, 0.0, time("total", phases.total.as_ref())),

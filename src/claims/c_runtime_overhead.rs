@@ -137,6 +137,7 @@ fn level() -> Vec<Claim> {
                        against glibc, with the dictionary of the contest and a text of about 1400 bytes on \
                        stdin; our dictionary is exact, the post's solution has a Bloom filter in a 20 kB \
                        binary; interleaved warm runs";
+
     vec![
         Claim {
             id: "004-five-calls",

@@ -31,6 +31,7 @@ fn value(outcome: &CheckOutcome) -> ClaimValue {
         Some(Met::No) => Some(false),
         Some(Met::Perhaps) | None => None,
     };
+
     ClaimValue {
         name: outcome.check.name.clone(),
         unit: outcome.check.unit,

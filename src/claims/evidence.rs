@@ -56,10 +56,12 @@ impl Reading {
             let each = pairs.map(|(a, b)| operator.apply(*a, *b)).collect();
             return Reading::of(each).map(|reading| Reading { rounds: self.rounds, ..reading });
         }
+
         // a ratio has no bounds if the divisor may be 0
         if operator == Operator::Divide && other.low <= 0.0 && other.high >= 0.0 {
             return None;
         }
+
         let ends = [
             operator.apply(self.low, other.low),
             operator.apply(self.low, other.high),

@@ -198,6 +198,7 @@ fn print() -> Vec<Claim> {
 fn prints() -> Vec<Claim> {
     const PUTS: &str = "timed-c-puts";
     const RUBY: &str = "timed-ruby";
+
     vec![
         Claim {
             id: "000-first-print",
@@ -315,6 +316,7 @@ fn imports(which: &str, program: &'static str, symbol: &'static str, value: f64)
 fn faster() -> Vec<Claim> {
     let stopped = |program| time(program, TimedPart::Total, State::Stopped);
     let without_execve = |program| warm(program, TimedPart::Total) - warm(program, Phase::Startup);
+
     vec![
         Claim {
             id: "000-three-hellos-strace",

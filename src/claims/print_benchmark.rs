@@ -39,6 +39,7 @@ fn total(program: &'static str) -> Expression {
 
 fn files() -> Vec<Claim> {
     let packed = |architecture| Expression::from(Quantity::Packed { architecture, text: MESSAGE });
+
     vec![
         Claim {
             id: "003-154-bytes",

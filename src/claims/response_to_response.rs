@@ -144,6 +144,7 @@ fn table() -> Vec<Claim> {
 
 fn correctness() -> Vec<Claim> {
     let right = |name: &str, design| LimitCheck::new(name, Quantity::Right(design).into()).exactly(1.0);
+
     vec![
         Claim {
             id: "002-same-output",

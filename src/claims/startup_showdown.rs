@@ -115,6 +115,7 @@ fn table() -> Vec<Claim> {
 
 fn conclusions() -> Vec<Claim> {
     let over = |program, other| setup(program) / setup(other);
+
     vec![
         Claim {
             id: "001-dash-almost-c",
@@ -193,6 +194,7 @@ fn go_cores() -> Expression {
 
 fn cache() -> Vec<Claim> {
     let over_warm = |program, state| time(program, Phase::Setup, state) / setup(program);
+
     vec![
         Claim {
             id: "001-no-cache-dash",

@@ -111,6 +111,7 @@ impl Args {
             (None, true) => Budget::Time(QUICK_TIME),
             (None, false) => Budget::Time(DEFAULT_TIME),
         };
+
         let measuring = self.measuring;
         Plan {
             budget,

@@ -163,6 +163,7 @@ fn series(plan: &Plan, benchmark: &Benchmark) -> Series {
         env_offset: plan.env_offset,
         ..run_conditions::plain(plan.output, &plan.place)
     };
+
     Series {
         name: benchmark.name.clone(),
         command: benchmark.command.clone(),

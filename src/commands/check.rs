@@ -63,6 +63,7 @@ fn init(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
         return Err(CommandError::usage(format!("`{path}` already exists\nhelp: replace it with --force")));
     }
     target.check().map_err(CommandError::usage)?;
+
     let twice = commands.iter().enumerate().find(|(n, command)| commands[..*n].contains(command));
     if let Some((_, command)) = twice {
         return Err(CommandError::usage(format!(
@@ -70,9 +71,11 @@ fn init(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
             visible(command)
         )));
     }
+
     let measuring = plan.measuring(&all_timed(commands)).map_err(CommandError::usage)?;
     let document = bench::measured(&measuring)?;
     export::write(&plan.exports, &Exported::Bench(&document), true)?;
+
     if document.partial {
         return Ok(Exit::Interrupted);
     }
@@ -84,6 +87,7 @@ fn init(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
             shell_words::quote(&failed.command)
         )));
     }
+
     let budgets = budget_file::write(&document.results);
     if target.is_stdout() {
         show(budgets.as_bytes())?;

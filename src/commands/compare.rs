@@ -13,6 +13,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     if !plan.force {
         comparing.same_machine().map_err(CommandError::usage)?;
     }
+
     let too_slow = plan.fail_if_slower.map(|limit| comparing.slower_than(limit));
     let text = if plan.json {
         serde_json::to_string_pretty(&comparing).map_err(CommandError::unable)? + "\n"
@@ -20,6 +21,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         compare_text::render(&comparing, plan.fail_if_slower, &terminal())
     };
     show(text.as_bytes())?;
+
     // A program must not pass the gate by vanishing or failing.
     Ok(match too_slow {
         Some(names) if !names.is_empty() => Exit::Missed,

@@ -25,6 +25,7 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
     if let (Some(input), Some(output)) = (plan.purpose.input(), &plan.output) {
         super::export::spare([&Target::from(output.clone())], input)?;
     }
+
     let purpose = match plan.purpose {
         PlannedPurpose::Ready(purpose) => purpose,
         PlannedPurpose::CodeFrom(file) => Purpose::Code(read(&file, "machine code")?),
@@ -33,6 +34,7 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
             Purpose::Message { text: read(file, "text")?, exit }
         }
     };
+
     let executable = firstbyte_elf::write(architecture, &purpose, plan.style).map_err(CommandError::usage)?;
     if let Some(path) = &plan.output {
         save(path, &executable.image)?;

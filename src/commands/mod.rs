@@ -34,6 +34,7 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
     if !matches!(cli.command, CliCommand::Lines(_)) {
         tree::hear_of_exits();
     }
+
     match cli.command {
         CliCommand::Showdown(args) => showdown::run(&args.plan()),
         CliCommand::Floor(args) => floor::run(&args.plan()),

@@ -53,12 +53,14 @@ fn write_plots(folder: &Path, sources: &[(String, Source)]) -> Result<(), Comman
             "these files contain nothing to draw a chart of\nhelp: firstbyte showdown --export-json FILE",
         ));
     }
+
     std::fs::create_dir_all(folder).map_err(|error| {
         let folder = visible(&folder.to_string_lossy());
         CommandError::unable(format!(
             "cannot make `{folder}`: {error}\nhelp: name a folder that you may write to"
         ))
     })?;
+
     for plot in plots {
         write_plot(folder, &plot.name, "svg", plot.svg.as_bytes())?;
         if let Some(picture) = png::of_svg(&plot.svg) {

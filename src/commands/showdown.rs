@@ -142,6 +142,7 @@ fn measure(
 fn experiment(plan: &Plan, ready: &Ready, cold: Option<ColdMethod>) -> Result<Experiment, CommandError> {
     let circumstances = Circumstances { output: plan.output, timeout: plan.timeout, place: &plan.place };
     let entries = ready.iter().map(|(program, built)| program.entry(built, &circumstances));
+
     Ok(Experiment {
         entries: entries.collect::<Result<_, _>>()?,
         campaign: Campaign {

@@ -126,6 +126,7 @@ impl Comparing {
                 Some(Changed::of(before, after))
             })
             .collect();
+
         let list = |names: &BTreeSet<Key>| {
             let quoted: Vec<String> = names.iter().map(|key| format!("`{}`", visible(&title(key)))).collect();
             quoted.join(", ")
@@ -138,6 +139,7 @@ impl Comparing {
                 new_names: list(&new_names),
             });
         }
+
         let differing =
             differing(old.1, new.1).into_iter().chain(measured_differently(old.1, new.1)).collect();
         let only = |these: &BTreeSet<Key>, those| these.difference(those).map(title).collect();

@@ -82,6 +82,7 @@ impl MedianCounts {
             ("cache_misses", self.cache_misses),
             ("cache_misses_kernel", self.cache_misses_kernel),
         ];
+
         all.into_iter().filter_map(|(name, count)| Some((name, count?))).collect()
     }
 }

@@ -359,11 +359,13 @@ mod tests {
             layer("bottom", Ok(Source::Above(0, 2, 2))),
             layer("lost", Ok(Source::Difference(2, 1, 10))),
         ];
+
         let results = [measured(9.0), Err("exit status 3".to_owned()), measured(1.0)];
         let (layers, missing) = stacked(planned, &results);
         let removed: Vec<_> = layers.iter().map(|layer| layer.removes.as_str()).collect();
         assert_eq!(removed, ["-top; -failing; -never built", "-bottom; -lost"]);
         assert_eq!(layers[1].samples, [9.0; 3]);
+
         let reasons: Vec<_> = missing.iter().map(|each| (each.name.as_str(), each.reason.as_str())).collect();
         assert_eq!(
             reasons,

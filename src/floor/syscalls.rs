@@ -199,10 +199,12 @@ fn with_readers(other: Option<usize>) -> Vec<Candidate> {
         }),
         ("write to a pty (raw), reader on another CPU", |cpu| WriteTarget::terminal_with_reader(cpu, true)),
     ];
+
     let only_one = || FloorError::Resource {
         what: "another processor for the reader",
         cause: std::io::Error::from_raw_os_error(libc::ENODEV),
     };
+
     let candidate = |(name, open): (&'static str, Open)| {
         let target = other.ok_or_else(only_one).and_then(open);
         offered(name, target.map(|target| writing(name, target)), None, Some(WAKES))
@@ -280,6 +282,7 @@ pub fn down_to_the_floor() -> Vec<(&'static str, &'static str, Result<Microbench
     // SAFETY: getppid has no arguments and no effects.
     let getppid =
         Microbenchmark::call("getppid", || unsafe { syscall0(Sysno::getppid as usize) }.cast_signed() >= 0);
+
     vec![
         (
             "write to /dev/null through libc",

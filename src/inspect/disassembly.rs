@@ -78,6 +78,7 @@ fn plt_names(file: &object::File<'_>, bits: u32) -> Names {
         .flatten()
         .filter_map(|(slot, relocation)| Some((slot, target_name(file, relocation.target())?)))
         .collect();
+
     let mut names = Names::new();
     for section in file.sections().filter(|s| s.name().is_ok_and(|name| name.starts_with(".plt"))) {
         let Ok(code) = section.data() else { continue };
@@ -155,6 +156,7 @@ fn called(
     if !is_call && !leaves {
         return None;
     }
+
     let relocated = (instruction.ip()..instruction.next_ip()).find_map(|at| relocations.get(&at));
     if let Some(name) = relocated {
         return Some(name.clone());
@@ -162,6 +164,7 @@ fn called(
     if !matches!(instruction.op0_kind(), OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64) {
         return (is_call).then(|| "(through a pointer)".to_owned());
     }
+
     let target = instruction.near_branch_target();
     if !is_call && function.contains(&target) {
         return None;

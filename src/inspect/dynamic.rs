@@ -94,6 +94,7 @@ fn interpret(pairs: &[(u64, u64)], load: Load<'_, '_>, word: u64) -> Dynamic {
     let flags_1 = value(elf::DT_FLAGS_1).unwrap_or(0);
     let count = |size_tag, single| value(size_tag).unwrap_or(0) / word + u64::from(value(single).is_some());
     let hashes = (value(elf::DT_GNU_HASH).is_some(), value(elf::DT_HASH).is_some());
+
     Dynamic {
         needed: needed.filter_map(|(_, at)| name(*at)).collect(),
         soname: value(elf::DT_SONAME).and_then(name),
@@ -134,6 +135,7 @@ pub(super) fn count_relocations<H: FileHeader<Endian = Endianness>>(
     let value = |tag: u32| dynamic.values.get(&u64::from(tag)).copied();
     let table = |address: u32, size: u32| load(value(address)?, value(size)?);
     let plt_is_rela = value(elf::DT_PLTREL) == Some(u64::from(elf::DT_RELA));
+
     for (bytes, is_rela) in [
         (table(elf::DT_RELA, elf::DT_RELASZ), true),
         (table(elf::DT_REL, elf::DT_RELSZ), false),
@@ -146,6 +148,7 @@ pub(super) fn count_relocations<H: FileHeader<Endian = Endianness>>(
             count_rel::<H>(entries(bytes), header, endian, relocations);
         }
     }
+
     if let Some(bytes) = table(DT_RELR, DT_RELRSZ) {
         relocations.count_packed(words(bytes, header.is_type_64(), endian));
     }

@@ -60,6 +60,7 @@ pub fn inspect(path: &Path, search: &LibrarySearch<'_>) -> Result<Inspection, In
         problems: Vec::new(),
         prediction: None,
     };
+
     let mut bytes = search.files.read(path)?;
     let mut program = path.to_owned();
     while let Some(first_line) = script::first_line(&bytes) {
@@ -81,6 +82,7 @@ pub fn inspect(path: &Path, search: &LibrarySearch<'_>) -> Result<Inspection, In
             }
         }
     }
+
     add_elf(&mut inspection, &program, &bytes, search)?;
     Ok(inspection)
 }
@@ -100,6 +102,7 @@ fn add_elf(
         return Err(InspectError::NotExecutable { path: shown, what });
     }
     let elf = headers::read(bytes).map_err(|cause| InspectError::Damaged { path: shown, cause })?;
+
     let mut problems = Vec::new();
     if elf.kind.is_executable() || elf.kind == ElfKind::SharedObject {
         inspection.libraries = search.closure(path, &elf);
@@ -108,6 +111,7 @@ fn add_elf(
     problems.extend(
         missing.map(|l| format!("`{}`, which `{}` needs, is missing", l.name, l.needed_by.display())),
     );
+
     if let Some(name) = &elf.interpreter {
         match search.files.read(Path::new(name)).ok().and_then(|bytes| headers::read(&bytes).ok()) {
             Some(interpreter) => inspection.interpreter = Some(interpreter),
@@ -118,6 +122,7 @@ fn add_elf(
         inspection.prediction =
             Some(prediction::predict(&elf, inspection.interpreter.as_ref(), &inspection.libraries));
     }
+
     inspection.problems.extend(problems);
     inspection.program = Some(path.to_owned());
     inspection.elf = Some(elf);
@@ -140,6 +145,7 @@ fn foreign(bytes: &[u8]) -> Option<&'static str> {
         (b"\xfd7zXZ", "compressed by xz"),
         (b"#!", "a script whose first line names no interpreter"),
     ];
+
     if bytes.is_empty() {
         return Some("empty");
     }

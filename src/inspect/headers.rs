@@ -96,8 +96,10 @@ fn read_class<H: FileHeader<Endian = Endianness>>(bytes: &[u8], has_sections: bo
     let mut damage = Vec::new();
     let sections = if has_sections { sections::<H>(header, endian, bytes, &mut damage) } else { None };
     let sections = sections.unwrap_or_default();
+
     let load = |address, size| dynamic::mapped::<H>(programs, endian, bytes, address, size);
     let dynamic = dynamic::read::<H>(programs, endian, bytes, &load, &mut damage);
+
     let mut relocations = Relocations::default();
     let machine = header.e_machine(endian);
     if let Some(dynamic) = &dynamic {
@@ -105,12 +107,14 @@ fn read_class<H: FileHeader<Endian = Endianness>>(bytes: &[u8], has_sections: bo
     } else if header.e_type(endian) == elf::ET_EXEC {
         count_static_relocations::<H>(&sections, header, endian, bytes, &mut relocations);
     }
+
     let interpreter = interpreter::<H>(programs, endian, bytes, &mut damage);
     let is_dynamic = programs.iter().any(|p| p.p_type(endian) == elf::PT_DYNAMIC);
     let is_pie = !is_dynamic || dynamic.as_ref().is_some_and(|d| d.is_pie(interpreter.is_some()));
     let kind = kind::<H>(header, endian, interpreter.is_some(), is_pie, &sections);
     let phoff: u64 = header.e_phoff(endian).into();
     let table = u64::from(header.e_phentsize(endian)) * programs.len() as u64;
+
     Ok(Elf {
         class: if header.is_type_64() { 64 } else { 32 },
         byte_order: if endian == Endianness::Little { "little" } else { "big" },
@@ -185,6 +189,7 @@ fn segment<H: FileHeader<Endian = Endianness>>(program: &H::ProgramHeader, endia
     let flags = program.p_flags(endian);
     let flag = |bit, letter| if flags & bit == 0 { '-' } else { letter };
     let is_load = program.p_type(endian) == elf::PT_LOAD;
+
     let first = address / PAGE;
     let pages_to = |size: u64| {
         if size == 0 {
@@ -194,6 +199,7 @@ fn segment<H: FileHeader<Endian = Endianness>>(program: &H::ProgramHeader, endia
         }
     };
     let (file_pages, pages) = if is_load { (pages_to(file_size), pages_to(memory_size)) } else { (0, 0) };
+
     Segment {
         kind: segment_name(program.p_type(endian)),
         flags: [flag(elf::PF_R, 'r'), flag(elf::PF_W, 'w'), flag(elf::PF_X, 'x')].iter().collect(),

@@ -63,11 +63,13 @@ pub(super) fn repaired(bytes: &[u8]) -> Option<Repaired> {
     let read = bytes.len().min(READ);
     start[..read].copy_from_slice(&bytes[..read]);
     let layout = layout(&start)?;
+
     let usual = [layout.class, elf::ELFDATA2LSB, elf::EV_CURRENT];
     let is_whole = bytes.len() >= layout.size_of_file_header;
     if start[4..7] == usual && is_whole {
         return None;
     }
+
     let table = table(&start, bytes.len(), &layout)?;
     let note = if start[4..7] == usual {
         "it ends inside its ELF header, and the kernel reads zeroes there".to_owned()
@@ -78,6 +80,7 @@ pub(super) fn repaired(bytes: &[u8]) -> Option<Repaired> {
              but the kernel goes by the machine and runs it"
         )
     };
+
     let mut repaired = bytes.to_vec();
     repaired.resize(bytes.len().max(layout.size_of_file_header), 0);
     let copy = repaired.len() as u64;

@@ -54,6 +54,7 @@ impl LibrarySearch<'_> {
         let mut found: Vec<Library> = Vec::new();
         let mut known: HashSet<String> = HashSet::new();
         let mut pending = std::collections::VecDeque::from([object(path, program.clone(), &[])]);
+
         while let Some(object) = pending.pop_front() {
             let needed = object.elf.dynamic.as_ref().map(|d| d.needed.clone()).unwrap_or_default();
             for name in needed {
@@ -87,6 +88,7 @@ impl LibrarySearch<'_> {
             }
             failed_opens += 1;
         }
+
         Library {
             name: name.to_owned(),
             needed_by: object.path.clone(),
@@ -110,6 +112,7 @@ impl LibrarySearch<'_> {
         if name.contains('/') {
             return vec![(PathBuf::from(name), "path")];
         }
+
         let interpreter = program.interpreter.clone().unwrap_or_default();
         if interpreter.contains("ld-musl") {
             return self.musl_candidates(object, name, &interpreter);
@@ -117,6 +120,7 @@ impl LibrarySearch<'_> {
         if Path::new(&interpreter).file_name().is_some_and(|file| file == name) {
             return vec![(PathBuf::from(interpreter), "interpreter")]; // it is mapped already
         }
+
         let runpath = object.elf.dynamic.as_ref().and_then(|d| d.runpath.clone());
         let mut places = Vec::new();
         if runpath.is_none() {
@@ -124,6 +128,7 @@ impl LibrarySearch<'_> {
         }
         places.extend(self.environment(object, program));
         places.extend(expand(runpath.as_deref(), &object.path, program).map(|f| (f, "RUNPATH")));
+
         let mut candidates: Vec<_> = places.into_iter().map(|(folder, by)| (folder.join(name), by)).collect();
         candidates.extend(self.cache.lookup(name).iter().map(|path| (path.clone(), "cache")));
         candidates.extend(
@@ -145,10 +150,12 @@ impl LibrarySearch<'_> {
         ) {
             return vec![(PathBuf::from(interpreter), "interpreter")];
         }
+
         let mut places: Vec<_> = self.environment(object, &object.elf).collect();
         let dynamic = object.elf.dynamic.as_ref();
         let own = dynamic.and_then(|d| d.runpath.as_deref().or(d.rpath.as_deref()));
         places.extend(expand(own, &object.path, &object.elf).map(|f| (f, "RUNPATH")));
+
         let list = interpreter.replace("/lib/", "/etc/").replace(".so.1", ".path");
         let list = self.files.read(Path::new(&list)).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let list = list.unwrap_or_else(|| "/lib:/usr/local/lib:/usr/lib".to_owned());

@@ -87,11 +87,13 @@ pub(super) fn identify<H: FileHeader<Endian = Endianness>>(
     if !kind.is_executable() {
         return runtime;
     }
+
     // a dynamic program is started by its loader, whatever its start files are
     let is_static = interpreter.is_none();
     if let Some(name) = interpreter {
         by_loader(name, &mut runtime);
     }
+
     by_notes::<H>(programs, endian, bytes, is_static, &mut runtime);
     by_sections::<H>(sections, endian, bytes, is_static, &mut runtime);
     by_symbols::<H>(sections, endian, bytes, is_static, &mut runtime);
@@ -173,6 +175,7 @@ fn by_symbols<H: FileHeader<Endian = Endianness>>(
     runtime: &mut Runtime,
 ) {
     let Ok(symbols) = sections.symbols(endian, bytes, elf::SHT_SYMTAB) else { return };
+
     for symbol in symbols.iter() {
         let Ok(name) = symbol.name(endian, symbols.strings()) else { continue };
         let found = || format!("the symbol `{}`", String::from_utf8_lossy(name));

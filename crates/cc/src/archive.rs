@@ -28,12 +28,14 @@ pub fn installed_in(cache: &Path, sources: &Sources, compiler: &Compiler) -> Res
     if let Some(entry) = firstbyte_cache::entry(cache, KIND, architecture, &key) {
         return Ok(entry);
     }
+
     let error = |cause| RuntimeError::Folder { path: cache.to_owned(), cause };
     let lock = BuildCache::at(cache, KIND)?.lock(architecture, || false).map_err(error)?;
     // Another process may have been faster.
     if let Some(entry) = lock.entry(&key) {
         return Ok(entry);
     }
+
     let staging = lock.staging().map_err(error)?;
     sources.unpack(&staging)?;
     build(sources, compiler, &staging)?;

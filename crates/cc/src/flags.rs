@@ -61,6 +61,7 @@ pub fn runtime(compiler: &Compiler, runtime: &Path, folder: &str) -> Vec<String>
             flags.push("-malign-data=abi".to_owned());
         }
     }
+
     let tuned: &[&str] = match folder {
         "string" if compiler.is_clang() => &["-O2"],
         "string" => &["-O2", "-falign-functions=1", "-falign-loops=1", "-falign-jumps=1"],

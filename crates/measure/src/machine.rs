@@ -68,6 +68,7 @@ impl Machine {
     /// Reads them from the files below `root` (`proc(5)`, `Documentation/ABI/` of the kernel).
     fn read(root: &Path) -> Machine {
         let files = Files { root };
+
         Machine {
             cpu_model: cpu_model(&files),
             cores: files.line("sys/devices/system/cpu/online").and_then(|list| count(&list)),
@@ -336,6 +337,7 @@ mod tests {
             ("sys/devices/system/clocksource/clocksource0/available_clocksource", "kvm-clock tsc\n"),
             ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
         ]);
+
         assert_eq!(guest.cpu_model.as_deref(), Some("Fast CPU"));
         assert_eq!((guest.cores, guest.memory), (Some(5), Some(Bytes(1 << 20))));
         assert_eq!(guest.load_average, Some([0.5, 1.25, 2.0]));

@@ -13,11 +13,13 @@ pub(super) fn dynamic_linking(account: &Account, machine: &MachineFacts) -> Opti
     if steps.is_empty() {
         return None;
     }
+
     let traps = trapped_instructions(account, machine).map_or(Nanos(0), |finding| finding.cost);
     let cost = Nanos(cost(steps.iter().copied()).0.saturating_sub(traps.0));
     if !noteworthy(cost, account, 10) {
         return None;
     }
+
     let faults = steps.iter().filter(|step| matches!(step.what, What::Fault(_))).count();
     let calls = steps.iter().filter(|step| matches!(step.what, What::Call { .. })).count();
     let faults = account.page_faults().map_or(String::new(), |_| format!("{faults} page faults, "));
@@ -40,12 +42,14 @@ pub(super) fn failed_searches(account: &Account, _: &MachineFacts) -> Option<Fin
     if steps.len() < 3 || !noteworthy(cost, account, 1) {
         return None;
     }
+
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     for step in &steps {
         if let What::Call { file: Some(path), .. } = &step.what {
             *names.entry(path.rsplit('/').next().unwrap_or_default()).or_default() += 1;
         }
     }
+
     let (name, times) = names.into_iter().max_by_key(|(_, times)| *times)?;
     let by_loader = steps.iter().filter(|step| role(&step.what) == Some(Role::Loader)).count();
     let searching =
@@ -65,6 +69,7 @@ pub(super) fn heavy_library(account: &Account, _: &MachineFacts) -> Option<Findi
     });
     let executables: Vec<&str> =
         account.processes.iter().flat_map(|p| &p.execs).map(|exec| &*exec.executed).collect();
+
     let (mut all, mut libraries) = (0_u64, BTreeMap::<&str, (u64, Nanos)>::new());
     for (step, fault) in faults {
         all += 1;
@@ -76,10 +81,12 @@ pub(super) fn heavy_library(account: &Account, _: &MachineFacts) -> Option<Findi
             *entry = (entry.0 + 1, entry.1 + step.own);
         }
     }
+
     let (name, (count, cost)) = libraries.into_iter().max_by_key(|(_, (count, _))| *count)?;
     if count * 5 < all || count < 10 || !noteworthy(cost, account, 1) {
         return None;
     }
+
     let text = format!(
         "`{name}` has {} % of the main thread's page faults ({count} of {all}). They alone take {cost}.",
         count * 100 / all
@@ -105,12 +112,14 @@ pub(super) fn trapped_instructions(account: &Account, machine: &MachineFacts) ->
     if all < Nanos(cost.0 / 2) {
         return None; // there is not enough time for them in this run; `unplaced` says so
     }
+
     let (index, longest) = code.max_by_key(|(_, step)| step.own)?;
     let neighbour = |at: Option<usize>| at.and_then(|at| steps.get(at)).map(|step| step.what.title());
     let before = neighbour(index.checked_sub(1)).unwrap_or_default();
     let after = neighbour(Some(index + 1)).unwrap_or_default();
     let cost = cost.min(all);
     let mostly = if longest.own >= Nanos(cost.0 / 2) { "mostly" } else { "some of it" };
+
     let text = format!(
         "{executed} CPUID instructions (counted) trap on this virtual machine, {each} each. Together they take about \
          {cost}, {mostly} between `{before}` and `{after}`, which lasts {}. glibc executes them at every start to choose \

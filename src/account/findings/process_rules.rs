@@ -10,6 +10,7 @@ pub(super) fn exec_chain(account: &Account, _: &MachineFacts) -> Option<Finding>
     if before.is_empty() {
         return None;
     }
+
     let names: Vec<&str> = before.iter().map(|exec| &*exec.path).collect();
     let others = account.processes.iter().filter(|p| p.pid != root.pid && p.start < last.start).count();
     let also = match others {
@@ -17,6 +18,7 @@ pub(super) fn exec_chain(account: &Account, _: &MachineFacts) -> Option<Finding>
         1 => " and 1 other process".to_owned(),
         n => format!(" and {n} other processes"),
     };
+
     let cost = last.start;
     let text = format!(
         "`{}` is executed only after {cost}, behind {} ({}){also}. Calling it directly saves that time.",

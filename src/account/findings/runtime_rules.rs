@@ -14,6 +14,7 @@ pub(super) fn python_modules(account: &Account, _: &MachineFacts) -> Option<Find
     if loads.len() < 5 {
         return None;
     }
+
     let until = after_last(account, last).min(end);
     let cost = Nanos(until.0.saturating_sub(first.start.0));
     let site = site(&loads, until);

@@ -43,6 +43,7 @@ fn run(steps: Vec<(u64, What)>) -> Account {
             step
         })
         .collect();
+
     let total = Nanos(now);
     let execution = |start| Execution {
         start: Nanos(start),
@@ -51,6 +52,7 @@ fn run(steps: Vec<(u64, What)>) -> Account {
         executed: "/x".into(),
         argv: Vec::new(),
     };
+
     Account {
         phases: Phases { startup: Nanos(0), setup: None, write: None, teardown: total },
         total,
@@ -144,11 +146,13 @@ fn dozens_of_cpuid_in_early_code_are_a_finding_if_they_trap() {
             (900_000, What::User(code(Role::Executable))),
         ])
     };
+
     assert_eq!(rules(steps(45_100), &VIRTUAL), ["cpuid"]);
     assert!(rules(steps(45_100), &machine(80, 41)).is_empty(), "not a virtual machine");
     assert!(rules(steps(45_100), &machine(1_100, 2)).is_empty(), "Go executes only two");
     assert!(rules(steps(45_100), &MachineFacts::default()).is_empty(), "they were not counted");
     assert!(rules(steps(5_000), &VIRTUAL).is_empty(), "the code is too short for them");
+
     let short = Summary::of(vec![steps(5_000)]).unwrap();
     assert!(
         reservation(&short, &VIRTUAL)
@@ -156,10 +160,12 @@ fn dozens_of_cpuid_in_early_code_are_a_finding_if_they_trap() {
             .starts_with("41 CPUID instructions were counted. At 1.10 µs each")
     );
     assert_eq!(reservation(&short, &machine(1_100, 2)), None);
+
     let summary = Summary::of(vec![steps(45_100)]).unwrap();
     assert_eq!(reservation(&summary, &VIRTUAL), None);
     let finding = &findings(&summary, &VIRTUAL)[0];
     assert_eq!(finding.cost, Nanos(41 * 1_100));
+
     let longer = Summary::of(vec![steps(160_000)]).unwrap();
     let both: Vec<(&str, Nanos)> = findings(&longer, &VIRTUAL).iter().map(|f| (f.rule, f.cost)).collect();
     // the rest of the code is not theirs, and their time is not the linker's
@@ -199,6 +205,7 @@ fn five_compiled_modules_are_python_imports() {
         all.push((10, call("openat", Some("/script.py"), false, Role::Executable)));
         run(all)
     };
+
     let summary = Summary::of(vec![steps(5)]).unwrap();
     let finding = findings(&summary, &MachineFacts::default()).remove(0);
     assert_eq!((finding.rule, finding.cost), ("python-modules", Nanos(5 * 1_010)));

@@ -40,6 +40,7 @@ impl Runner for Scripted {
         self.runs.resize(self.runs.len().max(program + 1), 0);
         let run = self.runs[program];
         self.runs[program] += 1;
+
         let exception = self.exceptions.iter().find(|e| e.0 == program && e.1 == run).map(|e| e.2);
         let mut recording = recording(100 + run as u64);
         match exception {

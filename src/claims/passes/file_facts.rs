@@ -27,6 +27,7 @@ pub(super) fn files(session: &mut Session) -> Result<(), Lack> {
             Quantity::Processors => Ok(allowed_cpus().map_err(Lack::of)?.len() as f64),
             _ => continue,
         };
+
         match known {
             Ok(value) => session.evidence.insert(quantity, Reading::exact(value)),
             Err(reason) => session.evidence.lack(quantity, Lack::because(reason)),

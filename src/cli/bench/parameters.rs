@@ -39,6 +39,7 @@ impl Parameter {
         let [from, to, step] = texts.map(|text| scaled(text, digits));
         let (from, to, step) = (from?, to?, step?);
         let error = |what: &str| format!("`{min}` to `{max}` for the parameter `{name}`: {what}");
+
         if step <= 0 {
             return Err(error("the step is not above 0") + "\nhelp: write it like --parameter-step-size 0.5");
         }
@@ -49,6 +50,7 @@ impl Parameter {
             return Err(error("the range has more than 100000 values")
                 + "\nhelp: use a larger step, as in --parameter-step-size 1000");
         }
+
         let steps = (to - from) / step;
         Ok(Parameter {
             name: checked(name)?,

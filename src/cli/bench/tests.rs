@@ -77,10 +77,12 @@ fn nonsense_is_refused_with_a_remedy() {
         &["-L", "n", "1", "-L", "n", "2", "x"],
         &["-P", "n", "2", "1", "x"],
     ];
+
     for words in table {
         let error = plan(words).unwrap_err();
         assert!(error.contains("\nhelp: ") && !error.contains("error:"), "{words:?}: {error}");
     }
+
     for hook in ["--prepare", "--setup"] {
         assert!(plan(&["--input", "/nonexistent", hook, "touch it", "x"]).is_ok(), "it may be made");
     }

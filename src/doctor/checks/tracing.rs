@@ -81,6 +81,7 @@ pub(super) fn tracefs(probes: &Probes) -> Check {
 pub(super) fn counter(probes: &Probes) -> Check {
     let check = |detail: String| Check::works(CheckGroup::Counters, "hardware counters", detail);
     let lost = "no instruction and cycle counts";
+
     match &probes.counter {
         Ok(0) => check("a counter opens, but counts nothing".to_owned()).hindered(
             Status::DoesNotWork,

@@ -81,6 +81,7 @@ mod tests {
         let mut events = vec![call("write", 100, 24), call("brk", 130, 0), call("write", 150, 12)];
         // The second print consists of two writes.
         events.extend([call("write", 160, 11), call("write", 165, 1)]);
+
         let recording = Recording {
             backend: Backend::Ptrace,
             command: Vec::new(),
@@ -93,6 +94,7 @@ mod tests {
             usage: launch::Usage::default(),
             left_behind: false,
         };
+
         let print = |lasts, calls: &[&str]| {
             let calls = calls.iter().map(|name| (*name).to_owned()).collect();
             Some(PrintSection { lasts: Nanos(lasts), calls, faults: 0 })

@@ -33,9 +33,11 @@ fn entries(measurement: &Measurement) -> Vec<Value> {
             }))
         })
         .collect();
+
     if entries.is_empty() {
         entries.push(json!({ "name": name, "unit": "ns", "value": measurement.median * 1e9 }));
     }
+
     let count =
         |(what, value)| json!({ "name": format!("{name}: {what}"), "unit": unit(what), "value": value });
     entries.extend(measurement.counts.known().into_iter().map(count));

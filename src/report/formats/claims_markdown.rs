@@ -17,10 +17,12 @@ pub fn render(document: &ClaimsDocument) -> String {
              \"closer to the post's than to half or twice the post's\" means within a factor of 1.41, \"to the nearest power \
              of ten\" within a factor of 3.16.\n\n";
     text += "The line below a claim's name is what the post says, in its words or in ours. It is not a quotation.\n\n";
+
     text += "| claim | verdict |\n|:---|:---|\n";
     for row in &document.results {
         let _ = writeln!(text, "| [{}](#{}) | {} |", row.id, row.id, mark(row.verdict));
     }
+
     for post in Post::ALL {
         let rows = document.of_post(post.number());
         if !rows.is_empty() {

@@ -211,6 +211,7 @@ impl Exported<'_> {
             (Format::Png, _) => return Ok(self.svg().and_then(|svg| pictures::png::of_svg(&svg))),
             _ => return Ok(None),
         };
+
         Ok(Some(text.into_bytes()))
     }
 

@@ -13,6 +13,7 @@ pub fn render(document: &ThroughputDocument) -> String {
     let heading =
         ["sink", "design", "lines", "bytes", "runs", "median", "min", "bytes_per_second", "times_faster"];
     writer.write_record(heading).expect("written to memory");
+
     for row in &document.results {
         let record = [
             row.sink.clone(),

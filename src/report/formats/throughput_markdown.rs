@@ -16,6 +16,7 @@ pub fn render(document: &ThroughputDocument) -> String {
         }
         let _ = write!(text, " × faster than {} | GB/s |\n|:---|", document.baseline);
         text += &("---:|".repeat(counts.len() + 2) + "\n");
+
         for name in document.ranking(sink) {
             let _ = write!(text, "| `{name}` |");
             for count in &counts {
@@ -26,6 +27,7 @@ pub fn render(document: &ThroughputDocument) -> String {
         }
         text.push('\n');
     }
+
     let unwrapped = Terminal { width: usize::MAX, colour: false };
     text += &warnings(document, &unwrapped).replace("warning:", "- warning:");
     text += &wrong(document, &unwrapped).replace("not timed:", "- not timed:");

@@ -69,6 +69,7 @@ fn table(document: &ElfDocument) -> Table {
             Cell::text(visible(own.content.as_deref().unwrap_or_default())),
         ])
     };
+
     Table {
         caption: "Every byte".to_owned(),
         columns: columns(&["#offset", "bytes", "field", "use by the kernel", "content"]),

@@ -78,6 +78,7 @@ fn figures(floor: &Floor, group: Group) -> Option<PageBlock> {
             Cell::text(figure.lmbench.as_deref().map(visible).unwrap_or_default()),
         ])
     };
+
     let rows: Vec<Row> = floor.results.iter().filter(|f| f.group == group).map(line).collect();
     let headings =
         ["what", "#median", "#± spread", "#min", "#p99", "#p99 of single calls", "#rounds", "lmbench"];

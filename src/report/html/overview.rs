@@ -96,6 +96,7 @@ fn all_warnings(sources: &[(String, Source)]) -> Vec<String> {
             _ => {}
         }
     }
+
     let mut seen = Vec::new();
     lines.retain(|line| {
         !seen.contains(line) && {
@@ -118,6 +119,7 @@ fn of_programs(document: &Document) -> Vec<String> {
         let help = w.help.map_or(String::new(), |help| format!(" (help: {})", visible(&help)));
         format!("{name}{}{help}", visible(&w.message))
     };
+
     let mut lines: Vec<String> = all.into_iter().map(warning).collect();
     for m in &document.results {
         let name = visible(m.label());

@@ -51,9 +51,11 @@ pub fn render(sources: &[(String, Source)]) -> Result<String, minijinja::Error> 
     let (sections, subjects) = sections(sources);
     let style = STYLE.to_owned() + &palette::rules();
     let script = format!("\"use strict\";\n(() => {{\n{}\n}})();\n", SCRIPTS.join("\n"));
+
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.add_template("page", TEMPLATE)?;
+
     environment.get_template("page")?.render(context! {
         title => title(sources),
         sections => Value::from(Serde(&sections)),

@@ -33,6 +33,7 @@ fn table(documents: &[&Document]) -> Table {
         documents.iter().flat_map(|d| rows::ranking(d)).flat_map(|(_, r)| r).collect();
     let scale = Scale::of(&all);
     let verdicts = all.iter().any(|m| !m.relative.is_empty());
+
     let mut headings = columns(&["program", "cache", "phases", "#first byte", "#total"]);
     headings.extend(Phase::ALL.map(|phase| Column { heading: phase.name().to_owned(), number: true }));
     headings.extend(columns(&["#× floor", "#runs"]));
@@ -41,6 +42,7 @@ fn table(documents: &[&Document]) -> Table {
     if verdicts {
         headings.extend(columns(&["against the reference"]));
     }
+
     let line = |m: &&Measurement| Row {
         cells: cells(m, &scale, &counts, verdicts),
         cache: m.cache.map(Cache::name),
@@ -65,6 +67,7 @@ fn cells(m: &Measurement, scale: &Scale, counts: &[rows::MeasurementColumn], ver
         first_byte(m),
         wide(phases.total.as_ref()).unwrap_or_else(|| wall(m)),
     ];
+
     cells.extend(Phase::ALL.map(|phase| phases.get(phase).map_or_else(unknown, narrow)));
     cells.push(floor(m));
     cells.push(number(m.times.len() as f64, m.times.len().to_string()));
@@ -208,6 +211,7 @@ fn warm_against_cold(documents: &[&Document]) -> Option<Table> {
         let same = |m: &&&Measurement| m.cache == Some(Cache::Warm) && m.label() == cold.label();
         pair_row(all.iter().find(same), cold)
     };
+
     let rows: Vec<Row> = cold.filter_map(|cold| pair(&cold)).collect();
     let columns = columns(&[
         "program",
@@ -261,6 +265,7 @@ fn left_out(documents: &[&Document]) -> Option<Table> {
             rows.push(row(cells.map(Cell::text).to_vec()));
         }
     }
+
     let columns = columns(&["program", "", "why", "fix"]);
     (!rows.is_empty()).then(|| Table {
         caption: "Without times".to_owned(),

@@ -57,6 +57,7 @@ fn line(result: &Throughput) -> Row {
         rate.map_or_else(|| Cell::text("no reader"), |b| Cell::figure(format!("{:.2} GB/s", b / 1e9), b));
     let most = result.times_ns.iter().max().copied().unwrap_or_default();
     let spread = format!("{} to {}", display_nanos(result.min_ns), display_nanos(most as f64));
+
     row(vec![
         Cell::text(visible(&result.sink)).noted(visible(&result.sink_description)),
         Cell::text(visible(&result.design)).noted(visible(&result.description)),

@@ -64,6 +64,7 @@ fn notes(traced: &Traced) -> Vec<String> {
             traced.untraced_times.len()
         ));
     }
+
     if let Some(corrected) = traced.corrected_total_ns {
         notes.push(format!("Without the observer overhead the total would be {}.", display_nanos(corrected)));
     }
@@ -91,6 +92,7 @@ fn phases(traced: &Traced) -> Table {
             Cell::figure(percent(share), share),
         ]))
     };
+
     let each = phases.each.iter().filter_map(|(phase, figure)| line(phase.name(), *figure));
     let sums = [line("first byte", phases.first_byte), line("total", phases.total)];
     Table {
@@ -118,6 +120,7 @@ fn attribution(traced: &Traced) -> Table {
             Cell::figure(share.count.to_string(), share.count as f64),
         ])
     };
+
     let more = shares.len().saturating_sub(ROWS);
     let rest = if more > 0 { format!("; {more} smaller parts are in the document") } else { String::new() };
     Table {
@@ -197,8 +200,10 @@ impl Timeline {
             let place = threads.iter().position(|(pid, tid, _)| (*pid, *tid) == (span.pid, span.tid));
             spans.push((place.unwrap_or_default(), span.clone()));
         }
+
         // of two that begin together, the longer one contains the other
         spans.sort_by_key(|(thread, span)| (*thread, span.start_ns, std::cmp::Reverse(span.elapsed())));
+
         let before = spans.len();
         let (spans, shortest) = aggregated(spans, most);
         let note = (spans.len() < before).then(|| {
@@ -239,6 +244,7 @@ impl Timeline {
         let sums = [("first byte", phases.first_byte), ("total", phases.total)];
         let medians = sums.into_iter().chain(phases.each.iter().map(|(phase, f)| (phase.name(), *f)));
         let medians = medians.filter_map(|(name, f)| Some((name, f.map(|f| [f.median, f.min, f.max])?)));
+
         Timeline {
             label: visible(traced.label()),
             total: traced.total_ns,

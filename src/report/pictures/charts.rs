@@ -40,6 +40,7 @@ pub(crate) fn phases(all: &[&Measurement]) -> Option<String> {
     let bars: Vec<(&Measurement, PerPhase<f64>)> =
         all.iter().filter_map(|m| Some((*m, m.phases.medians()?))).collect();
     let scale = Scale::of(bars.iter().map(|(_, phases)| sum(phases)))?;
+
     let svg = picture(bars.len(), |area| {
         title(area, "Phases, medians")?;
         legend(area)?;

@@ -36,6 +36,7 @@ pub fn svg(waterfall: &Waterfall) -> Option<String> {
 fn draw(waterfall: &Waterfall, area: &Area) -> Result<(), Box<dyn std::error::Error>> {
     area.fill(&WHITE)?;
     write(area, &format!("Waterfall: {}", visible(&waterfall.title)), (16, 24), 18, BLACK, HPos::Left)?;
+
     let last = waterfall.layers.len() - 1;
     for (index, layer) in waterfall.layers.iter().enumerate() {
         let top = HEAD + i32::try_from(index)? * ROW;
@@ -50,6 +51,7 @@ fn draw(waterfall: &Waterfall, area: &Area) -> Result<(), Box<dyn std::error::Er
             write(area, &text, (LEFT, top + 31), 11, GREY, HPos::Left)?;
         }
     }
+
     let bottom = HEAD + i32::try_from(last + 1)? * ROW;
     let note = format!(
         "The steps and the floor sum to {} ns of {} ns. Logarithmic scale.",

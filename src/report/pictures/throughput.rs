@@ -20,6 +20,7 @@ pub fn svg(document: &ThroughputDocument, log: bool) -> Option<String> {
     let sinks = document.sinks();
     let rows = u32::try_from(sinks.len()).ok().filter(|rows| *rows > 0)?;
     let mut text = String::new();
+
     {
         let root = SVGBackend::with_string(&mut text, (PANEL.0, PANEL.1 * rows)).into_drawing_area();
         root.fill(&WHITE).ok()?;
@@ -35,6 +36,7 @@ pub fn svg(document: &ThroughputDocument, log: bool) -> Option<String> {
         }
         root.present().ok()?;
     }
+
     Some(text)
 }
 
@@ -74,10 +76,12 @@ impl Chart {
         builder.set_label_area_size(LabelAreaPosition::Left, 60);
         builder.set_label_area_size(LabelAreaPosition::Bottom, 40);
         let mut chart = builder.build_cartesian_2d(x, y)?;
+
         let label = |value: &f64| format!("{}", (value * 1e6).round() / 1e6);
         let mut mesh = chart.configure_mesh();
         mesh.x_desc("million lines").y_desc("seconds").light_line_style(WHITE);
         mesh.x_label_formatter(&label).y_label_formatter(&label).draw()?;
+
         let middle = Pos::new(HPos::Center, VPos::Center);
         let centred = TextStyle::from(("sans-serif", 12)).pos(middle).color(&BLACK);
         for (index, (design, points)) in self.lines.iter().enumerate() {
@@ -86,6 +90,7 @@ impl Chart {
             let legend = move |(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], colour.stroke_width(2));
             chart.draw_series(series)?.label(format!("{}: {design}", letter(index))).legend(legend);
         }
+
         // above all lines, the fastest design last; neighbours in the ranking are side by side (in pixels)
         for (index, (_, points)) in self.lines.iter().enumerate().rev() {
             let beside = ([-10, 0, 10][index % 3], 0);
@@ -95,6 +100,7 @@ impl Chart {
                     + Text::new(letter(index).to_string(), beside, centred.clone())
             }))?;
         }
+
         let mut labels = chart.configure_series_labels();
         labels.position(SeriesLabelPosition::UpperLeft).background_style(WHITE.mix(0.8));
         labels.border_style(BLACK.mix(0.3)).draw()?;
@@ -117,6 +123,7 @@ pub(crate) fn plot(document: &ThroughputDocument, sink: &str, terminal: &Termina
     let Some(chart) = Chart::of(document, sink, String::new()).filter(|_| counts.len() > 1) else {
         return String::new();
     };
+
     let width = terminal.width.clamp(40, 100) - 12;
     let (low, high) = (chart.y.start.ln(), chart.y.end.ln());
     let mut grid = vec![vec![' '; width]; ROWS];
@@ -127,6 +134,7 @@ pub(crate) fn plot(document: &ThroughputDocument, sink: &str, terminal: &Termina
             grid[ROWS - 1 - cell(up, ROWS)][cell(along, width)] = letter(index);
         }
     }
+
     let mut text = String::new();
     for (row, letters) in grid.iter().enumerate() {
         let value = (high - (high - low) * (row as f64 + 0.5) / ROWS as f64).exp();
@@ -142,6 +150,7 @@ pub(crate) fn plot(document: &ThroughputDocument, sink: &str, terminal: &Termina
         chart.x.end,
         pad = width.saturating_sub(10)
     );
+
     let legend: Vec<String> =
         chart.lines.iter().enumerate().map(|(i, (design, _))| format!("{} {design}", letter(i))).collect();
     text + &terminal.wrap(&legend.join("   "), 0) + "\n"

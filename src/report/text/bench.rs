@@ -45,6 +45,7 @@ fn result(measurement: &Measurement, terminal: &Terminal) -> String {
         ("cold", measurement.cold.as_ref().map(cold)),
         ("runs", Some(measurement.times.len().to_string())),
     ];
+
     for (label, figures) in lines {
         if let Some(figures) = figures {
             text += &terminal.wrap(&format!("  {label:<12}{figures}"), 14);
@@ -193,6 +194,7 @@ fn cold(cold: &ColdRuns) -> String {
                 .to_owned()
         }
     };
+
     let middle = |counts: &Vec<u64>| median_count(counts.clone()).unwrap_or_default();
     let (faults, bytes) = (middle(&cold.major_faults), Bytes(middle(&cold.bytes_from_disk)));
     let memory = match &cold.in_memory[..] {
@@ -279,6 +281,7 @@ fn ending(finish: Finish, document: &Document) -> Option<String> {
         return (finish == Finish::TimeSpent)
             .then(|| format!("{each} of each: the time was up (increase it with --time)"));
     };
+
     Some(match finish {
         Finish::AsPlanned => return None,
         Finish::Precise => {

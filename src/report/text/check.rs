@@ -33,12 +33,14 @@ fn one(program: &CheckedProgram, terminal: &Terminal) -> String {
     if let Some(reason) = &program.failed {
         return format!("{title}\n{}\n", terminal.wrap(&format!("  failed: {}", visible(reason)), 4));
     }
+
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
     table
         .set_style(TableComponent::HeaderLines, '─')
         .set_style(TableComponent::MiddleHeaderIntersections, '─');
     table.set_header(["", "budget", "measured", "margin", ""]);
+
     for judged in &program.budgets {
         table.add_row(row(judged));
     }
@@ -47,6 +49,7 @@ fn one(program: &CheckedProgram, terminal: &Terminal) -> String {
         let text = index == 0 || index == 4;
         column.set_cell_alignment(if text { CellAlignment::Left } else { CellAlignment::Right });
     }
+
     let uncounted = program.uncounted.as_ref().map_or(String::new(), |reason| {
         terminal.wrap(&format!("  no counts: in a counting run, {}", visible(reason)), 4) + "\n"
     });
@@ -66,6 +69,7 @@ fn row(judged: &Judged) -> [String; 5] {
         let part = part(median, judged.budget);
         format!("{}{}{part}", if left < 0.0 { "-" } else { "" }, shown(left.abs()))
     });
+
     let outcome = match judged.outcome {
         BudgetOutcome::Met => "met",
         BudgetOutcome::Tolerated => "tolerated",

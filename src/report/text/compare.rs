@@ -16,6 +16,7 @@ pub fn render(comparing: &Comparing, limit: Option<f64>, terminal: &Terminal) ->
     let files = format!("old {}, new {}", comparing.old.display(), comparing.new.display());
     let mut parts = vec![terminal.wrap(&visible(&files), 4) + "\n"];
     parts.extend(comparing.programs.iter().map(|program| changed(program, terminal)));
+
     let only = |names: &[String], which: &str| {
         names.iter().map(|name| format!("{name}: only in the {which} file")).collect::<Vec<_>>()
     };
@@ -28,6 +29,7 @@ pub fn render(comparing: &Comparing, limit: Option<f64>, terminal: &Terminal) ->
         comparing.notes.clone(),
         between(comparing),
     ];
+
     parts.push(list("Notes", notes.concat().into_iter(), terminal));
     parts.extend(limit.map(|limit| gate(comparing, limit, terminal)));
     parts.retain(|part| !part.is_empty());

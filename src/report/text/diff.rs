@@ -133,6 +133,7 @@ fn section(title: &str, changes: &[Change], terminal: &Terminal) -> String {
     if changes.is_empty() {
         return String::new();
     }
+
     let width = terminal.width.saturating_sub(29).max(20);
     let mut text = terminal.bold(&format!("{title}: {}", changes.len())) + "\n";
     for change in changes.iter().take(LINES) {
@@ -147,6 +148,7 @@ fn section(title: &str, changes: &[Change], terminal: &Terminal) -> String {
         let line = format!("{sign} {:>10}{counts:>14}  {name}", signed(change.difference()));
         let _ = writeln!(text, "{}", terminal.paint(Style::new().fg_color(Some(Color::Ansi(colour))), &line));
     }
+
     if changes.len() > LINES {
         let rest = &changes[LINES..];
         let sum: f64 = rest.iter().map(Change::difference).sum();
@@ -161,6 +163,7 @@ fn counts(first: &Summary, second: &Summary, terminal: &Terminal) -> String {
     // no program starts without a page fault, so 0 means that they were not seen
     let seen = a.page_faults > 0 && b.page_faults > 0;
     let faults = if seen { (a.page_faults, b.page_faults) } else { (0, 0) };
+
     let all = [
         // the table above counts execs as a kind of their own
         ("system calls (with execs)", a.syscalls, b.syscalls),
@@ -172,6 +175,7 @@ fn counts(first: &Summary, second: &Summary, terminal: &Terminal) -> String {
         ("threads", a.threads, b.threads),
         ("execs", a.execs, b.execs),
     ];
+
     let shown: Vec<String> =
         all.iter().filter(|(_, a, b)| a != b).map(|(name, a, b)| format!("{name} {a} → {b}")).collect();
     let line = if shown.is_empty() {

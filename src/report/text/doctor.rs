@@ -144,6 +144,7 @@ mod tests {
                 ..check(CheckGroup::Corpus, "zsh", Status::DoesNotWork, "missing")
             },
         ];
+
         let machine = Machine {
             cpu_model: Some("Fast CPU".to_owned()),
             architecture: "x86_64".to_owned(),

@@ -26,6 +26,7 @@ pub fn render(inspection: &Inspection, estimate: Option<&Estimate>) -> String {
         let (script, interpreter) = (shown(&script.path), shown(&line.interpreter));
         let _ = writeln!(text, "  script          {script} is run by {interpreter}{argument}");
     }
+
     if let (Some(elf), Some(program)) = (&inspection.elf, &inspection.program) {
         if !inspection.scripts.is_empty() {
             let _ = writeln!(text, "{}", shown(program));
@@ -34,6 +35,7 @@ pub fn render(inspection: &Inspection, estimate: Option<&Estimate>) -> String {
         text += &segments(elf);
         text += &libraries(&inspection.libraries);
     }
+
     for problem in &inspection.problems {
         let _ = writeln!(text, "  problem         {}", visible(problem));
     }
@@ -49,6 +51,7 @@ fn headers(elf: &Elf) -> String {
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "  {name:<15} {}", visible(&value));
     };
+
     line(
         "type",
         format!(
@@ -63,6 +66,7 @@ fn headers(elf: &Elf) -> String {
     if let Some(interpreter) = &elf.interpreter {
         line("dynamic loader", interpreter.clone());
     }
+
     let r = &elf.relocations;
     line(
         "relocations",
@@ -78,6 +82,7 @@ fn headers(elf: &Elf) -> String {
             r.other
         ),
     );
+
     if let Some(dynamic) = &elf.dynamic {
         let when = if dynamic.bind_now { "at start (BIND_NOW)" } else { "at the first call" };
         line("binding", format!("functions {when}; RELRO {}", if elf.relro { "yes" } else { "no" }));
@@ -94,6 +99,7 @@ fn headers(elf: &Elf) -> String {
         let evidence = if evidence.is_empty() { "no evidence".to_owned() } else { evidence };
         line("runtime", format!("{} ({evidence})", elf.runtime.describe()));
     }
+
     for note in &elf.notes {
         line("note", note.clone());
     }
@@ -150,6 +156,7 @@ fn estimate(estimate: &Estimate) -> String {
             cost.name, cost.count, cost.ns
         );
     }
+
     if !estimate.costs.is_empty() {
         let _ = writeln!(
             text,

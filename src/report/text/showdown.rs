@@ -92,6 +92,7 @@ pub(crate) fn machine(machine: &Value) -> Option<String> {
         };
         (fact != "none").then(|| format!("{before}{fact}{after}"))
     };
+
     let facts = [
         fact("cpu_model", "", ""),
         fact("cores", "", " cores"),
@@ -154,6 +155,7 @@ fn observer(overheads: &[Overhead]) -> Option<String> {
         let (low, high) = (ratio(o.ratio.low), ratio(o.ratio.high));
         format!("`{}` {} ({low} to {high}, {} blocks)", o.name, ratio(o.ratio.ratio), o.ratio.pairs)
     };
+
     let mut ordered: Vec<&Overhead> = overheads.iter().filter(|overhead| overhead.is_known()).collect();
     if ordered.is_empty() && !overheads.is_empty() {
         return Some("no ratio of traced and untraced runs: too few blocks of runs".to_owned());
@@ -214,6 +216,7 @@ fn table(
             cells
         })
         .collect();
+
     let (name_width, gap) = name_and_gap(rows, &headings, &cells, terminal, narrowest)?;
     Some(laid_out(rows, &headings, &cells, name_width, gap))
 }
@@ -233,6 +236,7 @@ fn name_and_gap(
             texts.flat_map(|text| text.lines()).map(width_of).max().unwrap_or(0)
         })
         .sum();
+
     let left = |gap: u16| terminal.width.saturating_sub(taken + usize::from(gap) * headings.len());
     if left(2) >= wanted {
         return Some((wanted, 2));
@@ -253,6 +257,7 @@ fn laid_out(
         .set_style(TableComponent::HeaderLines, '─')
         .set_style(TableComponent::MiddleHeaderIntersections, '─');
     table.set_header([String::new()].iter().chain(headings));
+
     for (row, cells) in rows.iter().zip(cells) {
         table.add_row([truncated(&name(row), name_width)].iter().chain(cells));
     }

@@ -19,6 +19,7 @@ pub fn render(document: &ThroughputDocument, terminal: &Terminal) -> String {
         text += &plot(document, sink, terminal);
         text.push('\n');
     }
+
     text += &warnings(document, terminal);
     text += &wrong(document, terminal);
     for skipped in &document.skipped {
@@ -42,6 +43,7 @@ fn table(document: &ThroughputDocument, sink: &str, terminal: &Terminal) -> Stri
     }
     let rate = if names.iter().any(|n| rate(last(document, sink, n)).is_some()) { "GB/s" } else { "" };
     let _ = writeln!(text, "{:>9}{rate:>8}", "× faster");
+
     for name in names {
         let _ = write!(text, "{name:width$}");
         for count in &counts {
@@ -50,6 +52,7 @@ fn table(document: &ThroughputDocument, sink: &str, terminal: &Terminal) -> Stri
         let row = last(document, sink, name);
         let _ = writeln!(text, "{:>9}{:>8}", factor(row), rate_shown(row));
     }
+
     let _ = writeln!(
         text,
         "\nMedians in seconds. × faster is relative to {}, for the most lines.\n",
@@ -172,6 +175,7 @@ mod tests {
                 reason: "1 of 2 bytes arrived".to_owned(),
             });
         }
+
         let (name, reason) = ("go".to_owned(), "`go` is not in PATH".to_owned());
         document.skipped.push(Skipped {
             name,

@@ -57,6 +57,7 @@ impl LineBlock {
     pub(super) fn write(&mut self, out: BorrowedFd<'_>, progress: &mut WriteProgress) -> Result<(), Errno> {
         let block = &self.bytes[self.start..];
         let repeated = vec![IoSlice::new(block); MOST_BUFFERS.min(progress.next(usize::MAX) / block.len())];
+
         while progress.left() > 0 {
             let whole = (progress.next(usize::MAX) / block.len()).min(self.repeats);
             let answer = if progress.phase() == 0 && whole > 0 {
@@ -65,6 +66,7 @@ impl LineBlock {
                 let rest = &block[progress.phase()..];
                 until_ready(out, || write(out, &rest[..progress.next(rest.len())]))
             };
+
             match answer {
                 Ok(0) => return Err(Errno::NOSPC), // not known to happen, but the loop would never end
                 Ok(count) => progress.advance(count),

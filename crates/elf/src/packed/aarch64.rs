@@ -53,6 +53,7 @@ impl InstructionSet for Aarch64 {
         if goals & needed == needed {
             return vec![system_call(goals)];
         }
+
         let mut steps = Vec::new();
         if goals & X1 == 0 {
             let distance = task.message.cast_signed() - at.cast_signed();
@@ -60,6 +61,7 @@ impl InstructionSet for Aarch64 {
         } else if task.length > 0 {
             steps.extend(pair_loads(task, goals, known));
         }
+
         for (goal, register, value) in wanted(task, goals) {
             if value <= 0xffff {
                 steps.push(step(movz(register, value), goals | goal, MOV[register as usize]));
@@ -116,6 +118,7 @@ fn pair_load(
     let mut loads = [0; 8];
     loads[..4].copy_from_slice(&first.2.to_le_bytes());
     loads[4..].copy_from_slice(&second.2.to_le_bytes());
+
     let possible = |from: &usize| {
         let fits = |i: usize| known(from + i).is_none_or(|byte| byte == loads[i]);
         let decided = (0..8).filter(|&i| known(from + i).is_some()).count();
@@ -123,6 +126,7 @@ fn pair_load(
     };
     let nearest = task.message.saturating_sub(256);
     let sources = (nearest..task.message).filter(|from| (task.message - from).is_multiple_of(4));
+
     let load = |from: usize| {
         let distance = (from.cast_signed() - task.message.cast_signed()) / 4;
         let scaled = u32::try_from(distance & 0x7f).unwrap_or(0);

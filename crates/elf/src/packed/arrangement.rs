@@ -112,6 +112,7 @@ impl Arrangement {
             ("e_phentsize", header::size(header::program_header(class)) as u64),
             ("e_phnum", 1),
         ];
+
         let qemu = !self.demands.real_kernels_only && self.architecture.is_emulated();
         if qemu || self.architecture == Architecture::Riscv64 {
             fields.push(("EI_CLASS", 2));

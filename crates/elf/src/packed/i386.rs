@@ -56,6 +56,7 @@ impl InstructionSet for I386 {
         } else {
             exit_steps(task, goals)
         };
+
         steps.extend(x86::fillers(goals, at, known));
         steps.extend(spare_increment(goals, at, known));
         steps.extend((goals == self.start(task)).then(|| x86::magic_jump(at, goals)).flatten());
@@ -100,14 +101,17 @@ fn write_steps(
     if goals & EAX == 0 {
         steps.extend(number_of_write(goals | EAX));
     }
+
     if goals & (PREPARED | ESI_SPOILED) == 0 {
         steps.push(Instruction::new(&[0x46], goals | PREPARED, "inc esi (exit, for later)"));
     }
+
     if goals & EBX == 0 {
         let done = goals | EBX;
         steps.push(Instruction::new(&[0x43], done, "inc ebx"));
         steps.push(Instruction::new(&[0xbb, 1, 0, 0, 0], done, "mov ebx, 1"));
     }
+
     if goals & ECX == 0 {
         steps.extend(if task.anywhere {
             found_address(task, goals, at, known)
@@ -115,6 +119,7 @@ fn write_steps(
             fixed_address(task, goals).into_iter().collect()
         });
     }
+
     if goals & EDX == 0 {
         steps.extend(length(task, goals));
     }
@@ -149,6 +154,7 @@ fn found_address(
         let popped = goals & !PUSHED | ECX_NEAR;
         return vec![Instruction::new(&[0x59], popped, "pop ecx")];
     }
+
     let begins_gap = |to: usize| known(to).is_none() && (to == 0 || known(to - 1).is_some());
     let targets = (0..128).filter(|&to| to != at && begins_gap(to));
     let call = |to: usize| {
@@ -193,6 +199,7 @@ fn exit_steps(task: &CodeTask, goals: Goals) -> Vec<Instruction> {
         steps.push(Instruction::new(&[0x6a, 1, 0x58], done, "push 1; pop eax (exit)"));
         steps.push(Instruction::new(&[0xb8, 1, 0, 0, 0], done, "mov eax, 1 (exit)"));
     }
+
     if goals & EBX == 0 {
         let done = goals | EBX;
         if task.length > 0 && goals & EXCHANGED == 0 {

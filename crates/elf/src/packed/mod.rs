@@ -138,6 +138,7 @@ fn in_layout(layout: &Arrangement, content: &Content, tried: &mut u64, limit: u6
     layout.finish(&cells)?;
     let length = content.at(0).len();
     let last = if length == 0 { 0 } else { layout.file_size - length };
+
     (0..=last.min(WINDOW)).rev().find_map(|at| {
         let bytes = content.at(at);
         if is_longer_than_needed(layout, at + length) {
@@ -149,6 +150,7 @@ fn in_layout(layout: &Arrangement, content: &Content, tried: &mut u64, limit: u6
             return None;
         }
         layout.finish(&cells)?;
+
         let placed = match *content {
             Content::Message { status, .. } => {
                 let task = CodeTask { message: at, length, status, anywhere: layout.anywhere };

@@ -47,6 +47,7 @@ impl InstructionSet for X86_64 {
             exit_steps(task, goals)
         };
         steps.extend(x86::fillers(goals, at, known));
+
         if goals & REX != 0 {
             // The prefix 46 extends the register in a ModRM byte. It is harmless only for instructions without one.
             steps.retain(|step| bears_rex(step.bytes.as_slice()));
@@ -54,6 +55,7 @@ impl InstructionSet for X86_64 {
                 step.goals &= !REX;
             }
         }
+
         let magic = Instruction::new(b"ELF", goals | REX, "three REX prefixes");
         steps.extend((at == 1 && goals == self.start(task)).then_some(magic));
         steps.extend((goals == self.start(task)).then(|| x86::magic_jump(at, goals)).flatten());
@@ -89,6 +91,7 @@ fn write_steps(task: &CodeTask, goals: Goals, at: usize) -> Vec<Instruction> {
         steps.push(Instruction::new(&[0xb0, 1], done, "mov al, 1"));
         steps.push(Instruction::new(&[0x05, 1, 0, 0, 0], done, "add eax, 1"));
     }
+
     if goals & RDI == 0 {
         let done = goals | RDI;
         steps.push(Instruction::new(&[0xff, 0xc7], done, "inc edi"));
@@ -97,9 +100,11 @@ fn write_steps(task: &CodeTask, goals: Goals, at: usize) -> Vec<Instruction> {
             steps.push(Instruction::new(&[0x89, 0xc7], done, "mov edi, eax"));
         }
     }
+
     if goals & RSI == 0 {
         steps.push(message(task, goals, at));
     }
+
     if goals & RDX == 0 {
         steps.extend(length(task, goals));
     }
@@ -138,6 +143,7 @@ fn exit_steps(task: &CodeTask, goals: Goals) -> Vec<Instruction> {
         steps.push(Instruction::new(&[0x6a, 60, 0x58], done, "push 60; pop rax (exit)"));
         steps.push(Instruction::new(&[0xb8, 60, 0, 0, 0], done, "mov eax, 60 (exit)"));
     }
+
     if goals & RDI == 0 {
         let done = goals | RDI;
         steps.extend(match task.status {

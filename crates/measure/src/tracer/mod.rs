@@ -90,6 +90,7 @@ fn frame(
         events.push(ours(at, EventKind::Reached));
     }
     events.push(ours(ended.reaped, EventKind::Reaped { status: ended.status }));
+
     let seen = setting.output != OutputKind::Null;
     Recording {
         backend,

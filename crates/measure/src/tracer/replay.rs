@@ -217,6 +217,7 @@ mod tests {
             major: true,
             stack: Vec::new(),
         };
+
         let kinds = [
             (1, EventKind::Spawn),
             (10, EventKind::ExecEnter),
@@ -229,6 +230,7 @@ mod tests {
             (50, EventKind::Exit { group_dead: true, status: 0 }),
             (60, EventKind::Reaped { status: 0 }),
         ];
+
         let event = |(at, kind)| Event { at: Nanos(at), pid: 100, tid: 100, kind };
         Recording {
             backend: Backend::Bpf,

@@ -110,6 +110,7 @@ fn notes(figures: &[&Figure], terminal: &Terminal) -> String {
     if !lmbench.is_empty() {
         text += &(terminal.wrap(&format!("Names in lmbench: {}.", lmbench.join("; ")), 2) + "\n");
     }
+
     let mut remarks: Vec<(&str, Vec<&str>)> = Vec::new();
     for figure in figures {
         let Some(note) = figure.note.as_deref() else { continue };
@@ -118,6 +119,7 @@ fn notes(figures: &[&Figure], terminal: &Terminal) -> String {
             None => remarks.push((note, vec![&figure.name])),
         }
     }
+
     for (note, names) in remarks {
         text += &(terminal.wrap(&visible(&format!("{}: {note}.", names.join("; "))), 2) + "\n");
     }

@@ -81,6 +81,7 @@ pub(crate) fn markdown(prints: &[Print]) -> Option<String> {
          |:---|---:|---:|---:|---:|---:|:---|---:|\n",
         title(Group::Prints)
     );
+
     for print in prints {
         let outside = print.outside.as_ref();
         let cell = |figure: Option<&Figure>| figure.map_or("-".to_owned(), marked);

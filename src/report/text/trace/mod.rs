@@ -52,6 +52,7 @@ fn headline(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> String
             display_nanos(summary.total.most)
         ),
     };
+
     let corrected = remarks
         .corrected_total
         .map_or(String::new(), |total| format!("; {} without the observer overhead", display_nanos(total)));
@@ -59,6 +60,7 @@ fn headline(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> String
         Some(first) => format!("first byte after {}", display_nanos(first.middle)),
         None => "printed nothing".to_owned(),
     };
+
     let name = terminal.bold(&truncated(&remarks.command, terminal.width));
     let total = display_nanos(summary.total.middle);
     let line = format!("{total} from execve to exit ({runs}{corrected}); {first}.");

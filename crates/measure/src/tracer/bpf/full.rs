@@ -98,12 +98,14 @@ impl BpfFull {
             .map_max_entries("EVENTS", ring)
             .load(bytes)
             .map_err(AttachError::of_object)?;
+
         let session = array(&mut programs, "SESSION")?;
         let log = array(&mut programs, "RECORDS")?;
         let shared = Shared::map(session.fd().as_fd(), log.fd().as_fd(), &tables())
             .map_err(|e| AttachError::Map { map: "SESSION", cause: e.to_string() })?;
         let ring = RingBuf::try_from(taken(&mut programs, "EVENTS")?)
             .map_err(|e| AttachError::Map { map: "EVENTS", cause: e.to_string() })?;
+
         let mut load =
             |program, tracepoint| raw(&mut programs, program).and_then(|loaded| loaded.load(tracepoint, btf));
         for name in NEEDED {
@@ -113,6 +115,7 @@ impl BpfFull {
         if switch == SWITCH_5_17 {
             load(SWITCH_5_17, SWITCH).map_err(|cause| refused(SWITCH_5_17, cause))?;
         }
+
         for name in OPTIONAL.into_iter().chain([HANDLED]) {
             // Events that the kernel does not have are not seen. `attached` shows which ones are.
             let _ = load(name, name).or_else(|_| load(name, former_name(name)));
@@ -120,6 +123,7 @@ impl BpfFull {
         for (name, _) in [TAKEN, HANDLED_MINOR, HANDLED_MAJOR] {
             let _ = perf(&mut programs, name).and_then(PerfEvent::load);
         }
+
         Ok(BpfFull {
             programs,
             links: Vec::new(),
@@ -137,11 +141,13 @@ impl BpfFull {
         if !self.links.is_empty() {
             return Ok(());
         }
+
         for name in NEEDED.into_iter().chain([self.switch]) {
             let attached = raw(&mut self.programs, name).and_then(BtfTracePoint::attach);
             let link = attached.map_err(|cause| refused(name, cause))?;
             self.links.push((name, Link::Raw(link)));
         }
+
         for name in OPTIONAL {
             self.attach_if_there(name);
         }
@@ -150,6 +156,7 @@ impl BpfFull {
         }
         self.attach_handled();
         self.attach_everywhere(HANDLED_MAJOR);
+
         let is_taken_seen = self.has("page_fault_user") || self.has(TAKEN.0);
         let is_handled_seen = self.has(HANDLED) || self.has(HANDLED_MINOR.0);
         self.sees_faults = is_taken_seen && is_handled_seen && self.has(HANDLED_MAJOR.0);
@@ -282,6 +289,7 @@ impl BpfFull {
         let session = self.shared.read();
         let (mut events, mut lost) = (Vec::new(), session.run.lost);
         spilled.extend(self.ring.take());
+
         let log = self.shared.log(&session);
         let read: usize = records(log).map(<[u8]>::len).sum();
         let mut longer = LongPaths::default();
@@ -290,6 +298,7 @@ impl BpfFull {
                 lost += 1;
             }
         }
+
         // the log is full once the largest record no longer fits
         if read < log.len() && log.len() < LOG_BYTES {
             lost += 1;

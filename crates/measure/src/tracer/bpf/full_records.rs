@@ -287,6 +287,7 @@ mod tests {
         let path = format!("x{path}");
         let (first, rest) = path.as_bytes().split_at(PATH_ROOM);
         let (second, third) = rest.split_at(REST_ROOM);
+
         let (mut events, mut long) = (Vec::new(), LongPaths::default());
         let mut add = |record: Vec<u8>| {
             add(&mut events, &mut long, &record).unwrap();
@@ -298,6 +299,7 @@ mod tests {
                 })
                 .collect::<Vec<_>>()
         };
+
         add(record_of(1, RecordKind::SyscallPaths, CALL, 0, &[first, b"/second"].concat()));
         add(record_of(2, RecordKind::SyscallPath, CALL, 0, first));
         add(record_of(1, RecordKind::PathRest, HEAD, 0, second));

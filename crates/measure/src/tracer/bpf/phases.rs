@@ -78,6 +78,7 @@ impl BpfPhases {
             .map_max_entries("EVENTS", ring)
             .load(bytes)
             .map_err(AttachError::of_object)?;
+
         let map = |name: &'static str| move |cause: String| AttachError::Map { map: name, cause };
         let aya::maps::Map::Array(page) = taken(&mut programs, "SESSION")? else {
             return Err(map("SESSION")("not an array".to_owned()));
@@ -86,6 +87,7 @@ impl BpfPhases {
             .map_err(|e| map("SESSION")(e.to_string()))?;
         let ring =
             RingBuf::try_from(taken(&mut programs, "EVENTS")?).map_err(|e| map("EVENTS")(e.to_string()))?;
+
         for name in NEEDED {
             program(&mut programs, name)?.load().map_err(|cause| refused(name, cause))?;
         }

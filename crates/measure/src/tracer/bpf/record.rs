@@ -313,6 +313,7 @@ mod tests {
         assert_same_layout!(FaultRecord, "record_fault", [record, entered, ip, stack]);
         assert_same_layout!(OffCpuRecord, "record_off_cpu", [record, left, woken]);
         assert_same_layout!(OutputRecord, "record_output", [record, entered]);
+
         assert_same_layout!(
             ImageRecord,
             "record_image",

@@ -101,6 +101,7 @@ mod tests {
     #[test]
     fn the_run_and_its_constants_match_run_h() {
         assert_same_constants!(CALLS, PATH_ROOM, CALL_COMPAT);
+
         assert_same_layout!(
             Run,
             "run",

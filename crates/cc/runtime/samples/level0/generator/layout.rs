@@ -82,10 +82,12 @@ impl Planner<'_> {
             if state == SINK || std::mem::replace(&mut self.placed[state], true) {
                 continue;
             }
+
             let mut edges = self.automaton.states[state].clone();
             edges.sort_by_key(|edge| std::cmp::Reverse(self.weight[edge.target]));
             let mut own: Vec<StateId> = edges.iter().map(|e| e.target).filter(|&t| self.belongs_here(t)).collect();
             own.dedup();
+
             let next = own.last().copied();
             if let Some(next) = next {
                 let at = edges.iter().rposition(|edge| edge.target == next).expect("one of the edges");

@@ -7,7 +7,6 @@ use crate::document::diff::{DiffAmount, DiffChange, DiffChanges, DiffDocument, D
 use crate::document::kind::Kind;
 use serde_json::Value;
 
-/// The document of a comparison on this machine.
 pub fn diff_document(compared: &Compared, machine: Value) -> DiffDocument {
     DiffDocument {
         schema: SCHEMA.to_owned(),

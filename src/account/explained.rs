@@ -79,7 +79,6 @@ impl Explained {
         stats::paired(&side(1), &side(0), Bootstrap::default())
     }
 
-    /// The recording of the run that is shown.
     pub fn shown(&self) -> Option<&Recording> {
         let reference = &self.summary.reference;
         let is_shown = |recording: &&Recording| {

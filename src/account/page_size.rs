@@ -9,7 +9,6 @@ const AT_PAGESZ: u64 = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PageSize(u64);
 
-/// The page size of this machine.
 impl Default for PageSize {
     fn default() -> PageSize {
         PageSize(rustix::param::page_size() as u64)

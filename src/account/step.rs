@@ -39,7 +39,6 @@ pub enum What {
     Fault(PageFault),
     /// The thread was off the processor.
     Off(Reason),
-    /// User code ran.
     User(Code),
 }
 

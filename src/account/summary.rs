@@ -83,7 +83,6 @@ pub struct Summary {
     pub total: Spread,
     /// `None` for the phases that a program without output does not have.
     pub phases: PerPhase<Option<Spread>>,
-    /// The time to the first byte.
     pub first_byte: Option<Spread>,
     /// Time and number of the main thread's steps of each kind, in the order of [`WorkKind::ALL`].
     pub kinds: [(Spread, f64); 5],

@@ -53,7 +53,6 @@ pub trait Progress {
 /// Ignores the progress.
 impl Progress for () {}
 
-/// How a campaign ended.
 #[derive(Debug)]
 pub struct CampaignEnd {
     /// The user interrupted it, so there are fewer rounds than planned.

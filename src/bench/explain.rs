@@ -27,7 +27,6 @@ use std::time::Duration;
 /// By default no more runs of a command than fit into this time, counting traced runs only.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// Runs of the smallest start.
 const SMALLEST_RUNS: u32 = 24;
 
 /// More CPUID instructions than any start executes.

@@ -27,7 +27,6 @@ pub struct Checked {
 /// One program with its budgets.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckedProgram {
-    /// Its name.
     pub name: String,
     /// Its budgets; empty if it failed.
     pub budgets: Vec<Judged>,

@@ -107,7 +107,6 @@ fn counts(counts: &[Counts], counted: CountKind) -> Option<Reading> {
     }
 }
 
-/// Figures of the floor.
 pub fn floor(evidence: &mut Evidence, needs: &Needs, figures: &[Figure], missing: &[Missing]) {
     for quantity in needs.quantities() {
         let Quantity::Floor(name) = quantity else { continue };

@@ -16,7 +16,6 @@ pub enum Met {
     Perhaps,
 }
 
-/// The outcome of one check.
 #[derive(Clone, Debug)]
 pub struct CheckOutcome {
     pub check: LimitCheck,
@@ -43,7 +42,6 @@ impl CheckOutcome {
 #[derive(Clone, Debug)]
 pub struct Judgement {
     pub verdict: ClaimVerdict,
-    /// One for each check.
     pub outcomes: Vec<CheckOutcome>,
     /// The explanation, one line.
     pub why: String,

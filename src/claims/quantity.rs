@@ -196,7 +196,6 @@ pub fn count(program: &'static str, counted: CountKind) -> Expression {
     Quantity::Count { program, counted }.into()
 }
 
-/// A figure of the floor.
 pub fn floor(figure: &'static str) -> Expression {
     Quantity::Floor(figure).into()
 }

@@ -216,7 +216,6 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The environment of its runs.
     pub fn environment_of_runs(&self) -> Environment {
         let mut environment = Environment::of_programs();
         for (name, value) in self.kept().chain(self.added()) {

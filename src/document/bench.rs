@@ -19,7 +19,6 @@ pub use super::median_counts::MedianCounts;
 /// One invocation's results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Document {
-    /// [`SCHEMA`].
     pub schema: String,
     /// [`Kind::Bench`].
     #[serde(default = "Document::kind")]

@@ -10,7 +10,6 @@ use std::path::Path;
 /// The verdicts of one invocation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClaimsDocument {
-    /// [`SCHEMA`].
     pub schema: String,
     /// [`Kind::Claims`].
     #[serde(default = "ClaimsDocument::kind")]
@@ -154,12 +153,10 @@ impl ClaimsDocument {
         self.results.sort_by_key(place);
     }
 
-    /// The rows of the post with this number.
     pub fn of_post(&self, number: &str) -> Vec<&ClaimRow> {
         self.results.iter().filter(|row| row.seed == number).collect()
     }
 
-    /// How many claims have this verdict.
     pub fn count(&self, verdict: ClaimVerdict) -> usize {
         self.results.iter().filter(|row| row.verdict == verdict).count()
     }

@@ -16,7 +16,6 @@ pub struct DoctorReport {
 }
 
 impl DoctorReport {
-    /// The check with this name.
     pub fn check(&self, name: &str) -> Option<&Check> {
         self.results.iter().find(|check| check.name == name)
     }

@@ -10,7 +10,6 @@ use serde_json::Value;
 /// One executable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ElfDocument {
-    /// [`SCHEMA`].
     pub schema: String,
     /// [`Kind::Elf`].
     #[serde(default = "ElfDocument::kind")]

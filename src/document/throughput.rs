@@ -9,7 +9,6 @@ use serde_json::Value;
 /// The results of one invocation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThroughputDocument {
-    /// [`SCHEMA`].
     pub schema: String,
     /// [`Kind::Throughput`].
     #[serde(default = "ThroughputDocument::kind")]

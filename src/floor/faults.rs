@@ -14,7 +14,6 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::ptr;
 
-/// The source of the pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PageSource {
     /// Zeroed memory.

@@ -5,7 +5,6 @@ use super::batch::{self, BatchResult, Microbenchmark, RoundPlan};
 use super::syscalls::{Candidate, Remark};
 use crate::document::floor::{BatchOverhead, Figure, Group, Missing, Waterfall};
 
-/// The results of one group.
 #[derive(Debug, Default)]
 pub struct GroupResult {
     pub figures: Vec<Figure>,

@@ -147,7 +147,6 @@ fn sections<'d, H: FileHeader<Endian = Endianness>>(
     header.sections(endian, bytes).map_err(error).ok()
 }
 
-/// Adds an error to the damage.
 fn noted<T>(result: Result<T, object::Error>, damage: &mut Vec<String>) -> Option<T> {
     result.map_err(|error| damage.push(error.to_string())).ok()
 }

@@ -18,7 +18,6 @@ pub struct Relocations {
     pub irelative: u64,
     /// The loader copies a variable of a library into the program.
     pub copy: u64,
-    /// Thread-local variables.
     pub thread_local: u64,
     /// Unknown types.
     pub other: u64,

@@ -19,7 +19,6 @@ pub trait FileView {
     fn is_file(&self, path: &Path) -> bool;
 }
 
-/// The files of this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MachineFiles;
 

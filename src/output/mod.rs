@@ -50,7 +50,6 @@ fn remedy(path: &Path, cause: &io::Error) -> &'static str {
     }
 }
 
-/// The folder of a path.
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -41,7 +41,6 @@ impl fmt::Display for Verdict {
 pub struct Comparison {
     /// Median of the ratios new / old of the pairs; without pairs, the ratio of the medians.
     pub ratio: f64,
-    /// Its interval.
     pub interval: Interval,
     /// The number of pairs; without pairs, the number of values of the smaller side.
     pub pairs: usize,

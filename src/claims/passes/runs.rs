@@ -25,7 +25,6 @@ pub(super) const COUNTING_RUNS: u32 = 3;
 /// With fewer processors than this their number does not matter.
 const SEVERAL_PROCESSORS: usize = 2;
 
-/// The programs as entries of an experiment.
 fn entries(programs: &[&(Program, Built)]) -> Result<Vec<Entry>, Lack> {
     let entries = programs.iter().map(|(program, built)| program.entry(built, &CIRCUMSTANCES));
     entries.collect::<Result<_, _>>().map_err(Lack::of)

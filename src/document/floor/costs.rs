@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Median, in nanoseconds.

@@ -32,7 +32,6 @@ pub(crate) fn section(documents: &[&TraceDocument]) -> Option<Section> {
 const EXPLANATION: &str = "Every step of one run, the one whose total is the median. Each lane is a thread. Faults and waits \
     within a call are drawn inside it. The band above the lanes shows the phases.";
 
-/// The programs of all trace documents.
 pub(crate) fn traced<'d>(documents: &[&'d TraceDocument]) -> Vec<&'d Traced> {
     documents.iter().flat_map(|document| &document.results).collect()
 }

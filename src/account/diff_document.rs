@@ -2,9 +2,9 @@
 
 use super::difference::{Amount, Change, Compared, Difference, Side};
 use super::document::{counts, phases};
+use crate::document::Kind;
 use crate::document::bench::{Ratio, SCHEMA, ToolVersion};
 use crate::document::diff::{DiffAmount, DiffChange, DiffChanges, DiffDocument, DiffKind, DiffSide};
-use crate::document::kind::Kind;
 use serde_json::Value;
 
 pub fn diff_document(compared: &Compared, machine: Value) -> DiffDocument {

@@ -5,8 +5,8 @@ use super::explained::Explained;
 use super::remarks::Remarks;
 use super::summary::Spread;
 use super::{Account, ProcessAccount, Step, Summary, What};
+use crate::document::Kind;
 use crate::document::bench::{Overhead, Ratio, SCHEMA, Tool};
-use crate::document::kind::Kind;
 use crate::document::trace::{
     Span, TraceDocument, Traced, TracedExec, TracedFigure, TracedFile, TracedFinding, TracedPhases,
     TracedProcess, TracedSearch, TracedShare,

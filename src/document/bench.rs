@@ -3,7 +3,7 @@
 //! The document is a superset of hyperfine's JSON. In each result hyperfine's fields come first, in seconds. Ours follow,
 //! in integer nanoseconds. Every float is finite, because [`crate::stats`] returns no others.
 
-use super::kind::Kind;
+use super::Kind;
 use super::series::{Finish, Rejected};
 use crate::stats::{Verdict, median_count};
 use firstbyte_measure::timeline::Phase;

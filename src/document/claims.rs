@@ -1,6 +1,6 @@
 //! The results of `firstbyte claims`.
 
-use super::kind::Kind;
+use super::Kind;
 use super::read::{self, ReadError};
 use crate::document::bench::{SCHEMA, Tool};
 use serde::{Deserialize, Serialize};

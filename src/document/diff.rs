@@ -1,6 +1,6 @@
 //! Two start-ups and what differs between them: what `firstbyte diff --export-json` writes.
 
-use super::kind::Kind;
+use super::Kind;
 use super::trace::TracedPhases;
 use crate::document::bench::{Ratio, ToolVersion};
 use crate::stats::Verdict;

@@ -1,6 +1,6 @@
 //! The document of `firstbyte doctor`: what this machine can and cannot do.
 
-use super::kind::Kind;
+use super::Kind;
 use firstbyte_measure::machine::Machine;
 use serde::Serialize;
 

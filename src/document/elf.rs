@@ -1,7 +1,7 @@
 //! Every byte of an executable, explained: what `firstbyte elf --json` writes, and what a page reads.
 
+use super::Kind;
 use super::bench::{SCHEMA, ToolVersion};
-use super::kind::Kind;
 use firstbyte_elf::Executable;
 use firstbyte_elf::explain::{ExplainedBytes, FieldUse, explain};
 use serde::{Deserialize, Serialize};

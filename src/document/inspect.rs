@@ -1,7 +1,7 @@
 //! The documents of `firstbyte inspect`: a file and its estimate, a function, or the ways to compile a program.
 
+use super::Kind;
 use super::bench::{SCHEMA, ToolVersion};
-use super::kind::Kind;
 use crate::inspect::Inspection;
 use crate::inspect::compilations::Compilation;
 use crate::inspect::disassembly::Line;

@@ -11,7 +11,6 @@ pub mod elf;
 pub mod floor;
 mod head;
 pub mod inspect;
-pub mod kind;
 mod median_counts;
 pub mod read;
 pub mod series;
@@ -20,4 +19,95 @@ pub mod trace;
 pub mod warnings;
 
 pub use bench::Document;
-pub use kind::Kind;
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The `kind` of a document: what its rows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Measured programs: `bench`, `showdown`, and the measurements of `check`.
+    Bench,
+    /// Start-ups with every span: `trace`.
+    Trace,
+    /// The two start-ups that `diff` compares.
+    Diff,
+    /// What this machine charges: `floor`.
+    Floor,
+    /// Designs that print many lines: `throughput`.
+    Throughput,
+    /// Claims and their verdicts: `claims`.
+    Claims,
+    /// The bytes of an executable that firstbyte wrote: `elf`.
+    Elf,
+    /// Executables and what they will cost: `inspect`.
+    Inspect,
+    /// The instructions of a function: `inspect --disassemble`.
+    Disassembly,
+    /// The calls of `main`, for each way to compile it: `inspect --calls`.
+    Calls,
+    /// Programs and their budgets: `check`.
+    Check,
+    /// Programs in two files: `compare`.
+    Compare,
+    /// What this machine can do: `doctor`.
+    Doctor,
+}
+
+impl Kind {
+    /// In the order of their declaration.
+    pub const ALL: [Kind; 13] = [
+        Kind::Bench,
+        Kind::Trace,
+        Kind::Diff,
+        Kind::Floor,
+        Kind::Throughput,
+        Kind::Claims,
+        Kind::Elf,
+        Kind::Inspect,
+        Kind::Disassembly,
+        Kind::Calls,
+        Kind::Check,
+        Kind::Compare,
+        Kind::Doctor,
+    ];
+
+    /// As the document spells it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Bench => "bench",
+            Kind::Trace => "trace",
+            Kind::Diff => "diff",
+            Kind::Floor => "floor",
+            Kind::Throughput => "throughput",
+            Kind::Claims => "claims",
+            Kind::Elf => "elf",
+            Kind::Inspect => "inspect",
+            Kind::Disassembly => "disassembly",
+            Kind::Calls => "calls",
+            Kind::Check => "check",
+            Kind::Compare => "compare",
+            Kind::Doctor => "doctor",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_is_found_by_its_place_and_written_by_its_name() {
+        for (place, kind) in Kind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, place);
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! The results of `firstbyte throughput`.
 
-use super::kind::Kind;
+use super::Kind;
 use crate::document::bench::{Ratio, SCHEMA, Skipped, Tool};
 use crate::stats::{Bootstrap, Statistics, comparing};
 use serde::{Deserialize, Serialize};

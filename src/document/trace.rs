@@ -1,6 +1,6 @@
 //! Start-ups with every span: what `firstbyte trace --export-json` writes, and what a page reads.
 
-use super::kind::Kind;
+use super::Kind;
 use crate::document::bench::Tool;
 use firstbyte_measure::timeline::PerPhase;
 use serde::{Deserialize, Serialize};

@@ -98,7 +98,7 @@ impl User {
             .current_dir(self.folder.path())
             .env("PATH", path)
             .env("COLUMNS", "80")
-            .env("XDG_CACHE_HOME", self.folder.path().join("cache"))
+            .env("FIRSTBYTE_CACHE", self.folder.path().join("cache"))
             .env("HOME", self.folder.path())
             .output()
             .unwrap()

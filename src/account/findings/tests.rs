@@ -54,7 +54,7 @@ fn run(steps: Vec<(u64, What)>) -> Account {
     };
 
     Account {
-        phases: Phases { startup: Nanos(0), setup: None, write: None, teardown: total },
+        phases: Phases { teardown: total, ..Phases::default() },
         total,
         wall: total,
         root: ROOT,

@@ -12,8 +12,8 @@ pub use figure::{Figure, Histogram, NOISY, Single};
 pub use prints::{Outside, Print};
 pub use waterfall::{Height, Layer, Waterfall, WaterfallStep};
 
+use super::Kind;
 use super::bench::Tool;
-use super::kind::Kind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

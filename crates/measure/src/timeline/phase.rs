@@ -122,7 +122,7 @@ impl<'de, T: Deserialize<'de> + Default> Visitor<'de> for ByName<T> {
 }
 
 /// The partition of one run's total, in integer nanoseconds: the four sum to it exactly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {
     /// See [`Phase::Startup`].
     pub startup: Nanos,

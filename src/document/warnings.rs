@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(messages(Value::Null, first.clone()).len(), 1);
         (first[40], first[50], first[60]) = (2_000_000, 2_000_000, 2_000_000);
         let found = messages(Value::Null, first);
-        assert!(found.len() == 1 && found[0].starts_with("4 of 100"), "{found:?}");
+        assert!(found.len() == 1 && found[0].contains("4 of 100"), "{found:?}");
     }
 
     fn printing(first_bytes: Vec<u64>, varying: Option<[u64; 2]>, plan: Value) -> Vec<String> {

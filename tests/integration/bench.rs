@@ -179,7 +179,7 @@ fn other_tools_read_our_exports() {
     let table = [
         ("--export-csv", "command,mean,stddev,median,user,system,min,max,name,"),
         ("--export-markdown", "| program | cache |"),
-        ("--export-asciidoc", "[cols=\"2*<,\n|==="),
+        ("--export-asciidoc", "[cols=\"2*<,"),
     ];
     for (option, beginning) in table {
         let words = fast(&[option, "-", "true"]);

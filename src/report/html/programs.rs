@@ -287,12 +287,8 @@ mod tests {
 
     #[test]
     fn the_pieces_of_a_bar_are_contiguous_and_visible() {
-        let length = |phase| match phase {
-            Phase::Startup => 10.0,
-            Phase::Setup => 1e6,
-            Phase::Teardown => 5.0,
-            _ => 0.0,
-        };
+        let lengths = [10.0, 1e6, 0.0, 5.0];
+        let length = |phase| lengths.get(phase as usize).copied().unwrap_or_default();
         let pieces = pieces(&PerPhase::from_fn(length), WIDTH);
         assert_eq!(pieces.len(), 3);
         assert!(pieces.iter().all(|piece| piece.width >= SEEN));

@@ -20,8 +20,8 @@ pub(super) struct MeasuringArgs {
     /// Connect the programs' stdout to KIND
     #[arg(long, value_name = "KIND", default_value = "pipe", help_heading = HEADING)]
     output: OutputArg,
-    /// Run firstbyte and the programs together on these processors, such as 0 or 0-3, or wherever the kernel puts them
-    /// (all) [default: programs with one thread on the last processor, others on any]
+    /// Run firstbyte and the programs together on these processors, such as 0 or 0-3; with `all`, wherever the kernel puts
+    /// them [default: programs with one thread on the last processor, others on any]
     #[arg(long, value_name = "LIST", value_parser = place, help_heading = HEADING)]
     cpus: Option<Place>,
     #[command(flatten)]

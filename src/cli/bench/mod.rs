@@ -38,8 +38,8 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     commands: CommandArgs,
-    /// Run each command N times before the measured runs, and fast ones up to 16 times until the tracer has settled; 0: no
-    /// such run, and no untraced runs either [default: 1, with --runs 1: 0]
+    /// Run each command N times before the measured runs, and fast commands up to 16 times, until the tracer has settled;
+    /// with 0 there are no untraced runs either [default: 1; with --runs 1: 0]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000))]
     warmup: Option<u32>,
     /// Run each command exactly N times [default: until --precision, --time or --max-runs is reached]
@@ -78,12 +78,12 @@ pub struct Args {
     /// Vary the size of the environment from run to run, and with it the address at which the stack starts
     #[arg(long)]
     env_offset: bool,
-    /// Skip the untraced runs that measure the observer overhead, about one for three measured runs, and the ones thrown
-    /// away after each change
+    /// Skip the untraced runs that measure the observer overhead (about one for three measured runs), and those discarded
+    /// after each change
     #[arg(long)]
     no_overhead: bool,
-    /// Skip the runs that count system calls, page faults and memory: 3 of each command (1 with --runs 1), and as many for
-    /// each side that the processor counts
+    /// Skip the runs that count system calls, page faults and memory: 3 of each command (1 with --runs 1), and as many
+    /// each for the hardware counters of the program and of the kernel
     #[arg(long)]
     no_counts: bool,
     #[command(flatten)]

@@ -137,7 +137,7 @@ fn placement(document: &Document) -> Option<String> {
         names => format!("; on any: {} programs with several threads or processes", names.len()),
     };
     Some(format!(
-        "programs with one thread on processor {one}, as firstbyte{others} (--cpus all: no placing)"
+        "programs with one thread on processor {one}, as firstbyte{others} (--cpus all: the kernel decides)"
     ))
 }
 

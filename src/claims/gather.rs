@@ -91,6 +91,7 @@ fn of(sample: &Sample, span: TimedPart) -> Option<f64> {
         TimedPart::Phase(phase) => phases?.get(phase)?,
         TimedPart::FirstByte => sample.first_byte?,
         TimedPart::Total => sample.total,
+        TimedPart::User => sample.user,
     };
     Some(nanos.as_f64())
 }

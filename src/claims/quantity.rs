@@ -51,6 +51,9 @@ pub enum TimedPart {
     FirstByte,
     /// All phases.
     Total,
+    /// CPU time in user space, of all threads, as the kernel accounts it by clock ticks. Good for a program that takes
+    /// several ticks.
+    User,
 }
 
 impl From<Phase> for TimedPart {

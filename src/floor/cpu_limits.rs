@@ -6,10 +6,13 @@ use crate::stats::{Bootstrap, Statistics};
 use object::{Object, ObjectSection};
 use std::path::Path;
 
+/// The most processors that a runtime is told of.
+const MOST: usize = 64;
+
 /// One way to limit a program to fewer processors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuLimit {
-    /// The number of processors.
+    /// The number of processors: by a variable, it may be larger than that of this machine.
     pub cpus: usize,
     /// The processors that the program may run on.
     pub allowed: Vec<usize>,
@@ -49,7 +52,8 @@ impl CpuLimit {
     }
 }
 
-/// 1, 2, 4 … of the available processors, and all of them: by affinity, and by the program's own variable if it has one.
+/// 1, 2, 4 … of the available processors, and all of them, by affinity. If the program has a variable of its own, the same
+/// numbers by that, and then twice and more, up to [`MOST`]: what a runtime does on a larger machine.
 pub fn cpu_limits(available: &[usize], executable: &Path) -> Vec<CpuLimit> {
     let all = available.len().max(1);
     let mut counts: Vec<usize> =
@@ -62,7 +66,9 @@ pub fn cpu_limits(available: &[usize], executable: &Path) -> Vec<CpuLimit> {
         variable: None,
     });
     let knob = Knob::of(executable);
-    let by_variable = counts.iter().filter_map(|cpus| {
+    let beyond = std::iter::successors(Some(2 * all), |n| Some(n * 2)).take_while(|n| *n <= MOST);
+    let numbers: Vec<usize> = counts.iter().copied().chain(beyond).collect();
+    let by_variable = numbers.iter().filter_map(|cpus| {
         let variable = Some(knob.as_ref()?.variable(*cpus));
         Some(CpuLimit { cpus: *cpus, allowed: available.to_vec(), variable })
     });

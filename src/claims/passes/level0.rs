@@ -23,7 +23,7 @@ const DICTIONARY: &str = "/usr/share/dict/web2";
 /// The input has words of the dictionary and others, and as many bytes as the contest's first test.
 const LENGTH: usize = 1398;
 
-/// Runs both programs, interleaved, with the same text on stdin.
+/// Runs the programs, interleaved, with the same text on stdin.
 pub(super) fn level0(session: &mut Session) -> Result<(), Lack> {
     let folder = tempfile::Builder::new().prefix("firstbyte-level0-").tempdir().map_err(Lack::of)?;
     let programs = match built(folder.path()) {
@@ -68,8 +68,11 @@ fn compile(folder: &Path) -> io::Result<Vec<(&'static str, PathBuf)>> {
     run(folder, "rustc", &["--edition", "2024", "-O", "-o", "generate", "generator/main.rs"], None)?;
     run(folder, "./generate", &["exact", DICTIONARY], Some("exact.h"))?;
     let ourselves = std::env::current_exe()?;
-    let compilers: [(&str, &Path, &[&str]); 2] =
-        [("level0", &ourselves, &["cc"]), ("level0-glibc", Path::new("gcc"), &[])];
+    let compilers: [(&str, &Path, &[&str]); 3] = [
+        ("level0", &ourselves, &["cc"]),
+        ("level0-unbuffered", &ourselves, &["cc", "-DUNBUFFERED"]),
+        ("level0-glibc", Path::new("gcc"), &[]),
+    ];
     let options = ["-O2", "-DTABLE=\"exact.h\"", "-I.", "level0.c", "-o"];
     compilers
         .into_iter()

@@ -163,10 +163,18 @@ static int is_known(const unsigned char *word, const unsigned char *end, int is_
 }
 #endif
 
+/* How many bytes one system call is asked for: all that are wanted, or one with -DUNBUFFERED, which shows what the
+ * buffers save. */
+#ifdef UNBUFFERED
+static size_t at_once(size_t length) { return length > 0; }
+#else
+static size_t at_once(size_t length) { return length; }
+#endif
+
 static int write_all(const unsigned char *bytes, size_t length)
 {
     while (length > 0) {
-        ssize_t written = write(1, bytes, length);
+        ssize_t written = write(1, bytes, at_once(length));
         if (written <= 0)
             return -1;
         bytes += written;
@@ -181,7 +189,7 @@ static ssize_t read_block(unsigned char *into, size_t size)
     size_t length = 0;
 
     while (length < size) {
-        ssize_t part = read(0, into + length, size - length);
+        ssize_t part = read(0, into + length, at_once(size - length));
         if (part < 0)
             return -1;
         if (part == 0)

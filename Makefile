@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FIRSTBYTE := target/$(HOST)/release/firstbyte
 SHOWDOWN ?=
 
-.PHONY: all showdown test lint unit proofs kernels level0 dist dist-try bench build-needs clean
+.PHONY: all showdown test lint unit proofs kernels level0 dist dist-try bench figures build-needs clean
 
 all: $(FIRSTBYTE)
 
@@ -65,6 +65,10 @@ dist: build-needs
 # Installs that package in minimal systems of Debian 12 and 13, uses it and removes it. Needs root.
 dist-try:
 	packaging/try target/dist/firstbyte_*_$(shell dpkg --print-architecture).deb target/dist/systems
+# Measures every figure of results/, docs and README again, on an idle machine: about an hour. scripts/figures/all lists the
+# steps and their times.
+figures: $(FIRSTBYTE)
+	scripts/figures/all
 
 clean:
 	$(CARGO) clean

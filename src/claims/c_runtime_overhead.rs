@@ -3,8 +3,8 @@
 use super::claim::Claim;
 use super::limit_check::LimitCheck;
 use super::post::Post;
-use firstbyte_measure::timeline::Phase;
 use super::quantity::{CountKind, Expression, State, TimedPart, count, time, warm};
+use firstbyte_measure::timeline::Phase;
 
 const EMPTY: &str = "empty-c";
 const STATIC: &str = "empty-c-static";

@@ -31,6 +31,7 @@ fn program(quantity: Quantity) -> Option<&'static str> {
         | Quantity::Imports { program, .. }
         | Quantity::Overhead(program)
         | Quantity::FileSize(program)
+        | Quantity::Reported { program, .. }
         | Quantity::AllProcessors(program) => Some(program),
         _ => None,
     }

@@ -37,10 +37,41 @@ pub enum Quantity {
         /// 1 or 100.
         print: u32,
     },
+    /// From execve to the first write, as a tool reports it in runs of its own.
+    Reported { tool: ReportingTool, program: &'static str },
     /// How many processors programs may run on.
     Processors,
     /// The time to a program's first byte with all processors over that with one.
     AllProcessors(&'static str),
+}
+
+/// A tool whose reports are compared with ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReportingTool {
+    /// From the entry of execve.
+    Strace,
+    /// `perf record` with the events of Startup Showdown, from the return of execve.
+    Perf,
+}
+
+impl ReportingTool {
+    pub const ALL: [ReportingTool; 2] = [ReportingTool::Strace, ReportingTool::Perf];
+
+    /// As it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReportingTool::Strace => "strace",
+            ReportingTool::Perf => "perf",
+        }
+    }
+
+    /// Its Debian package.
+    pub fn package(self) -> &'static str {
+        match self {
+            ReportingTool::Strace => "strace",
+            ReportingTool::Perf => "linux-perf",
+        }
+    }
 }
 
 /// A part of a run.
@@ -97,9 +128,11 @@ pub enum PairedRounds {
 impl Quantity {
     pub fn unit(self) -> ClaimUnit {
         match self {
-            Quantity::Time { .. } | Quantity::Floor(_) | Quantity::Lines { .. } | Quantity::Print { .. } => {
-                ClaimUnit::Ns
-            }
+            Quantity::Time { .. }
+            | Quantity::Floor(_)
+            | Quantity::Lines { .. }
+            | Quantity::Print { .. }
+            | Quantity::Reported { .. } => ClaimUnit::Ns,
             Quantity::Overhead(_) | Quantity::AllProcessors(_) => ClaimUnit::Times,
             Quantity::Count { .. } | Quantity::LostEvents | Quantity::Processors => ClaimUnit::Count,
             Quantity::FileSize(_) | Quantity::Packed { .. } => ClaimUnit::Bytes,

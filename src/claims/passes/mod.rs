@@ -6,6 +6,7 @@ mod level0;
 mod lines;
 mod runs;
 mod session;
+mod tools;
 
 use self::session::Session;
 use super::gather;
@@ -53,7 +54,7 @@ struct Pass {
 }
 
 /// In their order. The passes that make the page cache cold come last.
-const PASSES: [Pass; 10] = [
+const PASSES: [Pass; 11] = [
     Pass { name: "files", serves: file_facts::is_of_files, run: file_facts::files },
     Pass { name: "warm runs", serves: runs::is_warm, run: runs::warm },
     Pass {
@@ -63,6 +64,11 @@ const PASSES: [Pass; 10] = [
     },
     Pass { name: "level 0", serves: runs::is_of_level0, run: level0::level0 },
     Pass { name: "processors", serves: |q| matches!(q, Quantity::AllProcessors(_)), run: runs::processors },
+    Pass {
+        name: "strace and perf",
+        serves: |q| matches!(q, Quantity::Reported { .. }),
+        run: tools::reported,
+    },
     Pass { name: "floor", serves: |q| matches!(q, Quantity::Floor(_)), run: floor::floor },
     Pass { name: "prints", serves: |q| matches!(q, Quantity::Print { .. }), run: floor::timed_prints },
     Pass { name: "lines", serves: lines::is_of_lines, run: lines::lines },

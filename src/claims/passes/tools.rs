@@ -1,0 +1,141 @@
+//! What `strace` and `perf` themselves report about a program, in runs of their own.
+
+use super::session::Session;
+use crate::claims::quantity::{Quantity, ReportingTool};
+use crate::claims::{Lack, Reading};
+use crate::corpus::Built;
+use crate::corpus::debian::install_command;
+use firstbyte_measure::launch::{Environment, find_in_path, interrupt};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The events of Startup Showdown.
+const EVENTS: &str = "syscalls:sys_exit_execve,syscalls:sys_enter_write";
+
+/// Runs each program under each tool, the tools in turn.
+pub(super) fn reported(session: &mut Session) -> Result<(), Lack> {
+    let folder = tempfile::Builder::new().prefix("firstbyte-tools-").tempdir().map_err(Lack::of)?;
+    let file = folder.path().join("out");
+    let programs: BTreeSet<&str> = session.needs.quantities().filter_map(program).collect();
+    let rounds = if session.options.quick { 5 } else { 40 };
+
+    for name in programs {
+        let Some(built) = session.named(&BTreeSet::from([name])).first().map(|(_, built)| built.clone())
+        else {
+            continue;
+        };
+        let mut times = ReportingTool::ALL.map(|_| Ok(Vec::new()));
+        for _ in 0..rounds {
+            for (tool, times) in ReportingTool::ALL.iter().zip(&mut times) {
+                add(times, || run(*tool, &built, &file));
+            }
+            if interrupt::interrupted().is_some() {
+                break;
+            }
+        }
+        for (tool, times) in ReportingTool::ALL.into_iter().zip(times) {
+            keep(session, Quantity::Reported { tool, program: name }, times);
+        }
+    }
+    Ok(())
+}
+
+fn program(quantity: Quantity) -> Option<&'static str> {
+    match quantity {
+        Quantity::Reported { program, .. } => Some(program),
+        _ => None,
+    }
+}
+
+/// After a failure there are no further runs.
+fn add(times: &mut Result<Vec<f64>, Lack>, run: impl FnOnce() -> Result<f64, Lack>) {
+    let Ok(known) = times else { return };
+    match run() {
+        Ok(time) => known.push(time),
+        Err(lack) => *times = Err(lack),
+    }
+}
+
+fn keep(session: &mut Session, quantity: Quantity, times: Result<Vec<f64>, Lack>) {
+    match times.map(Reading::of) {
+        Ok(Some(reading)) => session.evidence.insert(quantity, reading),
+        Ok(None) => session.evidence.lack(quantity, Lack::because("no run was made".to_owned())),
+        Err(lack) => session.evidence.lack(quantity, lack),
+    }
+}
+
+/// The nanoseconds from execve to the first write, as the tool reports them.
+fn run(tool: ReportingTool, built: &Built, file: &Path) -> Result<f64, Lack> {
+    if find_in_path(tool.name()).is_none() {
+        let reason = format!("`{}` is not in PATH", tool.name());
+        return Err(Lack { reason, install: install_command(&[tool.package().to_owned()]) });
+    }
+    let text = match tool {
+        ReportingTool::Strace => {
+            let options = [OsStr::new("-f"), OsStr::new("-ttt"), OsStr::new("-o"), file.as_os_str()];
+            output(Command::new("strace").args(options).args(&built.argv).current_dir(&built.directory))?;
+            std::fs::read_to_string(file).map_err(Lack::of)?
+        }
+        ReportingTool::Perf => {
+            let options = ["record", "-q", "-e", EVENTS, "-o"];
+            output(
+                Command::new("perf")
+                    .args(options)
+                    .arg(file)
+                    .arg("--")
+                    .args(&built.argv)
+                    .current_dir(&built.directory),
+            )?;
+            output(Command::new("perf").args(["script", "--ns", "-F", "time,event", "-i"]).arg(file))?
+        }
+    };
+    let between = between(&text);
+    between.ok_or_else(|| Lack::because(format!("`{}` did not report execve and a write", tool.name())))
+}
+
+/// The stdout of a command that succeeds, in the environment of the programs.
+fn output(command: &mut Command) -> Result<String, Lack> {
+    command.env_clear().envs(Environment::of_programs().variables()).stdin(Stdio::null());
+    let done = command.output().map_err(Lack::of)?;
+    if !done.status.success() {
+        let said = String::from_utf8_lossy(&done.stderr);
+        let last = said.lines().last().unwrap_or_default();
+        let name = command.get_program().to_string_lossy().into_owned();
+        return Err(Lack::because(format!("`{name}` failed: {last}")));
+    }
+    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+/// Nanoseconds from the first line about execve to the first line about a write: `1234.567890 execve(…` with a process
+/// number in front, or `1234.567890123: syscalls:sys_exit_execve:`.
+fn between(text: &str) -> Option<f64> {
+    let line = |what: [&str; 2]| text.lines().find(|line| what.iter().any(|what| line.contains(what)));
+    let began = time(line([" execve(", "sys_exit_execve"])?)?;
+    let wrote = time(line([" write(1", "sys_enter_write"])?)?;
+    Some((wrote - began) * 1e9)
+}
+
+/// The first word with a fraction: seconds.
+fn time(line: &str) -> Option<f64> {
+    line.split_whitespace()
+        .find(|word| word.contains('.'))
+        .and_then(|word| word.trim_end_matches(':').parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_is_read_from_what_both_tools_print() {
+        let strace = "77 100.000100 execve(\"./test\", [\"./test\"], 0x7 /* 35 vars */) = 0\n\
+                      77 100.000400 brk(NULL) = 0x5\n77 100.001100 write(1, \"hello world\\n\", 12) = 12\n";
+        assert!((between(strace).unwrap() - 1_000_000.0).abs() < 1000.0);
+        let perf =
+            " 17337.078161000: syscalls:sys_exit_execve: \n 17337.079007500: syscalls:sys_enter_write: \n";
+        assert!((between(perf).unwrap() - 846_500.0).abs() < 1000.0);
+        assert_eq!(between("nothing of the kind"), None);
+    }
+}

@@ -29,7 +29,7 @@ pub struct Args {
     /// Run each program N times [default: as often as about 75 seconds allow]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     runs: Option<u32>,
-    /// Run each program N times before the measured runs
+    /// Run each program N times before the measured runs; 0: no such run, and no untraced runs either
     #[arg(short, long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     warmup: u32,
     /// Take about 20 seconds in total, not counting builds

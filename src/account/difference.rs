@@ -3,6 +3,7 @@
 use super::align::{Pair, align};
 use super::attribution::WorkKind;
 use super::summary::{CommonStep, Summary};
+use super::user_code::UserCode;
 use super::{FileAccount, What};
 use crate::stats::{self, Comparison};
 use std::collections::BTreeMap;
@@ -107,6 +108,9 @@ impl Difference {
 
 fn shares(first: &Summary, second: &Summary) -> Vec<(WorkKind, Change)> {
     let of = |summary: &Summary, kind: WorkKind| -> BTreeMap<String, Amount> {
+        if let (WorkKind::User, Some(code)) = (kind, &summary.user_code) {
+            return functions(code);
+        }
         let shares = summary.shares.iter().filter(|share| share.kind == kind);
         shares.map(|s| (s.name.clone(), Amount { time: s.time.median, count: s.count })).collect()
     };
@@ -114,9 +118,25 @@ fn shares(first: &Summary, second: &Summary) -> Vec<(WorkKind, Change)> {
     WorkKind::ALL.into_iter().flat_map(of_kind).collect()
 }
 
+/// Own times of functions. Their numbers of samples depend on how often a side was sampled, and are not compared.
+fn functions(code: &UserCode) -> BTreeMap<String, Amount> {
+    let mut all = BTreeMap::new();
+    for function in &code.divided.functions {
+        let file = function.frame.file();
+        let name = match &function.frame.function {
+            Some(name) => format!("{name} ({file})"),
+            None => format!("{file}, without a symbol"),
+        };
+        let amount: &mut Amount = all.entry(name).or_default();
+        amount.time += function.own.time;
+        amount.count = 1.0;
+    }
+    all
+}
+
 /// User code and waits are left to the shares. As steps they are too different from run to run.
 fn is_compared(step: &CommonStep) -> bool {
-    !matches!(step.step.what, What::User(_) | What::Off(_))
+    !matches!(step.step.what, What::User | What::Off(_))
 }
 
 fn steps(first: &Summary, second: &Summary) -> Vec<Change> {

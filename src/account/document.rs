@@ -2,14 +2,15 @@
 
 use super::attribution::{kind, shares};
 use super::explained::Explained;
+use super::profile::{Function, Node};
 use super::remarks::Remarks;
 use super::summary::Spread;
-use super::{Account, ProcessAccount, Step, Summary, What};
+use super::{Account, PathPiece, ProcessAccount, Step, Summary, What};
 use crate::document::Kind;
 use crate::document::bench::{Overhead, Ratio, SCHEMA, Tool};
 use crate::document::trace::{
-    Span, TraceDocument, Traced, TracedExec, TracedFigure, TracedFile, TracedFinding, TracedPhases,
-    TracedProcess, TracedSearch, TracedShare,
+    Span, TraceDocument, Traced, TracedCall, TracedExec, TracedFigure, TracedFile, TracedFinding,
+    TracedFunction, TracedPhases, TracedPiece, TracedProcess, TracedSampling, TracedSearch, TracedShare,
 };
 use crate::stats;
 use firstbyte_measure::Counts;
@@ -110,6 +111,10 @@ fn traced(summary: &Summary, frame: &Frame) -> Traced {
         counts: counts(&account.counts),
         lost_events: summary.lost,
         attribution: attribution(account),
+        critical_path: critical_path(account),
+        user_functions: user_functions(summary),
+        user_calls: user_calls(summary),
+        sampling: sampling(summary),
         spans: spans(account),
         files: files(account),
         searches: searches(account),
@@ -169,7 +174,53 @@ fn attribution(account: &Account) -> Vec<TracedShare> {
         ns: share.time.0,
         count: share.count,
     };
-    shares(&account.main().steps).into_iter().map(share).collect()
+    shares(&account.steps).into_iter().map(share).collect()
+}
+
+fn critical_path(account: &Account) -> Vec<TracedPiece> {
+    let piece = |piece: &PathPiece| TracedPiece {
+        pid: piece.pid,
+        tid: piece.tid,
+        program: account.program(piece.pid, piece.from),
+        from_ns: piece.from.0,
+        to_ns: piece.to.0,
+    };
+    account.path.iter().map(piece).collect()
+}
+
+fn user_functions(summary: &Summary) -> Vec<TracedFunction> {
+    let function = |function: &Function| TracedFunction {
+        module: function.frame.module.to_string(),
+        function: function.frame.function.as_deref().map(str::to_owned),
+        self_ns: function.own.time,
+        self_error_ns: function.own.error,
+        total_ns: function.total.time,
+        total_error_ns: function.total.error,
+        samples: function.samples,
+    };
+    summary.user_code.iter().flat_map(|code| &code.divided.functions).map(function).collect()
+}
+
+fn user_calls(summary: &Summary) -> Vec<TracedCall> {
+    let call = |node: &Node| TracedCall {
+        caller: node.caller,
+        module: node.frame.file().to_owned(),
+        function: node.frame.function.as_deref().map(str::to_owned),
+        ns: node.time,
+    };
+    summary.user_code.iter().flat_map(|code| &code.divided.nodes).map(call).collect()
+}
+
+fn sampling(summary: &Summary) -> Option<TracedSampling> {
+    summary.user_code.as_ref().map(|code| TracedSampling {
+        runs: code.runs,
+        samples: code.samples,
+        lost: code.lost,
+        period_ns: code.period.0,
+        user_ns: code.divided.total,
+        unsampled_ns: code.divided.unsampled,
+        overhead: code.overhead.map(Ratio::from),
+    })
 }
 
 fn spans(account: &Account) -> Vec<Span> {
@@ -199,7 +250,7 @@ pub(crate) fn name(what: &What) -> String {
         What::Fault(fault) if fault.major => "major page fault".to_owned(),
         What::Fault(_) => "page fault".to_owned(),
         What::Off(reason) => reason.name().to_owned(),
-        What::User(code) => code.module.name(),
+        What::User => "user code".to_owned(),
     }
 }
 
@@ -208,8 +259,7 @@ fn file(what: &What) -> Option<&str> {
         What::Exec { path, .. } => Some(path),
         What::Call { file, .. } => file.as_deref(),
         What::Fault(fault) => fault.region.file().map(|path| &**path),
-        What::User(code) if !code.module.path.is_empty() => Some(&code.module.path),
-        What::User(_) | What::Off(_) => None,
+        What::User | What::Off(_) => None,
     }
 }
 

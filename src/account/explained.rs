@@ -1,14 +1,18 @@
 //! A command's runs, explained: the summary of their accounts, and what is known of the runs themselves.
 
-use super::binaries::FileBinaries;
+use super::binaries::{Binaries, FileBinaries};
 use super::findings::{self, Finding};
 use super::observer_costs::ObserverCosts;
+use super::user_code::UserCode;
+use super::user_times::all_user_time;
 use super::{Account, Summary};
-use crate::bench::explain::Observed;
+use crate::bench::explain::{Along, Observed};
+use crate::bench::sampling::{Expected, Sampled};
 use crate::stats::{self, Bootstrap, Comparison};
 use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::launch::ExitStatus;
-use firstbyte_measure::timeline::Timeline;
+use firstbyte_measure::sampler::SamplerError;
+use firstbyte_measure::timeline::{Timeline, TimelineError};
 use firstbyte_measure::tracer::Recording;
 use firstbyte_measure::tracer::module::Module;
 use firstbyte_measure::tracer::ptrace::NoCpuidCount;
@@ -23,6 +27,16 @@ pub struct UsedTracer {
     pub sees_faults: bool,
 }
 
+/// A run's account along what is asked for.
+pub(super) fn account(
+    recording: &Recording,
+    binaries: &dyn Binaries,
+    along: Along,
+) -> Result<Account, TimelineError> {
+    let account = Account::of(recording, binaries)?;
+    Ok(if along == Along::MainThread { account.along_main_thread() } else { account })
+}
+
 /// One command's runs, explained.
 #[derive(Debug)]
 pub struct Explained {
@@ -30,7 +44,9 @@ pub struct Explained {
     /// The round and the total of each run, in nanoseconds.
     pub totals: Vec<(u32, f64)>,
     /// The files that explain it.
-    pub modules: Vec<Module>,
+    pub binaries: FileBinaries,
+    /// Why user code was not sampled, where it should have been.
+    pub unsampled: Option<SamplerError>,
     pub observed: Observed,
     pub tracer: UsedTracer,
     /// How the runs ended. If one failed, how that one ended.
@@ -42,10 +58,10 @@ pub struct Explained {
 
 impl Explained {
     /// The error is the message for the user: no run counts, or a recording has no account.
-    pub fn of(name: &str, observed: Observed, tracer: UsedTracer) -> Result<Explained, String> {
+    pub fn of(name: &str, observed: Observed, tracer: UsedTracer, along: Along) -> Result<Explained, String> {
         let binaries = FileBinaries::default();
         let accounts: Result<Vec<Account>, _> =
-            observed.recordings.iter().map(|recording| Account::of(recording, &binaries)).collect();
+            observed.recordings.iter().map(|recording| account(recording, &binaries, along)).collect();
         let accounts = accounts.map_err(|error| error.to_string())?;
         let totals = observed.rounds.iter().copied().zip(accounts.iter().map(|a| a.total.as_f64())).collect();
 
@@ -55,13 +71,37 @@ impl Explained {
                 "no run of `{name}` counts: {reason}\nhelp: run it by hand to see what it does"
             ));
         };
-        let modules = binaries.modules();
-        Ok(Explained { summary, totals, modules, observed, tracer, exit, cpuid: Ok(None), costs: None })
+        let (cpuid, costs, unsampled) = (Ok(None), None, None);
+        Ok(Explained { summary, totals, binaries, unsampled, observed, tracer, exit, cpuid, costs })
+    }
+
+    /// What sampled runs have to expect.
+    pub fn expected(&self) -> Expected {
+        Expected { user: all_user_time(&self.summary.reference), wall: self.summary.reference.wall.as_f64() }
+    }
+
+    /// Names the user code by the functions that sampled runs found.
+    pub fn add_samples(&mut self, sampled: Result<Sampled, SamplerError>) {
+        match sampled {
+            Ok(sampled) => {
+                self.summary.user_code =
+                    Some(UserCode::of(&self.summary.reference, &sampled, &self.binaries));
+            }
+            Err(error) => self.unsampled = Some(error),
+        }
+    }
+
+    /// The files that explain it.
+    pub fn modules(&self) -> Vec<Module> {
+        self.binaries.modules()
     }
 
     /// The facts that the rules of findings need.
     pub fn machine(&self) -> findings::MachineFacts {
-        findings::MachineFacts { cpuid: self.cpuid.ok().flatten() }
+        findings::MachineFacts {
+            cpuid: self.cpuid.ok().flatten(),
+            loader: self.summary.user_code.as_ref().map(UserCode::loader),
+        }
     }
 
     pub fn findings(&self) -> Vec<Finding> {

@@ -20,6 +20,10 @@ pub struct Account {
     pub threads: Vec<ThreadAccount>,
     /// In the order in which they began.
     pub processes: Vec<ProcessAccount>,
+    /// Who worked while others waited for it: pieces that lie end to end, from the first `execve` to the exit.
+    pub path: Vec<PathPiece>,
+    /// What happened on the path, in order. The own times sum to the total exactly.
+    pub steps: Vec<Step>,
     /// Every file that was opened, looked for, mapped or read.
     pub files: Vec<FileAccount>,
     /// Names that were looked for in several places.
@@ -36,13 +40,81 @@ impl Account {
         Some(self.counts.page_faults).filter(|faults| *faults > 0)
     }
 
+    /// What a process executes at an instant: its own last exec, else that of the process that created it.
+    pub fn execution(&self, pid: u32, at: Nanos) -> Option<&Execution> {
+        let process =
+            self.processes.iter().rev().find(|process| process.pid == pid && process.start <= at)?;
+        let own = process.execs.iter().rev().find(|exec| exec.start <= at);
+        own.or_else(|| self.execution(process.parent, process.start))
+    }
+
+    /// The how-manieth thread a process created since its last exec this one is; 0 for the first thread.
+    pub fn thread_order(&self, piece: &PathPiece) -> u32 {
+        if piece.tid == piece.pid {
+            return 0;
+        }
+        let own = &self.threads[piece.thread];
+        let since = self.execution(piece.pid, piece.from).map_or(Nanos(0), |exec| exec.start);
+        let created = |it: &&ThreadAccount| {
+            it.pid == piece.pid && it.tid != it.pid && it.start >= since && it.start <= own.start
+        };
+        u32::try_from(self.threads.iter().filter(created).count()).unwrap_or(u32::MAX)
+    }
+
+    /// What a process is called at an instant: the file that it executes, after the script for which it does so.
+    pub fn program(&self, pid: u32, at: Nanos) -> String {
+        let file = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let Some(exec) = self.execution(pid, at) else { return "the launcher".to_owned() };
+        match (file(&exec.path), file(&exec.executed)) {
+            (script, program) if script == program => program,
+            (script, program) => format!("{script} ({program})"),
+        }
+    }
+
     /// The tracee's main thread.
     pub fn main(&self) -> &ThreadAccount {
         &self.threads[0]
     }
 }
 
-#[derive(Clone, Debug)]
+/// A time in which one thread did what all others waited for, counted from the entry of the first `execve`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathPiece {
+    /// The place of the thread in [`Account::threads`].
+    pub thread: usize,
+    pub pid: u32,
+    pub tid: u32,
+    pub from: Nanos,
+    pub to: Nanos,
+}
+
+/// Who created a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Creation {
+    pub pid: u32,
+    pub tid: u32,
+}
+
+/// The end of a sleep. Times are counted from the entry of the first `execve`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wake {
+    /// When the thread left the processor.
+    pub from: Nanos,
+    /// When it was woken.
+    pub woken: Nanos,
+    /// The process and the thread that ran where it was woken.
+    pub waker: [u32; 2],
+}
+
+impl Wake {
+    /// With times counted from `zero`.
+    pub(super) fn since(&self, zero: Nanos) -> Wake {
+        let since = |at: Nanos| Nanos(at.0.saturating_sub(zero.0));
+        Wake { from: since(self.from), woken: since(self.woken), waker: self.waker }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
 pub struct ThreadAccount {
     pub pid: u32,
     pub tid: u32,
@@ -50,6 +122,10 @@ pub struct ThreadAccount {
     pub start: Nanos,
     /// For the tracee's main thread this is the total.
     pub lifetime: Nanos,
+    /// `None` for the tracee's main thread.
+    pub creator: Option<Creation>,
+    /// Its sleeps that a task of the tree may have ended, in order.
+    pub wakes: Vec<Wake>,
     /// What the thread did, in order.
     pub steps: Vec<Step>,
 }

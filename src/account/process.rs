@@ -23,8 +23,6 @@ pub(super) struct Process {
     pub(super) executable: Arc<str>,
     pub(super) page: PageSize,
     loader: Arc<str>,
-    /// Where user code starts after the exec.
-    entry: u64,
 }
 
 impl Process {
@@ -39,7 +37,6 @@ impl Process {
         self.page = PageSize::of(image);
         self.executable = image.executed.as_str().into();
         let entry = image.auxiliary(AT_ENTRY).unwrap_or(0);
-        self.entry = entry;
 
         let layout = binaries.layout(&image.executed);
         match &layout {
@@ -79,17 +76,10 @@ impl Process {
             let lowest = layout.segments.iter().map(|s| self.page.begin(s.address)).min().unwrap_or(0);
             let bias = base.wrapping_sub(lowest);
             map_segments(&mut self.memory, self.page, &layout, bias, &self.loader);
-            self.entry = layout.entry.wrapping_add(bias);
         } else {
             let content = Content::File { path: Arc::clone(&self.loader), offset: 0 };
             self.memory.map(base, 256 << 10, content, true);
-            self.entry = base;
         }
-    }
-
-    /// The user code that runs first in the image.
-    pub(super) fn entry_code(&self, binaries: &dyn Binaries) -> Option<Code> {
-        self.code(self.entry, binaries)
     }
 
     /// The code at an address; `None` if no known mapping includes it.

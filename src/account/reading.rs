@@ -3,13 +3,13 @@
 use super::apply::{apply, file_of};
 use super::binaries::Binaries;
 use super::call_text;
-use super::model::{Execution, ProcessAccount, ThreadAccount};
+use super::model::{Creation, Execution, ProcessAccount, ThreadAccount, Wake};
 use super::process::Process;
 use super::step::{ExecStage, PageFault, Reason, What};
 use super::thread::Thread;
 use firstbyte_measure::arch::{FileCall, call_names, file_calls};
 use firstbyte_measure::tracer::event::{Call, Fault, Image, OffCpu};
-use firstbyte_measure::tracer::{Event, EventKind, Recording, Syscall};
+use firstbyte_measure::tracer::{Backend, Event, EventKind, Recording, Syscall};
 use firstbyte_measure::units::Nanos;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,6 +25,7 @@ pub(super) struct Reconstruction {
 
 struct Reader<'b> {
     binaries: &'b dyn Binaries,
+    by_ptrace: bool,
     zero: Nanos,
     root: u32,
     memories: HashMap<u32, Process>,
@@ -59,6 +60,7 @@ impl Reconstruction {
         let zero = entered.map_or(Nanos(0), |event| event.at);
         let mut reader = Reader {
             binaries,
+            by_ptrace: recording.backend == Backend::Ptrace,
             zero,
             root,
             memories: HashMap::from([(root, Process::tracee())]),
@@ -159,7 +161,6 @@ impl Reader<'_> {
         let (committed, image) = exec.committed.as_ref().map_or((end, &image), |(at, image)| (*at, image));
         let path: Arc<str> = image.path.as_str().into();
         let prepared = exec.prepared.unwrap_or(committed).min(committed);
-        let after = self.memories.get(&exec.pid).and_then(|process| process.entry_code(self.binaries));
         let stages = [
             (ExecStage::Open, exec.entered, prepared),
             (ExecStage::Load, prepared, committed),
@@ -171,7 +172,7 @@ impl Reader<'_> {
             let (begin, end) = (begin.max(from), end.min(to));
             if begin < end {
                 let what = What::Exec { stage, path: Arc::clone(&path) };
-                thread.kernel(begin, end, what, [None, after.clone()]);
+                thread.kernel(begin, end, what);
             }
         }
     }
@@ -218,9 +219,23 @@ impl Reader<'_> {
             self.has_read(file.as_ref(), read.unsigned_abs());
         }
         let failed = call.result.is_some_and(|result| (-4095..0).contains(&result));
-        let what = What::Call { name, text: call_text::text(call), file, failed, code: code.clone() };
+        let what = What::Call { name, text: call_text::text(call), file, failed, code };
+        if self.by_ptrace {
+            self.wait_for_child(event, call, &what);
+        }
         let until = if call.result.is_some() { event.at } else { Nanos(u64::MAX) };
-        self.thread(event).kernel(call.entered, until, what, [code.clone(), code]);
+        self.thread(event).kernel(call.entered, until, what);
+    }
+
+    /// ptrace sees no wake-ups, but a call that waits returns which child has ended.
+    fn wait_for_child(&mut self, event: &Event, call: &Call, what: &What) {
+        let What::Call { name, .. } = what else { return };
+        let child = call.result.and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
+        let Some(child) = child.filter(|_| Reason::of_call(name) == Reason::Child) else { return };
+        let end = self.account(child).and_then(|account| account.end).map(|end| end + self.zero);
+        if let Some(woken) = end.filter(|end| (call.entered..event.at).contains(end)) {
+            self.thread(event).wakes.push(Wake { from: call.entered, woken, waker: [child, child] });
+        }
     }
 
     fn has_read(&mut self, file: Option<&Arc<str>>, bytes: u64) {
@@ -266,9 +281,8 @@ impl Reader<'_> {
         let process = self.memories.entry(event.pid).or_default();
         let (region, page) = process.region(fault.address);
         let code = if fault.user { process.code(fault.ip, binaries) } else { None };
-        let caller = if fault.user { process.caller(fault.ip, &fault.stack, binaries) } else { None };
         let what = What::Fault(PageFault { region, page, write: fault.write, major: fault.major, code });
-        self.thread(event).fault(fault.entered, event.at, what, caller);
+        self.thread(event).fault(fault.entered, event.at, what);
     }
 
     fn off_cpu(&mut self, event: &Event, absence: &OffCpu) {
@@ -280,6 +294,9 @@ impl Reader<'_> {
             _ => None,
         };
         let woken = absence.woken;
+        if let Some(waker) = absence.waker.filter(|_| reason.is_none() && from < woken) {
+            thread.wakes.push(Wake { from, woken: woken.min(event.at), waker });
+        }
         if reason.is_none() && from < woken && woken < event.at {
             thread.off(from, woken, None);
             thread.off(woken, event.at, Some(Reason::Runnable));
@@ -300,7 +317,8 @@ impl Reader<'_> {
             self.accounts.push(process(child_pid, event.pid, start));
         }
         self.gone.remove(&thread); // ids are reused
-        let child = Thread::new(child_pid, thread, event.at);
+        let mut child = Thread::new(child_pid, thread, event.at);
+        child.creator = Some(Creation { pid: event.pid, tid: event.tid });
         self.finished.extend(self.threads.insert(thread, child));
     }
 
@@ -325,10 +343,14 @@ impl Reader<'_> {
         if let Some(account) = self.account(event.pid) {
             account.end = Some(end);
         }
-        if event.tid != self.root {
-            return;
+        if event.tid == self.root {
+            self.thread(event).gave_back_until(event.at);
+        } else {
+            let was = |thread: &&mut Thread| (thread.pid, thread.tid) == (event.pid, event.tid);
+            if let Some(gone) = self.finished.iter_mut().rev().find(was) {
+                gone.gave_back_until(event.at);
+            }
         }
-        self.thread(event).gave_back_until(event.at);
     }
 
     fn finish(mut self, total: Nanos) -> Reconstruction {
@@ -357,6 +379,8 @@ fn explained(thread: Thread, from: Nanos, to: Nanos, zero: Nanos) -> ThreadAccou
         tid: thread.tid,
         start: Nanos(from.0.saturating_sub(zero.0)),
         lifetime: Nanos(to.0.saturating_sub(from.0)),
+        creator: thread.creator,
+        wakes: thread.wakes.iter().map(|wake| wake.since(zero)).collect(),
         steps: thread.steps(from, to, zero),
     }
 }

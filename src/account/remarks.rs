@@ -43,6 +43,7 @@ impl Remarks {
         }));
         notes.extend(findings::reservation(&explained.summary, &explained.machine()));
         notes.extend(overhead(explained));
+        notes.extend(sampling(explained));
         notes.extend(rejections(explained));
         notes.extend(interference(explained));
 
@@ -109,6 +110,31 @@ fn interference(explained: &Explained) -> impl Iterator<Item = String> {
         format!("{}{rest}.", first.to_uppercase())
     };
     explained.observed.interference.iter().map(sentence)
+}
+
+/// How the functions of user code are known, or why they are not.
+fn sampling(explained: &Explained) -> Option<String> {
+    if let Some(error) = &explained.unsampled {
+        let error = error.to_string();
+        let (cause, help) = error.split_once("\nhelp: ").unwrap_or((&error, ""));
+        let allowed = if help.is_empty() { String::new() } else { format!(" This allows it: {help}") };
+        return Some(format!("The functions of user code are not known: {cause}.{allowed}"));
+    }
+    let code = explained.summary.user_code.as_ref()?;
+    let overhead = code.overhead.map_or(String::new(), |overhead| {
+        format!(
+            " A sampled run takes {:.3} ({:.2} to {:.2}) times as long as an untraced one.",
+            overhead.ratio, overhead.interval.low, overhead.interval.high
+        )
+    });
+    let lost = match code.lost {
+        0 => String::new(),
+        lost => format!(" {lost} more were lost."),
+    };
+    Some(format!(
+        "User code: {} samples in {} runs, one for every {} of processor time.{lost}{overhead}",
+        code.samples, code.runs, code.period
+    ))
 }
 
 fn overhead(explained: &Explained) -> Option<String> {

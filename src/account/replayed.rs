@@ -1,11 +1,11 @@
 //! A recording from a file, explained by the files that it saw.
 
+use super::Summary;
 use super::binaries::FileBinaries;
-use super::explained::{Explained, UsedTracer};
+use super::explained::{Explained, UsedTracer, account};
 use super::recorded::RecordedBinaries;
 use super::remarks::failure;
-use super::{Account, Summary};
-use crate::bench::explain::Observed;
+use crate::bench::explain::{Along, Observed};
 use firstbyte_measure::tracer::replay;
 use firstbyte_measure::tracer::replay::Loaded;
 use std::collections::BTreeMap;
@@ -22,18 +22,18 @@ pub struct Replayed {
 }
 
 /// Reads a recording and explains it. The error is the message for the user.
-pub fn replayed(path: &Path) -> Result<Replayed, String> {
+pub fn replayed(path: &Path, along: Along) -> Result<Replayed, String> {
     let Loaded { recording, modules, cpuid, environment } =
         replay::load(path).map_err(|error| error.to_string())?;
     let mut notes: Vec<String> = failure(recording.exit).into_iter().collect();
-    let account = if let Some(modules) = modules {
+    let explained = if let Some(modules) = modules {
         let binaries = RecordedBinaries::new(modules);
-        let account = Account::of(&recording, &binaries);
+        let explained = account(&recording, &binaries, along);
         notes.extend(binaries.notes());
-        account
+        explained
     } else {
         notes.push("It does not list its files, so functions are those of today's files.".to_owned());
-        Account::of(&recording, &FileBinaries::default())
+        account(&recording, &FileBinaries::default(), along)
     };
 
     let wrong = |cause: String| {
@@ -42,14 +42,15 @@ pub fn replayed(path: &Path) -> Result<Replayed, String> {
             path.display()
         )
     };
-    let account = account.map_err(|error| wrong(error.to_string()))?;
+    let account = explained.map_err(|error| wrong(error.to_string()))?;
     let summary = Summary::of(vec![account]).ok_or_else(|| wrong("it is empty".to_owned()))?;
 
     let backend = recording.backend.name();
     let explained = Explained {
         exit: recording.exit,
         totals: vec![(0, summary.total.median)],
-        modules: Vec::new(),
+        binaries: FileBinaries::default(),
+        unsampled: None,
         observed: Observed {
             traced: vec![summary.reference.wall.as_f64()],
             recordings: vec![recording],

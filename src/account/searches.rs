@@ -261,7 +261,7 @@ mod tests {
                 s.time.0
             )
         };
-        let thread = ThreadAccount { pid: 1, tid: 1, start: Nanos(0), lifetime: Nanos(0), steps };
+        let thread = ThreadAccount { pid: 1, tid: 1, steps, ..ThreadAccount::default() };
         of_threads(&[thread]).iter().map(shown).collect()
     }
 
@@ -346,9 +346,8 @@ mod tests {
             let threads = [ThreadAccount {
                 pid: 1,
                 tid: 1,
-                start: Nanos(0),
-                lifetime: Nanos(0),
                 steps: steps.iter().map(|(call, path, failed)| step(call, path, *failed)).collect(),
+                ..ThreadAccount::default()
             }];
             let searches = of_threads(&threads);
             assert!(searches.iter().map(|search| search.misses).sum::<u64>() <= failed, "{steps:?}");

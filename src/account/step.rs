@@ -39,7 +39,7 @@ pub enum What {
     Fault(PageFault),
     /// The thread was off the processor.
     Off(Reason),
-    User(Code),
+    User,
 }
 
 /// The parts of an exec.
@@ -265,7 +265,7 @@ pub(super) fn is_open(name: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
     pub module: CodeOrigin,
-    /// The function, if the file has a symbol for it; `a → b` if the code went from one to the other.
+    /// The function, if the file has a symbol for it.
     pub function: Option<Arc<str>>,
 }
 
@@ -337,7 +337,7 @@ impl What {
                 other => format!("fault {other:?} {:?}", fault.write),
             },
             What::Off(reason) => format!("off {reason:?}"),
-            What::User(code) => format!("user {:?} {}", code.module.role, code.module.path),
+            What::User => "user".to_owned(),
         }
     }
 
@@ -351,10 +351,7 @@ impl What {
                 format!("off the processor: {}", reason.name())
             }
             What::Off(reason) => format!("waiting for {}", reason.name()),
-            What::User(code) => match &code.function {
-                Some(function) => format!("user code in {}: {function}", code.module.name()),
-                None => format!("user code in {}", code.module.name()),
-            },
+            What::User => "user code".to_owned(),
         }
     }
 }
@@ -374,6 +371,9 @@ impl PageFault {
         };
         match &self.code {
             None => format!("{kind}{access} {region}, by the kernel"),
+            Some(Code { module, function: Some(function) }) => {
+                format!("{kind}{access} {region}, by {}: {function}", module.name())
+            }
             Some(code) => format!("{kind}{access} {region}, by {}", code.module.name()),
         }
     }

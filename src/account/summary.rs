@@ -4,6 +4,7 @@ use super::align::{Pair, align};
 use super::attribution::{WorkKind, kind, shares};
 use super::model::Account;
 use super::step::Step;
+use super::user_code::UserCode;
 use crate::stats::median_count;
 use crate::stats::quantile::{median, quantile, sorted};
 use firstbyte_measure::Counts;
@@ -63,7 +64,7 @@ pub struct CommonShare {
     pub count: f64,
 }
 
-/// A step of the main thread, over all runs that have it.
+/// A step of the path, over all runs that have it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommonStep {
     /// The step in the reference run.
@@ -84,16 +85,18 @@ pub struct Summary {
     /// `None` for the phases that a program without output does not have.
     pub phases: PerPhase<Option<Spread>>,
     pub first_byte: Option<Spread>,
-    /// Time and number of the main thread's steps of each kind, in the order of [`WorkKind::ALL`].
+    /// Time and number of the path's steps of each kind, in the order of [`WorkKind::ALL`].
     pub kinds: [(Spread, f64); 5],
-    /// Where the time of the main thread went, sorted by kind and then by time.
+    /// Where the time of the path went, sorted by kind and then by time.
     pub shares: Vec<CommonShare>,
-    /// The steps of the main thread.
+    /// The steps of the path.
     pub steps: Vec<CommonStep>,
     /// The median of each count over all runs; of two in the middle, the smaller.
     pub counts: Counts,
     /// Events that the tracer lost in all runs.
     pub lost: u64,
+    /// User code by function; `None`: it was not sampled.
+    pub user_code: Option<UserCode>,
 }
 
 impl Summary {
@@ -117,15 +120,16 @@ impl Summary {
             steps: common_steps(&accounts, middle),
             counts: Counts::combined(&counts, median_count)?,
             lost: accounts.iter().map(|a| a.lost).sum(),
+            user_code: None,
             reference: accounts.swap_remove(middle),
         })
     }
 }
 
-/// The time and the number of the main thread's steps of one kind.
+/// The time and the number of the path's steps of one kind.
 fn of_kind(accounts: &[Account], wanted: WorkKind) -> (Spread, f64) {
     let of_run = |account: &Account| {
-        let steps = account.main().steps.iter().filter(|step| kind(&step.what) == wanted);
+        let steps = account.steps.iter().filter(|step| kind(&step.what) == wanted);
         steps.fold((0.0, 0), |(time, count), step| (time + step.own.as_f64(), count + 1))
     };
     let (times, counts): (Vec<f64>, Vec<u64>) = accounts.iter().map(of_run).unzip();
@@ -136,7 +140,7 @@ fn of_kind(accounts: &[Account], wanted: WorkKind) -> (Spread, f64) {
 fn common_shares(accounts: &[Account]) -> Vec<CommonShare> {
     let mut all: BTreeMap<(WorkKind, String), Vec<(f64, u64)>> = BTreeMap::new();
     for (run, account) in accounts.iter().enumerate() {
-        for share in shares(&account.main().steps) {
+        for share in shares(&account.steps) {
             let entry = all.entry((share.kind, share.name)).or_default();
             entry.resize(run, (0.0, 0));
             entry.push((share.time.as_f64(), share.count));
@@ -163,18 +167,17 @@ fn common_shares(accounts: &[Account]) -> Vec<CommonShare> {
 }
 
 fn common_steps(accounts: &[Account], reference: usize) -> Vec<CommonStep> {
-    let keys = |account: &Account| -> Vec<String> {
-        account.main().steps.iter().map(|step| step.what.key()).collect()
-    };
+    let keys =
+        |account: &Account| -> Vec<String> { account.steps.iter().map(|step| step.what.key()).collect() };
 
-    let steps = &accounts[reference].main().steps;
+    let steps = &accounts[reference].steps;
     let mut times: Vec<Vec<f64>> = steps.iter().map(|step| vec![step.own.as_f64()]).collect();
     let wanted = keys(&accounts[reference]);
     let others = accounts.iter().enumerate().filter(|(run, _)| *run != reference);
     for (_, account) in others {
         for pair in align(&wanted, &keys(account)) {
             if let Pair::Both(ours, theirs) = pair {
-                times[ours].push(account.main().steps[theirs].own.as_f64());
+                times[ours].push(account.steps[theirs].own.as_f64());
             }
         }
     }

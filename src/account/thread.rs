@@ -1,7 +1,8 @@
 //! Turns the events of one thread into steps that partition its lifetime.
 
+use super::model::{Creation, Wake};
 use super::partition::{TimeInterval, partition};
-use super::step::{Code, Reason, Role, Step, What};
+use super::step::{Reason, Step, What};
 use firstbyte_measure::units::Nanos;
 
 const USER: u8 = 0;
@@ -9,13 +10,11 @@ const KERNEL: u8 = 1;
 const FAULT: u8 = 2;
 const OFF: u8 = 3;
 
-/// A step in the making: its interval, and the user code before and after it.
+/// A step in the making.
 #[derive(Clone, Debug)]
 struct Entry {
     interval: TimeInterval,
     what: What,
-    before: Option<Code>,
-    after: Option<Code>,
 }
 
 /// A call or fault, and the reason why a thread sleeps in it.
@@ -32,22 +31,25 @@ pub(super) struct Thread {
     pub(super) tid: u32,
     pub(super) begun: Nanos,
     pub(super) ended: Option<Nanos>,
+    /// By whom it was created; `None` for the tracee's first thread.
+    pub(super) creator: Option<Creation>,
+    /// Its sleeps that a task of the tree may have ended, in order.
+    pub(super) wakes: Vec<Wake>,
     entries: Vec<Entry>,
 }
 
 impl Thread {
     pub(super) fn new(pid: u32, tid: u32, begun: Nanos) -> Thread {
-        Thread { pid, tid, begun, ended: None, entries: Vec::new() }
+        Thread { pid, tid, begun, ended: None, creator: None, wakes: Vec::new(), entries: Vec::new() }
     }
 
-    fn add(&mut self, from: Nanos, to: Nanos, depth: u8, what: What, edges: [Option<Code>; 2]) {
-        let [before, after] = edges;
-        self.entries.push(Entry { interval: TimeInterval { from, to, depth }, what, before, after });
+    fn add(&mut self, from: Nanos, to: Nanos, depth: u8, what: What) {
+        self.entries.push(Entry { interval: TimeInterval { from, to, depth }, what });
     }
 
-    /// Adds a system call or a part of an exec. `edges` is the user code before and after it.
-    pub(super) fn kernel(&mut self, from: Nanos, to: Nanos, what: What, edges: [Option<Code>; 2]) {
-        self.add(from, to, KERNEL, what, edges);
+    /// Adds a system call or a part of an exec.
+    pub(super) fn kernel(&mut self, from: Nanos, to: Nanos, what: What) {
+        self.add(from, to, KERNEL, what);
     }
 
     /// Extends the last call of the thread, which did not return: until `to`, the kernel released what the process had.
@@ -72,15 +74,15 @@ impl Thread {
     }
 
     /// Adds a page fault of user code, or of the kernel inside a call.
-    pub(super) fn fault(&mut self, from: Nanos, to: Nanos, what: What, code: Option<Code>) {
-        self.add(from, to, FAULT, what, [code.clone(), code]);
+    pub(super) fn fault(&mut self, from: Nanos, to: Nanos, what: What) {
+        self.add(from, to, FAULT, what);
     }
 
     /// Adds a time off the processor. Without a reason, the call or fault around it will give one.
     pub(super) fn off(&mut self, from: Nanos, to: Nanos, reason: Option<Reason>) {
         let what = What::Off(reason.unwrap_or(Reason::Kernel));
         let depth = OFF + u8::from(reason.is_none());
-        self.add(from, to, depth, what, [None, None]);
+        self.add(from, to, depth, what);
     }
 
     /// The end of the last event.
@@ -92,7 +94,7 @@ impl Thread {
     pub(super) fn steps(mut self, from: Nanos, to: Nanos, zero: Nanos) -> Vec<Step> {
         self.explain_absences();
         if let Some(ended) = self.ended.filter(|ended| *ended < to) {
-            self.add(ended, to, OFF, What::Off(Reason::Gone), [None, None]);
+            self.add(ended, to, OFF, What::Off(Reason::Gone));
         }
         self.fill_gaps(from, to);
 
@@ -154,30 +156,20 @@ impl Thread {
                 && entry.interval.to > from
                 && entry.interval.from < to
         };
-        let mut bounds: Vec<Entry> = self.entries.iter().filter(relevant).cloned().collect();
-        bounds.sort_by_key(|entry| (entry.interval.from, entry.interval.depth));
-
-        let (mut now, mut before) = (from, None);
-        for entry in bounds {
-            if entry.interval.from > now {
-                self.user(now, entry.interval.from, before.as_ref(), entry.before.as_ref());
+        let mut bounds: Vec<TimeInterval> =
+            self.entries.iter().filter(relevant).map(|entry| entry.interval).collect();
+        bounds.sort_by_key(|interval| (interval.from, interval.depth));
+        let mut now = from;
+        for interval in bounds {
+            if interval.from > now {
+                self.add(now, interval.from, USER, What::User);
             }
-            if entry.interval.to >= now {
-                now = entry.interval.to;
-                if entry.after.is_some() || entry.interval.depth == KERNEL {
-                    before = entry.after;
-                }
-            }
+            now = now.max(interval.to);
         }
 
         if now < to {
-            self.user(now, to, before.as_ref(), None);
+            self.add(now, to, USER, What::User);
         }
-    }
-
-    fn user(&mut self, from: Nanos, to: Nanos, before: Option<&Code>, after: Option<&Code>) {
-        let what = What::User(between(before, after));
-        self.add(from, to, USER, what, [None, None]);
     }
 }
 
@@ -205,37 +197,12 @@ fn reason(what: &What) -> Option<Reason> {
     }
 }
 
-/// The code that ran between two places. The time belongs to the module of the first place, because the code continued there.
-/// The C library works for others, so if it is the first place, the time belongs to the second
-/// (unless that is the dynamic loader).
-fn between(before: Option<&Code>, after: Option<&Code>) -> Code {
-    let unknown = || Code { module: super::step::CodeOrigin::without_file(Role::Unknown), function: None };
-    let (Some(a), Some(b)) = (before, after) else {
-        return before.or(after).cloned().unwrap_or_else(unknown);
-    };
-    if a.module == b.module {
-        let function = match (&a.function, &b.function) {
-            (Some(f), Some(g)) if f == g => Some(f.clone()),
-            (Some(f), Some(g)) => Some(format!("{f} → {g}").into()),
-            (f, g) => f.clone().or_else(|| g.clone()),
-        };
-        return Code { module: a.module.clone(), function };
-    }
-    if a.module.role.works_for_others() && b.module.role != Role::Loader { b.clone() } else { a.clone() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::step::CodeOrigin;
 
     fn call(name: &str) -> What {
         What::Call { name: name.into(), text: String::new(), file: None, failed: false, code: None }
-    }
-
-    #[allow(clippy::unnecessary_wraps)] // the edges are options
-    fn code(role: Role) -> Option<Code> {
-        Some(Code { module: CodeOrigin::without_file(role), function: None })
     }
 
     #[test]
@@ -246,8 +213,8 @@ mod tests {
             for _ in 0..random.usize(0..15) {
                 let (a, b) = (Nanos(random.u64(0..100)), Nanos(random.u64(0..100)));
                 match random.u8(0..4) {
-                    0 => thread.kernel(a, b, call("read"), [code(Role::Libc), code(Role::Executable)]),
-                    1 => thread.fault(a, b, call("fault"), code(Role::Loader)),
+                    0 => thread.kernel(a, b, call("read")),
+                    1 => thread.fault(a, b, call("fault")),
                     2 => thread.off(a, b, None),
                     _ => thread.off(a, b, Some(Reason::Preempted)),
                 }
@@ -267,7 +234,7 @@ mod tests {
     fn a_sleep_in_a_call_has_the_reason_of_the_call() {
         let mut thread = Thread::new(1, 1, Nanos(0));
         thread.off(Nanos(12), Nanos(80), None);
-        thread.kernel(Nanos(10), Nanos(90), call("wait4"), [None, None]);
+        thread.kernel(Nanos(10), Nanos(90), call("wait4"));
         let steps = thread.steps(Nanos(0), Nanos(100), Nanos(0));
         let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.own.0)).collect();
         assert_eq!(shown, [(0, 10, 10), (10, 80, 12), (12, 68, 68), (90, 10, 10)]);
@@ -285,10 +252,10 @@ mod tests {
     #[test]
     fn a_stopped_thread_is_found_and_the_interrupted_call_continues_as_itself() {
         let mut thread = Thread::new(1, 1, Nanos(0));
-        thread.kernel(Nanos(10), Nanos(30), call("nanosleep"), [None, None]);
+        thread.kernel(Nanos(10), Nanos(30), call("nanosleep"));
         thread.off(Nanos(12), Nanos(28), None);
         thread.off(Nanos(32), Nanos(60), None);
-        thread.kernel(Nanos(62), Nanos(90), call("restart_syscall"), [None, None]);
+        thread.kernel(Nanos(62), Nanos(90), call("restart_syscall"));
         thread.off(Nanos(64), Nanos(88), None);
         assert_eq!(waits(thread), [Reason::Sleep, Reason::Stopped, Reason::Sleep]);
     }
@@ -296,7 +263,7 @@ mod tests {
     #[test]
     fn a_thread_that_makes_no_call_after_a_sleep_was_not_stopped() {
         let mut thread = Thread::new(1, 1, Nanos(0));
-        thread.kernel(Nanos(10), Nanos(30), call("nanosleep"), [None, None]);
+        thread.kernel(Nanos(10), Nanos(30), call("nanosleep"));
         thread.off(Nanos(32), Nanos(60), None);
         assert_eq!(waits(thread), [Reason::Kernel]);
     }
@@ -304,9 +271,9 @@ mod tests {
     #[test]
     fn a_sleep_after_many_faults_in_a_call_still_belongs_to_the_call() {
         let mut thread = Thread::new(1, 1, Nanos(0));
-        thread.kernel(Nanos(10), Nanos(90), call("recvmmsg"), [None, None]);
+        thread.kernel(Nanos(10), Nanos(90), call("recvmmsg"));
         for n in 0..9 {
-            thread.fault(Nanos(20 + 3 * n), Nanos(21 + 3 * n), call("fault"), None);
+            thread.fault(Nanos(20 + 3 * n), Nanos(21 + 3 * n), call("fault"));
         }
         thread.off(Nanos(60), Nanos(80), None);
         assert_eq!(waits(thread), [Reason::Read]);
@@ -315,31 +282,14 @@ mod tests {
     #[test]
     fn a_thread_ends_where_another_one_takes_over_its_id() {
         let mut thread = Thread::new(1, 1, Nanos(0));
-        thread.kernel(Nanos(10), Nanos(u64::MAX), call("pause"), [None, None]);
+        thread.kernel(Nanos(10), Nanos(u64::MAX), call("pause"));
         thread.off(Nanos(12), Nanos(28), None);
         thread.ended = Some(Nanos(30));
         thread.taken_over_at(Nanos(40));
-        thread.kernel(Nanos(40), Nanos(60), call("exec"), [None, None]);
+        thread.kernel(Nanos(40), Nanos(60), call("exec"));
         let steps = thread.steps(Nanos(0), Nanos(100), Nanos(0));
         let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.own.0)).collect();
         assert_eq!(shown, [(0, 10, 10), (10, 20, 4), (12, 16, 16), (30, 10, 10), (40, 20, 20), (60, 40, 40)]);
         assert_eq!(steps[3].what, What::Off(Reason::Gone));
-    }
-
-    #[test]
-    fn time_between_the_c_library_and_a_program_belongs_to_the_program() {
-        assert_eq!(
-            between(code(Role::Libc).as_ref(), code(Role::Executable).as_ref()),
-            code(Role::Executable).unwrap()
-        );
-        assert_eq!(
-            between(code(Role::Executable).as_ref(), code(Role::Libc).as_ref()),
-            code(Role::Executable).unwrap()
-        );
-        assert_eq!(
-            between(code(Role::Loader).as_ref(), code(Role::Libc).as_ref()),
-            code(Role::Loader).unwrap()
-        );
-        assert_eq!(between(None, None).module.role, Role::Unknown);
     }
 }

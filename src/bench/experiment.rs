@@ -81,7 +81,7 @@ impl Experiment {
         progress: &mut dyn Progress,
     ) -> Result<Measured, ExperimentError> {
         // What is read from a disk outweighs the cost of a tracer, and the pipe backend attaches nothing.
-        let has_overhead = self.cold.is_none() && observer.backend() != Backend::Pipe;
+        let has_overhead = self.cold.is_none() && observer.has_overhead();
         let campaign = Campaign { overhead: self.campaign.overhead && has_overhead, ..self.campaign };
         let offsets = self.env_offset.then_some(campaign.seed);
         let (mut series, mut runner) = prepared(self.entries, campaign.aim, observer, offsets);

@@ -32,13 +32,16 @@ const SMALLEST_RUNS: u32 = 24;
 /// More CPUID instructions than any start executes.
 const MANY_CPUIDS: u64 = 200;
 
-/// How the runs are made.
+/// How the runs are made, and what is explained of them.
 #[derive(Clone, Debug)]
 pub struct ExplainPlan {
     /// The number of runs; `None`: as many as make sense.
     pub count: Option<u32>,
     /// Measure the observer overhead.
     pub overhead: bool,
+    /// Make sampled runs that name the functions of user code.
+    pub samples: bool,
+    pub along: Along,
     pub backend: Choice,
     pub output: OutputKind,
     /// The environment of the programs.
@@ -50,6 +53,16 @@ pub struct ExplainPlan {
     pub ring: Option<u32>,
     /// Seed of the order in which two commands alternate.
     pub seed: u64,
+}
+
+/// What the account follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Along {
+    /// Whoever works while the others wait.
+    #[default]
+    CriticalPath,
+    /// The tracee's main thread, waiting or not.
+    MainThread,
 }
 
 /// The runs of one command.
@@ -138,12 +151,10 @@ fn observed<const N: usize>(
 
 impl From<Series> for Observed {
     fn from(series: Series) -> Observed {
-        let blocks = series.blocks();
-        let medians =
-            blocks.iter().filter_map(|(untraced, traced)| Some([median(traced)?, median(untraced)?]));
+        let blocks = medians(&series);
         let (rounds, recordings) = series.recordings.into_iter().unzip();
         Observed {
-            blocks: medians.collect(),
+            blocks,
             traced: series.samples.iter().map(|sample| sample.wall.as_f64()).collect(),
             untraced: series.untraced.iter().map(|run| run.wall.as_f64()).collect(),
             rejected: series.rejected.into_iter().map(|rejected| rejected.reason).collect(),
@@ -155,7 +166,7 @@ impl From<Series> for Observed {
     }
 }
 
-fn entry(command: Command, plan: &ExplainPlan) -> Result<Entry, ExperimentError> {
+pub(super) fn entry(command: Command, plan: &ExplainPlan) -> Result<Entry, ExperimentError> {
     let name = command.words().join(" ");
     let launcher = Launcher::new(command)?;
     let setting = Setting { output: plan.output, timeout: Some(plan.timeout), ..Setting::default() };
@@ -165,6 +176,12 @@ fn entry(command: Command, plan: &ExplainPlan) -> Result<Entry, ExperimentError>
         around: Around::default(),
         settled: None,
     })
+}
+
+/// Median wall time of each block: of its traced runs and of its untraced ones.
+pub(super) fn medians(series: &Series) -> Vec<[f64; 2]> {
+    let blocks = series.blocks();
+    blocks.iter().filter_map(|(untraced, traced)| Some([median(traced)?, median(untraced)?])).collect()
 }
 
 fn median(values: &[f64]) -> Option<f64> {

@@ -11,6 +11,7 @@
 //! | [`cold_runs`] | makes the page cache cold |
 //! | [`verdict`] | whether a run counts |
 //! | [`sample`] | samples and series |
+//! | [`sampling`] | runs whose user code is sampled |
 //! | [`counting`] | runs apart from the timed ones that count system calls, page faults and instructions |
 //! | [`interference`] | who else used the processors |
 //! | [`results`] | from series to the entries of a document |
@@ -33,6 +34,7 @@ pub mod results;
 pub mod run_conditions;
 pub mod runner;
 pub mod sample;
+pub mod sampling;
 pub mod schedule;
 pub mod verdict;
 

@@ -6,12 +6,13 @@ use crate::document::conditions::Placement;
 use firstbyte_measure::Counts;
 use firstbyte_measure::counters::{Counted, Counters};
 use firstbyte_measure::launch::{LaunchError, Launcher, Until};
+use firstbyte_measure::sampler::Sampler;
 use firstbyte_measure::tracer::choose::ChooseError;
 use firstbyte_measure::tracer::full::FullTracer;
 use firstbyte_measure::tracer::phases::PhasesTracer;
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::ptrace::FilesOfRun;
-use firstbyte_measure::tracer::{EventKind, Recording, Setting, Tracer, ptrace};
+use firstbyte_measure::tracer::{Backend, EventKind, Recording, Setting, Tracer, ptrace};
 
 /// Carries out single runs of numbered programs.
 pub trait Runner {
@@ -38,6 +39,26 @@ pub trait Observer: Tracer {
     fn attach(&mut self) -> Result<(), ChooseError>;
 
     fn detach(&mut self) -> Result<(), ChooseError>;
+
+    /// Whether a run takes longer while it is attached.
+    fn has_overhead(&self) -> bool {
+        self.backend() != Backend::Pipe
+    }
+}
+
+impl Observer for Sampler {
+    fn attach(&mut self) -> Result<(), ChooseError> {
+        Ok(Sampler::attach(self)?)
+    }
+
+    fn detach(&mut self) -> Result<(), ChooseError> {
+        Sampler::detach(self);
+        Ok(())
+    }
+
+    fn has_overhead(&self) -> bool {
+        true
+    }
 }
 
 impl Observer for PhasesTracer {

@@ -27,6 +27,9 @@ pub struct Args {
     /// Run each command N times; the times shown are medians [default: 20, fewer for a command that takes long]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     runs: Option<u32>,
+    /// Skip the sampled runs that name the functions of user code
+    #[arg(long)]
+    no_samples: bool,
     #[command(flatten)]
     measuring: MeasuringArgs,
     #[command(flatten)]
@@ -48,7 +51,10 @@ pub struct Plan {
 
 impl Args {
     pub fn plan(self) -> Plan {
-        let runs = runs(&self.measuring, &self.environment, self.runs, false);
+        let runs = ExplainPlan {
+            samples: !self.no_samples,
+            ..runs(&self.measuring, &self.environment, self.runs, false)
+        };
         let exports = self.exports.targets_with(&self.json);
         Plan { sides: [self.first, self.second], runs, exports }
     }

@@ -4,7 +4,7 @@ use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
 use super::options::{JsonArgs, MeasuringArgs};
 use super::values::ring_size;
-use crate::bench::explain::ExplainPlan;
+use crate::bench::explain::{Along, ExplainPlan};
 use crate::document::Kind;
 use crate::output::Target;
 use crate::report::formats::Format;
@@ -34,6 +34,12 @@ pub struct Args {
     /// Skip the untraced runs that measure the observer overhead
     #[arg(long)]
     no_overhead: bool,
+    /// Skip the sampled runs that name the functions of user code
+    #[arg(long)]
+    no_samples: bool,
+    /// Follow the first thread alone, with what it waits for as waiting, or whoever works meanwhile
+    #[arg(long, value_name = "THREAD", default_value = "critical")]
+    thread: ThreadArg,
     /// Explain a recording that --record wrote, instead of running a command
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "summary", "runs", "record"])]
     replay: Option<PathBuf>,
@@ -51,6 +57,24 @@ pub struct Args {
     /// Program to explain, and its arguments
     #[arg(last = true, required_unless_present_any = ["replay", "summary"], value_name = "CMD")]
     command: Vec<OsString>,
+}
+
+/// What the account follows.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ThreadArg {
+    /// Whoever works while the others wait
+    Critical,
+    /// The first thread, waiting or not
+    Main,
+}
+
+impl From<ThreadArg> for Along {
+    fn from(thread: ThreadArg) -> Along {
+        match thread {
+            ThreadArg::Critical => Along::CriticalPath,
+            ThreadArg::Main => Along::MainThread,
+        }
+    }
 }
 
 /// What is to be explained.
@@ -84,6 +108,8 @@ impl Args {
             subject,
             runs: ExplainPlan {
                 ring: self.ring,
+                samples: !self.no_samples,
+                along: self.thread.into(),
                 ..runs(&self.measuring, &self.environment, self.runs, !self.no_overhead)
             },
             timeline: self.timeline,
@@ -109,5 +135,7 @@ pub(super) fn runs(
         timeout: measuring.timeout(),
         ring: None,
         seed: measuring.seed(),
+        samples: true,
+        along: Along::CriticalPath,
     }
 }

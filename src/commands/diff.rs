@@ -1,13 +1,13 @@
 //! `firstbyte diff`: two start-ups, and what changed between them.
 
-use super::explaining::{choose, exit, explain, split};
+use super::explaining::{add_samples, choose, exit, explain, split};
 use super::{CommandError, Exit, export, show, terminal};
 use crate::account::diff_document::diff_document;
 use crate::account::difference::{Compared, Side, compare_totals};
 use crate::account::remarks::reservations;
 use crate::account::replayed::{Replayed, replayed};
 use crate::account::{Explained, Summary};
-use crate::bench::explain::observe_both;
+use crate::bench::explain::{Along, Observed, observe_both};
 use crate::cli::diff::Plan;
 use crate::report::formats::Exported;
 use crate::report::text::diff as diff_text;
@@ -42,7 +42,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     recorded.try_for_each(|path| export::spare(export::targets(&plan.exports), path))?;
 
     // An error in the second is reported before the first is run.
-    let sources = [source(&plan.sides[0])?, source(&plan.sides[1])?];
+    let sources = [source(&plan.sides[0], plan.runs.along)?, source(&plan.sides[1], plan.runs.along)?];
     let (mut measured, in_turn) = measure(sources, plan)?;
     let different = different_environments(&measured);
     measured[1].notes.extend(different);
@@ -51,12 +51,12 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     Ok(failed.unwrap_or(Exit::Done))
 }
 
-fn source(text: &str) -> Result<Source, CommandError> {
+fn source(text: &str, along: Along) -> Result<Source, CommandError> {
     let path = Path::new(text);
     if !replay::is_recording(path) {
         return split(text).map(Source::Command);
     }
-    let Replayed { explained, notes, environment } = replayed(path).map_err(CommandError::usage)?;
+    let Replayed { explained, notes, environment } = replayed(path, along).map_err(CommandError::usage)?;
     let Explained { summary, totals, .. } = explained;
     // as with a replay: a failure during the recording is not a failure of this command
     Ok(Source::Recorded(Box::new(Measured { summary, totals, notes, environment, exit: Exit::Done })))
@@ -89,13 +89,16 @@ fn alone(command: Command, plan: &Plan) -> Result<Measured, CommandError> {
 
 fn interleaved(commands: [Command; 2], plan: &Plan) -> Result<[Measured; 2], CommandError> {
     let (mut tracer, used) = choose(&plan.runs)?;
-    let names = commands.each_ref().map(|command| command.words().join(" "));
-    let [a, b] = observe_both(commands, &plan.runs, &mut tracer)?;
-    let measured = |name: &str, observed| {
-        let explained = Explained::of(name, observed, used.clone()).map_err(CommandError::program)?;
+    let observed = observe_both(commands.clone(), &plan.runs, &mut tracer)?;
+    let measured = |(command, observed): (Command, Observed)| {
+        let name = command.words().join(" ");
+        let explained = Explained::of(&name, observed, used.clone(), plan.runs.along);
+        let mut explained = explained.map_err(CommandError::program)?;
+        add_samples(&mut explained, command, &plan.runs)?;
         Ok::<_, CommandError>(Measured::from(explained))
     };
-    Ok([measured(&names[0], a)?, measured(&names[1], b)?])
+    let ([first, second], [a, b]) = (commands, observed);
+    Ok([measured((first, a))?, measured((second, b))?])
 }
 
 impl From<Explained> for Measured {

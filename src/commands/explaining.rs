@@ -4,8 +4,10 @@ use super::{CommandError, Exit, before_launching};
 use crate::account::Explained;
 use crate::account::explained::UsedTracer;
 use crate::account::observer_costs::ObserverCosts;
-use crate::bench::explain::{ExplainPlan, observe, observe_smallest};
-use firstbyte_measure::launch::Command;
+use crate::bench::ExperimentError;
+use crate::bench::explain::{Along, ExplainPlan, observe, observe_smallest};
+use crate::bench::sampling::sample;
+use firstbyte_measure::launch::{Command, LaunchError};
 use firstbyte_measure::tracer::Tracer;
 use firstbyte_measure::tracer::choose::ChooseError;
 use firstbyte_measure::tracer::full::{FullTracer, choose_full};
@@ -49,8 +51,28 @@ pub(super) fn explain(
     used: UsedTracer,
 ) -> Result<Explained, CommandError> {
     let name = command.words().join(" ");
-    let observed = observe(command, plan, tracer)?;
-    Explained::of(&name, observed, used).map_err(CommandError::program)
+    let observed = observe(command.clone(), plan, tracer)?;
+    let mut explained = Explained::of(&name, observed, used, plan.along).map_err(CommandError::program)?;
+    add_samples(&mut explained, command, plan)?;
+    Ok(explained)
+}
+
+/// Names the functions of user code by runs beside the traced ones.
+pub(super) fn add_samples(
+    explained: &mut Explained,
+    command: Command,
+    plan: &ExplainPlan,
+) -> Result<(), CommandError> {
+    // who wants one run gets one run
+    if !plan.samples || plan.count == Some(1) || explained.observed.interrupted {
+        return Ok(());
+    }
+    match sample(command, plan, explained.expected()) {
+        Ok(sampled) => explained.add_samples(sampled),
+        Err(ExperimentError::Run(LaunchError::Interrupted)) => explained.observed.interrupted = true,
+        Err(error) => return Err(error.into()),
+    }
+    Ok(())
 }
 
 /// The cost of observing; `None` if this backend cannot measure it.
@@ -61,7 +83,8 @@ pub(super) fn observer_costs(
 ) -> Result<Option<ObserverCosts>, CommandError> {
     let Some(each) = tracer.event_costs().map_err(CommandError::unable)? else { return Ok(None) };
     let smallest = observe_smallest(plan, tracer)?;
-    let smallest = smallest.and_then(|observed| Explained::of("", observed, used.clone()).ok());
+    let smallest =
+        smallest.and_then(|observed| Explained::of("", observed, used.clone(), Along::CriticalPath).ok());
     let runs = smallest.as_ref().map(|smallest| (&smallest.observed, &smallest.summary));
     Ok(Some(ObserverCosts::new(each, runs)))
 }

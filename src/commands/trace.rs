@@ -7,7 +7,7 @@ use crate::account::findings::TRAP;
 use crate::account::remarks::Remarks;
 use crate::account::replayed::{Replayed, replayed};
 use crate::account::{Explained, Summary};
-use crate::bench::explain::count_cpuids;
+use crate::bench::explain::{ExplainPlan, count_cpuids};
 use crate::cli::trace::{Plan, Subject};
 use crate::report::formats::{Exported, ExportedTrace};
 use crate::report::text::trace as trace_text;
@@ -50,7 +50,7 @@ fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
 
 fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
     export::spare(export::targets(&plan.exports), path)?;
-    let Replayed { explained, notes, .. } = replayed(path).map_err(CommandError::usage)?;
+    let Replayed { explained, notes, .. } = replayed(path, plan.runs.along).map_err(CommandError::usage)?;
     let source = format!("From the recording `{}`, by {}.", path.display(), explained.tracer.backend);
     let remarks = Remarks::of_recording(&explained, [source].into_iter().chain(notes));
     deliver(plan, &explained, &remarks)?;
@@ -66,10 +66,12 @@ fn table(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
     }
     let split = commands.iter().map(|command| split(command)).collect::<Result<Vec<_>, _>>()?;
     let (mut tracer, used) = choose(&plan.runs)?;
+    // the table has no functions
+    let runs = ExplainPlan { samples: false, ..plan.runs.clone() };
 
     let (mut rows, mut status): (Vec<(String, Summary)>, _) = (Vec::new(), Exit::Done);
     for (name, command) in commands.iter().zip(split) {
-        let explained = match explain(command, &plan.runs, &mut tracer, used.clone()) {
+        let explained = match explain(command, &runs, &mut tracer, used.clone()) {
             Err(error) if error.exit == Exit::Interrupted && !rows.is_empty() => {
                 status = Exit::Interrupted;
                 break;
@@ -90,7 +92,7 @@ fn table(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
 
 /// Writes the exports, and shows the account unless an export has taken stdout.
 fn deliver(plan: &Plan, explained: &Explained, remarks: &Remarks) -> Result<(), CommandError> {
-    let Explained { summary, modules, .. } = explained;
+    let Explained { summary, .. } = explained;
     if !plan.exports.is_empty() {
         let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
         let trace = ExportedTrace {
@@ -98,7 +100,7 @@ fn deliver(plan: &Plan, explained: &Explained, remarks: &Remarks) -> Result<(), 
             command: &remarks.command,
             account: &summary.reference,
             run: explained.shown(),
-            modules,
+            modules: &explained.modules(),
             cpuid: explained.machine().cpuid,
         };
         export::write_drawn(&plan.exports, &Exported::Trace(trace))?;

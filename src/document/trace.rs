@@ -1,7 +1,7 @@
 //! Start-ups with every span: what `firstbyte trace --export-json` writes, and what a page reads.
 
 use super::Kind;
-use crate::document::bench::Tool;
+use crate::document::bench::{Ratio, Tool};
 use firstbyte_measure::timeline::PerPhase;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -81,9 +81,21 @@ pub struct Traced {
     pub counts: BTreeMap<String, Option<u64>>,
     #[serde(default)]
     pub lost_events: u64,
-    /// Where the main thread's time went.
+    /// Where the time went, along the critical path.
     #[serde(default)]
     pub attribution: Vec<TracedShare>,
+    /// Who worked while the others waited: pieces that lie end to end, from the first `execve` to the exit.
+    #[serde(default)]
+    pub critical_path: Vec<TracedPiece>,
+    /// User code on this path by function, the longest own time first.
+    #[serde(default)]
+    pub user_functions: Vec<TracedFunction>,
+    /// The tree of these functions' calls. Every caller stands before what it called.
+    #[serde(default)]
+    pub user_calls: Vec<TracedCall>,
+    /// How the functions are known; `null`: the user code was not sampled.
+    #[serde(default)]
+    pub sampling: Option<TracedSampling>,
     pub spans: Vec<Span>,
     #[serde(default)]
     pub files: Vec<TracedFile>,
@@ -127,6 +139,67 @@ pub struct TracedShare {
     pub ns: u64,
     /// How many steps.
     pub count: u64,
+}
+
+/// A time in which one thread did what all others waited for, nanoseconds from the entry of the first `execve`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedPiece {
+    pub pid: u32,
+    pub tid: u32,
+    pub program: String,
+    pub from_ns: u64,
+    pub to_ns: u64,
+}
+
+/// A function of user code. Times are estimates by samples, nanoseconds; errors are half of a 95 % interval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TracedFunction {
+    /// The path of its file.
+    pub module: String,
+    /// `null`: the file has no symbol for it.
+    pub function: Option<String>,
+    pub self_ns: f64,
+    #[serde(default)]
+    pub self_error_ns: f64,
+    /// With what it called.
+    pub total_ns: f64,
+    #[serde(default)]
+    pub total_error_ns: f64,
+    /// Samples that have it in their stack.
+    pub samples: u64,
+}
+
+/// A function as one caller called it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TracedCall {
+    /// The place of the caller in this list; `null` for a program.
+    pub caller: Option<usize>,
+    /// The name of the file.
+    pub module: String,
+    #[serde(default)]
+    pub function: Option<String>,
+    /// With what it called.
+    pub ns: f64,
+}
+
+/// The sampled runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TracedSampling {
+    pub runs: usize,
+    pub samples: u64,
+    /// Samples that could not be kept.
+    #[serde(default)]
+    pub lost: u64,
+    /// The processor time between two samples of a thread.
+    pub period_ns: u64,
+    /// User code on the path, exactly.
+    pub user_ns: f64,
+    /// That of programs without a sample.
+    #[serde(default)]
+    pub unsampled_ns: f64,
+    /// Sampled runs against untraced ones, from launch to reaping.
+    #[serde(default)]
+    pub overhead: Option<Ratio>,
 }
 
 /// A step of a thread.

@@ -43,3 +43,4 @@ mod trace_threads;
 mod tracees;
 mod unkillable;
 mod unseen;
+mod why;

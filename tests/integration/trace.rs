@@ -274,25 +274,22 @@ fn calls_of_a_32_bit_program_get_their_names_from_the_32_bit_table() {
     let names: Vec<&str> = calls.iter().map(|span| span["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["write", "exit"]);
     assert_eq!(calls[0]["file"], "stdout");
-    let modules = result["attribution"].as_array().unwrap().iter();
-    let modules: Vec<&str> =
-        modules.filter(|s| s["kind"] == "user").map(|share| share["name"].as_str().unwrap()).collect();
-    assert_eq!(modules, ["a (executable)"], "its auxiliary vector has 4-byte words");
+    let faults = spans(&result, |span| span["kind"] == "fault" && span["file"] == program.to_str().unwrap());
+    assert!(!faults.is_empty(), "its auxiliary vector has 4-byte words");
     // Other findings may depend on what else the machine does, such as waiting for a processor.
     let findings = result["findings"].to_string();
     assert!(!findings.contains("ynamic linking") && !findings.contains("failed"), "{findings}");
 }
 
 #[test]
-fn user_code_of_a_dynamic_program_is_named_by_its_module() {
+fn faults_of_user_code_of_a_dynamic_program_are_named_by_its_module() {
     let Some(result) = result(&["-r", "3", "--", "cat", "/dev/null"]) else {
         return skipped("the bpf backend does not work here");
     };
     assert_sums(&result);
-    let unknown = result["attribution"].as_array().unwrap().iter();
-    let unknown = unknown.filter(|share| share["kind"] == "user" && share["name"] == "unknown");
-    let unknown: u64 = unknown.map(|share| share["ns"].as_u64().unwrap()).sum();
-    assert!(unknown * 50 < result["total_ns"].as_u64().unwrap(), "{unknown} ns");
+    let faults = spans(&result, |span| span["kind"] == "fault");
+    let by_loader = faults.iter().filter(|span| span["detail"].as_str().unwrap().contains(", by ld.so"));
+    assert!(by_loader.count() > 3, "{faults:?}");
     assert!(result["phases"]["write"].is_null(), "it prints nothing");
 }
 
@@ -469,7 +466,7 @@ fn processes_that_a_program_leaves_behind_are_killed_after_its_trace() {
 
 /// The sum of the shares of the kinds. The parts of a kind are indented.
 fn percents(text: &str) -> f64 {
-    let table = text.lines().skip_while(|line| !line.starts_with("Where the main")).skip(1);
+    let table = text.lines().skip_while(|line| !line.starts_with("Where the ")).skip(1);
     let kinds = table.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with(' '));
     kinds.filter_map(|line| line.split_whitespace().rev().nth(1)?.parse::<f64>().ok()).sum()
 }

@@ -69,7 +69,9 @@ fn a_stop_an_interrupted_call_and_a_wait_for_a_signal_have_names() {
     let Some(program) = compiled(folder.path(), STOPPED, &["-static"]) else {
         return skipped("no C compiler");
     };
-    let Some(result) = result(&["--backend", "bpf", "-r", "1", "--", program.to_str().unwrap()]) else {
+    let Some(result) =
+        result(&["--backend", "bpf", "-r", "1", "--thread", "main", "--", program.to_str().unwrap()])
+    else {
         return skipped("the bpf backend does not work here");
     };
     let root = &result["processes"][0]["pid"];

@@ -8,7 +8,7 @@
 //! | events | [`tracer`] | three backends, one event vocabulary, one [`tracer::Recording`] |
 //! | timeline | [`timeline`] | turns events into phases and instants; pure |
 //!
-//! Besides these there are [`counters`] (hardware counters), [`counts`] (the deterministic tier), [`arch`] (the
+//! Besides these there are [`sampler`] (which user code ran), [`counters`] (hardware counters), [`counts`] (the deterministic tier), [`arch`] (the
 //! differences between processors), [`machine`] (facts about this machine), [`clock`] and [`units`].
 //!
 //! A run takes three steps: a [`launch::Launcher`] for a command, a tracer from [`tracer::phases::choose_phases`], and
@@ -24,6 +24,7 @@ pub mod counts;
 pub mod launch;
 pub mod machine;
 pub mod page_cache;
+pub mod sampler;
 pub mod timeline;
 pub mod tracer;
 pub mod units;

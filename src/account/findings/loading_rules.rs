@@ -9,13 +9,15 @@ use std::collections::BTreeMap;
 /// program executes them, too.
 pub(super) fn dynamic_linking(account: &Account, machine: &MachineFacts) -> Option<Finding> {
     let by_loader = |step: &&Step| role(&step.what) == Some(Role::Loader);
-    let steps: Vec<&Step> = account.main().steps.iter().filter(by_loader).collect();
+    let steps: Vec<&Step> = account.steps.iter().filter(by_loader).collect();
     if steps.is_empty() {
         return None;
     }
 
     let traps = trapped_instructions(account, machine).map_or(Nanos(0), |finding| finding.cost);
-    let cost = Nanos(cost(steps.iter().copied()).0.saturating_sub(traps.0));
+    // the loader's user code, too, executes the instructions that trap
+    let user = machine.loader.map_or(Nanos(0), |user| Nanos(user.0.saturating_sub(traps.0)));
+    let cost = cost(steps.iter().copied()) + user;
     if !noteworthy(cost, account, 10) {
         return None;
     }
@@ -23,8 +25,9 @@ pub(super) fn dynamic_linking(account: &Account, machine: &MachineFacts) -> Opti
     let faults = steps.iter().filter(|step| matches!(step.what, What::Fault(_))).count();
     let calls = steps.iter().filter(|step| matches!(step.what, What::Call { .. })).count();
     let faults = account.page_faults().map_or(String::new(), |_| format!("{faults} page faults, "));
+    let code = if machine.loader.is_some() { format!(", {user} of its code") } else { String::new() };
     let text = format!(
-        "Dynamic linking takes {cost} of {} ({faults}{calls} system calls of ld.so). A statically linked program \
+        "Dynamic linking takes {cost} of {} ({faults}{calls} system calls of ld.so{code}). A statically linked program \
          does none of it; a program with fewer libraries does less.",
         account.total
     );
@@ -104,10 +107,9 @@ const FEWEST: u64 = 10;
 pub(super) fn trapped_instructions(account: &Account, machine: &MachineFacts) -> Option<Finding> {
     let (Cpuid { each, executed }, cost) = trapping(account, machine)?;
     let steps = &account.main().steps;
-    let begin = steps.iter().position(|step| matches!(step.what, What::Call { .. } | What::User(_)))?;
+    let begin = steps.iter().position(|step| matches!(step.what, What::Call { .. } | What::User))?;
     let early = steps.iter().enumerate().skip(begin).take_while(|(_, step)| !opens_or_writes(&step.what));
-    let place = |step: &Step| matches!(role(&step.what), Some(Role::Loader | Role::Executable));
-    let code = early.filter(|(_, step)| matches!(step.what, What::User(_)) && place(step));
+    let code = early.filter(|(_, step)| step.what == What::User);
     let all: Nanos = code.clone().map(|(_, step)| step.own).sum();
     if all < Nanos(cost.0 / 2) {
         return None; // there is not enough time for them in this run; `unplaced` says so

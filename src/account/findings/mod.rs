@@ -29,6 +29,8 @@ pub struct Finding {
 pub struct MachineFacts {
     /// The program's CPUID instructions; `None`: they were not counted, or this processor has no such instruction.
     pub cpuid: Option<Cpuid>,
+    /// User code of the dynamic loader on the path; `None`: it was not sampled.
+    pub loader: Option<Nanos>,
 }
 
 /// A CPUID instruction that takes less does not trap: a processor that executes it itself takes at most about 100 ns.
@@ -69,10 +71,9 @@ fn cost<'s>(steps: impl IntoIterator<Item = &'s Step>) -> Nanos {
 /// The role of a step's code: the code that ran, made the call or touched the page.
 fn role(what: &What) -> Option<Role> {
     let code = match what {
-        What::User(code) => Some(code),
         What::Call { code, .. } => code.as_ref(),
         What::Fault(fault) => fault.code.as_ref(),
-        What::Exec { .. } | What::Off(_) => None,
+        What::Exec { .. } | What::Off(_) | What::User => None,
     };
     code.map(|code| code.module.role)
 }

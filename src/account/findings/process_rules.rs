@@ -34,7 +34,7 @@ pub(super) fn from_disk(account: &Account, _: &MachineFacts) -> Option<Finding> 
     let from_disk = |step: &&Step| {
         matches!(&step.what, What::Fault(fault) if fault.major) || step.what == What::Off(Reason::PageRead)
     };
-    let steps: Vec<&Step> = account.main().steps.iter().filter(from_disk).collect();
+    let steps: Vec<&Step> = account.steps.iter().filter(from_disk).collect();
     let cost = cost(steps.iter().copied());
     if !noteworthy(cost, account, 2) {
         return None;
@@ -49,7 +49,7 @@ pub(super) fn from_disk(account: &Account, _: &MachineFacts) -> Option<Finding> 
 /// Other programs had the processor for a part of the time.
 pub(super) fn preempted(account: &Account, _: &MachineFacts) -> Option<Finding> {
     let taken = |step: &&Step| step.what == What::Off(Reason::Preempted);
-    let steps: Vec<&Step> = account.main().steps.iter().filter(taken).collect();
+    let steps: Vec<&Step> = account.steps.iter().filter(taken).collect();
     let cost = cost(steps.iter().copied());
     if !noteworthy(cost, account, 10) {
         return None;

@@ -7,6 +7,7 @@ pub mod claims_markdown;
 pub mod csv;
 pub mod firefox;
 pub mod floor_markdown;
+pub mod folded;
 pub mod json;
 pub mod markdown;
 pub mod perfetto;
@@ -37,6 +38,7 @@ pub enum Format {
     BenchmarkAction,
     Perfetto,
     Firefox,
+    Folded,
     Recording,
     Svg,
     Png,
@@ -58,7 +60,7 @@ pub struct FormatEntry {
 }
 
 /// Every format, in the order of the help.
-pub const FORMATS: [FormatEntry; 12] = [
+pub const FORMATS: [FormatEntry; 13] = [
     FormatEntry {
         format: Format::Json,
         option: "export-json",
@@ -113,6 +115,13 @@ pub const FORMATS: [FormatEntry; 12] = [
         option: "export-firefox",
         help: "Write a profile for profiler.firefox.com",
         extension: "json",
+        kinds: &[Kind::Trace],
+    },
+    FormatEntry {
+        format: Format::Folded,
+        option: "export-folded",
+        help: "Write the sampled stacks of user code, a line each with nanoseconds, for flame-graph tools",
+        extension: "folded",
         kinds: &[Kind::Trace],
     },
     FormatEntry {
@@ -203,6 +212,7 @@ impl Exported<'_> {
             (Format::BenchmarkAction, Exported::Bench(document)) => benchmark_action::render(document),
             (Format::Perfetto, Exported::Trace(trace)) => perfetto::render(trace.command, trace.account),
             (Format::Firefox, Exported::Trace(trace)) => firefox::render(trace.command, trace.account),
+            (Format::Folded, Exported::Trace(trace)) => folded::render(trace.document),
             (Format::Recording, Exported::Trace(trace)) => match trace.run {
                 Some(run) => replay::save(run, trace.modules, trace.cpuid),
                 None => return Ok(None),

@@ -142,6 +142,8 @@ pub(crate) struct TracePanel {
     /// The phases over all runs.
     pub(crate) phases: Table,
     pub(crate) attribution: Table,
+    /// The calls of user code for the script: [`super::icicle`].
+    pub(crate) calls: Option<String>,
     /// The spans for the script: [`super::packed`].
     pub(crate) packed: String,
 }

@@ -14,6 +14,7 @@ mod diff;
 pub(crate) mod distributions;
 mod elf;
 mod floor;
+mod icicle;
 mod overview;
 mod packed;
 mod page;

@@ -23,9 +23,10 @@ use std::path::Path;
 
 const TEMPLATE: &str = include_str!("assets/page.html");
 const STYLE: &str = include_str!("assets/style.css");
-const SCRIPTS: [&str; 4] = [
+const SCRIPTS: [&str; 5] = [
     include_str!("assets/page.js"),
     include_str!("assets/timeline.js"),
+    include_str!("assets/icicle.js"),
     include_str!("assets/panels.js"),
     include_str!("assets/diff.js"),
 ];

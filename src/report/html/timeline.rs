@@ -1,6 +1,7 @@
 //! Timelines: every span of a start-up, in columns for the page's script, and where the time went.
 
 use super::block::{Cell, PageBlock, Row, Section, Table, TracePanel, columns, row};
+use super::icicle;
 use super::packed::packed;
 use crate::document::trace::{Span, TraceDocument, Traced, TracedFigure, TracedShare};
 use crate::output::visible;
@@ -47,6 +48,7 @@ fn panel(traced: &Traced, most: usize) -> TracePanel {
         findings: traced.findings.iter().map(|finding| visible(&finding.text)).collect(),
         phases: phases(traced),
         attribution: attribution(traced),
+        calls: icicle::calls(traced),
         packed: packed(&timeline),
     }
 }
@@ -123,7 +125,7 @@ fn attribution(traced: &Traced) -> Table {
     let more = shares.len().saturating_sub(ROWS);
     let rest = if more > 0 { format!("; {more} smaller parts are in the document") } else { String::new() };
     Table {
-        caption: format!("Where the main thread's time went, in the run shown{rest}"),
+        caption: format!("Where the time went along the critical path, in the run shown{rest}"),
         columns: columns(&["kind", "what", "#time", "#of the total", "#count"]),
         rows: shares.iter().take(ROWS).map(line).collect(),
         ..Table::default()

@@ -39,6 +39,12 @@ pub struct Launcher {
 pub enum Preparation<'a> {
     /// Nothing. The caller sleeps until the exec (vfork).
     None,
+    /// It uses the processor for some time, so that a timer of the kernel that runs already is at a random place when
+    /// the exec begins.
+    Spin {
+        /// How long, in nanoseconds.
+        nanos: u64,
+    },
     /// It writes its process id to `meeting` and waits there for one byte, so that another thread can seize it.
     /// Then it installs the seccomp filter, if there is one.
     Ptrace {
@@ -88,6 +94,7 @@ struct Orders {
     cpus: *const libc::cpu_set_t,
     unmask: bool,
     meeting: c_int,
+    spin: u64,
     shares_memory: bool,
     filter: *const libc::sock_fprog,
     report: *mut Report,
@@ -148,7 +155,7 @@ impl Launcher {
         self.prints_much |= stdout.was_full();
     }
 
-    /// Creates one process. With [`Preparation::None`] it has executed its program when this returns. If the child
+    /// Creates one process. Unless it is traced, it has executed its program when this returns. If the child
     /// is traced, its tracer reaps it; once it has died, [`Launcher::failure`] gives the reason if a step failed.
     pub fn launch(
         &mut self,
@@ -165,9 +172,10 @@ impl Launcher {
 
         let report = self.shared.report();
         let meeting = match preparation {
-            Preparation::None => -1,
             Preparation::Ptrace { meeting, .. } => meeting.as_raw_fd(),
+            _ => -1,
         };
+        let spin = if let Preparation::Spin { nanos } = preparation { nanos } else { 0 };
         let traced = meeting >= 0;
         let shares_memory = !traced || may_be_traced();
 
@@ -183,6 +191,7 @@ impl Launcher {
             cpus: self.cpus.as_ref().map_or(ptr::null(), ptr::from_ref),
             unmask: self.unmask,
             meeting,
+            spin,
             shares_memory,
             filter: filter.as_ref().map_or(ptr::null(), ptr::from_ref),
             report,
@@ -256,7 +265,7 @@ fn own_mask_is_empty() -> bool {
 // SAFETY: the raw pointers point into `command`, which the launcher owns and never changes, and to its own mapping.
 unsafe impl Send for Launcher {}
 
-/// Runs in the child, on its own stack, and does nothing but system calls.
+/// Runs in the child, on its own stack, and does nothing but system calls and reading the clock.
 extern "C" fn child_main(orders: *mut c_void) -> c_int {
     // SAFETY: the parent passes its `Orders`, which live until the exec.
     let orders = unsafe { &*orders.cast::<Orders>() };
@@ -302,8 +311,20 @@ extern "C" fn child_main(orders: *mut c_void) -> c_int {
             libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
         }
 
+        if orders.spin > 0 {
+            spin(orders.spin);
+        }
+
         libc::execve(orders.program, orders.argv, orders.environment);
         fail(8, orders)
+    }
+}
+
+/// Uses the processor for some time.
+fn spin(nanos: u64) {
+    let end = clock::now().0 + nanos;
+    while clock::now().0 < end {
+        std::hint::spin_loop();
     }
 }
 

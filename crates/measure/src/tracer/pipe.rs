@@ -36,8 +36,20 @@ impl Tracer for PipeTracer {
     }
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
+        self.run_prepared(launcher, setting, Preparation::None)
+    }
+}
+
+impl PipeTracer {
+    /// As [`Tracer::run`], with something to do in the child before its `execve`.
+    pub(crate) fn run_prepared(
+        self,
+        launcher: &mut Launcher,
+        setting: &Setting,
+        preparation: Preparation<'_>,
+    ) -> Result<Recording, LaunchError> {
         let mut stdout = setting.stdout()?;
-        let child = launcher.launch(&mut stdout, Preparation::None)?;
+        let child = launcher.launch(&mut stdout, preparation)?;
         let watch = if self.watch == Watch::Exit { launcher.watch() } else { self.watch };
         let ended = until_reaped(&child, &mut stdout, watch, setting.timeout);
         launcher.learn(&stdout);

@@ -226,7 +226,15 @@ mod tests {
             (13, EventKind::ExecExit { result: 0 }),
             (30, EventKind::Call(Box::new(call))),
             (33, EventKind::Fault(Box::new(fault))),
-            (40, EventKind::OffCpu(OffCpu { left: Nanos(35), woken: Nanos(0), preempted: false })),
+            (
+                40,
+                EventKind::OffCpu(OffCpu {
+                    left: Nanos(35),
+                    woken: Nanos(36),
+                    waker: Some([7, 8]),
+                    preempted: false,
+                }),
+            ),
             (50, EventKind::Exit { group_dead: true, status: 0 }),
             (60, EventKind::Reaped { status: 0 }),
         ];

@@ -91,7 +91,7 @@ function stepRow(timeline, span) {
 }
 
 async function tracePanel(article, place) {
-  const data = await unpacked(article.querySelector("script.packed"));
+  const data = await unpacked(article.querySelector("script.spans"));
   const detail = element("div", { class: "detail", role: "status" },
     "Point at a step, or click it. Control and wheel, + and − zoom. Dragging and arrow keys move. N and P go to the next and the previous step.");
   const timeline = new Timeline(data, {
@@ -101,6 +101,8 @@ async function tracePanel(article, place) {
   article.querySelector(".timeline").append(timelineControls(timeline), kindLegend(timeline), timeline.element, detail);
   article.querySelector(".steps").append(...stepList(timeline));
   timeline.draw();
+  const calls = article.querySelector(".calls");
+  if (calls) await icicle(calls);
 }
 
 /** A tab for each traced program, if there are several. */

@@ -1,9 +1,11 @@
 //! A start-up and where its time went, for a terminal.
 
 mod files;
+mod path;
 mod table;
 mod tasks;
 mod timeline;
+mod user_code;
 
 pub use table::table;
 pub use timeline::timeline;
@@ -31,7 +33,9 @@ pub fn render(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> Stri
     let mut sections = vec![
         headline(summary, remarks, terminal),
         phase_bar(summary, terminal),
+        path::path(summary, terminal),
         attribution(summary, terminal),
+        user_code::user_code(summary, terminal),
         longest_steps(summary, terminal),
         files::files(summary, terminal),
         files::searches(summary, terminal),
@@ -93,7 +97,7 @@ fn cells(part: f64, width: usize) -> usize {
 
 fn attribution(summary: &Summary, terminal: &Terminal) -> String {
     let width = terminal.width.saturating_sub(30).max(20);
-    let title = fitted("Where the main thread's time went", width);
+    let title = fitted(title(summary), width);
     let mut text = terminal.bold(&format!("{title}{:>10}{:>8}{:>10}", "time", "%", "steps")) + "\n";
     let total = summary.total.middle.max(1.0);
     for (wanted, (time, count)) in WorkKind::ALL.into_iter().zip(&summary.kinds) {
@@ -108,6 +112,15 @@ fn attribution(summary: &Summary, terminal: &Terminal) -> String {
     text
 }
 
+fn title(summary: &Summary) -> &'static str {
+    let account = &summary.reference;
+    if account.path.iter().all(|piece| piece.tid == account.root) {
+        "Where the main thread's time went"
+    } else {
+        "Where the time went, along this path"
+    }
+}
+
 fn row(name: &str, width: usize, time: f64, total: f64, count: f64) -> String {
     let percent = 100.0 * time / total;
     format!("{}{:>10}{percent:>8.1}{count:>10.0}", fitted(name, width), display_nanos(time))
@@ -115,6 +128,9 @@ fn row(name: &str, width: usize, time: f64, total: f64, count: f64) -> String {
 
 /// The shares of a kind. The small ones share a line.
 fn parts(summary: &Summary, wanted: WorkKind, width: usize, total: f64) -> String {
+    if wanted == WorkKind::User {
+        return String::new(); // its functions have a table of their own
+    }
     let shares: Vec<_> = summary.shares.iter().filter(|s| s.kind == wanted && s.time.middle > 0.0).collect();
     let noteworthy = shares.iter().take_while(|s| s.time.middle >= NOTEWORTHY * total).count();
     let shown = noteworthy.min(SHARES);

@@ -16,7 +16,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 INLINE void fill_off_cpu(struct record_off_cpu *r, u64 now, u64 pid_tid, struct thread_slot *slot)
 {
-	fill_head(&r->record, now, pid_tid, FULL_OFF_CPU, slot->left_state, 0);
+	fill_head(&r->record, now, pid_tid, FULL_OFF_CPU, slot->left_state, slot->waker);
 	r->left = slot->left;
 	r->woken = slot->woken;
 }
@@ -35,6 +35,7 @@ INLINE int switched(struct raw_tracepoint *ctx, int with_state)
 		if (slot) {
 			slot->left_state = ctx->args[0] ? OFF_PREEMPTED : with_state ? (u32)ctx->args[3] : state_of(previous);
 			slot->woken = 0;
+			slot->waker = 0;
 			slot->left = now;
 		}
 	}
@@ -63,8 +64,9 @@ int sched_switch_5_17(struct raw_tracepoint *ctx)
 	return switched(ctx, 0);
 }
 
-SEC("tp_btf/sched_wakeup")
-int sched_wakeup(struct raw_tracepoint *ctx)
+/* Unlike `sched_wakeup`, it is called by the waker, also when the woken thread will run on another processor. */
+SEC("tp_btf/sched_waking")
+int sched_waking(struct raw_tracepoint *ctx)
 {
 	struct full_session *s = current_session();
 	if (!s || likely(!s->run.exec_begun))
@@ -74,8 +76,10 @@ int sched_wakeup(struct raw_tracepoint *ctx)
 	if (!pid || !in_tree(&s->run, pid))
 		return 0;
 	struct thread_slot *slot = slot_of(s, tid, 0);
-	if (slot && slot->left)
+	if (slot && slot->left) {
 		slot->woken = bpf_ktime_get_ns();
+		slot->waker = bpf_get_current_pid_tgid();
+	}
 	return 0;
 }
 

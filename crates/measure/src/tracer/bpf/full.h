@@ -69,7 +69,10 @@ struct record_fault {
 /* Seen by the software event, which does not say whether it was a write. */
 #define FAULT_BY_EVENT 0x40000000u
 
-/* A thread runs again: `code` is the state in which it left the processor, or OFF_PREEMPTED. */
+/*
+ * A thread runs again: `code` is the state in which it left the processor, or OFF_PREEMPTED; `value` the process and
+ * thread id of its waker: the task that was running, which an interrupt may have interrupted.
+ */
 struct record_off_cpu {
 	struct record record;
 	u64 left;
@@ -110,6 +113,7 @@ struct thread_slot {
 	u64 fault_sp;
 	u64 left; /* 0: on a processor */
 	u64 woken;
+	u64 waker; /* process and thread id of the task that was running then */
 	u32 fault_error;
 	u32 left_state;
 };

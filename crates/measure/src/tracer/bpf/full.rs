@@ -31,7 +31,7 @@ const NEEDED: [&str; 7] = [
     "sched_process_fork",
     "sched_process_exec",
     "sched_process_exit",
-    "sched_wakeup",
+    "sched_waking",
     "signal_generate",
     "sys_enter",
     "sys_exit",

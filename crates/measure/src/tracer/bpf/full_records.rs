@@ -203,7 +203,10 @@ fn fault(FaultRecord { record, entered, ip, stack }: &FaultRecord) -> Fault {
 fn off_cpu(OffCpuRecord { record, left, woken }: OffCpuRecord) -> OffCpu {
     // State 0 is TASK_RUNNING: the thread remained runnable, as when its time slice ends.
     let preempted = record.code & OFF_PREEMPTED != 0 || record.code == 0;
-    OffCpu { left: Nanos(left), woken: Nanos(woken), preempted }
+    let [tid, pid] =
+        [record.value, record.value >> 32].map(|id| u32::try_from(id & 0xffff_ffff).unwrap_or_default());
+    let waker = (woken > 0 && pid > 0).then_some([pid, tid]);
+    OffCpu { left: Nanos(left), woken: Nanos(woken), waker, preempted }
 }
 
 fn image(image: &ImageRecord) -> Image {

@@ -22,7 +22,7 @@ pub(super) struct FullSession {
 #[repr(C)]
 struct State {
     head: FullSession,
-    slots: [[u64; 9]; SLOTS],
+    slots: [[u64; 10]; SLOTS],
     tables: Tables,
 }
 
@@ -78,7 +78,7 @@ impl Shared {
         // SAFETY: as above; the programs return at once while `root` and `armed_by` are 0.
         unsafe {
             std::ptr::write_bytes(self.log.as_ptr().cast::<u8>(), 0, used);
-            (&raw mut (*self.state.as_ptr()).slots).write_volatile([[0; 9]; SLOTS]);
+            (&raw mut (*self.state.as_ptr()).slots).write_volatile([[0; 10]; SLOTS]);
             (&raw mut (*self.state.as_ptr()).head).write_volatile(session);
         }
         // ORDERING: a system call, the launch, follows; the fence keeps the compiler from writing late.
@@ -109,6 +109,6 @@ mod tests {
 
         assert_eq!(here.map(|(name, at)| (name.to_owned(), at)).as_slice(), session.members);
         assert_eq!(size_of::<State>(), session.size);
-        assert_eq!(size_of::<[u64; 9]>(), headers.layout("thread_slot").size);
+        assert_eq!(size_of::<[u64; 10]>(), headers.layout("thread_slot").size);
     }
 }

@@ -135,6 +135,7 @@ INLINE void free_slot(struct full_session *s, u32 tid)
 		slot->fault_entered = 0;
 		slot->left = 0;
 		slot->woken = 0;
+		slot->waker = 0;
 		slot->tid = 0;
 	} else if (s->run.overflown > 0 && bpf_map_delete_elem(&OVERFLOW, &tid) == 0) {
 		ADD(&s->run.overflown, -1);

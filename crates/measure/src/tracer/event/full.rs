@@ -60,6 +60,10 @@ pub struct OffCpu {
     /// When it was woken up; 0 if it was not, or if the backend did not see it.
     #[serde(default)]
     pub woken: Nanos,
+    /// The process and the thread that ran where it was woken up. Where an interrupt did that (a timer, a disk), they have
+    /// nothing to do with it: they were in user code then, or in a call that wakes nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waker: Option<[u32; 2]>,
     /// It was still runnable: the kernel preferred another thread.
     pub preempted: bool,
 }

@@ -1,0 +1,236 @@
+//! Samples the user code of a run: where it is, by which calls it came there.
+//!
+//! System calls and page faults say exactly how long user code ran, and nothing about which code it was. So separate
+//! runs are sampled: the kernel interrupts every task of the tracee's tree each time it has used the processor for one
+//! period (the event `cpu-clock` of `perf_event_open(2)`, which virtual machines have, too), and stores the user
+//! registers and a copy of the user stack, to be unwound later.
+//!
+//! The events are opened on our own thread and inherited by what it creates, as with [`crate::counters`]. They are
+//! enabled all the time, and the child spins for a random part of a period before its `execve`: so the samples of many
+//! runs fall on all places of a program with the same probability. With a timer that begins at the exec, every run of a
+//! short program would be sampled at the same few places.
+
+mod record;
+mod registers;
+mod rings;
+
+pub use record::{Mapping, Moment, Record, Sample};
+pub use registers::Registers;
+
+use self::rings::Rings;
+use crate::launch::{LaunchError, Launcher, Preparation};
+use crate::tracer::choose::ChooseError;
+use crate::tracer::pipe::PipeTracer;
+use crate::tracer::{Backend, EventKind, Recording, Setting, Tracer};
+use crate::units::Nanos;
+
+/// The shortest period: below it, the interrupts cost more than a few per cent.
+pub const SHORTEST_PERIOD: Nanos = Nanos(50_000);
+
+/// What the kernel told of one sampled run, in the order in which it happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stream {
+    /// The tracee's process id.
+    pub root: u32,
+    /// The processor time between two samples of a task.
+    pub period: Nanos,
+    /// From the tracee's first exec on.
+    pub records: Vec<Record>,
+    /// Records for which the ring had no room.
+    pub lost: u64,
+}
+
+/// Samples runs while it is attached.
+#[derive(Debug)]
+pub struct Sampler {
+    period: Nanos,
+    rings: Option<Rings>,
+    random: fastrand::Rng,
+    streams: Vec<Stream>,
+}
+
+/// Why nothing can be sampled.
+#[derive(Debug, thiserror::Error)]
+pub enum SamplerError {
+    /// The kernel forbids it.
+    #[error(
+        "the kernel does not allow sampling: `kernel.perf_event_paranoid` is above 2\nhelp: sudo sysctl kernel.perf_event_paranoid=2"
+    )]
+    Forbidden,
+    /// Another error of the kernel, for example without `CONFIG_PERF_EVENTS`.
+    #[error("the kernel cannot sample: {0}")]
+    Failed(std::io::Error),
+}
+
+impl Sampler {
+    /// A sampler that is not attached yet. Periods below [`SHORTEST_PERIOD`] are raised to it.
+    pub fn new(period: Nanos, seed: u64) -> Sampler {
+        Sampler {
+            period: period.max(SHORTEST_PERIOD),
+            rings: None,
+            random: fastrand::Rng::with_seed(seed),
+            streams: Vec::new(),
+        }
+    }
+
+    /// Whether this machine allows sampling.
+    ///
+    /// # Errors
+    ///
+    /// The reason, with the command that allows it.
+    pub fn probe() -> Result<(), SamplerError> {
+        Rings::open(SHORTEST_PERIOD).map(drop)
+    }
+
+    /// Opens the events. Runs that the same thread makes from now on are sampled.
+    pub fn attach(&mut self) -> Result<(), SamplerError> {
+        self.rings = Some(Rings::open(self.period)?);
+        Ok(())
+    }
+
+    /// Closes the events.
+    pub fn detach(&mut self) {
+        self.rings = None;
+    }
+
+    /// The processor time between two samples of a task.
+    pub fn period(&self) -> Nanos {
+        self.period
+    }
+
+    /// Samples so far.
+    pub fn samples(&self) -> usize {
+        self.streams.iter().map(Stream::samples).sum()
+    }
+
+    /// The runs that were sampled so far.
+    pub fn take(&mut self) -> Vec<Stream> {
+        std::mem::take(&mut self.streams)
+    }
+}
+
+impl Stream {
+    /// The number of samples.
+    pub fn samples(&self) -> usize {
+        self.records.iter().filter(|record| matches!(record.moment, Moment::Sample(_))).count()
+    }
+}
+
+impl Tracer for Sampler {
+    fn backend(&self) -> Backend {
+        Backend::Pipe
+    }
+
+    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
+        let spin = Nanos(self.random.u64(0..self.period.0));
+        if let Some(rings) = &self.rings {
+            rings.drain(); // what the runs before left behind
+            rings.take();
+        }
+        let mut recording =
+            PipeTracer::blind().run_prepared(launcher, setting, Preparation::Spin { nanos: spin.0 })?;
+
+        // the spin is no part of the start
+        if let Some(spawn) = recording.events.iter_mut().find(|event| event.kind == EventKind::Spawn) {
+            spawn.at = Nanos(spawn.at.0 + spin.0);
+        }
+        if let Some(rings) = &self.rings {
+            rings.drain();
+            let (records, lost) = rings.take();
+            let stream = Stream { root: recording.root, period: self.period, records, lost };
+            self.streams.push(stream.since_first_exec());
+        }
+        Ok(recording)
+    }
+}
+
+impl Stream {
+    /// Without what happened before the tracee's first exec: our own code runs there.
+    fn since_first_exec(mut self) -> Stream {
+        self.records.sort_by_key(|record| record.at);
+        let is_first = |record: &Record| record.pid == self.root && record.moment == Moment::Exec;
+        match self.records.iter().position(is_first) {
+            Some(first) => drop(self.records.drain(..first)),
+            None => self.records.clear(),
+        }
+        let tree = tree(self.root, &self.records);
+        self.records.retain(|record| tree.contains(&record.pid));
+        self
+    }
+}
+
+/// The tracee and the processes that it created: our own thread is sampled, too.
+fn tree(root: u32, records: &[Record]) -> std::collections::HashSet<u32> {
+    let mut all = std::collections::HashSet::from([root]);
+    for record in records {
+        if let Moment::Fork { parent, .. } = record.moment
+            && all.contains(&parent)
+        {
+            all.insert(record.pid);
+        }
+    }
+    all
+}
+
+impl From<SamplerError> for ChooseError {
+    fn from(error: SamplerError) -> ChooseError {
+        ChooseError::Switch(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launch::Command;
+
+    fn record(at: u64, pid: u32, moment: Moment) -> Record {
+        Record { at: Nanos(at), pid, tid: pid, moment }
+    }
+
+    #[test]
+    fn a_stream_begins_at_the_first_exec_and_has_only_the_tree() {
+        let records = vec![
+            record(1, 7, Moment::Fork { parent: 1, thread: 7 }),
+            record(5, 7, Moment::Exec),
+            record(3, 7, Moment::Sample(Sample::default())),
+            record(6, 1, Moment::Sample(Sample::default())),
+            record(7, 8, Moment::Fork { parent: 7, thread: 8 }),
+            record(8, 8, Moment::Sample(Sample::default())),
+        ];
+        let stream = Stream { root: 7, records, ..Stream::default() }.since_first_exec();
+        let left: Vec<(u64, u32)> = stream.records.iter().map(|record| (record.at.0, record.pid)).collect();
+        assert_eq!(left, [(5, 7), (7, 8), (8, 8)]);
+    }
+
+    #[test]
+    fn a_busy_program_is_sampled_with_its_mappings_and_its_stack() {
+        let mut sampler = Sampler::new(Nanos(200_000), 1);
+        if let Err(error) = sampler.attach() {
+            assert!(std::env::var_os("FIRSTBYTE_REQUIRE").is_none(), "{error}");
+            eprintln!("skipped: {error}");
+            return;
+        }
+        let script = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+        let mut launcher = Launcher::new(Command::new(&["/bin/sh", "-c", script]).unwrap()).unwrap();
+        sampler.run(&mut launcher, &Setting::default()).unwrap();
+        sampler.run(&mut launcher, &Setting::default()).unwrap();
+        sampler.detach();
+
+        let streams = sampler.take();
+        assert_eq!(streams.len(), 2);
+        for stream in streams {
+            assert_eq!(stream.lost, 0);
+            assert_eq!(stream.records[0].moment, Moment::Exec);
+            let maps =
+                |record: &&Record| matches!(&record.moment, Moment::Mapped(map) if map.path.contains("libc"));
+            assert!(stream.records.iter().any(|record| maps(&record)), "the C library is mapped");
+            let taken = stream.records.iter().filter_map(|record| match &record.moment {
+                Moment::Sample(sample) => Some(sample),
+                _ => None,
+            });
+            assert!(taken.clone().count() > 3);
+            assert!(taken.clone().all(|sample| sample.registers.ip != 0 && !sample.stack.is_empty()));
+            assert!(stream.records.windows(2).all(|pair| pair[0].at <= pair[1].at));
+        }
+    }
+}

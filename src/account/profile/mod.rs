@@ -1,0 +1,184 @@
+//! Which user code ran, by the samples of separate runs.
+//!
+//! [`Profile::of`] unwinds the samples and counts the stacks of each [`Task`]. [`Divided::of`] divides the exact times of
+//! user code by these counts.
+
+mod divided;
+mod memory;
+mod perf_map;
+mod unwind;
+
+pub use divided::{Divided, Estimate, Function, ModuleTime, Node, UserTime};
+
+use self::memory::Memory;
+use self::perf_map::PerfMap;
+use self::unwind::Known;
+use super::binaries::FileBinaries;
+use firstbyte_measure::sampler::{Moment, Record, Stream};
+use firstbyte_measure::units::Nanos;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// A function in a file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Frame {
+    /// The path of the file; `vdso` or `generated code` where there is none.
+    pub module: Arc<str>,
+    /// `None`: the file has no symbol for it.
+    pub function: Option<Arc<str>>,
+}
+
+impl Frame {
+    /// The name of the module's file.
+    pub fn file(&self) -> &str {
+        self.module.rsplit('/').next().unwrap_or_default()
+    }
+}
+
+/// The tasks of all runs that play the same part: threads of one program that were created in the same order.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Task {
+    /// The file that the process executes.
+    pub program: Arc<str>,
+    /// 0 is the first thread of a process.
+    pub thread: u32,
+}
+
+/// One sample of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimedStack {
+    /// From the tracee's first exec on.
+    pub at: Nanos,
+    pub pid: u32,
+    pub tid: u32,
+    pub program: Arc<str>,
+    /// The innermost function first.
+    pub stack: Vec<Frame>,
+}
+
+/// The sampled stacks of all runs.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    /// The runs that were sampled.
+    pub runs: usize,
+    pub samples: u64,
+    /// Samples for which the ring had no room.
+    pub lost: u64,
+    /// The processor time between two samples of a task.
+    pub period: Nanos,
+    /// Of the run with the most samples.
+    pub example: Vec<TimedStack>,
+    frames: Vec<Frame>,
+    /// Stacks with the innermost function first, by the numbers of their frames.
+    stacks: BTreeMap<Task, HashMap<Vec<usize>, u64>>,
+}
+
+impl Profile {
+    /// `since`: before the first of these runs.
+    pub fn of(streams: &[Stream], binaries: &FileBinaries, since: SystemTime) -> Profile {
+        let mut profile = Profile {
+            runs: streams.len(),
+            lost: streams.iter().map(|stream| stream.lost).sum(),
+            period: streams.first().map(|stream| stream.period).unwrap_or_default(),
+            ..Profile::default()
+        };
+        let (mut numbers, mut known) = (HashMap::new(), Known::default());
+        let largest = streams.iter().enumerate().max_by_key(|(_, stream)| stream.samples()).map(|(n, _)| n);
+        for (n, stream) in streams.iter().enumerate() {
+            let mut reader = Reader::new(stream.root, binaries, since, &mut known);
+            let zero = stream.records.first().map(|record| record.at).unwrap_or_default();
+            for record in &stream.records {
+                let Some((task, stack)) = reader.read(record) else { continue };
+                if Some(n) == largest {
+                    let (at, pid, tid) = (record.at - zero, record.pid, record.tid);
+                    let (program, stack) = (Arc::clone(&task.program), stack.clone());
+                    profile.example.push(TimedStack { at, pid, tid, program, stack });
+                }
+                profile.add(task, stack, 1, &mut numbers);
+            }
+        }
+        profile
+    }
+
+    fn add(&mut self, task: Task, stack: Vec<Frame>, count: u64, numbers: &mut HashMap<Frame, usize>) {
+        let number = |frame: Frame| {
+            *numbers.entry(frame).or_insert_with_key(|frame| {
+                self.frames.push(frame.clone());
+                self.frames.len() - 1
+            })
+        };
+        let stack: Vec<usize> = stack.into_iter().map(number).collect();
+        self.samples += count;
+        *self.stacks.entry(task).or_default().entry(stack).or_default() += count;
+    }
+
+    /// From stacks that are known already, with the innermost function first: each with its task and its count.
+    pub fn from_stacks(stacks: impl IntoIterator<Item = (Task, Vec<Frame>, u64)>) -> Profile {
+        let (mut profile, mut numbers) = (Profile { runs: 1, ..Profile::default() }, HashMap::new());
+        for (task, stack, count) in stacks {
+            profile.add(task, stack, count, &mut numbers);
+        }
+        profile
+    }
+}
+
+/// Follows the processes of one run.
+struct Reader<'r> {
+    binaries: &'r FileBinaries,
+    known: &'r mut Known,
+    since: SystemTime,
+    memories: HashMap<u32, Memory>,
+    /// Threads by their order within their process; the first ones are not in here.
+    threads: HashMap<u32, u32>,
+    created: HashMap<u32, u32>,
+    generated: HashMap<u32, PerfMap>,
+}
+
+impl<'r> Reader<'r> {
+    fn new(root: u32, binaries: &'r FileBinaries, since: SystemTime, known: &'r mut Known) -> Reader<'r> {
+        Reader {
+            binaries,
+            known,
+            since,
+            memories: HashMap::from([(root, Memory::new())]),
+            threads: HashMap::new(),
+            created: HashMap::new(),
+            generated: HashMap::new(),
+        }
+    }
+
+    /// The task and the stack of a sample.
+    fn read(&mut self, record: &Record) -> Option<(Task, Vec<Frame>)> {
+        let Record { pid, tid, moment, .. } = record;
+        match moment {
+            Moment::Mapped(mapping) => {
+                self.memories.entry(*pid).or_insert_with(Memory::new).map(mapping, self.binaries);
+            }
+            Moment::Exec => {
+                self.memories.insert(*pid, Memory::new());
+                self.created.remove(pid);
+            }
+            Moment::Fork { parent, .. } if parent != pid => {
+                let copy = self.memories.get(parent).cloned().unwrap_or_else(Memory::new);
+                self.memories.insert(*pid, copy);
+                self.created.remove(pid);
+            }
+            Moment::Fork { thread, .. } => {
+                let order = self.created.entry(*pid).or_default();
+                *order += 1;
+                self.threads.insert(*thread, *order);
+            }
+            Moment::Sample(sample) => {
+                let memory = self.memories.get(pid)?;
+                let since = self.since;
+                let generated =
+                    self.generated.entry(*pid).or_insert_with(|| PerfMap::of_process(*pid, since));
+                let stack = memory.stack(sample, self.known, self.binaries, generated);
+                let thread = if tid == pid { 0 } else { self.threads.get(tid).copied().unwrap_or(1) };
+                return Some((Task { program: Arc::clone(&memory.program), thread }, stack));
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,56 @@
+//! The user code of a command's start-up by function, and how that is known.
+
+use super::binaries::FileBinaries;
+use super::model::Account;
+use super::profile::{Divided, Profile};
+use super::user_times::user_times;
+use crate::bench::sampling::Sampled;
+use crate::stats::{self, Bootstrap, Comparison};
+use firstbyte_measure::units::Nanos;
+
+/// User code on the path of the run that is shown, divided by samples of other runs.
+#[derive(Clone, Debug)]
+pub struct UserCode {
+    pub divided: Divided,
+    /// The sampled runs, and all their samples.
+    pub runs: usize,
+    pub samples: u64,
+    /// Samples for which the ring had no room.
+    pub lost: u64,
+    /// The processor time between two samples of a task.
+    pub period: Nanos,
+    /// Wall time of sampled runs over that of untraced ones, block by block.
+    pub overhead: Option<Comparison>,
+    /// Of the run with the most samples, each with its time and its stack.
+    pub example: Vec<TimedStack>,
+}
+
+pub use super::profile::TimedStack;
+
+impl UserCode {
+    pub(super) fn of(account: &Account, sampled: &Sampled, binaries: &FileBinaries) -> UserCode {
+        let profile = Profile::of(&sampled.streams, binaries, sampled.since);
+        let side = |n: usize| sampled.blocks.iter().map(|block| block[n]).collect::<Vec<f64>>();
+        UserCode {
+            divided: Divided::of(&user_times(account), &profile),
+            runs: profile.runs,
+            samples: profile.samples,
+            lost: profile.lost,
+            period: profile.period,
+            overhead: stats::paired(&side(1), &side(0), Bootstrap::default()),
+            example: profile.example,
+        }
+    }
+
+    /// The time of the dynamic loader's own code.
+    pub(super) fn loader(&self) -> Nanos {
+        let is_loader = |path: &str| {
+            let file = path.rsplit('/').next().unwrap_or_default();
+            file.starts_with("ld-") || file.starts_with("ld.so") || file.starts_with("ld64.so")
+        };
+        let modules = self.divided.modules.iter().filter(|module| is_loader(&module.module));
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive time")]
+        let nanos = modules.map(|module| module.own.time).sum::<f64>() as u64;
+        Nanos(nanos)
+    }
+}

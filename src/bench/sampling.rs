@@ -1,0 +1,99 @@
+//! Sampled runs: which user code runs, beside the traced runs that say how long it runs.
+
+use super::Campaign;
+use super::error::ExperimentError;
+use super::experiment::{Counting, Experiment};
+use super::explain::{ExplainPlan, entry, medians};
+use super::schedule::{Aim, Budget};
+use firstbyte_measure::launch::Command;
+use firstbyte_measure::sampler::{SHORTEST_PERIOD, Sampler, SamplerError, Stream};
+use firstbyte_measure::units::Nanos;
+use std::time::{Duration, SystemTime};
+
+/// By default no more sampled runs than fit into this time, with the untraced ones beside them.
+const PATIENCE: Duration = Duration::from_secs(2);
+const FEWEST: u32 = 2;
+const MOST: u32 = 1000;
+
+/// The number of samples that gives each function's share to about two per cent.
+const ENOUGH: f64 = 3000.0;
+/// Above it, a long program would be sampled less than a profiler is expected to.
+const LONGEST_PERIOD: Nanos = Nanos(1_000_000);
+
+/// What the traced runs say of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected {
+    /// User code of all threads, in nanoseconds.
+    pub user: f64,
+    /// From the launch until it was reaped, in nanoseconds.
+    pub wall: f64,
+}
+
+/// The sampled runs of one command.
+#[derive(Clone, Debug)]
+pub struct Sampled {
+    pub streams: Vec<Stream>,
+    /// Median wall time of each block: of its sampled runs and of its untraced ones.
+    pub blocks: Vec<[f64; 2]>,
+    /// Before the first of these runs.
+    pub since: SystemTime,
+}
+
+/// Makes sampled runs, alternating with untraced ones. The inner error: this machine cannot sample.
+pub fn sample(
+    command: Command,
+    plan: &ExplainPlan,
+    expected: Expected,
+) -> Result<Result<Sampled, SamplerError>, ExperimentError> {
+    if let Err(error) = Sampler::probe() {
+        return Ok(Err(error));
+    }
+    let (runs, period) = runs_and_period(plan.count, plan.overhead, expected);
+    let since = SystemTime::now();
+    let mut sampler = Sampler::new(period, plan.seed);
+    let overhead = plan.overhead && runs > FEWEST;
+    let experiment = Experiment {
+        entries: vec![entry(command, plan)?],
+        campaign: Campaign {
+            aim: Aim::Explain,
+            budget: Budget::Runs(runs),
+            warmup: 0,
+            seed: plan.seed,
+            overhead,
+        },
+        cold: None,
+        env_offset: false,
+        counting: Counting::default(),
+    };
+    let measured = experiment.run(&mut sampler, &mut ())?;
+    let blocks = measured.series.iter().flat_map(medians).collect();
+    Ok(Ok(Sampled { streams: sampler.take(), blocks, since }))
+}
+
+/// How often to run, and how often to sample: enough samples, in not too long a time, at not too high a cost.
+fn runs_and_period(count: Option<u32>, overhead: bool, expected: Expected) -> (u32, Nanos) {
+    let each = expected.wall.max(1.0) * if overhead { 2.0 } else { 1.0 };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limited to a thousand")]
+    let fitting = (PATIENCE.as_secs_f64() * 1e9 / each).min(f64::from(MOST)) as u32;
+    let runs = count.unwrap_or(fitting.max(FEWEST));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limited to a millisecond")]
+    let period = (f64::from(runs) * expected.user / ENOUGH).min(LONGEST_PERIOD.as_f64()) as u64;
+    (runs, Nanos(period).max(SHORTEST_PERIOD))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_programs_run_often_and_long_ones_are_sampled_seldom() {
+        let plan = |user_ms: f64, wall_ms: f64| {
+            runs_and_period(None, true, Expected { user: user_ms * 1e6, wall: wall_ms * 1e6 })
+        };
+        assert_eq!(plan(0.1, 0.5), (1000, SHORTEST_PERIOD));
+        assert_eq!(plan(30.0, 50.0), (20, Nanos(200_000)));
+        assert_eq!(plan(4000.0, 5000.0), (FEWEST, LONGEST_PERIOD));
+        assert_eq!(plan(0.0, 0.0), (1000, SHORTEST_PERIOD));
+        assert_eq!(runs_and_period(Some(1), false, Expected { user: 3e9, wall: 3e9 }), (1, LONGEST_PERIOD));
+    }
+}

@@ -1,0 +1,50 @@
+//! The stacks of user code for flame-graph tools: one line for each, `outer;inner TIME`, in nanoseconds.
+
+use crate::document::trace::{TraceDocument, TracedCall};
+use std::fmt::Write;
+
+pub fn render(document: &TraceDocument) -> String {
+    let mut text = String::new();
+    for result in &document.results {
+        let calls = &result.user_calls;
+        let mut own: Vec<f64> = calls.iter().map(|call| call.ns).collect();
+        for call in calls {
+            if let Some(own) = call.caller.and_then(|caller| own.get_mut(caller)) {
+                *own -= call.ns;
+            }
+        }
+        let mut stacks: Vec<String> = Vec::with_capacity(calls.len());
+        for (call, own) in calls.iter().zip(own) {
+            let outer = call.caller.and_then(|caller| stacks.get(caller));
+            let stack = outer.map_or_else(|| label(call), |outer| format!("{outer};{}", label(call)));
+            if own >= 1.0 {
+                let _ = writeln!(text, "{stack} {own:.0}");
+            }
+            stacks.push(stack);
+        }
+    }
+    text
+}
+
+/// The format separates by semicolons and line ends.
+fn label(call: &TracedCall) -> String {
+    let label = call.function.clone().unwrap_or_else(|| format!("[{}]", call.module));
+    label.replace(';', ":").replace(['\n', '\r'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_stack_has_its_own_time() {
+        let json = r#"{"schema": "firstbyte/1", "tool": {"name": "firstbyte", "version": "0"}, "results": [{"command": "p",
+            "total_ns": 10, "spans": [], "user_calls": [
+            {"caller": null, "module": "p", "function": "p", "ns": 10},
+            {"caller": 0, "module": "p", "function": "main", "ns": 10},
+            {"caller": 1, "module": "p", "function": "a;b", "ns": 7},
+            {"caller": 1, "module": "libx.so", "ns": 2}]}]}"#;
+        let document: TraceDocument = serde_json::from_str(json).unwrap();
+        assert_eq!(render(&document), "p;main 1\np;main;a:b 7\np;main;[libx.so] 2\n");
+    }
+}

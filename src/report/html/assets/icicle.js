@@ -1,0 +1,86 @@
+// User code as an icicle: every function below its caller, as wide as its time with all that it called.
+
+/** Rows below this part of the whole width are too narrow to be seen. */
+const NARROWEST = 0.001;
+const ROW = 20;
+
+class Icicle {
+  constructor({ callers, names, files, times }) {
+    this.nodes = times.map((time, index) => ({ time, name: names[index], file: files[index], called: [], index }));
+    this.roots = [];
+    this.nodes.forEach((node, index) => {
+      node.caller = callers[index] < 0 ? null : this.nodes[callers[index]];
+      (node.caller ? node.caller.called : this.roots).push(node);
+    });
+    this.total = this.roots.reduce((sum, node) => sum + node.time, 0);
+    this.place(this.roots, 0, 0);
+    this.zoomed = null;
+    this.words = "";
+    this.element = element("div", { class: "icicle", role: "group", "aria-label": "User code by caller and function" });
+    this.status = element("span", { role: "status" });
+  }
+
+  place(nodes, from, depth) {
+    for (const node of [...nodes].sort((a, b) => b.time - a.time)) {
+      Object.assign(node, { from, depth });
+      this.place(node.called, from, depth + 1);
+      from += node.time;
+    }
+  }
+
+  zoom(node) {
+    this.zoomed = node;
+    this.draw();
+  }
+
+  search(words) {
+    this.words = words.trim().toLowerCase();
+    this.draw();
+  }
+
+  matches(node) {
+    return this.words !== "" && `${node.name} ${node.file}`.toLowerCase().includes(this.words);
+  }
+
+  /** The time of all that match, with what they called; nothing is counted twice. */
+  matched(nodes) {
+    return nodes.reduce((sum, node) => sum + (this.matches(node) ? node.time : this.matched(node.called)), 0);
+  }
+
+  draw() {
+    const [from, width] = this.zoomed ? [this.zoomed.from, this.zoomed.time] : [0, this.total];
+    const shown = this.nodes.filter((node) => node.from < from + width && node.from + node.time > from &&
+      Math.min(node.time, width) / width >= NARROWEST);
+    const deepest = shown.reduce((most, node) => Math.max(most, node.depth), 0);
+    this.element.style.height = `${(deepest + 1) * ROW}px`;
+    this.element.replaceChildren(...shown.map((node) => this.bar(node, from, width)));
+    const percent = (time) => `${(100 * time / Math.max(this.total, 1)).toFixed(1)} %`;
+    const found = this.words && this.matched(this.roots);
+    const search = this.words ? `; “${this.words}”: ${duration(found)}, ${percent(found)}` : "";
+    const zoomed = this.zoomed;
+    this.status.textContent = (zoomed ? `${zoomed.name}: ${duration(zoomed.time)}, ${percent(zoomed.time)}` :
+      `${duration(this.total)} in all`) + search;
+  }
+
+  bar(node, from, width) {
+    const left = Math.max(0, (node.from - from) / width);
+    const right = Math.min(1, (node.from + node.time - from) / width);
+    const title = `${node.name} (${node.file}), ${duration(node.time)}`;
+    const bar = element("button", {
+      type: "button", title, "aria-label": title, class: this.matches(node) ? "found" : null,
+      onclick: () => this.zoom(node === this.zoomed ? node.caller : node),
+    }, node.name);
+    Object.assign(bar.style, { left: `${100 * left}%`, width: `${100 * (right - left)}%`, top: `${node.depth * ROW}px` });
+    return bar;
+  }
+}
+
+async function icicle(place) {
+  const script = place.querySelector("script.packed");
+  if (!script) return;
+  const drawn = new Icicle(await unpacked(script));
+  const field = element("input", { type: "search", oninput: () => drawn.search(field.value) });
+  place.append(element("div", { class: "controls" }, element("label", {}, "Search functions", field),
+    element("button", { type: "button", onclick: () => drawn.zoom(null) }, "all user code"), drawn.status), drawn.element);
+  drawn.draw();
+}

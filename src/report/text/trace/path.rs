@@ -1,0 +1,62 @@
+//! Who worked when: the critical path as a list of programs.
+
+use crate::account::{Account, PathPiece, Summary};
+use crate::output::visible;
+use crate::report::text::terminal::Terminal;
+use crate::report::words::count_of;
+use firstbyte_measure::units::{Nanos, display_nanos};
+
+/// The most parts that are listed, and the least part of the total that is.
+const PARTS: usize = 12;
+const NOTEWORTHY: f64 = 0.002;
+
+pub(super) fn path(summary: &Summary, terminal: &Terminal) -> String {
+    let parts = parts(&summary.reference);
+    let total: Nanos = parts.iter().map(|(_, time)| *time).sum();
+    let mut lengths: Vec<Nanos> = parts.iter().map(|(_, time)| *time).collect();
+    lengths.sort_by(|a, b| b.cmp(a));
+    let least = lengths.get(PARTS).map_or(0.0, |time| time.as_f64()).max(NOTEWORTHY * total.as_f64());
+
+    let (long, short): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(_, time)| time.as_f64() > least);
+    let long = joined(long);
+    if long.len() < 2 {
+        return String::new();
+    }
+    let part = |(name, time): &(String, Nanos)| format!("{} {}", visible(name), display_nanos(time.as_f64()));
+    let mut list: Vec<String> = long.iter().map(part).collect();
+    if !short.is_empty() {
+        let time: Nanos = short.iter().map(|(_, time)| *time).sum();
+        let others = count_of(short.len(), "shorter part", "shorter parts");
+        list.push(format!("{others} {}", display_nanos(time.as_f64())));
+    }
+    format!(
+        "{}\n{}\n",
+        terminal.bold("Who worked while the others waited"),
+        terminal.wrap(&list.join(", "), 2)
+    )
+}
+
+fn parts(account: &Account) -> Vec<(String, Nanos)> {
+    joined(account.path.iter().map(|piece| (actor(account, piece), piece.to - piece.from)))
+}
+
+/// Neighbours with the same name become one.
+fn joined(parts: impl IntoIterator<Item = (String, Nanos)>) -> Vec<(String, Nanos)> {
+    let mut all: Vec<(String, Nanos)> = Vec::new();
+    for (name, time) in parts {
+        match all.last_mut() {
+            Some((last, sum)) if *last == name => *sum = *sum + time,
+            _ => all.push((name, time)),
+        }
+    }
+    all
+}
+
+/// Who does a piece of the path: the program, and its thread if that is not the first one.
+fn actor(account: &Account, piece: &PathPiece) -> String {
+    let program = account.program(piece.pid, piece.from);
+    match account.thread_order(piece) {
+        0 => program,
+        order => format!("{program}'s thread {order}"),
+    }
+}

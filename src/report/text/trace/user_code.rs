@@ -1,0 +1,80 @@
+//! User code by module and by function.
+
+use super::{NOTEWORTHY, style};
+use crate::account::Summary;
+use crate::account::attribution::WorkKind;
+use crate::account::profile::{Estimate, Function};
+use crate::account::user_code::UserCode;
+use crate::output::visible;
+use crate::report::text::terminal::{Terminal, fitted};
+use firstbyte_measure::units::display_nanos;
+use std::fmt::Write;
+
+/// The most modules, functions by their own time, and more functions by their time with callees.
+const MODULES: usize = 6;
+const FUNCTIONS: usize = 10;
+const CALLERS: usize = 5;
+/// Functions that contain more of the user code than this, such as `main`, explain nothing.
+const NEARLY_ALL: f64 = 0.95;
+
+pub(super) fn user_code(summary: &Summary, terminal: &Terminal) -> String {
+    let Some(code) = &summary.user_code else { return String::new() };
+    if code.divided.functions.is_empty() {
+        return String::new();
+    }
+    let width = terminal.width.saturating_sub(40).max(20);
+    let total = (summary.reference.total.as_f64()).max(1.0);
+    let title = format!("User code by samples ({} in all)", display_nanos(code.divided.total));
+    let head =
+        format!("{}{:>10}{:>10}{:>8}{:>12}", fitted(&title, width), "own time", "±", "%", "with calls");
+    let mut text = terminal.bold(&head) + "\n";
+
+    for module in code.divided.modules.iter().take(MODULES).filter(|it| it.own.time >= NOTEWORTHY * total) {
+        let name = visible(module.module.rsplit('/').next().unwrap_or_default());
+        text += &terminal.paint(style(WorkKind::User), &row(&name, width, module.own, None, total));
+        text.push('\n');
+    }
+    if code.divided.unsampled >= NOTEWORTHY * total {
+        let name = fitted("programs without a sample", width);
+        let _ = writeln!(text, "{name}{:>10}", display_nanos(code.divided.unsampled));
+    }
+    for function in functions(code, total) {
+        text += &row(&format!("  {}", name(function)), width, function.own, Some(function.total), total);
+        text.push('\n');
+    }
+    text
+}
+
+/// Those with the longest own times, then those that call the most besides.
+fn functions(code: &UserCode, total: f64) -> Vec<&Function> {
+    let all = &code.divided.functions;
+    let own = all.iter().take(FUNCTIONS).take_while(|it| it.own.time >= NOTEWORTHY * total);
+    let shown = own.clone().count();
+    let mut callers: Vec<&Function> = all[shown..]
+        .iter()
+        .filter(|it| {
+            it.total.time >= 4.0 * NOTEWORTHY * total && it.total.time < NEARLY_ALL * code.divided.total
+        })
+        .collect();
+    callers.sort_by(|a, b| b.total.time.total_cmp(&a.total.time));
+    own.chain(callers.into_iter().take(CALLERS)).collect()
+}
+
+fn name(function: &Function) -> String {
+    let file = visible(function.frame.file());
+    match &function.frame.function {
+        Some(name) => format!("{} ({file})", visible(name)),
+        None => format!("{file}, without a symbol"),
+    }
+}
+
+fn row(name: &str, width: usize, own: Estimate, with_calls: Option<Estimate>, total: f64) -> String {
+    let with_calls = with_calls.map_or(String::new(), |it| format!("{:>12}", display_nanos(it.time)));
+    format!(
+        "{}{:>10}{:>10}{:>8.1}{with_calls}",
+        fitted(name, width),
+        display_nanos(own.time),
+        display_nanos(own.error),
+        100.0 * own.time / total
+    )
+}

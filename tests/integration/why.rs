@@ -1,0 +1,235 @@
+//! What `firstbyte trace` says of user code and of waiting, checked with programs that know it.
+
+use super::support::skipped;
+use super::trace::{compiled, result};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::process::Command;
+
+/// Two functions do the same loop, one of them seven times as the other does it three times. The system calls between
+/// them are made by other code, so whoever looks at the beginnings of intervals sees nothing of them.
+const BURNER: &str = r#"
+#include <fcntl.h>
+#include <unistd.h>
+#define BURN(name, times) \
+	__attribute__((noinline)) unsigned long name(unsigned long n) \
+	{ \
+		volatile unsigned long sum = n; \
+		for (int i = 0; i < times * 20000; i++) \
+			sum = sum * 6364136223846793005ul + 1442695040888963407ul; \
+		return sum; \
+	}
+BURN(seventy, 7)
+BURN(thirty, 3)
+int main(void)
+{
+	unsigned long sum = 0;
+	int null = open("/dev/null", O_WRONLY);
+	for (int round = 0; round < 40; round++) {
+		sum = thirty(sum);
+		for (int i = 0; i < 20; i++)
+			getppid();
+		sum = seventy(sum);
+		if (write(null, &sum, 1) != 1)
+			return 1;
+	}
+	return write(1, "x\n", 2) != 2;
+}
+"#;
+
+fn functions(result: &Value) -> Vec<(&str, f64, f64)> {
+    let all = result["user_functions"].as_array().unwrap().iter();
+    let number = |function: &Value, name: &str| function[name].as_f64().unwrap();
+    all.filter_map(|it| Some((it["function"].as_str()?, number(it, "self_ns"), number(it, "total_ns"))))
+        .collect()
+}
+
+/// Without the right to sample, or without a tracer, there is no result.
+fn sampled(words: &[&str]) -> Option<Value> {
+    let Some(result) = result(words) else {
+        skipped("this machine does not trace");
+        return None;
+    };
+    if result["sampling"].is_null() {
+        skipped("this machine does not sample");
+        return None;
+    }
+    Some(result)
+}
+
+#[test]
+fn user_code_is_divided_by_function_whatever_the_system_calls_between() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), BURNER, &["-O1"]) else {
+        return skipped("no C compiler");
+    };
+    let Some(result) = sampled(&["-r", "8", "--", program.to_str().unwrap()]) else { return };
+    let all = functions(&result);
+    let of = |wanted: &str| all.iter().find(|(name, ..)| *name == wanted).copied().unwrap();
+    let (_, seventy, _) = of("seventy");
+    let (_, thirty, _) = of("thirty");
+    let share = 100.0 * seventy / (seventy + thirty);
+    assert!((67.0..73.0).contains(&share), "{share}: {all:?}");
+    let user = result["sampling"]["user_ns"].as_f64().unwrap();
+    let (_, own, with_calls) = of("main");
+    assert!(own < 0.05 * user && with_calls > 0.9 * user, "main calls them: {all:?}");
+    let sum: f64 =
+        result["user_functions"].as_array().unwrap().iter().map(|it| it["self_ns"].as_f64().unwrap()).sum();
+    assert!((sum - user).abs() <= user * 1e-6, "the shares sum to all user code: {sum} of {user}");
+    let kinds = result["attribution"].as_array().unwrap().iter().filter(|share| share["kind"] == "user");
+    let exact: f64 = kinds.map(|share| share["ns"].as_f64().unwrap()).sum();
+    assert!((exact - user).abs() < 1.0, "which is exact: {exact} and {user}");
+}
+
+/// `perf` beside it: the samples of user code, by the name of the file, added to `all`.
+fn add_perf(words: &[&str], all: &mut BTreeMap<String, f64>) -> Option<()> {
+    let folder = tempfile::tempdir().ok()?;
+    let data = folder.path().join("perf.data");
+    let data = data.to_str()?;
+    for _ in 0..6 {
+        let record = ["record", "-q", "-e", "cpu-clock:u", "-c", "100000", "-o", data, "--"];
+        Command::new("perf").args(record).args(words).output().ok().filter(|it| it.status.success())?;
+        let report = ["report", "-i", data, "--sort", "dso", "--stdio", "-q", "-F", "sample,dso"];
+        let report = Command::new("perf").args(report).output().ok().filter(|it| it.status.success())?;
+        for line in String::from_utf8(report.stdout).ok()?.lines() {
+            let Some((samples, name)) = line.trim().split_once(char::is_whitespace) else { continue };
+            *all.entry(name.trim().to_owned()).or_default() += samples.parse::<f64>().unwrap_or(0.0);
+        }
+    }
+    Some(())
+}
+
+fn output(words: &[&str]) -> Option<String> {
+    let output = Command::new(words[0]).args(&words[1..]).output().ok()?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+}
+
+#[test]
+fn shares_of_modules_are_those_that_perf_finds() {
+    // Not a script that stands for it: that would start a dozen programs.
+    let python = output(&["python3", "-c", "import sys; print(sys.executable)"]).unwrap_or_default();
+    let commands = [
+        &["node", "-e", "console.log(1)"][..],
+        &[&python, "-S", "-c", "import json, decimal, argparse, email.message"],
+    ];
+    for words in commands {
+        if output(&[words[0], "--version"]).is_none() {
+            skipped(&format!("no {}", words[0]));
+            continue;
+        }
+        // A shared machine's speed changes: perf before and after.
+        let mut perf = BTreeMap::new();
+        let Some(()) = add_perf(words, &mut perf) else { return skipped("no perf that may record") };
+        let Some(result) = sampled(&[&["-r", "12", "--"], words].concat()) else { return };
+        let Some(()) = add_perf(words, &mut perf) else { return skipped("no perf that may record") };
+
+        let mut ours: BTreeMap<String, f64> = BTreeMap::new();
+        for function in result["user_functions"].as_array().unwrap() {
+            let file = function["module"].as_str().unwrap().rsplit('/').next().unwrap();
+            *ours.entry(file.to_owned()).or_default() += function["self_ns"].as_f64().unwrap();
+        }
+        let [all, all_of_perf] = [&ours, &perf].map(|shares| shares.values().sum::<f64>());
+        for (file, theirs) in perf.iter().filter(|(file, _)| !file.starts_with('[')) {
+            let share = 100.0 * ours.get(file).copied().unwrap_or_default() / all;
+            let theirs = 100.0 * theirs / all_of_perf;
+            assert!(
+                (share - theirs).abs() <= 5.0,
+                "{words:?} {file}: {share:.1} % and {theirs:.1} % by perf"
+            );
+            eprintln!("{} {file}: {share:.1} %, by perf {theirs:.1} %", words[0]);
+        }
+    }
+}
+
+/// The pieces of the path: program, start and end.
+fn path(result: &Value) -> Vec<(String, u64, u64)> {
+    let piece = |piece: &Value| {
+        let program = piece["program"].as_str().unwrap().to_owned();
+        (program, piece["from_ns"].as_u64().unwrap(), piece["to_ns"].as_u64().unwrap())
+    };
+    result["critical_path"].as_array().unwrap().iter().map(piece).collect()
+}
+
+fn assert_end_to_end(result: &Value) {
+    let path = path(result);
+    assert_eq!(path[0].1, 0);
+    assert!(path.windows(2).all(|pair| pair[0].2 == pair[1].1), "{path:?}");
+    assert_eq!(result["total_ns"], path[path.len() - 1].2);
+    let sum: u64 =
+        result["attribution"].as_array().unwrap().iter().map(|it| it["ns"].as_u64().unwrap()).sum();
+    assert_eq!(result["total_ns"], sum, "what happened along the path is the total");
+}
+
+fn waiting(result: &Value, name: &str) -> u64 {
+    let shares = result["attribution"].as_array().unwrap().iter();
+    let wanted = shares.filter(|it| it["kind"] == "waiting" && it["name"] == name);
+    wanted.map(|it| it["ns"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn a_wait_for_a_program_is_that_program() {
+    let script = "x=$(sleep 0.03; echo 1); echo $x";
+    let Some(result) =
+        result(&["--backend", "bpf", "-r", "1", "--no-samples", "--", "/bin/sh", "-c", script])
+    else {
+        return skipped("the bpf backend does not work here");
+    };
+    assert_end_to_end(&result);
+    let path = path(&result);
+    let sleep: u64 = path.iter().filter(|(name, ..)| name == "sleep").map(|(_, from, to)| to - from).sum();
+    assert!(sleep >= 30_000_000, "it provably slept so long: {path:?}");
+    assert!(waiting(&result, "for sleep") >= 30_000_000, "a timer ended that, and nobody's work");
+    assert!(waiting(&result, "for read") < 30_000_000, "the shell's wait is not on the path: {result}");
+}
+
+#[test]
+fn the_first_thread_alone_waits() {
+    let script = "x=$(sleep 0.03; echo 1); echo $x";
+    let words =
+        ["--backend", "bpf", "-r", "1", "--no-samples", "--thread", "main", "--", "/bin/sh", "-c", script];
+    let Some(result) = result(&words) else { return skipped("the bpf backend does not work here") };
+    assert_end_to_end(&result);
+    assert_eq!(result["critical_path"].as_array().unwrap().len(), 1);
+    let waits = ["for read", "for a child's exit"].map(|name| waiting(&result, name));
+    assert!(waits.iter().sum::<u64>() >= 30_000_000, "{waits:?}");
+}
+
+/// The first thread waits for the second, which works, then sleeps.
+const THREADS: &str = r#"
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+static void *works(void *argument)
+{
+	struct timespec now, start;
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - start.tv_sec) * 1000000000 + now.tv_nsec - start.tv_nsec < 20000000);
+	return argument;
+}
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, 0, works, 0);
+	pthread_join(thread, 0);
+	return write(1, "x\n", 2) != 2;
+}
+"#;
+
+#[test]
+fn a_wait_for_a_thread_is_what_the_thread_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), THREADS, &["-pthread"]) else {
+        return skipped("no C compiler");
+    };
+    let words = ["--backend", "bpf", "-r", "1", "--no-samples", "--", program.to_str().unwrap()];
+    let Some(result) = result(&words) else { return skipped("the bpf backend does not work here") };
+    assert_end_to_end(&result);
+    let root = &result["processes"][0]["pid"];
+    let pieces = result["critical_path"].as_array().unwrap().iter();
+    let other = pieces.filter(|piece| piece["tid"] != *root);
+    let other: u64 = other.map(|it| it["to_ns"].as_u64().unwrap() - it["from_ns"].as_u64().unwrap()).sum();
+    assert!(other >= 20_000_000, "it provably worked so long: {}", result["critical_path"]);
+    assert!(waiting(&result, "for futex") < 20_000_000, "{}", result["attribution"]);
+}

@@ -68,7 +68,10 @@ fn without_dwarf(object: &[u8]) -> Vec<u8> {
     const SECTION: usize = 64;
     const SHT_NOBITS: usize = 8;
     let word = |at: usize| u32::from_le_bytes(object[at..at + 4].try_into().expect("4 bytes")) as usize;
-    let long = |at: usize| u64::from_le_bytes(object[at..at + 8].try_into().expect("8 bytes")) as usize;
+    let long = |at: usize| {
+        let offset = u64::from_le_bytes(object[at..at + 8].try_into().expect("8 bytes"));
+        usize::try_from(offset).expect("an offset within the file")
+    };
     let half = |at: usize| usize::from(u16::from_le_bytes([object[at], object[at + 1]]));
     let (table, count, names) = (long(40), half(60), half(62));
     let names = long(table + names * SECTION + 24);

@@ -299,17 +299,18 @@ fn futex(operation: u64) -> String {
 
 type Flags = &'static [(u64, &'static str)];
 
+// Some of their values differ between architectures.
 const OPEN: Flags = &[
-    (0o100, "O_CREAT"),
-    (0o200, "O_EXCL"),
-    (0o400, "O_NOCTTY"),
-    (0o1000, "O_TRUNC"),
-    (0o2000, "O_APPEND"),
-    (0o4000, "O_NONBLOCK"),
-    (0o200_000, "O_DIRECTORY"),
-    (0o400_000, "O_NOFOLLOW"),
-    (0o2_000_000, "O_CLOEXEC"),
-    (0o10_000_000, "O_PATH"),
+    (libc::O_CREAT as u64, "O_CREAT"),
+    (libc::O_EXCL as u64, "O_EXCL"),
+    (libc::O_NOCTTY as u64, "O_NOCTTY"),
+    (libc::O_TRUNC as u64, "O_TRUNC"),
+    (libc::O_APPEND as u64, "O_APPEND"),
+    (libc::O_NONBLOCK as u64, "O_NONBLOCK"),
+    (libc::O_DIRECTORY as u64, "O_DIRECTORY"),
+    (libc::O_NOFOLLOW as u64, "O_NOFOLLOW"),
+    (libc::O_CLOEXEC as u64, "O_CLOEXEC"),
+    (libc::O_PATH as u64, "O_PATH"),
 ];
 const PROTECTION: Flags = &[(1, "PROT_READ"), (2, "PROT_WRITE"), (4, "PROT_EXEC")];
 const MAPPING: Flags = &[

@@ -1,8 +1,9 @@
 //! One start-up, explained: every nanosecond of the tracee's main thread, and what its other threads and processes did.
-//! Pure, except that [`binaries`] reads executables.
+//! Pure, except that [`binaries`] reads executables and [`replayed`] a recording.
 //!
 //! [`Account::of`] turns a recording of every event into [`Step`]s, whose own times sum to the total exactly:
-//! `reading` follows each process and thread through the events, `files` and `searches` sort the steps by file.
+//! `construct` is its beginning, `reading` follows each `process` and `thread` through the events, `apply` gives each event
+//! its effect on descriptors and the `address_space`, `files` and `searches` sort the steps by file.
 //! [`Explained`] has the runs of one command with their summary, [`remarks`] says what a reader must know of them.
 
 mod address_space;

@@ -7,9 +7,9 @@ use std::collections::BinaryHeap;
 /// A piece of time that a step covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeInterval {
-    /// The first nanosecond.
+    /// The start.
     pub from: Nanos,
-    /// The one after the last.
+    /// The end, exclusive.
     pub to: Nanos,
     /// A deeper interval takes the time of those around it.
     pub depth: u8,
@@ -18,9 +18,9 @@ pub struct TimeInterval {
 /// A piece of time with its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimePiece {
-    /// The first nanosecond.
+    /// The start.
     pub from: Nanos,
-    /// The one after the last.
+    /// The end, exclusive.
     pub to: Nanos,
     /// The index of the interval that owns it; `None`: no interval covers it.
     pub owner: Option<usize>,

@@ -125,7 +125,8 @@ fn prepared(
         around.push(entry.around);
     }
 
-    // Both kinds of runs must wait in the same way: a tracer that watches the pipe is compared with one that also does.
+    // Traced and untraced runs must wait in the same way. bpf does not watch the pipe, so its untraced runs do not either;
+    // nor do those beside a full trace.
     let untraced = match (aim, observer.backend()) {
         (Aim::Explain, _) | (_, Backend::Bpf) => PipeTracer::blind(),
         _ => PipeTracer::new(),

@@ -52,7 +52,7 @@ pub struct Sample {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untraced {
     pub wall: Nanos,
-    /// The range of the samples that it is compared with, which are those of the same block of rounds.
+    /// Indices of the traced samples of the same block of rounds, with which it is compared.
     pub beside: Range<usize>,
 }
 

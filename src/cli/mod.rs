@@ -1,6 +1,6 @@
 //! The command line: clap arguments in, validated plans out.
 //!
-//! Each command has one file with its arguments and its plan. clap's types stay in this folder.
+//! Each command has one file or folder with its arguments and its plan. clap's types stay in this folder.
 
 pub mod bench;
 pub mod cc;

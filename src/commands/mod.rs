@@ -1,4 +1,5 @@
-//! One file for each command, which only connects the other rooms.
+//! One file for each command, which only connects the other rooms, and what several of them share: `explaining`, `export`,
+//! `outcome`, `progress`.
 
 pub mod bench;
 pub mod cc;

@@ -64,7 +64,7 @@ pub struct Overhead {
     pub ratio: Ratio,
 }
 
-/// A ratio of paired runs with its 95 % confidence interval.
+/// A ratio of paired runs with a confidence interval: 95 % for the observer overhead, 99 % for verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
     /// The median of the ratios of the pairs.

@@ -1,4 +1,4 @@
-//! The versioned documents that firstbyte writes and reads. Every struct that is written is the one that is read.
+//! The versioned documents that firstbyte writes and reads. A struct that is read is the one that was written.
 
 pub mod bench;
 pub mod claims;

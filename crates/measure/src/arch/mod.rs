@@ -1,7 +1,8 @@
 //! What differs between architectures: the system-call tables, and the processor's own instructions.
 //!
 //! System calls are listed by name, and the `syscalls` crate has their numbers, so a list holds for every
-//! architecture. What a new architecture adds by hand is in `audit` and in [`cpuid`].
+//! architecture. What a new architecture adds here by hand is its number in `audit`; a second, 32-bit table goes
+//! into [`call_names`]. [`cpuid`] is x86-64's alone.
 
 pub(crate) mod audit;
 pub mod call_names;

@@ -1,4 +1,4 @@
-//! A thread that watches the thread that waits.
+//! A watchdog thread for long waits.
 //!
 //! The cheapest way to wait for a short-lived tracee is a single `wait4` without a time limit: it needs no timer
 //! (which in a virtual machine is a trap) and no descriptor. But a tracee may hang, stop itself, or fill its pipe.

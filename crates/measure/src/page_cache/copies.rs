@@ -30,7 +30,7 @@ pub(super) struct PrivateCopy {
     pub(super) size: u64,
 }
 
-/// How often a folder is created. Until it is locked, another invocation can take it for an abandoned one and
+/// Attempts to create and lock a folder. Until it is locked, another invocation can take it for an abandoned one and
 /// remove it; that does not happen this often in a row by accident.
 const TRIES: u32 = 100;
 

@@ -1,7 +1,14 @@
 //! The BPF backend: raw tracepoints, one ring buffer, filtered in the kernel.
 //!
-//! `phases.bpf.c` is the kernel side, and [`phases_session`] is the memory that both sides share. [`BpfPhases`] attaches the
-//! programs once and observes one run per call.
+//! Each mode has a program for the kernel, a loader that attaches it once and observes one run per call, and the memory
+//! that both sides share:
+//!
+//! | mode | kernel side | loader | shared memory |
+//! |---|---|---|---|
+//! | phases | `phases.bpf.c`, `session.h` | [`BpfPhases`] | `phases_session` |
+//! | full | `full.bpf.c`, `full*.h` | [`BpfFull`] | `full_session`, `full_records` |
+//!
+//! `run.h` and `shared_run` are the part of that memory that both modes have.
 
 mod attach;
 #[cfg(test)]

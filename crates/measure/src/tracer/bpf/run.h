@@ -1,5 +1,5 @@
 /*
- * The state of a run in both modes, as in `run.rs`: the processes of the tracee's tree, and its stdout.
+ * The state of a run in both modes, as in `shared_run.rs`: the processes of the tracee's tree, and its stdout.
  */
 #pragma once
 #include "kernel.h"

@@ -241,6 +241,9 @@ fn executions(document: &Document, terminal: &Terminal) -> String {
     let samples: usize = document.results.iter().map(|m| m.times.len()).sum();
     let text = |executions: u64| {
         let times = if executions == 1 { "once".to_owned() } else { format!("{executions} times") };
+        if executions == samples as u64 {
+            return format!("Programs were executed {times}.");
+        }
         format!(
             "Programs were executed {times}: {samples} measured, the others to warm up, to compare and to count."
         )

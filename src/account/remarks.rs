@@ -121,7 +121,8 @@ fn sampling(explained: &Explained) -> Option<String> {
         return Some(format!("The functions of user code are not known: {cause}.{allowed}"));
     }
     let code = explained.summary.user_code.as_ref()?;
-    let overhead = code.overhead.map_or(String::new(), |overhead| {
+    let measured = code.overhead.filter(|overhead| overhead.pairs >= FEWEST_BLOCKS);
+    let overhead = measured.map_or(String::new(), |overhead| {
         format!(
             " A sampled run takes {:.3} ({:.2} to {:.2}) times as long as an untraced one.",
             overhead.ratio, overhead.interval.low, overhead.interval.high

@@ -57,7 +57,8 @@ pub fn sample(
         campaign: Campaign {
             aim: Aim::Explain,
             budget: Budget::Runs(runs),
-            warmup: 0,
+            // without it there are no untraced runs
+            warmup: u32::from(overhead),
             seed: plan.seed,
             overhead,
         },

@@ -3,13 +3,15 @@
 
 use crate::account::attribution::{WorkKind, kind};
 use crate::account::document::name;
+use crate::account::user_code::UserCode;
 use crate::account::{Account, Step, ThreadAccount};
 use firstbyte_measure::units::Nanos;
 use fxprof_processed_profile::{
     CategoryColor, CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, MarkerFieldFlags,
-    MarkerFieldFormat, MarkerTiming, Profile, ReferenceTimestamp, SamplingInterval, StaticSchemaMarker,
-    StaticSchemaMarkerField, StringHandle, ThreadHandle, Timestamp,
+    MarkerFieldFormat, MarkerTiming, ProcessHandle, Profile, ReferenceTimestamp, SamplingInterval,
+    StaticSchemaMarker, StaticSchemaMarkerField, StringHandle, ThreadHandle, Timestamp,
 };
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A step with its description.
@@ -48,7 +50,7 @@ impl StaticSchemaMarker for StepMarker {
 }
 
 /// One run as a profile. Times start at the entry of the first `execve`.
-pub fn render(command: &str, account: &Account) -> String {
+pub fn render(command: &str, account: &Account, user_code: Option<&UserCode>) -> String {
     let zero = ReferenceTimestamp::from_duration_since_unix_epoch(Duration::ZERO);
     let mut profile = Profile::new(command, zero, SamplingInterval::from_nanos(1000));
     let categories = WorkKind::ALL.map(|kind| profile.add_category(kind.title(), colour(kind)));
@@ -63,7 +65,42 @@ pub fn render(command: &str, account: &Account) -> String {
             add_steps(&mut profile, track, thread, &categories);
         }
     }
+    if let Some(code) = user_code {
+        add_sampled_run(&mut profile, code, categories[3]);
+    }
     serde_json::to_string(&profile).unwrap_or_default() + "\n"
+}
+
+/// One of the sampled runs, with its real stacks: a process of its own for each of its processes.
+fn add_sampled_run(profile: &mut Profile, code: &UserCode, category: CategoryHandle) {
+    let weight = i32::try_from(code.period.0).unwrap_or(i32::MAX);
+    let mut tracks: BTreeMap<(u32, u32), ThreadHandle> = BTreeMap::new();
+    let mut processes: BTreeMap<u32, ProcessHandle> = BTreeMap::new();
+    for sample in &code.example {
+        let program = sample.program.rsplit('/').next().unwrap_or_default();
+        let process = *processes.entry(sample.pid).or_insert_with(|| {
+            profile.add_process(&format!("{program}, a sampled run"), sample.pid, at(Nanos(0)))
+        });
+        let track = *tracks.entry((sample.pid, sample.tid)).or_insert_with(|| {
+            profile.add_thread(process, sample.tid, at(sample.at), sample.pid == sample.tid)
+        });
+        let frames: Vec<FrameInfo> = sample
+            .stack
+            .iter()
+            .rev()
+            .map(|frame| {
+                let name = frame.function.as_deref().unwrap_or("without a symbol");
+                let label = profile.intern_string(&format!("{name} ({})", frame.file()));
+                FrameInfo {
+                    frame: Frame::Label(label),
+                    category_pair: category.into(),
+                    flags: FrameFlags::empty(),
+                }
+            })
+            .collect();
+        let stack = profile.intern_stack_frames(track, frames.into_iter());
+        profile.add_sample(track, at(sample.at), stack, CpuDelta::from_nanos(code.period.0), weight);
+    }
 }
 
 fn colour(kind: WorkKind) -> CategoryColor {

@@ -17,6 +17,7 @@ pub mod throughput_markdown;
 use super::html::{self, PageError};
 use super::pictures;
 use crate::account::Account;
+use crate::account::user_code::UserCode;
 use crate::document::claims::ClaimsDocument;
 use crate::document::diff::DiffDocument;
 use crate::document::floor::Floor;
@@ -187,6 +188,8 @@ pub struct ExportedTrace<'s> {
     /// The command, as a shell would take it.
     pub command: &'s str,
     pub account: &'s Account,
+    /// `None`: it was not sampled.
+    pub user_code: Option<&'s UserCode>,
     pub run: Option<&'s Recording>,
     /// The files that explain the run's addresses.
     pub modules: &'s [Module],
@@ -211,7 +214,9 @@ impl Exported<'_> {
             (Format::Bencher, Exported::Bench(document)) => bencher::render(document),
             (Format::BenchmarkAction, Exported::Bench(document)) => benchmark_action::render(document),
             (Format::Perfetto, Exported::Trace(trace)) => perfetto::render(trace.command, trace.account),
-            (Format::Firefox, Exported::Trace(trace)) => firefox::render(trace.command, trace.account),
+            (Format::Firefox, Exported::Trace(trace)) => {
+                firefox::render(trace.command, trace.account, trace.user_code)
+            }
             (Format::Folded, Exported::Trace(trace)) => folded::render(trace.document),
             (Format::Recording, Exported::Trace(trace)) => match trace.run {
                 Some(run) => replay::save(run, trace.modules, trace.cpuid),

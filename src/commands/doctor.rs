@@ -7,6 +7,7 @@ use crate::doctor;
 use crate::doctor::install::{self, InstallError};
 use crate::document::doctor::DoctorReport;
 use crate::report::text::doctor as doctor_text;
+use firstbyte_measure::launch::interrupt;
 
 /// Examines this machine, or installs missing packages.
 pub fn run(args: &Args) -> Result<Exit, CommandError> {
@@ -31,13 +32,15 @@ fn install(corpus: &Corpus, tests: bool) -> Result<Exit, CommandError> {
         show(b"nothing is missing\n")?;
         return Ok(Exit::Done);
     }
-    let mut announce = |command: &str| eprintln!("running: {command}");
+    interrupt::catch_signals();
+    let mut announce = |line: &str| eprintln!("{line}");
     match install::install(&plan, &mut announce) {
         Ok(()) => Ok(Exit::Done),
         Err(error @ InstallError::NotRoot(_)) => {
             eprintln!("{error}");
             Ok(Exit::Done)
         }
+        Err(error @ InstallError::Interrupted { .. }) => Err(CommandError::interrupted(error)),
         Err(error) => Err(CommandError::unable(error)),
     }
 }

@@ -3,21 +3,14 @@
 //! The packages are listed in the `program.toml` files of the corpus, and in `tests/packages.toml` for what the build and
 //! the tests need besides.
 
-use crate::corpus::execute::{Destination, Finished, Limits, execute};
+use super::apt::{self, Failure, Interruption};
 use crate::corpus::{Corpus, debian, toolchain};
 use crate::document::doctor::InstallPlan;
 use firstbyte_measure::launch::find_in_path;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
-use std::path::Path;
-use std::time::Duration;
 
 const TESTS: &str = include_str!("../../tests/packages.toml");
-
-/// Long enough for a JDK over a slow connection.
-const LIMITS: Limits =
-    Limits { timeout: Duration::from_secs(1800), output: 64 << 20, interrupted: &|| false };
 
 /// Why nothing was installed. Each message ends with a `help:` line.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +19,8 @@ pub enum InstallError {
     NoApt(Vec<String>),
     #[error("cannot install packages without root\nhelp: {0}")]
     NotRoot(String),
+    #[error("`{command}` was interrupted\nhelp: run it again; it continues where it stopped")]
+    Interrupted { command: String },
     #[error("`{command}` failed: {cause}\nhelp: run it to see its whole output: {command}")]
     Failed {
         command: String,
@@ -52,6 +47,8 @@ fn plan(packages: BTreeSet<String>) -> InstallPlan {
 }
 
 /// Installs the packages, only as root and only with apt-get. Calls `announce` with each command before it runs.
+///
+/// Everything is downloaded first, and an interruption ends that. What comes then is not interrupted.
 pub fn install(plan: &InstallPlan, announce: &mut dyn FnMut(&str)) -> Result<(), InstallError> {
     if plan.packages.is_empty() {
         return Ok(());
@@ -62,12 +59,21 @@ pub fn install(plan: &InstallPlan, announce: &mut dyn FnMut(&str)) -> Result<(),
     }
 
     let install = debian::install_argv(&plan.packages);
-    if has_package_lists() && apt(&install, announce).is_ok() {
-        return Ok(());
+    download(&install, announce)?;
+    run(&install, Interruption::Waits, announce)
+}
+
+/// Downloads the packages. If the package lists are missing or too old, updates them first.
+fn download(install: &[String], announce: &mut dyn FnMut(&str)) -> Result<(), InstallError> {
+    let download = [install, &["--download-only".to_owned()]].concat();
+    if has_package_lists() {
+        match run(&download, Interruption::EndsIt, announce) {
+            Err(InstallError::Failed { .. }) => {}
+            answer => return answer,
+        }
     }
-    // There are no package lists, or they are too old.
-    apt(&["apt-get", "update"].map(str::to_owned), announce)?;
-    apt(&install, announce)
+    run(&["apt-get", "update"].map(str::to_owned), Interruption::EndsIt, announce)?;
+    run(&download, Interruption::EndsIt, announce)
 }
 
 /// The packages in `tests/packages.toml`, each with the reason for it.
@@ -110,21 +116,15 @@ fn has_package_lists() -> bool {
     lists.flatten().any(|entry| entry.file_name().to_string_lossy().contains("_Packages"))
 }
 
-/// apt-get asks no questions: its stdin is empty, and debconf uses its defaults.
-fn apt(command: &[String], announce: &mut dyn FnMut(&str)) -> Result<(), InstallError> {
+fn run(
+    command: &[String],
+    interruption: Interruption,
+    announce: &mut dyn FnMut(&str),
+) -> Result<(), InstallError> {
     let shown = command.join(" ");
-    announce(&shown);
-    let silent = ["env", "DEBIAN_FRONTEND=noninteractive"].map(str::to_owned);
-    let argv: Vec<OsString> = silent.iter().chain(command).map(OsString::from).collect();
-    let failed = |cause: String| InstallError::Failed { command: shown.clone(), cause };
-    let Finished { exit, output } = execute(&argv, Path::new("/"), Destination::Both, LIMITS)
-        .map_err(|error| failed(error.to_string()))?;
-    toolchain::forget();
-
-    if exit.success() {
-        return Ok(());
-    }
-    let output = String::from_utf8_lossy(&output);
-    let last = output.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
-    Err(failed(format!("{exit}: {}", last.trim())))
+    announce(&format!("running: {shown}"));
+    apt::run(command, interruption, announce).map_err(|failure| match failure {
+        Failure::Interrupted => InstallError::Interrupted { command: shown },
+        Failure::Failed(cause) => InstallError::Failed { command: shown, cause },
+    })
 }

@@ -3,6 +3,7 @@
 //! [`probes`] tries everything, [`checks`] judges the answers (pure), [`tools`] asks the toolchains of the corpus, and
 //! [`install`] installs what is missing. Nothing here prints.
 
+mod apt;
 pub mod checks;
 pub mod install;
 pub mod probes;

@@ -1,0 +1,113 @@
+//! `doctor --install` with an apt-get of our own: an installation is never cut off, a download may be.
+
+use crate::support::{skipped, with_default_signal};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+/// Notes in files how far it came, and by which signal it was ended.
+const APT_GET: &str = r#"#!/bin/bash
+cd "$NOTES"
+stage=install
+case "$*" in update|*--download-only*) stage=download;; esac
+trap 'touch $stage-cut-off; exit 100' INT TERM HUP PIPE
+touch $stage-begun
+if [ -e talkative-$stage ]; then head -c 70000000 /dev/zero | tr '\0' y; fi
+if [ -e slow-$stage ]; then for n in {1..12}; do sleep 0.1; echo "unpacking $n"; done; fi
+if [ -e failing-$stage ]; then echo "E: no space left" >&2; exit 100; fi
+touch $stage-ended
+"#;
+
+/// Every package is missing.
+const DPKG_QUERY: &str = "#!/bin/sh\nprintf not-installed\n";
+
+/// A folder with both programs; `None`, reported as skipped, for users other than root.
+fn prepared(notes: &[&str]) -> Option<tempfile::TempDir> {
+    if !rustix::process::geteuid().is_root() {
+        skipped("only root installs packages");
+        return None;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [("apt-get", APT_GET), ("dpkg-query", DPKG_QUERY)] {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    notes.iter().for_each(|name| fs::write(folder.path().join(name), "").unwrap());
+    Some(folder)
+}
+
+fn installing(folder: &Path) -> Child {
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+    command.args(["doctor", "--install", "--tests"]).env("PATH", path).env("NOTES", folder);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let command = with_default_signal(libc::SIGINT, &mut command);
+    with_default_signal(libc::SIGHUP, command).spawn().unwrap()
+}
+
+/// Sends a signal once a stage has begun.
+fn interrupted_in(folder: &Path, stage: &str, signal: rustix::process::Signal) -> Output {
+    let mut child = installing(folder);
+    while !folder.join(format!("{stage}-begun")).exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn an_interruption_waits_for_an_installation() {
+    use rustix::process::Signal;
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let Some(folder) = prepared(&["slow-install"]) else { return };
+        let output = interrupted_in(folder.path(), "install", signal);
+        assert!(folder.path().join("install-ended").exists(), "{}", said(&output));
+        assert!(!folder.path().join("install-cut-off").exists());
+        assert!(said(&output).contains("interrupted: waiting until the packages are installed"));
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    }
+}
+
+#[test]
+fn an_interruption_ends_a_download_and_nothing_is_installed() {
+    let Some(folder) = prepared(&["slow-download"]) else { return };
+    let output = interrupted_in(folder.path(), "download", rustix::process::Signal::INT);
+    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert!(said(&output).contains("` was interrupted\nhelp: run it again"), "{}", said(&output));
+    assert!(folder.path().join("download-cut-off").exists());
+    assert!(!folder.path().join("install-begun").exists());
+}
+
+#[test]
+fn a_talkative_installation_is_not_cut_off() {
+    let Some(folder) = prepared(&["talkative-install"]) else { return };
+    let output = installing(folder.path()).wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(folder.path().join("install-ended").exists());
+}
+
+#[test]
+fn an_installation_goes_on_when_we_are_killed() {
+    let Some(folder) = prepared(&["slow-install"]) else { return };
+    interrupted_in(folder.path(), "install", rustix::process::Signal::KILL);
+    let over = |name: &str| folder.path().join(name).exists();
+    while !over("install-ended") && !over("install-cut-off") {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(!over("install-cut-off"), "its output has nowhere to go");
+}
+
+#[test]
+fn a_failed_installation_says_why() {
+    let Some(folder) = prepared(&["failing-install"]) else { return };
+    let output = installing(folder.path()).wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    assert!(said(&output).contains("failed: exit status 100: E: no space left\nhelp: "), "{}", said(&output));
+}

@@ -4,19 +4,21 @@
 //! cannot take back what was written: it is opened once, by the check, and written once.
 
 mod closed_stdout;
+mod entry;
+mod replace;
 mod visible;
 
 pub use closed_stdout::stdout_was_closed;
 pub use visible::visible;
 
-use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl};
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use entry::{Entry, folder_of};
+use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use tempfile::Builder;
 use thiserror::Error;
 
 /// Why a target cannot be written.
@@ -48,10 +50,6 @@ fn remedy(path: &Path, cause: &io::Error) -> &'static str {
         io::ErrorKind::BrokenPipe => "let its reader read everything",
         _ => "name a file in a folder that you may write to, or `-` for standard output",
     }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Where exported text goes.
@@ -150,10 +148,7 @@ impl Target {
         match fs::metadata(&place.path) {
             Ok(found) if found.file_type().is_char_device() => None,
             Ok(found) => Some(PathBuf::from(format!("{}:{}", found.dev(), found.ino()))),
-            Err(_) => {
-                let path = followed(&place.path).ok()?;
-                Some(fs::canonicalize(folder_of(&path)).ok()?.join(path.file_name()?))
-            }
+            Err(_) => Entry::behind(&place.path).ok()?.identity(),
         }
     }
 
@@ -174,15 +169,15 @@ impl Target {
 
 impl Place {
     fn check(&self) -> io::Result<()> {
-        let path = followed(&self.path)?;
-        match fs::metadata(&path) {
-            Ok(found) if found.is_file() => OpenOptions::new().write(true).open(&path).map(drop),
-            Ok(found) if found.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+        let entry = Entry::behind(&self.path)?;
+        entry.check_owner()?;
+        match &entry.found {
+            None => replace::check_folder(&entry),
+            Some(found) if found.is(FileType::RegularFile) => entry.open().map(drop),
+            Some(found) if found.is(FileType::Directory) => Err(io::Error::from(io::ErrorKind::IsADirectory)),
             // kept open: its reader would take closing for the end of the file
-            Ok(_) if self.stream.get().is_some() => Ok(()),
-            Ok(_) => open_stream(&path).map(|stream| drop(self.stream.set(stream))),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => beside(&path, DATA).map(drop),
-            Err(cause) => Err(cause),
+            Some(_) if self.stream.get().is_some() => Ok(()),
+            Some(_) => open_stream(&self.path).map(|stream| drop(self.stream.set(stream))),
         }
     }
 
@@ -207,7 +202,9 @@ fn open_stream(path: &Path) -> io::Result<File> {
             opened
         }
     };
-    Ok(File::from(stream))
+    let stream = File::from(stream);
+    // what is a file now was none before: it was exchanged
+    if stream.metadata()?.is_file() { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(stream) }
 }
 
 /// A duplicate of our socket that `/dev/fd/N` names (`pidfd_getfd(2)`, Linux 5.6).
@@ -241,81 +238,14 @@ pub fn write_program(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn write_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let path = followed(path)?;
-    let found = fs::metadata(&path).ok();
-    if found.as_ref().is_some_and(|found| !found.is_file()) {
-        return in_place(&path, bytes);
-    }
-    match beside(&path, mode) {
-        Ok(file) => replace(file, &path, found.map(|found| kept(&found, mode)), bytes),
-        // the file is writable, and its folder is not
-        Err(_) if found.is_some() => in_place(&path, bytes),
-        Err(cause) => Err(cause),
-    }
-}
-
-/// The path behind symbolic links. The links survive the renaming.
-fn followed(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_owned();
-    // the kernel follows 40 links, too: path_resolution(7)
-    for _ in 0..40 {
-        if !path.is_symlink() {
-            return Ok(path);
+    let entry = Entry::behind(path)?;
+    match &entry.found {
+        Some(found) if !found.is(FileType::RegularFile) => {
+            entry.check_owner()?;
+            open_stream(path)?.write_all(bytes)
         }
-        // links in /proc/PID/fd may not contain paths: `pipe:[123]`
-        if path.exists() && fs::metadata(&path)?.is_file() {
-            return fs::canonicalize(&path);
-        } else if path.exists() {
-            return Ok(path);
-        }
-        let next = fs::read_link(&path)?;
-        path = path.parent().unwrap_or(Path::new("")).join(next);
+        _ => replace::write(&entry, mode, mode == PROGRAM, bytes),
     }
-    Err(io::Error::other("too many levels of symbolic links"))
-}
-
-/// A new file in the folder of `path`, which is deleted unless it is kept.
-fn beside(path: &Path, mode: u32) -> io::Result<tempfile::NamedTempFile> {
-    if path.file_name().is_none() {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory));
-    }
-    // the umask applies, as to any new file
-    let mut builder = Builder::new();
-    builder.prefix(".firstbyte-").permissions(Permissions::from_mode(mode));
-    builder.tempfile_in(folder_of(path)).map_err(|error| without_path(&error))
-}
-
-/// Without the name of our temporary file, which `tempfile` adds.
-fn without_path(error: &io::Error) -> io::Error {
-    let text = error.to_string();
-    let plain = text.split(" at path ").next().unwrap_or_default();
-    io::Error::new(error.kind(), plain.to_owned())
-}
-
-fn replace(
-    mut file: tempfile::NamedTempFile,
-    path: &Path,
-    permissions: Option<Permissions>,
-    bytes: &[u8],
-) -> io::Result<()> {
-    file.write_all(bytes).map_err(|error| without_path(&error))?;
-    if let Some(permissions) = permissions {
-        file.as_file().set_permissions(permissions)?;
-    }
-    // no fsync: it would disturb the next runs, and a power failure costs one document at most
-    file.persist(path).map(drop).map_err(|error| error.error)
-}
-
-/// The permissions of the file that is replaced. Everyone who may read a program may execute it.
-fn kept(found: &Metadata, mode: u32) -> Permissions {
-    let own = found.permissions().mode();
-    let executable = if mode == PROGRAM { (own & 0o444) >> 2 } else { 0 };
-    Permissions::from_mode(own | executable)
-}
-
-fn in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(bytes)
 }
 
 fn write_stdout(bytes: &[u8]) -> io::Result<()> {

@@ -1,8 +1,11 @@
-//! Tests of exported files: what they replace, and what they leave alone.
+//! Tests of exported files: what they replace, and what they leave alone. `hostile.rs` has those of shared folders.
+
+mod hostile;
 
 use super::*;
+use std::fs::Permissions;
 use std::io::Read;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 fn target(path: &Path) -> Target {
     Target::from(path.to_owned())

@@ -362,3 +362,39 @@ fn without_namespaces_the_message_names_the_fix() {
     }
     is_refused(&output, "No space left on device");
 }
+
+/// The words of `stat` about a script and about its interpreter's library, seen by a cold run.
+#[test]
+fn a_cold_program_sees_the_owner_mode_and_times_of_its_original_files() {
+    if !rustix::process::geteuid().is_root() {
+        return skipped("only root can give files to others");
+    }
+    let folder = folder();
+    let file = folder.path().join("theirs");
+    fs::write(&file, "content\n").unwrap();
+    std::os::unix::fs::chown(&file, Some(1234), Some(1235)).unwrap();
+    fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o6755)).unwrap();
+    let script = "sh -c 'cat theirs >/dev/null; stat --format=\"%u %g %a %Y %s\" theirs >> seen'";
+    let Some(_) = measured(folder.path(), &[script]) else { return };
+    let seen = fs::read_to_string(folder.path().join("seen")).unwrap();
+    // two runs look for files; then they are copies
+    assert!(seen.lines().count() >= 5 && seen.starts_with("1234 1235 6755 "), "{seen}");
+    assert!(seen.lines().all(|line| Some(line) == seen.lines().next()), "{seen}");
+}
+
+#[test]
+fn a_set_user_id_program_is_refused_to_a_user_without_privileges() {
+    let Some(folder) = of_nobody() else { return };
+    let granted = as_nobody(folder.path(), &["unshare", "--user", "--mount", "true"]).output().unwrap();
+    if !granted.status.success() {
+        return skipped("the kernel grants no user namespace");
+    }
+    let program = folder.path().join("rooted");
+    fs::copy("/bin/true", &program).unwrap();
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o4755)).unwrap();
+    let words = ["./firstbyte", "bench", "--cache", "cold", "--runs", "1", "./rooted"];
+    let output = as_nobody(folder.path(), &words).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("it is set-user-id") && said.contains("\nhelp: run as root"), "{said}");
+}

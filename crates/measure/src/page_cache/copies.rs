@@ -1,21 +1,24 @@
 //! Private copies of files, in a folder of the cache. We remove the folder when we end; if we cannot, the next
 //! invocation does.
 
+use super::duplicate::duplicate;
 use super::error::ColdError;
 use super::file_system::{FileLocation, FileSystem};
 use super::namespace::bind;
-use rustix::fs::{FlockOperation, Timespec, Timestamps, flock, futimens};
+use rustix::fs::{FlockOperation, flock, fstat};
 use rustix::io::Errno;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The folder with the copies of one invocation, which holds a lock on it (`flock(2)`) while it runs.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
-    _lock: File,
+    /// The folder itself, locked: whoever may write to the cache can put another one at its path.
+    opened: File,
     copies: usize,
 }
 
@@ -54,20 +57,27 @@ impl Folder {
 
     /// Returns `None` if another invocation was about to remove the folder before it was locked.
     fn created(root: &Path) -> io::Result<Option<Folder>> {
-        let path = tempfile::Builder::new().prefix("run-").tempdir_in(root)?.keep();
-        let Some(lock) = locked(&path)? else { return Ok(None) };
-        Ok(Some(Folder { path, _lock: lock, copies: 0 }))
+        // Nobody else may reach set-user-id copies by their own paths.
+        let private = Permissions::from_mode(0o700);
+        let path = tempfile::Builder::new().prefix("run-").permissions(private).tempdir_in(root)?.keep();
+        let Some(opened) = locked(&path)? else { return Ok(None) };
+        let state = fstat(&opened)?;
+        if state.st_uid != rustix::process::geteuid().as_raw() || state.st_mode & 0o077 != 0 {
+            return Err(io::Error::other("another user has exchanged what was created in it"));
+        }
+        Ok(Some(Folder { path, opened, copies: 0 }))
     }
 
     /// Copies a file and mounts the copy over it.
     pub(super) fn replace(&mut self, original: &Path) -> Result<PrivateCopy, ColdError> {
         let failed = |cause| ColdError::Copy { path: original.to_owned(), cause };
         let name = original.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let path = self.path.join(format!("{}-{name}", self.copies));
+        let path = through(&self.opened).join(format!("{}-{name}", self.copies));
         self.copies += 1;
-        let size = copied(original, &path).map_err(failed)?;
-        bind(&path, original).map_err(failed)?;
-        Ok(PrivateCopy { original: original.to_owned(), file: File::open(&path).map_err(failed)?, size })
+        let size = duplicate(original, &path).map_err(failed)?;
+        let file = File::open(&path).map_err(failed)?;
+        bind(&through(&file), original).map_err(failed)?;
+        Ok(PrivateCopy { original: original.to_owned(), file, size })
     }
 }
 
@@ -76,6 +86,11 @@ impl Drop for Folder {
         // Copies that are mounted over originals lose only their names. They remain until our namespace ends.
         let _ = fs::remove_dir_all(&self.path);
     }
+}
+
+/// A path to an open file that nobody else can redirect: `proc_pid_fd(5)`.
+fn through(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 /// The right to use or remove a folder; `None` if another process has it, or the folder no longer exists.
@@ -105,40 +120,9 @@ fn remove_abandoned(root: &Path) {
     }
 }
 
-/// Copies content, permissions and times. Some interpreters compare the time of a source with the file that they
-/// compiled from it. Returns the size in bytes.
-fn copied(original: &Path, path: &Path) -> io::Result<u64> {
-    let size = fs::copy(original, path)?;
-    let file = File::options().write(true).open(path).or_else(|_| File::open(path))?;
-    let metadata = fs::metadata(original)?;
-    let time = |seconds, nanoseconds| Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
-    let times = Timestamps {
-        last_access: time(metadata.atime(), metadata.atime_nsec()),
-        last_modification: time(metadata.mtime(), metadata.mtime_nsec()),
-    };
-    futimens(&file, &times)?;
-    // Dirty pages cannot be evicted.
-    file.sync_all()?;
-    Ok(size)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_copy_has_the_same_content_permissions_and_time() {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = tempfile::tempdir().unwrap();
-        let (original, copy) = (folder.path().join("a"), folder.path().join("b"));
-        fs::write(&original, "content").unwrap();
-        fs::set_permissions(&original, fs::Permissions::from_mode(0o555)).unwrap();
-        File::open(&original).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
-        assert_eq!(copied(&original, &copy).unwrap(), 7);
-        let metadata = fs::metadata(&copy).unwrap();
-        assert_eq!((metadata.mtime(), metadata.mode() & 0o777), (0, 0o555));
-        assert_eq!(fs::read_to_string(&copy).unwrap(), "content");
-    }
 
     #[test]
     fn abandoned_folders_are_removed_and_those_in_use_are_not() {

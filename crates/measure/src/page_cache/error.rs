@@ -34,7 +34,7 @@ pub enum ColdError {
         file_system: &'static str,
     },
     /// A file cannot be copied, or the copy cannot be mounted over it.
-    #[error("`{}` could not be replaced by a copy: {cause}\nhelp: free some space in the cache folder, or run as root", path.display())]
+    #[error("`{}` could not be replaced by a copy: {cause}\nhelp: run as root, or name another cache folder with some space: export FIRSTBYTE_CACHE=DIR", path.display())]
     Copy {
         /// The original.
         path: PathBuf,

@@ -8,6 +8,7 @@
 
 pub mod cold;
 mod copies;
+mod duplicate;
 mod error;
 pub mod file_system;
 pub mod namespace;

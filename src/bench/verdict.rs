@@ -18,7 +18,8 @@ pub fn flaw(recording: &Recording, expected: Option<ExitStatus>) -> Option<Strin
     if recording.output.ok == Some(false) {
         return Some(wrong_output(recording));
     }
-    (recording.lost > 0).then(|| format!("the tracer lost {} events", recording.lost))
+    (recording.lost > 0)
+        .then(|| format!("the tracer lost {} events (--backend ptrace loses none)", recording.lost))
 }
 
 /// Whether the program itself failed in a run, which means that its exit status or its output is not the expected one.

@@ -145,7 +145,10 @@ fn a_run_that_does_not_count_is_repeated_in_place() {
     let outcome = carry_out(2, &campaign(4, false), &mut runner);
     let series = &outcome.series[1];
     assert_eq!(series.samples.len(), 4);
-    assert_eq!(series.rejected, [Rejected { run: 1, reason: "the tracer lost 3 events".to_owned() }]);
+    assert_eq!(
+        series.rejected,
+        [Rejected { run: 1, reason: "the tracer lost 3 events (--backend ptrace loses none)".to_owned() }]
+    );
     assert_eq!(series.lost_events, 3);
 }
 

@@ -1,8 +1,8 @@
 //! Why programs could not be loaded or attached, and which of the two objects a kernel accepts.
 
 use crate::tracer::probe::grant;
-use aya::EbpfError;
 use aya::programs::ProgramError;
+use aya::{Ebpf, EbpfError};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io;
@@ -34,6 +34,13 @@ pub(super) fn of_either<T>(load: impl Fn(Object) -> Result<T, AttachError>) -> R
         }),
         other => other,
     }
+}
+
+/// Takes a map out of a loaded object.
+pub(super) fn taken(programs: &mut Ebpf, name: &'static str) -> Result<aya::maps::Map, AttachError> {
+    programs
+        .take_map(name)
+        .ok_or_else(|| AttachError::Map { map: name, cause: "the object has no such map".to_owned() })
 }
 
 /// Why the programs could not be loaded or attached.

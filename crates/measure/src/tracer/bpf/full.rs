@@ -1,14 +1,15 @@
 //! Attaches the full-mode programs and observes runs with them: every system call, fault, switch and image.
 
-use super::attach::{AttachError, Object, of_either, refused};
+use super::attach::{AttachError, Object, of_either, refused, taken};
 use super::event_costs;
+use super::family::Family;
 use super::full_records::{LongPaths, add, records};
 use super::full_session::{FullSession, LOG_BYTES, Shared, Tables};
 use super::meaning_table;
-use super::phases::{check_namespace, former_name, taken};
+use super::phases::{check_namespace, former_name};
 use super::ring_drain::RingDrain;
 use super::shared_run::{CALLS, Run, observed_run};
-use super::survivors::{kill_survivors, living};
+use super::survivors::kill_survivors;
 use crate::arch::{Abi, PathPositions, path_arguments};
 use crate::launch::{LaunchError, Launcher, OutputKind, tree};
 use crate::tracer::EventCosts;
@@ -70,6 +71,7 @@ pub struct BpfFull {
     handled: Option<bool>,
     shared: Shared,
     ring: RingDrain,
+    family: Family,
 }
 
 enum Link {
@@ -103,8 +105,9 @@ impl BpfFull {
         let log = array(&mut programs, "RECORDS")?;
         let shared = Shared::map(session.fd().as_fd(), log.fd().as_fd(), &tables())
             .map_err(|e| AttachError::Map { map: "SESSION", cause: e.to_string() })?;
-        let ring = RingBuf::try_from(taken(&mut programs, "EVENTS")?)
+        let events = RingBuf::try_from(taken(&mut programs, "EVENTS")?)
             .map_err(|e| AttachError::Map { map: "EVENTS", cause: e.to_string() })?;
+        let family = Family::of(&mut programs)?;
 
         let mut load =
             |program, tracepoint| raw(&mut programs, program).and_then(|loaded| loaded.load(tracepoint, btf));
@@ -132,7 +135,8 @@ impl BpfFull {
             sees_faults: false,
             handled: None,
             shared,
-            ring: RingDrain::start(ring),
+            ring: RingDrain::start(events, ring),
+            family,
         })
     }
 
@@ -266,8 +270,7 @@ impl BpfFull {
 
     /// The events of the run since [`BpfFull::arm`], and the number of lost ones. The tracee must have been reaped.
     fn collect(&mut self) -> (Vec<Event>, u64) {
-        let mut spilled = Vec::new();
-        let gathered = self.gather(&mut spilled);
+        let gathered = self.gather();
         self.shared.write(FullSession::default());
         gathered
     }
@@ -275,20 +278,26 @@ impl BpfFull {
     /// Like [`BpfFull::collect`], but also kills the processes that the tracee left running, while the kernel side still
     /// follows them. Returns whether there were any. The error names a process that could not be killed.
     fn collect_and_kill(&mut self) -> (Vec<Event>, u64, Result<bool, LaunchError>) {
-        let mut spilled = Vec::new();
-        let (events, lost) = self.gather(&mut spilled);
-        let outlived = kill_survivors(living(&events), || living(&self.gather(&mut spilled).0));
+        let (events, lost) = self.gather();
+        let run = self.shared.read().run;
+        let outlived =
+            if run.others > 0 { kill_survivors(|| self.family.living(run.root)) } else { Ok(false) };
+        let left = self.shared.read().run;
         self.shared.write(FullSession::default());
+        if left.others != 0 {
+            self.family.forget(left.root);
+        }
+
         let adopted = tree::kill_adopted();
         (events, lost, outlived.and_then(|lived| adopted.map(|()| lived)))
     }
 
-    /// Everything since [`BpfFull::arm`]. `spilled` gets the records from the ring.
-    fn gather(&mut self, spilled: &mut Vec<Vec<u8>>) -> (Vec<Event>, u64) {
+    /// Everything since [`BpfFull::arm`].
+    fn gather(&mut self) -> (Vec<Event>, u64) {
         self.ring.watch(false);
         let session = self.shared.read();
         let (mut events, mut lost) = (Vec::new(), session.run.lost);
-        spilled.extend(self.ring.take());
+        let spilled = self.ring.take();
 
         let log = self.shared.log(&session);
         let read: usize = records(log).map(<[u8]>::len).sum();

@@ -14,6 +14,7 @@ mod attach;
 #[cfg(test)]
 mod c_header;
 mod event_costs;
+mod family;
 mod full;
 mod full_records;
 mod full_session;

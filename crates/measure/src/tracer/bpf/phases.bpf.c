@@ -20,7 +20,7 @@ struct {
 /* Calls in flight whose slot in the page was taken. */
 struct {
 	__uint(type, MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
+	__uint(max_entries, 32768);
 	__type(key, u32);
 	__type(value, struct flight);
 } OVERFLOW SEC(".maps");

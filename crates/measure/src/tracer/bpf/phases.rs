@@ -1,14 +1,16 @@
 //! Attaches the phases programs and observes runs with them.
 
-use super::attach::{AttachError, Object, of_either, refused};
+use super::attach::{AttachError, Object, of_either, refused, taken};
+use super::family::Family;
 use super::meaning_table;
 use super::phases_session::{PhasesPage, PhasesSession, parse};
+use super::ring_drain::RingDrain;
 use super::shared_run::{Run, observed_run};
-use super::survivors::{kill_survivors, living};
+use super::survivors::kill_survivors;
 use crate::launch::{LaunchError, Launcher, OutputKind, tree};
 use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
 use crate::units::Nanos;
-use aya::maps::{MapData, RingBuf};
+use aya::maps::RingBuf;
 use aya::programs::RawTracePoint;
 use aya::programs::raw_trace_point::RawTracePointLinkId;
 use aya::{Btf, Ebpf, EbpfLoader};
@@ -37,7 +39,7 @@ pub(super) fn former_name(name: &'static str) -> &'static str {
 }
 
 /// The default size of the ring buffer, in bytes.
-pub const DEFAULT_RING: u32 = 1 << 20;
+pub const DEFAULT_RING: u32 = 4 << 20;
 
 /// The loaded programs, attached or not.
 pub struct BpfPhases {
@@ -45,7 +47,8 @@ pub struct BpfPhases {
     links: Vec<(&'static str, RawTracePointLinkId)>,
     object: Object,
     session: PhasesPage,
-    ring: RingBuf<MapData>,
+    ring: RingDrain,
+    family: Family,
 }
 
 /// The results of the kernel side for one run.
@@ -85,8 +88,9 @@ impl BpfPhases {
         };
         let session = PhasesPage::map(page.fd().as_fd(), &meaning_table::table())
             .map_err(|e| map("SESSION")(e.to_string()))?;
-        let ring =
+        let events =
             RingBuf::try_from(taken(&mut programs, "EVENTS")?).map_err(|e| map("EVENTS")(e.to_string()))?;
+        let family = Family::of(&mut programs)?;
 
         for name in NEEDED {
             program(&mut programs, name)?.load().map_err(|cause| refused(name, cause))?;
@@ -95,7 +99,8 @@ impl BpfPhases {
             // A kernel without the tracepoint still loads the program. If it does not, only one instant is missing.
             let _ = program(&mut programs, name)?.load();
         }
-        Ok(BpfPhases { programs, links: Vec::new(), object, session, ring })
+        let ring = RingDrain::start(events, ring);
+        Ok(BpfPhases { programs, links: Vec::new(), object, session, ring, family })
     }
 
     /// Attaches the programs to their tracepoints. From now on every task of the machine runs them.
@@ -125,41 +130,51 @@ impl BpfPhases {
     /// The next process that the calling thread creates is the tracee. `reopened`: also counts output that reaches the
     /// stdout's inode through another open file (wrong for a null device, which all processes share).
     fn arm(&mut self, reopened: bool) {
-        while self.ring.next().is_some() {}
+        self.ring.take();
         self.session.write(PhasesSession { run: Run::armed(reopened), ..PhasesSession::default() });
+        self.ring.watch(true);
     }
 
     /// The results of the run since [`BpfPhases::arm`]. The tracee must have been reaped. Processes that it left running
     /// are killed while the kernel side still follows them, so no entry of its tables outlives the run.
     fn collect(&mut self) -> Observed {
+        self.ring.watch(false);
         let session = self.session.read();
-        let mut observed = Observed { events: Vec::new(), session, lost: 0, outlived: Ok(false) };
-        let mut logged = self.gather(0, &mut observed);
-        observed.outlived = kill_survivors(living(&observed.events), || {
-            logged = self.gather(logged, &mut observed);
-            living(&observed.events)
-        });
-        observed.lost += self.session.read().run.lost;
+        let outlived = self.kill_survivors(&session.run);
+        let mut observed = Observed { events: Vec::new(), session, lost: 0, outlived };
+
+        let left = self.session.read();
+        self.gather(left.logged, &mut observed);
+        observed.lost += left.run.lost;
         self.session.write(PhasesSession::default());
-        if !matches!(observed.outlived, Ok(false)) {
+        if left.run.others != 0 {
+            self.family.forget(left.run.root);
+        }
+
+        // a lost process is in no list, but its orphans are ours
+        if observed.lost > 0 || !matches!(observed.outlived, Ok(false)) {
             let adopted = tree::kill_adopted();
             observed.outlived = observed.outlived.and_then(|lived| adopted.map(|()| lived));
         }
         observed
     }
 
-    /// Takes over the records from number `from` on. Returns the number of all records.
-    fn gather(&mut self, from: u32, observed: &mut Observed) -> u32 {
-        let logged = self.session.read().logged;
-        let fresh = self.session.log(logged).skip(from as usize);
-        observed.events.extend(fresh.filter_map(|record| parse(&record)));
-        while let Some(record) = self.ring.next() {
+    fn kill_survivors(&self, run: &Run) -> Result<bool, LaunchError> {
+        if run.others <= 0 {
+            return Ok(false);
+        }
+        kill_survivors(|| self.family.living(run.root))
+    }
+
+    /// Takes over all records: those in the page, and those that did not fit it.
+    fn gather(&mut self, logged: u32, observed: &mut Observed) {
+        observed.events.extend(self.session.log(logged).filter_map(|record| parse(&record)));
+        for record in self.ring.take() {
             match parse(&record) {
                 Some(event) => observed.events.push(event),
                 None => observed.lost += 1,
             }
         }
-        logged
     }
 
     /// How this kernel makes the programs observe differently from a current one, one clause each.
@@ -231,12 +246,6 @@ fn name_first_exec(recording: &mut Recording) {
     if let Some(path) = first {
         *path = program;
     }
-}
-
-pub(super) fn taken(programs: &mut Ebpf, name: &'static str) -> Result<aya::maps::Map, AttachError> {
-    programs
-        .take_map(name)
-        .ok_or_else(|| AttachError::Map { map: name, cause: "the object has no such map".to_owned() })
 }
 
 fn program<'p>(programs: &'p mut Ebpf, name: &'static str) -> Result<&'p mut RawTracePoint, AttachError> {

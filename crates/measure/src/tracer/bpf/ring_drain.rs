@@ -1,14 +1,22 @@
 //! Empties the ring buffer while a long run fills it.
 //!
 //! The kernel side never wakes us, since that would disturb the run. The records of a short run fit the log and the
-//! ring, and are read after the run. For longer runs a thread empties the ring every 50 ms.
+//! ring, and are read after the run. For longer runs a thread empties the ring every 50 ms, and more often while it
+//! fills fast.
 
+use crate::launch::ourselves;
 use aya::maps::{MapData, RingBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+/// What precedes each record in the ring: `BPF_RINGBUF_HDR_SZ` in include/uapi/linux/bpf.h.
+const HEADER: usize = 8;
+
 const LOOK: Duration = Duration::from_millis(50);
+
+/// How soon the thread looks again after it found a quarter of the ring full.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// A ring buffer that is emptied before it is full.
 pub(super) struct RingDrain {
@@ -17,6 +25,8 @@ pub(super) struct RingDrain {
 
 struct Shared {
     content: Mutex<Content>,
+    /// The size of the ring, in bytes.
+    size: usize,
     watching: AtomicBool,
     gone: AtomicBool,
 }
@@ -27,11 +37,14 @@ struct Content {
 }
 
 impl RingDrain {
-    /// Takes over the ring.
-    pub(super) fn start(ring: RingBuf<MapData>) -> RingDrain {
-        let content = Mutex::new(Content { ring, records: Vec::new() });
-        let shared =
-            Arc::new(Shared { content, watching: AtomicBool::new(false), gone: AtomicBool::new(false) });
+    /// Takes over the ring, which has `size` bytes.
+    pub(super) fn start(ring: RingBuf<MapData>, size: u32) -> RingDrain {
+        let shared = Arc::new(Shared {
+            content: Mutex::new(Content { ring, records: Vec::new() }),
+            size: size as usize,
+            watching: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
+        });
         let watched = Arc::clone(&shared);
         // Without the thread, records that overflow the ring are counted as lost.
         let _ = std::thread::Builder::new().name("ring".to_owned()).spawn(move || watched.look());
@@ -64,19 +77,26 @@ impl Shared {
     }
 
     fn look(&self) {
+        // The ring is mapped. On a kernel that cannot do it, the table stays shared.
+        ourselves::keep_descriptors(None);
+        let mut pause = LOOK;
         while !self.gone.load(Ordering::Relaxed) {
-            std::thread::sleep(LOOK);
-            if self.watching.load(Ordering::Relaxed) {
-                self.content().drain();
-            }
+            std::thread::sleep(pause);
+            let watching = self.watching.load(Ordering::Relaxed);
+            let found = if watching { self.content().drain() } else { 0 };
+            pause = if found > self.size / 4 { LOOK_AGAIN } else { LOOK };
         }
     }
 }
 
 impl Content {
-    fn drain(&mut self) {
+    /// Returns the size of what it found, in bytes.
+    fn drain(&mut self) -> usize {
+        let mut found = 0;
         while let Some(record) = self.ring.next() {
+            found += HEADER + record.len();
             self.records.push(record.to_vec());
         }
+        found
     }
 }

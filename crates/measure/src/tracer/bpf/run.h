@@ -54,7 +54,7 @@ struct record {
 /* Processes of the tree besides the root. */
 struct {
 	__uint(type, MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, 32768);
 	__type(key, u32);
 	__type(value, u32);
 } TREE SEC(".maps");

@@ -1,0 +1,35 @@
+//! The processes of a run that live besides its root, as the kernel side knows them.
+//!
+//! Only this list decides whom we kill. Events may be lost, and by them a process that has ended would seem to live,
+//! while its id belongs to a stranger.
+
+use super::attach::{AttachError, taken};
+use aya::Ebpf;
+use aya::maps::{HashMap, MapData};
+use std::collections::BTreeSet;
+
+/// The map `TREE` of `run.h`: process ids, each with the root of its run.
+pub(super) struct Family {
+    tree: HashMap<MapData, u32, u32>,
+}
+
+impl Family {
+    pub(super) fn of(programs: &mut Ebpf) -> Result<Family, AttachError> {
+        let tree = HashMap::try_from(taken(programs, "TREE")?)
+            .map_err(|error| AttachError::Map { map: "TREE", cause: error.to_string() })?;
+        Ok(Family { tree })
+    }
+
+    /// The processes that descend from `root` and have not exited.
+    pub(super) fn living(&self, root: u32) -> BTreeSet<u32> {
+        let found = self.tree.iter().flatten();
+        found.filter(|(_, ancestor)| *ancestor == root).map(|(pid, _)| pid).collect()
+    }
+
+    /// Removes what a run has left, when no program follows it any more. Its ids will be those of strangers.
+    pub(super) fn forget(&mut self, root: u32) {
+        for pid in self.living(root) {
+            let _ = self.tree.remove(&pid);
+        }
+    }
+}

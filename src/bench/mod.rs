@@ -7,7 +7,7 @@
 //! | [`schedule`], [`adaptive`] | how many rounds, in which order, in which blocks: pure |
 //! | [`campaign`] | carries out the rounds through a [`Runner`]: real processes, or a scripted stand-in in tests |
 //! | [`runner`], [`prepared`] | real processes under an observer, and the preparation of each run |
-//! | [`hooks`] | commands before and after all runs |
+//! | [`hooks`], [`hook`] | commands before and after all runs, and the user's shell commands |
 //! | [`cold_runs`] | makes the page cache cold |
 //! | [`verdict`] | whether a run counts |
 //! | [`sample`] | samples and series |
@@ -25,6 +25,7 @@ pub mod counting;
 mod error;
 pub mod experiment;
 pub mod explain;
+pub mod hook;
 pub mod hooks;
 mod influences;
 pub mod interference;

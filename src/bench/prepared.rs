@@ -2,28 +2,27 @@
 //! size, a cold page cache.
 
 use super::error::ExperimentError;
+use super::hook::Hook;
 use super::runner::{Counter, Runner, Tracees};
 use super::verdict;
 use crate::document::conditions::Placement;
 use firstbyte_measure::Counts;
 use firstbyte_measure::counters::{Counted, Counters};
-use firstbyte_measure::launch::{ExitStatus, LaunchError, interrupt, tree};
+use firstbyte_measure::launch::{ExitStatus, LaunchError, interrupt};
 use firstbyte_measure::page_cache::{Cold, ColdFiles, UsedFiles, cold};
 use firstbyte_measure::tracer::Recording;
 use firstbyte_measure::tracer::ptrace::FilesOfRun;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{Read, Seek};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 /// The preparation of each run of one program.
 #[derive(Clone, Debug, Default)]
 pub struct Around {
     /// A shell command before each run.
-    pub prepare: Option<String>,
+    pub prepare: Option<Hook>,
     /// A shell command after each run.
-    pub conclude: Option<String>,
+    pub conclude: Option<Hook>,
     /// A file that each run reads as its stdin, from its beginning.
     pub input: Option<PathBuf>,
 }
@@ -143,17 +142,17 @@ impl<'o> Prepared<'o> {
         let around = self.around.get(program).cloned().unwrap_or_default();
         self.prepare(program, &around)?;
         let result = run(&mut self.tracees, program);
-        if let Some(command) = &around.conclude {
+        if let Some(hook) = &around.conclude {
             self.tracees.go_home();
-            hook(command, "after")?;
+            run_hook(hook, "after")?;
         }
         result
     }
 
     fn prepare(&mut self, program: usize, around: &Around) -> Result<(), LaunchError> {
-        if let Some(command) = &around.prepare {
+        if let Some(hook) = &around.prepare {
             self.tracees.go_home();
-            hook(command, "before")?;
+            run_hook(hook, "before")?;
         }
 
         let Some(tracee) = self.tracees.tracee(program) else { return Ok(()) };
@@ -192,49 +191,8 @@ impl Counter for Prepared<'_> {
 }
 
 /// Runs a shell command before or after a run. Its output is shown only if it fails.
-fn hook(command: &str, when: &'static str) -> Result<(), LaunchError> {
-    let failed = |outcome| LaunchError::Hook { command: command.to_owned(), when, outcome };
-    shell(command).map_err(failed)
-}
-
-/// Runs `command` by `/bin/sh`. The error says how it failed.
-pub fn shell(command: &str) -> Result<(), String> {
-    // A file, not a pipe: what the command leaves running in the background may keep it open.
-    let mut messages = tempfile::tempfile().map_err(|error| format!("could not be run: {error}"))?;
-    let stderr = messages.try_clone().map_err(|error| format!("could not be run: {error}"))?;
-
-    let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
-    let status = shell.status().map_err(|error| format!("could not be run: {error}"))?;
-
-    tree::spare_children();
-    if status.success() || interrupt::interrupted().is_some() {
-        return Ok(());
-    }
-    let last = last_line(&mut messages);
-    Err(if last.is_empty() { format!("failed: {status}") } else { format!("failed: {status}: {last}") })
-}
-
-fn last_line(file: &mut File) -> String {
-    let mut bytes = Vec::new();
-    let _ = file.rewind().and_then(|()| file.take(65_536).read_to_end(&mut bytes));
-    let text = String::from_utf8_lossy(&bytes);
-    text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shell_command_that_fails_says_why() {
-        assert_eq!(shell("true | true"), Ok(()));
-        assert_eq!(shell("exit 3"), Err("failed: exit status: 3".to_owned()));
-        assert_eq!(shell("echo one >&2; echo two >&2; false"), Err("failed: exit status: 1: two".to_owned()));
-    }
-
-    #[test]
-    fn what_a_command_leaves_in_the_background_is_not_waited_for() {
-        assert_eq!(shell("sleep 1000 & echo $! > /dev/null; kill $!"), Ok(()));
-    }
+fn run_hook(hook: &Hook, when: &'static str) -> Result<(), LaunchError> {
+    let failed = |outcome| LaunchError::Hook { command: hook.command.clone(), when, outcome };
+    hook.run().map_err(failed)?;
+    if interrupt::interrupted().is_some() { Err(LaunchError::Interrupted) } else { Ok(()) }
 }

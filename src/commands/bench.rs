@@ -34,10 +34,10 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
 /// The exit status for this document.
 pub(super) fn exit(document: &Document) -> Exit {
     match document {
-        Document { broken: Some(_), .. } => Exit::Unable,
-        Document { partial: true, .. } => Exit::Interrupted,
         // also after the last run: a cleanup that was cut short leaves something behind
         _ if interrupt::interrupted().is_some() => Exit::Interrupted,
+        Document { broken: Some(_), .. } => Exit::Unable,
+        Document { partial: true, .. } => Exit::Interrupted,
         Document { failed, .. } if !failed.is_empty() => Exit::ProgramFailed,
         _ => Exit::Done,
     }
@@ -52,15 +52,14 @@ pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
     before_launching();
     let chosen = choose_phases(plan.backend).map_err(CommandError::unable)?;
 
-    let mut setups = plan.benchmarks.iter().filter_map(|own| own.setup.as_deref());
+    let mut setups = plan.benchmarks.iter().filter_map(|own| own.setup.as_ref());
     let document = setups.try_for_each(hooks::set_up).map_err(CommandError::program);
     let document = document.and_then(|()| measure(plan, chosen));
 
     // Also after a failure, because the effects of a setup must not remain.
     let before = interrupt::interrupted().is_some();
-    let cleanups = plan.benchmarks.iter().filter_map(|own| own.cleanup.as_deref());
-    let failed: Vec<_> =
-        cleanups.filter_map(|command| hooks::clean_up(command).filter(|_| !before)).collect();
+    let cleanups = plan.benchmarks.iter().filter_map(|own| own.cleanup.as_ref());
+    let failed: Vec<_> = cleanups.filter_map(|hook| hooks::clean_up(hook).filter(|_| !before)).collect();
     let mut document = document?;
     document.failed.extend(failed);
     Ok(document)

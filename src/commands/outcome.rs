@@ -1,7 +1,7 @@
 //! How a command ends: the exit statuses of the manual page, and errors that carry theirs.
 
 use crate::bench::ExperimentError;
-use firstbyte_measure::launch::LaunchError;
+use firstbyte_measure::launch::{LaunchError, interrupt};
 use std::fmt::Display;
 
 /// The exit status of the process.
@@ -55,6 +55,11 @@ impl CommandError {
         CommandError { exit: Exit::ProgramFailed, message: message.to_string() }
     }
 
+    /// The user interrupted it.
+    pub fn interrupted(message: impl Display) -> CommandError {
+        CommandError { exit: Exit::Interrupted, message: message.to_string() }
+    }
+
     /// This machine cannot do it.
     pub fn unable(message: impl Display) -> CommandError {
         CommandError { exit: Exit::Unable, message: message.to_string() }
@@ -75,6 +80,8 @@ impl From<LaunchError> for CommandError {
     fn from(error: LaunchError) -> CommandError {
         let exit = match error {
             LaunchError::Interrupted => Exit::Interrupted,
+            // also if a program could not be killed: the message says so
+            _ if interrupt::interrupted().is_some() => Exit::Interrupted,
             LaunchError::NotCold(_) => Exit::Unable,
             _ if error.is_machine_failure() => Exit::Unable,
             _ => Exit::ProgramFailed,

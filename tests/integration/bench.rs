@@ -137,7 +137,7 @@ fn a_failing_hook_is_reported_and_the_cleanup_still_runs() {
     let (document, status) = measured(&["--prepare", "echo broken >&2; exit 4", "true"]);
     assert_eq!(status, Some(3));
     let reason = document["failed"][0]["reason"].as_str().unwrap();
-    assert!(reason.contains("which runs before each run, failed: exit status: 4: broken"), "{reason}");
+    assert!(reason.contains("which runs before each run, failed: exit status 4: broken"), "{reason}");
     let folder = folder();
     let output =
         firstbyte(folder.path(), &["bench", "--setup", "false", "--cleanup", "touch cleaned", "true"]);

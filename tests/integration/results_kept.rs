@@ -70,7 +70,7 @@ fn a_cleanup_that_fails_or_is_interrupted_loses_no_result() {
     let document: Value = serde_json::from_slice(&fs::read(folder.path().join("out.json")).unwrap()).unwrap();
     assert_eq!(document["results"][0]["times"].as_array().unwrap().len(), 3);
     let reason = document["failed"][0]["reason"].as_str().unwrap();
-    assert!(reason.contains("failed: exit status: 4"), "{reason}");
+    assert!(reason.contains("failed: exit status 4"), "{reason}");
     let child =
         begun(folder.path(), &[&words[..], &["--cleanup", "echo x > ran; sleep 1; : ", "true"]].concat());
     let (shown, status) = interrupted_after(folder.path(), child, 1);
@@ -138,5 +138,83 @@ fn names_and_contents_of_files_are_escaped_before_they_reach_a_terminal() {
         let output = firstbyte(folder.path(), words);
         assert!(matches!(output.status.code(), Some(2 | 3)), "{words:?}: {:?}", output.status);
         assert!(!output.stderr.contains(&0x1b) && !output.stderr.is_empty(), "{words:?}: {}", said(&output));
+    }
+}
+
+/// An invocation whose command of `option` has begun; it writes to `begun` and waits.
+fn within_hook(folder: &Path, option: &str) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+    command.current_dir(folder).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.args([
+        "bench",
+        "--runs",
+        "2",
+        option,
+        "sleep 98765 & touch begun; sleep 98765; touch late",
+        "true",
+    ]);
+    let command = with_default_signal(libc::SIGTERM, &mut command);
+    let mut child = with_default_signal(libc::SIGHUP, command).spawn().unwrap();
+    while !folder.join("begun").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child
+}
+
+/// The ids of the processes with this working folder.
+fn working_in(folder: &Path) -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let here =
+        processes.filter(|process| fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == folder));
+    here.map(|process| process.file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn a_signal_ends_a_command_around_the_runs_at_once_with_what_it_started() {
+    use rustix::process::Signal;
+    for (option, signal) in [
+        ("--setup", Signal::TERM),
+        ("--prepare", Signal::HUP),
+        ("--conclude", Signal::TERM),
+        ("--cleanup", Signal::HUP),
+    ] {
+        let folder = folder();
+        let child = within_hook(folder.path(), option);
+        rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{option}: {}", said(&output));
+        assert!(!folder.path().join("late").exists());
+        assert_eq!(working_in(folder.path()), Vec::<String>::new(), "{option}");
+    }
+}
+
+#[test]
+fn a_command_around_the_runs_has_a_time_limit() {
+    let folder = folder();
+    let words = ["bench", "--hook-timeout", "50ms", "--runs", "1", "--prepare", "sleep 98764", "true"];
+    let output = firstbyte(folder.path(), &words);
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("did not end within 0.05 s and was killed"), "{shown}");
+    assert_eq!(working_in(folder.path()), Vec::<String>::new());
+}
+
+/// A server whose starter ends only after the setup: it is the orphan of a process that is no tracee's.
+#[test]
+fn a_server_that_a_setup_starts_late_lives_through_the_runs() {
+    let folder = folder();
+    let setup = "(until test -e ran; do sleep 0.01; done; sleep 98763 & echo $! > server) & true";
+    let program = "sh -c 'echo x >> ran; until test -s server; do sleep 0.01; done'";
+    for backend in ["auto", "ptrace", "pipe"] {
+        for name in ["ran", "server"] {
+            let _ = fs::remove_file(folder.path().join(name));
+        }
+        let words = ["bench", "--backend", backend, "--runs", "3", "--setup", setup, program];
+        let output = firstbyte(folder.path(), &words);
+        assert!(output.status.success(), "{}", said(&output));
+        let server = fs::read_to_string(folder.path().join("server")).unwrap();
+        let killed = Command::new("kill").args(["-9", server.trim()]).status().unwrap();
+        assert!(killed.success(), "{backend}: it is gone");
     }
 }

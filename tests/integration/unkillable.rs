@@ -79,3 +79,28 @@ fn a_trace_of_such_a_program_ends_with_the_same_message() {
     let words = ["./firstbyte", "trace", "--backend", "ptrace", "--timeout", "1s", "--", "./rooted", "own"];
     named_and_alive(&as_nobody(folder.path(), &words).output().unwrap());
 }
+
+#[test]
+fn an_interruption_beside_such_a_program_is_still_an_interruption() {
+    let Some(folder) = prepared() else { return };
+    let words = ["./firstbyte", "bench", "--backend", "pipe", "--runs", "1", "./rooted own"];
+    let mut command = as_nobody(folder.path(), &words);
+    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+    let child = crate::support::with_default_signal(libc::SIGTERM, &mut command).spawn().unwrap();
+    let named = |process: &str| {
+        fs::read_to_string(Path::new("/proc").join(process).join("comm")).is_ok_and(|name| name == "rooted\n")
+    };
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
+    while !fs::read_to_string(&children).unwrap().split_whitespace().any(named) {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM)
+        .unwrap();
+
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("could not be killed and keeps running"), "{said}");
+    let process = said.trim().rsplit(' ').next().unwrap();
+    assert!(Command::new("kill").args(["-9", process]).status().unwrap().success());
+}

@@ -81,6 +81,7 @@ pub(crate) const CASES: &[Case] = &[
     Case { arguments: &["status", "3"], exit: ExitStatus::Code(3), ..PLAIN },
     Case { arguments: &["crash"], exit: ExitStatus::Signal(libc::SIGSEGV), ..PLAIN },
     Case { arguments: &["continued"], ..BY_CHILD },
+    Case { arguments: &["often-continued", "15"], writer: MainThread, ..BY_CHILD },
     Case { arguments: &["daemon"], processes: 2, threads: 2, left_behind: true, ..PLAIN },
     Case { arguments: &["threads", "200"], threads: 201, ..PLAIN },
     Case { source: "three_calls.S", arguments: &[], ..PLAIN },

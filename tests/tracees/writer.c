@@ -253,6 +253,23 @@ static void continued(void)
 	reap(child);
 }
 
+/* Stops itself again and again. A child continues it each time, long before anybody could lose patience. */
+static void often_continued(int count)
+{
+	pid_t self = getpid();
+	pid_t child = fork();
+	if (!child)
+		for (;;) {
+			usleep(20000);
+			kill(self, SIGCONT);
+		}
+	for (int i = 0; i < count; i++)
+		raise(SIGSTOP);
+	kill(child, SIGKILL);
+	wait(0);
+	say(1);
+}
+
 /* Another open null device is not our stdout, even if our stdout is a null device. */
 static void elsewhere_first(void)
 {
@@ -328,6 +345,7 @@ int main(int count, char **arguments)
 	WAY("crash") { say(1); raise(SIGSEGV); }
 	WAY("stop") raise(SIGSTOP);
 	WAY("continued") continued();
+	WAY("often-continued") often_continued(number);
 	WAY("hang") for (;;) pause();
 	WAY("hang-elsewhere") { setpgid(0, getpgid(getppid())); for (;;) pause(); }
 	WAY("hang-tree") { if (!fork()) setsid(); for (;;) pause(); }

@@ -1,7 +1,9 @@
 //! The commands of `firstbyte bench`: their names, hooks, parameters and shell.
 
 use super::parameters::{Assignment, Parameter, combinations, replaced};
-use crate::cli::values::split;
+use crate::bench::hook::Hook;
+use crate::cli::values::{duration, split};
+use std::time::Duration;
 
 const HEADING: &str = "Command options";
 
@@ -32,6 +34,9 @@ pub(super) struct CommandArgs {
     /// Run this shell command after the last run of each command
     #[arg(short, long, value_name = "COMMAND", help_heading = HEADING)]
     cleanup: Option<String>,
+    /// Kill a command of --prepare, --conclude, --setup or --cleanup after DURATION
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1h", help_heading = HEADING)]
+    hook_timeout: Duration,
     /// Measure the commands for each value of a list, which replaces {NAME} in them (can be repeated)
     #[arg(short = 'L', long, num_args = 2, value_names = ["NAME", "A,B,…"], allow_hyphen_values = true, help_heading = HEADING)]
     parameter_list: Vec<String>,
@@ -66,13 +71,13 @@ pub struct Benchmark {
     /// Variables that are set for this command, each with its value.
     pub variables: Vec<(String, String)>,
     /// A shell command before each run.
-    pub prepare: Option<String>,
+    pub prepare: Option<Hook>,
     /// A shell command after each run.
-    pub conclude: Option<String>,
+    pub conclude: Option<Hook>,
     /// A shell command before all runs.
-    pub setup: Option<String>,
+    pub setup: Option<Hook>,
     /// A shell command after all runs.
-    pub cleanup: Option<String>,
+    pub cleanup: Option<Hook>,
 }
 
 /// The commands of a plan, and the indices of those that play a part of their own.
@@ -163,7 +168,8 @@ impl CommandArgs {
     }
 
     fn hooked(&self, benchmark: Benchmark, place: usize) -> Result<Benchmark, String> {
-        let own = |text: &String| replaced(text, &benchmark.parameters);
+        let own =
+            |text: &String| Hook { command: replaced(text, &benchmark.parameters), limit: self.hook_timeout };
         let prepare = self.hook("prepare", &self.prepare, place)?.map(own);
         let conclude = self.hook("conclude", &self.conclude, place)?.map(own);
         let (setup, cleanup) = (self.setup.as_ref().map(own), self.cleanup.as_ref().map(own));

@@ -36,14 +36,14 @@ fn parameters_multiply_the_commands_names_and_hooks() {
     let names: Vec<_> = plan.benchmarks.iter().map(|b| b.name.as_str()).collect();
     assert_eq!(names, ["x1", "x2", "y1", "y2"]);
     assert_eq!(plan.benchmarks[3].words, ["echo", "y", "2"]);
-    assert_eq!(plan.benchmarks[3].prepare.as_deref(), Some("rm 2"));
+    assert_eq!(plan.benchmarks[3].prepare.as_ref().map(|hook| hook.command.as_str()), Some("rm 2"));
     assert_eq!(plan.benchmarks[3].parameters["a"], "y");
 }
 
 #[test]
 fn each_command_may_have_a_hook_of_its_own() {
     let hooked = plan(&["-p", "a", "-p", "b", "x", "y"]).unwrap();
-    assert_eq!(hooked.benchmarks[1].prepare.as_deref(), Some("b"));
+    assert_eq!(hooked.benchmarks[1].prepare.as_ref().map(|hook| hook.command.as_str()), Some("b"));
     assert!(plan(&["-p", "a", "-p", "b", "x", "y", "z"]).unwrap_err().contains("2 times for 3"));
 }
 

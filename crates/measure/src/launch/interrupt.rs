@@ -1,12 +1,14 @@
 //! Remembers SIGINT, SIGTERM and SIGHUP, so that a run can end cleanly and finished results are saved.
 
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 static INTERRUPTED_BY: AtomicI32 = AtomicI32::new(0);
+static SIGNALS: AtomicU32 = AtomicU32::new(0);
 
 extern "C" fn remember(signal: libc::c_int) {
-    // ORDERING: a lone flag that publishes nothing else.
+    // ORDERING: a lone flag and a counter that publish nothing else.
     INTERRUPTED_BY.store(signal, Ordering::Relaxed);
+    SIGNALS.fetch_add(1, Ordering::Relaxed);
 }
 
 /// From now on SIGINT, SIGTERM and SIGHUP are remembered instead of ending the process, and waiting system calls
@@ -50,4 +52,11 @@ pub fn interrupted() -> Option<i32> {
         0 => None,
         signal => Some(signal),
     }
+}
+
+/// How many signals have interrupted us. What runs after an interruption, such as a command that cleans up, is itself
+/// interrupted by the next one.
+pub fn count() -> u32 {
+    // ORDERING: see `remember`.
+    SIGNALS.load(Ordering::Relaxed)
 }

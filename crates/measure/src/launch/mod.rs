@@ -13,6 +13,7 @@ pub mod environment;
 pub mod exit_status;
 mod inherited;
 pub mod interrupt;
+pub mod keeper;
 mod launcher;
 pub mod nudge;
 pub mod ourselves;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 static ADOPTING: AtomicBool = AtomicBool::new(false);
 
-/// Children that are not a tracee's orphans: processes that a user's own command left running.
+/// Children that are not a tracee's orphans: see [`keeper`](super::keeper).
 static SPARED: Mutex<Vec<i32>> = Mutex::new(Vec::new());
 
 /// Makes sure that we can wait for our children. A process that ignores SIGCHLD passes that on to its children, and
@@ -86,6 +86,15 @@ impl Held {
         Ok(true)
     }
 
+    /// Asks it to end (SIGTERM). A stopped one is continued, so that it receives the signal.
+    pub(super) fn terminate(&self) {
+        for signal in [libc::SIGTERM, libc::SIGCONT] {
+            let no_details = ptr::null::<libc::siginfo_t>();
+            // SAFETY: as in `kill`.
+            unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.0.as_raw_fd(), signal, no_details, 0) };
+        }
+    }
+
     /// Waits until it is dead, its time is up, or somebody interrupts us.
     fn dies(&self) {
         let until = Instant::now() + DYING;
@@ -117,12 +126,17 @@ pub fn kill_adopted() -> Result<(), LaunchError> {
     if ADOPTING.load(Ordering::Relaxed) && has_children() { kill_orphans() } else { Ok(()) }
 }
 
-/// From now on our present children are left alone: a command that runs around the measured ones, such as one that
-/// starts a server, left them running.
-pub fn spare_children() {
-    if ADOPTING.load(Ordering::Relaxed) && has_children() {
-        *SPARED.lock().unwrap_or_else(PoisonError::into_inner) = children();
-    }
+/// From now on this child is left alone. Forgets and reaps those that have ended.
+pub(super) fn spare(child: i32) {
+    let mut spared = SPARED.lock().unwrap_or_else(PoisonError::into_inner);
+    spared.retain(|earlier| !is_reaped(*earlier));
+    spared.push(child);
+}
+
+/// Kills and reaps a child that was spared.
+pub(super) fn discard_spared(child: i32) {
+    SPARED.lock().unwrap_or_else(PoisonError::into_inner).retain(|spared| *spared != child);
+    let _ = kill_and_reap(child);
 }
 
 /// Whether this process has any child, with a single system call.
@@ -196,7 +210,8 @@ fn reap_group(leader: i32) {
 
 /// Kills and reaps every child of this thread that is not spared, and their children in turn.
 fn kill_orphans() -> Result<(), LaunchError> {
-    let spared = SPARED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let mut spared = SPARED.lock().unwrap_or_else(PoisonError::into_inner);
+    spared.retain(|child| !is_reaped(*child));
     // Each round may make the orphans of the processes that it kills our children.
     for _ in 0..64 {
         let mut children = children();

@@ -31,8 +31,16 @@ const SHORT_LIMIT: Duration = Duration::from_millis(200);
 /// How long a tracee has to end after it was asked to (SIGTERM), in nanoseconds.
 const GRACE_NANOS: u64 = 1_000_000_000;
 
-/// How often we check whether a long-lived tracee has stopped itself.
+/// How often we check whether a long-lived tracee has stopped itself, and how long it may stay stopped: one of its own
+/// processes may continue it.
 const STOP_CHECK: Duration = Duration::from_millis(100);
+
+/// How long we wait for a tracee that was killed to die. One that waits for a device or a network file system does not
+/// hear the signal.
+const DYING: Duration = Duration::from_secs(10);
+
+/// The same when somebody waits for us to end.
+const DYING_INTERRUPTED: Duration = Duration::from_secs(2);
 
 /// How a run ended.
 #[derive(Clone, Debug)]
@@ -182,7 +190,7 @@ fn until_exited(
     timeout: Option<Duration>,
 ) -> Result<Option<Killed>, LaunchError> {
     let pidfd = open_pidfd(child)?;
-    let mut ending = Ending::default();
+    let (mut ending, mut standstill) = (Ending::default(), Standstill::default());
     loop {
         let elapsed = Duration::from_nanos(clock::now().0.saturating_sub(child.spawned.0));
         let left = timeout.map(|t| t.saturating_sub(elapsed));
@@ -190,10 +198,11 @@ fn until_exited(
         let done = if stdout.is_reached() {
             ending.ask(child)
         } else if ending.killed.is_none() {
-            ending.killed = reason_to_kill(child, elapsed, left);
-            ending.killed.map_or(Ok(()), |_| tree::kill_with_group(child.pid))
+            let stopped = if elapsed < STOP_CHECK { None } else { standstill.look(child) };
+            ending.killed = reason_to_kill(left, stopped);
+            ending.killed.map_or(Ok(()), |_| ending.kill(child))
         } else {
-            Ok(())
+            ending.check_death()
         };
 
         // A tracee that is dead already and belongs to another user may not be killed either.
@@ -217,6 +226,8 @@ pub struct Ending {
     pub killed: Option<Killed>,
     /// When it was asked to end.
     asked: Option<Nanos>,
+    /// When it was sent SIGKILL.
+    sent: Option<Nanos>,
 }
 
 impl Ending {
@@ -237,25 +248,69 @@ impl Ending {
                 self.asked = Some(clock::now());
             }
             Some(since) if clock::now().0.saturating_sub(since.0) > GRACE_NANOS => {
-                return tree::kill_with_group(child.pid);
+                return self.kill(child);
             }
             Some(_) => {}
         }
         Ok(())
     }
+
+    fn kill(&mut self, child: &Child) -> io::Result<()> {
+        self.check_death()?;
+        self.sent.get_or_insert_with(clock::now);
+        tree::kill_with_group(child.pid)
+    }
+
+    /// An error if it was killed long ago.
+    fn check_death(&self) -> io::Result<()> {
+        let waited = self.sent.map(|sent| Duration::from_nanos(clock::now().0.saturating_sub(sent.0)));
+        match waited {
+            Some(waited) if waited > DYING => Err(io::Error::other("it was sent SIGKILL, and has not died")),
+            _ => Ok(()),
+        }
+    }
 }
 
-fn reason_to_kill(child: &Child, elapsed: Duration, left: Option<Duration>) -> Option<Killed> {
+/// Since when a tracee has been stopped without a break.
+#[derive(Debug, Default)]
+struct Standstill(Option<Still>);
+
+#[derive(Debug)]
+struct Still {
+    since: Nanos,
+    /// How often it had given up the processor then: a tracee that was continued has run.
+    switches: u64,
+}
+
+impl Standstill {
+    /// The signal that stopped the child, if it has been stopped for too long.
+    fn look(&mut self, child: &Child) -> Option<i32> {
+        let Some(signal) = stopped_by(child) else {
+            self.0 = None;
+            return None;
+        };
+        let (now, switches) = (clock::now(), context_switches(child));
+        let still = self.0.take().filter(|still| still.switches == switches);
+        let still = self.0.insert(still.unwrap_or(Still { since: now, switches }));
+        (Duration::from_nanos(now.0.saturating_sub(still.since.0)) >= STOP_CHECK).then_some(signal)
+    }
+}
+
+/// How often the first thread of the child has given up or lost the processor: `proc_pid_status(5)`.
+fn context_switches(child: &Child) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.pid)).unwrap_or_default();
+    let counts = status.lines().filter_map(|line| line.split_once("voluntary_ctxt_switches:"));
+    counts.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
+}
+
+fn reason_to_kill(left: Option<Duration>, stopped: Option<i32>) -> Option<Killed> {
     if interrupt::interrupted().is_some() {
         return Some(Killed::Interrupted);
     }
     if left.is_some_and(|left| left.is_zero()) {
         return Some(Killed::TimedOut);
     }
-    if elapsed < STOP_CHECK {
-        return None;
-    }
-    stopped_by(child).map(Killed::Stopped)
+    stopped.map(Killed::Stopped)
 }
 
 /// A descriptor that becomes readable when the child has exited (`pidfd_open(2)`, Linux 5.3).

@@ -1,0 +1,68 @@
+//! Runs shell commands of the user: `--setup`, `--prepare`, `--conclude`, `--cleanup`.
+
+use firstbyte_measure::launch::interrupt;
+use firstbyte_measure::launch::keeper::{self, Kept};
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+/// A shell command, and how long it may take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hook {
+    pub command: String,
+    pub limit: Duration,
+}
+
+impl Hook {
+    /// Runs it by `/bin/sh`. The error says how it failed; being interrupted is no failure.
+    pub fn run(&self) -> Result<(), String> {
+        let not_run = |error: std::io::Error| format!("could not be run: {error}");
+        // A file, not a pipe: what the command leaves running in the background may keep it open.
+        let mut messages = tempfile::tempfile().map_err(not_run)?;
+
+        let status = match keeper::run(&self.command, messages.as_fd(), self.limit).map_err(not_run)? {
+            Kept::Interrupted => return Ok(()),
+            Kept::TimedOut => {
+                let seconds = self.limit.as_secs_f64();
+                return Err(format!("did not end within {seconds} s and was killed (see --hook-timeout)"));
+            }
+            Kept::Ended(status) => status,
+        };
+        if status.success() || interrupt::interrupted().is_some() {
+            return Ok(());
+        }
+        let last = last_line(&mut messages);
+        Err(if last.is_empty() { format!("failed: {status}") } else { format!("failed: {status}: {last}") })
+    }
+}
+
+fn last_line(file: &mut File) -> String {
+    let mut bytes = Vec::new();
+    let _ = file.rewind().and_then(|()| file.take(65_536).read_to_end(&mut bytes));
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(command: &str) -> Result<(), String> {
+        Hook { command: command.to_owned(), limit: Duration::from_secs(20) }.run()
+    }
+
+    #[test]
+    fn a_shell_command_that_fails_says_why() {
+        assert_eq!(shell("true | true"), Ok(()));
+        assert_eq!(shell("exit 3"), Err("failed: exit status 3".to_owned()));
+        assert_eq!(shell("echo one >&2; echo two >&2; false"), Err("failed: exit status 1: two".to_owned()));
+    }
+
+    #[test]
+    fn a_shell_command_that_hangs_is_killed() {
+        let hook = Hook { command: "sleep 1000".to_owned(), limit: Duration::from_millis(10) };
+        let expected = "did not end within 0.01 s and was killed (see --hook-timeout)";
+        assert_eq!(hook.run(), Err(expected.to_owned()));
+    }
+}

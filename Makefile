@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FIRSTBYTE := target/$(HOST)/release/firstbyte
 SHOWDOWN ?=
 
-.PHONY: all showdown test lint unit proofs kernels level0 dist dist-try bench figures build-needs clean
+.PHONY: all showdown test lint unit proofs kernels soak kill level0 dist dist-try bench figures build-needs clean
 
 all: $(FIRSTBYTE)
 
@@ -52,6 +52,17 @@ KERNELS ?= --markdown docs/kernels.md
 kernels: build-needs
 	scripts/build-needs kernels
 	tests/kernels/run $(KERNELS)
+
+# A million runs of a static ELF file and a hundred thousand of a script that forks, on each backend: nothing grows.
+# RUNS=10000 makes fewer. `make unit` makes a few of them.
+RUNS ?= 1000000
+soak: build-needs
+	FIRSTBYTE_SOAK_RUNS=$(RUNS) $(PROOFS) --nocapture soak::nothing_grows
+
+# Kills firstbyte at 500 random moments: nothing is left that the next run does not remove. `make unit` does a few.
+KILLS ?= 500
+kill: build-needs
+	FIRSTBYTE_KILLS=$(KILLS) $(PROOFS) --nocapture kill::
 
 # Compares level0 with other implementations; crates/cc/runtime/tests/figures.sh describes them.
 level0: $(FIRSTBYTE)

@@ -2,13 +2,16 @@
 
 use super::{CommandError, Exit, bench, export, show, terminal};
 use crate::budget::{self, Checked, ProgramBudget, budget_file};
+use crate::cli::bench as bench_plan;
+use crate::cli::bench::Benchmark;
 use crate::cli::check::Plan;
 use crate::document::Document;
-use crate::document::bench::Measurement;
+use crate::document::bench::{Failed, Measurement};
 use crate::output::Target;
 use crate::output::visible;
 use crate::report::formats::Exported;
 use crate::report::text::check as check_text;
+use firstbyte_measure::launch::Command;
 
 /// Checks the programs against their budgets, or writes the file.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
@@ -22,7 +25,10 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
 fn check(plan: &Plan) -> Result<Exit, CommandError> {
     let programs = budget::read(&plan.file).map_err(CommandError::usage)?;
     let programs = selected(programs, &plan.only)?;
-    let document = bench::measured(&plan.measuring(&programs).map_err(CommandError::usage)?)?;
+    let mut measuring = plan.measuring(&programs).map_err(CommandError::usage)?;
+    let missing = without_missing(&mut measuring);
+    let mut document = bench::measured(&measuring)?;
+    document.failed.extend(missing);
     export::write(&plan.exports, &Exported::Bench(&document), true)?;
     let checked = Checked::of(&programs, &document);
     if !export::takes_stdout(&plan.exports) {
@@ -30,6 +36,23 @@ fn check(plan: &Plan) -> Result<Exit, CommandError> {
         show(text.as_bytes())?;
     }
     Ok(exit(&document, &checked))
+}
+
+/// Takes programs out that do not exist, if others do: one misspelt name must not keep the others from being checked.
+fn without_missing(measuring: &mut bench_plan::Plan) -> Vec<Failed> {
+    let of = |own: &Benchmark| Command::new(&own.words).err().map(|error| failed(own, &error.to_string()));
+    let missing: Vec<Option<Failed>> = measuring.benchmarks.iter().map(of).collect();
+    if missing.iter().all(Option::is_some) {
+        return Vec::new();
+    }
+    let mut is_missing = missing.iter().map(Option::is_some);
+    measuring.benchmarks.retain(|_| !is_missing.next().unwrap_or_default());
+    missing.into_iter().flatten().collect()
+}
+
+fn failed(own: &Benchmark, error: &str) -> Failed {
+    let reason = error.lines().next().unwrap_or_default().to_owned();
+    Failed { name: own.name.clone(), command: own.command.clone(), reason, cache: None, runs: 0 }
 }
 
 fn json(checked: &Checked) -> Result<String, CommandError> {

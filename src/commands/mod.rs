@@ -26,7 +26,7 @@ pub use outcome::{CommandError, Exit};
 
 use crate::cli::{Cli, CliCommand};
 use crate::output::Target;
-use firstbyte_measure::launch::{interrupt, tree};
+use firstbyte_measure::launch::{interrupt, tree, warden};
 use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Runs one command. Its result is the exit status of the process.
@@ -60,6 +60,7 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
 /// The preparation of a command that launches programs: remembers interruptions, adopts orphans, switches off core files.
 fn before_launching() {
     interrupt::catch_signals();
+    warden::start();
     tree::adopt_orphans();
     tree::leave_no_cores();
 }

@@ -69,6 +69,10 @@ impl CommandError {
 impl From<ExperimentError> for CommandError {
     fn from(error: ExperimentError) -> CommandError {
         match error {
+            // also if a program could not be killed: the message says so
+            ExperimentError::Machine(_) if interrupt::interrupted().is_some() => {
+                CommandError::interrupted(error)
+            }
             ExperimentError::Machine(_) => CommandError::unable(error),
             ExperimentError::Run(error) => error.into(),
             ExperimentError::Command(_) | ExperimentError::Killed { .. } => CommandError::program(error),
@@ -80,7 +84,6 @@ impl From<LaunchError> for CommandError {
     fn from(error: LaunchError) -> CommandError {
         let exit = match error {
             LaunchError::Interrupted => Exit::Interrupted,
-            // also if a program could not be killed: the message says so
             _ if interrupt::interrupted().is_some() => Exit::Interrupted,
             LaunchError::NotCold(_) => Exit::Unable,
             _ if error.is_machine_failure() => Exit::Unable,

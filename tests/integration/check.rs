@@ -157,3 +157,14 @@ fn init_can_write_to_stdout() {
         0
     );
 }
+
+#[test]
+fn a_misspelt_program_fails_and_the_others_are_checked() {
+    let folder = with(
+        "[[program]]\ncommand = 'true'\ntotal = '10s'\n\n[[program]]\ncommand = 'no-such-program'\ntotal = '10s'\n",
+    );
+    let (status, text, said) = checked(folder.path(), &[]);
+    assert_eq!(status, Some(3), "{text}{said}");
+    assert!(text.contains("failed: `no-such-program`"), "{text}");
+    assert!(text.ends_with("none missed; 1 program failed\n"), "{text}");
+}

@@ -34,7 +34,9 @@ fn prepared(notes: &[&str]) -> Option<tempfile::TempDir> {
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    notes.iter().for_each(|name| fs::write(folder.path().join(name), "").unwrap());
+    for name in notes {
+        fs::write(folder.path().join(name), "").unwrap();
+    }
     Some(folder)
 }
 

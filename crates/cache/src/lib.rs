@@ -6,8 +6,9 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -67,6 +68,7 @@ impl BuildCache {
         let absolute = std::path::absolute(root).map_err(unusable)?;
         let cache = BuildCache { root: absolute.join(kind) };
         fs::create_dir_all(&cache.root).map_err(unusable)?;
+        check_writers(&absolute, kind).map_err(unusable)?;
         rustix::fs::access(&cache.root, rustix::fs::Access::WRITE_OK)
             .map_err(|error| unusable(error.into()))?;
         Ok(cache)
@@ -145,7 +147,32 @@ impl Lock {
 /// The complete build with this key, or `None`. Needs no lock and works with a read-only cache. Marks the build as used
 /// if possible.
 pub fn entry(root: &Path, kind: &str, program: &str, key: &str) -> Option<PathBuf> {
-    whole(std::path::absolute(root).ok()?.join(kind).join(program).join(key))
+    let root = std::path::absolute(root).ok()?;
+    check_writers(&root, kind).ok()?;
+    whole(root.join(kind).join(program).join(key))
+}
+
+/// Refuses folders in which others could exchange what we are going to execute.
+fn check_writers(root: &Path, kind: &str) -> io::Result<()> {
+    let folder = root.join(kind);
+    // in a folder such as `/tmp` nobody can exchange a folder of ours, but anybody could have created it
+    let is_shared = fs::metadata(root)?.mode() & 0o1002 == 0o1002;
+    let own = [fs::symlink_metadata(&folder)?, fs::metadata(&folder)?];
+    let root = (!is_shared).then(|| fs::metadata(root)).transpose()?;
+    own.iter().chain(&root).try_for_each(check_writers_of)
+}
+
+fn check_writers_of(found: &Metadata) -> io::Result<()> {
+    let refused = |cause: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, cause));
+    if ![0, rustix::process::geteuid().as_raw()].contains(&found.uid()) {
+        return refused("it belongs to another user");
+    }
+    let own_group = found.gid() == rustix::process::getegid().as_raw() || found.gid() == 0;
+    let others = if own_group { 0o002 } else { 0o022 };
+    if !found.is_symlink() && found.mode() & others != 0 {
+        return refused("other users may write to it");
+    }
+    Ok(())
 }
 
 fn whole(entry: PathBuf) -> Option<PathBuf> {
@@ -299,5 +326,36 @@ mod tests {
     fn a_cache_that_cannot_be_created_is_an_error_with_help() {
         let text = BuildCache::at(Path::new("/proc/firstbyte"), "corpus").unwrap_err().to_string();
         assert!(text.contains("`/proc/firstbyte`") && text.contains("\nhelp: "), "{text}");
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_to_is_refused() {
+        use std::os::unix::fs::{PermissionsExt, chown, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (root, kind) = (folder.path().join("cache"), folder.path().join("cache/corpus"));
+        BuildCache::at(&root).unwrap();
+        let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let refused = || {
+            assert_eq!(entry(&root, "corpus", "c", "key"), None);
+            BuildCache::at(&root).unwrap_err().to_string()
+        };
+        for path in [&root, &kind] {
+            set(path, 0o777);
+            assert!(refused().contains(": other users may write to it\nhelp: "));
+            set(path, 0o755);
+        }
+        set(&root, 0o1777);
+        BuildCache::at(&root).unwrap();
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+
+        chown(&kind, Some(65533), None).unwrap();
+        assert!(refused().contains(": it belongs to another user\nhelp: "));
+        fs::rename(&kind, folder.path().join("elsewhere")).unwrap();
+        chown(folder.path().join("elsewhere"), Some(0), None).unwrap();
+        symlink("../elsewhere", &kind).unwrap();
+        std::os::unix::fs::lchown(&kind, Some(65533), None).unwrap();
+        assert!(refused().contains(": it belongs to another user\nhelp: "));
     }
 }

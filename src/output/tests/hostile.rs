@@ -104,7 +104,7 @@ fn a_replaced_program_is_no_longer_set_user_id() {
 }
 
 /// `user::rw-, user:STRANGER:rw-, group::---, mask::rw-, other::---` as the kernel keeps it
-/// (include/uapi/linux/posix_acl_xattr.h).
+/// (`include/uapi/linux/posix_acl_xattr.h`).
 fn access_list() -> Vec<u8> {
     let mut list = 2_u32.to_le_bytes().to_vec();
     for (tag, access, id) in [

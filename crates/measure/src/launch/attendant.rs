@@ -6,8 +6,10 @@
 //! signal. The waiting thread then continues with `poll` and its time limits. Short runs are not affected.
 //!
 //! The wait for an exec (`vfork(2)`) cannot be interrupted. An exec lasts as long as a file system that does not answer.
-//! So if a signal for us arrives meanwhile, the attendant kills the child, and the wait ends.
+//! So if a signal for us arrives meanwhile, the attendant kills the child. If not even that ends the wait, the signal
+//! ends us, as if we had not caught it.
 
+use super::interrupt;
 use super::nudge::Nudge;
 use super::ourselves;
 use std::ptr;
@@ -17,6 +19,9 @@ use std::time::Duration;
 
 /// How often the attendant checks. A full pipe or an expired time limit is noticed after at most twice as long.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// How long a killed child may take to die.
+const DYING: Duration = Duration::from_secs(2);
 
 struct State {
     /// Odd while a wait is in progress; a different number for every wait.
@@ -93,7 +98,7 @@ fn attend(state: &State) {
     // On a kernel that cannot do it, the table stays shared.
     ourselves::keep_descriptors(None);
     block_interruptions();
-    let (mut seen, mut executing) = (0, 0);
+    let (mut seen, mut launch) = (0, Launch::default());
 
     while !state.gone.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK);
@@ -102,12 +107,32 @@ fn attend(state: &State) {
             state.waiter.call();
         }
         seen = now;
+        launch.look(state);
+    }
+}
 
+/// The child whose exec is awaited.
+#[derive(Debug, Default)]
+struct Launch {
+    child: i32,
+    /// How often we have looked since it was killed.
+    looks: u32,
+}
+
+impl Launch {
+    fn look(&mut self, state: &State) {
         let child = state.executing.load(Ordering::Relaxed);
-        if child != 0 && child == executing && is_interruption_pending() {
-            kill_executing(state, child);
+        if child == 0 || child != self.child {
+            *self = Launch { child, looks: 0 };
+            return;
         }
-        executing = child;
+        let Some(signal) = pending_interruption() else { return };
+        match self.looks {
+            0 => kill_executing(state, child),
+            looks if LOOK * looks >= DYING => end_by(signal),
+            _ => {}
+        }
+        self.looks += 1;
     }
 }
 
@@ -120,32 +145,33 @@ fn kill_executing(state: &State, child: i32) {
     }
 }
 
-/// The signals of [`interrupt`](super::interrupt).
-fn interruptions() -> libc::sigset_t {
-    // SAFETY: plain data, initialised by the first call.
-    unsafe {
-        let mut set: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut set);
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-            libc::sigaddset(&raw mut set, signal);
-        }
-        set
-    }
+fn end_by(signal: i32) {
+    interrupt::let_signals_end_us();
+    // SAFETY: a signal to ourselves, with its default action.
+    unsafe { libc::kill(libc::getpid(), signal) };
 }
+
+/// The signals of [`interrupt`].
+const INTERRUPTIONS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 /// This thread leaves these signals to the others, and can see that they are pending (`sigpending(2)`).
 fn block_interruptions() {
-    // SAFETY: the mask of this thread.
-    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const interruptions(), ptr::null_mut()) };
+    // SAFETY: plain data, initialised by the first call; the mask of this thread.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        for signal in INTERRUPTIONS {
+            libc::sigaddset(&raw mut set, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut());
+    }
 }
 
-fn is_interruption_pending() -> bool {
+fn pending_interruption() -> Option<i32> {
     // SAFETY: plain data, filled by the call.
     unsafe {
         let mut pending: libc::sigset_t = std::mem::zeroed();
         libc::sigpending(&raw mut pending);
-        [libc::SIGINT, libc::SIGTERM, libc::SIGHUP]
-            .iter()
-            .any(|signal| libc::sigismember(&raw const pending, *signal) == 1)
+        INTERRUPTIONS.into_iter().find(|signal| libc::sigismember(&raw const pending, *signal) == 1)
     }
 }

@@ -13,6 +13,7 @@ use super::diagnosis::LaunchError;
 use super::ourselves;
 use super::stdio::{OutputKind, Stdout, null};
 use super::wait::Watch;
+use super::warden;
 use crate::clock;
 use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -204,6 +205,8 @@ impl Launcher {
 
         if !traced {
             self.verdict(&child)?;
+            // a tracer's end ends all that it traces
+            warden::guard(child.pid);
         }
         Ok(child)
     }

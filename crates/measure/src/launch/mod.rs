@@ -23,6 +23,7 @@ pub mod stdio;
 pub mod tree;
 pub mod until;
 pub mod wait;
+pub mod warden;
 
 pub use affinity::CpuSet;
 pub use child::Child;

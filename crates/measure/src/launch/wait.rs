@@ -6,7 +6,7 @@ use super::diagnosis::LaunchError;
 use super::exit_status::named;
 use super::interrupt;
 use super::stdio::Stdout;
-use super::{ExitStatus, tree};
+use super::{ExitStatus, tree, warden};
 use crate::clock;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -114,6 +114,17 @@ impl Ended {
 /// [`LaunchError::Interrupted`] if the user interrupts us. [`LaunchError::Unkillable`] if the tracee has to be
 /// killed and we may not do that; then it keeps running and is not reaped.
 pub fn until_reaped(
+    child: &Child,
+    stdout: &mut Stdout,
+    watch: Watch,
+    timeout: Option<Duration>,
+) -> Result<Ended, LaunchError> {
+    let ended = until_cleared(child, stdout, watch, timeout);
+    warden::guard(0);
+    ended
+}
+
+fn until_cleared(
     child: &Child,
     stdout: &mut Stdout,
     watch: Watch,
@@ -264,8 +275,11 @@ impl Ending {
     /// An error if it was killed long ago.
     fn check_death(&self) -> io::Result<()> {
         let waited = self.sent.map(|sent| Duration::from_nanos(clock::now().0.saturating_sub(sent.0)));
+        let patience = if interrupt::interrupted().is_some() { DYING_INTERRUPTED } else { DYING };
         match waited {
-            Some(waited) if waited > DYING => Err(io::Error::other("it was sent SIGKILL, and has not died")),
+            Some(waited) if waited > patience => {
+                Err(io::Error::other("it was sent SIGKILL, and has not died"))
+            }
             _ => Ok(()),
         }
     }

@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn a_copy_has_no_attribute_that_its_folder_hands_down() {
         let (folder, original, copy) = files();
-        // user::rwx, group::r-x, group 1235: rwx, mask::rwx, other::--- (acl(5), posix_acl_xattr.h)
+        // user::rwx, group::r-x, group 1235: rwx, mask::rwx, other::--- (`acl(5)`, `posix_acl_xattr.h`)
         let mut list = 2_u32.to_le_bytes().to_vec();
         for (tag, access, id) in
             [(1_u16, 7_u16, u32::MAX), (4, 5, u32::MAX), (8, 7, 1235), (16, 7, u32::MAX), (32, 0, u32::MAX)]

@@ -56,6 +56,11 @@ pub enum AttachError {
         "this container has its own process ids, but BPF programs see the ids of the host\nhelp: run firstbyte on the host, or in a container that shares the host's process ids (`docker run --pid=host`)"
     )]
     Namespace,
+    /// It cannot be known whether we are in such a namespace.
+    #[error(
+        "`/proc` is missing, so it is not known whether the process ids here are the machine's\nhelp: mount -t proc proc /proc"
+    )]
+    NoProc,
     /// EPERM.
     #[error("it needs root or CAP_BPF and CAP_PERFMON\nhelp: run as root, or: {}", grant())]
     Rights,

@@ -165,7 +165,8 @@ int sched_process_fork(struct raw_tracepoint *ctx)
 	struct task_struct *child = (struct task_struct *)ctx->args[1];
 	s32 pid = child->tgid, tid = child->pid;
 	if (likely(!s->run.root)) {
-		if (s->run.armed_by != (u32)pid_tid)
+		/* not a thread of our own process */
+		if (s->run.armed_by != (u32)pid_tid || pid == (s32)(pid_tid >> 32))
 			return 0;
 		s->run.armed_by = 0;
 		s->run.root = pid;

@@ -300,9 +300,9 @@ impl BpfFull {
         let spilled = self.ring.take();
 
         let log = self.shared.log(&session);
-        let read: usize = records(log).map(<[u8]>::len).sum();
+        let read: usize = records(&log).map(<[u8]>::len).sum();
         let mut longer = LongPaths::default();
-        for record in records(log).chain(spilled.iter().map(Vec::as_slice)) {
+        for record in records(&log).chain(spilled.iter().map(Vec::as_slice)) {
             if add(&mut events, &mut longer, record).is_none() {
                 lost += 1;
             }

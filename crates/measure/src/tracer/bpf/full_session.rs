@@ -38,7 +38,7 @@ pub(super) struct Tables {
 /// The session and the log of records.
 pub(super) struct Shared {
     state: Mapped<State>,
-    log: Mapped<[u8; LOG_BYTES]>,
+    log: Mapped<[u64; LOG_BYTES / size_of::<u64>()]>,
 }
 
 impl Shared {
@@ -63,18 +63,24 @@ impl Shared {
         unsafe { (&raw const (*self.state.as_ptr()).head).read_volatile() }
     }
 
-    /// The part of the log that contains records.
-    pub(super) fn log(&self, session: &FullSession) -> &[u8] {
-        let used = usize::try_from(session.logged).unwrap_or(LOG_BYTES).min(LOG_BYTES);
-        // SAFETY: within the mapping. No program writes while `root` is 0 or the tree is gone; a late write would
-        // change bytes that are valid in any case.
-        unsafe { std::slice::from_raw_parts(self.log.as_ptr().cast::<u8>(), used) }
+    /// A copy of the part of the log that contains records. No reference may point to memory that the kernel side can
+    /// still write to: a process that nobody could kill keeps recording.
+    pub(super) fn log(&self, session: &FullSession) -> Vec<u8> {
+        const WORD: usize = size_of::<u64>();
+        let (used, base) = (used(session), self.log.as_ptr().cast::<u64>());
+        let mut copy = Vec::with_capacity(used.next_multiple_of(WORD));
+        for place in 0..used.div_ceil(WORD) {
+            // SAFETY: within the mapping, which is page-aligned and a multiple of words long; any bits are valid.
+            copy.extend_from_slice(&unsafe { base.add(place).read_volatile() }.to_ne_bytes());
+        }
+        copy.truncate(used);
+        copy
     }
 
     /// Replaces the state and clears the used part of the log. Called before a run, when no program writes to
     /// either.
     pub(super) fn write(&self, session: FullSession) {
-        let used = self.log(&self.read()).len();
+        let used = used(&self.read());
         // SAFETY: as above; the programs return at once while `root` and `armed_by` are 0.
         unsafe {
             std::ptr::write_bytes(self.log.as_ptr().cast::<u8>(), 0, used);
@@ -84,6 +90,11 @@ impl Shared {
         // ORDERING: a system call, the launch, follows; the fence keeps the compiler from writing late.
         fence(Ordering::Release);
     }
+}
+
+/// How many bytes of the log contain records.
+fn used(session: &FullSession) -> usize {
+    usize::try_from(session.logged).unwrap_or(LOG_BYTES).min(LOG_BYTES)
 }
 
 #[cfg(test)]

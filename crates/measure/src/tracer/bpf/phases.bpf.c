@@ -214,6 +214,9 @@ int sched_process_fork(struct raw_tracepoint *ctx)
 		s32 root = 0;
 		struct task_struct *child = (struct task_struct *)ctx->args[1];
 		bpf_probe_read_kernel(&root, sizeof root, &child->tgid);
+		/* a thread of our own process */
+		if (root == (s32)(pid_tid >> 32))
+			return 0;
 		s->run.armed_by = 0;
 		s->run.root = root;
 		return 0;

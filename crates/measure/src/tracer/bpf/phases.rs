@@ -215,6 +215,8 @@ const MACHINE_IDS: &str = "pid:[4026531836]";
 pub(super) fn check_namespace() -> Result<(), AttachError> {
     match std::fs::read_link("/proc/self/ns/pid") {
         Ok(own) if own.as_os_str() != MACHINE_IDS => Err(AttachError::Namespace),
+        // a kernel without such namespaces has no such link
+        Err(_) if !std::path::Path::new("/proc/self/status").exists() => Err(AttachError::NoProc),
         _ => Ok(()),
     }
 }

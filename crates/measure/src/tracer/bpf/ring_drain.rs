@@ -8,6 +8,7 @@ use crate::launch::ourselves;
 use aya::maps::{MapData, RingBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// What precedes each record in the ring: `BPF_RINGBUF_HDR_SZ` in include/uapi/linux/bpf.h.
@@ -21,6 +22,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 /// A ring buffer that is emptied before it is full.
 pub(super) struct RingDrain {
     shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
 }
 
 struct Shared {
@@ -47,8 +49,8 @@ impl RingDrain {
         });
         let watched = Arc::clone(&shared);
         // Without the thread, records that overflow the ring are counted as lost.
-        let _ = std::thread::Builder::new().name("ring".to_owned()).spawn(move || watched.look());
-        RingDrain { shared }
+        let thread = std::thread::Builder::new().name("ring".to_owned()).spawn(move || watched.look()).ok();
+        RingDrain { shared, thread }
     }
 
     /// Whether the thread empties the ring.
@@ -66,8 +68,13 @@ impl RingDrain {
 }
 
 impl Drop for RingDrain {
+    /// The ring's descriptor is closed by this thread: the other one has a table of its own.
     fn drop(&mut self) {
         self.shared.gone.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
     }
 }
 
@@ -81,7 +88,7 @@ impl Shared {
         ourselves::keep_descriptors(None);
         let mut pause = LOOK;
         while !self.gone.load(Ordering::Relaxed) {
-            std::thread::sleep(pause);
+            std::thread::park_timeout(pause);
             let watching = self.watching.load(Ordering::Relaxed);
             let found = if watching { self.content().drain() } else { 0 };
             pause = if found > self.size / 4 { LOOK_AGAIN } else { LOOK };

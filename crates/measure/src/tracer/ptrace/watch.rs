@@ -11,7 +11,7 @@ use crate::launch::wait::{Ending, Killed, Watch};
 use crate::launch::{Child, Stdout, interrupt};
 use crate::units::Nanos;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -30,19 +30,30 @@ pub(super) struct Watched<'r> {
     watch: Watch,
 }
 
-/// The signal that stopped the tracee, 0 while it runs. The tracing thread sets it, the watching thread reads it.
+/// The signal that stopped the tracee, 0 while it runs, and above these eight bits the number of its stops. The tracing
+/// thread sets it, the watching thread reads it.
 #[derive(Debug, Default)]
-pub(super) struct Standstill(AtomicI32);
+pub(super) struct Standstill(AtomicU64);
+
+/// One stop of the tracee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stop {
+    signal: i32,
+    number: u64,
+}
 
 impl Standstill {
     pub(super) fn set(&self, signal: i32) {
-        // ORDERING: a lone number that publishes nothing else.
-        self.0.store(signal, Ordering::Relaxed);
+        // ORDERING: a lone number that publishes nothing else; one thread writes it.
+        let number = (self.0.load(Ordering::Relaxed) >> 8) + u64::from(signal != 0);
+        self.0.store(number << 8 | u64::from(signal.unsigned_abs() & 0xff), Ordering::Relaxed);
     }
 
-    fn get(&self) -> Option<i32> {
+    fn get(&self) -> Option<Stop> {
         // ORDERING: as above.
-        Some(self.0.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
+        let value = self.0.load(Ordering::Relaxed);
+        let signal = i32::try_from(value & 0xff).unwrap_or_default();
+        (signal != 0).then_some(Stop { signal, number: value >> 8 })
     }
 }
 
@@ -65,13 +76,16 @@ impl<'r> Watched<'r> {
         rescue: &Rescue,
     ) -> Option<Killed> {
         let mut deadline = Deadline::default();
-        let mut standing: Option<Nanos> = None;
+        let mut standing: Option<(Stop, Nanos)> = None;
         let mut ending = Ending::default();
 
         loop {
             let elapsed = since(self.child.spawned);
-            standing = stands.get().and(standing.or_else(|| Some(clock::now())));
-            let stopped = standing.filter(|from| since(*from) >= STANDSTILL).and_then(|_| stands.get());
+            standing = stands.get().map(|stop| {
+                standing.filter(|(earlier, _)| *earlier == stop).unwrap_or_else(|| (stop, clock::now()))
+            });
+            let stopped =
+                standing.filter(|(_, from)| since(*from) >= STANDSTILL).map(|(stop, _)| stop.signal);
             let left = timeout.map(|limit| limit.saturating_sub(elapsed));
 
             if self.stdout.is_reached() {

@@ -1,0 +1,127 @@
+//! Many runs in one process: nothing grows. `make soak` makes a million of them, and this test suite a few.
+
+use crate::support::skipped;
+use crate::tracees::setting;
+use firstbyte_measure::launch::{Command, Launcher, OutputKind};
+use firstbyte_measure::tracer::phases::choose_phases;
+use firstbyte_measure::tracer::{Choice, Tracer};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// How many runs of a static ELF file; a tenth as many of a script that forks.
+const VARIABLE: &str = "FIRSTBYTE_SOAK_RUNS";
+const SHORT: u64 = 2_000;
+
+/// Buffers reach their final size within so many runs.
+const SETTLING: u64 = 200;
+
+/// How much more memory counts as flat: the allocator keeps some of what was given back.
+const SLACK_KIB: u64 = 1024;
+
+/// What could grow. Memory is not part of it.
+#[derive(Debug, PartialEq, Eq)]
+struct State {
+    /// How many descriptors of each kind, such as `anon_inode:bpf-prog`.
+    descriptors: BTreeMap<String, usize>,
+    threads: usize,
+    /// Children, zombies included.
+    children: usize,
+    mounts: usize,
+    /// In the folder of temporary files.
+    files: usize,
+}
+
+impl State {
+    fn now() -> State {
+        let count = |folder: &str| fs::read_dir(folder).map_or(0, Iterator::count);
+        let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
+        let mut descriptors = BTreeMap::new();
+        for descriptor in fs::read_dir("/proc/self/fd").unwrap().flatten() {
+            let target = fs::read_link(descriptor.path()).unwrap_or_default().display().to_string();
+            let kind = target.split(":[").next().unwrap_or_default().to_owned();
+            *descriptors.entry(kind).or_default() += 1;
+        }
+        State {
+            descriptors,
+            threads: count("/proc/self/task"),
+            children: read("/proc/thread-self/children").split_whitespace().count(),
+            mounts: read("/proc/self/mountinfo").lines().count(),
+            files: count(std::env::temp_dir().to_str().unwrap()),
+        }
+    }
+}
+
+fn memory_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+fn is_flat(tracer: &mut dyn Tracer, words: &[&str], runs: u64) {
+    let mut launcher = Launcher::new(Command::new(words).unwrap()).unwrap();
+    let setting = setting(OutputKind::Pipe);
+    let mut run = |count: u64| {
+        for _ in 0..count {
+            let recording = tracer.run(&mut launcher, &setting).unwrap();
+            assert_eq!((recording.exit.success(), recording.lost), (true, 0), "{words:?}");
+        }
+    };
+
+    run(SETTLING);
+    let (before, memory) = (State::now(), memory_kib());
+    run(runs);
+    let (after, grown) = (State::now(), memory_kib().saturating_sub(memory));
+    println!("{runs} runs of `{}`: {memory} KiB, {grown} KiB more; {after:?}", words.join(" "));
+    assert_eq!(after, before, "{words:?}");
+    assert!(grown <= SLACK_KIB, "{words:?}: {grown} KiB more after {runs} runs");
+}
+
+/// The rest of this file runs it, in a process of its own: other tests would open files meanwhile.
+#[test]
+#[ignore = "run by `nothing_grows_over_many_runs`"]
+fn soak() {
+    let runs = std::env::var(VARIABLE).map_or(SHORT, |runs| runs.parse().unwrap());
+    firstbyte_measure::launch::tree::adopt_orphans();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let hello = folder.path().join("hello");
+    let elf = [env!("CARGO_BIN_EXE_firstbyte"), "elf", "--message", "hello", "-o", hello.to_str().unwrap()];
+    assert!(std::process::Command::new(elf[0]).args(&elf[1..]).output().unwrap().status.success());
+
+    // the attendant of this thread is started by the first run, and stays
+    let mut pipe = choose_phases(Choice::Pipe).unwrap().tracer;
+    is_flat(&mut pipe, &[hello.to_str().unwrap()], 1);
+    drop(pipe);
+
+    let begun = State::now();
+    for backend in [Choice::Pipe, Choice::Ptrace, Choice::Bpf] {
+        let mut tracer = match choose_phases(backend) {
+            Ok(chosen) => chosen.tracer,
+            Err(error) => {
+                skipped(&error.to_string());
+                continue;
+            }
+        };
+        println!("{backend:?}");
+        is_flat(&mut tracer, &[hello.to_str().unwrap()], runs);
+        is_flat(&mut tracer, &["sh", "-c", "(exit 0); (exit 0) & wait; echo hello"], runs / 10);
+        drop(tracer);
+        assert_eq!(State::now(), begun, "{backend:?}");
+    }
+}
+
+#[test]
+fn nothing_grows_over_many_runs() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let output = alone(folder.path());
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    print!("{printed}");
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(printed.contains("1 passed"), "{printed}");
+}
+
+fn alone(temporary: &Path) -> std::process::Output {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "soak::soak", "--ignored", "--nocapture"]).env("TMPDIR", temporary);
+    command.stdin(std::process::Stdio::null()).output().unwrap()
+}

@@ -1,0 +1,93 @@
+//! Unusual surroundings: no `/proc`, an overlay file system, documents that come through pipes.
+
+use crate::bench::firstbyte;
+use crate::support::skipped;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// Runs a script in a mount namespace of its own, with the command as `$0`; `None`, reported as skipped, without root.
+fn in_namespace(folder: &Path, script: &str) -> Option<Output> {
+    if !rustix::process::geteuid().is_root() {
+        skipped("only root mounts");
+        return None;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-e", "-c", script, env!("CARGO_BIN_EXE_firstbyte")]);
+    command.current_dir(folder).env("FIRSTBYTE_CACHE", folder.join("cache")).stdin(Stdio::null());
+    Some(command.output().unwrap())
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn without_proc_bpf_does_not_guess_whose_process_ids_it_sees() {
+    let folder = folder();
+    let script = "mount -t tmpfs none /proc; exec \"$0\" bench --backend bpf --runs 1 true";
+    let Some(output) = in_namespace(folder.path(), script) else { return };
+    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+    assert!(said(&output).contains("`/proc` is missing"), "{}", said(&output));
+}
+
+#[test]
+fn on_an_overlay_results_are_replaced_and_runs_are_cold() {
+    let folder = folder();
+    let script = "mkdir lower upper work merged; cp /bin/echo lower/program; echo old > lower/out.json
+        mount -t overlay none -o lowerdir=lower,upperdir=upper,workdir=work merged 2>/dev/null || exit 77
+        cd merged
+        \"$0\" bench --runs 2 --export-json out.json './program hello'
+        \"$0\" bench --cache cold --runs 2 --export-json cold.json './program hello'
+        cp out.json cold.json ..; ls -A > ../names";
+    let Some(output) = in_namespace(folder.path(), script) else { return };
+    if output.status.code() == Some(77) {
+        return skipped("there is no overlay file system");
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let document = |name: &str| -> serde_json::Value {
+        serde_json::from_slice(&fs::read(folder.path().join(name)).unwrap()).unwrap()
+    };
+    assert_eq!(document("out.json")["results"][0]["exit_codes"], serde_json::json!([0, 0]));
+    assert_eq!(document("cold.json")["results"][0]["cold"]["resident_pages"], 0);
+    assert_eq!(fs::read_to_string(folder.path().join("names")).unwrap(), "cold.json\nout.json\nprogram\n");
+}
+
+#[test]
+fn documents_and_budgets_may_come_through_pipes() {
+    let folder = folder();
+    let made = firstbyte(folder.path(), &["bench", "--runs", "2", "--export-json", "a.json", "true"]);
+    assert!(made.status.success(), "{}", said(&made));
+    fs::write(folder.path().join("budgets"), "[[program]]\ncommand = 'true'\ntotal = '10s'\n").unwrap();
+    let script = "\"$0\" compare <(cat a.json) <(cat a.json) && \"$0\" check --file <(cat budgets)";
+    let mut command = Command::new("bash");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_firstbyte")]).current_dir(folder.path());
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+}
+
+/// A copy is mounted over the file, so that the command fails instead of changing what the runs do not see.
+#[test]
+fn a_prepare_that_replaces_a_file_of_a_cold_program_is_reported() {
+    let folder = folder();
+    fs::write(folder.path().join("read"), "old\n").unwrap();
+    let replace = ["bench", "--cache", "cold", "--runs", "2", "--no-counts", "--prepare"];
+    let output = firstbyte(
+        folder.path(),
+        &[
+            &replace[..],
+            &["test ! -e ran || { echo new > fresh; mv fresh read; }", "sh -c 'cat read; touch ran'"],
+        ]
+        .concat(),
+    );
+    if output.status.code() == Some(4) {
+        return skipped(said(&output).trim());
+    }
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("Device or resource busy"), "{shown}");
+}

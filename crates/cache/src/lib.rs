@@ -333,11 +333,11 @@ mod tests {
         use std::os::unix::fs::{PermissionsExt, chown, symlink};
         let folder = tempfile::tempdir().unwrap();
         let (root, kind) = (folder.path().join("cache"), folder.path().join("cache/corpus"));
-        BuildCache::at(&root).unwrap();
+        BuildCache::at(&root, "corpus").unwrap();
         let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         let refused = || {
             assert_eq!(entry(&root, "corpus", "c", "key"), None);
-            BuildCache::at(&root).unwrap_err().to_string()
+            BuildCache::at(&root, "corpus").unwrap_err().to_string()
         };
         for path in [&root, &kind] {
             set(path, 0o777);
@@ -345,7 +345,7 @@ mod tests {
             set(path, 0o755);
         }
         set(&root, 0o1777);
-        BuildCache::at(&root).unwrap();
+        BuildCache::at(&root, "corpus").unwrap();
         if !rustix::process::geteuid().is_root() {
             return;
         }

@@ -6,7 +6,6 @@
 //! without a pipe.
 
 use super::affinity::CpuSet;
-use super::attendant;
 use super::child::Child;
 use super::command::Command;
 use super::diagnosis::LaunchError;
@@ -230,17 +229,13 @@ impl Launcher {
         let sharing = if orders.shares_memory { libc::CLONE_VM | libc::CLONE_VFORK } else { 0 };
         // Signals are not blocked meanwhile, which saves two system calls. The only handlers of this process set a
         // flag or do nothing, which is harmless in a child that shares our memory.
-        let flags = sharing | libc::SIGCHLD | libc::CLONE_PARENT_SETTID;
         let spawned = clock::now();
         // SAFETY: the stack is ours, `orders` outlives the child's use of it (vfork) or is copied (fork), and
         // `child_main` does nothing but system calls.
-        let create = |id: *mut i32| unsafe {
+        let pid = unsafe {
             let orders = ptr::from_ref(orders).cast_mut().cast();
-            libc::clone(child_main, self.shared.stack_top(), flags, orders, id)
+            libc::clone(child_main, self.shared.stack_top(), sharing | libc::SIGCHLD, orders)
         };
-        // A traced child is its tracer's to kill.
-        let mut unused = 0;
-        let pid = if orders.meeting >= 0 { create(&raw mut unused) } else { attendant::executed(create) };
         if pid < 0 {
             return Err(LaunchError::resource("a process"));
         }

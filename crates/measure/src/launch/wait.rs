@@ -31,9 +31,11 @@ const SHORT_LIMIT: Duration = Duration::from_millis(200);
 /// How long a tracee has to end after it was asked to (SIGTERM), in nanoseconds.
 const GRACE_NANOS: u64 = 1_000_000_000;
 
-/// How often we check whether a long-lived tracee has stopped itself, and how long it may stay stopped: one of its own
-/// processes may continue it.
+/// How often we check whether a long-lived tracee has stopped itself.
 const STOP_CHECK: Duration = Duration::from_millis(100);
+
+/// How long it may stay stopped: one of its own processes may continue it.
+pub(crate) const STANDSTILL: Duration = Duration::from_secs(1);
 
 /// How long we wait for a tracee that was killed to die. One that waits for a device or a network file system does not
 /// hear the signal.
@@ -306,7 +308,7 @@ impl Standstill {
         let (now, switches) = (clock::now(), context_switches(child));
         let still = self.0.take().filter(|still| still.switches == switches);
         let still = self.0.insert(still.unwrap_or(Still { since: now, switches }));
-        (Duration::from_nanos(now.0.saturating_sub(still.since.0)) >= STOP_CHECK).then_some(signal)
+        (Duration::from_nanos(now.0.saturating_sub(still.since.0)) >= STANDSTILL).then_some(signal)
     }
 }
 

@@ -159,7 +159,7 @@ fn observe(
             (Ok(child), Some(process)) => {
                 let watch = launcher.watch();
                 let mut watched = Watched::new(child, &mut stdout, process, watch);
-                let killed = watched.until_exited(setting.timeout, &standstill, &rescue);
+                let killed = watched.until_exited(setting.timeout, &standstill, &rescue, &is_seized);
                 until_untraced(&is_seized, &rescue);
                 killed
             }
@@ -173,7 +173,7 @@ fn observe(
     })?;
 
     let followed = verdict(launcher, &child, traced);
-    if killed == Some(Killed::Interrupted) {
+    if killed == Some(Killed::Interrupted) && !matches!(followed, Err(LaunchError::Unkillable { .. })) {
         return Err(LaunchError::Interrupted);
     }
     observed(launcher, setting, &child, stdout, killed, followed?)
@@ -234,6 +234,10 @@ fn verdict(
     }
     if matches!(traced, Err(Untraced::Lost)) {
         tree::clear_group(child.pid);
+        if tree::hold(child.pid).is_some() {
+            let cause = io::Error::other("it was sent SIGKILL, and has not died");
+            return Err(LaunchError::unkillable(child.pid, cause));
+        }
     }
     match (traced, launcher.failure()) {
         (Err(Untraced::Refused(cause)), _) => Err(refused(launcher, cause)),

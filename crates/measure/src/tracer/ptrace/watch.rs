@@ -7,19 +7,16 @@
 
 use super::rescue::{Deadline, Rescue};
 use crate::clock;
-use crate::launch::wait::{Ending, Killed, Watch};
+use crate::launch::wait::{Ending, Killed, STANDSTILL, Watch};
 use crate::launch::{Child, Stdout, interrupt};
 use crate::units::Nanos;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
 /// How often we look. An interruption takes at most twice as long.
 const LOOK: Duration = Duration::from_millis(50);
-
-/// How long a tracee that has stopped itself may stay stopped. One of its own processes may continue it.
-const STANDSTILL: Duration = Duration::from_millis(100);
 
 /// A run that has begun.
 #[derive(Debug)]
@@ -68,12 +65,14 @@ impl<'r> Watched<'r> {
         Watched { child, stdout, process, watch }
     }
 
-    /// Watches until the tracee has exited. Returns why we killed it, if we did. If it does not die, it is rescued.
+    /// Watches until the tracee has exited, or nobody traces it any more. Returns why we killed it, if we did. If it does
+    /// not die, it is rescued. `tracing`: the tracing thread holds the sending end.
     pub(super) fn until_exited(
         &mut self,
         timeout: Option<Duration>,
         stands: &Standstill,
         rescue: &Rescue,
+        tracing: &Receiver<OwnedFd>,
     ) -> Option<Killed> {
         let mut deadline = Deadline::default();
         let mut standing: Option<(Stop, Nanos)> = None;
@@ -100,6 +99,9 @@ impl<'r> Watched<'r> {
 
             if deadline.has_passed(ending.has_begun()) {
                 rescue.ask();
+                if let Err(TryRecvError::Disconnected) = tracing.try_recv() {
+                    return ending.killed;
+                }
             }
 
             let pause = if ending.has_begun() { LOOK } else { left.unwrap_or(LOOK).min(LOOK) };

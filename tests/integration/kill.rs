@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 /// How often it is killed.
 const VARIABLE: &str = "FIRSTBYTE_KILLS";
-const SHORT: usize = 18;
+const SHORT: usize = 12;
 
 /// What is killed. Each writes to `out.json` or `out.html`, and works in the folder of the test.
 const COMMANDS: [&[&str]; 6] = [
-    &["bench", "--runs", "30", "--no-counts", "--export-json", "out.json", "./forking"],
+    &["bench", "--runs", "10", "--no-counts", "--export-json", "out.json", "./forking"],
     &["bench", "--cache", "cold", "--runs", "3", "--no-counts", "--export-json", "out.json", "cat ./forking"],
     &["trace", "--runs", "3", "--export-json", "out.json", "--", "./forking"],
     &["showdown", "--corpus", "own", "--only", "own", "--runs", "2", "--export-json", "out.json"],

@@ -65,12 +65,13 @@ fn io_uring_writes_are_output() {
 #[test]
 fn lost_events_are_counted_and_reject_the_run() {
     let page = u32::try_from(rustix::param::page_size()).unwrap();
-    let (Some(mut tracer), Some(mut launcher)) = (tracer(page), launcher("writer.c", &["threads", "200"]))
+    let (Some(mut tracer), Some(mut launcher)) =
+        (tracer(page), launcher("writer.c", &["forking-threads", "500"]))
     else {
         return;
     };
     let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
-    assert!(recording.lost > 0, "a ring of one page has no room for 400 events");
+    assert!(recording.lost > 0, "a ring of one page has no room for 4000 events");
     let rejected = verdict::sample(&recording, Some(ExitStatus::SUCCESS)).unwrap_err();
     let expected = format!("the tracer lost {} events (--backend ptrace loses none)", recording.lost);
     assert_eq!(rejected, expected);

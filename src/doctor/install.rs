@@ -7,7 +7,6 @@ use super::apt::{self, Failure, Interruption};
 use crate::corpus::{Corpus, debian, toolchain};
 use crate::document::doctor::InstallPlan;
 use firstbyte_measure::launch::find_in_path;
-use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 const TESTS: &str = include_str!("../../tests/packages.toml");
@@ -76,22 +75,12 @@ fn download(install: &[String], announce: &mut dyn FnMut(&str)) -> Result<(), In
     run(&download, Interruption::EndsIt, announce)
 }
 
-/// The packages in `tests/packages.toml`, each with the reason for it.
+/// The packages in `tests/packages.toml` that `make test` needs, each with the reason for it.
 pub fn test_packages() -> BTreeMap<String, String> {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Listed {
-        build: BTreeMap<String, String>,
-        packages: BTreeMap<String, String>,
-        #[serde(rename = "proofs")]
-        _proofs: BTreeMap<String, String>,
-        #[serde(rename = "kernels")]
-        _kernels: BTreeMap<String, String>,
-    }
     // The file is part of this binary, and a test reads it.
-    toml::from_str::<Listed>(TESTS)
-        .map(|listed| listed.build.into_iter().chain(listed.packages).collect())
-        .unwrap_or_default()
+    let mut sections: BTreeMap<String, BTreeMap<String, String>> = toml::from_str(TESTS).unwrap_or_default();
+
+    ["build", "packages"].iter().filter_map(|section| sections.remove(*section)).flatten().collect()
 }
 
 fn missing_in(corpus: &Corpus) -> BTreeSet<String> {

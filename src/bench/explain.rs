@@ -18,8 +18,11 @@ use firstbyte_measure::tracer::full::FullTracer;
 use firstbyte_measure::tracer::ptrace::{NoCpuidCount, cpuid_count};
 use firstbyte_measure::tracer::{Choice, Recording, Setting};
 use firstbyte_measure::units::Nanos;
+use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -197,8 +200,8 @@ pub fn observe_smallest(
     plan: &ExplainPlan,
     tracer: &mut FullTracer,
 ) -> Result<Option<Observed>, ExperimentError> {
-    let Ok(folder) = tempfile::tempdir() else { return Ok(None) };
-    let Some(program) = plain_elf(folder.path()) else { return Ok(None) };
+    let Some(file) = smallest_in_memory() else { return Ok(None) };
+    let program = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
     let plan = ExplainPlan { count: Some(SMALLEST_RUNS), ..plan.clone() };
     match Command::new(&[program]).map_err(ExperimentError::from).and_then(|it| observe(it, &plan, tracer)) {
         Err(ExperimentError::Run(LaunchError::Interrupted)) => Err(LaunchError::Interrupted.into()),
@@ -207,12 +210,22 @@ pub fn observe_smallest(
     }
 }
 
+/// It has no name in any folder, so nothing is left behind whenever firstbyte is killed.
+fn smallest_in_memory() -> Option<File> {
+    let mut file = File::from(memfd_create("firstbyte-smallest", MemfdFlags::CLOEXEC).ok()?);
+    file.write_all(&smallest_image()?).ok()?;
+    Some(file)
+}
+
+fn smallest_image() -> Option<Vec<u8>> {
+    plain::image(Architecture::host()?, b"hello world\n", Some(0)).ok()
+}
+
 /// hello world in the plain executable that is the floor of all programs. `None` if firstbyte
 /// cannot write executables for the processor.
 pub fn plain_elf(folder: &Path) -> Option<PathBuf> {
-    let image = plain::image(Architecture::host()?, b"hello world\n", Some(0)).ok()?;
     let path = folder.join("plain");
-    fs::write(&path, image).ok()?;
+    fs::write(&path, smallest_image()?).ok()?;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).ok()?;
     Some(path)
 }

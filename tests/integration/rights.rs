@@ -55,7 +55,7 @@ fn a_set_user_id_program_is_not_blamed_for_rights_that_tracing_takes_away() {
     let reported = "it ran without the rights of its set-user-ID bit";
     assert!(status == Some(0) && said.contains(reported), "{status:?} {said}");
     for (file, status, other_end) in [("secret", 3, true), ("/dev/null", 0, false)] {
-        let trace = ["trace", "-r", "1", "--backend", "ptrace", "--", "./reader", file];
+        let trace = ["trace", "-r", "2", "--backend", "ptrace", "--", "./reader", file];
         let (ended, said) = firstbyte(folder.path(), &trace);
         assert_eq!(ended, Some(status), "{said}");
         assert!(said.contains("It ran without the rights of its set-user-ID bit"), "{said}");

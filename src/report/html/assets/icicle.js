@@ -2,7 +2,7 @@
 
 /** Rows below this part of the whole width are too narrow to be seen. */
 const NARROWEST = 0.001;
-const ROW = 20;
+const ICICLE_ROW = 20;
 
 class Icicle {
   constructor({ callers, names, files, times }) {
@@ -52,7 +52,7 @@ class Icicle {
     const shown = this.nodes.filter((node) => node.from < from + width && node.from + node.time > from &&
       Math.min(node.time, width) / width >= NARROWEST);
     const deepest = shown.reduce((most, node) => Math.max(most, node.depth), 0);
-    this.element.style.height = `${(deepest + 1) * ROW}px`;
+    this.element.style.height = `${(deepest + 1) * ICICLE_ROW}px`;
     this.element.replaceChildren(...shown.map((node) => this.bar(node, from, width)));
     const percent = (time) => `${(100 * time / Math.max(this.total, 1)).toFixed(1)} %`;
     const found = this.words && this.matched(this.roots);
@@ -70,7 +70,7 @@ class Icicle {
       type: "button", title, "aria-label": title, class: this.matches(node) ? "found" : null,
       onclick: () => this.zoom(node === this.zoomed ? node.caller : node),
     }, node.name);
-    Object.assign(bar.style, { left: `${100 * left}%`, width: `${100 * (right - left)}%`, top: `${node.depth * ROW}px` });
+    Object.assign(bar.style, { left: `${100 * left}%`, width: `${100 * (right - left)}%`, top: `${node.depth * ICICLE_ROW}px` });
     return bar;
   }
 }

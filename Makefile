@@ -42,7 +42,7 @@ PROOFS = $(CARGO) test --release --locked --test integration --
 proofs: build-needs
 	scripts/build-needs proofs
 	tests/qemu/run
-	$(PROOFS) --ignored --nocapture --skip elf_kernels --skip soak::soak
+	$(PROOFS) --ignored --nocapture --skip elf_kernels
 	FIRSTBYTE_FUZZ_CASES=100000 $(PROOFS) --nocapture fuzz::nearly_right_documents
 	FIRSTBYTE_FUZZ_CASES=1000000 $(PROOFS) --nocapture fuzz::nearly_right_budgets
 

@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_ends_a_sleep_whoever_runs_then() {
+    fn a_timer_ends_a_sleep_even_if_another_thread_runs() {
         assert!(!ends(Reason::Sleep, Some(&call("write"))));
         assert!(!ends(Reason::PageRead, Some(&call("write"))));
         assert!(!ends(Reason::Futex, Some(&call("write"))));

@@ -61,7 +61,7 @@ pub struct ExplainPlan {
 /// What the account follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Along {
-    /// Whoever works while the others wait.
+    /// The threads that work while the others wait.
     #[default]
     CriticalPath,
     /// The tracee's main thread, waiting or not.

@@ -37,7 +37,7 @@ pub struct Args {
     /// Skip the sampled runs that name the functions of user code
     #[arg(long)]
     no_samples: bool,
-    /// Follow the first thread alone, with what it waits for as waiting, or whoever works meanwhile
+    /// Follow the threads that work while the others wait, or the first thread with its waits
     #[arg(long, value_name = "THREAD", default_value = "critical")]
     thread: ThreadArg,
     /// Explain a recording that --record wrote, instead of running a command
@@ -62,7 +62,7 @@ pub struct Args {
 /// What the account follows.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum ThreadArg {
-    /// Whoever works while the others wait
+    /// The threads that work while the others wait
     Critical,
     /// The first thread, waiting or not
     Main,

@@ -6,7 +6,7 @@ use crate::stats::{Bootstrap, Statistics};
 use object::{Object, ObjectSection};
 use std::path::Path;
 
-/// The most processors that a runtime is told of.
+/// The highest processor count that a runtime is given.
 const MOST: usize = 64;
 
 /// One way to limit a program to fewer processors.

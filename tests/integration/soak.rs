@@ -13,6 +13,9 @@ use std::path::Path;
 const VARIABLE: &str = "FIRSTBYTE_SOAK_RUNS";
 const SHORT: u64 = 2_000;
 
+/// Set in the process that makes the runs.
+const ALONE: &str = "FIRSTBYTE_SOAK_ALONE";
+
 /// Buffers reach their final size within so many runs.
 const SETTLING: u64 = 200;
 
@@ -97,9 +100,7 @@ fn is_flat(tracer: &mut dyn Tracer, words: &[&str], runs: u64) {
     assert!(grown <= SLACK_KIB, "{words:?}: {grown} KiB more after {runs} runs");
 }
 
-/// The rest of this file runs it, in a process of its own: other tests would open files meanwhile.
-#[test]
-#[ignore = "run by `nothing_grows_over_many_runs`"]
+/// In a process of its own: other tests would open files meanwhile.
 fn soak() {
     let runs = std::env::var(VARIABLE).map_or(SHORT, |runs| runs.parse().unwrap());
     firstbyte_measure::launch::tree::adopt_orphans();
@@ -132,6 +133,10 @@ fn soak() {
 
 #[test]
 fn nothing_grows_over_many_runs() {
+    if std::env::var_os(ALONE).is_some() {
+        return soak();
+    }
+
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let output = alone(folder.path());
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -142,6 +147,7 @@ fn nothing_grows_over_many_runs() {
 
 fn alone(temporary: &Path) -> std::process::Output {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "soak::soak", "--ignored", "--nocapture"]).env("TMPDIR", temporary);
+    command.args(["--exact", "soak::nothing_grows_over_many_runs", "--nocapture"]);
+    command.env(ALONE, "1").env("TMPDIR", temporary);
     command.stdin(std::process::Stdio::null()).output().unwrap()
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 /// Two functions do the same loop, one of them seven times as the other does it three times. The system calls between
-/// them are made by other code, so whoever looks at the beginnings of intervals sees nothing of them.
+/// them are made by other code, so the beginnings of intervals show nothing of them.
 const BURNER: &str = r#"
 #include <fcntl.h>
 #include <unistd.h>

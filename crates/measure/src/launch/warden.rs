@@ -56,7 +56,7 @@ pub(super) fn guard(group: i32) {
 unsafe fn watch(guarded: &AtomicI32, end: i32) -> ! {
     // SAFETY: only system calls, with valid arguments.
     unsafe {
-        // Neither the terminal nor whoever signals our process group ends the warden before us.
+        // No signal from the terminal or to our process group ends the warden before us.
         libc::setsid();
         libc::chdir(c"/".as_ptr());
         let name = c"firstbyte-warden";

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
-    /// The folder itself, locked: whoever may write to the cache can put another one at its path.
+    /// The folder itself, locked: anyone who may write to the cache can put another one at its path.
     opened: File,
     copies: usize,
 }

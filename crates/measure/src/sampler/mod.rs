@@ -27,7 +27,7 @@ use crate::units::Nanos;
 /// The shortest period: below it, the interrupts cost more than a few per cent.
 pub const SHORTEST_PERIOD: Nanos = Nanos(50_000);
 
-/// What the kernel told of one sampled run, in the order in which it happened.
+/// The kernel's records of one sampled run, in order of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stream {
     /// The tracee's process id.

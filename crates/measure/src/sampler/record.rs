@@ -3,7 +3,7 @@
 use super::registers::Registers;
 use crate::units::Nanos;
 
-/// Something that the kernel told of a task.
+/// An event of a task, as the kernel reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// By `CLOCK_MONOTONIC`.

@@ -87,7 +87,7 @@ pub enum EventKind {
     /// Full mode: a new image.
     Image(Box<Image>),
     /// A process is dead. Its memory and files are released, and its parent has its SIGCHLD (`exit_notify` in
-    /// kernel/exit.c; with ptrace: when we are told of its death).
+    /// kernel/exit.c; with ptrace: when wait4 reports its death).
     ParentTold,
     /// The first bytes arrived at the reading end of the tracee's stdout.
     FirstRead {

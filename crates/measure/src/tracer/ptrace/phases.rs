@@ -121,7 +121,7 @@ impl PhaseEvents {
         self.push(at, task, EventKind::Exit { group_dead, status });
     }
 
-    /// A process is dead. We are told when its parent is.
+    /// A process is dead. The tracer is notified when its parent is.
     pub(super) fn dead(&mut self, at: Nanos, task: Task) {
         self.push(at, task, EventKind::ParentTold);
     }

@@ -87,11 +87,13 @@ fn an_interruption_beside_such_a_program_is_still_an_interruption() {
     let mut command = as_nobody(folder.path(), &words);
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
     let child = crate::support::with_default_signal(libc::SIGTERM, &mut command).spawn().unwrap();
-    let named = |process: &str| {
-        fs::read_to_string(Path::new("/proc").join(process).join("comm")).is_ok_and(|name| name == "rooted\n")
+    // Until its `setuid(0)` its real user is still nobody, who may kill it.
+    let is_root = |process: &str| {
+        let status = fs::read_to_string(Path::new("/proc").join(process).join("status")).unwrap_or_default();
+        status.starts_with("Name:\trooted\n") && status.contains("\nUid:\t0\t")
     };
     let children = format!("/proc/{0}/task/{0}/children", child.id());
-    while !fs::read_to_string(&children).unwrap().split_whitespace().any(named) {
+    while !fs::read_to_string(&children).unwrap().split_whitespace().any(is_root) {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM)

@@ -23,6 +23,7 @@ fn side(side: &Side) -> DiffSide {
     DiffSide {
         command: side.name.to_owned(),
         median: summary.total.median / 1e9,
+        mean: Some(summary.total.middle / 1e9),
         min: summary.total.least / 1e9,
         max: summary.total.most / 1e9,
         runs: summary.runs,
@@ -36,7 +37,7 @@ fn side(side: &Side) -> DiffSide {
 fn changes_between(compared: &Compared) -> DiffChanges {
     let [first, second] = compared.sides.each_ref().map(|side| side.summary);
     let difference = Difference::between(first, second);
-    let (before, after) = (first.total.median, second.total.median);
+    let (before, after) = (first.total.middle, second.total.middle);
 
     DiffChanges {
         total_ns: after - before,

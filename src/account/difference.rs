@@ -80,7 +80,7 @@ impl Change {
 /// The differences between two start-ups. Every list has the greatest difference first.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// In the order of [`WorkKind::ALL`].
+    /// In the order of [`WorkKind::ALL`]. Their times add up to each side's [`Spread::middle`](super::summary::Spread) total.
     pub kinds: Vec<(WorkKind, Amount, Amount)>,
     /// The shares of each kind.
     pub shares: Vec<(WorkKind, Change)>,
@@ -93,7 +93,7 @@ pub struct Difference {
 
 impl Difference {
     pub fn between(first: &Summary, second: &Summary) -> Difference {
-        let amounts = |summary: &Summary| summary.kinds.map(|(t, count)| Amount { time: t.median, count });
+        let amounts = |summary: &Summary| summary.kinds.map(|(t, count)| Amount { time: t.middle, count });
         let (a, b) = (amounts(first), amounts(second));
         let kinds = WorkKind::ALL.into_iter().enumerate().map(|(n, kind)| (kind, a[n], b[n])).collect();
         Difference {
@@ -112,7 +112,7 @@ fn shares(first: &Summary, second: &Summary) -> Vec<(WorkKind, Change)> {
             return functions(code);
         }
         let shares = summary.shares.iter().filter(|share| share.kind == kind);
-        shares.map(|s| (s.name.clone(), Amount { time: s.time.median, count: s.count })).collect()
+        shares.map(|s| (s.name.clone(), Amount { time: s.time.middle, count: s.count })).collect()
     };
     let of_kind = |kind| changes(of(first, kind), of(second, kind)).into_iter().map(move |c| (kind, c));
     WorkKind::ALL.into_iter().flat_map(of_kind).collect()

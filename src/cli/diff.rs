@@ -24,7 +24,7 @@ pub struct Args {
     /// The command or the recording to compare it with
     #[arg(value_name = "B")]
     second: String,
-    /// Run each command N times; the times shown are medians [default: 20, fewer for a command that takes long]
+    /// Run each command N times; the times shown are means of the middle half [default: 20, fewer for a command that takes long]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     runs: Option<u32>,
     /// Skip the sampled runs that name the functions of user code

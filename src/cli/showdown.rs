@@ -29,9 +29,10 @@ pub struct Args {
     /// Run each program N times [default: as often as about 75 seconds allow]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     runs: Option<u32>,
-    /// Run each program N times before the measured runs; 0: no such run, and no untraced runs either
-    #[arg(short, long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=10_000))]
-    warmup: u32,
+    /// Run each program N times before the measured runs; 0: no such run, and no untraced runs either [default: 2, or 0
+    /// with --runs 1]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    warmup: Option<u32>,
     /// Take about 20 seconds in total, not counting builds
     #[arg(long, conflicts_with = "runs")]
     quick: bool,
@@ -99,6 +100,8 @@ pub struct Plan {
     pub exports: Vec<(Format, Target)>,
 }
 
+/// Rounds before the measured runs.
+const WARMUP: u32 = 2;
 /// The time for the measured runs.
 const DEFAULT_TIME: Duration = Duration::from_secs(75);
 /// The time for the measured runs with `--quick`.
@@ -115,7 +118,7 @@ impl Args {
         let measuring = self.measuring;
         Plan {
             budget,
-            warmup: self.warmup,
+            warmup: self.warmup.unwrap_or(if self.runs == Some(1) { 0 } else { WARMUP }),
             names: self.only,
             tags: self.tag,
             corpus: self.corpus,

@@ -22,7 +22,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Run the command N times; the times shown are medians [default: 20, fewer for a command that takes long]
+    /// Run the command N times; the times shown are means of the middle half [default: 20, fewer for a command that takes long]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     runs: Option<u32>,
     /// Print every step of one run, as strace does, with the times of page faults and user code

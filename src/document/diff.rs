@@ -36,6 +36,9 @@ pub struct DiffSide {
     /// The command or the recording.
     pub command: String,
     pub median: f64,
+    /// The mean of the middle half of the runs by their total; `None` in older documents.
+    #[serde(default)]
+    pub mean: Option<f64>,
     pub min: f64,
     pub max: f64,
     pub runs: usize,
@@ -50,9 +53,9 @@ pub struct DiffSide {
 /// What differs. Every list has the greatest difference first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DiffChanges {
-    /// The second side's median total less the first's.
+    /// The second side's mean total of the middle half of its runs less the first's. The kinds add up to it.
     pub total_ns: f64,
-    /// The second side's median total over the first's.
+    /// The second side's mean total over the first's.
     pub ratio: f64,
     /// `null` where there are too few runs.
     pub comparison: Option<Ratio>,

@@ -149,6 +149,12 @@ fn a_program_compared_with_itself_has_an_interval_and_a_spread() {
     assert_eq!((&difference["comparison"]["pairs"], &difference["in_turn"]), (&9.into(), &true.into()));
     let holds_one = figure("low") <= 1.0 && 1.0 <= figure("high");
     assert_eq!(difference["verdict"] == "cant_tell", holds_one, "{difference}");
+    for (side, result) in ["before", "after"].into_iter().zip(document["results"].as_array().unwrap()) {
+        let kinds = difference["kinds"].as_array().unwrap().iter();
+        let sum: f64 = kinds.map(|kind| kind[side]["ns"].as_f64().unwrap()).sum();
+        let total = result["mean"].as_f64().unwrap() * 1e9;
+        assert!((sum - total).abs() < 1.0, "{side}: the kinds add up to {sum}, not {total}");
+    }
     let (_, text, _) = firstbyte(&["diff", "-r", "2", "true", "true"]);
     let text = text.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(text.contains("(2 runs each, interleaved: can't tell with fewer than 8 of each)"), "{text}");

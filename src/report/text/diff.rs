@@ -20,7 +20,7 @@ const NOTEWORTHY: f64 = 0.01;
 pub fn render(compared: &Compared, terminal: &Terminal) -> String {
     let [first, second] = compared.sides.each_ref().map(|side| side.summary);
     let difference = Difference::between(first, second);
-    let least = NOTEWORTHY * first.total.median.max(second.total.median);
+    let least = NOTEWORTHY * first.total.middle.max(second.total.middle);
     let mut text = headline(compared, terminal);
     text += &kinds(&difference, least, terminal);
     let structural = |changes: &[Change]| -> Vec<Change> {
@@ -36,7 +36,7 @@ pub fn render(compared: &Compared, terminal: &Terminal) -> String {
 }
 
 fn headline(compared: &Compared, terminal: &Terminal) -> String {
-    let [a, b] = compared.sides.each_ref().map(|side| side.summary.total.median);
+    let [a, b] = compared.sides.each_ref().map(|side| side.summary.total.middle);
     let ratio = compared.comparison.map_or(b / a.max(1.0), |comparison| comparison.ratio);
     let sure =
         compared.comparison.map_or(String::new(), |comparison| sureness(&comparison, compared.in_turn));
@@ -46,7 +46,7 @@ fn headline(compared: &Compared, terminal: &Terminal) -> String {
     format!("{first}{second}{}\n\n", terminal.wrap(&verdict, 0))
 }
 
-/// A name, and the median and the range of its totals.
+/// A name, and the mean and the range of its totals.
 fn side(letter: &str, side: &Side, terminal: &Terminal) -> String {
     let total = side.summary.total;
     let spread = match side.summary.runs {
@@ -54,8 +54,8 @@ fn side(letter: &str, side: &Side, terminal: &Terminal) -> String {
         n => format!("{} to {}, {n} runs", display_nanos(total.least), display_nanos(total.most)),
     };
     let width = terminal.width.saturating_sub(17 + columns(&spread)).max(10);
-    let median = display_nanos(total.median);
-    format!("{} {} {median:>11}  {spread}\n", terminal.bold(letter), fitted(side.name, width))
+    let mean = display_nanos(total.middle);
+    format!("{} {} {mean:>11}  {spread}\n", terminal.bold(letter), fitted(side.name, width))
 }
 
 /// The interval and the verdict, or why there is none.

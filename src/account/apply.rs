@@ -2,10 +2,11 @@
 
 use super::address_space::Content;
 use super::process::Process;
+use firstbyte_measure::arch::{Abi, Argument, CallFacts, Use};
 use firstbyte_measure::tracer::event::Call;
 use std::sync::Arc;
 
-const CLOEXEC: u64 = 0o2_000_000;
+const CLOEXEC: u64 = libc::O_CLOEXEC as u64;
 const MAP_ANONYMOUS: u64 = 0x20;
 const PROT_EXEC: u64 = 4;
 /// The unit of the offset of mmap2(2). It does not depend on the page size.
@@ -22,77 +23,31 @@ const CLOSE_RANGE_CLOEXEC: u64 = 4;
 
 /// The file of a call: its path argument, or the file behind its descriptor.
 pub(super) fn file_of(process: &Process, name: &str, call: &Call) -> Option<Arc<str>> {
-    let descriptor = |position: usize| process.descriptors.name(int(call.arguments[position]));
-    match name {
-        "openat" | "openat2" | "newfstatat" | "fstatat64" | "statx" | "readlinkat" | "faccessat"
-        | "faccessat2" | "unlinkat" | "mkdirat" | "execveat" => {
-            Some(process.descriptors.resolve(int(call.arguments[0]), call.paths.first()?))
-        }
-        "mmap" | "mmap2" if call.arguments[3] & MAP_ANONYMOUS == 0 => descriptor(4),
-        "memfd_create" => None,
-        _ if !call.paths.is_empty() => Some(call.paths[0].as_str().into()),
-        // of the two descriptors, the one that is read; if that has no name, the one that is written
-        "sendfile" | "sendfile64" => descriptor(1).or_else(|| descriptor(0)),
-        "splice" | "copy_file_range" => descriptor(0).or_else(|| descriptor(2)),
-        _ if is_about_its_descriptor(name) => descriptor(0),
-        _ => None,
+    let facts = CallFacts::of(name);
+    let register = |kind| Some(call.arguments[usize::from(facts?.position(kind)?)]);
+
+    if let Some(path) = call.paths.first() {
+        return match register(Argument::Directory) {
+            _ if name == "memfd_create" => None, // its name is not a path
+            Some(folder) if facts.is_some_and(starts_at_directory) => {
+                Some(process.descriptors.resolve(int(folder), path))
+            }
+            _ => Some(path.as_str().into()),
+        };
     }
+    if register(Argument::MappingFlags).is_some_and(|flags| flags & MAP_ANONYMOUS != 0) {
+        return None;
+    }
+
+    // of two descriptors, the one that is read; if that has no name, the one that is written
+    let used = [Use::Reads, Use::File, Use::Writes];
+    let mut files = used.into_iter().filter_map(|used| register(Argument::Descriptor(used)));
+    files.find_map(|descriptor| process.descriptors.name(int(descriptor)))
 }
 
-/// Whether the first argument of a call is the descriptor that it works on.
-fn is_about_its_descriptor(name: &str) -> bool {
-    matches!(
-        name,
-        "read"
-            | "pread64"
-            | "readv"
-            | "preadv"
-            | "preadv2"
-            | "write"
-            | "writev"
-            | "pwrite64"
-            | "pwritev"
-            | "pwritev2"
-            | "vmsplice"
-            | "close"
-            | "fstat"
-            | "fstat64"
-            | "lseek"
-            | "_llseek"
-            | "ioctl"
-            | "getdents"
-            | "getdents64"
-            | "fcntl"
-            | "fcntl64"
-            | "fadvise64"
-            | "fadvise64_64"
-            | "readahead"
-            | "flock"
-            | "fallocate"
-            | "ftruncate"
-            | "ftruncate64"
-            | "fchmod"
-            | "fchown"
-            | "sendto"
-            | "recvfrom"
-            | "sendmsg"
-            | "recvmsg"
-            | "sendmmsg"
-            | "recvmmsg"
-            | "connect"
-            | "accept"
-            | "accept4"
-            | "dup"
-            | "dup2"
-            | "dup3"
-            | "fstatfs"
-            | "fstatfs64"
-            | "fchdir"
-            | "fsync"
-            | "fdatasync"
-            | "sync_file_range"
-            | "syncfs"
-    )
+/// Whether the first path is resolved from the first argument. That of `symlinkat` is text.
+fn starts_at_directory(call: &CallFacts) -> bool {
+    call.arguments(Abi::Native).next() == Some(Argument::Directory)
 }
 
 /// Opens, closes, maps and unmaps what the call did.
@@ -108,10 +63,11 @@ fn descriptors(process: &mut Process, name: &str, call: &Call, file: Option<&Arc
     let all = &mut process.descriptors;
     let named = |fallback: &str| file.cloned().unwrap_or_else(|| fallback.into());
 
+    if let Some(facts) = CallFacts::of(name).filter(|facts| facts.opens()) {
+        let flags = facts.position(Argument::OpenFlags).map_or(0, |at| call.arguments[usize::from(at)]);
+        return all.open(int(result), named("?"), flags & CLOEXEC != 0);
+    }
     match name {
-        "open" => all.open(int(result), named("?"), b & CLOEXEC != 0),
-        "openat" => all.open(int(result), named("?"), c & CLOEXEC != 0),
-        "openat2" | "creat" => all.open(int(result), named("?"), false),
         "close" => all.close(int(a)),
         "close_range" if c & CLOSE_RANGE_CLOEXEC != 0 => all.mark_range(a & 0xffff_ffff, b & 0xffff_ffff),
         "close_range" => all.close_range(a & 0xffff_ffff, b & 0xffff_ffff),

@@ -1,191 +1,9 @@
 //! A system call as text, as strace writes it: `openat(AT_FDCWD, "/etc/passwd", O_RDONLY) = 3`.
 
-use firstbyte_measure::arch::call_names;
+use firstbyte_measure::arch::{Argument, CallFacts, call_names};
 use firstbyte_measure::tracer::Abi;
 use firstbyte_measure::tracer::event::Call;
 use std::fmt::Write;
-
-/// The arguments of each call, one letter each, from its page in section 2 of the manual: `f` descriptor, `D` directory
-/// descriptor, `p` path, `z` count, `i` number, `x` address, `O` open flags, `m` mode, `P` protection, `M` mapping flags,
-/// `a` access mode, `s` signal, `c` clone flags, `F` futex operation, `w` whence, `_` a register without a meaning. An
-/// offset or length in a file is `o` if it takes one register, `L` if it takes two with the low half first, and `H` with the
-/// high half first.
-const ARGUMENTS: &[(&str, &str)] = &[
-    ("accept", "fxx"),
-    ("accept4", "fxxi"),
-    ("access", "pa"),
-    ("arch_prctl", "xx"),
-    ("bind", "fxi"),
-    ("brk", "x"),
-    ("chdir", "p"),
-    ("chmod", "pm"),
-    ("chown", "pii"),
-    ("clock_getres", "ix"),
-    ("clock_gettime", "ix"),
-    ("clock_nanosleep", "iixx"),
-    ("clone", "cxxxx"),
-    ("clone3", "xz"),
-    ("close", "f"),
-    ("close_range", "iii"),
-    ("connect", "fxi"),
-    ("copy_file_range", "fxfxzi"),
-    ("dup", "f"),
-    ("dup2", "ff"),
-    ("dup3", "ffO"),
-    ("epoll_create1", "i"),
-    ("epoll_ctl", "fifx"),
-    ("epoll_pwait", "fxiix"),
-    ("epoll_pwait2", "fxixx"),
-    ("epoll_wait", "fxii"),
-    ("eventfd2", "ii"),
-    ("execve", "pxx"),
-    ("execveat", "Dpxxi"),
-    ("exit", "i"),
-    ("exit_group", "i"),
-    ("faccessat", "Dpa"),
-    ("faccessat2", "Dpai"),
-    ("fadvise64", "fozi"),
-    ("fallocate", "fioo"),
-    ("fchdir", "f"),
-    ("fchmod", "fm"),
-    ("fcntl", "fii"),
-    ("fcntl64", "fii"),
-    ("fdatasync", "f"),
-    ("flock", "fi"),
-    ("fork", ""),
-    ("fstat", "fx"),
-    ("fstat64", "fx"),
-    ("fstatfs", "fx"),
-    ("fsync", "f"),
-    ("ftruncate", "fo"),
-    ("futex", "xFixxi"),
-    ("getcwd", "xz"),
-    ("getdents64", "fxz"),
-    ("getegid", ""),
-    ("geteuid", ""),
-    ("getgid", ""),
-    ("getpgrp", ""),
-    ("getpid", ""),
-    ("getppid", ""),
-    ("getrandom", "xzi"),
-    ("getrusage", "ix"),
-    ("getsockname", "fxx"),
-    ("gettid", ""),
-    ("gettimeofday", "xx"),
-    ("getuid", ""),
-    ("io_uring_enter", "fiiixz"),
-    ("io_uring_setup", "ix"),
-    ("ioctl", "fxx"),
-    ("kill", "is"),
-    ("link", "pp"),
-    ("lseek", "fow"),
-    ("lstat", "px"),
-    ("lstat64", "px"),
-    ("madvise", "xzi"),
-    ("membarrier", "iii"),
-    ("memfd_create", "pi"),
-    ("mkdir", "pm"),
-    ("mkdirat", "Dpm"),
-    ("mmap", "xzPMfx"),
-    ("mmap2", "xzPMfx"),
-    ("mprotect", "xzP"),
-    ("mremap", "xzzix"),
-    ("munmap", "xz"),
-    ("nanosleep", "xx"),
-    ("newfstatat", "Dpxi"),
-    ("open", "pOm"),
-    ("openat", "DpOm"),
-    ("openat2", "Dpxz"),
-    ("pause", ""),
-    ("pipe", "x"),
-    ("pipe2", "xO"),
-    ("poll", "xii"),
-    ("ppoll", "xixx"),
-    ("prctl", "ixxxx"),
-    ("pread64", "fxzo"),
-    ("preadv", "fxio"),
-    ("preadv2", "fxio_i"),
-    ("prlimit64", "iixx"),
-    ("pselect6", "ixxxxx"),
-    ("pwrite64", "fxzo"),
-    ("pwritev", "fxio"),
-    ("pwritev2", "fxio_i"),
-    ("read", "fxz"),
-    ("readahead", "foz"),
-    ("readlink", "pxz"),
-    ("readlinkat", "Dpxz"),
-    ("readv", "fxi"),
-    ("recvfrom", "fxzi"),
-    ("recvmmsg", "fxiix"),
-    ("recvmsg", "fxi"),
-    ("rename", "pp"),
-    ("renameat2", "DpDpi"),
-    ("restart_syscall", ""),
-    ("rmdir", "p"),
-    ("rseq", "xiii"),
-    ("rt_sigaction", "sxxi"),
-    ("rt_sigprocmask", "ixxi"),
-    ("rt_sigreturn", ""),
-    ("rt_sigsuspend", "xz"),
-    ("rt_sigtimedwait", "xxxz"),
-    ("sched_getaffinity", "izx"),
-    ("sched_yield", ""),
-    ("select", "ixxxx"),
-    ("sendfile", "ffxz"),
-    ("sendmmsg", "fxii"),
-    ("sendmsg", "fxi"),
-    ("sendto", "fxzixi"),
-    ("set_robust_list", "xz"),
-    ("set_tid_address", "x"),
-    ("setpgid", "ii"),
-    ("setsockopt", "fiixi"),
-    ("sigaltstack", "xx"),
-    ("socket", "iii"),
-    ("socketpair", "iiix"),
-    ("splice", "fxfxzi"),
-    ("stat", "px"),
-    ("stat64", "px"),
-    ("statfs", "px"),
-    ("statx", "Dpixx"),
-    ("symlink", "pp"),
-    ("sync_file_range", "fooi"),
-    ("sysinfo", "x"),
-    ("tee", "ffzi"),
-    ("tgkill", "iis"),
-    ("truncate", "po"),
-    ("umask", "m"),
-    ("uname", "x"),
-    ("unlink", "p"),
-    ("unlinkat", "Dpi"),
-    ("vfork", ""),
-    ("vmsplice", "fxii"),
-    ("wait4", "ixix"),
-    ("waitid", "iixix"),
-    ("write", "fxz"),
-    ("writev", "fxi"),
-];
-
-/// The calls whose arguments differ in the 32-bit table: there, an offset of 64 bits takes two registers, and an `off_t` has
-/// 32 bits (`arch/x86/kernel/sys_ia32.c`).
-const COMPAT_ARGUMENTS: &[(&str, &str)] = &[
-    ("_llseek", "fHxw"),
-    ("fadvise64", "fLzi"),
-    ("fadvise64_64", "fLLi"),
-    ("fallocate", "fiLL"),
-    ("ftruncate", "fi"),
-    ("ftruncate64", "fL"),
-    ("lseek", "fiw"),
-    ("pread64", "fxzL"),
-    ("preadv", "fxiL"),
-    ("preadv2", "fxiLi"),
-    ("pwrite64", "fxzL"),
-    ("pwritev", "fxiL"),
-    ("pwritev2", "fxiLi"),
-    ("readahead", "fLz"),
-    ("sync_file_range", "fLLi"),
-    ("truncate", "pi"),
-    ("truncate64", "pL"),
-];
 
 /// Calls that return an address.
 const ADDRESSES: [&str; 5] = ["brk", "mmap", "mmap2", "mremap", "shmat"];
@@ -197,42 +15,37 @@ pub fn text(call: &Call) -> String {
     format!("{name}({arguments}) = {}", result(&name, call))
 }
 
-/// The letters of a call's arguments, if the call is in the tables.
-fn kinds(name: &str, abi: Abi) -> Option<&'static str> {
-    let of = |table: &[(&str, &'static str)]| {
-        table.binary_search_by_key(&name, |(known, _)| known).ok().map(|place| table[place].1)
-    };
-    let own = if abi == Abi::Compat { of(COMPAT_ARGUMENTS) } else { None };
-    own.or_else(|| of(ARGUMENTS))
-}
-
 fn arguments(name: &str, call: &Call) -> String {
-    let known = kinds(name, call.call.abi);
+    let Some(facts) = CallFacts::of(name) else {
+        let [a, b, c, ..] = call.arguments.map(address);
+        return format!("{a}, {b}, {c}, …");
+    };
+
+    let flags = facts.position(Argument::OpenFlags).map_or(0, |at| call.arguments[usize::from(at)]);
+    let modeless = facts.opens() && facts.position(Argument::OpenFlags).is_some() && flags & CREATE == 0;
     let mut paths = call.paths.iter();
-    let flags_at = if name == "open" { 1 } else { 2 };
-    let creating = call.arguments[flags_at] & 0o100 != 0;
     let mut registers = call.arguments.into_iter();
     let mut next = || registers.next().unwrap_or(0);
 
     let mut shown: Vec<String> = Vec::new();
-    for kind in known.unwrap_or("xxx").chars() {
+    for kind in facts.arguments(call.call.abi) {
         let value = next();
         shown.push(match kind {
-            '_' => continue,
-            'p' => paths.next().map_or_else(|| address(value), |path| format!("{path:?}")),
-            'L' => wide(next(), value),
-            'H' => wide(value, next()),
+            Argument::Unused => continue,
+            Argument::Mode if modeless => continue,
+            Argument::Path => path(paths.next(), value),
+            Argument::LowHigh => wide(next(), value),
+            Argument::HighLow => wide(value, next()),
             _ => argument(kind, value),
         });
     }
-
-    if matches!(name, "open" | "openat") && !creating {
-        shown.pop(); // without O_CREAT, the mode has no meaning
-    }
-    if known.is_none() {
-        shown.push("…".to_owned());
-    }
     shown.join(", ")
+}
+
+/// A path; its address if it could not be read. At the address 0 there is none.
+fn path(path: Option<&String>, value: u64) -> String {
+    let path = path.filter(|path| value != 0 || !path.is_empty());
+    path.map_or_else(|| address(value), |path| format!("{path:?}"))
 }
 
 /// A number of 64 bits from the low halves of two registers.
@@ -241,22 +54,26 @@ fn wide(high: u64, low: u64) -> String {
 }
 
 #[allow(clippy::cast_possible_truncation)] // a C int is in the low half of its register
-fn argument(kind: char, value: u64) -> String {
+fn argument(kind: Argument, value: u64) -> String {
     let int = value as i32;
     match kind {
-        'D' if int == libc::AT_FDCWD => "AT_FDCWD".to_owned(),
-        'f' | 'i' | 'D' => int.to_string(),
-        'o' => value.cast_signed().to_string(),
-        'z' => value.to_string(),
-        'm' => format!("0{value:o}"),
-        's' => signal(int),
-        'O' => flags(value & !3, OPEN, ["O_RDONLY", "O_WRONLY", "O_RDWR", "3"][(value & 3) as usize]),
-        'P' => flags(value, PROTECTION, "PROT_NONE"),
-        'M' => flags(value, MAPPING, "0"),
-        'a' => flags(value, &[(1, "X_OK"), (2, "W_OK"), (4, "R_OK")], "F_OK"),
-        'c' => flags(value & !0xff, CLONE, "0"),
-        'F' => futex(value & 0x7f),
-        'w' => ["SEEK_SET", "SEEK_CUR", "SEEK_END"].get(value as usize).map_or("?", |w| w).to_owned(),
+        Argument::Directory if int == libc::AT_FDCWD => "AT_FDCWD".to_owned(),
+        Argument::Directory | Argument::Descriptor(_) | Argument::Int => int.to_string(),
+        Argument::Offset => value.cast_signed().to_string(),
+        Argument::Size => value.to_string(),
+        Argument::Mode => format!("0{value:o}"),
+        Argument::Signal => signal(int),
+        Argument::OpenFlags => {
+            flags(value & !3, OPEN, ["O_RDONLY", "O_WRONLY", "O_RDWR", "3"][(value & 3) as usize])
+        }
+        Argument::Protection => flags(value, PROTECTION, "PROT_NONE"),
+        Argument::MappingFlags => flags(value, MAPPING, "0"),
+        Argument::Access => flags(value, &[(1, "X_OK"), (2, "W_OK"), (4, "R_OK")], "F_OK"),
+        Argument::CloneFlags => flags(value & !0xff, CLONE, "0"),
+        Argument::FutexOperation => futex(value & 0x7f),
+        Argument::Whence => {
+            ["SEEK_SET", "SEEK_CUR", "SEEK_END"].get(value as usize).map_or("?", |w| w).to_owned()
+        }
         _ => address(value),
     }
 }
@@ -299,6 +116,7 @@ fn futex(operation: u64) -> String {
 
 type Flags = &'static [(u64, &'static str)];
 
+const CREATE: u64 = libc::O_CREAT as u64;
 // Some of their values differ between architectures.
 const OPEN: Flags = &[
     (libc::O_CREAT as u64, "O_CREAT"),
@@ -396,17 +214,11 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_are_sorted_for_the_search() {
-        assert!(ARGUMENTS.is_sorted_by_key(|(name, _)| name));
-        assert!(COMPAT_ARGUMENTS.is_sorted_by_key(|(name, _)| name));
-    }
-
-    #[test]
     fn calls_are_written_as_strace_writes_them() {
         let cwd = u64::from(libc::AT_FDCWD.cast_unsigned());
         let table = [
             (
-                call("openat", [cwd, 1, 0o2_000_000, 0, 0, 0], &["/etc/ld.so.cache"], Some(3)),
+                call("openat", [cwd, 1, libc::O_CLOEXEC as u64, 0, 0, 0], &["/etc/ld.so.cache"], Some(3)),
                 "openat(AT_FDCWD, \"/etc/ld.so.cache\", O_RDONLY|O_CLOEXEC) = 3",
             ),
             (
@@ -417,6 +229,17 @@ mod tests {
                 call("mmap", [0, 8192, 3, 0x22, u64::MAX, 0], &[], Some(0x7fff_0000_0000)),
                 "mmap(NULL, 8192, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1, NULL) = 0x7fff00000000",
             ),
+            (
+                call(
+                    "openat",
+                    [cwd, 1, (libc::O_DIRECTORY | libc::O_NOFOLLOW) as u64, 0, 0, 0],
+                    &["/"],
+                    Some(3),
+                ),
+                "openat(AT_FDCWD, \"/\", O_RDONLY|O_DIRECTORY|O_NOFOLLOW) = 3",
+            ),
+            (call("utimensat", [3, 0, 0, 0, 0, 0], &[""], Some(0)), "utimensat(3, NULL, NULL, 0) = 0"),
+            (call("swapon", [1, 0, 2, 0, 0, 0], &[], Some(0)), "swapon(0x1, NULL, 0x2, …) = 0"),
             (call("exit_group", [0; 6], &[], None), "exit_group(…) = ?"),
             (call("write", [1, 0x1000, 12, 0, 0, 0], &[], Some(12)), "write(1, 0x1000, 12) = 12"),
         ];

@@ -4,7 +4,7 @@ use super::binaries::Binaries;
 use super::critical_path::{Moment, critical_path, split_at_execs, steps, thread_alone};
 use super::model::{Account, ProcessAccount, ThreadAccount};
 use super::reading::Reconstruction;
-use super::step::{Reason, What, is_open};
+use super::step::{Reason, What};
 use super::{files, searches};
 use firstbyte_measure::Counts;
 use firstbyte_measure::timeline::{Timeline, TimelineError};
@@ -91,9 +91,9 @@ fn counts(
     counts.syscalls = counts.execs;
     for step in threads.iter().flat_map(|thread| &thread.steps) {
         match &step.what {
-            What::Call { name, failed, .. } => {
+            What::Call { failed, .. } => {
                 counts.syscalls += 1;
-                if is_open(name) {
+                if step.what.opens() {
                     *(if *failed { &mut counts.failed_opens } else { &mut counts.files_opened }) += 1;
                 }
             }

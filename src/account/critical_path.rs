@@ -8,6 +8,7 @@
 use super::model::{PathPiece, ProcessAccount, ThreadAccount, Wake};
 use super::partition::{TimeInterval, partition};
 use super::step::{Reason, Step, What};
+use firstbyte_measure::arch::Wait;
 use firstbyte_measure::units::Nanos;
 use std::collections::HashMap;
 
@@ -186,20 +187,21 @@ fn doing(thread: &ThreadAccount, at: Nanos) -> Option<&What> {
 
 /// Whether a thread that does this can end a sleep of this kind.
 fn ends(reason: Reason, doing: Option<&What>) -> bool {
-    let timer_or_disk = matches!(reason, Reason::Sleep | Reason::PageRead | Reason::Exec | Reason::Preempted);
+    let timer_or_disk =
+        matches!(reason, Reason::For(Wait::Sleep) | Reason::PageRead | Reason::Exec | Reason::Preempted);
     match doing {
         _ if timer_or_disk => false,
         None => true,
         Some(What::Exec { .. }) => {
-            matches!(reason, Reason::Vfork | Reason::Read | Reason::Poll | Reason::Write)
+            matches!(reason, Reason::For(Wait::Vfork | Wait::Read | Wait::Poll | Wait::Write))
         }
         Some(What::Call { name, .. }) => {
             let exits = name.starts_with("exit");
             match reason {
-                Reason::Futex => exits || name.starts_with("futex"),
-                Reason::Child => exits || name.contains("kill"),
-                Reason::Vfork => exits || name.starts_with("exec"),
-                _ => Reason::of_call(name) != Reason::Sleep,
+                Reason::For(Wait::Futex) => exits || name.starts_with("futex"),
+                Reason::For(Wait::Child) => exits || name.contains("kill"),
+                Reason::For(Wait::Vfork) => exits || name.starts_with("exec"),
+                _ => Reason::of_call(name) != Reason::For(Wait::Sleep),
             }
         }
         Some(What::User | What::Fault(_) | What::Off(_)) => false,
@@ -245,7 +247,7 @@ mod tests {
             vec![
                 step(0, 20, What::User),
                 step(20, 82, call("wait4")),
-                step(22, 80, What::Off(Reason::Child)),
+                step(22, 80, What::Off(Reason::For(Wait::Child))),
                 step(82, 100, What::User),
             ],
         );
@@ -271,7 +273,9 @@ mod tests {
         let steps = steps(&threads, &path);
         assert_eq!(steps.iter().map(|step| step.own).sum::<Nanos>(), Nanos(100));
         assert!(
-            !steps.iter().any(|step| step.own > Nanos(0) && matches!(step.what, What::Off(Reason::Child)))
+            !steps
+                .iter()
+                .any(|step| step.own > Nanos(0) && matches!(step.what, What::Off(Reason::For(Wait::Child))))
         );
         let ending = steps.iter().find(|step| step.start == Nanos(78)).unwrap();
         assert_eq!((ending.own, ending.what.key().starts_with("call exit")), (Nanos(2), true));
@@ -317,11 +321,14 @@ mod tests {
 
     #[test]
     fn a_timer_ends_a_sleep_even_if_another_thread_runs() {
-        assert!(!ends(Reason::Sleep, Some(&call("write"))));
+        assert!(!ends(Reason::For(Wait::Sleep), Some(&call("write"))));
         assert!(!ends(Reason::PageRead, Some(&call("write"))));
-        assert!(!ends(Reason::Futex, Some(&call("write"))));
-        assert!(ends(Reason::Futex, Some(&call("futex"))) && ends(Reason::Futex, None));
-        assert!(ends(Reason::Read, Some(&call("write"))) && !ends(Reason::Read, Some(&What::User)));
+        assert!(!ends(Reason::For(Wait::Futex), Some(&call("write"))));
+        assert!(ends(Reason::For(Wait::Futex), Some(&call("futex"))) && ends(Reason::For(Wait::Futex), None));
+        assert!(
+            ends(Reason::For(Wait::Read), Some(&call("write")))
+                && !ends(Reason::For(Wait::Read), Some(&What::User))
+        );
     }
 
     #[test]
@@ -335,7 +342,7 @@ mod tests {
                 let mut other =
                     thread(id, start, end, Some(random.u32(1..id)), vec![step(start, end, call("write"))]);
                 let sleep = random.u64(start..end);
-                other.steps.push(step(sleep, end, What::Off(Reason::Read)));
+                other.steps.push(step(sleep, end, What::Off(Reason::For(Wait::Read))));
                 other.wakes.push(wake(sleep, random.u64(sleep..=end), random.u32(1..9)));
                 threads.push(other);
             }

@@ -1,7 +1,7 @@
 //! Which files a start-up opens, looks for, reads, maps and touches.
 
 use super::model::{FileAccount, ThreadAccount};
-use super::step::{What, is_open};
+use super::step::What;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ pub(super) fn of_threads(threads: &[ThreadAccount], bytes_read: &[(Arc<str>, u64
         let file = files.entry(Arc::clone(path)).or_default();
         file.time = Nanos(file.time.0.saturating_add(step.own.0));
         match &step.what {
-            What::Call { name, failed: true, .. } if is_open(name) => file.failed += 1,
-            What::Call { name, .. } if is_open(name) => file.opened += 1,
+            What::Call { failed: true, .. } if step.what.opens() => file.failed += 1,
+            What::Call { .. } if step.what.opens() => file.opened += 1,
             What::Fault(fault) => {
                 file.faults += 1;
                 file.major_faults += u64::from(fault.major);

@@ -7,7 +7,7 @@ use super::model::{Creation, Execution, ProcessAccount, ThreadAccount, Wake};
 use super::process::Process;
 use super::step::{ExecStage, PageFault, Reason, What};
 use super::thread::Thread;
-use firstbyte_measure::arch::{FileCall, call_names, file_calls};
+use firstbyte_measure::arch::{FileCall, Wait, call_names, file_calls};
 use firstbyte_measure::tracer::event::{Call, Fault, Image, OffCpu};
 use firstbyte_measure::tracer::{Backend, Event, EventKind, Recording, Syscall};
 use firstbyte_measure::units::Nanos;
@@ -231,7 +231,7 @@ impl Reader<'_> {
     fn wait_for_child(&mut self, event: &Event, call: &Call, what: &What) {
         let What::Call { name, .. } = what else { return };
         let child = call.result.and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
-        let Some(child) = child.filter(|_| Reason::of_call(name) == Reason::Child) else { return };
+        let Some(child) = child.filter(|_| Reason::of_call(name) == Reason::For(Wait::Child)) else { return };
         let end = self.account(child).and_then(|account| account.end).map(|end| end + self.zero);
         if let Some(woken) = end.filter(|end| (call.entered..event.at).contains(end)) {
             self.thread(event).wakes.push(Wake { from: call.entered, woken, waker: [child, child] });

@@ -4,6 +4,7 @@
 
 use super::model::{FileSearch, ThreadAccount};
 use super::step::{Code, ExecStage, Role, Step, What};
+use firstbyte_measure::arch::Does;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -167,8 +168,9 @@ fn lookup(step: &Step) -> Option<Lookup<'_>> {
     match &step.what {
         // ld.so reads its cache between two groups of folders: that is not one of the places where it looks
         What::Call { file: Some(path), .. } if &**path == "/etc/ld.so.cache" => None,
-        What::Call { name, file: Some(path), failed, code, .. } if path.contains('/') && asks(name) => {
-            let is_exec = name.starts_with("exec");
+        What::Call { file: Some(path), failed, code, .. } if path.contains('/') => {
+            let facts = step.what.call_facts().filter(|call| call.looks_up())?;
+            let is_exec = facts.does == Does::Executes;
             Some(Lookup { path, failed: *failed, by: code.as_ref(), is_exec, time: step.own })
         }
         What::Exec { stage: ExecStage::Open, path } => {
@@ -176,28 +178,6 @@ fn lookup(step: &Step) -> Option<Lookup<'_>> {
         }
         _ => None,
     }
-}
-
-/// Whether a call asks for a path.
-fn asks(name: &str) -> bool {
-    matches!(
-        name,
-        "open"
-            | "openat"
-            | "openat2"
-            | "stat"
-            | "stat64"
-            | "lstat"
-            | "lstat64"
-            | "newfstatat"
-            | "fstatat64"
-            | "statx"
-            | "access"
-            | "faccessat"
-            | "faccessat2"
-            | "execve"
-            | "execveat"
-    )
 }
 
 fn searcher(lookup: &Lookup) -> String {

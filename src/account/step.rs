@@ -1,5 +1,6 @@
 //! The steps into which the time of a thread is divided.
 
+use firstbyte_measure::arch::{CallFacts, Wait};
 use firstbyte_measure::units::Nanos;
 use std::fmt;
 use std::sync::Arc;
@@ -114,32 +115,8 @@ pub enum Reason {
     Preempted,
     /// The thread had been woken up and could have run.
     Runnable,
-    /// `wait4`, `waitid`.
-    Child,
-    /// `vfork` and similar: until the child has executed its program.
-    Vfork,
-    /// `futex`: a lock, a condition variable, the end of a thread.
-    Futex,
-    /// `poll`, `select`, `epoll_wait`.
-    Poll,
-    /// `io_uring_enter`: the operations that the thread had queued.
-    IoUring,
-    /// `read`, `recv`, `msgrcv` and similar.
-    Read,
-    /// `write`, `send`, `msgsnd`, `fsync` and similar.
-    Write,
-    /// `splice`, `sendfile` and similar, which wait for data or for space.
-    Splice,
-    /// `connect`, `accept`.
-    Connection,
-    /// `flock`, `fcntl`.
-    FileLock,
-    /// `semop` and similar.
-    Semaphore,
-    /// `pause`, `sigsuspend`, `sigtimedwait`.
-    Signal,
-    /// `nanosleep`.
-    Sleep,
+    /// A system call waited for this.
+    For(Wait),
     /// On the way back to user code, a stop signal, a debugger or a frozen control group held the thread.
     Stopped,
     /// A page was read from disk.
@@ -158,19 +135,19 @@ impl Reason {
             Reason::Created => "first turn on a processor",
             Reason::Preempted => "preempted",
             Reason::Runnable => "a turn on a processor",
-            Reason::Child => "a child's exit",
-            Reason::Vfork => "a child's exec",
-            Reason::Futex => "futex",
-            Reason::Poll => "poll",
-            Reason::IoUring => "io_uring",
-            Reason::Read => "read",
-            Reason::Write => "write",
-            Reason::Splice => "splice or sendfile",
-            Reason::Connection => "a connection",
-            Reason::FileLock => "a file lock",
-            Reason::Semaphore => "a semaphore",
-            Reason::Signal => "a signal",
-            Reason::Sleep => "sleep",
+            Reason::For(Wait::Child) => "a child's exit",
+            Reason::For(Wait::Vfork) => "a child's exec",
+            Reason::For(Wait::Futex) => "futex",
+            Reason::For(Wait::Poll) => "poll",
+            Reason::For(Wait::IoUring) => "io_uring",
+            Reason::For(Wait::Read) => "read",
+            Reason::For(Wait::Write) => "write",
+            Reason::For(Wait::Splice) => "splice or sendfile",
+            Reason::For(Wait::Connection) => "a connection",
+            Reason::For(Wait::FileLock) => "a file lock",
+            Reason::For(Wait::Semaphore) => "a semaphore",
+            Reason::For(Wait::Signal) => "a signal",
+            Reason::For(Wait::Sleep) => "sleep",
             Reason::Stopped => "stopped",
             Reason::PageRead => "a page from disk",
             Reason::Exec => "exec",
@@ -181,84 +158,8 @@ impl Reason {
 
     /// Why a thread sleeps in this system call. For `restart_syscall`, ask for the call that was interrupted.
     pub fn of_call(name: &str) -> Reason {
-        let of = |(reason, names): &(Reason, &[&str])| names.contains(&name).then_some(*reason);
-        WAITS.iter().find_map(of).unwrap_or(Reason::Kernel)
+        CallFacts::of(name).and_then(CallFacts::waits_for).map_or(Reason::Kernel, Reason::For)
     }
-}
-
-/// The calls that wait, by reason, with the names of the native table and of the 32-bit one.
-const WAITS: &[(Reason, &[&str])] = &[
-    (Reason::Child, &["wait4", "waitid", "waitpid"]),
-    (Reason::Vfork, &["vfork", "clone", "clone3", "fork"]),
-    (Reason::Futex, &["futex", "futex_time64", "futex_wait", "futex_waitv"]),
-    (
-        Reason::Poll,
-        &[
-            "poll",
-            "ppoll",
-            "ppoll_time64",
-            "select",
-            "_newselect",
-            "pselect6",
-            "pselect6_time64",
-            "epoll_wait",
-            "epoll_pwait",
-            "epoll_pwait2",
-        ],
-    ),
-    (Reason::IoUring, &["io_uring_enter", "io_getevents", "io_pgetevents", "io_pgetevents_time64"]),
-    (
-        Reason::Read,
-        &[
-            "read",
-            "pread64",
-            "readv",
-            "preadv",
-            "preadv2",
-            "recvfrom",
-            "recvmsg",
-            "recvmmsg",
-            "recvmmsg_time64",
-            "msgrcv",
-            "mq_timedreceive",
-            "mq_timedreceive_time64",
-            "getdents",
-            "getdents64",
-        ],
-    ),
-    (
-        Reason::Write,
-        &[
-            "write",
-            "pwrite64",
-            "writev",
-            "pwritev",
-            "pwritev2",
-            "sendto",
-            "sendmsg",
-            "sendmmsg",
-            "msgsnd",
-            "mq_timedsend",
-            "mq_timedsend_time64",
-            "fsync",
-            "fdatasync",
-            "sync_file_range",
-            "syncfs",
-            "sync",
-            "msync",
-        ],
-    ),
-    (Reason::Splice, &["splice", "tee", "vmsplice", "sendfile", "sendfile64", "copy_file_range"]),
-    (Reason::Connection, &["connect", "accept", "accept4"]),
-    (Reason::FileLock, &["flock", "fcntl", "fcntl64"]),
-    (Reason::Semaphore, &["semop", "semtimedop", "semtimedop_time64"]),
-    (Reason::Signal, &["pause", "sigsuspend", "rt_sigsuspend", "rt_sigtimedwait", "rt_sigtimedwait_time64"]),
-    (Reason::Sleep, &["nanosleep", "clock_nanosleep", "clock_nanosleep_time64"]),
-];
-
-/// Whether a system call opens a file by its path.
-pub(super) fn is_open(name: &str) -> bool {
-    matches!(name, "open" | "openat" | "openat2" | "creat")
 }
 
 /// A place in user code.
@@ -325,6 +226,19 @@ impl Role {
 }
 
 impl What {
+    /// What is known of the system call, if it is one.
+    pub fn call_facts(&self) -> Option<&'static CallFacts> {
+        match self {
+            What::Call { name, .. } => CallFacts::of(name),
+            _ => None,
+        }
+    }
+
+    /// Whether it opened a file by its path, or tried to.
+    pub fn opens(&self) -> bool {
+        self.call_facts().is_some_and(CallFacts::opens)
+    }
+
     /// What makes two steps of different runs the same step: not its addresses, descriptors or times.
     pub fn key(&self) -> String {
         match self {
@@ -376,25 +290,5 @@ impl PageFault {
             }
             Some(code) => format!("{kind}{access} {region}, by {}", code.module.name()),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_waiting_call_exists_and_has_one_reason() {
-        let names: Vec<&str> = WAITS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        for name in &names {
-            let known = firstbyte_measure::arch::native_number(name)
-                .or_else(|| firstbyte_measure::arch::compat_number(name));
-            let elsewhere = cfg!(not(target_arch = "x86_64"));
-            assert!(known.is_some() || elsewhere, "{name}");
-            assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name}");
-        }
-        assert_eq!(Reason::of_call("preadv2"), Reason::Read);
-        assert_eq!(Reason::of_call("rt_sigtimedwait"), Reason::Signal);
-        assert_eq!(Reason::of_call("uname"), Reason::Kernel);
     }
 }

@@ -200,6 +200,7 @@ fn reason(what: &What) -> Option<Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use firstbyte_measure::arch::Wait;
 
     fn call(name: &str) -> What {
         What::Call { name: name.into(), text: String::new(), file: None, failed: false, code: None }
@@ -238,7 +239,7 @@ mod tests {
         let steps = thread.steps(Nanos(0), Nanos(100), Nanos(0));
         let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.own.0)).collect();
         assert_eq!(shown, [(0, 10, 10), (10, 80, 12), (12, 68, 68), (90, 10, 10)]);
-        assert_eq!(steps[2].what, What::Off(Reason::Child));
+        assert_eq!(steps[2].what, What::Off(Reason::For(Wait::Child)));
     }
 
     fn waits(thread: Thread) -> Vec<Reason> {
@@ -257,7 +258,7 @@ mod tests {
         thread.off(Nanos(32), Nanos(60), None);
         thread.kernel(Nanos(62), Nanos(90), call("restart_syscall"));
         thread.off(Nanos(64), Nanos(88), None);
-        assert_eq!(waits(thread), [Reason::Sleep, Reason::Stopped, Reason::Sleep]);
+        assert_eq!(waits(thread), [Reason::For(Wait::Sleep), Reason::Stopped, Reason::For(Wait::Sleep)]);
     }
 
     #[test]
@@ -276,7 +277,7 @@ mod tests {
             thread.fault(Nanos(20 + 3 * n), Nanos(21 + 3 * n), call("fault"));
         }
         thread.off(Nanos(60), Nanos(80), None);
-        assert_eq!(waits(thread), [Reason::Read]);
+        assert_eq!(waits(thread), [Reason::For(Wait::Read)]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::{Cpuid, Finding, MachineFacts, TRAP, cost, noteworthy, role};
 use crate::account::{Account, Region, Role, Step, What};
+use firstbyte_measure::arch::CallFacts;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -37,8 +38,8 @@ pub(super) fn dynamic_linking(account: &Account, machine: &MachineFacts) -> Opti
 /// Files that were looked for and not found: at least three failed calls.
 pub(super) fn failed_searches(account: &Account, _: &MachineFacts) -> Option<Finding> {
     let failed = |step: &&Step| {
-        matches!(&step.what, What::Call { failed: true, file: Some(_), name, .. }
-            if matches!(&**name, "open" | "openat" | "openat2" | "stat" | "lstat" | "newfstatat" | "access" | "readlink"))
+        matches!(&step.what, What::Call { failed: true, file: Some(_), .. })
+            && step.what.call_facts().is_some_and(CallFacts::looks_up)
     };
     let steps: Vec<&Step> = account.threads.iter().flat_map(|t| &t.steps).filter(failed).collect();
     let cost = cost(steps.iter().copied());
@@ -150,5 +151,5 @@ pub(super) fn unplaced(account: &Account, machine: &MachineFacts) -> Option<Stri
 }
 
 fn opens_or_writes(what: &What) -> bool {
-    matches!(what, What::Call { name, .. } if matches!(&**name, "openat" | "open" | "write" | "writev"))
+    what.call_facts().is_some_and(|call| call.opens() || call.writes())
 }

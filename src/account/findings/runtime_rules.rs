@@ -30,9 +30,7 @@ pub(super) fn python_modules(account: &Account, _: &MachineFacts) -> Option<Find
 /// A successful open of a compiled module.
 fn load(step: &Step) -> Option<(&Step, &str)> {
     match &step.what {
-        What::Call { name, file: Some(path), failed: false, .. }
-            if matches!(&**name, "openat" | "open") && path.ends_with(".pyc") =>
-        {
+        What::Call { file: Some(path), failed: false, .. } if step.what.opens() && path.ends_with(".pyc") => {
             Some((step, path))
         }
         _ => None,
@@ -43,8 +41,9 @@ fn load(step: &Step) -> Option<(&Step, &str)> {
 fn after_last(account: &Account, last: &Step) -> Nanos {
     let later = account.main().steps.iter().filter(|step| step.start > last.start);
     let mut opens = later.filter(|step| {
-        matches!(&step.what, What::Call { name, file: Some(path), .. }
-            if matches!(&**name, "openat" | "open") && !path.ends_with(".pyc"))
+        let other =
+            |what: &What| matches!(what, What::Call { file: Some(path), .. } if !path.ends_with(".pyc"));
+        step.what.opens() && other(&step.what)
     });
     opens.next().map_or(last.start + last.elapsed, |step| step.start)
 }

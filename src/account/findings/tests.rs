@@ -132,6 +132,19 @@ fn three_failed_opens_with_a_cost_are_a_search() {
 }
 
 #[test]
+fn every_call_that_looks_up_a_path_counts_as_a_search() {
+    for name in ["creat", "statx", "lstat64", "fstatat64", "faccessat", "faccessat2", "stat64", "execve"] {
+        let failed = |_| (20_000, call(name, Some("/a/x"), true, Role::Executable));
+        let account = run(quiet().into_iter().chain((0..3).map(failed)).collect());
+        assert_eq!(rules(account, &MachineFacts::default()), ["failed-searches"], "{name}");
+    }
+
+    let failed = |_| (20_000, call("readlink", Some("/a/x"), true, Role::Executable));
+    let account = run(quiet().into_iter().chain((0..3).map(failed)).collect());
+    assert!(rules(account, &MachineFacts::default()).is_empty(), "it fails for files that exist, too");
+}
+
+#[test]
 fn a_fifth_of_the_faults_on_one_library_are_a_heavy_library() {
     let steps = |heavy: usize, others: usize| {
         let mut all = quiet();
@@ -208,18 +221,18 @@ fn code_with_cpuid_may_be_interrupted() {
 
 #[test]
 fn five_compiled_modules_are_python_imports() {
-    let steps = |count| {
+    let steps = |count, open| {
         let mut all = quiet();
         for n in 0..count {
             let path = if n == 1 { "/lib/site.cpython-311.pyc".to_owned() } else { format!("/lib/m{n}.pyc") };
-            all.push((10, call("openat", Some(&path), false, Role::Executable)));
+            all.push((10, call(open, Some(&path), false, Role::Executable)));
             all.push((1_000, What::User));
         }
-        all.push((10, call("openat", Some("/script.py"), false, Role::Executable)));
+        all.push((10, call(open, Some("/script.py"), false, Role::Executable)));
         run(all)
     };
 
-    let summary = Summary::of(vec![steps(5)]).unwrap();
+    let summary = Summary::of(vec![steps(5, "openat")]).unwrap();
     let finding = findings(&summary, &MachineFacts::default()).remove(0);
     assert_eq!((finding.rule, finding.cost), ("python-modules", Nanos(5 * 1_010)));
     assert!(
@@ -227,7 +240,8 @@ fn five_compiled_modules_are_python_imports() {
         "{}",
         finding.text
     );
-    assert!(rules(steps(4), &MachineFacts::default()).is_empty());
+    assert!(rules(steps(4, "openat"), &MachineFacts::default()).is_empty());
+    assert_eq!(rules(steps(5, "openat2"), &MachineFacts::default()), ["python-modules"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! One print in a recording: everything that its thread did between the previous write and its own.
 
 use super::{LINE, MARKER};
-use firstbyte_measure::arch::call_names;
+use firstbyte_measure::arch::{Argument, CallFacts, Use, call_names};
 use firstbyte_measure::tracer::event::Call;
 use firstbyte_measure::tracer::{Event, EventKind, Recording};
 use firstbyte_measure::units::Nanos;
@@ -51,8 +51,9 @@ fn written(recording: &Recording, bytes: u64) -> Option<&Event> {
 
 /// The ptrace backend does not say which calls write output. There, writes to descriptor 1 do.
 fn prints(call: &Call) -> bool {
-    let plain = || ["write", "writev"].contains(&call_names::name(call.call).as_str());
-    call.output || (call.arguments[0] == 1 && plain())
+    let name = call_names::name(call.call);
+    let written = CallFacts::of(&name).and_then(|facts| facts.position(Argument::Descriptor(Use::Writes)));
+    call.output || written.is_some_and(|at| call.arguments[usize::from(at)] == 1)
 }
 
 #[cfg(test)]

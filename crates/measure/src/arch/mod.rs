@@ -1,21 +1,20 @@
 //! What differs between architectures: the system-call tables, and the processor's own instructions.
 //!
-//! System calls are listed by name, and the `syscalls` crate has their numbers, so a list holds for every
+//! System calls are listed by name in `calls`, and the `syscalls` crate has their numbers, so the list holds for every
 //! architecture. What a new architecture adds here by hand is its number in `audit`; a second, 32-bit table goes
 //! into [`call_names`]. [`cpuid`] is x86-64's alone.
 
 pub(crate) mod audit;
 pub mod call_names;
 mod call_table;
+mod calls;
 pub mod cpuid;
-mod file_calls;
-mod meaning;
-mod path_arguments;
 mod syscall;
 
 pub use call_names::{compat_number, native_number};
 pub use call_table::CallTable;
-pub use file_calls::{FileCall, file_calls};
-pub use meaning::{Meaning, meanings};
-pub use path_arguments::{PathPositions, path_arguments};
+pub use calls::{
+    Argument, CallFacts, CallRole, Does, FileCall, PathPositions, Use, Wait, call_roles, file_calls,
+    path_arguments,
+};
 pub use syscall::{Abi, IO_URING_BASE, IO_URING_SETUP, Syscall};

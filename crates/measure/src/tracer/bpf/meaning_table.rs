@@ -1,7 +1,7 @@
 //! The kernel side's table of what system calls mean to us: see `run.h`.
 
 use super::shared_run::CALLS;
-use crate::arch::{Abi, Meaning, meanings};
+use crate::arch::{Abi, CallRole, call_roles};
 
 const MEANS_EXEC: u8 = 4;
 const COMPAT_SHIFT: u8 = 4;
@@ -11,10 +11,10 @@ const COMPAT_SHIFT: u8 = 4;
 pub(super) fn table() -> [u8; CALLS] {
     let mut table = [0; CALLS];
     for (abi, shift) in [(Abi::Native, 0), (Abi::Compat, COMPAT_SHIFT)] {
-        for (number, meaning) in meanings().of(abi) {
+        for (number, meaning) in call_roles().of(abi) {
             let code = match meaning {
-                Meaning::Exec => MEANS_EXEC,
-                Meaning::Output(argument) => argument + 1,
+                CallRole::Exec => MEANS_EXEC,
+                CallRole::Output(argument) => argument + 1,
             };
             table[number as usize] |= code << shift;
         }

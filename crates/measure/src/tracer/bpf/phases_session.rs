@@ -43,7 +43,7 @@ pub(super) struct PhasesPage {
 }
 
 impl PhasesPage {
-    /// Maps the memory of the one-element array map behind `map`, and fills in the meanings of system calls.
+    /// Maps the memory of the one-element array map behind `map`, and fills in the roles of system calls.
     pub(super) fn map(map: BorrowedFd<'_>, meaning: &[u8; CALLS]) -> std::io::Result<PhasesPage> {
         let page = Mapped::<Page>::of(map)?;
         // SAFETY: the value is a `Page`; no program that reads it is attached yet.

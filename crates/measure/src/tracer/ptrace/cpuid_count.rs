@@ -42,6 +42,7 @@ pub fn cpuid_count(_command: &Command) -> Result<u64, NoCpuidCount> {
 mod stepping {
     use super::super::tracee::TracedThread;
     use super::NoCpuidCount;
+    use crate::arch::{Abi, CallFacts, Does, Syscall, Wait, call_names};
     use crate::launch::Command;
     use crate::launch::interrupt;
     use std::io;
@@ -132,10 +133,12 @@ mod stepping {
     }
 
     fn opens_or_writes(number: u64) -> bool {
-        let calls = [libc::SYS_open, libc::SYS_openat, libc::SYS_openat2, libc::SYS_write, libc::SYS_writev];
-        let ends =
-            [libc::SYS_execve, libc::SYS_exit_group, libc::SYS_exit, libc::SYS_clone, libc::SYS_clone3];
-        calls.iter().chain(&ends).any(|call| i64::try_from(number) == Ok(*call))
+        let Ok(number) = u32::try_from(number) else { return false };
+        let name = call_names::name(Syscall { abi: Abi::Native, number });
+        let ends = name.starts_with("exit");
+        ends || CallFacts::of(&name).is_some_and(|call| {
+            call.opens() || call.writes() || matches!(call.does, Does::Executes | Does::Waits(Wait::Vfork))
+        })
     }
 
     fn trace_me() -> io::Result<()> {

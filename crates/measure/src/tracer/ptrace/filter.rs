@@ -4,7 +4,7 @@
 //! other calls, so there the tracee runs at full speed.
 
 use crate::arch::audit::{self, with_x32};
-use crate::arch::{Abi, IO_URING_SETUP, meanings};
+use crate::arch::{Abi, IO_URING_SETUP, call_roles};
 use libc::sock_filter;
 
 /// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K` and `BPF_RET | BPF_K` of `linux/bpf_common.h`.
@@ -16,10 +16,10 @@ const RETURN: u16 = 0x06;
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 
-/// A filter that stops at the calls in [`meanings`], in every table of this machine, and where an `io_uring` is set
+/// A filter that stops at the calls in [`call_roles`], in every table of this machine, and where an `io_uring` is set
 /// up.
 pub(super) fn program() -> Vec<sock_filter> {
-    let numbers = |abi| meanings().of(abi).map(|(number, _)| number).chain([IO_URING_SETUP]);
+    let numbers = |abi| call_roles().of(abi).map(|(number, _)| number).chain([IO_URING_SETUP]);
     let mut program = vec![load(ARCHITECTURE)];
     program.extend(section(audit::NATIVE, numbers(Abi::Native).flat_map(with_x32)));
     program.extend(section(audit::COMPAT, numbers(Abi::Compat)));
@@ -78,7 +78,7 @@ mod tests {
         let tables = [(audit::NATIVE, Abi::Native), (audit::COMPAT, Abi::Compat)];
         for number in 0..600 {
             for (architecture, abi) in tables {
-                let means = number == IO_URING_SETUP || meanings().get(Syscall { abi, number }).is_some();
+                let means = number == IO_URING_SETUP || call_roles().get(Syscall { abi, number }).is_some();
                 assert_eq!(answer(architecture, number) == libc::SECCOMP_RET_TRACE, means, "{number}");
             }
             assert_eq!(answer(1, number), libc::SECCOMP_RET_ALLOW);

@@ -16,7 +16,7 @@ use super::task_tree::{Announced, Task, TaskTree, ask_family_of, is_further_thre
 use super::tracee::{CallStop, EnteredCall, RunUntil, TracedThread};
 use super::watch::Standstill;
 use crate::Counts;
-use crate::arch::{FileCall, Meaning, meanings, path_arguments};
+use crate::arch::{CallRole, FileCall, call_roles, path_arguments};
 use crate::clock;
 use crate::launch::Usage;
 use crate::tracer::Event;
@@ -226,7 +226,7 @@ impl<'r> Follower<'r> {
     fn entered(&mut self, tracee: TracedThread, task: Task, entry: &EnteredCall) {
         let continues = self.restarts.continues(tracee.0);
         if let Some(tally) = &mut self.tally {
-            let is_exec = meanings().get(entry.call) == Some(Meaning::Exec);
+            let is_exec = call_roles().get(entry.call) == Some(CallRole::Exec);
             tally.entered(task, entry.call, is_exec, continues);
         }
         let silent = self.tally.is_some();

@@ -5,7 +5,7 @@
 use super::restarts::is_restart;
 use super::task_tree::Task;
 use super::tracee::{EnteredCall, TracedThread};
-use crate::arch::{Meaning, meanings, path_arguments};
+use crate::arch::{CallRole, call_roles, path_arguments};
 use crate::clock;
 use crate::tracer::event::{Call, Image, auxiliary_vector};
 use crate::tracer::{Event, EventKind};
@@ -50,7 +50,7 @@ impl FullEvents {
             Some((_, event)) => self.events.push(event),
             None => {}
         }
-        let is_exec = meanings().get(entry.call) == Some(Meaning::Exec);
+        let is_exec = call_roles().get(entry.call) == Some(CallRole::Exec);
         self.begun |= is_exec;
         if !self.begun {
             return;

@@ -6,7 +6,7 @@
 use super::our_stdout::OurStdout;
 use super::task_tree::Task;
 use super::tracee::EnteredCall;
-use crate::arch::{IO_URING_SETUP, Meaning, Syscall, meanings};
+use crate::arch::{CallRole, IO_URING_SETUP, Syscall, call_roles};
 use crate::clock;
 use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
@@ -50,9 +50,9 @@ impl PhaseEvents {
 
     /// A thread is at the entry of a call. Returns whether its return matters. `path` gives the path of an exec.
     pub(super) fn entered(&mut self, task: Task, entry: &EnteredCall, path: impl FnOnce() -> String) -> bool {
-        let exec = match meanings().get(entry.call) {
-            Some(Meaning::Exec) => Some(path()),
-            Some(Meaning::Output(argument)) if self.is_output(task, entry, argument) => None,
+        let exec = match call_roles().get(entry.call) {
+            Some(CallRole::Exec) => Some(path()),
+            Some(CallRole::Output(argument)) if self.is_output(task, entry, argument) => None,
             None if entry.call.number == IO_URING_SETUP => None,
             _ => return false,
         };

@@ -1,0 +1,87 @@
+//! The kinds of arguments that system calls take.
+
+/// An argument of a system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// A descriptor.
+    Descriptor(Use),
+    /// A directory descriptor, from which the path that follows is resolved.
+    Directory,
+    /// The address of a path.
+    Path,
+    /// An unsigned number of bytes or elements.
+    Size,
+    /// A C int.
+    Int,
+    /// An address.
+    Address,
+    /// An offset or a length in a file, in one register.
+    Offset,
+    /// An offset or a length in a file, in two registers of 32 bits with the low half first.
+    LowHigh,
+    /// The same with the high half first.
+    HighLow,
+    /// Flags of `open(2)`.
+    OpenFlags,
+    /// The mode of a new file.
+    Mode,
+    /// `PROT_*` of `mmap(2)`.
+    Protection,
+    /// `MAP_*` of `mmap(2)`.
+    MappingFlags,
+    /// `R_OK` and similar of `access(2)`.
+    Access,
+    /// A signal's number.
+    Signal,
+    /// `CLONE_*` of `clone(2)`.
+    CloneFlags,
+    /// An operation of `futex(2)`.
+    FutexOperation,
+    /// `SEEK_*` of `lseek(2)`.
+    Whence,
+    /// A register without a meaning.
+    Unused,
+}
+
+/// What a call does with a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// It reads bytes from it.
+    Reads,
+    /// It writes bytes to it.
+    Writes,
+    /// It works on the file behind it.
+    File,
+    /// It uses it for something else: an instance of epoll, the options of a socket.
+    Other,
+}
+
+impl Argument {
+    /// The argument that a letter of the list stands for.
+    pub(super) fn of_letter(letter: u8) -> Argument {
+        match letter {
+            b'R' => Argument::Descriptor(Use::Reads),
+            b'W' => Argument::Descriptor(Use::Writes),
+            b'f' => Argument::Descriptor(Use::File),
+            b'd' => Argument::Descriptor(Use::Other),
+            b'D' => Argument::Directory,
+            b'p' => Argument::Path,
+            b'z' => Argument::Size,
+            b'i' => Argument::Int,
+            b'o' => Argument::Offset,
+            b'L' => Argument::LowHigh,
+            b'H' => Argument::HighLow,
+            b'O' => Argument::OpenFlags,
+            b'm' => Argument::Mode,
+            b'P' => Argument::Protection,
+            b'M' => Argument::MappingFlags,
+            b'a' => Argument::Access,
+            b's' => Argument::Signal,
+            b'c' => Argument::CloneFlags,
+            b'F' => Argument::FutexOperation,
+            b'w' => Argument::Whence,
+            b'_' => Argument::Unused,
+            _ => Argument::Address,
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! The instructions of aarch64 for the search. Each has four bytes. One can load two registers from header fields.
 
-use super::instruction::{CodeTask, Goals, Instruction, InstructionBytes, InstructionSet};
+use super::instruction::{CodeTask, EXITED, Goals, Instruction, InstructionBytes, InstructionSet, WRITTEN};
 use crate::code::aarch64::{adr, movz};
 
 pub(super) struct Aarch64;
@@ -9,9 +9,7 @@ const X0: Goals = 1;
 const X1: Goals = 2;
 const X2: Goals = 4;
 const X8: Goals = 8;
-const WRITTEN: Goals = 16;
 const READY: Goals = X0 | X1 | X2 | X8;
-const EXITED: Goals = 32;
 
 /// The goal of a register, the number of the register, and the value that it needs.
 type Wanted = (Goals, u32, u32);
@@ -36,10 +34,6 @@ impl InstructionSet for Aarch64 {
 
     fn start(&self, task: &CodeTask) -> Goals {
         if task.length == 0 { X1 | WRITTEN } else { 0 }
-    }
-
-    fn finished(&self, goals: Goals) -> bool {
-        goals & EXITED != 0
     }
 
     fn steps(

@@ -1,6 +1,8 @@
 //! The instructions of i386 for the search. Registers are zero at the start, and increments have one byte.
 
-use super::instruction::{Base, CodeTask, Goals, Instruction, InstructionBytes, InstructionSet};
+use super::instruction::{
+    Base, CodeTask, EXITED, Goals, Instruction, InstructionBytes, InstructionSet, WRITTEN,
+};
 use super::x86;
 
 pub(super) struct I386;
@@ -9,8 +11,6 @@ const EAX: Goals = 1;
 const EBX: Goals = 2;
 const ECX: Goals = 4;
 const EDX: Goals = 8;
-const WRITTEN: Goals = 16;
-const EXITED: Goals = 32;
 /// eax and ebx have been exchanged after the write.
 const EXCHANGED: Goals = 64;
 /// An address within the file has been pushed.
@@ -35,10 +35,6 @@ impl InstructionSet for I386 {
     fn start(&self, task: &CodeTask) -> Goals {
         let status = if task.status == 0 { EBX } else { 0 };
         if task.length == 0 { WRITTEN | status } else { 0 }
-    }
-
-    fn finished(&self, goals: Goals) -> bool {
-        goals & EXITED != 0
     }
 
     fn steps(
@@ -121,7 +117,7 @@ fn write_steps(
     }
 
     if goals & EDX == 0 {
-        steps.extend(length(task, goals));
+        steps.extend(x86::length(task, goals | EDX));
     }
     steps
 }
@@ -164,21 +160,6 @@ fn found_address(
         Instruction { target: Some(to), ..step }
     };
     targets.map(call).collect()
-}
-
-fn length(task: &CodeTask, goals: Goals) -> Vec<Instruction> {
-    let bytes = u32::try_from(task.length).unwrap_or(u32::MAX).to_le_bytes();
-    let done = goals | EDX;
-    let mut steps = vec![Instruction::new(&[&[0xba][..], &bytes].concat(), done, "mov edx, length")];
-    if task.length < 1 << 16 {
-        steps.push(Instruction::new(&[0x66, 0xba, bytes[0], bytes[1]], done, "mov dx, length"));
-    }
-    if task.length < 1 << 8 {
-        steps.push(Instruction::new(&[0xb2, bytes[0]], done, "mov dl, length"));
-    } else if bytes[0] == 0 && task.length < 1 << 16 {
-        steps.push(Instruction::new(&[0xb6, bytes[1]], done, "mov dh, length / 256"));
-    }
-    steps
 }
 
 /// After the write, eax is the number of bytes written, and ebx is still 1. If they are exchanged, eax is the number of

@@ -21,8 +21,13 @@ impl InstructionBytes {
     }
 }
 
-/// The set of goals that have been reached. Each architecture has its own goals.
+/// The set of goals that have been reached. Each architecture has its own goals, from the lowest bit on. These two are
+/// common to all.
 pub(super) type Goals = u16;
+/// The message has been written.
+pub(super) const WRITTEN: Goals = 1 << 13;
+/// The program has ended, which is the last goal.
+pub(super) const EXITED: Goals = 1 << 12;
 
 /// An instruction that could be at some place, and what it achieves.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +91,9 @@ pub(super) trait InstructionSet {
     fn alignment(&self) -> usize;
 
     /// Whether these are all goals of a task.
-    fn finished(&self, goals: Goals) -> bool;
+    fn finished(&self, goals: Goals) -> bool {
+        goals & EXITED != 0
+    }
 
     /// The instructions that can be at `at` in this state. `known` returns the decided bytes of the file.
     fn steps(

@@ -1,7 +1,9 @@
 //! The instructions of riscv64 for the search, with compressed ones (the C extension, which every Linux distribution
 //! requires).
 
-use super::instruction::{Base, CodeTask, Goals, Instruction, InstructionBytes, InstructionSet};
+use super::instruction::{
+    Base, CodeTask, EXITED, Goals, Instruction, InstructionBytes, InstructionSet, WRITTEN,
+};
 use crate::code::riscv64::addi;
 
 pub(super) struct Riscv64;
@@ -11,8 +13,6 @@ const A1_PAGE: Goals = 2;
 const A1: Goals = 4;
 const A2: Goals = 8;
 const A7: Goals = 16;
-const WRITTEN: Goals = 32;
-const EXITED: Goals = 64;
 /// a7 still contains the number of write.
 const A7_IS_WRITE: Goals = 128;
 const A2_PAGE: Goals = 256;
@@ -29,10 +29,6 @@ impl InstructionSet for Riscv64 {
 
     fn start(&self, task: &CodeTask) -> Goals {
         if task.length == 0 { WRITTEN } else { 0 }
-    }
-
-    fn finished(&self, goals: Goals) -> bool {
-        goals & EXITED != 0
     }
 
     fn steps(

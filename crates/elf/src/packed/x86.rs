@@ -1,7 +1,7 @@
-//! Instructions of both x86 instruction sets: short jumps, and instructions that have no effect except to swallow bytes
-//! that a header field has fixed.
+//! Instructions of both x86 instruction sets: short jumps, the length of the message, and instructions that have no effect
+//! except to swallow bytes that a header field has fixed.
 
-use super::instruction::{Goals, Instruction, InstructionBytes};
+use super::instruction::{CodeTask, Goals, Instruction, InstructionBytes};
 
 /// A comparison has been executed, so the carry flag may be set.
 pub(super) const CARRY: Goals = 1 << 15;
@@ -21,6 +21,21 @@ pub(super) fn jump(from: usize, to: usize) -> Option<InstructionBytes> {
 pub(super) fn magic_jump(at: usize, goals: Goals) -> Option<Instruction> {
     let step = Instruction { target: Some(2 + 0x45), ..Instruction::new(&[0x7f, 0x45], goals, "jg, taken") };
     (at == 0).then_some(step)
+}
+
+/// The ways to load the length of the message into edx, which is zero at the start.
+pub(super) fn length(task: &CodeTask, done: Goals) -> Vec<Instruction> {
+    let bytes = u32::try_from(task.length).unwrap_or(u32::MAX).to_le_bytes();
+    let mut steps = vec![Instruction::new(&[&[0xba][..], &bytes].concat(), done, "mov edx, length")];
+    if task.length < 1 << 16 {
+        steps.push(Instruction::new(&[0x66, 0xba, bytes[0], bytes[1]], done, "mov dx, length"));
+    }
+    if task.length < 1 << 8 {
+        steps.push(Instruction::new(&[0xb2, bytes[0]], done, "mov dl, length"));
+    } else if bytes[0] == 0 && task.length < 1 << 16 {
+        steps.push(Instruction::new(&[0xb6, bytes[1]], done, "mov dh, length / 256"));
+    }
+    steps
 }
 
 /// Instructions that swallow decided bytes and change no register.

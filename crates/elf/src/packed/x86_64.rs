@@ -1,6 +1,6 @@
 //! The instructions of x86-64 for the search. Registers are zero at the start, so most values need one byte.
 
-use super::instruction::{CodeTask, Goals, Instruction, InstructionBytes, InstructionSet};
+use super::instruction::{CodeTask, EXITED, Goals, Instruction, InstructionBytes, InstructionSet, WRITTEN};
 use super::x86::{self, REX};
 
 pub(super) struct X86_64;
@@ -9,8 +9,6 @@ const RAX: Goals = 1;
 const RDI: Goals = 2;
 const RSI: Goals = 4;
 const RDX: Goals = 8;
-const WRITTEN: Goals = 16;
-const EXITED: Goals = 32;
 const READY: Goals = RAX | RDI | RSI | RDX;
 
 impl InstructionSet for X86_64 {
@@ -25,10 +23,6 @@ impl InstructionSet for X86_64 {
     fn start(&self, task: &CodeTask) -> Goals {
         let status = if task.status == 0 { RDI } else { 0 };
         if task.length == 0 { WRITTEN | status } else { 0 }
-    }
-
-    fn finished(&self, goals: Goals) -> bool {
-        goals & EXITED != 0
     }
 
     fn steps(
@@ -106,7 +100,7 @@ fn write_steps(task: &CodeTask, goals: Goals, at: usize) -> Vec<Instruction> {
     }
 
     if goals & RDX == 0 {
-        steps.extend(length(task, goals));
+        steps.extend(x86::length(task, goals | RDX));
     }
     steps
 }
@@ -115,21 +109,6 @@ fn message(task: &CodeTask, goals: Goals, at: usize) -> Instruction {
     let distance = task.message.cast_signed() - at.cast_signed() - 7;
     let distance = i32::try_from(distance).unwrap_or(0).to_le_bytes();
     Instruction::new(&[&[0x48, 0x8d, 0x35][..], &distance].concat(), goals | RSI, "lea rsi, [message]")
-}
-
-fn length(task: &CodeTask, goals: Goals) -> Vec<Instruction> {
-    let bytes = u32::try_from(task.length).unwrap_or(u32::MAX).to_le_bytes();
-    let done = goals | RDX;
-    let mut steps = vec![Instruction::new(&[&[0xba][..], &bytes].concat(), done, "mov edx, length")];
-    if task.length < 1 << 16 {
-        steps.push(Instruction::new(&[0x66, 0xba, bytes[0], bytes[1]], done, "mov dx, length"));
-    }
-    if task.length < 1 << 8 {
-        steps.push(Instruction::new(&[0xb2, bytes[0]], done, "mov dl, length"));
-    } else if bytes[0] == 0 && task.length < 1 << 16 {
-        steps.push(Instruction::new(&[0xb6, bytes[1]], done, "mov dh, length / 256"));
-    }
-    steps
 }
 
 /// After the write, rax is the number of bytes written, and rdi is still 1.

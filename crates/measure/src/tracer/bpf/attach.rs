@@ -2,7 +2,7 @@
 
 use crate::tracer::probe::grant;
 use aya::programs::ProgramError;
-use aya::{Ebpf, EbpfError};
+use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io;
@@ -26,13 +26,43 @@ impl Object {
 
 /// The current object, or the one for old kernels if the verifier refuses it. Vendors port features to old versions, so
 /// the verifier decides and not the version.
-pub(super) fn of_either<T>(load: impl Fn(Object) -> Result<T, AttachError>) -> Result<T, AttachError> {
+fn of_either<T>(load: impl Fn(Object) -> Result<T, AttachError>) -> Result<T, AttachError> {
     match load(Object::Current) {
         Err(AttachError::Verifier { program, cause, log }) => load(Object::Before512).map_err(|second| {
             let log = format!("{log}\n{}", second.verifier_log().unwrap_or_default());
             AttachError::Refused { program, cause, log: Kept::keep(&log) }
         }),
         other => other,
+    }
+}
+
+/// Loads the object that this kernel accepts, with a ring buffer of `ring` bytes. `bytes` are those of an object, and
+/// `prepared` takes its maps and loads its programs.
+pub(super) fn loaded<T>(
+    bytes: impl Fn(Object) -> &'static [u8],
+    ring: u32,
+    prepared: impl Fn(Object, Ebpf, &Btf, u32) -> Result<T, AttachError>,
+) -> Result<T, AttachError> {
+    check_namespace()?;
+    let btf = Btf::from_sys_fs()?;
+    of_either(|object| {
+        let mut loader = EbpfLoader::new();
+        let programs = loader.btf(Some(&btf)).map_max_entries("EVENTS", ring).load(bytes(object));
+        prepared(object, programs.map_err(AttachError::of_object)?, &btf, ring)
+    })
+}
+
+/// The inode number of the machine's own process-id namespace: `PROC_PID_INIT_INO` in `include/linux/proc_ns.h`.
+const MACHINE_IDS: &str = "pid:[4026531836]";
+
+/// Refuses to observe if our process ids are not those that the programs see. They would wait for the wrong process, and
+/// we would kill other processes instead of survivors.
+fn check_namespace() -> Result<(), AttachError> {
+    match std::fs::read_link("/proc/self/ns/pid") {
+        Ok(own) if own.as_os_str() != MACHINE_IDS => Err(AttachError::Namespace),
+        // a kernel without such namespaces has no such link
+        Err(_) if !std::path::Path::new("/proc/self/status").exists() => Err(AttachError::NoProc),
+        _ => Ok(()),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Attaches the full-mode programs and observes runs with them: every system call, fault, switch and image.
 
-use super::attach::{AttachError, Object, of_either, refused, taken};
+use super::attach::{AttachError, Object, loaded, refused, taken};
 use super::event_costs;
 use super::family::Family;
 use super::full_records::{LongPaths, add, records};
 use super::full_session::{FullSession, LOG_BYTES, Shared, Tables};
 use super::meaning_table;
-use super::phases::{check_namespace, former_name};
+use super::phases::former_name;
 use super::ring_drain::RingDrain;
 use super::shared_run::{CALLS, Run, observed_run};
 use super::survivors::kill_survivors;
@@ -21,7 +21,7 @@ use aya::programs::perf_event::{
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::programs::{BtfTracePoint, PerfEvent, ProgramError};
 use aya::util::online_cpus;
-use aya::{Btf, Ebpf, EbpfLoader};
+use aya::{Btf, Ebpf};
 use std::os::fd::AsFd;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/full.bpf.o"));
@@ -88,19 +88,10 @@ impl std::fmt::Debug for BpfFull {
 impl BpfFull {
     /// Loads the programs, with a ring buffer of `ring` bytes (a power of two, a multiple of the page size).
     pub fn load(ring: u32) -> Result<BpfFull, AttachError> {
-        check_namespace()?;
-        let btf = Btf::from_sys_fs()?;
-        of_either(|object| BpfFull::load_object(object, &btf, ring))
+        loaded(|object| if object == Object::Current { OBJECT } else { BEFORE_5_12 }, ring, BpfFull::prepared)
     }
 
-    fn load_object(object: Object, btf: &Btf, ring: u32) -> Result<BpfFull, AttachError> {
-        let bytes = if object == Object::Current { OBJECT } else { BEFORE_5_12 };
-        let mut programs = EbpfLoader::new()
-            .btf(Some(btf))
-            .map_max_entries("EVENTS", ring)
-            .load(bytes)
-            .map_err(AttachError::of_object)?;
-
+    fn prepared(object: Object, mut programs: Ebpf, btf: &Btf, ring: u32) -> Result<BpfFull, AttachError> {
         let session = array(&mut programs, "SESSION")?;
         let log = array(&mut programs, "RECORDS")?;
         let shared = Shared::map(session.fd().as_fd(), log.fd().as_fd(), &tables())

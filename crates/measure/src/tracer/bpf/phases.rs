@@ -1,6 +1,6 @@
 //! Attaches the phases programs and observes runs with them.
 
-use super::attach::{AttachError, Object, of_either, refused, taken};
+use super::attach::{AttachError, Object, loaded, refused, taken};
 use super::family::Family;
 use super::meaning_table;
 use super::phases_session::{PhasesPage, PhasesSession, parse};
@@ -13,7 +13,7 @@ use crate::units::Nanos;
 use aya::maps::RingBuf;
 use aya::programs::RawTracePoint;
 use aya::programs::raw_trace_point::RawTracePointLinkId;
-use aya::{Btf, Ebpf, EbpfLoader};
+use aya::{Btf, Ebpf};
 use std::os::fd::AsFd;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/phases.bpf.o"));
@@ -69,19 +69,14 @@ impl std::fmt::Debug for BpfPhases {
 impl BpfPhases {
     /// Loads the programs, with a ring buffer of `ring` bytes (a power of two, a multiple of the page size).
     pub fn load(ring: u32) -> Result<BpfPhases, AttachError> {
-        check_namespace()?;
-        let btf = Btf::from_sys_fs()?;
-        of_either(|object| BpfPhases::load_object(object, &btf, ring))
+        loaded(
+            |object| if object == Object::Current { OBJECT } else { BEFORE_5_12 },
+            ring,
+            BpfPhases::prepared,
+        )
     }
 
-    fn load_object(object: Object, btf: &Btf, ring: u32) -> Result<BpfPhases, AttachError> {
-        let bytes = if object == Object::Current { OBJECT } else { BEFORE_5_12 };
-        let mut programs = EbpfLoader::new()
-            .btf(Some(btf))
-            .map_max_entries("EVENTS", ring)
-            .load(bytes)
-            .map_err(AttachError::of_object)?;
-
+    fn prepared(object: Object, mut programs: Ebpf, _: &Btf, ring: u32) -> Result<BpfPhases, AttachError> {
         let map = |name: &'static str| move |cause: String| AttachError::Map { map: name, cause };
         let aya::maps::Map::Array(page) = taken(&mut programs, "SESSION")? else {
             return Err(map("SESSION")("not an array".to_owned()));
@@ -204,20 +199,6 @@ impl Tracer for BpfPhases {
         recording.lost = lost;
         add_events(&mut recording, events, &session);
         Ok(recording)
-    }
-}
-
-/// The inode number of the machine's own process-id namespace: `PROC_PID_INIT_INO` in `include/linux/proc_ns.h`.
-const MACHINE_IDS: &str = "pid:[4026531836]";
-
-/// Refuses to observe if our process ids are not those that the programs see. They would wait for the wrong process, and
-/// we would kill other processes instead of survivors.
-pub(super) fn check_namespace() -> Result<(), AttachError> {
-    match std::fs::read_link("/proc/self/ns/pid") {
-        Ok(own) if own.as_os_str() != MACHINE_IDS => Err(AttachError::Namespace),
-        // a kernel without such namespaces has no such link
-        Err(_) if !std::path::Path::new("/proc/self/status").exists() => Err(AttachError::NoProc),
-        _ => Ok(()),
     }
 }
 

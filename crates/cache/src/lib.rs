@@ -4,10 +4,12 @@
 //! `runtime` (architectures).
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -51,8 +53,34 @@ pub struct Lock {
 
 #[derive(Serialize, Deserialize)]
 struct Marker {
-    /// The size in bytes of each file, by its path relative to the entry.
-    files: BTreeMap<PathBuf, u64>,
+    /// Each file as it was built, by its path relative to the entry.
+    files: BTreeMap<PathBuf, Content>,
+}
+
+/// What a file was when it was built. A crash of the machine can leave a file of the right size that contains zeros.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+struct Content {
+    /// In bytes.
+    size: u64,
+    /// `st_mode` of inode(7): also its type, and who may execute it.
+    mode: u32,
+    /// Of its bytes, or of the path that a symbolic link contains, in hexadecimal digits.
+    sha256: String,
+}
+
+impl Content {
+    fn of(path: &Path) -> io::Result<Content> {
+        let found = fs::symlink_metadata(path)?;
+        let mut hash = Sha256::new();
+        if found.is_symlink() {
+            hash.update(fs::read_link(path)?.as_os_str().as_bytes());
+        } else if found.is_file() {
+            io::copy(&mut File::open(path)?, &mut hash)?;
+        }
+        let digest = hash.finalize();
+        let sha256 = digest.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+        Ok(Content { size: found.len(), mode: found.mode(), sha256 })
+    }
 }
 
 impl BuildCache {
@@ -180,7 +208,7 @@ fn whole(entry: PathBuf) -> Option<PathBuf> {
     let whole = marker
         .files
         .iter()
-        .all(|(path, size)| fs::symlink_metadata(entry.join(path)).is_ok_and(|found| found.len() == *size));
+        .all(|(path, built)| Content::of(&entry.join(path)).is_ok_and(|found| found == *built));
     // Only the collection of garbage reads this time, so an entry without write permission can be used as well.
     let _ =
         File::options().append(true).open(entry.join(MARKER)).and_then(|f| f.set_modified(SystemTime::now()));
@@ -222,14 +250,13 @@ fn remove(folder: &Path) -> io::Result<()> {
     fs::remove_dir_all(folder)
 }
 
-fn list(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, u64>) -> io::Result<()> {
+fn list(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, Content>) -> io::Result<()> {
     for found in fs::read_dir(folder)? {
         let path = found?.path();
-        let kind = fs::symlink_metadata(&path)?;
-        if kind.is_dir() {
+        if fs::symlink_metadata(&path)?.is_dir() {
             list(root, &path, files)?;
         } else {
-            files.insert(path.strip_prefix(root).unwrap_or(&path).to_owned(), kind.len());
+            files.insert(path.strip_prefix(root).unwrap_or(&path).to_owned(), Content::of(&path)?);
         }
     }
     Ok(())
@@ -238,6 +265,7 @@ fn list(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, u64>) -> io::R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
     fn cache() -> (tempfile::TempDir, BuildCache) {
         let folder = tempfile::tempdir().unwrap();
@@ -248,6 +276,7 @@ mod tests {
     fn put(lock: &Lock, key: &str) -> PathBuf {
         let staging = lock.staging().unwrap();
         fs::write(staging.join("test"), key).unwrap();
+        symlink("test", staging.join("link")).unwrap();
         lock.seal(key).unwrap()
     }
 
@@ -267,8 +296,14 @@ mod tests {
         let (_folder, cache) = cache();
         let lock = cache.lock("c", || false).unwrap();
         let entry = put(&lock, "key");
-        let damages: [&dyn Fn(); 4] = [
+        let damages: [&dyn Fn(); 7] = [
             &|| fs::write(entry.join("test"), "longer than it was").unwrap(),
+            &|| fs::write(entry.join("test"), [0; 3]).unwrap(), // as long as it was
+            &|| fs::set_permissions(entry.join("test"), fs::Permissions::from_mode(0o600)).unwrap(),
+            &|| {
+                fs::remove_file(entry.join("link")).unwrap();
+                symlink("tost", entry.join("link")).unwrap();
+            },
             &|| fs::remove_file(entry.join("test")).unwrap(),
             &|| fs::write(entry.join(MARKER), "{").unwrap(),
             &|| fs::remove_file(entry.join(MARKER)).unwrap(),
@@ -330,7 +365,6 @@ mod tests {
 
     #[test]
     fn a_folder_that_others_may_write_to_is_refused() {
-        use std::os::unix::fs::{PermissionsExt, chown, symlink};
         let folder = tempfile::tempdir().unwrap();
         let (root, kind) = (folder.path().join("cache"), folder.path().join("cache/corpus"));
         BuildCache::at(&root, "corpus").unwrap();

@@ -143,16 +143,27 @@ impl<'o> Prepared<'o> {
         self.prepare(program, &around)?;
         let result = run(&mut self.tracees, program);
         if let Some(hook) = &around.conclude {
-            self.tracees.go_home();
-            run_hook(hook, "after")?;
+            self.run_hook(hook, "after")?;
         }
         result
     }
 
+    /// Runs a shell command before or after a run. It sees the files themselves and not their copies.
+    fn run_hook(&mut self, hook: &Hook, when: &'static str) -> Result<(), LaunchError> {
+        self.tracees.go_home();
+        if let Some(Cooling::Copies(cold)) = &mut self.cooling {
+            cold.uncover()
+                .map_err(|cause| LaunchError::Resource { what: "the files behind the copies", cause })?;
+        }
+        run_hook(hook, when)
+    }
+
     fn prepare(&mut self, program: usize, around: &Around) -> Result<(), LaunchError> {
         if let Some(hook) = &around.prepare {
-            self.tracees.go_home();
-            run_hook(hook, "before")?;
+            self.run_hook(hook, "before")?;
+        }
+        if let Some(Cooling::Copies(cold)) = &mut self.cooling {
+            cold.cover().map_err(|error| LaunchError::NotCold(error.to_string()))?;
         }
 
         let Some(tracee) = self.tracees.tracee(program) else { return Ok(()) };
@@ -190,7 +201,7 @@ impl Counter for Prepared<'_> {
     }
 }
 
-/// Runs a shell command before or after a run. Its output is shown only if it fails.
+/// Its output is shown only if it fails.
 fn run_hook(hook: &Hook, when: &'static str) -> Result<(), LaunchError> {
     let failed = |outcome| LaunchError::Hook { command: hook.command.clone(), when, outcome };
     hook.run().map_err(failed)?;

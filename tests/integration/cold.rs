@@ -107,7 +107,7 @@ fn a_written_file_keeps_its_contents_and_is_reported() {
     assert!(fs::read_to_string(folder.path().join("log")).unwrap().lines().count() >= 1 + 2 + 3);
     let text = cold(folder.path(), &["--runs", "1", script]).output().unwrap().stdout;
     let words = String::from_utf8(text).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("left warm, because the program writes to it or replaces it: "), "{words}");
+    assert!(words.contains("left warm, because the runs write to it, replace it or remove it: "), "{words}");
 }
 
 #[test]

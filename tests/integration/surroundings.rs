@@ -6,12 +6,12 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-fn folder() -> tempfile::TempDir {
+pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
 /// Runs a script in a mount namespace of its own, with the command as `$0`; `None`, reported as skipped, without root.
-fn in_namespace(folder: &Path, script: &str) -> Option<Output> {
+pub(crate) fn in_namespace(folder: &Path, script: &str) -> Option<Output> {
     if !rustix::process::geteuid().is_root() {
         skipped("only root mounts");
         return None;
@@ -22,7 +22,7 @@ fn in_namespace(folder: &Path, script: &str) -> Option<Output> {
     Some(command.output().unwrap())
 }
 
-fn said(output: &Output) -> String {
+pub(crate) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -70,24 +70,33 @@ fn documents_and_budgets_may_come_through_pipes() {
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
 }
 
-/// A copy is mounted over the file, so that the command fails instead of changing what the runs do not see.
+/// The commands before and after each run see the files themselves. A copy of the new file is mounted for the next run.
 #[test]
-fn a_prepare_that_replaces_a_file_of_a_cold_program_is_reported() {
+fn commands_between_cold_runs_may_replace_the_files_of_the_program() {
     let folder = folder();
-    fs::write(folder.path().join("read"), "old\n").unwrap();
-    let replace = ["bench", "--cache", "cold", "--runs", "2", "--no-counts", "--prepare"];
-    let output = firstbyte(
-        folder.path(),
-        &[
-            &replace[..],
-            &["test ! -e ran || { echo new > fresh; mv fresh read; }", "sh -c 'cat read; touch ran'"],
-        ]
-        .concat(),
-    );
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("count", "0\n");
+    write("removed", "content\n");
+    let options = ["bench", "--cache", "cold", "--runs", "3", "--no-counts", "--warmup", "1"];
+    let prepare = "read n < count; echo $((n + 1)) > fresh; mv fresh count; echo made > removed";
+    let hooks = ["--prepare", prepare, "--conclude", "rm removed", "--cleanup", "mv count last"];
+    let program = "sh -c 'cat removed; cat count >> seen'";
+    let arguments = [&options[..], &hooks, &["--export-json", "out.json", program]].concat();
+    let output = firstbyte(folder.path(), &arguments);
     if output.status.code() == Some(4) {
         return skipped(said(&output).trim());
     }
-    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-    let shown = String::from_utf8_lossy(&output.stdout);
-    assert!(shown.contains("Device or resource busy"), "{shown}");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let runs: Vec<u32> = read("seen").lines().map(|line| line.parse().unwrap()).collect();
+    assert!(runs.len() >= 6 && runs.iter().copied().eq(1..=u32::try_from(runs.len()).unwrap()), "{runs:?}");
+    assert_eq!(read("last").trim(), runs.len().to_string());
+    assert!(!folder.path().join("count").exists() && !folder.path().join("removed").exists());
+    let document: serde_json::Value = serde_json::from_str(&read("out.json")).unwrap();
+    let result = &document["results"][0];
+    assert_eq!((&result["rejected"], &result["cold"]["resident_pages"]), (&serde_json::json!([]), &0.into()));
+    let left = result["cold"]["left_warm"].as_array().unwrap();
+    let names: Vec<_> = left.iter().map(|path| path.as_str().unwrap().rsplit('/').next().unwrap()).collect();
+    assert_eq!(names, ["seen", "removed"]);
 }

@@ -355,7 +355,7 @@ fn warm(name: &str, cold: &ColdRuns) -> Vec<String> {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        format!("{name}: left warm, because the program writes to it or replaces it: {first}{more}")
+        format!("{name}: left warm, because the runs write to it, replace it or remove it: {first}{more}")
     });
     let doubt = cold.doubt.as_ref().map(|flaw| {
         format!("{name}: some of its files may have stayed warm: in the run that looked for them, {flaw}")

@@ -23,6 +23,7 @@ pub struct Cold {
     copies: Vec<PrivateCopy>,
     known: BTreeMap<PathBuf, usize>,
     programs: Vec<ColdFiles>,
+    covered: bool,
 }
 
 /// The files of one program, and what can be done about each.
@@ -43,7 +44,7 @@ impl Cold {
     /// Copies nothing yet. Call [`super::namespace::enter`] before; `cache` must be a folder of the user.
     pub fn new(cache: &Path) -> Result<Cold, ColdError> {
         let folder = Folder::new(cache)?;
-        Ok(Cold { folder, copies: Vec::new(), known: BTreeMap::new(), programs: Vec::new() })
+        Ok(Cold { folder, copies: Vec::new(), known: BTreeMap::new(), programs: Vec::new(), covered: true })
     }
 
     /// Copies the files of the next program, which a warm run has used.
@@ -54,8 +55,11 @@ impl Cold {
         }
         let mut own = ColdFiles { left_warm: left_warm(found), ..ColdFiles::default() };
         for path in found.only_read() {
-            // A file that no longer exists needs no eviction.
-            let Ok(FileSystem { name, kind }) = FileSystem::of_path(path) else { continue };
+            let Ok(FileSystem { name, kind }) = FileSystem::of_path(path) else {
+                // It is made before each run and removed afterwards.
+                own.left_warm.extend(path.parent().is_some_and(is_on_disk).then(|| path.clone()));
+                continue;
+            };
             match kind {
                 FileLocation::Memory => own.in_memory.push((path.clone(), name)),
                 FileLocation::Disk | FileLocation::Opaque => self.take(path, &mut own)?,
@@ -78,6 +82,23 @@ impl Cold {
         Ok(())
     }
 
+    /// Makes the originals visible, so that a command between two runs can change or replace them.
+    pub fn uncover(&mut self) -> io::Result<()> {
+        self.covered = false;
+        self.copies.iter_mut().try_for_each(PrivateCopy::unmount)
+    }
+
+    /// Mounts the copies over their originals again, if [`Cold::uncover`] was called. Originals that have changed are
+    /// copied again.
+    pub fn cover(&mut self) -> Result<(), ColdError> {
+        if self.covered {
+            return Ok(());
+        }
+        self.copies.iter_mut().try_for_each(|copy| self.folder.replace_again(copy))?;
+        self.covered = true;
+        Ok(())
+    }
+
     /// The files of a program, numbered in the order in which they were added.
     pub fn files(&self, program: usize) -> Option<&ColdFiles> {
         self.programs.get(program)
@@ -96,6 +117,13 @@ impl Cold {
     }
 }
 
+impl Drop for Cold {
+    /// The commands of `--cleanup` see the originals.
+    fn drop(&mut self) {
+        let _ = self.uncover();
+    }
+}
+
 /// Evicts a file that a command before the run may have written to. Dirty pages stay until they are on the disk.
 fn evict_written(file: &fs::File) -> io::Result<()> {
     evict(file)?;
@@ -108,13 +136,14 @@ fn evict_written(file: &fs::File) -> io::Result<()> {
 
 /// The files that are also written to, and that have content on a disk.
 fn left_warm(found: &UsedFiles) -> Vec<PathBuf> {
-    let on_disk = |path: &Path| {
-        FileSystem::of_path(path)
-            .is_ok_and(|found| matches!(found.kind, FileLocation::Disk | FileLocation::Opaque))
-    };
     let holds_something = |path: &Path| fs::metadata(path).is_ok_and(|file| file.len() > 0);
-    let kept = found.read_and_written().into_iter().filter(|path| holds_something(path) && on_disk(path));
+    let kept = found.read_and_written().into_iter().filter(|path| holds_something(path) && is_on_disk(path));
     kept.cloned().collect()
+}
+
+fn is_on_disk(path: &Path) -> bool {
+    FileSystem::of_path(path)
+        .is_ok_and(|found| matches!(found.kind, FileLocation::Disk | FileLocation::Opaque))
 }
 
 fn prove(copy: &PrivateCopy) -> Result<(), String> {

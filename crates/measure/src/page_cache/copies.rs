@@ -4,13 +4,13 @@
 use super::duplicate::duplicate;
 use super::error::ColdError;
 use super::file_system::{FileLocation, FileSystem};
-use super::namespace::bind;
+use super::namespace::{bind, unbind};
 use rustix::fs::{FlockOperation, flock, fstat};
 use rustix::io::Errno;
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The folder with the copies of one invocation, which holds a lock on it (`flock(2)`) while it runs.
@@ -31,6 +31,29 @@ pub(super) struct PrivateCopy {
     pub(super) file: File,
     /// Its size in bytes.
     pub(super) size: u64,
+    /// Its name in the folder.
+    name: String,
+    /// What the original was when it was copied.
+    copied: Option<FileState>,
+    mounted: bool,
+}
+
+/// Which file this is, and since when it has been as it is: any change of a file changes one of these (inode(7)).
+#[derive(Debug, PartialEq, Eq)]
+struct FileState {
+    device: u64,
+    inode: u64,
+    size: u64,
+    changed: (i64, i64),
+}
+
+impl FileState {
+    /// `None` if there is no such file.
+    fn of(path: &Path) -> Option<FileState> {
+        let found = fs::metadata(path).ok()?;
+        let changed = (found.ctime(), found.ctime_nsec());
+        Some(FileState { device: found.dev(), inode: found.ino(), size: found.size(), changed })
+    }
 }
 
 /// Attempts to create and lock a folder. Until it is locked, another invocation can take it for an abandoned one and
@@ -70,14 +93,52 @@ impl Folder {
 
     /// Copies a file and mounts the copy over it.
     pub(super) fn replace(&mut self, original: &Path) -> Result<PrivateCopy, ColdError> {
+        let mut copy = self.copied(original)?;
+        copy.mount()?;
+        Ok(copy)
+    }
+
+    /// Mounts a copy over its original again. An original that has changed is copied again first; nothing is mounted
+    /// over one that no longer exists.
+    pub(super) fn replace_again(&mut self, copy: &mut PrivateCopy) -> Result<(), ColdError> {
+        let Some(now) = FileState::of(&copy.original) else { return Ok(()) };
+        if copy.copied.as_ref() != Some(&now) {
+            let fresh = self.copied(&copy.original)?;
+            let old = std::mem::replace(copy, fresh);
+            let _ = fs::remove_file(through(&self.opened).join(old.name));
+        }
+        copy.mount()
+    }
+
+    fn copied(&mut self, original: &Path) -> Result<PrivateCopy, ColdError> {
         let failed = |cause| ColdError::Copy { path: original.to_owned(), cause };
-        let name = original.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let path = through(&self.opened).join(format!("{}-{name}", self.copies));
+        let name = original.file_name().unwrap_or_default().to_string_lossy();
+        let name = format!("{}-{name}", self.copies);
+        let path = through(&self.opened).join(&name);
         self.copies += 1;
+
+        let copied = FileState::of(original);
         let size = duplicate(original, &path).map_err(failed)?;
         let file = File::open(&path).map_err(failed)?;
-        bind(&through(&file), original).map_err(failed)?;
-        Ok(PrivateCopy { original: original.to_owned(), file, size })
+        Ok(PrivateCopy { original: original.to_owned(), file, size, name, copied, mounted: false })
+    }
+}
+
+impl PrivateCopy {
+    fn mount(&mut self) -> Result<(), ColdError> {
+        let failed = |cause| ColdError::Copy { path: self.original.clone(), cause };
+        bind(&through(&self.file), &self.original).map_err(failed)?;
+        self.mounted = true;
+        Ok(())
+    }
+
+    /// Makes the original visible again.
+    pub(super) fn unmount(&mut self) -> io::Result<()> {
+        if self.mounted {
+            unbind(&self.original)?;
+            self.mounted = false;
+        }
+        Ok(())
     }
 }
 

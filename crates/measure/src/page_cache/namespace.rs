@@ -39,6 +39,14 @@ pub(super) fn bind(copy: &Path, original: &Path) -> io::Result<()> {
     mount(Some(copy), original, libc::MS_BIND)
 }
 
+/// Undoes [`bind`]. Processes that have the copy open keep it.
+pub(super) fn unbind(original: &Path) -> io::Result<()> {
+    let original = CString::new(original.as_os_str().as_bytes())?;
+    // SAFETY: the string outlives the call.
+    let answer = unsafe { libc::umount2(original.as_ptr(), libc::MNT_DETACH | libc::UMOUNT_NOFOLLOW) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 fn mount(source: Option<&Path>, target: &Path, flags: libc::c_ulong) -> io::Result<()> {
     let c_string = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);
     let source = source.map(c_string).transpose()?;

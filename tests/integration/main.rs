@@ -16,6 +16,7 @@ mod elf;
 mod elf_command;
 mod elf_kernels;
 mod environment;
+mod file_systems;
 mod floor;
 mod fuzz;
 mod guide;

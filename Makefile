@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FIRSTBYTE := target/$(HOST)/release/firstbyte
 SHOWDOWN ?=
 
-.PHONY: all showdown test lint unit proofs kernels soak kill level0 dist dist-try bench figures build-needs clean
+.PHONY: all showdown test lint unit proofs kernels soak kill stress fuzz level0 dist dist-try bench figures build-needs clean
 
 all: $(FIRSTBYTE)
 
@@ -63,6 +63,18 @@ soak: build-needs
 KILLS ?= 500
 kill: build-needs
 	FIRSTBYTE_KILLS=$(KILLS) $(PROOFS) --nocapture kill::
+
+# The integration tests beside 8 busy loops, and with so little memory that the kernel reclaims pages all the time.
+# STRESS=tracees runs only the tests whose names contain that word.
+STRESS ?=
+stress: build-needs
+	$(CARGO) test --locked --test integration --no-run
+	scripts/beside-load $(CARGO) test --locked --test integration -- $(STRESS)
+
+# Fuzzes every reader of files, FUZZ_SECONDS each (60). FUZZ=elf fuzzes only that one.
+FUZZ ?=
+fuzz: build-needs
+	fuzz/run $(FUZZ)
 
 # Compares level0 with other implementations; crates/cc/runtime/tests/figures.sh describes them.
 level0: $(FIRSTBYTE)

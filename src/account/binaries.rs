@@ -136,14 +136,14 @@ fn read(path: &str) -> Option<Binary> {
     })
 }
 
-struct Parsed {
-    layout: MemoryLayout,
-    symbols: Symbols,
+pub(super) struct Parsed {
+    pub(super) layout: MemoryLayout,
+    pub(super) symbols: Symbols,
     build_id: Option<String>,
-    frames: CallFrames,
+    pub(super) frames: CallFrames,
 }
 
-fn parsed(bytes: &[u8], path: &Path) -> Option<Parsed> {
+pub(super) fn parsed(bytes: &[u8], path: &Path) -> Option<Parsed> {
     let file = object::File::parse(bytes).ok()?;
     let layout = match &file {
         object::File::Elf64(elf) => layout(elf.elf_header(), bytes)?,

@@ -4,6 +4,8 @@
 //! user code by these counts.
 
 mod divided;
+#[cfg(fuzzing)]
+pub mod fuzzed;
 mod memory;
 mod perf_map;
 mod unwind;

@@ -23,7 +23,7 @@ impl PerfMap {
         fs::read(&path).map(|bytes| PerfMap::parse(&String::from_utf8_lossy(&bytes))).unwrap_or_default()
     }
 
-    fn parse(text: &str) -> PerfMap {
+    pub(super) fn parse(text: &str) -> PerfMap {
         let functions = text.lines().filter_map(|line| {
             let mut words = line.splitn(3, ' ');
             let mut number = || u64::from_str_radix(words.next()?.trim_start_matches("0x"), 16).ok();

@@ -10,6 +10,8 @@
 //! runs fall on all places of a program with the same probability. With a timer that begins at the exec, every run of a
 //! short program would be sampled at the same few places.
 
+#[cfg(fuzzing)]
+pub mod fuzzed;
 mod record;
 mod registers;
 mod rings;

@@ -18,6 +18,8 @@ mod family;
 mod full;
 mod full_records;
 mod full_session;
+#[cfg(fuzzing)]
+pub mod fuzzed;
 mod meaning_table;
 mod phases;
 mod phases_session;

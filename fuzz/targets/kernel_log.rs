@@ -1,0 +1,15 @@
+//! The records of the BPF programs: any bytes give a recording, and a recording an account or an error.
+#![no_main]
+
+use firstbyte::account::Account;
+use firstbyte::account::binaries::NoBinaries;
+use firstbyte_measure::timeline::Timeline;
+use firstbyte_measure::tracer::bpf::fuzzed;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let _ = Timeline::of(&fuzzed::phases(bytes));
+    if let Ok(account) = Account::of(&fuzzed::full(bytes), &NoBinaries) {
+        let own: u64 = account.steps.iter().map(|step| step.own.0).sum();
+        assert_eq!(own, account.total.0, "the steps do not sum to the total");
+    }
+});

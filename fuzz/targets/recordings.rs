@@ -1,0 +1,39 @@
+//! Recordings: an accepted one has an account, or an error says why not. The account can be shown and exported.
+#![no_main]
+
+use firstbyte::account::binaries::{Binaries, MemoryLayout};
+use firstbyte::account::{Account, Summary};
+use firstbyte::report::formats::{firefox, perfetto};
+use firstbyte::report::text::terminal::Terminal;
+use firstbyte::report::text::trace;
+use firstbyte_measure::tracer::module::Module;
+use firstbyte_measure::tracer::replay;
+use std::rc::Rc;
+use std::sync::Arc;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let Ok(loaded) = replay::read("fuzz", bytes) else { return };
+    let files = Recorded(loaded.modules.unwrap_or_default());
+    let Ok(account) = Account::of(&loaded.recording, &files) else { return };
+    let own: u64 = account.steps.iter().map(|step| step.own.0).sum();
+    assert_eq!(own, account.total.0, "the steps do not sum to the total");
+    perfetto::render("fuzz", &account);
+    firefox::render("fuzz", &account, None);
+
+    let text = Summary::of(vec![account])
+        .map(|summary| trace::timeline(&summary, &Terminal { width: 80, colour: false }));
+    assert!(!text.is_some_and(|text| text.contains('\u{1b}')));
+});
+
+/// Reads no file of this machine.
+struct Recorded(Vec<Module>);
+
+impl Binaries for Recorded {
+    fn layout(&self, path: &str) -> Option<Rc<MemoryLayout>> {
+        self.0.iter().find(|module| module.path == path).map(|module| Rc::new(module.layout.clone()))
+    }
+
+    fn function(&self, _path: &str, _offset: u64) -> Option<Arc<str>> {
+        None
+    }
+}

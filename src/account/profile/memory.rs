@@ -26,7 +26,7 @@ impl Memory {
         let range = mapping.from..mapping.from.saturating_add(mapping.length);
         let before = self.mappings.range(..range.end).rev();
         let covered =
-            before.take_while(|(from, old)| *from + old.length > range.start).map(|(from, _)| *from);
+            before.take_while(|(from, old)| from.saturating_add(old.length) > range.start).map(|(from, _)| *from);
         for from in covered.collect::<Vec<u64>>() {
             self.mappings.remove(&from);
             self.rules.remove(from);
@@ -60,7 +60,7 @@ impl Memory {
             Some((from, mapping)) if mapping.path.starts_with('/') && !mapping.path.starts_with("//") => {
                 Frame {
                     module: mapping.path.as_str().into(),
-                    function: binaries.function(&mapping.path, address - from + mapping.offset),
+                    function: binaries.function(&mapping.path, (address - from).wrapping_add(mapping.offset)),
                 }
             }
             Some((_, mapping)) if mapping.path == "[vdso]" => Frame { module: "vdso".into(), function: None },

@@ -94,7 +94,7 @@ pub(super) fn read(kind: u32, misc: u16, body: &[u8]) -> Read {
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes.get(at..at + 8)?.try_into().ok().map(u64::from_ne_bytes)
+    bytes.get(at..at.checked_add(8)?)?.try_into().ok().map(u64::from_ne_bytes)
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
@@ -139,7 +139,7 @@ fn sample(body: &[u8]) -> Option<Record> {
     let stack = match room {
         0 => &[],
         room => {
-            let copied = usize::try_from(u64_at(body, stack_at + 8 + room)?).ok()?.min(room);
+            let copied = usize::try_from(u64_at(body, room.checked_add(stack_at + 8)?)?).ok()?.min(room);
             body.get(stack_at + 8..stack_at + 8 + copied)?
         }
     };
@@ -208,5 +208,7 @@ mod tests {
             }
         }
         assert!(matches!(read(LOST, 0, &bytes(&[1, 42])), Read::Lost(42)));
+        let endless = [vec![0, 0, 0, 2], vec![0; Registers::count()], vec![u64::MAX; 2]].concat();
+        assert!(matches!(read(SAMPLE, 0, &bytes(&endless)), Read::Other), "a stack without end");
     }
 }

@@ -23,6 +23,9 @@ const CLOSE_RANGE_CLOEXEC: u64 = 4;
 
 /// The file of a call: its path argument, or the file behind its descriptor.
 pub(super) fn file_of(process: &Process, name: &str, call: &Call) -> Option<Arc<str>> {
+    if matches!(name, "mprotect" | "pkey_mprotect") {
+        return mapped_file(process, call.arguments[0]);
+    }
     let facts = CallFacts::of(name);
     let register = |kind| Some(call.arguments[usize::from(facts?.position(kind)?)]);
 
@@ -43,6 +46,13 @@ pub(super) fn file_of(process: &Process, name: &str, call: &Call) -> Option<Arc<
     let used = [Use::Reads, Use::File, Use::Writes];
     let mut files = used.into_iter().filter_map(|used| register(Argument::Descriptor(used)));
     files.find_map(|descriptor| process.descriptors.name(int(descriptor)))
+}
+
+fn mapped_file(process: &Process, address: u64) -> Option<Arc<str>> {
+    match process.memory.find(address)?.content {
+        Content::File { path, .. } | Content::Bss(path) => Some(path),
+        _ => None,
+    }
 }
 
 /// Whether the first path is resolved from the first argument. That of `symlinkat` is text.

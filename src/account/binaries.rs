@@ -3,7 +3,7 @@
 use super::symbols::Symbols;
 use firstbyte_measure::tracer::module::Module;
 pub use firstbyte_measure::tracer::module::{LoadSegment, MemoryLayout};
-use object::read::elf::{FileHeader, ProgramHeader};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Object, ObjectSection};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -49,6 +49,7 @@ struct Binary {
     module: Option<Module>,
     symbols: Symbols,
     frames: Option<Rc<CallFrames>>,
+    needed: Option<Rc<[String]>>,
 }
 
 /// The sections that say how to find the caller of each function.
@@ -90,6 +91,11 @@ impl FileBinaries {
         self.binary(path).frames.clone()
     }
 
+    /// The names of the libraries that a file needs.
+    pub fn needed(&self, path: &str) -> Rc<[String]> {
+        self.binary(path).needed.clone().unwrap_or_default()
+    }
+
     /// All ELF files that were asked for, sorted by path.
     pub fn modules(&self) -> Vec<Module> {
         let read = self.read.borrow();
@@ -120,7 +126,7 @@ fn read(path: &str) -> Option<Binary> {
     let mut file = File::open(path).ok()?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).ok()?;
-    let Parsed { layout, symbols, build_id, frames } = parsed(&bytes, Path::new(path))?;
+    let Parsed { layout, symbols, build_id, frames, needed } = parsed(&bytes, Path::new(path))?;
     let module = Module {
         path: path.to_owned(),
         size: facts.len(),
@@ -133,6 +139,7 @@ fn read(path: &str) -> Option<Binary> {
         module: Some(module),
         symbols,
         frames: Some(Rc::new(frames)),
+        needed: Some(needed.into()),
     })
 }
 
@@ -141,18 +148,32 @@ pub(super) struct Parsed {
     pub(super) symbols: Symbols,
     build_id: Option<String>,
     pub(super) frames: CallFrames,
+    needed: Vec<String>,
 }
 
 pub(super) fn parsed(bytes: &[u8], path: &Path) -> Option<Parsed> {
     let file = object::File::parse(bytes).ok()?;
-    let layout = match &file {
-        object::File::Elf64(elf) => layout(elf.elf_header(), bytes)?,
-        object::File::Elf32(elf) => layout(elf.elf_header(), bytes)?,
+    let (layout, needed) = match &file {
+        object::File::Elf64(elf) => (layout(elf.elf_header(), bytes)?, needed(elf.elf_header(), bytes)),
+        object::File::Elf32(elf) => (layout(elf.elf_header(), bytes)?, needed(elf.elf_header(), bytes)),
         _ => return None,
     };
+    let needed = needed.unwrap_or_default();
     let build_id = file.build_id().ok().flatten().map(hexadecimal);
     let symbols = Symbols::of(&file, path, build_id.as_deref());
-    Some(Parsed { layout, symbols, build_id, frames: call_frames(&file) })
+    Some(Parsed { layout, symbols, build_id, frames: call_frames(&file), needed })
+}
+
+/// The names in its dynamic section (`DT_NEEDED`).
+fn needed<H: FileHeader>(header: &H, bytes: &[u8]) -> Option<Vec<String>> {
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, bytes).ok()?;
+    let (entries, strings) = sections.dynamic(endian, bytes).ok()??;
+    let strings = sections.strings(endian, bytes, strings).ok()?;
+    let needed = entries.iter().filter(|entry| entry.tag32(endian) == Some(object::elf::DT_NEEDED));
+    let name =
+        |entry: &H::Dyn| Some(String::from_utf8_lossy(entry.string(endian, strings).ok()?).into_owned());
+    Some(needed.filter_map(name).collect())
 }
 
 fn call_frames(file: &object::File<'_>) -> CallFrames {

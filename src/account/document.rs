@@ -10,7 +10,8 @@ use crate::document::Kind;
 use crate::document::bench::{Overhead, Ratio, SCHEMA, Tool};
 use crate::document::trace::{
     Span, TraceDocument, Traced, TracedCall, TracedExec, TracedFigure, TracedFile, TracedFinding,
-    TracedFunction, TracedPhases, TracedPiece, TracedProcess, TracedSampling, TracedSearch, TracedShare,
+    TracedFunction, TracedLoad, TracedPhases, TracedPiece, TracedProcess, TracedSampling, TracedSearch,
+    TracedShare,
 };
 use crate::stats;
 use firstbyte_measure::Counts;
@@ -118,6 +119,7 @@ fn traced(summary: &Summary, frame: &Frame) -> Traced {
         spans: spans(account),
         files: files(account),
         searches: searches(account),
+        loads: summary.loads.iter().map(load).collect(),
         processes: account.processes.iter().map(process).collect(),
         findings: frame
             .findings
@@ -287,6 +289,17 @@ fn searches(account: &Account) -> Vec<TracedSearch> {
         ns: search.time.0,
     };
     account.searches.iter().map(search).collect()
+}
+
+fn load(load: &super::loads::Load) -> TracedLoad {
+    TracedLoad {
+        runtime: load.runtime.to_owned(),
+        unit: load.unit.clone(),
+        file: load.file.as_deref().map(str::to_owned),
+        self_ns: load.own.0,
+        total_ns: load.total.0,
+        depth: load.depth,
+    }
 }
 
 fn process(process: &ProcessAccount) -> TracedProcess {

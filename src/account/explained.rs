@@ -2,6 +2,7 @@
 
 use super::binaries::{Binaries, FileBinaries};
 use super::findings::{self, Finding};
+use super::loads;
 use super::observer_costs::ObserverCosts;
 use super::user_code::UserCode;
 use super::user_times::all_user_time;
@@ -65,12 +66,13 @@ impl Explained {
         let accounts = accounts.map_err(|error| error.to_string())?;
         let totals = observed.rounds.iter().copied().zip(accounts.iter().map(|a| a.total.as_f64())).collect();
 
-        let (Some(summary), Some(exit)) = (Summary::of(accounts), worst(&observed.recordings)) else {
+        let (Some(mut summary), Some(exit)) = (Summary::of(accounts), worst(&observed.recordings)) else {
             let reason = observed.rejected.first().map_or("no run was made", String::as_str);
             return Err(format!(
                 "no run of `{name}` counts: {reason}\nhelp: run it by hand to see what it does"
             ));
         };
+        summary.loads = loads::of_path(&summary.reference, &binaries);
         let (cpuid, costs, unsampled) = (Ok(None), None, None);
         Ok(Explained { summary, totals, binaries, unsampled, observed, tracer, exit, cpuid, costs })
     }

@@ -21,6 +21,7 @@ pub mod document;
 pub mod explained;
 mod files;
 pub mod findings;
+pub mod loads;
 mod model;
 pub mod observer_costs;
 mod page_size;

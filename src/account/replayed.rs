@@ -3,6 +3,7 @@
 use super::Summary;
 use super::binaries::FileBinaries;
 use super::explained::{Explained, UsedTracer, account};
+use super::loads;
 use super::recorded::RecordedBinaries;
 use super::remarks::failure;
 use crate::bench::explain::{Along, Observed};
@@ -43,13 +44,15 @@ pub fn replayed(path: &Path, along: Along) -> Result<Replayed, String> {
         )
     };
     let account = explained.map_err(|error| wrong(error.to_string()))?;
-    let summary = Summary::of(vec![account]).ok_or_else(|| wrong("it is empty".to_owned()))?;
+    let files = FileBinaries::default();
+    let mut summary = Summary::of(vec![account]).ok_or_else(|| wrong("it is empty".to_owned()))?;
 
+    summary.loads = loads::of_path(&summary.reference, &files);
     let backend = recording.backend.name();
     let explained = Explained {
         exit: recording.exit,
         totals: vec![(0, summary.total.median)],
-        binaries: FileBinaries::default(),
+        binaries: files,
         unsampled: None,
         observed: Observed {
             traced: vec![summary.reference.wall.as_f64()],

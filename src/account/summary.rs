@@ -2,6 +2,7 @@
 
 use super::align::{Pair, align};
 use super::attribution::{WorkKind, kind, shares};
+use super::loads::Load;
 use super::model::Account;
 use super::step::Step;
 use super::user_code::UserCode;
@@ -97,6 +98,8 @@ pub struct Summary {
     pub lost: u64,
     /// User code by function; `None`: it was not sampled.
     pub user_code: Option<UserCode>,
+    /// The files that the run loads whose total is the median.
+    pub loads: Vec<Load>,
 }
 
 impl Summary {
@@ -121,6 +124,7 @@ impl Summary {
             counts: Counts::combined(&counts, median_count)?,
             lost: accounts.iter().map(|a| a.lost).sum(),
             user_code: None,
+            loads: Vec::new(),
             reference: accounts.swap_remove(middle),
         })
     }

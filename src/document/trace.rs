@@ -101,6 +101,9 @@ pub struct Traced {
     pub files: Vec<TracedFile>,
     #[serde(default)]
     pub searches: Vec<TracedSearch>,
+    /// The files and modules that it brought in, each followed by those that it brought in itself.
+    #[serde(default)]
+    pub loads: Vec<TracedLoad>,
     #[serde(default)]
     pub processes: Vec<TracedProcess>,
     #[serde(default)]
@@ -266,6 +269,24 @@ pub struct TracedSearch {
     /// The folder that has it; `null`: none.
     pub found: Option<String>,
     pub ns: u64,
+}
+
+/// Something that the start-up brought in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedLoad {
+    /// `exec`, `library` or `file`, whose own times sum to the total; else the language runtime that reports the load.
+    pub runtime: String,
+    /// A module, or the name of a file.
+    pub unit: String,
+    #[serde(default)]
+    pub file: Option<String>,
+    /// Without the loads that it brought in.
+    pub self_ns: u64,
+    /// With them.
+    pub total_ns: u64,
+    /// How many loads are around it.
+    #[serde(default)]
+    pub depth: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -32,6 +32,7 @@ mod kill;
 mod level0;
 mod lines;
 mod lines_terminal;
+mod loads;
 mod ptrace;
 mod report;
 mod results_kept;

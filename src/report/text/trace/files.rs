@@ -112,7 +112,7 @@ fn search_text(search: &FileSearch) -> String {
 }
 
 /// The end of a path says more than its beginning.
-fn truncated_front(path: &str, width: usize) -> String {
+pub(super) fn truncated_front(path: &str, width: usize) -> String {
     let path = visible(path);
     if columns(&path) <= width {
         return path;

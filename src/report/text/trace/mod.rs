@@ -1,6 +1,7 @@
 //! A start-up and where its time went, for a terminal.
 
 mod files;
+mod loads;
 mod path;
 mod table;
 mod tasks;
@@ -37,6 +38,7 @@ pub fn render(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> Stri
         attribution(summary, terminal),
         user_code::user_code(summary, terminal),
         longest_steps(summary, terminal),
+        loads::files(summary, terminal),
         files::files(summary, terminal),
         files::searches(summary, terminal),
         tasks::tasks(summary, terminal),

@@ -1,0 +1,44 @@
+//! What a start-up loads: the files that it opens and then reads or maps, and how long each takes.
+//!
+//! A load owns the time of the critical path from its open until the next load begins, because a program opens a module
+//! or a configuration when it is about to use it. `follow` walks along the path and keeps for every process the load to
+//! which the time belongs; `tree` finds which load brought in another one. The own times sum to the total exactly.
+
+mod follow;
+mod process;
+mod tree;
+mod units;
+
+use super::binaries::FileBinaries;
+use super::model::Account;
+use firstbyte_measure::units::Nanos;
+use std::sync::Arc;
+
+/// How a file comes into a start-up, as documents spell it.
+pub const EXECUTABLE: &str = "exec";
+/// By the dynamic loader.
+pub const LIBRARY: &str = "library";
+/// By the program's own opening and reading.
+pub const FILE: &str = "file";
+
+/// Something that a start-up brings in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// [`EXECUTABLE`], [`LIBRARY`] or [`FILE`]; else the language runtime that reports the load.
+    pub runtime: &'static str,
+    /// A module, a function or the name of a file.
+    pub unit: String,
+    /// Where it comes from, if that is known.
+    pub file: Option<Arc<str>>,
+    /// Without the loads that it brought in.
+    pub own: Nanos,
+    /// With them.
+    pub total: Nanos,
+    /// How many loads are around it. Those that it brought in follow it.
+    pub depth: u32,
+}
+
+/// The loads on the path of one run, by what its system calls show.
+pub(super) fn of_path(account: &Account, binaries: &FileBinaries) -> Vec<Load> {
+    tree::arranged(follow::rows(account), |path| binaries.needed(path))
+}

@@ -1,0 +1,81 @@
+//! Which files contain code that runs once they are read, and which only contain settings or other data.
+
+/// Suffixes of files that interpreters and runtimes execute.
+const CODE: [&str; 41] = [
+    "beam", "cjs", "class", "cmo", "dll", "egg", "el", "elc", "fish", "go", "jar", "jmod", "js", "jsa",
+    "lua", "luac", "mjs", "php", "pl", "pm", "pmc", "pth", "py", "pyc", "pyo", "r", "rb", "rdb", "rds", "sh",
+    "bash", "zsh", "tcl", "ts", "vim", "wasm", "whl", "zip", "zwc", "phar", "ph",
+];
+
+const SHELLS: [&str; 10] = ["ash", "bash", "busybox", "dash", "ksh", "ksh93", "mksh", "sh", "yash", "zsh"];
+
+/// Folders and names of what a shell reads and does not execute.
+const NO_SCRIPTS: [&str; 12] = [
+    "/dev/",
+    "/etc/host",
+    "/etc/group",
+    "/etc/inputrc",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/proc/",
+    "/run/",
+    "/sys/",
+    "/locale",
+    "/gconv/",
+    "/terminfo/",
+];
+
+/// Whether a file is code for a program. Such code runs after the file has been read, and often after it has been closed.
+/// `script`: the file that the kernel gave to the program, its interpreter.
+pub(super) fn is_code(path: &str, program: &str, script: Option<&str>) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let suffix = name.rsplit_once('.').map(|(_, suffix)| suffix.to_ascii_lowercase());
+    let of_java = name == "modules" && path.contains("/lib/");
+    let of_vim = matches!(name, "vimrc" | ".vimrc" | "gvimrc");
+    suffix.is_some_and(|suffix| CODE.contains(&&*suffix))
+        || of_java
+        || of_vim
+        || script == Some(path)
+        || is_shell(program) && is_script(path, name)
+}
+
+fn is_shell(program: &str) -> bool {
+    SHELLS.contains(&program.rsplit('/').next().unwrap_or_default())
+}
+
+fn is_script(path: &str, name: &str) -> bool {
+    let data = NO_SCRIPTS
+        .iter()
+        .any(|part| if part.starts_with("/etc/") { path.starts_with(part) } else { path.contains(part) });
+    !data && !name.contains("history") && name != ".inputrc"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_and_scripts_are_code_and_settings_are_not() {
+        for (path, program) in [
+            ("/usr/lib/python3/json.pyc", "/usr/bin/python3"),
+            ("/a/node_modules/x/index.js", "node"),
+            ("/usr/lib/jvm/lib/server/classes.jsa", "java"),
+            ("/usr/lib/jvm/lib/modules", "java"),
+            ("/root/.bashrc", "/bin/bash"),
+            ("/usr/lib/R/library/base/R/base.rdb", "R"),
+        ] {
+            assert!(is_code(path, program, None), "{path}");
+        }
+        for (path, program) in [
+            ("/etc/passwd", "/bin/bash"),
+            ("/usr/lib/locale/C.utf8/LC_CTYPE", "/bin/bash"),
+            ("/usr/lib/locale/C.utf8/LC_CTYPE", "gcc"),
+            ("/etc/ssl/certs/ca-certificates.crt", "node"),
+            ("/root/.bashrc", "cat"),
+            ("/root/.bash_history", "bash"),
+        ] {
+            assert!(!is_code(path, program, None), "{path}");
+        }
+        assert!(is_code("/usr/bin/aws", "/usr/bin/python3", Some("/usr/bin/aws")));
+    }
+}

@@ -1,0 +1,137 @@
+//! What `firstbyte trace` says of the files that a start-up loads, checked with programs that know it.
+
+use super::support::skipped;
+use super::trace::{compiled, result, traced};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+fn number(load: &Value, name: &str) -> u64 {
+    load[name].as_u64().unwrap()
+}
+
+/// Without a tracer there is no result. The loads that the system calls show sum to the total.
+fn loads(words: &[&str]) -> Option<Vec<Value>> {
+    let options = ["-r", "1", "--no-samples", "--"];
+    let Some(result) = result(&[&options, words].concat()) else {
+        skipped("this machine does not trace");
+        return None;
+    };
+    let loads = result["loads"].as_array().unwrap().clone();
+    let sum: u64 = loads.iter().map(|load| number(load, "self_ns")).sum();
+    assert_eq!(result["total_ns"], sum, "{loads:?}");
+    assert_nested(&loads);
+    Some(loads)
+}
+
+/// Each load's time contains those that follow it one level deeper.
+fn assert_nested(loads: &[Value]) {
+    for (place, load) in loads.iter().enumerate() {
+        let inside =
+            loads[place + 1..].iter().take_while(|other| other["depth"].as_u64() > load["depth"].as_u64());
+        let sum: u64 = inside.map(|other| number(other, "self_ns")).sum();
+        assert_eq!(number(load, "total_ns"), number(load, "self_ns") + sum, "{load}");
+    }
+}
+
+fn load<'l>(loads: &'l [Value], unit: &str) -> &'l Value {
+    loads.iter().find(|load| load["unit"] == unit).unwrap_or_else(|| panic!("no {unit} in {loads:?}"))
+}
+
+/// Reads a file in two parts, and works for 20 ms between them; then it works for 20 ms with what it has read.
+const READER: &str = r#"
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+static void work(void)
+{
+	struct timespec now, start;
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - start.tv_sec) * 1000000000 + now.tv_nsec - start.tv_nsec < 20000000);
+}
+int main(int count, char **words)
+{
+	char bytes[4];
+	int file = open(words[1], O_RDONLY);
+	if (read(file, bytes, 4) != 4)
+		return 1;
+	work();
+	if (read(file, bytes, 4) != 4)
+		return 1;
+	close(file);
+	work();
+	return write(1, "x\n", 2) != 2;
+}
+"#;
+
+#[test]
+fn a_file_owns_the_time_until_it_has_been_read_and_a_module_the_time_until_the_next_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), READER, &[]) else { return skipped("no C compiler") };
+    let program = program.to_str().unwrap();
+    for (name, code) in [("settings.conf", false), ("module.py", true)] {
+        let file = folder.path().join(name);
+        fs::write(&file, "12345678").unwrap();
+        let Some(loads) = loads(&[program, file.to_str().unwrap()]) else { return };
+        let (file, own) = (load(&loads, name), load(&loads, "tracee"));
+        assert_eq!((&file["runtime"], &own["runtime"]), (&"file".into(), &"exec".into()));
+        let (file, own) = (number(file, "self_ns"), number(own, "self_ns"));
+        let (least, rest) = if code { (40_000_000, 0) } else { (20_000_000, 20_000_000) };
+        assert!(file >= least && own >= rest, "{name}: {file} and {own}");
+    }
+}
+
+#[test]
+fn a_script_has_the_time_of_the_programs_that_it_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("rc"), "x=$(sleep 0.02; echo 1)\n").unwrap();
+    let script = format!(". {}; echo $x", folder.path().join("rc").display());
+    let Some(loads) = loads(&["/bin/sh", "-c", &script]) else { return };
+    let (rc, sleep) = (load(&loads, "rc"), load(&loads, "sleep"));
+    assert!(number(rc, "total_ns") >= 20_000_000, "{rc}");
+    assert!(number(sleep, "total_ns") >= 20_000_000 && number(rc, "self_ns") < 20_000_000, "{loads:?}");
+    assert!(number(sleep, "depth") > number(rc, "depth"));
+}
+
+fn library(folder: &Path, name: &str, needs: &str) -> Option<()> {
+    let source = folder.join(format!("{name}.c"));
+    let call = if needs.is_empty() { String::new() } else { format!("int {needs}(void);") };
+    let value = if needs.is_empty() { "1".to_owned() } else { format!("{needs}()") };
+    fs::write(&source, format!("{call} int {name}(void) {{ return {value}; }}")).ok()?;
+    let mut build = Command::new("cc");
+    build.args(["-shared", "-fPIC", "-o"]).arg(folder.join(format!("lib{name}.so"))).arg(&source);
+    build.arg("-L").arg(folder).arg(format!("-Wl,-rpath,{}", folder.display()));
+    if !needs.is_empty() {
+        build.arg(format!("-l{needs}"));
+    }
+    build.output().ok()?.status.success().then_some(())
+}
+
+#[test]
+fn a_library_stands_under_the_one_that_needs_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = library(folder.path(), "inner", "").and_then(|()| library(folder.path(), "outer", "inner"));
+    let path = format!("-Wl,-rpath,{}", folder.path().display());
+    let source = "#include <unistd.h>\nint outer(void); int main(void) { return write(1, \"x\\n\", 2) - outer() != 1; }";
+    let flags = ["-L", folder.path().to_str().unwrap(), &path, "-louter"];
+    let program = built.and_then(|()| compiled(folder.path(), source, &flags));
+    let Some(program) = program else { return skipped("no C compiler") };
+    let Some(loads) = loads(&[program.to_str().unwrap()]) else { return };
+    let [program, outer, inner] = ["tracee", "libouter.so", "libinner.so"].map(|unit| load(&loads, unit));
+    let depths = [program, outer, inner].map(|load| number(load, "depth"));
+    assert_eq!(depths, [0, 1, 2], "{loads:?}");
+    assert!(inner["runtime"] == "library" && number(inner, "self_ns") > 0);
+}
+
+#[test]
+fn the_text_lists_what_was_loaded() {
+    let words = ["-r", "1", "--no-overhead", "--no-samples", "--", "/bin/sh", "-c", "echo 1"];
+    let Some(text) = traced(&words) else { return skipped("this machine does not trace") };
+    assert!(
+        text.contains("What was loaded, and how long each load took") && text.contains("exec     /bin/sh"),
+        "{text}"
+    );
+}

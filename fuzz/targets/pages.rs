@@ -6,6 +6,6 @@ use std::path::Path;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     if let Ok(source) = Source::parse(text, Path::new("fuzz.json")) {
-        render(&[("fuzz.json".to_owned(), source)]).expect("the page of an accepted document");
+        render(&[("fuzz.json".to_owned(), source)]);
     }
 });

@@ -34,7 +34,7 @@ fn read(path: &Path) -> Result<(String, Source), CommandError> {
 }
 
 fn write_page(target: &Target, sources: &[(String, Source)]) -> Result<(), CommandError> {
-    let page = html::render(sources).map_err(CommandError::unable)?;
+    let page = html::render(sources);
     target.write(&page).map_err(CommandError::unable)?;
     tell(target, page.len());
     Ok(())

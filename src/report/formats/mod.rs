@@ -14,13 +14,14 @@ pub mod perfetto;
 pub mod throughput_csv;
 pub mod throughput_markdown;
 
-use super::html::{self, PageError};
+use super::html;
 use super::pictures;
 use crate::account::Account;
 use crate::account::user_code::UserCode;
 use crate::document::claims::ClaimsDocument;
 use crate::document::diff::DiffDocument;
 use crate::document::floor::Floor;
+use crate::document::read::ReadError;
 use crate::document::throughput::ThroughputDocument;
 use crate::document::trace::TraceDocument;
 use crate::document::{Document, Kind};
@@ -198,7 +199,7 @@ pub struct ExportedTrace<'s> {
 
 impl Exported<'_> {
     /// The content of the file; `None` where the document has nothing that this format draws.
-    pub fn render(&self, format: Format) -> Result<Option<Vec<u8>>, PageError> {
+    pub fn render(&self, format: Format) -> Result<Option<Vec<u8>>, ReadError> {
         let text = match (format, *self) {
             (Format::Json, _) => self.json(),
             (Format::Html, _) => html::of_json(&self.json())?,

@@ -1,9 +1,7 @@
-//! The parts of a section. The template draws them.
-
-use serde::Serialize;
+//! The parts of a section, which [`super::markup`] writes.
 
 /// A part of the page with a tab of its own.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Section {
     /// The fragment of the page's address.
     pub(crate) id: &'static str,
@@ -17,8 +15,7 @@ impl Section {
     }
 }
 
-#[derive(Clone, Debug, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[derive(Clone, Debug)]
 pub(crate) enum PageBlock {
     Heading {
         text: String,
@@ -49,7 +46,7 @@ pub(crate) enum PageBlock {
     },
 }
 
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     pub(crate) caption: String,
     pub(crate) columns: Vec<Column>,
@@ -60,21 +57,21 @@ pub(crate) struct Table {
     pub(crate) folded: bool,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) heading: String,
     /// It is sorted as numbers.
     pub(crate) number: bool,
 }
 
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
     /// `warm` or `cold`: readers can choose these rows.
     pub(crate) cache: Option<&'static str>,
 }
 
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
     pub(crate) text: String,
     /// Rows are sorted by this, or else by the text.
@@ -103,7 +100,7 @@ impl Cell {
 }
 
 /// A stacked bar. All numbers are pixels.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Bar {
     /// The bar in words.
     pub(crate) label: String,
@@ -115,14 +112,14 @@ pub(crate) struct Bar {
     pub(crate) share: Vec<BarPiece>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct BarPiece {
     pub(crate) phase: &'static str,
     pub(crate) x: f64,
     pub(crate) width: f64,
 }
 
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Picture {
     pub(crate) title: String,
     /// By a drawing library that escapes text.
@@ -132,7 +129,7 @@ pub(crate) struct Picture {
 }
 
 /// One program's timeline.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct TracePanel {
     pub(crate) label: String,
     pub(crate) command: String,
@@ -148,7 +145,7 @@ pub(crate) struct TracePanel {
     pub(crate) packed: String,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct HexByte {
     /// Two digits.
     pub(crate) hex: String,
@@ -159,7 +156,7 @@ pub(crate) struct HexByte {
     pub(crate) row: usize,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct HexLegend {
     pub(crate) class: usize,
     pub(crate) text: &'static str,

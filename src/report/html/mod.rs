@@ -1,10 +1,11 @@
 //! One self-contained HTML page of documents: it measures nothing and fetches nothing.
 //!
 //! [`source`] reads the documents, the module of each section makes [`block`]s of them (prose, tables, pictures,
-//! timelines), and [`page`] puts the blocks into the template. What the page's scripts draw is compressed by [`packed`].
+//! timelines), and `markup` writes the blocks, and [`page`] puts them
+//! together. What the page's scripts draw is compressed by [`packed`].
 //! The pictures are those of [`super::pictures`].
 //!
-//! Names, arguments and messages in documents may be hostile. The template escapes them, and the scripts set text, never
+//! Names, arguments and messages in documents may be hostile. `markup` escapes them, and the scripts set text, never
 //! markup. The content security policy allows only the page's own scripts, by their hashes, and no connections, so markup
 //! that slipped through would not run.
 
@@ -15,6 +16,7 @@ pub(crate) mod distributions;
 mod elf;
 mod floor;
 mod icicle;
+mod markup;
 mod overview;
 mod packed;
 mod page;
@@ -23,5 +25,5 @@ pub mod source;
 mod throughput;
 mod timeline;
 
-pub use page::{PageError, of_json, render};
+pub use page::{of_json, render};
 pub use source::Source;

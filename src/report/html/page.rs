@@ -1,6 +1,7 @@
-//! Puts the sections into the template, with the hashes of scripts and styles.
+//! Puts the sections into the page, with the hashes of scripts and styles.
 
 use super::block::Section;
+use super::markup::{self, Escaped};
 use super::source::Source;
 use crate::document::Document;
 use crate::document::claims::ClaimsDocument;
@@ -12,16 +13,13 @@ use crate::document::trace::TraceDocument;
 use crate::report::html::{
     claims, diff, distributions, elf, floor, overview, programs, throughput, timeline,
 };
-use crate::report::pictures::palette;
+use crate::report::pictures::patterns;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use firstbyte_measure::timeline::Phase;
-use minijinja::value::{Serde, Value};
-use minijinja::{AutoEscape, Environment, context};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
-const TEMPLATE: &str = include_str!("assets/page.html");
 const STYLE: &str = include_str!("assets/style.css");
 const SCRIPTS: [&str; 5] = [
     include_str!("assets/page.js"),
@@ -31,44 +29,32 @@ const SCRIPTS: [&str; 5] = [
     include_str!("assets/diff.js"),
 ];
 
-/// Why there is no page.
-#[derive(Debug, thiserror::Error)]
-pub enum PageError {
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    #[error(transparent)]
-    Template(#[from] minijinja::Error),
-}
-
 /// The page of one document that a command has just made: what its JSON contains, read back.
-pub fn of_json(json: &str) -> Result<String, PageError> {
+pub fn of_json(json: &str) -> Result<String, ReadError> {
     let name = "this run";
     let source = Source::parse(json, Path::new(name))?;
-    Ok(render(&[(name.to_owned(), source)])?)
+    Ok(render(&[(name.to_owned(), source)]))
 }
 
 /// The page of these documents, each with its name.
-pub fn render(sources: &[(String, Source)]) -> Result<String, minijinja::Error> {
+pub fn render(sources: &[(String, Source)]) -> String {
     let (sections, subjects) = sections(sources);
-    let style = STYLE.to_owned() + &palette::rules();
+    let style = STYLE.to_owned() + &patterns::rules();
     let script = format!("\"use strict\";\n(() => {{\n{}\n}})();\n", SCRIPTS.join("\n"));
 
-    let mut environment = Environment::new();
-    environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    environment.add_template("page", TEMPLATE)?;
-
-    environment.get_template("page")?.render(context! {
-        title => title(sources),
-        sections => Value::from(Serde(&sections)),
-        subjects,
-        phases => Phase::ALL.map(Phase::name),
-        style_hash => hash(&style),
-        style,
-        script => script.clone(),
-        script_hash => hash(&script),
-        patterns => palette::definitions(),
-        version => env!("CARGO_PKG_VERSION"),
-    })
+    format!(
+        include_str!("assets/page.html"),
+        title = Escaped(&title(sources)),
+        legend = Phase::ALL.map(|phase| markup::legend(phase.name())).concat(),
+        tabs = markup::tabs(&sections),
+        sections = sections.iter().map(|section| markup::section(section, &subjects)).collect::<String>(),
+        style_hash = hash(&style),
+        style = style,
+        script_hash = hash(&script),
+        script = script,
+        patterns = patterns::definitions(),
+        version = env!("CARGO_PKG_VERSION"),
+    )
 }
 
 /// A content security policy allows a script or a style by its hash (CSP level 2, section 4.2.2).

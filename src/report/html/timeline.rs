@@ -5,10 +5,10 @@ use super::icicle;
 use super::packed::packed;
 use crate::document::trace::{Span, TraceDocument, Traced, TracedFigure, TracedShare};
 use crate::output::visible;
-use crate::report::pictures::palette;
+use crate::report::palette;
 use crate::report::row::percent;
 use crate::report::words::{count_of, runs};
-use crate::stats::quantile::{median, sorted};
+use crate::stats::median_of;
 use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::display_nanos;
 use serde::Serialize;
@@ -55,8 +55,7 @@ fn panel(traced: &Traced, most: usize) -> TracePanel {
 
 fn notes(traced: &Traced) -> Vec<String> {
     let mut notes = vec![format!("{}; {} in the one shown.", runs(traced.runs), steps(traced.spans.len()))];
-    let middle = |times: &[f64]| median(&sorted(times)?);
-    if let Some((with, without)) = middle(&traced.times).zip(middle(&traced.untraced_times)) {
+    if let Some((with, without)) = median_of(&traced.times).zip(median_of(&traced.untraced_times)) {
         notes.push(format!(
             "From launch to reaping: {} traced, {} untraced (medians of {} and {} interleaved runs).",
             display_nanos(with * 1e9),

@@ -4,6 +4,7 @@ use super::process::Process;
 use super::units::is_code;
 use crate::account::critical_path::piece_steps;
 use crate::account::{Account, Code, ExecStage, Role, Step, What};
+use firstbyte_measure::arch::{Argument, CallFacts};
 use firstbyte_measure::units::Nanos;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -66,7 +67,8 @@ fn uses(account: &Account) -> Uses {
 }
 
 fn reads(name: &str) -> bool {
-    matches!(name, "read" | "pread64" | "readv" | "preadv" | "preadv2" | "mmap" | "mmap2")
+    let maps = |call: &CallFacts| call.position(Argument::MappingFlags).is_some();
+    CallFacts::of(name).is_some_and(|call| call.reads() || maps(call))
 }
 
 struct Follower<'a> {

@@ -77,8 +77,8 @@ const COMMANDS: [(&str, &[&str]); 10] = [
 /// Prints one row for each class and backend.
 pub(super) fn print(folder: &Path) {
     println!(
-        "{:<17}{:<8}{:>11}{:>10}{:>6}{:>9}{:>7}{:>10}{:>6}",
-        "class", "backend", "total us", "spans", "procs", "threads", "exact", "unknown", "lost"
+        "{:<17}{:<8}{:>11}{:>10}{:>6}{:>9}{:>7}{:>6}",
+        "class", "backend", "total us", "spans", "procs", "threads", "exact", "lost"
     );
     let compiled = PROGRAMS.iter().map(|program| (program.name, built(program, folder)));
     let commands = COMMANDS.iter().map(|(name, words)| (*name, found(words)));
@@ -157,15 +157,13 @@ fn row(name: &str, backend: &str, words: &[String]) {
     let total = result["total_ns"].as_u64().unwrap_or_default();
     let root = &result["processes"][0]["pid"];
     let of_main = sum("spans", &|span| span["tid"] == *root, "duration_ns");
-    let unknown = sum("attribution", &|s| s["kind"] == "user" && s["name"] == "unknown", "ns");
     println!(
-        "{name:<17}{backend:<8}{:>11.0}{:>10}{:>6}{:>9}{:>7}{:>8.2} %{:>6}",
+        "{name:<17}{backend:<8}{:>11.0}{:>10}{:>6}{:>9}{:>7}{:>6}",
         total as f64 / 1e3,
         result["spans"].as_array().map_or(0, Vec::len),
         result["counts"]["processes"].as_u64().unwrap_or_default(),
         result["counts"]["threads"].as_u64().unwrap_or_default(),
         if of_main == total { "yes" } else { "NO" },
-        unknown as f64 * 100.0 / total.max(1) as f64,
         result["lost_events"].as_u64().unwrap_or_default()
     );
 }

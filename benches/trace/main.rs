@@ -5,7 +5,7 @@
 //! `strace -f`. Prints a table, and for each program one line of JSON with the raw wall times. Run it on an idle machine.
 //!
 //! `cargo bench --bench trace -- classes` traces each class of program once with every backend, and prints whether the
-//! account is complete: the main thread's spans against the total, the share of user code in unknown modules, lost events.
+//! account is complete: the main thread's spans against the total, and lost events.
 
 mod classes;
 

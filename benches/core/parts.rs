@@ -6,7 +6,7 @@ use firstbyte::stats::{Bootstrap, Statistics};
 use firstbyte_elf::{Architecture, plain};
 use firstbyte_measure::launch::{Command, Launcher};
 use firstbyte_measure::timeline::Timeline;
-use firstbyte_measure::tracer::Choice;
+use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::tracer::phases::choose_phases;
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::{Setting, Tracer};
@@ -123,7 +123,7 @@ fn overhead_command(name: &str, workshop: &Workshop) -> Option<Command> {
 /// Wall times of each block, traced and untraced. The runs directly after attaching and detaching are discarded: 16, or as
 /// many as take 20 ms.
 fn in_turn(launcher: &mut Launcher, blocks: usize, runs: usize) -> Vec<[Vec<u64>; 2]> {
-    let mut tracer = choose_phases(Choice::Bpf).expect("the bpf backend").tracer;
+    let mut tracer = choose_phases(BackendChoice::Bpf).expect("the bpf backend").tracer;
     let one = walls(launcher, &mut PipeTracer::blind(), 3)[2];
     let settling = usize::try_from(20_000_000 / one.max(1)).unwrap_or(1).clamp(1, 16);
     let mut side = |traced: bool| {
@@ -185,7 +185,7 @@ fn rate() -> Value {
     let workshop = Workshop::new();
     let elf = workshop.elf();
     let mut launcher = launcher(&[text(&elf)]);
-    let mut tracer = choose_phases(Choice::Bpf).expect("the bpf backend").tracer;
+    let mut tracer = choose_phases(BackendChoice::Bpf).expect("the bpf backend").tracer;
     let (mut ours, mut hyperfine) = (Vec::new(), Vec::new());
     tracer.attach().expect("attaching");
     walls(&mut launcher, &mut tracer, 100);
@@ -244,7 +244,7 @@ fn startup() -> Value {
     let c = workshop.compile("corpus/c-printf/hello.c", "c-printf", &[]);
     let own = env!("CARGO_BIN_EXE_firstbyte");
     let mut launchers = [launcher(&[own, "--version"]), launcher(&[text(&c)])];
-    let mut tracer = choose_phases(Choice::Bpf).expect("the bpf backend").tracer;
+    let mut tracer = choose_phases(BackendChoice::Bpf).expect("the bpf backend").tracer;
     tracer.attach().expect("attaching");
     let mut first_bytes = [Vec::new(), Vec::new()];
     for round in 0..1020 {
@@ -283,7 +283,7 @@ fn truth() -> Value {
         let words = |ns: u64| [text(&spin).to_owned(), kind.to_owned(), ns.to_string(), ticks.to_string()];
         let mut launchers = [words(0), words(ns)]
             .map(|w| Launcher::new(Command::new(&w).expect("a command")).expect("a launcher"));
-        let mut tracer = choose_phases(Choice::Bpf).expect("the bpf backend").tracer;
+        let mut tracer = choose_phases(BackendChoice::Bpf).expect("the bpf backend").tracer;
         tracer.attach().expect("attaching");
         let mut setups = [Vec::new(), Vec::new()];
         for round in 0..420 {

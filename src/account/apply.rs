@@ -62,8 +62,7 @@ fn starts_at_directory(call: &CallFacts) -> bool {
 
 /// Opens, closes, maps and unmaps what the call did.
 pub(super) fn apply(process: &mut Process, name: &str, call: &Call, file: Option<&Arc<str>>) {
-    let Some(result) = call.result.filter(|result| !(-4095..0).contains(result)) else { return };
-    let result = result.cast_unsigned();
+    let Some(result) = call.value() else { return };
     descriptors(process, name, call, file, result);
     memory(process, name, call, file, result);
 }

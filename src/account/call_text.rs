@@ -175,9 +175,11 @@ fn flags(value: u64, names: Flags, none: &str) -> String {
 
 /// The result: an address in hexadecimal, an error by its name.
 fn result(name: &str, call: &Call) -> String {
+    if let Some(error) = call.error() {
+        return format!("-1 {}", errno(error));
+    }
     match call.result {
         None => "?".to_owned(),
-        Some(n @ -4095..=-1) => format!("-1 {}", errno(n)),
         Some(n) if ADDRESSES.contains(&name) && call.call.abi == Abi::Compat => {
             format!("{:#x}", n & 0xffff_ffff)
         }

@@ -84,7 +84,7 @@ fn counts(
         execs: processes.iter().map(|process| process.execs.len() as u64).sum(),
         bytes_read,
         max_rss: recording.usage.max_rss.map_or(0, |bytes| bytes.0),
-        writes: writes_of_output(recording),
+        writes: recording.output_writes(),
         ..Counts::default()
     };
 
@@ -105,12 +105,4 @@ fn counts(
         }
     }
     counts
-}
-
-fn writes_of_output(recording: &Recording) -> u64 {
-    let last = recording.events.iter().find_map(|event| match event.kind {
-        EventKind::OutputLast { writes, .. } => Some(writes),
-        _ => None,
-    });
-    last.unwrap_or(0)
 }

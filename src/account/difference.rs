@@ -188,12 +188,12 @@ fn files(summary: &Summary) -> BTreeMap<String, Amount> {
         time: file.time.as_f64(),
         count: (file.opened + file.failed + file.calls + file.faults) as f64,
     };
-    summary.reference.files.iter().map(|file| (file.path.to_string(), amount(file))).collect()
+    summary.median_run.files.iter().map(|file| (file.path.to_string(), amount(file))).collect()
 }
 
 fn programs(summary: &Summary) -> BTreeMap<String, Amount> {
     let mut all = BTreeMap::new();
-    for exec in summary.reference.processes.iter().flat_map(|process| &process.execs) {
+    for exec in summary.median_run.processes.iter().flat_map(|process| &process.execs) {
         add(&mut all, exec.path.to_string(), exec.took.as_f64());
     }
     all

@@ -51,7 +51,7 @@ impl Frame {
         let Explained { observed, tracer, .. } = explained;
         Frame {
             command: remarks.command.clone(),
-            backend: [tracer.backend.to_owned(), tracer.reason.clone()],
+            backend: [tracer.backend.name().to_owned(), tracer.reason.clone()],
             machine,
             partial: observed.interrupted,
             walls: [observed.traced.clone(), observed.untraced.clone()],
@@ -84,7 +84,7 @@ pub fn trace_document(summary: &Summary, frame: &Frame) -> TraceDocument {
 }
 
 fn traced(summary: &Summary, frame: &Frame) -> Traced {
-    let account = &summary.reference;
+    let account = &summary.median_run;
     let [times, untraced_times] = frame.walls.each_ref().map(|walls| seconds(walls));
     let wall = Spread::of(&times);
     let charged = |of: fn(&Usage) -> Nanos| {

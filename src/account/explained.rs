@@ -7,22 +7,22 @@ use super::observer_costs::ObserverCosts;
 use super::user_code::UserCode;
 use super::user_times::all_user_time;
 use super::{Account, Summary};
+use crate::bench::BothKinds;
 use crate::bench::explain::{Along, Observed};
 use crate::bench::sampling::{Expected, Sampled};
-use crate::stats::{self, Bootstrap, Comparison};
+use crate::stats::Comparison;
 use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::launch::ExitStatus;
 use firstbyte_measure::sampler::SamplerError;
-use firstbyte_measure::timeline::{Timeline, TimelineError};
-use firstbyte_measure::tracer::Recording;
+use firstbyte_measure::timeline::TimelineError;
 use firstbyte_measure::tracer::module::Module;
 use firstbyte_measure::tracer::ptrace::NoCpuidCount;
+use firstbyte_measure::tracer::{Backend, Recording};
 
 /// The observer of the runs.
 #[derive(Clone, Debug)]
 pub struct UsedTracer {
-    /// The name of the backend.
-    pub backend: &'static str,
+    pub backend: Backend,
     /// Why this one.
     pub reason: String,
     pub sees_faults: bool,
@@ -72,14 +72,17 @@ impl Explained {
                 "no run of `{name}` counts: {reason}\nhelp: run it by hand to see what it does"
             ));
         };
-        summary.loads = loads::of_path(&summary.reference, &binaries);
+        summary.loads = loads::of_path(&summary.median_run, &binaries);
         let (cpuid, costs, unsampled) = (Ok(None), None, None);
         Ok(Explained { summary, totals, binaries, unsampled, observed, tracer, exit, cpuid, costs })
     }
 
     /// What sampled runs have to expect.
     pub fn expected(&self) -> Expected {
-        Expected { user: all_user_time(&self.summary.reference), wall: self.summary.reference.wall.as_f64() }
+        Expected {
+            user: all_user_time(&self.summary.median_run),
+            wall: self.summary.median_run.wall.as_f64(),
+        }
     }
 
     /// Names the user code by the functions that sampled runs found.
@@ -87,7 +90,7 @@ impl Explained {
         match sampled {
             Ok(sampled) => {
                 self.summary.user_code =
-                    Some(UserCode::of(&self.summary.reference, &sampled, &self.binaries));
+                    Some(UserCode::of(&self.summary.median_run, &sampled, &self.binaries));
             }
             Err(error) => self.unsampled = Some(error),
         }
@@ -117,17 +120,12 @@ impl Explained {
 
     /// Wall time of traced runs over that of untraced ones, block by block.
     pub fn overhead(&self) -> Option<Comparison> {
-        let side = |n: usize| self.observed.blocks.iter().map(|block| block[n]).collect::<Vec<f64>>();
-        stats::paired(&side(1), &side(0), Bootstrap::default())
+        BothKinds::overhead(&self.observed.blocks)
     }
 
+    /// The recording of the run that is shown.
     pub fn shown(&self) -> Option<&Recording> {
-        let reference = &self.summary.reference;
-        let is_shown = |recording: &&Recording| {
-            Timeline::of(recording)
-                .is_ok_and(|timeline| timeline.wall == reference.wall && timeline.total == reference.total)
-        };
-        self.observed.recordings.iter().find(is_shown)
+        self.observed.recordings.get(self.summary.median_place)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Summary;
 use super::attribution::WorkKind;
 use crate::bench::explain::Observed;
-use crate::stats;
+use crate::stats::median_of;
 use firstbyte_measure::tracer::EventCosts;
 
 /// What a tracee pays for being observed, in nanoseconds.
@@ -19,9 +19,8 @@ impl ObserverCosts {
     /// From the runs of the smallest start. Without them, only the events of a start are known to cost something.
     pub fn new(each: EventCosts, smallest: Option<(&Observed, &Summary)>) -> ObserverCosts {
         let start = smallest.map_or(0.0, |(observed, summary)| {
-            let extra: Vec<f64> = observed.blocks.iter().map(|block| block[0] - block[1]).collect();
-            let median = stats::quantile::sorted(&extra).and_then(|sorted| stats::median(&sorted));
-            (median.unwrap_or(0.0) - of_events(each, summary)).max(0.0)
+            let extra: Vec<f64> = observed.blocks.iter().map(|block| block.traced - block.untraced).collect();
+            (median_of(&extra).unwrap_or(0.0) - of_events(each, summary)).max(0.0)
         });
         ObserverCosts { each, start }
     }

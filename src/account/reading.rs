@@ -28,7 +28,7 @@ struct Reader<'b> {
     by_ptrace: bool,
     zero: Nanos,
     root: u32,
-    memories: HashMap<u32, Process>,
+    processes: HashMap<u32, Process>,
     accounts: Vec<ProcessAccount>,
     threads: HashMap<u32, Thread>,
     /// Threads that have exited. The kernel may still work for them.
@@ -63,7 +63,7 @@ impl Reconstruction {
             by_ptrace: recording.backend == Backend::Ptrace,
             zero,
             root,
-            memories: HashMap::from([(root, Process::tracee())]),
+            processes: HashMap::from([(root, Process::tracee())]),
             accounts: vec![process(root, 0, Nanos(0))],
             gone: HashSet::new(),
             threads: HashMap::from([(root, Thread::new(root, root, zero))]),
@@ -99,7 +99,7 @@ impl Reader<'_> {
             EventKind::Image(image) => self.image(event, image),
             EventKind::ExecExit { result } => self.exec_exit(event, *result),
             EventKind::Call(call) => self.call(event, call),
-            EventKind::Fault(fault) if self.is_of_next_image(event, fault) => {}
+            EventKind::Fault(fault) if self.kept_for_next_image(event, fault) => {}
             EventKind::Fault(_) | EventKind::OffCpu(_) if self.gone.contains(&event.tid) => {}
             EventKind::Fault(fault) => self.fault(event, fault),
             EventKind::OffCpu(absence) => self.off_cpu(event, absence),
@@ -131,8 +131,8 @@ impl Reader<'_> {
         }
         let faults = std::mem::take(&mut exec.faults);
         self.execs.insert(event.tid, exec);
-        self.memories.entry(event.pid).or_default().exec(image, self.binaries);
-        self.explain_faults(&faults);
+        self.processes.entry(event.pid).or_default().exec(image, self.binaries);
+        self.replay_kept_faults(&faults);
     }
 
     /// A thread continues under the id of the first thread of its process, which has ended (`de_thread` in `fs/exec.c`). This
@@ -179,7 +179,7 @@ impl Reader<'_> {
 
     fn exec_exit(&mut self, event: &Event, result: i64) {
         let Some(exec) = self.execs.remove(&event.tid) else { return };
-        self.explain_faults(&exec.faults);
+        self.replay_kept_faults(&exec.faults);
         if result != 0 {
             return; // a failed exec has a record of a system call, too
         }
@@ -211,14 +211,14 @@ impl Reader<'_> {
     fn call(&mut self, event: &Event, call: &Call) {
         let name = self.name(call.call);
         let binaries = self.binaries;
-        let process = self.memories.entry(event.pid).or_default();
+        let process = self.processes.entry(event.pid).or_default();
         let file = file_of(process, &name, call);
         let code = process.caller(call.ip, &call.stack, binaries);
         apply(process, &name, call, file.as_ref());
         if let (Some(FileCall::Read), Some(read @ 1..)) = (file_calls().get(call.call), call.result) {
             self.has_read(file.as_ref(), read.unsigned_abs());
         }
-        let failed = call.result.is_some_and(|result| (-4095..0).contains(&result));
+        let failed = call.error().is_some();
         let what = What::Call { name, text: call_text::text(call), file, failed, code };
         if self.by_ptrace {
             self.wait_for_child(event, call, &what);
@@ -258,9 +258,11 @@ impl Reader<'_> {
     }
 
     /// Whether a fault is in an image that is being built. If so, it is kept until the image is known.
-    fn is_of_next_image(&mut self, event: &Event, fault: &Fault) -> bool {
-        let is_mapped =
-            self.memories.get(&event.pid).is_some_and(|process| process.memory.find(fault.address).is_some());
+    fn kept_for_next_image(&mut self, event: &Event, fault: &Fault) -> bool {
+        let is_mapped = self
+            .processes
+            .get(&event.pid)
+            .is_some_and(|process| process.memory.find(fault.address).is_some());
         let Some(exec) = self.exec_around(event) else { return false };
         let is_old = exec.prepared.is_none() && is_mapped;
         if fault.user || exec.committed.is_some() || is_old {
@@ -270,7 +272,7 @@ impl Reader<'_> {
         true
     }
 
-    fn explain_faults(&mut self, faults: &[(Event, Fault)]) {
+    fn replay_kept_faults(&mut self, faults: &[(Event, Fault)]) {
         for (event, fault) in faults {
             self.fault(event, fault);
         }
@@ -278,7 +280,7 @@ impl Reader<'_> {
 
     fn fault(&mut self, event: &Event, fault: &Fault) {
         let binaries = self.binaries;
-        let process = self.memories.entry(event.pid).or_default();
+        let process = self.processes.entry(event.pid).or_default();
         let (region, page) = process.region(fault.address);
         let code = if fault.user { process.code(fault.ip, binaries) } else { None };
         let what = What::Fault(PageFault { region, page, write: fault.write, major: fault.major, code });
@@ -311,8 +313,8 @@ impl Reader<'_> {
                 account.threads += 1;
             }
         } else {
-            let copy = self.memories.entry(event.pid).or_default().clone();
-            self.memories.insert(child_pid, copy);
+            let copy = self.processes.entry(event.pid).or_default().clone();
+            self.processes.insert(child_pid, copy);
             let start = self.since(event.at);
             self.accounts.push(process(child_pid, event.pid, start));
         }
@@ -355,7 +357,7 @@ impl Reader<'_> {
 
     fn finish(mut self, total: Nanos) -> Reconstruction {
         for exec in std::mem::take(&mut self.execs).into_values() {
-            self.explain_faults(&exec.faults);
+            self.replay_kept_faults(&exec.faults);
         }
         let (zero, end) = (self.zero, self.zero + total);
         let main = self.threads.remove(&self.root).unwrap_or_else(|| Thread::new(self.root, self.root, zero));

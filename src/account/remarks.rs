@@ -5,7 +5,6 @@ use super::findings;
 use crate::document::bench::{FEWEST_BLOCKS, Warning};
 use crate::stats;
 use firstbyte_measure::launch::ExitStatus;
-use firstbyte_measure::tracer::Backend;
 use firstbyte_measure::units::display_nanos;
 
 /// The text around an account.
@@ -27,7 +26,7 @@ impl Remarks {
         let tracer = &explained.tracer;
         let mut notes: Vec<String> = failure(explained.exit).into_iter().collect();
         notes.extend(changed_by_tracing(explained));
-        notes.push(format!("Observed by {}: it {}.", tracer.backend, tracer.reason));
+        notes.push(format!("Observed by {}: it {}.", tracer.backend.name(), tracer.reason));
         if !tracer.sees_faults {
             notes.push(
                 "Page faults are not seen here. Their time is part of the user code and the calls."
@@ -77,7 +76,7 @@ pub(super) fn failure(exit: ExitStatus) -> Option<String> {
 
 /// What ptrace changes for a program besides its speed.
 fn changed_by_tracing(explained: &Explained) -> Vec<String> {
-    if explained.tracer.backend != Backend::Ptrace.name() {
+    if !explained.tracer.backend.stops_tracee() {
         return Vec::new();
     }
     let rights = explained.observed.rights.map(|rights| {

@@ -47,15 +47,15 @@ pub fn replayed(path: &Path, along: Along) -> Result<Replayed, String> {
     let files = FileBinaries::default();
     let mut summary = Summary::of(vec![account]).ok_or_else(|| wrong("it is empty".to_owned()))?;
 
-    summary.loads = loads::of_path(&summary.reference, &files);
-    let backend = recording.backend.name();
+    summary.loads = loads::of_path(&summary.median_run, &files);
+    let backend = recording.backend;
     let explained = Explained {
         exit: recording.exit,
         totals: vec![(0, summary.total.median)],
         binaries: files,
         unsampled: None,
         observed: Observed {
-            traced: vec![summary.reference.wall.as_f64()],
+            traced: vec![summary.median_run.wall.as_f64()],
             recordings: vec![recording],
             ..Observed::default()
         },

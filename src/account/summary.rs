@@ -68,7 +68,7 @@ pub struct CommonShare {
 /// A step of the path, over all runs that have it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommonStep {
-    /// The step in the reference run.
+    /// The step in the run that is shown.
     pub step: Step,
     /// Its own time.
     pub own: Spread,
@@ -81,7 +81,9 @@ pub struct CommonStep {
 pub struct Summary {
     pub runs: usize,
     /// The run whose total is the median. Its steps, files and processes are shown.
-    pub reference: Account,
+    pub median_run: Account,
+    /// Its place among the runs, in the order in which they were made.
+    pub median_place: usize,
     pub total: Spread,
     /// `None` for the phases that a program without output does not have.
     pub phases: PerPhase<Option<Spread>>,
@@ -104,9 +106,12 @@ pub struct Summary {
 
 impl Summary {
     /// `None` if there are no runs.
-    pub fn of(mut accounts: Vec<Account>) -> Option<Summary> {
-        accounts.sort_by_key(|account| account.total);
-        let middle = (accounts.len().checked_sub(1)?) / 2;
+    pub fn of(accounts: Vec<Account>) -> Option<Summary> {
+        let mut placed: Vec<(usize, Account)> = accounts.into_iter().enumerate().collect();
+        placed.sort_by_key(|(_, account)| account.total);
+        let middle = (placed.len().checked_sub(1)?) / 2;
+        let median_place = placed[middle].0;
+        let mut accounts: Vec<Account> = placed.into_iter().map(|(_, account)| account).collect();
         let counts: Vec<Counts> = accounts.iter().map(|account| account.counts.clone()).collect();
         let over = |figure: &dyn Fn(&Account) -> Option<u64>| {
             let values: Option<Vec<f64>> = accounts.iter().map(|a| figure(a).map(|n| n as f64)).collect();
@@ -125,7 +130,8 @@ impl Summary {
             lost: accounts.iter().map(|a| a.lost).sum(),
             user_code: None,
             loads: Vec::new(),
-            reference: accounts.swap_remove(middle),
+            median_run: accounts.swap_remove(middle),
+            median_place,
         })
     }
 }
@@ -170,14 +176,14 @@ fn common_shares(accounts: &[Account]) -> Vec<CommonShare> {
     common
 }
 
-fn common_steps(accounts: &[Account], reference: usize) -> Vec<CommonStep> {
+fn common_steps(accounts: &[Account], shown: usize) -> Vec<CommonStep> {
     let keys =
         |account: &Account| -> Vec<String> { account.steps.iter().map(|step| step.what.key()).collect() };
 
-    let steps = &accounts[reference].steps;
+    let steps = &accounts[shown].steps;
     let mut times: Vec<Vec<f64>> = steps.iter().map(|step| vec![step.own.as_f64()]).collect();
-    let wanted = keys(&accounts[reference]);
-    let others = accounts.iter().enumerate().filter(|(run, _)| *run != reference);
+    let wanted = keys(&accounts[shown]);
+    let others = accounts.iter().enumerate().filter(|(run, _)| *run != shown);
     for (_, account) in others {
         for pair in align(&wanted, &keys(account)) {
             if let Pair::Both(ours, theirs) = pair {

@@ -4,8 +4,9 @@ use super::binaries::FileBinaries;
 use super::model::Account;
 use super::profile::{Divided, Profile};
 use super::user_times::user_times;
+use crate::bench::BothKinds;
 use crate::bench::sampling::Sampled;
-use crate::stats::{self, Bootstrap, Comparison};
+use crate::stats::Comparison;
 use firstbyte_measure::units::Nanos;
 
 /// User code on the path of the run that is shown, divided by samples of other runs.
@@ -30,14 +31,13 @@ pub use super::profile::TimedStack;
 impl UserCode {
     pub(super) fn of(account: &Account, sampled: &Sampled, binaries: &FileBinaries) -> UserCode {
         let profile = Profile::of(&sampled.streams, binaries, sampled.since);
-        let side = |n: usize| sampled.blocks.iter().map(|block| block[n]).collect::<Vec<f64>>();
         UserCode {
             divided: Divided::of(&user_times(account), &profile),
             runs: profile.runs,
             samples: profile.samples,
             lost: profile.lost,
             period: profile.period,
-            overhead: stats::paired(&side(1), &side(0), Bootstrap::default()),
+            overhead: BothKinds::overhead(&sampled.blocks),
             example: profile.example,
         }
     }

@@ -3,14 +3,14 @@
 use super::error::ExperimentError;
 use super::runner::Runner;
 use super::sample::{Printed, Sample, Series, Untraced};
-use super::schedule::{self, Aim, Block, Budget, Schedule};
+use super::schedule::{self, Aim, Block, RunLimit, Schedule};
 use super::verdict::{self, TRACED};
 use crate::document::series::{Finish, Rejected};
 use crate::output::visible;
 use firstbyte_measure::clock;
 use firstbyte_measure::launch::{LaunchError, interrupt};
 use firstbyte_measure::timeline::Timeline;
-use firstbyte_measure::tracer::{Backend, Recording};
+use firstbyte_measure::tracer::Recording;
 use firstbyte_measure::units::Nanos;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(super) const TRIES: u32 = 4;
 #[derive(Clone, Copy, Debug)]
 pub struct Campaign {
     pub aim: Aim,
-    pub budget: Budget,
+    pub limit: RunLimit,
     /// The number of unmeasured rounds before the measured ones.
     pub warmup: u32,
     /// Seed of the random order.
@@ -145,47 +145,47 @@ impl<'c> State<'c> {
     }
 
     fn go_through(&mut self) -> Result<Finish, Stop> {
-        let Campaign { aim, budget, overhead, .. } = *self.campaign;
+        let Campaign { aim, limit, overhead, .. } = *self.campaign;
         let round = self.warm_up()?;
         self.place();
         // Without a warm-up nothing is known of the rounds that would have to be thrown away.
         let overhead = overhead && self.campaign.warmup > 0;
-        let schedule = Schedule::new(aim, budget, round, self.alive.len(), overhead);
+        let schedule = Schedule::new(aim, limit, round, self.alive.len(), overhead);
         self.progress.planned(schedule.runs(self.alive.len()));
         let deadline = self.deadline();
 
         for &block in &schedule.blocks {
-            self.block(block, schedule.settling, deadline)?;
+            self.block(block, schedule.discarded, deadline)?;
             self.progress.checkpoint(self.series);
             if let Some(finish) = self.finished(deadline) {
                 return Ok(finish);
             }
         }
 
-        Ok(match budget {
-            Budget::Adaptive(_) => Finish::MostRuns,
+        Ok(match limit {
+            RunLimit::Adaptive(_) => Finish::MostRuns,
             _ => Finish::AsPlanned,
         })
     }
 
     /// Makes a block of rounds. Untraced runs are paired with the samples of their block, even if it ends early.
-    fn block(&mut self, block: Block, settling: u32, deadline: Option<u64>) -> Result<(), Stop> {
+    fn block(&mut self, block: Block, discarded: u32, deadline: Option<u64>) -> Result<(), Stop> {
         self.before = self.series.iter().map(|series| series.samples.len()).collect();
         let result = block
             .parts()
             .into_iter()
-            .try_for_each(|(traced, rounds)| self.part(traced, rounds, settling, deadline));
+            .try_for_each(|(traced, rounds)| self.part(traced, rounds, discarded, deadline));
         self.pair();
         result
     }
 
     /// Makes the traced or the untraced rounds of a block. When the time is up, the first untraced rounds are enough.
-    fn part(&mut self, traced: bool, rounds: u32, settling: u32, deadline: Option<u64>) -> Result<(), Stop> {
+    fn part(&mut self, traced: bool, rounds: u32, discarded: u32, deadline: Option<u64>) -> Result<(), Stop> {
         let enough = !traced && self.has_untraced() && is_over(deadline);
         if rounds == 0 || enough {
             return Ok(());
         }
-        self.switch(traced, settling)?;
+        self.switch(traced, discarded)?;
         for _ in 0..rounds {
             if traced {
                 self.traced_round()?;
@@ -219,7 +219,7 @@ impl<'c> State<'c> {
 
     /// Whether there are enough runs, and why, if this is not known beforehand.
     fn finished(&self, deadline: Option<u64>) -> Option<Finish> {
-        let Budget::Adaptive(adaptive) = self.campaign.budget else { return None };
+        let RunLimit::Adaptive(adaptive) = self.campaign.limit else { return None };
         if self.alive.is_empty() {
             return Some(Finish::AsPlanned);
         }
@@ -231,24 +231,25 @@ impl<'c> State<'c> {
 
     /// Whether every program that can be run has the minimum number of runs.
     fn has_least_rounds(&self) -> bool {
-        let Budget::Adaptive(adaptive) = self.campaign.budget else { return true };
+        let RunLimit::Adaptive(adaptive) = self.campaign.limit else { return true };
         self.alive.iter().all(|&program| self.series[program].samples.len() >= adaptive.least as usize)
     }
 
     /// The time limit. A schedule that was made to fit may take half as long again, because the first round may have been
     /// fast.
     fn deadline(&self) -> Option<u64> {
-        let allowed = match self.campaign.budget {
-            Budget::Runs(_) => return None,
-            Budget::Time(_) if self.campaign.aim == Aim::Explain => return None,
-            Budget::Time(time) => time + time / 2,
-            Budget::Adaptive(adaptive) => adaptive.time,
+        let allowed = match self.campaign.limit {
+            RunLimit::Runs(_) => return None,
+            RunLimit::Time(_) if self.campaign.aim == Aim::Explain => return None,
+            RunLimit::Time(time) => time + time / 2,
+            RunLimit::Adaptive(adaptive) => adaptive.time,
         };
         Some(clock::now().0.saturating_add(u64::try_from(allowed.as_nanos()).unwrap_or(u64::MAX)))
     }
 
-    /// The warm-up rounds, and how long one round takes. There are none if none are wanted. To time programs, there are as many as the tracer needs to settle after it was attached. To explain them, they are
-    /// untraced: the first run is the slowest, because it reads from disk.
+    /// The warm-up rounds, and how long one round takes. There are none if none are wanted. To time programs, there are as
+    /// many as are discarded after the tracer was attached. To explain them, they are untraced: the first run is the
+    /// slowest, because it reads from disk.
     fn warm_up(&mut self) -> Result<Duration, Stop> {
         let mut round = Duration::ZERO;
         let mut done = 0;
@@ -257,7 +258,7 @@ impl<'c> State<'c> {
             return Ok(round);
         }
 
-        while done < self.campaign.warmup.max(self.settling(round)) {
+        while done < self.campaign.warmup.max(self.discarded(round)) {
             done += 1;
             let began = clock::now();
             for program in self.order() {
@@ -288,18 +289,18 @@ impl<'c> State<'c> {
     }
 
     /// Rounds that are thrown away after the last switch.
-    fn settling(&self, round: Duration) -> u32 {
-        if self.traced { schedule::settling(round, self.alive.len()) } else { 1 }
+    fn discarded(&self, round: Duration) -> u32 {
+        if self.traced { schedule::discarded(round, self.alive.len()) } else { 1 }
     }
 
     /// Attaches or detaches, and discards the runs that follow.
-    fn switch(&mut self, traced: bool, settling: u32) -> Result<(), Stop> {
+    fn switch(&mut self, traced: bool, discarded: u32) -> Result<(), Stop> {
         if traced == self.traced {
             return Ok(());
         }
         self.runner.switch(traced)?;
         self.traced = traced;
-        for _ in 0..settling {
+        for _ in 0..discarded {
             for program in self.order() {
                 self.throw_away(program)?;
             }
@@ -367,8 +368,8 @@ impl<'c> State<'c> {
         for _ in 0..TRIES {
             let reason = match self.once(program)? {
                 Ok(recording) => {
-                    by_ptrace = recording.backend == Backend::Ptrace
-                        && verdict::is_the_programs(&recording, expected);
+                    by_ptrace =
+                        recording.backend.stops_tracee() && verdict::is_the_programs(&recording, expected);
                     self.series[program].lost_events += recording.lost;
                     match verdict::sample(&recording, expected) {
                         Ok(sample) => return Ok(Some((sample, recording))),

@@ -8,7 +8,7 @@ use super::sample::Series;
 use super::verdict::{self, TRACED};
 use firstbyte_measure::counters::{CountedSide, Counters, CountersError};
 use firstbyte_measure::launch::{ExitStatus, LaunchError};
-use firstbyte_measure::tracer::{Backend, Recording, ptrace};
+use firstbyte_measure::tracer::{Recording, ptrace};
 
 /// Why there is no count.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ fn counted<T>(
             Ok((counts, recording)) => match verdict::flaw(&recording, expected(series, recording.exit)) {
                 None => return Ok(counts),
                 // the timed runs were correct
-                Some(flaw) if recording.backend == Backend::Ptrace => {
+                Some(flaw) if recording.backend.stops_tracee() => {
                     format!("{flaw}; it was traced, and {TRACED}")
                 }
                 Some(flaw) => flaw,

@@ -6,7 +6,7 @@ use super::campaign::{Campaign, CampaignEnd, Progress};
 use super::error::ExperimentError;
 use super::interference::{Interference, InterferenceWatch};
 use super::prepared::{Around, Prepared};
-use super::runner::{Observer, Runner, Tracee, Tracees};
+use super::runner::{Runner, Tracee, Tracees};
 use super::sample::Series;
 use super::schedule::Aim;
 use super::{cold_runs, counting};
@@ -14,8 +14,8 @@ use crate::document::bench::ColdMethod;
 use firstbyte_measure::counters::CountersError;
 use firstbyte_measure::launch::interrupt;
 use firstbyte_measure::page_cache;
-use firstbyte_measure::tracer::Backend;
 use firstbyte_measure::tracer::pipe::PipeTracer;
+use firstbyte_measure::tracer::{Backend, Tracer};
 use std::path::PathBuf;
 
 /// One program of an experiment.
@@ -26,7 +26,7 @@ pub struct Entry {
     pub tracee: Tracee,
     pub around: Around,
     /// Its file, which is evicted and read back first, so that all files are cached in the same way.
-    pub settled: Option<PathBuf>,
+    pub reread: Option<PathBuf>,
 }
 
 /// Which counting runs follow the timed ones.
@@ -77,7 +77,7 @@ impl Experiment {
     /// Makes the runs. An interruption is not an error: the finished results are returned.
     pub fn run(
         self,
-        observer: &mut dyn Observer,
+        observer: &mut dyn Tracer,
         progress: &mut dyn Progress,
     ) -> Result<Measured, ExperimentError> {
         // What is read from a disk outweighs the cost of a tracer, and the pipe backend attaches nothing.
@@ -111,14 +111,14 @@ impl Experiment {
 fn prepared(
     entries: Vec<Entry>,
     aim: Aim,
-    observer: &mut dyn Observer,
+    observer: &mut dyn Tracer,
     offsets: Option<u64>,
 ) -> (Vec<Series>, Prepared<'_>) {
     let (mut series, mut tracees, mut around) = (Vec::new(), Vec::new(), Vec::new());
     for entry in entries {
-        if let Some(file) = &entry.settled {
-            // A file that cannot be settled is measured as it is.
-            let _ = page_cache::settle(file);
+        if let Some(file) = &entry.reread {
+            // A file that cannot be evicted is measured as it is.
+            let _ = page_cache::evict_and_reread(file);
         }
         series.push(entry.series);
         tracees.push(entry.tracee);

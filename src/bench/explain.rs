@@ -6,17 +6,16 @@ use super::experiment::{Counting, Entry, Experiment};
 use super::place::Place;
 use super::prepared::Around;
 use super::runner::Tracee;
-use super::sample::Series;
-use super::schedule::{Aim, Budget};
+use super::sample::{BothKinds, Series};
+use super::schedule::{Aim, RunLimit};
 use crate::document::bench::Warning;
-use crate::stats;
 use firstbyte_elf::{Architecture, plain};
 use firstbyte_measure::arch::cpuid::{Cpuid, cpuid_cost};
 use firstbyte_measure::launch::rights::{Rights, lost_under_ptrace};
 use firstbyte_measure::launch::{Command, Environment, ExitStatus, LaunchError, Launcher, OutputKind};
 use firstbyte_measure::tracer::full::FullTracer;
 use firstbyte_measure::tracer::ptrace::{NoCpuidCount, cpuid_count};
-use firstbyte_measure::tracer::{Choice, Recording, Setting};
+use firstbyte_measure::tracer::{BackendChoice, Recording, Setting};
 use firstbyte_measure::units::Nanos;
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::Value;
@@ -45,7 +44,7 @@ pub struct ExplainPlan {
     /// Make sampled runs that name the functions of user code.
     pub samples: bool,
     pub along: Along,
-    pub backend: Choice,
+    pub backend: BackendChoice,
     pub output: OutputKind,
     /// The environment of the programs.
     pub environment: Environment,
@@ -79,8 +78,8 @@ pub struct Observed {
     pub traced: Vec<f64>,
     /// The same of the untraced runs.
     pub untraced: Vec<f64>,
-    /// Median wall time of each block: of its traced runs and of its untraced ones.
-    pub blocks: Vec<[f64; 2]>,
+    /// Median wall times of each block.
+    pub blocks: Vec<BothKinds<f64>>,
     /// Why traced runs do not count.
     pub rejected: Vec<String>,
     /// The user interrupted it before all runs were made.
@@ -121,13 +120,13 @@ fn observed<const N: usize>(
 ) -> Result<[Observed; N], ExperimentError> {
     let rights = commands.each_ref().map(|command| lost_under_ptrace(command.program()));
     let patience: Duration = commands.iter().map(|_| PATIENCE).sum();
-    let budget = plan.count.map_or(Budget::Time(patience), Budget::Runs);
+    let limit = plan.count.map_or(RunLimit::Time(patience), RunLimit::Runs);
     let experiment = Experiment {
         entries: commands.into_iter().map(|command| entry(command, plan)).collect::<Result<_, _>>()?,
         // who wants one run gets one run
         campaign: Campaign {
             aim: Aim::Explain,
-            budget,
+            limit,
             warmup: u32::from(plan.count != Some(1)),
             seed: plan.seed,
             overhead,
@@ -154,7 +153,7 @@ fn observed<const N: usize>(
 
 impl From<Series> for Observed {
     fn from(series: Series) -> Observed {
-        let blocks = medians(&series);
+        let blocks = BothKinds::medians(&series.blocks());
         let (rounds, recordings) = series.recordings.into_iter().unzip();
         Observed {
             blocks,
@@ -177,18 +176,8 @@ pub(super) fn entry(command: Command, plan: &ExplainPlan) -> Result<Entry, Exper
         series: Series { name, ..Series::default() },
         tracee: Tracee { launcher, setting, place: plan.place.clone() },
         around: Around::default(),
-        settled: None,
+        reread: None,
     })
-}
-
-/// Median wall time of each block: of its traced runs and of its untraced ones.
-pub(super) fn medians(series: &Series) -> Vec<[f64; 2]> {
-    let blocks = series.blocks();
-    blocks.iter().filter_map(|(untraced, traced)| Some([median(traced)?, median(untraced)?])).collect()
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    stats::median(&stats::quantile::sorted(values)?)
 }
 
 /// Runs the smallest executable in the same way. The additional time when it is traced is the cost of observing a start.

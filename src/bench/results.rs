@@ -1,7 +1,7 @@
 //! From series to the entries of a document.
 
 use super::experiment::Measured;
-use super::sample::{Printed, Sample, Series};
+use super::sample::{BothKinds, Printed, Sample, Series};
 use crate::document::bench as document;
 use crate::document::bench::{
     Above, Cache, Distribution, Failed, FloorRatio, Measurement, MedianCounts, Metric, OutputSummary,
@@ -161,12 +161,7 @@ fn output(printed: Printed) -> OutputSummary {
 
 /// Wall time of the traced runs over that of the untraced ones, block by block; `None` without untraced runs.
 pub fn overhead(series: &Series) -> Option<Overhead> {
-    let blocks = series.blocks();
-    let medians = |(untraced, traced): &(Vec<f64>, Vec<f64>)| {
-        Some((Statistics::of(untraced)?.median, Statistics::of(traced)?.median))
-    };
-    let (untraced, traced): (Vec<f64>, Vec<f64>) = blocks.iter().filter_map(medians).unzip();
-    let comparison = paired(&untraced, &traced, Bootstrap::default())?;
+    let comparison = BothKinds::overhead(&BothKinds::medians(&series.blocks()))?;
     Some(Overhead { name: series.name.clone(), ratio: comparison.into() })
 }
 

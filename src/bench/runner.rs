@@ -6,13 +6,9 @@ use crate::document::conditions::Placement;
 use firstbyte_measure::Counts;
 use firstbyte_measure::counters::{Counted, Counters};
 use firstbyte_measure::launch::{LaunchError, Launcher, Until};
-use firstbyte_measure::sampler::Sampler;
-use firstbyte_measure::tracer::choose::ChooseError;
-use firstbyte_measure::tracer::full::FullTracer;
-use firstbyte_measure::tracer::phases::PhasesTracer;
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::ptrace::FilesOfRun;
-use firstbyte_measure::tracer::{Backend, EventKind, Recording, Setting, Tracer, ptrace};
+use firstbyte_measure::tracer::{EventKind, Recording, Setting, Tracer, ptrace};
 
 /// Carries out single runs of numbered programs.
 pub trait Runner {
@@ -34,53 +30,6 @@ pub trait Counter {
     fn count(&mut self, program: usize) -> Result<(Counts, Recording), LaunchError>;
 }
 
-/// A tracer that is attached for traced runs and detached for untraced ones.
-pub trait Observer: Tracer {
-    fn attach(&mut self) -> Result<(), ChooseError>;
-
-    fn detach(&mut self) -> Result<(), ChooseError>;
-
-    /// Whether a run takes longer while it is attached.
-    fn has_overhead(&self) -> bool {
-        self.backend() != Backend::Pipe
-    }
-}
-
-impl Observer for Sampler {
-    fn attach(&mut self) -> Result<(), ChooseError> {
-        Ok(Sampler::attach(self)?)
-    }
-
-    fn detach(&mut self) -> Result<(), ChooseError> {
-        Sampler::detach(self);
-        Ok(())
-    }
-
-    fn has_overhead(&self) -> bool {
-        true
-    }
-}
-
-impl Observer for PhasesTracer {
-    fn attach(&mut self) -> Result<(), ChooseError> {
-        PhasesTracer::attach(self)
-    }
-
-    fn detach(&mut self) -> Result<(), ChooseError> {
-        PhasesTracer::detach(self)
-    }
-}
-
-impl Observer for FullTracer {
-    fn attach(&mut self) -> Result<(), ChooseError> {
-        FullTracer::attach(self)
-    }
-
-    fn detach(&mut self) -> Result<(), ChooseError> {
-        FullTracer::detach(self)
-    }
-}
-
 /// One program's launcher, and how its runs are made.
 #[derive(Debug)]
 pub struct Tracee {
@@ -92,7 +41,7 @@ pub struct Tracee {
 /// Real processes, observed by a real tracer.
 pub struct Tracees<'o> {
     all: Vec<Tracee>,
-    observer: &'o mut dyn Observer,
+    observer: &'o mut dyn Tracer,
     untraced: PipeTracer,
     traced: bool,
     /// Writes of output in each program's last traced run.
@@ -104,7 +53,7 @@ pub struct Tracees<'o> {
 
 impl Tracees<'_> {
     /// Nothing is attached yet. `untraced` makes the untraced runs.
-    pub fn new(tracees: Vec<Tracee>, observer: &mut dyn Observer, untraced: PipeTracer) -> Tracees<'_> {
+    pub fn new(tracees: Vec<Tracee>, observer: &mut dyn Tracer, untraced: PipeTracer) -> Tracees<'_> {
         let places = Places::new(tracees.iter().map(|tracee| tracee.place.clone()).collect());
         Tracees {
             writes: vec![0; tracees.len()],
@@ -183,7 +132,7 @@ impl Runner for Tracees<'_> {
         }?;
         reached(&recording, setting)?;
         if self.traced {
-            self.writes[program] = writes(&recording);
+            self.writes[program] = recording.output_writes();
         }
         Ok(recording)
     }
@@ -200,15 +149,6 @@ impl Counter for Tracees<'_> {
         counts.writes = counts.writes.max(self.writes[program]);
         Ok((counts, recording))
     }
-}
-
-/// Writes of output.
-fn writes(recording: &Recording) -> u64 {
-    let last = recording.events.iter().rev().find_map(|event| match event.kind {
-        EventKind::OutputLast { writes, .. } => Some(writes),
-        _ => None,
-    });
-    last.unwrap_or(0)
 }
 
 /// Checks that a run with an `until` ended there rather than earlier.

@@ -3,6 +3,7 @@
 use crate::document::bench::ColdRuns;
 use crate::document::conditions::Conditions;
 use crate::document::series::Rejected;
+use crate::stats::{Bootstrap, Comparison, median_of, paired};
 use firstbyte_measure::Counts;
 use firstbyte_measure::counters::Counted;
 use firstbyte_measure::launch::ExitStatus;
@@ -128,13 +129,38 @@ impl Printed {
     }
 }
 
+/// The wall times of a block, in nanoseconds: all of them, or a figure for each kind of run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BothKinds<T> {
+    pub traced: T,
+    pub untraced: T,
+}
+
+impl BothKinds<f64> {
+    /// The medians of the blocks that have both kinds of runs.
+    pub fn medians(blocks: &[BothKinds<Vec<f64>>]) -> Vec<BothKinds<f64>> {
+        let medians = |block: &BothKinds<Vec<f64>>| {
+            let (traced, untraced) = (median_of(&block.traced)?, median_of(&block.untraced)?);
+            Some(BothKinds { traced, untraced })
+        };
+        blocks.iter().filter_map(medians).collect()
+    }
+
+    /// Wall time of traced runs over that of untraced ones, block by block; `None` if there are too few blocks.
+    pub fn overhead(blocks: &[BothKinds<f64>]) -> Option<Comparison> {
+        let (untraced, traced): (Vec<f64>, Vec<f64>) =
+            blocks.iter().map(|block| (block.untraced, block.traced)).unzip();
+        paired(&untraced, &traced, Bootstrap::default())
+    }
+}
+
 impl Series {
-    /// Wall times of each block of rounds that has both kinds of runs: the untraced ones, then the traced ones.
-    pub fn blocks(&self) -> Vec<(Vec<f64>, Vec<f64>)> {
+    /// Wall times of each block of rounds that has both kinds of runs.
+    pub fn blocks(&self) -> Vec<BothKinds<Vec<f64>>> {
         let block = |untraced: &[Untraced]| {
             let traced = untraced.first().and_then(|first| self.samples.get(first.beside.clone()));
             let traced = traced.unwrap_or_default().iter().map(|sample| sample.wall.as_f64()).collect();
-            (untraced.iter().map(|run| run.wall.as_f64()).collect(), traced)
+            BothKinds { traced, untraced: untraced.iter().map(|run| run.wall.as_f64()).collect() }
         };
         self.untraced.chunk_by(|a, b| a.beside == b.beside).map(block).collect()
     }

@@ -3,8 +3,9 @@
 use super::Campaign;
 use super::error::ExperimentError;
 use super::experiment::{Counting, Experiment};
-use super::explain::{ExplainPlan, entry, medians};
-use super::schedule::{Aim, Budget};
+use super::explain::{ExplainPlan, entry};
+use super::sample::BothKinds;
+use super::schedule::{Aim, RunLimit};
 use firstbyte_measure::launch::Command;
 use firstbyte_measure::sampler::{SHORTEST_PERIOD, Sampler, SamplerError, Stream};
 use firstbyte_measure::units::Nanos;
@@ -33,8 +34,8 @@ pub struct Expected {
 #[derive(Clone, Debug)]
 pub struct Sampled {
     pub streams: Vec<Stream>,
-    /// Median wall time of each block: of its sampled runs and of its untraced ones.
-    pub blocks: Vec<[f64; 2]>,
+    /// Median wall times of each block. Its traced runs are the sampled ones.
+    pub blocks: Vec<BothKinds<f64>>,
     /// Before the first of these runs.
     pub since: SystemTime,
 }
@@ -56,7 +57,7 @@ pub fn sample(
         entries: vec![entry(command, plan)?],
         campaign: Campaign {
             aim: Aim::Explain,
-            budget: Budget::Runs(runs),
+            limit: RunLimit::Runs(runs),
             // without it there are no untraced runs
             warmup: u32::from(overhead),
             seed: plan.seed,
@@ -67,7 +68,7 @@ pub fn sample(
         counting: Counting::default(),
     };
     let measured = experiment.run(&mut sampler, &mut ())?;
-    let blocks = measured.series.iter().flat_map(medians).collect();
+    let blocks = measured.series.iter().flat_map(|series| BothKinds::medians(&series.blocks())).collect();
     Ok(Ok(Sampled { streams: sampler.take(), blocks, since }))
 }
 

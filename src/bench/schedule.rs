@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// How long to measure, or how often.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Budget {
+pub enum RunLimit {
     /// This many runs of each program.
     Runs(u32),
     /// As many runs as fit into this time.
@@ -29,9 +29,9 @@ pub enum Aim {
 }
 
 /// Runs to discard after programs were attached or detached (measured: the first dozen take 5 % longer).
-const SETTLING_RUNS: usize = 16;
+const DISCARDED_RUNS: usize = 16;
 /// But no more rounds than fit into this time, because a slow program settles within one run.
-const SETTLING_TIME: Duration = Duration::from_millis(20);
+const DISCARDED_TIME: Duration = Duration::from_millis(20);
 
 /// With [`Aim::Time`], fewer traced rounds than this are not enough, and more than [`MOST`] add nothing.
 const FEWEST: u32 = 10;
@@ -75,42 +75,42 @@ impl Block {
 pub struct Schedule {
     pub blocks: Vec<Block>,
     /// Rounds to discard after each change between traced and untraced.
-    pub settling: u32,
+    pub discarded: u32,
     /// The expected number of traced rounds, which is smaller than that of the blocks if the time is limited.
     pub likely: u32,
 }
 
 impl Schedule {
     /// A schedule for `programs` programs, which together take `round` for one run each.
-    pub fn new(aim: Aim, budget: Budget, round: Duration, programs: usize, overhead: bool) -> Schedule {
-        let settling = settling(round, programs);
-        let rounds = match (budget, aim) {
-            (Budget::Runs(runs), _) => runs,
-            (Budget::Time(time), Aim::Explain) => {
+    pub fn new(aim: Aim, limit: RunLimit, round: Duration, programs: usize, overhead: bool) -> Schedule {
+        let discarded = discarded(round, programs);
+        let rounds = match (limit, aim) {
+            (RunLimit::Runs(runs), _) => runs,
+            (RunLimit::Time(time), Aim::Explain) => {
                 fitting(time, round).clamp(FEWEST_EXPLAINED, MOST_EXPLAINED)
             }
-            (Budget::Time(time), Aim::Time) => {
-                rounds_that_fit(time, round, settling, overhead).clamp(FEWEST, MOST)
+            (RunLimit::Time(time), Aim::Time) => {
+                rounds_that_fit(time, round, discarded, overhead).clamp(FEWEST, MOST)
             }
-            (Budget::Adaptive(adaptive), _) => {
-                return Schedule::adaptive(adaptive, round, settling, overhead);
+            (RunLimit::Adaptive(adaptive), _) => {
+                return Schedule::adaptive(adaptive, round, discarded, overhead);
             }
         };
         match aim {
-            Aim::Time => Schedule::timing(rounds, settling, overhead),
-            Aim::Explain => Schedule::explaining(rounds, settling, overhead),
+            Aim::Time => Schedule::timing(rounds, discarded, overhead),
+            Aim::Explain => Schedule::explaining(rounds, discarded, overhead),
         }
     }
 
     /// Long blocks, traced rounds first.
-    fn timing(rounds: u32, settling: u32, overhead: bool) -> Schedule {
-        let count = if overhead { blocks(rounds, settling) } else { 1 };
+    fn timing(rounds: u32, discarded: u32, overhead: bool) -> Schedule {
+        let count = if overhead { blocks(rounds, discarded) } else { 1 };
         let block = |block| timed_block(share(rounds, count, block), overhead);
-        Schedule { blocks: (0..count).map(block).collect(), settling, likely: rounds }
+        Schedule { blocks: (0..count).map(block).collect(), discarded, likely: rounds }
     }
 
     /// Short blocks. Each begins with the kind with which the previous one ended.
-    fn explaining(rounds: u32, settling: u32, overhead: bool) -> Schedule {
+    fn explaining(rounds: u32, discarded: u32, overhead: bool) -> Schedule {
         let count = if overhead { (rounds / BLOCK_EXPLAINED).clamp(1, BLOCKS_EXPLAINED) } else { 1 };
         let block = |block: u32| {
             let traced = share(rounds, count, block);
@@ -118,17 +118,17 @@ impl Schedule {
             Block { traced, untraced, untraced_first: !block.is_multiple_of(2) }
         };
         // one requested run gives one run
-        let settling = if rounds == 1 { 0 } else { settling };
-        Schedule { blocks: (0..count).map(block).collect(), settling, likely: rounds }
+        let discarded = if rounds == 1 { 0 } else { discarded };
+        Schedule { blocks: (0..count).map(block).collect(), discarded, likely: rounds }
     }
 
     /// Blocks that grow. Only the first ones have untraced rounds.
-    fn adaptive(adaptive: Adaptive, round: Duration, settling: u32, overhead: bool) -> Schedule {
+    fn adaptive(adaptive: Adaptive, round: Duration, discarded: u32, overhead: bool) -> Schedule {
         let block = |(block, traced): (usize, u32)| timed_block(traced, overhead && block < BLOCKS as usize);
-        let likely = rounds_that_fit(adaptive.time, round, settling, overhead);
+        let likely = rounds_that_fit(adaptive.time, round, discarded, overhead);
         Schedule {
             blocks: adaptive.blocks().into_iter().enumerate().map(block).collect(),
-            settling,
+            discarded,
             likely: likely.clamp(adaptive.least, adaptive.most.max(adaptive.least)),
         }
     }
@@ -138,7 +138,7 @@ impl Schedule {
         let mut left = self.likely;
         let mut rounds = 0;
         for block in &self.blocks {
-            let change = if block.untraced > 0 { 2 * self.settling } else { 0 };
+            let change = if block.untraced > 0 { 2 * self.discarded } else { 0 };
             rounds += block.traced.min(left) + if left > 0 { block.untraced + change } else { 0 };
             left = left.saturating_sub(block.traced);
         }
@@ -160,25 +160,25 @@ fn fitting(time: Duration, round: Duration) -> u32 {
 }
 
 /// The number of traced rounds that fit, with their untraced rounds and the discarded ones.
-fn rounds_that_fit(time: Duration, round: Duration, settling: u32, overhead: bool) -> u32 {
+fn rounds_that_fit(time: Duration, round: Duration, discarded: u32, overhead: bool) -> u32 {
     let fitting = fitting(time, round);
     if !overhead {
         return fitting;
     }
-    let beside = |count: u32| fitting.saturating_sub(count * 2 * settling) / 4 * 3;
-    let count = (1..=BLOCKS).find(|&count| blocks(beside(count), settling) <= count).unwrap_or(BLOCKS);
+    let beside = |count: u32| fitting.saturating_sub(count * 2 * discarded) / 4 * 3;
+    let count = (1..=BLOCKS).find(|&count| blocks(beside(count), discarded) <= count).unwrap_or(BLOCKS);
     beside(count)
 }
 
 /// The number of blocks into which this number of traced rounds is divided.
-fn blocks(rounds: u32, settling: u32) -> u32 {
-    (rounds / (WORTH * settling).max(1)).clamp(FEWEST_BLOCKS, BLOCKS).min(rounds.max(1))
+fn blocks(rounds: u32, discarded: u32) -> u32 {
+    (rounds / (WORTH * discarded).max(1)).clamp(FEWEST_BLOCKS, BLOCKS).min(rounds.max(1))
 }
 
 /// Rounds to discard after programs were attached or detached: enough runs, or enough time.
-pub fn settling(round: Duration, programs: usize) -> u32 {
-    let by_runs = SETTLING_RUNS.div_ceil(programs.max(1)) as u128;
-    let by_time = SETTLING_TIME.as_nanos().div_ceil(round.as_nanos().max(1));
+pub fn discarded(round: Duration, programs: usize) -> u32 {
+    let by_runs = DISCARDED_RUNS.div_ceil(programs.max(1)) as u128;
+    let by_time = DISCARDED_TIME.as_nanos().div_ceil(round.as_nanos().max(1));
     u32::try_from(by_runs.min(by_time)).unwrap_or(1)
 }
 
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn blocks_sum_up_to_the_runs_asked_for() {
         for runs in [1, 2, 3, 4, 5, 10, 97, 1000] {
-            let schedule = Schedule::new(Aim::Time, Budget::Runs(runs), Duration::from_millis(1), 3, true);
+            let schedule = Schedule::new(Aim::Time, RunLimit::Runs(runs), Duration::from_millis(1), 3, true);
             assert_eq!(schedule.blocks.iter().map(|block| block.traced).sum::<u32>(), runs, "{runs} runs");
             assert!(schedule.blocks.iter().all(|block| block.traced > 0 && block.untraced > 0));
         }
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn without_overhead_there_is_one_block_and_nothing_untraced() {
-        let schedule = Schedule::new(Aim::Time, Budget::Runs(7), Duration::from_millis(1), 3, false);
+        let schedule = Schedule::new(Aim::Time, RunLimit::Runs(7), Duration::from_millis(1), 3, false);
         assert_eq!(pairs(&schedule), [(7, 0)]);
         assert_eq!(schedule.runs(3), 21);
     }
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn time_bounds_the_rounds_within_reason() {
         let rounds = |time, round| {
-            let schedule = Schedule::new(Aim::Time, Budget::Time(time), round, 20, true);
+            let schedule = Schedule::new(Aim::Time, RunLimit::Time(time), round, 20, true);
             schedule.blocks.iter().map(|block| block.traced).sum::<u32>()
         };
         assert_eq!(rounds(Duration::from_secs(60), Duration::from_secs(60)), FEWEST);
@@ -233,12 +233,12 @@ mod tests {
     #[test]
     fn the_first_adaptive_blocks_have_untraced_rounds() {
         let long = Adaptive { least: 1, most: 1000, time: Duration::from_secs(1), precision: 0.01 };
-        let schedule = Schedule::new(Aim::Time, Budget::Adaptive(long), Duration::from_millis(50), 1, true);
+        let schedule = Schedule::new(Aim::Time, RunLimit::Adaptive(long), Duration::from_millis(50), 1, true);
         let untraced = schedule.blocks.iter().filter(|block| block.untraced > 0).count();
         assert!(untraced == BLOCKS as usize && schedule.blocks.len() > untraced);
         let adaptive = Adaptive { least: 10, most: 60, time: Duration::from_secs(1), precision: 0.01 };
         let schedule =
-            Schedule::new(Aim::Time, Budget::Adaptive(adaptive), Duration::from_millis(50), 1, true);
+            Schedule::new(Aim::Time, RunLimit::Adaptive(adaptive), Duration::from_millis(50), 1, true);
         assert_eq!(pairs(&schedule), [(10, 4), (5, 2), (7, 3), (11, 4), (16, 6), (11, 4)]);
         assert_eq!(schedule.likely, 10, "what fits the time, the least runs at least");
         assert_eq!(schedule.runs(1), 10 + 4 + 2);
@@ -247,24 +247,24 @@ mod tests {
     #[test]
     fn explained_runs_alternate_with_as_many_untraced_ones_in_short_blocks() {
         let explained =
-            |budget, overhead| Schedule::new(Aim::Explain, budget, Duration::from_secs(1), 1, overhead);
-        let schedule = explained(Budget::Runs(8), true);
+            |limit, overhead| Schedule::new(Aim::Explain, limit, Duration::from_secs(1), 1, overhead);
+        let schedule = explained(RunLimit::Runs(8), true);
         assert_eq!(pairs(&schedule), [(4, 4), (4, 4)]);
         assert_eq!(schedule.blocks[0].parts(), [(true, 4), (false, 4)]);
         assert_eq!(schedule.blocks[1].parts(), [(false, 4), (true, 4)]);
-        assert_eq!(pairs(&explained(Budget::Runs(8), false)), [(8, 0)]);
-        assert_eq!(explained(Budget::Runs(1), true).settling, 0);
-        let likely = |seconds| explained(Budget::Time(Duration::from_secs(seconds)), false).likely;
+        assert_eq!(pairs(&explained(RunLimit::Runs(8), false)), [(8, 0)]);
+        assert_eq!(explained(RunLimit::Runs(1), true).discarded, 0);
+        let likely = |seconds| explained(RunLimit::Time(Duration::from_secs(seconds)), false).likely;
         assert_eq!([1, 8, 60].map(likely), [3, 8, 20]);
     }
 
     #[test]
-    fn few_programs_settle_for_more_rounds() {
+    fn few_programs_discard_more_rounds() {
         let fast = Duration::from_micros(50);
-        assert_eq!((settling(fast, 1), settling(fast, 5), settling(fast, 40)), (16, 4, 1));
-        assert_eq!(settling(Duration::from_millis(5), 1), 4, "20 ms are enough");
-        assert_eq!(settling(Duration::from_secs(5), 1), 1);
-        assert_eq!(settling(Duration::ZERO, 1), 16);
+        assert_eq!((discarded(fast, 1), discarded(fast, 5), discarded(fast, 40)), (16, 4, 1));
+        assert_eq!(discarded(Duration::from_millis(5), 1), 4, "20 ms are enough");
+        assert_eq!(discarded(Duration::from_secs(5), 1), 1);
+        assert_eq!(discarded(Duration::ZERO, 1), 16);
     }
 
     #[test]

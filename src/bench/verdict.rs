@@ -3,7 +3,7 @@
 use super::sample::Sample;
 use firstbyte_measure::launch::ExitStatus;
 use firstbyte_measure::timeline::Timeline;
-use firstbyte_measure::tracer::{Backend, Recording};
+use firstbyte_measure::tracer::Recording;
 
 /// What is wrong with a run of any kind: one lower-case line.
 pub fn flaw(recording: &Recording, expected: Option<ExitStatus>) -> Option<String> {
@@ -51,7 +51,7 @@ pub fn sample(recording: &Recording, expected: Option<ExitStatus>) -> Result<Sam
         major_faults: recording.usage.major_faults,
         from_disk: recording.usage.from_disk,
         // each stop of a tracee adds a context switch
-        context_switches: (recording.backend != Backend::Ptrace).then_some(recording.usage.context_switches),
+        context_switches: (!recording.backend.stops_tracee()).then_some(recording.usage.context_switches),
         exit: recording.exit,
         processes: timeline.processes,
         threads: timeline.threads,

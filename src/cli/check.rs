@@ -4,7 +4,7 @@ use super::bench::{self, Benchmark};
 use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
 use super::options::{JsonArgs, MeasuringArgs};
-use crate::bench::{Adaptive, Budget};
+use crate::bench::{Adaptive, RunLimit};
 use crate::budget::ProgramBudget;
 use crate::document::Kind;
 use crate::document::bench::Metric;
@@ -106,7 +106,7 @@ impl Plan {
             reference: 0,
             subtract: None,
             compare_by: Metric::Total,
-            budget: if timed { Budget::Adaptive(adaptive) } else { Budget::Runs(1) },
+            limit: if timed { RunLimit::Adaptive(adaptive) } else { RunLimit::Runs(1) },
             warmup: 1,
             ignore_failure: false,
             input: None,

@@ -6,7 +6,7 @@ use super::values::{cpus, duration, place};
 use crate::bench::Place;
 use crate::document::bench::ColdMethod;
 use firstbyte_measure::launch::{CpuSet, OutputKind};
-use firstbyte_measure::tracer::Choice;
+use firstbyte_measure::tracer::BackendChoice;
 use std::time::Duration;
 
 const HEADING: &str = "Measuring options";
@@ -100,12 +100,12 @@ enum ColdMethodArg {
 }
 
 impl MeasuringArgs {
-    pub(super) fn backend(&self) -> Choice {
+    pub(super) fn backend(&self) -> BackendChoice {
         match self.backend {
-            BackendArg::Auto => Choice::Auto,
-            BackendArg::Bpf => Choice::Bpf,
-            BackendArg::Ptrace => Choice::Ptrace,
-            BackendArg::Pipe => Choice::Pipe,
+            BackendArg::Auto => BackendChoice::Auto,
+            BackendArg::Bpf => BackendChoice::Bpf,
+            BackendArg::Ptrace => BackendChoice::Ptrace,
+            BackendArg::Pipe => BackendChoice::Pipe,
         }
     }
 

@@ -4,13 +4,13 @@ use super::environment::InheritEnvArgs;
 use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
 use super::values::{duration, nanos};
-use crate::bench::{Budget, Place};
+use crate::bench::{Place, RunLimit};
 use crate::document::Kind;
 use crate::document::bench::ColdMethod;
 use crate::output::Target;
 use crate::report::formats::Format;
 use firstbyte_measure::launch::{Environment, OutputKind};
-use firstbyte_measure::tracer::Choice;
+use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::units::Nanos;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -72,7 +72,7 @@ pub struct Args {
 #[derive(Debug)]
 pub struct Plan {
     /// How long to measure, or how often.
-    pub budget: Budget,
+    pub limit: RunLimit,
     /// The number of rounds before the measured ones.
     pub warmup: u32,
     pub names: Vec<String>,
@@ -82,7 +82,7 @@ pub struct Plan {
     pub list: bool,
     /// The states of the page cache in which everything is measured: how it is made cold, `None` if it stays warm.
     pub caches: Vec<Option<ColdMethod>>,
-    pub backend: Choice,
+    pub backend: BackendChoice,
     pub output: OutputKind,
     /// The environment of the programs.
     pub environment: Environment,
@@ -109,15 +109,15 @@ const QUICK_TIME: Duration = Duration::from_secs(13);
 
 impl Args {
     pub fn plan(self) -> Plan {
-        let budget = match (self.runs, self.quick) {
-            (Some(runs), _) => Budget::Runs(runs),
-            (None, true) => Budget::Time(QUICK_TIME),
-            (None, false) => Budget::Time(DEFAULT_TIME),
+        let limit = match (self.runs, self.quick) {
+            (Some(runs), _) => RunLimit::Runs(runs),
+            (None, true) => RunLimit::Time(QUICK_TIME),
+            (None, false) => RunLimit::Time(DEFAULT_TIME),
         };
 
         let measuring = self.measuring;
         Plan {
-            budget,
+            limit,
             warmup: self.warmup.unwrap_or(if self.runs == Some(1) { 0 } else { WARMUP }),
             names: self.only,
             tags: self.tag,

@@ -1,6 +1,6 @@
 //! `firstbyte bench`: commands of the user, timed and compared.
 
-use super::progress::ExperimentBar;
+use super::measurement::Measurement;
 use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::bench::results::{self, ComparedWith};
 use crate::bench::{
@@ -66,46 +66,20 @@ pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
 }
 
 fn measure(plan: &Plan, mut chosen: Chosen<PhasesTracer>) -> Result<Document, CommandError> {
-    let header = results::header(&chosen);
     let compared = ComparedWith {
         reference: Some(plan.reference),
         baseline: plan.subtract,
         threshold: plan.threshold,
         floor: None,
     };
-
-    let mut document = header.clone();
-    for state in &plan.caches {
-        let measured = in_state(plan, *state, &mut chosen, &document, &compared)?;
-        document = results::together(document, results::finished(&header, &measured, &compared));
-        document.finish = Some(measured.ending.finish);
-        let warnings = warnings(plan, &document, &measured);
-        document.add_warnings(warnings);
-        if measured.is_partial() {
-            break;
-        }
-    }
-    Ok(document)
-}
-
-/// The runs in one state of the page cache. `before`: what was measured in other states.
-fn in_state(
-    plan: &Plan,
-    state: Option<ColdMethod>,
-    chosen: &mut Chosen<PhasesTracer>,
-    before: &Document,
-    compared: &ComparedWith,
-) -> Result<Measured, CommandError> {
-    let experiment = experiment(plan, state)?;
-    let header = results::header(chosen);
-    let mut save = |series: &[Series]| {
-        let so_far = results::document_so_far(&header, series, compared);
-        // If this fails, it is tried again at the end, and reported then.
-        let partial = Document { partial: true, ..results::together(before.clone(), so_far) };
-        let _ = export::write(&plan.exports, &Exported::Bench(&partial), false);
+    let measurement = Measurement {
+        caches: &plan.caches,
+        exports: &plan.exports,
+        header: results::header(&chosen),
+        compared,
     };
-    let mut bar = ExperimentBar::new(if plan.exports.is_empty() { None } else { Some(&mut save) });
-    Ok(experiment.run(&mut chosen.tracer, &mut bar)?)
+    let warnings = |document: &Document, measured: &Measured| warnings(plan, document, measured);
+    measurement.run(&mut chosen.tracer, |state| experiment(plan, state), warnings)
 }
 
 fn experiment(plan: &Plan, cold: Option<ColdMethod>) -> Result<Experiment, CommandError> {
@@ -113,7 +87,7 @@ fn experiment(plan: &Plan, cold: Option<ColdMethod>) -> Result<Experiment, Comma
         entries: plan.benchmarks.iter().map(|own| entry(plan, own)).collect::<Result<_, _>>()?,
         campaign: Campaign {
             aim: Aim::Time,
-            budget: plan.budget,
+            limit: plan.limit,
             warmup: plan.warmup,
             seed: plan.seed,
             overhead: plan.overhead,
@@ -146,7 +120,7 @@ fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<Entry, CommandError> {
         },
         tracee: Tracee { launcher, setting, place: plan.place.clone() },
         around,
-        settled: Some(program),
+        reread: Some(program),
     })
 }
 

@@ -37,7 +37,7 @@ pub(super) fn choose(plan: &ExplainPlan) -> Result<(FullTracer, UsedTracer), Com
         error => CommandError::unable(error),
     })?;
     let used = UsedTracer {
-        backend: chosen.tracer.backend().name(),
+        backend: chosen.tracer.backend(),
         reason: chosen.reason,
         sees_faults: chosen.tracer.sees_faults(),
     };

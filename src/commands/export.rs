@@ -8,7 +8,8 @@ use crate::report::pictures::png;
 use firstbyte_measure::launch::interrupt;
 use std::path::Path;
 
-type Export = (Format, Target);
+/// A format, and where it goes.
+pub(super) type Export = (Format, Target);
 
 /// Refuses targets that cannot be written, before the first run. This includes a closed stdout, on which the results are
 /// printed.

@@ -4,7 +4,7 @@ use super::progress::{ExperimentBar, bar};
 use super::{CommandError, Exit, export, show, terminal};
 use crate::cli::floor::Plan;
 use crate::document::floor::{Floor, Group};
-use crate::floor::{COMMAND, FloorError, empty, measure, sweep_cpus};
+use crate::floor::{COMMAND, FloorError, empty, measure, scale_cpus};
 use crate::report::formats::Exported;
 use crate::report::text::floor as floor_text;
 use firstbyte_measure::launch::{LaunchError, interrupt, tree};
@@ -33,7 +33,7 @@ fn check(plan: &Plan) -> Result<(), CommandError> {
 
 fn swept(plan: &Plan) -> Result<Floor, CommandError> {
     let mut floor = empty();
-    sweep_cpus(&plan.measuring, &mut floor, &mut ExperimentBar::new(None))?;
+    scale_cpus(&plan.measuring, &mut floor, &mut ExperimentBar::new(None))?;
     Ok(floor)
 }
 

@@ -1,5 +1,5 @@
 //! One file for each command, which only connects the other rooms, and what several of them share: `explaining`, `export`,
-//! `outcome`, `progress`.
+//! `measurement`, `outcome`, `progress`.
 
 pub mod bench;
 pub mod cc;
@@ -15,6 +15,7 @@ pub mod floor;
 pub mod generate;
 pub mod inspect;
 pub mod lines;
+mod measurement;
 mod outcome;
 mod progress;
 pub mod report;

@@ -1,9 +1,10 @@
 //! `firstbyte showdown`: the programs of the corpus, timed and compared.
 
-use super::progress::{Building, ExperimentBar};
+use super::measurement::Measurement;
+use super::progress::Building;
 use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::bench::results::{self, ComparedWith};
-use crate::bench::{Aim, Campaign, Counting, Experiment, Series, cold_runs};
+use crate::bench::{Aim, Campaign, Counting, Experiment, Measured, cold_runs};
 use crate::cli::showdown::Plan;
 use crate::corpus::{
     Built, Circumstances, Corpus, PrepareOptions, Program, SkipCause, SkippedProgram, build_cache,
@@ -115,28 +116,18 @@ fn measure(
     skipped: &[SkippedProgram],
 ) -> Result<Document, CommandError> {
     let skipped = skipped.iter().map(Into::into).collect();
-    let header = Document { skipped, ..results::header(&chosen) };
     let compared = ComparedWith { floor: Some(FLOOR), threshold: plan.threshold, ..ComparedWith::default() };
-
-    let mut document = header.clone();
-    for state in &plan.caches {
-        let before = document.clone();
-        let mut save = |series: &[Series]| {
-            let so_far = results::document_so_far(&header, series, &compared);
-            // If this fails, it is tried again at the end, and reported then.
-            let partial = Document { partial: true, ..results::together(before.clone(), so_far) };
-            let _ = export::write(&plan.exports, &Exported::Bench(&partial), false);
-        };
-        let mut bar = ExperimentBar::new(Some(&mut save));
-        let measured = experiment(plan, ready, *state)?.run(&mut chosen.tracer, &mut bar)?;
-
-        document = results::together(document, results::finished(&header, &measured, &compared));
-        document.add_warnings(measured.interference.warnings(&header.machine));
-        if measured.is_partial() {
-            break;
-        }
-    }
-    Ok(document)
+    let measurement = Measurement {
+        caches: &plan.caches,
+        exports: &plan.exports,
+        header: Document { skipped, ..results::header(&chosen) },
+        compared,
+    };
+    let warnings =
+        |document: &Document, measured: &Measured| measured.interference.warnings(&document.machine);
+    let document = measurement.run(&mut chosen.tracer, |state| experiment(plan, ready, state), warnings)?;
+    // its number of runs is not chosen by their precision
+    Ok(Document { finish: None, ..document })
 }
 
 fn experiment(plan: &Plan, ready: &Ready, cold: Option<ColdMethod>) -> Result<Experiment, CommandError> {
@@ -147,7 +138,7 @@ fn experiment(plan: &Plan, ready: &Ready, cold: Option<ColdMethod>) -> Result<Ex
         entries: entries.collect::<Result<_, _>>()?,
         campaign: Campaign {
             aim: Aim::Time,
-            budget: plan.budget,
+            limit: plan.limit,
             warmup: plan.warmup,
             seed: plan.seed,
             overhead: plan.overhead,

@@ -51,7 +51,7 @@ fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
 fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
     export::spare(export::targets(&plan.exports), path)?;
     let Replayed { explained, notes, .. } = replayed(path, plan.runs.along).map_err(CommandError::usage)?;
-    let source = format!("From the recording `{}`, by {}.", path.display(), explained.tracer.backend);
+    let source = format!("From the recording `{}`, by {}.", path.display(), explained.tracer.backend.name());
     let remarks = Remarks::of_recording(&explained, [source].into_iter().chain(notes));
     deliver(plan, &explained, &remarks)?;
     Ok(Exit::Done)
@@ -98,7 +98,7 @@ fn deliver(plan: &Plan, explained: &Explained, remarks: &Remarks) -> Result<(), 
         let trace = ExportedTrace {
             document: &trace_document(summary, &Frame::of(explained, remarks, machine)),
             command: &remarks.command,
-            account: &summary.reference,
+            account: &summary.median_run,
             user_code: summary.user_code.as_ref(),
             run: explained.shown(),
             modules: &explained.modules(),

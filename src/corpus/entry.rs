@@ -25,7 +25,7 @@ impl Program {
             series: self.series(built, circumstances),
             tracee: self.tracee(built, circumstances)?,
             around: Around::default(),
-            settled: Some(built.artifact.clone()),
+            reread: Some(built.artifact.clone()),
         })
     }
 

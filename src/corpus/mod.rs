@@ -41,11 +41,6 @@ pub fn build_cache() -> Result<BuildCache, CacheError> {
     BuildCache::of_user(KIND_OF_BUILDS)
 }
 
-/// The cache of built programs in this folder, which is created if necessary.
-pub fn build_cache_in(root: &Path) -> Result<BuildCache, CacheError> {
-    BuildCache::at(root, KIND_OF_BUILDS)
-}
-
 /// One source file of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {

@@ -271,7 +271,7 @@ fn written(folder: &Path, length: usize) -> io::Result<File> {
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(&vec![1; length])?;
     file.as_file().sync_all()?;
-    page_cache::settle(file.path())?;
+    page_cache::evict_and_reread(file.path())?;
     file.reopen()
 }
 

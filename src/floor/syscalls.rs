@@ -1,8 +1,8 @@
-//! System calls and clocks: by an inline instruction and through libc, with each kind of target.
+//! System calls and clocks: by an inline instruction and through libc, with each kind of sink.
 
 use super::FloorError;
 use super::batch::{Microbenchmark, Operation};
-use super::targets::WriteTarget;
+use super::sinks::WriteSink;
 use std::fs::File;
 use std::hint::black_box;
 use std::io::Read;
@@ -108,9 +108,9 @@ fn write_through_libc(fd: RawFd) -> bool {
     unsafe { libc::write(fd, TEXT.as_ptr().cast(), TEXT.len()) == TEXT.len().cast_signed() }
 }
 
-/// Writes to a target, which it owns.
-fn writing(name: &str, target: WriteTarget) -> Microbenchmark {
-    Microbenchmark::call(name, move || write(target.fd()))
+/// Writes to a sink, which it owns.
+fn writing(name: &str, sink: WriteSink) -> Microbenchmark {
+    Microbenchmark::call(name, move || write(sink.fd()))
 }
 
 fn devices() -> Vec<Candidate> {
@@ -118,26 +118,26 @@ fn devices() -> Vec<Candidate> {
     let null = "write of 14 bytes to /dev/null";
     let through_libc = "write of 14 bytes to /dev/null through libc";
 
-    let reading = |target: WriteTarget| {
+    let reading = |sink: WriteSink| {
         Microbenchmark::call(zero, move || {
             let mut byte = 1_u8;
-            let fd = target.fd().unsigned_abs() as usize;
+            let fd = sink.fd().unsigned_abs() as usize;
             // SAFETY: one byte is valid for writing.
             unsafe { syscall3(Sysno::read as usize, fd, &raw mut byte as usize, 1) == 1 }
         })
     };
     let libc_writing =
-        |target: WriteTarget| Microbenchmark::call(through_libc, move || write_through_libc(target.fd()));
+        |sink: WriteSink| Microbenchmark::call(through_libc, move || write_through_libc(sink.fd()));
 
     vec![
-        offered(zero, WriteTarget::device("/dev/zero").map(reading), Some("Simple read"), None),
+        offered(zero, WriteSink::device("/dev/zero").map(reading), Some("Simple read"), None),
         offered(
             null,
-            WriteTarget::device("/dev/null").map(|target| writing(null, target)),
+            WriteSink::device("/dev/null").map(|sink| writing(null, sink)),
             Some("Simple write"),
             Some("lmbench writes 1 byte; the length does not matter, because /dev/null does not read it"),
         ),
-        offered(through_libc, WriteTarget::device("/dev/null").map(libc_writing), None, None),
+        offered(through_libc, WriteSink::device("/dev/null").map(libc_writing), None, None),
     ]
 }
 
@@ -152,7 +152,7 @@ fn offered(
 
 /// A pipe that is emptied between the batches: no write wakes a reader, and none blocks.
 struct QuietPipe {
-    target: WriteTarget,
+    sink: WriteSink,
     reader: File,
 }
 
@@ -168,7 +168,7 @@ impl Operation for QuietPipe {
     }
 
     fn repeat(&mut self, times: u32) -> Result<(), String> {
-        let fd = self.target.fd();
+        let fd = self.sink.fd();
         let right = (0..times).fold(true, |right, _| right & write(fd));
         if right { Ok(()) } else { Err("a write to the pipe was refused or cut short".to_owned()) }
     }
@@ -176,8 +176,8 @@ impl Operation for QuietPipe {
 
 fn quiet_pipe() -> Candidate {
     let name = "write to a pipe, nobody waiting";
-    let benchmark = WriteTarget::pipe().map(|(target, reader)| {
-        Microbenchmark::new(name, QuietPipe { target, reader }).at_most(MOST_IN_A_PIPE).with_singles()
+    let benchmark = WriteSink::pipe().map(|(sink, reader)| {
+        Microbenchmark::new(name, QuietPipe { sink, reader }).at_most(MOST_IN_A_PIPE).with_singles()
     });
     offered(
         name,
@@ -187,17 +187,17 @@ fn quiet_pipe() -> Candidate {
     )
 }
 
-type Open = fn(usize) -> Result<WriteTarget, FloorError>;
+type Open = fn(usize) -> Result<WriteSink, FloorError>;
 
 fn with_readers(other: Option<usize>) -> Vec<Candidate> {
     const WAKES: &str = "wakes the reader if it sleeps, and waits for it if it lags behind";
     let kinds: [(&str, Open); 4] = [
-        ("write to a pipe, reader on another CPU", WriteTarget::pipe_with_reader),
-        ("write to a socketpair, reader on another CPU", WriteTarget::socket_with_reader),
+        ("write to a pipe, reader on another CPU", WriteSink::pipe_with_reader),
+        ("write to a socketpair, reader on another CPU", WriteSink::socket_with_reader),
         ("write to a pty (default mode), reader on another CPU", |cpu| {
-            WriteTarget::terminal_with_reader(cpu, false)
+            WriteSink::terminal_with_reader(cpu, false)
         }),
-        ("write to a pty (raw), reader on another CPU", |cpu| WriteTarget::terminal_with_reader(cpu, true)),
+        ("write to a pty (raw), reader on another CPU", |cpu| WriteSink::terminal_with_reader(cpu, true)),
     ];
 
     let only_one = || FloorError::Resource {
@@ -206,8 +206,8 @@ fn with_readers(other: Option<usize>) -> Vec<Candidate> {
     };
 
     let candidate = |(name, open): (&'static str, Open)| {
-        let target = other.ok_or_else(only_one).and_then(open);
-        offered(name, target.map(|target| writing(name, target)), None, Some(WAKES))
+        let sink = other.ok_or_else(only_one).and_then(open);
+        offered(name, sink.map(|sink| writing(name, sink)), None, Some(WAKES))
     };
     kinds.into_iter().map(candidate).collect()
 }
@@ -215,29 +215,29 @@ fn with_readers(other: Option<usize>) -> Vec<Candidate> {
 fn files(folder: &Path) -> Vec<Candidate> {
     let memory = "write to a file in memory (tmpfs), overwriting";
     let mut all =
-        vec![offered(memory, WriteTarget::memory().map(|target| overwriting(memory, target)), None, None)];
+        vec![offered(memory, WriteSink::memory().map(|sink| overwriting(memory, sink)), None, None)];
 
     let appending = "write to a file in memory (tmpfs), appending";
     all.push(offered(
         appending,
-        WriteTarget::memory()
-            .map(|target| Microbenchmark::new(appending, Appending(target)).at_most(1 << 16).with_singles()),
+        WriteSink::memory()
+            .map(|sink| Microbenchmark::new(appending, Appending(sink)).at_most(1 << 16).with_singles()),
         None,
         None,
     ));
 
-    match WriteTarget::file(folder) {
-        Ok((target, system)) => {
+    match WriteSink::file(folder) {
+        Ok((sink, system)) => {
             let name = format!("write to a file on disk ({system}), overwriting");
-            all.push(Ok(plain(overwriting(&name, target))));
+            all.push(Ok(plain(overwriting(&name, sink))));
         }
         Err(error) => all.push(Err(("write to a file on disk, overwriting".to_owned(), error))),
     }
 
-    match WriteTarget::file(folder) {
-        Ok((target, system)) => {
+    match WriteSink::file(folder) {
+        Ok((sink, system)) => {
             let name = format!("write to a file on disk ({system}), appending");
-            all.push(Ok(plain(Microbenchmark::new(name, Appending(target)).at_most(1 << 16).with_singles())));
+            all.push(Ok(plain(Microbenchmark::new(name, Appending(sink)).at_most(1 << 16).with_singles())));
         }
         Err(error) => all.push(Err(("write to a file on disk, appending".to_owned(), error))),
     }
@@ -245,16 +245,16 @@ fn files(folder: &Path) -> Vec<Candidate> {
 }
 
 /// Writes at offset 0 each time, so the file does not grow.
-fn overwriting(name: &str, target: WriteTarget) -> Microbenchmark {
+fn overwriting(name: &str, sink: WriteSink) -> Microbenchmark {
     Microbenchmark::call(name, move || {
-        let fd = target.fd().unsigned_abs() as usize;
+        let fd = sink.fd().unsigned_abs() as usize;
         // SAFETY: the text is valid for its length.
         unsafe { syscall4(Sysno::pwrite64 as usize, fd, TEXT.as_ptr() as usize, TEXT.len(), 0) == TEXT.len() }
     })
 }
 
 /// Appends to a file, which is truncated before each batch.
-struct Appending(WriteTarget);
+struct Appending(WriteSink);
 
 impl Operation for Appending {
     fn prepare(&mut self) -> Result<(), String> {
@@ -277,8 +277,7 @@ impl Operation for Appending {
 
 /// The lowest layers of the waterfall: name, what the layer below does without, and the microbenchmark.
 pub fn down_to_the_floor() -> Vec<(&'static str, &'static str, Result<Microbenchmark, FloorError>)> {
-    let through_libc =
-        |target: WriteTarget| Microbenchmark::call("write", move || write_through_libc(target.fd()));
+    let through_libc = |sink: WriteSink| Microbenchmark::call("write", move || write_through_libc(sink.fd()));
     // SAFETY: getppid has no arguments and no effects.
     let getppid =
         Microbenchmark::call("getppid", || unsafe { syscall0(Sysno::getppid as usize) }.cast_signed() >= 0);
@@ -287,12 +286,12 @@ pub fn down_to_the_floor() -> Vec<(&'static str, &'static str, Result<Microbench
         (
             "write to /dev/null through libc",
             "libc's wrapper",
-            WriteTarget::device("/dev/null").map(through_libc),
+            WriteSink::device("/dev/null").map(through_libc),
         ),
         (
             "write to /dev/null, inline system call",
             "what write itself does",
-            WriteTarget::device("/dev/null").map(|target| writing("write", target)),
+            WriteSink::device("/dev/null").map(|sink| writing("write", sink)),
         ),
         ("getppid, inline system call: the floor", "", Ok(getppid)),
     ]

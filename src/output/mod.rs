@@ -58,28 +58,28 @@ pub enum Target {
     /// Our own standard output.
     Stdout,
     /// A file, a device or a named pipe.
-    File(Place),
+    File(FileTarget),
 }
 
 /// A path to write to.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct FileTarget {
     path: PathBuf,
     /// Open since the check, if it is not a regular file.
     stream: Arc<OnceLock<File>>,
 }
 
-impl PartialEq for Place {
-    fn eq(&self, other: &Place) -> bool {
+impl PartialEq for FileTarget {
+    fn eq(&self, other: &FileTarget) -> bool {
         self.path == other.path
     }
 }
 
-impl Eq for Place {}
+impl Eq for FileTarget {}
 
 impl From<PathBuf> for Target {
     fn from(path: PathBuf) -> Target {
-        Target::File(Place { path, stream: Arc::default() })
+        Target::File(FileTarget { path, stream: Arc::default() })
     }
 }
 
@@ -101,7 +101,7 @@ impl Target {
     pub fn is_stream(&self) -> bool {
         match self {
             Target::Stdout => true,
-            Target::File(place) => place.stream.get().is_some(),
+            Target::File(file) => file.stream.get().is_some(),
         }
     }
 
@@ -110,7 +110,7 @@ impl Target {
     pub fn check(&self) -> Result<(), ExportError> {
         match self {
             Target::Stdout => check_stdout().map_err(|cause| named(Path::new("/dev/stdout"), cause)),
-            Target::File(place) => place.check().map_err(|cause| named(&place.path, cause)),
+            Target::File(file) => file.check().map_err(|cause| named(&file.path, cause)),
         }
     }
 
@@ -132,7 +132,7 @@ impl Target {
     pub(crate) fn path(&self) -> &Path {
         match self {
             Target::Stdout => Path::new("/dev/stdout"),
-            Target::File(place) => &place.path,
+            Target::File(file) => &file.path,
         }
     }
 
@@ -144,11 +144,11 @@ impl Target {
 
     /// Different for different targets; `None` for devices, which any number of writers may share.
     fn identity(&self) -> Option<PathBuf> {
-        let Target::File(place) = self else { return Some(PathBuf::from("/dev/stdout")) };
-        match fs::metadata(&place.path) {
+        let Target::File(file) = self else { return Some(PathBuf::from("/dev/stdout")) };
+        match fs::metadata(&file.path) {
             Ok(found) if found.file_type().is_char_device() => None,
             Ok(found) => Some(PathBuf::from(format!("{}:{}", found.dev(), found.ino()))),
-            Err(_) => Entry::behind(&place.path).ok()?.identity(),
+            Err(_) => Entry::behind(&file.path).ok()?.identity(),
         }
     }
 
@@ -162,12 +162,12 @@ impl Target {
     pub fn write_bytes(&self, bytes: &[u8]) -> Result<(), ExportError> {
         match self {
             Target::Stdout => write_stdout(bytes).map_err(|cause| named(self.path(), cause)),
-            Target::File(place) => place.write(bytes).map_err(|cause| named(&place.path, cause)),
+            Target::File(file) => file.write(bytes).map_err(|cause| named(&file.path, cause)),
         }
     }
 }
 
-impl Place {
+impl FileTarget {
     fn check(&self) -> io::Result<()> {
         let entry = Entry::behind(&self.path)?;
         entry.check_owner()?;

@@ -2,6 +2,7 @@
 
 pub mod formats;
 pub mod html;
+pub(crate) mod palette;
 pub mod pictures;
 pub(crate) mod row;
 pub mod text;

@@ -15,5 +15,5 @@ pub mod statistics;
 
 pub use bootstrap::{Bootstrap, Interval};
 pub use comparing::{Comparison, Verdict, judge, judge_unpaired, paired};
-pub use quantile::{median, median_count, quantile};
+pub use quantile::{median, median_count, median_of, quantile};
 pub use statistics::Statistics;

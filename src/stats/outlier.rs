@@ -3,9 +3,6 @@
 use super::quantile::{median, sorted};
 use super::statistics::mad;
 
-/// Above this absolute score a value counts as an outlier: the recommendation of Iglewicz and Hoaglin.
-pub const LIMIT: f64 = 3.5;
-
 /// 0.75 quantile of the standard normal distribution: what the MAD of a normal sample is in standard deviations.
 const MAD_OF_NORMAL: f64 = 0.674_489_750_196_081_7;
 
@@ -24,12 +21,6 @@ pub fn modified_z_scores(values: &[f64]) -> Option<Vec<f64>> {
     Some(values.iter().map(score).collect())
 }
 
-/// The indices of the outliers: `|modified Z-score| >` [`LIMIT`].
-pub fn outliers(values: &[f64]) -> Vec<usize> {
-    let scores = modified_z_scores(values).unwrap_or_default();
-    scores.iter().enumerate().filter(|(_, z)| z.abs() > LIMIT).map(|(index, _)| index).collect()
-}
-
 /// An estimate of the standard deviation that outliers do not inflate.
 fn scale(values: &[f64], center: f64) -> Option<f64> {
     let mad = mad(values, center)?;
@@ -43,6 +34,15 @@ fn scale(values: &[f64], center: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Above this absolute score a value counts as an outlier: the recommendation of Iglewicz and Hoaglin.
+    const LIMIT: f64 = 3.5;
+
+    /// The indices of the outliers: `|modified Z-score| >` [`LIMIT`].
+    fn outliers(values: &[f64]) -> Vec<usize> {
+        let scores = modified_z_scores(values).unwrap_or_default();
+        scores.iter().enumerate().filter(|(_, z)| z.abs() > LIMIT).map(|(index, _)| index).collect()
+    }
 
     #[test]
     fn the_value_that_stands_apart_is_found() {

@@ -28,6 +28,11 @@ pub fn median(sorted: &[f64]) -> Option<f64> {
     quantile(sorted, 0.5)
 }
 
+/// The median of values in any order; `None` when there are none, or one is a NaN or infinite.
+pub fn median_of(values: &[f64]) -> Option<f64> {
+    median(&sorted(values)?)
+}
+
 /// The median of counts, or the smaller of two in the middle, so that it is a value that was counted. `None` without
 /// counts.
 pub fn median_count(mut counts: Vec<u64>) -> Option<u64> {

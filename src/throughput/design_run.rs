@@ -2,7 +2,7 @@
 
 use super::design::{Design, WC_ALONE};
 use super::lines::Lines;
-use super::sink::{End, Places, Received, Sink, open};
+use super::sink::{End, Received, Sink, SinkFolders, open};
 use firstbyte_measure::clock;
 use firstbyte_measure::launch::{Environment, ExitStatus, interrupt};
 use firstbyte_measure::units::Nanos;
@@ -39,10 +39,10 @@ pub fn verify(
     design: &Design,
     sink: Sink,
     count: u64,
-    places: &Places,
+    folders: &SinkFolders,
     limit: Duration,
 ) -> Result<(), RunError> {
-    let (_, received) = run(design, sink.to_verify(), count, places, limit, true)?;
+    let (_, received) = run(design, sink.to_verify(), count, folders, limit, true)?;
     if received.other == Some(true) { Err(RunError::Bytes) } else { Ok(()) }
 }
 
@@ -52,25 +52,25 @@ pub fn time(
     design: &Design,
     sink: Sink,
     count: u64,
-    places: &Places,
+    folders: &SinkFolders,
     limit: Duration,
 ) -> Result<Nanos, RunError> {
     if design.name == WC_ALONE {
-        return time_wc_alone(count, places);
+        return time_wc_alone(count, folders);
     }
-    run(design, sink, count, places, limit, false).map(|(elapsed, _)| elapsed)
+    run(design, sink, count, folders, limit, false).map(|(elapsed, _)| elapsed)
 }
 
 fn run(
     design: &Design,
     sink: Sink,
     count: u64,
-    places: &Places,
+    folders: &SinkFolders,
     limit: Duration,
     look: bool,
 ) -> Result<(Nanos, Received), RunError> {
     let wanted = count * (Design::TEXT.len() as u64 + 1);
-    let (stdout, mut end) = open(sink, places, wanted)?;
+    let (stdout, mut end) = open(sink, folders, wanted)?;
     let mut command = command(design, count);
     command.stdout(stdout);
 
@@ -122,8 +122,8 @@ fn checked(received: &Received, count: u64, wanted: u64) -> Result<(), RunError>
     }
 }
 
-fn time_wc_alone(count: u64, places: &Places) -> Result<Nanos, RunError> {
-    let mut file = tempfile::tempfile_in(&places.memory)?;
+fn time_wc_alone(count: u64, folders: &SinkFolders) -> Result<Nanos, RunError> {
+    let mut file = tempfile::tempfile_in(&folders.memory)?;
     let lines = Lines::new(Design::TEXT.as_bytes(), count);
     lines.write_to(file.as_fd()).map_err(|error| io::Error::from(error.cause))?;
     file.seek(SeekFrom::Start(0))?;

@@ -1,7 +1,7 @@
 //! All designs, built and measured: the document of `firstbyte throughput`.
 
 use super::design::{self, BASELINE, Design};
-use super::sink::{Places, Sink};
+use super::sink::{Sink, SinkFolders};
 use super::sweep::{Sweep, SweepCell, Swept, Wrong};
 use crate::bench::interference::InterferenceWatch;
 use crate::bench::{ExperimentError, Progress};
@@ -51,7 +51,7 @@ pub fn measure(
     }
 
     let sweep = plan.sweep(designs);
-    document.warnings = sweep.places.warnings(&sweep.sinks);
+    document.warnings = sweep.folders.warnings(&sweep.sinks);
     progress.planned(sweep.planned());
     let watch = InterferenceWatch::begin();
     let swept = sweep.run(&mut |runs| (0..runs).for_each(|_| progress.ran("")));
@@ -118,7 +118,7 @@ impl ThroughputPlan {
             runs: self.runs,
             enough: self.enough,
             limit: self.timeout,
-            places: Places { memory: self.memory, disk: self.directory },
+            folders: SinkFolders { memory: self.memory, disk: self.directory },
             seed: self.seed,
         }
     }
@@ -139,7 +139,7 @@ fn row(sweep: &Sweep, cell: &SweepCell) -> Throughput {
     let design = &sweep.designs[cell.design];
     Throughput {
         sink: cell.sink.name().to_owned(),
-        sink_description: cell.sink.description(&sweep.places),
+        sink_description: cell.sink.description(&sweep.folders),
         design: design.name.clone(),
         description: design.description.clone(),
         lines: cell.count,

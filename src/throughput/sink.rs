@@ -1,4 +1,4 @@
-//! The targets of the lines, and their readers.
+//! The sinks of the lines, and their readers.
 
 use super::design::Design;
 use firstbyte_measure::page_cache::FileSystem;
@@ -66,8 +66,8 @@ impl Sink {
     }
 
     /// One line for a heading. It names the file system of a file.
-    pub fn description(self, places: &Places) -> String {
-        let (memory, disk) = (system_of(&places.memory), system_of(&places.disk));
+    pub fn description(self, folders: &SinkFolders) -> String {
+        let (memory, disk) = (system_of(&folders.memory), system_of(&folders.disk));
         let said = match self {
             Sink::Null => "/dev/null: only the time of the writing program, because nothing reads the bytes",
             Sink::PipeRead => "a pipe, read in blocks of 64 KiB",
@@ -95,7 +95,7 @@ impl Sink {
 
 /// The folders for files.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct SinkFolders {
     /// A folder that should be on tmpfs.
     pub memory: PathBuf,
     /// A folder that should be on disk.
@@ -104,7 +104,7 @@ pub struct Places {
 
 const TMPFS: &str = "tmpfs";
 
-impl Places {
+impl SinkFolders {
     /// One line for each sink whose file system is not what its name promises.
     pub fn warnings(&self, sinks: &[Sink]) -> Vec<String> {
         let (memory, disk) = (system_of(&self.memory), system_of(&self.disk));
@@ -158,7 +158,7 @@ pub(super) struct Received {
 }
 
 /// Opens a fresh sink for so many bytes: the program's stdout, and our end.
-pub(super) fn open(sink: Sink, places: &Places, bytes: u64) -> io::Result<(OwnedFd, End)> {
+pub(super) fn open(sink: Sink, folders: &SinkFolders, bytes: u64) -> io::Result<(OwnedFd, End)> {
     match sink {
         Sink::Null => Ok((File::options().write(true).open("/dev/null")?.into(), End::Nothing)),
         Sink::PipeRead => pipe().map(|(reader, writer)| (writer, End::Pipe(reader))),
@@ -169,9 +169,9 @@ pub(super) fn open(sink: Sink, places: &Places, bytes: u64) -> io::Result<(Owned
         Sink::Wc => consumer(Command::new("wc").arg("-l").stdout(Stdio::piped())),
         Sink::Cat if counts_cat() => cat(),
         Sink::Cat => counted_cat(),
-        Sink::Tmpfs => file(&places.memory, 0).map(|(stdout, ours)| (stdout, End::File(ours))),
-        Sink::File => file(&places.disk, 0).map(|(stdout, ours)| (stdout, End::File(ours))),
-        Sink::Overwrite => file(&places.disk, bytes).map(|(stdout, ours)| (stdout, End::Overwritten(ours))),
+        Sink::Tmpfs => file(&folders.memory, 0).map(|(stdout, ours)| (stdout, End::File(ours))),
+        Sink::File => file(&folders.disk, 0).map(|(stdout, ours)| (stdout, End::File(ours))),
+        Sink::Overwrite => file(&folders.disk, bytes).map(|(stdout, ours)| (stdout, End::Overwritten(ours))),
         Sink::Pty => terminal(),
     }
 }

@@ -3,7 +3,7 @@
 
 use super::design::{Design, WC_ALONE};
 use super::design_run::{RunError, time, verify};
-use super::sink::{Places, Sink};
+use super::sink::{Sink, SinkFolders};
 use fastrand::Rng;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub struct Sweep {
     pub enough: Duration,
     /// A run is killed after this time.
     pub limit: Duration,
-    pub places: Places,
+    pub folders: SinkFolders,
     /// Seed of the random order.
     pub seed: u64,
 }
@@ -109,7 +109,7 @@ impl Sweep {
             return !swept.interrupted;
         }
 
-        let look = || verify(what, sink, count, &self.places, self.limit);
+        let look = || verify(what, sink, count, &self.folders, self.limit);
         let verdict = verdicts.entry((design, sink.to_verify(), count)).or_insert_with(look);
         match verdict {
             Ok(()) => true,
@@ -149,7 +149,7 @@ impl Sweep {
 
     /// Makes one run. Returns whether to make another.
     fn once(&self, cell: &mut SweepCell, swept: &mut Swept) -> bool {
-        match time(&self.designs[cell.design], cell.sink, cell.count, &self.places, self.limit) {
+        match time(&self.designs[cell.design], cell.sink, cell.count, &self.folders, self.limit) {
             Ok(elapsed) => {
                 cell.times.push(elapsed);
                 let taken: u64 = cell.times.iter().map(|time| time.0).sum();

@@ -3,7 +3,7 @@
 use crate::support::skipped;
 use firstbyte::corpus::{
     BuildCache, Built, Corpus, CorpusError, Manifest, PrepareOptions, PrepareStep, Program, SkipCause,
-    SkippedProgram, build, build_cache_in, prepare, prepare_all,
+    SkippedProgram, build, prepare, prepare_all,
 };
 use firstbyte::floor::prints::{LINE, MARKER, PRINTS};
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ impl Bench {
     fn new() -> Bench {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("programs")).unwrap();
-        let cache = build_cache_in(&folder.path().join("cache")).unwrap();
+        let cache = BuildCache::at(&folder.path().join("cache"), "corpus").unwrap();
         Bench { folder, cache }
     }
 

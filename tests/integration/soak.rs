@@ -4,7 +4,7 @@ use crate::support::skipped;
 use crate::tracees::setting;
 use firstbyte_measure::launch::{Command, Launcher, OutputKind};
 use firstbyte_measure::tracer::phases::choose_phases;
-use firstbyte_measure::tracer::{Choice, Tracer};
+use firstbyte_measure::tracer::{BackendChoice, Tracer};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -110,12 +110,12 @@ fn soak() {
     assert!(std::process::Command::new(elf[0]).args(&elf[1..]).output().unwrap().status.success());
 
     // the attendant of this thread is started by the first run, and stays
-    let mut pipe = choose_phases(Choice::Pipe).unwrap().tracer;
+    let mut pipe = choose_phases(BackendChoice::Pipe).unwrap().tracer;
     is_flat(&mut pipe, &[hello.to_str().unwrap()], 1);
     drop(pipe);
 
     let begun = State::now();
-    for backend in [Choice::Pipe, Choice::Ptrace, Choice::Bpf] {
+    for backend in [BackendChoice::Pipe, BackendChoice::Ptrace, BackendChoice::Bpf] {
         let mut tracer = match choose_phases(backend) {
             Ok(chosen) => chosen.tracer,
             Err(error) => {

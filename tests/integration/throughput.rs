@@ -1,10 +1,10 @@
 //! `firstbyte throughput`: the programs of Response to Response, and which of them are timed.
 
 use crate::support::skipped;
-use firstbyte::corpus::{SkipCause, build_cache_in, prepare};
+use firstbyte::corpus::{BuildCache, SkipCause, prepare};
 use firstbyte::throughput::design::{Design, programs};
 use firstbyte::throughput::design_run::{RunError, time, verify};
-use firstbyte::throughput::sink::{Places, Sink};
+use firstbyte::throughput::sink::{Sink, SinkFolders};
 use firstbyte::throughput::sweep::Sweep;
 use serde_json::Value;
 use std::ffi::OsString;
@@ -15,10 +15,10 @@ use std::time::Duration;
 const FIRSTBYTE: &str = env!("CARGO_BIN_EXE_firstbyte");
 const LIMIT: Duration = Duration::from_secs(60);
 
-fn places() -> Places {
+fn folders() -> SinkFolders {
     let memory = Path::new("/dev/shm");
     let memory = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-    Places { memory, disk: std::env::temp_dir() }
+    SinkFolders { memory, disk: std::env::temp_dir() }
 }
 
 fn script(text: &str) -> Design {
@@ -31,16 +31,16 @@ fn script(text: &str) -> Design {
 fn our_writer_is_correct_with_every_sink() {
     let ours = Design::ours(FIRSTBYTE.as_ref());
     for sink in Sink::ALL {
-        verify(&ours, sink, 60_001, &places(), LIMIT).unwrap();
-        assert!(time(&ours, sink, 60_001, &places(), LIMIT).unwrap().0 > 0, "{}", sink.name());
+        verify(&ours, sink, 60_001, &folders(), LIMIT).unwrap();
+        assert!(time(&ours, sink, 60_001, &folders(), LIMIT).unwrap().0 > 0, "{}", sink.name());
     }
-    time(&Design::wc_alone(), Sink::Wc, 1000, &places(), LIMIT).unwrap();
+    time(&Design::wc_alone(), Sink::Wc, 1000, &folders(), LIMIT).unwrap();
 }
 
 #[test]
 fn every_program_builds_and_the_corrected_ones_print_the_same_lines() {
     let folder = tempfile::tempdir().unwrap();
-    let cache = build_cache_in(folder.path()).unwrap();
+    let cache = BuildCache::at(folder.path(), "corpus").unwrap();
     let all = programs().unwrap();
     assert_eq!(all.iter().filter(|program| program.has_tag("post")).count(), 10);
     for program in &all {
@@ -59,21 +59,21 @@ fn every_program_builds_and_the_corrected_ones_print_the_same_lines() {
             for (count, sink) in
                 [(1, Sink::PipeRead), (10_007, Sink::PipeRead), (5000, Sink::Pty), (10_007, Sink::File)]
             {
-                let verdict = verify(&design, sink, count, &places(), LIMIT);
+                let verdict = verify(&design, sink, count, &folders(), LIMIT);
                 assert!(verdict.is_ok(), "{} {count} {}: {verdict:?}", design.name, sink.name());
             }
         } else {
-            assert!(verify(&design, Sink::PipeRead, 1000, &places(), LIMIT).is_err(), "{}", design.name);
+            assert!(verify(&design, Sink::PipeRead, 1000, &folders(), LIMIT).is_err(), "{}", design.name);
         }
         if !design.literal {
-            assert!(verify(&design, Sink::PipeRead, 0, &places(), LIMIT).is_ok(), "{}", design.name);
+            assert!(verify(&design, Sink::PipeRead, 0, &folders(), LIMIT).is_ok(), "{}", design.name);
         }
     }
 }
 
 #[test]
 fn wrong_output_is_detected() {
-    let run = |text: &str, sink| verify(&script(text), sink, 3, &places(), LIMIT);
+    let run = |text: &str, sink| verify(&script(text), sink, 3, &folders(), LIMIT);
     for sink in [Sink::PipeRead, Sink::Tmpfs, Sink::File, Sink::Pty] {
         let few = run("echo hello world", sink);
         assert!(matches!(few, Err(RunError::Count { got: 12, wanted: 36 })), "{few:?}");
@@ -83,16 +83,16 @@ fn wrong_output_is_detected() {
         assert_eq!(failed.to_string(), "it ended with exit status 3");
         assert!(run("yes 'hello world' | head -n 3", sink).is_ok());
     }
-    let lines = time(&script("echo"), Sink::Wc, 3, &places(), LIMIT);
+    let lines = time(&script("echo"), Sink::Wc, 3, &folders(), LIMIT);
     assert!(matches!(lines, Err(RunError::Count { .. })), "{lines:?}");
 }
 
 #[test]
 fn lost_bytes_are_detected_in_timed_runs_too() {
     for sink in Sink::ALL.into_iter().filter(|sink| *sink != Sink::Null) {
-        let few = time(&script("echo hello world"), sink, 3, &places(), LIMIT);
+        let few = time(&script("echo hello world"), sink, 3, &folders(), LIMIT);
         assert!(matches!(few, Err(RunError::Count { .. })), "{}: {few:?}", sink.name());
-        let whole = time(&script("yes 'hello world' | head -n 3"), sink, 3, &places(), LIMIT);
+        let whole = time(&script("yes 'hello world' | head -n 3"), sink, 3, &folders(), LIMIT);
         assert!(whole.is_ok(), "{}: {whole:?}", sink.name());
     }
 }
@@ -106,7 +106,7 @@ fn a_design_that_loses_bytes_only_with_many_lines_is_not_timed_with_many() {
         runs: 2,
         enough: LIMIT,
         limit: LIMIT,
-        places: places(),
+        folders: folders(),
         seed: 1,
     };
     let mut ran = 0;
@@ -123,7 +123,7 @@ fn a_design_that_loses_bytes_only_with_many_lines_is_not_timed_with_many() {
 #[test]
 fn a_file_says_which_file_system_it_is_on() {
     let (memory, disk) = (PathBuf::from("/proc"), PathBuf::from("/dev/shm"));
-    let swapped = Places { memory, disk };
+    let swapped = SinkFolders { memory, disk };
     let said = Sink::File.description(&swapped);
     if !said.contains("on tmpfs") {
         return skipped("/dev/shm is not a tmpfs");
@@ -132,7 +132,7 @@ fn a_file_says_which_file_system_it_is_on() {
     assert_eq!(warnings.len(), 4, "{warnings:?}");
     assert!(warnings.iter().all(|warning| warning.contains("; help: give a folder on ")), "{warnings:?}");
     assert!(!Sink::Tmpfs.description(&swapped).contains("tmpfs"));
-    let right = Places { memory: swapped.disk, disk: swapped.memory };
+    let right = SinkFolders { memory: swapped.disk, disk: swapped.memory };
     assert_eq!(right.warnings(&Sink::ALL), [""; 0]);
 }
 
@@ -140,7 +140,7 @@ fn a_file_says_which_file_system_it_is_on() {
 fn a_program_that_does_not_end_is_killed_with_all_its_children() {
     let limit = Duration::from_millis(100);
     for sink in [Sink::PipeRead, Sink::Null, Sink::Wc] {
-        let verdict = time(&script("sleep 1000 & sleep 1000; :"), sink, 3, &places(), limit);
+        let verdict = time(&script("sleep 1000 & sleep 1000; :"), sink, 3, &folders(), limit);
         assert!(matches!(verdict, Err(RunError::TimedOut(_))), "{verdict:?}");
     }
 }

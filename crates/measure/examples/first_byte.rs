@@ -3,13 +3,13 @@
 use firstbyte_measure::launch::{Command, Launcher};
 use firstbyte_measure::timeline::{Phase, Timeline};
 use firstbyte_measure::tracer::phases::choose_phases;
-use firstbyte_measure::tracer::{Choice, Setting, Tracer};
+use firstbyte_measure::tracer::{BackendChoice, Setting, Tracer};
 use firstbyte_measure::units::Nanos;
 use std::error::Error;
 
 pub(crate) fn report(words: &[String]) -> Result<String, Box<dyn Error>> {
     let mut launcher = Launcher::new(Command::new(words)?)?;
-    let mut tracer = choose_phases(Choice::Auto)?.tracer;
+    let mut tracer = choose_phases(BackendChoice::Auto)?.tracer;
 
     tracer.attach()?;
     let recording = tracer.run(&mut launcher, &Setting::default())?;

@@ -51,7 +51,7 @@ const RULES: [Rule; 8] = [
 
 /// The findings, the most expensive first.
 pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
-    let account = &summary.reference;
+    let account = &summary.median_run;
     let mut all: Vec<Finding> = RULES.iter().filter_map(|rule| rule(account, machine)).collect();
     all.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
     all.truncate(MOST);
@@ -60,7 +60,7 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
 
 /// Why a finding is not given although there is evidence for it, in one or two sentences.
 pub fn reservation(summary: &Summary, machine: &MachineFacts) -> Option<String> {
-    loading_rules::unplaced(&summary.reference, machine)
+    loading_rules::unplaced(&summary.median_run, machine)
 }
 
 /// The sum of the own times of some steps.

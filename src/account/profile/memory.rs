@@ -25,8 +25,9 @@ impl Memory {
     pub(super) fn map(&mut self, mapping: &Mapping, binaries: &FileBinaries) {
         let range = mapping.from..mapping.from.saturating_add(mapping.length);
         let before = self.mappings.range(..range.end).rev();
-        let covered =
-            before.take_while(|(from, old)| from.saturating_add(old.length) > range.start).map(|(from, _)| *from);
+        let covered = before
+            .take_while(|(from, old)| from.saturating_add(old.length) > range.start)
+            .map(|(from, _)| *from);
         for from in covered.collect::<Vec<u64>>() {
             self.mappings.remove(&from);
             self.rules.remove(from);

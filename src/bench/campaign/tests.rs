@@ -1,7 +1,7 @@
 //! Campaigns with a scripted runner: no process, no clock, exact order.
 
 use super::*;
-use crate::bench::Adaptive;
+use crate::bench::{Adaptive, BothKinds};
 use firstbyte_measure::launch::wait::Killed;
 use firstbyte_measure::launch::{ExitStatus, Usage};
 use firstbyte_measure::tracer::{Backend, Event, EventKind, Output, Recording};
@@ -94,7 +94,7 @@ impl Progress for Silent {
 }
 
 fn campaign(runs: u32, overhead: bool) -> Campaign {
-    Campaign { aim: Aim::Time, budget: Budget::Runs(runs), warmup: WARMUP, seed: 5, overhead }
+    Campaign { aim: Aim::Time, limit: RunLimit::Runs(runs), warmup: WARMUP, seed: 5, overhead }
 }
 
 fn series(programs: usize) -> Vec<Series> {
@@ -234,11 +234,11 @@ fn the_blocks_of_a_program_that_fails_now_and_then_are_those_in_which_it_ran() {
     let series = &outcome.series[0];
     let blocks = series.blocks();
     assert_eq!((blocks.len(), series.rejected.len()), (4, 1));
-    let traced: Vec<f64> = blocks.iter().flat_map(|(_, traced)| traced.clone()).collect();
+    let traced: Vec<f64> = blocks.iter().flat_map(|block| block.traced.clone()).collect();
     let all: Vec<f64> = series.samples.iter().map(|sample| sample.wall.as_f64()).collect();
     assert_eq!(traced, all, "each sample is in one block");
     // each scripted run takes a nanosecond longer, so the untraced runs show that they come after their block
-    for (untraced, traced) in &blocks {
+    for BothKinds { untraced, traced } in &blocks {
         assert!((untraced.len(), traced.len()) == (1, 2) && untraced[0] > traced[1], "{blocks:?}");
     }
 }
@@ -246,7 +246,7 @@ fn the_blocks_of_a_program_that_fails_now_and_then_are_those_in_which_it_ran() {
 #[test]
 fn an_adaptive_campaign_stops_as_soon_as_the_medians_are_known() {
     let adaptive = |most, precision| Campaign {
-        budget: Budget::Adaptive(Adaptive { least: 4, most, time: Duration::from_secs(600), precision }),
+        limit: RunLimit::Adaptive(Adaptive { least: 4, most, time: Duration::from_secs(600), precision }),
         ..campaign(0, false)
     };
     // The scripted runs grow by a nanosecond each: 4 differ by less than 10 %, and no number of them by nothing.
@@ -260,7 +260,7 @@ fn an_adaptive_campaign_stops_as_soon_as_the_medians_are_known() {
 #[test]
 fn without_time_an_adaptive_campaign_makes_the_least_runs() {
     let adaptive = Adaptive { least: 5, most: 100, time: Duration::ZERO, precision: 0.0 };
-    let campaign = Campaign { budget: Budget::Adaptive(adaptive), ..campaign(0, false) };
+    let campaign = Campaign { limit: RunLimit::Adaptive(adaptive), ..campaign(0, false) };
     let outcome = carry_out(1, &campaign, &mut Scripted::default());
     assert_eq!((outcome.ending.finish, outcome.series[0].samples.len()), (Finish::TimeSpent, 5));
 }
@@ -268,9 +268,9 @@ fn without_time_an_adaptive_campaign_makes_the_least_runs() {
 #[test]
 fn a_tracer_that_fails_loses_no_samples_and_one_that_never_worked_is_an_error() {
     let hour = Duration::from_secs(3600);
-    let budget = Budget::Adaptive(Adaptive { least: 2, most: 8, time: hour, precision: 0.0 });
+    let limit = RunLimit::Adaptive(Adaptive { least: 2, most: 8, time: hour, precision: 0.0 });
     let mut runner = Scripted { broken_switch: Some(3), ..Scripted::default() };
-    let outcome = carry_out(2, &Campaign { budget, ..campaign(0, true) }, &mut runner);
+    let outcome = carry_out(2, &Campaign { limit, ..campaign(0, true) }, &mut runner);
     assert_eq!(outcome.ending.broken.map(|error| error.to_string()).as_deref(), Some("no"));
     assert!(outcome.series.iter().all(|series| series.samples.len() == 2 && !series.untraced.is_empty()));
     assert!(!outcome.ending.interrupted && outcome.ending.given_up.is_empty());
@@ -281,7 +281,7 @@ fn a_tracer_that_fails_loses_no_samples_and_one_that_never_worked_is_an_error() 
 #[test]
 fn a_time_that_is_up_ends_the_untraced_rounds_too() {
     let adaptive = Adaptive { least: 12, most: 100, time: Duration::ZERO, precision: 0.0 };
-    let campaign = Campaign { budget: Budget::Adaptive(adaptive), ..campaign(0, true) };
+    let campaign = Campaign { limit: RunLimit::Adaptive(adaptive), ..campaign(0, true) };
     let outcome = carry_out(1, &campaign, &mut Scripted::default());
     let series = &outcome.series[0];
     assert_eq!((series.samples.len(), series.untraced.len()), (12, 1), "the least, and one to compare with");

@@ -129,6 +129,6 @@ fn entry(name: &str, path: &Path, text: &Path) -> Result<Entry, ExperimentError>
         },
         tracee: Tracee { launcher: Launcher::new(command)?, setting, place: Place::Steady },
         around: Around { input: Some(text.to_owned()), ..Around::default() },
-        settled: None,
+        reread: None,
     })
 }

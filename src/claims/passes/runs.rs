@@ -2,7 +2,7 @@
 
 use super::session::{Session, tracer};
 use crate::bench::results::overhead;
-use crate::bench::{Budget, Entry, Observer, Place, Series};
+use crate::bench::{Entry, Place, RunLimit, Series};
 use crate::claims::quantity::{Quantity, State};
 use crate::claims::{Lack, Reading, claim_programs, gather};
 use crate::corpus::{Built, Circumstances, Program};
@@ -10,7 +10,6 @@ use crate::document::bench::ColdMethod;
 use crate::floor::allowed_cpus;
 use firstbyte_measure::launch::{LaunchError, Launcher, OutputKind};
 use firstbyte_measure::page_cache;
-use firstbyte_measure::tracer::choose::ChooseError;
 use firstbyte_measure::tracer::{Backend, Recording, Setting, Tracer, ptrace};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -57,7 +56,7 @@ pub(super) fn warm(session: &mut Session) -> Result<(), Lack> {
     }
 
     let time = Duration::from_secs(if session.options.quick { 12 } else { 120 });
-    let mut experiment = session.experiment(entries(&programs)?, Budget::Time(time));
+    let mut experiment = session.experiment(entries(&programs)?, RunLimit::Time(time));
     experiment.campaign.overhead = true;
     if session.needs.quantities().any(|q| matches!(q, Quantity::Count { .. })) {
         experiment.counting.runs = COUNTING_RUNS;
@@ -82,16 +81,6 @@ impl Tracer for Stopping {
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
         ptrace::count(launcher, setting).map(|(_, recording)| recording)
-    }
-}
-
-impl Observer for Stopping {
-    fn attach(&mut self) -> Result<(), ChooseError> {
-        Ok(())
-    }
-
-    fn detach(&mut self) -> Result<(), ChooseError> {
-        Ok(())
     }
 }
 

@@ -1,13 +1,13 @@
 //! What all passes share: the programs, and the evidence so far.
 
 use super::{PassOptions, Watcher};
-use crate::bench::{Aim, Budget, Campaign, Counting, Entry, Experiment, ExperimentError, Observer, Series};
+use crate::bench::{Aim, Campaign, Counting, Entry, Experiment, ExperimentError, RunLimit, Series};
 use crate::claims::{Evidence, Lack, Needs, claim_programs};
 use crate::corpus::{Built, Corpus, PrepareOptions, Program, SkippedProgram, build_cache, prepare_all};
 use crate::document::bench::Overhead;
 use firstbyte_measure::launch::interrupt;
-use firstbyte_measure::tracer::Choice;
 use firstbyte_measure::tracer::phases::{PhasesTracer, choose_phases};
+use firstbyte_measure::tracer::{BackendChoice, Tracer};
 use std::collections::BTreeSet;
 
 pub(super) struct Session<'s> {
@@ -71,14 +71,14 @@ impl<'s> Session<'s> {
     }
 
     /// One of two numbers of runs.
-    pub(super) fn runs(&self, quick: u32, full: u32) -> Budget {
-        Budget::Runs(if self.options.quick { quick } else { full })
+    pub(super) fn runs(&self, quick: u32, full: u32) -> RunLimit {
+        RunLimit::Runs(if self.options.quick { quick } else { full })
     }
 
     /// Warm runs without counting runs.
-    pub(super) fn experiment(&self, entries: Vec<Entry>, budget: Budget) -> Experiment {
+    pub(super) fn experiment(&self, entries: Vec<Entry>, limit: RunLimit) -> Experiment {
         let campaign =
-            Campaign { aim: Aim::Time, budget, warmup: 2, seed: self.options.seed, overhead: false };
+            Campaign { aim: Aim::Time, limit, warmup: 2, seed: self.options.seed, overhead: false };
         Experiment { entries, campaign, cold: None, env_offset: false, counting: Counting::default() }
     }
 
@@ -91,7 +91,7 @@ impl<'s> Session<'s> {
     pub(super) fn observed(
         &mut self,
         experiment: Experiment,
-        observer: &mut dyn Observer,
+        observer: &mut dyn Tracer,
     ) -> Result<Vec<Series>, Lack> {
         let measured = experiment.run(observer, self.watcher.runs).map_err(Lack::of)?;
         Ok(measured.series)
@@ -99,5 +99,5 @@ impl<'s> Session<'s> {
 }
 
 pub(super) fn tracer() -> Result<PhasesTracer, Lack> {
-    Ok(choose_phases(Choice::Auto).map_err(Lack::of)?.tracer)
+    Ok(choose_phases(BackendChoice::Auto).map_err(Lack::of)?.tracer)
 }

@@ -11,14 +11,14 @@ use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
 use super::values::{duration, nanos, percent, readable};
-use crate::bench::{Adaptive, Budget, Place};
+use crate::bench::{Adaptive, Place, RunLimit};
 use crate::document::Kind;
 use crate::document::bench::{ColdMethod, Metric};
 use crate::output::Target;
 use crate::report::formats::Format;
 use commands::CommandArgs;
 use firstbyte_measure::launch::{Environment, OutputKind, Until};
-use firstbyte_measure::tracer::Choice;
+use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::units::Nanos;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -116,7 +116,7 @@ pub struct Plan {
     /// Print the share of runs whose first byte came within this time.
     pub threshold: Option<Nanos>,
     /// How long to measure, or how often.
-    pub budget: Budget,
+    pub limit: RunLimit,
     /// The number of rounds before the measured ones.
     pub warmup: u32,
     /// Runs with any exit status are samples.
@@ -131,7 +131,7 @@ pub struct Plan {
     pub env_offset: bool,
     /// The states of the page cache in which everything is measured: how it is made cold, `None` if it stays warm.
     pub caches: Vec<Option<ColdMethod>>,
-    pub backend: Choice,
+    pub backend: BackendChoice,
     pub output: OutputKind,
     pub place: Place,
     /// The time after which a run is killed.
@@ -158,7 +158,7 @@ impl Args {
         self.check_input()?;
 
         Ok(Plan {
-            budget: self.budget(commands.benchmarks.len())?,
+            limit: self.limit(commands.benchmarks.len())?,
             benchmarks: commands.benchmarks,
             reference: commands.reference,
             subtract: commands.subtract,
@@ -200,9 +200,9 @@ impl Args {
         if self.commands.run_before() { Ok(()) } else { readable(input) }
     }
 
-    fn budget(&self, commands: usize) -> Result<Budget, String> {
+    fn limit(&self, commands: usize) -> Result<RunLimit, String> {
         if let Some(runs) = self.runs {
-            return Ok(Budget::Runs(runs));
+            return Ok(RunLimit::Runs(runs));
         }
         if self.min_runs > self.max_runs {
             let (min, max) = (self.min_runs, self.max_runs);
@@ -212,7 +212,7 @@ impl Args {
         }
 
         let each = TIME_EACH.saturating_mul(u32::try_from(commands).unwrap_or(u32::MAX));
-        Ok(Budget::Adaptive(Adaptive {
+        Ok(RunLimit::Adaptive(Adaptive {
             least: self.min_runs,
             most: self.max_runs,
             time: self.time.unwrap_or(each),

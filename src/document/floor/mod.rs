@@ -1,13 +1,13 @@
 //! The document of `firstbyte floor`: what this machine charges.
 
 mod costs;
-mod cpu_sweep;
+mod cpu_scaling;
 mod figure;
 mod prints;
 mod waterfall;
 
 pub use costs::{Calibration, Cost};
-pub use cpu_sweep::{CpuSweep, Point};
+pub use cpu_scaling::{CpuScaling, Point};
 pub use figure::{Figure, Histogram, NOISY, Single};
 pub use prints::{Outside, Print};
 pub use waterfall::{Height, Layer, Waterfall, WaterfallStep};
@@ -43,7 +43,7 @@ pub struct Floor {
     pub waterfalls: Vec<Waterfall>,
     /// Time to the first byte by number of processors, one entry per program.
     #[serde(default)]
-    pub sweeps: Vec<CpuSweep>,
+    pub sweeps: Vec<CpuScaling>,
     /// The costs that are kept for estimates, from this invocation and earlier ones.
     #[serde(default)]
     pub calibration: Option<Calibration>,

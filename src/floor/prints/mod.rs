@@ -18,6 +18,7 @@ pub use print_runs::TimedProgram;
 use super::{Effort, FloorError};
 use crate::document::floor::{Group, Missing, Print};
 use firstbyte_measure::launch::interrupt;
+use firstbyte_measure::tracer::Tracer;
 use firstbyte_measure::tracer::full::FullTracer;
 use print_runs::Runs;
 

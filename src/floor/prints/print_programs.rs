@@ -6,7 +6,7 @@ use crate::corpus::{Built, Corpus, PrepareOptions, Program, build_cache, prepare
 use crate::document::floor::{Missing, Print};
 use crate::floor::{Effort, FloorError};
 use firstbyte_measure::launch::interrupt;
-use firstbyte_measure::tracer::Choice;
+use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::tracer::full::choose_full;
 
 /// The tag of the programs in the corpus.
@@ -22,7 +22,7 @@ pub fn measure(effort: Effort, seed: u64) -> Result<(Vec<Print>, Vec<Missing>), 
         return Err(FloorError::Interrupted);
     }
 
-    let mut tracer = match choose_full(Choice::Auto, None) {
+    let mut tracer = match choose_full(BackendChoice::Auto, None) {
         Ok(chosen) => Some(chosen.tracer),
         Err(error) => {
             missing.push(lack("prints from outside", first_line(&error.to_string())));

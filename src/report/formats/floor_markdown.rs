@@ -1,6 +1,6 @@
 //! The floor as Markdown tables.
 
-use crate::document::floor::{CpuSweep, Figure, Floor, Group, Missing, Waterfall};
+use crate::document::floor::{CpuScaling, Figure, Floor, Group, Missing, Waterfall};
 use crate::output::visible;
 use crate::report::text::floor::figure::{COLUMNS, duration, title};
 use crate::report::text::floor::prints as floor_prints;
@@ -56,7 +56,7 @@ fn waterfall(waterfall: &Waterfall) -> String {
     text + &format!("| sum of the steps and the floor, ± {error} | {} ns | |\n", waterfall.sum_ns.0)
 }
 
-fn sweep(sweep: &CpuSweep) -> String {
+fn sweep(sweep: &CpuScaling) -> String {
     let mut text = format!(
         "| {}, limited by | CPUs | first byte | 95 % | whole run | threads |\n",
         escaped(&sweep.name)

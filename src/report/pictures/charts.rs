@@ -1,7 +1,8 @@
 //! Pictures of programs: their phases as stacked bars, their samples as points.
 
-use super::palette::patterned;
+use super::patterns::patterned;
 use crate::document::bench::{Distribution, Measurement};
+use crate::report::palette;
 use crate::report::text::terminal::truncated;
 use firstbyte_measure::timeline::{PerPhase, Phase};
 use firstbyte_measure::units::display_nanos;
@@ -64,7 +65,7 @@ fn sum(phases: &PerPhase<f64>) -> f64 {
 }
 
 fn colour(phase: Phase) -> RGBColor {
-    let (red, green, blue) = phase.colour();
+    let (red, green, blue) = palette::colour(phase);
     RGBColor(red, green, blue)
 }
 

@@ -2,7 +2,7 @@
 
 pub mod charts;
 pub mod floor;
-pub mod palette;
+pub mod patterns;
 pub mod plots;
 pub mod png;
 pub mod throughput;

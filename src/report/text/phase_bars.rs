@@ -2,25 +2,14 @@
 
 use super::terminal::{Terminal, columns, fitted};
 use crate::document::bench::Measurement;
+use crate::report::palette::{character, style};
 use crate::report::row::name;
-use anstyle::{AnsiColor, Color, Style};
 use firstbyte_measure::timeline::{PerPhase, Phase};
 use firstbyte_measure::units::display_nanos;
 
-/// The colours of a terminal; each phase has a character of its own, for readers who see no colours.
-pub(crate) fn style(phase: Phase) -> Style {
-    let colour = match phase {
-        Phase::Startup => AnsiColor::Blue,
-        Phase::Setup => AnsiColor::Yellow,
-        Phase::Write => AnsiColor::Magenta,
-        Phase::Teardown => AnsiColor::Cyan,
-    };
-    Style::new().fg_color(Some(Color::Ansi(colour)))
-}
-
 /// Cells that are filled for a phase.
 pub(crate) fn cells(phase: Phase, count: usize, terminal: &Terminal) -> String {
-    terminal.paint(style(phase), &phase.character().to_string().repeat(count))
+    terminal.paint(style(phase), &character(phase).to_string().repeat(count))
 }
 
 /// Up to this ratio of the longest bar to the shortest, a linear scale shows both.

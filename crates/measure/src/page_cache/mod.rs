@@ -28,7 +28,7 @@ use std::path::Path;
 
 /// Evicts a file from the page cache and reads it back in order, as any first reader would. Returns its size in
 /// bytes.
-pub fn settle(path: &Path) -> io::Result<u64> {
+pub fn evict_and_reread(path: &Path) -> io::Result<u64> {
     let mut file = File::open(path)?;
     // Dirty pages cannot be evicted.
     file.sync_all()?;

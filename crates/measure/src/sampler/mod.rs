@@ -123,6 +123,19 @@ impl Tracer for Sampler {
         Backend::Pipe
     }
 
+    fn attach(&mut self) -> Result<(), ChooseError> {
+        Sampler::attach(self).map_err(|error| ChooseError::Switch(error.to_string()))
+    }
+
+    fn detach(&mut self) -> Result<(), ChooseError> {
+        Sampler::detach(self);
+        Ok(())
+    }
+
+    fn has_overhead(&self) -> bool {
+        true
+    }
+
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
         let spin = Nanos(self.random.u64(0..self.period.0));
         if let Some(rings) = &self.rings {

@@ -4,7 +4,7 @@
 //! `execve` to its exit exactly, in integer nanoseconds. Where events are missing or contradict each other, the
 //! result is an error, never a guess.
 
-use crate::tracer::{Backend, Event, EventKind, Recording};
+use crate::tracer::{Event, EventKind, Recording};
 use crate::units::Nanos;
 use std::collections::HashSet;
 
@@ -95,7 +95,7 @@ impl Timeline {
         let reaped = reached(events).unwrap_or(reaped);
 
         let wall = between(spawn.at, reaped.at, "the reaping", "the launch")?;
-        if recording.backend == Backend::Pipe {
+        if recording.backend.attaches_nothing() {
             return from_outside(events, spawn.at, wall);
         }
         agree(recording)?;

@@ -1,4 +1,4 @@
-//! The phases of a run: the one definition of their order, names, colours and characters.
+//! The phases of a run: the one definition of their order and names.
 
 use crate::units::Nanos;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
@@ -32,26 +32,6 @@ impl Phase {
             Phase::Setup => "setup",
             Phase::Write => "write",
             Phase::Teardown => "teardown",
-        }
-    }
-
-    /// Red, green and blue. The colours differ in lightness too, for readers who see no colours.
-    pub const fn colour(self) -> (u8, u8, u8) {
-        match self {
-            Phase::Startup => (0x8f, 0xb4, 0xdc),
-            Phase::Setup => (0xf0, 0xc0, 0x40),
-            Phase::Write => (0x00, 0x79, 0x6b),
-            Phase::Teardown => (0xb7, 0x86, 0xb0),
-        }
-    }
-
-    /// The character that fills this phase's part of a bar in a terminal.
-    pub const fn character(self) -> char {
-        match self {
-            Phase::Startup => '░',
-            Phase::Setup => '█',
-            Phase::Write => '┃',
-            Phase::Teardown => '▒',
         }
     }
 }
@@ -165,16 +145,5 @@ mod tests {
         let names = PerPhase::from_fn(Phase::name);
         assert_eq!(names[Phase::Write], "write");
         assert!(names.iter().all(|(phase, name)| phase.name() == *name));
-    }
-
-    #[test]
-    fn the_colours_differ_in_lightness() {
-        let lightness = |phase: Phase| {
-            let (r, g, b) = phase.colour();
-            0.2126 * f64::from(r) + 0.7152 * f64::from(g) + 0.0722 * f64::from(b)
-        };
-        let mut all = Phase::ALL.map(lightness);
-        all.sort_by(f64::total_cmp);
-        assert!(all.windows(2).all(|pair| pair[1] - pair[0] > 15.0), "{all:?}");
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::arch::{Abi, Syscall};
 use crate::launch::{ExitStatus, Usage};
-use crate::tracer::Output;
+use crate::tracer::{Backend, Output};
 
 const ROOT: u32 = 100;
 const CALL: Syscall = Syscall { abi: Abi::Native, number: 1 };

@@ -2,7 +2,7 @@
 
 /// The backend that was asked for (`--backend`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Choice {
+pub enum BackendChoice {
     /// The best that works.
     #[default]
     Auto,

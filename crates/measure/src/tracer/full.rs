@@ -2,7 +2,7 @@
 
 #[cfg(not(feature = "bpf"))]
 use super::choose::BUILT_WITHOUT_BPF;
-use super::choose::{ASKED_FOR, Choice, ChooseError, Chosen, first_line, with_remarks};
+use super::choose::{ASKED_FOR, BackendChoice, ChooseError, Chosen, first_line, with_remarks};
 use super::ptrace::{PtraceFull, own_proc};
 use super::{Backend, EventCosts, Recording, Setting, Tracer};
 use crate::launch::{LaunchError, Launcher};
@@ -19,15 +19,15 @@ pub enum FullTracer {
 
 /// Loads the backend that was asked for; `Auto` takes the best that works. `ring` is the size of the BPF ring buffer in
 /// bytes, if not the default.
-pub fn choose_full(choice: Choice, ring: Option<u32>) -> Result<Chosen<FullTracer>, ChooseError> {
+pub fn choose_full(choice: BackendChoice, ring: Option<u32>) -> Result<Chosen<FullTracer>, ChooseError> {
     match choice {
-        Choice::Bpf => {
+        BackendChoice::Bpf => {
             let (tracer, remarks) = bpf(ring).map_err(ChooseError::Bpf)?;
             Ok(Chosen { tracer, reason: with_remarks(ASKED_FOR, &remarks) })
         }
-        Choice::Ptrace => Ok(Chosen { tracer: ptrace()?, reason: ASKED_FOR.to_owned() }),
-        Choice::Pipe => Err(ChooseError::NoCalls),
-        Choice::Auto => match bpf(ring) {
+        BackendChoice::Ptrace => Ok(Chosen { tracer: ptrace()?, reason: ASKED_FOR.to_owned() }),
+        BackendChoice::Pipe => Err(ChooseError::NoCalls),
+        BackendChoice::Auto => match bpf(ring) {
             Ok((tracer, remarks)) => {
                 let reason = with_remarks("sees everything at the lowest cost", &remarks);
                 Ok(Chosen { tracer, reason })
@@ -66,28 +66,6 @@ fn bpf(_ring: Option<u32>) -> Result<(FullTracer, Vec<&'static str>), String> {
 }
 
 impl FullTracer {
-    /// Attaches what must be attached before traced runs.
-    pub fn attach(&mut self) -> Result<(), ChooseError> {
-        match self {
-            #[cfg(feature = "bpf")]
-            FullTracer::Bpf(tracer) => {
-                tracer.attach().map_err(|error| ChooseError::Switch(error.to_string()))
-            }
-            FullTracer::Ptrace(_) => Ok(()),
-        }
-    }
-
-    /// Detaches it, so that untraced runs are really untraced.
-    pub fn detach(&mut self) -> Result<(), ChooseError> {
-        match self {
-            #[cfg(feature = "bpf")]
-            FullTracer::Bpf(tracer) => {
-                tracer.detach().map_err(|error| ChooseError::Switch(error.to_string()))
-            }
-            FullTracer::Ptrace(_) => Ok(()),
-        }
-    }
-
     /// What one event costs; `None` if this backend cannot measure it. Nothing is attached afterwards.
     pub fn event_costs(&mut self) -> Result<Option<EventCosts>, ChooseError> {
         match self {
@@ -124,6 +102,14 @@ impl Tracer for FullTracer {
             FullTracer::Bpf(tracer) => tracer.backend(),
             FullTracer::Ptrace(tracer) => tracer.backend(),
         }
+    }
+
+    fn attach(&mut self) -> Result<(), ChooseError> {
+        self.inner().attach()
+    }
+
+    fn detach(&mut self) -> Result<(), ChooseError> {
+        self.inner().detach()
     }
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {

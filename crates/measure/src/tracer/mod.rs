@@ -21,7 +21,7 @@ pub mod recording;
 pub mod replay;
 
 pub use crate::arch::{Abi, Syscall};
-pub use choose::Choice;
+pub use choose::{BackendChoice, ChooseError};
 pub use event::{Event, EventKind};
 pub use recording::{Backend, Output, Recording};
 
@@ -58,6 +58,29 @@ impl Setting {
 pub trait Tracer {
     /// Identifies the backend.
     fn backend(&self) -> Backend;
+
+    /// Attaches what must be attached before traced runs.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses it.
+    fn attach(&mut self) -> Result<(), ChooseError> {
+        Ok(())
+    }
+
+    /// Detaches it, so that untraced runs are really untraced.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses it.
+    fn detach(&mut self) -> Result<(), ChooseError> {
+        Ok(())
+    }
+
+    /// Whether a run takes longer while it is attached.
+    fn has_overhead(&self) -> bool {
+        !self.backend().attaches_nothing()
+    }
 
     /// Launches the command, observes it until it has been reaped, and leaves none of its processes behind.
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError>;

@@ -2,7 +2,7 @@
 
 #[cfg(not(feature = "bpf"))]
 use super::choose::BUILT_WITHOUT_BPF;
-use super::choose::{ASKED_FOR, Choice, ChooseError, Chosen, first_line, with_remarks};
+use super::choose::{ASKED_FOR, BackendChoice, ChooseError, Chosen, first_line, with_remarks};
 use super::pipe::PipeTracer;
 use super::ptrace::PtracePhases;
 use super::{Backend, Recording, Setting, Tracer};
@@ -21,17 +21,17 @@ pub enum PhasesTracer {
 }
 
 /// Loads the backend that was asked for; `Auto` takes the best that works.
-pub fn choose_phases(choice: Choice) -> Result<Chosen<PhasesTracer>, ChooseError> {
+pub fn choose_phases(choice: BackendChoice) -> Result<Chosen<PhasesTracer>, ChooseError> {
     let asked_for = |tracer| Chosen { tracer, reason: ASKED_FOR.to_owned() };
     match choice {
-        Choice::Bpf => {
+        BackendChoice::Bpf => {
             let tracer = bpf().map_err(ChooseError::Bpf)?;
             let reason = with_remarks(ASKED_FOR, &tracer.remarks());
             Ok(Chosen { tracer, reason })
         }
-        Choice::Ptrace => Ok(asked_for(ptrace())),
-        Choice::Pipe => Ok(asked_for(PhasesTracer::Pipe(PipeTracer::new()))),
-        Choice::Auto => Ok(match bpf() {
+        BackendChoice::Ptrace => Ok(asked_for(ptrace())),
+        BackendChoice::Pipe => Ok(asked_for(PhasesTracer::Pipe(PipeTracer::new()))),
+        BackendChoice::Auto => Ok(match bpf() {
             Ok(tracer) => {
                 let reason = with_remarks("sees every phase at the lowest cost", &tracer.remarks());
                 Chosen { tracer, reason }
@@ -75,28 +75,6 @@ fn bpf() -> Result<PhasesTracer, String> {
 }
 
 impl PhasesTracer {
-    /// Attaches what must be attached before traced runs.
-    pub fn attach(&mut self) -> Result<(), ChooseError> {
-        match self {
-            #[cfg(feature = "bpf")]
-            PhasesTracer::Bpf(tracer) => {
-                tracer.attach().map_err(|error| ChooseError::Switch(error.to_string()))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Detaches it, so that untraced runs are really untraced.
-    pub fn detach(&mut self) -> Result<(), ChooseError> {
-        match self {
-            #[cfg(feature = "bpf")]
-            PhasesTracer::Bpf(tracer) => {
-                tracer.detach().map_err(|error| ChooseError::Switch(error.to_string()))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// How this kernel makes the backend observe differently from a current one; one clause each.
     fn remarks(&self) -> Vec<&'static str> {
         match self {
@@ -124,6 +102,14 @@ impl Tracer for PhasesTracer {
             PhasesTracer::Ptrace(_) => Backend::Ptrace,
             PhasesTracer::Pipe(_) => Backend::Pipe,
         }
+    }
+
+    fn attach(&mut self) -> Result<(), ChooseError> {
+        self.inner().attach()
+    }
+
+    fn detach(&mut self) -> Result<(), ChooseError> {
+        self.inner().detach()
     }
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {

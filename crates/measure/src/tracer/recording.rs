@@ -32,6 +32,15 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// How many writes of output there were.
+    pub fn output_writes(&self) -> u64 {
+        let last = self.events.iter().rev().find_map(|event| match event.kind {
+            EventKind::OutputLast { writes, .. } => Some(writes),
+            _ => None,
+        });
+        last.unwrap_or(0)
+    }
+
     /// Adds the events that bound the phases, where only whole system calls were recorded: the first successful
     /// write of output, and the sum of all writes. Removes the calls that stand for writes by `io_uring`, which are
     /// not calls of a thread and are only part of that sum. Sorts the events.
@@ -107,6 +116,16 @@ impl Backend {
             Backend::Ptrace => "ptrace",
             Backend::Pipe => "pipe",
         }
+    }
+
+    /// Whether it stops the tracee, which then takes longer and may behave differently.
+    pub fn stops_tracee(self) -> bool {
+        self == Backend::Ptrace
+    }
+
+    /// Whether nothing is attached to the tracee, so that it sees no phases and has no overhead.
+    pub fn attaches_nothing(self) -> bool {
+        self == Backend::Pipe
     }
 }
 

@@ -1,13 +1,13 @@
 //! First byte and threads by number of processors, as bars of characters.
 
-use crate::document::floor::{CpuSweep, Point};
+use crate::document::floor::{CpuScaling, Point};
 use crate::output::visible;
 use crate::report::text::floor::figure::duration;
 use crate::report::text::terminal::{Terminal, fitted};
 use std::fmt::Write;
 
 /// A line for each setting: processors, first byte, whole run and threads.
-pub(crate) fn render(sweep: &CpuSweep, terminal: &Terminal) -> String {
+pub(crate) fn render(sweep: &CpuScaling, terminal: &Terminal) -> String {
     let title = format!("{}: first byte by number of processors", visible(&sweep.name));
     let mut text = terminal.bold(&title) + "\n";
     let width = terminal.width.saturating_sub(50).clamp(12, 40);
@@ -37,7 +37,7 @@ fn line(point: &Point, width: usize, longest: f64) -> String {
 }
 
 /// One processor compared with all of them, limited by affinity.
-fn verdict(sweep: &CpuSweep, terminal: &Terminal) -> String {
+fn verdict(sweep: &CpuScaling, terminal: &Terminal) -> String {
     let affinity: Vec<&Point> = sweep.points.iter().filter(|point| point.how == "affinity").collect();
     let (Some(one), Some(all)) = (affinity.first(), affinity.last()) else { return String::new() };
     if one.cpus == all.cpus {

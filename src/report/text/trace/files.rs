@@ -15,12 +15,12 @@ const NAMES: usize = 3;
 const FOLDERS: usize = 6;
 
 pub(super) fn files(summary: &Summary, terminal: &Terminal) -> String {
-    let files = &summary.reference.files;
+    let files = &summary.median_run.files;
     if files.is_empty() {
         return String::new();
     }
     let width = terminal.width.saturating_sub(46).max(20);
-    let has_faults = summary.reference.page_faults().is_some();
+    let has_faults = summary.median_run.page_faults().is_some();
     let (shown, rest) = files.split_at(FILES.min(files.len()));
 
     let mut text = files_head(summary, terminal);
@@ -34,7 +34,7 @@ pub(super) fn files(summary: &Summary, terminal: &Terminal) -> String {
 }
 
 fn files_head(summary: &Summary, terminal: &Terminal) -> String {
-    let counts = &summary.reference.counts;
+    let counts = &summary.median_run.counts;
     let title = format!(
         "Files: {} opened, {} failed opens, {} read",
         counts.files_opened,
@@ -68,7 +68,7 @@ fn sum(files: &[FileAccount]) -> FileAccount {
 
 /// Lookups that failed, folder by folder, until the file was found or given up.
 pub(super) fn searches(summary: &Summary, terminal: &Terminal) -> String {
-    let all = &summary.reference.searches;
+    let all = &summary.median_run.searches;
     if all.is_empty() {
         return String::new();
     }

@@ -29,7 +29,7 @@ pub(super) fn files(summary: &Summary, terminal: &Terminal) -> String {
     let mut lines: Vec<_> = lines.into_iter().collect();
     lines.sort_by(|(a_key, a), (b_key, b)| b.own.cmp(&a.own).then_with(|| a_key.cmp(b_key)));
     let (shown, rest) = lines.split_at(LOADS.min(lines.len()));
-    let total = summary.reference.total.as_f64().max(1.0);
+    let total = summary.median_run.total.as_f64().max(1.0);
     let mut text = head(terminal);
     for ((kind, path), line) in shown {
         let path = super::files::truncated_front(path, terminal.width.saturating_sub(41).max(20));

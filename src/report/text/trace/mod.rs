@@ -115,7 +115,7 @@ fn attribution(summary: &Summary, terminal: &Terminal) -> String {
 }
 
 fn title(summary: &Summary) -> &'static str {
-    let account = &summary.reference;
+    let account = &summary.median_run;
     if account.path.iter().all(|piece| piece.tid == account.root) {
         "Where the main thread's time went"
     } else {

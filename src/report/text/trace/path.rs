@@ -11,7 +11,7 @@ const PARTS: usize = 12;
 const NOTEWORTHY: f64 = 0.002;
 
 pub(super) fn path(summary: &Summary, terminal: &Terminal) -> String {
-    let parts = parts(&summary.reference);
+    let parts = parts(&summary.median_run);
     let total: Nanos = parts.iter().map(|(_, time)| *time).sum();
     let mut lengths: Vec<Nanos> = parts.iter().map(|(_, time)| *time).collect();
     lengths.sort_by(|a, b| b.cmp(a));

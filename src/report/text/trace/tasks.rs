@@ -16,7 +16,7 @@ type Line = (Nanos, Nanos, String);
 
 /// Empty for a program that is one process with one thread and one exec.
 pub(super) fn tasks(summary: &Summary, terminal: &Terminal) -> String {
-    let account = &summary.reference;
+    let account = &summary.median_run;
     let execs: usize = account.processes.iter().map(|process| process.execs.len()).sum();
     if account.threads.len() == 1 && execs <= 1 {
         return String::new();
@@ -44,7 +44,7 @@ pub(super) fn tasks(summary: &Summary, terminal: &Terminal) -> String {
 
 /// A process, its execs, and then the processes that it started.
 fn branch(summary: &Summary, index: usize, depth: usize, lines: &mut Vec<Line>) {
-    let account = &summary.reference;
+    let account = &summary.median_run;
     let Some(process) = account.processes.get(index).filter(|_| depth < DEEPEST) else { return };
     let indent = "  ".repeat(depth.min(DEEPEST_INDENT));
     let end = process.end.unwrap_or(account.total);

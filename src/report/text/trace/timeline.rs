@@ -10,9 +10,9 @@ use firstbyte_measure::timeline::{Phase, Phases};
 use firstbyte_measure::units::Nanos;
 use std::fmt::Write;
 
-/// Every step of every thread of the reference run, in the order of their beginnings.
+/// Every step of every thread of the run that is shown, in the order of their beginnings.
 pub fn timeline(summary: &Summary, terminal: &Terminal) -> String {
-    let account = &summary.reference;
+    let account = &summary.median_run;
     let mut all: Vec<(u32, &Step)> = Vec::new();
     for thread in &account.threads {
         all.extend(thread.steps.iter().map(|step| (thread.tid, step)));

@@ -23,7 +23,7 @@ pub(super) fn user_code(summary: &Summary, terminal: &Terminal) -> String {
         return String::new();
     }
     let width = terminal.width.saturating_sub(40).max(20);
-    let total = (summary.reference.total.as_f64()).max(1.0);
+    let total = (summary.median_run.total.as_f64()).max(1.0);
     let title = format!("User code by samples ({} in all)", display_nanos(code.divided.total));
     let head =
         format!("{}{:>10}{:>10}{:>8}{:>12}", fitted(&title, width), "own time", "±", "%", "with calls");

@@ -126,6 +126,11 @@ impl CallFacts {
         matches!(self.does, Does::Opens | Does::Executes | Does::Asks)
     }
 
+    /// Whether it reads from a descriptor into the program's memory.
+    pub fn reads(&self) -> bool {
+        self.position(Argument::Descriptor(Use::Reads)).is_some() && !self.writes()
+    }
+
     /// Whether it writes to a descriptor.
     pub fn writes(&self) -> bool {
         self.position(Argument::Descriptor(Use::Writes)).is_some()
@@ -150,10 +155,7 @@ impl CallFacts {
         match self.does {
             Does::Opens => Some(FileCall::Open),
             Does::SetsUpRing => Some(FileCall::Ring),
-            _ => {
-                let reads = self.position(Argument::Descriptor(Use::Reads)).is_some();
-                (reads && !self.writes()).then_some(FileCall::Read)
-            }
+            _ => self.reads().then_some(FileCall::Read),
         }
     }
 

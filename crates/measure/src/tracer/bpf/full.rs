@@ -13,7 +13,7 @@ use super::survivors::kill_survivors;
 use crate::arch::{Abi, PathPositions, path_arguments};
 use crate::launch::{LaunchError, Launcher, OutputKind, tree};
 use crate::tracer::EventCosts;
-use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
+use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, Setting, Tracer, frame};
 use aya::maps::{MapData, RingBuf};
 use aya::programs::perf_event::{
     PerfEventConfig, PerfEventLinkId, PerfEventScope, SamplePolicy, SoftwareEvent,
@@ -311,6 +311,14 @@ impl BpfFull {
 impl Tracer for BpfFull {
     fn backend(&self) -> Backend {
         Backend::Bpf
+    }
+
+    fn attach(&mut self) -> Result<(), ChooseError> {
+        BpfFull::attach(self).map_err(|error| ChooseError::Switch(error.to_string()))
+    }
+
+    fn detach(&mut self) -> Result<(), ChooseError> {
+        BpfFull::detach(self).map_err(|error| ChooseError::Switch(error.to_string()))
     }
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {

@@ -8,7 +8,7 @@ use super::ring_drain::RingDrain;
 use super::shared_run::{Run, observed_run};
 use super::survivors::kill_survivors;
 use crate::launch::{LaunchError, Launcher, OutputKind, tree};
-use crate::tracer::{Backend, Event, EventKind, Recording, Setting, Tracer, frame};
+use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, Setting, Tracer, frame};
 use crate::units::Nanos;
 use aya::maps::RingBuf;
 use aya::programs::RawTracePoint;
@@ -186,6 +186,14 @@ impl BpfPhases {
 impl Tracer for BpfPhases {
     fn backend(&self) -> Backend {
         Backend::Bpf
+    }
+
+    fn attach(&mut self) -> Result<(), ChooseError> {
+        BpfPhases::attach(self).map_err(|error| ChooseError::Switch(error.to_string()))
+    }
+
+    fn detach(&mut self) -> Result<(), ChooseError> {
+        BpfPhases::detach(self).map_err(|error| ChooseError::Switch(error.to_string()))
     }
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {

@@ -31,6 +31,18 @@ pub struct Call {
     pub output: bool,
 }
 
+impl Call {
+    /// Its value; `None` if it failed or never returned.
+    pub fn value(&self) -> Option<u64> {
+        self.result.filter(|_| self.error().is_none()).map(i64::cast_unsigned)
+    }
+
+    /// The negative errno with which it failed (`MAX_ERRNO` in `include/linux/err.h`).
+    pub fn error(&self) -> Option<i64> {
+        self.result.filter(|result| (-4095..0).contains(result))
+    }
+}
+
 /// One page fault. The event's instant is the end of its handling.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {

@@ -3,27 +3,27 @@
 use super::cpu_limits::{CpuLimit, cpu_limits};
 use super::{Effort, FloorError, FloorPlan, allowed_cpus};
 use crate::bench::{
-    Aim, Around, Budget, Campaign, Counting, Entry, Experiment, Measured, Place, Progress, Series, Tracee,
+    Aim, Around, Campaign, Counting, Entry, Experiment, Measured, Place, Progress, RunLimit, Series, Tracee,
 };
 use crate::corpus::{Corpus, build_cache, prepare};
-use crate::document::floor::{CpuSweep, Floor, Group, Missing};
+use crate::document::floor::{CpuScaling, Floor, Group, Missing};
 use firstbyte_measure::launch::{Command, CpuSet, ExitStatus, Launcher, interrupt};
 use firstbyte_measure::tracer::phases::choose_phases;
-use firstbyte_measure::tracer::{Choice, Setting};
+use firstbyte_measure::tracer::{BackendChoice, Setting};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 /// The programs if no command is given: those whose runtimes look at the number of processors.
 const PROGRAMS: [&str; 3] = ["go", "java", "node"];
 
-struct SweptProgram {
+struct ScaledProgram {
     name: String,
     argv: Vec<OsString>,
     directory: Option<PathBuf>,
 }
 
 /// Adds one sweep for each program to the document.
-pub fn sweep_cpus(
+pub fn scale_cpus(
     plan: &FloorPlan,
     floor: &mut Floor,
     progress: &mut dyn Progress,
@@ -43,10 +43,10 @@ pub fn sweep_cpus(
     Ok(())
 }
 
-fn programs(plan: &FloorPlan, floor: &mut Floor) -> Result<Vec<SweptProgram>, FloorError> {
+fn programs(plan: &FloorPlan, floor: &mut Floor) -> Result<Vec<ScaledProgram>, FloorError> {
     if !plan.command.is_empty() {
         let name = shell_words::join(plan.command.iter().map(|word| word.to_string_lossy()));
-        return Ok(vec![SweptProgram { name, argv: plan.command.clone(), directory: None }]);
+        return Ok(vec![ScaledProgram { name, argv: plan.command.clone(), directory: None }]);
     }
 
     let corpus = Corpus::load(None).map_err(FloorError::unable)?;
@@ -54,7 +54,7 @@ fn programs(plan: &FloorPlan, floor: &mut Floor) -> Result<Vec<SweptProgram>, Fl
     let mut found = Vec::new();
     for program in PROGRAMS.iter().filter_map(|name| corpus.find(name)) {
         match prepare(program, &cache, &|| interrupt::interrupted().is_some()) {
-            Ok(built) => found.push(SweptProgram {
+            Ok(built) => found.push(ScaledProgram {
                 name: program.name().to_owned(),
                 argv: built.argv,
                 directory: Some(built.directory),
@@ -72,16 +72,16 @@ fn programs(plan: &FloorPlan, floor: &mut Floor) -> Result<Vec<SweptProgram>, Fl
 fn sweep(
     plan: &FloorPlan,
     available: &[usize],
-    program: &SweptProgram,
+    program: &ScaledProgram,
     progress: &mut dyn Progress,
-) -> Result<(CpuSweep, bool), FloorError> {
+) -> Result<(CpuScaling, bool), FloorError> {
     let command = Command::in_directory(&program.argv, program.directory.as_deref())?;
     let executable = program.directory.clone().unwrap_or_default().join(command.program());
     let limits = cpu_limits(available, &executable);
 
     let entries = limits.iter().map(|limit| entry(plan, program, &command, limit));
     let experiment = experiment(plan, entries.collect::<Result<_, _>>()?);
-    let mut tracer = choose_phases(Choice::Auto).map_err(FloorError::unable)?.tracer;
+    let mut tracer = choose_phases(BackendChoice::Auto).map_err(FloorError::unable)?.tracer;
     let Measured { series, ending, .. } = experiment.run(&mut tracer, progress)?;
     if let Some(error) = ending.broken {
         return Err(error.into());
@@ -92,14 +92,14 @@ fn sweep(
     }
 
     let points = limits.iter().zip(&series).filter_map(|(limit, series)| limit.point(series));
-    Ok((CpuSweep { name: program.name.clone(), points: points.collect() }, ending.interrupted))
+    Ok((CpuScaling { name: program.name.clone(), points: points.collect() }, ending.interrupted))
 }
 
 fn experiment(plan: &FloorPlan, entries: Vec<Entry>) -> Experiment {
-    let budget = Budget::Runs(if plan.effort == Effort::Quick { 8 } else { 40 });
+    let limit = RunLimit::Runs(if plan.effort == Effort::Quick { 8 } else { 40 });
     Experiment {
         entries,
-        campaign: Campaign { aim: Aim::Time, budget, warmup: 1, seed: plan.seed, overhead: false },
+        campaign: Campaign { aim: Aim::Time, limit, warmup: 1, seed: plan.seed, overhead: false },
         cold: None,
         env_offset: false,
         counting: Counting::default(),
@@ -108,7 +108,7 @@ fn experiment(plan: &FloorPlan, entries: Vec<Entry>) -> Experiment {
 
 fn entry(
     plan: &FloorPlan,
-    program: &SweptProgram,
+    program: &ScaledProgram,
     command: &Command,
     limit: &CpuLimit,
 ) -> Result<Entry, FloorError> {
@@ -130,6 +130,6 @@ fn entry(
         },
         tracee: Tracee { launcher, setting, place: Place::Given(cpus) },
         around: Around::default(),
-        settled: None,
+        reread: None,
     })
 }

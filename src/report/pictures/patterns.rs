@@ -1,30 +1,7 @@
-//! How pictures and pages draw the phases: their colours and, for readers who see no colours, a pattern each.
+//! The patterns of the phases in pictures and pages, for readers who see no colours.
 
+use crate::report::palette::{hex, pattern};
 use firstbyte_measure::timeline::Phase;
-
-/// As SVG and scripts write it.
-pub(crate) fn hex(phase: Phase) -> String {
-    let (red, green, blue) = phase.colour();
-    format!("#{red:02X}{green:02X}{blue:02X}")
-}
-
-/// The colour of text on the phase's colour: black, or white where that is dark.
-pub(crate) fn ink(phase: Phase) -> &'static str {
-    let (red, green, blue) = phase.colour();
-    // relative luminance, as WCAG 2 approximates it
-    let lightness = 0.2126 * f64::from(red) + 0.7152 * f64::from(green) + 0.0722 * f64::from(blue);
-    if lightness < 128.0 { "#ffffff" } else { "#10151b" }
-}
-
-/// The lines that the pattern draws over the colour in a cell of 6 by 6, an SVG path; empty: none.
-fn pattern(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Startup => "M0 6L6 0",
-        Phase::Setup => "",
-        Phase::Write => "M1.5 0V6M4.5 0V6",
-        Phase::Teardown => "M0 3H6M3 0V6",
-    }
-}
 
 /// The patterns, for the head of an SVG picture: `url(#pattern-setup)` and so on.
 pub(crate) fn definitions() -> String {
@@ -70,10 +47,5 @@ mod tests {
         assert!(svg.contains("<rect fill=\"url(#pattern-setup)\"/>"), "{svg}");
         assert!(svg.contains("<rect width=\"6\" height=\"6\" fill=\"#F0C040\"/>"), "{svg}");
         assert!(svg.ends_with("<text>#F0C040</text></svg>"), "{svg}");
-    }
-
-    #[test]
-    fn text_on_a_dark_phase_is_white() {
-        assert_eq!([Phase::Setup, Phase::Write].map(ink), ["#10151b", "#ffffff"]);
     }
 }

@@ -11,43 +11,43 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 /// A descriptor to write to. Its reader, if there is one, stops when this is dropped.
-pub(super) struct WriteTarget {
+pub(super) struct WriteSink {
     descriptor: Option<OwnedFd>,
     reader: Option<Reader>,
 }
 
-impl WriteTarget {
-    fn alone(descriptor: OwnedFd) -> WriteTarget {
-        WriteTarget { descriptor: Some(descriptor), reader: None }
+impl WriteSink {
+    fn alone(descriptor: OwnedFd) -> WriteSink {
+        WriteSink { descriptor: Some(descriptor), reader: None }
     }
 
     pub(super) fn fd(&self) -> RawFd {
         self.descriptor.as_ref().map_or(-1, AsRawFd::as_raw_fd)
     }
 
-    pub(super) fn device(path: &'static str) -> Result<WriteTarget, FloorError> {
+    pub(super) fn device(path: &'static str) -> Result<WriteSink, FloorError> {
         let opened = File::options().read(true).write(true).open(path);
         opened
-            .map(|file| WriteTarget::alone(file.into()))
+            .map(|file| WriteSink::alone(file.into()))
             .map_err(|cause| FloorError::Resource { what: "a device file", cause })
     }
 
     /// A pipe without a reader, and its reading end, which does not block.
-    pub(super) fn pipe() -> Result<(WriteTarget, File), FloorError> {
+    pub(super) fn pipe() -> Result<(WriteSink, File), FloorError> {
         let (ours, theirs) = pipe(libc::O_NONBLOCK)?;
         // SAFETY: the flags of a descriptor of our own. Writing blocks.
         unsafe { libc::fcntl(theirs.as_raw_fd(), libc::F_SETFL, 0) };
-        Ok((WriteTarget::alone(theirs), ours))
+        Ok((WriteSink::alone(theirs), ours))
     }
 
     /// A pipe whose reader sleeps in `read` on processor `cpu`.
-    pub(super) fn pipe_with_reader(cpu: usize) -> Result<WriteTarget, FloorError> {
+    pub(super) fn pipe_with_reader(cpu: usize) -> Result<WriteSink, FloorError> {
         let (ours, theirs) = pipe(0)?;
-        Ok(WriteTarget { descriptor: Some(theirs), reader: Some(Reader::of(ours.into(), cpu)) })
+        Ok(WriteSink { descriptor: Some(theirs), reader: Some(Reader::of(ours.into(), cpu)) })
     }
 
     /// A pair of stream sockets with a reader on processor `cpu`.
-    pub(super) fn socket_with_reader(cpu: usize) -> Result<WriteTarget, FloorError> {
+    pub(super) fn socket_with_reader(cpu: usize) -> Result<WriteSink, FloorError> {
         let mut ends = [0; 2];
         // SAFETY: room for the two descriptors, which are owned at once.
         let (ours, theirs) = unsafe {
@@ -57,11 +57,11 @@ impl WriteTarget {
             }
             (File::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
         };
-        Ok(WriteTarget { descriptor: Some(theirs), reader: Some(Reader::of(ours.into(), cpu)) })
+        Ok(WriteSink { descriptor: Some(theirs), reader: Some(Reader::of(ours.into(), cpu)) })
     }
 
     /// A pseudo terminal, in its default mode or raw, with a reader on processor `cpu`.
-    pub(super) fn terminal_with_reader(cpu: usize, raw: bool) -> Result<WriteTarget, FloorError> {
+    pub(super) fn terminal_with_reader(cpu: usize, raw: bool) -> Result<WriteSink, FloorError> {
         let (master, terminal) = terminal()?;
         if raw {
             // SAFETY: plain data, filled and read by the kernel.
@@ -72,30 +72,30 @@ impl WriteTarget {
                 libc::tcsetattr(terminal.as_raw_fd(), libc::TCSANOW, &raw const mode);
             }
         }
-        Ok(WriteTarget { descriptor: Some(terminal), reader: Some(Reader::of(master.into(), cpu)) })
+        Ok(WriteSink { descriptor: Some(terminal), reader: Some(Reader::of(master.into(), cpu)) })
     }
 
     /// A file in memory, served by the same kernel code as a file on tmpfs.
-    pub(super) fn memory() -> Result<WriteTarget, FloorError> {
+    pub(super) fn memory() -> Result<WriteSink, FloorError> {
         // SAFETY: the name is a C string; the descriptor is owned at once.
         unsafe {
             match libc::memfd_create(c"firstbyte".as_ptr(), libc::MFD_CLOEXEC) {
                 -1 => Err(FloorError::last("a file in memory")),
-                descriptor => Ok(WriteTarget::alone(OwnedFd::from_raw_fd(descriptor))),
+                descriptor => Ok(WriteSink::alone(OwnedFd::from_raw_fd(descriptor))),
             }
         }
     }
 
     /// An unnamed file in `folder`, and the name of its file system.
-    pub(super) fn file(folder: &Path) -> Result<(WriteTarget, &'static str), FloorError> {
+    pub(super) fn file(folder: &Path) -> Result<(WriteSink, &'static str), FloorError> {
         let what = "a temporary file";
         let file = tempfile::tempfile_in(folder).map_err(|cause| FloorError::Resource { what, cause })?;
         let system = FileSystem::of_file(&file).map_or("an unknown file system", |found| found.name);
-        Ok((WriteTarget::alone(file.into()), system))
+        Ok((WriteSink::alone(file.into()), system))
     }
 }
 
-impl Drop for WriteTarget {
+impl Drop for WriteSink {
     fn drop(&mut self) {
         // Once our end is closed, the reader sees the end (on a terminal: an error) and stops.
         self.descriptor = None;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// One program, run with more and more processors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CpuSweep {
+pub struct CpuScaling {
     /// The program.
     pub name: String,
     /// One point for each limit, fewer processors first.

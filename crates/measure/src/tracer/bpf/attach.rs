@@ -24,6 +24,23 @@ impl Object {
     }
 }
 
+/// The program that sees writes by `io_uring` end.
+const URING: &str = "io_uring_complete";
+
+/// A clause if the kernel has `io_uring`, but its tracepoints do not suit our programs, because they do not name the
+/// request.
+pub(super) fn without_uring(attached: &[&str]) -> Option<&'static str> {
+    let unseen = !attached.contains(&URING) && has_uring();
+    unseen.then_some("writes by io_uring are seen only since Linux 5.19")
+}
+
+/// `io_uring_setup(2)` fails with EFAULT for a null pointer, and with ENOSYS or EPERM where `io_uring` cannot be used.
+fn has_uring() -> bool {
+    // SAFETY: without parameters the call fails before it creates anything (io_uring_setup(2)).
+    unsafe { libc::syscall(libc::SYS_io_uring_setup, 0, std::ptr::null::<libc::c_void>()) };
+    !matches!(io::Error::last_os_error().raw_os_error(), Some(libc::ENOSYS | libc::EPERM))
+}
+
 /// The current object, or the one for old kernels if the verifier refuses it. Vendors port features to old versions, so
 /// the verifier decides and not the version.
 fn of_either<T>(load: impl Fn(Object) -> Result<T, AttachError>) -> Result<T, AttachError> {

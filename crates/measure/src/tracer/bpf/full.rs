@@ -1,6 +1,6 @@
 //! Attaches the full-mode programs and observes runs with them: every system call, fault, switch and image.
 
-use super::attach::{AttachError, Object, loaded, refused, taken};
+use super::attach::{AttachError, Object, loaded, refused, taken, without_uring};
 use super::event_costs;
 use super::family::Family;
 use super::full_records::{LongPaths, add, records};
@@ -167,7 +167,8 @@ impl BpfFull {
         let by_event = self
             .has(TAKEN.0)
             .then_some("page faults by software events, because this kernel lacks the tracepoints");
-        self.object.remark().into_iter().chain(by_event).collect()
+        let remarks = self.object.remark().into_iter().chain(by_event);
+        remarks.chain(without_uring(&self.attached())).collect()
     }
 
     fn attach_if_there(&mut self, name: &'static str) {

@@ -1,6 +1,6 @@
 //! Attaches the phases programs and observes runs with them.
 
-use super::attach::{AttachError, Object, loaded, refused, taken};
+use super::attach::{AttachError, Object, loaded, refused, taken, without_uring};
 use super::family::Family;
 use super::meaning_table;
 use super::phases_session::{PhasesPage, PhasesSession, parse};
@@ -46,6 +46,7 @@ pub struct BpfPhases {
     programs: Ebpf,
     links: Vec<(&'static str, RawTracePointLinkId)>,
     object: Object,
+    without_uring: Option<&'static str>,
     session: PhasesPage,
     ring: RingDrain,
     family: Family,
@@ -95,7 +96,7 @@ impl BpfPhases {
             let _ = program(&mut programs, name)?.load();
         }
         let ring = RingDrain::start(events, ring);
-        Ok(BpfPhases { programs, links: Vec::new(), object, session, ring, family })
+        Ok(BpfPhases { programs, links: Vec::new(), object, without_uring: None, session, ring, family })
     }
 
     /// Attaches the programs to their tracepoints. From now on every task of the machine runs them.
@@ -111,6 +112,7 @@ impl BpfPhases {
                 self.links.push((name, link));
             }
         }
+        self.without_uring = without_uring(&self.attached());
         Ok(())
     }
 
@@ -172,9 +174,10 @@ impl BpfPhases {
         }
     }
 
-    /// How this kernel makes the programs observe differently from a current one, one clause each.
+    /// How this kernel made the programs observe differently from a current one when they were last attached, one clause
+    /// each.
     pub fn remarks(&self) -> Vec<&'static str> {
-        self.object.remark().into_iter().collect()
+        self.object.remark().into_iter().chain(self.without_uring).collect()
     }
 
     /// The names of the programs that are attached.

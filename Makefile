@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FIRSTBYTE := target/$(HOST)/release/firstbyte
 SHOWDOWN ?=
 
-.PHONY: all showdown test lint unit proofs kernels soak kill stress fuzz level0 dist dist-try bench figures build-needs clean
+.PHONY: all showdown test lint unit proofs kernels kernels-ci soak kill stress fuzz level0 dist dist-try bench figures build-needs clean
 
 all: $(FIRSTBYTE)
 
@@ -46,12 +46,17 @@ proofs: build-needs
 	FIRSTBYTE_FUZZ_CASES=100000 $(PROOFS) --nocapture fuzz::nearly_right_documents
 	FIRSTBYTE_FUZZ_CASES=1000000 $(PROOFS) --nocapture fuzz::nearly_right_budgets
 
-# Boots Debian's kernels from 5.10 to sid's on x86-64 and arm64 and checks firstbyte on each. Takes an hour.
+# Boots Debian's kernels from 5.10 to sid's on x86-64 and arm64 and checks firstbyte on each. Takes half an hour.
 # KERNELS=--quick boots only the oldest and the newest of each architecture.
 KERNELS ?= --markdown docs/kernels.md
 kernels: build-needs
 	scripts/build-needs kernels
 	tests/kernels/run $(KERNELS)
+
+# For CI: the oldest and the newest kernel of each architecture, on arm64 only with the tracers.
+kernels-ci: build-needs
+	scripts/build-needs kernels
+	tests/kernels/ci
 
 # A million runs of a static ELF file and a hundred thousand of a script that forks, on each backend: nothing grows.
 # RUNS=10000 makes fewer. `make unit` makes a few of them.

@@ -94,6 +94,10 @@ pub(crate) fn document(user: User, arguments: &[&str]) -> Result<Value, String> 
 }
 
 /// `Err` with both values if they differ.
-pub(crate) fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, wanted: &T) -> Result<(), String> {
+pub(crate) fn same<T: PartialEq + std::fmt::Debug + ?Sized>(
+    what: &str,
+    found: &T,
+    wanted: &T,
+) -> Result<(), String> {
     if found == wanted { Ok(()) } else { Err(format!("{what}: {found:?}, not {wanted:?}")) }
 }

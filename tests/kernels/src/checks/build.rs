@@ -41,9 +41,27 @@ fn plain() -> Checked {
 }
 
 fn packed() -> Checked {
-    let size = run_layout(&["--layout", "packed"], 0)?;
+    let size = match run_layout(&["--layout", "packed"], 0) {
+        Err(_) if !ignores_unwritable_tail()? => {
+            return skipped("this kernel requires a segment with more memory than file to be writable");
+        }
+        found => found?,
+    };
     run_layout(&["--layout", "packed", "--exit", "42"], 42)?;
     right(format!("{size} bytes"))
+}
+
+/// Where `p_memsz` of the only program header of a plain 64-bit executable is.
+const P_MEMSZ: usize = 64 + 40;
+
+/// Whether the kernel runs a plain executable with one more byte of memory than of file. It zeroes the rest of the last
+/// page, which is not writable here. Old kernels then kill the process; newer ones ignore the fault.
+fn ignores_unwritable_tail() -> Result<bool, String> {
+    executable(User::Root, &["--layout", "plain"], "/tmp/hello")?;
+    let mut bytes = std::fs::read("/tmp/hello").map_err(|error| error.to_string())?;
+    bytes[P_MEMSZ] += 1;
+    std::fs::write("/tmp/hello", bytes).map_err(|error| error.to_string())?;
+    Ok(run(User::Root, "/tmp/hello", &[])?.status == Some(0))
 }
 
 fn inspect() -> Checked {

@@ -1,12 +1,34 @@
 //! `firstbyte doctor`: it succeeds, and reports each thing that does not work in one line.
 
-use super::{Check, check, right};
+use super::{Check, check, right, skipped, tracee};
 use crate::report::Checked;
 use crate::tool::{User, document, firstbyte};
+use firstbyte_measure::tracer::bpf::{BpfFull, LARGE_RING};
 use serde_json::Value;
 
 pub(super) fn list(user: User) -> Vec<Check> {
-    vec![check("-", format!("doctor{}", user.mark()), move || doctor(user))]
+    let mut list = vec![check("-", format!("doctor{}", user.mark()), move || doctor(user))];
+    if user == User::Root {
+        list.push(check("bpf", "doctor and the header name what the kernel lacks", lacks));
+    }
+    list
+}
+
+/// The remarks of the loaded programs stand in doctor's row and in the header of a trace.
+fn lacks() -> Checked {
+    let Some(path) = tracee("writer_c") else { return skipped("the tracee was not built") };
+    let loaded = BpfFull::load(LARGE_RING).and_then(|mut bpf| bpf.attach().map(|()| bpf.remarks()));
+    let remarks = loaded.map_err(|error| error.to_string())?;
+    let doctor = firstbyte(User::Root, &["doctor"])?.stdout;
+    let words = ["trace", "--runs", "2", "--no-overhead", "--no-samples", "--", &path, "write"];
+    let header = firstbyte(User::Root, &words)?.stdout;
+    for (name, text) in [("doctor", doctor), ("the header", header)] {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some(missing) = remarks.iter().find(|remark| !text.contains(**remark)) {
+            return Err(format!("{name} does not say `{missing}`: {text}"));
+        }
+    }
+    right(if remarks.is_empty() { "nothing".to_owned() } else { remarks.join(", ") })
 }
 
 fn doctor(user: User) -> Checked {

@@ -25,6 +25,8 @@ pub(super) fn list(user: User) -> Vec<Check> {
         let how = Tracing { user, backend: "bpf" };
         list.push(check("bpf", "trace: page faults", move || faults(how)));
         list.push(check("bpf", "trace: major faults", move || major_faults(how)));
+        list.push(check("bpf", "trace: critical path", move || critical_path(how)));
+        list.push(check("bpf", "trace: sampled user code", move || sampled(how)));
     }
     list
 }
@@ -189,4 +191,37 @@ fn major_faults(how: Tracing) -> Checked {
         return Err(format!("{majors} major faults, {of_file:?} of the file"));
     }
     right(format!("{majors}"))
+}
+
+/// A child of vfork(2) holds up its parent until it executes a program, so the path goes through both processes. It covers
+/// the whole run without a gap.
+fn critical_path(how: Tracing) -> Checked {
+    let Some(path) = tracee("writer_c") else { return skipped("the tracee was not built") };
+    let result = traced(how, &[&path, "vfork"])?;
+    let rows = result["critical_path"].as_array().ok_or("no critical path")?;
+    let bounds = |name: &'static str| rows.iter().map(move |row| row[name].as_u64());
+    let (from, to): (Vec<_>, Vec<_>) = (bounds("from_ns").collect(), bounds("to_ns").collect());
+    same("beginning", &from.first(), &Some(&Some(0)))?;
+    same("end", &to.last(), &Some(&result["total_ns"].as_u64()))?;
+    same("beginnings and ends", &from[1..], &to[..to.len() - 1])?;
+
+    let pids: Vec<_> = rows.iter().filter_map(|row| row["pid"].as_u64()).collect();
+    let root = result["processes"][0]["pid"].as_u64();
+    same("process at its ends", &[pids.first().copied(), pids.last().copied()], &[root, root])?;
+    same("a child is on it", &pids.iter().any(|pid| Some(*pid) != root), &true)?;
+    right(format!("{} turns", pids.len()))
+}
+
+/// The samples find the function where the program spends its time, and the stack leads to its caller.
+fn sampled(how: Tracing) -> Checked {
+    let Some(path) = tracee("busy_c") else { return skipped("the tracee was not built") };
+    let result = traced(how, &[&path, "3000000"])?;
+    let rows = result["user_functions"].as_array().ok_or("no functions")?;
+    let time = |row: &Value, which: &str| row[which].as_f64().unwrap_or(0.0);
+    let most = rows.iter().max_by(|a, b| time(a, "self_ns").total_cmp(&time(b, "self_ns")));
+    let most = most.ok_or("no functions")?;
+    same("function with most samples", &most["function"], &Value::from("spin"))?;
+    let caller = rows.iter().find(|row| row["function"] == "main").ok_or("no caller")?;
+    same("its caller takes at least as long", &(time(caller, "total_ns") >= time(most, "self_ns")), &true)?;
+    right(format!("{} samples", result["sampling"]["samples"]))
 }

@@ -33,14 +33,9 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
 
 /// The exit status for this document.
 pub(super) fn exit(document: &Document) -> Exit {
-    match document {
-        // also after the last run: a cleanup that was cut short leaves something behind
-        _ if interrupt::interrupted().is_some() => Exit::Interrupted,
-        Document { broken: Some(_), .. } => Exit::Unable,
-        Document { partial: true, .. } => Exit::Interrupted,
-        Document { failed, .. } if !failed.is_empty() => Exit::ProgramFailed,
-        _ => Exit::Done,
-    }
+    // also after the last run: a cleanup that was cut short leaves something behind
+    let interrupted = interrupt::interrupted().is_some();
+    if interrupted { Exit::Interrupted } else { Exit::of(document) }
 }
 
 /// Measures the commands, with the hooks around them. Exports finished results during the measurement.

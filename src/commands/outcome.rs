@@ -1,6 +1,7 @@
 //! How a command ends: the exit statuses of the manual page, and errors that carry theirs.
 
 use crate::bench::ExperimentError;
+use crate::document::Document;
 use firstbyte_measure::launch::{LaunchError, interrupt};
 use std::fmt::Display;
 
@@ -22,6 +23,16 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// The exit status for measured programs.
+    pub(super) fn of(document: &Document) -> Exit {
+        match document {
+            Document { broken: Some(_), .. } => Exit::Unable,
+            Document { partial: true, .. } => Exit::Interrupted,
+            Document { failed, .. } if !failed.is_empty() => Exit::ProgramFailed,
+            _ => Exit::Done,
+        }
+    }
+
     /// The number.
     pub fn code(self) -> u8 {
         match self {

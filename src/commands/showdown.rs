@@ -55,11 +55,9 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
 
 fn exit(document: &Document, skipped: &[SkippedProgram]) -> Exit {
     let wrong = skipped.iter().any(|program| program.cause == SkipCause::Wrong);
-    match document {
-        Document { broken: Some(_), .. } => Exit::Unable,
-        Document { partial: true, .. } => Exit::Interrupted,
-        Document { failed, .. } if wrong || !failed.is_empty() => Exit::ProgramFailed,
-        _ => Exit::Done,
+    match Exit::of(document) {
+        Exit::Done if wrong => Exit::ProgramFailed,
+        exit => exit,
     }
 }
 

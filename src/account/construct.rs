@@ -7,7 +7,9 @@ use super::reading::Reconstruction;
 use super::step::{Reason, What};
 use super::{files, searches};
 use firstbyte_measure::Counts;
+use firstbyte_measure::arch::call_names;
 use firstbyte_measure::timeline::{Timeline, TimelineError};
+use firstbyte_measure::tracer::event::Call;
 use firstbyte_measure::tracer::{EventKind, Recording};
 use firstbyte_measure::units::Nanos;
 
@@ -24,6 +26,7 @@ impl Account {
         let counts = counts(&threads, &processes, all_bytes_read, recording);
 
         let end = last_of(&threads, timeline.total);
+        let end = announced(recording, &threads, timeline.total).unwrap_or(end);
         let moments: Vec<Moment> = first_write(recording, timeline.total).into_iter().chain([end]).collect();
         let path = split_at_execs(critical_path(&threads, &moments), &processes);
 
@@ -59,6 +62,27 @@ fn last_of(threads: &[ThreadAccount], total: Nanos) -> Moment {
     let own = threads.iter().filter(|thread| thread.pid == main.pid && thread.tid != main.pid);
     let last = own.max_by_key(|thread| thread.start + thread.lifetime).filter(|_| is_gone).unwrap_or(main);
     Moment { pid: last.pid, tid: last.tid, at: total }
+}
+
+/// The end of a run that ended at a moment of its program: of the thread that brought it about by its output, or by
+/// listening on a port.
+fn announced(recording: &Recording, threads: &[ThreadAccount], total: Nanos) -> Option<Moment> {
+    let reached = recording.events.iter().find(|event| event.kind == EventKind::Reached)?;
+    let before = recording.events.iter().rev().filter(|event| event.at <= reached.at);
+    let by = before
+        .into_iter()
+        .find(|event| matches!(&event.kind, EventKind::Call(call) if announces(call) && event.pid != 0))?;
+    let lives = |thread: &&ThreadAccount| {
+        (thread.pid, thread.tid) == (by.pid, by.tid) && thread.start + thread.lifetime >= total
+    };
+    let thread = threads.iter().find(lives)?;
+    Some(Moment { pid: thread.pid, tid: thread.tid, at: total })
+}
+
+fn announces(call: &Call) -> bool {
+    let name = call_names::name(call.call);
+    let is_error = || name.starts_with("write") && call.arguments[0] == 2;
+    call.result.is_some_and(|result| result >= 0) && (call.output || name == "listen" || is_error())
 }
 
 /// The return of the first write of output.

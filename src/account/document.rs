@@ -7,7 +7,7 @@ use super::remarks::Remarks;
 use super::summary::Spread;
 use super::{Account, PathPiece, ProcessAccount, Step, Summary, What};
 use crate::document::Kind;
-use crate::document::bench::{Overhead, Ratio, SCHEMA, Tool};
+use crate::document::bench::{ColdRuns, Overhead, Ratio, SCHEMA, Tool};
 use crate::document::trace::{
     Span, TraceDocument, Traced, TracedCall, TracedExec, TracedFigure, TracedFile, TracedFinding,
     TracedFunction, TracedLoad, TracedPhases, TracedPiece, TracedProcess, TracedSampling, TracedSearch,
@@ -42,6 +42,11 @@ pub struct Frame {
     pub usages: Vec<Usage>,
     /// The total without the time that the observation adds, nanoseconds.
     pub corrected_total: Option<f64>,
+    /// The last lines of a failing run's stderr.
+    pub stderr: Vec<String>,
+    /// How often the command was executed; `None`: it was not executed now.
+    pub executions: Option<u64>,
+    pub cold: Option<ColdRuns>,
     /// Cost in nanoseconds and text.
     pub findings: Vec<(u64, String)>,
 }
@@ -59,6 +64,9 @@ impl Frame {
             exit_codes: observed.recordings.iter().map(|run| run.exit.code()).collect(),
             usages: observed.recordings.iter().map(|run| run.usage).collect(),
             corrected_total: remarks.corrected_total,
+            stderr: explained.stderr.clone(),
+            executions: Some(explained.executions()).filter(|executions| *executions > 0),
+            cold: observed.cold.clone(),
             findings: explained.findings().into_iter().map(|own| (own.cost.0, own.text)).collect(),
         }
     }
@@ -103,6 +111,9 @@ fn traced(summary: &Summary, frame: &Frame) -> Traced {
         max: wall.most,
         times,
         exit_codes: frame.exit_codes.clone(),
+        stderr: frame.stderr.clone(),
+        executions: frame.executions,
+        cold: frame.cold.clone(),
         runs: summary.runs,
         phases: phases(summary),
         run_phases: PerPhase::from_fn(|phase| account.phases.get(phase).map(|ns| ns.0)),

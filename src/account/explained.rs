@@ -19,6 +19,9 @@ use firstbyte_measure::tracer::module::Module;
 use firstbyte_measure::tracer::ptrace::NoCpuidCount;
 use firstbyte_measure::tracer::{Backend, Recording};
 
+/// How many lines of a failing program's stderr are shown.
+const LAST_LINES: usize = 5;
+
 /// The observer of the runs.
 #[derive(Clone, Debug)]
 pub struct UsedTracer {
@@ -52,9 +55,13 @@ pub struct Explained {
     pub tracer: UsedTracer,
     /// How the runs ended. If one failed, how that one ended.
     pub exit: ExitStatus,
+    /// The last lines of that run's stderr, if it failed.
+    pub stderr: Vec<String>,
     /// The CPUID instructions of its start, where they matter, or why they could not be counted.
     pub cpuid: Result<Option<Cpuid>, NoCpuidCount>,
     pub costs: Option<ObserverCosts>,
+    /// How many runs were made to sample it.
+    pub sampling_executions: u64,
 }
 
 impl Explained {
@@ -66,15 +73,34 @@ impl Explained {
         let accounts = accounts.map_err(|error| error.to_string())?;
         let totals = observed.rounds.iter().copied().zip(accounts.iter().map(|a| a.total.as_f64())).collect();
 
-        let (Some(mut summary), Some(exit)) = (Summary::of(accounts), worst(&observed.recordings)) else {
+        let (Some(mut summary), Some(worst)) = (Summary::of(accounts), worst(&observed.recordings)) else {
             let reason = observed.rejected.first().map_or("no run was made", String::as_str);
             return Err(format!(
                 "no run of `{name}` counts: {reason}\nhelp: run it by hand to see what it does"
             ));
         };
         summary.loads = loads::of_path(&summary.median_run, &binaries);
+        let exit = worst.exit;
+        let stderr = if exit.success() { Vec::new() } else { worst.output.last_errors(LAST_LINES) };
         let (cpuid, costs, unsampled) = (Ok(None), None, None);
-        Ok(Explained { summary, totals, binaries, unsampled, observed, tracer, exit, cpuid, costs })
+        Ok(Explained {
+            summary,
+            totals,
+            binaries,
+            unsampled,
+            observed,
+            tracer,
+            exit,
+            stderr,
+            cpuid,
+            costs,
+            sampling_executions: 0,
+        })
+    }
+
+    /// Whether the runs ended as they should.
+    pub fn ended_well(&self) -> bool {
+        self.observed.expected.is_none_or(|expected| expected == self.exit)
     }
 
     /// What sampled runs have to expect.
@@ -89,11 +115,18 @@ impl Explained {
     pub fn add_samples(&mut self, sampled: Result<Sampled, SamplerError>) {
         match sampled {
             Ok(sampled) => {
+                self.sampling_executions = sampled.executions;
                 self.summary.user_code =
                     Some(UserCode::of(&self.summary.median_run, &sampled, &self.binaries));
             }
             Err(error) => self.unsampled = Some(error),
         }
+    }
+
+    /// How often the command was executed, also to count its CPUID instructions.
+    pub fn executions(&self) -> u64 {
+        let counted = self.cpuid.is_ok_and(|cpuid| cpuid.is_some()) && self.observed.executions > 0;
+        self.observed.executions + self.sampling_executions + u64::from(counted)
     }
 
     /// The files that explain it.
@@ -129,7 +162,7 @@ impl Explained {
     }
 }
 
-fn worst(recordings: &[Recording]) -> Option<ExitStatus> {
-    let failed = recordings.iter().find(|recording| !recording.exit.success());
-    failed.or(recordings.first()).map(|recording| recording.exit)
+/// The first run that failed; if none did, the first.
+fn worst(recordings: &[Recording]) -> Option<&Recording> {
+    recordings.iter().find(|recording| !recording.exit.success()).or(recordings.first())
 }

@@ -74,10 +74,25 @@ impl Reconstruction {
             names: HashMap::new(),
         };
 
-        for event in recording.events.iter().filter(|event| event.pid != 0 && event.at >= zero) {
+        let events = &recording.events;
+        let ended = events.iter().find(|event| event.kind == EventKind::Reached).map(|event| event.at);
+        let is_within = |event: &&Event| {
+            event.pid != 0 && event.at >= zero && ended.is_none_or(|ended| begun(event) < ended)
+        };
+        for event in events.iter().filter(is_within) {
             reader.read(event);
         }
         reader.finish(total)
+    }
+}
+
+/// When something began whose event is its end.
+fn begun(event: &Event) -> Nanos {
+    match &event.kind {
+        EventKind::Call(call) => call.entered,
+        EventKind::Fault(fault) => fault.entered,
+        EventKind::OffCpu(absence) if absence.left.0 > 0 => absence.left,
+        _ => event.at,
     }
 }
 

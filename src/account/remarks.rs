@@ -2,10 +2,10 @@
 
 use super::explained::Explained;
 use super::findings;
-use crate::document::bench::{FEWEST_BLOCKS, Warning};
+use crate::document::bench::{ColdMethod, ColdRuns, FEWEST_BLOCKS, Warning};
 use crate::stats;
-use firstbyte_measure::launch::ExitStatus;
-use firstbyte_measure::units::display_nanos;
+use firstbyte_measure::launch::{ExitStatus, Until};
+use firstbyte_measure::units::{Bytes, display_nanos};
 
 /// The text around an account.
 #[derive(Clone, Debug, Default)]
@@ -24,8 +24,9 @@ impl Remarks {
     /// Of runs that were just made.
     pub fn of(explained: &Explained, command: String) -> Remarks {
         let tracer = &explained.tracer;
-        let mut notes: Vec<String> = failure(explained.exit).into_iter().collect();
+        let mut notes = ending(explained);
         notes.extend(changed_by_tracing(explained));
+        notes.extend(explained.observed.cold.as_ref().map(coldness));
         notes.push(format!("Observed by {}: it {}.", tracer.backend.name(), tracer.reason));
         if !tracer.sees_faults {
             notes.push(
@@ -45,6 +46,7 @@ impl Remarks {
         notes.extend(sampling(explained));
         notes.extend(rejections(explained));
         notes.extend(interference(explained));
+        notes.push(executions(explained));
 
         let findings = explained.findings().into_iter().map(|finding| finding.text).collect();
         Remarks { command, notes, findings, corrected_total: explained.corrected_total() }
@@ -65,9 +67,55 @@ impl Remarks {
 
 /// What a reader of a difference must know of one side.
 pub fn reservations(explained: &Explained) -> Vec<String> {
-    let program = failure(explained.exit).into_iter().chain(changed_by_tracing(explained));
+    let program = ending(explained).into_iter().chain(changed_by_tracing(explained));
     let runs = interruption(explained).into_iter().chain(rejections(explained));
     program.chain(runs).chain(interference(explained)).collect()
+}
+
+/// How the runs ended, unless they ended well by themselves.
+fn ending(explained: &Explained) -> Vec<String> {
+    if let Some(until) = &explained.observed.until {
+        let moment = match until {
+            Until::FirstByte => "at its first byte of output".to_owned(),
+            Until::Text(text) => format!("when it printed `{}`", String::from_utf8_lossy(text)),
+            Until::Port(port) => format!("when something listened on port {port}"),
+        };
+        return vec![format!("Each run ended {moment}; then the program was stopped.")];
+    }
+    let last = explained.stderr.iter().map(|line| format!("  stderr: {line}"));
+    failure(explained.exit).into_iter().chain(last).collect()
+}
+
+/// What a cold run is.
+fn coldness(cold: &ColdRuns) -> String {
+    let done = match cold.method {
+        ColdMethod::Copies => format!(
+            "Cold page cache: {} files ({}) were evicted before each traced run.",
+            cold.files,
+            Bytes(cold.bytes)
+        ),
+        ColdMethod::DropCaches => {
+            "Cold page cache: it was dropped before each traced run, except for pages in use.".to_owned()
+        }
+    };
+    let doubt = cold.doubt.as_ref().map_or(String::new(), |doubt| {
+        format!(" Some files may have stayed warm: in the run that looked for them, {doubt}.")
+    });
+    done + &doubt
+}
+
+/// Commands have side effects, so the reader learns how often this one was executed.
+fn executions(explained: &Explained) -> String {
+    let traced = explained.observed.recordings.len();
+    let code = explained.summary.user_code.as_ref();
+    let sampled = code.map_or(String::new(), |code| format!(", {} sampled", code.runs));
+    match explained.executions() {
+        1 => "The command was executed once.".to_owned(),
+        all if all == traced as u64 => format!("The command was executed {all} times, always traced."),
+        all => format!(
+            "The command was executed {all} times: {traced} traced{sampled}, the others untraced or to warm up."
+        ),
+    }
 }
 
 pub(super) fn failure(exit: ExitStatus) -> Option<String> {
@@ -82,7 +130,8 @@ fn changed_by_tracing(explained: &Explained) -> Vec<String> {
     let rights = explained.observed.rights.map(|rights| {
         format!("It ran without {rights}: a program under ptrace gets none. As root, it keeps them with the bpf backend.")
     });
-    let untraced = explained.observed.untraced_exit.filter(|exit| *exit != explained.exit);
+    let ends_by_itself = explained.observed.until.is_none();
+    let untraced = explained.observed.untraced_exit.filter(|exit| ends_by_itself && *exit != explained.exit);
     let other_end = untraced.map(|exit| {
         format!(
             "Untraced it {}: a program under ptrace gets no rights from a set-user-ID bit, and cannot trace \
@@ -138,7 +187,11 @@ fn sampling(explained: &Explained) -> Option<String> {
 }
 
 fn overhead(explained: &Explained) -> Option<String> {
-    let overhead = explained.overhead()?;
+    let Some(overhead) = explained.overhead() else {
+        let left_out = explained.observed.overhead_wanted && explained.observed.cold.is_none();
+        let text = "Observer overhead: not measured, because the command takes long. --runs 12 measures it.";
+        return left_out.then(|| text.to_owned());
+    };
     let median = |values: &[f64]| stats::median(&stats::quantile::sorted(values)?);
     let each = explained.costs.map_or(String::new(), |costs| {
         format!(
@@ -154,9 +207,12 @@ fn overhead(explained: &Explained) -> Option<String> {
     }
 
     let (low, high) = (overhead.interval.low, overhead.interval.high);
+    let corrected = explained
+        .corrected_total()
+        .map_or(String::new(), |total| format!(" Without it, the total is {}.", display_nanos(total)));
     Some(format!(
         "Observer overhead: {:.3} ({low:.2} to {high:.2}) times as long as untraced, from launch to reaping ({} against {}, \
-         medians of {} interleaved runs each).{each}",
+         medians of {} interleaved runs each).{corrected}{each}",
         overhead.ratio,
         display_nanos(median(&explained.observed.traced)?),
         display_nanos(median(&explained.observed.untraced)?),

@@ -51,6 +51,8 @@ pub fn replayed(path: &Path, along: Along) -> Result<Replayed, String> {
     let backend = recording.backend;
     let explained = Explained {
         exit: recording.exit,
+        stderr: Vec::new(),
+        sampling_executions: 0,
         totals: vec![(0, summary.total.median)],
         binaries: files,
         unsampled: None,

@@ -1,7 +1,7 @@
 //! Carries out a schedule: makes rounds of runs, repeats rejected ones immediately, collects samples into series.
 
 use super::error::ExperimentError;
-use super::runner::Runner;
+use super::runner::{LAST_LINES, Runner};
 use super::sample::{Printed, Sample, Series, Untraced};
 use super::schedule::{self, Aim, Block, RunLimit, Schedule};
 use super::verdict::{self, TRACED};
@@ -366,19 +366,20 @@ impl<'c> State<'c> {
         let mut by_ptrace = false;
 
         for _ in 0..TRIES {
-            let reason = match self.once(program)? {
+            let (reason, stderr) = match self.once(program)? {
                 Ok(recording) => {
                     by_ptrace =
                         recording.backend.stops_tracee() && verdict::is_the_programs(&recording, expected);
                     self.series[program].lost_events += recording.lost;
                     match verdict::sample(&recording, expected) {
                         Ok(sample) => return Ok(Some((sample, recording))),
-                        Err(reason) => reason,
+                        Err(reason) => (reason, recording.output.last_errors(LAST_LINES)),
                     }
                 }
-                Err(error) => one_line(&error.to_string()),
+                Err(LaunchError::NotReached { awaited, last }) => (not_reached(&awaited), last),
+                Err(error) => (one_line(&error.to_string()), Vec::new()),
             };
-            self.reject(program, reason);
+            self.reject(program, reason, stderr);
         }
 
         if by_ptrace && self.succeeds_untraced(program)? {
@@ -404,7 +405,7 @@ impl<'c> State<'c> {
         match verdict {
             Ok(sample) => Ok(Some((sample, recording))),
             Err(reason) => {
-                self.reject(program, reason);
+                self.reject(program, reason, recording.output.last_errors(LAST_LINES));
                 Ok(None)
             }
         }
@@ -412,7 +413,14 @@ impl<'c> State<'c> {
 
     /// Makes one run. If it fails, it ends the campaign, because all other runs would also fail.
     fn unfailing(&mut self, program: usize) -> Result<Recording, Stop> {
-        let recording = self.once(program)?.map_err(ExperimentError::Run)?;
+        let recording = self.once(program)?.map_err(|error| match error {
+            LaunchError::NotReached { awaited, last } => {
+                let command = visible(&self.series[program].name);
+                let last = last.iter().map(|line| visible(line)).collect();
+                ExperimentError::NotReached { command, awaited, last }
+            }
+            error => ExperimentError::Run(error),
+        })?;
         if interrupt::interrupted().is_some() {
             return Err(Stop::Interrupted);
         }
@@ -445,10 +453,10 @@ impl<'c> State<'c> {
         }
     }
 
-    fn reject(&mut self, program: usize, reason: String) {
+    fn reject(&mut self, program: usize, reason: String, stderr: Vec<String>) {
         let series = &mut self.series[program];
         let run = u32::try_from(series.samples.len()).unwrap_or(u32::MAX);
-        series.rejected.push(Rejected { run, reason });
+        series.rejected.push(Rejected { run, reason, stderr });
     }
 
     /// Stops running a program that keeps failing. Runs that are explained fail for other reasons.
@@ -461,6 +469,11 @@ impl<'c> State<'c> {
 
 fn is_over(deadline: Option<u64>) -> bool {
     deadline.is_some_and(|deadline| clock::now().0 > deadline)
+}
+
+/// The message of such a run without its stderr.
+fn not_reached(awaited: &str) -> String {
+    one_line(&LaunchError::NotReached { awaited: awaited.to_owned(), last: Vec::new() }.to_string())
 }
 
 /// An error's message without its `help:` line, which does not fit into a table.

@@ -17,6 +17,12 @@ pub enum ExperimentError {
     /// A run failed in an experiment that does not repeat runs.
     #[error(transparent)]
     Run(#[from] LaunchError),
+    /// A run ended too early in an experiment that does not repeat runs.
+    #[error(
+        "`{command}` ended before it {awaited}{}\nhelp: run it by hand to see what it prints",
+        after(last)
+    )]
+    NotReached { command: String, awaited: String, last: Vec<String> },
     /// A run had to be killed in an experiment that does not repeat runs. All other runs would take as long.
     #[error("`{command}` was given up after {after}: {killed}\nhelp: {}", help(*killed))]
     Killed { command: String, after: Nanos, killed: Killed },
@@ -26,6 +32,11 @@ impl ExperimentError {
     pub fn machine(cause: impl Display) -> ExperimentError {
         ExperimentError::Machine(cause.to_string())
     }
+}
+
+/// The last lines of its stderr.
+fn after(last: &[String]) -> String {
+    if last.is_empty() { String::new() } else { format!("; its stderr ends with:\n  {}", last.join("\n  ")) }
 }
 
 fn help(killed: Killed) -> &'static str {

@@ -1,21 +1,20 @@
 //! The runs of start-ups that are explained: traced runs alternate with untraced ones, or those of two commands alternate.
 
-use super::Campaign;
+use super::campaign::{Campaign, Progress};
 use super::error::ExperimentError;
 use super::experiment::{Counting, Entry, Experiment};
-use super::place::Place;
 use super::prepared::Around;
-use super::runner::Tracee;
+use super::run_plan::RunPlan;
 use super::sample::{BothKinds, Series};
 use super::schedule::{Aim, RunLimit};
-use crate::document::bench::Warning;
+use crate::document::bench::{ColdMethod, ColdRuns, Warning};
 use firstbyte_elf::{Architecture, plain};
 use firstbyte_measure::arch::cpuid::{Cpuid, cpuid_cost};
 use firstbyte_measure::launch::rights::{Rights, lost_under_ptrace};
-use firstbyte_measure::launch::{Command, Environment, ExitStatus, LaunchError, Launcher, OutputKind};
+use firstbyte_measure::launch::{Command, ExitStatus, LaunchError, Until};
 use firstbyte_measure::tracer::full::FullTracer;
 use firstbyte_measure::tracer::ptrace::{NoCpuidCount, cpuid_count};
-use firstbyte_measure::tracer::{BackendChoice, Recording, Setting};
+use firstbyte_measure::tracer::{BackendChoice, Recording};
 use firstbyte_measure::units::Nanos;
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::Value;
@@ -26,8 +25,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// By default no more runs of a command than fit into this time, counting traced runs only.
-const PATIENCE: Duration = Duration::from_secs(8);
+/// By default no more runs of a command than fit into this time, traced and untraced ones.
+const PATIENCE: Duration = Duration::from_millis(2500);
 
 const SMALLEST_RUNS: u32 = 24;
 
@@ -39,18 +38,18 @@ const MANY_CPUIDS: u64 = 200;
 pub struct ExplainPlan {
     /// The number of runs; `None`: as many as make sense.
     pub count: Option<u32>,
+    /// One run of each kind is enough.
+    pub quick: bool,
     /// Measure the observer overhead.
     pub overhead: bool,
     /// Make sampled runs that name the functions of user code.
     pub samples: bool,
     pub along: Along,
     pub backend: BackendChoice,
-    pub output: OutputKind,
-    /// The environment of the programs.
-    pub environment: Environment,
-    pub place: Place,
-    /// A run is killed after this long.
-    pub timeout: Duration,
+    /// How each run is made.
+    pub each_run: RunPlan,
+    /// How the page cache is made cold before each traced run; `None`: it stays warm.
+    pub cold: Option<ColdMethod>,
     /// The size of the BPF ring buffer in bytes.
     pub ring: Option<u32>,
     /// Seed of the order in which two commands alternate.
@@ -90,6 +89,16 @@ pub struct Observed {
     pub rights: Option<Rights>,
     /// The use of the processors by others meanwhile.
     pub interference: Vec<Warning>,
+    /// How the page cache was made cold; `None`: it was warm.
+    pub cold: Option<ColdRuns>,
+    /// How many runs of it were made.
+    pub executions: u64,
+    /// The observer overhead was to be measured.
+    pub overhead_wanted: bool,
+    /// How each run must end; `None`: in any way.
+    pub expected: Option<ExitStatus>,
+    /// What ended each run before the program exited.
+    pub until: Option<Until>,
 }
 
 /// Runs a command as often as planned.
@@ -97,8 +106,9 @@ pub fn observe(
     command: Command,
     plan: &ExplainPlan,
     tracer: &mut FullTracer,
+    progress: &mut dyn Progress,
 ) -> Result<Observed, ExperimentError> {
-    let [observed] = observed([command], plan, plan.overhead, tracer)?;
+    let [observed] = observed([command], plan, plan.overhead, tracer, progress)?;
     Ok(observed)
 }
 
@@ -108,8 +118,9 @@ pub fn observe_both(
     commands: [Command; 2],
     plan: &ExplainPlan,
     tracer: &mut FullTracer,
+    progress: &mut dyn Progress,
 ) -> Result<[Observed; 2], ExperimentError> {
-    observed(commands, plan, false, tracer)
+    observed(commands, plan, false, tracer, progress)
 }
 
 fn observed<const N: usize>(
@@ -117,6 +128,7 @@ fn observed<const N: usize>(
     plan: &ExplainPlan,
     overhead: bool,
     tracer: &mut FullTracer,
+    progress: &mut dyn Progress,
 ) -> Result<[Observed; N], ExperimentError> {
     let rights = commands.each_ref().map(|command| lost_under_ptrace(command.program()));
     let patience: Duration = commands.iter().map(|_| PATIENCE).sum();
@@ -127,27 +139,39 @@ fn observed<const N: usize>(
         campaign: Campaign {
             aim: Aim::Explain,
             limit,
-            warmup: u32::from(plan.count != Some(1)),
+            warmup: u32::from(plan.quick || plan.count != Some(1)),
             seed: plan.seed,
             overhead,
         },
-        cold: None,
+        cold: plan.cold,
         env_offset: false,
         counting: Counting::default(),
     };
 
-    let measured = experiment.run(tracer, &mut ())?;
+    let measured = experiment.run(tracer, progress)?;
     let interrupted = measured.is_partial();
     if interrupted && measured.series.iter().any(|series| series.samples.is_empty()) {
         return Err(LaunchError::Interrupted.into());
     }
 
-    let interference = measured.interference.warnings(&Value::Null);
+    let (executions, interference) =
+        (measured.executions / N as u64, measured.interference.warnings(&Value::Null));
+    let (expected, until) = (plan.each_run.expected(), plan.each_run.until.clone());
     let mut sides = measured.series.into_iter().zip(rights);
     Ok([(); N].map(|()| {
         let (series, rights) = sides.next().unwrap_or_default();
         let interference = interference.clone();
-        Observed { interrupted, rights, interference, ..Observed::from(series) }
+        let until = until.clone();
+        Observed {
+            interrupted,
+            rights,
+            interference,
+            executions,
+            overhead_wanted: overhead,
+            expected,
+            until,
+            ..Observed::from(series)
+        }
     }))
 }
 
@@ -161,6 +185,7 @@ impl From<Series> for Observed {
             untraced: series.untraced.iter().map(|run| run.wall.as_f64()).collect(),
             rejected: series.rejected.into_iter().map(|rejected| rejected.reason).collect(),
             untraced_exit: series.untraced_exit,
+            cold: series.cold,
             rounds,
             recordings,
             ..Observed::default()
@@ -170,12 +195,10 @@ impl From<Series> for Observed {
 
 pub(super) fn entry(command: Command, plan: &ExplainPlan) -> Result<Entry, ExperimentError> {
     let name = command.words().join(" ");
-    let launcher = Launcher::new(command)?;
-    let setting = Setting { output: plan.output, timeout: Some(plan.timeout), ..Setting::default() };
     Ok(Entry {
         series: Series { name, ..Series::default() },
-        tracee: Tracee { launcher, setting, place: plan.place.clone() },
-        around: Around::default(),
+        tracee: plan.each_run.tracee(command)?,
+        around: Around { input: plan.each_run.input.clone(), ..Around::default() },
         reread: None,
     })
 }
@@ -191,8 +214,10 @@ pub fn observe_smallest(
 ) -> Result<Option<Observed>, ExperimentError> {
     let Some(file) = smallest_in_memory() else { return Ok(None) };
     let program = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    let plan = ExplainPlan { count: Some(SMALLEST_RUNS), ..plan.clone() };
-    match Command::new(&[program]).map_err(ExperimentError::from).and_then(|it| observe(it, &plan, tracer)) {
+    let each_run = RunPlan { input: None, until: None, ..plan.each_run.clone() };
+    let plan = ExplainPlan { count: Some(SMALLEST_RUNS), cold: None, each_run, ..plan.clone() };
+    let command = Command::new(&[program]).map_err(ExperimentError::from);
+    match command.and_then(|command| observe(command, &plan, tracer, &mut ())) {
         Err(ExperimentError::Run(LaunchError::Interrupted)) => Err(LaunchError::Interrupted.into()),
         // for example if nothing in the folder may be executed
         observed => Ok(observed.ok()),

@@ -24,5 +24,5 @@ pub fn clean_up(hook: &Hook) -> Option<Failed> {
         Ok(()) => return None,
     };
     let name = format!("the command of --cleanup, `{command}`");
-    Some(Failed { name, command: command.to_owned(), reason, cache: None, runs: 1 })
+    Some(Failed { name, command: command.to_owned(), reason, cache: None, runs: 1, stderr: Vec::new() })
 }

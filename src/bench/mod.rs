@@ -7,6 +7,7 @@
 //! | [`schedule`], [`adaptive`] | how many rounds, in which order, in which blocks: pure |
 //! | [`campaign`] | carries out the rounds through a [`Runner`]: real processes, or a scripted stand-in in tests |
 //! | [`runner`], [`prepared`] | real processes under an observer, and the preparation of each run |
+//! | [`RunPlan`] | how each run of the user's commands is made |
 //! | [`hooks`], [`hook`] | commands before and after all runs, and the user's shell commands |
 //! | [`cold_runs`] | makes the page cache cold |
 //! | [`verdict`] | whether a run counts |
@@ -33,6 +34,7 @@ pub mod place;
 pub mod prepared;
 pub mod results;
 pub mod run_conditions;
+mod run_plan;
 pub mod runner;
 pub mod sample;
 pub mod sampling;
@@ -46,6 +48,7 @@ pub use error::ExperimentError;
 pub use experiment::{Counting, Entry, Experiment, Measured};
 pub use place::Place;
 pub use prepared::Around;
+pub use run_plan::RunPlan;
 pub use runner::Tracee;
 pub use sample::{BothKinds, Printed, Sample, Series, Untraced};
 pub use schedule::{Aim, RunLimit};

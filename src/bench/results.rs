@@ -175,17 +175,20 @@ pub(super) fn given_up_entry(series: &Series) -> Option<Failed> {
         cache: Some(cache(series)),
         reason: format!("given up after {counted} runs: {}", last.reason),
         runs: counted + series.rejected.len(),
+        stderr: last.stderr.clone(),
     })
 }
 
 fn failed(series: &Series, context: &Context) -> Failed {
-    let reason = series.rejected.first().map_or("no run was made", |rejected| &rejected.reason);
+    let first = series.rejected.first();
+    let reason = first.map_or("no run was made", |rejected| &rejected.reason);
     Failed {
         name: series.name.clone(),
         command: series.command.clone(),
         cache: context.cache,
         reason: reason.to_owned(),
         runs: series.rejected.len(),
+        stderr: first.map(|rejected| rejected.stderr.clone()).unwrap_or_default(),
     }
 }
 

@@ -33,5 +33,6 @@ pub fn ended_by(until: &Until) -> EndedBy {
     match until {
         Until::FirstByte => EndedBy::FirstByte,
         Until::Text(text) => EndedBy::Text(String::from_utf8_lossy(text).into_owned()),
+        Until::Port(port) => EndedBy::Port(*port),
     }
 }

@@ -10,6 +10,9 @@ use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::ptrace::FilesOfRun;
 use firstbyte_measure::tracer::{EventKind, Recording, Setting, Tracer, ptrace};
 
+/// How many lines of a failing program's stderr are kept.
+pub(super) const LAST_LINES: usize = 5;
+
 /// Carries out single runs of numbered programs.
 pub trait Runner {
     /// Attaches or detaches the tracer.
@@ -158,8 +161,9 @@ fn reached(recording: &Recording, setting: &Setting) -> Result<(), LaunchError> 
         return Ok(());
     }
     let awaited = match until {
-        Until::FirstByte => "anything".to_owned(),
-        Until::Text(text) => format!("`{}`", String::from_utf8_lossy(text).escape_debug()),
+        Until::FirstByte => "printed anything".to_owned(),
+        Until::Text(text) => format!("printed `{}`", String::from_utf8_lossy(text).escape_debug()),
+        Until::Port(port) => format!("listened on port {port}"),
     };
-    Err(LaunchError::NotReached { awaited })
+    Err(LaunchError::NotReached { awaited, last: recording.output.last_errors(LAST_LINES) })
 }

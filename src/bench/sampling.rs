@@ -1,18 +1,18 @@
 //! Sampled runs: which user code runs, beside the traced runs that say how long it runs.
 
-use super::Campaign;
+use super::campaign::{Campaign, Progress};
 use super::error::ExperimentError;
 use super::experiment::{Counting, Experiment};
 use super::explain::{ExplainPlan, entry};
 use super::sample::BothKinds;
-use super::schedule::{Aim, RunLimit};
+use super::schedule::{Aim, FEWEST_BESIDE, RunLimit};
 use firstbyte_measure::launch::Command;
 use firstbyte_measure::sampler::{SHORTEST_PERIOD, Sampler, SamplerError, Stream};
 use firstbyte_measure::units::Nanos;
 use std::time::{Duration, SystemTime};
 
 /// By default no more sampled runs than fit into this time, with the untraced ones beside them.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_millis(1200);
 const FEWEST: u32 = 2;
 const MOST: u32 = 1000;
 
@@ -38,6 +38,8 @@ pub struct Sampled {
     pub blocks: Vec<BothKinds<f64>>,
     /// Before the first of these runs.
     pub since: SystemTime,
+    /// How many runs were made, sampled or not.
+    pub executions: u64,
 }
 
 /// Makes sampled runs, alternating with untraced ones. The inner error: this machine cannot sample.
@@ -45,14 +47,15 @@ pub fn sample(
     command: Command,
     plan: &ExplainPlan,
     expected: Expected,
+    progress: &mut dyn Progress,
 ) -> Result<Result<Sampled, SamplerError>, ExperimentError> {
     if let Err(error) = Sampler::probe() {
         return Ok(Err(error));
     }
-    let (runs, period) = runs_and_period(plan.count, plan.overhead, expected);
+    let overhead = plan.overhead && plan.count.unwrap_or_else(|| fitting(expected, 2.0)) >= FEWEST_BESIDE;
+    let (runs, period) = runs_and_period(plan.count, overhead, expected);
     let since = SystemTime::now();
     let mut sampler = Sampler::new(period, plan.seed);
-    let overhead = plan.overhead && runs > FEWEST;
     let experiment = Experiment {
         entries: vec![entry(command, plan)?],
         campaign: Campaign {
@@ -67,16 +70,22 @@ pub fn sample(
         env_offset: false,
         counting: Counting::default(),
     };
-    let measured = experiment.run(&mut sampler, &mut ())?;
+    let measured = experiment.run(&mut sampler, progress)?;
     let blocks = measured.series.iter().flat_map(|series| BothKinds::medians(&series.blocks())).collect();
-    Ok(Ok(Sampled { streams: sampler.take(), blocks, since }))
+    Ok(Ok(Sampled { streams: sampler.take(), blocks, since, executions: measured.executions }))
+}
+
+/// How many runs fit into the time, each with `beside` runs in all.
+fn fitting(expected: Expected, beside: f64) -> u32 {
+    let each = expected.wall.max(1.0) * beside;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limited to a thousand")]
+    let fitting = (PATIENCE.as_secs_f64() * 1e9 / each).min(f64::from(MOST)) as u32;
+    fitting
 }
 
 /// How often to run, and how often to sample: enough samples, in not too long a time, at not too high a cost.
 fn runs_and_period(count: Option<u32>, overhead: bool, expected: Expected) -> (u32, Nanos) {
-    let each = expected.wall.max(1.0) * if overhead { 2.0 } else { 1.0 };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limited to a thousand")]
-    let fitting = (PATIENCE.as_secs_f64() * 1e9 / each).min(f64::from(MOST)) as u32;
+    let fitting = fitting(expected, if overhead { 2.0 } else { 1.0 });
     let runs = count.unwrap_or(fitting.max(FEWEST));
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limited to a millisecond")]
     let period = (f64::from(runs) * expected.user / ENOUGH).min(LONGEST_PERIOD.as_f64()) as u64;
@@ -93,7 +102,7 @@ mod tests {
             runs_and_period(None, true, Expected { user: user_ms * 1e6, wall: wall_ms * 1e6 })
         };
         assert_eq!(plan(0.1, 0.5), (1000, SHORTEST_PERIOD));
-        assert_eq!(plan(30.0, 50.0), (20, Nanos(200_000)));
+        assert_eq!(plan(30.0, 50.0), (12, Nanos(120_000)));
         assert_eq!(plan(4000.0, 5000.0), (FEWEST, LONGEST_PERIOD));
         assert_eq!(plan(0.0, 0.0), (1000, SHORTEST_PERIOD));
         assert_eq!(runs_and_period(Some(1), false, Expected { user: 3e9, wall: 3e9 }), (1, LONGEST_PERIOD));

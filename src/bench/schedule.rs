@@ -41,6 +41,12 @@ const MOST: u32 = 300;
 const FEWEST_EXPLAINED: u32 = 3;
 const MOST_EXPLAINED: u32 = 20;
 
+/// With [`Aim::Explain`], fewer traced rounds than this, with untraced ones beside them, give no figure of the overhead.
+pub(super) const FEWEST_BESIDE: u32 = FEWEST_BLOCKS * BLOCK_EXPLAINED;
+
+/// The runs after a change take 5 % longer for a few milliseconds, which does not matter in a round as long as this.
+const LONG_ROUND: Duration = Duration::from_millis(200);
+
 /// The largest number of blocks. A shared machine's speed changes every second. Within a block this affects traced and
 /// untraced rounds alike, and only blocks are independent of each other.
 const BLOCKS: u32 = 12;
@@ -87,7 +93,7 @@ impl Schedule {
         let rounds = match (limit, aim) {
             (RunLimit::Runs(runs), _) => runs,
             (RunLimit::Time(time), Aim::Explain) => {
-                fitting(time, round).clamp(FEWEST_EXPLAINED, MOST_EXPLAINED)
+                return Schedule::explained_within(time, round, discarded, overhead);
             }
             (RunLimit::Time(time), Aim::Time) => {
                 rounds_that_fit(time, round, discarded, overhead).clamp(FEWEST, MOST)
@@ -107,6 +113,18 @@ impl Schedule {
         let count = if overhead { blocks(rounds, discarded) } else { 1 };
         let block = |block| timed_block(share(rounds, count, block), overhead);
         Schedule { blocks: (0..count).map(block).collect(), discarded, likely: rounds }
+    }
+
+    /// As many rounds as fit into a time. The untraced ones among them must be enough for a figure; if they are not, there
+    /// are none. After a long round none has to be discarded.
+    fn explained_within(time: Duration, round: Duration, discarded: u32, overhead: bool) -> Schedule {
+        let discarded = if round > LONG_ROUND { 0 } else { discarded };
+        let beside = fitting(time, round * 2).min(MOST_EXPLAINED);
+        if overhead && beside >= FEWEST_BESIDE {
+            return Schedule::explaining(beside, discarded, true);
+        }
+        let alone = fitting(time, round).clamp(FEWEST_EXPLAINED, MOST_EXPLAINED);
+        Schedule::explaining(alone, discarded, false)
     }
 
     /// Short blocks. Each begins with the kind with which the previous one ended.
@@ -256,6 +274,12 @@ mod tests {
         assert_eq!(explained(RunLimit::Runs(1), true).discarded, 0);
         let likely = |seconds| explained(RunLimit::Time(Duration::from_secs(seconds)), false).likely;
         assert_eq!([1, 8, 60].map(likely), [3, 8, 20]);
+        let rounds = |ms| {
+            let (time, round) = (Duration::from_secs(2), Duration::from_millis(ms));
+            let schedule = Schedule::new(Aim::Explain, RunLimit::Time(time), round, 1, true);
+            (schedule.likely, schedule.blocks.iter().map(|block| block.untraced).sum::<u32>())
+        };
+        assert_eq!([1, 60, 100, 1000].map(rounds), [(20, 20), (16, 16), (20, 0), (3, 0)]);
     }
 
     #[test]

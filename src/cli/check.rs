@@ -4,6 +4,7 @@ use super::bench::{self, Benchmark};
 use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
 use super::options::{JsonArgs, MeasuringArgs};
+use super::running::plain;
 use crate::bench::{Adaptive, RunLimit};
 use crate::budget::ProgramBudget;
 use crate::document::Kind;
@@ -108,17 +109,11 @@ impl Plan {
             compare_by: Metric::Total,
             limit: if timed { RunLimit::Adaptive(adaptive) } else { RunLimit::Runs(1) },
             warmup: 1,
-            ignore_failure: false,
-            input: None,
-            until: None,
-            environment: self.environment.environment(),
+            each_run: plain(&self.measuring, self.environment.environment()),
             env_offset: false,
             caches: vec![None],
             threshold: None,
             backend: self.measuring.backend(),
-            output: self.measuring.output(),
-            place: self.measuring.place(),
-            timeout: self.measuring.timeout(),
             seed: self.measuring.seed(),
             overhead: false,
             count_runs: self.count_runs,

@@ -1,9 +1,9 @@
 //! Arguments and plan of `firstbyte diff`.
 
-use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
-use super::options::{JsonArgs, MeasuringArgs};
-use super::trace::runs;
+use super::options::JsonArgs;
+use super::shell::words;
+use super::trace::{CACHE, ExplainingArgs};
 use crate::bench::explain::ExplainPlan;
 use crate::document::Kind;
 use crate::output::Target;
@@ -16,7 +16,7 @@ Examples:
 
 /// Compare two start-ups, step by step
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("cache", |cache| cache.help(CACHE)))]
 pub struct Args {
     /// A command, in quotes if it has arguments, or a recording that `firstbyte trace --record` wrote
     #[arg(value_name = "A")]
@@ -24,16 +24,8 @@ pub struct Args {
     /// The command or the recording to compare it with
     #[arg(value_name = "B")]
     second: String,
-    /// Run each command N times; the times shown are means of the middle half [default: 20, fewer for a command that takes long]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    runs: Option<u32>,
-    /// Skip the sampled runs that name the functions of user code
-    #[arg(long)]
-    no_samples: bool,
     #[command(flatten)]
-    measuring: MeasuringArgs,
-    #[command(flatten)]
-    environment: EnvironmentArgs,
+    explaining: ExplainingArgs,
     #[command(flatten)]
     json: JsonArgs,
     #[command(flatten)]
@@ -44,18 +36,29 @@ pub struct Args {
 pub struct Plan {
     /// Both commands or recordings.
     pub sides: [String; 2],
+    /// The words of the shell that runs the commands; `None` if no shell does.
+    pub shell: Option<Vec<String>>,
     pub runs: ExplainPlan,
     /// Where the result is written as JSON.
     pub exports: Vec<(Format, Target)>,
 }
 
 impl Args {
-    pub fn plan(self) -> Plan {
-        let runs = ExplainPlan {
-            samples: !self.no_samples,
-            ..runs(&self.measuring, &self.environment, self.runs, false)
-        };
-        let exports = self.exports.targets_with(&self.json);
-        Plan { sides: [self.first, self.second], runs, exports }
+    /// The plan, or an error that ends in its `help:` line.
+    pub fn plan(self) -> Result<Plan, String> {
+        let sides = [self.first, self.second];
+        Ok(Plan {
+            shell: self.explaining.shell(sides.iter())?,
+            sides,
+            runs: self.explaining.plan()?,
+            exports: self.exports.targets_with(&self.json),
+        })
+    }
+}
+
+impl Plan {
+    /// The words of a side that is a command.
+    pub fn words(&self, side: &str) -> Result<Vec<String>, String> {
+        words(side, self.shell.as_deref())
     }
 }

@@ -18,6 +18,8 @@ pub mod inspect;
 pub mod lines;
 mod options;
 pub mod report;
+mod running;
+mod shell;
 pub mod showdown;
 pub mod throughput;
 pub mod trace;

@@ -2,10 +2,13 @@
 
 use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
-use super::options::{JsonArgs, MeasuringArgs};
+use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
+use super::running::RunningArgs;
+use super::shell::{ShellArgs, words};
 use super::values::ring_size;
 use crate::bench::explain::{Along, ExplainPlan};
 use crate::document::Kind;
+use crate::document::bench::ColdMethod;
 use crate::output::Target;
 use crate::report::formats::Format;
 use std::ffi::OsString;
@@ -13,51 +16,76 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  firstbyte trace -- node app.js
+  firstbyte trace ls
+  firstbyte trace 'node app.js'
   firstbyte trace --timeline -- ls -l
+  firstbyte trace --until-port 8000 'python3 -m http.server 8000'
   firstbyte trace --summary 'python3 app.py' './app'
   firstbyte trace --html trace.html -- ./app";
 
 /// Explain where the time of one program's start-up goes
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("cache", |cache| cache.help(CACHE)))]
 pub struct Args {
-    /// Run the command N times; the times shown are means of the middle half [default: 20, fewer for a command that takes long]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    runs: Option<u32>,
+    /// Command to explain, in quotes if it has arguments; it is split into words as a shell does, and run without a shell
+    #[arg(value_name = "COMMAND", required_unless_present_any = ["words", "replay", "summary"])]
+    command: Vec<String>,
+    #[command(flatten)]
+    explaining: ExplainingArgs,
     /// Print every step of one run, as strace does, with the times of page faults and user code
     #[arg(long)]
     timeline: bool,
     /// Print one line for each of these commands, each in quotes if it has arguments
-    #[arg(long, value_name = "COMMAND", num_args = 1.., conflicts_with_all = ["timeline", "command"])]
+    #[arg(long, value_name = "COMMAND", num_args = 1.., conflicts_with_all = ["timeline", "command", "words"])]
     summary: Vec<String>,
     /// Skip the untraced runs that measure the observer overhead
     #[arg(long)]
     no_overhead: bool,
-    /// Skip the sampled runs that name the functions of user code
-    #[arg(long)]
-    no_samples: bool,
     /// Follow the threads that work while the others wait, or the first thread with its waits
     #[arg(long, value_name = "THREAD", default_value = "critical")]
     thread: ThreadArg,
     /// Explain a recording that --record wrote, instead of running a command
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "summary", "runs", "record"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "words", "summary", "runs", "record"])]
     replay: Option<PathBuf>,
     /// Use a BPF ring buffer of this size, a power of two; increase it if events are lost [default: 16777216]
     #[arg(long, value_name = "BYTES", value_parser = ring_size)]
     ring: Option<u32>,
     #[command(flatten)]
+    json: JsonArgs,
+    #[command(flatten)]
+    exports: ExportArgs<{ Kind::Trace as usize }>,
+    /// Program to explain, and its arguments, word by word
+    #[arg(last = true, value_name = "WORD")]
+    words: Vec<OsString>,
+}
+
+/// How the runs of `trace` and `diff` are made.
+#[derive(Debug, clap::Args)]
+pub(super) struct ExplainingArgs {
+    /// Run each command N times; the times shown are means of the middle half [default: 20, fewer for a command that takes long]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    runs: Option<u32>,
+    /// Make one run of each kind: one to warm up, one traced, one sampled
+    #[arg(long, conflicts_with = "runs")]
+    quick: bool,
+    /// Skip the sampled runs that name the functions of user code
+    #[arg(long)]
+    no_samples: bool,
+    #[command(flatten)]
+    running: RunningArgs,
+    #[command(flatten)]
+    shell: ShellArgs,
+    #[command(flatten)]
     measuring: MeasuringArgs,
     #[command(flatten)]
     environment: EnvironmentArgs,
     #[command(flatten)]
-    json: JsonArgs,
-    #[command(flatten)]
-    exports: ExportArgs<{ Kind::Trace as usize }>,
-    /// Program to explain, and its arguments
-    #[arg(last = true, required_unless_present_any = ["replay", "summary"], value_name = "CMD")]
-    command: Vec<OsString>,
+    cache: CacheArgs,
 }
+
+/// `trace` and `diff` explain one state of the page cache at a time.
+pub(super) const CACHE: &str =
+    "Start each traced run with the program's files in memory (warm) or on disk only (cold)";
 
 /// What the account follows.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -82,8 +110,8 @@ impl From<ThreadArg> for Along {
 pub enum Subject {
     /// A program and its arguments.
     Command(Vec<OsString>),
-    /// Several commands, not yet split into words.
-    Summary(Vec<String>),
+    /// Several commands, each with its words.
+    Summary(Vec<(String, Vec<String>)>),
     /// The file of a recording.
     Recording(PathBuf),
 }
@@ -98,44 +126,84 @@ pub struct Plan {
 }
 
 impl Args {
-    pub fn plan(self) -> Plan {
-        let subject = match self.replay {
-            Some(path) => Subject::Recording(path),
-            None if self.command.is_empty() => Subject::Summary(self.summary),
-            None => Subject::Command(self.command),
-        };
-        Plan {
+    /// The plan, or an error that ends in its `help:` line.
+    pub fn plan(self) -> Result<Plan, String> {
+        let subject = self.subject()?;
+        Ok(Plan {
             subject,
             runs: ExplainPlan {
+                overhead: !self.no_overhead && !self.explaining.quick,
                 ring: self.ring,
-                samples: !self.no_samples,
                 along: self.thread.into(),
-                ..runs(&self.measuring, &self.environment, self.runs, !self.no_overhead)
+                ..self.explaining.plan()?
             },
             timeline: self.timeline,
             exports: self.exports.targets_with(&self.json),
+        })
+    }
+
+    fn subject(&self) -> Result<Subject, String> {
+        if let Some(path) = &self.replay {
+            return Ok(Subject::Recording(path.clone()));
         }
+        if self.command.len() > 1 {
+            return Err(format!(
+                "`trace` explains one command, but there are {}\nhelp: put its words in quotes: firstbyte trace {}",
+                self.command.len(),
+                shell_words::quote(&self.command.join(" "))
+            ));
+        }
+        let shell = self.explaining.shell(self.command.iter().chain(&self.summary))?;
+        if shell.is_some() && !self.words.is_empty() {
+            return Err("a shell takes its command as one word, not after `--`\n\
+                        help: put it in quotes, as in firstbyte trace --shell 'ls | wc'"
+                .to_owned());
+        }
+        let split = |command: &String| words(command, shell.as_deref());
+        if !self.summary.is_empty() {
+            let named = |command: &String| Ok((command.clone(), split(command)?));
+            return self.summary.iter().map(named).collect::<Result<_, String>>().map(Subject::Summary);
+        }
+
+        let first = self.command.first().map(split).transpose()?.unwrap_or_default();
+        let all = first.into_iter().map(OsString::from).chain(self.words.iter().cloned());
+        Ok(Subject::Command(all.collect()))
     }
 }
 
-/// How the runs of a trace or a comparison are made.
-pub(super) fn runs(
-    measuring: &MeasuringArgs,
-    environment: &EnvironmentArgs,
-    count: Option<u32>,
-    overhead: bool,
-) -> ExplainPlan {
-    ExplainPlan {
-        count,
-        overhead,
-        backend: measuring.backend(),
-        output: measuring.output(),
-        environment: environment.environment(),
-        place: measuring.place(),
-        timeout: measuring.timeout(),
-        ring: None,
-        seed: measuring.seed(),
-        samples: true,
-        along: Along::CriticalPath,
+impl ExplainingArgs {
+    /// The words of the shell that runs these commands; `None` if no shell does.
+    pub(super) fn shell<'c>(
+        &self,
+        commands: impl Iterator<Item = &'c String>,
+    ) -> Result<Option<Vec<String>>, String> {
+        self.shell.shell(commands)
+    }
+
+    /// How the runs are made, along the critical path and without untraced runs.
+    pub(super) fn plan(&self) -> Result<ExplainPlan, String> {
+        let environment = self.environment.environment();
+        Ok(ExplainPlan {
+            count: if self.quick { Some(1) } else { self.runs },
+            quick: self.quick,
+            overhead: false,
+            samples: !self.no_samples,
+            along: Along::CriticalPath,
+            backend: self.measuring.backend(),
+            each_run: self.running.plan(&self.measuring, environment, false)?,
+            cold: self.cold()?,
+            ring: None,
+            seed: self.measuring.seed(),
+        })
+    }
+
+    /// How the page cache is made cold.
+    fn cold(&self) -> Result<Option<ColdMethod>, String> {
+        match self.cache.states()[..] {
+            [state] => Ok(state),
+            _ => Err("a start-up is explained in one state of the page cache\n\
+                      help: use --cache warm, and then --cache cold"
+                .to_owned()),
+        }
     }
 }

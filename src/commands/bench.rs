@@ -4,7 +4,7 @@ use super::measurement::Measurement;
 use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::bench::results::{self, ComparedWith};
 use crate::bench::{
-    Aim, Around, Campaign, Counting, Entry, Experiment, Measured, Series, Tracee, caveats, cold_runs, hooks,
+    Aim, Around, Campaign, Counting, Entry, Experiment, Measured, Series, caveats, cold_runs, hooks,
     run_conditions,
 };
 use crate::cli::bench::{Benchmark, Plan};
@@ -13,10 +13,10 @@ use crate::document::bench::{ColdMethod, Warning};
 use crate::document::conditions::Conditions;
 use crate::report::formats::Exported;
 use crate::report::text::bench as bench_text;
-use firstbyte_measure::launch::{Command, ExitStatus, Launcher, environment, interrupt};
+use firstbyte_measure::launch::{Command, environment, interrupt};
+use firstbyte_measure::tracer::Backend;
 use firstbyte_measure::tracer::choose::Chosen;
 use firstbyte_measure::tracer::phases::{PhasesTracer, choose_phases};
-use firstbyte_measure::tracer::{Backend, Setting};
 use firstbyte_measure::units::Bytes;
 use std::collections::BTreeMap;
 
@@ -40,9 +40,9 @@ pub(super) fn exit(document: &Document) -> Exit {
 
 /// Measures the commands, with the hooks around them. Exports finished results during the measurement.
 pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
-    plan.environment.clone().choose();
+    plan.each_run.environment.clone().choose();
     export::check(&plan.exports)?;
-    plan.input.iter().try_for_each(|input| export::spare(export::targets(&plan.exports), input))?;
+    plan.each_run.input.iter().try_for_each(|input| export::spare(export::targets(&plan.exports), input))?;
     plan.caches.iter().flatten().try_for_each(|method| cold_runs::enter(*method))?;
     before_launching();
     let chosen = choose_phases(plan.backend).map_err(CommandError::unable)?;
@@ -99,43 +99,37 @@ fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<Entry, CommandError> {
         command.set_variable(name, value.as_ref()).map_err(CommandError::usage)?;
     }
     let program = command.program().to_owned();
-    let launcher = Launcher::new(command)?;
-
-    let (timeout, until) = (Some(plan.timeout), plan.until.clone());
-    let setting = Setting { output: plan.output, expected: None, timeout, until };
     let around = Around {
         prepare: benchmark.prepare.clone(),
         conclude: benchmark.conclude.clone(),
-        input: plan.input.clone(),
+        input: plan.each_run.input.clone(),
     };
     Ok(Entry {
         series: Series {
             file_size: std::fs::metadata(&program).ok().map(|file| Bytes(file.len())),
             ..series(plan, benchmark)
         },
-        tracee: Tracee { launcher, setting, place: plan.place.clone() },
+        tracee: plan.each_run.tracee(command)?,
         around,
         reread: Some(program),
     })
 }
 
 fn series(plan: &Plan, benchmark: &Benchmark) -> Series {
-    // A program that firstbyte stops may end in any way.
-    let any_end = plan.ignore_failure || plan.until.is_some();
     let parameters = benchmark.parameters.iter().map(|(name, value)| (name.clone(), value.clone().into()));
     let conditions = Conditions {
-        until: plan.until.as_ref().map(run_conditions::ended_by),
-        input: plan.input.is_some(),
+        until: plan.each_run.until.as_ref().map(run_conditions::ended_by),
+        input: plan.each_run.input.is_some(),
         shell: benchmark.shell.clone(),
         variables: recorded(benchmark),
         env_offset: plan.env_offset,
-        ..run_conditions::plain(plan.output, &plan.place)
+        ..run_conditions::plain(plan.each_run.output, &plan.each_run.place)
     };
 
     Series {
         name: benchmark.name.clone(),
         command: benchmark.command.clone(),
-        expected: (!any_end).then_some(ExitStatus::SUCCESS),
+        expected: plan.each_run.expected(),
         parameters: parameters.collect(),
         conditions: Some(conditions),
         ..Series::default()
@@ -156,7 +150,7 @@ fn warnings(plan: &Plan, document: &Document, measured: &Measured) -> Vec<Warnin
         all().filter_map(|own| caveats::of_rights(&own.name, &own.words, by_ptrace, plan.count_runs > 0));
     let interference = measured.interference.warnings(&document.machine);
     let counters = measured.no_counters.as_ref().map(caveats::of_counters);
-    caveats::of_output(plan.output)
+    caveats::of_output(plan.each_run.output)
         .into_iter()
         .chain(words)
         .chain(rights)

@@ -52,7 +52,14 @@ fn without_missing(measuring: &mut bench_plan::Plan) -> Vec<Failed> {
 
 fn failed(own: &Benchmark, error: &str) -> Failed {
     let reason = error.lines().next().unwrap_or_default().to_owned();
-    Failed { name: own.name.clone(), command: own.command.clone(), reason, cache: None, runs: 0 }
+    Failed {
+        name: own.name.clone(),
+        command: own.command.clone(),
+        reason,
+        cache: None,
+        runs: 0,
+        stderr: Vec::new(),
+    }
 }
 
 fn json(checked: &Checked) -> Result<String, CommandError> {

@@ -1,13 +1,14 @@
 //! `firstbyte diff`: two start-ups, and what changed between them.
 
-use super::explaining::{add_samples, choose, exit, explain, split};
+use super::explaining::{add_samples, choose, exit, explain, prepare};
+use super::progress::ExperimentBar;
 use super::{CommandError, Exit, export, show, terminal};
 use crate::account::diff_document::diff_document;
 use crate::account::difference::{Compared, Side, compare_totals};
 use crate::account::remarks::reservations;
 use crate::account::replayed::{Replayed, replayed};
 use crate::account::{Explained, Summary};
-use crate::bench::explain::{Along, Observed, observe_both};
+use crate::bench::explain::{Observed, observe_both};
 use crate::cli::diff::Plan;
 use crate::report::formats::Exported;
 use crate::report::text::diff as diff_text;
@@ -36,13 +37,12 @@ struct Measured {
 
 /// Compares two commands, two recordings, or one of each.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
-    export::check_targets(&plan.exports)?;
-    plan.runs.environment.clone().choose();
+    prepare(&plan.runs, &plan.exports)?;
     let mut recorded = plan.sides.iter().map(Path::new).filter(|path| replay::is_recording(path));
     recorded.try_for_each(|path| export::spare(export::targets(&plan.exports), path))?;
 
     // An error in the second is reported before the first is run.
-    let sources = [source(&plan.sides[0], plan.runs.along)?, source(&plan.sides[1], plan.runs.along)?];
+    let sources = [source(plan, 0)?, source(plan, 1)?];
     let (mut measured, in_turn) = measure(sources, plan)?;
     let different = different_environments(&measured);
     measured[1].notes.extend(different);
@@ -51,12 +51,15 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     Ok(failed.unwrap_or(Exit::Done))
 }
 
-fn source(text: &str, along: Along) -> Result<Source, CommandError> {
+fn source(plan: &Plan, side: usize) -> Result<Source, CommandError> {
+    let text = &plan.sides[side];
     let path = Path::new(text);
     if !replay::is_recording(path) {
-        return split(text).map(Source::Command);
+        let words = plan.words(text).map_err(CommandError::usage)?;
+        return Command::new(&words).map(Source::Command).map_err(CommandError::program);
     }
-    let Replayed { explained, notes, environment } = replayed(path, along).map_err(CommandError::usage)?;
+    let Replayed { explained, notes, environment } =
+        replayed(path, plan.runs.along).map_err(CommandError::usage)?;
     let Explained { summary, totals, .. } = explained;
     // as with a replay: a failure during the recording is not a failure of this command
     Ok(Source::Recorded(Box::new(Measured { summary, totals, notes, environment, exit: Exit::Done })))
@@ -89,7 +92,9 @@ fn alone(command: Command, plan: &Plan) -> Result<Measured, CommandError> {
 
 fn interleaved(commands: [Command; 2], plan: &Plan) -> Result<[Measured; 2], CommandError> {
     let (mut tracer, used) = choose(&plan.runs)?;
-    let observed = observe_both(commands.clone(), &plan.runs, &mut tracer)?;
+    let mut bar = ExperimentBar::of("tracing", None);
+    let observed = observe_both(commands.clone(), &plan.runs, &mut tracer, &mut bar)?;
+    drop(bar);
     let measured = |(command, observed): (Command, Observed)| {
         let name = command.words().join(" ");
         let explained = Explained::of(&name, observed, used.clone(), plan.runs.along);

@@ -86,7 +86,9 @@ impl From<ExperimentError> for CommandError {
             }
             ExperimentError::Machine(_) => CommandError::unable(error),
             ExperimentError::Run(error) => error.into(),
-            ExperimentError::Command(_) | ExperimentError::Killed { .. } => CommandError::program(error),
+            ExperimentError::Command(_)
+            | ExperimentError::Killed { .. }
+            | ExperimentError::NotReached { .. } => CommandError::program(error),
         }
     }
 }

@@ -37,6 +37,24 @@ pub(super) fn bar(work: &'static str, length: u64) -> ProgressBar {
     bar
 }
 
+/// A bar for work of unknown length. It disappears when it is dropped.
+pub(super) struct Spinner(ProgressBar);
+
+impl Spinner {
+    pub(super) fn new(work: &'static str) -> Spinner {
+        let shown = bar(work, 0);
+        set_template(&shown, "{prefix:>9} {spinner}");
+        shown.enable_steady_tick(Duration::from_millis(125));
+        Spinner(shown)
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 /// The bar of programs that are being built.
 pub(super) struct Building(ProgressBar);
 
@@ -75,7 +93,12 @@ fn set_template(bar: &ProgressBar, template: &str) {
 
 impl<'c> ExperimentBar<'c> {
     pub(super) fn new(checkpoint: Option<Checkpoint<'c>>) -> ExperimentBar<'c> {
-        let shown = bar("measuring", 0);
+        ExperimentBar::of("measuring", checkpoint)
+    }
+
+    /// The bar of runs that are made for something else than their times.
+    pub(super) fn of(work: &'static str, checkpoint: Option<Checkpoint<'c>>) -> ExperimentBar<'c> {
+        let shown = bar(work, 0);
         ExperimentBar { shown, counting: None, checkpoint, estimated: Instant::now(), planned: false }
     }
 }

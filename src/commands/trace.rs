@@ -1,25 +1,26 @@
 //! `firstbyte trace`: one start-up, every microsecond of it explained.
 
-use super::explaining::{choose, exit, explain, observer_costs, split};
+use super::explaining::{add_samples, choose, exit, observer_costs, prepare, traced};
+use super::progress::Spinner;
 use super::{CommandError, Exit, export, show, terminal};
 use crate::account::document::{Frame, trace_document};
 use crate::account::findings::TRAP;
 use crate::account::remarks::Remarks;
 use crate::account::replayed::{Replayed, replayed};
 use crate::account::{Explained, Summary};
-use crate::bench::explain::{ExplainPlan, count_cpuids};
+use crate::bench::explain::count_cpuids;
 use crate::cli::trace::{Plan, Subject};
 use crate::report::formats::{Exported, ExportedTrace};
 use crate::report::text::trace as trace_text;
 use firstbyte_measure::launch::{Command, interrupt};
 use firstbyte_measure::machine::Machine;
+use firstbyte_measure::tracer::full::FullTracer;
 use std::ffi::OsString;
 use std::path::Path;
 
 /// Explains the start-up of a command, of several commands, or of a recording.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
-    export::check_targets(&plan.exports)?;
-    plan.runs.environment.clone().choose();
+    prepare(&plan.runs, &plan.exports)?;
     match &plan.subject {
         Subject::Command(words) => command(plan, words),
         Subject::Summary(commands) => table(plan, commands),
@@ -30,22 +31,39 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
 fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
     let command = Command::new(words).map_err(CommandError::program)?;
     let (mut tracer, used) = choose(&plan.runs)?;
-    let mut explained = explain(command.clone(), &plan.runs, &mut tracer, used)?;
-    if !explained.observed.interrupted {
+    let mut explained = traced(command.clone(), &plan.runs, &mut tracer, used)?;
+    let name = shell_words::join(words.iter().map(|word| word.to_string_lossy()));
+
+    show_first(plan, &explained, &name)?;
+    // the list of steps needs nothing else
+    if !plan.timeline || !plan.exports.is_empty() {
+        examine(&mut explained, command, plan, &mut tracer)?;
+    }
+    let remarks = Remarks::of(&explained, name);
+    deliver(plan, &explained, &remarks)?;
+    Ok(exit(&explained))
+}
+
+/// What runs beside the traced ones find out.
+fn examine(
+    explained: &mut Explained,
+    command: Command,
+    plan: &Plan,
+    tracer: &mut FullTracer,
+) -> Result<(), CommandError> {
+    if !plan.runs.quick && !explained.observed.interrupted {
+        let _working = Spinner::new("counting");
         explained.cpuid = count_cpuids(&command, TRAP, explained.summary.total.median);
         explained.observed.interrupted = interrupt::interrupted().is_some();
     }
+    add_samples(explained, command, &plan.runs)?;
     if plan.runs.overhead && !explained.observed.interrupted {
-        match observer_costs(&plan.runs, &mut tracer, &explained.tracer) {
+        match observer_costs(&plan.runs, tracer, &explained.tracer) {
             Err(error) if error.exit == Exit::Interrupted => explained.observed.interrupted = true,
             costs => explained.costs = costs?,
         }
     }
-
-    let name = shell_words::join(words.iter().map(|word| word.to_string_lossy()));
-    let remarks = Remarks::of(&explained, name);
-    deliver(plan, &explained, &remarks)?;
-    Ok(exit(&explained))
+    Ok(())
 }
 
 fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
@@ -53,25 +71,25 @@ fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
     let Replayed { explained, notes, .. } = replayed(path, plan.runs.along).map_err(CommandError::usage)?;
     let source = format!("From the recording `{}`, by {}.", path.display(), explained.tracer.backend.name());
     let remarks = Remarks::of_recording(&explained, [source].into_iter().chain(notes));
+    show_first(plan, &explained, &remarks.command)?;
     deliver(plan, &explained, &remarks)?;
     Ok(Exit::Done)
 }
 
 /// One line for each of several commands.
-fn table(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
+fn table(plan: &Plan, commands: &[(String, Vec<String>)]) -> Result<Exit, CommandError> {
     if !plan.exports.is_empty() {
         return Err(CommandError::usage(
             "`--summary` prints a table and exports nothing\nhelp: export each command's trace: firstbyte trace --export-json FILE -- CMD",
         ));
     }
-    let split = commands.iter().map(|command| split(command)).collect::<Result<Vec<_>, _>>()?;
+    let found = commands.iter().map(|(_, words)| Command::new(words)).collect::<Result<Vec<_>, _>>();
+    let found = found.map_err(CommandError::program)?;
     let (mut tracer, used) = choose(&plan.runs)?;
-    // the table has no functions
-    let runs = ExplainPlan { samples: false, ..plan.runs.clone() };
 
     let (mut rows, mut status): (Vec<(String, Summary)>, _) = (Vec::new(), Exit::Done);
-    for (name, command) in commands.iter().zip(split) {
-        let explained = match explain(command, &runs, &mut tracer, used.clone()) {
+    for ((name, _), command) in commands.iter().zip(found) {
+        let explained = match traced(command, &plan.runs, &mut tracer, used.clone()) {
             Err(error) if error.exit == Exit::Interrupted && !rows.is_empty() => {
                 status = Exit::Interrupted;
                 break;
@@ -90,9 +108,28 @@ fn table(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
     Ok(status)
 }
 
-/// Writes the exports, and shows the account unless an export has taken stdout.
+/// Shows what the traced runs say, before any other runs are made, unless an export takes stdout.
+fn show_first(plan: &Plan, explained: &Explained, name: &str) -> Result<(), CommandError> {
+    if export::takes_stdout(&plan.exports) {
+        return Ok(());
+    }
+    let summary = &explained.summary;
+    let text = if plan.timeline {
+        trace_text::timeline(summary, &terminal())
+    } else {
+        trace_text::first_screen(summary, name, &terminal())
+    };
+    show(text.as_bytes())
+}
+
+/// Writes the exports, and shows the rest of the account.
 fn deliver(plan: &Plan, explained: &Explained, remarks: &Remarks) -> Result<(), CommandError> {
     let Explained { summary, .. } = explained;
+    let shown = if plan.timeline || export::takes_stdout(&plan.exports) {
+        Ok(())
+    } else {
+        show(trace_text::details(summary, remarks, &terminal()).as_bytes())
+    };
     if !plan.exports.is_empty() {
         let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
         let trace = ExportedTrace {
@@ -106,14 +143,5 @@ fn deliver(plan: &Plan, explained: &Explained, remarks: &Remarks) -> Result<(), 
         };
         export::write_drawn(&plan.exports, &Exported::Trace(trace))?;
     }
-    if export::takes_stdout(&plan.exports) {
-        return Ok(());
-    }
-
-    let text = if plan.timeline {
-        trace_text::timeline(summary, &terminal())
-    } else {
-        trace_text::render(summary, remarks, &terminal())
-    };
-    show(text.as_bytes())
+    shown
 }

@@ -368,6 +368,9 @@ pub struct Failed {
     pub reason: String,
     /// How many runs were tried.
     pub runs: usize,
+    /// The last lines that a failing run wrote to its stderr.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stderr: Vec<String>,
 }
 
 /// A program that was not run at all.

@@ -47,6 +47,8 @@ pub enum EndedBy {
     FirstByte,
     /// This text appeared in its output.
     Text(String),
+    /// Something listened on this TCP port.
+    Port(u16),
 }
 
 impl Conditions {

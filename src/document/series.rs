@@ -17,10 +17,13 @@ pub enum Finish {
 }
 
 /// A run that must not be counted, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rejected {
     /// Which run of the series, from 0.
     pub run: u32,
     /// One lower-case line.
     pub reason: String,
+    /// The last lines of its stderr, if the program failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stderr: Vec<String>,
 }

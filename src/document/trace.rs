@@ -1,7 +1,7 @@
 //! Start-ups with every span: what `firstbyte trace --export-json` writes, and what a page reads.
 
 use super::Kind;
-use crate::document::bench::{Ratio, Tool};
+use crate::document::bench::{ColdRuns, Ratio, Tool};
 use firstbyte_measure::timeline::PerPhase;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -60,6 +60,15 @@ pub struct Traced {
     /// `null`: a signal ended the run.
     #[serde(default)]
     pub exit_codes: Vec<Option<i32>>,
+    /// The last lines of its stderr, if it failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stderr: Vec<String>,
+    /// How often the command was executed, for whatever purpose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executions: Option<u64>,
+    /// How the page cache was made cold before each traced run; left out if it was warm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cold: Option<ColdRuns>,
     #[serde(default)]
     pub runs: usize,
     /// Over all runs.

@@ -45,6 +45,7 @@ mod surroundings;
 mod throughput;
 mod trace;
 mod trace_files;
+mod trace_runs;
 mod trace_threads;
 mod tracees;
 mod unkillable;

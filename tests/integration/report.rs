@@ -104,7 +104,8 @@ fn corpus() -> Vec<Series> {
         .collect();
     let mut go = counted(series("go", [142_000, 812_000, 4_100, 61_000]), [1, 5, 121, 189]);
     go.lost_events = 3;
-    go.rejected = vec![Rejected { run: 4, reason: "its output was `hello wor`".to_owned() }];
+    go.rejected =
+        vec![Rejected { run: 4, reason: "its output was `hello wor`".to_owned(), stderr: Vec::new() }];
     let mut quiet = counted(series("true", [118_000, 9_000, 1_000, 160_000]), [1, 1, 29, 70]);
     quiet.samples = quiet.samples.into_iter().map(silent).collect();
     quiet.output = Some(printed(0));
@@ -144,8 +145,11 @@ fn document(series: &[Series], caches: &[Cache]) -> Document {
 
 fn showdown() -> Document {
     let mut all = corpus();
-    let rejected =
-        (0..3).map(|run| Rejected { run, reason: "killed by SIGSEGV before it printed".to_owned() });
+    let rejected = (0..3).map(|run| Rejected {
+        run,
+        reason: "killed by SIGSEGV before it printed".to_owned(),
+        stderr: Vec::new(),
+    });
     all.push(Series { samples: Vec::new(), rejected: rejected.collect(), ..series("broken", [1; 4]) });
     let mut document = document(&all, &[Cache::Warm]);
     let skip = |name: &str, reason: &str, install: Option<&str>| Skipped {
@@ -374,7 +378,10 @@ fn any_series(rng: &mut Rng) -> Series {
         untraced: (0..rng.usize(..9))
             .map(|n| Untraced { wall: Nanos(duration(rng)), beside: n..n + 1 })
             .collect(),
-        rejected: vec![Rejected { run: rng.u32(..), reason: name.clone() }; rng.usize(..3)],
+        rejected: vec![
+            Rejected { run: rng.u32(..), reason: name.clone(), stderr: Vec::new() };
+            rng.usize(..3)
+        ],
         counts: vec![count; rng.usize(..3)],
         lost_events: rng.u64(..3),
         file_size: rng.bool().then(|| Bytes(rng.u64(..))),

@@ -147,7 +147,11 @@ fn a_run_that_does_not_count_is_repeated_in_place() {
     assert_eq!(series.samples.len(), 4);
     assert_eq!(
         series.rejected,
-        [Rejected { run: 1, reason: "the tracer lost 3 events (--backend ptrace loses none)".to_owned() }]
+        [Rejected {
+            run: 1,
+            reason: "the tracer lost 3 events (--backend ptrace loses none)".to_owned(),
+            stderr: Vec::new()
+        }]
     );
     assert_eq!(series.lost_events, 3);
 }

@@ -2,7 +2,8 @@
 
 use super::parameters::{Assignment, Parameter, combinations, replaced};
 use crate::bench::hook::Hook;
-use crate::cli::values::{duration, split};
+use crate::cli::shell::{ShellArgs, words};
+use crate::cli::values::duration;
 use std::time::Duration;
 
 const HEADING: &str = "Command options";
@@ -46,15 +47,8 @@ pub(super) struct CommandArgs {
     /// Distance between the numbers of --parameter-scan [default: 1]
     #[arg(short = 'D', long, value_name = "STEP", requires = "parameter_scan", help_heading = HEADING)]
     parameter_step_size: Option<String>,
-    /// Run the commands with SHELL, whose start-up is part of the result [default SHELL: /bin/sh]
-    #[arg(long, value_name = "SHELL", num_args = 0..=1, require_equals = true, default_missing_value = "default", help_heading = HEADING)]
-    shell: Option<String>,
-    /// Same as --shell=SHELL
-    #[arg(short = 'S', value_name = "SHELL", conflicts_with = "shell", help_heading = HEADING)]
-    shell_word: Option<String>,
-    /// Run the commands without a shell (the default)
-    #[arg(short = 'N', conflicts_with_all = ["shell", "shell_word"], help_heading = HEADING)]
-    no_shell: bool,
+    #[command(flatten)]
+    shell: ShellArgs,
 }
 
 /// One command that is to be measured.
@@ -87,13 +81,10 @@ pub(super) struct Commands {
     pub(super) subtract: Option<usize>,
 }
 
-/// Names of shells, which nobody means to measure within a shell.
-const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "fish", "ksh"];
-
 impl CommandArgs {
     /// `variables`: those of `--env`, in which parameters are replaced, too.
     pub(super) fn plan(&self, variables: &[(String, String)]) -> Result<Commands, String> {
-        let shell = self.shell()?;
+        let shell = self.shell.shell(self.commands.iter())?;
         let mut benchmarks = self.benchmarks(shell.as_deref())?;
 
         let mut position = |command: &String| position(&mut benchmarks, command, shell.as_deref());
@@ -110,24 +101,6 @@ impl CommandArgs {
     /// Whether shell commands run before the measured ones.
     pub(super) fn run_before(&self) -> bool {
         self.setup.is_some() || !self.prepare.is_empty()
-    }
-
-    /// The words of the shell that runs the commands; `None` if no shell does.
-    fn shell(&self) -> Result<Option<Vec<String>>, String> {
-        let shell = match self.shell.as_ref().or(self.shell_word.as_ref()).map(String::as_str) {
-            None | Some("none") => None,
-            Some("default") => Some(vec!["/bin/sh".to_owned()]),
-            Some(shell) => Some(split(shell)?),
-        };
-
-        if shell.is_some()
-            && let Some(command) = self.commands.iter().find(|command| SHELLS.contains(&command.as_str()))
-        {
-            return Err(format!(
-                "`{command}` would be run as a command by a shell\nhelp: name the shell as in --shell={command} or -S {command}"
-            ));
-        }
-        Ok(shell)
     }
 
     fn parameters(&self) -> Result<Vec<Assignment>, String> {
@@ -205,14 +178,10 @@ impl Benchmark {
 
     /// A command, split into words, without hooks.
     pub(in crate::cli) fn of(command: &str, shell: Option<&[String]>) -> Result<Benchmark, String> {
-        let words = match shell {
-            Some(shell) => shell.iter().cloned().chain(["-c".to_owned(), command.to_owned()]).collect(),
-            None => split(command)?,
-        };
         Ok(Benchmark {
             name: command.to_owned(),
             command: command.to_owned(),
-            words,
+            words: words(command, shell)?,
             shell: shell.map(shell_words::join),
             parameters: Assignment::new(),
             variables: Vec::new(),

@@ -10,17 +10,16 @@ pub use commands::Benchmark;
 use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
-use super::values::{duration, nanos, percent, readable};
-use crate::bench::{Adaptive, Place, RunLimit};
+use super::running::RunningArgs;
+use super::values::{duration, nanos, percent};
+use crate::bench::{Adaptive, RunLimit, RunPlan};
 use crate::document::Kind;
 use crate::document::bench::{ColdMethod, Metric};
 use crate::output::Target;
 use crate::report::formats::Format;
 use commands::CommandArgs;
-use firstbyte_measure::launch::{Environment, OutputKind, Until};
 use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::units::Nanos;
-use std::path::PathBuf;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -63,18 +62,6 @@ pub struct Args {
     /// Print the share of runs whose first byte came within DURATION, such as 20ms
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     threshold: Option<Duration>,
-    /// Accept runs with any exit status
-    #[arg(short, long)]
-    ignore_failure: bool,
-    /// Use FILE as stdin of each run [default: /dev/null]
-    #[arg(long, value_name = "FILE")]
-    input: Option<PathBuf>,
-    /// End each run when TEXT appears in its output, and stop the program
-    #[arg(long, value_name = "TEXT")]
-    until: Option<String>,
-    /// End each run at its first byte of output, and stop the program
-    #[arg(long, conflicts_with = "until")]
-    until_first_byte: bool,
     /// Vary the size of the environment from run to run, and with it the address at which the stack starts
     #[arg(long)]
     env_offset: bool,
@@ -86,6 +73,8 @@ pub struct Args {
     /// each for the hardware counters of the program and of the kernel
     #[arg(long)]
     no_counts: bool,
+    #[command(flatten)]
+    running: RunningArgs,
     #[command(flatten)]
     measuring: MeasuringArgs,
     #[command(flatten)]
@@ -113,29 +102,19 @@ pub struct Plan {
     /// The index of the command whose time is subtracted from the others'.
     pub subtract: Option<usize>,
     pub compare_by: Metric,
+    /// How each run is made.
+    pub each_run: RunPlan,
     /// Print the share of runs whose first byte came within this time.
     pub threshold: Option<Nanos>,
     /// How long to measure, or how often.
     pub limit: RunLimit,
     /// The number of rounds before the measured ones.
     pub warmup: u32,
-    /// Runs with any exit status are samples.
-    pub ignore_failure: bool,
-    /// The file that is each run's stdin.
-    pub input: Option<PathBuf>,
-    /// What ends a run before the program exits.
-    pub until: Option<Until>,
-    /// The environment of the programs, without the variables that a benchmark sets itself.
-    pub environment: Environment,
     /// The size of the environment varies from run to run.
     pub env_offset: bool,
     /// The states of the page cache in which everything is measured: how it is made cold, `None` if it stays warm.
     pub caches: Vec<Option<ColdMethod>>,
     pub backend: BackendChoice,
-    pub output: OutputKind,
-    pub place: Place,
-    /// The time after which a run is killed.
-    pub timeout: Duration,
     /// The seed of the random order.
     pub seed: u64,
     /// Measure the observer overhead.
@@ -155,9 +134,10 @@ impl Args {
     /// The plan, or an error that ends in its `help:` line.
     pub fn plan(self) -> Result<Plan, String> {
         let commands = self.commands.plan(self.environment.assignments())?;
-        self.check_input()?;
+        let environment = self.environment.without_assignments();
 
         Ok(Plan {
+            each_run: self.running.plan(&self.measuring, environment, self.commands.run_before())?,
             limit: self.limit(commands.benchmarks.len())?,
             benchmarks: commands.benchmarks,
             reference: commands.reference,
@@ -168,16 +148,9 @@ impl Args {
             },
             threshold: self.threshold.map(nanos),
             warmup: self.warmup.unwrap_or(u32::from(self.runs != Some(1))),
-            ignore_failure: self.ignore_failure,
-            until: self.until()?,
-            input: self.input,
-            environment: self.environment.without_assignments(),
             env_offset: self.env_offset,
             caches: self.cache.states(),
             backend: self.measuring.backend(),
-            output: self.measuring.output(),
-            timeout: self.measuring.timeout(),
-            place: self.measuring.place(),
             seed: self.measuring.seed(),
             overhead: !self.no_overhead,
             count_runs: match self.runs {
@@ -187,17 +160,6 @@ impl Args {
             },
             exports: self.exports.targets_with(&self.json),
         })
-    }
-
-    /// Refuses an input that cannot be used before anything runs. `--setup` and `--prepare` may still create the file.
-    fn check_input(&self) -> Result<(), String> {
-        let Some(input) = &self.input else { return Ok(()) };
-        if self.measuring.output() == OutputKind::Pty {
-            return Err("`--input` cannot be used with `--output pty`: stdin is the terminal\n\
-                        help: leave out --input, or use --output pipe"
-                .to_owned());
-        }
-        if self.commands.run_before() { Ok(()) } else { readable(input) }
     }
 
     fn limit(&self, commands: usize) -> Result<RunLimit, String> {
@@ -218,25 +180,5 @@ impl Args {
             time: self.time.unwrap_or(each),
             precision: self.precision,
         }))
-    }
-
-    fn until(&self) -> Result<Option<Until>, String> {
-        let until = match &self.until {
-            Some(text) if text.is_empty() => {
-                return Err(
-                    "the text of `--until` is empty\nhelp: firstbyte bench --until-first-byte …".to_owned()
-                );
-            }
-            Some(text) => Some(Until::Text(text.as_bytes().into())),
-            None => self.until_first_byte.then_some(Until::FirstByte),
-        };
-
-        let seen = matches!(self.measuring.output(), OutputKind::Pipe | OutputKind::Pty);
-        if until.is_some() && !seen {
-            return Err("`--until` and `--until-first-byte` cannot see output to /dev/null or to a file\n\
-                        help: use --output pipe or --output pty"
-                .to_owned());
-        }
-        Ok(until)
     }
 }

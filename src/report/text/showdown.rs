@@ -305,9 +305,10 @@ fn without_phases(document: &Document, terminal: &Terminal) -> String {
 }
 
 pub(crate) fn failed(document: &Document, terminal: &Terminal) -> String {
-    let lines = document.failed.iter().map(|failed| {
+    let lines = document.failed.iter().flat_map(|failed| {
         let name = under(&failed.name, failed.cache);
-        format!("{name}: {}; {} tried", failed.reason, runs(failed.runs))
+        let reason = format!("{name}: {}; {} tried", failed.reason, runs(failed.runs));
+        [reason].into_iter().chain(failed.stderr.iter().map(|line| format!("  stderr: {line}")))
     });
     list("Failed", lines, terminal)
 }

@@ -72,11 +72,21 @@ pub enum LaunchError {
     /// Something that a cold run needs is not available.
     #[error("{0}")]
     NotCold(String),
-    /// The run was to end at a moment of the program's output, but the program ended before that.
-    #[error("it ended before it printed {awaited}")]
+    /// The run was to end at a moment before the program ends, but the program ended earlier.
+    #[error("it ended before it {awaited}")]
     NotReached {
-        /// The output that was awaited.
+        /// What was awaited.
         awaited: String,
+        /// The last lines of the program's stderr.
+        last: Vec<String>,
+    },
+    /// The run was to end when something listens on a port, but something does already.
+    #[error(
+        "something listens on port {port} already\nhelp: end it (`ss -ltnp` shows what it is), or use another port"
+    )]
+    PortInUse {
+        /// The port.
+        port: u16,
     },
     /// A process that we tried to kill is still alive.
     #[error(
@@ -112,7 +122,9 @@ impl LaunchError {
     /// or we may not kill something that runs.
     pub fn is_machine_failure(&self) -> bool {
         match self {
-            LaunchError::Resource { .. } | LaunchError::Unkillable { .. } => true,
+            LaunchError::Resource { .. } | LaunchError::Unkillable { .. } | LaunchError::PortInUse { .. } => {
+                true
+            }
             // `execve(2)` fails so if the user has too many processes; other steps may, too.
             LaunchError::Step { cause, .. } => {
                 let scarce = [libc::EAGAIN, libc::ENOMEM, libc::EMFILE, libc::ENFILE];

@@ -28,7 +28,7 @@ pub struct Launcher {
     argv: Vec<*const c_char>,
     environment: Vec<*const c_char>,
     stdin: OwnedFd,
-    stderr: OwnedFd,
+    stderr: Option<OwnedFd>,
     cpus: Option<libc::cpu_set_t>,
     unmask: bool,
     prints_much: bool,
@@ -102,14 +102,14 @@ struct Orders {
 }
 
 impl Launcher {
-    /// A launcher for one command, whose stdin and stderr are `/dev/null` until set otherwise.
+    /// A launcher for one command, whose stdin is `/dev/null`, and whose stderr we read, until set otherwise.
     pub fn new(command: Command) -> Result<Launcher, LaunchError> {
         ourselves::handle_broken_pipes();
         Ok(Launcher {
             argv: terminated(&command.argv),
             environment: terminated(&command.environment),
             stdin: null()?,
-            stderr: null()?,
+            stderr: None,
             cpus: None,
             unmask: !own_mask_is_empty(),
             prints_much: false,
@@ -130,7 +130,7 @@ impl Launcher {
 
     /// Gives the tracees another stderr.
     pub fn set_stderr(&mut self, stderr: OwnedFd) {
-        self.stderr = stderr;
+        self.stderr = Some(stderr);
     }
 
     /// Sets or replaces one variable of the tracees' environment; names and values that no environment can hold (a NUL
@@ -187,7 +187,7 @@ impl Launcher {
             directory: self.command.directory.as_ref().map_or(ptr::null(), |d| d.as_ptr()),
             stdin: self.stdin.as_raw_fd(),
             stdout: stdout.tracee_end(),
-            stderr: self.stderr.as_raw_fd(),
+            stderr: self.stderr.as_ref().map_or(stdout.tracee_stderr(), AsRawFd::as_raw_fd),
             terminal: stdout.kind() == OutputKind::Pty,
             cpus: self.cpus.as_ref().map_or(ptr::null(), ptr::from_ref),
             unmask: self.unmask,

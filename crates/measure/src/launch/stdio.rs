@@ -1,13 +1,15 @@
-//! The tracee's stdout, and what the tracee wrote to it.
+//! The tracee's stdout and stderr, and what the tracee wrote to them.
 
 use super::diagnosis::LaunchError;
-use super::until::{OutputSearch, Until};
+use super::stderr::{Stderr, pipe};
+use super::until::{Awaited, Until};
 use crate::clock;
 use crate::units::Nanos;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+use std::time::Duration;
 
 /// Kinds of stdout for a tracee (`--output`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +31,8 @@ const HEAD: usize = 4096;
 /// How many bytes are read at a time.
 const CHUNK: usize = 16384;
 
-/// One run's stdout: the tracee's end until the launch, our end until everything has been read.
+/// One run's stdout: the tracee's end until the launch, our end until everything has been read. Its stderr goes the same
+/// way.
 #[derive(Debug)]
 pub struct Stdout {
     kind: OutputKind,
@@ -37,8 +40,9 @@ pub struct Stdout {
     ours: Option<File>,
     collected: Collected,
     expected: Option<std::sync::Arc<[u8]>>,
-    search: Option<OutputSearch>,
+    awaited: Option<Awaited>,
     was_full: bool,
+    stderr: Stderr,
 }
 
 /// The output of one run.
@@ -52,7 +56,9 @@ pub struct Collected {
     pub differs: bool,
     /// When the first bytes arrived at our end, and how many.
     pub first_read: Option<(Nanos, u64)>,
-    /// When the text that ends the run arrived (see [`Stdout::end_at`]).
+    /// The last bytes of stderr, at most 4 KiB.
+    pub stderr: Vec<u8>,
+    /// When the moment came that ends the run (see [`Stdout::end_at`]).
     pub reached: Option<Nanos>,
     /// Every other process has closed it.
     pub closed: bool,
@@ -73,16 +79,19 @@ impl Stdout {
             ours,
             collected: Collected::default(),
             expected,
-            search: None,
+            awaited: None,
             was_full: false,
+            stderr: Stderr::open()?,
         })
     }
 
     /// Notes whether the tracee is waiting for us to read.
     pub(crate) fn note_whether_full(&mut self) {
-        let mut asked = libc::pollfd { fd: self.tracee_end(), events: libc::POLLOUT, revents: 0 };
-        // SAFETY: one valid structure; returns at once.
-        self.was_full = unsafe { libc::poll(&raw mut asked, 1, 0) } == 0;
+        let of = |fd| libc::pollfd { fd, events: libc::POLLOUT, revents: 0 };
+        let mut asked = [of(self.tracee_end()), of(self.stderr.tracee_end())];
+        // SAFETY: the array is valid for its length; returns at once.
+        let writable = unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, 0) };
+        self.was_full = usize::try_from(writable).is_ok_and(|writable| writable < asked.len());
     }
 
     /// Whether the tracee had to wait because nobody read its output.
@@ -90,19 +99,32 @@ impl Stdout {
         self.was_full
     }
 
-    /// Ends the run when this has arrived.
+    /// Ends the run when this has come.
     pub fn end_at(&mut self, until: Until) {
-        self.search = Some(OutputSearch::new(until, self.kind == OutputKind::Pty));
+        self.awaited = Some(Awaited::new(until, self.kind == OutputKind::Pty));
     }
 
-    /// Whether the run ends at a moment of its output.
+    /// Whether the run ends at a moment before the program ends.
     pub fn is_awaited(&self) -> bool {
-        self.search.is_some()
+        self.awaited.is_some()
     }
 
     /// Whether that moment has come.
     pub fn is_reached(&self) -> bool {
-        self.search.as_ref().is_some_and(|search| search.found().is_some())
+        self.awaited.as_ref().is_some_and(|awaited| awaited.found().is_some())
+    }
+
+    /// Looks for a moment that no output shows.
+    pub(crate) fn look(&mut self) {
+        if let Some(awaited) = &mut self.awaited {
+            awaited.look();
+        }
+    }
+
+    /// How long to wait for output at most, if `pause` is what everything else allows.
+    pub(crate) fn pause(&self, pause: Duration, elapsed: Duration) -> Duration {
+        let look = self.awaited.as_ref().and_then(|awaited| awaited.pause_after(elapsed));
+        look.map_or(pause, |look| look.min(pause))
     }
 
     /// The kind of this stdout.
@@ -119,20 +141,33 @@ impl Stdout {
     /// has its own.
     pub fn release(&mut self) {
         self.tracee = None;
+        self.stderr.release();
     }
 
-    /// The descriptor to poll for output; `None` if there is nothing to wait for.
-    pub(crate) fn pollable(&self) -> Option<i32> {
-        match self.kind {
+    /// The descriptor that the tracee gets as its stderr.
+    pub(super) fn tracee_stderr(&self) -> i32 {
+        self.stderr.tracee_end()
+    }
+
+    /// The descriptors to poll for output: of stdout and stderr; -1, which poll(2) ignores, if there is nothing to wait for.
+    pub(crate) fn pollable(&self) -> [i32; 2] {
+        let stdout = match self.kind {
             OutputKind::Pipe | OutputKind::Pty if !self.collected.closed => {
-                self.ours.as_ref().map(AsRawFd::as_raw_fd)
+                self.ours.as_ref().map_or(-1, AsRawFd::as_raw_fd)
             }
-            _ => None,
-        }
+            _ => -1,
+        };
+        [stdout, self.stderr.pollable()]
     }
 
     /// Reads what has arrived, without waiting.
     pub fn drain(&mut self) {
+        let awaited = &mut self.awaited;
+        self.stderr.drain(|piece| {
+            if let Some(awaited) = awaited.as_mut() {
+                awaited.take_stderr(piece);
+            }
+        });
         if matches!(self.kind, OutputKind::Null | OutputKind::File) {
             return;
         }
@@ -153,17 +188,17 @@ impl Stdout {
 
     /// All of the output. The tracee must have ended.
     pub fn finish(mut self) -> Collected {
+        self.drain();
         if self.kind == OutputKind::File {
             self.read_file();
-        } else {
-            self.drain();
         }
         if let Some(expected) = &self.expected
             && self.kind != OutputKind::Null
         {
             self.collected.differs |= self.collected.bytes != expected.len() as u64;
         }
-        self.collected.reached = self.search.and_then(|search| search.found());
+        self.collected.reached = self.awaited.and_then(|awaited| awaited.found());
+        self.collected.stderr = self.stderr.into_tail();
         self.collected
     }
 
@@ -181,8 +216,8 @@ impl Stdout {
         if self.collected.first_read.is_none() {
             self.collected.first_read = Some((clock::now(), bytes.len() as u64));
         }
-        if let Some(search) = &mut self.search {
-            search.take(bytes);
+        if let Some(awaited) = &mut self.awaited {
+            awaited.take_stdout(bytes);
         }
         if self.kind == OutputKind::Pty {
             let without_returns: Vec<u8> = bytes.iter().copied().filter(|&b| b != b'\r').collect();
@@ -208,20 +243,6 @@ impl Stdout {
 pub(super) fn null() -> Result<OwnedFd, LaunchError> {
     let opened = File::options().read(true).write(true).open("/dev/null");
     opened.map(OwnedFd::from).map_err(|cause| LaunchError::Resource { what: "/dev/null", cause })
-}
-
-fn pipe() -> Result<(File, OwnedFd), LaunchError> {
-    let mut ends = [0; 2];
-    // SAFETY: `ends` has room for the two descriptors.
-    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
-        return Err(LaunchError::resource("a pipe"));
-    }
-    // SAFETY: both were just created and belong to nobody else.
-    let (ours, tracee) = unsafe { (File::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
-    // Only our end is non-blocking: the tracee's must block, as a shell's pipe does. SAFETY: plain fcntl on a
-    // descriptor that we own.
-    unsafe { libc::fcntl(ours.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
-    Ok((ours, tracee))
 }
 
 fn pty() -> Result<(File, OwnedFd), LaunchError> {

@@ -1,16 +1,90 @@
-//! Ends a run before its program ends: at a text in its output, or at its first byte.
+//! Ends a run before its program ends: at a text in its output, at its first byte, or when it listens on a port.
 
+use super::port::{PortWatch, pause_after};
 use crate::clock;
 use crate::units::Nanos;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What ends a run before its program does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// The first byte of output.
+    /// The first byte of stdout.
     FirstByte,
-    /// This text in the output.
+    /// This text in stdout or stderr.
     Text(Arc<[u8]>),
+    /// Something listens on this TCP port.
+    Port(u16),
+}
+
+/// What a run waits for, and whether it has come.
+#[derive(Debug)]
+pub(super) enum Awaited {
+    /// Something in the output.
+    Output {
+        /// In stdout.
+        stdout: OutputSearch,
+        /// In stderr; `None` if only stdout counts.
+        stderr: Option<OutputSearch>,
+    },
+    /// Something that listens.
+    Port(PortWatch),
+}
+
+impl Awaited {
+    /// `terminal`: stdout is a terminal, which adds a carriage return before each newline (ONLCR in termios(3)) unless the
+    /// program has switched that off.
+    pub(super) fn new(until: Until, terminal: bool) -> Awaited {
+        match until {
+            Until::FirstByte => Awaited::Output { stdout: OutputSearch::new(Vec::new()), stderr: None },
+            Until::Text(text) => {
+                let returned = (terminal && text.contains(&b'\n')).then(|| returned(&text));
+                let in_stdout = returned.into_iter().chain([Arc::clone(&text)]).collect();
+                Awaited::Output {
+                    stdout: OutputSearch::new(in_stdout),
+                    stderr: Some(OutputSearch::new(vec![text])),
+                }
+            }
+            Until::Port(port) => Awaited::Port(PortWatch::new(port)),
+        }
+    }
+
+    /// When it came.
+    pub(super) fn found(&self) -> Option<Nanos> {
+        match self {
+            Awaited::Output { stdout, stderr } => {
+                let found = [stdout.found(), stderr.as_ref().and_then(OutputSearch::found)];
+                found.into_iter().flatten().min()
+            }
+            Awaited::Port(watch) => watch.found(),
+        }
+    }
+
+    /// Takes the next piece of stdout, which is never empty.
+    pub(super) fn take_stdout(&mut self, piece: &[u8]) {
+        if let Awaited::Output { stdout, .. } = self {
+            stdout.take(piece);
+        }
+    }
+
+    /// Takes the next piece of stderr, which is never empty.
+    pub(super) fn take_stderr(&mut self, piece: &[u8]) {
+        if let Awaited::Output { stderr: Some(stderr), .. } = self {
+            stderr.take(piece);
+        }
+    }
+
+    /// Looks for what no output shows.
+    pub(super) fn look(&mut self) {
+        if let Awaited::Port(watch) = self {
+            watch.look();
+        }
+    }
+
+    /// The longest pause before the next look; `None` if output ends the pause.
+    pub(super) fn pause_after(&self, elapsed: Duration) -> Option<Duration> {
+        matches!(self, Awaited::Port(_)).then(|| pause_after(elapsed))
+    }
 }
 
 /// Searches output that arrives in pieces.
@@ -24,24 +98,17 @@ pub(super) struct OutputSearch {
 }
 
 impl OutputSearch {
-    /// `terminal`: the output comes from a terminal, which adds a carriage return before each newline (ONLCR in
-    /// termios(3)) unless the program has switched that off.
-    pub(super) fn new(wanted: Until, terminal: bool) -> OutputSearch {
-        let texts = match wanted {
-            Until::FirstByte => Vec::new(),
-            Until::Text(text) if terminal && text.contains(&b'\n') => vec![returned(&text), text],
-            Until::Text(text) => vec![text],
-        };
+    fn new(texts: Vec<Arc<[u8]>>) -> OutputSearch {
         OutputSearch { texts, tail: Vec::new(), found: None }
     }
 
     /// When it was found.
-    pub(super) fn found(&self) -> Option<Nanos> {
+    fn found(&self) -> Option<Nanos> {
         self.found
     }
 
     /// Takes the next piece of output, which is never empty.
-    pub(super) fn take(&mut self, piece: &[u8]) {
+    fn take(&mut self, piece: &[u8]) {
         if self.found.is_none() && self.is_complete_with(piece) {
             self.found = Some(clock::now());
         }
@@ -77,10 +144,10 @@ mod tests {
     }
 
     fn found_in(wanted: &str, pieces: &[&str], terminal: bool) -> Option<usize> {
-        let mut search = OutputSearch::new(Until::Text(wanted.as_bytes().into()), terminal);
+        let mut awaited = Awaited::new(Until::Text(wanted.as_bytes().into()), terminal);
         pieces.iter().position(|piece| {
-            search.take(piece.as_bytes());
-            search.found().is_some()
+            awaited.take_stdout(piece.as_bytes());
+            awaited.found().is_some()
         })
     }
 
@@ -104,10 +171,21 @@ mod tests {
     }
 
     #[test]
-    fn any_byte_is_the_first_byte() {
-        let mut search = OutputSearch::new(Until::FirstByte, true);
-        assert_eq!(search.found(), None);
-        search.take(b"\n");
-        assert!(search.found().is_some());
+    fn any_byte_of_stdout_is_the_first_byte() {
+        let mut awaited = Awaited::new(Until::FirstByte, true);
+        awaited.take_stderr(b"x");
+        assert_eq!(awaited.found(), None);
+        awaited.take_stdout(b"\n");
+        assert!(awaited.found().is_some());
+    }
+
+    #[test]
+    fn a_text_counts_in_stdout_and_in_stderr_but_not_across_both() {
+        let mut awaited = Awaited::new(Until::Text(b"ready"[..].into()), false);
+        awaited.take_stdout(b"rea");
+        awaited.take_stderr(b"dy");
+        assert_eq!(awaited.found(), None);
+        awaited.take_stderr(b" ready");
+        assert!(awaited.found().is_some());
     }
 }

@@ -31,6 +31,9 @@ const SHORT_LIMIT: Duration = Duration::from_millis(200);
 /// How long a tracee has to end after it was asked to (SIGTERM), in nanoseconds.
 const GRACE_NANOS: u64 = 1_000_000_000;
 
+/// We wait at least this long between two looks.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
+
 /// How often we check whether a long-lived tracee has stopped itself.
 const STOP_CHECK: Duration = Duration::from_millis(100);
 
@@ -207,6 +210,7 @@ fn until_exited(
     loop {
         let elapsed = Duration::from_nanos(clock::now().0.saturating_sub(child.spawned.0));
         let left = timeout.map(|t| t.saturating_sub(elapsed));
+        stdout.look();
 
         let done = if stdout.is_reached() {
             ending.ask(child)
@@ -226,6 +230,7 @@ fn until_exited(
         }
 
         let pause = if ending.has_begun() { STOP_CHECK } else { left.unwrap_or(STOP_CHECK).min(STOP_CHECK) };
+        let pause = if ending.has_begun() { pause } else { stdout.pause(pause, elapsed) };
         if poll_both(&pidfd, stdout, pause) {
             return Ok(ending.killed);
         }
@@ -344,23 +349,26 @@ fn open_pidfd(child: &Child) -> Result<OwnedFd, LaunchError> {
 
 /// Whether the child has exited, after waiting at most `pause`. Reads output as it arrives.
 fn poll_both(pidfd: &OwnedFd, stdout: &mut Stdout, pause: Duration) -> bool {
-    let output = stdout.pollable().unwrap_or(-1); // poll(2) ignores negative descriptors
-    let mut asked = [
-        libc::pollfd { fd: pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 },
-        libc::pollfd { fd: output, events: libc::POLLIN, revents: 0 },
-    ];
-    poll(&mut asked, pause);
-    if asked[1].revents != 0 {
+    let [output, errors] = stdout.pollable();
+    let asked = polled([pidfd.as_raw_fd(), output, errors], pause);
+    if asked[1] || asked[2] {
         stdout.drain();
     }
-    asked[0].revents != 0
+    asked[0]
 }
 
-fn poll(asked: &mut [libc::pollfd], pause: Duration) {
-    // Rounded up: a pause must not become a busy loop.
-    let milliseconds = i32::try_from(pause.as_millis()).unwrap_or(i32::MAX).saturating_add(1);
-    // SAFETY: the slice is valid for its length.
-    unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, milliseconds) };
+/// Which of the descriptors has something to read, after waiting at most `pause` for one. Those below 0 have nothing.
+pub(crate) fn polled<const N: usize>(descriptors: [i32; N], pause: Duration) -> [bool; N] {
+    let mut asked = descriptors.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+    // a pause must not become a busy loop
+    let pause = pause.max(SHORTEST_PAUSE);
+    let time = libc::timespec {
+        tv_sec: libc::time_t::try_from(pause.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: pause.subsec_nanos().into(),
+    };
+    // SAFETY: the array is valid for its length, and the time is valid; no mask is given.
+    unsafe { libc::ppoll(asked.as_mut_ptr(), N as libc::nfds_t, &raw const time, std::ptr::null()) };
+    asked.map(|asked| asked.revents != 0)
 }
 
 /// The signal that stopped the child, if it is stopped.

@@ -25,6 +25,7 @@ pub use choose::{BackendChoice, ChooseError};
 pub use event::{Event, EventKind};
 pub use recording::{Backend, Output, Recording};
 
+use crate::launch::port::is_listened_to;
 use crate::launch::wait::Ended;
 use crate::launch::{Child, Collected, LaunchError, Launcher, OutputKind, Stdout, Until};
 use std::sync::Arc;
@@ -39,13 +40,18 @@ pub struct Setting {
     pub expected: Option<Arc<[u8]>>,
     /// After this time the whole process group is killed.
     pub timeout: Option<Duration>,
-    /// Ends the run at this output, before the program ends. The program is then stopped.
+    /// Ends the run at this moment, before the program ends. The program is then stopped.
     pub until: Option<Until>,
 }
 
 impl Setting {
     /// Opens a fresh stdout for one run.
     fn stdout(&self) -> Result<Stdout, LaunchError> {
+        if let Some(Until::Port(port)) = self.until
+            && is_listened_to(port)
+        {
+            return Err(LaunchError::PortInUse { port });
+        }
         let mut stdout = Stdout::open(self.output, self.expected.clone())?;
         if let Some(until) = &self.until {
             stdout.end_at(until.clone());
@@ -129,6 +135,7 @@ fn frame(
             rewritable: setting.output == OutputKind::File,
             ok: (seen && setting.expected.is_some()).then_some(!collected.differs),
             head: collected.head,
+            stderr: collected.stderr,
         },
         killed: ended.killed,
         usage: ended.usage,

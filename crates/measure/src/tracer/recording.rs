@@ -94,6 +94,18 @@ pub struct Output {
     /// The first bytes, for messages (at most 4 KiB).
     #[serde(with = "lossy")]
     pub head: Vec<u8>,
+    /// The last bytes of stderr, for messages (at most 4 KiB).
+    #[serde(default, with = "lossy", skip_serializing_if = "Vec::is_empty")]
+    pub stderr: Vec<u8>,
+}
+
+impl Output {
+    /// The last lines of stderr, at most this many, without empty ones.
+    pub fn last_errors(&self, most: usize) -> Vec<String> {
+        let text = String::from_utf8_lossy(&self.stderr);
+        let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+        lines[lines.len().saturating_sub(most)..].iter().map(|line| (*line).to_owned()).collect()
+    }
 }
 
 /// The backend that observed a run.

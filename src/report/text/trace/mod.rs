@@ -30,12 +30,19 @@ const STEPS: usize = 12;
 /// Shares below this part of the total become one line, too.
 const NOTEWORTHY: f64 = 0.005;
 
-pub fn render(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> String {
-    let mut sections = vec![
-        headline(summary, remarks, terminal),
+/// What the traced runs alone say: the total, the phases, and where the time went.
+pub fn first_screen(summary: &Summary, command: &str, terminal: &Terminal) -> String {
+    joined(vec![
+        headline(summary, command, terminal),
         phase_bar(summary, terminal),
         path::path(summary, terminal),
         attribution(summary, terminal),
+    ])
+}
+
+/// Everything below the first screen.
+pub fn details(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> String {
+    let sections = vec![
         user_code::user_code(summary, terminal),
         longest_steps(summary, terminal),
         loads::files(summary, terminal),
@@ -45,11 +52,15 @@ pub fn render(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> Stri
         findings(remarks, terminal),
         notes(summary, remarks, terminal),
     ];
+    format!("\n{}", joined(sections))
+}
+
+fn joined(mut sections: Vec<String>) -> String {
     sections.retain(|section| !section.is_empty());
     sections.join("\n")
 }
 
-fn headline(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> String {
+fn headline(summary: &Summary, command: &str, terminal: &Terminal) -> String {
     let runs = match summary.runs {
         1 => "one run".to_owned(),
         n => format!(
@@ -59,17 +70,14 @@ fn headline(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> String
         ),
     };
 
-    let corrected = remarks
-        .corrected_total
-        .map_or(String::new(), |total| format!("; {} without the observer overhead", display_nanos(total)));
     let first = match summary.first_byte {
         Some(first) => format!("first byte after {}", display_nanos(first.middle)),
         None => "printed nothing".to_owned(),
     };
 
-    let name = terminal.bold(&truncated(&remarks.command, terminal.width));
+    let name = terminal.bold(&truncated(command, terminal.width));
     let total = display_nanos(summary.total.middle);
-    let line = format!("{total} from execve to exit ({runs}{corrected}); {first}.");
+    let line = format!("{total} from execve to exit ({runs}); {first}.");
     format!("{name}\n{}\n", terminal.wrap(&line, 0))
 }
 

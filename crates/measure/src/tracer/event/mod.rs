@@ -94,7 +94,8 @@ pub enum EventKind {
         /// How many bytes came with the first read.
         bytes: u64,
     },
-    /// The output that ends the run arrived at the reading end. What follows is not part of the run.
+    /// The moment that ends the run has come: its output arrived at the reading end, or something listens on the port.
+    /// What follows is not part of the run.
     Reached,
     /// We reaped the tracee.
     Reaped {

@@ -7,7 +7,7 @@
 
 use super::rescue::{Deadline, Rescue};
 use crate::clock;
-use crate::launch::wait::{Ending, Killed, STANDSTILL, Watch};
+use crate::launch::wait::{Ending, Killed, STANDSTILL, Watch, polled};
 use crate::launch::{Child, Stdout, interrupt};
 use crate::units::Nanos;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -86,6 +86,7 @@ impl<'r> Watched<'r> {
             let stopped =
                 standing.filter(|(_, from)| since(*from) >= STANDSTILL).map(|(stop, _)| stop.signal);
             let left = timeout.map(|limit| limit.saturating_sub(elapsed));
+            self.stdout.look();
 
             if self.stdout.is_reached() {
                 // We may kill it, because the exec of a traced program gets no privilege that its tracer lacks.
@@ -105,6 +106,7 @@ impl<'r> Watched<'r> {
             }
 
             let pause = if ending.has_begun() { LOOK } else { left.unwrap_or(LOOK).min(LOOK) };
+            let pause = if ending.has_begun() { pause } else { self.stdout.pause(pause, elapsed) };
 
             if self.watch == Watch::Exit && elapsed >= LOOK {
                 self.stdout.note_whether_full();
@@ -119,17 +121,12 @@ impl<'r> Watched<'r> {
 
     /// If `reading` is set, output ends the wait, too.
     fn has_exited_within(&mut self, pause: Duration, reading: bool) -> bool {
-        let output = self.stdout.pollable().filter(|_| reading).unwrap_or(-1); // poll(2) ignores it
-        let of = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let mut asked = [of(self.process.as_raw_fd()), of(output)];
-        // Rounded up: a pause must not become a busy loop.
-        let milliseconds = i32::try_from(pause.as_millis()).unwrap_or(i32::MAX).saturating_add(1);
-        // SAFETY: the array is valid for its length.
-        unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, milliseconds) };
-        if asked[1].revents != 0 {
+        let [output, errors] = if reading { self.stdout.pollable() } else { [-1, -1] };
+        let asked = polled([self.process.as_raw_fd(), output, errors], pause);
+        if asked[1] || asked[2] {
             self.stdout.drain();
         }
-        asked[0].revents != 0
+        asked[0]
     }
 
     /// Kills the tracee. The tracing thread learns of its death and kills the rest.

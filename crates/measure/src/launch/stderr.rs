@@ -1,0 +1,107 @@
+//! The tracee's stderr: a pipe whose last bytes are kept, to show why a program failed.
+
+use super::diagnosis::LaunchError;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// How many bytes are kept for messages.
+const TAIL: usize = 4096;
+
+/// How many bytes are read at a time.
+const CHUNK: usize = 4096;
+
+/// One run's stderr: the tracee's end until the launch, our end until everything has been read.
+#[derive(Debug)]
+pub(super) struct Stderr {
+    tracee: Option<OwnedFd>,
+    /// `None`: every other process has closed it.
+    ours: Option<File>,
+    tail: Vec<u8>,
+}
+
+impl Stderr {
+    pub(super) fn open() -> Result<Stderr, LaunchError> {
+        let (ours, tracee) = pipe()?;
+        Ok(Stderr { tracee: Some(tracee), ours: Some(ours), tail: Vec::new() })
+    }
+
+    /// The descriptor that the tracee gets as its stderr.
+    pub(super) fn tracee_end(&self) -> i32 {
+        self.tracee.as_ref().map_or(-1, AsRawFd::as_raw_fd)
+    }
+
+    /// Closes our copy of the tracee's end.
+    pub(super) fn release(&mut self) {
+        self.tracee = None;
+    }
+
+    /// The descriptor to poll; -1, which poll(2) ignores, if there is nothing to wait for.
+    pub(super) fn pollable(&self) -> i32 {
+        self.ours.as_ref().map_or(-1, AsRawFd::as_raw_fd)
+    }
+
+    /// Reads what has arrived, without waiting, and passes each piece on.
+    pub(super) fn drain(&mut self, mut pass_on: impl FnMut(&[u8])) {
+        let Some(mut ours) = self.ours.take() else { return };
+        let mut buffer = [0_u8; CHUNK];
+        loop {
+            match ours.read(&mut buffer) {
+                Ok(count @ 1..) => {
+                    pass_on(&buffer[..count]);
+                    self.keep(&buffer[..count]);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break self.ours = Some(ours),
+                Ok(_) | Err(_) => break,
+            }
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.tail.extend_from_slice(bytes);
+        self.tail.drain(..self.tail.len().saturating_sub(TAIL));
+    }
+
+    /// The last bytes.
+    pub(super) fn into_tail(self) -> Vec<u8> {
+        self.tail
+    }
+}
+
+/// A pipe: our end, which does not block, and the tracee's.
+pub(super) fn pipe() -> Result<(File, OwnedFd), LaunchError> {
+    let mut ends = [0; 2];
+    // SAFETY: `ends` has room for the two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(LaunchError::resource("a pipe"));
+    }
+    // SAFETY: both were just created and belong to nobody else.
+    let (ours, tracee) = unsafe { (File::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
+    // Only our end is non-blocking: the tracee's must block, as a shell's pipe does. SAFETY: plain fcntl on a
+    // descriptor that we own.
+    unsafe { libc::fcntl(ours.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+    Ok((ours, tracee))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn the_last_bytes_are_kept_and_all_are_passed_on() {
+        let mut stderr = Stderr::open().unwrap();
+        let mut tracee = File::from(stderr.tracee.take().unwrap());
+        let mut passed = 0;
+        for byte in [b'a', b'b', b'c'] {
+            tracee.write_all(&[byte; TAIL / 2]).unwrap();
+            stderr.drain(|piece| passed += piece.len());
+        }
+        assert!(stderr.pollable() >= 0);
+        drop(tracee);
+        stderr.drain(|_| ());
+        assert_eq!((stderr.pollable(), passed), (-1, TAIL / 2 * 3));
+        assert_eq!(stderr.into_tail(), [[b'b'; TAIL / 2], [b'c'; TAIL / 2]].concat());
+    }
+}

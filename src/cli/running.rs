@@ -1,0 +1,98 @@
+//! Options about single runs of the user's commands: their stdin, their end, their exit status.
+
+use super::options::MeasuringArgs;
+use super::values::readable;
+use crate::bench::RunPlan;
+use firstbyte_measure::launch::{Environment, OutputKind, Until};
+use std::num::NonZeroU16;
+use std::path::PathBuf;
+
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct RunningArgs {
+    /// Accept runs with any exit status
+    #[arg(short, long)]
+    ignore_failure: bool,
+    /// Use FILE as stdin of each run [default: /dev/null]
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// End each run when TEXT appears in its stdout or stderr, and stop the program
+    #[arg(long, value_name = "TEXT")]
+    until: Option<String>,
+    /// End each run at the first byte of its stdout, and stop the program
+    #[arg(long, conflicts_with = "until")]
+    until_first_byte: bool,
+    /// End each run when something listens on this TCP port, and stop the program
+    #[arg(long, value_name = "PORT", conflicts_with_all = ["until", "until_first_byte"])]
+    until_port: Option<NonZeroU16>,
+}
+
+impl RunningArgs {
+    /// How each run is made, or an error that ends in its `help:` line. `may_be_made`: the input may not exist yet, because
+    /// commands that run before may create it.
+    pub(super) fn plan(
+        &self,
+        measuring: &MeasuringArgs,
+        environment: Environment,
+        may_be_made: bool,
+    ) -> Result<RunPlan, String> {
+        let output = measuring.output();
+        self.check_input(output, may_be_made)?;
+        Ok(RunPlan {
+            output,
+            place: measuring.place(),
+            timeout: measuring.timeout(),
+            input: self.input.clone(),
+            until: self.until(output)?,
+            ignore_failure: self.ignore_failure,
+            environment,
+        })
+    }
+
+    /// Refuses an input that cannot be used before anything runs.
+    fn check_input(&self, output: OutputKind, may_be_made: bool) -> Result<(), String> {
+        let Some(input) = &self.input else { return Ok(()) };
+        if output == OutputKind::Pty {
+            return Err("`--input` cannot be used with `--output pty`: stdin is the terminal\n\
+                        help: leave out --input, or use --output pipe"
+                .to_owned());
+        }
+        if may_be_made { Ok(()) } else { readable(input) }
+    }
+
+    fn until(&self, output: OutputKind) -> Result<Option<Until>, String> {
+        if let Some(port) = self.until_port {
+            return Ok(Some(Until::Port(port.get())));
+        }
+        let until = match &self.until {
+            Some(text) if text.is_empty() => {
+                return Err(
+                    "the text of `--until` is empty\nhelp: --until-first-byte ends a run at any output"
+                        .to_owned(),
+                );
+            }
+            Some(text) => Some(Until::Text(text.as_bytes().into())),
+            None => self.until_first_byte.then_some(Until::FirstByte),
+        };
+
+        let seen = matches!(output, OutputKind::Pipe | OutputKind::Pty);
+        if until.is_some() && !seen {
+            return Err("`--until` and `--until-first-byte` cannot see output to /dev/null or to a file\n\
+                        help: use --output pipe or --output pty"
+                .to_owned());
+        }
+        Ok(until)
+    }
+}
+
+/// How runs are made that have none of these options.
+pub(super) fn plain(measuring: &MeasuringArgs, environment: Environment) -> RunPlan {
+    RunPlan {
+        output: measuring.output(),
+        place: measuring.place(),
+        timeout: measuring.timeout(),
+        input: None,
+        until: None,
+        ignore_failure: false,
+        environment,
+    }
+}

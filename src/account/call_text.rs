@@ -1,21 +1,30 @@
-//! A system call as text, as strace writes it: `openat(AT_FDCWD, "/etc/passwd", O_RDONLY) = 3`.
+//! A system call as text, as `strace -y` writes it: `read(3</etc/passwd>, 0x7ffe0000, 4096) = 1200`.
 
+use super::call_values::{self, Names, flags, one_of};
 use firstbyte_measure::arch::{Argument, CallFacts, call_names};
 use firstbyte_measure::tracer::Abi;
 use firstbyte_measure::tracer::event::Call;
-use std::fmt::Write;
+use std::sync::Arc;
 
 /// Calls that return an address.
 const ADDRESSES: [&str; 5] = ["brk", "mmap", "mmap2", "mremap", "shmat"];
 
+/// The file behind a descriptor, if it is known.
+pub type FileOf<'f> = &'f dyn Fn(i32) -> Option<Arc<str>>;
+
 /// A call with its arguments and its result.
-pub fn text(call: &Call) -> String {
+pub fn text(call: &Call, file_of: FileOf) -> String {
     let name = call_names::name(call.call);
-    let arguments = if call.result.is_none() { "…".to_owned() } else { arguments(&name, call) };
+    let arguments = if call.result.is_none() { "…".to_owned() } else { arguments(&name, call, file_of) };
     format!("{name}({arguments}) = {}", result(&name, call))
 }
 
-fn arguments(name: &str, call: &Call) -> String {
+/// `exit` or `exit_group`, which do not return, with the wait status that the kernel kept.
+pub fn exit_text(name: &str, status: i32) -> String {
+    format!("{name}({}) = ?", status >> 8 & 0xff)
+}
+
+fn arguments(name: &str, call: &Call, file_of: FileOf) -> String {
     let Some(facts) = CallFacts::of(name) else {
         let [a, b, c, ..] = call.arguments.map(address);
         return format!("{a}, {b}, {c}, …");
@@ -36,7 +45,7 @@ fn arguments(name: &str, call: &Call) -> String {
             Argument::Path => path(paths.next(), value),
             Argument::LowHigh => wide(next(), value),
             Argument::HighLow => wide(value, next()),
-            _ => argument(kind, value),
+            _ => argument(kind, value, file_of),
         });
     }
     shown.join(", ")
@@ -54,11 +63,13 @@ fn wide(high: u64, low: u64) -> String {
 }
 
 #[allow(clippy::cast_possible_truncation)] // a C int is in the low half of its register
-fn argument(kind: Argument, value: u64) -> String {
+fn argument(kind: Argument, value: u64, file_of: FileOf) -> String {
     let int = value as i32;
     match kind {
         Argument::Directory if int == libc::AT_FDCWD => "AT_FDCWD".to_owned(),
-        Argument::Directory | Argument::Descriptor(_) | Argument::Int => int.to_string(),
+        Argument::Directory | Argument::Descriptor(_) => descriptor(int, file_of),
+        Argument::Int => int.to_string(),
+        Argument::Value(kind) => call_values::text(kind, value),
         Argument::Offset => value.cast_signed().to_string(),
         Argument::Size => value.to_string(),
         Argument::Mode => format!("0{value:o}"),
@@ -70,11 +81,18 @@ fn argument(kind: Argument, value: u64) -> String {
         Argument::MappingFlags => flags(value, MAPPING, "0"),
         Argument::Access => flags(value, &[(1, "X_OK"), (2, "W_OK"), (4, "R_OK")], "F_OK"),
         Argument::CloneFlags => flags(value & !0xff, CLONE, "0"),
-        Argument::FutexOperation => futex(value & 0x7f),
+        Argument::FutexOperation => futex(value & 0xffff_ffff),
         Argument::Whence => {
             ["SEEK_SET", "SEEK_CUR", "SEEK_END"].get(value as usize).map_or("?", |w| w).to_owned()
         }
         _ => address(value),
+    }
+}
+
+fn descriptor(number: i32, file_of: FileOf) -> String {
+    match file_of(number) {
+        Some(file) => format!("{number}<{file}>"),
+        None => number.to_string(),
     }
 }
 
@@ -83,42 +101,69 @@ fn address(value: u64) -> String {
 }
 
 fn signal(number: i32) -> String {
-    let name = match number {
-        1 => "SIGHUP",
-        2 => "SIGINT",
-        3 => "SIGQUIT",
-        4 => "SIGILL",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        9 => "SIGKILL",
-        10 => "SIGUSR1",
-        11 => "SIGSEGV",
-        12 => "SIGUSR2",
-        13 => "SIGPIPE",
-        14 => "SIGALRM",
-        15 => "SIGTERM",
-        17 => "SIGCHLD",
-        28 => "SIGWINCH",
-        _ => return number.to_string(),
-    };
-
-    name.to_owned()
+    one_of(u64::from(number.unsigned_abs()), SIGNALS)
 }
+
+/// `signal(7)`; the numbers of x86 and Arm.
+const SIGNALS: Names = &[
+    (1, "SIGHUP"),
+    (2, "SIGINT"),
+    (3, "SIGQUIT"),
+    (4, "SIGILL"),
+    (5, "SIGTRAP"),
+    (6, "SIGABRT"),
+    (7, "SIGBUS"),
+    (8, "SIGFPE"),
+    (9, "SIGKILL"),
+    (10, "SIGUSR1"),
+    (11, "SIGSEGV"),
+    (12, "SIGUSR2"),
+    (13, "SIGPIPE"),
+    (14, "SIGALRM"),
+    (15, "SIGTERM"),
+    (16, "SIGSTKFLT"),
+    (17, "SIGCHLD"),
+    (18, "SIGCONT"),
+    (19, "SIGSTOP"),
+    (20, "SIGTSTP"),
+    (21, "SIGTTIN"),
+    (22, "SIGTTOU"),
+    (23, "SIGURG"),
+    (24, "SIGXCPU"),
+    (25, "SIGXFSZ"),
+    (26, "SIGVTALRM"),
+    (27, "SIGPROF"),
+    (28, "SIGWINCH"),
+    (29, "SIGIO"),
+    (30, "SIGPWR"),
+    (31, "SIGSYS"),
+    (32, "SIGRTMIN"),
+    (33, "SIGRT_1"),
+];
 
 fn futex(operation: u64) -> String {
-    let names = ["FUTEX_WAIT", "FUTEX_WAKE", "FUTEX_FD", "FUTEX_REQUEUE", "FUTEX_CMP_REQUEUE"];
-    let bitset = [(9, "FUTEX_WAIT_BITSET"), (10, "FUTEX_WAKE_BITSET")];
-    let known = usize::try_from(operation).ok().and_then(|n| names.get(n)).copied();
-    let known = known.or_else(|| bitset.iter().find(|(n, _)| *n == operation).map(|(_, name)| *name));
-    known.map_or_else(|| operation.to_string(), str::to_owned)
+    let private = if operation & 0x80 != 0 { "_PRIVATE" } else { "" };
+    let clock = if operation & 0x100 != 0 { "|FUTEX_CLOCK_REALTIME" } else { "" };
+    format!("{}{private}{clock}", one_of(operation & 0x7f, FUTEX))
 }
 
-type Flags = &'static [(u64, &'static str)];
+const FUTEX: Names = &[
+    (0, "FUTEX_WAIT"),
+    (1, "FUTEX_WAKE"),
+    (2, "FUTEX_FD"),
+    (3, "FUTEX_REQUEUE"),
+    (4, "FUTEX_CMP_REQUEUE"),
+    (5, "FUTEX_WAKE_OP"),
+    (6, "FUTEX_LOCK_PI"),
+    (7, "FUTEX_UNLOCK_PI"),
+    (8, "FUTEX_TRYLOCK_PI"),
+    (9, "FUTEX_WAIT_BITSET"),
+    (10, "FUTEX_WAKE_BITSET"),
+];
 
 const CREATE: u64 = libc::O_CREAT as u64;
 // Some of their values differ between architectures.
-const OPEN: Flags = &[
+const OPEN: Names = &[
     (libc::O_CREAT as u64, "O_CREAT"),
     (libc::O_EXCL as u64, "O_EXCL"),
     (libc::O_NOCTTY as u64, "O_NOCTTY"),
@@ -130,8 +175,8 @@ const OPEN: Flags = &[
     (libc::O_CLOEXEC as u64, "O_CLOEXEC"),
     (libc::O_PATH as u64, "O_PATH"),
 ];
-const PROTECTION: Flags = &[(1, "PROT_READ"), (2, "PROT_WRITE"), (4, "PROT_EXEC")];
-const MAPPING: Flags = &[
+const PROTECTION: Names = &[(1, "PROT_READ"), (2, "PROT_WRITE"), (4, "PROT_EXEC")];
+const MAPPING: Names = &[
     (1, "MAP_SHARED"),
     (2, "MAP_PRIVATE"),
     (0x10, "MAP_FIXED"),
@@ -143,7 +188,7 @@ const MAPPING: Flags = &[
     (0x40000, "MAP_HUGETLB"),
     (0x10_0000, "MAP_FIXED_NOREPLACE"),
 ];
-const CLONE: Flags = &[
+const CLONE: Names = &[
     (0x100, "CLONE_VM"),
     (0x200, "CLONE_FS"),
     (0x400, "CLONE_FILES"),
@@ -156,22 +201,6 @@ const CLONE: Flags = &[
     (0x20_0000, "CLONE_CHILD_CLEARTID"),
     (0x100_0000, "CLONE_CHILD_SETTID"),
 ];
-
-/// The names of the bits that are set; bits without a name as a number.
-fn flags(value: u64, names: Flags, none: &str) -> String {
-    let mut rest = value;
-    let mut shown = if none.starts_with("O_") { none.to_owned() } else { String::new() };
-    for (bit, name) in names {
-        if value & bit != 0 {
-            let _ = write!(shown, "{}{name}", if shown.is_empty() { "" } else { "|" });
-            rest &= !bit;
-        }
-    }
-    if rest != 0 {
-        let _ = write!(shown, "{}{rest:#x}", if shown.is_empty() { "" } else { "|" });
-    }
-    if shown.is_empty() { none.to_owned() } else { shown }
-}
 
 /// The result: an address in hexadecimal, an error by its name.
 fn result(name: &str, call: &Call) -> String {
@@ -247,8 +276,46 @@ mod tests {
         ];
 
         for (call, expected) in table {
-            assert_eq!(text(&call), expected);
+            assert_eq!(text(&call, &|_| None), expected);
         }
+    }
+
+    #[test]
+    fn numbers_with_a_meaning_have_names_and_descriptors_their_files() {
+        let table = [
+            (call("fcntl", [3, 1030, 0, 0, 0, 0], &[], Some(4)), "fcntl(3, F_DUPFD_CLOEXEC, 0) = 4"),
+            (
+                call("ioctl", [1, 0x5401, 0, 0, 0, 0], &[], Some(-25)),
+                "ioctl(1</out>, TCGETS, NULL) = -1 ENOTTY",
+            ),
+            (
+                call("socket", [1, 0o2_000_001, 0, 0, 0, 0], &[], Some(3)),
+                "socket(AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC, 0) = 3",
+            ),
+            (
+                call("pipe2", [0, 0o2_004_000, 0, 0, 0, 0], &[], Some(0)),
+                "pipe2(NULL, O_NONBLOCK|O_CLOEXEC) = 0",
+            ),
+            (
+                call("futex", [0, 0x189, 2, 0, 0, 0], &[], Some(0)),
+                "futex(NULL, FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME, 2, NULL, NULL, 0) = 0",
+            ),
+            (
+                call("wait4", [u64::MAX, 0, 3, 0, 0, 0], &[], Some(0)),
+                "wait4(-1, NULL, WNOHANG|WUNTRACED, NULL) = 0",
+            ),
+            (
+                call("getrusage", [u64::MAX, 0, 0, 0, 0, 0], &[], Some(0)),
+                "getrusage(RUSAGE_CHILDREN, NULL) = 0",
+            ),
+            (call("madvise", [0, 4096, 99, 0, 0, 0], &[], Some(0)), "madvise(NULL, 4096, 99) = 0"),
+            (call("tgkill", [5, 6, 23, 0, 0, 0], &[], Some(0)), "tgkill(5, 6, SIGURG) = 0"),
+        ];
+        let file_of = |number| (number == 1).then(|| "/out".into());
+        for (call, expected) in table {
+            assert_eq!(text(&call, &file_of), expected);
+        }
+        assert_eq!(exit_text("exit_group", 3 << 8), "exit_group(3) = ?");
     }
 
     #[test]
@@ -275,7 +342,7 @@ mod tests {
         ];
 
         for (call, expected) in table {
-            assert_eq!(text(&call), expected);
+            assert_eq!(text(&call, &|_| None), expected);
         }
     }
 
@@ -285,7 +352,7 @@ mod tests {
         let compat = |name: &str, arguments: [u64; 6], result: i64| {
             let number = firstbyte_measure::arch::compat_number(name).unwrap();
             let call = Syscall { abi: Abi::Compat, number };
-            text(&Call { call, ..self::call("read", arguments, &[], Some(result)) })
+            text(&Call { call, ..self::call("read", arguments, &[], Some(result)) }, &|_| None)
         };
         let [low, high] = [0x2a05_f200, 1];
         assert_eq!(compat("pread64", [3, 16, 4, low, high, 0], 4), "pread64(3, 0x10, 4, 5000000000) = 4");

@@ -10,7 +10,7 @@ use firstbyte_measure::Counts;
 use firstbyte_measure::arch::call_names;
 use firstbyte_measure::timeline::{Timeline, TimelineError};
 use firstbyte_measure::tracer::event::Call;
-use firstbyte_measure::tracer::{EventKind, Recording};
+use firstbyte_measure::tracer::{Event, EventKind, Recording};
 use firstbyte_measure::units::Nanos;
 
 impl Account {
@@ -68,10 +68,9 @@ fn last_of(threads: &[ThreadAccount], total: Nanos) -> Moment {
 /// listening on a port.
 fn announced(recording: &Recording, threads: &[ThreadAccount], total: Nanos) -> Option<Moment> {
     let reached = recording.events.iter().find(|event| event.kind == EventKind::Reached)?;
-    let before = recording.events.iter().rev().filter(|event| event.at <= reached.at);
-    let by = before
-        .into_iter()
-        .find(|event| matches!(&event.kind, EventKind::Call(call) if announces(call) && event.pid != 0))?;
+    let mut before = recording.events.iter().rev().filter(|event| event.at <= reached.at);
+    let is_announcement = |event: &&Event| matches!(&event.kind, EventKind::Call(call) if announces(call));
+    let by = before.find(is_announcement)?;
     let lives = |thread: &&ThreadAccount| {
         (thread.pid, thread.tid) == (by.pid, by.tid) && thread.start + thread.lifetime >= total
     };

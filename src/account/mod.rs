@@ -12,6 +12,7 @@ mod apply;
 pub mod attribution;
 pub mod binaries;
 pub mod call_text;
+mod call_values;
 mod construct;
 pub mod critical_path;
 mod descriptors;

@@ -38,6 +38,8 @@ struct Reader<'b> {
     bytes_read: HashMap<Arc<str>, u64>,
     all_bytes_read: u64,
     names: HashMap<Syscall, Arc<str>>,
+    /// The wait status of each thread that has exited.
+    exits: HashMap<u32, i32>,
 }
 
 /// An exec in progress.
@@ -72,6 +74,7 @@ impl Reconstruction {
             bytes_read: HashMap::new(),
             all_bytes_read: 0,
             names: HashMap::new(),
+            exits: recording.events.iter().filter_map(exit_status).collect(),
         };
 
         let events = &recording.events;
@@ -83,6 +86,13 @@ impl Reconstruction {
             reader.read(event);
         }
         reader.finish(total)
+    }
+}
+
+fn exit_status(event: &Event) -> Option<(u32, i32)> {
+    match event.kind {
+        EventKind::Exit { status, .. } => Some((event.tid, status)),
+        _ => None,
     }
 }
 
@@ -229,12 +239,17 @@ impl Reader<'_> {
         let process = self.processes.entry(event.pid).or_default();
         let file = file_of(process, &name, call);
         let code = process.caller(call.ip, &call.stack, binaries);
+        // before the call closes its descriptors
+        let text = match self.exits.get(&event.tid).filter(|_| call.result.is_none()) {
+            Some(status) if matches!(&*name, "exit" | "exit_group") => call_text::exit_text(&name, *status),
+            _ => call_text::text(call, &|number| process.descriptors.name(number)),
+        };
         apply(process, &name, call, file.as_ref());
         if let (Some(FileCall::Read), Some(read @ 1..)) = (file_calls().get(call.call), call.result) {
             self.has_read(file.as_ref(), read.unsigned_abs());
         }
         let failed = call.error().is_some();
-        let what = What::Call { name, text: call_text::text(call), file, failed, code };
+        let what = What::Call { name, text, file, failed, code };
         if self.by_ptrace {
             self.wait_for_child(event, call, &what);
         }

@@ -33,7 +33,6 @@ Examples:
 /// Measure the start-up of one or more commands, and compare them
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
     #[command(flatten)]
     commands: CommandArgs,

@@ -94,6 +94,58 @@ pub fn truncated(text: &str, width: usize) -> String {
     kept
 }
 
+/// The end of a path says more than its beginning: `path`, made [`visible`], in at most `width` columns, without its
+/// beginning if it is longer.
+pub fn truncated_front(path: &str, width: usize) -> String {
+    let path = visible(path);
+    if columns(&path) <= width {
+        return path;
+    }
+    let mut kept = String::new();
+    for grapheme in path.graphemes(true).rev() {
+        if columns(&kept) + columns(grapheme) + 1 > width {
+            break;
+        }
+        kept.insert_str(0, grapheme);
+    }
+    if width > 0 { format!("…{kept}") } else { kept }
+}
+
+/// `text` in at most `width` columns. If it is longer, the paths in it lose their beginnings first, the longest path first:
+/// what stands after them says more.
+pub fn truncated_paths(text: &str, width: usize) -> String {
+    let mut text = visible(text);
+    while columns(&text) > width {
+        let excess = columns(&text) - width;
+        let Some(path) = paths(&text).max_by_key(|path| path.len()).filter(|path| path.len() > SHORT_PATH)
+        else {
+            break;
+        };
+        let room = columns(&text[path.clone()]).saturating_sub(excess).max(SHORT_PATH);
+        let short = truncated_front(&text[path.clone()], room);
+        if short.len() >= path.len() {
+            break;
+        }
+        text.replace_range(path, &short);
+    }
+    truncated(&text, width)
+}
+
+/// The ends of paths that remain in any case, in columns.
+const SHORT_PATH: usize = 20;
+
+/// The places of the paths in a text: they begin with `/`, after a space, a quote or a bracket.
+fn paths(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
+    const ENDS: [char; 7] = [' ', '"', '<', '>', ',', '+', '`'];
+    let mut from = 0;
+    text.split_inclusive(ENDS).filter_map(move |word| {
+        let start = from;
+        from += word.len();
+        let bare = word.trim_end_matches(ENDS);
+        bare.starts_with('/').then(|| start..start + bare.len())
+    })
+}
+
 /// `text`, truncated or padded with spaces to exactly `width` columns.
 pub fn fitted(text: &str, width: usize) -> String {
     let mut text = truncated(text, width);
@@ -112,6 +164,20 @@ mod tests {
         assert_eq!(truncated("日本語日本語", 6), "日本…");
         assert_eq!(truncated("日本語", 0), "");
         assert_eq!(truncated("e\u{301}e\u{301}e\u{301}", 2), "e\u{301}…");
+    }
+
+    #[test]
+    fn paths_are_cut_in_front() {
+        assert_eq!(truncated_front("/usr/lib/libc.so", 8), "…libc.so");
+        assert_eq!(truncated_front("/usr/lib/libc.so", 0), "");
+        let call =
+            "openat(AT_FDCWD, \"/usr/share/locale/C.UTF-8/LC_MESSAGES/coreutils.mo\", O_RDONLY) = -1 ENOENT";
+        let cut = "openat(AT_FDCWD, \"…/LC_MESSAGES/coreutils.mo\", O_RDONLY) = -1 ENOENT";
+        assert_eq!(truncated_paths(call, columns(cut)), cut);
+        assert_eq!(truncated_paths(call, 200), call);
+        for width in 0..90 {
+            assert!(columns(&truncated_paths(call, width)) <= width, "{width}");
+        }
     }
 
     #[test]

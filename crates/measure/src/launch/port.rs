@@ -11,7 +11,7 @@ const PART: u32 = 100;
 const SHORTEST_PAUSE: Duration = Duration::from_micros(200);
 const LONGEST_PAUSE: Duration = Duration::from_millis(10);
 
-/// `TCP_LISTEN` (include/net/tcp_states.h), as the kernel prints it.
+/// `TCP_LISTEN` (`include/net/tcp_states.h`), as the kernel prints it.
 const LISTENS: &str = "0A";
 
 /// Looks whether something listens on a port.
@@ -49,7 +49,7 @@ pub fn is_listened_to(port: u16) -> bool {
     ["/proc/self/net/tcp", "/proc/self/net/tcp6"].iter().any(|table| is_in(table, port))
 }
 
-/// The kernel lists listening sockets before all others (`tcp_get_idx` in net/ipv4/tcp_ipv4.c).
+/// The kernel lists listening sockets before all others (`tcp_get_idx` in `net/ipv4/tcp_ipv4.c`).
 fn is_in(table: &str, port: u16) -> bool {
     let Ok(file) = File::open(table) else { return false };
     let lines = BufReader::new(file).lines().map_while(Result::ok).skip(1);
@@ -57,7 +57,7 @@ fn is_in(table: &str, port: u16) -> bool {
     listening.into_iter().any(|listening| listening == port)
 }
 
-/// The port of a line of `/proc/net/tcp` (proc_pid_net(5)), if the socket listens.
+/// The port of a line of `/proc/net/tcp` (`proc_pid_net(5)`), if the socket listens.
 fn listening_port(line: &str) -> Option<u16> {
     let mut fields = line.split_whitespace().skip(1);
     let (local, _, state) = (fields.next()?, fields.next()?, fields.next()?);

@@ -2,14 +2,16 @@
 
 use crate::account::{FileAccount, FileSearch, Summary};
 use crate::output::visible;
-use crate::report::text::terminal::{Terminal, columns};
+use crate::report::text::terminal::{Terminal, truncated_front};
 use crate::report::words::count_of;
 use firstbyte_measure::units::{Bytes, Nanos};
 use std::fmt::Write;
 
-/// The most lines of each section; the rest becomes one line.
+/// The most lines of each section. The rest becomes one line, and so does what costs little.
 const FILES: usize = 12;
 const SEARCHES: usize = 8;
+/// What costs less than this part of the total shares a line.
+const NOTEWORTHY: f64 = 0.001;
 /// The most names and folders in the line of a search.
 const NAMES: usize = 3;
 const FOLDERS: usize = 6;
@@ -21,7 +23,7 @@ pub(super) fn files(summary: &Summary, terminal: &Terminal) -> String {
     }
     let width = terminal.width.saturating_sub(46).max(20);
     let has_faults = summary.median_run.page_faults().is_some();
-    let (shown, rest) = files.split_at(FILES.min(files.len()));
+    let (shown, rest) = files.split_at(noteworthy(files.iter().map(|file| file.time), FILES, summary));
 
     let mut text = files_head(summary, terminal);
     for file in shown {
@@ -51,6 +53,14 @@ fn file_line(file: &FileAccount, has_faults: bool, path: &str) -> String {
     format!("{time:>10}{:>7}{:>7}{read:>11}{faults:>9}  {path}\n", file.opened, file.failed)
 }
 
+/// How many of these, the most expensive first, have a line of their own. A single one that is left has one, too.
+fn noteworthy(times: impl ExactSizeIterator<Item = Nanos>, most: usize, summary: &Summary) -> usize {
+    let all = times.len();
+    let least = NOTEWORTHY * summary.median_run.total.as_f64();
+    let shown = times.take(most).take_while(|time| time.as_f64() >= least).count();
+    if all == shown + 1 { all } else { shown }
+}
+
 /// All of them as one, without a path.
 fn sum(files: &[FileAccount]) -> FileAccount {
     let sum = |of: fn(&FileAccount) -> u64| files.iter().map(of).fold(0, u64::saturating_add);
@@ -73,7 +83,7 @@ pub(super) fn searches(summary: &Summary, terminal: &Terminal) -> String {
         return String::new();
     }
     let misses = |searches: &[FileSearch]| searches.iter().map(|search| search.misses).sum::<u64>();
-    let (shown, rest) = all.split_at(SEARCHES.min(all.len()));
+    let (shown, rest) = all.split_at(noteworthy(all.iter().map(|own| own.time), SEARCHES, summary));
     let title = format!("Searches: {} lookups of paths that do not exist", misses(all));
 
     let mut text = terminal.bold(&title) + &format!("\n{:>10}{:>7}  what\n", "time", "misses");
@@ -109,20 +119,4 @@ fn search_text(search: &FileSearch) -> String {
         None => "not found".to_owned(),
     };
     format!("{names}: not in {folders}{more}; {found} ({})", search.by)
-}
-
-/// The end of a path says more than its beginning.
-pub(super) fn truncated_front(path: &str, width: usize) -> String {
-    let path = visible(path);
-    if columns(&path) <= width {
-        return path;
-    }
-    let mut kept = String::new();
-    for c in path.chars().rev() {
-        if columns(&kept) + 2 > width {
-            break;
-        }
-        kept.insert(0, c);
-    }
-    format!("…{kept}")
 }

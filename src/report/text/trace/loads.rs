@@ -2,7 +2,7 @@
 
 use crate::account::Summary;
 use crate::account::loads::Load;
-use crate::report::text::terminal::Terminal;
+use crate::report::text::terminal::{Terminal, truncated_front};
 use crate::report::words::count_of;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ pub(super) fn files(summary: &Summary, terminal: &Terminal) -> String {
     let total = summary.median_run.total.as_f64().max(1.0);
     let mut text = head(terminal);
     for ((kind, path), line) in shown {
-        let path = super::files::truncated_front(path, terminal.width.saturating_sub(41).max(20));
+        let path = truncated_front(path, terminal.width.saturating_sub(41).max(20));
         let times = if line.times > 1 { format!(" ({} times)", line.times) } else { String::new() };
         text += &row(line, total, &format!("{kind:<9}{path}{times}"));
     }

@@ -12,7 +12,7 @@ pub use table::table;
 pub use timeline::timeline;
 
 use super::phase_bars;
-use super::terminal::{Terminal, fitted, truncated};
+use super::terminal::{Terminal, fitted, truncated, truncated_paths};
 use crate::account::Summary;
 use crate::account::attribution::{WorkKind, kind};
 use crate::account::remarks::Remarks;
@@ -186,7 +186,7 @@ fn longest_steps(summary: &Summary, terminal: &Terminal) -> String {
     let mut text = format!("{}\n{}\n", terminal.bold("Longest single steps"), head);
     for common in steps.iter().take(STEPS) {
         let varies = if summary.runs > 1 { variation(common.own) } else { String::new() };
-        let title = truncated(&common.step.what.title(), width);
+        let title = truncated_paths(&common.step.what.title(), width);
         let title = terminal.paint(style(kind(&common.step.what)), &title);
         let at = common.step.start;
         let _ = writeln!(text, "{at:>10}{:>10}{varies:>10}  {title}", display_nanos(common.own.median));

@@ -1,7 +1,7 @@
 //! The processes and threads of a start-up, as a tree.
 
 use crate::account::{Execution, ProcessAccount, Summary};
-use crate::report::text::terminal::{Terminal, truncated};
+use crate::report::text::terminal::{Terminal, truncated_paths};
 use crate::report::words::count_of;
 use firstbyte_measure::units::Nanos;
 use std::fmt::Write;
@@ -13,6 +13,12 @@ const DEEPEST_INDENT: usize = 12;
 
 /// When it began, how long it lasted, and what it was.
 type Line = (Nanos, Nanos, String);
+
+/// A process with its execs.
+struct Entry {
+    lasted: Nanos,
+    lines: Vec<Line>,
+}
 
 /// Empty for a program that is one process with one thread and one exec.
 pub(super) fn tasks(summary: &Summary, terminal: &Terminal) -> String {
@@ -27,35 +33,55 @@ pub(super) fn tasks(summary: &Summary, terminal: &Terminal) -> String {
         count_of(account.threads.len(), "thread", "threads"),
         count_of(execs, "exec", "execs")
     );
-    let mut lines = Vec::new();
-    branch(summary, 0, 0, &mut lines);
+    let mut entries = Vec::new();
+    branch(summary, 0, 0, &mut entries);
+    let least = least_shown(&entries);
 
     let mut text = terminal.bold(&title) + "\n" + &format!("{:>10}{:>10}  what\n", "at", "lasted");
-    for (at, lasted, what) in lines.iter().take(MOST_LINES) {
-        let what = truncated(what, terminal.width.saturating_sub(22).max(20));
+    let (shown, rest): (Vec<Entry>, Vec<Entry>) =
+        entries.into_iter().partition(|entry| entry.lasted >= least);
+    for (at, lasted, what) in shown.iter().flat_map(|entry| &entry.lines) {
+        let what = truncated_paths(what, terminal.width.saturating_sub(22).max(20));
         let _ = writeln!(text, "{:>10}{:>10}  {what}", at.to_string(), lasted.to_string());
     }
-    if lines.len() > MOST_LINES {
-        let more = count_of(lines.len() - MOST_LINES, "more line", "more lines");
-        let _ = writeln!(text, "{:>22}{more}: see --timeline or --export-json", "");
+    if !rest.is_empty() {
+        let more = count_of(rest.len(), "shorter process", "shorter processes");
+        let longest = rest.iter().map(|entry| entry.lasted).max().unwrap_or_default();
+        let _ = writeln!(text, "{:>22}{more}, of at most {longest} each: see --export-json", "");
     }
     text
 }
 
+/// The shortest process that is shown: as many lines as fit, the longest processes first. The first process always fits.
+fn least_shown(entries: &[Entry]) -> Nanos {
+    let mut lengths: Vec<(Nanos, usize)> =
+        entries.iter().map(|entry| (entry.lasted, entry.lines.len())).collect();
+    lengths.sort_by(|a, b| b.cmp(a));
+    let mut lines = 0;
+    let fitting = lengths.iter().take_while(|(_, own)| {
+        lines += own;
+        lines <= MOST_LINES
+    });
+    let least = fitting.last().or(lengths.first()).map(|(lasted, _)| *lasted);
+    least.unwrap_or_default()
+}
+
 /// A process, its execs, and then the processes that it started.
-fn branch(summary: &Summary, index: usize, depth: usize, lines: &mut Vec<Line>) {
+fn branch(summary: &Summary, index: usize, depth: usize, entries: &mut Vec<Entry>) {
     let account = &summary.median_run;
     let Some(process) = account.processes.get(index).filter(|_| depth < DEEPEST) else { return };
     let indent = "  ".repeat(depth.min(DEEPEST_INDENT));
     let end = process.end.unwrap_or(account.total);
 
-    lines.push(process_line(process, end, &indent));
-    lines.extend(process.execs.iter().map(|exec| exec_line(exec, &indent)));
+    let own = process_line(process, end, &indent);
+    let lasted = own.1;
+    let execs = process.execs.iter().map(|exec| exec_line(exec, &indent));
+    entries.push(Entry { lasted, lines: [own].into_iter().chain(execs).collect() });
 
     for (child, candidate) in account.processes.iter().enumerate().skip(index + 1) {
         let is_within = candidate.start >= process.start && candidate.start <= end;
         if candidate.parent == process.pid && is_within {
-            branch(summary, child, depth + 1, lines);
+            branch(summary, child, depth + 1, entries);
         }
     }
 }

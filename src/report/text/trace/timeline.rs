@@ -5,7 +5,7 @@ use crate::account::attribution::kind;
 use crate::account::{Step, Summary};
 use crate::output::visible;
 use crate::report::text::phase_bars;
-use crate::report::text::terminal::{Terminal, truncated};
+use crate::report::text::terminal::{Terminal, truncated_paths};
 use firstbyte_measure::timeline::{Phase, Phases};
 use firstbyte_measure::units::Nanos;
 use std::fmt::Write;
@@ -28,7 +28,7 @@ pub fn timeline(summary: &Summary, terminal: &Terminal) -> String {
         let tid = if several { format!("{tid:>10}") } else { String::new() };
         let title = visible(&step.what.title());
         // files and pipes get the whole line
-        let title = if terminal.colour { truncated(&title, width) } else { title };
+        let title = if terminal.colour { truncated_paths(&title, width) } else { title };
         let title = terminal.paint(style(kind(&step.what)), &title);
         let (at, own) = (step.start.to_string(), step.own.to_string());
         let _ = writeln!(text, "{mark} {at:>10}{own:>10}{tid}  {title}");

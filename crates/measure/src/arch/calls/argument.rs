@@ -39,8 +39,53 @@ pub enum Argument {
     FutexOperation,
     /// `SEEK_*` of `lseek(2)`.
     Whence,
+    /// A number or flags that have names.
+    Value(Values),
     /// A register without a meaning.
     Unused,
+}
+
+/// Kinds of numbers and flags that have names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// `AT_*` of `newfstatat(2)` and similar.
+    AtFlags,
+    /// A command of `fcntl(2)`.
+    FcntlCommand,
+    /// A request of `ioctl(2)`.
+    IoctlRequest,
+    /// An operation of `prctl(2)`.
+    Process,
+    /// A code of `arch_prctl(2)`.
+    Architecture,
+    /// `MADV_*` of `madvise(2)`.
+    Advice,
+    /// A clock of `clock_gettime(2)`.
+    Clock,
+    /// How `sigprocmask(2)` changes the mask.
+    MaskChange,
+    /// The domain of a socket.
+    Domain,
+    /// The type of a socket, with its flags.
+    SocketType,
+    /// A resource of `getrlimit(2)`.
+    Limit,
+    /// An operation of `epoll_ctl(2)`.
+    EpollOperation,
+    /// Options of `wait4(2)` and `waitid(2)`.
+    WaitOptions,
+    /// An operation of `flock(2)`.
+    LockOperation,
+    /// Flags of a new descriptor, as of `pipe2(2)` and `eventfd(2)`.
+    DescriptorFlags,
+    /// Flags of `getrandom(2)`.
+    RandomFlags,
+    /// Flags of `memfd_create(2)`.
+    MemoryFile,
+    /// Whose usage `getrusage(2)` returns.
+    Whose,
+    /// Flags of `mremap(2)`.
+    RemapFlags,
 }
 
 /// What a call does with a descriptor.
@@ -81,7 +126,34 @@ impl Argument {
             b'F' => Argument::FutexOperation,
             b'w' => Argument::Whence,
             b'_' => Argument::Unused,
-            _ => Argument::Address,
+            _ => Values::of_letter(letter).map_or(Argument::Address, Argument::Value),
         }
+    }
+}
+
+impl Values {
+    fn of_letter(letter: u8) -> Option<Values> {
+        Some(match letter {
+            b'A' => Values::AtFlags,
+            b'C' => Values::FcntlCommand,
+            b'I' => Values::IoctlRequest,
+            b'q' => Values::Process,
+            b'Q' => Values::Architecture,
+            b'v' => Values::Advice,
+            b'k' => Values::Clock,
+            b'h' => Values::MaskChange,
+            b'S' => Values::Domain,
+            b'T' => Values::SocketType,
+            b'l' => Values::Limit,
+            b'e' => Values::EpollOperation,
+            b'n' => Values::WaitOptions,
+            b'b' => Values::LockOperation,
+            b'g' => Values::DescriptorFlags,
+            b'r' => Values::RandomFlags,
+            b'E' => Values::MemoryFile,
+            b'U' => Values::Whose,
+            b'V' => Values::RemapFlags,
+            _ => return None,
+        })
     }
 }

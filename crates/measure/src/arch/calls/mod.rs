@@ -4,7 +4,7 @@ mod argument;
 mod list;
 
 use super::{Abi, CallTable};
-pub use argument::{Argument, Use};
+pub use argument::{Argument, Use, Values};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 

@@ -176,13 +176,14 @@ fn sampling(explained: &Explained) -> Option<String> {
             overhead.ratio, overhead.interval.low, overhead.interval.high
         )
     });
+    let runs = if code.runs == 1 { "one run".to_owned() } else { format!("{} runs", code.runs) };
     let lost = match code.lost {
         0 => String::new(),
         lost => format!(" {lost} more were lost."),
     };
     Some(format!(
-        "User code: {} samples in {} runs, one for every {} of processor time.{lost}{overhead}",
-        code.samples, code.runs, code.period
+        "User code: {} samples in {runs}, one for every {} of processor time.{lost}{overhead}",
+        code.samples, code.period
     ))
 }
 

@@ -117,7 +117,8 @@ pub fn truncated_paths(text: &str, width: usize) -> String {
     let mut text = visible(text);
     while columns(&text) > width {
         let excess = columns(&text) - width;
-        let Some(path) = paths(&text).max_by_key(|path| path.len()).filter(|path| path.len() > SHORT_PATH)
+        let Some(path) =
+            paths(&text).max_by_key(|path| path.end - path.start).filter(|path| path.len() > SHORT_PATH)
         else {
             break;
         };

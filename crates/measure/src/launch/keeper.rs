@@ -173,7 +173,12 @@ impl Watched {
             if let Some(shell) = &self.shell {
                 shell.terminate();
             }
-            self.has_ended(GRACE);
+            if !self.has_ended(GRACE)
+                && let Some(shell) = &self.shell
+            {
+                // Of a process that does not adopt orphans, the shell would outlive its keeper.
+                let _ = shell.kill();
+            }
             return Ok(outcome);
         }
     }
@@ -224,9 +229,11 @@ mod tests {
 
     #[test]
     fn a_command_that_ignores_the_request_to_end_is_killed() {
-        assert_eq!(
-            kept("trap '' TERM; while :; do sleep 1; done", Duration::from_millis(10)),
-            Kept::TimedOut
-        );
+        let folder = tempfile::tempdir().unwrap();
+        let id = folder.path().join("id");
+        let command = format!("trap '' TERM; echo $$ > {}; while :; do sleep 1; done", id.display());
+        assert_eq!(kept(&command, Duration::from_secs(1)), Kept::TimedOut);
+        let id: i32 = std::fs::read_to_string(id).unwrap().trim().parse().unwrap();
+        assert!(tree::hold(id).is_none_or(|shell| !shell.kill().unwrap()), "it is dead");
     }
 }

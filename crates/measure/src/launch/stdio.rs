@@ -45,6 +45,9 @@ pub struct Stdout {
     stderr: Stderr,
 }
 
+/// How much fits into a pipe: `pipe(7)`, "Pipe capacity". A look that comes late, on a busy machine, need not see it full.
+const PIPE: u64 = 65_536;
+
 /// The output of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
@@ -94,9 +97,9 @@ impl Stdout {
         self.was_full = usize::try_from(writable).is_ok_and(|writable| writable < asked.len());
     }
 
-    /// Whether the tracee had to wait because nobody read its output.
+    /// Whether the tracee had to wait because nobody read its output, or would have had to wait if we had not read it.
     pub(super) fn was_full(&self) -> bool {
-        self.was_full
+        self.was_full || self.kind == OutputKind::Pipe && self.collected.bytes > PIPE
     }
 
     /// Ends the run when this has come.

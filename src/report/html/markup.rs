@@ -1,202 +1,246 @@
-//! Sections as HTML. Every text is escaped, except the pictures and the packed values that firstbyte makes itself.
+//! The page as HTML. `maud` escapes every text, except the pictures, the packed values and the scripts, which firstbyte
+//! makes itself.
 
 use super::block::{
     Bar, BarPiece, Cell, HexByte, HexLegend, PageBlock, Picture, Row, Section, Table, TracePanel,
 };
-use std::fmt::{Display, Formatter, Result, Write};
+use maud::{DOCTYPE, Markup, PreEscaped, display, html};
 
-/// A text whose characters have no meaning in HTML, neither between tags nor in quotes.
-pub(super) struct Escaped<'t>(pub(super) &'t str);
-
-impl Display for Escaped<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        for character in self.0.chars() {
-            match character {
-                '&' => f.write_str("&amp;"),
-                '<' => f.write_str("&lt;"),
-                '>' => f.write_str("&gt;"),
-                '"' => f.write_str("&quot;"),
-                '\'' => f.write_str("&#x27;"),
-                '/' => f.write_str("&#x2f;"),
-                other => f.write_char(other),
-            }?;
-        }
-        Ok(())
-    }
-}
-
-/// The markup of each, one after another.
-fn each<T>(all: impl IntoIterator<Item = T>, markup: impl Fn(T) -> String) -> String {
-    all.into_iter().map(markup).collect()
-}
-
-/// Links to the sections.
-pub(super) fn tabs(sections: &[Section]) -> String {
-    each(sections, |section| format!("<a href=\"#{}\">{}</a>\n", Escaped(section.id), Escaped(section.title)))
-}
-
-/// A phase of the legend.
-pub(super) fn legend(phase: &str) -> String {
-    format!(
-        "<li><svg width=\"22\" height=\"14\" aria-hidden=\"true\"><rect class=\"phase-{phase}\" width=\"22\" \
-         height=\"14\"></rect></svg> {phase}</li>\n"
-    )
+/// What stands around the sections.
+pub(super) struct Frame<'p> {
+    pub(super) title: &'p str,
+    pub(super) version: &'p str,
+    /// The names of the phases.
+    pub(super) phases: &'p [&'static str],
+    /// SVG that the bars refer to.
+    pub(super) patterns: &'p str,
+    pub(super) style: &'p str,
+    pub(super) script: &'p str,
+    /// What the page may load and run.
+    pub(super) policy: &'p str,
 }
 
 /// `subjects`: the packed values of the side-by-side view.
-pub(super) fn section(section: &Section, subjects: &str) -> String {
-    let (id, title) = (Escaped(section.id), Escaped(section.title));
-    let blocks = each(&section.blocks, |block| self::block(block, subjects));
-    format!("<section id=\"{id}\" aria-label=\"{title}\">\n<h2>{title}</h2>\n{blocks}</section>\n")
+pub(super) fn page(frame: &Frame, sections: &[Section], subjects: &str) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(frame))
+            body {
+                svg class="definitions" width="0" height="0" aria-hidden="true" { (PreEscaped(frame.patterns)) }
+                header {
+                    h1 { (frame.title) }
+                    ul class="legend" aria-label="Phases" { @for phase in frame.phases { (legend_of(phase)) } }
+                }
+                nav class="tabs" aria-label="Sections" {
+                    @for section in sections { a href={ "#" (section.id) } { (section.title) } " " }
+                }
+                main { @for each in sections { (section(each, subjects)) } }
+                footer {
+                    p {
+                        "Made by firstbyte " (frame.version)
+                        " from the documents in the overview. The page loads nothing else."
+                    }
+                }
+                div #tooltip role="status" hidden {}
+                script { (PreEscaped(frame.script)) }
+            }
+        }
+    }
 }
 
-fn block(block: &PageBlock, subjects: &str) -> String {
+fn head(frame: &Frame) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta http-equiv="Content-Security-Policy" content=(frame.policy);
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            meta name="generator" content={ "firstbyte " (frame.version) };
+            link rel="icon" href="data:,";
+            title { (frame.title) }
+            style { (PreEscaped(frame.style)) }
+        }
+    }
+}
+
+fn legend_of(phase: &str) -> Markup {
+    html! {
+        li {
+            svg width="22" height="14" aria-hidden="true" {
+                rect class={ "phase-" (phase) } width="22" height="14" {}
+            }
+            " " (phase)
+        }
+    }
+}
+
+fn section(section: &Section, subjects: &str) -> Markup {
+    html! {
+        section #(section.id) aria-label=(section.title) {
+            h2 { (section.title) }
+            @for each in &section.blocks { (block(each, subjects)) "\n" }
+        }
+    }
+}
+
+fn block(block: &PageBlock, subjects: &str) -> Markup {
     match block {
-        PageBlock::Heading { text } => format!("<h3>{}</h3>\n", Escaped(text)),
-        PageBlock::Prose { text } => format!("<p>{}</p>\n", Escaped(text)),
-        PageBlock::Warning { text } => format!("<p class=\"warning\" role=\"note\">{}</p>\n", Escaped(text)),
+        PageBlock::Heading { text } => html! { h3 { (text) } },
+        PageBlock::Prose { text } => html! { p { (text) } },
+        PageBlock::Warning { text } => html! { p class="warning" role="note" { (text) } },
         PageBlock::Table { table } => self::table(table),
         PageBlock::Picture { picture } => self::picture(picture),
-        PageBlock::Timelines { traces } => format!("<div class=\"panels\">\n{}</div>\n", each(traces, trace)),
-        PageBlock::Diff { subjects: both } => format!(
-            "<div class=\"diff\" data-subjects=\"{}\"></div>\n\
-             <script type=\"application/json\" id=\"subjects\">\"{subjects}\"</script>\n{}",
-            both.len(),
-            without_script("This view needs the page's script, which this browser does not run.")
-        ),
+        PageBlock::Timelines { traces } => html! {
+            div class="panels" { @for each in traces { (trace(each)) } }
+        },
+        PageBlock::Diff { subjects: both } => html! {
+            div class="diff" data-subjects=(both.len()) {}
+            script type="application/json" #subjects { (quoted(subjects)) }
+            (without_script("This view needs the page's script, which this browser does not run."))
+        },
         PageBlock::Hex { bytes, legend } => hex(bytes, legend),
     }
 }
 
-fn without_script(text: &str) -> String {
-    format!("<noscript><p class=\"warning\">{text}</p></noscript>\n")
+/// A packed value as a JSON string: it contains no character that JSON or HTML escapes.
+fn quoted(packed: &str) -> PreEscaped<String> {
+    PreEscaped(format!("\"{packed}\""))
 }
 
-fn table(table: &Table) -> String {
-    let body = table_body(table);
+fn without_script(text: &str) -> Markup {
+    html! { noscript { p class="warning" { (text) } } }
+}
+
+fn table(table: &Table) -> Markup {
     if table.folded {
-        return format!(
-            "<details class=\"as-table\"><summary>The same as a table</summary>\n{body}</details>\n"
-        );
+        return html! {
+            details class="as-table" { summary { "The same as a table" } (table_body(table)) }
+        };
     }
-    let filter = if table.filter { " data-filter" } else { "" };
-    format!("<div class=\"table-block\"{filter}>\n{body}</div>\n")
+    html! { div class="table-block" data-filter[table.filter] { (table_body(table)) } }
 }
 
-fn table_body(table: &Table) -> String {
-    let caption = Escaped(&table.caption);
-    let headings = each(&table.columns, |column| {
-        format!("<th scope=\"col\"{}>{}</th>", class_of(column.number), Escaped(&column.heading))
-    });
-    let rows = each(&table.rows, |row| self::row(row, table));
-    format!(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">\n<table>\n\
-         <caption>{caption}</caption>\n<thead><tr>{headings}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"
-    )
+fn table_body(table: &Table) -> Markup {
+    html! {
+        div class="scroll" tabindex="0" role="region" aria-label=(table.caption) {
+            table {
+                caption { (table.caption) }
+                thead {
+                    tr {
+                        @for column in &table.columns {
+                            th scope="col" class=[class_of(column.number)] { (column.heading) }
+                        }
+                    }
+                }
+                tbody { @for each in &table.rows { (row(each, table)) } }
+            }
+        }
+    }
 }
 
-fn class_of(number: bool) -> &'static str {
-    if number { " class=\"number\"" } else { "" }
+fn class_of(number: bool) -> Option<&'static str> {
+    number.then_some("number")
 }
 
-fn row(row: &Row, table: &Table) -> String {
-    let cache = row.cache.map_or(String::new(), |cache| format!(" data-cache=\"{cache}\""));
-    let cells = row.cells.iter().enumerate();
-    let cells = each(cells, |(place, cell)| {
-        let number = table.columns.get(place).is_some_and(|column| column.number);
-        self::cell(cell, number)
-    });
-    format!("<tr{cache}>{cells}</tr>\n")
+fn row(row: &Row, table: &Table) -> Markup {
+    let is_number = |place: usize| table.columns.get(place).is_some_and(|column| column.number);
+    html! {
+        tr data-cache=[row.cache] {
+            @for (place, each) in row.cells.iter().enumerate() { (cell(each, is_number(place))) }
+        }
+    }
 }
 
-fn cell(cell: &Cell, number: bool) -> String {
-    let value = cell.value.map_or(String::new(), |value| format!(" data-value=\"{value}\""));
-    let bar = cell.bar.as_ref().map_or(String::new(), bar);
-    let text = match cell.mark {
-        Some(mark) => format!("<span class=\"mark {mark}\">{}</span>", Escaped(&cell.text)),
-        None => Escaped(&cell.text).to_string(),
-    };
-    let note = cell.note.as_ref().map_or(String::new(), |note| format!("<small>{}</small>", Escaped(note)));
-    format!("<td{value}{}>{bar}{text}{note}</td>", class_of(number))
+fn cell(cell: &Cell, number: bool) -> Markup {
+    html! {
+        td data-value=[cell.value.map(display)] class=[class_of(number)] {
+            @if let Some(each) = &cell.bar { (bar(each)) }
+            @match cell.mark {
+                Some(mark) => span class={ "mark " (mark) } { (cell.text) },
+                None => (cell.text),
+            }
+            @if let Some(note) = &cell.note { small { (note) } }
+        }
+    }
 }
 
-fn bar(bar: &Bar) -> String {
-    let label = Escaped(&bar.label);
+fn bar(bar: &Bar) -> Markup {
     let scales = [("logarithmic", &bar.logarithmic), ("linear", &bar.linear), ("share", &bar.share)];
-    let scales = each(scales, |(scale, pieces)| format!("<g class=\"{scale}\">{}</g>", each(pieces, piece)));
-    format!(
-        "<svg class=\"bar\" width=\"250\" height=\"16\" viewBox=\"0 0 250 16\" role=\"img\" \
-         aria-label=\"{label}\"><title>{label}</title>{scales}</svg>"
-    )
-}
-
-fn piece(piece: &BarPiece) -> String {
-    let BarPiece { phase, x, width } = piece;
-    format!("<rect class=\"phase-{phase}\" x=\"{x}\" width=\"{width}\" height=\"16\"></rect>")
-}
-
-fn picture(picture: &Picture) -> String {
-    let title = Escaped(&picture.title);
-    format!(
-        "<figure class=\"picture\">\n<figcaption>{title}</figcaption>\n<div class=\"scroll\" tabindex=\"0\" \
-         role=\"img\" aria-label=\"{title}; the same as a table follows\">{}</div>\n{}</figure>\n",
-        picture.svg,
-        table(&picture.table)
-    )
-}
-
-fn trace(trace: &TracePanel) -> String {
-    let label = Escaped(&trace.label);
-    let named = trace.command == trace.label;
-    let command =
-        if named { String::new() } else { format!("<p><code>{}</code></p>\n", Escaped(&trace.command)) };
-    let notes = each(&trace.notes, |note| format!("<p>{}</p>\n", Escaped(note)));
-    let no_timeline = without_script(
-        "The timeline needs the page's script, which this browser does not run. The tables below work without it.",
-    );
-    format!(
-        "<article class=\"trace\" aria-label=\"{label}\">\n<h3>{label}</h3>\n{command}{notes}\
-         <div class=\"timeline\"></div>\n{no_timeline}{}{}{}{}<div class=\"steps\"></div>\n\
-         <script type=\"application/json\" class=\"packed spans\">\"{}\"</script>\n</article>\n",
-        findings(&trace.findings),
-        table(&trace.phases),
-        table(&trace.attribution),
-        trace.calls.as_deref().map_or(String::new(), user_code),
-        trace.packed
-    )
-}
-
-fn findings(findings: &[String]) -> String {
-    if findings.is_empty() {
-        return String::new();
+    html! {
+        svg class="bar" width="250" height="16" viewBox="0 0 250 16" role="img" aria-label=(bar.label) {
+            title { (bar.label) }
+            @for (scale, pieces) in scales { g class=(scale) { @for each in pieces { (piece(each)) } } }
+        }
     }
-    let items = each(findings, |finding| format!("<li>{}</li>", Escaped(finding)));
-    format!("<h4>What would save time</h4>\n<ul>{items}</ul>\n")
+}
+
+fn piece(piece: &BarPiece) -> Markup {
+    let BarPiece { phase, x, width } = piece;
+    html! { rect class={ "phase-" (phase) } x=(display(x)) width=(display(width)) height="16" {} }
+}
+
+fn picture(picture: &Picture) -> Markup {
+    let label = format!("{}; the same as a table follows", picture.title);
+    html! {
+        figure class="picture" {
+            figcaption { (picture.title) }
+            div class="scroll" tabindex="0" role="img" aria-label=(label) { (PreEscaped(&picture.svg)) }
+            (table(&picture.table))
+        }
+    }
+}
+
+fn trace(trace: &TracePanel) -> Markup {
+    html! {
+        article class="trace" aria-label=(trace.label) {
+            h3 { (trace.label) }
+            @if trace.command != trace.label { p { code { (trace.command) } } }
+            @for note in &trace.notes { p { (note) } }
+            div class="timeline" {}
+            (without_script("The timeline needs the page's script, which this browser does not run. The tables below \
+                             work without it."))
+            (findings(&trace.findings))
+            (table(&trace.phases))
+            (table(&trace.attribution))
+            @if let Some(calls) = &trace.calls { (user_code(calls)) }
+            div class="steps" {}
+            script type="application/json" class="packed spans" { (quoted(&trace.packed)) }
+        }
+    }
+}
+
+fn findings(findings: &[String]) -> Markup {
+    html! {
+        @if !findings.is_empty() {
+            h4 { "What would save time" }
+            ul { @for finding in findings { li { (finding) } } }
+        }
+    }
 }
 
 /// `calls` is packed.
-fn user_code(calls: &str) -> String {
-    format!(
-        "<h4>User code by samples</h4>\n<div class=\"calls\"><script type=\"application/json\" \
-         class=\"packed\">\"{calls}\"</script></div>\n{}",
-        without_script("The chart of user code needs the page's script, which this browser does not run.")
-    )
+fn user_code(calls: &str) -> Markup {
+    html! {
+        h4 { "User code by samples" }
+        div class="calls" { script type="application/json" class="packed" { (quoted(calls)) } }
+        (without_script("The chart of user code needs the page's script, which this browser does not run."))
+    }
 }
 
-fn hex(bytes: &[HexByte], legend: &[HexLegend]) -> String {
-    let legend = each(legend, |entry| {
-        let (class, text) = (entry.class, Escaped(entry.text));
-        format!("<li><span class=\"byte hex-{class}\" aria-hidden=\"true\">00</span> {text}</li>")
-    });
-    let bytes = each(bytes, |byte| {
-        let HexByte { hex, title, class, row } = byte;
-        let title = Escaped(title);
-        format!("<span class=\"byte hex-{class}\" data-row=\"{row}\" title=\"{title}\">{hex}</span>")
-    });
-    format!(
-        "<ul class=\"legend\">{legend}</ul>\n<div class=\"hex\" role=\"img\" aria-label=\"The bytes, which the \
-         following table explains\">{bytes}</div>\n"
-    )
+fn hex(bytes: &[HexByte], legend: &[HexLegend]) -> Markup {
+    html! {
+        ul class="legend" {
+            @for HexLegend { class, text } in legend {
+                li { span class={ "byte hex-" (class) } aria-hidden="true" { "00" } " " (text) }
+            }
+        }
+        div class="hex" role="img" aria-label="The bytes, which the following table explains" {
+            @for HexByte { hex, title, class, row } in bytes {
+                span class={ "byte hex-" (class) } data-row=(row) title=(title) { (hex) }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -205,21 +249,29 @@ mod tests {
 
     #[test]
     fn no_text_becomes_a_tag_or_ends_an_attribute() {
-        let text = Escaped("</script> \"a\" & 'b'").to_string();
-        assert_eq!(text, "&lt;&#x2f;script&gt; &quot;a&quot; &amp; &#x27;b&#x27;");
+        let text = "</script> \"a\" & 'b'".to_owned();
+        let picture = Picture { title: text.clone(), ..Picture::default() };
+        let shown = super::picture(&picture).into_string();
+        let escaped = "&lt;/script&gt; &quot;a&quot; &amp; 'b'";
+        assert!(shown.contains(&format!("<figcaption>{escaped}</figcaption>")), "{shown}");
+        assert!(shown.contains(&format!("aria-label=\"{escaped};")), "{shown}");
     }
 
     #[test]
     fn a_cell_shows_its_bar_its_text_and_its_note() {
         let piece = BarPiece { phase: "setup", x: 1.5, width: 2.0 };
         let bar = Bar { label: "<1>".to_owned(), linear: vec![piece], ..Bar::default() };
-        let shown = cell(&Cell { bar: Some(bar), ..Cell::figure("1 µs", 1000.0).noted("n") }, true);
-        assert!(shown.starts_with("<td data-value=\"1000\" class=\"number\"><svg class=\"bar\""), "{shown}");
-        assert!(shown.contains("<title>&lt;1&gt;</title>"), "{shown}");
-        assert!(
-            shown.contains("<g class=\"linear\"><rect class=\"phase-setup\" x=\"1.5\" width=\"2\""),
-            "{shown}"
-        );
+        let shown =
+            cell(&Cell { bar: Some(bar), ..Cell::figure("1 µs", 1000.0).noted("n") }, true).into_string();
+        for part in [
+            "data-value=\"1000\"",
+            "class=\"number\"",
+            "<svg class=\"bar\"",
+            "<title>&lt;1&gt;</title>",
+            "<g class=\"linear\"><rect class=\"phase-setup\" x=\"1.5\" width=\"2\"",
+        ] {
+            assert!(shown.contains(part), "{part} in {shown}");
+        }
         assert!(shown.ends_with("</svg>1 µs<small>n</small></td>"), "{shown}");
     }
 }

@@ -1,9 +1,8 @@
 //! One self-contained HTML page of documents: it measures nothing and fetches nothing.
 //!
 //! [`source`] reads the documents, the module of each section makes [`block`]s of them (prose, tables, pictures,
-//! timelines), and `markup` writes the blocks, and [`page`] puts them
-//! together. What the page's scripts draw is compressed by [`packed`].
-//! The pictures are those of [`super::pictures`].
+//! timelines), `markup` writes the blocks, and [`page`] puts them together. What the page's scripts draw is compressed by
+//! [`packed`]. The pictures are those of [`super::pictures`].
 //!
 //! Names, arguments and messages in documents may be hostile. `markup` escapes them, and the scripts set text, never
 //! markup. The content security policy allows only the page's own scripts, by their hashes, and no connections, so markup

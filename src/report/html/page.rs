@@ -1,7 +1,7 @@
 //! Puts the sections into the page, with the hashes of scripts and styles.
 
 use super::block::Section;
-use super::markup::{self, Escaped};
+use super::markup::{self, Frame};
 use super::source::Source;
 use crate::document::Document;
 use crate::document::claims::ClaimsDocument;
@@ -42,24 +42,26 @@ pub fn render(sources: &[(String, Source)]) -> String {
     let style = STYLE.to_owned() + &patterns::rules();
     let script = format!("\"use strict\";\n(() => {{\n{}\n}})();\n", SCRIPTS.join("\n"));
 
-    format!(
-        include_str!("assets/page.html"),
-        title = Escaped(&title(sources)),
-        legend = Phase::ALL.map(|phase| markup::legend(phase.name())).concat(),
-        tabs = markup::tabs(&sections),
-        sections = sections.iter().map(|section| markup::section(section, &subjects)).collect::<String>(),
-        style_hash = hash(&style),
-        style = style,
-        script_hash = hash(&script),
-        script = script,
-        patterns = patterns::definitions(),
-        version = env!("CARGO_PKG_VERSION"),
-    )
+    let frame = Frame {
+        title: &title(sources),
+        version: env!("CARGO_PKG_VERSION"),
+        phases: &Phase::ALL.map(Phase::name),
+        patterns: &patterns::definitions(),
+        style: &style,
+        script: &script,
+        policy: &policy(&script, &style),
+    };
+    markup::page(&frame, &sections, &subjects).into_string()
 }
 
-/// A content security policy allows a script or a style by its hash (CSP level 2, section 4.2.2).
-fn hash(text: &str) -> String {
-    format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
+/// A content security policy that allows this script and this style by their hashes (CSP level 2, section 4.2.2).
+fn policy(script: &str, style: &str) -> String {
+    let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())));
+    format!(
+        "default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'",
+        hash(script),
+        hash(style)
+    )
 }
 
 fn title(sources: &[(String, Source)]) -> String {

@@ -96,7 +96,7 @@ fn block(block: &PageBlock, subjects: &str) -> Markup {
         },
         PageBlock::Diff { subjects: both } => html! {
             div class="diff" data-subjects=(both.len()) {}
-            script type="application/json" #subjects { (quoted(subjects)) }
+            script type="application/json" id="subjects" { (quoted(subjects)) }
             (without_script("This view needs the page's script, which this browser does not run."))
         },
         PageBlock::Hex { bytes, legend } => hex(bytes, legend),

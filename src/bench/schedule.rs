@@ -89,7 +89,9 @@ pub struct Schedule {
 impl Schedule {
     /// A schedule for `programs` programs, which together take `round` for one run each.
     pub fn new(aim: Aim, limit: RunLimit, round: Duration, programs: usize, overhead: bool) -> Schedule {
-        let discarded = discarded(round, programs);
+        // Without a warm-up the length of a round is not known. Runs to explain may be long, so none are discarded.
+        let unknown = aim == Aim::Explain && round.is_zero();
+        let discarded = if unknown { 0 } else { discarded(round, programs) };
         let rounds = match (limit, aim) {
             (RunLimit::Runs(runs), _) => runs,
             (RunLimit::Time(time), Aim::Explain) => {
@@ -272,6 +274,8 @@ mod tests {
         assert_eq!(schedule.blocks[1].parts(), [(false, 4), (true, 4)]);
         assert_eq!(pairs(&explained(RunLimit::Runs(8), false)), [(8, 0)]);
         assert_eq!(explained(RunLimit::Runs(1), true).discarded, 0);
+        let unknown = Schedule::new(Aim::Explain, RunLimit::Runs(5), Duration::ZERO, 1, false);
+        assert_eq!(unknown.runs(1), 5, "their length is not known");
         let likely = |seconds| explained(RunLimit::Time(Duration::from_secs(seconds)), false).likely;
         assert_eq!([1, 8, 60].map(likely), [3, 8, 20]);
         let rounds = |ms| {

@@ -56,6 +56,14 @@ pub struct Share {
     pub count: u64,
 }
 
+impl Share {
+    /// The kind and the name, for people.
+    pub fn title(&self) -> String {
+        let kind = self.kind.title();
+        if self.name == kind { kind.to_owned() } else { format!("{kind} ({})", self.name) }
+    }
+}
+
 pub fn kind(what: &What) -> WorkKind {
     match what {
         What::Exec { .. } => WorkKind::KernelExec,

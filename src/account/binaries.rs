@@ -50,6 +50,7 @@ struct Binary {
     symbols: Symbols,
     frames: Option<Rc<CallFrames>>,
     needed: Option<Rc<[String]>>,
+    is_go: bool,
 }
 
 /// The sections that say how to find the caller of each function.
@@ -96,6 +97,11 @@ impl FileBinaries {
         self.binary(path).needed.clone().unwrap_or_default()
     }
 
+    /// Whether the Go toolchain linked a file.
+    pub fn is_go(&self, path: &str) -> bool {
+        self.binary(path).is_go
+    }
+
     /// All ELF files that were asked for, sorted by path.
     pub fn modules(&self) -> Vec<Module> {
         let read = self.read.borrow();
@@ -126,7 +132,7 @@ fn read(path: &str) -> Option<Binary> {
     let mut file = File::open(path).ok()?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).ok()?;
-    let Parsed { layout, symbols, build_id, frames, needed } = parsed(&bytes, Path::new(path))?;
+    let Parsed { layout, symbols, build_id, frames, needed, is_go } = parsed(&bytes, Path::new(path))?;
     let module = Module {
         path: path.to_owned(),
         size: facts.len(),
@@ -140,6 +146,7 @@ fn read(path: &str) -> Option<Binary> {
         symbols,
         frames: Some(Rc::new(frames)),
         needed: Some(needed.into()),
+        is_go,
     })
 }
 
@@ -149,6 +156,7 @@ pub(super) struct Parsed {
     build_id: Option<String>,
     pub(super) frames: CallFrames,
     needed: Vec<String>,
+    is_go: bool,
 }
 
 pub(super) fn parsed(bytes: &[u8], path: &Path) -> Option<Parsed> {
@@ -161,7 +169,8 @@ pub(super) fn parsed(bytes: &[u8], path: &Path) -> Option<Parsed> {
     let needed = needed.unwrap_or_default();
     let build_id = file.build_id().ok().flatten().map(hexadecimal);
     let symbols = Symbols::of(&file, path, build_id.as_deref());
-    Some(Parsed { layout, symbols, build_id, frames: call_frames(&file), needed })
+    let is_go = file.section_by_name(".go.buildinfo").is_some();
+    Some(Parsed { layout, symbols, build_id, frames: call_frames(&file), needed, is_go })
 }
 
 /// The names in its dynamic section (`DT_NEEDED`).

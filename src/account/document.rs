@@ -2,6 +2,7 @@
 
 use super::attribution::{kind, shares};
 use super::explained::Explained;
+use super::findings::Finding;
 use super::profile::{Function, Node};
 use super::remarks::Remarks;
 use super::summary::Spread;
@@ -47,8 +48,7 @@ pub struct Frame {
     /// How often the command was executed; `None`: it was not executed now.
     pub executions: Option<u64>,
     pub cold: Option<ColdRuns>,
-    /// Cost in nanoseconds and text.
-    pub findings: Vec<(u64, String)>,
+    pub findings: Vec<TracedFinding>,
 }
 
 impl Frame {
@@ -67,8 +67,17 @@ impl Frame {
             stderr: explained.stderr.clone(),
             executions: Some(explained.executions()).filter(|executions| *executions > 0),
             cold: observed.cold.clone(),
-            findings: explained.findings().into_iter().map(|own| (own.cost.0, own.text)).collect(),
+            findings: explained.findings().iter().map(|own| finding(own, explained)).collect(),
         }
+    }
+}
+
+fn finding(finding: &Finding, explained: &Explained) -> TracedFinding {
+    TracedFinding {
+        ns: finding.cost.0,
+        interval_ns: finding.interval.map(|interval| interval.map(|end| end.0)),
+        rule: finding.rule.to_owned(),
+        text: finding.sentence(explained.summary.median_run.total),
     }
 }
 
@@ -132,11 +141,7 @@ fn traced(summary: &Summary, frame: &Frame) -> Traced {
         searches: searches(account),
         loads: summary.loads.iter().map(load).collect(),
         processes: account.processes.iter().map(process).collect(),
-        findings: frame
-            .findings
-            .iter()
-            .map(|(ns, text)| TracedFinding { ns: *ns, text: text.clone() })
-            .collect(),
+        findings: frame.findings.clone(),
     }
 }
 

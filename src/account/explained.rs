@@ -9,6 +9,7 @@ use super::user_times::all_user_time;
 use super::{Account, Summary};
 use crate::bench::BothKinds;
 use crate::bench::explain::{Along, Observed};
+use crate::bench::runtimes::{Reports, Runtime};
 use crate::bench::sampling::{Expected, Sampled};
 use crate::stats::Comparison;
 use firstbyte_measure::arch::cpuid::Cpuid;
@@ -51,6 +52,8 @@ pub struct Explained {
     pub binaries: FileBinaries,
     /// Why user code was not sampled, where it should have been.
     pub unsampled: Option<SamplerError>,
+    /// What language runtimes reported of their loads, or why that does not count; `None`: none was asked.
+    pub reports: Option<Result<Reports, String>>,
     pub observed: Observed,
     pub tracer: UsedTracer,
     /// How the runs ended. If one failed, how that one ended.
@@ -80,14 +83,18 @@ impl Explained {
             ));
         };
         summary.loads = loads::of_path(&summary.median_run, &binaries);
+        for (account, loads) in &mut summary.others {
+            *loads = loads::of_path(account, &binaries);
+        }
         let exit = worst.exit;
         let stderr = if exit.success() { Vec::new() } else { worst.output.last_errors(LAST_LINES) };
-        let (cpuid, costs, unsampled) = (Ok(None), None, None);
+        let (cpuid, costs, unsampled, reports) = (Ok(None), None, None, None);
         Ok(Explained {
             summary,
             totals,
             binaries,
             unsampled,
+            reports,
             observed,
             tracer,
             exit,
@@ -126,7 +133,27 @@ impl Explained {
     /// How often the command was executed, also to count its CPUID instructions.
     pub fn executions(&self) -> u64 {
         let counted = self.cpuid.is_ok_and(|cpuid| cpuid.is_some()) && self.observed.executions > 0;
-        self.observed.executions + self.sampling_executions + u64::from(counted)
+        self.observed.executions
+            + self.sampling_executions
+            + u64::from(counted)
+            + 2 * u64::from(self.reports.is_some())
+    }
+
+    /// The language runtimes that take part, which can report what they load.
+    pub fn runtimes(&self) -> Vec<Runtime> {
+        loads::runtimes(&self.summary.median_run, &self.binaries)
+    }
+
+    /// Adds the loads that the runtimes reported.
+    pub fn add_reports(&mut self, reports: Result<Reports, String>) {
+        for (runtime, text) in reports.iter().flat_map(|reports| &reports.texts) {
+            self.summary.loads.extend(loads::reported(*runtime, text));
+        }
+        if let Ok(Reports { walls: [with, _], .. }) = &reports {
+            self.summary.report_scale =
+                (self.summary.median_run.wall.as_f64() / with.as_f64().max(1.0)).min(1.0);
+        }
+        self.reports = Some(reports);
     }
 
     /// The files that explain it.

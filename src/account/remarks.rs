@@ -44,11 +44,12 @@ impl Remarks {
         notes.extend(findings::reservation(&explained.summary, &explained.machine()));
         notes.extend(overhead(explained));
         notes.extend(sampling(explained));
+        notes.extend(reports(explained));
         notes.extend(rejections(explained));
         notes.extend(interference(explained));
         notes.push(executions(explained));
 
-        let findings = explained.findings().into_iter().map(|finding| finding.text).collect();
+        let findings = sentences(explained);
         Remarks { command, notes, findings, corrected_total: explained.corrected_total() }
     }
 
@@ -59,10 +60,15 @@ impl Remarks {
         Remarks {
             command: recording.map(|recording| shell_words::join(&recording.command)).unwrap_or_default(),
             notes: notes.into_iter().chain(reservation).collect(),
-            findings: explained.findings().into_iter().map(|finding| finding.text).collect(),
+            findings: sentences(explained),
             corrected_total: None,
         }
     }
+}
+
+fn sentences(explained: &Explained) -> Vec<String> {
+    let total = explained.summary.median_run.total;
+    explained.findings().iter().map(|finding| finding.sentence(total)).collect()
 }
 
 /// What a reader of a difference must know of one side.
@@ -185,6 +191,27 @@ fn sampling(explained: &Explained) -> Option<String> {
         "User code: {} samples in {runs}, one for every {} of processor time.{lost}{overhead}",
         code.samples, code.period
     ))
+}
+
+/// What it cost to ask the language runtimes, or why their reports do not count.
+fn reports(explained: &Explained) -> Option<String> {
+    let reports = match explained.reports.as_ref()? {
+        Ok(reports) => reports,
+        Err(reason) => {
+            return Some(format!(
+                "What the language runtimes report of their loads does not count: {reason}."
+            ));
+        }
+    };
+    let names: Vec<&str> = reports.texts.iter().map(|(runtime, _)| runtime.name()).collect();
+    let [with, without] = reports.walls;
+    (!names.is_empty()).then(|| {
+        format!(
+            "Asked by its environment, {} reported the loads in one more run. This run took {with}, the same run without \
+             the question {without}. Both ended and printed alike.",
+            names.join(" and ")
+        )
+    })
 }
 
 fn overhead(explained: &Explained) -> Option<String> {

@@ -56,6 +56,7 @@ pub fn replayed(path: &Path, along: Along) -> Result<Replayed, String> {
         totals: vec![(0, summary.total.median)],
         binaries: files,
         unsampled: None,
+        reports: None,
         observed: Observed {
             traced: vec![summary.median_run.wall.as_f64()],
             recordings: vec![recording],

@@ -100,8 +100,12 @@ pub struct Summary {
     pub lost: u64,
     /// User code by function; `None`: it was not sampled.
     pub user_code: Option<UserCode>,
-    /// The files that the run loads whose total is the median.
+    /// What the run whose total is the median loads.
     pub loads: Vec<Load>,
+    /// The time of the run that is shown over that of the run in which runtimes reported, if that took longer.
+    pub report_scale: f64,
+    /// The other runs, and the files that each loads.
+    pub others: Vec<(Account, Vec<Load>)>,
 }
 
 impl Summary {
@@ -130,8 +134,10 @@ impl Summary {
             lost: accounts.iter().map(|a| a.lost).sum(),
             user_code: None,
             loads: Vec::new(),
+            report_scale: 1.0,
             median_run: accounts.swap_remove(middle),
             median_place,
+            others: accounts.into_iter().map(|account| (account, Vec::new())).collect(),
         })
     }
 }

@@ -44,6 +44,8 @@ pub struct ExplainPlan {
     pub overhead: bool,
     /// Make sampled runs that name the functions of user code.
     pub samples: bool,
+    /// Ask language runtimes what they load, in one more run.
+    pub runtimes: bool,
     pub along: Along,
     pub backend: BackendChoice,
     /// How each run is made.

@@ -13,6 +13,7 @@
 //! | [`verdict`] | whether a run counts |
 //! | [`sample`] | samples and series |
 //! | [`sampling`] | runs whose user code is sampled |
+//! | [`runtimes`] | one run in which language runtimes report what they load |
 //! | [`counting`] | runs apart from the timed ones that count system calls, page faults and instructions |
 //! | [`interference`] | who else used the processors |
 //! | [`results`] | from series to the entries of a document |
@@ -36,6 +37,7 @@ pub mod results;
 pub mod run_conditions;
 mod run_plan;
 pub mod runner;
+pub mod runtimes;
 pub mod sample;
 pub mod sampling;
 pub mod schedule;

@@ -26,6 +26,7 @@ Examples:
 /// Explain where the time of one program's start-up goes
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, mut_arg("cache", |cache| cache.help(CACHE)))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
     /// Command to explain, in quotes if it has arguments; it is split into words as a shell does, and run without a shell
     #[arg(value_name = "COMMAND", required_unless_present_any = ["words", "replay", "summary"])]
@@ -41,6 +42,9 @@ pub struct Args {
     /// Skip the untraced runs that measure the observer overhead
     #[arg(long)]
     no_overhead: bool,
+    /// Skip the run in which language runtimes such as Python and Node report what they load
+    #[arg(long)]
+    no_runtimes: bool,
     /// Follow the threads that work while the others wait, or the first thread with its waits
     #[arg(long, value_name = "THREAD", default_value = "critical")]
     thread: ThreadArg,
@@ -134,6 +138,7 @@ impl Args {
             runs: ExplainPlan {
                 overhead: !self.no_overhead && !self.explaining.quick,
                 ring: self.ring,
+                runtimes: !self.no_runtimes && !self.explaining.quick,
                 along: self.thread.into(),
                 ..self.explaining.plan()?
             },
@@ -188,6 +193,7 @@ impl ExplainingArgs {
             quick: self.quick,
             overhead: false,
             samples: !self.no_samples,
+            runtimes: false,
             along: Along::CriticalPath,
             backend: self.measuring.backend(),
             each_run: self.running.plan(&self.measuring, environment, false)?,

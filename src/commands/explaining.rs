@@ -6,6 +6,7 @@ use crate::account::Explained;
 use crate::account::explained::UsedTracer;
 use crate::account::observer_costs::ObserverCosts;
 use crate::bench::explain::{Along, ExplainPlan, observe, observe_smallest};
+use crate::bench::runtimes::reports;
 use crate::bench::sampling::sample;
 use crate::bench::{ExperimentError, cold_runs};
 use crate::output::Target;
@@ -85,6 +86,26 @@ pub(super) fn add_samples(
     }
     match sample(command, plan, explained.expected(), &mut ExperimentBar::of("sampling", None)) {
         Ok(sampled) => explained.add_samples(sampled),
+        Err(ExperimentError::Run(LaunchError::Interrupted)) => explained.observed.interrupted = true,
+        Err(error) => return Err(error.into()),
+    }
+    Ok(())
+}
+
+/// Asks the language runtimes what they load.
+pub(super) fn add_reports(
+    explained: &mut Explained,
+    command: &Command,
+    plan: &ExplainPlan,
+) -> Result<(), CommandError> {
+    let runtimes = explained.runtimes();
+    // a run that ends at a moment has no whole output, and a cold one no comparable time
+    let is_whole = plan.each_run.until.is_none() && plan.cold.is_none() && plan.count != Some(1);
+    if !plan.runtimes || !is_whole || explained.observed.interrupted || runtimes.is_empty() {
+        return Ok(());
+    }
+    match reports(command, plan, &runtimes) {
+        Ok(reports) => explained.add_reports(reports),
         Err(ExperimentError::Run(LaunchError::Interrupted)) => explained.observed.interrupted = true,
         Err(error) => return Err(error.into()),
     }

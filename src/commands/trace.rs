@@ -1,6 +1,6 @@
 //! `firstbyte trace`: one start-up, every microsecond of it explained.
 
-use super::explaining::{add_samples, choose, exit, observer_costs, prepare, traced};
+use super::explaining::{add_reports, add_samples, choose, exit, observer_costs, prepare, traced};
 use super::progress::Spinner;
 use super::{CommandError, Exit, export, show, terminal};
 use crate::account::document::{Frame, trace_document};
@@ -56,7 +56,8 @@ fn examine(
         explained.cpuid = count_cpuids(&command, TRAP, explained.summary.total.median);
         explained.observed.interrupted = interrupt::interrupted().is_some();
     }
-    add_samples(explained, command, &plan.runs)?;
+    add_samples(explained, command.clone(), &plan.runs)?;
+    add_reports(explained, &command, &plan.runs)?;
     if plan.runs.overhead && !explained.observed.interrupted {
         match observer_costs(&plan.runs, tracer, &explained.tracer) {
             Err(error) if error.exit == Exit::Interrupted => explained.observed.interrupted = true,

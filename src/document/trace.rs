@@ -342,7 +342,13 @@ pub struct TracedFinding {
     /// What it costs.
     #[serde(default)]
     pub ns: u64,
-    /// A sentence.
+    /// Half of the runs are between these; for samples, a 95 % interval. `null`: too few runs.
+    #[serde(default)]
+    pub interval_ns: Option<[u64; 2]>,
+    /// The name of the rule that found it.
+    #[serde(default)]
+    pub rule: String,
+    /// The cost, the cause and what to do.
     pub text: String,
 }
 

@@ -135,3 +135,86 @@ fn the_text_lists_what_was_loaded() {
         "{text}"
     );
 }
+
+/// What a runtime reports; `None` without the runtime or a tracer.
+fn reported(runtime: &str, words: &[&str]) -> Option<Vec<Value>> {
+    if Command::new(words[0]).arg("--version").output().is_err()
+        && Command::new(words[0]).arg("version").output().is_err()
+    {
+        skipped(&format!("no {}", words[0]));
+        return None;
+    }
+    let options = ["-r", "2", "--no-samples", "--"];
+    let Some(result) = result(&[&options, words].concat()) else {
+        skipped("this machine does not trace");
+        return None;
+    };
+    let loads = result["loads"].as_array().unwrap().clone();
+    let loads: Vec<Value> = loads.into_iter().filter(|load| load["runtime"] == runtime).collect();
+    assert!(!loads.is_empty(), "{runtime} reports nothing");
+    Some(loads)
+}
+
+#[test]
+fn python_reports_its_imports_with_those_inside() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("outer_module.py"), "import inner_module\n").unwrap();
+    fs::write(folder.path().join("inner_module.py"), "import time\ntime.sleep(0.02)\n").unwrap();
+    let program = format!("import sys; sys.path[:0] = [{:?}]; import outer_module; print(1)", folder.path());
+    let Some(loads) = reported("Python", &["python3", "-c", &program]) else { return };
+    let (outer, inner) = (load(&loads, "outer_module"), load(&loads, "inner_module"));
+    assert!(number(inner, "self_ns") >= 20_000_000, "{inner}");
+    assert!(number(outer, "total_ns") >= 20_000_000 && number(outer, "self_ns") < number(outer, "total_ns"));
+    assert_eq!(number(inner, "depth"), number(outer, "depth") + 1);
+}
+
+#[test]
+fn hooks_report_the_modules_of_node_ruby_and_perl() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let wait = "const end = process.hrtime.bigint() + 20000000n; while (process.hrtime.bigint() < end);";
+    fs::write(path.join("inner.js"), wait).unwrap();
+    fs::write(path.join("outer.js"), "require('./inner.js');").unwrap();
+    fs::write(path.join("inner.rb"), "sleep 0.02").unwrap();
+    fs::write(path.join("outer.rb"), "require_relative 'inner'").unwrap();
+    fs::write(path.join("Inner.pm"), "package Inner; select(undef, undef, undef, 0.02); 1;").unwrap();
+    fs::write(path.join("Outer.pm"), "package Outer; use Inner; 1;").unwrap();
+    let path = path.display();
+    let [node, ruby, perl] = [
+        format!("require('{path}/outer.js'); console.log(1)"),
+        format!("require '{path}/outer'; puts 1"),
+        format!("use lib '{path}'; require Outer; print 1"),
+    ];
+    for (runtime, words, name) in [
+        ("Node", ["node", "-e", &node], "outer.js"),
+        ("Ruby", ["ruby", "-e", &ruby], "outer"),
+        ("Perl", ["perl", "-e", &perl], "Outer.pm"),
+    ] {
+        let Some(loads) = reported(runtime, &words) else { continue };
+        let outer = loads.iter().find(|load| load["unit"].as_str().unwrap().ends_with(name));
+        let outer = outer.unwrap_or_else(|| panic!("{runtime}: {loads:?}"));
+        assert!(number(outer, "total_ns") >= 20_000_000, "{outer}");
+    }
+}
+
+#[test]
+fn java_and_go_report_their_start() {
+    if let Some(loads) = reported("Java", &["java", "-version"]) {
+        assert!(number(load(&loads, "Create VM"), "total_ns") > 0);
+    }
+    if let Some(loads) = reported("Go", &["go", "version"]) {
+        assert!(loads.iter().any(|load| load["unit"] == "os"), "{loads:?}");
+    }
+}
+
+#[test]
+fn a_report_of_a_run_that_prints_something_else_does_not_count() {
+    let words = ["-r", "2", "--no-overhead", "--no-samples", "--", "python3", "-c"];
+    let prints = "import os; print(os.environ.get('PYTHONPROFILEIMPORTTIME'))";
+    let Some(text) = traced(&[&words[..], &[prints]].concat()) else {
+        return skipped("this machine does not trace");
+    };
+    let flat = text.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(flat.contains("does not count: its output was not that of an untouched run"), "{text}");
+    assert!(!text.contains("Python itself reports"), "{text}");
+}

@@ -1,14 +1,17 @@
 //! Findings about loading a program.
 
-use super::{Cpuid, Finding, MachineFacts, TRAP, cost, noteworthy, role};
+use super::{Cpuid, Evidence, Finding, MachineFacts, TRAP, cost, noteworthy, role};
+use crate::account::loads::{LIBRARY, Load};
 use crate::account::{Account, Region, Role, Step, What};
 use firstbyte_measure::arch::CallFacts;
 use firstbyte_measure::units::Nanos;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The work of ld.so: its own code, and its calls and page faults. Its CPUID instructions do not count, because a static
 /// program executes them, too.
-pub(super) fn dynamic_linking(account: &Account, machine: &MachineFacts) -> Option<Finding> {
+pub(super) fn dynamic_linking(run: &Evidence) -> Option<Finding> {
+    let (account, machine) = (run.account, run.machine);
     let by_loader = |step: &&Step| role(&step.what) == Some(Role::Loader);
     let steps: Vec<&Step> = account.steps.iter().filter(by_loader).collect();
     if steps.is_empty() {
@@ -28,20 +31,34 @@ pub(super) fn dynamic_linking(account: &Account, machine: &MachineFacts) -> Opti
     let faults = account.page_faults().map_or(String::new(), |_| format!("{faults} page faults, "));
     let code = if machine.loader.is_some() { format!(", {user} of its code") } else { String::new() };
     let text = format!(
-        "Dynamic linking takes {cost} of {} ({faults}{calls} system calls of ld.so{code}). A statically linked program \
-         does none of it; a program with fewer libraries does less.",
-        account.total
+        "Dynamic linking ({faults}{calls} system calls of ld.so{code}{}). A statically linked program does none of it; a \
+         program with fewer libraries does less.",
+        longest_libraries(run.loads)
     );
-    Some(Finding { rule: "dynamic-linking", cost, text })
+    Some(Finding::new("dynamic-linking", cost, text))
+}
+
+/// `; libx.so 1.2 ms, liby.so 0.3 ms`: those that take the longest, with their relocation.
+fn longest_libraries(loads: &[Load]) -> String {
+    let mut libraries: BTreeMap<&str, Nanos> = BTreeMap::new();
+    for load in loads.iter().filter(|load| load.runtime == LIBRARY) {
+        let time = libraries.entry(&load.unit).or_default();
+        *time = *time + load.own;
+    }
+    let mut libraries: Vec<(&str, Nanos)> = libraries.into_iter().collect();
+    libraries.sort_by_key(|(_, time)| Reverse(*time));
+    let longest: Vec<String> =
+        libraries.iter().take(3).map(|(name, time)| format!("`{name}` {time}")).collect();
+    if longest.is_empty() { String::new() } else { format!("; the longest: {}", longest.join(", ")) }
 }
 
 /// Files that were looked for and not found: at least three failed calls.
-pub(super) fn failed_searches(account: &Account, _: &MachineFacts) -> Option<Finding> {
+pub(super) fn failed_searches(account: &Account) -> Option<Finding> {
     let failed = |step: &&Step| {
-        matches!(&step.what, What::Call { failed: true, file: Some(_), .. })
+        matches!(&step.what, What::Call { failed: true, file: Some(_), text, .. } if is_missing(text))
             && step.what.call_facts().is_some_and(CallFacts::looks_up)
     };
-    let steps: Vec<&Step> = account.threads.iter().flat_map(|t| &t.steps).filter(failed).collect();
+    let steps: Vec<&Step> = account.steps.iter().filter(failed).collect();
     let cost = cost(steps.iter().copied());
     if steps.len() < 3 || !noteworthy(cost, account, 1) {
         return None;
@@ -50,7 +67,7 @@ pub(super) fn failed_searches(account: &Account, _: &MachineFacts) -> Option<Fin
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     for step in &steps {
         if let What::Call { file: Some(path), .. } = &step.what {
-            *names.entry(path.rsplit('/').next().unwrap_or_default()).or_default() += 1;
+            *names.entry(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()).or_default() += 1;
         }
     }
 
@@ -59,14 +76,20 @@ pub(super) fn failed_searches(account: &Account, _: &MachineFacts) -> Option<Fin
     let searching =
         if by_loader * 2 > steps.len() { "most of them for libraries" } else { "in all processes" };
     let text = format!(
-        "{} lookups of files failed ({searching}). They took {cost}. The most frequent one was `{name}`, {times} times.",
+        "{} lookups of files that do not exist failed ({searching}), most often of `{name}`, {times} times. Put the folder \
+         that has the files first in the search path.",
         steps.len()
     );
-    Some(Finding { rule: "failed-searches", cost, text })
+    Some(Finding::new("failed-searches", cost, text))
+}
+
+/// Whether a failed call failed because the file does not exist. `readlink` of a file that is no link fails, too.
+fn is_missing(text: &str) -> bool {
+    !text.contains(" = -1 ") || text.ends_with("ENOENT") || text.ends_with("ENOTDIR")
 }
 
 /// A library, other than the C library, with at least a fifth of the page faults.
-pub(super) fn heavy_library(account: &Account, _: &MachineFacts) -> Option<Finding> {
+pub(super) fn heavy_library(account: &Account) -> Option<Finding> {
     let faults = account.main().steps.iter().filter_map(|step| match &step.what {
         What::Fault(fault) => Some((step, fault)),
         _ => None,
@@ -92,10 +115,10 @@ pub(super) fn heavy_library(account: &Account, _: &MachineFacts) -> Option<Findi
     }
 
     let text = format!(
-        "`{name}` has {} % of the main thread's page faults ({count} of {all}). They alone take {cost}.",
+        "`{name}` has {} % of the main thread's page faults ({count} of {all}). They alone take this long.",
         count * 100 / all
     );
-    Some(Finding { rule: "heavy-library", cost, text })
+    Some(Finding::new("heavy-library", cost, text))
 }
 
 /// Fewer CPUID instructions give no finding.
@@ -129,7 +152,7 @@ pub(super) fn trapped_instructions(account: &Account, machine: &MachineFacts) ->
          its string functions.",
         longest.own
     );
-    Some(Finding { rule: "cpuid", cost, text })
+    Some(Finding::new("cpuid", cost, text))
 }
 
 /// The CPUID instructions that trap, and their cost together, if they are enough for a finding.

@@ -1,27 +1,73 @@
-//! What a start-up spends its time on, in words: up to five findings, each with its cost. Pure.
+//! What a start-up spends its time on, in words: up to seven findings, each with its cost. Pure.
 //!
-//! A rule looks at the steps of the run whose total is the median. It gives a finding only if the steps show the cost.
+//! A rule looks at the steps of the run whose total is the median, at what it loaded and at the sampled functions. It gives
+//! a finding only if they show the cost. The same rule in the other runs says how much the cost varies.
 
+mod code_rules;
+mod file_rules;
 mod loading_rules;
 mod process_rules;
 mod runtime_rules;
 
+use super::loads::Load;
+use super::user_code::UserCode;
 use crate::account::{Account, Role, Step, Summary, What};
+use crate::stats::quantile::{quantile, sorted};
 pub use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::units::Nanos;
 
 /// The largest number of findings that are given.
-const MOST: usize = 5;
+const MOST: usize = 7;
+
+/// Fewer runs have no interval.
+const FEWEST_RUNS: usize = 4;
 
 /// Something that a start-up spends time on, and its cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The name of the rule.
     pub rule: &'static str,
+    /// What the rule found, where it can find different things in different runs.
+    pub subject: String,
     /// The cost in the run that is shown.
     pub cost: Nanos,
-    /// One or two sentences.
+    /// Half of the runs are between these; for samples, a 95 % interval.
+    pub interval: Option<[Nanos; 2]>,
+    /// The cause and what to do, in one or two sentences.
     pub text: String,
+}
+
+impl Finding {
+    fn new(rule: &'static str, cost: Nanos, text: String) -> Finding {
+        Finding { rule, subject: String::new(), cost, interval: None, text }
+    }
+
+    fn about(self, subject: &str) -> Finding {
+        Finding { subject: subject.to_owned(), ..self }
+    }
+
+    /// The cost, its interval and its part of the total before the text.
+    pub fn sentence(&self, total: Nanos) -> String {
+        let percent = 100.0 * self.cost.as_f64() / total.as_f64().max(1.0);
+        let interval = self.interval.map_or(String::new(), |[low, high]| format!(" ({low} to {high})"));
+        format!("{}{interval}, {percent:.0} %: {}", self.cost, self.text)
+    }
+}
+
+/// What the rules look at: one run, and what is known of all.
+pub(super) struct Evidence<'e> {
+    account: &'e Account,
+    machine: &'e MachineFacts,
+    loads: &'e [Load],
+    user_code: Option<&'e UserCode>,
+    report_scale: f64,
+}
+
+impl Evidence<'_> {
+    /// What a reported time is in the run that is shown: the run with the report may take longer.
+    fn scaled(&self, reported: Nanos) -> Nanos {
+        nanos(reported.as_f64() * self.report_scale).min(self.account.total)
+    }
 }
 
 /// The facts about the machine that the rules need.
@@ -36,26 +82,69 @@ pub struct MachineFacts {
 /// A CPUID instruction that takes less does not trap: a processor that executes it itself takes at most about 100 ns.
 pub const TRAP: Nanos = Nanos(300);
 
-type Rule = fn(&Account, &MachineFacts) -> Option<Finding>;
+type Rule = fn(&Evidence) -> Option<Finding>;
 
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 21] = [
     loading_rules::dynamic_linking,
-    loading_rules::failed_searches,
-    loading_rules::heavy_library,
-    loading_rules::trapped_instructions,
+    |run| loading_rules::failed_searches(run.account),
+    |run| loading_rules::heavy_library(run.account),
+    |run| loading_rules::trapped_instructions(run.account, run.machine),
+    file_rules::slow_file,
+    file_rules::programs,
+    file_rules::uncompiled_python,
+    file_rules::preloaded,
+    runtime_rules::reported,
+    runtime_rules::python_site,
     runtime_rules::python_modules,
-    process_rules::exec_chain,
-    process_rules::from_disk,
-    process_rules::preempted,
+    runtime_rules::java_classes,
+    code_rules::hottest_function,
+    code_rules::garbage_collection,
+    |run| process_rules::exec_chain(run.account),
+    |run| process_rules::from_disk(run.account),
+    |run| process_rules::preempted(run.account),
+    |run| process_rules::sleep(run.account),
+    |run| process_rules::waits(run.account),
+    |run| process_rules::after_the_first_byte(run.account),
+    |run| process_rules::repeated_calls(run.account),
 ];
 
 /// The findings, the most expensive first.
 pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
-    let account = &summary.median_run;
-    let mut all: Vec<Finding> = RULES.iter().filter_map(|rule| rule(account, machine)).collect();
+    let user_code = summary.user_code.as_ref();
+    let evidence = Evidence {
+        account: &summary.median_run,
+        machine,
+        loads: &summary.loads,
+        user_code,
+        report_scale: summary.report_scale,
+    };
+    let mut all: Vec<Finding> = RULES.iter().filter_map(|rule| found(*rule, &evidence, summary)).collect();
+    all.retain(|finding| noteworthy(finding.cost, &summary.median_run, 1));
     all.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
     all.truncate(MOST);
     all
+}
+
+/// The finding of a rule in the run that is shown, with the interval over all runs.
+fn found(rule: Rule, evidence: &Evidence, summary: &Summary) -> Option<Finding> {
+    let finding = rule(evidence)?;
+    if finding.interval.is_some() || summary.others.len() + 1 < FEWEST_RUNS {
+        return Some(finding);
+    }
+    let of_run = |(account, loads): &(Account, Vec<Load>)| {
+        let own = rule(&Evidence { account, loads, ..*evidence });
+        own.filter(|own| own.subject == finding.subject).map(|own| own.cost.as_f64())
+    };
+    let others = summary.others.iter().filter_map(of_run);
+    let costs = sorted(&others.chain([finding.cost.as_f64()]).collect::<Vec<f64>>())?;
+    let interval = (costs.len() >= FEWEST_RUNS)
+        .then(|| [0.25, 0.75].map(|p| nanos(quantile(&costs, p).unwrap_or_default())));
+    Some(Finding { interval, ..finding })
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive time")]
+fn nanos(time: f64) -> Nanos {
+    Nanos(time.max(0.0) as u64)
 }
 
 /// Why a finding is not given although there is evidence for it, in one or two sentences.

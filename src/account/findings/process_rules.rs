@@ -1,10 +1,14 @@
 //! Findings about processes and about the machine.
 
-use super::{Finding, MachineFacts, cost, noteworthy};
+use super::{Finding, cost, noteworthy};
+use crate::account::attribution::shares;
 use crate::account::{Account, Reason, Step, What};
+use firstbyte_measure::arch::Wait;
+use firstbyte_measure::units::Nanos;
+use std::collections::BTreeMap;
 
 /// The tracee executes other programs before the program itself.
-pub(super) fn exec_chain(account: &Account, _: &MachineFacts) -> Option<Finding> {
+pub(super) fn exec_chain(account: &Account) -> Option<Finding> {
     let root = account.processes.iter().find(|process| process.pid == account.root)?;
     let (last, before) = root.execs.split_last()?;
     if before.is_empty() {
@@ -21,16 +25,16 @@ pub(super) fn exec_chain(account: &Account, _: &MachineFacts) -> Option<Finding>
 
     let cost = last.start;
     let text = format!(
-        "`{}` is executed only after {cost}, behind {} ({}){also}. Calling it directly saves that time.",
+        "`{}` is executed only after this time, behind {} ({}){also}. Calling it directly saves that time.",
         last.path,
         if before.len() == 1 { "1 other exec".to_owned() } else { format!("{} other execs", before.len()) },
         names.join(", ")
     );
-    Some(Finding { rule: "exec-chain", cost, text })
+    Some(Finding::new("exec-chain", cost, text))
 }
 
 /// Pages that had to be read from disk.
-pub(super) fn from_disk(account: &Account, _: &MachineFacts) -> Option<Finding> {
+pub(super) fn from_disk(account: &Account) -> Option<Finding> {
     let from_disk = |step: &&Step| {
         matches!(&step.what, What::Fault(fault) if fault.major) || step.what == What::Off(Reason::PageRead)
     };
@@ -40,14 +44,14 @@ pub(super) fn from_disk(account: &Account, _: &MachineFacts) -> Option<Finding> 
         return None;
     }
     let text = format!(
-        "{} page faults were major. Reading their pages from disk took {cost}. A second run finds them in the page cache.",
+        "{} page faults were major: their pages were read from disk. A second run finds them in the page cache.",
         account.counts.major_faults
     );
-    Some(Finding { rule: "from-disk", cost, text })
+    Some(Finding::new("from-disk", cost, text))
 }
 
 /// Other programs had the processor for a part of the time.
-pub(super) fn preempted(account: &Account, _: &MachineFacts) -> Option<Finding> {
+pub(super) fn preempted(account: &Account) -> Option<Finding> {
     let taken = |step: &&Step| step.what == What::Off(Reason::Preempted);
     let steps: Vec<&Step> = account.steps.iter().filter(taken).collect();
     let cost = cost(steps.iter().copied());
@@ -55,9 +59,95 @@ pub(super) fn preempted(account: &Account, _: &MachineFacts) -> Option<Finding> 
         return None;
     }
     let text = format!(
-        "Other threads had the processor {} times, for {cost} of {}. Measure on a quieter machine, or with --cpus.",
-        steps.len(),
-        account.total
+        "Other threads had the processor {} times. Measure on a quieter machine, or with --cpus.",
+        steps.len()
     );
-    Some(Finding { rule: "preempted", cost, text })
+    Some(Finding::new("preempted", cost, text))
+}
+
+/// A timer that the program set for itself.
+pub(super) fn sleep(account: &Account) -> Option<Finding> {
+    let sleeps = |step: &&Step| step.what == What::Off(Reason::For(Wait::Sleep));
+    let steps: Vec<&Step> = account.steps.iter().filter(sleeps).collect();
+    let cost = cost(steps.iter().copied());
+    let text = format!(
+        "The program sleeps {} on the critical path. Nothing works meanwhile: wait for the event instead.",
+        if steps.len() == 1 { "once".to_owned() } else { format!("{} times", steps.len()) }
+    );
+    (!steps.is_empty()).then(|| Finding::new("sleep", cost, text))
+}
+
+/// Waits that no thread of the program ends.
+pub(super) fn waits(account: &Account) -> Option<Finding> {
+    let mut waits: BTreeMap<Reason, (usize, u64)> = BTreeMap::new();
+    for step in &account.steps {
+        if let What::Off(reason) = step.what
+            && !is_explained(reason)
+        {
+            let wait = waits.entry(reason).or_default();
+            *wait = (wait.0 + 1, wait.1 + step.own.0);
+        }
+    }
+    let (reason, (count, time)) = waits.into_iter().max_by_key(|(_, (_, time))| *time)?;
+    let cost = Nanos(time);
+    if !noteworthy(cost, account, 5) {
+        return None;
+    }
+    let text = format!(
+        "The program waits for {} ({count} times), and nothing that it does ends this wait: another program, a device, the \
+         network or a timer does.",
+        reason.name()
+    );
+    Some(Finding::new("waits", cost, text).about(reason.name()))
+}
+
+/// Other findings have these waits, or they are no wait for anybody.
+fn is_explained(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::For(Wait::Sleep)
+            | Reason::Preempted
+            | Reason::Runnable
+            | Reason::Created
+            | Reason::PageRead
+            | Reason::Gone
+    )
+}
+
+/// What the program does when its first byte is out.
+pub(super) fn after_the_first_byte(account: &Account) -> Option<Finding> {
+    let first = account.phases.first_byte()?;
+    let cost = account.total - first;
+    if !noteworthy(cost, account, 10) {
+        return None;
+    }
+    let after: Vec<Step> = account.steps.iter().filter(|step| step.start >= first).cloned().collect();
+    let longest = shares(&after).into_iter().max_by_key(|share| share.time)?;
+    let text = format!(
+        "After its first byte the program works on until it exits, mostly: {}, {}. Everyone who waits for the program's end \
+         waits for that, too.",
+        longest.title(),
+        longest.time
+    );
+    Some(Finding::new("after-first-byte", cost, text))
+}
+
+/// The same system call a thousand times.
+pub(super) fn repeated_calls(account: &Account) -> Option<Finding> {
+    let mut calls: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
+    for step in &account.steps {
+        if let What::Call { name, .. } = &step.what {
+            let call = calls.entry(name).or_default();
+            *call = (call.0 + 1, call.1 + step.own.0);
+        }
+    }
+    let (name, (count, time)) = calls.into_iter().max_by_key(|(_, (_, time))| *time)?;
+    let cost = Nanos(time);
+    if count < 1000 || !noteworthy(cost, account, 2) {
+        return None;
+    }
+    let text = format!(
+        "The system call `{name}` is made {count} times. Larger buffers, or fewer repetitions, save calls."
+    );
+    Some(Finding::new("repeated-calls", cost, text).about(name))
 }

@@ -1,56 +1,149 @@
 //! Findings about language runtimes.
 
-use super::{Finding, MachineFacts};
-use crate::account::{Account, Step, What};
+use super::{Evidence, Finding};
+use crate::account::loads::{FILE, JAVA_CLASSES, Load};
+use crate::bench::runtimes::Runtime;
 use firstbyte_measure::units::Nanos;
+use std::cmp::Reverse;
 
-/// The compiled modules that Python reads before its first byte of output, if there are at least five.
-pub(super) fn python_modules(account: &Account, _: &MachineFacts) -> Option<Finding> {
-    let end = account.phases.first_byte().unwrap_or(account.total);
-    let loads: Vec<(&Step, &str)> =
-        account.threads.iter().flat_map(|thread| &thread.steps).filter_map(load).collect();
-    let loads: Vec<(&Step, &str)> = loads.into_iter().filter(|(step, _)| step.start < end).collect();
-    let (first, last) = (loads.first()?.0, loads.last()?.0);
-    if loads.len() < 5 {
+/// A module that contains this part of all loads is the program itself: what it loads is of interest.
+const NEARLY_ALL: f64 = 0.9;
+
+/// The longest loads that a runtime reports: of the runtime whose loads take the longest.
+pub(super) fn reported(run: &Evidence) -> Option<Finding> {
+    let names = [Runtime::Python, Runtime::Node, Runtime::Java, Runtime::Go, Runtime::Ruby, Runtime::Perl];
+    let of_runtime = |runtime: Runtime| {
+        let loads: Vec<&Load> = run.loads.iter().filter(|load| load.runtime == runtime.name()).collect();
+        (runtime, sum(&outermost(&loads)), loads)
+    };
+    let (runtime, cost, loads) = names.map(of_runtime).into_iter().max_by_key(|(_, cost, _)| *cost)?;
+    let mut longest = outermost(&loads);
+    longest.sort_by_key(|load| Reverse(load.total));
+    let shown: Vec<String> = longest.iter().take(4).map(|load| shown(load, &loads)).collect();
+    if shown.is_empty() {
         return None;
     }
-
-    let until = after_last(account, last).min(end);
-    let cost = Nanos(until.0.saturating_sub(first.start.0));
-    let site = site(&loads, until);
-    let of_site = if site.0 > 0 { format!(", {site} of it for site and its imports") } else { String::new() };
-    let text = format!(
-        "Python imports {} modules from .pyc files before its first byte, which takes {cost}{of_site}. `python -I -S` \
-         starts without site. Fewer imports at the top of modules save more.",
-        loads.len()
-    );
-    Some(Finding { rule: "python-modules", cost, text })
+    let text = format!("By {}'s own report: {}. {}", runtime.name(), shown.join("; "), advice(runtime));
+    Some(Finding::new("reported", run.scaled(cost), text))
 }
 
-/// A successful open of a compiled module.
-fn load(step: &Step) -> Option<(&Step, &str)> {
-    match &step.what {
-        What::Call { file: Some(path), failed: false, .. } if step.what.opens() && path.ends_with(".pyc") => {
-            Some((step, path))
+fn advice(runtime: Runtime) -> &'static str {
+    match runtime {
+        Runtime::Python | Runtime::Node | Runtime::Ruby | Runtime::Perl => {
+            "Load what is not always needed where it is used, not at the start."
         }
-        _ => None,
+        Runtime::Java => {
+            "A class-data archive of the application (-XX:SharedArchiveFile) saves most of its classes' time."
+        }
+        Runtime::Go => "These packages are initialised at every start, used or not.",
     }
 }
 
-/// When the thread goes on after its last import: at the next open of another file, or at the end of the last open.
-fn after_last(account: &Account, last: &Step) -> Nanos {
-    let later = account.main().steps.iter().filter(|step| step.start > last.start);
-    let mut opens = later.filter(|step| {
-        let other =
-            |what: &What| matches!(what, What::Call { file: Some(path), .. } if !path.ends_with(".pyc"));
-        step.what.opens() && other(&step.what)
-    });
-    opens.next().map_or(last.start + last.elapsed, |step| step.start)
+/// The loads that are not inside others. If one of them is the program itself, those directly inside it.
+fn outermost<'l>(loads: &[&'l Load]) -> Vec<&'l Load> {
+    let all: Vec<&Load> = loads.iter().copied().filter(|load| load.depth == 0).collect();
+    let total = sum(&all).as_f64();
+    let program = all
+        .iter()
+        .find(|load| load.total.as_f64() >= NEARLY_ALL * total && load.runtime != Runtime::Java.name());
+    match program.map(|program| inside(program, loads)) {
+        Some(inside) if inside.len() > 1 => inside,
+        _ => all,
+    }
 }
 
-/// The time from the open of site's own module to the end of the imports.
-fn site(loads: &[(&Step, &str)], until: Nanos) -> Nanos {
-    let own =
-        loads.iter().find(|(_, path)| path.rsplit('/').next().is_some_and(|name| name.starts_with("site.")));
-    own.map_or(Nanos(0), |(step, _)| Nanos(until.0.saturating_sub(step.start.0)))
+/// The loads directly inside another one.
+fn inside<'l>(around: &Load, loads: &[&'l Load]) -> Vec<&'l Load> {
+    let place = loads.iter().position(|load| std::ptr::eq(*load, around));
+    let after = loads.iter().skip(place.map_or(loads.len(), |place| place + 1));
+    after
+        .copied()
+        .take_while(|load| load.depth > around.depth)
+        .filter(|load| load.depth == around.depth + 1)
+        .collect()
+}
+
+/// `pandas 471 ms (of it numpy 183 ms, pandas.core 150 ms)`.
+fn shown(load: &Load, loads: &[&Load]) -> String {
+    let mut parts = inside(load, loads);
+    parts.sort_by_key(|load| Reverse(load.total));
+    let large = parts.iter().filter(|part| part.total.0 * 5 >= load.total.0).take(2);
+    let large: Vec<String> = large.map(|part| format!("`{}` {}", part.unit, part.total)).collect();
+    let of_it = if large.is_empty() { String::new() } else { format!(" (of it {})", large.join(", ")) };
+    format!("`{}` {}{of_it}", load.unit, load.total)
+}
+
+fn sum(loads: &[&Load]) -> Nanos {
+    Nanos(loads.iter().map(|load| load.total.0).sum())
+}
+
+/// Modules that `site` imports by itself.
+const OF_SITE: [&str; 14] = [
+    "_bootlocale",
+    "_collections_abc",
+    "_distutils_hack",
+    "_sitebuiltins",
+    "_stat",
+    "abc",
+    "codecs",
+    "encodings",
+    "genericpath",
+    "io",
+    "os",
+    "posixpath",
+    "stat",
+    "sitecustomize",
+];
+
+/// What `site` imports besides its own modules: `.pth` files make it do so.
+pub(super) fn python_site(run: &Evidence) -> Option<Finding> {
+    let loads: Vec<&Load> = run.loads.iter().filter(|load| load.runtime == Runtime::Python.name()).collect();
+    let site = loads.iter().find(|load| load.unit == "site" && load.depth == 0)?;
+    let mut foreign: Vec<&Load> =
+        inside(site, &loads).into_iter().filter(|load| !OF_SITE.contains(&&*load.unit)).collect();
+    foreign.sort_by_key(|load| Reverse(load.total));
+    let longest: Vec<String> =
+        foreign.iter().take(3).map(|load| format!("`{}` {}", load.unit, load.total)).collect();
+    let pth = run.loads.iter().filter(|load| load.runtime == FILE && load.has_suffix("pth"));
+    let files: Vec<&str> = pth.filter_map(|load| load.file.as_deref()).take(3).collect();
+    if longest.is_empty() || files.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "Before the program begins, Python's `site` imports {}, because a line of a .pth file says so ({}). Uninstall what \
+         installed that file, or use a virtual environment without it.",
+        longest.join(", "),
+        files.join(", ")
+    );
+    Some(Finding::new("python-site", run.scaled(sum(&foreign)), text))
+}
+
+/// The compiled modules that Python reads, if it did not report its imports.
+pub(super) fn python_modules(run: &Evidence) -> Option<Finding> {
+    let modules: Vec<&Load> =
+        run.loads.iter().filter(|load| load.runtime == FILE && load.has_suffix("pyc")).collect();
+    if modules.len() < 5 || run.loads.iter().any(|load| load.runtime == Runtime::Python.name()) {
+        return None;
+    }
+    let cost = Nanos(modules.iter().map(|load| load.own.0).sum());
+    let text = format!(
+        "Python imports {} modules from .pyc files. Import what is not always needed where it is used.",
+        modules.len()
+    );
+    Some(Finding::new("python-modules", cost, text))
+}
+
+/// Classes that do not come from a class-data archive are parsed and verified at each start.
+pub(super) fn java_classes(run: &Evidence) -> Option<Finding> {
+    let classes = run.loads.iter().filter(|load| load.runtime == JAVA_CLASSES);
+    let parsed: Vec<&Load> = classes
+        .filter(|load| !load.file.as_deref().unwrap_or_default().starts_with("shared objects"))
+        .collect();
+    let cost = Nanos(parsed.iter().map(|load| load.own.0).sum());
+    let text = format!(
+        "Java loads {} classes that are in no class-data archive. `java -XX:ArchiveClassesAtExit=app.jsa …` makes one, and \
+         `java -XX:SharedArchiveFile=app.jsa …` uses it.",
+        parsed.len()
+    );
+    (parsed.len() >= 20).then(|| Finding::new("java-classes", run.scaled(cost), text))
 }

@@ -1,10 +1,12 @@
 //! For every rule, there is a run that triggers it and one that does not.
 
 use super::*;
+use crate::account::loads::{EXECUTABLE, FILE};
 use crate::account::{
     Code, CodeOrigin, ExecStage, Execution, PageFault, ProcessAccount, Reason, Region, ThreadAccount,
 };
 use firstbyte_measure::Counts;
+use firstbyte_measure::arch::Wait;
 use firstbyte_measure::timeline::Phases;
 use std::sync::Arc;
 
@@ -219,40 +221,137 @@ fn code_with_cpuid_may_be_interrupted() {
     assert!(finding.text.contains(", some of it between `"), "{}", finding.text);
 }
 
+fn load(runtime: &'static str, unit: &str, file: &str, times: [u64; 2], depth: u32) -> Load {
+    let [own, total] = times.map(Nanos);
+    Load { runtime, unit: unit.to_owned(), file: Some(file.into()), own, total, depth }
+}
+
+fn with_loads(loads: Vec<Load>) -> Vec<Finding> {
+    let summary = Summary { loads, ..Summary::of(vec![run(quiet())]).unwrap() };
+    findings(&summary, &MachineFacts::default())
+}
+
 #[test]
 fn five_compiled_modules_are_python_imports() {
-    let steps = |count, open| {
-        let mut all = quiet();
-        for n in 0..count {
-            let path = if n == 1 { "/lib/site.cpython-311.pyc".to_owned() } else { format!("/lib/m{n}.pyc") };
-            all.push((10, call(open, Some(&path), false, Role::Executable)));
-            all.push((1_000, What::User));
-        }
-        all.push((10, call(open, Some("/script.py"), false, Role::Executable)));
-        run(all)
+    let loads = |count: usize| -> Vec<Load> {
+        (0..count)
+            .map(|n| load(FILE, &format!("m{n}.pyc"), "/m.pyc", [100_000 + n as u64, 100_000], 1))
+            .collect()
     };
+    let found = with_loads(loads(5));
+    assert_eq!((found[0].rule, found[0].cost), ("python-modules", Nanos(500_010)));
+    assert!(found[0].text.contains("5 modules") && !found[0].text.contains("-S"), "{}", found[0].text);
+    assert!(with_loads(loads(4)).is_empty());
+    let reported = [loads(5), vec![load("Python", "json", "", [200_000, 200_000], 0)]].concat();
+    assert_eq!(with_loads(reported)[0].rule, "reported", "its own report is better");
+}
 
-    let summary = Summary::of(vec![steps(5, "openat")]).unwrap();
-    let finding = findings(&summary, &MachineFacts::default()).remove(0);
-    assert_eq!((finding.rule, finding.cost), ("python-modules", Nanos(5 * 1_010)));
-    assert!(
-        finding.text.contains("5 modules") && finding.text.contains("4.04 µs of it for site"),
-        "{}",
-        finding.text
-    );
-    assert!(rules(steps(4, "openat"), &MachineFacts::default()).is_empty());
-    assert_eq!(rules(steps(5, "openat2"), &MachineFacts::default()), ["python-modules"]);
+#[test]
+fn the_longest_reported_loads_are_named_with_those_inside() {
+    let loads = vec![
+        load("Node", "/app.js", "/app.js", [10_000, 500_000], 0),
+        load("Node", "./big", "/big.js", [100_000, 400_000], 1),
+        load("Node", "left", "/left.js", [300_000, 300_000], 2),
+        load("Node", "./small", "/small.js", [90_000, 90_000], 1),
+    ];
+    let found = with_loads(loads);
+    assert_eq!((found[0].rule, found[0].cost), ("reported", Nanos(490_000)), "the program itself is no load");
+    let text = &found[0].text;
+    assert!(text.contains("`./big` 400 µs (of it `left` 300 µs); `./small` 90.0 µs"), "{text}");
+}
+
+#[test]
+fn site_is_only_blamed_for_what_a_path_file_makes_it_import() {
+    let site = |child: &str| {
+        vec![
+            load("Python", "site", "", [10_000, 300_000], 0),
+            load("Python", child, "", [290_000, 290_000], 1),
+            load(FILE, "certifi.pth", "/lib/certifi.pth", [1, 1], 1),
+        ]
+    };
+    let rules = |child| with_loads(site(child)).iter().map(|finding| finding.rule).collect::<Vec<_>>();
+    assert!(rules("certifi").contains(&"python-site"));
+    assert!(!rules("os").contains(&"python-site"));
+}
+
+#[test]
+fn programs_that_are_started_are_named_once_with_all_that_they_start() {
+    let loads = vec![
+        load(EXECUTABLE, "sh", "/bin/sh", [1, 900_000], 0),
+        load(FILE, "rc", "/rc", [1, 800_000], 1),
+        load(EXECUTABLE, "git", "/bin/git", [1, 400_000], 2),
+        load(EXECUTABLE, "less", "/bin/less", [1, 200_000], 3),
+        load(EXECUTABLE, "git", "/bin/git", [1, 300_000], 2),
+    ];
+    let found = with_loads(loads);
+    let all: Vec<_> = found.iter().map(|finding| (finding.rule, finding.cost.0)).collect();
+    assert_eq!(all, [("slow-file", 800_000), ("programs", 700_000)]);
+    assert!(found[1].text.contains("2 programs") && found[1].text.contains("`git` 700 µs (2 times)"));
+}
+
+#[test]
+fn modules_without_a_compiled_file_are_compiled_each_time() {
+    let sources = |count: usize| -> Vec<Load> {
+        (0..count)
+            .map(|n| load(FILE, &format!("m{n}.py"), &format!("/a/m{n}.py"), [100_000, 100_000], 1))
+            .collect()
+    };
+    assert_eq!(with_loads(sources(3))[0].rule, "uncompiled-python");
+    assert!(with_loads(sources(2)).is_empty());
+    let mut compiled = sources(3);
+    compiled.push(load(FILE, "m0.cpython-311.pyc", "/a/__pycache__/m0.cpython-311.pyc", [1, 1], 1));
+    assert!(with_loads(compiled).is_empty());
+}
+
+#[test]
+fn a_lookup_that_fails_for_another_reason_is_no_search() {
+    let steps = |error: &str| {
+        let failed = What::Call {
+            name: "access".into(),
+            text: format!("access(\"/usr\") = -1 {error}"),
+            file: Some("/usr/".into()),
+            failed: true,
+            code: None,
+        };
+        run([quiet(), vec![(50_000, failed); 3]].concat())
+    };
+    assert_eq!(rules(steps("ENOENT"), &MachineFacts::default()), ["failed-searches"]);
+    assert!(rules(steps("EACCES"), &MachineFacts::default()).is_empty());
+    let summary = Summary::of(vec![steps("ENOENT")]).unwrap();
+    assert!(findings(&summary, &MachineFacts::default())[0].text.contains("`usr`, 3 times"));
+}
+
+#[test]
+fn sleeps_waits_and_repeated_calls_have_findings() {
+    let off = |reason| run([quiet(), vec![(500_000, What::Off(reason))]].concat());
+    assert_eq!(rules(off(Reason::For(Wait::Sleep)), &MachineFacts::default()), ["sleep"]);
+    assert_eq!(rules(off(Reason::For(Wait::Poll)), &MachineFacts::default()), ["waits"]);
+    let calls = |count| {
+        run([quiet(), vec![(100, call("rt_sigprocmask", None, false, Role::Executable)); count]].concat())
+    };
+    assert_eq!(rules(calls(1000), &MachineFacts::default()), ["repeated-calls"]);
+    assert!(rules(calls(999), &MachineFacts::default()).is_empty());
+}
+
+#[test]
+fn a_cost_has_the_interval_of_all_runs() {
+    let sleeping = |ns| run([quiet(), vec![(ns, What::Off(Reason::For(Wait::Sleep)))]].concat());
+    let summary = Summary::of([300_000, 100_000, 200_000, 500_000, 400_000].map(sleeping).into()).unwrap();
+    let found = findings(&summary, &MachineFacts::default()).remove(0);
+    assert_eq!((found.cost, found.interval), (Nanos(300_000), Some([Nanos(200_000), Nanos(400_000)])));
+    let sentence = found.sentence(Nanos(1_300_000));
+    assert!(sentence.starts_with("300 µs (200 µs to 400 µs), 23 %: The program sleeps once"), "{sentence}");
 }
 
 #[test]
 fn an_exec_before_the_last_one_is_a_chain() {
     let mut account = run(quiet());
     let mut second = account.processes[0].execs[0].clone();
-    second.start = Nanos(700);
+    second.start = Nanos(70_000);
     account.processes[0].execs.push(second);
     let summary = Summary::of(vec![account]).unwrap();
     let finding = findings(&summary, &MachineFacts::default()).remove(0);
-    assert_eq!((finding.rule, finding.cost), ("exec-chain", Nanos(700)));
+    assert_eq!((finding.rule, finding.cost), ("exec-chain", Nanos(70_000)));
 }
 
 #[test]

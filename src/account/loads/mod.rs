@@ -6,11 +6,13 @@
 
 mod follow;
 mod process;
+mod reported;
 mod tree;
 mod units;
 
 use super::binaries::FileBinaries;
 use super::model::Account;
+use crate::bench::runtimes::Runtime;
 use firstbyte_measure::units::Nanos;
 use std::sync::Arc;
 
@@ -20,6 +22,9 @@ pub const EXECUTABLE: &str = "exec";
 pub const LIBRARY: &str = "library";
 /// By the program's own opening and reading.
 pub const FILE: &str = "file";
+
+pub use self::reported::JAVA_CLASSES;
+pub(super) use self::reported::runtimes;
 
 /// Something that a start-up brings in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,4 +46,21 @@ pub struct Load {
 /// The loads on the path of one run, by what its system calls show.
 pub(super) fn of_path(account: &Account, binaries: &FileBinaries) -> Vec<Load> {
     tree::arranged(follow::rows(account), |path| binaries.needed(path))
+}
+
+impl Load {
+    /// Whether the name of the unit has this suffix, without its dot.
+    pub fn has_suffix(&self, suffix: &str) -> bool {
+        self.unit.rsplit_once('.').is_some_and(|(_, own)| own == suffix)
+    }
+
+    /// The load is a file that the system calls show. Otherwise a runtime reports it.
+    pub fn is_file(&self) -> bool {
+        matches!(self.runtime, EXECUTABLE | LIBRARY | FILE)
+    }
+}
+
+/// The loads that a language runtime reports.
+pub(super) fn reported(runtime: Runtime, text: &str) -> Vec<Load> {
+    reported::loads(runtime, text)
 }

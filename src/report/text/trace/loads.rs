@@ -1,8 +1,8 @@
 //! What a start-up brought in, and how long each load took.
 
 use crate::account::Summary;
-use crate::account::loads::Load;
-use crate::report::text::terminal::{Terminal, truncated_front};
+use crate::account::loads::{JAVA_CLASSES, Load};
+use crate::report::text::terminal::{Terminal, truncated, truncated_front};
 use crate::report::words::count_of;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ pub(super) fn files(summary: &Summary, terminal: &Terminal) -> String {
 fn by_file(loads: &[Load]) -> BTreeMap<(&str, &str), Line> {
     let mut lines: BTreeMap<(&str, &str), Line> = BTreeMap::new();
     let mut around: Vec<(u32, (&str, &str))> = Vec::new();
-    for load in loads.iter().filter(|load| is_file(load)) {
+    for load in loads.iter().filter(|load| load.is_file()) {
         let key = (load.runtime, load.file.as_deref().unwrap_or_default());
         around.retain(|(depth, _)| *depth < load.depth);
         let line = lines.entry(key).or_default();
@@ -76,7 +76,39 @@ fn row(line: &Line, total: f64, what: &str) -> String {
     text
 }
 
-fn is_file(load: &Load) -> bool {
-    use crate::account::loads::{EXECUTABLE, FILE, LIBRARY};
-    matches!(load.runtime, EXECUTABLE | LIBRARY | FILE)
+/// The most lines of a runtime's report, and the least part of the total that a line shows.
+const REPORTED: usize = 16;
+const NOTEWORTHY: f64 = 0.01;
+
+/// What the language runtimes themselves report of their loads. The classes of Java are too small to list.
+pub(super) fn reported(summary: &Summary, terminal: &Terminal) -> String {
+    let mut runtimes: Vec<&str> = Vec::new();
+    for load in summary.loads.iter().filter(|load| !load.is_file() && load.runtime != JAVA_CLASSES) {
+        if !runtimes.contains(&load.runtime) {
+            runtimes.push(load.runtime);
+        }
+    }
+    let sections = runtimes.into_iter().map(|runtime| report(summary, runtime, terminal));
+    sections.filter(|section| !section.is_empty()).collect::<Vec<String>>().join("\n")
+}
+
+fn report(summary: &Summary, runtime: &str, terminal: &Terminal) -> String {
+    let total = summary.median_run.total.as_f64().max(1.0);
+    let all: Vec<&Load> = summary.loads.iter().filter(|load| load.runtime == runtime).collect();
+    let mut lengths: Vec<Nanos> = all.iter().map(|load| load.total).collect();
+    lengths.sort_by(|a, b| b.cmp(a));
+    let least = lengths.get(REPORTED).copied().unwrap_or_default();
+    let is_shown = |load: &&&Load| load.total > least && load.total.as_f64() >= NOTEWORTHY * total;
+
+    let mut text = String::new();
+    for load in all.iter().filter(is_shown) {
+        let line = Line { times: 1, own: load.own, total: load.total };
+        let name = truncated(&load.unit, terminal.width.saturating_sub(32 + 2 * load.depth as usize).max(12));
+        text += &row(&line, total, &format!("{}{name}", "  ".repeat(load.depth as usize)));
+    }
+    if text.is_empty() {
+        return text;
+    }
+    let title = format!("What {runtime} itself reports ({} in all)", count_of(all.len(), "load", "loads"));
+    format!("{}\n{:>10}{:>8}{:>12}  what\n{text}", terminal.bold(&title), "own time", "%", "with nested")
 }

@@ -46,6 +46,7 @@ pub fn details(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> Str
         user_code::user_code(summary, terminal),
         longest_steps(summary, terminal),
         loads::files(summary, terminal),
+        loads::reported(summary, terminal),
         files::files(summary, terminal),
         files::searches(summary, terminal),
         tasks::tasks(summary, terminal),

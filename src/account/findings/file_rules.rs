@@ -1,0 +1,131 @@
+//! Findings about files and programs that a start-up brings in.
+
+use super::{Evidence, Finding, noteworthy};
+use crate::account::loads::{EXECUTABLE, FILE, LIBRARY, Load};
+use firstbyte_measure::launch::Environment;
+use firstbyte_measure::units::Nanos;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// A load that is nearly everything, such as the script itself, explains nothing.
+const NEARLY_ALL: f64 = 0.98;
+
+/// Suffixes of modules, which the report of their runtime explains.
+const MODULES: [&str; 8] = [".py", ".pyc", ".js", ".cjs", ".mjs", ".rb", ".pm", ".so"];
+
+/// A settings file, a script or a file with certificates that takes long, with the programs that it starts.
+pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
+    let nearly_all = NEARLY_ALL * run.account.total.as_f64();
+    let files = run.loads.iter().filter(|load| load.runtime == FILE && load.total.as_f64() < nearly_all);
+    let load = files
+        .filter(|load| !MODULES.iter().any(|end| load.unit.ends_with(end)))
+        .max_by_key(|load| load.total)?;
+    if !noteworthy(load.total, run.account, 5) {
+        return None;
+    }
+
+    let path = load.file.as_deref().unwrap_or(&load.unit);
+    let programs = Nanos(load.total.0 - load.own.0);
+    let nested =
+        if programs.0 > 0 { format!(", {programs} of it in what it starts or reads") } else { String::new() };
+    let variables = variables_with(path, run.loads);
+    let text = if variables.is_empty() {
+        format!(
+            "The start-up reads `{path}` and works on it{nested}. Shorten it, or read it only when it is needed."
+        )
+    } else {
+        format!(
+            "The start-up reads `{path}` and works on it{nested}. The environment names this file: {}. Unset the variable \
+             where the program does not need the file.",
+            variables.join(", ")
+        )
+    };
+    Some(Finding::new("slow-file", load.total, text).about(path))
+}
+
+/// The variables of the programs' environment that name a file.
+fn variables_with(path: &str, loads: &[Load]) -> Vec<String> {
+    let environment = Environment::of_programs();
+    let entries = environment.variables().filter(|(_, value)| *value == path);
+    let names: Vec<String> = entries.map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    // several runtimes have a variable for the same file: that of a program which takes part is meant
+    let programs =
+        || loads.iter().filter(|load| load.runtime == EXECUTABLE).map(|load| load.unit.to_uppercase());
+    let meant = |name: &&String| programs().any(|program| name.starts_with(&program));
+    let own: Vec<String> = names.iter().filter(meant).cloned().collect();
+    if own.is_empty() { names } else { own }
+}
+
+/// The programs that the program starts, by name.
+pub(super) fn programs(run: &Evidence) -> Option<Finding> {
+    let mut programs: BTreeMap<&str, (usize, Nanos)> = BTreeMap::new();
+    let mut outside: Option<u32> = None;
+    for load in run.loads.iter().filter(|load| load.is_file()) {
+        if outside.is_some_and(|depth| load.depth <= depth) {
+            outside = None;
+        }
+        if load.runtime == EXECUTABLE && load.depth > 0 && outside.is_none() {
+            outside = Some(load.depth);
+            let program = programs.entry(&load.unit).or_default();
+            *program = (program.0 + 1, program.1 + load.total);
+        }
+    }
+
+    let cost = Nanos(programs.values().map(|(_, time)| time.0).sum());
+    let count: usize = programs.values().map(|(count, _)| count).sum();
+    if !noteworthy(cost, run.account, 5) {
+        return None;
+    }
+    let mut programs: Vec<(&str, (usize, Nanos))> = programs.into_iter().collect();
+    programs.sort_by_key(|(_, (_, time))| Reverse(*time));
+    let shown = |(name, (count, time)): &(&str, (usize, Nanos))| match count {
+        1 => format!("`{name}` {time}"),
+        count => format!("`{name}` {time} ({count} times)"),
+    };
+    let longest: Vec<String> = programs.iter().take(4).map(shown).collect();
+    let text = format!(
+        "It waits for {} that it starts: {}. Starting fewer of them saves an exec and a start-up each.",
+        if count == 1 { "1 program".to_owned() } else { format!("{count} programs") },
+        longest.join(", ")
+    );
+    Some(Finding::new("programs", cost, text))
+}
+
+/// Python modules without a compiled file are compiled at each start.
+pub(super) fn uncompiled_python(run: &Evidence) -> Option<Finding> {
+    let files = || run.loads.iter().filter(|load| load.runtime == FILE);
+    let is_compiled = |load: &&Load| {
+        let stem = load.unit.trim_end_matches(".py");
+        files().any(|other| {
+            other.unit.strip_prefix(stem).is_some_and(|rest| rest.starts_with('.') && other.has_suffix("pyc"))
+        })
+    };
+    let sources: Vec<&Load> = files().filter(|load| load.has_suffix("py") && !is_compiled(load)).collect();
+    if sources.len() < 3 {
+        return None;
+    }
+
+    let cost = Nanos(sources.iter().map(|load| load.own.0).sum());
+    let folder =
+        sources[0].file.as_deref().and_then(|path| path.rsplit_once('/')).map_or(".", |(folder, _)| folder);
+    let text = format!(
+        "Python compiles {} modules, because they have no .pyc files. `python3 -m compileall {folder}` writes them, where \
+         PYTHONDONTWRITEBYTECODE is set or the folder cannot be written.",
+        sources.len()
+    );
+    Some(Finding::new("uncompiled-python", cost, text))
+}
+
+/// Libraries that the environment puts before all others.
+pub(super) fn preloaded(run: &Evidence) -> Option<Finding> {
+    let environment = Environment::of_programs();
+    let (name, value) =
+        environment.variables().find(|(name, _)| *name == "LD_PRELOAD" || *name == "LD_AUDIT")?;
+    let value = value.to_string_lossy();
+    let named =
+        |load: &&Load| load.runtime == LIBRARY && value.split([':', ' ']).any(|it| it.ends_with(&*load.unit));
+    let cost = Nanos(run.loads.iter().filter(named).map(|load| load.total.0).sum());
+    let text =
+        format!("{} makes every program load `{value}`. Unset it where it is not needed.", name.display());
+    Some(Finding::new("preloaded", cost, text))
+}

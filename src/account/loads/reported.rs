@@ -1,0 +1,223 @@
+//! What language runtimes themselves report of their loads.
+
+use super::Load;
+use crate::account::Account;
+use crate::account::binaries::FileBinaries;
+use crate::bench::runtimes::Runtime;
+use firstbyte_measure::units::Nanos;
+use std::collections::BTreeSet;
+
+/// The runtime whose classes these are. They are not inside the phases that [`Runtime::Java`] reports.
+pub const JAVA_CLASSES: &str = "Java classes";
+
+/// The runtimes that the programs of a run belong to.
+pub(in crate::account) fn runtimes(account: &Account, binaries: &FileBinaries) -> Vec<Runtime> {
+    let executed: BTreeSet<&str> =
+        account.processes.iter().flat_map(|process| &process.execs).map(|exec| &*exec.executed).collect();
+    let found: BTreeSet<Runtime> = executed.into_iter().filter_map(|path| runtime(path, binaries)).collect();
+    found.into_iter().collect()
+}
+
+fn runtime(path: &str, binaries: &FileBinaries) -> Option<Runtime> {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    // python3.11, ruby3.1, perl5.36.0
+    match name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-')) {
+        "python" | "pypy" => Some(Runtime::Python),
+        "node" | "nodejs" => Some(Runtime::Node),
+        "java" | "javac" | "jar" | "jshell" | "javap" => Some(Runtime::Java),
+        "ruby" => Some(Runtime::Ruby),
+        "perl" => Some(Runtime::Perl),
+        _ => binaries.is_go(path).then_some(Runtime::Go),
+    }
+}
+
+/// The loads in a report, each followed by those that it brought in.
+pub(super) fn loads(runtime: Runtime, text: &str) -> Vec<Load> {
+    match runtime {
+        Runtime::Python => python(text),
+        Runtime::Go => text.lines().filter_map(go).collect(),
+        Runtime::Java => java(text),
+        Runtime::Node | Runtime::Ruby | Runtime::Perl => hooked(runtime.name(), text),
+    }
+}
+
+/// `import time:      148 |        201 |     encodings`: own and cumulative microseconds. A module stands after those that it
+/// imports, which are indented by two more spaces.
+fn python(text: &str) -> Vec<Load> {
+    let mut trees: Vec<(u32, Vec<Load>)> = Vec::new();
+    for line in text.lines() {
+        let Some(load) = python_line(line) else { continue };
+        let inside = trees.iter().rposition(|(depth, _)| *depth <= load.depth).map_or(0, |at| at + 1);
+        let inside = trees.split_off(inside).into_iter().flat_map(|(_, loads)| loads);
+        trees.push((load.depth, std::iter::once(load).chain(inside).collect()));
+    }
+    trees.into_iter().flat_map(|(_, loads)| loads).collect()
+}
+
+fn python_line(line: &str) -> Option<Load> {
+    let mut fields = line.strip_prefix("import time:")?.splitn(3, '|');
+    let mut time = || Some(Nanos(fields.next()?.trim().parse::<u64>().ok()?.saturating_mul(1000)));
+    let (own, total) = (time()?, time()?);
+    let name = fields.next()?;
+    let spaces = name.len() - name.trim_start().len();
+    let depth = u32::try_from(spaces.saturating_sub(1) / 2).ok()?;
+    Some(Load {
+        runtime: Runtime::Python.name(),
+        unit: name.trim().to_owned(),
+        file: None,
+        own,
+        total,
+        depth,
+    })
+}
+
+/// `init os @0.25 ms, 0.003 ms clock, 2776 bytes, 4 allocs`.
+fn go(line: &str) -> Option<Load> {
+    let (unit, rest) = line.strip_prefix("init ")?.split_once(" @")?;
+    let clock = rest.split(", ").find_map(|part| part.strip_suffix(" ms clock"))?;
+    let time = nanos(clock.parse::<f64>().ok()? * 1e6);
+    Some(Load {
+        runtime: Runtime::Go.name(),
+        unit: unit.to_owned(),
+        file: None,
+        own: time,
+        total: time,
+        depth: 0,
+    })
+}
+
+/// `depth`, nanoseconds, name and file, with tabs between them: the form of our own hooks.
+fn hooked(runtime: &'static str, text: &str) -> Vec<Load> {
+    let mut loads: Vec<Load> = text.lines().filter_map(|line| hooked_line(runtime, line)).collect();
+    for place in 0..loads.len() {
+        let depth = loads[place].depth;
+        let inside = loads[place + 1..].iter().take_while(|load| load.depth > depth);
+        let inside: u64 = inside.filter(|load| load.depth == depth + 1).map(|load| load.total.0).sum();
+        loads[place].own = Nanos(loads[place].total.0.saturating_sub(inside));
+    }
+    loads
+}
+
+fn hooked_line(runtime: &'static str, line: &str) -> Option<Load> {
+    let mut fields = line.split('\t');
+    let depth = fields.next()?.parse().ok()?;
+    let total = Nanos(fields.next()?.parse().ok()?);
+    let unit = fields.next()?.to_owned();
+    let file = fields.next().filter(|file| file.starts_with('/')).map(Into::into);
+    Some(Load { runtime, unit, file, own: total, total, depth })
+}
+
+/// The phases of the virtual machine's start (`[123ns][startuptime] Genesis, 0.0149 secs`), and its classes
+/// (`[123ns][class,load] java.lang.Object source: shared objects file`), each with the time until the next one.
+fn java(text: &str) -> Vec<Load> {
+    let mut phases: Vec<Load> = text.lines().filter_map(java_phase).collect();
+    // the last one is around the others
+    if phases.last().is_some_and(|last| last.unit == "Create VM") {
+        phases.rotate_right(1);
+        let inside: u64 = phases[1..].iter().map(|phase| phase.total.0).sum();
+        phases[0].own = Nanos(phases[0].total.0.saturating_sub(inside));
+        for phase in &mut phases[1..] {
+            phase.depth = 1;
+        }
+    }
+
+    let classes: Vec<(u64, &str, &str)> = text.lines().filter_map(java_class).collect();
+    let next = classes.iter().skip(1).map(|(at, ..)| *at).chain(classes.last().map(|(at, ..)| *at));
+    let class = |((at, name, source), next): (&(u64, &str, &str), u64)| {
+        let time = Nanos(next.saturating_sub(*at));
+        let (unit, file) = ((*name).to_owned(), Some((*source).into()));
+        Load { runtime: JAVA_CLASSES, unit, file, own: time, total: time, depth: 0 }
+    };
+    phases.into_iter().chain(classes.iter().zip(next).map(class)).collect()
+}
+
+fn java_phase(line: &str) -> Option<Load> {
+    let (_, rest) = line.split_once("[startuptime")?;
+    let (unit, seconds) = rest.split_once(']')?.1.trim().rsplit_once(", ")?;
+    let time = nanos(seconds.strip_suffix(" secs")?.parse::<f64>().ok()? * 1e9);
+    Some(Load {
+        runtime: Runtime::Java.name(),
+        unit: unit.to_owned(),
+        file: None,
+        own: time,
+        total: time,
+        depth: 0,
+    })
+}
+
+fn java_class(line: &str) -> Option<(u64, &str, &str)> {
+    let (at, rest) = line.strip_prefix('[')?.split_once("ns]")?;
+    let (_, rest) = rest.split_once("[class,load")?;
+    let (name, source) = rest.split_once(']')?.1.trim().split_once(" source: ")?;
+    Some((at.trim().parse().ok()?, name, source.trim()))
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive time")]
+fn nanos(time: f64) -> Nanos {
+    Nanos(time.max(0.0).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(loads: &[Load]) -> Vec<(&str, u64, u64, u32)> {
+        loads.iter().map(|it| (&*it.unit, it.own.0, it.total.0, it.depth)).collect()
+    }
+
+    #[test]
+    fn python_reports_a_module_after_those_that_it_imports() {
+        let report = "\
+import time: self [us] | cumulative | imported package
+import time:       100 |        100 |   zipimport
+import time:         5 |          5 |     codecs
+import time:        10 |         15 |   encodings.aliases
+import time:        20 |         35 | encodings
+import time:         1 |          1 | site
+";
+        let expected = [
+            ("encodings", 20_000, 35_000, 0),
+            ("zipimport", 100_000, 100_000, 1),
+            ("encodings.aliases", 10_000, 15_000, 1),
+            ("codecs", 5_000, 5_000, 2),
+            ("site", 1_000, 1_000, 0),
+        ];
+        assert_eq!(shown(&loads(Runtime::Python, report)), expected);
+    }
+
+    #[test]
+    fn hooks_report_a_file_before_those_that_it_requires() {
+        let report =
+            "0\t100\ta\t/a.js\n1\t30\t./b\t/b.js\n2\t10\tfs\tfs\n1\t20\t./c\t/c.js\n0\t7\td\t/d.js\n";
+        let loads = loads(Runtime::Node, report);
+        let expected =
+            [("a", 50, 100, 0), ("./b", 20, 30, 1), ("fs", 10, 10, 2), ("./c", 20, 20, 1), ("d", 7, 7, 0)];
+        assert_eq!(shown(&loads), expected);
+        assert_eq!((loads[0].file.as_deref(), loads[2].file.as_deref()), (Some("/a.js"), None));
+    }
+
+    #[test]
+    fn go_reports_the_initialisation_of_packages() {
+        let loads = loads(Runtime::Go, "init os @0.25 ms, 0.003 ms clock, 2776 bytes, 4 allocs\nelse\n");
+        assert_eq!(shown(&loads), [("os", 3000, 3000, 0)]);
+    }
+
+    #[test]
+    fn java_reports_phases_and_classes() {
+        let report = "\
+[20000000ns][class,load] java.lang.Object source: shared objects file
+[25000000ns][class,load] Main source: file:/app/
+[30000000ns][startuptime] Genesis, 0.0149000 secs
+[40000000ns][startuptime] Create VM, 0.0400000 secs
+";
+        let loads = loads(Runtime::Java, report);
+        let expected = [
+            ("Create VM", 25_100_000, 40_000_000, 0),
+            ("Genesis", 14_900_000, 14_900_000, 1),
+            ("java.lang.Object", 5_000_000, 5_000_000, 0),
+            ("Main", 0, 0, 0),
+        ];
+        assert_eq!(shown(&loads), expected);
+        assert_eq!(loads[3].file.as_deref(), Some("file:/app/"));
+    }
+}

@@ -1,0 +1,153 @@
+//! One more run in which the language runtimes of a command report what they load, because their environment asks them to.
+//!
+//! The run counts only if the command does the same as in a run without the questions: the same exit status, the same
+//! output and, apart from the reports, the same text on stderr.
+
+mod questions;
+
+use self::questions::{ask, separate, written};
+use super::error::ExperimentError;
+use super::explain::ExplainPlan;
+use super::place::Places;
+use super::runner::Tracee;
+use firstbyte_measure::launch::{Command, LaunchError, OutputKind};
+use firstbyte_measure::timeline::Timeline;
+use firstbyte_measure::tracer::pipe::PipeTracer;
+use firstbyte_measure::tracer::{Recording, Setting, Tracer};
+use firstbyte_measure::units::Nanos;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::Path;
+
+/// The language runtimes that can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Runtime {
+    Python,
+    Node,
+    Java,
+    Go,
+    Ruby,
+    Perl,
+}
+
+impl Runtime {
+    pub fn name(self) -> &'static str {
+        match self {
+            Runtime::Python => "Python",
+            Runtime::Node => "Node",
+            Runtime::Java => "Java",
+            Runtime::Go => "Go",
+            Runtime::Ruby => "Ruby",
+            Runtime::Perl => "Perl",
+        }
+    }
+}
+
+/// What the runtimes reported.
+#[derive(Clone, Debug)]
+pub struct Reports {
+    /// The report of each runtime, as it wrote it. One that reported nothing is missing.
+    pub texts: Vec<(Runtime, String)>,
+    /// From the launch until it was reaped: the run with the reports, and the one without.
+    pub walls: [Nanos; 2],
+}
+
+/// Runs the command once as it is and once with the questions. The inner error: why the reports do not count, as one
+/// lower-case line.
+pub fn reports(
+    command: &Command,
+    plan: &ExplainPlan,
+    runtimes: &[Runtime],
+) -> Result<Result<Reports, String>, ExperimentError> {
+    let folder = tempfile::Builder::new().prefix("firstbyte-").tempdir().map_err(ExperimentError::machine)?;
+    let mut asked = command.clone();
+    for runtime in runtimes {
+        if let Err(cause) = ask(*runtime, &mut asked, folder.path()) {
+            return Ok(Err(format!("{} could not be asked: {cause}", runtime.name())));
+        }
+    }
+
+    let untouched = Run::of(command.clone(), plan)?;
+    let mut run = Run::of(asked, plan)?;
+    let mut texts = Vec::new();
+    for runtime in runtimes {
+        let (report, rest) = separate(*runtime, &run.stderr);
+        run.stderr = rest;
+        texts.push((*runtime, report + &written(*runtime, folder.path())));
+    }
+    let expected = Run { stderr: without_reports(runtimes, &untouched.stderr), ..untouched };
+    if let Some(difference) = difference(&run, &expected) {
+        return Ok(Err(difference));
+    }
+    texts.retain(|(_, text)| !text.is_empty());
+    Ok(Ok(Reports { texts, walls: [&run, &expected].map(Run::wall) }))
+}
+
+/// What is a report in the run with the questions is none in the run without, unless the user asks, too.
+fn without_reports(runtimes: &[Runtime], stderr: &str) -> String {
+    runtimes.iter().fold(stderr.to_owned(), |text, runtime| separate(*runtime, &text).1)
+}
+
+/// One run, and what it wrote to stderr.
+struct Run {
+    recording: Recording,
+    stderr: String,
+}
+
+impl Run {
+    fn of(command: Command, plan: &ExplainPlan) -> Result<Run, ExperimentError> {
+        let resource = |cause| LaunchError::Resource { what: "a temporary file", cause };
+        let mut errors = tempfile::tempfile().map_err(resource)?;
+        let Tracee { mut launcher, setting, place } = plan.each_run.tracee(command)?;
+        launcher.set_stderr(errors.try_clone().map_err(resource)?.into());
+        if let Some(input) = &plan.each_run.input {
+            launcher.set_stdin(File::open(input).map_err(resource)?.into());
+        }
+        // without a pipe nobody can compare the output
+        let output = if setting.output == OutputKind::Null { OutputKind::Pipe } else { setting.output };
+        let setting = Setting { output, ..setting };
+        let mut places = Places::new(vec![place]);
+        places.go_to(0);
+        let recording = PipeTracer::new().run(&mut launcher, &setting)?;
+        Ok(Run { recording, stderr: text(&mut errors).map_err(resource)? })
+    }
+}
+
+impl Run {
+    fn wall(&self) -> Nanos {
+        Timeline::of(&self.recording).map(|timeline| timeline.wall).unwrap_or_default()
+    }
+}
+
+fn text(file: &mut File) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What a run does otherwise than the untouched one.
+fn difference(run: &Run, untouched: &Run) -> Option<String> {
+    let (own, other) = (&run.recording, &untouched.recording);
+    if let Some(killed) = own.killed.or(other.killed) {
+        return Some(killed.to_string());
+    }
+    if own.exit != other.exit {
+        return Some(format!("it {}", own.exit.instead_of(other.exit)));
+    }
+    let output = |run: &Recording| (run.output.bytes, run.output.head.clone());
+    if output(own) != output(other) {
+        return Some("its output was not that of an untouched run".to_owned());
+    }
+    (run.stderr != untouched.stderr).then(|| "its text on stderr was not that of an untouched run".to_owned())
+}
+
+/// Files of the reports: all that begin with a name, in any order.
+fn files(folder: &Path, beginning: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let wanted = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning));
+    wanted
+        .filter_map(|entry| std::fs::read(entry.path()).ok())
+        .map(|it| String::from_utf8_lossy(&it).into_owned())
+        .collect()
+}

@@ -1,0 +1,28 @@
+package FirstbyteLoads;
+# Measures how long each `require` and `use` takes, with the modules that it loads in turn.
+use Time::HiRes ();
+my ($depth, @rows) = (0);
+
+BEGIN {
+    *CORE::GLOBAL::require = sub (_) {
+        my ($name) = @_;
+        # a version, as in `use 5.036`, loads nothing
+        return CORE::require($name) if $name !~ /[A-Za-z]/ || exists $INC{$name};
+        my $row = [$depth++, 0, $name];
+        push @rows, $row;
+        my $from = Time::HiRes::clock_gettime(Time::HiRes::CLOCK_MONOTONIC());
+        my $value = eval { CORE::require($name) };
+        my $error = $@;
+        $row->[1] = 1e9 * (Time::HiRes::clock_gettime(Time::HiRes::CLOCK_MONOTONIC()) - $from);
+        $depth--;
+        die $error if $error;
+        return $value;
+    };
+}
+
+END {
+    if (open my $file, '>', "$ENV{FIRSTBYTE_LOADS}/perl-$$") {
+        printf $file "%d\t%.0f\t%s\t%s\n", @$_, $INC{$_->[2]} // '' for @rows;
+    }
+}
+1;

@@ -35,6 +35,7 @@ const MANY_CPUIDS: u64 = 200;
 
 /// How the runs are made, and what is explained of them.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each adds or leaves out a kind of run")]
 pub struct ExplainPlan {
     /// The number of runs; `None`: as many as make sense.
     pub count: Option<u32>,

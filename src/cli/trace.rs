@@ -26,7 +26,6 @@ Examples:
 /// Explain where the time of one program's start-up goes
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, mut_arg("cache", |cache| cache.help(CACHE)))]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
     /// Command to explain, in quotes if it has arguments; it is split into words as a shell does, and run without a shell
     #[arg(value_name = "COMMAND", required_unless_present_any = ["words", "replay", "summary"])]

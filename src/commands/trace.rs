@@ -37,7 +37,7 @@ fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
     show_first(plan, &explained, &name)?;
     // the list of steps needs nothing else
     if !plan.timeline || !plan.exports.is_empty() {
-        examine(&mut explained, command, plan, &mut tracer)?;
+        examine(&mut explained, &command, plan, &mut tracer)?;
     }
     let remarks = Remarks::of(&explained, name);
     deliver(plan, &explained, &remarks)?;
@@ -47,17 +47,17 @@ fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
 /// What runs beside the traced ones find out.
 fn examine(
     explained: &mut Explained,
-    command: Command,
+    command: &Command,
     plan: &Plan,
     tracer: &mut FullTracer,
 ) -> Result<(), CommandError> {
     if !plan.runs.quick && !explained.observed.interrupted {
         let _working = Spinner::new("counting");
-        explained.cpuid = count_cpuids(&command, TRAP, explained.summary.total.median);
+        explained.cpuid = count_cpuids(command, TRAP, explained.summary.total.median);
         explained.observed.interrupted = interrupt::interrupted().is_some();
     }
     add_samples(explained, command.clone(), &plan.runs)?;
-    add_reports(explained, &command, &plan.runs)?;
+    add_reports(explained, command, &plan.runs)?;
     if plan.runs.overhead && !explained.observed.interrupted {
         match observer_costs(&plan.runs, tracer, &explained.tracer) {
             Err(error) if error.exit == Exit::Interrupted => explained.observed.interrupted = true,

@@ -12,8 +12,13 @@ pub(super) fn hottest_function(run: &Evidence) -> Option<Finding> {
     if !noteworthy(nanos(function.own.time), run.account, 10) {
         return None;
     }
+    let of = if functions.first().is_some_and(|first| first.frame.function.is_none()) {
+        "the user code that has names"
+    } else {
+        "all user code"
+    };
     let text = format!(
-        "The function `{name}` of `{}` takes the most time of all user code, by samples. `--export-folded` shows who calls it.",
+        "The function `{name}` of `{}` takes the most time of {of}, by samples. `--export-folded` shows who calls it.",
         function.frame.file()
     );
     Some(finding("hottest-function", function.own, text).about(name))

@@ -2,6 +2,7 @@
 
 use super::{Evidence, Finding, noteworthy};
 use crate::account::loads::{EXECUTABLE, FILE, LIBRARY, Load};
+use crate::bench::runtimes::Runtime;
 use firstbyte_measure::launch::Environment;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
@@ -10,16 +11,22 @@ use std::collections::BTreeMap;
 /// A load that is nearly everything, such as the script itself, explains nothing.
 const NEARLY_ALL: f64 = 0.98;
 
-/// Suffixes of modules, which the report of their runtime explains.
-const MODULES: [&str; 8] = [".py", ".pyc", ".js", ".cjs", ".mjs", ".rb", ".pm", ".so"];
+/// Suffixes of modules and archives of code. What follows their reading is what their code does, not the file.
+const MODULES: [&str; 36] = [
+    "beam", "cjs", "class", "cmo", "dll", "egg", "el", "elc", "jar", "jmod", "js", "jsa", "lua", "luac",
+    "mjs", "phar", "php", "pl", "pm", "pmc", "py", "pyc", "pyo", "r", "rb", "rdb", "rds", "so", "tcl", "ts",
+    "wasm", "whl", "zip", "zwc", "ph", "go",
+];
+
+fn is_module(load: &Load) -> bool {
+    load.unit == "modules" || MODULES.iter().any(|suffix| load.has_suffix(suffix))
+}
 
 /// A settings file, a script or a file with certificates that takes long, with the programs that it starts.
 pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
     let nearly_all = NEARLY_ALL * run.account.total.as_f64();
     let files = run.loads.iter().filter(|load| load.runtime == FILE && load.total.as_f64() < nearly_all);
-    let load = files
-        .filter(|load| !MODULES.iter().any(|end| load.unit.ends_with(end)))
-        .max_by_key(|load| load.total)?;
+    let load = files.filter(|load| !is_module(load)).max_by_key(|load| load.total)?;
     if !noteworthy(load.total, run.account, 5) {
         return None;
     }
@@ -91,7 +98,8 @@ pub(super) fn programs(run: &Evidence) -> Option<Finding> {
     Some(Finding::new("programs", cost, text))
 }
 
-/// Python modules without a compiled file are compiled at each start.
+/// Python modules without a compiled file are compiled at each start. Those that Python itself reports as imported count:
+/// other programs, and Python's own tools, read sources as data.
 pub(super) fn uncompiled_python(run: &Evidence) -> Option<Finding> {
     let files = || run.loads.iter().filter(|load| load.runtime == FILE);
     let is_compiled = |load: &&Load| {
@@ -100,7 +108,13 @@ pub(super) fn uncompiled_python(run: &Evidence) -> Option<Finding> {
             other.unit.strip_prefix(stem).is_some_and(|rest| rest.starts_with('.') && other.has_suffix("pyc"))
         })
     };
-    let sources: Vec<&Load> = files().filter(|load| load.has_suffix("py") && !is_compiled(load)).collect();
+    let is_imported = |load: &&Load| {
+        let stem = load.unit.trim_end_matches(".py");
+        let reported = run.loads.iter().filter(|other| other.runtime == Runtime::Python.name());
+        reported.into_iter().any(|other| other.unit.rsplit('.').next() == Some(stem))
+    };
+    let sources: Vec<&Load> =
+        files().filter(|load| load.has_suffix("py") && !is_compiled(load)).filter(is_imported).collect();
     if sources.len() < 3 {
         return None;
     }

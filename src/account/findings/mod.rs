@@ -137,9 +137,10 @@ fn found(rule: Rule, evidence: &Evidence, summary: &Summary) -> Option<Finding> 
     };
     let others = summary.others.iter().filter_map(of_run);
     let costs = sorted(&others.chain([finding.cost.as_f64()]).collect::<Vec<f64>>())?;
-    let interval = (costs.len() >= FEWEST_RUNS)
-        .then(|| [0.25, 0.75].map(|p| nanos(quantile(&costs, p).unwrap_or_default())));
-    Some(Finding { interval, ..finding })
+    // A rule that is silent in many runs has no range of costs, and a figure that is the same for all runs none either.
+    let in_most = 4 * costs.len() > 3 * summary.others.len() && costs.len() >= FEWEST_RUNS;
+    let range = [0.25, 0.75].map(|p| nanos(quantile(&costs, p).unwrap_or_default()));
+    Some(Finding { interval: (in_most && range[0] < range[1]).then_some(range), ..finding })
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive time")]

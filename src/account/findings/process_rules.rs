@@ -25,7 +25,7 @@ pub(super) fn exec_chain(account: &Account) -> Option<Finding> {
 
     let cost = last.start;
     let text = format!(
-        "`{}` is executed only after this time, behind {} ({}){also}. Calling it directly saves that time.",
+        "`{}` is executed only after this time, behind {} ({}){also}. If these only find it, calling it directly saves that time.",
         last.path,
         if before.len() == 1 { "1 other exec".to_owned() } else { format!("{} other execs", before.len()) },
         names.join(", ")

@@ -1,7 +1,7 @@
 //! Findings about language runtimes.
 
 use super::{Evidence, Finding};
-use crate::account::loads::{FILE, JAVA_CLASSES, Load};
+use crate::account::loads::{EXECUTABLE, FILE, JAVA_CLASSES, Load};
 use crate::bench::runtimes::Runtime;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
@@ -19,7 +19,7 @@ pub(super) fn reported(run: &Evidence) -> Option<Finding> {
     let (runtime, cost, loads) = names.map(of_runtime).into_iter().max_by_key(|(_, cost, _)| *cost)?;
     let mut longest = outermost(&loads);
     longest.sort_by_key(|load| Reverse(load.total));
-    let shown: Vec<String> = longest.iter().take(4).map(|load| shown(load, &loads)).collect();
+    let shown: Vec<String> = longest.iter().take(4).map(|load| shown(run, load, &loads)).collect();
     if shown.is_empty() {
         return None;
     }
@@ -64,13 +64,14 @@ fn inside<'l>(around: &Load, loads: &[&'l Load]) -> Vec<&'l Load> {
 }
 
 /// `pandas 471 ms (of it numpy 183 ms, pandas.core 150 ms)`.
-fn shown(load: &Load, loads: &[&Load]) -> String {
+fn shown(run: &Evidence, load: &Load, loads: &[&Load]) -> String {
     let mut parts = inside(load, loads);
     parts.sort_by_key(|load| Reverse(load.total));
     let large = parts.iter().filter(|part| part.total.0 * 5 >= load.total.0).take(2);
-    let large: Vec<String> = large.map(|part| format!("`{}` {}", part.unit, part.total)).collect();
+    let large: Vec<String> =
+        large.map(|part| format!("`{}` {}", part.unit, run.scaled(part.total))).collect();
     let of_it = if large.is_empty() { String::new() } else { format!(" (of it {})", large.join(", ")) };
-    format!("`{}` {}{of_it}", load.unit, load.total)
+    format!("`{}` {}{of_it}", load.unit, run.scaled(load.total))
 }
 
 fn sum(loads: &[&Load]) -> Nanos {
@@ -78,7 +79,7 @@ fn sum(loads: &[&Load]) -> Nanos {
 }
 
 /// Modules that `site` imports by itself.
-const OF_SITE: [&str; 14] = [
+const OF_SITE: [&str; 15] = [
     "_bootlocale",
     "_collections_abc",
     "_distutils_hack",
@@ -93,6 +94,7 @@ const OF_SITE: [&str; 14] = [
     "posixpath",
     "stat",
     "sitecustomize",
+    "usercustomize",
 ];
 
 /// What `site` imports besides its own modules: `.pth` files make it do so.
@@ -103,7 +105,7 @@ pub(super) fn python_site(run: &Evidence) -> Option<Finding> {
         inside(site, &loads).into_iter().filter(|load| !OF_SITE.contains(&&*load.unit)).collect();
     foreign.sort_by_key(|load| Reverse(load.total));
     let longest: Vec<String> =
-        foreign.iter().take(3).map(|load| format!("`{}` {}", load.unit, load.total)).collect();
+        foreign.iter().take(3).map(|load| format!("`{}` {}", load.unit, run.scaled(load.total))).collect();
     let pth = run.loads.iter().filter(|load| load.runtime == FILE && load.has_suffix("pth"));
     let files: Vec<&str> = pth.filter_map(|load| load.file.as_deref()).take(3).collect();
     if longest.is_empty() || files.is_empty() {
@@ -122,7 +124,9 @@ pub(super) fn python_site(run: &Evidence) -> Option<Finding> {
 pub(super) fn python_modules(run: &Evidence) -> Option<Finding> {
     let modules: Vec<&Load> =
         run.loads.iter().filter(|load| load.runtime == FILE && load.has_suffix("pyc")).collect();
-    if modules.len() < 5 || run.loads.iter().any(|load| load.runtime == Runtime::Python.name()) {
+    let reported = run.loads.iter().any(|load| load.runtime == Runtime::Python.name());
+    let python = |load: &Load| load.runtime == EXECUTABLE && load.unit.starts_with("python");
+    if modules.len() < 5 || reported || !run.loads.iter().any(python) {
         return None;
     }
     let cost = Nanos(modules.iter().map(|load| load.own.0).sum());

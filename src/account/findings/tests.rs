@@ -234,14 +234,15 @@ fn with_loads(loads: Vec<Load>) -> Vec<Finding> {
 #[test]
 fn five_compiled_modules_are_python_imports() {
     let loads = |count: usize| -> Vec<Load> {
-        (0..count)
-            .map(|n| load(FILE, &format!("m{n}.pyc"), "/m.pyc", [100_000 + n as u64, 100_000], 1))
-            .collect()
+        let modules =
+            (0..count).map(|n| load(FILE, &format!("m{n}.pyc"), "/m.pyc", [100_000 + n as u64, 100_000], 1));
+        [load(EXECUTABLE, "python3.11", "/bin/python3.11", [1, 1], 0)].into_iter().chain(modules).collect()
     };
     let found = with_loads(loads(5));
     assert_eq!((found[0].rule, found[0].cost), ("python-modules", Nanos(500_010)));
     assert!(found[0].text.contains("5 modules") && !found[0].text.contains("-S"), "{}", found[0].text);
     assert!(with_loads(loads(4)).is_empty());
+    assert!(with_loads(loads(5).split_off(1)).is_empty(), "another program reads them as data");
     let reported = [loads(5), vec![load("Python", "json", "", [200_000, 200_000], 0)]].concat();
     assert_eq!(with_loads(reported)[0].rule, "reported", "its own report is better");
 }
@@ -292,15 +293,26 @@ fn programs_that_are_started_are_named_once_with_all_that_they_start() {
 #[test]
 fn modules_without_a_compiled_file_are_compiled_each_time() {
     let sources = |count: usize| -> Vec<Load> {
-        (0..count)
-            .map(|n| load(FILE, &format!("m{n}.py"), &format!("/a/m{n}.py"), [100_000, 100_000], 1))
-            .collect()
+        let imported = (0..count).map(|n| load("Python", &format!("a.m{n}"), "", [1, 1], 0));
+        let read = (0..count)
+            .map(|n| load(FILE, &format!("m{n}.py"), &format!("/a/m{n}.py"), [100_000, 100_000], 1));
+        imported.chain(read).collect()
     };
     assert_eq!(with_loads(sources(3))[0].rule, "uncompiled-python");
     assert!(with_loads(sources(2)).is_empty());
+    assert!(with_loads(sources(3).split_off(3)).is_empty(), "they are read as data");
     let mut compiled = sources(3);
     compiled.push(load(FILE, "m0.cpython-311.pyc", "/a/__pycache__/m0.cpython-311.pyc", [1, 1], 1));
     assert!(with_loads(compiled).is_empty());
+}
+
+#[test]
+fn an_archive_of_code_is_not_blamed_for_what_its_code_does() {
+    let read = |unit: &str| with_loads(vec![load(FILE, unit, &format!("/a/{unit}"), [500_000, 500_000], 1)]);
+    assert_eq!(read("settings.conf")[0].rule, "slow-file");
+    for unit in ["app.jar", "classes.jsa", "modules", "m.py"] {
+        assert!(read(unit).is_empty(), "{unit}");
+    }
 }
 
 #[test]

@@ -5,17 +5,23 @@ use crate::account::Account;
 use crate::account::binaries::FileBinaries;
 use crate::bench::runtimes::Runtime;
 use firstbyte_measure::units::Nanos;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// The runtime whose classes these are. They are not inside the phases that [`Runtime::Java`] reports.
 pub const JAVA_CLASSES: &str = "Java classes";
 
-/// The runtimes that the programs of a run belong to.
+/// A class is loaded in less. If more time passes until the next one, the program did something else.
+const LONGEST_CLASS: Nanos = Nanos(1_000_000);
+
+/// The runtimes of which a run executes one program. The reports of several would be mixed.
 pub(in crate::account) fn runtimes(account: &Account, binaries: &FileBinaries) -> Vec<Runtime> {
-    let executed: BTreeSet<&str> =
-        account.processes.iter().flat_map(|process| &process.execs).map(|exec| &*exec.executed).collect();
-    let found: BTreeSet<Runtime> = executed.into_iter().filter_map(|path| runtime(path, binaries)).collect();
-    found.into_iter().collect()
+    let mut found: BTreeMap<Runtime, usize> = BTreeMap::new();
+    for exec in account.processes.iter().flat_map(|process| &process.execs) {
+        if let Some(runtime) = runtime(&exec.executed, binaries) {
+            *found.entry(runtime).or_default() += 1;
+        }
+    }
+    found.into_iter().filter(|(_, programs)| *programs == 1).map(|(runtime, _)| runtime).collect()
 }
 
 fn runtime(path: &str, binaries: &FileBinaries) -> Option<Runtime> {
@@ -108,7 +114,8 @@ fn hooked_line(runtime: &'static str, line: &str) -> Option<Load> {
 }
 
 /// The phases of the virtual machine's start (`[123ns][startuptime] Genesis, 0.0149 secs`), and its classes
-/// (`[123ns][class,load] java.lang.Object source: shared objects file`), each with the time until the next one.
+/// (`[123ns][class,load] java.lang.Object source: shared objects file`), each with the time until the next one, as far as a
+/// class can take.
 fn java(text: &str) -> Vec<Load> {
     let mut phases: Vec<Load> = text.lines().filter_map(java_phase).collect();
     // the last one is around the others
@@ -124,7 +131,7 @@ fn java(text: &str) -> Vec<Load> {
     let classes: Vec<(u64, &str, &str)> = text.lines().filter_map(java_class).collect();
     let next = classes.iter().skip(1).map(|(at, ..)| *at).chain(classes.last().map(|(at, ..)| *at));
     let class = |((at, name, source), next): (&(u64, &str, &str), u64)| {
-        let time = Nanos(next.saturating_sub(*at));
+        let time = Nanos(next.saturating_sub(*at)).min(LONGEST_CLASS);
         let (unit, file) = ((*name).to_owned(), Some((*source).into()));
         Load { runtime: JAVA_CLASSES, unit, file, own: time, total: time, depth: 0 }
     };
@@ -214,7 +221,7 @@ import time:         1 |          1 | site
         let expected = [
             ("Create VM", 25_100_000, 40_000_000, 0),
             ("Genesis", 14_900_000, 14_900_000, 1),
-            ("java.lang.Object", 5_000_000, 5_000_000, 0),
+            ("java.lang.Object", 1_000_000, 1_000_000, 0),
             ("Main", 0, 0, 0),
         ];
         assert_eq!(shown(&loads), expected);

@@ -5,6 +5,8 @@ const rows = [];
 const load = Module._load;
 let depth = 0;
 Module._load = function (request, parent, isMain) {
+  // the program itself is no load
+  if (isMain) return load.apply(this, arguments);
   const row = { depth: depth++, request, parent, isMain, from: process.hrtime.bigint(), to: 0n };
   rows.push(row);
   try {

@@ -1,7 +1,7 @@
 package FirstbyteLoads;
 # Measures how long each `require` and `use` takes, with the modules that it loads in turn.
 use Time::HiRes ();
-my ($depth, @rows) = (0);
+my ($process, $depth, @rows) = ($$, 0);
 
 BEGIN {
     *CORE::GLOBAL::require = sub (_) {
@@ -21,7 +21,8 @@ BEGIN {
 }
 
 END {
-    if (open my $file, '>', "$ENV{FIRSTBYTE_LOADS}/perl-$$") {
+    # a forked child has its parent's rows
+    if ($$ == $process && open my $file, '>', "$ENV{FIRSTBYTE_LOADS}/perl-$$") {
         printf $file "%d\t%.0f\t%s\t%s\n", @$_, $INC{$_->[2]} // '' for @rows;
     }
 }

@@ -1,6 +1,7 @@
 # Measures how long each `require` takes, with the files that it requires in turn.
 module FirstbyteLoads
   ROWS = []
+  PROCESS = Process.pid
   @depth = 0
 
   def self.measure(name)
@@ -32,6 +33,8 @@ module Kernel
 end
 
 at_exit do
+  # a forked child has its parent's rows
+  next unless Process.pid == FirstbyteLoads::PROCESS
   lines = FirstbyteLoads::ROWS.map { |depth, time, name| "#{depth}\t#{time}\t#{name}\t\n" }
   File.write("#{ENV['FIRSTBYTE_LOADS']}/ruby-#{Process.pid}", lines.join)
 end

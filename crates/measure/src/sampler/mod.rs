@@ -152,7 +152,11 @@ impl Tracer for Sampler {
         if let Some(rings) = &self.rings {
             rings.drain();
             let (records, lost) = rings.take();
-            let stream = Stream { root: recording.root, period: self.period, records, lost };
+            // a run that has shown what was waited for is only being ended
+            let reached = recording.events.iter().find(|event| event.kind == EventKind::Reached);
+            let records = records.into_iter().filter(|record| reached.is_none_or(|end| record.at <= end.at));
+            let stream =
+                Stream { root: recording.root, period: self.period, records: records.collect(), lost };
             self.streams.push(stream.since_first_exec());
         }
         Ok(recording)

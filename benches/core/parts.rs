@@ -291,7 +291,7 @@ fn truth() -> Value {
                 let recording = tracer.run(&mut launchers[turn], &Setting::default()).expect("a run");
                 let phases = Timeline::of(&recording).expect("a timeline").phases.expect("phases");
                 if round >= 20 {
-                    let slept = delay_told(&recording.output.head).unwrap_or(0);
+                    let slept = printed_delay(&recording.output.head).unwrap_or(0);
                     setups[turn].push(phases.setup.expect("output").0 - slept);
                 }
             }
@@ -313,7 +313,7 @@ fn truth() -> Value {
 }
 
 /// The duration of the sleep that the program printed, in nanoseconds.
-fn delay_told(output: &[u8]) -> Option<u64> {
+fn printed_delay(output: &[u8]) -> Option<u64> {
     std::str::from_utf8(output).ok()?.trim().parse().ok()
 }
 

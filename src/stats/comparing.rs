@@ -184,7 +184,7 @@ mod tests {
                 };
                 let alarms = (0..COMPARISONS).filter(alarm).count();
                 println!("{shape}, {pairs} pairs: {:.2} %", 100.0 * alarms as f64 / f64::from(COMPARISONS));
-                // 1 %, and three standard deviations of what so many comparisons show of it
+                // 1 %, and three standard deviations of the count in this number of comparisons
                 assert!(alarms <= 20 + 13, "{shape}, {pairs} pairs: {alarms} of {COMPARISONS}");
             }
         }

@@ -157,7 +157,7 @@ pub(super) struct Received {
     pub(super) other: Option<bool>,
 }
 
-/// Opens a fresh sink for so many bytes: the program's stdout, and our end.
+/// Opens a fresh sink for this number of bytes. Returns the program's stdout and our end.
 pub(super) fn open(sink: Sink, folders: &SinkFolders, bytes: u64) -> io::Result<(OwnedFd, End)> {
     match sink {
         Sink::Null => Ok((File::options().write(true).open("/dev/null")?.into(), End::Nothing)),

@@ -16,7 +16,7 @@ const SHORT: u64 = 2_000;
 /// Set in the process that makes the runs.
 const ALONE: &str = "FIRSTBYTE_SOAK_ALONE";
 
-/// Buffers reach their final size within so many runs.
+/// Runs before the first count: afterwards buffers have their final size.
 const SETTLING: u64 = 200;
 
 /// How much more memory counts as flat: the allocator keeps some of what was given back.

@@ -1,7 +1,7 @@
 //! Findings about files and programs that a start-up brings in.
 
 use super::{Evidence, Finding, noteworthy};
-use crate::account::loads::{EXECUTABLE, FILE, LIBRARY, Load};
+use crate::account::loads::{EXECUTABLE, FILE, LIBRARY, Load, is_module};
 use crate::bench::runtimes::Runtime;
 use firstbyte_measure::launch::Environment;
 use firstbyte_measure::units::Nanos;
@@ -11,22 +11,13 @@ use std::collections::BTreeMap;
 /// A load that is nearly everything, such as the script itself, explains nothing.
 const NEARLY_ALL: f64 = 0.98;
 
-/// Suffixes of modules and archives of code. What follows their reading is what their code does, not the file.
-const MODULES: [&str; 36] = [
-    "beam", "cjs", "class", "cmo", "dll", "egg", "el", "elc", "jar", "jmod", "js", "jsa", "lua", "luac",
-    "mjs", "phar", "php", "pl", "pm", "pmc", "py", "pyc", "pyo", "r", "rb", "rdb", "rds", "so", "tcl", "ts",
-    "wasm", "whl", "zip", "zwc", "ph", "go",
-];
-
-fn is_module(load: &Load) -> bool {
-    load.unit == "modules" || MODULES.iter().any(|suffix| load.has_suffix(suffix))
-}
-
 /// A settings file, a script or a file with certificates that takes long, with the programs that it starts.
 pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
     let nearly_all = NEARLY_ALL * run.account.total.as_f64();
     let files = run.loads.iter().filter(|load| load.runtime == FILE && load.total.as_f64() < nearly_all);
-    let load = files.filter(|load| !is_module(load)).max_by_key(|load| load.total)?;
+    let load = files
+        .filter(|load| !is_module(load.file.as_deref().unwrap_or(&load.unit)) && !load.has_suffix("so"))
+        .max_by_key(|load| load.total)?;
     if !noteworthy(load.total, run.account, 5) {
         return None;
     }

@@ -310,7 +310,7 @@ fn modules_without_a_compiled_file_are_compiled_each_time() {
 fn an_archive_of_code_is_not_blamed_for_what_its_code_does() {
     let read = |unit: &str| with_loads(vec![load(FILE, unit, &format!("/a/{unit}"), [500_000, 500_000], 1)]);
     assert_eq!(read("settings.conf")[0].rule, "slow-file");
-    for unit in ["app.jar", "classes.jsa", "modules", "m.py"] {
+    for unit in ["app.jar", "classes.jsa", "lib/modules", "m.py"] {
         assert!(read(unit).is_empty(), "{unit}");
     }
 }

@@ -25,6 +25,7 @@ pub const FILE: &str = "file";
 
 pub use self::reported::JAVA_CLASSES;
 pub(super) use self::reported::runtimes;
+pub(super) use self::units::is_module;
 
 /// Something that a start-up brings in.
 #[derive(Clone, Debug, PartialEq, Eq)]

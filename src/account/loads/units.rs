@@ -1,11 +1,14 @@
 //! Which files contain code that runs once they are read, and which only contain settings or other data.
 
-/// Suffixes of files that interpreters and runtimes execute.
-const CODE: [&str; 41] = [
-    "beam", "cjs", "class", "cmo", "dll", "egg", "el", "elc", "fish", "go", "jar", "jmod", "js", "jsa",
-    "lua", "luac", "mjs", "php", "pl", "pm", "pmc", "pth", "py", "pyc", "pyo", "r", "rb", "rdb", "rds", "sh",
-    "bash", "zsh", "tcl", "ts", "vim", "wasm", "whl", "zip", "zwc", "phar", "ph",
+/// Suffixes of modules and of archives of code. What follows their reading is what their code does.
+const MODULES: [&str; 35] = [
+    "beam", "cjs", "class", "cmo", "dll", "egg", "el", "elc", "go", "jar", "jmod", "js", "jsa", "lua",
+    "luac", "mjs", "phar", "ph", "php", "pl", "pm", "pmc", "py", "pyc", "pyo", "r", "rb", "rdb", "rds",
+    "tcl", "ts", "wasm", "whl", "zip", "zwc",
 ];
+
+/// Suffixes of scripts and settings that are executed line by line.
+const SCRIPTS: [&str; 6] = ["bash", "fish", "pth", "sh", "vim", "zsh"];
 
 const SHELLS: [&str; 10] = ["ash", "bash", "busybox", "dash", "ksh", "ksh93", "mksh", "sh", "yash", "zsh"];
 
@@ -29,14 +32,24 @@ const NO_SCRIPTS: [&str; 12] = [
 /// `script`: the file that the kernel gave to the program, its interpreter.
 pub(super) fn is_code(path: &str, program: &str, script: Option<&str>) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
-    let suffix = name.rsplit_once('.').map(|(_, suffix)| suffix.to_ascii_lowercase());
-    let of_java = name == "modules" && path.contains("/lib/");
     let of_vim = matches!(name, "vimrc" | ".vimrc" | "gvimrc");
-    suffix.is_some_and(|suffix| CODE.contains(&&*suffix))
-        || of_java
+    is_module(path)
+        || has_suffix(name, &SCRIPTS)
         || of_vim
         || script == Some(path)
         || is_shell(program) && is_script(path, name)
+}
+
+/// Whether a file is a module or an archive of code.
+pub(in crate::account) fn is_module(path: &str) -> bool {
+    let of_java = path.ends_with("/modules") && path.contains("/lib/");
+    of_java || has_suffix(path, &MODULES)
+}
+
+fn has_suffix(path: &str, suffixes: &[&str]) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let suffix = name.rsplit_once('.').map(|(_, suffix)| suffix.to_ascii_lowercase());
+    suffix.is_some_and(|suffix| suffixes.contains(&&*suffix))
 }
 
 fn is_shell(program: &str) -> bool {

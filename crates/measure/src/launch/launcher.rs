@@ -336,8 +336,8 @@ unsafe fn meet(orders: &Orders) {
     // SAFETY: system calls with valid buffers.
     unsafe {
         let (pid, mut go) = (libc::getpid(), 0_u8);
-        let told = libc::write(orders.meeting, ptr::from_ref(&pid).cast(), size_of_val(&pid));
-        check(if told == 4 { 0 } else { -1 }, 6, orders);
+        let written = libc::write(orders.meeting, ptr::from_ref(&pid).cast(), size_of_val(&pid));
+        check(if written == 4 { 0 } else { -1 }, 6, orders);
         let heard = libc::read(orders.meeting, ptr::from_mut(&mut go).cast(), 1);
         check(if heard == 1 { 0 } else { -1 }, 6, orders);
     }

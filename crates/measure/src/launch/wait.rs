@@ -324,7 +324,8 @@ fn context_switches(child: &Child) -> u64 {
     counts.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
 }
 
-fn reason_to_kill(left: Option<Duration>, stopped: Option<i32>) -> Option<Killed> {
+/// `left`: of the time limit. `stopped`: the signal that stopped the tracee for too long.
+pub(crate) fn reason_to_kill(left: Option<Duration>, stopped: Option<i32>) -> Option<Killed> {
     if interrupt::interrupted().is_some() {
         return Some(Killed::Interrupted);
     }

@@ -7,8 +7,8 @@
 
 use super::rescue::{Deadline, Rescue};
 use crate::clock;
-use crate::launch::wait::{Ending, Killed, STANDSTILL, Watch, polled};
-use crate::launch::{Child, Stdout, interrupt};
+use crate::launch::wait::{Ending, Killed, STANDSTILL, Watch, polled, reason_to_kill};
+use crate::launch::{Child, Stdout};
 use crate::units::Nanos;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -146,16 +146,6 @@ pub(super) fn until_untraced<T>(tracing: &Receiver<T>, rescue: &Rescue) {
             rescue.ask();
         }
     }
-}
-
-fn reason_to_kill(left: Option<Duration>, stopped: Option<i32>) -> Option<Killed> {
-    if interrupt::interrupted().is_some() {
-        return Some(Killed::Interrupted);
-    }
-    if left.is_some_and(|left| left.is_zero()) {
-        return Some(Killed::TimedOut);
-    }
-    stopped.map(Killed::Stopped)
 }
 
 fn since(instant: Nanos) -> Duration {

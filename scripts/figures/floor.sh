@@ -6,7 +6,7 @@
 #   E  terminal, ladder, the post's table  ~5 min
 R=${R:-$PWD/target/x86_64-unknown-linux-gnu/release/firstbyte}
 B=${B:-$(ls -t target/x86_64-unknown-linux-gnu/release/deps/floor-* 2>/dev/null | grep -v '\.d$' | head -1)}
-O=${O:-$PWD/results/2026-11-22-epyc-kvm}
+O=${O:?the folder of the results}
 Q=${Q:-}   # Q=1: a quick trial
 unset PYTHONUNBUFFERED
 case $1 in
@@ -14,8 +14,13 @@ A) $R floor ${Q:+--quick} --export-json $O/floor.json --export-markdown $O/floor
 B) $B --rounds ${Q:-4} ${Q:+--quick} --json $O/floor-loops.json > $O/floor-loops.txt ;;
 C) $R floor --cpus-sweep ${Q:+--quick} --export-json $O/floor-cores.json > $O/floor-cores.txt
    $R bench -r ${Q:+5}$([ -z "$Q" ] && echo 500) "$R lines 1" "$R --version" > $O/lines-start.txt
-   READER=$(mktemp); gcc -O2 -o $READER benches/throughput/reader.c
-   { for how in splice read; do $READER ${Q:-21} $([ -n "$Q" ] && echo 21000000 || echo 2100000000) $how $R lines 175000000 , ${UUYES:-yes} 'hello world'; done; } 2>&1 | sed "s#$R#firstbyte lines#; s#${UUYES:-yes}#uutils yes 0.12#" > $O/lines-uutils.txt
+   # uutils' yes: cargo install uu_yes --version 0.12.0 --root FOLDER; UUYES=FOLDER/bin/yes
+   if [ -n "${UUYES:-}" ]; then
+     READER=$(mktemp); gcc -O2 -o $READER benches/throughput/reader.c
+     { for how in splice read; do $READER ${Q:-21} $([ -n "$Q" ] && echo 21000000 || echo 2100000000) $how $R lines 175000000 , $UUYES 'hello world'; done; } 2>&1 | sed "s#$R#firstbyte lines#; s#$UUYES#uutils yes 0.12#" > $O/lines-uutils.txt
+   else
+     echo "floor-C: without uutils' yes, because UUYES is not set" >&2
+   fi
    # resident memory while 2^63 lines are being written
    { $R lines 9223372036854775808 & p=$!; sleep 1; grep VmHWM /proc/$p/status >&2; kill $p; } 2> $O/lines-memory.txt | cat >/dev/null ;;
 D) $R throughput --n $([ -n "$Q" ] && echo 100000 || echo 17500000) --only 'firstbyte lines,yes-head,c-write,c-writev,(wc -l alone)' --sink null,pipe-read,pipe-splice,wc,cat,tmpfs,file,overwrite --runs ${Q:-11} --enough 20s --export-json $O/throughput.json --export-markdown $O/throughput.md > $O/throughput.txt ;;

@@ -7,7 +7,7 @@
 #   D  cost of the hooks for programs that are not traced    1 min
 B=${B:-$(ls -t target/x86_64-unknown-linux-gnu/release/deps/trace-* 2>/dev/null | grep -v '\.d$' | head -1)}
 R=${R:-$PWD/target/x86_64-unknown-linux-gnu/release/firstbyte}
-O=${O:-$PWD/results/2026-11-22-epyc-kvm}
+O=${O:?the folder of the results}
 Q=${Q:-}   # Q=1: a quick trial
 case $1 in
 A) $B $([ -n "$Q" ] && echo 8 || echo 180) > $O/trace.txt ;;

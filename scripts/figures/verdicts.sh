@@ -8,10 +8,11 @@
 T=target/x86_64-unknown-linux-gnu/release/deps
 V=${V:-$(ls -t $T/verdicts-* | grep -v '\.d$' | head -1)}
 H=${H:-$(ls -t $T/hyperfine-* | grep -v '\.d$' | head -1)}
-O=${O:-$PWD/results/2026-11-22-epyc-kvm}
+O=${O:?the folder of the results}
 Q=${Q:-}   # Q=1: a quick trial
 case $1 in
 A) $V --only self --time ${Q:+300ms}$([ -z "$Q" ] && echo 1500ms) ${Q:+--comparisons 3} --json $O/verdicts-self.json > $O/verdicts-self.txt ;;
 B) $V --only slower --time ${Q:+300ms}$([ -z "$Q" ] && echo 1500ms) ${Q:+--comparisons 3} --json $O/verdicts-slower.json > $O/verdicts-slower.txt ;;
-C) $H ${Q:+--blocks 2} --json $O/hyperfine.json > $O/hyperfine.txt ;;
+C) hyperfine --version | grep -q '^hyperfine 1\.20' || { echo 'hyperfine 1.20 is not installed; help: cargo install hyperfine --version 1.20.0' >&2; exit 1; }
+   $H ${Q:+--blocks 2} --json $O/hyperfine.json > $O/hyperfine.txt ;;
 esac

@@ -1,11 +1,11 @@
 //! Documents of every kind: each one that `report` accepts has a page.
 #![no_main]
 
-use firstbyte::report::html::{Source, render};
+use firstbyte::report::html::{PageSource, render};
 use std::path::Path;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
-    if let Ok(source) = Source::parse(text, Path::new("fuzz.json")) {
+    if let Ok(source) = PageSource::parse(text, Path::new("fuzz.json")) {
         render(&[("fuzz.json".to_owned(), source)]);
     }
 });

@@ -1,7 +1,7 @@
 //! Two start-ups and what differs between them, as a document.
 
 use super::difference::{Amount, Change, Compared, Difference, Side};
-use super::document::{counts, phases};
+use super::trace_document::{counts, phases};
 use crate::document::Kind;
 use crate::document::bench::{Ratio, SCHEMA, ToolVersion};
 use crate::document::diff::{DiffAmount, DiffChange, DiffChanges, DiffDocument, DiffKind, DiffSide};

@@ -14,7 +14,7 @@ pub struct Side<'s> {
     /// The command or the recording.
     pub name: &'s str,
     pub summary: &'s Summary,
-    /// Reservations about the figures, a sentence each.
+    /// What a reader must know of the figures, a sentence each.
     pub notes: Vec<String>,
 }
 

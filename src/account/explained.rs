@@ -8,9 +8,9 @@ use super::user_code::UserCode;
 use super::user_times::all_user_time;
 use super::{Account, Summary};
 use crate::bench::BothKinds;
-use crate::bench::explain::{Along, Observed};
-use crate::bench::runtimes::{Reports, Runtime};
-use crate::bench::sampling::{Expected, Sampled};
+use crate::bench::explain::{Along, ObservedRuns};
+use crate::bench::runtimes::{AskedRuntime, Reports};
+use crate::bench::sampling::{ExpectedCost, Sampled};
 use crate::stats::Comparison;
 use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::launch::ExitStatus;
@@ -54,7 +54,7 @@ pub struct Explained {
     pub unsampled: Option<SamplerError>,
     /// What language runtimes reported of their loads, or why that does not count; `None`: none was asked.
     pub reports: Option<Result<Reports, String>>,
-    pub observed: Observed,
+    pub observed: ObservedRuns,
     pub tracer: UsedTracer,
     /// How the runs ended. If one failed, how that one ended.
     pub exit: ExitStatus,
@@ -69,7 +69,12 @@ pub struct Explained {
 
 impl Explained {
     /// The error is the message for the user: no run counts, or a recording has no account.
-    pub fn of(name: &str, observed: Observed, tracer: UsedTracer, along: Along) -> Result<Explained, String> {
+    pub fn of(
+        name: &str,
+        observed: ObservedRuns,
+        tracer: UsedTracer,
+        along: Along,
+    ) -> Result<Explained, String> {
         let binaries = FileBinaries::default();
         let accounts: Result<Vec<Account>, _> =
             observed.recordings.iter().map(|recording| account(recording, &binaries, along)).collect();
@@ -111,8 +116,8 @@ impl Explained {
     }
 
     /// What sampled runs have to expect.
-    pub fn expected(&self) -> Expected {
-        Expected {
+    pub fn expected(&self) -> ExpectedCost {
+        ExpectedCost {
             user: all_user_time(&self.summary.median_run),
             wall: self.summary.median_run.wall.as_f64(),
         }
@@ -140,7 +145,7 @@ impl Explained {
     }
 
     /// The language runtimes that take part, which can report what they load.
-    pub fn runtimes(&self) -> Vec<Runtime> {
+    pub fn runtimes(&self) -> Vec<AskedRuntime> {
         loads::runtimes(&self.summary.median_run, &self.binaries)
     }
 

@@ -4,7 +4,7 @@
 //! [`Account::of`] turns a recording of every event into [`Step`]s, whose own times sum to the total exactly:
 //! `construct` is its beginning, `reading` follows each `process` and `thread` through the events, `apply` gives each event
 //! its effect on descriptors and the `address_space`, `files` and `searches` sort the steps by file.
-//! [`Explained`] has the runs of one command with their summary, [`remarks`] says what a reader must know of them.
+//! [`Explained`] has the runs of one command with their summary, [`notes`] says what a reader must know of them.
 
 mod address_space;
 pub mod align;
@@ -18,12 +18,12 @@ pub mod critical_path;
 mod descriptors;
 pub mod diff_document;
 pub mod difference;
-pub mod document;
 pub mod explained;
 mod files;
 pub mod findings;
 pub mod loads;
 mod model;
+pub mod notes;
 pub mod observer_costs;
 mod page_size;
 pub mod partition;
@@ -31,13 +31,13 @@ mod process;
 pub mod profile;
 mod reading;
 pub mod recorded;
-pub mod remarks;
 pub mod replayed;
 mod searches;
 pub mod step;
 pub mod summary;
 mod symbols;
 mod thread;
+pub mod trace_document;
 pub mod user_code;
 pub mod user_times;
 

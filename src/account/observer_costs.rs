@@ -2,7 +2,7 @@
 
 use super::Summary;
 use super::attribution::WorkKind;
-use crate::bench::explain::Observed;
+use crate::bench::explain::ObservedRuns;
 use crate::stats::median_of;
 use firstbyte_measure::tracer::EventCosts;
 
@@ -17,7 +17,7 @@ pub struct ObserverCosts {
 
 impl ObserverCosts {
     /// From the runs of the smallest start. Without them, only the events of a start are known to cost something.
-    pub fn new(each: EventCosts, smallest: Option<(&Observed, &Summary)>) -> ObserverCosts {
+    pub fn new(each: EventCosts, smallest: Option<(&ObservedRuns, &Summary)>) -> ObserverCosts {
         let start = smallest.map_or(0.0, |(observed, summary)| {
             let extra: Vec<f64> = observed.blocks.iter().map(|block| block.traced - block.untraced).collect();
             (median_of(&extra).unwrap_or(0.0) - of_events(each, summary)).max(0.0)

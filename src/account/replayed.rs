@@ -4,9 +4,9 @@ use super::Summary;
 use super::binaries::FileBinaries;
 use super::explained::{Explained, UsedTracer, account};
 use super::loads;
+use super::notes::failure;
 use super::recorded::RecordedBinaries;
-use super::remarks::failure;
-use crate::bench::explain::{Along, Observed};
+use crate::bench::explain::{Along, ObservedRuns};
 use firstbyte_measure::tracer::replay;
 use firstbyte_measure::tracer::replay::Loaded;
 use std::collections::BTreeMap;
@@ -57,10 +57,10 @@ pub fn replayed(path: &Path, along: Along) -> Result<Replayed, String> {
         binaries: files,
         unsampled: None,
         reports: None,
-        observed: Observed {
+        observed: ObservedRuns {
             traced: vec![summary.median_run.wall.as_f64()],
             recordings: vec![recording],
-            ..Observed::default()
+            ..ObservedRuns::default()
         },
         tracer: UsedTracer { backend, reason: "a recording".to_owned(), sees_faults: true },
         cpuid: Ok(cpuid),

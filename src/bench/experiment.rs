@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 /// One program of an experiment.
 #[derive(Debug)]
-pub struct Entry {
+pub struct ExperimentEntry {
     /// Its name and the expected end. It has no samples yet.
     pub series: Series,
     pub tracee: Tracee,
@@ -43,7 +43,7 @@ pub struct Counting {
 /// Programs, and how they are measured.
 #[derive(Debug)]
 pub struct Experiment {
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ExperimentEntry>,
     pub campaign: Campaign,
     /// How the page cache is made cold before each run; `None`: it stays warm.
     pub cold: Option<ColdMethod>,
@@ -109,7 +109,7 @@ impl Experiment {
 }
 
 fn prepared(
-    entries: Vec<Entry>,
+    entries: Vec<ExperimentEntry>,
     aim: Aim,
     observer: &mut dyn Tracer,
     offsets: Option<u64>,

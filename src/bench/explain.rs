@@ -2,7 +2,7 @@
 
 use super::campaign::{Campaign, Progress};
 use super::error::ExperimentError;
-use super::experiment::{Counting, Entry, Experiment};
+use super::experiment::{Counting, Experiment, ExperimentEntry};
 use super::prepared::Around;
 use super::run_plan::RunPlan;
 use super::sample::{BothKinds, Series};
@@ -71,7 +71,7 @@ pub enum Along {
 
 /// The runs of one command.
 #[derive(Debug, Default)]
-pub struct Observed {
+pub struct ObservedRuns {
     /// The traced runs that count.
     pub recordings: Vec<Recording>,
     /// The round of each of these: two commands that alternate run once each in every round.
@@ -110,7 +110,7 @@ pub fn observe(
     plan: &ExplainPlan,
     tracer: &mut FullTracer,
     progress: &mut dyn Progress,
-) -> Result<Observed, ExperimentError> {
+) -> Result<ObservedRuns, ExperimentError> {
     let [observed] = observed([command], plan, plan.overhead, tracer, progress)?;
     Ok(observed)
 }
@@ -122,7 +122,7 @@ pub fn observe_both(
     plan: &ExplainPlan,
     tracer: &mut FullTracer,
     progress: &mut dyn Progress,
-) -> Result<[Observed; 2], ExperimentError> {
+) -> Result<[ObservedRuns; 2], ExperimentError> {
     observed(commands, plan, false, tracer, progress)
 }
 
@@ -132,7 +132,7 @@ fn observed<const N: usize>(
     overhead: bool,
     tracer: &mut FullTracer,
     progress: &mut dyn Progress,
-) -> Result<[Observed; N], ExperimentError> {
+) -> Result<[ObservedRuns; N], ExperimentError> {
     let rights = commands.each_ref().map(|command| lost_under_ptrace(command.program()));
     let patience: Duration = commands.iter().map(|_| PATIENCE).sum();
     let limit = plan.count.map_or(RunLimit::Time(patience), RunLimit::Runs);
@@ -165,7 +165,7 @@ fn observed<const N: usize>(
         let (series, rights) = sides.next().unwrap_or_default();
         let interference = interference.clone();
         let until = until.clone();
-        Observed {
+        ObservedRuns {
             interrupted,
             rights,
             interference,
@@ -173,16 +173,16 @@ fn observed<const N: usize>(
             overhead_wanted: overhead,
             expected,
             until,
-            ..Observed::from(series)
+            ..ObservedRuns::from(series)
         }
     }))
 }
 
-impl From<Series> for Observed {
-    fn from(series: Series) -> Observed {
+impl From<Series> for ObservedRuns {
+    fn from(series: Series) -> ObservedRuns {
         let blocks = BothKinds::medians(&series.blocks());
         let (rounds, recordings) = series.recordings.into_iter().unzip();
-        Observed {
+        ObservedRuns {
             blocks,
             traced: series.samples.iter().map(|sample| sample.wall.as_f64()).collect(),
             untraced: series.untraced.iter().map(|run| run.wall.as_f64()).collect(),
@@ -191,14 +191,14 @@ impl From<Series> for Observed {
             cold: series.cold,
             rounds,
             recordings,
-            ..Observed::default()
+            ..ObservedRuns::default()
         }
     }
 }
 
-pub(super) fn entry(command: Command, plan: &ExplainPlan) -> Result<Entry, ExperimentError> {
+pub(super) fn entry(command: Command, plan: &ExplainPlan) -> Result<ExperimentEntry, ExperimentError> {
     let name = command.words().join(" ");
-    Ok(Entry {
+    Ok(ExperimentEntry {
         series: Series { name, ..Series::default() },
         tracee: plan.each_run.tracee(command)?,
         around: Around { input: plan.each_run.input.clone(), ..Around::default() },
@@ -214,7 +214,7 @@ pub(super) fn entry(command: Command, plan: &ExplainPlan) -> Result<Entry, Exper
 pub fn observe_smallest(
     plan: &ExplainPlan,
     tracer: &mut FullTracer,
-) -> Result<Option<Observed>, ExperimentError> {
+) -> Result<Option<ObservedRuns>, ExperimentError> {
     let Some(file) = smallest_in_memory() else { return Ok(None) };
     let program = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
     let each_run = RunPlan { input: None, until: None, ..plan.each_run.clone() };

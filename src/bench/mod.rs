@@ -17,11 +17,10 @@
 //! | [`counting`] | runs apart from the timed ones that count system calls, page faults and instructions |
 //! | [`interference`] | who else used the processors |
 //! | [`results`] | from series to the entries of a document |
-//! | [`caveats`] | warnings about how the way of running affects the figures |
+//! | [`plan_warnings`] | warnings about how the way of running affects the figures |
 
 pub mod adaptive;
 pub mod campaign;
-pub mod caveats;
 pub mod cold_runs;
 pub mod counting;
 mod error;
@@ -32,6 +31,7 @@ pub mod hooks;
 mod influences;
 pub mod interference;
 pub mod place;
+pub mod plan_warnings;
 pub mod prepared;
 pub mod results;
 pub mod run_conditions;
@@ -47,7 +47,7 @@ pub use crate::document::series::{Finish, Rejected};
 pub use adaptive::Adaptive;
 pub use campaign::{Campaign, CampaignEnd, Progress};
 pub use error::ExperimentError;
-pub use experiment::{Counting, Entry, Experiment, Measured};
+pub use experiment::{Counting, Experiment, ExperimentEntry, Measured};
 pub use place::Place;
 pub use prepared::Around;
 pub use run_plan::RunPlan;

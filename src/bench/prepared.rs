@@ -7,7 +7,7 @@ use super::runner::{Counter, Runner, Tracees};
 use super::verdict;
 use crate::document::conditions::Placement;
 use firstbyte_measure::Counts;
-use firstbyte_measure::counters::{Counted, Counters};
+use firstbyte_measure::counters::{CounterValues, Counters};
 use firstbyte_measure::launch::{ExitStatus, LaunchError, interrupt};
 use firstbyte_measure::page_cache::{Cold, ColdFiles, UsedFiles, cold};
 use firstbyte_measure::tracer::Recording;
@@ -129,7 +129,7 @@ impl<'o> Prepared<'o> {
         &mut self,
         program: usize,
         counters: &mut Counters,
-    ) -> Result<(Counted, Recording), LaunchError> {
+    ) -> Result<(CounterValues, Recording), LaunchError> {
         self.around(program, |tracees, program| tracees.by_processor(program, counters))
     }
 

@@ -10,7 +10,7 @@ use crate::document::bench::{
 use crate::document::conditions::Conditions;
 use crate::document::{Document, warnings};
 use crate::stats::{Bootstrap, Statistics, judge, median, median_count, paired};
-use firstbyte_measure::counters::Counted;
+use firstbyte_measure::counters::CounterValues;
 use firstbyte_measure::machine::Machine;
 use firstbyte_measure::tracer::Tracer;
 use firstbyte_measure::tracer::choose::Chosen;
@@ -251,7 +251,7 @@ fn documented(counts: &firstbyte_measure::Counts) -> MedianCounts {
 }
 
 /// Medians of what the processor counted.
-fn with_counters(counts: &MedianCounts, runs: &[Counted]) -> MedianCounts {
+fn with_counters(counts: &MedianCounts, runs: &[CounterValues]) -> MedianCounts {
     let count = |name: &str| median_count(runs.iter().filter_map(|run| run.get(name).copied()).collect());
     MedianCounts {
         instructions: count("instructions"),

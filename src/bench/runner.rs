@@ -4,7 +4,7 @@ use super::error::ExperimentError;
 use super::place::{Place, Places};
 use crate::document::conditions::Placement;
 use firstbyte_measure::Counts;
-use firstbyte_measure::counters::{Counted, Counters};
+use firstbyte_measure::counters::{CounterValues, Counters};
 use firstbyte_measure::launch::{LaunchError, Launcher, Until};
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::ptrace::FilesOfRun;
@@ -88,7 +88,7 @@ impl Tracees<'_> {
         &mut self,
         program: usize,
         counters: &mut Counters,
-    ) -> Result<(Counted, Recording), LaunchError> {
+    ) -> Result<(CounterValues, Recording), LaunchError> {
         self.executions += 1;
         self.places.go_to(program);
         let Tracee { launcher, setting, .. } = &mut self.all[program];

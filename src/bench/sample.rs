@@ -5,7 +5,7 @@ use crate::document::conditions::Conditions;
 use crate::document::series::Rejected;
 use crate::stats::{Bootstrap, Comparison, median_of, paired};
 use firstbyte_measure::Counts;
-use firstbyte_measure::counters::Counted;
+use firstbyte_measure::counters::CounterValues;
 use firstbyte_measure::launch::ExitStatus;
 use firstbyte_measure::timeline::Phases;
 use firstbyte_measure::tracer::{Output, Recording};
@@ -90,7 +90,7 @@ pub struct Series {
     /// Files of the machine that slow its start and that no clean environment removes.
     pub influences: Vec<String>,
     /// What the processor counted, by the names of the document: one entry for each run and side.
-    pub counters: Vec<Counted>,
+    pub counters: Vec<CounterValues>,
     /// Events that were lost over all runs.
     pub lost_events: u64,
     /// The output of its runs; `None` if it could not be seen (a null device).

@@ -23,7 +23,7 @@ const LONGEST_PERIOD: Nanos = Nanos(1_000_000);
 
 /// What the traced runs say of one run.
 #[derive(Clone, Copy, Debug)]
-pub struct Expected {
+pub struct ExpectedCost {
     /// User code of all threads, in nanoseconds.
     pub user: f64,
     /// From the launch until it was reaped, in nanoseconds.
@@ -46,7 +46,7 @@ pub struct Sampled {
 pub fn sample(
     command: Command,
     plan: &ExplainPlan,
-    expected: Expected,
+    expected: ExpectedCost,
     progress: &mut dyn Progress,
 ) -> Result<Result<Sampled, SamplerError>, ExperimentError> {
     if let Err(error) = Sampler::probe() {
@@ -76,7 +76,7 @@ pub fn sample(
 }
 
 /// How many runs fit into the time, each with `beside` runs in all.
-fn fitting(expected: Expected, beside: f64) -> u32 {
+fn fitting(expected: ExpectedCost, beside: f64) -> u32 {
     let each = expected.wall.max(1.0) * beside;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limited to a thousand")]
     let fitting = (PATIENCE.as_secs_f64() * 1e9 / each).min(f64::from(MOST)) as u32;
@@ -84,7 +84,7 @@ fn fitting(expected: Expected, beside: f64) -> u32 {
 }
 
 /// How often to run, and how often to sample: enough samples, in not too long a time, at not too high a cost.
-fn runs_and_period(count: Option<u32>, overhead: bool, expected: Expected) -> (u32, Nanos) {
+fn runs_and_period(count: Option<u32>, overhead: bool, expected: ExpectedCost) -> (u32, Nanos) {
     let fitting = fitting(expected, if overhead { 2.0 } else { 1.0 });
     let runs = count.unwrap_or(fitting.max(FEWEST));
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limited to a millisecond")]
@@ -99,12 +99,15 @@ mod tests {
     #[test]
     fn short_programs_run_often_and_long_ones_are_sampled_seldom() {
         let plan = |user_ms: f64, wall_ms: f64| {
-            runs_and_period(None, true, Expected { user: user_ms * 1e6, wall: wall_ms * 1e6 })
+            runs_and_period(None, true, ExpectedCost { user: user_ms * 1e6, wall: wall_ms * 1e6 })
         };
         assert_eq!(plan(0.1, 0.5), (1000, SHORTEST_PERIOD));
         assert_eq!(plan(30.0, 50.0), (12, Nanos(120_000)));
         assert_eq!(plan(4000.0, 5000.0), (FEWEST, LONGEST_PERIOD));
         assert_eq!(plan(0.0, 0.0), (1000, SHORTEST_PERIOD));
-        assert_eq!(runs_and_period(Some(1), false, Expected { user: 3e9, wall: 3e9 }), (1, LONGEST_PERIOD));
+        assert_eq!(
+            runs_and_period(Some(1), false, ExpectedCost { user: 3e9, wall: 3e9 }),
+            (1, LONGEST_PERIOD)
+        );
     }
 }

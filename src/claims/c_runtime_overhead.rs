@@ -3,7 +3,7 @@
 use super::claim::Claim;
 use super::limit_check::LimitCheck;
 use super::post::Post;
-use super::quantity::{CountKind, Expression, State, TimedPart, count, time, warm};
+use super::quantity::{CountKind, Expression, RunState, TimedPart, count, time, warm};
 use firstbyte_measure::timeline::Phase;
 
 const EMPTY: &str = "empty-c";
@@ -25,7 +25,7 @@ fn total(program: &'static str) -> Expression {
 }
 
 fn stopped(program: &'static str) -> Expression {
-    time(program, TimedPart::Total, State::Stopped)
+    time(program, TimedPart::Total, RunState::Stopped)
 }
 
 fn empty() -> Vec<Claim> {
@@ -102,9 +102,9 @@ fn linking() -> Vec<Claim> {
                   which is the time in libc, with a ptrace stop at each system call, as under strace",
             rule: "the time in libc is at least 63 % of the total",
             checks: vec![
-                LimitCheck::new("in libc", time(STATIC, Phase::Setup, State::Stopped)),
+                LimitCheck::new("in libc", time(STATIC, Phase::Setup, RunState::Stopped)),
                 LimitCheck::new("total", stopped(STATIC)),
-                LimitCheck::new("share", time(STATIC, Phase::Setup, State::Stopped) / stopped(STATIC))
+                LimitCheck::new("share", time(STATIC, Phase::Setup, RunState::Stopped) / stopped(STATIC))
                     .at_least(0.63)
                     .part(),
                 LimitCheck::new("share without stops", warm(STATIC, Phase::Setup) / total(STATIC)).part(),

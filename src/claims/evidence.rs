@@ -99,12 +99,12 @@ impl Lack {
 
 /// Everything that was measured, and what could not be measured.
 #[derive(Clone, Debug, Default)]
-pub struct Evidence {
+pub struct ClaimEvidence {
     known: BTreeMap<Quantity, Reading>,
     lacking: BTreeMap<Quantity, Lack>,
 }
 
-impl Evidence {
+impl ClaimEvidence {
     pub fn insert(&mut self, quantity: Quantity, reading: Reading) {
         self.known.insert(quantity, Reading { rounds: quantity.rounds(), ..reading });
     }
@@ -136,15 +136,15 @@ impl Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::quantity::{State, TimedPart, floor, warm};
+    use crate::claims::quantity::{RunState, TimedPart, floor, warm};
 
     fn of(program: &'static str) -> Quantity {
-        Quantity::Time { program, span: TimedPart::Total, state: State::Warm }
+        Quantity::Time { program, span: TimedPart::Total, state: RunState::Warm }
     }
 
     #[test]
     fn runs_of_the_same_rounds_are_combined_one_by_one() {
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         evidence.insert(of("slow"), Reading::of(vec![20.0, 200.0, 40.0]).unwrap());
         evidence.insert(of("fast"), Reading::of(vec![10.0, 100.0, 20.0]).unwrap());
         let ratio =
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn readings_of_different_rounds_are_combined_by_their_intervals() {
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         evidence.insert(Quantity::Floor("a"), Reading::with_interval(10.0, 8.0, 12.0));
         evidence.insert(Quantity::Floor("b"), Reading::with_interval(2.0, 1.0, 4.0));
         let ratio = evidence.evaluate(&(floor("a") / floor("b"))).unwrap();
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_division_by_a_value_that_may_be_zero_gives_no_reading() {
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         evidence.insert(Quantity::Floor("a"), Reading::exact(1.0));
         evidence.insert(Quantity::Floor("zero"), Reading::exact(0.0));
         evidence.insert(Quantity::Floor("around zero"), Reading::with_interval(0.5, -1.0, 1.0));
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_missing_value_says_why() {
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         evidence.lack(of("java"), Lack::because("`java` is not in PATH"));
         evidence.lack(of("java"), Lack::because("later"));
         let lack = evidence.evaluate(&warm("java", TimedPart::Total)).unwrap_err();

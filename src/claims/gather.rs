@@ -1,8 +1,8 @@
 //! Turns measurements into evidence: one function for each source. Pure.
 
 use super::claim_programs::is_level0;
-use super::quantity::{CountKind, Quantity, State, TimedPart};
-use super::{Evidence, Lack, Needs, Reading};
+use super::quantity::{CountKind, Quantity, RunState, TimedPart};
+use super::{ClaimEvidence, Lack, Needs, Reading};
 use crate::bench::results::overhead;
 use crate::bench::{Sample, Series};
 use crate::corpus::SkippedProgram;
@@ -14,7 +14,7 @@ use firstbyte_measure::Counts;
 pub const SINK: &str = "pipe-read";
 
 /// Programs that cannot be built or run on this machine.
-pub fn skipped(evidence: &mut Evidence, needs: &Needs, skipped: &[SkippedProgram]) {
+pub fn skipped(evidence: &mut ClaimEvidence, needs: &Needs, skipped: &[SkippedProgram]) {
     for quantity in needs.quantities() {
         let Some(name) = program(quantity) else { continue };
         if let Some(skip) = skipped.iter().find(|skip| skip.name == name) {
@@ -38,24 +38,24 @@ fn program(quantity: Quantity) -> Option<&'static str> {
 }
 
 /// Notes why Level 0 could not be built.
-pub fn level0_lacking(evidence: &mut Evidence, needs: &Needs, lack: &Lack) {
+pub fn level0_lacking(evidence: &mut ClaimEvidence, needs: &Needs, lack: &Lack) {
     let of_level0 = |quantity: &Quantity| program(*quantity).is_some_and(is_level0);
     needs.quantities().filter(of_level0).for_each(|quantity| evidence.lack(quantity, lack.clone()));
 }
 
 /// Runs under one condition, interleaved.
-pub fn runs(evidence: &mut Evidence, needs: &Needs, state: State, series: &[Series]) {
+pub fn runs(evidence: &mut ClaimEvidence, needs: &Needs, state: RunState, series: &[Series]) {
     for quantity in needs.quantities() {
         let Some(own) = program(quantity).and_then(|name| series.iter().find(|own| own.name == name)) else {
             continue;
         };
         let reading = match quantity {
             Quantity::Time { span, state: asked, .. } if asked == state => times(own, span),
-            Quantity::Count { counted, .. } if state == State::Warm => counts(&own.counts, counted),
-            Quantity::Overhead(_) if state == State::Warm => {
+            Quantity::Count { counted, .. } if state == RunState::Warm => counts(&own.counts, counted),
+            Quantity::Overhead(_) if state == RunState::Warm => {
                 overhead(own).map(|it| Reading::with_interval(it.ratio.ratio, it.ratio.low, it.ratio.high))
             }
-            Quantity::FileSize(_) if state == State::Warm => {
+            Quantity::FileSize(_) if state == RunState::Warm => {
                 own.file_size.map(|size| Reading::exact(size.0 as f64))
             }
             _ => continue,
@@ -68,7 +68,7 @@ pub fn runs(evidence: &mut Evidence, needs: &Needs, state: State, series: &[Seri
 }
 
 /// The events that were lost in all timed runs.
-pub fn lost_events(evidence: &mut Evidence, series: &[Series]) {
+pub fn lost_events(evidence: &mut ClaimEvidence, series: &[Series]) {
     let lost: u64 = series.iter().map(|own| own.lost_events).sum();
     evidence.insert(Quantity::LostEvents, Reading::exact(lost as f64));
 }
@@ -109,7 +109,7 @@ fn counts(counts: &[Counts], counted: CountKind) -> Option<Reading> {
     }
 }
 
-pub fn floor(evidence: &mut Evidence, needs: &Needs, figures: &[Figure], missing: &[Missing]) {
+pub fn floor(evidence: &mut ClaimEvidence, needs: &Needs, figures: &[Figure], missing: &[Missing]) {
     for quantity in needs.quantities() {
         let Quantity::Floor(name) = quantity else { continue };
         let figure = figures.iter().find(|figure| figure.name == name);
@@ -125,7 +125,7 @@ pub fn floor(evidence: &mut Evidence, needs: &Needs, figures: &[Figure], missing
 }
 
 /// Prints, timed by the programs themselves.
-pub fn prints(evidence: &mut Evidence, needs: &Needs, prints: &[Print], missing: &[Missing]) {
+pub fn prints(evidence: &mut ClaimEvidence, needs: &Needs, prints: &[Print], missing: &[Missing]) {
     for quantity in needs.quantities() {
         let Quantity::Print { program, print: number } = quantity else { continue };
         let known = prints.iter().find(|print| print.program == program);
@@ -142,7 +142,7 @@ pub fn prints(evidence: &mut Evidence, needs: &Needs, prints: &[Print], missing:
 }
 
 /// Designs that print lines: whether their output is right, and their times.
-pub fn lines(evidence: &mut Evidence, needs: &Needs, documents: &[ThroughputDocument]) {
+pub fn lines(evidence: &mut ClaimEvidence, needs: &Needs, documents: &[ThroughputDocument]) {
     for quantity in needs.quantities() {
         let (Quantity::Lines { design, .. } | Quantity::Right(design)) = quantity else { continue };
         if let Some(skip) = documents.iter().flat_map(|d| &d.skipped).find(|skip| skip.name == design) {
@@ -189,7 +189,7 @@ mod tests {
     fn a_missing_program_is_named_with_the_command_that_installs_it() {
         let claims = select(&["000-hundredfold".to_owned()]).unwrap();
         let needs = Needs::of(&claims);
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         let skip = SkippedProgram {
             name: "java".to_owned(),
             cause: SkipCause::ToolMissing,

@@ -4,7 +4,7 @@ use super::claim::Claim;
 use super::limit_check::{LimitCheck, ascending};
 use super::post::Post;
 use super::quantity::print as timed;
-use super::quantity::{CountKind, Expression, Quantity, State, TimedPart, count, time, warm};
+use super::quantity::{CountKind, Expression, Quantity, RunState, TimedPart, count, time, warm};
 use firstbyte_measure::timeline::Phase;
 
 const C: &str = "c-printf";
@@ -351,7 +351,7 @@ fn imports(which: &str, program: &'static str, symbol: &'static str, value: f64)
 }
 
 fn faster() -> Vec<Claim> {
-    let stopped = |program| time(program, TimedPart::Total, State::Stopped);
+    let stopped = |program| time(program, TimedPart::Total, RunState::Stopped);
     let without_execve = |program| warm(program, TimedPart::Total) - warm(program, Phase::Startup);
 
     vec![
@@ -398,7 +398,7 @@ fn faster() -> Vec<Claim> {
                   under strace; without limits, also of runs without stops",
             rule: "with stops, the share is within 5 points of the post's",
             checks: vec![
-                LimitCheck::new("with stops", time(WRITE, Phase::Setup, State::Stopped) / stopped(WRITE))
+                LimitCheck::new("with stops", time(WRITE, Phase::Setup, RunState::Stopped) / stopped(WRITE))
                     .within(0.80, 0.90)
                     .part(),
                 LimitCheck::new("without", warm(WRITE, Phase::Setup) / total(WRITE)).part(),

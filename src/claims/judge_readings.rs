@@ -1,7 +1,7 @@
 //! Turns readings into a verdict. Pure.
 
 use super::claim::Claim;
-use super::evidence::{Evidence, Lack, Reading};
+use super::evidence::{ClaimEvidence, Lack, Reading};
 use super::limit_check::LimitCheck;
 use crate::document::claims::ClaimVerdict;
 
@@ -50,7 +50,7 @@ pub struct Judgement {
 }
 
 /// Judges a claim. One check that is surely missed refutes it, even if other values are not known.
-pub fn judge(claim: &Claim, evidence: &Evidence) -> Judgement {
+pub fn judge(claim: &Claim, evidence: &ClaimEvidence) -> Judgement {
     let outcome =
         |check: &LimitCheck| CheckOutcome { check: check.clone(), reading: evidence.evaluate(&check.of) };
     decide(claim, claim.checks.iter().map(outcome).collect())
@@ -87,7 +87,7 @@ fn too_uncertain(check: &LimitCheck) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::quantity::{CountKind, Quantity, State, TimedPart};
+    use crate::claims::quantity::{CountKind, Quantity, RunState, TimedPart};
     use crate::claims::select;
 
     fn claim(id: &str) -> Claim {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     fn total(program: &'static str) -> Quantity {
-        Quantity::Time { program, span: TimedPart::Total, state: State::Warm }
+        Quantity::Time { program, span: TimedPart::Total, state: RunState::Warm }
     }
 
     /// Runs with this median and a spread of some per cent.
@@ -104,7 +104,7 @@ mod tests {
     }
 
     /// Medians of a showdown, in nanoseconds: Intel Xeon, Linux 6.18, 2026-11-21.
-    fn showdown() -> Evidence {
+    fn showdown() -> ClaimEvidence {
         let recorded = [
             ("c-printf", 603_900.0),
             ("java", 46.8e6),
@@ -112,7 +112,7 @@ mod tests {
             ("node", 100.2e6),
             ("c-write", 561_200.0),
         ];
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         for (program, median) in recorded {
             evidence.insert(total(program), runs(median));
         }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_claim_with_an_unknown_value_cannot_be_tested_unless_another_one_refutes_it() {
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         evidence.insert(total("c-printf"), runs(600_000.0));
         evidence.insert(total("ruby"), runs(60e6));
         evidence.lack(total("java"), Lack::because("`java` is not in PATH"));
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_claim_with_an_interval_across_a_limit_cannot_be_tested() {
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         evidence.insert(
             Quantity::Floor("bash: `:`, for i in $(seq N)"),
             Reading::with_interval(12e3, 11e3, 13e3),
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_value_without_limits_decides_nothing() {
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         for (program, processes) in [("c-printf", 1.0), ("java", 16.0), ("ruby", 3.0), ("node", 7.0)] {
             let processes_of = Quantity::Count { program, counted: CountKind::Processes };
             evidence.insert(processes_of, Reading::exact(processes));
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_claim_that_needs_another_machine_says_so() {
-        let judgement = judge(&claim("003-floor-10-ms"), &Evidence::default());
+        let judgement = judge(&claim("003-floor-10-ms"), &ClaimEvidence::default());
         assert_eq!(judgement.verdict, ClaimVerdict::CannotBeTested);
         assert!(judgement.why.contains("phone"));
     }

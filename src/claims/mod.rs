@@ -5,7 +5,7 @@
 //! limits. There is one file of claims for each post, and [`registry`] has them all.
 //!
 //! The quantities say what has to be measured ([`needs`]), and [`passes`] measures it. The measurements become
-//! [`evidence::Evidence`] ([`gather`]), which all claims share. [`judge`] gives each claim its verdict, and [`row`] makes
+//! [`evidence::ClaimEvidence`] ([`gather`]), which all claims share. [`judge`] gives each claim its verdict, and [`row`] makes
 //! it a row of the document.
 
 mod c_runtime_overhead;
@@ -28,7 +28,7 @@ mod startup_showdown;
 
 pub use claim::Claim;
 pub use claim_row::row;
-pub use evidence::{Evidence, Lack, Reading};
+pub use evidence::{ClaimEvidence, Lack, Reading};
 pub use judge_readings::{Judgement, judge};
 pub use needs::Needs;
 pub use post::Post;

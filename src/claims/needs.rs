@@ -2,7 +2,7 @@
 
 use super::claim::Claim;
 use super::claim_programs::is_level0;
-use super::quantity::{Quantity, State};
+use super::quantity::{Quantity, RunState};
 use crate::document::floor::Group;
 use std::collections::BTreeSet;
 
@@ -26,13 +26,13 @@ impl Needs {
     }
 
     /// The programs that run under a condition. Counts, overheads and file sizes come from the warm runs.
-    pub fn programs(&self, state: State) -> BTreeSet<&'static str> {
+    pub fn programs(&self, state: RunState) -> BTreeSet<&'static str> {
         self.collect(|quantity| match quantity {
             Quantity::Time { program, state: own, .. } => {
                 (own == state && !is_level0(program)).then_some(program)
             }
             Quantity::Count { program, .. } | Quantity::Overhead(program) | Quantity::FileSize(program) => {
-                (state == State::Warm && !is_level0(program)).then_some(program)
+                (state == RunState::Warm && !is_level0(program)).then_some(program)
             }
             _ => None,
         })
@@ -115,8 +115,11 @@ mod tests {
         let size = named(&["003-154-bytes"]);
         assert!(size.built().is_empty() && size.groups().is_empty() && size.line_counts().is_empty());
         let hundredfold = named(&["000-hundredfold"]);
-        assert_eq!(hundredfold.programs(State::Warm), BTreeSet::from(["c-printf", "java", "node", "ruby"]));
-        assert!(hundredfold.programs(State::Cold).is_empty());
+        assert_eq!(
+            hundredfold.programs(RunState::Warm),
+            BTreeSet::from(["c-printf", "java", "node", "ruby"])
+        );
+        assert!(hundredfold.programs(RunState::Cold).is_empty());
         assert_eq!(named(&["003-loop-16-us"]).groups(), BTreeSet::from([Group::Shells]));
     }
 

@@ -8,7 +8,7 @@ use std::ops::{Add, Div, Mul, Sub};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantity {
     /// The time of a part of a program's runs.
-    Time { program: &'static str, span: TimedPart, state: State },
+    Time { program: &'static str, span: TimedPart, state: RunState },
     /// What a program does, counted.
     Count { program: &'static str, counted: CountKind },
     /// Wall time of traced runs of a program over that of untraced ones.
@@ -95,7 +95,7 @@ impl From<Phase> for TimedPart {
 
 /// The conditions under which runs are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum State {
+pub enum RunState {
     /// All files are in memory.
     Warm,
     /// The program stops at every system call, as under strace.
@@ -120,7 +120,7 @@ pub enum CountKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairedRounds {
     /// Programs under one condition.
-    Runs(State),
+    Runs(RunState),
     /// Designs that print this number of lines.
     Lines(u64),
 }
@@ -219,11 +219,11 @@ operator!(Div, div, Divide);
 
 /// The time of a part of a program's warm runs.
 pub fn warm(program: &'static str, span: impl Into<TimedPart>) -> Expression {
-    time(program, span, State::Warm)
+    time(program, span, RunState::Warm)
 }
 
 /// The same under other conditions.
-pub fn time(program: &'static str, span: impl Into<TimedPart>, state: State) -> Expression {
+pub fn time(program: &'static str, span: impl Into<TimedPart>, state: RunState) -> Expression {
     Quantity::Time { program, span: span.into(), state }.into()
 }
 

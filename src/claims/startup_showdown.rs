@@ -3,7 +3,7 @@
 use super::claim::Claim;
 use super::limit_check::{LimitCheck, ascending};
 use super::post::Post;
-use super::quantity::{Expression, Quantity, ReportingTool, State, TimedPart, time, warm};
+use super::quantity::{Expression, Quantity, ReportingTool, RunState, TimedPart, time, warm};
 use firstbyte_measure::timeline::Phase;
 
 /// The post's programs in the order of its warm medians, each with its median in 100 µs: warm, and in the mode `no_cache`.
@@ -44,9 +44,9 @@ fn rounded(over: f64, under: f64) -> (f64, f64) {
     (least / std::f64::consts::SQRT_2, most * std::f64::consts::SQRT_2)
 }
 
-fn ratios(state: State) -> Vec<LimitCheck> {
+fn ratios(state: RunState) -> Vec<LimitCheck> {
     let figure = |(_, _, warm, no_cache): &(&str, &str, f64, f64)| match state {
-        State::Dropped => *no_cache,
+        RunState::Dropped => *no_cache,
         _ => *warm,
     };
     let ratio = |row: &(&str, &'static str, f64, f64)| {
@@ -78,7 +78,7 @@ fn table() -> Vec<Claim> {
             figure: "dash 1.2, rust 1.6, cpp 2.8, bash 2.8, zsh 3.6, golang 5.4, python 30, node 72",
             how: SETUP,
             rule: "each ratio is closer to the post's (with its rounding) than to half or twice the post's",
-            checks: ratios(State::Warm),
+            checks: ratios(RunState::Warm),
             holds: "the ratios are those of the post",
             fails: "some ratios are not those of the post; they depend on versions, on the number of \
                     processors and, for interpreters, on the modules that are installed",
@@ -92,7 +92,7 @@ fn table() -> Vec<Claim> {
             rule: "each takes at least as long as the one before",
             checks: ascending(
                 &["c-printf", "dash", "rust", "cpp-iostream", "zsh", "bash", "go", "python", "node-sea"]
-                    .map(|program| (program, time(program, Phase::Setup, State::Dropped))),
+                    .map(|program| (program, time(program, Phase::Setup, RunState::Dropped))),
             ),
             holds: "the order is that of the post",
             fails: "after drop_caches, the order depends on which files other programs keep in memory, and \
@@ -105,7 +105,7 @@ fn table() -> Vec<Claim> {
             figure: "dash 1.2, rust 2.2, cpp 3.0, zsh 4.8, bash 6.6, golang 8.6, python 37, node 167",
             how: "the phase setup of interleaved runs, each after drop_caches, as in the post",
             rule: "each ratio is closer to the post's (with its rounding) than to half or twice the post's",
-            checks: ratios(State::Dropped),
+            checks: ratios(RunState::Dropped),
             holds: "the ratios are those of the post",
             fails: "some ratios are not those of the post; they depend on what stays in memory on each \
                     machine, and on its disk",
@@ -205,9 +205,9 @@ fn cache() -> Vec<Claim> {
             rule: "drop_caches slows dash down by less than the post's rounding can show (1.18 times), and \
                    truly cold it takes at least twice as long",
             checks: vec![
-                LimitCheck::new("after drop_caches over warm", over_warm("dash", State::Dropped))
+                LimitCheck::new("after drop_caches over warm", over_warm("dash", RunState::Dropped))
                     .at_most(0.65 / 0.55),
-                LimitCheck::new("truly cold over warm", over_warm("dash", State::Cold)).at_least(2.0),
+                LimitCheck::new("truly cold over warm", over_warm("dash", RunState::Cold)).at_least(2.0),
             ],
             holds: "drop_caches leaves the pages that something has mapped, and the shell that runs it has \
                     dash mapped or has just read it again",
@@ -223,19 +223,19 @@ fn cache() -> Vec<Claim> {
             rule: "drop_caches slows C down by less than Go, and a truly cold start slows C down at least \
                    twice as much as drop_caches",
             checks: vec![
-                LimitCheck::new("C after drop_caches", over_warm("c-printf", State::Dropped)),
-                LimitCheck::new("Go after drop_caches", over_warm("go", State::Dropped)),
-                LimitCheck::new("C truly cold", over_warm("c-printf", State::Cold)),
-                LimitCheck::new("Go truly cold", over_warm("go", State::Cold)),
+                LimitCheck::new("C after drop_caches", over_warm("c-printf", RunState::Dropped)),
+                LimitCheck::new("Go after drop_caches", over_warm("go", RunState::Dropped)),
+                LimitCheck::new("C truly cold", over_warm("c-printf", RunState::Cold)),
+                LimitCheck::new("Go truly cold", over_warm("go", RunState::Cold)),
                 LimitCheck::new(
                     "Go's loss over C's",
-                    over_warm("go", State::Dropped) / over_warm("c-printf", State::Dropped),
+                    over_warm("go", RunState::Dropped) / over_warm("c-printf", RunState::Dropped),
                 )
                 .at_least(1.0),
                 LimitCheck::new(
                     "C truly cold over C after drop_caches",
-                    time("c-printf", Phase::Setup, State::Cold)
-                        / time("c-printf", Phase::Setup, State::Dropped),
+                    time("c-printf", Phase::Setup, RunState::Cold)
+                        / time("c-printf", Phase::Setup, RunState::Dropped),
                 )
                 .at_least(2.0),
             ],
@@ -253,8 +253,8 @@ fn cache() -> Vec<Claim> {
             rule: "truly cold, C takes at least twice as long",
             checks: vec![
                 LimitCheck::new("warm", setup("c-printf")),
-                LimitCheck::new("truly cold", time("c-printf", Phase::Setup, State::Cold)),
-                LimitCheck::new("truly cold over warm", over_warm("c-printf", State::Cold)).at_least(2.0),
+                LimitCheck::new("truly cold", time("c-printf", Phase::Setup, RunState::Cold)),
+                LimitCheck::new("truly cold over warm", over_warm("c-printf", RunState::Cold)).at_least(2.0),
             ],
             holds: "most of it; if the loader and the C library have to come from disk, a C program waits \
                     for them",
@@ -315,7 +315,8 @@ fn footnotes() -> Vec<Claim> {
                     .at_most(1.1),
                 LimitCheck::new(
                     "ptrace stops over tracepoints",
-                    time("c-printf", TimedPart::Total, State::Stopped) / warm("c-printf", TimedPart::Total),
+                    time("c-printf", TimedPart::Total, RunState::Stopped)
+                        / warm("c-printf", TimedPart::Total),
                 ),
                 LimitCheck::new("perf record's report over ours", perf.clone()),
                 LimitCheck::new("strace's report over ours", strace.clone()),

@@ -1,11 +1,11 @@
 //! `firstbyte bench`: commands of the user, timed and compared.
 
-use super::measurement::Measurement;
+use super::per_cache_state::PerCacheState;
 use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::bench::results::{self, ComparedWith};
 use crate::bench::{
-    Aim, Around, Campaign, Counting, Entry, Experiment, Measured, Series, caveats, cold_runs, hooks,
-    run_conditions,
+    Aim, Around, Campaign, Counting, Experiment, ExperimentEntry, Measured, Series, cold_runs, hooks,
+    plan_warnings, run_conditions,
 };
 use crate::cli::bench::{Benchmark, Plan};
 use crate::document::Document;
@@ -67,7 +67,7 @@ fn measure(plan: &Plan, mut chosen: Chosen<PhasesTracer>) -> Result<Document, Co
         threshold: plan.threshold,
         floor: None,
     };
-    let measurement = Measurement {
+    let measurement = PerCacheState {
         caches: &plan.caches,
         exports: &plan.exports,
         header: results::header(&chosen),
@@ -93,7 +93,7 @@ fn experiment(plan: &Plan, cold: Option<ColdMethod>) -> Result<Experiment, Comma
     })
 }
 
-fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<Entry, CommandError> {
+fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<ExperimentEntry, CommandError> {
     let mut command = Command::new(&benchmark.words).map_err(CommandError::program)?;
     for (name, value) in &benchmark.variables {
         command.set_variable(name, value.as_ref()).map_err(CommandError::usage)?;
@@ -104,7 +104,7 @@ fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<Entry, CommandError> {
         conclude: benchmark.conclude.clone(),
         input: plan.each_run.input.clone(),
     };
-    Ok(Entry {
+    Ok(ExperimentEntry {
         series: Series {
             file_size: std::fs::metadata(&program).ok().map(|file| Bytes(file.len())),
             ..series(plan, benchmark)
@@ -145,12 +145,12 @@ fn recorded(benchmark: &Benchmark) -> BTreeMap<String, String> {
 fn warnings(plan: &Plan, document: &Document, measured: &Measured) -> Vec<Warning> {
     let by_ptrace = document.tool.backend.as_deref() == Some(Backend::Ptrace.name());
     let all = || plan.benchmarks.iter();
-    let words = all().filter_map(|own| caveats::of_words(&own.name, &own.words));
-    let rights =
-        all().filter_map(|own| caveats::of_rights(&own.name, &own.words, by_ptrace, plan.count_runs > 0));
+    let words = all().filter_map(|own| plan_warnings::of_words(&own.name, &own.words));
+    let rights = all()
+        .filter_map(|own| plan_warnings::of_rights(&own.name, &own.words, by_ptrace, plan.count_runs > 0));
     let interference = measured.interference.warnings(&document.machine);
-    let counters = measured.no_counters.as_ref().map(caveats::of_counters);
-    caveats::of_output(plan.each_run.output)
+    let counters = measured.no_counters.as_ref().map(plan_warnings::of_counters);
+    plan_warnings::of_output(plan.each_run.output)
         .into_iter()
         .chain(words)
         .chain(rights)

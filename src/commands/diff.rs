@@ -5,10 +5,10 @@ use super::progress::ExperimentBar;
 use super::{CommandError, Exit, export, show, terminal};
 use crate::account::diff_document::diff_document;
 use crate::account::difference::{Compared, Side, compare_totals};
-use crate::account::remarks::reservations;
+use crate::account::notes::side_notes;
 use crate::account::replayed::{Replayed, replayed};
 use crate::account::{Explained, Summary};
-use crate::bench::explain::{Observed, observe_both};
+use crate::bench::explain::{ObservedRuns, observe_both};
 use crate::cli::diff::Plan;
 use crate::report::formats::Exported;
 use crate::report::text::diff as diff_text;
@@ -19,13 +19,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// One side before it is measured.
-enum Source {
-    Recorded(Box<Measured>),
+enum SideSource {
+    Recorded(Box<MeasuredSide>),
     Command(Command),
 }
 
 /// One side's runs.
-struct Measured {
+struct MeasuredSide {
     summary: Summary,
     /// The round and the total of each run, in nanoseconds.
     totals: Vec<(u32, f64)>,
@@ -51,22 +51,22 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     Ok(failed.unwrap_or(Exit::Done))
 }
 
-fn source(plan: &Plan, side: usize) -> Result<Source, CommandError> {
+fn source(plan: &Plan, side: usize) -> Result<SideSource, CommandError> {
     let text = &plan.sides[side];
     let path = Path::new(text);
     if !replay::is_recording(path) {
         let words = plan.words(text).map_err(CommandError::usage)?;
-        return Command::new(&words).map(Source::Command).map_err(CommandError::program);
+        return Command::new(&words).map(SideSource::Command).map_err(CommandError::program);
     }
     let Replayed { explained, notes, environment } =
         replayed(path, plan.runs.along).map_err(CommandError::usage)?;
     let Explained { summary, totals, .. } = explained;
     // as with a replay: a failure during the recording is not a failure of this command
-    Ok(Source::Recorded(Box::new(Measured { summary, totals, notes, environment, exit: Exit::Done })))
+    Ok(SideSource::Recorded(Box::new(MeasuredSide { summary, totals, notes, environment, exit: Exit::Done })))
 }
 
 /// The names of the variables that are not the same on both sides, in a sentence.
-fn different_environments([a, b]: &[Measured; 2]) -> Option<String> {
+fn different_environments([a, b]: &[MeasuredSide; 2]) -> Option<String> {
     let (a, b) = (a.environment.as_ref()?, b.environment.as_ref()?);
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let different: Vec<&str> =
@@ -76,45 +76,45 @@ fn different_environments([a, b]: &[Measured; 2]) -> Option<String> {
 }
 
 /// Both sides, and whether their runs were interleaved.
-fn measure(sources: [Source; 2], plan: &Plan) -> Result<([Measured; 2], bool), CommandError> {
+fn measure(sources: [SideSource; 2], plan: &Plan) -> Result<([MeasuredSide; 2], bool), CommandError> {
     match sources {
-        [Source::Recorded(a), Source::Recorded(b)] => Ok(([*a, *b], false)),
-        [Source::Recorded(a), Source::Command(b)] => Ok(([*a, alone(b, plan)?], false)),
-        [Source::Command(a), Source::Recorded(b)] => Ok(([alone(a, plan)?, *b], false)),
-        [Source::Command(a), Source::Command(b)] => Ok((interleaved([a, b], plan)?, true)),
+        [SideSource::Recorded(a), SideSource::Recorded(b)] => Ok(([*a, *b], false)),
+        [SideSource::Recorded(a), SideSource::Command(b)] => Ok(([*a, alone(b, plan)?], false)),
+        [SideSource::Command(a), SideSource::Recorded(b)] => Ok(([alone(a, plan)?, *b], false)),
+        [SideSource::Command(a), SideSource::Command(b)] => Ok((interleaved([a, b], plan)?, true)),
     }
 }
 
-fn alone(command: Command, plan: &Plan) -> Result<Measured, CommandError> {
+fn alone(command: Command, plan: &Plan) -> Result<MeasuredSide, CommandError> {
     let (mut tracer, used) = choose(&plan.runs)?;
-    explain(command, &plan.runs, &mut tracer, used).map(Measured::from)
+    explain(command, &plan.runs, &mut tracer, used).map(MeasuredSide::from)
 }
 
-fn interleaved(commands: [Command; 2], plan: &Plan) -> Result<[Measured; 2], CommandError> {
+fn interleaved(commands: [Command; 2], plan: &Plan) -> Result<[MeasuredSide; 2], CommandError> {
     let (mut tracer, used) = choose(&plan.runs)?;
     let mut bar = ExperimentBar::of("tracing", None);
     let observed = observe_both(commands.clone(), &plan.runs, &mut tracer, &mut bar)?;
     drop(bar);
-    let measured = |(command, observed): (Command, Observed)| {
+    let measured = |(command, observed): (Command, ObservedRuns)| {
         let name = command.words().join(" ");
         let explained = Explained::of(&name, observed, used.clone(), plan.runs.along);
         let mut explained = explained.map_err(CommandError::program)?;
         add_samples(&mut explained, command, &plan.runs)?;
-        Ok::<_, CommandError>(Measured::from(explained))
+        Ok::<_, CommandError>(MeasuredSide::from(explained))
     };
     let ([first, second], [a, b]) = (commands, observed);
     Ok([measured((first, a))?, measured((second, b))?])
 }
 
-impl From<Explained> for Measured {
-    fn from(explained: Explained) -> Measured {
-        let (notes, exit) = (reservations(&explained), exit(&explained));
+impl From<Explained> for MeasuredSide {
+    fn from(explained: Explained) -> MeasuredSide {
+        let (notes, exit) = (side_notes(&explained), exit(&explained));
         let environment = Some(Environment::of_programs().record());
-        Measured { summary: explained.summary, totals: explained.totals, notes, environment, exit }
+        MeasuredSide { summary: explained.summary, totals: explained.totals, notes, environment, exit }
     }
 }
 
-fn deliver(plan: &Plan, measured: &[Measured; 2], in_turn: bool) -> Result<(), CommandError> {
+fn deliver(plan: &Plan, measured: &[MeasuredSide; 2], in_turn: bool) -> Result<(), CommandError> {
     let [a, b] = measured.each_ref().map(|side| &side.totals[..]);
     let side = |n: usize| Side {
         name: &plan.sides[n],

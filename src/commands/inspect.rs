@@ -2,7 +2,7 @@
 
 use super::{CommandError, Exit, before_launching, show, terminal};
 use crate::cli::inspect::Args;
-use crate::document::inspect::{Estimate, InspectDocument, InspectResults, InspectedFile};
+use crate::document::inspect::{InspectDocument, InspectResults, InspectedFile, StartCost};
 use crate::floor::estimate::estimate;
 use crate::floor::unit_costs;
 use crate::inspect::compilations::compilations;
@@ -46,7 +46,7 @@ fn estimated(
     inspection: &Inspection,
     machine: &Machine,
     again: bool,
-) -> Result<Option<Estimate>, CommandError> {
+) -> Result<Option<StartCost>, CommandError> {
     if inspection.prediction.is_none() {
         return Ok(None);
     }

@@ -5,7 +5,7 @@ use crate::cli::report::Plan;
 use crate::output::Target;
 use crate::output::visible;
 use crate::report::html;
-use crate::report::html::Source;
+use crate::report::html::PageSource;
 use crate::report::pictures::plots;
 use crate::report::pictures::png;
 use firstbyte_measure::units::Bytes;
@@ -27,13 +27,13 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-fn read(path: &Path) -> Result<(String, Source), CommandError> {
-    let source = Source::read(path).map_err(CommandError::usage)?;
+fn read(path: &Path) -> Result<(String, PageSource), CommandError> {
+    let source = PageSource::read(path).map_err(CommandError::usage)?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     Ok((name, source))
 }
 
-fn write_page(target: &Target, sources: &[(String, Source)]) -> Result<(), CommandError> {
+fn write_page(target: &Target, sources: &[(String, PageSource)]) -> Result<(), CommandError> {
     let page = html::render(sources);
     target.write(&page).map_err(CommandError::unable)?;
     tell(target, page.len());
@@ -46,7 +46,7 @@ fn tell(target: &Target, bytes: usize) {
     }
 }
 
-fn write_plots(folder: &Path, sources: &[(String, Source)]) -> Result<(), CommandError> {
+fn write_plots(folder: &Path, sources: &[(String, PageSource)]) -> Result<(), CommandError> {
     let plots = plots::plots(sources);
     if plots.is_empty() {
         return Err(CommandError::usage(

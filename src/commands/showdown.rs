@@ -1,6 +1,6 @@
 //! `firstbyte showdown`: the programs of the corpus, timed and compared.
 
-use super::measurement::Measurement;
+use super::per_cache_state::PerCacheState;
 use super::progress::Building;
 use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::bench::results::{self, ComparedWith};
@@ -115,7 +115,7 @@ fn measure(
 ) -> Result<Document, CommandError> {
     let skipped = skipped.iter().map(Into::into).collect();
     let compared = ComparedWith { floor: Some(FLOOR), threshold: plan.threshold, ..ComparedWith::default() };
-    let measurement = Measurement {
+    let measurement = PerCacheState {
         caches: &plan.caches,
         exports: &plan.exports,
         header: Document { skipped, ..results::header(&chosen) },

@@ -3,10 +3,10 @@
 use super::explaining::{add_reports, add_samples, choose, exit, observer_costs, prepare, traced};
 use super::progress::Spinner;
 use super::{CommandError, Exit, export, show, terminal};
-use crate::account::document::{Frame, trace_document};
 use crate::account::findings::TRAP;
-use crate::account::remarks::Remarks;
+use crate::account::notes::TraceNotes;
 use crate::account::replayed::{Replayed, replayed};
+use crate::account::trace_document::{Invocation, trace_document};
 use crate::account::{Explained, Summary};
 use crate::bench::explain::count_cpuids;
 use crate::cli::trace::{Plan, Subject};
@@ -39,8 +39,8 @@ fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
     if !plan.timeline || !plan.exports.is_empty() {
         examine(&mut explained, &command, plan, &mut tracer)?;
     }
-    let remarks = Remarks::of(&explained, name);
-    deliver(plan, &explained, &remarks)?;
+    let notes = TraceNotes::of(&explained, name);
+    deliver(plan, &explained, &notes)?;
     Ok(exit(&explained))
 }
 
@@ -71,9 +71,9 @@ fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
     export::spare(export::targets(&plan.exports), path)?;
     let Replayed { explained, notes, .. } = replayed(path, plan.runs.along).map_err(CommandError::usage)?;
     let source = format!("From the recording `{}`, by {}.", path.display(), explained.tracer.backend.name());
-    let remarks = Remarks::of_recording(&explained, [source].into_iter().chain(notes));
-    show_first(plan, &explained, &remarks.command)?;
-    deliver(plan, &explained, &remarks)?;
+    let notes = TraceNotes::of_recording(&explained, [source].into_iter().chain(notes));
+    show_first(plan, &explained, &notes.command)?;
+    deliver(plan, &explained, &notes)?;
     Ok(Exit::Done)
 }
 
@@ -124,18 +124,18 @@ fn show_first(plan: &Plan, explained: &Explained, name: &str) -> Result<(), Comm
 }
 
 /// Writes the exports, and shows the rest of the account.
-fn deliver(plan: &Plan, explained: &Explained, remarks: &Remarks) -> Result<(), CommandError> {
+fn deliver(plan: &Plan, explained: &Explained, notes: &TraceNotes) -> Result<(), CommandError> {
     let Explained { summary, .. } = explained;
     let shown = if plan.timeline || export::takes_stdout(&plan.exports) {
         Ok(())
     } else {
-        show(trace_text::details(summary, remarks, &terminal()).as_bytes())
+        show(trace_text::details(summary, notes, &terminal()).as_bytes())
     };
     if !plan.exports.is_empty() {
         let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
         let trace = ExportedTrace {
-            document: &trace_document(summary, &Frame::of(explained, remarks, machine)),
-            command: &remarks.command,
+            document: &trace_document(summary, &Invocation::of(explained, notes, machine)),
+            command: &notes.command,
             account: &summary.median_run,
             user_code: summary.user_code.as_ref(),
             run: explained.shown(),

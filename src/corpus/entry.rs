@@ -1,7 +1,7 @@
 //! Programs of the corpus as entries of an experiment.
 
 use super::{Built, Program};
-use crate::bench::{Around, Entry, ExperimentError, Place, Series, Tracee, run_conditions};
+use crate::bench::{Around, ExperimentEntry, ExperimentError, Place, Series, Tracee, run_conditions};
 use crate::document::conditions::Conditions;
 use firstbyte_measure::launch::{Command, Launcher, OutputKind, environment};
 use firstbyte_measure::tracer::Setting;
@@ -20,8 +20,12 @@ pub struct Circumstances<'c> {
 
 impl Program {
     /// A program that has been built. Its output is compared with what the manifest expects.
-    pub fn entry(&self, built: &Built, circumstances: &Circumstances) -> Result<Entry, ExperimentError> {
-        Ok(Entry {
+    pub fn entry(
+        &self,
+        built: &Built,
+        circumstances: &Circumstances,
+    ) -> Result<ExperimentEntry, ExperimentError> {
+        Ok(ExperimentEntry {
             series: self.series(built, circumstances),
             tracee: self.tracee(built, circumstances)?,
             around: Around::default(),

@@ -49,7 +49,7 @@ pub struct Document {
     /// count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executions: Option<u64>,
-    /// Reservations about the figures.
+    /// What a reader must know before relying on the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }
@@ -304,7 +304,7 @@ pub struct Above {
     pub high: f64,
 }
 
-/// A reservation about the figures.
+/// Something that makes the figures less certain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// The program that it is about; `null` for all.

@@ -27,7 +27,7 @@ pub struct Comparing {
     pub only_new: Vec<String>,
     /// Differences between the machines and between the ways of measuring.
     pub differing: Vec<Fact>,
-    /// Reservations, one lower-case line each.
+    /// What a reader must know, one lower-case line each.
     pub notes: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 //! Two start-ups and what differs between them: what `firstbyte diff --export-json` writes.
 
 use super::Kind;
-use super::trace::TracedPhases;
+use super::trace::TracePhases;
 use crate::document::bench::{Ratio, ToolVersion};
 use crate::stats::Verdict;
 use serde::{Deserialize, Serialize};
@@ -42,11 +42,11 @@ pub struct DiffSide {
     pub min: f64,
     pub max: f64,
     pub runs: usize,
-    pub phases: TracedPhases,
+    pub phases: TracePhases,
     /// By name; `null` where the backend does not see them.
     pub counts: BTreeMap<String, Option<u64>>,
     pub lost_events: u64,
-    /// Reservations about the figures, a sentence each.
+    /// What a reader must know of the figures, a sentence each.
     pub notes: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ pub struct DiffChanges {
 /// One kind of the main thread's time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DiffKind {
-    /// As in [`super::trace::TracedShare`].
+    /// As in [`super::trace::TraceShare`].
     pub kind: String,
     pub before: DiffAmount,
     pub after: DiffAmount,

@@ -4,7 +4,7 @@ use super::Kind;
 use super::bench::{SCHEMA, ToolVersion};
 use crate::inspect::Inspection;
 use crate::inspect::compilations::Compilation;
-use crate::inspect::disassembly::Line;
+use crate::inspect::disassembly::Instruction;
 use firstbyte_measure::machine::Machine;
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ pub enum InspectResults {
     /// [`Kind::Inspect`].
     File(Vec<InspectedFile>),
     /// [`Kind::Disassembly`].
-    Function(Vec<Line>),
+    Function(Vec<Instruction>),
     /// [`Kind::Calls`].
     Compilations(Vec<Compilation>),
 }
@@ -33,12 +33,12 @@ pub enum InspectResults {
 #[derive(Debug, Serialize)]
 pub struct InspectedFile {
     pub file: Inspection,
-    pub estimate: Option<Estimate>,
+    pub estimate: Option<StartCost>,
 }
 
 /// The cost of a start in this machine's units.
 #[derive(Debug, Serialize)]
-pub struct Estimate {
+pub struct StartCost {
     /// Where the units come from: one line.
     pub source: String,
     /// Empty if nothing could be measured.

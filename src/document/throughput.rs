@@ -25,7 +25,7 @@ pub struct ThroughputDocument {
     pub wrong: Vec<WrongOutput>,
     /// Designs that this machine cannot build.
     pub skipped: Vec<Skipped>,
-    /// Sinks that are not what their names promise, and other reservations, a line each.
+    /// Sinks that are not what their names promise, and what else a reader must know, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }

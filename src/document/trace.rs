@@ -22,7 +22,7 @@ pub struct TraceDocument {
     #[serde(default)]
     pub partial: bool,
     /// One entry for each program.
-    pub results: Vec<Traced>,
+    pub results: Vec<TraceProgram>,
 }
 
 impl TraceDocument {
@@ -34,7 +34,7 @@ impl TraceDocument {
 /// One program's start-up: hyperfine's fields first, in seconds; then ours, in nanoseconds. What is exact
 /// (`attribution`, `spans`, `files`, `processes`) is that of the run whose total is the median.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Traced {
+pub struct TraceProgram {
     /// The command, as a shell would take it.
     pub command: String,
     /// The name shown instead of the command.
@@ -73,7 +73,7 @@ pub struct Traced {
     pub runs: usize,
     /// Over all runs.
     #[serde(default)]
-    pub phases: TracedPhases,
+    pub phases: TracePhases,
     /// Of the run that is shown, nanoseconds.
     #[serde(default)]
     pub run_phases: PerPhase<Option<u64>>,
@@ -92,47 +92,47 @@ pub struct Traced {
     pub lost_events: u64,
     /// Where the time went, along the critical path.
     #[serde(default)]
-    pub attribution: Vec<TracedShare>,
+    pub attribution: Vec<TraceShare>,
     /// Who worked while the others waited: pieces that lie end to end, from the first `execve` to the exit.
     #[serde(default)]
-    pub critical_path: Vec<TracedPiece>,
+    pub critical_path: Vec<TracePiece>,
     /// User code on this path by function, the longest own time first.
     #[serde(default)]
-    pub user_functions: Vec<TracedFunction>,
+    pub user_functions: Vec<TraceFunction>,
     /// The tree of these functions' calls. Every caller stands before what it called.
     #[serde(default)]
-    pub user_calls: Vec<TracedCall>,
+    pub user_calls: Vec<TraceCall>,
     /// How the functions are known; `null`: the user code was not sampled.
     #[serde(default)]
-    pub sampling: Option<TracedSampling>,
-    pub spans: Vec<Span>,
+    pub sampling: Option<TraceSampling>,
+    pub spans: Vec<TraceSpan>,
     #[serde(default)]
-    pub files: Vec<TracedFile>,
+    pub files: Vec<TraceFile>,
     #[serde(default)]
-    pub searches: Vec<TracedSearch>,
+    pub searches: Vec<TraceSearch>,
     /// The files and modules that it brought in, each followed by those that it brought in itself.
     #[serde(default)]
-    pub loads: Vec<TracedLoad>,
+    pub loads: Vec<TraceLoad>,
     #[serde(default)]
-    pub processes: Vec<TracedProcess>,
+    pub processes: Vec<TraceProcess>,
     #[serde(default)]
-    pub findings: Vec<TracedFinding>,
+    pub findings: Vec<TraceFinding>,
 }
 
 /// The phases over all runs; `null` where the program does not have one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TracedPhases {
+pub struct TracePhases {
     #[serde(flatten)]
-    pub each: PerPhase<Option<TracedFigure>>,
+    pub each: PerPhase<Option<TraceFigure>>,
     #[serde(default)]
-    pub first_byte: Option<TracedFigure>,
+    pub first_byte: Option<TraceFigure>,
     #[serde(default)]
-    pub total: Option<TracedFigure>,
+    pub total: Option<TraceFigure>,
 }
 
 /// Nanoseconds over several runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TracedFigure {
+pub struct TraceFigure {
     pub median: f64,
     /// Over the middle half of the runs by their total: the means of the phases add up to that of the total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,7 +143,7 @@ pub struct TracedFigure {
 
 /// A part of the time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TracedShare {
+pub struct TraceShare {
     /// `kernel_exec`, `syscall`, `fault`, `user` or `waiting`.
     pub kind: String,
     /// Its name within the kind.
@@ -155,7 +155,7 @@ pub struct TracedShare {
 
 /// A time in which one thread did what all others waited for, nanoseconds from the entry of the first `execve`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TracedPiece {
+pub struct TracePiece {
     pub pid: u32,
     pub tid: u32,
     pub program: String,
@@ -165,7 +165,7 @@ pub struct TracedPiece {
 
 /// A function of user code. Times are estimates by samples, nanoseconds; errors are half of a 95 % interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TracedFunction {
+pub struct TraceFunction {
     /// The path of its file.
     pub module: String,
     /// `null`: the file has no symbol for it.
@@ -183,7 +183,7 @@ pub struct TracedFunction {
 
 /// A function as one caller called it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TracedCall {
+pub struct TraceCall {
     /// The place of the caller in this list; `null` for a program.
     pub caller: Option<usize>,
     /// The name of the file.
@@ -196,7 +196,7 @@ pub struct TracedCall {
 
 /// The sampled runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TracedSampling {
+pub struct TraceSampling {
     pub runs: usize,
     pub samples: u64,
     /// Samples that could not be kept.
@@ -216,10 +216,10 @@ pub struct TracedSampling {
 
 /// A step of a thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Span {
+pub struct TraceSpan {
     pub pid: u32,
     pub tid: u32,
-    /// As in [`TracedShare`].
+    /// As in [`TraceShare`].
     pub kind: String,
     /// A system call, a module, a reason for waiting.
     pub name: String,
@@ -238,7 +238,7 @@ pub struct Span {
     pub detail: Option<String>,
 }
 
-impl Span {
+impl TraceSpan {
     /// The time including the steps within it.
     pub(crate) fn elapsed(&self) -> u64 {
         self.elapsed_ns.unwrap_or(self.duration_ns)
@@ -247,7 +247,7 @@ impl Span {
 
 /// What a file cost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TracedFile {
+pub struct TraceFile {
     pub path: String,
     #[serde(default)]
     pub ns: u64,
@@ -268,7 +268,7 @@ pub struct TracedFile {
 
 /// Names that were searched for in several folders.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TracedSearch {
+pub struct TraceSearch {
     pub names: Vec<String>,
     /// What searched.
     pub by: String,
@@ -282,7 +282,7 @@ pub struct TracedSearch {
 
 /// Something that the start-up brought in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TracedLoad {
+pub struct TraceLoad {
     /// `exec`, `library` or `file`, whose own times sum to the total; else the language runtime that reports the load.
     pub runtime: String,
     /// A module, or the name of a file.
@@ -299,7 +299,7 @@ pub struct TracedLoad {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TracedProcess {
+pub struct TraceProcess {
     pub pid: u32,
     /// 0 for the tracee.
     #[serde(default)]
@@ -316,12 +316,12 @@ pub struct TracedProcess {
     #[serde(default)]
     pub threads: u32,
     #[serde(default)]
-    pub execs: Vec<TracedExec>,
+    pub execs: Vec<TraceExec>,
 }
 
 /// A successful exec.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TracedExec {
+pub struct TraceExec {
     /// The file that was named.
     #[serde(default)]
     pub path: String,
@@ -338,7 +338,7 @@ pub struct TracedExec {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TracedFinding {
+pub struct TraceFinding {
     /// What it costs.
     #[serde(default)]
     pub ns: u64,
@@ -352,7 +352,7 @@ pub struct TracedFinding {
     pub text: String,
 }
 
-impl Traced {
+impl TraceProgram {
     /// The name shown: its own, else the command.
     pub(crate) fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.command)

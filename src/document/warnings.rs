@@ -1,4 +1,4 @@
-//! Reservations about the figures, as far as a document shows them.
+//! Warnings that follow from a document alone.
 
 use crate::document::Document;
 use crate::document::bench::{Measurement, Warning};

@@ -3,7 +3,8 @@
 use super::cpu_limits::{CpuLimit, cpu_limits};
 use super::{Effort, FloorError, FloorPlan, allowed_cpus};
 use crate::bench::{
-    Aim, Around, Campaign, Counting, Entry, Experiment, Measured, Place, Progress, RunLimit, Series, Tracee,
+    Aim, Around, Campaign, Counting, Experiment, ExperimentEntry, Measured, Place, Progress, RunLimit,
+    Series, Tracee,
 };
 use crate::corpus::{Corpus, build_cache, prepare};
 use crate::document::floor::{CpuScaling, Floor, Group, Missing};
@@ -95,7 +96,7 @@ fn sweep(
     Ok((CpuScaling { name: program.name.clone(), points: points.collect() }, ending.interrupted))
 }
 
-fn experiment(plan: &FloorPlan, entries: Vec<Entry>) -> Experiment {
+fn experiment(plan: &FloorPlan, entries: Vec<ExperimentEntry>) -> Experiment {
     let limit = RunLimit::Runs(if plan.effort == Effort::Quick { 8 } else { 40 });
     Experiment {
         entries,
@@ -111,7 +112,7 @@ fn entry(
     program: &ScaledProgram,
     command: &Command,
     limit: &CpuLimit,
-) -> Result<Entry, FloorError> {
+) -> Result<ExperimentEntry, FloorError> {
     let mut command = command.clone();
     if let Some((name, value)) = &limit.variable {
         command.set_variable(name, OsStr::new(value))?;
@@ -121,7 +122,7 @@ fn entry(
     let cpus: CpuSet = list.join(",").parse().map_err(FloorError::unable)?;
 
     let setting = Setting { timeout: Some(plan.timeout), ..Setting::default() };
-    Ok(Entry {
+    Ok(ExperimentEntry {
         series: Series {
             name: format!("{} {}", limit.name(), limit.cpus),
             command: program.name.clone(),

@@ -2,7 +2,7 @@
 
 use super::unit_costs::UnitCosts;
 use crate::document::floor::{Calibration, Cost};
-use crate::document::inspect::{Estimate, UnitCost};
+use crate::document::inspect::{StartCost, UnitCost};
 use crate::inspect::Inspection;
 use crate::inspect::prediction::Prediction;
 use firstbyte_measure::arch::cpuid::cpuid_cost;
@@ -18,9 +18,9 @@ const OF_LIBRARY: u64 = 6;
 const SMALL: &str = "true";
 
 /// `None` for a file whose start cannot be predicted.
-pub fn estimate(inspection: &Inspection, units: UnitCosts) -> Option<Estimate> {
+pub fn estimate(inspection: &Inspection, units: UnitCosts) -> Option<StartCost> {
     let prediction = inspection.prediction.as_ref()?;
-    Some(Estimate { costs: costs(inspection, prediction, &units.costs), source: units.source })
+    Some(StartCost { costs: costs(inspection, prediction, &units.costs), source: units.source })
 }
 
 /// The cost of a library includes its system calls and the page faults of a small library.

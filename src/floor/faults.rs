@@ -5,7 +5,7 @@
 
 use super::FloorError;
 use super::batch::{Microbenchmark, Operation};
-use super::syscalls::{Candidate, Remark};
+use super::syscalls::{Candidate, FigureText};
 use firstbyte_measure::page_cache;
 use std::ffi::c_void;
 use std::fs::File;
@@ -261,7 +261,7 @@ fn candidate(
     let file = if length > 0 { written(folder, length).map(Some) } else { Ok(None) };
     let most = u32::try_from(pages).unwrap_or(1);
     let benchmark = |file| Microbenchmark::new(name, Touching { file, ..touching }).at_most(most);
-    file.map(|file| (benchmark(file), Remark { lmbench: None, note }))
+    file.map(|file| (benchmark(file), FigureText { lmbench: None, note }))
         .map_err(|cause| (name.to_owned(), FloorError::Resource { what: "a temporary file", cause }))
 }
 

@@ -2,7 +2,7 @@
 
 use super::FloorError;
 use super::batch::{self, BatchResult, Microbenchmark, RoundPlan};
-use super::syscalls::{Candidate, Remark};
+use super::syscalls::{Candidate, FigureText};
 use crate::document::floor::{BatchOverhead, Figure, Group, Missing, Waterfall};
 
 #[derive(Debug, Default)]
@@ -22,12 +22,12 @@ impl GroupResult {
         rounds: &RoundPlan,
     ) -> Result<GroupResult, FloorError> {
         let mut result = GroupResult::default();
-        let (mut benchmarks, mut remarks): (Vec<Microbenchmark>, Vec<Remark>) = (Vec::new(), Vec::new());
+        let (mut benchmarks, mut texts): (Vec<Microbenchmark>, Vec<FigureText>) = (Vec::new(), Vec::new());
         for candidate in candidates {
             match candidate {
-                Ok((benchmark, remark)) => {
+                Ok((benchmark, text)) => {
                     benchmarks.push(benchmark);
-                    remarks.push(remark);
+                    texts.push(text);
                 }
                 Err((name, error)) => result.missing.push(Missing { group, name, reason: error.line() }),
             }
@@ -36,16 +36,16 @@ impl GroupResult {
         let (measured, overhead) = batch::measure(&mut benchmarks, rounds)?;
         result.overhead = overhead;
 
-        for ((benchmark, remark), measured) in benchmarks.iter().zip(&remarks).zip(measured) {
-            result.take(group, &benchmark.name, *remark, measured);
+        for ((benchmark, text), measured) in benchmarks.iter().zip(&texts).zip(measured) {
+            result.take(group, &benchmark.name, *text, measured);
         }
         Ok(result)
     }
 
-    fn take(&mut self, group: Group, name: &str, remark: Remark, result: BatchResult) {
+    fn take(&mut self, group: Group, name: &str, text: FigureText, result: BatchResult) {
         match result {
             Ok(measured) => self.figures.extend(
-                measured.figure(group, name).map(|figure| figure.lmbench(remark.lmbench).note(remark.note)),
+                measured.figure(group, name).map(|figure| figure.lmbench(text.lmbench).note(text.note)),
             ),
             Err(reason) => self.missing.push(Missing { group, name: name.to_owned(), reason }),
         }

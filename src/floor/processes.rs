@@ -3,7 +3,7 @@
 use super::FloorError;
 use super::batch::{Microbenchmark, Operation};
 use super::spawn::{How, Spawn, SpawnedProgram};
-use super::syscalls::{Candidate, Remark};
+use super::syscalls::{Candidate, FigureText};
 use firstbyte_measure::page_cache;
 use std::ffi::{OsStr, OsString, c_void};
 use std::fs::{self, File};
@@ -79,19 +79,19 @@ fn process(
     note: Option<&'static str>,
 ) -> Candidate {
     match operation {
-        Ok(operation) => Ok((Microbenchmark::new(name, operation), Remark { lmbench, note })),
+        Ok(operation) => Ok((Microbenchmark::new(name, operation), FigureText { lmbench, note })),
         Err(cause) => Err((name.to_owned(), FloorError::Resource { what: "a process", cause })),
     }
 }
 
 fn without_exec() -> Vec<Candidate> {
     let calls = Microbenchmark::new("procedure call", Procedures).unrolled(UNROLLED);
-    let remark = Remark {
+    let text = FigureText {
         lmbench: Some("Procedure call"),
         note: Some("each call needs the result of the previous one"),
     };
     vec![
-        Ok((calls, remark)),
+        Ok((calls, text)),
         process("thread create+join", Ok(Threads), None, None),
         process("fork+exit", Spawn::exiting(How::Fork), Some("Process fork+exit"), Some(OF_FORK)),
         process(
@@ -218,7 +218,7 @@ fn cold(rung: &Rung, folder: &Path) -> Candidate {
         let program = SpawnedProgram::new(&path, &[OsStr::new("./test")])?;
         Ok(ColdCopy { file, spawn: Spawn::executing(How::Vfork, program)? })
     });
-    process(&name, operation, None, Some(OF_COLD)).map(|(benchmark, remark)| (benchmark.at_most(1), remark))
+    process(&name, operation, None, Some(OF_COLD)).map(|(benchmark, text)| (benchmark.at_most(1), text))
 }
 
 /// Writes a copy to the disk: its pages can be dropped then.

@@ -103,7 +103,7 @@ fn of_words(command: &str, times: u32) -> String {
 }
 
 /// A figure that is the difference of two scripts.
-struct Difference {
+struct ScriptDifference {
     name: String,
     above: String,
     below: String,
@@ -115,7 +115,7 @@ struct Difference {
 /// The scripts of one shell by name, and the differences between them.
 struct Catalogue {
     scripts: BTreeMap<String, String>,
-    differences: Vec<Difference>,
+    differences: Vec<ScriptDifference>,
 }
 
 /// A process is a thousand times as expensive as a builtin.
@@ -143,7 +143,7 @@ impl Catalogue {
     fn difference(&mut self, name: &str, above: &str, below: &str, times: u32, command: Option<&str>) {
         let (name, command) = (name.to_owned(), command.map(str::to_owned));
         let difference =
-            Difference { name, above: above.to_owned(), below: below.to_owned(), times, command };
+            ScriptDifference { name, above: above.to_owned(), below: below.to_owned(), times, command };
         self.differences.push(difference);
     }
 
@@ -261,7 +261,7 @@ impl Questions {
 }
 
 fn taken(
-    difference: &Difference,
+    difference: &ScriptDifference,
     above: Option<&BatchResult>,
     below: Option<&BatchResult>,
 ) -> Result<Vec<f64>, String> {
@@ -273,7 +273,7 @@ fn taken(
     Ok(pairs.map(|(above, below)| (above - below) / f64::from(difference.times)).collect())
 }
 
-fn writes(shell: &Shell, difference: &Difference) -> Option<String> {
+fn writes(shell: &Shell, difference: &ScriptDifference) -> Option<String> {
     let command = difference.command.as_deref()?;
     let (writes, bytes) = count_writes(shell, command).ok()?;
     Some(match writes {

@@ -19,17 +19,17 @@ const NONE: usize = 1_000_000;
 
 /// The name of a figure elsewhere, and what a reader must know about it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Remark {
+pub struct FigureText {
     /// lmbench's name.
     pub lmbench: Option<&'static str>,
     pub note: Option<&'static str>,
 }
 
-/// A microbenchmark and its remark, or the name of its figure and why it cannot be measured.
-pub type Candidate = Result<(Microbenchmark, Remark), (String, FloorError)>;
+/// A microbenchmark and the text of its figure, or the name of its figure and why it cannot be measured.
+pub type Candidate = Result<(Microbenchmark, FigureText), (String, FloorError)>;
 
-fn plain(benchmark: Microbenchmark) -> (Microbenchmark, Remark) {
-    (benchmark, Remark::default())
+fn plain(benchmark: Microbenchmark) -> (Microbenchmark, FigureText) {
+    (benchmark, FigureText::default())
 }
 
 /// Readers wait on the processor `other`. `folder` is on a disk.
@@ -50,7 +50,7 @@ pub(super) fn null() -> Candidate {
     // It returns 0 if the parent is in another namespace, as for the first process of a container.
     let getppid =
         Microbenchmark::call("getppid", || unsafe { syscall0(Sysno::getppid as usize) }.cast_signed() >= 0);
-    Ok((getppid, Remark { lmbench: Some("Simple syscall"), note: None }))
+    Ok((getppid, FigureText { lmbench: Some("Simple syscall"), note: None }))
 }
 
 fn cheapest() -> Vec<Candidate> {
@@ -147,7 +147,9 @@ fn offered(
     lmbench: Option<&'static str>,
     note: Option<&'static str>,
 ) -> Candidate {
-    benchmark.map(|benchmark| (benchmark, Remark { lmbench, note })).map_err(|error| (name.to_owned(), error))
+    benchmark
+        .map(|benchmark| (benchmark, FigureText { lmbench, note }))
+        .map_err(|error| (name.to_owned(), error))
 }
 
 /// A pipe that is emptied between the batches: no write wakes a reader, and none blocks.

@@ -42,7 +42,7 @@ impl Dynamic {
 }
 
 /// Returns the bytes that will be at an address: its arguments are the address and the size.
-type Load<'a, 'd> = &'a dyn Fn(u64, u64) -> Option<&'d [u8]>;
+type ReadBytes<'a, 'd> = &'a dyn Fn(u64, u64) -> Option<&'d [u8]>;
 
 /// The bytes that will be at an address, if they come from the file.
 pub(super) fn mapped<'d, H: FileHeader<Endian = Endianness>>(
@@ -68,7 +68,7 @@ pub(super) fn read<H: FileHeader<Endian = Endianness>>(
     programs: &[H::ProgramHeader],
     endian: Endianness,
     bytes: &[u8],
-    load: Load<'_, '_>,
+    load: ReadBytes<'_, '_>,
     damage: &mut Vec<String>,
 ) -> Option<Dynamic> {
     let program = programs.iter().find(|p| p.p_type(endian) == elf::PT_DYNAMIC)?;
@@ -84,7 +84,7 @@ pub(super) fn read<H: FileHeader<Endian = Endianness>>(
     Some(interpret(&pairs, load, if size_of::<H>() == 64 { 8 } else { 4 }))
 }
 
-fn interpret(pairs: &[(u64, u64)], load: Load<'_, '_>, word: u64) -> Dynamic {
+fn interpret(pairs: &[(u64, u64)], load: ReadBytes<'_, '_>, word: u64) -> Dynamic {
     let values: HashMap<u64, u64> = pairs.iter().copied().collect();
     let value = |tag: u32| values.get(&u64::from(tag)).copied();
     let names = value(elf::DT_STRTAB).unwrap_or(0);
@@ -117,7 +117,7 @@ fn interpret(pairs: &[(u64, u64)], load: Load<'_, '_>, word: u64) -> Dynamic {
     }
 }
 
-fn text(load: Load<'_, '_>, address: u64) -> Option<String> {
+fn text(load: ReadBytes<'_, '_>, address: u64) -> Option<String> {
     let bytes = load(address, LONGEST_NAME)?;
     let end = bytes.iter().position(|&b| b == 0)?;
     Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
@@ -128,7 +128,7 @@ pub(super) fn count_relocations<H: FileHeader<Endian = Endianness>>(
     dynamic: &Dynamic,
     header: &H,
     endian: Endianness,
-    load: Load<'_, '_>,
+    load: ReadBytes<'_, '_>,
     relocations: &mut Relocations,
     damage: &mut Vec<String>,
 ) {

@@ -25,35 +25,35 @@ const UNKNOWN: u32 = 65534;
 
 /// A name in a folder, and the file that has it now.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct FolderEntry {
     pub(super) folder: OwnedFd,
     pub(super) name: OsString,
     /// `None` if there is no such file.
-    pub(super) found: Option<Found>,
+    pub(super) found: Option<FoundFile>,
 }
 
 /// A file, open only to be asked about (`O_PATH`).
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundFile {
     pub(super) file: OwnedFd,
     pub(super) state: Stat,
 }
 
-impl Entry {
+impl FolderEntry {
     /// The file behind a path. Symbolic links that end the path are followed, and a file need not exist.
-    pub(super) fn behind(path: &Path) -> io::Result<Entry> {
+    pub(super) fn behind(path: &Path) -> io::Result<FolderEntry> {
         let (mut path, mut expected) = (path.to_owned(), None);
         for _ in 0..LINKS {
-            let entry = Entry::at(&path)?;
+            let entry = FolderEntry::at(&path)?;
             let Some(found) = entry.found.as_ref().filter(|found| found.is(FileType::Symlink)) else {
                 return entry.unless_exchanged(expected);
             };
 
             entry.trusted(&found.state)?;
-            match Found::at(&entry.folder, &entry.name, OFlags::empty())? {
+            match FoundFile::at(&entry.folder, &entry.name, OFlags::empty())? {
                 // whatever it is, a link in /proc/PID/fd may not name it: `pipe:[123]`
                 Some(target) if !target.is(FileType::RegularFile) => {
-                    return Ok(Entry { found: Some(target), ..entry });
+                    return Ok(FolderEntry { found: Some(target), ..entry });
                 }
                 Some(target) => (path, expected) = (fs::canonicalize(&path)?, Some(target.identity())),
                 None => path = folder_of(&path).join(found.leads_to()?),
@@ -62,18 +62,18 @@ impl Entry {
         Err(io::Error::other("too many levels of symbolic links"))
     }
 
-    fn at(path: &Path) -> io::Result<Entry> {
+    fn at(path: &Path) -> io::Result<FolderEntry> {
         let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(CWD, folder_of(path), flags, Mode::empty())?;
-        let found = Found::at(&folder, &name, OFlags::NOFOLLOW)?;
-        Ok(Entry { folder, name, found })
+        let found = FoundFile::at(&folder, &name, OFlags::NOFOLLOW)?;
+        Ok(FolderEntry { folder, name, found })
     }
 
     /// Between two looks at a path others may have exchanged a part of it.
-    fn unless_exchanged(self, expected: Option<(u64, u64)>) -> io::Result<Entry> {
+    fn unless_exchanged(self, expected: Option<(u64, u64)>) -> io::Result<FolderEntry> {
         match expected {
-            Some(_) if self.found.as_ref().map(Found::identity) != expected => {
+            Some(_) if self.found.as_ref().map(FoundFile::identity) != expected => {
                 Err(io::Error::other("it was exchanged while it was opened"))
             }
             _ => Ok(self),
@@ -101,7 +101,7 @@ impl Entry {
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.folder, &self.name, flags, Mode::empty())?;
         let state = fstat(&file)?;
-        if self.found.as_ref().map(Found::identity) == Some((state.st_dev, state.st_ino)) {
+        if self.found.as_ref().map(FoundFile::identity) == Some((state.st_dev, state.st_ino)) {
             return Ok(File::from(file));
         }
         Err(io::Error::other("it was exchanged while it was opened"))
@@ -114,15 +114,15 @@ impl Entry {
     }
 }
 
-impl Found {
-    fn at(folder: &OwnedFd, name: &OsStr, flags: OFlags) -> io::Result<Option<Found>> {
+impl FoundFile {
+    fn at(folder: &OwnedFd, name: &OsStr, flags: OFlags) -> io::Result<Option<FoundFile>> {
         match openat(folder, name, OFlags::PATH | OFlags::CLOEXEC | flags, Mode::empty()) {
             // only then: any other error is the kernel's refusal to follow a link
             Err(Errno::NOENT) => Ok(None),
             opened => {
                 let file = opened?;
                 let state = fstat(&file)?;
-                Ok(Some(Found { file, state }))
+                Ok(Some(FoundFile { file, state }))
             }
         }
     }

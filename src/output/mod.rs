@@ -11,7 +11,7 @@ mod visible;
 pub use closed_stdout::stdout_was_closed;
 pub use visible::visible;
 
-use entry::{Entry, folder_of};
+use entry::{FolderEntry, folder_of};
 use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -148,7 +148,7 @@ impl Target {
         match fs::metadata(&file.path) {
             Ok(found) if found.file_type().is_char_device() => None,
             Ok(found) => Some(PathBuf::from(format!("{}:{}", found.dev(), found.ino()))),
-            Err(_) => Entry::behind(&file.path).ok()?.identity(),
+            Err(_) => FolderEntry::behind(&file.path).ok()?.identity(),
         }
     }
 
@@ -169,7 +169,7 @@ impl Target {
 
 impl FileTarget {
     fn check(&self) -> io::Result<()> {
-        let entry = Entry::behind(&self.path)?;
+        let entry = FolderEntry::behind(&self.path)?;
         entry.check_owner()?;
         match &entry.found {
             None => replace::check_folder(&entry),
@@ -238,7 +238,7 @@ pub fn write_program(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn write_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let entry = Entry::behind(path)?;
+    let entry = FolderEntry::behind(path)?;
     match &entry.found {
         Some(found) if !found.is(FileType::RegularFile) => {
             entry.check_owner()?;

@@ -1,6 +1,6 @@
 //! Replaces a file by renaming, with its owner, its access list and its mode.
 
-use super::entry::{Entry, Found};
+use super::entry::{FolderEntry, FoundFile};
 use rustix::fs::{
     AtFlags, CWD, Gid, Mode, OFlags, Uid, XattrFlags, fchmod, fchown, fremovexattr, fsetxattr, fstat,
     getxattr, linkat, openat, renameat, unlinkat,
@@ -19,13 +19,13 @@ const NAMES: usize = 100;
 
 /// A new file in the folder of an entry. A name that it has is removed in the end.
 struct Fresh<'e> {
-    entry: &'e Entry,
+    entry: &'e FolderEntry,
     file: File,
     name: Option<OsString>,
 }
 
 /// Whether a new file can be made beside `entry`. Leaves nothing behind.
-pub(super) fn check_folder(entry: &Entry) -> io::Result<()> {
+pub(super) fn check_folder(entry: &FolderEntry) -> io::Result<()> {
     Fresh::new(entry, Mode::RUSR | Mode::WUSR).map(drop)
 }
 
@@ -33,7 +33,7 @@ pub(super) fn check_folder(entry: &Entry) -> io::Result<()> {
 /// umask; `executable`: everyone who may read the file may execute it.
 ///
 /// Where the old file cannot be replaced by one with the same owner and access, it is written in place.
-pub(super) fn write(entry: &Entry, mode: u32, executable: bool, bytes: &[u8]) -> io::Result<()> {
+pub(super) fn write(entry: &FolderEntry, mode: u32, executable: bool, bytes: &[u8]) -> io::Result<()> {
     entry.check_owner()?;
     match (renamed(entry, mode, executable, bytes), &entry.found) {
         (Err(cause), Some(_)) if is_about_the_place(&cause) => in_place(entry, bytes),
@@ -47,13 +47,13 @@ fn is_about_the_place(cause: &io::Error) -> bool {
     matches!(cause.kind(), PermissionDenied | ReadOnlyFilesystem | ResourceBusy | CrossesDevices)
 }
 
-fn in_place(entry: &Entry, bytes: &[u8]) -> io::Result<()> {
+fn in_place(entry: &FolderEntry, bytes: &[u8]) -> io::Result<()> {
     let mut file = entry.open()?;
     file.set_len(0)?;
     file.write_all(bytes)
 }
 
-fn renamed(entry: &Entry, mode: u32, executable: bool, bytes: &[u8]) -> io::Result<()> {
+fn renamed(entry: &FolderEntry, mode: u32, executable: bool, bytes: &[u8]) -> io::Result<()> {
     // nobody else may open what takes the place of a file until it has that file's owner and mode
     let first = if entry.found.is_some() { 0o600 } else { mode };
     let mut fresh = Fresh::new(entry, Mode::from_raw_mode(first))?;
@@ -66,7 +66,7 @@ fn renamed(entry: &Entry, mode: u32, executable: bool, bytes: &[u8]) -> io::Resu
 }
 
 /// The owner comes before the mode: at no moment does a file of ours have a mode that another user chose.
-fn keep_access(file: &File, found: &Found, executable: bool) -> io::Result<()> {
+fn keep_access(file: &File, found: &FoundFile, executable: bool) -> io::Result<()> {
     let (new, old) = (fstat(file)?, &found.state);
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
         fchown(file, Some(Uid::from_raw(old.st_uid)), Some(Gid::from_raw(old.st_gid)))?;
@@ -79,7 +79,7 @@ fn keep_access(file: &File, found: &Found, executable: bool) -> io::Result<()> {
 }
 
 /// With an access list, the group's bits of the mode are its mask.
-fn keep_access_list(file: &File, found: &Found) -> io::Result<()> {
+fn keep_access_list(file: &File, found: &FoundFile) -> io::Result<()> {
     let old = format!("/proc/self/fd/{}", found.file.as_raw_fd());
     let mut list = Vec::with_capacity(65_536); // XATTR_SIZE_MAX
     if getxattr(old, ACCESS_LIST, rustix::buffer::spare_capacity(&mut list)).is_ok() {
@@ -93,7 +93,7 @@ fn keep_access_list(file: &File, found: &Found) -> io::Result<()> {
 impl<'e> Fresh<'e> {
     /// A file that has no name yet, so that nothing remains of it if we are killed; with a name where the file system
     /// has no such files (`O_TMPFILE` in open(2)).
-    fn new(entry: &'e Entry, mode: Mode) -> io::Result<Fresh<'e>> {
+    fn new(entry: &'e FolderEntry, mode: Mode) -> io::Result<Fresh<'e>> {
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
         if let Ok(file) = openat(&entry.folder, ".", flags, mode)
             && std::fs::exists(name_of(&file)).unwrap_or(false)

@@ -43,7 +43,7 @@ pub enum CountersError {
 }
 
 /// Counts by the counters' names.
-pub type Counted = BTreeMap<String, u64>;
+pub type CounterValues = BTreeMap<String, u64>;
 
 /// Open counters of one side. Only the thread that opened them can use them.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl Counters {
 
     /// Counts the processes that `run` creates and waits for. A counter that was shared with others missed a part,
     /// and gives no value.
-    pub fn during<T>(&mut self, run: impl FnOnce() -> T) -> (T, Counted) {
+    pub fn during<T>(&mut self, run: impl FnOnce() -> T) -> (T, CounterValues) {
         let before = self.read();
         let result = run();
         let after = self.read();
@@ -172,7 +172,7 @@ mod tests {
             &mut counters,
             &["/bin/sh", "-c", "/bin/true; /bin/true; /bin/true; /bin/true; exit 0"],
         );
-        assert_eq!(none, Counted::new(), "our own faults, a few thousand, are not counted");
+        assert_eq!(none, CounterValues::new(), "our own faults, a few thousand, are not counted");
         assert!(one > 0 && four > one, "{one} and {four}");
         for _ in 0..8 {
             let again = faults_of(&mut counters, &["/bin/sh", "-c", "/bin/true; exit 0"]);

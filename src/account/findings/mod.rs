@@ -149,7 +149,7 @@ fn nanos(time: f64) -> Nanos {
 }
 
 /// Why a finding is not given although there is evidence for it, in one or two sentences.
-pub fn reservation(summary: &Summary, machine: &MachineFacts) -> Option<String> {
+pub fn note(summary: &Summary, machine: &MachineFacts) -> Option<String> {
     loading_rules::unplaced(&summary.median_run, machine)
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Evidence, Finding};
 use crate::account::loads::{EXECUTABLE, FILE, JAVA_CLASSES, Load};
-use crate::bench::runtimes::Runtime;
+use crate::bench::runtimes::AskedRuntime;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
 
@@ -11,8 +11,15 @@ const NEARLY_ALL: f64 = 0.9;
 
 /// The longest loads that a runtime reports: of the runtime whose loads take the longest.
 pub(super) fn reported(run: &Evidence) -> Option<Finding> {
-    let names = [Runtime::Python, Runtime::Node, Runtime::Java, Runtime::Go, Runtime::Ruby, Runtime::Perl];
-    let of_runtime = |runtime: Runtime| {
+    let names = [
+        AskedRuntime::Python,
+        AskedRuntime::Node,
+        AskedRuntime::Java,
+        AskedRuntime::Go,
+        AskedRuntime::Ruby,
+        AskedRuntime::Perl,
+    ];
+    let of_runtime = |runtime: AskedRuntime| {
         let loads: Vec<&Load> = run.loads.iter().filter(|load| load.runtime == runtime.name()).collect();
         (runtime, sum(&outermost(&loads)), loads)
     };
@@ -27,15 +34,15 @@ pub(super) fn reported(run: &Evidence) -> Option<Finding> {
     Some(Finding::new("reported", run.scaled(cost), text))
 }
 
-fn advice(runtime: Runtime) -> &'static str {
+fn advice(runtime: AskedRuntime) -> &'static str {
     match runtime {
-        Runtime::Python | Runtime::Node | Runtime::Ruby | Runtime::Perl => {
+        AskedRuntime::Python | AskedRuntime::Node | AskedRuntime::Ruby | AskedRuntime::Perl => {
             "Load what is not always needed where it is used, not at the start."
         }
-        Runtime::Java => {
+        AskedRuntime::Java => {
             "A class-data archive of the application (-XX:SharedArchiveFile) saves most of its classes' time."
         }
-        Runtime::Go => "These packages are initialised at every start, used or not.",
+        AskedRuntime::Go => "These packages are initialised at every start, used or not.",
     }
 }
 
@@ -45,7 +52,7 @@ fn outermost<'l>(loads: &[&'l Load]) -> Vec<&'l Load> {
     let total = sum(&all).as_f64();
     let program = all
         .iter()
-        .find(|load| load.total.as_f64() >= NEARLY_ALL * total && load.runtime != Runtime::Java.name());
+        .find(|load| load.total.as_f64() >= NEARLY_ALL * total && load.runtime != AskedRuntime::Java.name());
     match program.map(|program| inside(program, loads)) {
         Some(inside) if inside.len() > 1 => inside,
         _ => all,
@@ -99,7 +106,8 @@ const OF_SITE: [&str; 15] = [
 
 /// What `site` imports besides its own modules: `.pth` files make it do so.
 pub(super) fn python_site(run: &Evidence) -> Option<Finding> {
-    let loads: Vec<&Load> = run.loads.iter().filter(|load| load.runtime == Runtime::Python.name()).collect();
+    let loads: Vec<&Load> =
+        run.loads.iter().filter(|load| load.runtime == AskedRuntime::Python.name()).collect();
     let site = loads.iter().find(|load| load.unit == "site" && load.depth == 0)?;
     let mut foreign: Vec<&Load> =
         inside(site, &loads).into_iter().filter(|load| !OF_SITE.contains(&&*load.unit)).collect();
@@ -124,7 +132,7 @@ pub(super) fn python_site(run: &Evidence) -> Option<Finding> {
 pub(super) fn python_modules(run: &Evidence) -> Option<Finding> {
     let modules: Vec<&Load> =
         run.loads.iter().filter(|load| load.runtime == FILE && load.has_suffix("pyc")).collect();
-    let reported = run.loads.iter().any(|load| load.runtime == Runtime::Python.name());
+    let reported = run.loads.iter().any(|load| load.runtime == AskedRuntime::Python.name());
     let python = |load: &Load| load.runtime == EXECUTABLE && load.unit.starts_with("python");
     if modules.len() < 5 || reported || !run.loads.iter().any(python) {
         return None;

@@ -182,14 +182,12 @@ fn dozens_of_cpuid_in_early_code_are_a_finding_if_they_trap() {
 
     let short = Summary::of(vec![steps(5_000)]).unwrap();
     assert!(
-        reservation(&short, &VIRTUAL)
-            .unwrap()
-            .starts_with("41 CPUID instructions were counted. At 1.10 µs each")
+        note(&short, &VIRTUAL).unwrap().starts_with("41 CPUID instructions were counted. At 1.10 µs each")
     );
-    assert_eq!(reservation(&short, &machine(1_100, 2)), None);
+    assert_eq!(note(&short, &machine(1_100, 2)), None);
 
     let summary = Summary::of(vec![steps(45_100)]).unwrap();
-    assert_eq!(reservation(&summary, &VIRTUAL), None);
+    assert_eq!(note(&summary, &VIRTUAL), None);
     let finding = &findings(&summary, &VIRTUAL)[0];
     assert_eq!(finding.cost, Nanos(41 * 1_100));
 

@@ -1,6 +1,6 @@
 //! Follows the critical path, and gives each piece of its time to a load.
 
-use super::process::Process;
+use super::process::LoadingProcess;
 use super::units::is_code;
 use crate::account::critical_path::piece_steps;
 use crate::account::{Account, Code, ExecStage, Role, Step, What};
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum LoadOrigin {
     Executable,
     Library,
     File,
@@ -19,7 +19,7 @@ pub(super) enum Origin {
 /// A load and its own time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
-    pub(super) origin: Origin,
+    pub(super) origin: LoadOrigin,
     pub(super) path: Arc<str>,
     pub(super) own: Nanos,
     /// The place of the load around it, which is before this one.
@@ -76,7 +76,7 @@ struct Follower<'a> {
     uses: Uses,
     /// What happens after it belongs to the program.
     first_byte: Option<Nanos>,
-    processes: HashMap<u32, Process>,
+    processes: HashMap<u32, LoadingProcess>,
     rows: Vec<Row>,
 }
 
@@ -107,7 +107,7 @@ impl Follower<'_> {
     }
 
     /// Ends what ends with this step: files that have been read, and the work of a library that was opened by itself.
-    fn leave(&mut self, process: &mut Process, step: &Step) {
+    fn leave(&mut self, process: &mut LoadingProcess, step: &Step) {
         let ends = process.data.last().is_some_and(|(_, until)| *until <= step.start);
         let code = code(&step.what).filter(|code| !works_for_others(code.module.role));
         if !ends && code.is_none() {
@@ -121,20 +121,20 @@ impl Follower<'_> {
     }
 
     /// A load begins if the file is read or mapped, too.
-    fn open(&mut self, pid: u32, process: &mut Process, path: &Arc<str>, step: &Step) {
+    fn open(&mut self, pid: u32, process: &mut LoadingProcess, path: &Arc<str>, step: &Step) {
         let Some(until) = self.read_until(pid, path, step.start) else { return };
         self.flush(process);
         let by_loader = role(&step.what) == Some(Role::Loader);
         let is_library = by_loader && path.contains(".so") && !path.starts_with("/etc/ld.so.");
         let executed = Arc::clone(&self.rows[process.executable].path);
         if is_library {
-            let row = self.row(process, Origin::Library, path);
+            let row = self.row(process, LoadOrigin::Library, path);
             process.maps_library(row, path);
         } else if is_code(path, &process.interpreter, Some(&executed)) {
-            let row = self.row(process, Origin::File, path);
+            let row = self.row(process, LoadOrigin::File, path);
             process.begins_code(row);
         } else {
-            let row = self.row(process, Origin::File, path);
+            let row = self.row(process, LoadOrigin::File, path);
             process.data.push((row, until));
         }
     }
@@ -148,7 +148,7 @@ impl Follower<'_> {
 
     /// The dynamic loader maps one library after another. Then it relocates one after another, and protects each as soon as
     /// it is relocated: the time until then belongs to that file, whichever was opened last.
-    fn link(&mut self, process: &mut Process, name: &str, path: &Arc<str>) {
+    fn link(&mut self, process: &mut LoadingProcess, name: &str, path: &Arc<str>) {
         match name {
             "close" if process.mapped.is_some() => self.flush(process),
             "mprotect" => {
@@ -161,11 +161,11 @@ impl Follower<'_> {
     }
 
     /// The row of a file in a process.
-    fn row(&mut self, process: &mut Process, origin: Origin, path: &Arc<str>) -> usize {
+    fn row(&mut self, process: &mut LoadingProcess, origin: LoadOrigin, path: &Arc<str>) -> usize {
         if let Some(known) = process.known.get(path) {
             return *known;
         }
-        let nested = origin == Origin::File && !is_code(path, &process.interpreter, None);
+        let nested = origin == LoadOrigin::File && !is_code(path, &process.interpreter, None);
         let around = Some(if nested { process.code } else { process.executable });
         let program = process.executable;
         self.rows.push(Row { origin, path: Arc::clone(path), own: Nanos(0), around, program });
@@ -174,25 +174,31 @@ impl Follower<'_> {
     }
 
     /// Gives the time since the last boundary to the current load.
-    fn flush(&mut self, process: &mut Process) {
+    fn flush(&mut self, process: &mut LoadingProcess) {
         let own = &mut self.rows[process.current()].own;
         *own = *own + std::mem::take(&mut process.pending);
     }
 
     /// What a process executes is a load. Programs that a process executes one after another stand side by side.
-    fn execute(&mut self, mut before: Process, pid: u32, path: &Arc<str>, at: Nanos) -> Process {
+    fn execute(
+        &mut self,
+        mut before: LoadingProcess,
+        pid: u32,
+        path: &Arc<str>,
+        at: Nanos,
+    ) -> LoadingProcess {
         self.flush(&mut before);
         let around = if before.inherited { Some(before.code) } else { self.rows[before.executable].around };
         let row = self.rows.len();
         let path = Arc::clone(path);
         let executed = self.account.execution(pid, at).map_or(&path, |execution| &execution.executed);
         let executed = Arc::clone(executed);
-        self.rows.push(Row { origin: Origin::Executable, path, own: Nanos(0), around, program: row });
-        Process::executes(row, executed)
+        self.rows.push(Row { origin: LoadOrigin::Executable, path, own: Nanos(0), around, program: row });
+        LoadingProcess::executes(row, executed)
     }
 
     /// A new process continues with the load of the one that created it.
-    fn inherited(&mut self, pid: u32) -> Process {
+    fn inherited(&mut self, pid: u32) -> LoadingProcess {
         let parent = self.account.processes.iter().find(|process| process.pid == pid).map(|it| it.parent);
         if let Some(parent) = parent.and_then(|parent| self.processes.get(&parent)) {
             return parent.child();
@@ -201,16 +207,16 @@ impl Follower<'_> {
     }
 
     /// Of a process without a known beginning: the first row, which the tracee has.
-    fn unknown(&mut self) -> Process {
+    fn unknown(&mut self) -> LoadingProcess {
         let first = self.account.processes.first().and_then(|process| process.execs.first());
         let path: Arc<str> = first.map_or_else(|| "".into(), |exec| Arc::clone(&exec.path));
         let executed = first.map_or_else(|| Arc::clone(&path), |exec| Arc::clone(&exec.executed));
         if self.rows.is_empty() {
             let (own, around, program) = (Nanos(0), None, 0);
-            self.rows.push(Row { origin: Origin::Executable, path, own, around, program });
-            return Process::executes(0, executed).during_exec();
+            self.rows.push(Row { origin: LoadOrigin::Executable, path, own, around, program });
+            return LoadingProcess::executes(0, executed).during_exec();
         }
-        Process::executes(0, executed)
+        LoadingProcess::executes(0, executed)
     }
 
     /// From the first byte on, every program is at work: what it loaded before has served its purpose.

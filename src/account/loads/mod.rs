@@ -12,7 +12,7 @@ mod units;
 
 use super::binaries::FileBinaries;
 use super::model::Account;
-use crate::bench::runtimes::Runtime;
+use crate::bench::runtimes::AskedRuntime;
 use firstbyte_measure::units::Nanos;
 use std::sync::Arc;
 
@@ -62,6 +62,6 @@ impl Load {
 }
 
 /// The loads that a language runtime reports.
-pub(super) fn reported(runtime: Runtime, text: &str) -> Vec<Load> {
+pub(super) fn reported(runtime: AskedRuntime, text: &str) -> Vec<Load> {
     reported::loads(runtime, text)
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Loads are places in the list of rows.
 #[derive(Clone, Debug)]
-pub(super) struct Process {
+pub(super) struct LoadingProcess {
     pub(super) executable: usize,
     /// The file that the kernel executes: the interpreter of a script.
     pub(super) interpreter: Arc<str>,
@@ -36,9 +36,9 @@ struct Visit {
     files: Vec<Arc<str>>,
 }
 
-impl Process {
-    pub(super) fn executes(row: usize, executed: Arc<str>) -> Process {
-        Process {
+impl LoadingProcess {
+    pub(super) fn executes(row: usize, executed: Arc<str>) -> LoadingProcess {
+        LoadingProcess {
             executable: row,
             interpreter: Arc::clone(&executed),
             code: row,
@@ -54,9 +54,9 @@ impl Process {
     }
 
     /// A process that this one creates.
-    pub(super) fn child(&self) -> Process {
-        let own = Process::executes(self.executable, Arc::clone(&self.interpreter));
-        Process { code: self.current(), inherited: true, started: true, known: HashMap::new(), ..own }
+    pub(super) fn child(&self) -> LoadingProcess {
+        let own = LoadingProcess::executes(self.executable, Arc::clone(&self.interpreter));
+        LoadingProcess { code: self.current(), inherited: true, started: true, known: HashMap::new(), ..own }
     }
 
     /// The load to which the time belongs.
@@ -97,8 +97,8 @@ impl Process {
     }
 
     /// Before its exec has returned.
-    pub(super) fn during_exec(self) -> Process {
-        Process { executing: true, ..self }
+    pub(super) fn during_exec(self) -> LoadingProcess {
+        LoadingProcess { executing: true, ..self }
     }
 
     /// Nothing is being loaded.

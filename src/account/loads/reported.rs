@@ -3,7 +3,7 @@
 use super::Load;
 use crate::account::Account;
 use crate::account::binaries::FileBinaries;
-use crate::bench::runtimes::Runtime;
+use crate::bench::runtimes::AskedRuntime;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ pub const JAVA_CLASSES: &str = "Java classes";
 const LONGEST_CLASS: Nanos = Nanos(1_000_000);
 
 /// The runtimes of which a run executes one program. The reports of several would be mixed.
-pub(in crate::account) fn runtimes(account: &Account, binaries: &FileBinaries) -> Vec<Runtime> {
-    let mut found: BTreeMap<Runtime, usize> = BTreeMap::new();
+pub(in crate::account) fn runtimes(account: &Account, binaries: &FileBinaries) -> Vec<AskedRuntime> {
+    let mut found: BTreeMap<AskedRuntime, usize> = BTreeMap::new();
     for exec in account.processes.iter().flat_map(|process| &process.execs) {
         if let Some(runtime) = runtime(&exec.executed, binaries) {
             *found.entry(runtime).or_default() += 1;
@@ -24,26 +24,26 @@ pub(in crate::account) fn runtimes(account: &Account, binaries: &FileBinaries) -
     found.into_iter().filter(|(_, programs)| *programs == 1).map(|(runtime, _)| runtime).collect()
 }
 
-fn runtime(path: &str, binaries: &FileBinaries) -> Option<Runtime> {
+fn runtime(path: &str, binaries: &FileBinaries) -> Option<AskedRuntime> {
     let name = path.rsplit('/').next().unwrap_or_default();
     // python3.11, ruby3.1, perl5.36.0
     match name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-')) {
-        "python" | "pypy" => Some(Runtime::Python),
-        "node" | "nodejs" => Some(Runtime::Node),
-        "java" | "javac" | "jar" | "jshell" | "javap" => Some(Runtime::Java),
-        "ruby" => Some(Runtime::Ruby),
-        "perl" => Some(Runtime::Perl),
-        _ => binaries.is_go(path).then_some(Runtime::Go),
+        "python" | "pypy" => Some(AskedRuntime::Python),
+        "node" | "nodejs" => Some(AskedRuntime::Node),
+        "java" | "javac" | "jar" | "jshell" | "javap" => Some(AskedRuntime::Java),
+        "ruby" => Some(AskedRuntime::Ruby),
+        "perl" => Some(AskedRuntime::Perl),
+        _ => binaries.is_go(path).then_some(AskedRuntime::Go),
     }
 }
 
 /// The loads in a report, each followed by those that it brought in.
-pub(super) fn loads(runtime: Runtime, text: &str) -> Vec<Load> {
+pub(super) fn loads(runtime: AskedRuntime, text: &str) -> Vec<Load> {
     match runtime {
-        Runtime::Python => python(text),
-        Runtime::Go => text.lines().filter_map(go).collect(),
-        Runtime::Java => java(text),
-        Runtime::Node | Runtime::Ruby | Runtime::Perl => hooked(runtime.name(), text),
+        AskedRuntime::Python => python(text),
+        AskedRuntime::Go => text.lines().filter_map(go).collect(),
+        AskedRuntime::Java => java(text),
+        AskedRuntime::Node | AskedRuntime::Ruby | AskedRuntime::Perl => hooked(runtime.name(), text),
     }
 }
 
@@ -68,7 +68,7 @@ fn python_line(line: &str) -> Option<Load> {
     let spaces = name.len() - name.trim_start().len();
     let depth = u32::try_from(spaces.saturating_sub(1) / 2).ok()?;
     Some(Load {
-        runtime: Runtime::Python.name(),
+        runtime: AskedRuntime::Python.name(),
         unit: name.trim().to_owned(),
         file: None,
         own,
@@ -83,7 +83,7 @@ fn go(line: &str) -> Option<Load> {
     let clock = rest.split(", ").find_map(|part| part.strip_suffix(" ms clock"))?;
     let time = nanos(clock.parse::<f64>().ok()? * 1e6);
     Some(Load {
-        runtime: Runtime::Go.name(),
+        runtime: AskedRuntime::Go.name(),
         unit: unit.to_owned(),
         file: None,
         own: time,
@@ -143,7 +143,7 @@ fn java_phase(line: &str) -> Option<Load> {
     let (unit, seconds) = rest.split_once(']')?.1.trim().rsplit_once(", ")?;
     let time = nanos(seconds.strip_suffix(" secs")?.parse::<f64>().ok()? * 1e9);
     Some(Load {
-        runtime: Runtime::Java.name(),
+        runtime: AskedRuntime::Java.name(),
         unit: unit.to_owned(),
         file: None,
         own: time,
@@ -189,14 +189,14 @@ import time:         1 |          1 | site
             ("codecs", 5_000, 5_000, 2),
             ("site", 1_000, 1_000, 0),
         ];
-        assert_eq!(shown(&loads(Runtime::Python, report)), expected);
+        assert_eq!(shown(&loads(AskedRuntime::Python, report)), expected);
     }
 
     #[test]
     fn hooks_report_a_file_before_those_that_it_requires() {
         let report =
             "0\t100\ta\t/a.js\n1\t30\t./b\t/b.js\n2\t10\tfs\tfs\n1\t20\t./c\t/c.js\n0\t7\td\t/d.js\n";
-        let loads = loads(Runtime::Node, report);
+        let loads = loads(AskedRuntime::Node, report);
         let expected =
             [("a", 50, 100, 0), ("./b", 20, 30, 1), ("fs", 10, 10, 2), ("./c", 20, 20, 1), ("d", 7, 7, 0)];
         assert_eq!(shown(&loads), expected);
@@ -205,7 +205,7 @@ import time:         1 |          1 | site
 
     #[test]
     fn go_reports_the_initialisation_of_packages() {
-        let loads = loads(Runtime::Go, "init os @0.25 ms, 0.003 ms clock, 2776 bytes, 4 allocs\nelse\n");
+        let loads = loads(AskedRuntime::Go, "init os @0.25 ms, 0.003 ms clock, 2776 bytes, 4 allocs\nelse\n");
         assert_eq!(shown(&loads), [("os", 3000, 3000, 0)]);
     }
 
@@ -217,7 +217,7 @@ import time:         1 |          1 | site
 [30000000ns][startuptime] Genesis, 0.0149000 secs
 [40000000ns][startuptime] Create VM, 0.0400000 secs
 ";
-        let loads = loads(Runtime::Java, report);
+        let loads = loads(AskedRuntime::Java, report);
         let expected = [
             ("Create VM", 25_100_000, 40_000_000, 0),
             ("Genesis", 14_900_000, 14_900_000, 1),

@@ -1,6 +1,6 @@
 //! Which load brought in which, and their times together.
 
-use super::follow::{Origin, Row};
+use super::follow::{LoadOrigin, Row};
 use super::{EXECUTABLE, FILE, LIBRARY, Load};
 use firstbyte_measure::units::Nanos;
 use std::collections::HashMap;
@@ -36,12 +36,12 @@ fn roots(inside: &HashMap<Option<usize>, Vec<usize>>) -> Vec<(usize, u32)> {
 /// A library is brought in by the first file of its process that needs it. `LD_PRELOAD` and `dlopen` bring in others.
 fn under_those_that_need_them(rows: &mut [Row], needed: impl Fn(&str) -> Rc<[String]>) {
     let mut first: HashMap<(usize, String), usize> = HashMap::new();
-    for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.origin != Origin::File) {
+    for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.origin != LoadOrigin::File) {
         for name in needed(&row.path).iter() {
             first.entry((row.program, name.clone())).or_insert(place);
         }
     }
-    for (place, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.origin == Origin::Library) {
+    for (place, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.origin == LoadOrigin::Library) {
         let around = first.get(&(row.program, file_name(&row.path).to_owned()));
         row.around = around.copied().filter(|around| *around < place).or(row.around);
     }
@@ -50,9 +50,9 @@ fn under_those_that_need_them(rows: &mut [Row], needed: impl Fn(&str) -> Rc<[Str
 fn load(row: &Row, total: Nanos, depth: u32) -> Load {
     Load {
         runtime: match row.origin {
-            Origin::Executable => EXECUTABLE,
-            Origin::Library => LIBRARY,
-            Origin::File => FILE,
+            LoadOrigin::Executable => EXECUTABLE,
+            LoadOrigin::Library => LIBRARY,
+            LoadOrigin::File => FILE,
         },
         unit: file_name(&row.path).to_owned(),
         file: Some(Arc::clone(&row.path)),
@@ -70,18 +70,18 @@ fn file_name(path: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn row(origin: Origin, path: &str, own: u64, around: Option<usize>) -> Row {
+    fn row(origin: LoadOrigin, path: &str, own: u64, around: Option<usize>) -> Row {
         Row { origin, path: path.into(), own: Nanos(own), around, program: 0 }
     }
 
     #[test]
     fn loads_follow_the_one_that_brought_them_in_and_are_in_its_total() {
         let rows = vec![
-            row(Origin::Executable, "/bin/a", 1, None),
-            row(Origin::Library, "/lib/libb.so", 2, Some(0)),
-            row(Origin::Library, "/lib/libpreloaded.so", 4, Some(0)),
-            row(Origin::Library, "/lib/libc.so", 8, Some(0)),
-            row(Origin::File, "/etc/libc.so", 16, Some(0)),
+            row(LoadOrigin::Executable, "/bin/a", 1, None),
+            row(LoadOrigin::Library, "/lib/libb.so", 2, Some(0)),
+            row(LoadOrigin::Library, "/lib/libpreloaded.so", 4, Some(0)),
+            row(LoadOrigin::Library, "/lib/libc.so", 8, Some(0)),
+            row(LoadOrigin::File, "/etc/libc.so", 16, Some(0)),
         ];
         let needed = |path: &str| -> Rc<[String]> {
             match path {

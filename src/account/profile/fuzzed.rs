@@ -4,7 +4,7 @@ use super::Profile;
 use super::perf_map::PerfMap;
 use super::unwind::{Known, Rules};
 use crate::account::binaries::{FileBinaries, parsed};
-use firstbyte_measure::sampler::{Registers, Sample, Stream, fuzzed};
+use firstbyte_measure::sampler::{Registers, StackSample, Stream, fuzzed};
 use std::cell::RefCell;
 use std::path::Path;
 use std::time::SystemTime;
@@ -25,7 +25,7 @@ pub fn binary(bytes: &[u8]) {
     let stack = &bytes[bytes.len().saturating_sub(512)..];
     let ip = BIAS.wrapping_add(parsed.layout.entry);
     let registers = Registers { ip, sp: 0x7fff_0000_0000, fp: 0x7fff_0000_0040, lr: ip };
-    rules.callers(&Sample { registers, narrow: false, stack: stack.into() }, &mut Known::default());
+    rules.callers(&StackSample { registers, narrow: false, stack: stack.into() }, &mut Known::default());
 }
 
 /// Reads a map of generated code and looks up every address that it names.

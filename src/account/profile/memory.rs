@@ -4,7 +4,7 @@ use super::Frame;
 use super::perf_map::PerfMap;
 use super::unwind::{Known, Rules};
 use crate::account::binaries::{Binaries, FileBinaries};
-use firstbyte_measure::sampler::{Mapping, Sample};
+use firstbyte_measure::sampler::{Mapping, StackSample};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Memory {
     /// The functions that were running, innermost first.
     pub(super) fn stack(
         &self,
-        sample: &Sample,
+        sample: &StackSample,
         known: &mut Known,
         binaries: &FileBinaries,
         generated: &PerfMap,

@@ -16,7 +16,7 @@ use self::memory::Memory;
 use self::perf_map::PerfMap;
 use self::unwind::Known;
 use super::binaries::FileBinaries;
-use firstbyte_measure::sampler::{Moment, Record, Stream};
+use firstbyte_measure::sampler::{Record, Stream, TaskEvent};
 use firstbyte_measure::units::Nanos;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -152,26 +152,26 @@ impl<'r> Reader<'r> {
 
     /// The task and the stack of a sample.
     fn read(&mut self, record: &Record) -> Option<(Task, Vec<Frame>)> {
-        let Record { pid, tid, moment, .. } = record;
-        match moment {
-            Moment::Mapped(mapping) => {
+        let Record { pid, tid, event, .. } = record;
+        match event {
+            TaskEvent::Mapped(mapping) => {
                 self.memories.entry(*pid).or_insert_with(Memory::new).map(mapping, self.binaries);
             }
-            Moment::Exec => {
+            TaskEvent::Exec => {
                 self.memories.insert(*pid, Memory::new());
                 self.created.remove(pid);
             }
-            Moment::Fork { parent, .. } if parent != pid => {
+            TaskEvent::Fork { parent, .. } if parent != pid => {
                 let copy = self.memories.get(parent).cloned().unwrap_or_else(Memory::new);
                 self.memories.insert(*pid, copy);
                 self.created.remove(pid);
             }
-            Moment::Fork { thread, .. } => {
+            TaskEvent::Fork { thread, .. } => {
                 let order = self.created.entry(*pid).or_default();
                 *order += 1;
                 self.threads.insert(*thread, *order);
             }
-            Moment::Sample(sample) => {
+            TaskEvent::Sample(sample) => {
                 let memory = self.memories.get(pid)?;
                 let since = self.since;
                 let generated =

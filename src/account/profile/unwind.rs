@@ -1,7 +1,7 @@
 //! From registers and a copied stack to the addresses of the callers.
 
 use crate::account::binaries::{CallFrames, SectionBytes};
-use firstbyte_measure::sampler::Sample;
+use firstbyte_measure::sampler::StackSample;
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder};
 use std::ops::{Deref, Range};
 use std::rc::Rc;
@@ -68,7 +68,7 @@ impl Rules {
 
     /// Addresses inside the functions that were running, innermost first. Where only the first one is known (a 32-bit
     /// program, a processor that framehop does not know), it is alone.
-    pub(super) fn callers(&self, sample: &Sample, known: &mut Known) -> Vec<u64> {
+    pub(super) fn callers(&self, sample: &StackSample, known: &mut Known) -> Vec<u64> {
         let registers = sample.registers;
         if sample.narrow || cfg!(not(any(target_arch = "x86_64", target_arch = "aarch64"))) {
             return vec![registers.ip];

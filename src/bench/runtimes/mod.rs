@@ -21,7 +21,7 @@ use std::path::Path;
 
 /// The language runtimes that can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Runtime {
+pub enum AskedRuntime {
     Python,
     Node,
     Java,
@@ -30,15 +30,15 @@ pub enum Runtime {
     Perl,
 }
 
-impl Runtime {
+impl AskedRuntime {
     pub fn name(self) -> &'static str {
         match self {
-            Runtime::Python => "Python",
-            Runtime::Node => "Node",
-            Runtime::Java => "Java",
-            Runtime::Go => "Go",
-            Runtime::Ruby => "Ruby",
-            Runtime::Perl => "Perl",
+            AskedRuntime::Python => "Python",
+            AskedRuntime::Node => "Node",
+            AskedRuntime::Java => "Java",
+            AskedRuntime::Go => "Go",
+            AskedRuntime::Ruby => "Ruby",
+            AskedRuntime::Perl => "Perl",
         }
     }
 }
@@ -47,7 +47,7 @@ impl Runtime {
 #[derive(Clone, Debug)]
 pub struct Reports {
     /// The report of each runtime, as it wrote it. One that reported nothing is missing.
-    pub texts: Vec<(Runtime, String)>,
+    pub texts: Vec<(AskedRuntime, String)>,
     /// From the launch until it was reaped: the run with the reports, and the one without.
     pub walls: [Nanos; 2],
 }
@@ -57,7 +57,7 @@ pub struct Reports {
 pub fn reports(
     command: &Command,
     plan: &ExplainPlan,
-    runtimes: &[Runtime],
+    runtimes: &[AskedRuntime],
 ) -> Result<Result<Reports, String>, ExperimentError> {
     let folder = tempfile::Builder::new().prefix("firstbyte-").tempdir().map_err(ExperimentError::machine)?;
     let mut asked = command.clone();
@@ -84,7 +84,7 @@ pub fn reports(
 }
 
 /// What is a report in the run with the questions is none in the run without, unless the user asks, too.
-fn without_reports(runtimes: &[Runtime], stderr: &str) -> String {
+fn without_reports(runtimes: &[AskedRuntime], stderr: &str) -> String {
     runtimes.iter().fold(stderr.to_owned(), |text, runtime| separate(*runtime, &text).1)
 }
 

@@ -1,6 +1,6 @@
 //! How each runtime is asked, and where its answer is.
 
-use super::{Runtime, files};
+use super::{AskedRuntime, files};
 use firstbyte_measure::launch::{Command, Environment};
 use std::ffi::OsStr;
 use std::io;
@@ -11,20 +11,20 @@ const RUBY_HOOK: &str = include_str!("ruby.rb");
 const PERL_HOOK: &str = include_str!("perl.pm");
 
 /// Prepares the environment of a command. The answers that are not written to stderr come into the folder.
-pub(super) fn ask(runtime: Runtime, command: &mut Command, folder: &Path) -> io::Result<()> {
+pub(super) fn ask(runtime: AskedRuntime, command: &mut Command, folder: &Path) -> io::Result<()> {
     let path = folder.to_string_lossy();
     let (name, value, separator) = match runtime {
-        Runtime::Python => ("PYTHONPROFILEIMPORTTIME", "1".to_owned(), None),
-        Runtime::Node => {
+        AskedRuntime::Python => ("PYTHONPROFILEIMPORTTIME", "1".to_owned(), None),
+        AskedRuntime::Node => {
             ("NODE_OPTIONS", format!("--require={}", hook(folder, "node.cjs", NODE_HOOK)?), Some(" "))
         }
-        Runtime::Java => {
+        AskedRuntime::Java => {
             let log = format!("-Xlog:startuptime,class+load=info:file={path}/java-%p.log:uptimenanos,tags");
             ("JAVA_TOOL_OPTIONS", log, Some(" "))
         }
-        Runtime::Go => ("GODEBUG", "inittrace=1".to_owned(), Some(",")),
-        Runtime::Ruby => ("RUBYOPT", format!("-r{}", hook(folder, "ruby.rb", RUBY_HOOK)?), Some(" ")),
-        Runtime::Perl => {
+        AskedRuntime::Go => ("GODEBUG", "inittrace=1".to_owned(), Some(",")),
+        AskedRuntime::Ruby => ("RUBYOPT", format!("-r{}", hook(folder, "ruby.rb", RUBY_HOOK)?), Some(" ")),
+        AskedRuntime::Perl => {
             hook(folder, "FirstbyteLoads.pm", PERL_HOOK)?;
             ("PERL5OPT", format!("-I{path} -MFirstbyteLoads"), Some(" "))
         }
@@ -34,7 +34,7 @@ pub(super) fn ask(runtime: Runtime, command: &mut Command, folder: &Path) -> io:
         _ => value,
     };
     command.set_variable(name, OsStr::new(&value)).map_err(io::Error::other)?;
-    if matches!(runtime, Runtime::Node | Runtime::Ruby | Runtime::Perl) {
+    if matches!(runtime, AskedRuntime::Node | AskedRuntime::Ruby | AskedRuntime::Perl) {
         // the hooks read it
         command.set_variable("FIRSTBYTE_LOADS", folder.as_os_str()).map_err(io::Error::other)?;
     }
@@ -56,30 +56,30 @@ fn users(name: &str) -> Option<String> {
 }
 
 /// The report in a text on stderr, and the rest.
-pub(super) fn separate(runtime: Runtime, stderr: &str) -> (String, String) {
+pub(super) fn separate(runtime: AskedRuntime, stderr: &str) -> (String, String) {
     let (report, rest): (Vec<&str>, Vec<&str>) =
         stderr.split_inclusive('\n').partition(|line| belongs_to_report(runtime, line));
-    let report = if runtime == Runtime::Java { String::new() } else { report.concat() };
+    let report = if runtime == AskedRuntime::Java { String::new() } else { report.concat() };
     (report, rest.concat())
 }
 
-fn belongs_to_report(runtime: Runtime, line: &str) -> bool {
+fn belongs_to_report(runtime: AskedRuntime, line: &str) -> bool {
     match runtime {
-        Runtime::Python => line.starts_with("import time:"),
-        Runtime::Go => line.starts_with("init ") && line.trim_end().ends_with(" allocs"),
-        Runtime::Java => line.starts_with("Picked up JAVA_TOOL_OPTIONS:"),
-        Runtime::Node | Runtime::Ruby | Runtime::Perl => false,
+        AskedRuntime::Python => line.starts_with("import time:"),
+        AskedRuntime::Go => line.starts_with("init ") && line.trim_end().ends_with(" allocs"),
+        AskedRuntime::Java => line.starts_with("Picked up JAVA_TOOL_OPTIONS:"),
+        AskedRuntime::Node | AskedRuntime::Ruby | AskedRuntime::Perl => false,
     }
 }
 
 /// The reports that were written to files.
-pub(super) fn written(runtime: Runtime, folder: &Path) -> String {
+pub(super) fn written(runtime: AskedRuntime, folder: &Path) -> String {
     let beginning = match runtime {
-        Runtime::Python | Runtime::Go => return String::new(),
-        Runtime::Node => "node-",
-        Runtime::Java => "java-",
-        Runtime::Ruby => "ruby-",
-        Runtime::Perl => "perl-",
+        AskedRuntime::Python | AskedRuntime::Go => return String::new(),
+        AskedRuntime::Node => "node-",
+        AskedRuntime::Java => "java-",
+        AskedRuntime::Ruby => "ruby-",
+        AskedRuntime::Perl => "perl-",
     };
     files(folder, beginning).concat()
 }
@@ -91,12 +91,12 @@ mod tests {
     #[test]
     fn reports_are_separated_from_the_programs_own_text() {
         let stderr = "import time: self [us] | cumulative | imported package\nown text\nimport time:  1 |  1 | a\nrest";
-        let (report, rest) = separate(Runtime::Python, stderr);
+        let (report, rest) = separate(AskedRuntime::Python, stderr);
         assert_eq!(report.lines().count(), 2);
         assert_eq!(rest, "own text\nrest");
         let (report, rest) =
-            separate(Runtime::Go, "init os @1 ms, 2 ms clock, 3 bytes, 4 allocs\ninit failed\n");
+            separate(AskedRuntime::Go, "init os @1 ms, 2 ms clock, 3 bytes, 4 allocs\ninit failed\n");
         assert_eq!((&*report, &*rest), ("init os @1 ms, 2 ms clock, 3 bytes, 4 allocs\n", "init failed\n"));
-        assert_eq!(separate(Runtime::Java, "Picked up JAVA_TOOL_OPTIONS: -Xint\nx\n").1, "x\n");
+        assert_eq!(separate(AskedRuntime::Java, "Picked up JAVA_TOOL_OPTIONS: -Xint\nx\n").1, "x\n");
     }
 }

@@ -2,8 +2,8 @@
 
 use super::runs::COUNTING_RUNS;
 use super::session::Session;
-use crate::bench::{Around, Entry, ExperimentError, Place, Series, Tracee};
-use crate::claims::quantity::State;
+use crate::bench::{Around, ExperimentEntry, ExperimentError, Place, Series, Tracee};
+use crate::claims::quantity::RunState;
 use crate::claims::{Lack, gather};
 use crate::corpus::debian::install_command;
 use firstbyte_cc::sources::LEVEL0;
@@ -41,7 +41,7 @@ pub(super) fn level0(session: &mut Session) -> Result<(), Lack> {
     let mut experiment = session.experiment(entries, session.runs(20, 200));
     experiment.counting.runs = COUNTING_RUNS;
     let series = session.traced(experiment)?;
-    gather::runs(&mut session.evidence, session.needs, State::Warm, &series);
+    gather::runs(&mut session.evidence, session.needs, RunState::Warm, &series);
     Ok(())
 }
 
@@ -115,11 +115,11 @@ fn text() -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-fn entry(name: &str, path: &Path, text: &Path) -> Result<Entry, ExperimentError> {
+fn entry(name: &str, path: &Path, text: &Path) -> Result<ExperimentEntry, ExperimentError> {
     let command = launch::Command::new(&[path])?;
     let setting =
         Setting { output: OutputKind::Pipe, timeout: Some(Duration::from_secs(20)), ..Setting::default() };
-    Ok(Entry {
+    Ok(ExperimentEntry {
         series: Series {
             name: name.to_owned(),
             command: name.to_owned(),

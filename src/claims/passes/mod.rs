@@ -10,8 +10,8 @@ mod tools;
 
 use self::session::Session;
 use super::gather;
-use super::quantity::{Quantity, State};
-use super::{Evidence, Lack, Needs};
+use super::quantity::{Quantity, RunState};
+use super::{ClaimEvidence, Lack, Needs};
 use crate::bench::{ExperimentError, Progress, cold_runs};
 use crate::corpus::PrepareStep;
 use crate::document::bench::{ColdMethod, Overhead};
@@ -39,7 +39,7 @@ pub struct Watcher<'w> {
 /// What was measured.
 #[derive(Debug)]
 pub struct Gathered {
-    pub evidence: Evidence,
+    pub evidence: ClaimEvidence,
     /// What observed the warm runs.
     pub backend: Option<String>,
     /// Its cost.
@@ -59,7 +59,7 @@ const PASSES: [Pass; 11] = [
     Pass { name: "warm runs", serves: runs::is_warm, run: runs::warm },
     Pass {
         name: "runs that stop at each system call",
-        serves: |q| is_in(q, State::Stopped),
+        serves: |q| is_in(q, RunState::Stopped),
         run: runs::stopped,
     },
     Pass { name: "level 0", serves: runs::is_of_level0, run: level0::level0 },
@@ -72,18 +72,18 @@ const PASSES: [Pass; 11] = [
     Pass { name: "floor", serves: |q| matches!(q, Quantity::Floor(_)), run: floor::floor },
     Pass { name: "prints", serves: |q| matches!(q, Quantity::Print { .. }), run: floor::timed_prints },
     Pass { name: "lines", serves: lines::is_of_lines, run: lines::lines },
-    Pass { name: "runs after drop_caches", serves: |q| is_in(q, State::Dropped), run: runs::dropped },
-    Pass { name: "cold runs", serves: |q| is_in(q, State::Cold), run: runs::cold },
+    Pass { name: "runs after drop_caches", serves: |q| is_in(q, RunState::Dropped), run: runs::dropped },
+    Pass { name: "cold runs", serves: |q| is_in(q, RunState::Cold), run: runs::cold },
 ];
 
-fn is_in(quantity: Quantity, state: State) -> bool {
+fn is_in(quantity: Quantity, state: RunState) -> bool {
     matches!(quantity, Quantity::Time { state: own, .. } if own == state)
 }
 
 /// Prepares this process for cold runs, if a claim needs them. Must be called before anything else, see [`cold::enter`].
 /// The error says why there will be none.
 pub fn enter_cold(needs: &Needs) -> Result<(), String> {
-    if needs.programs(State::Cold).is_empty() {
+    if needs.programs(RunState::Cold).is_empty() {
         return Ok(());
     }
     cold_runs::enter(ColdMethod::Copies).map_err(|error| error.to_string())

@@ -2,8 +2,8 @@
 
 use super::session::{Session, tracer};
 use crate::bench::results::overhead;
-use crate::bench::{Entry, Place, RunLimit, Series};
-use crate::claims::quantity::{Quantity, State};
+use crate::bench::{ExperimentEntry, Place, RunLimit, Series};
+use crate::claims::quantity::{Quantity, RunState};
 use crate::claims::{Lack, Reading, claim_programs, gather};
 use crate::corpus::{Built, Circumstances, Program};
 use crate::document::bench::ColdMethod;
@@ -24,7 +24,7 @@ pub(super) const COUNTING_RUNS: u32 = 3;
 /// With fewer processors than this their number does not matter.
 const SEVERAL_PROCESSORS: usize = 2;
 
-fn entries(programs: &[&(Program, Built)]) -> Result<Vec<Entry>, Lack> {
+fn entries(programs: &[&(Program, Built)]) -> Result<Vec<ExperimentEntry>, Lack> {
     let entries = programs.iter().map(|(program, built)| program.entry(built, &CIRCUMSTANCES));
     entries.collect::<Result<_, _>>().map_err(Lack::of)
 }
@@ -35,7 +35,7 @@ pub(super) fn is_warm(quantity: Quantity) -> bool {
         quantity,
         Quantity::Count { .. } | Quantity::Overhead(_) | Quantity::LostEvents | Quantity::FileSize(_)
     );
-    (of_runs || super::is_in(quantity, State::Warm)) && !is_of_level0(quantity)
+    (of_runs || super::is_in(quantity, RunState::Warm)) && !is_of_level0(quantity)
 }
 
 /// Whether the runs of Level 0 give it.
@@ -50,7 +50,7 @@ pub(super) fn is_of_level0(quantity: Quantity) -> bool {
 
 /// Interleaved runs with everything in memory, traced and untraced; then the counting runs.
 pub(super) fn warm(session: &mut Session) -> Result<(), Lack> {
-    let programs = session.named(&session.needs.programs(State::Warm));
+    let programs = session.named(&session.needs.programs(RunState::Warm));
     if programs.is_empty() {
         return Ok(());
     }
@@ -64,7 +64,7 @@ pub(super) fn warm(session: &mut Session) -> Result<(), Lack> {
 
     let mut tracer = tracer()?;
     let series = session.observed(experiment, &mut tracer)?;
-    gather::runs(&mut session.evidence, session.needs, State::Warm, &series);
+    gather::runs(&mut session.evidence, session.needs, RunState::Warm, &series);
     gather::lost_events(&mut session.evidence, &series);
     session.backend = Some(tracer.backend().name().to_owned());
     session.overhead = series.iter().filter_map(overhead).collect();
@@ -86,26 +86,26 @@ impl Tracer for Stopping {
 
 /// Runs that stop at each system call, as under strace.
 pub(super) fn stopped(session: &mut Session) -> Result<(), Lack> {
-    let programs = session.named(&session.needs.programs(State::Stopped));
+    let programs = session.named(&session.needs.programs(RunState::Stopped));
     let experiment = session.experiment(entries(&programs)?, session.runs(20, 150));
     let series = session.observed(experiment, &mut Stopping)?;
-    gather::runs(&mut session.evidence, session.needs, State::Stopped, &series);
+    gather::runs(&mut session.evidence, session.needs, RunState::Stopped, &series);
     Ok(())
 }
 
 /// Runs after `drop_caches`.
 pub(super) fn dropped(session: &mut Session) -> Result<(), Lack> {
     page_cache::cold::drop_caches().map_err(Lack::of)?;
-    cooled(session, State::Dropped, ColdMethod::DropCaches)
+    cooled(session, RunState::Dropped, ColdMethod::DropCaches)
 }
 
 /// Runs with private copies of the programs' files, evicted.
 pub(super) fn cold(session: &mut Session) -> Result<(), Lack> {
     session.cold.as_ref().map_err(Lack::of)?;
-    cooled(session, State::Cold, ColdMethod::Copies)
+    cooled(session, RunState::Cold, ColdMethod::Copies)
 }
 
-fn cooled(session: &mut Session, state: State, method: ColdMethod) -> Result<(), Lack> {
+fn cooled(session: &mut Session, state: RunState, method: ColdMethod) -> Result<(), Lack> {
     let programs = session.named(&session.needs.programs(state));
     if programs.is_empty() {
         return Ok(());

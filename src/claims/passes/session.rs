@@ -1,8 +1,8 @@
 //! What all passes share: the programs, and the evidence so far.
 
 use super::{PassOptions, Watcher};
-use crate::bench::{Aim, Campaign, Counting, Entry, Experiment, ExperimentError, RunLimit, Series};
-use crate::claims::{Evidence, Lack, Needs, claim_programs};
+use crate::bench::{Aim, Campaign, Counting, Experiment, ExperimentEntry, ExperimentError, RunLimit, Series};
+use crate::claims::{ClaimEvidence, Lack, Needs, claim_programs};
 use crate::corpus::{Built, Corpus, PrepareOptions, Program, SkippedProgram, build_cache, prepare_all};
 use crate::document::bench::Overhead;
 use firstbyte_measure::launch::interrupt;
@@ -18,7 +18,7 @@ pub(super) struct Session<'s> {
     ready: Vec<(Program, Built)>,
     pub(super) skipped: Vec<SkippedProgram>,
     pub(super) watcher: Watcher<'s>,
-    pub(super) evidence: Evidence,
+    pub(super) evidence: ClaimEvidence,
     /// What observed the warm runs, once these have been made.
     pub(super) backend: Option<String>,
     pub(super) overhead: Vec<Overhead>,
@@ -55,7 +55,7 @@ impl<'s> Session<'s> {
             ready,
             skipped,
             watcher,
-            evidence: Evidence::default(),
+            evidence: ClaimEvidence::default(),
             backend: None,
             overhead: Vec::new(),
         })
@@ -76,7 +76,7 @@ impl<'s> Session<'s> {
     }
 
     /// Warm runs without counting runs.
-    pub(super) fn experiment(&self, entries: Vec<Entry>, limit: RunLimit) -> Experiment {
+    pub(super) fn experiment(&self, entries: Vec<ExperimentEntry>, limit: RunLimit) -> Experiment {
         let campaign =
             Campaign { aim: Aim::Time, limit, warmup: 2, seed: self.options.seed, overhead: false };
         Experiment { entries, campaign, cold: None, env_offset: false, counting: Counting::default() }

@@ -2,7 +2,7 @@
 //! in nanoseconds. The call tree and the flame graph then show where the time went.
 
 use crate::account::attribution::{WorkKind, kind};
-use crate::account::document::name;
+use crate::account::trace_document::name;
 use crate::account::user_code::UserCode;
 use crate::account::{Account, Step, ThreadAccount};
 use firstbyte_measure::units::Nanos;

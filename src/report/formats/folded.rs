@@ -1,6 +1,6 @@
 //! The stacks of user code for flame-graph tools: one line for each, `outer;inner TIME`, in nanoseconds.
 
-use crate::document::trace::{TraceDocument, TracedCall};
+use crate::document::trace::{TraceCall, TraceDocument};
 use std::fmt::Write;
 
 pub fn render(document: &TraceDocument) -> String {
@@ -27,7 +27,7 @@ pub fn render(document: &TraceDocument) -> String {
 }
 
 /// The format separates by semicolons and line ends.
-fn label(call: &TracedCall) -> String {
+fn label(call: &TraceCall) -> String {
     let label = call.function.clone().unwrap_or_else(|| format!("[{}]", call.module));
     label.replace(';', ":").replace(['\n', '\r'], " ")
 }

@@ -2,7 +2,7 @@
 //! events (`X`) of one thread are nested by their times.
 
 use crate::account::attribution::kind;
-use crate::account::document::name;
+use crate::account::trace_document::name;
 use crate::account::{Account, Step, ThreadAccount};
 use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::Nanos;

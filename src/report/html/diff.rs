@@ -4,14 +4,14 @@ use super::block::{PageBlock, Section};
 use super::packed::packed;
 use super::programs::spread;
 use crate::document::bench::Measurement;
-use crate::document::trace::Traced;
+use crate::document::trace::TraceProgram;
 use crate::output::visible;
 use crate::report::pictures::charts::name;
 use serde::Serialize;
 
 /// A program without its spans.
 #[derive(Debug, Serialize)]
-struct Subject {
+struct ComparedProgram {
     label: String,
     /// `[name, median in nanoseconds, spread in words]`.
     phases: Vec<(String, f64, String)>,
@@ -21,8 +21,8 @@ struct Subject {
 }
 
 /// The section, and the data of the script; `None` with fewer than two programs.
-pub(crate) fn section(measured: &[&Measurement], traced: &[&Traced]) -> Option<(Section, String)> {
-    let mut subjects: Vec<Subject> =
+pub(crate) fn section(measured: &[&Measurement], traced: &[&TraceProgram]) -> Option<(Section, String)> {
+    let mut subjects: Vec<ComparedProgram> =
         traced.iter().enumerate().map(|(n, traced)| of_trace(n, traced)).collect();
     subjects.extend(measured.iter().map(|m| of_measurement(m, measured)));
     if subjects.len() < 2 {
@@ -34,13 +34,18 @@ pub(crate) fn section(measured: &[&Measurement], traced: &[&Traced]) -> Option<(
     Some((section, packed(&subjects)))
 }
 
-fn of_trace(place: usize, traced: &Traced) -> Subject {
+fn of_trace(place: usize, traced: &TraceProgram) -> ComparedProgram {
     let label = format!("{} (traced)", visible(traced.label()));
-    Subject { label, phases: Vec::new(), counts: Vec::new(), trace: Some(place) }
+    ComparedProgram { label, phases: Vec::new(), counts: Vec::new(), trace: Some(place) }
 }
 
-fn of_measurement(m: &Measurement, all: &[&Measurement]) -> Subject {
+fn of_measurement(m: &Measurement, all: &[&Measurement]) -> ComparedProgram {
     let known = m.phases.named().into_iter().filter_map(|(phase, d)| Some((phase, d?)));
     let phases = known.map(|(phase, d)| (phase.replace('_', " "), d.median, spread(d)));
-    Subject { label: visible(&name(m, all)), phases: phases.collect(), counts: m.counts.known(), trace: None }
+    ComparedProgram {
+        label: visible(&name(m, all)),
+        phases: phases.collect(),
+        counts: m.counts.known(),
+        trace: None,
+    }
 }

@@ -1,7 +1,7 @@
 //! The calls of user code, in columns for the page's script.
 
 use super::packed::packed;
-use crate::document::trace::Traced;
+use crate::document::trace::TraceProgram;
 use crate::output::visible;
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ struct CallColumns {
 }
 
 /// `None`: the user code was not sampled.
-pub(crate) fn calls(traced: &Traced) -> Option<String> {
+pub(crate) fn calls(traced: &TraceProgram) -> Option<String> {
     let all = &traced.user_calls;
     if all.is_empty() {
         return None;

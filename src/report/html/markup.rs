@@ -7,7 +7,7 @@ use super::block::{
 use maud::{DOCTYPE, Markup, PreEscaped, display, html};
 
 /// What stands around the sections.
-pub(super) struct Frame<'p> {
+pub(super) struct PageFrame<'p> {
     pub(super) title: &'p str,
     pub(super) version: &'p str,
     /// The names of the phases.
@@ -21,7 +21,7 @@ pub(super) struct Frame<'p> {
 }
 
 /// `subjects`: the packed values of the side-by-side view.
-pub(super) fn page(frame: &Frame, sections: &[Section], subjects: &str) -> Markup {
+pub(super) fn page(frame: &PageFrame, sections: &[Section], subjects: &str) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -49,7 +49,7 @@ pub(super) fn page(frame: &Frame, sections: &[Section], subjects: &str) -> Marku
     }
 }
 
-fn head(frame: &Frame) -> Markup {
+fn head(frame: &PageFrame) -> Markup {
     html! {
         head {
             meta charset="utf-8";

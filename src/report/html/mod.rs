@@ -25,4 +25,4 @@ mod throughput;
 mod timeline;
 
 pub use page::{of_json, render};
-pub use source::Source;
+pub use source::PageSource;

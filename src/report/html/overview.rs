@@ -1,7 +1,7 @@
-//! The overview: machines, documents, observer overhead, method and reservations.
+//! The overview: machines, documents, observer overhead, method and warnings.
 
 use super::block::{Cell, PageBlock, Section, Table, columns, row};
-use super::source::Source;
+use super::source::PageSource;
 use crate::document::Document;
 use crate::document::bench::{Overhead, Tool};
 use crate::document::warnings;
@@ -13,7 +13,7 @@ use firstbyte_measure::units::Bytes;
 use serde_json::Value;
 
 /// A line for each machine, warnings, and tables of the documents and the machines.
-pub(crate) fn section(sources: &[(String, Source)]) -> Section {
+pub(crate) fn section(sources: &[(String, PageSource)]) -> Section {
     let mut section = Section::new("overview", "Overview");
     section.blocks.extend(machines(sources).into_iter().map(|text| PageBlock::Prose { text }));
     section.blocks.extend(all_warnings(sources).into_iter().map(|text| PageBlock::Warning { text }));
@@ -36,7 +36,7 @@ const METHOD: [&str; 3] = [
     "This page contains only what the documents listed here contain. Nothing was measured for it.",
 ];
 
-fn machines(sources: &[(String, Source)]) -> Vec<String> {
+fn machines(sources: &[(String, PageSource)]) -> Vec<String> {
     let mut lines: Vec<String> =
         sources.iter().filter_map(|(_, s)| facts(s.origin().1)).map(|f| visible(&f)).collect();
     lines.dedup();
@@ -50,8 +50,8 @@ fn machines(sources: &[(String, Source)]) -> Vec<String> {
 }
 
 /// A line for each document.
-fn documents(sources: &[(String, Source)]) -> Table {
-    let line = |(name, source): &(String, Source)| {
+fn documents(sources: &[(String, PageSource)]) -> Table {
+    let line = |(name, source): &(String, PageSource)| {
         let (tool, _) = source.origin();
         let version = format!("{} {}", visible(&tool.name), visible(&tool.version));
         row(vec![
@@ -75,18 +75,18 @@ fn backend(tool: &Tool) -> String {
     tool.backend.as_ref().map_or(String::new(), |backend| visible(&format!("{backend}{reason}")))
 }
 
-fn all_warnings(sources: &[(String, Source)]) -> Vec<String> {
+fn all_warnings(sources: &[(String, PageSource)]) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, source) in sources {
         if source.partial() {
             lines.push(format!("`{}` is partial: some planned runs are missing.", visible(name)));
         }
         match source {
-            Source::Programs(document) => {
+            PageSource::Programs(document) => {
                 let of = if sources.len() > 1 { format!("{}: ", visible(name)) } else { String::new() };
                 lines.extend(of_programs(document).into_iter().map(|line| format!("{of}{line}")));
             }
-            Source::Trace(document) => lines.extend(
+            PageSource::Trace(document) => lines.extend(
                 document
                     .results
                     .iter()
@@ -142,7 +142,7 @@ fn lost(name: &str, events: u64) -> String {
     format!("`{name}`: {} lost.", count_of(events, "event was", "events were"))
 }
 
-fn overheads(sources: &[(String, Source)]) -> Option<Table> {
+fn overheads(sources: &[(String, PageSource)]) -> Option<Table> {
     let of = |overhead: &Overhead| {
         let r = overhead.ratio;
         row(vec![
@@ -163,7 +163,7 @@ fn overheads(sources: &[(String, Source)]) -> Option<Table> {
 }
 
 /// Every fact of the machines; those that are the same appear once.
-fn machine_table(sources: &[(String, Source)]) -> Option<Table> {
+fn machine_table(sources: &[(String, PageSource)]) -> Option<Table> {
     let mut rows: Vec<(String, String)> = Vec::new();
     for (_, source) in sources {
         let Some(machine) = source.origin().1.as_object() else { continue };

@@ -1,8 +1,8 @@
 //! Puts the sections into the page, with the hashes of scripts and styles.
 
 use super::block::Section;
-use super::markup::{self, Frame};
-use super::source::Source;
+use super::markup::{self, PageFrame};
+use super::source::PageSource;
 use crate::document::Document;
 use crate::document::claims::ClaimsDocument;
 use crate::document::elf::ElfDocument;
@@ -32,17 +32,17 @@ const SCRIPTS: [&str; 5] = [
 /// The page of one document that a command has just made: what its JSON contains, read back.
 pub fn of_json(json: &str) -> Result<String, ReadError> {
     let name = "this run";
-    let source = Source::parse(json, Path::new(name))?;
+    let source = PageSource::parse(json, Path::new(name))?;
     Ok(render(&[(name.to_owned(), source)]))
 }
 
 /// The page of these documents, each with its name.
-pub fn render(sources: &[(String, Source)]) -> String {
+pub fn render(sources: &[(String, PageSource)]) -> String {
     let (sections, subjects) = sections(sources);
     let style = STYLE.to_owned() + &patterns::rules();
     let script = format!("\"use strict\";\n(() => {{\n{}\n}})();\n", SCRIPTS.join("\n"));
 
-    let frame = Frame {
+    let frame = PageFrame {
         title: &title(sources),
         version: env!("CARGO_PKG_VERSION"),
         phases: &Phase::ALL.map(Phase::name),
@@ -64,14 +64,14 @@ fn policy(script: &str, style: &str) -> String {
     )
 }
 
-fn title(sources: &[(String, Source)]) -> String {
+fn title(sources: &[(String, PageSource)]) -> String {
     let mut kinds: Vec<&str> = sources.iter().map(|(_, source)| source.name()).collect();
     kinds.dedup();
     format!("firstbyte: {}", kinds.join(", "))
 }
 
 /// The sections that are not empty, and the data of the side-by-side view.
-fn sections(sources: &[(String, Source)]) -> (Vec<Section>, String) {
+fn sections(sources: &[(String, PageSource)]) -> (Vec<Section>, String) {
     let by = Kinds::of(sources);
     let measured = distributions::ordered(&by.programs);
     let (side_by_side, subjects) = diff::section(&measured, &timeline::traced(&by.traces)).unzip();
@@ -101,16 +101,16 @@ struct Kinds<'s> {
 }
 
 impl<'s> Kinds<'s> {
-    fn of(sources: &'s [(String, Source)]) -> Kinds<'s> {
+    fn of(sources: &'s [(String, PageSource)]) -> Kinds<'s> {
         let mut kinds = Kinds::default();
         for (_, source) in sources {
             match source {
-                Source::Programs(document) => kinds.programs.push(document),
-                Source::Trace(document) => kinds.traces.push(document),
-                Source::Floor(document) => kinds.floors.push(document),
-                Source::Throughput(document) => kinds.throughputs.push(document),
-                Source::Elf(document) => kinds.elves.push(document),
-                Source::Claims(document) => kinds.claims.push(document),
+                PageSource::Programs(document) => kinds.programs.push(document),
+                PageSource::Trace(document) => kinds.traces.push(document),
+                PageSource::Floor(document) => kinds.floors.push(document),
+                PageSource::Throughput(document) => kinds.throughputs.push(document),
+                PageSource::Elf(document) => kinds.elves.push(document),
+                PageSource::Claims(document) => kinds.claims.push(document),
             }
         }
         kinds

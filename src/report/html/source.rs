@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// A document of a kind that a page shows.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum PageSource {
     /// Also hyperfine's.
     Programs(Box<Document>),
     Trace(Box<TraceDocument>),
@@ -25,29 +25,29 @@ pub enum Source {
     Claims(Box<ClaimsDocument>),
 }
 
-impl Source {
-    pub fn read(path: &Path) -> Result<Source, ReadError> {
-        Source::parse(&text(path)?, path)
+impl PageSource {
+    pub fn read(path: &Path) -> Result<PageSource, ReadError> {
+        PageSource::parse(&text(path)?, path)
     }
 
     /// `path` is for errors only.
-    pub fn parse(text: &str, path: &Path) -> Result<Source, ReadError> {
+    pub fn parse(text: &str, path: &Path) -> Result<PageSource, ReadError> {
         let document = checked(text, path)?;
-        Source::of(document).map_err(|cause| ReadError::WrongContent { path: path.to_owned(), cause })
+        PageSource::of(document).map_err(|cause| ReadError::WrongContent { path: path.to_owned(), cause })
     }
 
-    fn of(document: Value) -> Result<Source, serde_json::Error> {
+    fn of(document: Value) -> Result<PageSource, serde_json::Error> {
         let kind = match document.get("kind") {
             Some(kind) => Kind::deserialize(kind)?,
             None => guessed(&document),
         };
         match kind {
-            Kind::Trace => boxed(document).map(Source::Trace),
-            Kind::Floor => boxed(document).map(Source::Floor),
-            Kind::Throughput => boxed(document).map(Source::Throughput),
-            Kind::Elf => boxed(document).map(Source::Elf),
-            Kind::Claims => boxed(document).map(Source::Claims),
-            Kind::Bench => boxed(document).map(Source::Programs),
+            Kind::Trace => boxed(document).map(PageSource::Trace),
+            Kind::Floor => boxed(document).map(PageSource::Floor),
+            Kind::Throughput => boxed(document).map(PageSource::Throughput),
+            Kind::Elf => boxed(document).map(PageSource::Elf),
+            Kind::Claims => boxed(document).map(PageSource::Claims),
+            Kind::Bench => boxed(document).map(PageSource::Programs),
             other => Err(serde_json::Error::custom(format!("no page shows results of the kind `{other}`"))),
         }
     }
@@ -55,36 +55,36 @@ impl Source {
     /// What wrote it, and on which machine.
     pub(crate) fn origin(&self) -> (Tool, &Value) {
         match self {
-            Source::Programs(d) => (d.tool.clone(), &d.machine),
-            Source::Trace(d) => (d.tool.clone(), &d.machine),
-            Source::Floor(d) => (d.tool.clone(), &d.machine),
-            Source::Throughput(d) => (d.tool.clone(), &d.machine),
-            Source::Elf(d) => (d.tool.clone().into(), &d.machine),
-            Source::Claims(d) => (d.tool.clone(), &d.machine),
+            PageSource::Programs(d) => (d.tool.clone(), &d.machine),
+            PageSource::Trace(d) => (d.tool.clone(), &d.machine),
+            PageSource::Floor(d) => (d.tool.clone(), &d.machine),
+            PageSource::Throughput(d) => (d.tool.clone(), &d.machine),
+            PageSource::Elf(d) => (d.tool.clone().into(), &d.machine),
+            PageSource::Claims(d) => (d.tool.clone(), &d.machine),
         }
     }
 
     /// For readers of the page.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Source::Programs(_) => "programs",
-            Source::Trace(_) => "trace",
-            Source::Floor(_) => "floor",
-            Source::Throughput(_) => "throughput",
-            Source::Elf(_) => "executable",
-            Source::Claims(_) => "claims",
+            PageSource::Programs(_) => "programs",
+            PageSource::Trace(_) => "trace",
+            PageSource::Floor(_) => "floor",
+            PageSource::Throughput(_) => "throughput",
+            PageSource::Elf(_) => "executable",
+            PageSource::Claims(_) => "claims",
         }
     }
 
     /// Less was measured than planned.
     pub(crate) fn partial(&self) -> bool {
         match self {
-            Source::Programs(d) => d.partial,
-            Source::Floor(d) => d.partial,
-            Source::Throughput(d) => d.partial,
-            Source::Claims(d) => d.partial,
-            Source::Trace(d) => d.partial,
-            Source::Elf(_) => false,
+            PageSource::Programs(d) => d.partial,
+            PageSource::Floor(d) => d.partial,
+            PageSource::Throughput(d) => d.partial,
+            PageSource::Claims(d) => d.partial,
+            PageSource::Trace(d) => d.partial,
+            PageSource::Elf(_) => false,
         }
     }
 }
@@ -121,7 +121,7 @@ mod tests {
     fn name(mut document: Value) -> Result<&'static str, String> {
         document["schema"] = json!(SCHEMA);
         document["tool"] = json!({"name": "firstbyte"});
-        let read = Source::parse(&document.to_string(), Path::new("x.json"));
+        let read = PageSource::parse(&document.to_string(), Path::new("x.json"));
         read.map(|source| source.name()).map_err(|error| error.to_string())
     }
 
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn a_newer_schema_is_an_error_for_every_kind() {
         let text = r#"{"schema": "firstbyte/9", "results": [{"spans": []}]}"#;
-        let error = Source::parse(text, Path::new("x.json")).unwrap_err().to_string();
+        let error = PageSource::parse(text, Path::new("x.json")).unwrap_err().to_string();
         assert!(error.contains("newer than"), "{error}");
     }
 }

@@ -3,7 +3,7 @@
 use super::block::{Cell, PageBlock, Row, Section, Table, TracePanel, columns, row};
 use super::icicle;
 use super::packed::packed;
-use crate::document::trace::{Span, TraceDocument, Traced, TracedFigure, TracedShare};
+use crate::document::trace::{TraceDocument, TraceFigure, TraceProgram, TraceShare, TraceSpan};
 use crate::output::visible;
 use crate::report::palette;
 use crate::report::row::percent;
@@ -33,12 +33,12 @@ pub(crate) fn section(documents: &[&TraceDocument]) -> Option<Section> {
 const EXPLANATION: &str = "Every step of one run, the one whose total is the median. Each lane is a thread. Faults and waits \
     within a call are drawn inside it. The band above the lanes shows the phases.";
 
-pub(crate) fn traced<'d>(documents: &[&'d TraceDocument]) -> Vec<&'d Traced> {
+pub(crate) fn traced<'d>(documents: &[&'d TraceDocument]) -> Vec<&'d TraceProgram> {
     documents.iter().flat_map(|document| &document.results).collect()
 }
 
-fn panel(traced: &Traced, most: usize) -> TracePanel {
-    let (timeline, note) = Timeline::of(traced, most);
+fn panel(traced: &TraceProgram, most: usize) -> TracePanel {
+    let (timeline, note) = TimelineColumns::of(traced, most);
     let mut notes = notes(traced);
     notes.extend(note);
     TracePanel {
@@ -53,7 +53,7 @@ fn panel(traced: &Traced, most: usize) -> TracePanel {
     }
 }
 
-fn notes(traced: &Traced) -> Vec<String> {
+fn notes(traced: &TraceProgram) -> Vec<String> {
     let mut notes = vec![format!("{}; {} in the one shown.", runs(traced.runs), steps(traced.spans.len()))];
     if let Some((with, without)) = median_of(&traced.times).zip(median_of(&traced.untraced_times)) {
         notes.push(format!(
@@ -78,10 +78,10 @@ fn steps(count: usize) -> String {
     count_of(count, "step", "steps")
 }
 
-fn phases(traced: &Traced) -> Table {
+fn phases(traced: &TraceProgram) -> Table {
     let phases = &traced.phases;
     let total = phases.total.map_or(0.0, |total| total.median);
-    let line = |name: &str, figure: Option<TracedFigure>| {
+    let line = |name: &str, figure: Option<TraceFigure>| {
         let figure = figure?;
         let share = if total > 0.0 { figure.median / total } else { 0.0 };
         Some(row(vec![
@@ -106,11 +106,11 @@ fn phases(traced: &Traced) -> Table {
 /// The most rows of the attribution.
 const ROWS: usize = 60;
 
-fn attribution(traced: &Traced) -> Table {
+fn attribution(traced: &TraceProgram) -> Table {
     let mut shares: Vec<_> = traced.attribution.iter().collect();
     shares.sort_by_key(|share| std::cmp::Reverse(share.ns));
     let total = traced.total_ns.max(1) as f64;
-    let line = |share: &&TracedShare| -> Row {
+    let line = |share: &&TraceShare| -> Row {
         let part = share.ns as f64 / total;
         row(vec![
             Cell::text(kind(&share.kind)),
@@ -162,7 +162,7 @@ impl TimelinePhase {
 
 /// Spans as columns of numbers. Each name is once in `strings`.
 #[derive(Debug, Serialize)]
-struct Timeline {
+struct TimelineColumns {
     label: String,
     total: u64,
     phases: Vec<TimelinePhase>,
@@ -191,11 +191,11 @@ struct Timeline {
     medians: Vec<(&'static str, [f64; 3])>,
 }
 
-impl Timeline {
+impl TimelineColumns {
     /// With about `most` spans at most; the note says if some were combined.
-    fn of(traced: &Traced, most: usize) -> (Timeline, Option<String>) {
+    fn of(traced: &TraceProgram, most: usize) -> (TimelineColumns, Option<String>) {
         let threads = threads(traced);
-        let mut spans: Vec<(usize, Span)> = Vec::with_capacity(traced.spans.len());
+        let mut spans: Vec<(usize, TraceSpan)> = Vec::with_capacity(traced.spans.len());
         for span in &traced.spans {
             let place = threads.iter().position(|(pid, tid, _)| (*pid, *tid) == (span.pid, span.tid));
             spans.push((place.unwrap_or_default(), span.clone()));
@@ -214,13 +214,17 @@ impl Timeline {
                 spans.len()
             )
         });
-        (Timeline::with(traced, threads, &spans), note)
+        (TimelineColumns::with(traced, threads, &spans), note)
     }
 
-    fn with(traced: &Traced, threads: Vec<(u32, u32, String)>, spans: &[(usize, Span)]) -> Timeline {
+    fn with(
+        traced: &TraceProgram,
+        threads: Vec<(u32, u32, String)>,
+        spans: &[(usize, TraceSpan)],
+    ) -> TimelineColumns {
         let mut strings = Strings::default();
         let mut before = 0;
-        let mut timeline = Timeline::empty(traced, threads);
+        let mut timeline = TimelineColumns::empty(traced, threads);
         for (thread, span) in spans {
             timeline.thread.push(*thread);
             timeline.kind.push(KINDS.iter().position(|(key, _)| *key == span.kind).unwrap_or(4));
@@ -237,7 +241,7 @@ impl Timeline {
         timeline
     }
 
-    fn empty(traced: &Traced, threads: Vec<(u32, u32, String)>) -> Timeline {
+    fn empty(traced: &TraceProgram, threads: Vec<(u32, u32, String)>) -> TimelineColumns {
         let shares = traced.attribution.iter();
         let files = traced.files.iter();
         let phases = &traced.phases;
@@ -245,7 +249,7 @@ impl Timeline {
         let medians = sums.into_iter().chain(phases.each.iter().map(|(phase, f)| (phase.name(), *f)));
         let medians = medians.filter_map(|(name, f)| Some((name, f.map(|f| [f.median, f.min, f.max])?)));
 
-        Timeline {
+        TimelineColumns {
             label: visible(traced.label()),
             total: traced.total_ns,
             phases: traced.shown_phases().iter().map(|(phase, ns)| TimelinePhase::of(phase, *ns)).collect(),
@@ -291,7 +295,7 @@ impl Strings {
 }
 
 /// The threads in the order of their first spans, with the files that their processes execute.
-fn threads(traced: &Traced) -> Vec<(u32, u32, String)> {
+fn threads(traced: &TraceProgram) -> Vec<(u32, u32, String)> {
     let mut first: HashMap<(u32, u32), u64> = HashMap::new();
     for span in &traced.spans {
         let start = first.entry((span.pid, span.tid)).or_insert(span.start_ns);
@@ -309,10 +313,10 @@ fn threads(traced: &Traced) -> Vec<(u32, u32, String)> {
 
 /// Combines short neighbours of a thread until at most `most` spans are left. Returns the limit for short ones, too, in
 /// nanoseconds.
-fn aggregated(mut spans: Vec<(usize, Span)>, most: usize) -> (Vec<(usize, Span)>, u64) {
+fn aggregated(mut spans: Vec<(usize, TraceSpan)>, most: usize) -> (Vec<(usize, TraceSpan)>, u64) {
     let mut limit = 1_000;
     while spans.len() > most && limit < u64::MAX / 4 {
-        let mut kept: Vec<(usize, Span)> = Vec::with_capacity(most);
+        let mut kept: Vec<(usize, TraceSpan)> = Vec::with_capacity(most);
         for (thread, span) in spans {
             match kept.last_mut() {
                 Some((own, last)) if *own == thread && together(last, &span, limit) => merge(last, &span),
@@ -325,18 +329,18 @@ fn aggregated(mut spans: Vec<(usize, Span)>, most: usize) -> (Vec<(usize, Span)>
     (spans, limit / 2)
 }
 
-fn together(last: &Span, next: &Span, limit: u64) -> bool {
+fn together(last: &TraceSpan, next: &TraceSpan, limit: u64) -> bool {
     last.elapsed().max(next.elapsed()) < limit
         && next.start_ns.saturating_sub(last.start_ns) < limit.saturating_mul(4)
 }
 
 /// Adds `next` to `last`. The kind is that of the longer one.
-fn merge(last: &mut Span, next: &Span) {
+fn merge(last: &mut TraceSpan, next: &TraceSpan) {
     if next.duration_ns > last.duration_ns {
         last.kind.clone_from(&next.kind);
         last.file.clone_from(&next.file);
     }
-    let end = |span: &Span| span.start_ns.saturating_add(span.elapsed());
+    let end = |span: &TraceSpan| span.start_ns.saturating_add(span.elapsed());
     let end = end(last).max(end(next));
     last.elapsed_ns = Some(end.saturating_sub(last.start_ns));
     last.duration_ns = last.duration_ns.saturating_add(next.duration_ns).min(last.elapsed());
@@ -349,7 +353,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn traced(spans: usize) -> Traced {
+    fn traced(spans: usize) -> TraceProgram {
         let kinds = ["syscall", "user"];
         let span = |i: usize| {
             json!({"pid": 1, "tid": 1 + i % 2, "kind": kinds[i % 2], "name": format!("call{}", i % 50),
@@ -364,7 +368,7 @@ mod tests {
 
     #[test]
     fn spans_are_columns_of_equal_length_ordered_by_thread() {
-        let (timeline, note) = Timeline::of(&traced(1000), 5000);
+        let (timeline, note) = TimelineColumns::of(&traced(1000), 5000);
         assert!(note.is_none());
         let lengths =
             [timeline.thread.len(), timeline.kind.len(), timeline.start.len(), timeline.within.len()];
@@ -377,7 +381,7 @@ mod tests {
 
     #[test]
     fn too_many_spans_are_combined_and_a_note_says_so() {
-        let (timeline, note) = Timeline::of(&traced(20_000), 3000);
+        let (timeline, note) = TimelineColumns::of(&traced(20_000), 3000);
         assert!(timeline.thread.len() <= 3000, "{}", timeline.thread.len());
         let note = note.unwrap();
         assert!(note.contains("20000 became"), "{note}");

@@ -2,7 +2,7 @@
 
 use crate::document::Document;
 use crate::report::html::distributions;
-use crate::report::html::source::Source;
+use crate::report::html::source::PageSource;
 use crate::report::pictures::charts;
 use crate::report::pictures::{floor as floor_svg, throughput as throughput_chart};
 
@@ -14,7 +14,7 @@ pub struct Plot {
 }
 
 /// Every picture that can be drawn from the documents.
-pub fn plots(sources: &[(String, Source)]) -> Vec<Plot> {
+pub fn plots(sources: &[(String, PageSource)]) -> Vec<Plot> {
     let documents: Vec<&Document> = sources.iter().filter_map(|(_, source)| programs(source)).collect();
     let all = distributions::ordered(&documents);
     let mut plots: Vec<Plot> = Vec::new();
@@ -27,16 +27,16 @@ pub fn plots(sources: &[(String, Source)]) -> Vec<Plot> {
     plots
 }
 
-fn programs(source: &Source) -> Option<&Document> {
-    if let Source::Programs(document) = source { Some(document) } else { None }
+fn programs(source: &PageSource) -> Option<&Document> {
+    if let PageSource::Programs(document) = source { Some(document) } else { None }
 }
 
-fn of(source: &Source) -> Vec<Plot> {
+fn of(source: &PageSource) -> Vec<Plot> {
     match source {
-        Source::Floor(floor) => {
+        PageSource::Floor(floor) => {
             floor.waterfalls.iter().filter_map(floor_svg::svg).map(|svg| plot("waterfall", svg)).collect()
         }
-        Source::Throughput(document) => {
+        PageSource::Throughput(document) => {
             let charts = [("throughput", false), ("throughput-log", true)];
             charts
                 .iter()

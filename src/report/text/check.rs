@@ -12,7 +12,7 @@ use firstbyte_measure::units::{Bytes, display_nanos};
 /// A table for each program, and the verdict.
 pub fn render(checked: &Checked, terminal: &Terminal) -> String {
     let mut parts: Vec<String> = checked.results.iter().map(|program| one(program, terminal)).collect();
-    parts.push(doubts(checked, terminal));
+    parts.push(warnings(checked, terminal));
     parts.push(verdict(checked));
     parts.retain(|part| !part.is_empty());
     let lines = parts.join("\n");
@@ -20,7 +20,7 @@ pub fn render(checked: &Checked, terminal: &Terminal) -> String {
 }
 
 /// If a budget was missed, what else may be the cause.
-fn doubts(checked: &Checked, terminal: &Terminal) -> String {
+fn warnings(checked: &Checked, terminal: &Terminal) -> String {
     let lines = checked.warnings.iter().map(|warning| {
         let line = visible(&format!("warning: {warning}"));
         terminal.wrap(&line, 4) + "\n"

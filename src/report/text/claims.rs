@@ -34,12 +34,12 @@ pub(crate) fn summary(document: &ClaimsDocument) -> String {
     let missed = count_of(document.count(ClaimVerdict::DoesNotHold), "does not hold", "do not hold");
     let untested = document.count(ClaimVerdict::CannotBeTested);
 
-    let reservation = match (document.partial, document.quick) {
+    let extent = match (document.partial, document.quick) {
         (true, _) => " Interrupted: not everything was measured.",
         (false, true) => " With --quick, each figure has few runs.",
         _ => "",
     };
-    format!("{claims}: {hold}, {missed} here, {untested} cannot be tested here.{reservation}")
+    format!("{claims}: {hold}, {missed} here, {untested} cannot be tested here.{extent}")
 }
 
 fn claim(row: &ClaimRow, terminal: &Terminal) -> String {

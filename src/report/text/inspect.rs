@@ -1,9 +1,9 @@
 //! An executable and what its start costs, for a terminal. Names in files may be hostile, so all are made visible.
 
-use crate::document::inspect::Estimate;
+use crate::document::inspect::StartCost;
 use crate::inspect::Inspection;
 use crate::inspect::compilations::Compilation;
-use crate::inspect::disassembly::Line;
+use crate::inspect::disassembly::Instruction;
 use crate::inspect::headers::Elf;
 use crate::inspect::libraries::Library;
 use crate::inspect::prediction::Prediction;
@@ -18,7 +18,7 @@ fn shown(path: &Path) -> String {
     visible(&path.display().to_string())
 }
 
-pub fn render(inspection: &Inspection, estimate: Option<&Estimate>) -> String {
+pub fn render(inspection: &Inspection, estimate: Option<&StartCost>) -> String {
     let mut text = format!("{}\n", shown(&inspection.path));
     for script in &inspection.scripts {
         let line = &script.first_line;
@@ -144,7 +144,7 @@ fn prediction(prediction: &Prediction) -> String {
     text
 }
 
-fn estimate(estimate: &Estimate) -> String {
+fn estimate(estimate: &StartCost) -> String {
     let mut text = format!("  estimated from costs on this machine: {}\n", estimate.source);
     let mut total = 0.0;
     for cost in &estimate.costs {
@@ -168,7 +168,7 @@ fn estimate(estimate: &Estimate) -> String {
 }
 
 /// The instructions of a function.
-pub fn render_lines(lines: &[Line]) -> String {
+pub fn render_lines(lines: &[Instruction]) -> String {
     let mut text = String::new();
     for line in lines {
         let calls = line.calls.as_ref().map_or(String::new(), |calls| format!("   # {}", visible(calls)));

@@ -120,10 +120,10 @@ fn resolve(name: &OsStr, directory: Option<&Path>) -> Result<PathBuf, ResolveErr
         let path = PathBuf::from(name);
         let seen = directory.map_or_else(|| path.clone(), |d| d.join(&path));
         return match executable(&seen) {
-            Verdict::Executable => Ok(path),
-            Verdict::Missing => Err(ResolveError::NoSuchFile(shown(), base(directory))),
-            Verdict::Directory => Err(ResolveError::Directory(shown())),
-            Verdict::NotExecutable => Err(ResolveError::NotExecutable(shown())),
+            FileCheck::Executable => Ok(path),
+            FileCheck::Missing => Err(ResolveError::NoSuchFile(shown(), base(directory))),
+            FileCheck::Directory => Err(ResolveError::Directory(shown())),
+            FileCheck::NotExecutable => Err(ResolveError::NotExecutable(shown())),
         };
     }
     let mut refused = None;
@@ -131,9 +131,9 @@ fn resolve(name: &OsStr, directory: Option<&Path>) -> Result<PathBuf, ResolveErr
     for folder in std::env::split_paths(&path) {
         let candidate = folder.join(name);
         match executable(&candidate) {
-            Verdict::Executable => return Ok(absolute(candidate)),
-            Verdict::NotExecutable => refused = Some(candidate),
-            Verdict::Missing | Verdict::Directory => {}
+            FileCheck::Executable => return Ok(absolute(candidate)),
+            FileCheck::NotExecutable => refused = Some(candidate),
+            FileCheck::Missing | FileCheck::Directory => {}
         }
     }
     Err(match refused {
@@ -152,19 +152,19 @@ fn base(directory: Option<&Path>) -> String {
     directory.map_or_else(here, Path::to_owned).display().to_string()
 }
 
-enum Verdict {
+enum FileCheck {
     Executable,
     Missing,
     Directory,
     NotExecutable,
 }
 
-fn executable(path: &Path) -> Verdict {
+fn executable(path: &Path) -> FileCheck {
     match path.metadata() {
-        Err(_) => Verdict::Missing,
-        Ok(found) if found.is_dir() => Verdict::Directory,
-        Ok(found) if found.permissions().mode() & 0o111 == 0 => Verdict::NotExecutable,
-        Ok(_) => Verdict::Executable,
+        Err(_) => FileCheck::Missing,
+        Ok(found) if found.is_dir() => FileCheck::Directory,
+        Ok(found) if found.permissions().mode() & 0o111 == 0 => FileCheck::NotExecutable,
+        Ok(_) => FileCheck::Executable,
     }
 }
 

@@ -206,7 +206,7 @@ fn until_exited(
     timeout: Option<Duration>,
 ) -> Result<Option<Killed>, LaunchError> {
     let pidfd = open_pidfd(child)?;
-    let (mut ending, mut standstill) = (Ending::default(), Standstill::default());
+    let (mut ending, mut standstill) = (Ending::default(), StoppedSince::default());
     loop {
         let elapsed = Duration::from_nanos(clock::now().0.saturating_sub(child.spawned.0));
         let left = timeout.map(|t| t.saturating_sub(elapsed));
@@ -294,7 +294,7 @@ impl Ending {
 
 /// Since when a tracee has been stopped without a break.
 #[derive(Debug, Default)]
-struct Standstill(Option<Still>);
+struct StoppedSince(Option<Still>);
 
 #[derive(Debug)]
 struct Still {
@@ -303,7 +303,7 @@ struct Still {
     switches: u64,
 }
 
-impl Standstill {
+impl StoppedSince {
     /// The signal that stopped the child, if it has been stopped for too long.
     fn look(&mut self, child: &Child) -> Option<i32> {
         let Some(signal) = stopped_by(child) else {

@@ -18,7 +18,7 @@ struct Range {
 /// The kernel's answer (`struct cachestat`), in pages.
 #[repr(C)]
 #[derive(Default)]
-struct Statistics {
+struct ResidenceStatistics {
     cached: u64,
     dirty: u64,
     under_writeback: u64,
@@ -37,7 +37,7 @@ pub fn resident_pages(file: &File) -> io::Result<u64> {
 /// How many pages of the file are in the page cache, by `cachestat(2)` alone (Linux 6.5).
 pub fn cachestat(file: impl AsFd) -> io::Result<u64> {
     let range = Range { offset: 0, length: 0 };
-    let mut statistics = Statistics::default();
+    let mut statistics = ResidenceStatistics::default();
     let descriptor = file.as_fd().as_raw_fd();
     // SAFETY: both structures have the kernel's layout and outlive the call.
     let answer = unsafe { libc::syscall(CACHESTAT, descriptor, &raw const range, &raw mut statistics, 0) };

@@ -16,7 +16,7 @@ mod record;
 mod registers;
 mod rings;
 
-pub use record::{Mapping, Moment, Record, Sample};
+pub use record::{Mapping, Record, StackSample, TaskEvent};
 pub use registers::Registers;
 
 use self::rings::Rings;
@@ -114,7 +114,7 @@ impl Sampler {
 impl Stream {
     /// The number of samples.
     pub fn samples(&self) -> usize {
-        self.records.iter().filter(|record| matches!(record.moment, Moment::Sample(_))).count()
+        self.records.iter().filter(|record| matches!(record.event, TaskEvent::Sample(_))).count()
     }
 }
 
@@ -167,7 +167,7 @@ impl Stream {
     /// Without what happened before the tracee's first exec: our own code runs there.
     fn since_first_exec(mut self) -> Stream {
         self.records.sort_by_key(|record| record.at);
-        let is_first = |record: &Record| record.pid == self.root && record.moment == Moment::Exec;
+        let is_first = |record: &Record| record.pid == self.root && record.event == TaskEvent::Exec;
         match self.records.iter().position(is_first) {
             Some(first) => drop(self.records.drain(..first)),
             None => self.records.clear(),
@@ -182,7 +182,7 @@ impl Stream {
 fn tree(root: u32, records: &[Record]) -> std::collections::HashSet<u32> {
     let mut all = std::collections::HashSet::from([root]);
     for record in records {
-        if let Moment::Fork { parent, .. } = record.moment
+        if let TaskEvent::Fork { parent, .. } = record.event
             && all.contains(&parent)
         {
             all.insert(record.pid);
@@ -202,19 +202,19 @@ mod tests {
     use super::*;
     use crate::launch::Command;
 
-    fn record(at: u64, pid: u32, moment: Moment) -> Record {
-        Record { at: Nanos(at), pid, tid: pid, moment }
+    fn record(at: u64, pid: u32, event: TaskEvent) -> Record {
+        Record { at: Nanos(at), pid, tid: pid, event }
     }
 
     #[test]
     fn a_stream_begins_at_the_first_exec_and_has_only_the_tree() {
         let records = vec![
-            record(1, 7, Moment::Fork { parent: 1, thread: 7 }),
-            record(5, 7, Moment::Exec),
-            record(3, 7, Moment::Sample(Sample::default())),
-            record(6, 1, Moment::Sample(Sample::default())),
-            record(7, 8, Moment::Fork { parent: 7, thread: 8 }),
-            record(8, 8, Moment::Sample(Sample::default())),
+            record(1, 7, TaskEvent::Fork { parent: 1, thread: 7 }),
+            record(5, 7, TaskEvent::Exec),
+            record(3, 7, TaskEvent::Sample(StackSample::default())),
+            record(6, 1, TaskEvent::Sample(StackSample::default())),
+            record(7, 8, TaskEvent::Fork { parent: 7, thread: 8 }),
+            record(8, 8, TaskEvent::Sample(StackSample::default())),
         ];
         let stream = Stream { root: 7, records, ..Stream::default() }.since_first_exec();
         let left: Vec<(u64, u32)> = stream.records.iter().map(|record| (record.at.0, record.pid)).collect();
@@ -239,12 +239,11 @@ mod tests {
         assert_eq!(streams.len(), 2);
         for stream in streams {
             assert_eq!(stream.lost, 0);
-            assert_eq!(stream.records[0].moment, Moment::Exec);
-            let maps =
-                |record: &&Record| matches!(&record.moment, Moment::Mapped(map) if map.path.contains("libc"));
+            assert_eq!(stream.records[0].event, TaskEvent::Exec);
+            let maps = |record: &&Record| matches!(&record.event, TaskEvent::Mapped(map) if map.path.contains("libc"));
             assert!(stream.records.iter().any(|record| maps(&record)), "the C library is mapped");
-            let taken = stream.records.iter().filter_map(|record| match &record.moment {
-                Moment::Sample(sample) => Some(sample),
+            let taken = stream.records.iter().filter_map(|record| match &record.event {
+                TaskEvent::Sample(sample) => Some(sample),
                 _ => None,
             });
             assert!(taken.clone().count() > 3);

@@ -13,12 +13,12 @@ pub struct Record {
     /// The thread.
     pub tid: u32,
     /// What happened.
-    pub moment: Moment,
+    pub event: TaskEvent,
 }
 
 /// What happened to a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum TaskEvent {
     /// Executable memory was mapped.
     Mapped(Mapping),
     /// The task executes another program: none of the process' mappings are left.
@@ -31,7 +31,7 @@ pub enum Moment {
         thread: u32,
     },
     /// User code was interrupted.
-    Sample(Sample),
+    Sample(StackSample),
 }
 
 /// Executable memory.
@@ -49,7 +49,7 @@ pub struct Mapping {
 
 /// Where user code was, and by which calls it came there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sample {
+pub struct StackSample {
     /// The user registers.
     pub registers: Registers,
     /// It is a 32-bit program: its stack cannot be unwound.
@@ -84,8 +84,8 @@ pub(super) enum Read {
 pub(super) fn read(kind: u32, misc: u16, body: &[u8]) -> Read {
     let record = match kind {
         SAMPLE => sample(body),
-        MMAP2 => mapped(body).and_then(|moment| with_trailer(body, moment)),
-        COMM if misc & BY_EXEC != 0 => with_trailer(body, Moment::Exec),
+        MMAP2 => mapped(body).and_then(|event| with_trailer(body, event)),
+        COMM if misc & BY_EXEC != 0 => with_trailer(body, TaskEvent::Exec),
         FORK => fork(body),
         LOST => return u64_at(body, 8).map_or(Read::Other, Read::Lost),
         _ => None,
@@ -101,16 +101,16 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes)
 }
 
-fn with_trailer(body: &[u8], moment: Moment) -> Option<Record> {
+fn with_trailer(body: &[u8], event: TaskEvent) -> Option<Record> {
     let trailer = body.len().checked_sub(TRAILER)?;
     let (pid, tid) = (u32_at(body, 0)?, u32_at(body, 4)?);
-    Some(Record { at: Nanos(u64_at(body, trailer + 8)?), pid, tid, moment })
+    Some(Record { at: Nanos(u64_at(body, trailer + 8)?), pid, tid, event })
 }
 
-fn mapped(body: &[u8]) -> Option<Moment> {
+fn mapped(body: &[u8]) -> Option<TaskEvent> {
     let path = body.get(BEFORE_PATH..body.len().checked_sub(TRAILER)?)?;
     let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
-    Some(Moment::Mapped(Mapping {
+    Some(TaskEvent::Mapped(Mapping {
         from: u64_at(body, 8)?,
         length: u64_at(body, 16)?,
         offset: u64_at(body, 24)?,
@@ -121,8 +121,8 @@ fn mapped(body: &[u8]) -> Option<Moment> {
 /// Process, parent, thread and its parent, time.
 fn fork(body: &[u8]) -> Option<Record> {
     let [pid, parent, tid, by] = [0, 4, 8, 12].map(|at| u32_at(body, at));
-    let moment = Moment::Fork { parent: parent?, thread: tid? };
-    Some(Record { at: Nanos(u64_at(body, 16)?), pid: pid?, tid: by?, moment })
+    let event = TaskEvent::Fork { parent: parent?, thread: tid? };
+    Some(Record { at: Nanos(u64_at(body, 16)?), pid: pid?, tid: by?, event })
 }
 
 /// Address, process and thread, time, registers, stack.
@@ -143,8 +143,8 @@ fn sample(body: &[u8]) -> Option<Record> {
             body.get(stack_at + 8..stack_at + 8 + copied)?
         }
     };
-    let moment = Moment::Sample(Sample { registers, narrow: abi == NARROW, stack: stack.into() });
-    Some(Record { at, pid, tid, moment })
+    let event = TaskEvent::Sample(StackSample { registers, narrow: abi == NARROW, stack: stack.into() });
+    Some(Record { at, pid, tid, event })
 }
 
 #[cfg(test)]
@@ -173,7 +173,7 @@ mod tests {
         words.extend([16, 0x1111, 0x2222, 8]);
         let record = only(read(SAMPLE, 0, &bytes(&words)));
         assert_eq!((record.at, record.pid, record.tid), (Nanos(99), 3, 4));
-        let Moment::Sample(sample) = record.moment else { panic!() };
+        let TaskEvent::Sample(sample) = record.event else { panic!() };
         assert_eq!(sample.registers.ip, 0x40);
         assert_eq!(*sample.stack, bytes(&[0x1111]));
         assert!(!sample.narrow);
@@ -188,15 +188,15 @@ mod tests {
         assert_eq!(record.at, Nanos(77));
         let path = "/bin/sh".to_owned();
         assert_eq!(
-            record.moment,
-            Moment::Mapped(Mapping { from: 0x1000, length: 0x2000, offset: 0x3000, path })
+            record.event,
+            TaskEvent::Mapped(Mapping { from: 0x1000, length: 0x2000, offset: 0x3000, path })
         );
     }
 
     #[test]
     fn a_change_of_name_is_an_exec_only_if_the_kernel_says_so() {
         let body = bytes(&[pair(3, 3), u64::from_ne_bytes(*b"sh\0\0\0\0\0\0"), pair(3, 3), 5]);
-        assert_eq!(only(read(COMM, BY_EXEC, &body)).moment, Moment::Exec);
+        assert_eq!(only(read(COMM, BY_EXEC, &body)).event, TaskEvent::Exec);
         assert!(matches!(read(COMM, 0, &body), Read::Other));
     }
 

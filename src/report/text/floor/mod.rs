@@ -100,7 +100,7 @@ fn line(figure: &Figure, width: usize, singles: bool, terminal: &Terminal) -> St
     grey_if(figure.noisy, &text, terminal) + "\n"
 }
 
-/// lmbench's names, and remarks, each once.
+/// lmbench's names, and notes, each once.
 fn notes(figures: &[&Figure], terminal: &Terminal) -> String {
     let mut text = String::new();
     let lmbench: Vec<String> = figures
@@ -111,16 +111,16 @@ fn notes(figures: &[&Figure], terminal: &Terminal) -> String {
         text += &(terminal.wrap(&format!("Names in lmbench: {}.", lmbench.join("; ")), 2) + "\n");
     }
 
-    let mut remarks: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
     for figure in figures {
         let Some(note) = figure.note.as_deref() else { continue };
-        match remarks.iter_mut().find(|(known, _)| *known == note) {
+        match notes.iter_mut().find(|(known, _)| *known == note) {
             Some((_, names)) => names.push(&figure.name),
-            None => remarks.push((note, vec![&figure.name])),
+            None => notes.push((note, vec![&figure.name])),
         }
     }
 
-    for (note, names) in remarks {
+    for (note, names) in notes {
         text += &(terminal.wrap(&visible(&format!("{}: {note}.", names.join("; "))), 2) + "\n");
     }
     text

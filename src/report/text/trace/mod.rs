@@ -15,7 +15,7 @@ use super::phase_bars;
 use super::terminal::{Terminal, fitted, truncated, truncated_paths};
 use crate::account::Summary;
 use crate::account::attribution::{WorkKind, kind};
-use crate::account::remarks::Remarks;
+use crate::account::notes::TraceNotes;
 use crate::account::summary::{CommonShare, CommonStep, Spread};
 use crate::output::visible;
 use crate::report::words::count_of;
@@ -41,7 +41,7 @@ pub fn first_screen(summary: &Summary, command: &str, terminal: &Terminal) -> St
 }
 
 /// Everything below the first screen.
-pub fn details(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> String {
+pub fn details(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> String {
     let sections = vec![
         user_code::user_code(summary, terminal),
         longest_steps(summary, terminal),
@@ -50,8 +50,8 @@ pub fn details(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> Str
         files::files(summary, terminal),
         files::searches(summary, terminal),
         tasks::tasks(summary, terminal),
-        findings(remarks, terminal),
-        notes(summary, remarks, terminal),
+        findings(notes, terminal),
+        notes(summary, notes, terminal),
     ];
     format!("\n{}", joined(sections))
 }
@@ -200,20 +200,20 @@ fn variation(spread: Spread) -> String {
     format!("± {}", display_nanos(spread.quartiles / 2.0))
 }
 
-fn findings(remarks: &Remarks, terminal: &Terminal) -> String {
-    if remarks.findings.is_empty() {
+fn findings(notes: &TraceNotes, terminal: &Terminal) -> String {
+    if notes.findings.is_empty() {
         return String::new();
     }
     let mut text = terminal.bold("Findings") + "\n";
-    for (n, finding) in remarks.findings.iter().enumerate() {
+    for (n, finding) in notes.findings.iter().enumerate() {
         text += &terminal.wrap(&format!("{}. {}", n + 1, visible(finding)), 3);
         text.push('\n');
     }
     text
 }
 
-fn notes(summary: &Summary, remarks: &Remarks, terminal: &Terminal) -> String {
-    let mut notes = remarks.notes.clone();
+fn notes(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> String {
+    let mut notes = notes.notes.clone();
     if summary.lost > 0 {
         let lost = format!(
             "{} lost, so the account is incomplete. Increase --ring to keep them.",

@@ -11,7 +11,7 @@ use crate::report::formats::Exported;
 use firstbyte_measure::tracer::phases::PhasesTracer;
 
 /// A measurement in some states of the page cache.
-pub(super) struct Measurement<'p> {
+pub(super) struct PerCacheState<'p> {
     /// How the page cache is made cold in each state; `None`: it stays warm.
     pub(super) caches: &'p [Option<ColdMethod>],
     pub(super) exports: &'p [Export],
@@ -20,7 +20,7 @@ pub(super) struct Measurement<'p> {
     pub(super) compared: ComparedWith,
 }
 
-impl Measurement<'_> {
+impl PerCacheState<'_> {
     /// Measures in every state, until one of them ends early. `experiment` makes the experiment of a state, and `warnings`
     /// says what a reader must know of its results.
     pub(super) fn run(

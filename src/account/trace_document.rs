@@ -3,16 +3,15 @@
 use super::attribution::{kind, shares};
 use super::explained::Explained;
 use super::findings::Finding;
+use super::notes::TraceNotes;
 use super::profile::{Function, Node};
-use super::remarks::Remarks;
 use super::summary::Spread;
 use super::{Account, PathPiece, ProcessAccount, Step, Summary, What};
 use crate::document::Kind;
 use crate::document::bench::{ColdRuns, Overhead, Ratio, SCHEMA, Tool};
 use crate::document::trace::{
-    Span, TraceDocument, Traced, TracedCall, TracedExec, TracedFigure, TracedFile, TracedFinding,
-    TracedFunction, TracedLoad, TracedPhases, TracedPiece, TracedProcess, TracedSampling, TracedSearch,
-    TracedShare,
+    TraceCall, TraceDocument, TraceExec, TraceFigure, TraceFile, TraceFinding, TraceFunction, TraceLoad,
+    TracePhases, TracePiece, TraceProcess, TraceProgram, TraceSampling, TraceSearch, TraceShare, TraceSpan,
 };
 use crate::stats;
 use firstbyte_measure::Counts;
@@ -24,7 +23,7 @@ use std::collections::BTreeMap;
 
 /// What the document says besides the runs themselves.
 #[derive(Clone, Debug, Default)]
-pub struct Frame {
+pub struct Invocation {
     /// The command, as a shell would take it.
     pub command: String,
     /// Which backend observed, and why.
@@ -48,14 +47,14 @@ pub struct Frame {
     /// How often the command was executed; `None`: it was not executed now.
     pub executions: Option<u64>,
     pub cold: Option<ColdRuns>,
-    pub findings: Vec<TracedFinding>,
+    pub findings: Vec<TraceFinding>,
 }
 
-impl Frame {
-    pub fn of(explained: &Explained, remarks: &Remarks, machine: Value) -> Frame {
+impl Invocation {
+    pub fn of(explained: &Explained, notes: &TraceNotes, machine: Value) -> Invocation {
         let Explained { observed, tracer, .. } = explained;
-        Frame {
-            command: remarks.command.clone(),
+        Invocation {
+            command: notes.command.clone(),
             backend: [tracer.backend.name().to_owned(), tracer.reason.clone()],
             machine,
             partial: observed.interrupted,
@@ -63,7 +62,7 @@ impl Frame {
             overhead: explained.overhead().map(Ratio::from),
             exit_codes: observed.recordings.iter().map(|run| run.exit.code()).collect(),
             usages: observed.recordings.iter().map(|run| run.usage).collect(),
-            corrected_total: remarks.corrected_total,
+            corrected_total: notes.corrected_total,
             stderr: explained.stderr.clone(),
             executions: Some(explained.executions()).filter(|executions| *executions > 0),
             cold: observed.cold.clone(),
@@ -72,8 +71,8 @@ impl Frame {
     }
 }
 
-fn finding(finding: &Finding, explained: &Explained) -> TracedFinding {
-    TracedFinding {
+fn finding(finding: &Finding, explained: &Explained) -> TraceFinding {
+    TraceFinding {
         ns: finding.cost.0,
         interval_ns: finding.interval.map(|interval| interval.map(|end| end.0)),
         rule: finding.rule.to_owned(),
@@ -82,9 +81,9 @@ fn finding(finding: &Finding, explained: &Explained) -> TracedFinding {
 }
 
 /// The document of one command's runs.
-pub fn trace_document(summary: &Summary, frame: &Frame) -> TraceDocument {
-    let [backend, reason] = frame.backend.clone();
-    let overhead = frame.overhead.map(|ratio| Overhead { name: frame.command.clone(), ratio });
+pub fn trace_document(summary: &Summary, invocation: &Invocation) -> TraceDocument {
+    let [backend, reason] = invocation.backend.clone();
+    let overhead = invocation.overhead.map(|ratio| Overhead { name: invocation.command.clone(), ratio });
     TraceDocument {
         schema: SCHEMA.to_owned(),
         kind: Kind::Trace,
@@ -94,22 +93,22 @@ pub fn trace_document(summary: &Summary, frame: &Frame) -> TraceDocument {
             observer_overhead: overhead.into_iter().collect(),
             ..Tool::ours()
         },
-        machine: frame.machine.clone(),
-        partial: frame.partial,
-        results: vec![traced(summary, frame)],
+        machine: invocation.machine.clone(),
+        partial: invocation.partial,
+        results: vec![traced(summary, invocation)],
     }
 }
 
-fn traced(summary: &Summary, frame: &Frame) -> Traced {
+fn traced(summary: &Summary, invocation: &Invocation) -> TraceProgram {
     let account = &summary.median_run;
-    let [times, untraced_times] = frame.walls.each_ref().map(|walls| seconds(walls));
+    let [times, untraced_times] = invocation.walls.each_ref().map(|walls| seconds(walls));
     let wall = Spread::of(&times);
     let charged = |of: fn(&Usage) -> Nanos| {
-        mean(&frame.usages.iter().map(|usage| of(usage).as_f64() / 1e9).collect::<Vec<f64>>())
+        mean(&invocation.usages.iter().map(|usage| of(usage).as_f64() / 1e9).collect::<Vec<f64>>())
     };
 
-    Traced {
-        command: frame.command.clone(),
+    TraceProgram {
+        command: invocation.command.clone(),
         name: None,
         mean: mean(&times),
         stddev: stats::Statistics::of(&times).and_then(|summary| summary.stddev),
@@ -119,15 +118,15 @@ fn traced(summary: &Summary, frame: &Frame) -> Traced {
         min: wall.least,
         max: wall.most,
         times,
-        exit_codes: frame.exit_codes.clone(),
-        stderr: frame.stderr.clone(),
-        executions: frame.executions,
-        cold: frame.cold.clone(),
+        exit_codes: invocation.exit_codes.clone(),
+        stderr: invocation.stderr.clone(),
+        executions: invocation.executions,
+        cold: invocation.cold.clone(),
         runs: summary.runs,
         phases: phases(summary),
         run_phases: PerPhase::from_fn(|phase| account.phases.get(phase).map(|ns| ns.0)),
         total_ns: account.total.0,
-        corrected_total_ns: frame.corrected_total,
+        corrected_total_ns: invocation.corrected_total,
         untraced_times,
         counts: counts(&account.counts),
         lost_events: summary.lost,
@@ -141,7 +140,7 @@ fn traced(summary: &Summary, frame: &Frame) -> Traced {
         searches: searches(account),
         loads: summary.loads.iter().map(load).collect(),
         processes: account.processes.iter().map(process).collect(),
-        findings: frame.findings.clone(),
+        findings: invocation.findings.clone(),
     }
 }
 
@@ -153,16 +152,16 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-pub(super) fn phases(summary: &Summary) -> TracedPhases {
-    TracedPhases {
+pub(super) fn phases(summary: &Summary) -> TracePhases {
+    TracePhases {
         each: PerPhase::from_fn(|phase| summary.phases[phase].map(figure)),
         first_byte: summary.first_byte.map(figure),
         total: Some(figure(summary.total)),
     }
 }
 
-fn figure(spread: Spread) -> TracedFigure {
-    TracedFigure { median: spread.median, mean: Some(spread.middle), min: spread.least, max: spread.most }
+fn figure(spread: Spread) -> TraceFigure {
+    TraceFigure { median: spread.median, mean: Some(spread.middle), min: spread.least, max: spread.most }
 }
 
 /// By name. What the backend did not see is `None`, not 0.
@@ -185,8 +184,8 @@ pub(super) fn counts(counts: &Counts) -> BTreeMap<String, Option<u64>> {
     all.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
 }
 
-fn attribution(account: &Account) -> Vec<TracedShare> {
-    let share = |share: super::attribution::Share| TracedShare {
+fn attribution(account: &Account) -> Vec<TraceShare> {
+    let share = |share: super::attribution::Share| TraceShare {
         kind: share.kind.key().to_owned(),
         name: share.name,
         ns: share.time.0,
@@ -195,8 +194,8 @@ fn attribution(account: &Account) -> Vec<TracedShare> {
     shares(&account.steps).into_iter().map(share).collect()
 }
 
-fn critical_path(account: &Account) -> Vec<TracedPiece> {
-    let piece = |piece: &PathPiece| TracedPiece {
+fn critical_path(account: &Account) -> Vec<TracePiece> {
+    let piece = |piece: &PathPiece| TracePiece {
         pid: piece.pid,
         tid: piece.tid,
         program: account.program(piece.pid, piece.from),
@@ -206,8 +205,8 @@ fn critical_path(account: &Account) -> Vec<TracedPiece> {
     account.path.iter().map(piece).collect()
 }
 
-fn user_functions(summary: &Summary) -> Vec<TracedFunction> {
-    let function = |function: &Function| TracedFunction {
+fn user_functions(summary: &Summary) -> Vec<TraceFunction> {
+    let function = |function: &Function| TraceFunction {
         module: function.frame.module.to_string(),
         function: function.frame.function.as_deref().map(str::to_owned),
         self_ns: function.own.time,
@@ -219,8 +218,8 @@ fn user_functions(summary: &Summary) -> Vec<TracedFunction> {
     summary.user_code.iter().flat_map(|code| &code.divided.functions).map(function).collect()
 }
 
-fn user_calls(summary: &Summary) -> Vec<TracedCall> {
-    let call = |node: &Node| TracedCall {
+fn user_calls(summary: &Summary) -> Vec<TraceCall> {
+    let call = |node: &Node| TraceCall {
         caller: node.caller,
         module: node.frame.file().to_owned(),
         function: node.frame.function.as_deref().map(str::to_owned),
@@ -229,8 +228,8 @@ fn user_calls(summary: &Summary) -> Vec<TracedCall> {
     summary.user_code.iter().flat_map(|code| &code.divided.nodes).map(call).collect()
 }
 
-fn sampling(summary: &Summary) -> Option<TracedSampling> {
-    summary.user_code.as_ref().map(|code| TracedSampling {
+fn sampling(summary: &Summary) -> Option<TraceSampling> {
+    summary.user_code.as_ref().map(|code| TraceSampling {
         runs: code.runs,
         samples: code.samples,
         lost: code.lost,
@@ -241,13 +240,13 @@ fn sampling(summary: &Summary) -> Option<TracedSampling> {
     })
 }
 
-fn spans(account: &Account) -> Vec<Span> {
+fn spans(account: &Account) -> Vec<TraceSpan> {
     let threads = account.threads.iter();
     threads.flat_map(|thread| thread.steps.iter().map(|step| span(thread.pid, thread.tid, step))).collect()
 }
 
-fn span(pid: u32, tid: u32, step: &Step) -> Span {
-    Span {
+fn span(pid: u32, tid: u32, step: &Step) -> TraceSpan {
+    TraceSpan {
         pid,
         tid,
         kind: kind(&step.what).key().to_owned(),
@@ -281,8 +280,8 @@ fn file(what: &What) -> Option<&str> {
     }
 }
 
-fn files(account: &Account) -> Vec<TracedFile> {
-    let file = |file: &super::FileAccount| TracedFile {
+fn files(account: &Account) -> Vec<TraceFile> {
+    let file = |file: &super::FileAccount| TraceFile {
         path: file.path.to_string(),
         ns: file.time.0,
         opened: file.opened,
@@ -295,8 +294,8 @@ fn files(account: &Account) -> Vec<TracedFile> {
     account.files.iter().map(file).collect()
 }
 
-fn searches(account: &Account) -> Vec<TracedSearch> {
-    let search = |search: &super::FileSearch| TracedSearch {
+fn searches(account: &Account) -> Vec<TraceSearch> {
+    let search = |search: &super::FileSearch| TraceSearch {
         names: search.names.clone(),
         by: search.by.clone(),
         misses: search.misses,
@@ -307,8 +306,8 @@ fn searches(account: &Account) -> Vec<TracedSearch> {
     account.searches.iter().map(search).collect()
 }
 
-fn load(load: &super::loads::Load) -> TracedLoad {
-    TracedLoad {
+fn load(load: &super::loads::Load) -> TraceLoad {
+    TraceLoad {
         runtime: load.runtime.to_owned(),
         unit: load.unit.clone(),
         file: load.file.as_deref().map(str::to_owned),
@@ -318,15 +317,15 @@ fn load(load: &super::loads::Load) -> TracedLoad {
     }
 }
 
-fn process(process: &ProcessAccount) -> TracedProcess {
-    let exec = |exec: &super::Execution| TracedExec {
+fn process(process: &ProcessAccount) -> TraceProcess {
+    let exec = |exec: &super::Execution| TraceExec {
         path: exec.path.to_string(),
         executed: exec.executed.to_string(),
         argv: exec.argv.clone(),
         start_ns: exec.start.0,
         duration_ns: exec.took.0,
     };
-    TracedProcess {
+    TraceProcess {
         pid: process.pid,
         parent: process.parent,
         start_ns: process.start.0,

@@ -9,7 +9,7 @@ use firstbyte_measure::units::{Bytes, display_nanos};
 
 /// The text around an account.
 #[derive(Clone, Debug, Default)]
-pub struct Remarks {
+pub struct TraceNotes {
     /// The command, as one would type it in a shell.
     pub command: String,
     /// How it was observed, and what was not seen: a line each.
@@ -20,9 +20,9 @@ pub struct Remarks {
     pub corrected_total: Option<f64>,
 }
 
-impl Remarks {
+impl TraceNotes {
     /// Of runs that were just made.
-    pub fn of(explained: &Explained, command: String) -> Remarks {
+    pub fn of(explained: &Explained, command: String) -> TraceNotes {
         let tracer = &explained.tracer;
         let mut notes = ending(explained);
         notes.extend(changed_by_tracing(explained));
@@ -41,7 +41,7 @@ impl Remarks {
                  finding gives their cost; that of dynamic linking may contain it."
             )
         }));
-        notes.extend(findings::reservation(&explained.summary, &explained.machine()));
+        notes.extend(findings::note(&explained.summary, &explained.machine()));
         notes.extend(overhead(explained));
         notes.extend(sampling(explained));
         notes.extend(reports(explained));
@@ -50,16 +50,16 @@ impl Remarks {
         notes.push(executions(explained));
 
         let findings = sentences(explained);
-        Remarks { command, notes, findings, corrected_total: explained.corrected_total() }
+        TraceNotes { command, notes, findings, corrected_total: explained.corrected_total() }
     }
 
     /// Of a recording. `notes`: what is known of it.
-    pub fn of_recording(explained: &Explained, notes: impl IntoIterator<Item = String>) -> Remarks {
+    pub fn of_recording(explained: &Explained, notes: impl IntoIterator<Item = String>) -> TraceNotes {
         let recording = explained.observed.recordings.first();
-        let reservation = findings::reservation(&explained.summary, &explained.machine());
-        Remarks {
+        let note = findings::note(&explained.summary, &explained.machine());
+        TraceNotes {
             command: recording.map(|recording| shell_words::join(&recording.command)).unwrap_or_default(),
-            notes: notes.into_iter().chain(reservation).collect(),
+            notes: notes.into_iter().chain(note).collect(),
             findings: sentences(explained),
             corrected_total: None,
         }
@@ -72,7 +72,7 @@ fn sentences(explained: &Explained) -> Vec<String> {
 }
 
 /// What a reader of a difference must know of one side.
-pub fn reservations(explained: &Explained) -> Vec<String> {
+pub fn side_notes(explained: &Explained) -> Vec<String> {
     let program = ending(explained).into_iter().chain(changed_by_tracing(explained));
     let runs = interruption(explained).into_iter().chain(rejections(explained));
     program.chain(runs).chain(interference(explained)).collect()

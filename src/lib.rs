@@ -11,6 +11,7 @@ pub mod budget;
 pub mod claims;
 pub mod cli;
 pub mod commands;
+pub mod comparison;
 pub mod corpus;
 pub mod doctor;
 pub mod document;

@@ -1,8 +1,8 @@
 //! Results of `bench` and of hyperfine: an accepted file can be drawn, written, read again, and compared with itself.
 #![no_main]
 
+use firstbyte::comparison::compare;
 use firstbyte::document::bench::Metric;
-use firstbyte::document::comparison::Comparing;
 use firstbyte::document::{Document, read};
 use firstbyte::report::formats::{asciidoc, bencher, benchmark_action, csv, json, markdown};
 use firstbyte::report::text::terminal::Terminal;
@@ -17,7 +17,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     assert_eq!(json::render(&again), written, "it changed in a round trip");
     draw(&document);
 
-    if let Ok(comparing) = Comparing::of((path, &document), (path, &again)) {
+    if let Ok(comparing) = compare((path, &document), (path, &again)) {
         assert!(comparing.differing.is_empty(), "a file does not differ from itself");
         assert!(comparing.slower_than(0.0).is_empty(), "a file is not slower than itself");
         shows_no_escape(&compare_text::render(

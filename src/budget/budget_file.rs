@@ -309,7 +309,7 @@ mod tests {
         assert!(
             super::super::judge(program, &measurement)
                 .iter()
-                .all(|j| j.outcome == super::super::BudgetOutcome::Met)
+                .all(|j| j.outcome == crate::document::check::BudgetOutcome::Met)
         );
     }
 }

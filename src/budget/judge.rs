@@ -3,47 +3,13 @@
 use super::budget_file::ProgramBudget;
 use super::value::{AtMost, Limit};
 use crate::document::bench::{Distribution, Measurement};
-use serde::Serialize;
-
-/// Whether a budget was met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BudgetOutcome {
-    Met,
-    /// The median exceeds the budget, but the lower end of its range (or the median, without a range) is within the tolerance.
-    Tolerated,
-    Missed,
-    /// The figure was not measured here.
-    Unknown,
-}
-
-/// One budget and its outcome.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Judged {
-    /// The budget's name in the file.
-    pub what: &'static str,
-    pub unit: Unit,
-    pub budget: u64,
-    /// The median.
-    pub measured: Option<f64>,
-    /// For a time, its 95 % interval; for a count that varies, the smallest and the largest value.
-    pub range: Option<[f64; 2]>,
-    pub outcome: BudgetOutcome,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    Nanoseconds,
-    Bytes,
-    Count,
-}
+use crate::document::check::{BudgetOutcome, BudgetUnit, JudgedBudget};
 
 /// One figure of a measurement.
 #[derive(Clone, Copy)]
-struct Figure {
+struct BudgetFigure {
     what: &'static str,
-    unit: Unit,
+    unit: BudgetUnit,
     median: Option<f64>,
     range: Option<[f64; 2]>,
 }
@@ -59,13 +25,13 @@ const INSTRUCTIONS: f64 = 0.01;
 const MEMORY: f64 = 0.05;
 
 /// Every budget of a program, in the order in which docs/ci.md lists them.
-pub fn judge(program: &ProgramBudget, measurement: &Measurement) -> Vec<Judged> {
+pub fn judge(program: &ProgramBudget, measurement: &Measurement) -> Vec<JudgedBudget> {
     let (counts, phases) = (&measurement.counts, &measurement.phases);
     let count = |what: &'static str, name: &'static str, unit, median: Option<u64>| {
         let range = measurement.varying.get(name).map(|range| range.map(|n| n as f64));
-        Figure { what, unit, median: median.map(|n| n as f64), range }
+        BudgetFigure { what, unit, median: median.map(|n| n as f64), range }
     };
-    let plain = |name, median| count(name, name, Unit::Count, median);
+    let plain = |name, median| count(name, name, BudgetUnit::Count, median);
 
     let all = [
         judged(program.first_byte, 0.0, time("first_byte", phases.first_byte.as_ref())),
@@ -78,20 +44,28 @@ pub fn judge(program: &ProgramBudget, measurement: &Measurement) -> Vec<Judged> 
         judged(program.major_faults, 0.0, plain("major_faults", counts.major_faults)),
         judged(program.files_opened, 0.0, plain("files_opened", counts.files_opened)),
         judged(program.failed_opens, 0.0, plain("failed_opens", counts.failed_opens)),
-        judged(program.bytes_read, 0.0, count("bytes_read", "bytes_read", Unit::Bytes, counts.bytes_read)),
+        judged(
+            program.bytes_read,
+            0.0,
+            count("bytes_read", "bytes_read", BudgetUnit::Bytes, counts.bytes_read),
+        ),
         judged(program.writes, 0.0, plain("writes", counts.writes)),
         judged(program.instructions, INSTRUCTIONS, plain("instructions", counts.instructions)),
-        judged(program.rss, MEMORY, count("rss", "max_rss", Unit::Bytes, measurement.rss())),
+        judged(program.rss, MEMORY, count("rss", "max_rss", BudgetUnit::Bytes, measurement.rss())),
     ];
     all.into_iter().flatten().collect()
 }
 
-fn time(what: &'static str, times: Option<&Distribution>) -> Figure {
+fn time(what: &'static str, times: Option<&Distribution>) -> BudgetFigure {
     let (median, range) = (times.map(|t| t.median), times.map(|t| [t.low, t.high]));
-    Figure { what, unit: Unit::Nanoseconds, median, range }
+    BudgetFigure { what, unit: BudgetUnit::Nanoseconds, median, range }
 }
 
-fn judged<T: Limit>(budget: Option<AtMost<T>>, default_tolerance: f64, figure: Figure) -> Option<Judged> {
+fn judged<T: Limit>(
+    budget: Option<AtMost<T>>,
+    default_tolerance: f64,
+    figure: BudgetFigure,
+) -> Option<JudgedBudget> {
     let budget = budget?;
     let max = budget.max.number();
     let limit = max as f64 * (1.0 + budget.tolerance.unwrap_or(default_tolerance));
@@ -102,8 +76,8 @@ fn judged<T: Limit>(budget: Option<AtMost<T>>, default_tolerance: f64, figure: F
         (Some(median), range) if range.map_or(median, |[low, _]| low) <= limit => BudgetOutcome::Tolerated,
         _ => BudgetOutcome::Missed,
     };
-    let Figure { what, unit, median, range } = figure;
-    Some(Judged { what, unit, budget: max, measured: median, range, outcome })
+    let BudgetFigure { what, unit, median, range } = figure;
+    Some(JudgedBudget { what: what.to_owned(), unit, budget: max, measured: median, range, outcome })
 }
 
 #[cfg(test)]
@@ -111,7 +85,7 @@ mod tests {
     use super::*;
 
     fn outcome(budget: AtMost<u64>, usual: f64, median: f64, range: Option<[f64; 2]>) -> BudgetOutcome {
-        let figure = Figure { what: "x", unit: Unit::Count, median: Some(median), range };
+        let figure = BudgetFigure { what: "x", unit: BudgetUnit::Count, median: Some(median), range };
         judged(Some(budget), usual, figure).unwrap().outcome
     }
 
@@ -140,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_figure_that_was_not_measured_is_unknown_and_one_without_a_budget_is_left_out() {
-        let figure = || Figure { what: "x", unit: Unit::Count, median: None, range: None };
+        let figure = || BudgetFigure { what: "x", unit: BudgetUnit::Count, median: None, range: None };
         let budget = AtMost { max: 1_u64, tolerance: None };
         assert_eq!(judged(Some(budget), 0.0, figure()).unwrap().outcome, BudgetOutcome::Unknown);
         assert_eq!(judged::<u64>(None, 0.0, figure()), None);

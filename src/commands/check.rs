@@ -1,12 +1,13 @@
 //! `firstbyte check`: reads the budgets, measures, and judges.
 
 use super::{CommandError, Exit, bench, export, show, terminal};
-use crate::budget::{self, Checked, ProgramBudget, budget_file};
+use crate::budget::{self, ProgramBudget, budget_file};
 use crate::cli::bench as bench_plan;
 use crate::cli::bench::Benchmark;
 use crate::cli::check::Plan;
 use crate::document::Document;
 use crate::document::bench::{Failed, Measurement};
+use crate::document::check::CheckDocument;
 use crate::output::Target;
 use crate::output::visible;
 use crate::report::formats::Exported;
@@ -30,7 +31,7 @@ fn check(plan: &Plan) -> Result<Exit, CommandError> {
     let mut document = bench::measured(&measuring)?;
     document.failed.extend(missing);
     export::write(&plan.exports, &Exported::Bench(&document), true)?;
-    let checked = Checked::of(&programs, &document);
+    let checked = budget::check(&programs, &document);
     if !export::takes_stdout(&plan.exports) {
         let text = if plan.json { json(&checked)? } else { check_text::render(&checked, &terminal()) };
         show(text.as_bytes())?;
@@ -62,11 +63,11 @@ fn failed(own: &Benchmark, error: &str) -> Failed {
     }
 }
 
-fn json(checked: &Checked) -> Result<String, CommandError> {
+fn json(checked: &CheckDocument) -> Result<String, CommandError> {
     serde_json::to_string_pretty(checked).map(|text| text + "\n").map_err(CommandError::unable)
 }
 
-fn exit(document: &Document, checked: &Checked) -> Exit {
+fn exit(document: &Document, checked: &CheckDocument) -> Exit {
     match bench::exit(document) {
         Exit::Done if checked.missed() > 0 => Exit::Missed,
         Exit::Done if checked.unknown() > 0 => Exit::Unable,

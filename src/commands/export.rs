@@ -2,7 +2,7 @@
 
 use super::CommandError;
 use crate::output::Target;
-use crate::output::visible;
+use crate::output::visible_path;
 use crate::report::formats::{Exported, Format};
 use crate::report::pictures::png;
 use firstbyte_measure::launch::interrupt;
@@ -32,8 +32,8 @@ fn check_format((format, target): &Export) -> Result<(), CommandError> {
     Err(CommandError::usage(format!(
         "`{}` cannot be drawn: this firstbyte is built without PNG\n\
          help: --export-svg {}, or build with `cargo install firstbyte --features png`",
-        visible(&file.to_string_lossy()),
-        visible(&file.with_extension("svg").to_string_lossy())
+        visible_path(file),
+        visible_path(&file.with_extension("svg"))
     )))
 }
 
@@ -47,7 +47,7 @@ pub(super) fn spare<'a>(
     }
     Err(CommandError::usage(format!(
         "`{}` is used by this command, and an export would replace it\nhelp: give the export its own file",
-        visible(&path.to_string_lossy())
+        visible_path(path)
     )))
 }
 

@@ -3,7 +3,7 @@
 use super::{CommandError, Exit, export};
 use crate::cli::report::Plan;
 use crate::output::Target;
-use crate::output::visible;
+use crate::output::visible_path;
 use crate::report::html;
 use crate::report::html::PageSource;
 use crate::report::pictures::plots;
@@ -42,7 +42,7 @@ fn write_page(target: &Target, sources: &[(String, PageSource)]) -> Result<(), C
 
 fn tell(target: &Target, bytes: usize) {
     if !target.is_stdout() {
-        eprintln!("wrote `{}`: {}", visible(&target.path().to_string_lossy()), Bytes(bytes as u64));
+        eprintln!("wrote `{}`: {}", visible_path(target.path()), Bytes(bytes as u64));
     }
 }
 
@@ -55,7 +55,7 @@ fn write_plots(folder: &Path, sources: &[(String, PageSource)]) -> Result<(), Co
     }
 
     std::fs::create_dir_all(folder).map_err(|error| {
-        let folder = visible(&folder.to_string_lossy());
+        let folder = visible_path(folder);
         CommandError::unable(format!(
             "cannot make `{folder}`: {error}\nhelp: name a folder that you may write to"
         ))

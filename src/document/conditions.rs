@@ -1,6 +1,5 @@
 //! How the runs of a program were made. Times of two files can be compared only if this is the same in both.
 
-use crate::document::bench::Measurement;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -56,18 +55,4 @@ impl Conditions {
     pub fn to_value(&self) -> Value {
         json!(self)
     }
-}
-
-/// The names of the conditions. What a later version adds may not affect the times.
-const NAMES: [&str; 7] = ["output", "cpus", "until", "input", "shell", "env_offset", "variables"];
-
-/// Each condition that both results have, by its name, and the method of cold runs.
-pub(super) fn both(old: &Measurement, new: &Measurement) -> Vec<(&'static str, Value, Value)> {
-    let known = NAMES.iter().filter_map(|name| {
-        let (old, new) = (old.plan.get(*name)?, new.plan.get(*name)?);
-        Some((*name, old.clone(), new.clone()))
-    });
-    let cold = old.cold.as_ref().zip(new.cold.as_ref());
-    let method = cold.map(|(old, new)| ("cold_method", json!(old.method), json!(new.method)));
-    known.chain(method).collect()
 }

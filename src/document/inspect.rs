@@ -4,7 +4,7 @@ use super::Kind;
 use super::bench::{SCHEMA, ToolVersion};
 use crate::inspect::Inspection;
 use crate::inspect::compilations::Compilation;
-use crate::inspect::disassembly::Instruction;
+use crate::inspect::disassembly::AssemblyLine;
 use firstbyte_measure::machine::Machine;
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ pub enum InspectResults {
     /// [`Kind::Inspect`].
     File(Vec<InspectedFile>),
     /// [`Kind::Disassembly`].
-    Function(Vec<Instruction>),
+    Function(Vec<AssemblyLine>),
     /// [`Kind::Calls`].
     Compilations(Vec<Compilation>),
 }

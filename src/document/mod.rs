@@ -1,8 +1,11 @@
-//! The versioned documents that firstbyte writes and reads. A struct that is read is the one that was written.
+//! The versioned documents that firstbyte writes and reads. A document is read into the struct that wrote it. Those of
+//! `doctor` and `inspect` are only written. The names of structs begin with the command that writes them; those without
+//! such a name are of `bench`, or of several commands.
 
 pub mod bench;
+pub mod check;
 pub mod claims;
-pub mod comparison;
+pub mod compare;
 pub mod conditions;
 pub mod diff;
 mod distribution;

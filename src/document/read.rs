@@ -2,7 +2,7 @@
 
 use crate::document::bench::{SCHEMA, Tool};
 use crate::document::{Document, Kind};
-use crate::output::visible;
+use crate::output::{visible, visible_path};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -16,46 +16,42 @@ use thiserror::Error;
 pub enum ReadError {
     #[error(
         "cannot read `{}`: {cause}\nhelp: `ls -l` shows whether it exists and who may read it",
-        shown(path)
+        visible_path(path)
     )]
     Unreadable { path: PathBuf, cause: io::Error },
     #[error(
         "`{}` is not JSON: {cause}\nhelp: `firstbyte bench --export-json FILE CMD` writes a valid file",
-        shown(path)
+        visible_path(path)
     )]
     NotJson { path: PathBuf, cause: serde_json::Error },
     #[error(
         "`{}` contains no results: it has neither a `schema` nor a list `results`\nhelp: `firstbyte bench --export-json FILE CMD` writes a valid file",
-        shown(path)
+        visible_path(path)
     )]
     NotResults { path: PathBuf },
     #[error(
         "`{}` has the schema `{}`, newer than `{SCHEMA}`, the newest one that this version reads\nhelp: cargo install firstbyte",
-        shown(path),
+        visible_path(path),
         visible(schema)
     )]
     NewerSchema { path: PathBuf, schema: String },
     #[error(
         "`{}` has the unknown schema `{}` instead of `{SCHEMA}`\nhelp: `firstbyte bench --export-json FILE CMD` writes a valid file",
-        shown(path),
+        visible_path(path),
         visible(schema)
     )]
     UnknownSchema { path: PathBuf, schema: String },
     #[error(
         "`{}` is not a valid file of results: {cause}\nhelp: `firstbyte bench --export-json FILE CMD` writes one",
-        shown(path)
+        visible_path(path)
     )]
     WrongContent { path: PathBuf, cause: serde_json::Error },
     #[error(
         "`{}` contains results of the kind `{}`, not `{wanted}`\nhelp: name a file of `firstbyte {wanted} --export-json FILE`",
-        shown(path),
+        visible_path(path),
         visible(kind)
     )]
     OtherKind { path: PathBuf, kind: String, wanted: Kind },
-}
-
-fn shown(path: &Path) -> String {
-    visible(&path.to_string_lossy())
 }
 
 /// A document with a million runs of ten programs has less; a device may have no end.

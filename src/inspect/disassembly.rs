@@ -12,7 +12,7 @@ const LONGEST: u64 = 1 << 20;
 
 /// One instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Instruction {
+pub struct AssemblyLine {
     pub address: u64,
     pub bytes: Vec<u8>,
     /// In AT&T syntax.
@@ -28,7 +28,7 @@ type Names = HashMap<u64, String>;
 ///
 /// # Errors
 /// [`InspectError::Damaged`], [`InspectError::OtherMachine`] and [`InspectError::NoSuchFunction`].
-pub fn disassemble(path: &Path, bytes: &[u8], symbol: &str) -> Result<Vec<Instruction>, InspectError> {
+pub fn disassemble(path: &Path, bytes: &[u8], symbol: &str) -> Result<Vec<AssemblyLine>, InspectError> {
     let shown = path.display().to_string();
     let damaged =
         |error: object::Error| InspectError::Damaged { path: shown.clone(), cause: error.to_string() };
@@ -128,7 +128,7 @@ fn relocated_calls(file: &object::File<'_>, section: object::SectionIndex) -> Na
     named.filter(|(_, name)| !name.is_empty()).collect()
 }
 
-fn lines(code: &[u8], address: u64, bits: u32, names: &Names, relocations: &Names) -> Vec<Instruction> {
+fn lines(code: &[u8], address: u64, bits: u32, names: &Names, relocations: &Names) -> Vec<AssemblyLine> {
     let mut formatter = GasFormatter::new();
     let end = address.saturating_add(code.len() as u64);
     let decoder = &mut Decoder::with_ip(bits, code, address, DecoderOptions::NONE);
@@ -138,7 +138,7 @@ fn lines(code: &[u8], address: u64, bits: u32, names: &Names, relocations: &Name
         let calls = called(&instruction, address..end, names, relocations);
         let from = usize::try_from(instruction.ip() - address).unwrap_or(0);
         let bytes = code.get(from..from + instruction.len()).unwrap_or_default().to_vec();
-        Instruction { address: instruction.ip(), bytes, text, calls }
+        AssemblyLine { address: instruction.ip(), bytes, text, calls }
     });
     lines.collect()
 }

@@ -9,7 +9,7 @@ mod replace;
 mod visible;
 
 pub use closed_stdout::stdout_was_closed;
-pub use visible::visible;
+pub use visible::{visible, visible_path};
 
 use entry::{FolderEntry, folder_of};
 use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl};
@@ -23,7 +23,7 @@ use thiserror::Error;
 
 /// Why a target cannot be written.
 #[derive(Debug, Error)]
-#[error("cannot write `{}`: {}\nhelp: {}", visible(&path.to_string_lossy()), explained(cause), remedy(path, cause))]
+#[error("cannot write `{}`: {}\nhelp: {}", visible_path(path), explained(cause), remedy(path, cause))]
 pub struct ExportError {
     pub path: PathBuf,
     #[source]

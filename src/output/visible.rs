@@ -1,5 +1,7 @@
 //! Makes text from elsewhere safe to print.
 
+use std::path::Path;
+
 /// `text` without anything that a terminal would obey or hide: control characters, invisible characters and characters
 /// that change the direction of text ("Trojan Source", CVE-2021-42574) are written as escapes (`\n`, `\u{1b}`).
 ///
@@ -16,6 +18,11 @@ pub fn visible(text: &str) -> String {
         }
     }
     shown
+}
+
+/// A path for a message, without anything that a terminal would obey.
+pub fn visible_path(path: &Path) -> String {
+    visible(&path.to_string_lossy())
 }
 
 fn is_invisible(c: char) -> bool {

@@ -6,8 +6,8 @@
 //! `FIRSTBYTE_FUZZ_CASES` is the number of cases. `make proofs` runs many more than the test suite.
 
 use firstbyte::budget::budget_file;
+use firstbyte::comparison::compare;
 use firstbyte::document::bench::Metric;
-use firstbyte::document::comparison::Comparing;
 use firstbyte::document::{Document, read};
 use firstbyte::report::formats::{asciidoc, bencher, benchmark_action, csv, json, markdown};
 use firstbyte::report::text::terminal::Terminal;
@@ -167,7 +167,7 @@ fn document_survives(text: &str) -> bool {
     let again = read::parse(&written, path).unwrap_or_else(|error| panic!("{error}\n{written}"));
     assert_eq!(json::render(&again), written, "it changed in a round trip");
     draw(&document);
-    if let Ok(comparing) = Comparing::of((path, &document), (path, &again)) {
+    if let Ok(comparing) = compare((path, &document), (path, &again)) {
         assert!(comparing.differing.is_empty(), "a file does not differ from itself: {written}");
         assert!(comparing.slower_than(0.0).is_empty(), "a file is not slower than itself: {written}");
         let text = compare_text::render(&comparing, Some(0.05), &Terminal { width: 80, colour: false });

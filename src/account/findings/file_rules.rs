@@ -2,7 +2,7 @@
 
 use super::{Evidence, Finding, noteworthy};
 use crate::account::loads::{EXECUTABLE, FILE, LIBRARY, Load, is_module};
-use crate::bench::runtimes::Runtime;
+use crate::bench::runtimes::AskedRuntime;
 use firstbyte_measure::launch::Environment;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
@@ -101,7 +101,7 @@ pub(super) fn uncompiled_python(run: &Evidence) -> Option<Finding> {
     };
     let is_imported = |load: &&Load| {
         let stem = load.unit.trim_end_matches(".py");
-        let reported = run.loads.iter().filter(|other| other.runtime == Runtime::Python.name());
+        let reported = run.loads.iter().filter(|other| other.runtime == AskedRuntime::Python.name());
         reported.into_iter().any(|other| other.unit.rsplit('.').next() == Some(stem))
     };
     let sources: Vec<&Load> =

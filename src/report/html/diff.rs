@@ -11,7 +11,7 @@ use serde::Serialize;
 
 /// A program without its spans.
 #[derive(Debug, Serialize)]
-struct ComparedProgram {
+struct ProgramSummary {
     label: String,
     /// `[name, median in nanoseconds, spread in words]`.
     phases: Vec<(String, f64, String)>,
@@ -22,7 +22,7 @@ struct ComparedProgram {
 
 /// The section, and the data of the script; `None` with fewer than two programs.
 pub(crate) fn section(measured: &[&Measurement], traced: &[&TraceProgram]) -> Option<(Section, String)> {
-    let mut subjects: Vec<ComparedProgram> =
+    let mut subjects: Vec<ProgramSummary> =
         traced.iter().enumerate().map(|(n, traced)| of_trace(n, traced)).collect();
     subjects.extend(measured.iter().map(|m| of_measurement(m, measured)));
     if subjects.len() < 2 {
@@ -34,15 +34,15 @@ pub(crate) fn section(measured: &[&Measurement], traced: &[&TraceProgram]) -> Op
     Some((section, packed(&subjects)))
 }
 
-fn of_trace(place: usize, traced: &TraceProgram) -> ComparedProgram {
+fn of_trace(place: usize, traced: &TraceProgram) -> ProgramSummary {
     let label = format!("{} (traced)", visible(traced.label()));
-    ComparedProgram { label, phases: Vec::new(), counts: Vec::new(), trace: Some(place) }
+    ProgramSummary { label, phases: Vec::new(), counts: Vec::new(), trace: Some(place) }
 }
 
-fn of_measurement(m: &Measurement, all: &[&Measurement]) -> ComparedProgram {
+fn of_measurement(m: &Measurement, all: &[&Measurement]) -> ProgramSummary {
     let known = m.phases.named().into_iter().filter_map(|(phase, d)| Some((phase, d?)));
     let phases = known.map(|(phase, d)| (phase.replace('_', " "), d.median, spread(d)));
-    ComparedProgram {
+    ProgramSummary {
         label: visible(&name(m, all)),
         phases: phases.collect(),
         counts: m.counts.known(),

@@ -1,8 +1,7 @@
 //! Budgets and whether they were met, for a terminal.
 
 use super::terminal::Terminal;
-use crate::budget::judge::Unit;
-use crate::budget::{BudgetOutcome, Checked, CheckedProgram, Judged};
+use crate::document::check::{BudgetOutcome, BudgetUnit, CheckDocument, CheckedProgram, JudgedBudget};
 use crate::output::visible;
 use crate::report::words::count_of;
 use anstyle::{AnsiColor, Style};
@@ -10,7 +9,7 @@ use comfy_table::{CellAlignment, Table, TableComponent, presets};
 use firstbyte_measure::units::{Bytes, display_nanos};
 
 /// A table for each program, and the verdict.
-pub fn render(checked: &Checked, terminal: &Terminal) -> String {
+pub fn render(checked: &CheckDocument, terminal: &Terminal) -> String {
     let mut parts: Vec<String> = checked.results.iter().map(|program| one(program, terminal)).collect();
     parts.push(warnings(checked, terminal));
     parts.push(verdict(checked));
@@ -20,7 +19,7 @@ pub fn render(checked: &Checked, terminal: &Terminal) -> String {
 }
 
 /// If a budget was missed, what else may be the cause.
-fn warnings(checked: &Checked, terminal: &Terminal) -> String {
+fn warnings(checked: &CheckDocument, terminal: &Terminal) -> String {
     let lines = checked.warnings.iter().map(|warning| {
         let line = visible(&format!("warning: {warning}"));
         terminal.wrap(&line, 4) + "\n"
@@ -56,10 +55,10 @@ fn one(program: &CheckedProgram, terminal: &Terminal) -> String {
     format!("{title}\n{}\n{uncounted}", coloured(&table.to_string(), terminal))
 }
 
-fn row(judged: &Judged) -> [String; 5] {
+fn row(judged: &JudgedBudget) -> [String; 5] {
     let shown = |value: f64| figure(value, judged.unit);
     let measured = judged.measured.map_or("–".to_owned(), |median| match judged.range {
-        Some([low, high]) if judged.unit != Unit::Nanoseconds => {
+        Some([low, high]) if judged.unit != BudgetUnit::Nanoseconds => {
             with_range(&shown(median), &shown(low), &shown(high))
         }
         _ => shown(median),
@@ -77,7 +76,7 @@ fn row(judged: &Judged) -> [String; 5] {
         BudgetOutcome::Unknown => "not measured here",
     };
     let budget = match judged.unit {
-        Unit::Count => judged.budget.to_string(), // a float cannot represent every number
+        BudgetUnit::Count => judged.budget.to_string(), // a float cannot represent every number
         _ => shown(judged.budget as f64),
     };
     [judged.what.replace('_', " "), budget, measured, margin, outcome.to_owned()]
@@ -103,12 +102,12 @@ fn part(median: f64, budget: u64) -> String {
     }
 }
 
-fn figure(value: f64, unit: Unit) -> String {
+fn figure(value: f64, unit: BudgetUnit) -> String {
     match unit {
-        Unit::Nanoseconds => display_nanos(value),
+        BudgetUnit::Nanoseconds => display_nanos(value),
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of bytes")]
-        Unit::Bytes => Bytes(value as u64).to_string(),
-        Unit::Count => format!("{value:.0}"),
+        BudgetUnit::Bytes => Bytes(value as u64).to_string(),
+        BudgetUnit::Count => format!("{value:.0}"),
     }
 }
 
@@ -122,7 +121,7 @@ fn coloured(table: &str, terminal: &Terminal) -> String {
     table.lines().map(paint).collect::<Vec<_>>().join("\n")
 }
 
-fn verdict(checked: &Checked) -> String {
+fn verdict(checked: &CheckDocument) -> String {
     let all: usize = checked.results.iter().map(|program| program.budgets.len()).sum();
     let failed = checked.results.iter().filter(|program| program.failed.is_some()).count();
     let missed = match checked.missed() {

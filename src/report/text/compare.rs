@@ -2,7 +2,7 @@
 
 use super::terminal::{Terminal, truncated};
 use crate::document::bench::Cache;
-use crate::document::comparison::{Changed, Comparing, CountChange, TimeChange};
+use crate::document::compare::{CompareDocument, ComparedProgram, CountChange, TimeChange};
 use crate::output::visible;
 use crate::report::row::ratio;
 use crate::report::text::showdown::list;
@@ -12,39 +12,39 @@ use anstyle::{AnsiColor, Style};
 use firstbyte_measure::units::{Bytes, display_nanos};
 
 /// `limit` is the part by which a program may be slower.
-pub fn render(comparing: &Comparing, limit: Option<f64>, terminal: &Terminal) -> String {
-    let files = format!("old {}, new {}", comparing.old.display(), comparing.new.display());
+pub fn render(document: &CompareDocument, limit: Option<f64>, terminal: &Terminal) -> String {
+    let files = format!("old {}, new {}", document.old.display(), document.new.display());
     let mut parts = vec![terminal.wrap(&visible(&files), 4) + "\n"];
-    parts.extend(comparing.programs.iter().map(|program| changed(program, terminal)));
+    parts.extend(document.programs.iter().map(|program| changed(program, terminal)));
 
     let only = |names: &[String], which: &str| {
         names.iter().map(|name| format!("{name}: only in the {which} file")).collect::<Vec<_>>()
     };
     let facts: Vec<String> =
-        comparing.differing.iter().map(|fact| format!("measured differently: {fact}")).collect();
+        document.differing.iter().map(|fact| format!("measured differently: {fact}")).collect();
     let notes = [
-        only(&comparing.only_old, "old"),
-        only(&comparing.only_new, "new"),
+        only(&document.only_old, "old"),
+        only(&document.only_new, "new"),
         facts,
-        comparing.notes.clone(),
-        between(comparing),
+        document.notes.clone(),
+        between(document),
     ];
 
     parts.push(list("Notes", notes.concat().into_iter(), terminal));
-    parts.extend(limit.map(|limit| gate(comparing, limit, terminal)));
+    parts.extend(limit.map(|limit| gate(document, limit, terminal)));
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
 }
 
 /// The changes that no resampling of two files can show.
-fn between(comparing: &Comparing) -> Vec<String> {
-    let has_times = comparing.programs.iter().any(|program| !program.times.is_empty());
+fn between(document: &CompareDocument) -> Vec<String> {
+    let has_times = document.programs.iter().any(|program| !program.times.is_empty());
     let limits = "the intervals cover drift while each file was measured, not changes between the two (other load, a reboot, \
                   another place in memory); to be sure, interleave both: firstbyte bench OLD NEW";
     has_times.then(|| limits.to_owned()).into_iter().collect()
 }
 
-fn changed(program: &Changed, terminal: &Terminal) -> String {
+fn changed(program: &ComparedProgram, terminal: &Terminal) -> String {
     let cold = if program.cache == Some(Cache::Cold) { " (cold page cache)" } else { "" };
     let title = truncated(&format!("{}{cold}", visible(&program.name)), terminal.width);
     let mut text = terminal.bold(&title) + "\n";
@@ -78,8 +78,8 @@ fn within(change: &CountChange) -> String {
     format!(
         "{} {} → {}",
         change.name.replace('_', " "),
-        amount(change.name, change.old),
-        amount(change.name, change.new)
+        amount(&change.name, change.old),
+        amount(&change.name, change.new)
     )
 }
 
@@ -111,18 +111,18 @@ fn line(time: &TimeChange, terminal: &Terminal) -> String {
 }
 
 fn count_change(change: &CountChange) -> String {
-    let CountChange { name, old, new, .. } = *change;
+    let CountChange { name, old, new, .. } = change;
     let label = name.replace('_', " ");
     let sign = if new > old { "+" } else { "-" };
-    let [old, new, by] = [old, new, new.abs_diff(old)].map(|count| amount(name, count));
+    let [old, new, by] = [*old, *new, new.abs_diff(*old)].map(|count| amount(name, count));
     format!("{label:<14}{old} → {new} ({sign}{by})")
 }
 
-fn gate(comparing: &Comparing, limit: f64, terminal: &Terminal) -> String {
+fn gate(document: &CompareDocument, limit: f64, terminal: &Terminal) -> String {
     let percent = limit * 100.0;
-    let slower = comparing.slower_than(limit);
+    let slower = document.slower_than(limit);
     let line = |name: &str| format!("{name}: certainly slower by more than {percent}%");
-    let untimed = comparing.untimed();
+    let untimed = document.untimed();
     let unknown = |name: &str| format!("{name}: no times to compare, so it may be slower");
     if slower.is_empty() && !untimed.is_empty() {
         return list("Not compared", untimed.into_iter().map(unknown), terminal);

@@ -3,33 +3,28 @@
 use crate::document::inspect::StartCost;
 use crate::inspect::Inspection;
 use crate::inspect::compilations::Compilation;
-use crate::inspect::disassembly::Instruction;
+use crate::inspect::disassembly::AssemblyLine;
 use crate::inspect::headers::Elf;
 use crate::inspect::libraries::Library;
 use crate::inspect::prediction::Prediction;
-use crate::output::visible;
+use crate::output::{visible, visible_path};
 use std::fmt::Write as _;
-use std::path::Path;
 
 /// The column where values begin.
 pub const VALUES: usize = 18;
 
-fn shown(path: &Path) -> String {
-    visible(&path.display().to_string())
-}
-
 pub fn render(inspection: &Inspection, estimate: Option<&StartCost>) -> String {
-    let mut text = format!("{}\n", shown(&inspection.path));
+    let mut text = format!("{}\n", visible_path(&inspection.path));
     for script in &inspection.scripts {
         let line = &script.first_line;
         let argument = line.argument.as_ref().map_or(String::new(), |a| format!(" {}", visible(a)));
-        let (script, interpreter) = (shown(&script.path), shown(&line.interpreter));
+        let (script, interpreter) = (visible_path(&script.path), visible_path(&line.interpreter));
         let _ = writeln!(text, "  script          {script} is run by {interpreter}{argument}");
     }
 
     if let (Some(elf), Some(program)) = (&inspection.elf, &inspection.program) {
         if !inspection.scripts.is_empty() {
-            let _ = writeln!(text, "{}", shown(program));
+            let _ = writeln!(text, "{}", visible_path(program));
         }
         text += &headers(elf);
         text += &segments(elf);
@@ -124,7 +119,7 @@ fn segments(elf: &Elf) -> String {
 fn libraries(libraries: &[Library]) -> String {
     let mut text = String::new();
     for (i, library) in libraries.iter().enumerate() {
-        let path = library.path.as_ref().map_or("MISSING".to_owned(), |path| shown(path));
+        let path = library.path.as_ref().map_or("MISSING".to_owned(), |path| visible_path(path));
         let found_by = library.found_by.map_or(String::new(), |by| format!(" ({by})"));
         let heading = if i == 0 { "symbol scope" } else { "" };
         let _ = writeln!(text, "  {heading:<15} {} -> {path}{found_by}", visible(&library.name));
@@ -168,7 +163,7 @@ fn estimate(estimate: &StartCost) -> String {
 }
 
 /// The instructions of a function.
-pub fn render_lines(lines: &[Instruction]) -> String {
+pub fn render_lines(lines: &[AssemblyLine]) -> String {
     let mut text = String::new();
     for line in lines {
         let calls = line.calls.as_ref().map_or(String::new(), |calls| format!("   # {}", visible(calls)));

@@ -51,7 +51,7 @@ pub fn details(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> St
         files::searches(summary, terminal),
         tasks::tasks(summary, terminal),
         findings(notes, terminal),
-        notes(summary, notes, terminal),
+        note_lines(summary, notes, terminal),
     ];
     format!("\n{}", joined(sections))
 }
@@ -212,7 +212,7 @@ fn findings(notes: &TraceNotes, terminal: &Terminal) -> String {
     text
 }
 
-fn notes(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> String {
+fn note_lines(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> String {
     let mut notes = notes.notes.clone();
     if summary.lost > 0 {
         let lost = format!(

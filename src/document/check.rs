@@ -1,0 +1,86 @@
+//! Programs and their budgets: the document of `firstbyte check`.
+
+use super::Kind;
+use super::bench::{Tool, Warning};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Every program with its budgets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckDocument {
+    /// The version of the format: the document's.
+    pub schema: String,
+    /// [`Kind::Check`].
+    pub kind: Kind,
+    /// What measured.
+    pub tool: Tool,
+    /// Where.
+    pub machine: Value,
+    /// One entry a program.
+    pub results: Vec<CheckedProgram>,
+    /// What was wrong with the machine, or the plan, meanwhile.
+    pub warnings: Vec<Warning>,
+}
+
+/// One program with its budgets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckedProgram {
+    pub name: String,
+    /// Its budgets; empty if it failed.
+    pub budgets: Vec<JudgedBudget>,
+    /// Why it could not be measured.
+    pub failed: Option<String>,
+    /// Why it could be measured, and not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncounted: Option<String>,
+}
+
+/// Whether a budget was met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetOutcome {
+    Met,
+    /// The median exceeds the budget, but the lower end of its range (or the median, without a range) is within the tolerance.
+    Tolerated,
+    Missed,
+    /// The figure was not measured here.
+    Unknown,
+}
+
+/// One budget and its outcome.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JudgedBudget {
+    /// The budget's name in the file.
+    pub what: String,
+    pub unit: BudgetUnit,
+    pub budget: u64,
+    /// The median.
+    pub measured: Option<f64>,
+    /// For a time, its 95 % interval; for a count that varies, the smallest and the largest value.
+    pub range: Option<[f64; 2]>,
+    pub outcome: BudgetOutcome,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetUnit {
+    Nanoseconds,
+    Bytes,
+    Count,
+}
+
+impl CheckDocument {
+    /// How many budgets were missed.
+    pub fn missed(&self) -> usize {
+        self.count(BudgetOutcome::Missed)
+    }
+
+    /// How many could not be measured here.
+    pub fn unknown(&self) -> usize {
+        self.count(BudgetOutcome::Unknown)
+    }
+
+    fn count(&self, outcome: BudgetOutcome) -> usize {
+        self.results.iter().flat_map(|p| &p.budgets).filter(|judged| judged.outcome == outcome).count()
+    }
+}

@@ -1,24 +1,19 @@
 //! `firstbyte bench`: commands of the user, timed and compared.
 
+use super::bench_experiment::experiment;
 use super::per_cache_state::PerCacheState;
 use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::bench::results::{self, ComparedWith};
-use crate::bench::{
-    Aim, Around, Campaign, Counting, Experiment, ExperimentEntry, Measured, Series, cold_runs, hooks,
-    plan_warnings, run_conditions,
-};
-use crate::cli::bench::{Benchmark, Plan};
+use crate::bench::{Measured, cold_runs, hooks, plan_warnings};
+use crate::cli::bench::Plan;
 use crate::document::Document;
-use crate::document::bench::{ColdMethod, Warning};
-use crate::document::conditions::Conditions;
+use crate::document::bench::Warning;
 use crate::report::formats::Exported;
 use crate::report::text::bench as bench_text;
-use firstbyte_measure::launch::{Command, environment, interrupt};
+use firstbyte_measure::launch::interrupt;
 use firstbyte_measure::tracer::Backend;
 use firstbyte_measure::tracer::choose::Chosen;
 use firstbyte_measure::tracer::phases::{PhasesTracer, choose_phases};
-use firstbyte_measure::units::Bytes;
-use std::collections::BTreeMap;
 
 /// Measures the commands and prints their times.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
@@ -75,71 +70,6 @@ fn measure(plan: &Plan, mut chosen: Chosen<PhasesTracer>) -> Result<Document, Co
     };
     let warnings = |document: &Document, measured: &Measured| warnings(plan, document, measured);
     measurement.run(&mut chosen.tracer, |state| experiment(plan, state), warnings)
-}
-
-fn experiment(plan: &Plan, cold: Option<ColdMethod>) -> Result<Experiment, CommandError> {
-    Ok(Experiment {
-        entries: plan.benchmarks.iter().map(|own| entry(plan, own)).collect::<Result<_, _>>()?,
-        campaign: Campaign {
-            aim: Aim::Time,
-            limit: plan.limit,
-            warmup: plan.warmup,
-            seed: plan.seed,
-            overhead: plan.overhead,
-        },
-        cold,
-        env_offset: plan.env_offset,
-        counting: Counting { runs: plan.count_runs, by_processor: plan.count_runs > 1, influences: false },
-    })
-}
-
-fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<ExperimentEntry, CommandError> {
-    let mut command = Command::new(&benchmark.words).map_err(CommandError::program)?;
-    for (name, value) in &benchmark.variables {
-        command.set_variable(name, value.as_ref()).map_err(CommandError::usage)?;
-    }
-    let program = command.program().to_owned();
-    let around = Around {
-        prepare: benchmark.prepare.clone(),
-        conclude: benchmark.conclude.clone(),
-        input: plan.each_run.input.clone(),
-    };
-    Ok(ExperimentEntry {
-        series: Series {
-            file_size: std::fs::metadata(&program).ok().map(|file| Bytes(file.len())),
-            ..series(plan, benchmark)
-        },
-        tracee: plan.each_run.tracee(command)?,
-        around,
-        reread: Some(program),
-    })
-}
-
-fn series(plan: &Plan, benchmark: &Benchmark) -> Series {
-    let parameters = benchmark.parameters.iter().map(|(name, value)| (name.clone(), value.clone().into()));
-    let conditions = Conditions {
-        until: plan.each_run.until.as_ref().map(run_conditions::ended_by),
-        input: plan.each_run.input.is_some(),
-        shell: benchmark.shell.clone(),
-        variables: recorded(benchmark),
-        env_offset: plan.env_offset,
-        ..run_conditions::plain(plan.each_run.output, &plan.each_run.place)
-    };
-
-    Series {
-        name: benchmark.name.clone(),
-        command: benchmark.command.clone(),
-        expected: plan.each_run.expected(),
-        parameters: parameters.collect(),
-        conditions: Some(conditions),
-        ..Series::default()
-    }
-}
-
-/// The variables that are set for this command, as a document shows them.
-fn recorded(benchmark: &Benchmark) -> BTreeMap<String, String> {
-    let shown = |(name, value): &(String, String)| (name.clone(), environment::shown(name, value.as_ref()));
-    benchmark.variables.iter().map(shown).collect()
 }
 
 fn warnings(plan: &Plan, document: &Document, measured: &Measured) -> Vec<Warning> {

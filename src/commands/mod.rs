@@ -2,6 +2,7 @@
 //! `measurement`, `outcome`, `progress`.
 
 pub mod bench;
+mod bench_experiment;
 pub mod cc;
 pub mod check;
 pub mod claims;

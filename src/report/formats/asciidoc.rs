@@ -14,7 +14,7 @@ pub fn render(document: &Document) -> String {
     let mut text = format!("[cols=\"2*<,{}*>\"]\n|===\n{}\n\n", columns.len(), cells(headings, " "));
     for row in rows {
         let cache = row.cache.map_or(row::UNKNOWN, |cache| cache.name());
-        let shown = columns.iter().map(|column| escaped(&column.plain_cell(row)));
+        let shown = columns.iter().map(|column| in_cell(&column.plain_cell(row)));
         let row = [literal(row.label()), cache.to_owned()].into_iter().chain(shown);
         text += &(cells(row, "\n") + "\n\n");
     }
@@ -27,7 +27,7 @@ fn cells(cells: impl Iterator<Item = String>, between: &str) -> String {
 
 /// Monospaced and passed through: nothing in a name is markup.
 fn literal(text: &str) -> String {
-    let text = escaped(&visible(text));
+    let text = in_cell(&visible(text));
     // a literal passthrough ends at its first `+`
     if text.contains('+') || text.contains('`') {
         format!("`pass:c[{}]`", text.replace(']', "\\]"))
@@ -37,7 +37,7 @@ fn literal(text: &str) -> String {
 }
 
 /// A `|` would end the cell, wherever it is.
-fn escaped(text: &str) -> String {
+fn in_cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 

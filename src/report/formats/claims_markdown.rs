@@ -1,5 +1,6 @@
 //! Verdicts on claims, as a page of Markdown.
 
+use super::markdown_text::with_code;
 use crate::claims::Post;
 use crate::document::claims::{ClaimRow, ClaimVerdict, ClaimsDocument};
 use crate::report::text::claims::summary;
@@ -73,14 +74,14 @@ fn mark(verdict: ClaimVerdict) -> &'static str {
 }
 
 fn claim(row: &ClaimRow) -> String {
-    let mut text = format!("\n### {}\n\n{}\n\n", row.id, escaped(&row.claim));
+    let mut text = format!("\n### {}\n\n{}\n\n", row.id, with_code(&row.claim));
     let install = row.install.as_ref().map(|install| format!("`{install}`"));
     let lines = [
-        ("The post", Some(escaped(&row.figure))),
-        ("Here", Some(escaped(&row.measured))),
-        ("How", Some(format!("{}.", escaped(&row.how)))),
-        ("Holds if", Some(format!("{}.", escaped(&row.rule)))),
-        ("Verdict", Some(format!("{}: {}.", mark(row.verdict), escaped(&row.why)))),
+        ("The post", Some(with_code(&row.figure))),
+        ("Here", Some(with_code(&row.measured))),
+        ("How", Some(format!("{}.", with_code(&row.how)))),
+        ("Holds if", Some(format!("{}.", with_code(&row.rule)))),
+        ("Verdict", Some(format!("{}: {}.", mark(row.verdict), with_code(&row.why)))),
         ("Would help", install),
     ];
     for (name, said) in lines {
@@ -89,9 +90,4 @@ fn claim(row: &ClaimRow) -> String {
         }
     }
     text
-}
-
-/// Text without markup except for code spans.
-fn escaped(text: &str) -> String {
-    text.replace('<', "&lt;").replace('*', "\\*").replace('~', "\\~")
 }

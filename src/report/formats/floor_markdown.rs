@@ -1,7 +1,7 @@
 //! The floor as Markdown tables.
 
+use super::markdown_text::plain;
 use crate::document::floor::{CpuScaling, Figure, Floor, Group, Missing, Waterfall};
-use crate::output::visible;
 use crate::report::text::floor::figure::{COLUMNS, duration, title};
 use crate::report::text::floor::prints as floor_prints;
 use crate::report::text::floor::waterfall::{saved, share};
@@ -23,8 +23,7 @@ pub fn render(floor: &Floor) -> String {
 }
 
 fn missing(floor: &Floor) -> Option<String> {
-    let line =
-        |each: &Missing| format!("- not measured: {}: {}\n", escaped(&each.name), escaped(&each.reason));
+    let line = |each: &Missing| format!("- not measured: {}: {}\n", plain(&each.name), plain(&each.reason));
     Some(floor.missing.iter().map(line).collect()).filter(|lines: &String| !lines.is_empty())
 }
 
@@ -38,18 +37,18 @@ fn table(floor: &Floor, group: Group) -> Option<String> {
         let mark = if figure.noisy { "*" } else { "" };
         let cells = COLUMNS.map(|(_, cell)| format!("{mark}{}{mark}", cell(figure)));
         let lmbench = figure.lmbench.as_deref().unwrap_or_default();
-        let _ = writeln!(text, "| {} | {} | {lmbench} |", escaped(&figure.name), cells.join(" | "));
+        let _ = writeln!(text, "| {} | {} | {lmbench} |", plain(&figure.name), cells.join(" | "));
     }
     Some(text)
 }
 
 fn waterfall(waterfall: &Waterfall) -> String {
-    let mut text = format!("| Waterfall: {} | | share |\n|:---|---:|---:|\n", escaped(&waterfall.title));
+    let mut text = format!("| Waterfall: {} | | share |\n|:---|---:|---:|\n", plain(&waterfall.title));
     for (index, layer) in waterfall.layers.iter().enumerate() {
-        let _ = writeln!(text, "| **{}** | **{}** | |", escaped(&layer.name), duration(layer.ns.as_f64()));
+        let _ = writeln!(text, "| **{}** | **{}** | |", plain(&layer.name), duration(layer.ns.as_f64()));
         if let Some(step) = waterfall.steps.get(index) {
             let (saved, share) = (saved(step), share(step));
-            let _ = writeln!(text, "| − {} | {saved} | {share} |", escaped(&step.removes));
+            let _ = writeln!(text, "| − {} | {saved} | {share} |", plain(&step.removes));
         }
     }
     let error = display_nanos(waterfall.error_ns);
@@ -57,21 +56,15 @@ fn waterfall(waterfall: &Waterfall) -> String {
 }
 
 fn sweep(sweep: &CpuScaling) -> String {
-    let mut text = format!(
-        "| {}, limited by | CPUs | first byte | 95 % | whole run | threads |\n",
-        escaped(&sweep.name)
-    );
+    let mut text =
+        format!("| {}, limited by | CPUs | first byte | 95 % | whole run | threads |\n", plain(&sweep.name));
     text += "|:---|---:|---:|---:|---:|---:|\n";
     for point in &sweep.points {
         let threads = point.threads.map_or("?".to_owned(), |threads| threads.to_string());
         let [first, low, high, total] = [point.first_byte, point.low, point.high, point.total].map(duration);
-        let how = escaped(&point.how);
+        let how = plain(&point.how);
         let _ =
             writeln!(text, "| {how} | {} | {first} | {low} to {high} | {total} | {threads} |", point.cpus);
     }
     text
-}
-
-fn escaped(text: &str) -> String {
-    visible(text).replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace('*', "\\*")
 }

@@ -10,6 +10,7 @@ pub mod floor_markdown;
 pub mod folded;
 pub mod json;
 pub mod markdown;
+mod markdown_text;
 pub mod perfetto;
 pub mod throughput_csv;
 pub mod throughput_markdown;

@@ -7,7 +7,7 @@ use crate::document::bench::{Overhead, Tool};
 use crate::document::warnings;
 use crate::output::visible;
 use crate::report::row::ratio;
-use crate::report::text::showdown::machine as facts;
+use crate::report::text::head::machine as facts;
 use crate::report::words::{count_of, runs};
 use firstbyte_measure::units::Bytes;
 use serde_json::Value;

@@ -8,7 +8,8 @@ use crate::document::bench::{
 use crate::document::series::Finish;
 use crate::output::visible;
 use crate::report::row::{percent, ratio};
-use crate::report::text::showdown::{failed, head, list, notes};
+use crate::report::text::head::head;
+use crate::report::text::lists::{failed, list, notes};
 use crate::report::words::runs;
 use crate::stats::{Verdict, median_count};
 use firstbyte_measure::timeline::Phase;

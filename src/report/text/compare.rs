@@ -5,7 +5,7 @@ use crate::document::bench::Cache;
 use crate::document::compare::{CompareDocument, ComparedProgram, CountChange, TimeChange};
 use crate::output::visible;
 use crate::report::row::ratio;
-use crate::report::text::showdown::list;
+use crate::report::text::lists::list;
 use crate::stats::Verdict;
 use crate::stats::comparing::FEWEST_PAIRS;
 use anstyle::{AnsiColor, Style};

@@ -13,7 +13,7 @@ use crate::report::text::floor::figure::{COLUMNS, duration, grey_if, title};
 use crate::report::text::floor::{
     cores as floor_cores, histogram as floor_histogram, prints as floor_prints, waterfall as floor_waterfall,
 };
-use crate::report::text::showdown as showdown_text;
+use crate::report::text::head as report_head;
 use std::fmt::Write;
 
 /// With `histograms`, every histogram of single calls is drawn below its table.
@@ -43,7 +43,7 @@ fn of_group(floor: &Floor, group: Group) -> Vec<&Figure> {
 fn head(floor: &Floor, terminal: &Terminal) -> String {
     let overhead = &floor.overhead;
     let mut lines = vec![format!("{} {}", floor.tool.name, floor.tool.version)];
-    lines.extend(showdown_text::machine(&floor.machine).map(|machine| format!("machine   {machine}")));
+    lines.extend(report_head::machine(&floor.machine).map(|machine| format!("machine   {machine}")));
     lines.extend(floor.cpu.map(|cpu| format!("pinned    to CPU {cpu}, with every program that is started")));
     if overhead.step > 0 {
         lines.push(format!(

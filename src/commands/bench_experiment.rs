@@ -1,0 +1,76 @@
+//! From the plan of `bench` to an experiment.
+
+use super::CommandError;
+use crate::bench::{Aim, Around, Campaign, Counting, Experiment, ExperimentEntry, Series, run_conditions};
+use crate::cli::bench::{Benchmark, Plan};
+use crate::document::bench::ColdMethod;
+use crate::document::conditions::Conditions;
+use firstbyte_measure::launch::{Command, environment};
+use firstbyte_measure::units::Bytes;
+use std::collections::BTreeMap;
+
+/// The commands of a plan, with the page cache in one state.
+pub(super) fn experiment(plan: &Plan, cold: Option<ColdMethod>) -> Result<Experiment, CommandError> {
+    Ok(Experiment {
+        entries: plan.benchmarks.iter().map(|own| entry(plan, own)).collect::<Result<_, _>>()?,
+        campaign: Campaign {
+            aim: Aim::Time,
+            limit: plan.limit,
+            warmup: plan.warmup,
+            seed: plan.seed,
+            overhead: plan.overhead,
+        },
+        cold,
+        env_offset: plan.env_offset,
+        counting: Counting { runs: plan.count_runs, by_processor: plan.count_runs > 1, influences: false },
+    })
+}
+
+fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<ExperimentEntry, CommandError> {
+    let mut command = Command::new(&benchmark.words).map_err(CommandError::program)?;
+    for (name, value) in &benchmark.variables {
+        command.set_variable(name, value.as_ref()).map_err(CommandError::usage)?;
+    }
+    let program = command.program().to_owned();
+    let around = Around {
+        prepare: benchmark.prepare.clone(),
+        conclude: benchmark.conclude.clone(),
+        input: plan.each_run.input.clone(),
+    };
+    Ok(ExperimentEntry {
+        series: Series {
+            file_size: std::fs::metadata(&program).ok().map(|file| Bytes(file.len())),
+            ..series(plan, benchmark)
+        },
+        tracee: plan.each_run.tracee(command)?,
+        around,
+        reread: Some(program),
+    })
+}
+
+fn series(plan: &Plan, benchmark: &Benchmark) -> Series {
+    let parameters = benchmark.parameters.iter().map(|(name, value)| (name.clone(), value.clone().into()));
+    let conditions = Conditions {
+        until: plan.each_run.until.as_ref().map(run_conditions::ended_by),
+        input: plan.each_run.input.is_some(),
+        shell: benchmark.shell.clone(),
+        variables: recorded(benchmark),
+        env_offset: plan.env_offset,
+        ..run_conditions::plain(plan.each_run.output, &plan.each_run.place)
+    };
+
+    Series {
+        name: benchmark.name.clone(),
+        command: benchmark.command.clone(),
+        expected: plan.each_run.expected(),
+        parameters: parameters.collect(),
+        conditions: Some(conditions),
+        ..Series::default()
+    }
+}
+
+/// The variables that are set for this command, as a document shows them.
+fn recorded(benchmark: &Benchmark) -> BTreeMap<String, String> {
+    let shown = |(name, value): &(String, String)| (name.clone(), environment::shown(name, value.as_ref()));
+    benchmark.variables.iter().map(shown).collect()
+}

@@ -40,7 +40,7 @@ impl Workshop {
 
     fn compile(&self, source: &str, name: &str, flags: &[&str]) -> PathBuf {
         let path = self.0.path().join(name);
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join(source);
         let status = Shell::new("cc").arg(source).args(flags).arg("-o").arg(&path).status().expect("cc");
         assert!(status.success(), "cc failed");
         path
@@ -238,12 +238,19 @@ fn per_second(command: &mut Shell, runs: u32) -> Option<f64> {
     output.status.success().then_some(rate)
 }
 
+/// firstbyte of the same build: cargo writes both executables to one folder.
+fn firstbyte() -> PathBuf {
+    let own = std::env::current_exe().expect("our own path").with_file_name("firstbyte");
+    assert!(own.exists(), "{} is missing; cargo build --release", own.display());
+    own
+}
+
 /// `firstbyte --version` against the dynamic C printf program: first bytes with the same tracer, alternating.
 fn startup() -> Value {
     let workshop = Workshop::new();
     let c = workshop.compile("corpus/c-printf/hello.c", "c-printf", &[]);
-    let own = env!("CARGO_BIN_EXE_firstbyte");
-    let mut launchers = [launcher(&[own, "--version"]), launcher(&[text(&c)])];
+    let own = firstbyte();
+    let mut launchers = [launcher(&[text(&own), "--version"]), launcher(&[text(&c)])];
     let mut tracer = choose_phases(BackendChoice::Bpf).expect("the bpf backend").tracer;
     tracer.attach().expect("attaching");
     let mut first_bytes = [Vec::new(), Vec::new()];

@@ -1,4 +1,4 @@
-//! The figures of the measuring core, side by side in one run: `cargo bench --bench core`.
+//! The figures of the measuring core, side by side in one run: `cargo bench --bench core` (`../start.rs`).
 //!
 //! Prints a table, and writes the raw data with `--json FILE` after `--`. Run it on an idle machine, because other programs
 //! change the figures. `--only NAME` runs one part: overhead, harness, rate, startup, truth.
@@ -9,7 +9,7 @@ use firstbyte_measure::machine::Machine;
 use serde_json::{Value, json};
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
     let option =
         |name: &str| arguments.iter().position(|a| a == name).and_then(|at| arguments.get(at + 1)).cloned();
     let only = option("--only");

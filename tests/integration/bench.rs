@@ -15,7 +15,7 @@ pub(crate) fn firstbyte(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 /// The exported JSON and the exit status.
-fn exported(folder: &Path, arguments: &[&str]) -> (Value, Option<i32>) {
+pub(crate) fn exported(folder: &Path, arguments: &[&str]) -> (Value, Option<i32>) {
     let all = [&["bench", "--no-overhead", "--export-json", "-"], arguments].concat();
     let output = firstbyte(folder, &all);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -23,7 +23,7 @@ fn exported(folder: &Path, arguments: &[&str]) -> (Value, Option<i32>) {
     (document.unwrap_or_else(|error| panic!("{error}: {said}")), output.status.code())
 }
 
-fn folder() -> tempfile::TempDir {
+pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
@@ -239,82 +239,6 @@ fn wrong_usage_ends_with_status_2_and_a_help_line() {
     }
 }
 
-/// A named pipe in a folder.
-fn named_pipe(folder: &Path) -> std::path::PathBuf {
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
-    let path = folder.join("pipe");
-    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    path
-}
-
-#[test]
-fn a_pipe_gets_only_the_final_document_without_the_checkpoints() {
-    use rustix::fs::{Mode, OFlags};
-    let folder = folder();
-    let pipe = named_pipe(folder.path());
-    let mut cat = Command::new("cat").arg(&pipe).stdout(Stdio::piped()).spawn().unwrap();
-    // The pipe has a reader once it can be opened for writing without blocking.
-    let held = loop {
-        match rustix::fs::open(&pipe, OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty()) {
-            Ok(held) => break held,
-            Err(_) => std::thread::yield_now(),
-        }
-    };
-    let words = ["bench", "--runs", "4", "--no-counts", "true", "echo hi", "--export-json", "pipe"];
-    let ran = firstbyte(folder.path(), &words);
-    drop(held);
-    let mut text = String::new();
-    std::io::Read::read_to_string(cat.stdout.as_mut().unwrap(), &mut text).unwrap();
-    cat.wait().unwrap();
-    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
-    let document: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!((document["results"].as_array().unwrap().len(), &document["partial"]), (2, &false.into()));
-}
-
-#[test]
-fn a_shells_process_substitution_gets_one_document_too() {
-    let folder = folder();
-    let script = format!(
-        "{} bench --runs 4 --no-counts true 'echo hi' --export-json >(cat > out) > /dev/null; wait $!",
-        env!("CARGO_BIN_EXE_firstbyte")
-    );
-    let ran = Command::new("bash").args(["-c", &script]).current_dir(folder.path()).output();
-    let Ok(ran) = ran else { return crate::support::skipped("there is no bash") };
-    assert!(ran.status.success(), "{ran:?}");
-    let text = fs::read_to_string(folder.path().join("out")).unwrap();
-    let document: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(document["results"].as_array().unwrap().len(), 2);
-}
-
-#[test]
-fn a_pipe_without_a_reader_is_refused_before_the_first_run() {
-    let folder = folder();
-    named_pipe(folder.path());
-    let ran = firstbyte(folder.path(), &["bench", "touch ran", "--export-json", "pipe"]);
-    let said = String::from_utf8_lossy(&ran.stderr);
-    assert_eq!(ran.status.code(), Some(2), "{said}");
-    assert!(
-        said.contains("no process has it open for reading") && !folder.path().join("ran").exists(),
-        "{said}"
-    );
-}
-
-#[test]
-fn two_exports_to_the_same_place_and_missing_processors_are_wrong_usage() {
-    let table: [(&[&str], &str); 4] = [
-        (&["--export-json", "x", "--export-csv", "./x"], "two exports"),
-        (&["--export-json", "-", "--export-csv", "-"], "two exports"),
-        (&["--cpus", "1023"], "there is no processor 1023, only "),
-        (&["--export-csv", "/no/such/x"], "cannot write `/no/such/x`: No such file or directory"),
-    ];
-    for (words, clue) in table {
-        let ran = firstbyte(folder().path(), &[&["bench", "true"], words].concat());
-        let said = String::from_utf8_lossy(&ran.stderr);
-        assert_eq!(ran.status.code(), Some(2), "{said}");
-        assert!(said.contains(clue) && said.contains("help: ") && !said.contains(".firstbyte-"), "{said}");
-    }
-}
-
 #[test]
 fn a_closed_stdout_is_an_error_before_the_first_run() {
     let folder = folder();
@@ -448,56 +372,6 @@ fn an_input_file_is_refused_if_stdin_is_a_terminal() {
     let output = firstbyte(folder.path(), &["bench", "--input", "/dev/null", "--output", "pty", "cat"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("help: leave out --input"));
-}
-
-/// Exits with status 3 if it is traced, and prints a line otherwise.
-const SHY: &str = "sh -c 'grep -q \"^TracerPid:.0$\" /proc/self/status || exit 3; echo hi'";
-
-#[test]
-fn a_wrong_counting_run_is_not_counted_and_reported() {
-    let folder = folder();
-    let alike = ["--backend", "pipe", "--runs", "2"];
-    let (document, status) = exported(folder.path(), &[&alike[..], &[SHY, "echo hi"]].concat());
-    let [shy, plain] = [&document["results"][0], &document["results"][1]];
-    if plain["counts"]["syscalls"].is_null() {
-        return crate::support::skipped("nothing can be counted here");
-    }
-    assert_eq!((status, &shy["counts"]["syscalls"]), (Some(0), &Value::Null), "{shy}");
-    assert_eq!(
-        shy["uncounted"],
-        "it ended with exit status 3 instead of exit status 0; it was traced, and a program under ptrace gets no \
-         rights from a set-user-ID bit, and cannot trace another program"
-    );
-    assert!(plain["uncounted"].is_null());
-    let text = firstbyte(folder.path(), &[&["bench"], &alike[..], &[SHY]].concat()).stdout;
-    let words = String::from_utf8(text).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("no counts: in a counting run, it ended with exit status 3"), "{words}");
-}
-
-#[test]
-fn a_program_that_fails_only_when_it_is_traced_says_so() {
-    let folder = folder();
-    for (program, is_reported) in [(SHY, true), ("sh -c 'exit 3'", false)] {
-        let (document, status) =
-            exported(folder.path(), &["--backend", "ptrace", "--runs", "2", "--warmup=0", program]);
-        assert_eq!(status, Some(3), "{document}");
-        let reason = document["failed"][0]["reason"].as_str().unwrap();
-        assert!(reason.starts_with("it ended with exit status 3 instead of exit status 0"), "{reason}");
-        assert_eq!(reason.contains("when traced, but not when untraced: "), is_reported, "{reason}");
-        assert_eq!(reason.contains("--backend pipe"), is_reported, "{reason}");
-    }
-}
-
-#[test]
-fn a_counting_run_that_is_wrong_once_is_repeated() {
-    let once =
-        "sh -c 'test -e seen || grep -q \"^TracerPid:.0$\" /proc/self/status || { : > seen; exit 3; }'";
-    let (document, status) = exported(folder().path(), &["--backend", "pipe", "--runs", "2", once]);
-    let result = &document["results"][0];
-    if !result["uncounted"].is_null() {
-        return crate::support::skipped("nothing can be counted here");
-    }
-    assert_eq!((status, result["counts"]["processes"].as_u64()), (Some(0), Some(1)), "{result}");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 mod action;
 mod architecture;
 mod bench;
+mod bench_counting;
+mod bench_exports;
 mod bpf;
 mod check;
 mod claims;

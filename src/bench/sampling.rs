@@ -52,6 +52,7 @@ pub fn sample(
     if let Err(error) = Sampler::probe() {
         return Ok(Err(error));
     }
+
     let overhead = plan.overhead && plan.count.unwrap_or_else(|| fitting(expected, 2.0)) >= FEWEST_BESIDE;
     let (runs, period) = runs_and_period(plan.count, overhead, expected);
     let since = SystemTime::now();
@@ -70,6 +71,7 @@ pub fn sample(
         env_offset: false,
         counting: Counting::default(),
     };
+
     let measured = experiment.run(&mut sampler, progress)?;
     let blocks = measured.series.iter().flat_map(|series| BothKinds::medians(&series.blocks())).collect();
     Ok(Ok(Sampled { streams: sampler.take(), blocks, since, executions: measured.executions }))

@@ -31,12 +31,14 @@ fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<ExperimentEntry, CommandE
     for (name, value) in &benchmark.variables {
         command.set_variable(name, value.as_ref()).map_err(CommandError::usage)?;
     }
+
     let program = command.program().to_owned();
     let around = Around {
         prepare: benchmark.prepare.clone(),
         conclude: benchmark.conclude.clone(),
         input: plan.each_run.input.clone(),
     };
+
     Ok(ExperimentEntry {
         series: Series {
             file_size: std::fs::metadata(&program).ok().map(|file| Bytes(file.len())),

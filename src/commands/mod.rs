@@ -1,5 +1,5 @@
 //! One file for each command, which only connects the other rooms, and what several of them share: `explaining`, `export`,
-//! `measurement`, `outcome`, `progress`.
+//! `outcome`, `per_cache_state`, `progress`.
 
 pub mod bench;
 mod bench_experiment;

@@ -121,9 +121,11 @@ fn measure(
         header: Document { skipped, ..results::header(&chosen) },
         compared,
     };
+
     let warnings =
         |document: &Document, measured: &Measured| measured.interference.warnings(&document.machine);
     let document = measurement.run(&mut chosen.tracer, |state| experiment(plan, ready, state), warnings)?;
+
     // its number of runs is not chosen by their precision
     Ok(Document { finish: None, ..document })
 }

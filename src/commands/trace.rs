@@ -56,8 +56,10 @@ fn examine(
         explained.cpuid = count_cpuids(command, TRAP, explained.summary.total.median);
         explained.observed.interrupted = interrupt::interrupted().is_some();
     }
+
     add_samples(explained, command.clone(), &plan.runs)?;
     add_reports(explained, command, &plan.runs)?;
+
     if plan.runs.overhead && !explained.observed.interrupted {
         match observer_costs(&plan.runs, tracer, &explained.tracer) {
             Err(error) if error.exit == Exit::Interrupted => explained.observed.interrupted = true,
@@ -131,6 +133,7 @@ fn deliver(plan: &Plan, explained: &Explained, notes: &TraceNotes) -> Result<(),
     } else {
         show(trace_text::details(summary, notes, &terminal()).as_bytes())
     };
+
     if !plan.exports.is_empty() {
         let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
         let trace = ExportedTrace {

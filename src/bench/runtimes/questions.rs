@@ -29,10 +29,12 @@ pub(super) fn ask(runtime: AskedRuntime, command: &mut Command, folder: &Path) -
             ("PERL5OPT", format!("-I{path} -MFirstbyteLoads"), Some(" "))
         }
     };
+
     let value = match (users(name), separator) {
         (Some(users), Some(separator)) => format!("{users}{separator}{value}"),
         _ => value,
     };
+
     command.set_variable(name, OsStr::new(&value)).map_err(io::Error::other)?;
     if matches!(runtime, AskedRuntime::Node | AskedRuntime::Ruby | AskedRuntime::Perl) {
         // the hooks read it

@@ -54,6 +54,7 @@ pub fn render(command: &str, account: &Account, user_code: Option<&UserCode>) ->
     let zero = ReferenceTimestamp::from_duration_since_unix_epoch(Duration::ZERO);
     let mut profile = Profile::new(command, zero, SamplingInterval::from_nanos(1000));
     let categories = WorkKind::ALL.map(|kind| profile.add_category(kind.title(), colour(kind)));
+
     for process in &account.processes {
         let title =
             process.execs.last().map_or_else(|| command.to_owned(), |exec| shell_words::join(&exec.argv));
@@ -65,6 +66,7 @@ pub fn render(command: &str, account: &Account, user_code: Option<&UserCode>) ->
             add_steps(&mut profile, track, thread, &categories);
         }
     }
+
     if let Some(code) = user_code {
         add_sampled_run(&mut profile, code, categories[3]);
     }
@@ -84,6 +86,7 @@ fn add_sampled_run(profile: &mut Profile, code: &UserCode, category: CategoryHan
         let track = *tracks.entry((sample.pid, sample.tid)).or_insert_with(|| {
             profile.add_thread(process, sample.tid, at(sample.at), sample.pid == sample.tid)
         });
+
         let frames: Vec<FrameInfo> = sample
             .stack
             .iter()
@@ -98,6 +101,7 @@ fn add_sampled_run(profile: &mut Profile, code: &UserCode, category: CategoryHan
                 }
             })
             .collect();
+
         let stack = profile.intern_stack_frames(track, frames.into_iter());
         profile.add_sample(track, at(sample.at), stack, CpuDelta::from_nanos(code.period.0), weight);
     }

@@ -13,6 +13,7 @@ pub fn render(document: &TraceDocument) -> String {
                 *own -= call.ns;
             }
         }
+
         let mut stacks: Vec<String> = Vec::with_capacity(calls.len());
         for (call, own) in calls.iter().zip(own) {
             let outer = call.caller.and_then(|caller| stacks.get(caller));

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 const SOURCES: [&str; 5] = [
     include_str!("kernel.h"),
     include_str!("run.h"),
-    include_str!("session.h"),
-    include_str!("full.h"),
+    include_str!("phases_session.h"),
+    include_str!("full_session.h"),
     include_str!("uring.h"),
 ];
 

@@ -6,7 +6,7 @@
  * that do not fit go to a ring buffer. Each program starts with the cheapest test that lets it return. In `tp_btf`
  * programs the verifier knows the types of a tracepoint's arguments, so plain loads read their fields, without a helper.
  */
-#include "full_state.h"
+#include "full_maps.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 

@@ -343,7 +343,7 @@ fn tables() -> Tables {
     Tables { meaning: meaning_table::table(), paths: paths(Abi::Native), compat_paths: paths(Abi::Compat) }
 }
 
-/// As `paths` in `full.h`: 1 + the position of the first path, plus 16 times the same for the second.
+/// As `paths` in `full_session.h`: 1 + the position of the first path, plus 16 times the same for the second.
 fn by_number(calls: impl Iterator<Item = (u32, PathPositions)>) -> [u8; CALLS] {
     let mut table = [0; CALLS];
     for (number, [first, second]) in calls {

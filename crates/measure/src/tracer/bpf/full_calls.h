@@ -1,6 +1,6 @@
 /* System calls, including execve. */
 #pragma once
-#include "full_state.h"
+#include "full_maps.h"
 
 INLINE void exec_begins(struct full_session *s, struct task_struct *task, u64 pid_tid, u32 call)
 {

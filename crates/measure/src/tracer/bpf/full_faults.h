@@ -1,6 +1,6 @@
 /* Page faults, from the processor's trap to the end of the handling. */
 #pragma once
-#include "full_state.h"
+#include "full_maps.h"
 
 /* X86_PF_USER (arch/x86/include/asm/trap_pf.h) */
 #define FAULT_OF_USER 4

@@ -1,4 +1,4 @@
-//! `full.h` in Rust: what the kernel side of the full mode shares with us. The tests compare the two files.
+//! `full_session.h` in Rust: what the kernel side of the full mode shares with us. The tests compare the two files.
 
 use super::shared_run::{CALLS, Mapped, Run};
 use std::os::fd::BorrowedFd;

@@ -1,6 +1,6 @@
 /* Writes of output by io_uring. */
 #pragma once
-#include "full_state.h"
+#include "full_maps.h"
 #include "uring.h"
 
 SEC("tp_btf/io_uring_submit_req")

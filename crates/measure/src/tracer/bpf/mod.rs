@@ -5,7 +5,7 @@
 //!
 //! | mode | kernel side | loader | shared memory |
 //! |---|---|---|---|
-//! | phases | `phases.bpf.c`, `session.h` | [`BpfPhases`] | `phases_session` |
+//! | phases | `phases.bpf.c`, `phases_session.h` | [`BpfPhases`] | `phases_session` |
 //! | full | `full.bpf.c`, `full*.h` | [`BpfFull`] | `full_session`, `full_records` |
 //!
 //! `run.h` and `shared_run` are the part of that memory that both modes have.

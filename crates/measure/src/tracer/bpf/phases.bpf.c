@@ -5,12 +5,12 @@
  * whether the system call means something, or whether any call is in flight. Only then does it look at the task.
  * It uses raw `sys_enter` because `syscalls:sys_enter_write` does not fire for 32-bit calls of x86-64.
  */
-#include "session.h"
+#include "phases_session.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 #define STATE struct session
-#include "state.h"
+#include "shared_page.h"
 
 struct {
 	__uint(type, MAP_TYPE_RINGBUF);

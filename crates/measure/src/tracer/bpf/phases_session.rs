@@ -1,4 +1,4 @@
-//! `session.h` in Rust: what the kernel side of the phases mode shares with us. The tests compare the two files.
+//! `phases_session.h` in Rust: what the kernel side of the phases mode shares with us. The tests compare the two files.
 
 use super::record::{Head, Record, RecordKind, syscall};
 use super::shared_run::{CALL_COMPAT, CALLS, Mapped, Run};

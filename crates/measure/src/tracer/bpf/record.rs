@@ -1,4 +1,5 @@
-//! The records that the kernel side writes: their kinds, and their layouts from `run.h`, `session.h` and `full.h`.
+//! The records that the kernel side writes: their kinds, and their layouts from `run.h`, `phases_session.h` and
+//! `full_session.h`.
 //!
 //! The tests compare each kind and each layout with the headers: a change on one side alone fails.
 
@@ -16,7 +17,7 @@ pub(super) const ARGV_ROOM: usize = 256;
 /// `REST_ROOM`: how much of a long path a further record has.
 pub(super) const REST_ROOM: usize = 1920;
 
-/// What a record means: `RECORD_…` of `session.h` and `FULL_…` of `full.h`.
+/// What a record means: `RECORD_…` of `phases_session.h` and `FULL_…` of `full_session.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum RecordKind {

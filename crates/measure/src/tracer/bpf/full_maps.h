@@ -1,9 +1,9 @@
 /* The maps of the full mode: the session, the log of records, the state of each thread. */
 #pragma once
-#include "full.h"
+#include "full_session.h"
 
 #define STATE struct full_session
-#include "state.h"
+#include "shared_page.h"
 
 struct log {
 	u8 bytes[LOG_BYTES];

@@ -5,7 +5,7 @@
 #pragma once
 #include "run.h"
 
-/* The first eight are those of session.h, with the same meaning. */
+/* The first eight are those of phases_session.h, with the same meaning. */
 enum full_record_kind {
 	FULL_EXEC_ENTER = 1,
 	FULL_EXEC_PREPARE = 2,

@@ -29,7 +29,6 @@ pub enum CorpusError {
         /// The parser's message.
         cause: String,
     },
-    /// A manifest breaks a rule.
     #[error("cannot use `{manifest}`: {cause}\nhelp: {HELP}")]
     Rule {
         manifest: String,

@@ -32,7 +32,6 @@ pub struct Limits<'a> {
     pub interrupted: Interrupted<'a>,
 }
 
-/// Where the output goes.
 #[derive(Debug)]
 pub enum Destination {
     /// stdout is captured, stderr is discarded.
@@ -47,7 +46,6 @@ pub enum Destination {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Finished {
     pub exit: ExitStatus,
-    /// The captured output.
     pub output: Vec<u8>,
 }
 

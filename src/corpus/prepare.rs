@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How programs are prepared.
 #[derive(Clone, Copy)]
 pub struct PrepareOptions<'a> {
     /// Programs to prepare at the same time.

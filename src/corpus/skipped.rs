@@ -14,11 +14,9 @@ pub struct SkippedProgram {
     pub install: Option<String>,
 }
 
-/// The kind of obstacle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipCause {
-    /// A tool is not installed.
     ToolMissing,
     /// This machine cannot run it: another architecture, or a requirement that is not met.
     Unfit,
@@ -26,7 +24,6 @@ pub enum SkipCause {
     BuildFailed,
     /// It was built, but its output or exit status was wrong, or it did not end.
     Wrong,
-    /// The build was interrupted.
     Interrupted,
 }
 

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// An installed tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FoundTool {
     /// The name to look for in `PATH`.

@@ -43,7 +43,6 @@ impl From<rustix::io::Errno> for Refusal {
 /// The kernel's answers. `None` means that this machine does not have the setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probes {
-    /// Whether this process is root.
     pub root: bool,
     /// Whether the BPF programs could be loaded and attached; how they observe differently from a current kernel's.
     pub bpf: Result<Vec<&'static str>, String>,

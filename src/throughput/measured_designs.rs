@@ -31,7 +31,6 @@ pub struct ThroughputPlan {
     pub directory: PathBuf,
     /// The folder for files in memory.
     pub memory: PathBuf,
-    /// Seed of the random order.
     pub seed: u64,
 }
 

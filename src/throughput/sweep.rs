@@ -22,7 +22,6 @@ pub struct Sweep {
     /// A run is killed after this time.
     pub limit: Duration,
     pub folders: SinkFolders,
-    /// Seed of the random order.
     pub seed: u64,
 }
 
@@ -34,7 +33,6 @@ pub struct SweepCell {
     pub design: usize,
     /// The number of lines.
     pub count: u64,
-    /// The time of each run.
     pub times: Vec<Nanos>,
 }
 
@@ -53,7 +51,6 @@ pub struct Wrong {
 /// By design, verifying sink and number of lines. Several sinks share a verdict.
 type Verdicts = BTreeMap<(usize, Sink, u64), Result<(), RunError>>;
 
-/// The results.
 #[derive(Clone, Debug, Default)]
 pub struct Swept {
     pub cells: Vec<SweepCell>,

@@ -1,5 +1,6 @@
 //! Builds the account of a recording.
 
+use super::announced::announcer;
 use super::binaries::Binaries;
 use super::critical_path::{Moment, critical_path, split_at_execs, steps, thread_alone};
 use super::model::{Account, ProcessAccount, ThreadAccount};
@@ -7,10 +8,8 @@ use super::reading::Reconstruction;
 use super::step::{Reason, What};
 use super::{files, searches};
 use firstbyte_measure::Counts;
-use firstbyte_measure::arch::call_names;
 use firstbyte_measure::timeline::{Timeline, TimelineError};
-use firstbyte_measure::tracer::event::Call;
-use firstbyte_measure::tracer::{Event, EventKind, Recording};
+use firstbyte_measure::tracer::{EventKind, Recording};
 use firstbyte_measure::units::Nanos;
 
 impl Account {
@@ -64,24 +63,13 @@ fn last_of(threads: &[ThreadAccount], total: Nanos) -> Moment {
     Moment { pid: last.pid, tid: last.tid, at: total }
 }
 
-/// The end of a run that ended at a moment of its program: of the thread that brought it about by its output, or by
-/// listening on a port.
+/// The end of a run that ended at a moment of its program: of the thread that brought it about.
 fn announced(recording: &Recording, threads: &[ThreadAccount], total: Nanos) -> Option<Moment> {
-    let reached = recording.events.iter().find(|event| event.kind == EventKind::Reached)?;
-    let mut before = recording.events.iter().rev().filter(|event| event.at <= reached.at);
-    let is_announcement = |event: &&Event| matches!(&event.kind, EventKind::Call(call) if announces(call));
-    let by = before.find(is_announcement)?;
+    let [pid, tid] = announcer(&recording.events)?;
     let lives = |thread: &&ThreadAccount| {
-        (thread.pid, thread.tid) == (by.pid, by.tid) && thread.start + thread.lifetime >= total
+        (thread.pid, thread.tid) == (pid, tid) && thread.start + thread.lifetime >= total
     };
-    let thread = threads.iter().find(lives)?;
-    Some(Moment { pid: thread.pid, tid: thread.tid, at: total })
-}
-
-fn announces(call: &Call) -> bool {
-    let name = call_names::name(call.call);
-    let is_error = || name.starts_with("write") && call.arguments[0] == 2;
-    call.result.is_some_and(|result| result >= 0) && (call.output || name == "listen" || is_error())
+    threads.iter().find(lives).map(|_| Moment { pid, tid, at: total })
 }
 
 /// The return of the first write of output.

@@ -8,7 +8,7 @@
 use super::model::{PathPiece, ProcessAccount, ThreadAccount, Wake};
 use super::partition::{TimeInterval, partition};
 use super::step::{Reason, Step, What};
-use firstbyte_measure::arch::Wait;
+use super::wakers::{Sleep, ends};
 use firstbyte_measure::units::Nanos;
 use std::collections::HashMap;
 
@@ -172,8 +172,12 @@ impl Walker<'_> {
             What::Call { name, .. } => Some(Reason::of_call(name)),
             _ => None,
         })?;
+        let call = match doing(thread, wake.from) {
+            Some(What::Call { name, file, .. }) => Some((&**name, file.as_ref())),
+            _ => None,
+        };
         let doing = doing(&self.threads[waker], wake.woken);
-        ends(reason, doing).then_some(waker)
+        ends(&Sleep { reason, call }, doing).then_some(waker)
     }
 }
 
@@ -185,33 +189,11 @@ fn doing(thread: &ThreadAccount, at: Nanos) -> Option<&What> {
     around.find(|what| !matches!(what, What::Off(_)))
 }
 
-/// Whether a thread that does this can end a sleep of this kind.
-fn ends(reason: Reason, doing: Option<&What>) -> bool {
-    let timer_or_disk =
-        matches!(reason, Reason::For(Wait::Sleep) | Reason::PageRead | Reason::Exec | Reason::Preempted);
-    match doing {
-        _ if timer_or_disk => false,
-        None => true,
-        Some(What::Exec { .. }) => {
-            matches!(reason, Reason::For(Wait::Vfork | Wait::Read | Wait::Poll | Wait::Write))
-        }
-        Some(What::Call { name, .. }) => {
-            let exits = name.starts_with("exit");
-            match reason {
-                Reason::For(Wait::Futex) => exits || name.starts_with("futex"),
-                Reason::For(Wait::Child) => exits || name.contains("kill"),
-                Reason::For(Wait::Vfork) => exits || name.starts_with("exec"),
-                _ => Reason::of_call(name) != Reason::For(Wait::Sleep),
-            }
-        }
-        Some(What::User | What::Fault(_) | What::Off(_)) => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::account::model::{Creation, Execution};
+    use firstbyte_measure::arch::Wait;
 
     fn call(name: &str) -> What {
         What::Call { name: name.into(), text: String::new(), file: None, failed: false, code: None }
@@ -320,15 +302,16 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_ends_a_sleep_even_if_another_thread_runs() {
-        assert!(!ends(Reason::For(Wait::Sleep), Some(&call("write"))));
-        assert!(!ends(Reason::PageRead, Some(&call("write"))));
-        assert!(!ends(Reason::For(Wait::Futex), Some(&call("write"))));
-        assert!(ends(Reason::For(Wait::Futex), Some(&call("futex"))) && ends(Reason::For(Wait::Futex), None));
-        assert!(
-            ends(Reason::For(Wait::Read), Some(&call("write")))
-                && !ends(Reason::For(Wait::Read), Some(&What::User))
-        );
+    fn a_call_that_ends_no_such_wait_is_not_on_the_path() {
+        let reader = |call_of_other: &str| {
+            let mut threads = parent_and_child();
+            threads[0].steps[1].what = call("read");
+            threads[0].steps[2].what = What::Off(Reason::For(Wait::Read));
+            threads[0].wakes = vec![wake(22, 74, 2)];
+            threads[1].steps[1].what = call(call_of_other);
+            shown(&critical_path(&threads, &[moment(1, 100)])).len()
+        };
+        assert_eq!((reader("write"), reader("mmap")), (3, 1), "an interrupt finds a thread in any call");
     }
 
     #[test]

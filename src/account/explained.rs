@@ -11,6 +11,7 @@ use crate::bench::BothKinds;
 use crate::bench::explain::{Along, ObservedRuns};
 use crate::bench::runtimes::{AskedRuntime, Reports};
 use crate::bench::sampling::{ExpectedCost, Sampled};
+use crate::document::bench::FEWEST_BLOCKS;
 use crate::stats::Comparison;
 use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::launch::ExitStatus;
@@ -19,6 +20,7 @@ use firstbyte_measure::timeline::TimelineError;
 use firstbyte_measure::tracer::module::Module;
 use firstbyte_measure::tracer::ptrace::NoCpuidCount;
 use firstbyte_measure::tracer::{Backend, Recording};
+use firstbyte_measure::units::Nanos;
 
 /// How many lines of a failing program's stderr are shown.
 const LAST_LINES: usize = 5;
@@ -154,9 +156,10 @@ impl Explained {
         for (runtime, text) in reports.iter().flat_map(|reports| &reports.texts) {
             self.summary.loads.extend(loads::reported(*runtime, text));
         }
-        if let Ok(Reports { walls: [with, _], .. }) = &reports {
-            self.summary.report_scale =
-                (self.summary.median_run.wall.as_f64() / with.as_f64().max(1.0)).min(1.0);
+        if let Ok(Reports { walls, .. }) = &reports {
+            let traced = self.summary.median_run.wall.as_f64();
+            let measured = self.overhead().filter(|overhead| overhead.pairs >= FEWEST_BLOCKS);
+            self.summary.report_scale = report_scale(*walls, traced, measured.map(|it| it.ratio));
         }
         self.reports = Some(reports);
     }
@@ -194,7 +197,32 @@ impl Explained {
     }
 }
 
+/// What a reported time has to be multiplied with to be a time of the traced run that is shown: the cost of reporting comes
+/// off, by the run without the question, and the cost of tracing comes on. `walls`: with and without the question. `traced`:
+/// the traced run. `overhead`: traced runs over untraced ones, if that was measured.
+fn report_scale([with, without]: [Nanos; 2], traced: f64, overhead: Option<f64>) -> f64 {
+    let [with, without] = [with, without].map(|wall| wall.as_f64().max(1.0));
+    // two single runs: a faster run with the question is chance
+    let reporting = (without / with).min(1.0);
+    reporting * overhead.unwrap_or(traced / without)
+}
+
 /// The first run that failed; if none did, the first.
 fn worst(recordings: &[Recording]) -> Option<&Recording> {
     recordings.iter().find(|recording| !recording.exit.success()).or(recordings.first())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reported_time_loses_the_cost_of_reporting_and_gets_the_cost_of_tracing() {
+        let walls = |with, without| [Nanos(with), Nanos(without)];
+        let scale = |walls, traced, overhead| (1000.0 * report_scale(walls, traced, overhead)).round() as u64;
+        assert_eq!(scale(walls(200, 100), 100.0, None), 500, "reporting doubles the time");
+        assert_eq!(scale(walls(100, 100), 500.0, None), 5000, "ptrace makes it five times as long");
+        assert_eq!(scale(walls(200, 100), 500.0, Some(4.0)), 2000, "as interleaved runs show it");
+        assert_eq!(scale(walls(90, 100), 100.0, None), 1000);
+    }
 }

@@ -8,6 +8,7 @@
 
 mod address_space;
 pub mod align;
+mod announced;
 mod apply;
 pub mod attribution;
 pub mod binaries;
@@ -21,6 +22,7 @@ pub mod difference;
 pub mod explained;
 mod files;
 pub mod findings;
+mod inferred_wakes;
 pub mod loads;
 mod model;
 pub mod notes;
@@ -40,6 +42,7 @@ mod thread;
 pub mod trace_document;
 pub mod user_code;
 pub mod user_times;
+mod wakers;
 
 pub use explained::Explained;
 pub use model::{Account, Execution, FileAccount, FileSearch, PathPiece, ProcessAccount, ThreadAccount};

@@ -75,7 +75,7 @@ fn sentences(explained: &Explained) -> Vec<String> {
 pub fn side_notes(explained: &Explained) -> Vec<String> {
     let program = ending(explained).into_iter().chain(changed_by_tracing(explained));
     let runs = interruption(explained).into_iter().chain(rejections(explained));
-    program.chain(runs).chain(interference(explained)).collect()
+    program.chain(runs).chain(interference(explained)).chain([executions(explained)]).collect()
 }
 
 /// How the runs ended, unless they ended well by themselves.

@@ -3,6 +3,7 @@
 use super::apply::{apply, file_of};
 use super::binaries::Binaries;
 use super::call_text;
+use super::inferred_wakes::{self, InferredWakes, of_futexes};
 use super::model::{Creation, Execution, ProcessAccount, ThreadAccount, Wake};
 use super::process::Process;
 use super::step::{ExecStage, PageFault, Reason, What};
@@ -26,6 +27,8 @@ pub(super) struct Reconstruction {
 struct Reader<'b> {
     binaries: &'b dyn Binaries,
     by_ptrace: bool,
+    /// Ends of waits that ptrace does not see.
+    inferred: InferredWakes,
     zero: Nanos,
     root: u32,
     processes: HashMap<u32, Process>,
@@ -60,9 +63,11 @@ impl Reconstruction {
         let root = recording.root;
         let entered = recording.events.iter().find(|e| e.pid == root && e.kind == EventKind::ExecEnter);
         let zero = entered.map_or(Nanos(0), |event| event.at);
+        let by_ptrace = recording.backend == Backend::Ptrace;
         let mut reader = Reader {
             binaries,
-            by_ptrace: recording.backend == Backend::Ptrace,
+            by_ptrace,
+            inferred: if by_ptrace { of_futexes(&recording.events) } else { InferredWakes::new() },
             zero,
             root,
             processes: HashMap::from([(root, Process::tracee())]),
@@ -78,7 +83,8 @@ impl Reconstruction {
         };
 
         let events = &recording.events;
-        let ended = events.iter().find(|event| event.kind == EventKind::Reached).map(|event| event.at);
+        let ended = events.iter().find(|event| matches!(event.kind, EventKind::Reached { .. }));
+        let ended = ended.map(|event| event.at);
         let is_within = |event: &&Event| {
             event.pid != 0 && event.at >= zero && ended.is_none_or(|ended| begun(event) < ended)
         };
@@ -249,21 +255,31 @@ impl Reader<'_> {
             self.has_read(file.as_ref(), read.unsigned_abs());
         }
         let failed = call.error().is_some();
-        let what = What::Call { name, text, file, failed, code };
         if self.by_ptrace {
-            self.wait_for_child(event, call, &what);
+            self.infer_wake(event, call, &name);
         }
+        let what = What::Call { name, text, file, failed, code };
         let until = if call.result.is_some() { event.at } else { Nanos(u64::MAX) };
         self.thread(event).kernel(call.entered, until, what);
     }
 
-    /// ptrace sees no wake-ups, but a call that waits returns which child has ended.
-    fn wait_for_child(&mut self, event: &Event, call: &Call, what: &What) {
-        let What::Call { name, .. } = what else { return };
-        let child = call.result.and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
-        let Some(child) = child.filter(|_| Reason::of_call(name) == Reason::For(Wait::Child)) else { return };
-        let end = self.account(child).and_then(|account| account.end).map(|end| end + self.zero);
-        if let Some(woken) = end.filter(|end| (call.entered..event.at).contains(end)) {
+    /// ptrace sees no wake-ups, but calls tell of some.
+    fn infer_wake(&mut self, event: &Event, call: &Call, name: &str) {
+        if let Some(wake) = self.inferred.remove(&(event.tid, event.at)) {
+            self.thread(event).wakes.push(wake);
+        }
+        if Reason::of_call(name) != Reason::For(Wait::Child) {
+            return;
+        }
+        let within = call.entered..event.at;
+        let end = |account: &ProcessAccount| account.end.map(|end| end + self.zero);
+        let meanwhile = |account: &&ProcessAccount| {
+            account.parent == event.pid && end(account).is_some_and(|end| within.contains(&end))
+        };
+        let ended: Vec<u32> = self.accounts.iter().filter(meanwhile).map(|account| account.pid).collect();
+        let Some(child) = inferred_wakes::child_of(name, call, &ended) else { return };
+        let last = self.accounts.iter().rev().find(|account| account.pid == child);
+        if let Some(woken) = last.and_then(end).filter(|end| within.contains(end)) {
             self.thread(event).wakes.push(Wake { from: call.entered, woken, waker: [child, child] });
         }
     }

@@ -7,8 +7,10 @@ use super::notes::TraceNotes;
 use super::profile::{Function, Node};
 use super::summary::Spread;
 use super::{Account, PathPiece, ProcessAccount, Step, Summary, What};
+use crate::bench::run_conditions::ended_by;
 use crate::document::Kind;
 use crate::document::bench::{ColdRuns, Overhead, Ratio, SCHEMA, Tool};
+use crate::document::conditions::EndedBy;
 use crate::document::trace::{
     TraceCall, TraceDocument, TraceExec, TraceFigure, TraceFile, TraceFinding, TraceFunction, TraceLoad,
     TracePhases, TracePiece, TraceProcess, TraceProgram, TraceSampling, TraceSearch, TraceShare, TraceSpan,
@@ -46,6 +48,7 @@ pub struct Invocation {
     pub stderr: Vec<String>,
     /// How often the command was executed; `None`: it was not executed now.
     pub executions: Option<u64>,
+    pub until: Option<EndedBy>,
     pub cold: Option<ColdRuns>,
     pub findings: Vec<TraceFinding>,
 }
@@ -65,6 +68,7 @@ impl Invocation {
             corrected_total: notes.corrected_total,
             stderr: explained.stderr.clone(),
             executions: Some(explained.executions()).filter(|executions| *executions > 0),
+            until: observed.until.as_ref().map(ended_by),
             cold: observed.cold.clone(),
             findings: explained.findings().iter().map(|own| finding(own, explained)).collect(),
         }
@@ -121,6 +125,7 @@ fn traced(summary: &Summary, invocation: &Invocation) -> TraceProgram {
         exit_codes: invocation.exit_codes.clone(),
         stderr: invocation.stderr.clone(),
         executions: invocation.executions,
+        until: invocation.until.clone(),
         cold: invocation.cold.clone(),
         runs: summary.runs,
         phases: phases(summary),

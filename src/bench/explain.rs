@@ -26,9 +26,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// By default no more runs of a command than fit into this time, traced and untraced ones.
-const PATIENCE: Duration = Duration::from_millis(2500);
+const PATIENCE: Duration = Duration::from_millis(1600);
 
-const SMALLEST_RUNS: u32 = 24;
+const SMALLEST_RUNS: u32 = 12;
 
 /// More CPUID instructions than any start executes.
 const MANY_CPUIDS: u64 = 200;
@@ -198,9 +198,14 @@ impl From<Series> for ObservedRuns {
 
 pub(super) fn entry(command: Command, plan: &ExplainPlan) -> Result<ExperimentEntry, ExperimentError> {
     let name = command.words().join(" ");
+    let mut tracee = plan.each_run.tracee(command)?;
+    if plan.count == Some(1) {
+        // no run before it shows whether it fills its pipe
+        tracee.launcher.read_along();
+    }
     Ok(ExperimentEntry {
         series: Series { name, ..Series::default() },
-        tracee: plan.each_run.tracee(command)?,
+        tracee,
         around: Around { input: plan.each_run.input.clone(), ..Around::default() },
         reread: None,
     })

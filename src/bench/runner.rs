@@ -8,7 +8,7 @@ use firstbyte_measure::counters::{CounterValues, Counters};
 use firstbyte_measure::launch::{LaunchError, Launcher, Until};
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::ptrace::FilesOfRun;
-use firstbyte_measure::tracer::{EventKind, Recording, Setting, Tracer, ptrace};
+use firstbyte_measure::tracer::{Event, EventKind, Recording, Setting, Tracer, ptrace};
 
 /// How many lines of a failing program's stderr are kept.
 pub(super) const LAST_LINES: usize = 5;
@@ -157,7 +157,8 @@ impl Counter for Tracees<'_> {
 /// Checks that a run with an `until` ended there rather than earlier.
 fn reached(recording: &Recording, setting: &Setting) -> Result<(), LaunchError> {
     let Some(until) = &setting.until else { return Ok(()) };
-    if recording.killed.is_some() || recording.events.iter().any(|event| event.kind == EventKind::Reached) {
+    let is_end = |event: &Event| matches!(event.kind, EventKind::Reached { .. });
+    if recording.killed.is_some() || recording.events.iter().any(is_end) {
         return Ok(());
     }
     let awaited = match until {

@@ -12,12 +12,12 @@ use firstbyte_measure::units::Nanos;
 use std::time::{Duration, SystemTime};
 
 /// By default no more sampled runs than fit into this time, with the untraced ones beside them.
-const PATIENCE: Duration = Duration::from_millis(1200);
+const PATIENCE: Duration = Duration::from_millis(1000);
 const FEWEST: u32 = 2;
 const MOST: u32 = 1000;
 
 /// The number of samples that gives each function's share to about two per cent.
-const ENOUGH: f64 = 3000.0;
+const ENOUGH: f64 = 2200.0;
 /// Above it, a long program would be sampled less than a profiler is expected to.
 const LONGEST_PERIOD: Nanos = Nanos(1_000_000);
 
@@ -104,7 +104,7 @@ mod tests {
             runs_and_period(None, true, ExpectedCost { user: user_ms * 1e6, wall: wall_ms * 1e6 })
         };
         assert_eq!(plan(0.1, 0.5), (1000, SHORTEST_PERIOD));
-        assert_eq!(plan(30.0, 50.0), (12, Nanos(120_000)));
+        assert_eq!(plan(30.0, 50.0), (10, Nanos(136_363)));
         assert_eq!(plan(4000.0, 5000.0), (FEWEST, LONGEST_PERIOD));
         assert_eq!(plan(0.0, 0.0), (1000, SHORTEST_PERIOD));
         assert_eq!(

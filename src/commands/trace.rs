@@ -51,7 +51,8 @@ fn examine(
     plan: &Plan,
     tracer: &mut FullTracer,
 ) -> Result<(), CommandError> {
-    if !plan.runs.quick && !explained.observed.interrupted {
+    // who wants one run gets one run
+    if !plan.runs.quick && plan.runs.count != Some(1) && !explained.observed.interrupted {
         let _working = Spinner::new("counting");
         explained.cpuid = count_cpuids(command, TRAP, explained.summary.total.median);
         explained.observed.interrupted = interrupt::interrupted().is_some();

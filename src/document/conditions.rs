@@ -1,6 +1,6 @@
 //! How the runs of a program were made. Times of two files can be compared only if this is the same in both.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub enum Placement {
 }
 
 /// What ended a run before the program's own end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndedBy {
     /// Its first byte of output.

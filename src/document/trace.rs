@@ -2,6 +2,7 @@
 
 use super::Kind;
 use crate::document::bench::{ColdRuns, Ratio, Tool};
+use crate::document::conditions::EndedBy;
 use firstbyte_measure::timeline::PerPhase;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -66,6 +67,9 @@ pub struct TraceProgram {
     /// How often the command was executed, for whatever purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executions: Option<u64>,
+    /// What ended each run before the program's own end; left out if nothing did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<EndedBy>,
     /// How the page cache was made cold before each traced run; left out if it was warm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold: Option<ColdRuns>,

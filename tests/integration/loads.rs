@@ -138,14 +138,17 @@ fn the_text_lists_what_was_loaded() {
 
 /// What a runtime reports; `None` without the runtime or a tracer.
 fn reported(runtime: &str, words: &[&str]) -> Option<Vec<Value>> {
+    reported_with(runtime, &["-r", "2", "--no-samples", "--"], words)
+}
+
+fn reported_with(runtime: &str, options: &[&str], words: &[&str]) -> Option<Vec<Value>> {
     if Command::new(words[0]).arg("--version").output().is_err()
         && Command::new(words[0]).arg("version").output().is_err()
     {
         skipped(&format!("no {}", words[0]));
         return None;
     }
-    let options = ["-r", "2", "--no-samples", "--"];
-    let Some(result) = result(&[&options, words].concat()) else {
+    let Some(result) = result(&[options, words].concat()) else {
         skipped("this machine does not trace");
         return None;
     };
@@ -194,6 +197,41 @@ fn hooks_report_the_modules_of_node_ruby_and_perl() {
         let outer = loads.iter().find(|load| load["unit"].as_str().unwrap().ends_with(name));
         let outer = outer.unwrap_or_else(|| panic!("{runtime}: {loads:?}"));
         assert!(number(outer, "total_ns") >= 20_000_000, "{outer}");
+        let inner = loads.iter().find(|load| load["unit"].as_str().unwrap().to_lowercase().contains("inner"));
+        let inner = inner.unwrap_or_else(|| panic!("{runtime}: {loads:?}"));
+        assert_eq!(number(inner, "depth"), number(outer, "depth") + 1, "{runtime}");
+    }
+}
+
+#[test]
+fn ruby_reports_what_is_loaded_at_its_first_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().display().to_string();
+    fs::write(folder.path().join("lazy.rb"), "module Lazy; sleep 0.02; end").unwrap();
+    let program = format!("autoload :Lazy, '{path}/lazy'; Lazy; Kernel.load '{path}/lazy.rb'; puts 1");
+    let Some(loads) = reported("Ruby", &["ruby", "-e", &program]) else { return };
+    let lazy = loads.iter().filter(|load| load["unit"].as_str().unwrap().contains("/lazy"));
+    let times: Vec<u64> = lazy.map(|load| number(load, "total_ns")).collect();
+    assert!(times.len() == 2 && times.iter().all(|time| *time >= 20_000_000), "{loads:?}");
+}
+
+#[test]
+fn bash_reports_its_commands_and_zsh_its_files_and_functions() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().to_str().unwrap();
+    fs::write(folder.path().join("rc"), "slow() { sleep 0.03; }\nslow\n").unwrap();
+    fs::copy(folder.path().join("rc"), folder.path().join(".zshrc")).unwrap();
+    let script = format!("source {home}/rc; echo $(id -u)");
+    if let Some(loads) = reported("bash", &["bash", "-c", &script]) {
+        assert!(number(load(&loads, "sleep 0.03"), "self_ns") >= 30_000_000, "{loads:?}");
+        assert!(loads.iter().any(|load| load["unit"] == "id -u"), "{loads:?}");
+    }
+    let own = format!("ZDOTDIR={home}");
+    let options = ["--env", &own, "-r", "2", "--no-samples", "--"];
+    if let Some(loads) = reported_with("zsh", &options, &["zsh", "-ic", "echo $ZDOTDIR"]) {
+        let (file, function) = (load(&loads, ".zshrc"), load(&loads, "slow"));
+        assert!(number(file, "total_ns") >= 30_000_000 && number(function, "self_ns") >= 30_000_000);
+        assert_eq!((number(file, "depth"), number(function, "depth")), (0, 1));
     }
 }
 

@@ -148,10 +148,19 @@ fn a_silent_server_is_ready_when_it_listens() {
         assert_eq!(document["results"][0]["plan"]["until"]["port"].to_string(), port);
     }
 
-    let Some(result) = result(&["-r", "1", "--backend", "ptrace", "--until-port", &port, &command]) else {
+    let Some(silent) = result(&["-r", "1", "--backend", "ptrace", "--until-port", &port, &command]) else {
         return skipped(NO_TRACER);
     };
-    assert_eq!(spans(&result, |span| span["name"] == "listen").len(), 1);
+    assert_eq!(spans(&silent, |span| span["name"] == "listen").len(), 1);
+    assert_eq!(silent["until"]["port"].to_string(), port);
+
+    // the shell waits for the server, which is the one that listens
+    let shell = format!("{} {port} & wait", server.display());
+    let Some(result) = result(&["-r", "1", "--until-port", &port, "--shell", &shell]) else {
+        return skipped(NO_TRACER);
+    };
+    let path = result["critical_path"].as_array().unwrap();
+    assert_eq!(path[path.len() - 1]["program"], "tracee", "{path:?}");
 }
 
 #[test]

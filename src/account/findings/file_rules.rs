@@ -15,8 +15,11 @@ const NEARLY_ALL: f64 = 0.98;
 pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
     let nearly_all = NEARLY_ALL * run.account.total.as_f64();
     let files = run.loads.iter().filter(|load| load.runtime == FILE && load.total.as_f64() < nearly_all);
+    let executed =
+        || run.account.processes.iter().flat_map(|process| &process.execs).map(|exec| &exec.executed);
+    let is_code = |path: &str| executed().any(|program| is_module(path, program));
     let load = files
-        .filter(|load| !is_module(load.file.as_deref().unwrap_or(&load.unit)) && !load.has_suffix("so"))
+        .filter(|load| !is_code(load.file.as_deref().unwrap_or(&load.unit)) && !load.has_suffix("so"))
         .max_by_key(|load| load.total)?;
     if !noteworthy(load.total, run.account, 5) {
         return None;

@@ -88,9 +88,9 @@ fn is_missing(text: &str) -> bool {
     !text.contains(" = -1 ") || text.ends_with("ENOENT") || text.ends_with("ENOTDIR")
 }
 
-/// A library, other than the C library, with at least a fifth of the page faults.
+/// A library, other than the C library, with at least a fifth of the page faults on the critical path.
 pub(super) fn heavy_library(account: &Account) -> Option<Finding> {
-    let faults = account.main().steps.iter().filter_map(|step| match &step.what {
+    let faults = account.steps.iter().filter_map(|step| match &step.what {
         What::Fault(fault) => Some((step, fault)),
         _ => None,
     });
@@ -115,7 +115,7 @@ pub(super) fn heavy_library(account: &Account) -> Option<Finding> {
     }
 
     let text = format!(
-        "`{name}` has {} % of the main thread's page faults ({count} of {all}). They alone take this long.",
+        "`{name}` has {} % of the page faults on the critical path ({count} of {all}). They alone take this long.",
         count * 100 / all
     );
     Some(Finding::new("heavy-library", cost, text))

@@ -2,7 +2,8 @@
 
 use super::{Finding, cost, noteworthy};
 use crate::account::attribution::shares;
-use crate::account::{Account, Reason, Step, What};
+use crate::account::critical_path::piece_steps;
+use crate::account::{Account, PathPiece, Reason, Step, What};
 use firstbyte_measure::arch::Wait;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
@@ -16,21 +17,33 @@ pub(super) fn exec_chain(account: &Account) -> Option<Finding> {
     }
 
     let names: Vec<&str> = before.iter().map(|exec| &*exec.path).collect();
-    let others = account.processes.iter().filter(|p| p.pid != root.pid && p.start < last.start).count();
+    let (cost, others) = until(account, last.start);
     let also = match others {
-        0 => String::new(),
-        1 => " and 1 other process".to_owned(),
-        n => format!(" and {n} other processes"),
+        Nanos(0) => String::new(),
+        time => format!(" The programs that they start meanwhile take {time} more."),
     };
-
-    let cost = last.start;
     let text = format!(
-        "`{}` is executed only after this time, behind {} ({}){also}. If these only find it, calling it directly saves that time.",
+        "`{}` is executed behind {} ({}), which take this long themselves.{also} If these only find it, calling it directly \
+         saves that time.",
         last.path,
         if before.len() == 1 { "1 other exec".to_owned() } else { format!("{} other execs", before.len()) },
         names.join(", ")
     );
     Some(Finding::new("exec-chain", cost, text))
+}
+
+/// How long the tracee itself worked before an instant, and how long others did for which it waited.
+fn until(account: &Account, end: Nanos) -> (Nanos, Nanos) {
+    let (mut own, mut others) = (Nanos(0), Nanos(0));
+    for piece in account.path.iter().filter(|piece| piece.from < end) {
+        let piece = PathPiece { to: piece.to.min(end), ..*piece };
+        for step in piece_steps(&account.threads[piece.thread], &piece) {
+            let waits = matches!(step.what, What::Off(Reason::For(Wait::Child | Wait::Vfork)));
+            let time = if piece.pid == account.root && !waits { &mut own } else { &mut others };
+            *time = *time + step.own;
+        }
+    }
+    (own, others)
 }
 
 /// Pages that had to be read from disk.
@@ -79,25 +92,37 @@ pub(super) fn sleep(account: &Account) -> Option<Finding> {
 
 /// Waits that no thread of the program ends.
 pub(super) fn waits(account: &Account) -> Option<Finding> {
-    let mut waits: BTreeMap<Reason, (usize, u64)> = BTreeMap::new();
+    let mut waits: BTreeMap<(Reason, bool), (usize, u64)> = BTreeMap::new();
+    let mut call = None;
     for step in &account.steps {
-        if let What::Off(reason) = step.what
-            && !is_explained(reason)
-        {
-            let wait = waits.entry(reason).or_default();
-            *wait = (wait.0 + 1, wait.1 + step.own.0);
+        match &step.what {
+            What::Call { file, .. } => call = Some((step.start + step.elapsed, file.as_deref())),
+            What::Off(reason) if !is_explained(*reason) => {
+                let around = call.filter(|(end, _)| step.start < *end).and_then(|(_, file)| file);
+                let to_us = matches!(around, Some("stdout" | "stderr"));
+                let wait = waits.entry((*reason, to_us)).or_default();
+                *wait = (wait.0 + 1, wait.1 + step.own.0);
+            }
+            _ => {}
         }
     }
-    let (reason, (count, time)) = waits.into_iter().max_by_key(|(_, (_, time))| *time)?;
+    let ((reason, to_us), (count, time)) = waits.into_iter().max_by_key(|(_, (_, time))| *time)?;
     let cost = Nanos(time);
     if !noteworthy(cost, account, 5) {
         return None;
     }
-    let text = format!(
-        "The program waits for {} ({count} times), and nothing that it does ends this wait: another program, a device, the \
-         network or a timer does.",
-        reason.name()
-    );
+    let text = if to_us && reason == Reason::For(Wait::Write) {
+        format!(
+            "The program waits until its output is read ({count} times): it writes more than fits into the pipe, which \
+             firstbyte reads here. A reader that is faster or slower changes this time."
+        )
+    } else {
+        format!(
+            "The program waits for {} ({count} times), and nothing that it does ends this wait: another program, a device, \
+             the network or a timer does.",
+            reason.name()
+        )
+    };
     Some(Finding::new("waits", cost, text).about(reason.name()))
 }
 

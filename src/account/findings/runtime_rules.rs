@@ -11,19 +11,17 @@ const NEARLY_ALL: f64 = 0.9;
 
 /// The longest loads that a runtime reports: of the runtime whose loads take the longest.
 pub(super) fn reported(run: &Evidence) -> Option<Finding> {
-    let names = [
-        AskedRuntime::Python,
-        AskedRuntime::Node,
-        AskedRuntime::Java,
-        AskedRuntime::Go,
-        AskedRuntime::Ruby,
-        AskedRuntime::Perl,
-    ];
+    use AskedRuntime::{Bash, Go, Java, Node, Perl, Python, Ruby, Zsh};
     let of_runtime = |runtime: AskedRuntime| {
         let loads: Vec<&Load> = run.loads.iter().filter(|load| load.runtime == runtime.name()).collect();
         (runtime, sum(&outermost(&loads)), loads)
     };
-    let (runtime, cost, loads) = names.map(of_runtime).into_iter().max_by_key(|(_, cost, _)| *cost)?;
+    let languages = [Python, Node, Java, Go, Ruby, Perl].map(of_runtime);
+    let (shells, languages) = ([Bash, Zsh].map(of_runtime), languages.into_iter());
+    let (shell, language) =
+        (shells.into_iter().max_by_key(|it| it.1)?, languages.max_by_key(|(_, cost, _)| *cost)?);
+    // a line of a shell that executes another program takes as long as this one, which says more of itself
+    let (runtime, cost, loads) = if language.1.0 * 2 >= shell.1.0 { language } else { shell };
     let mut longest = outermost(&loads);
     longest.sort_by_key(|load| Reverse(load.total));
     let shown: Vec<String> = longest.iter().take(4).map(|load| shown(run, load, &loads)).collect();
@@ -43,6 +41,9 @@ fn advice(runtime: AskedRuntime) -> &'static str {
             "A class-data archive of the application (-XX:SharedArchiveFile) saves most of its classes' time."
         }
         AskedRuntime::Go => "These packages are initialised at every start, used or not.",
+        AskedRuntime::Bash | AskedRuntime::Zsh => {
+            "Leave out what is not needed at every start, or do it when it is used for the first time."
+        }
     }
 }
 
@@ -104,28 +105,55 @@ const OF_SITE: [&str; 15] = [
     "usercustomize",
 ];
 
-/// What `site` imports besides its own modules: `.pth` files make it do so.
+/// What `site` imports besides its own modules, because a line of a `.pth` file of the interpreter makes it do so. An import
+/// counts if the file of its module was read after that file and before the next one.
 pub(super) fn python_site(run: &Evidence) -> Option<Finding> {
     let loads: Vec<&Load> =
         run.loads.iter().filter(|load| load.runtime == AskedRuntime::Python.name()).collect();
     let site = loads.iter().find(|load| load.unit == "site" && load.depth == 0)?;
-    let mut foreign: Vec<&Load> =
-        inside(site, &loads).into_iter().filter(|load| !OF_SITE.contains(&&*load.unit)).collect();
-    foreign.sort_by_key(|load| Reverse(load.total));
-    let longest: Vec<String> =
-        foreign.iter().take(3).map(|load| format!("`{}` {}", load.unit, run.scaled(load.total))).collect();
-    let pth = run.loads.iter().filter(|load| load.runtime == FILE && load.has_suffix("pth"));
-    let files: Vec<&str> = pth.filter_map(|load| load.file.as_deref()).take(3).collect();
-    if longest.is_empty() || files.is_empty() {
+    let foreign = inside(site, &loads).into_iter().filter(|load| !OF_SITE.contains(&&*load.unit));
+    let by_file = |import| Some((import, path_file_before(run.loads, import)?));
+    let mut caused: Vec<(&Load, &str)> = foreign.filter_map(by_file).collect();
+    caused.sort_by_key(|(load, _)| Reverse(load.total));
+    let cost = Nanos(caused.iter().map(|(load, _)| load.total.0).sum());
+    let longest: Vec<String> = caused
+        .iter()
+        .take(3)
+        .map(|(load, file)| format!("`{}` {} (by {file})", load.unit, run.scaled(load.total)))
+        .collect();
+    if longest.is_empty() {
         return None;
     }
     let text = format!(
-        "Before the program begins, Python's `site` imports {}, because a line of a .pth file says so ({}). Uninstall what \
+        "Before the program begins, Python's `site` imports {}, because a line of a .pth file says so. Uninstall what \
          installed that file, or use a virtual environment without it.",
-        longest.join(", "),
-        files.join(", ")
+        longest.join(", ")
     );
-    Some(Finding::new("python-site", run.scaled(sum(&foreign)), text))
+    Some(Finding::new("python-site", run.scaled(cost), text))
+}
+
+/// The `.pth` file in a folder of packages after which the file of a module was read, before any other such file.
+fn path_file_before<'l>(loads: &'l [Load], import: &Load) -> Option<&'l str> {
+    let name = import.unit.split('.').next()?;
+    let (package, file) = (format!("/{name}/"), format!("/{name}."));
+    let mut last = None;
+    for load in loads.iter().filter(|load| load.runtime == FILE) {
+        let path = load.file.as_deref().unwrap_or_default();
+        if is_path_file(path) {
+            last = Some(path);
+        } else if last.is_some() && (path.contains(&package) || path.contains(&file)) {
+            return last;
+        }
+    }
+    None
+}
+
+/// `site` reads those in these folders (<https://docs.python.org/3/library/site.html>).
+fn is_path_file(path: &str) -> bool {
+    let of_packages = |folder: &str| folder.ends_with("/site-packages") || folder.ends_with("/dist-packages");
+    path.rsplit_once('/').is_some_and(|(folder, name)| {
+        of_packages(folder) && name.rsplit_once('.').is_some_and(|(_, suffix)| suffix == "pth")
+    })
 }
 
 /// The compiled modules that Python reads, if it did not report its imports.

@@ -3,7 +3,8 @@
 use super::*;
 use crate::account::loads::{EXECUTABLE, FILE};
 use crate::account::{
-    Code, CodeOrigin, ExecStage, Execution, PageFault, ProcessAccount, Reason, Region, ThreadAccount,
+    Code, CodeOrigin, ExecStage, Execution, PageFault, PathPiece, ProcessAccount, Reason, Region,
+    ThreadAccount,
 };
 use firstbyte_measure::Counts;
 use firstbyte_measure::arch::Wait;
@@ -261,16 +262,25 @@ fn the_longest_reported_loads_are_named_with_those_inside() {
 
 #[test]
 fn site_is_only_blamed_for_what_a_path_file_makes_it_import() {
-    let site = |child: &str| {
+    let site = |child: &str, folder: &str| {
+        let pth = format!("/usr/lib/python3/{folder}/own.pth");
         vec![
-            load("Python", "site", "", [10_000, 300_000], 0),
+            load("Python", "site", "", [10_000, 400_000], 0),
             load("Python", child, "", [290_000, 290_000], 1),
-            load(FILE, "certifi.pth", "/lib/certifi.pth", [1, 1], 1),
+            load("Python", "sitecustomize", "", [90_000, 90_000], 1),
+            load(FILE, "own.pth", &pth, [1, 1], 1),
+            load(FILE, "certifi.pyc", "/lib/certifi/__init__.pyc", [1, 1], 1),
+            load(FILE, "json.pyc", "/lib/json/__init__.pyc", [1, 1], 1),
         ]
     };
-    let rules = |child| with_loads(site(child)).iter().map(|finding| finding.rule).collect::<Vec<_>>();
-    assert!(rules("certifi").contains(&"python-site"));
-    assert!(!rules("os").contains(&"python-site"));
+    let found = |child, folder| {
+        let found = with_loads(site(child, folder));
+        found.into_iter().find(|finding| finding.rule == "python-site").map(|finding| finding.cost.0)
+    };
+    assert_eq!(found("certifi", "dist-packages"), Some(290_000), "not all that `site` imports");
+    assert_eq!(found("os", "dist-packages"), None);
+    assert_eq!(found("certifi", "data"), None, "a file that the program reads");
+    assert_eq!(found("requests", "dist-packages"), None, "no file of it was read then");
 }
 
 #[test]
@@ -306,11 +316,19 @@ fn modules_without_a_compiled_file_are_compiled_each_time() {
 
 #[test]
 fn an_archive_of_code_is_not_blamed_for_what_its_code_does() {
-    let read = |unit: &str| with_loads(vec![load(FILE, unit, &format!("/a/{unit}"), [500_000, 500_000], 1)]);
-    assert_eq!(read("settings.conf")[0].rule, "slow-file");
+    let read = |unit: &str, program: &str| {
+        let mut account = run(quiet());
+        account.processes[0].execs[0].executed = program.into();
+        let loads = vec![load(FILE, unit, &format!("/a/{unit}"), [500_000, 500_000], 1)];
+        let summary = Summary { loads, ..Summary::of(vec![account]).unwrap() };
+        findings(&summary, &MachineFacts::default())
+    };
+    assert_eq!(read("settings.conf", "/bin/java")[0].rule, "slow-file");
     for unit in ["app.jar", "classes.jsa", "lib/modules", "m.py"] {
-        assert!(read(unit).is_empty(), "{unit}");
+        assert!(read(unit, "/bin/java").is_empty(), "{unit}");
     }
+    assert!(read("app.zip", "/bin/python3.11").is_empty());
+    assert_eq!(read("app.zip", "/bin/unzip")[0].rule, "slow-file", "its data");
 }
 
 #[test]
@@ -354,14 +372,52 @@ fn a_cost_has_the_interval_of_all_runs() {
 }
 
 #[test]
-fn an_exec_before_the_last_one_is_a_chain() {
+fn an_exec_before_the_last_one_is_a_chain_without_the_programs_that_ran_meanwhile() {
     let mut account = run(quiet());
     let mut second = account.processes[0].execs[0].clone();
     second.start = Nanos(70_000);
     account.processes[0].execs.push(second);
+    let mut child = account.threads[0].clone();
+    (child.pid, child.tid) = (ROOT + 1, ROOT + 1);
+    account.threads.push(child);
+    let piece = |thread: usize, from, to| {
+        let pid = account.threads[thread].pid;
+        PathPiece { thread, pid, tid: pid, from: Nanos(from), to: Nanos(to) }
+    };
+    account.path = vec![piece(0, 0, 20_000), piece(1, 20_000, 60_000), piece(0, 60_000, 1_000_100)];
     let summary = Summary::of(vec![account]).unwrap();
     let finding = findings(&summary, &MachineFacts::default()).remove(0);
-    assert_eq!((finding.rule, finding.cost), ("exec-chain", Nanos(70_000)));
+    assert_eq!((finding.rule, finding.cost), ("exec-chain", Nanos(30_000)));
+    assert!(finding.text.contains("take 40.0 µs more"), "{}", finding.text);
+}
+
+#[test]
+fn a_wait_for_the_reader_of_the_output_is_not_blamed_on_a_device() {
+    let text = |file: Option<&str>| {
+        let mut account = run([quiet(), vec![(500_000, What::Off(Reason::For(Wait::Write)))]].concat());
+        let write = Step {
+            start: Nanos(1_000_000),
+            elapsed: Nanos(600_000),
+            own: Nanos(0),
+            what: call("write", file, false, Role::Executable),
+        };
+        let place = account.steps.len() - 1;
+        account.steps.insert(place, write);
+        let summary = Summary::of(vec![account]).unwrap();
+        findings(&summary, &MachineFacts::default()).remove(0).text
+    };
+    assert!(text(Some("stdout")).contains("until its output is read"));
+    assert!(text(None).contains("another program"));
+}
+
+#[test]
+fn a_library_whose_faults_others_wait_for_is_heavy() {
+    let region = || Region::File("/lib/libstdc++.so.6".into());
+    let mut account = run([quiet(), vec![(2_000, fault(region(), Role::Executable, false)); 20]].concat());
+    account.threads[0].steps.clear();
+    assert_eq!(rules(account.clone(), &MachineFacts::default()), ["heavy-library"], "another thread's");
+    account.threads[0].steps = std::mem::replace(&mut account.steps, run(quiet()).steps);
+    assert!(rules(account, &MachineFacts::default()).is_empty(), "off the path");
 }
 
 #[test]

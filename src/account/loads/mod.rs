@@ -7,6 +7,7 @@
 mod follow;
 mod process;
 mod reported;
+mod shells;
 mod tree;
 mod units;
 

@@ -1,13 +1,13 @@
 //! What language runtimes themselves report of their loads.
 
-use super::Load;
+use super::{Load, shells};
 use crate::account::Account;
 use crate::account::binaries::FileBinaries;
 use crate::bench::runtimes::AskedRuntime;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 
-/// The runtime whose classes these are. They are not inside the phases that [`Runtime::Java`] reports.
+/// The runtime whose classes these are. They are not inside the phases that [`AskedRuntime::Java`] reports.
 pub const JAVA_CLASSES: &str = "Java classes";
 
 /// A class is loaded in less. If more time passes until the next one, the program did something else.
@@ -33,6 +33,8 @@ fn runtime(path: &str, binaries: &FileBinaries) -> Option<AskedRuntime> {
         "java" | "javac" | "jar" | "jshell" | "javap" => Some(AskedRuntime::Java),
         "ruby" => Some(AskedRuntime::Ruby),
         "perl" => Some(AskedRuntime::Perl),
+        "bash" => Some(AskedRuntime::Bash),
+        "zsh" => Some(AskedRuntime::Zsh),
         _ => binaries.is_go(path).then_some(AskedRuntime::Go),
     }
 }
@@ -44,6 +46,8 @@ pub(super) fn loads(runtime: AskedRuntime, text: &str) -> Vec<Load> {
         AskedRuntime::Go => text.lines().filter_map(go).collect(),
         AskedRuntime::Java => java(text),
         AskedRuntime::Node | AskedRuntime::Ruby | AskedRuntime::Perl => hooked(runtime.name(), text),
+        AskedRuntime::Bash => shells::bash(text),
+        AskedRuntime::Zsh => shells::zsh(text),
     }
 }
 

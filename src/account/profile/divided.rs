@@ -1,6 +1,6 @@
 //! Exact times of user code, divided by the shares of the samples.
 
-use super::{Frame, Profile, Task};
+use super::{Frame, Profile, Task, Weighed};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -85,8 +85,8 @@ struct Counted {
 /// One task's stacks, and what a sample stands for.
 struct Part<'p> {
     program: Arc<str>,
-    stacks: Vec<(&'p Vec<usize>, u64)>,
-    samples: u64,
+    stacks: Vec<(&'p Vec<usize>, Weighed)>,
+    all: Weighed,
     time: f64,
 }
 
@@ -94,7 +94,7 @@ impl Divided {
     pub fn of(times: &[UserTime], profile: &Profile) -> Divided {
         let total = times.iter().map(|user| user.time).sum();
         let parts: Vec<Part<'_>> = times.iter().map(|user| Part::of(user, profile)).collect();
-        let (sampled, missing): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.samples > 0);
+        let (sampled, missing): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.all.samples > 0);
 
         let (own, with_callees, modules) = counted(&sampled, profile);
         let mut functions: Vec<Function> = with_callees
@@ -120,7 +120,7 @@ impl Divided {
         Divided {
             total,
             unsampled: missing.iter().map(|part| part.time).sum(),
-            samples: sampled.iter().map(|part| part.samples).sum(),
+            samples: sampled.iter().map(|part| part.all.samples).sum(),
             functions,
             modules,
             nodes: nodes(&sampled, profile, total * NOTEWORTHY),
@@ -130,29 +130,36 @@ impl Divided {
 
 impl<'p> Part<'p> {
     fn of(user: &UserTime, profile: &'p Profile) -> Part<'p> {
-        let of = |wanted: &dyn Fn(&Task) -> bool| -> Vec<(&'p Vec<usize>, u64)> {
+        let of = |wanted: &dyn Fn(&Task) -> bool| -> Vec<(&'p Vec<usize>, Weighed)> {
             let stacks =
                 profile.stacks.iter().filter(|(task, _)| wanted(task)).flat_map(|(_, stacks)| stacks);
-            stacks.map(|(stack, count)| (stack, *count)).collect()
+            stacks.map(|(stack, weighed)| (stack, *weighed)).collect()
         };
-        let enough =
-            |stacks: &Vec<(&Vec<usize>, u64)>| stacks.iter().map(|(_, count)| count).sum::<u64>() >= FEWEST;
+        let enough = |stacks: &Vec<(&Vec<usize>, Weighed)>| sum(stacks).samples >= FEWEST;
 
         let program = &user.task.program;
         let same = Some(of(&|task| *task == user.task)).filter(enough);
         let stacks = same.unwrap_or_else(|| of(&|task| task.program == *program));
-        let samples = stacks.iter().map(|(_, count)| count).sum();
-        Part { program: Arc::clone(program), stacks, samples, time: user.time }
+        Part { program: Arc::clone(program), all: sum(&stacks), stacks, time: user.time }
     }
 
-    /// The time and its variance of what `count` of the samples have in common. The share is that of Agresti and Coull,
+    /// The time and its variance of what some of the samples have in common. The share is that of Agresti and Coull,
     /// "Approximate is better than exact" (1998): it has an interval even where all samples agree.
-    fn counted(&self, count: u64) -> Counted {
-        let (count_, all) = (count as f64, self.samples as f64);
-        let share = (count_ + 2.0) / (all + 4.0);
+    fn counted(&self, some: Weighed) -> Counted {
+        let (samples, all) = (some.samples as f64, self.all.samples as f64);
+        let share = (samples + 2.0) / (all + 4.0);
         let variance = share * (1.0 - share) / (all + 4.0);
-        Counted { samples: count, time: self.time * count_ / all, variance: variance * self.time * self.time }
+        let time = self.time * some.weight / self.all.weight;
+        Counted { samples: some.samples, time, variance: variance * self.time * self.time }
     }
+}
+
+fn sum(stacks: &[(&Vec<usize>, Weighed)]) -> Weighed {
+    let mut all = Weighed::default();
+    for (_, weighed) in stacks {
+        all.add(*weighed);
+    }
+    all
 }
 
 impl Counted {
@@ -173,16 +180,16 @@ type ByFrame = HashMap<usize, Counted>;
 fn counted(parts: &[Part<'_>], profile: &Profile) -> (ByFrame, ByFrame, BTreeMap<Arc<str>, Counted>) {
     let (mut own, mut total, mut modules) = (ByFrame::new(), ByFrame::new(), BTreeMap::<_, Counted>::new());
     for part in parts {
-        let (mut in_own, mut in_total) = (HashMap::<usize, u64>::new(), HashMap::<usize, u64>::new());
-        let mut in_module = BTreeMap::<&Arc<str>, u64>::new();
-        for (stack, count) in &part.stacks {
+        let (mut in_own, mut in_total) = (HashMap::<usize, Weighed>::new(), HashMap::<usize, Weighed>::new());
+        let mut in_module = BTreeMap::<&Arc<str>, Weighed>::new();
+        for (stack, weighed) in &part.stacks {
             // a function that calls itself is in a stack more than once
             for frame in stack.iter().collect::<BTreeSet<_>>() {
-                *in_total.entry(*frame).or_default() += count;
+                in_total.entry(*frame).or_default().add(*weighed);
             }
             if let Some(innermost) = stack.first() {
-                *in_own.entry(*innermost).or_default() += count;
-                *in_module.entry(&profile.frames[*innermost].module).or_default() += count;
+                in_own.entry(*innermost).or_default().add(*weighed);
+                in_module.entry(&profile.frames[*innermost].module).or_default().add(*weighed);
             }
         }
         for (frame, n) in in_own {
@@ -208,16 +215,16 @@ struct Growing {
 fn nodes(parts: &[Part<'_>], profile: &Profile, least: f64) -> Vec<Node> {
     let mut root = Growing::default();
     for part in parts {
-        let each = part.time / part.samples as f64;
+        let each = part.time / part.all.weight;
         let name = part.program.rsplit('/').next().unwrap_or_default();
         let program = Frame { module: Arc::clone(&part.program), function: Some(name.into()) };
         let program = root.called.entry(program).or_default();
         program.time += part.time;
-        for (stack, count) in &part.stacks {
+        for (stack, weighed) in &part.stacks {
             let mut at = &mut *program;
             for frame in stack.iter().rev() {
                 at = at.called.entry(profile.frames[*frame].clone()).or_default();
-                at.time += each * *count as f64;
+                at.time += each * weighed.weight;
             }
         }
     }

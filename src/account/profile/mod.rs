@@ -59,6 +59,20 @@ pub struct TimedStack {
     pub stack: Vec<Frame>,
 }
 
+/// Samples, and the processor time for which they stand: that of their runs' periods.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Weighed {
+    samples: u64,
+    weight: f64,
+}
+
+impl Weighed {
+    fn add(&mut self, more: Weighed) {
+        self.samples += more.samples;
+        self.weight += more.weight;
+    }
+}
+
 /// The sampled stacks of all runs.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
@@ -73,7 +87,7 @@ pub struct Profile {
     pub example: Vec<TimedStack>,
     frames: Vec<Frame>,
     /// Stacks with the innermost function first, by the numbers of their frames.
-    stacks: BTreeMap<Task, HashMap<Vec<usize>, u64>>,
+    stacks: BTreeMap<Task, HashMap<Vec<usize>, Weighed>>,
 }
 
 impl Profile {
@@ -82,7 +96,7 @@ impl Profile {
         let mut profile = Profile {
             runs: streams.len(),
             lost: streams.iter().map(|stream| stream.lost).sum(),
-            period: streams.first().map(|stream| stream.period).unwrap_or_default(),
+            period: mean_period(streams),
             ..Profile::default()
         };
         let (mut numbers, mut known) = (HashMap::new(), Known::default());
@@ -97,13 +111,14 @@ impl Profile {
                     let (program, stack) = (Arc::clone(&task.program), stack.clone());
                     profile.example.push(TimedStack { at, pid, tid, program, stack });
                 }
-                profile.add(task, stack, 1, &mut numbers);
+                let sample = Weighed { samples: 1, weight: stream.period.as_f64().max(1.0) };
+                profile.add(task, stack, sample, &mut numbers);
             }
         }
         profile
     }
 
-    fn add(&mut self, task: Task, stack: Vec<Frame>, count: u64, numbers: &mut HashMap<Frame, usize>) {
+    fn add(&mut self, task: Task, stack: Vec<Frame>, weighed: Weighed, numbers: &mut HashMap<Frame, usize>) {
         let number = |frame: Frame| {
             *numbers.entry(frame).or_insert_with_key(|frame| {
                 self.frames.push(frame.clone());
@@ -111,18 +126,24 @@ impl Profile {
             })
         };
         let stack: Vec<usize> = stack.into_iter().map(number).collect();
-        self.samples += count;
-        *self.stacks.entry(task).or_default().entry(stack).or_default() += count;
+        self.samples += weighed.samples;
+        self.stacks.entry(task).or_default().entry(stack).or_default().add(weighed);
     }
 
     /// From stacks that are known already, with the innermost function first: each with its task and its count.
     pub fn from_stacks(stacks: impl IntoIterator<Item = (Task, Vec<Frame>, u64)>) -> Profile {
         let (mut profile, mut numbers) = (Profile { runs: 1, ..Profile::default() }, HashMap::new());
         for (task, stack, count) in stacks {
-            profile.add(task, stack, count, &mut numbers);
+            let weighed = Weighed { samples: count, weight: count as f64 };
+            profile.add(task, stack, weighed, &mut numbers);
         }
         profile
     }
+}
+
+fn mean_period(streams: &[Stream]) -> Nanos {
+    let sum: u64 = streams.iter().map(|stream| stream.period.0).sum();
+    Nanos(sum / (streams.len() as u64).max(1))
 }
 
 /// Follows the processes of one run.

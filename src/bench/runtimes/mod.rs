@@ -4,8 +4,10 @@
 //! output and, apart from the reports, the same text on stderr.
 
 mod questions;
+mod xtrace;
 
-use self::questions::{ask, separate, written};
+use self::questions::{ask, ask_bash, separate, written};
+use self::xtrace::Xtrace;
 use super::error::ExperimentError;
 use super::explain::ExplainPlan;
 use super::place::Places;
@@ -28,6 +30,8 @@ pub enum AskedRuntime {
     Go,
     Ruby,
     Perl,
+    Bash,
+    Zsh,
 }
 
 impl AskedRuntime {
@@ -39,6 +43,8 @@ impl AskedRuntime {
             AskedRuntime::Go => "Go",
             AskedRuntime::Ruby => "Ruby",
             AskedRuntime::Perl => "Perl",
+            AskedRuntime::Bash => "bash",
+            AskedRuntime::Zsh => "zsh",
         }
     }
 }
@@ -68,12 +74,21 @@ pub fn reports(
     }
 
     let untouched = Run::of(command.clone(), plan)?;
-    let mut run = Run::of(asked, plan)?;
+    let xtrace = runtimes.contains(&AskedRuntime::Bash).then(Xtrace::begin).transpose();
+    let xtrace = xtrace.map_err(ExperimentError::machine)?;
+    if let Some(xtrace) = &xtrace {
+        ask_bash(&mut asked, xtrace.descriptor()).map_err(ExperimentError::machine)?;
+    }
+    let run = Run::of(asked, plan);
+    let mut commands = xtrace.map(Xtrace::end).unwrap_or_default();
+    let mut run = run?;
     let mut texts = Vec::new();
     for runtime in runtimes {
         let (report, rest) = separate(*runtime, &run.stderr);
         run.stderr = rest;
-        texts.push((*runtime, report + &written(*runtime, folder.path())));
+        let lines =
+            if *runtime == AskedRuntime::Bash { std::mem::take(&mut commands) } else { String::new() };
+        texts.push((*runtime, report + &lines + &written(*runtime, folder.path())));
     }
     let expected = Run { stderr: without_reports(runtimes, &untouched.stderr), ..untouched };
     if let Some(difference) = difference(&run, &expected) {

@@ -9,6 +9,9 @@ use std::path::Path;
 const NODE_HOOK: &str = include_str!("node.cjs");
 const RUBY_HOOK: &str = include_str!("ruby.rb");
 const PERL_HOOK: &str = include_str!("perl.pm");
+const ZSH_HOOK: &str = include_str!("zsh/rc.zsh");
+const ZSH_MEASURE: &str = include_str!("zsh/measure.zsh");
+const ZSH_FILES: [&str; 4] = [".zshenv", ".zprofile", ".zshrc", ".zlogin"];
 
 /// Prepares the environment of a command. The answers that are not written to stderr come into the folder.
 pub(super) fn ask(runtime: AskedRuntime, command: &mut Command, folder: &Path) -> io::Result<()> {
@@ -28,6 +31,9 @@ pub(super) fn ask(runtime: AskedRuntime, command: &mut Command, folder: &Path) -
             hook(folder, "FirstbyteLoads.pm", PERL_HOOK)?;
             ("PERL5OPT", format!("-I{path} -MFirstbyteLoads"), Some(" "))
         }
+        AskedRuntime::Zsh => return ask_zsh(command, folder),
+        // its answer needs a descriptor
+        AskedRuntime::Bash => return Ok(()),
     };
 
     let value = match (users(name), separator) {
@@ -41,6 +47,34 @@ pub(super) fn ask(runtime: AskedRuntime, command: &mut Command, folder: &Path) -
         command.set_variable("FIRSTBYTE_LOADS", folder.as_os_str()).map_err(io::Error::other)?;
     }
     Ok(())
+}
+
+/// Makes bash write every command to a descriptor before it executes it. Where bash takes `PS4` from its environment, it
+/// writes the file of the command, too.
+pub(super) fn ask_bash(command: &mut Command, descriptor: i32) -> io::Result<()> {
+    let number = descriptor.to_string();
+    let options = users("SHELLOPTS").map_or_else(|| "xtrace".to_owned(), |own| format!("{own}:xtrace"));
+    for (name, value) in
+        [("SHELLOPTS", &*options), ("BASH_XTRACEFD", &number), ("PS4", "+\u{1}$BASH_SOURCE\u{1} ")]
+    {
+        command.set_variable(name, OsStr::new(value)).map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+/// zsh reads its rc files from `ZDOTDIR`: ours source the user's.
+fn ask_zsh(command: &mut Command, folder: &Path) -> io::Result<()> {
+    let hooks = folder.join("zsh");
+    std::fs::create_dir(&hooks)?;
+    hook(&hooks, "measure.zsh", ZSH_MEASURE)?;
+    for name in ZSH_FILES {
+        hook(&hooks, name, ZSH_HOOK)?;
+    }
+    if let Some(own) = users("ZDOTDIR") {
+        command.set_variable("FIRSTBYTE_OWN", OsStr::new(&own)).map_err(io::Error::other)?;
+    }
+    command.set_variable("ZDOTDIR", hooks.as_os_str()).map_err(io::Error::other)?;
+    command.set_variable("FIRSTBYTE_LOADS", folder.as_os_str()).map_err(io::Error::other)
 }
 
 /// Writes a hook, and returns its path.
@@ -70,14 +104,19 @@ fn belongs_to_report(runtime: AskedRuntime, line: &str) -> bool {
         AskedRuntime::Python => line.starts_with("import time:"),
         AskedRuntime::Go => line.starts_with("init ") && line.trim_end().ends_with(" allocs"),
         AskedRuntime::Java => line.starts_with("Picked up JAVA_TOOL_OPTIONS:"),
-        AskedRuntime::Node | AskedRuntime::Ruby | AskedRuntime::Perl => false,
+        AskedRuntime::Node
+        | AskedRuntime::Ruby
+        | AskedRuntime::Perl
+        | AskedRuntime::Bash
+        | AskedRuntime::Zsh => false,
     }
 }
 
 /// The reports that were written to files.
 pub(super) fn written(runtime: AskedRuntime, folder: &Path) -> String {
     let beginning = match runtime {
-        AskedRuntime::Python | AskedRuntime::Go => return String::new(),
+        AskedRuntime::Python | AskedRuntime::Go | AskedRuntime::Bash => return String::new(),
+        AskedRuntime::Zsh => "zsh-",
         AskedRuntime::Node => "node-",
         AskedRuntime::Java => "java-",
         AskedRuntime::Ruby => "ruby-",

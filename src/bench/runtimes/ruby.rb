@@ -1,4 +1,5 @@
-# Measures how long each `require` takes, with the files that it requires in turn.
+# Measures how long each `require`, `require_relative` and `load` takes, with the files that it requires in turn. What
+# `autoload` brings in comes through `require`.
 module FirstbyteLoads
   ROWS = []
   PROCESS = Process.pid
@@ -16,20 +17,45 @@ module FirstbyteLoads
       @depth -= 1
     end
   end
+
+  # The file that a relative name means; nil in code without a file.
+  def self.absolute(name, location)
+    file = location && (location.absolute_path || location.path)
+    File.expand_path(name.to_str, File.dirname(File.realpath(file))) if file && File.exist?(file)
+  end
 end
 
 module Kernel
   alias_method :firstbyte_require, :require
+  alias_method :firstbyte_require_relative, :require_relative
   alias_method :firstbyte_load, :load
 
   def require(name)
     FirstbyteLoads.measure(name) { firstbyte_require(name) }
   end
 
+  def require_relative(name)
+    file = FirstbyteLoads.absolute(name, caller_locations(1, 1).first)
+    return firstbyte_require_relative(name) unless file
+    FirstbyteLoads.measure(name) { firstbyte_require(file) }
+  end
+
   def load(name, *rest)
     FirstbyteLoads.measure(name) { firstbyte_load(name, *rest) }
   end
-  private :require, :load
+  private :require, :require_relative, :load
+
+  class << self
+    alias_method :firstbyte_load, :load
+
+    def require(name)
+      FirstbyteLoads.measure(name) { firstbyte_require(name) }
+    end
+
+    def load(name, *rest)
+      FirstbyteLoads.measure(name) { firstbyte_load(name, *rest) }
+    end
+  end
 end
 
 at_exit do

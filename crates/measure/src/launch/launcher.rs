@@ -145,6 +145,12 @@ impl Launcher {
         self.cpus = Some(cpus.as_kernel_mask());
     }
 
+    /// Reads the output while the program writes it, from the first run on. Otherwise a first run that fills its pipe waits
+    /// until we look.
+    pub fn read_along(&mut self) {
+        self.prints_much = true;
+    }
+
     /// When to look at the output of a run whose tracer needs no early look. A program that was seen to fill its
     /// pipe must be read while it writes; otherwise its runs would last until we look.
     pub fn watch(&self) -> Watch {

@@ -2,7 +2,7 @@
 
 use super::diagnosis::LaunchError;
 use super::stderr::{Stderr, pipe};
-use super::until::{Awaited, Until};
+use super::until::{Awaited, Sign, Until};
 use crate::clock;
 use crate::units::Nanos;
 use std::fs::File;
@@ -61,8 +61,8 @@ pub struct Collected {
     pub first_read: Option<(Nanos, u64)>,
     /// The last bytes of stderr, at most 4 KiB.
     pub stderr: Vec<u8>,
-    /// When the moment came that ends the run (see [`Stdout::end_at`]).
-    pub reached: Option<Nanos>,
+    /// When the moment came that ends the run (see [`Stdout::end_at`]), and what showed it.
+    pub reached: Option<(Nanos, Sign)>,
     /// Every other process has closed it.
     pub closed: bool,
 }
@@ -200,7 +200,7 @@ impl Stdout {
         {
             self.collected.differs |= self.collected.bytes != expected.len() as u64;
         }
-        self.collected.reached = self.awaited.and_then(|awaited| awaited.found());
+        self.collected.reached = self.awaited.and_then(|awaited| Some((awaited.found()?, awaited.sign()?)));
         self.collected.stderr = self.stderr.into_tail();
         self.collected
     }

@@ -3,6 +3,7 @@
 use super::port::{PortWatch, pause_after};
 use crate::clock;
 use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,27 @@ pub enum Until {
     Text(Arc<[u8]>),
     /// Something listens on this TCP port.
     Port(u16),
+}
+
+/// What showed that the moment had come that ends a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sign {
+    /// Stdout up to its end.
+    Stdout {
+        /// So many bytes, without the carriage returns that a terminal adds.
+        bytes: u64,
+    },
+    /// Stderr up to its end.
+    Stderr {
+        /// So many bytes.
+        bytes: u64,
+    },
+    /// A socket that listens.
+    Socket {
+        /// The processes that had it open, each with the number of its descriptor.
+        holders: Vec<(u32, i32)>,
+    },
 }
 
 /// What a run waits for, and whether it has come.
@@ -36,13 +58,15 @@ impl Awaited {
     /// program has switched that off.
     pub(super) fn new(until: Until, terminal: bool) -> Awaited {
         match until {
-            Until::FirstByte => Awaited::Output { stdout: OutputSearch::new(Vec::new()), stderr: None },
+            Until::FirstByte => {
+                Awaited::Output { stdout: OutputSearch::new(Vec::new(), terminal), stderr: None }
+            }
             Until::Text(text) => {
                 let returned = (terminal && text.contains(&b'\n')).then(|| returned(&text));
                 let in_stdout = returned.into_iter().chain([Arc::clone(&text)]).collect();
                 Awaited::Output {
-                    stdout: OutputSearch::new(in_stdout),
-                    stderr: Some(OutputSearch::new(vec![text])),
+                    stdout: OutputSearch::new(in_stdout, terminal),
+                    stderr: Some(OutputSearch::new(vec![text], false)),
                 }
             }
             Until::Port(port) => Awaited::Port(PortWatch::new(port)),
@@ -57,6 +81,19 @@ impl Awaited {
                 found.into_iter().flatten().min()
             }
             Awaited::Port(watch) => watch.found(),
+        }
+    }
+
+    /// What showed it.
+    pub(super) fn sign(&self) -> Option<Sign> {
+        match self {
+            Awaited::Output { stdout, stderr } => {
+                let in_stdout = stdout.found.map(|(at, bytes)| (at, Sign::Stdout { bytes }));
+                let in_stderr = stderr.as_ref().and_then(|stderr| stderr.found);
+                let in_stderr = in_stderr.map(|(at, bytes)| (at, Sign::Stderr { bytes }));
+                in_stdout.into_iter().chain(in_stderr).min_by_key(|(at, _)| *at).map(|(_, sign)| sign)
+            }
+            Awaited::Port(watch) => watch.found().map(|_| Sign::Socket { holders: watch.holders().to_vec() }),
         }
     }
 
@@ -94,36 +131,53 @@ pub(super) struct OutputSearch {
     texts: Vec<Arc<[u8]>>,
     /// The end of the output so far, where the text may have begun.
     tail: Vec<u8>,
-    found: Option<Nanos>,
+    /// How much has arrived.
+    taken: u64,
+    /// A terminal's carriage returns do not count.
+    returns: bool,
+    /// When it was found, and how much had arrived up to its end.
+    found: Option<(Nanos, u64)>,
 }
 
 impl OutputSearch {
-    fn new(texts: Vec<Arc<[u8]>>) -> OutputSearch {
-        OutputSearch { texts, tail: Vec::new(), found: None }
+    fn new(texts: Vec<Arc<[u8]>>, returns: bool) -> OutputSearch {
+        OutputSearch { texts, tail: Vec::new(), taken: 0, returns, found: None }
     }
 
     /// When it was found.
     fn found(&self) -> Option<Nanos> {
-        self.found
+        self.found.map(|(at, _)| at)
     }
 
     /// Takes the next piece of output, which is never empty.
     fn take(&mut self, piece: &[u8]) {
-        if self.found.is_none() && self.is_complete_with(piece) {
-            self.found = Some(clock::now());
+        if self.found.is_some() {
+            return;
         }
+        let later = self.complete_with(piece);
+        self.taken += self.counted(piece);
+        self.found = later.map(|later| (clock::now(), self.taken - later));
     }
 
-    fn is_complete_with(&mut self, piece: &[u8]) -> bool {
-        let Some(longest) = self.texts.iter().map(|text| text.len()).max() else { return true };
-        self.tail.extend_from_slice(piece);
-        let holds = |text: &Arc<[u8]>| {
-            text.is_empty() || self.tail.windows(text.len()).any(|window| window == &**text)
+    /// Whether a piece completes a text, and how much of it comes later.
+    fn complete_with(&mut self, piece: &[u8]) -> Option<u64> {
+        let Some(longest) = self.texts.iter().map(|text| text.len()).max() else {
+            return Some(self.counted(&piece[1..]));
         };
-        let complete = self.texts.iter().any(holds);
+        self.tail.extend_from_slice(piece);
+        let end = |text: &Arc<[u8]>| match text.len() {
+            0 => Some(0),
+            length => Some(length + self.tail.windows(length).position(|window| window == &**text)?),
+        };
+        let end = self.texts.iter().filter_map(end).min();
+        let later = end.map(|end| self.counted(&self.tail[end..]));
         let kept = longest.saturating_sub(1);
         self.tail.drain(..self.tail.len().saturating_sub(kept));
-        complete
+        later
+    }
+
+    fn counted(&self, bytes: &[u8]) -> u64 {
+        bytes.iter().filter(|byte| !self.returns || **byte != b'\r').count() as u64
     }
 }
 
@@ -159,6 +213,24 @@ mod tests {
         assert_eq!(found("aab", &["aa", "ab"]), Some(1));
         assert_eq!(found("ready", &["read", " y"]), None);
         assert_eq!(found("x", &["abc", "x"]), Some(1));
+    }
+
+    #[test]
+    fn the_sign_is_how_much_had_arrived_up_to_the_end_of_the_text() {
+        let sign = |pieces: &[&str], terminal| {
+            let mut awaited = Awaited::new(Until::Text(b"ready"[..].into()), terminal);
+            for piece in pieces {
+                awaited.take_stdout(piece.as_bytes());
+            }
+            awaited.sign()
+        };
+        assert_eq!(sign(&["not ready yet"], false), Some(Sign::Stdout { bytes: 9 }));
+        assert_eq!(sign(&["abc\nre", "ady\n", "more"], false), Some(Sign::Stdout { bytes: 9 }));
+        assert_eq!(sign(&["abc\r\nre", "ady\r\n"], true), Some(Sign::Stdout { bytes: 9 }));
+        assert_eq!(sign(&["read"], false), None);
+        let mut first = Awaited::new(Until::FirstByte, false);
+        first.take_stdout(b"xyz");
+        assert_eq!(first.sign(), Some(Sign::Stdout { bytes: 1 }));
     }
 
     #[test]

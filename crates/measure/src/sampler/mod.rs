@@ -8,7 +8,9 @@
 //! The events are opened on our own thread and inherited by what it creates, as with [`crate::counters`]. They are
 //! enabled all the time, and the child spins for a random part of a period before its `execve`: so the samples of many
 //! runs fall on all places of a program with the same probability. With a timer that begins at the exec, every run of a
-//! short program would be sampled at the same few places.
+//! short program would be sampled at the same few places. The first period of a thread or process that the program creates
+//! begins with it. So each run has another period, between a half and one and a half of the wanted one. A sample stands for
+//! the period of its run.
 
 #[cfg(fuzzing)]
 pub mod fuzzed;
@@ -46,6 +48,8 @@ pub struct Stream {
 #[derive(Debug)]
 pub struct Sampler {
     period: Nanos,
+    /// Runs so far.
+    runs: u32,
     rings: Option<Rings>,
     random: fastrand::Rng,
     streams: Vec<Stream>,
@@ -69,6 +73,7 @@ impl Sampler {
     pub fn new(period: Nanos, seed: u64) -> Sampler {
         Sampler {
             period: period.max(SHORTEST_PERIOD),
+            runs: 0,
             rings: None,
             random: fastrand::Rng::with_seed(seed),
             streams: Vec::new(),
@@ -95,9 +100,15 @@ impl Sampler {
         self.rings = None;
     }
 
-    /// The processor time between two samples of a task.
-    pub fn period(&self) -> Nanos {
-        self.period
+    /// The period of the next run. A few runs already have periods from the whole range.
+    fn next_period(&mut self) -> Nanos {
+        // the bits of the run's number from behind: the van der Corput sequence
+        let part = f64::from(self.runs.reverse_bits()) / 2_f64.powi(32);
+        self.runs = self.runs.wrapping_add(1);
+        let shortest = SHORTEST_PERIOD.max(Nanos(self.period.0 / 2));
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of the period")]
+        let more = (part * self.period.as_f64()) as u64;
+        Nanos(shortest.0 + more)
     }
 
     /// Samples so far.
@@ -137,8 +148,11 @@ impl Tracer for Sampler {
     }
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
-        let spin = Nanos(self.random.u64(0..self.period.0));
+        let period = self.next_period();
+        let spin = Nanos(self.random.u64(0..period.0));
         if let Some(rings) = &self.rings {
+            let changed = rings.set_period(period);
+            changed.map_err(|cause| LaunchError::Resource { what: "the period of the samples", cause })?;
             rings.drain(); // what the runs before left behind
             rings.take();
         }
@@ -153,10 +167,10 @@ impl Tracer for Sampler {
             rings.drain();
             let (records, lost) = rings.take();
             // a run that has shown what was waited for is only being ended
-            let reached = recording.events.iter().find(|event| event.kind == EventKind::Reached);
+            let reached =
+                recording.events.iter().find(|event| matches!(event.kind, EventKind::Reached { .. }));
             let records = records.into_iter().filter(|record| reached.is_none_or(|end| record.at <= end.at));
-            let stream =
-                Stream { root: recording.root, period: self.period, records: records.collect(), lost };
+            let stream = Stream { root: recording.root, period, records: records.collect(), lost };
             self.streams.push(stream.since_first_exec());
         }
         Ok(recording)
@@ -219,6 +233,15 @@ mod tests {
         let stream = Stream { root: 7, records, ..Stream::default() }.since_first_exec();
         let left: Vec<(u64, u32)> = stream.records.iter().map(|record| (record.at.0, record.pid)).collect();
         assert_eq!(left, [(5, 7), (7, 8), (8, 8)]);
+    }
+
+    #[test]
+    fn runs_have_periods_around_the_wanted_one() {
+        let mut sampler = Sampler::new(Nanos(400_000), 1);
+        let periods: Vec<u64> = (0..8).map(|_| sampler.next_period().0 / 1000).collect();
+        assert_eq!(periods, [200, 400, 300, 500, 250, 450, 350, 550]);
+        let mut shortest = Sampler::new(Nanos(0), 1);
+        assert!((0..99).all(|_| shortest.next_period() >= SHORTEST_PERIOD));
     }
 
     #[test]

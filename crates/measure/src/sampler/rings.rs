@@ -21,6 +21,9 @@ const ALL_RINGS: usize = 32 << 20;
 const SMALLEST_RING: usize = 128 << 10;
 const LARGEST_RING: usize = 4 << 20;
 
+/// `PERF_EVENT_IOC_PERIOD` (`include/uapi/linux/perf_event.h`).
+const SET_PERIOD: libc::Ioctl = 0x4008_2404;
+
 /// Open events. Only what the thread that opened them creates is sampled.
 #[derive(Debug)]
 pub(super) struct Rings {
@@ -67,6 +70,17 @@ impl Rings {
         let drainer =
             drainer(Arc::clone(&shared), Arc::clone(&stop), polled).map_err(SamplerError::Failed)?;
         Ok(Rings { shared, stop, drainer: Some(drainer), _apart: apart.map_err(reason)? })
+    }
+
+    /// Changes the period of what is created from now on.
+    pub(super) fn set_period(&self, period: Nanos) -> io::Result<()> {
+        for ring in &lock(&self.shared).rings {
+            // SAFETY: the descriptor is open, and the kernel only reads the number.
+            if unsafe { libc::ioctl(ring.as_raw_fd(), SET_PERIOD, &raw const period.0) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
     }
 
     /// Reads what is in the rings.

@@ -247,7 +247,7 @@ fn agree(recording: &Recording) -> Result<(), TimelineError> {
 }
 
 fn reached(events: &[Event]) -> Option<&Event> {
-    find(events, |kind| *kind == EventKind::Reached)
+    find(events, |kind| matches!(kind, EventKind::Reached { .. }))
 }
 
 fn processes(recording: &Recording) -> usize {

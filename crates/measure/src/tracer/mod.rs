@@ -115,8 +115,8 @@ fn frame(
     if let Some((at, bytes)) = collected.first_read {
         events.push(ours(at, EventKind::FirstRead { bytes }));
     }
-    if let Some(at) = collected.reached {
-        events.push(ours(at, EventKind::Reached));
+    if let Some((at, sign)) = collected.reached {
+        events.push(ours(at, EventKind::Reached { sign: Some(sign) }));
     }
     events.push(ours(ended.reaped, EventKind::Reaped { status: ended.status }));
 

@@ -108,6 +108,7 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("lgetxattr", "pxxz", Other),
     ("link", "pp", Other),
     ("linkat", "DpDpi", Other),
+    ("listen", "di", Other),
     ("listxattr", "pxz", Other),
     ("lseek", "fow", Other),
     ("lstat", "px", Asks),

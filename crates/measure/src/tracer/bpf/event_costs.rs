@@ -13,7 +13,7 @@ const PAGES: u64 = 400;
 const ROUNDS: u64 = 5;
 /// How many pairs of an untraced and a traced measurement there are. The median counts, because the machine's speed
 /// varies from pair to pair.
-pub(super) const PAIRS: usize = 9;
+pub(super) const PAIRS: usize = 5;
 
 /// Memory that is read and written between two events, more than the first-level data cache can hold. The events of
 /// a real program do not follow each other directly, and in an empty loop the programs cost half as much as in a

@@ -6,6 +6,7 @@ pub(super) use full::auxiliary_vector;
 pub use full::{Call, Fault, Image, OffCpu};
 
 use crate::arch::Syscall;
+use crate::launch::until::Sign;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -96,7 +97,11 @@ pub enum EventKind {
     },
     /// The moment that ends the run has come: its output arrived at the reading end, or something listens on the port.
     /// What follows is not part of the run.
-    Reached,
+    Reached {
+        /// What showed it; `None` in recordings of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sign: Option<Sign>,
+    },
     /// We reaped the tracee.
     Reaped {
         /// The raw wait status.

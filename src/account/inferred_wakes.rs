@@ -1,0 +1,193 @@
+//! Who ended a wait, where the backend sees no wake-ups (ptrace): as far as the calls themselves tell.
+//!
+//! A futex is one address. The calls that wake return how many threads they woke, and the kernel wakes those first that have
+//! waited longest. `pthread_join(3)` waits at an address that holds the id of a thread, which its end clears. A wait for a
+//! child ends with the child's end.
+
+use super::model::Wake;
+use firstbyte_measure::arch::call_names;
+use firstbyte_measure::tracer::event::Call;
+use firstbyte_measure::tracer::{Event, EventKind};
+use firstbyte_measure::units::Nanos;
+use std::collections::HashMap;
+
+/// The ends of waits, by the thread that waited and by when its call returned.
+pub(super) type InferredWakes = HashMap<(u32, Nanos), Wake>;
+
+/// Operations of `futex(2)`, without the flags beside them.
+const OPERATION: u64 = 0x7f;
+const WAITS: [u64; 2] = [0, 9];
+const WAKES: [u64; 5] = [1, 3, 4, 5, 10];
+
+/// A call for a futex.
+#[derive(Clone, Copy, Debug)]
+struct Futex {
+    pid: u32,
+    tid: u32,
+    entered: Nanos,
+    left: Nanos,
+    address: u64,
+    value: u64,
+    operation: u64,
+    /// How many threads it woke.
+    woken: u64,
+}
+
+/// The waits of one recording, in which events are in order of time.
+pub(super) fn of_futexes(events: &[Event]) -> InferredWakes {
+    let calls: Vec<Futex> = events.iter().filter_map(futex).collect();
+    let mut waits: Vec<Futex> =
+        calls.iter().copied().filter(|call| WAITS.contains(&call.operation)).collect();
+    waits.sort_by_key(|wait| wait.entered);
+    let mut wakers: Vec<Futex> = calls.into_iter().filter(|call| WAKES.contains(&call.operation)).collect();
+    wakers.sort_by_key(|call| call.entered);
+
+    let mut found = InferredWakes::new();
+    for waker in wakers {
+        let ended = |wait: &&Futex| {
+            (wait.pid, wait.address) == (waker.pid, waker.address)
+                && wait.tid != waker.tid
+                && wait.entered < waker.left
+                && waker.entered < wait.left
+                && !found.contains_key(&(wait.tid, wait.left))
+        };
+        let woken = usize::try_from(waker.woken).unwrap_or(usize::MAX);
+        let ended: Vec<Futex> = waits.iter().filter(ended).take(woken).copied().collect();
+        for wait in ended {
+            let at = waker.entered.max(wait.entered);
+            found.insert((wait.tid, wait.left), wake(&wait, at, [waker.pid, waker.tid]));
+        }
+    }
+    for wait in waits {
+        if let Some(ended) = thread_end(events, &wait) {
+            found.entry((wait.tid, wait.left)).or_insert_with(|| {
+                let joined = u32::try_from(wait.value).unwrap_or(0);
+                wake(&wait, ended, [wait.pid, joined])
+            });
+        }
+    }
+    found
+}
+
+fn wake(wait: &Futex, woken: Nanos, waker: [u32; 2]) -> Wake {
+    Wake { from: wait.entered, woken, waker }
+}
+
+/// A call for a futex that did not fail.
+fn futex(event: &Event) -> Option<Futex> {
+    let EventKind::Call(call) = &event.kind else { return None };
+    let name = call_names::name(call.call);
+    let Call { arguments: [address, operation, value, ..], entered, .. } = **call;
+    let woken = call.value().filter(|_| name == "futex" || name == "futex_time64")?;
+    let (Event { pid, tid, at: left, .. }, operation) = (event, operation & OPERATION);
+    let value = value & 0xffff_ffff;
+    Some(Futex { pid: *pid, tid: *tid, entered, left: *left, address, value, operation, woken })
+}
+
+/// When the thread ended for which a thread of the same process waits.
+fn thread_end(events: &[Event], wait: &Futex) -> Option<Nanos> {
+    let is_joined = |event: &&Event| {
+        matches!(event.kind, EventKind::Exit { .. })
+            && event.pid == wait.pid
+            && u64::from(event.tid) == wait.value
+            && event.tid != wait.tid
+    };
+    let from = events.partition_point(|event| event.at < wait.entered);
+    let within = events[from..].iter().take_while(|event| event.at < wait.left);
+    within.into_iter().find(is_joined).map(|event| event.at)
+}
+
+/// The child for whose end a call has waited. `ended`: the children of its process that ended meanwhile.
+pub(super) fn child_of(name: &str, call: &Call, ended: &[u32]) -> Option<u32> {
+    const P_PID: u64 = 1;
+    let result = call.value()?;
+    if name != "waitid" {
+        return u32::try_from(result).ok().filter(|child| *child > 0);
+    }
+    match (call.arguments[0], ended) {
+        (P_PID, _) => u32::try_from(call.arguments[1]).ok(),
+        (_, [only]) => Some(*only),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstbyte_measure::arch::{Abi, Syscall, native_number};
+
+    fn call(tid: u32, name: &str, from: u64, to: u64, arguments: [u64; 3], result: i64) -> Event {
+        let [a, b, c] = arguments;
+        let call = Call {
+            call: Syscall { abi: Abi::Native, number: native_number(name).unwrap() },
+            entered: Nanos(from),
+            result: Some(result),
+            arguments: [a, b, c, 0, 0, 0],
+            ip: 0,
+            stack: Vec::new(),
+            paths: Vec::new(),
+            output: false,
+        };
+        Event { at: Nanos(to), pid: 1, tid, kind: EventKind::Call(Box::new(call)) }
+    }
+
+    const WAIT: u64 = 128;
+    const WAKE: u64 = 129;
+
+    fn shown(events: &mut [Event]) -> Vec<(u32, u64, u32)> {
+        events.sort_by_key(|event| event.at);
+        let mut all: Vec<_> =
+            of_futexes(events).iter().map(|((tid, _), wake)| (*tid, wake.woken.0, wake.waker[1])).collect();
+        all.sort_unstable();
+        all
+    }
+
+    #[test]
+    fn a_futex_is_woken_by_the_calls_for_the_same_address_in_the_order_of_the_waits() {
+        let mut events = [
+            call(1, "futex", 10, 60, [0x100, WAIT, 7], 0),
+            call(2, "futex", 12, 90, [0x100, WAIT, 7], 0),
+            call(3, "futex", 20, 95, [0x200, WAIT, 7], 0),
+            call(4, "futex", 50, 55, [0x100, WAKE, 1], 1),
+            call(5, "futex", 70, 75, [0x100, WAKE, 1], 1),
+            call(6, "futex", 80, 85, [0x200, WAKE, 1], 0),
+        ];
+        assert_eq!(shown(&mut events), [(1, 50, 4), (2, 70, 5)]);
+    }
+
+    #[test]
+    fn a_wait_that_failed_or_was_over_was_ended_by_nobody() {
+        let mut events = [
+            call(1, "futex", 10, 60, [0x100, WAIT, 7], -110),
+            call(2, "futex", 10, 20, [0x100, WAIT, 7], 0),
+            call(3, "futex", 10, 90, [0x100, 128 | 6, 7], 0),
+            call(4, "futex", 50, 55, [0x100, WAKE, 1], 1),
+        ];
+        assert!(shown(&mut events).is_empty());
+    }
+
+    #[test]
+    fn a_join_is_ended_by_the_end_of_the_thread() {
+        let exit = EventKind::Exit { group_dead: false, status: 0 };
+        let mut events = [
+            call(1, "futex", 10, 60, [0x100, 256 | 9, 8], 0),
+            Event { at: Nanos(40), pid: 1, tid: 8, kind: exit.clone() },
+            Event { at: Nanos(45), pid: 2, tid: 8, kind: exit },
+        ];
+        assert_eq!(shown(&mut events), [(1, 40, 8)]);
+    }
+
+    #[test]
+    fn waitid_names_its_child_or_has_only_one() {
+        let child = |name: &str, arguments, result, ended: &[u32]| {
+            let event = call(1, name, 1, 2, arguments, result);
+            let EventKind::Call(call) = &event.kind else { unreachable!() };
+            child_of(name, call, ended)
+        };
+        assert_eq!(child("wait4", [0; 3], 9, &[9, 8]), Some(9));
+        assert_eq!(child("wait4", [0; 3], 0, &[9]), None, "WNOHANG");
+        assert_eq!(child("waitid", [1, 9, 0], 0, &[8, 9]), Some(9));
+        assert_eq!(child("waitid", [0; 3], 0, &[8]), Some(8));
+        assert_eq!(child("waitid", [0; 3], 0, &[8, 9]), None);
+    }
+}

@@ -219,10 +219,10 @@ mod tests {
     #[test]
     fn a_reported_time_loses_the_cost_of_reporting_and_gets_the_cost_of_tracing() {
         let walls = |with, without| [Nanos(with), Nanos(without)];
-        let scale = |walls, traced, overhead| (1000.0 * report_scale(walls, traced, overhead)).round() as u64;
-        assert_eq!(scale(walls(200, 100), 100.0, None), 500, "reporting doubles the time");
-        assert_eq!(scale(walls(100, 100), 500.0, None), 5000, "ptrace makes it five times as long");
-        assert_eq!(scale(walls(200, 100), 500.0, Some(4.0)), 2000, "as interleaved runs show it");
-        assert_eq!(scale(walls(90, 100), 100.0, None), 1000);
+        let scale = |walls, traced, overhead| format!("{:.3}", report_scale(walls, traced, overhead));
+        assert_eq!(scale(walls(200, 100), 100.0, None), "0.500", "reporting doubles the time");
+        assert_eq!(scale(walls(100, 100), 500.0, None), "5.000", "ptrace makes it five times as long");
+        assert_eq!(scale(walls(200, 100), 500.0, Some(4.0)), "2.000", "as interleaved runs show it");
+        assert_eq!(scale(walls(90, 100), 100.0, None), "1.000");
     }
 }

@@ -12,7 +12,7 @@ use firstbyte_measure::units::Nanos;
 use std::time::{Duration, SystemTime};
 
 /// By default no more sampled runs than fit into this time, with the untraced ones beside them.
-const PATIENCE: Duration = Duration::from_millis(1000);
+const PATIENCE: Duration = Duration::from_secs(1);
 const FEWEST: u32 = 2;
 const MOST: u32 = 1000;
 

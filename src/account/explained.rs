@@ -114,7 +114,7 @@ impl Explained {
 
     /// Whether the runs ended as they should.
     pub fn ended_well(&self) -> bool {
-        self.observed.expected.is_none_or(|expected| expected == self.exit)
+        self.observed.accepted.accepts(self.exit)
     }
 
     /// What sampled runs have to expect.

@@ -362,16 +362,16 @@ impl<'c> State<'c> {
 
     /// Runs a program until a run counts; `None` if none of [`TRIES`] did.
     fn repeated(&mut self, program: usize) -> Result<Option<(Sample, Recording)>, Stop> {
-        let expected = self.series[program].expected;
+        let accepted = self.series[program].accepted;
         let mut by_ptrace = false;
 
         for _ in 0..TRIES {
             let (reason, stderr) = match self.once(program)? {
                 Ok(recording) => {
                     by_ptrace =
-                        recording.backend.stops_tracee() && verdict::is_the_programs(&recording, expected);
+                        recording.backend.stops_tracee() && verdict::is_the_programs(&recording, accepted);
                     self.series[program].lost_events += recording.lost;
-                    match verdict::sample(&recording, expected) {
+                    match verdict::sample(&recording, accepted) {
                         Ok(sample) => return Ok(Some((sample, recording))),
                         Err(reason) => (reason, recording.output.last_errors(LAST_LINES)),
                     }
@@ -399,7 +399,7 @@ impl<'c> State<'c> {
         let recording = self.unfailing(program)?;
         self.series[program].lost_events += recording.lost;
         let verdict = match recording.lost {
-            0 => verdict::sample(&recording, self.series[program].expected),
+            0 => verdict::sample(&recording, self.series[program].accepted),
             lost => Err(format!("{lost} events were lost (--ring makes more room)")),
         };
         match verdict {
@@ -435,8 +435,8 @@ impl<'c> State<'c> {
         self.runner.switch(false)?;
         let run = self.once(program)?;
         self.runner.switch(true)?;
-        let expected = self.series[program].expected;
-        Ok(run.is_ok_and(|recording| verdict::flaw(&recording, expected).is_none()))
+        let accepted = self.series[program].accepted;
+        Ok(run.is_ok_and(|recording| verdict::flaw(&recording, accepted).is_none()))
     }
 
     /// Makes one run, with any result.

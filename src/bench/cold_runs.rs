@@ -1,11 +1,11 @@
 //! Makes the page cache cold before each run.
 
+use super::accepted::Accepted;
 use super::error::ExperimentError;
 use super::prepared::{Cooling, Prepared};
 use crate::document::bench as document;
 use crate::document::bench::ColdMethod;
 use firstbyte_cache::user_folder;
-use firstbyte_measure::launch::ExitStatus;
 use firstbyte_measure::page_cache::{Cold, UsedFiles, cold, namespace};
 use firstbyte_measure::tracer::ptrace;
 use std::path::PathBuf;
@@ -19,19 +19,19 @@ pub fn enter(method: ColdMethod) -> Result<(), ExperimentError> {
     }
 }
 
-/// From here on runs begin cold. Returns what is known about each program's cold runs before they are made. `expected`:
+/// From here on runs begin cold. Returns what is known about each program's cold runs before they are made. `accepted`:
 /// how each program must end.
 pub(super) fn begin(
     runner: &mut Prepared,
     method: ColdMethod,
-    expected: &[Option<ExitStatus>],
+    accepted: &[Accepted],
 ) -> Result<Vec<document::ColdRuns>, ExperimentError> {
     let doubts = match method {
         ColdMethod::DropCaches => {
             runner.make_cold(Cooling::DropCaches);
-            vec![None; expected.len()]
+            vec![None; accepted.len()]
         }
-        ColdMethod::Copies => copy_files(runner, expected)?,
+        ColdMethod::Copies => copy_files(runner, accepted)?,
     };
 
     let cold = |(program, doubt)| document::ColdRuns { doubt, ..of_program(method, program, runner) };
@@ -39,13 +39,10 @@ pub(super) fn begin(
 }
 
 /// Finds each program's files and replaces them by copies. Returns why some of the files may be missing.
-fn copy_files(
-    runner: &mut Prepared,
-    expected: &[Option<ExitStatus>],
-) -> Result<Vec<Option<String>>, ExperimentError> {
+fn copy_files(runner: &mut Prepared, accepted: &[Accepted]) -> Result<Vec<Option<String>>, ExperimentError> {
     ptrace::own_proc().map_err(ExperimentError::machine)?;
     // All files are found before any is replaced, because these runs must see the originals.
-    let found = expected.iter().enumerate().map(|(program, end)| runner.find_files(program, *end));
+    let found = accepted.iter().enumerate().map(|(program, end)| runner.find_files(program, *end));
     let (found, doubts): (Vec<_>, Vec<_>) = found.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
     runner.make_cold(Cooling::Copies(Box::new(copies(&found)?)));
     Ok(doubts)

@@ -1,5 +1,6 @@
 //! Counting runs, which are separate from the timed ones. They must also be correct.
 
+use super::accepted::Accepted;
 use super::campaign::{Progress, TRIES, one_line};
 use super::influences;
 use super::prepared::Prepared;
@@ -102,7 +103,7 @@ fn counted<T>(
         reason = match run() {
             Err(LaunchError::Interrupted) => return Err(Uncounted::Interrupted),
             Err(error) => one_line(&error.to_string()),
-            Ok((counts, recording)) => match verdict::flaw(&recording, expected(series, recording.exit)) {
+            Ok((counts, recording)) => match verdict::flaw(&recording, accepted(series, recording.exit)) {
                 None => return Ok(counts),
                 // the timed runs were correct
                 Some(flaw) if recording.backend.stops_tracee() => {
@@ -116,9 +117,10 @@ fn counted<T>(
     Err(Uncounted::Because(reason))
 }
 
-/// The exit status that a counting run should have had if it ended as `exit`. A program that behaves differently while it
+/// How a counting run that ended as `exit` should have ended. A program that behaves differently while it
 /// is watched, and shows that by its status, is not the one that was timed.
-fn expected(series: &Series, exit: ExitStatus) -> Option<ExitStatus> {
+fn accepted(series: &Series, exit: ExitStatus) -> Accepted {
     let timed = || series.samples.iter().map(|sample| sample.exit);
-    series.expected.or_else(|| timed().next().filter(|_| timed().all(|end| end != exit)))
+    let others = timed().next().filter(|_| series.accepted.accepts(exit) && timed().all(|end| end != exit));
+    others.map_or(series.accepted, Accepted::Only)
 }

@@ -86,8 +86,8 @@ impl Experiment {
         let offsets = self.env_offset.then_some(campaign.seed);
         let (mut series, mut runner) = prepared(self.entries, campaign.aim, observer, offsets);
         if let Some(method) = self.cold {
-            let expected: Vec<_> = series.iter().map(|series| series.expected).collect();
-            let cold = cold_runs::begin(&mut runner, method, &expected)?;
+            let accepted: Vec<_> = series.iter().map(|series| series.accepted).collect();
+            let cold = cold_runs::begin(&mut runner, method, &accepted)?;
             series.iter_mut().zip(cold).for_each(|(series, cold)| series.cold = Some(cold));
         }
 

@@ -1,5 +1,6 @@
 //! The runs of start-ups that are explained: traced runs alternate with untraced ones, or those of two commands alternate.
 
+use super::accepted::Accepted;
 use super::campaign::{Campaign, Progress};
 use super::error::ExperimentError;
 use super::experiment::{Counting, Experiment, ExperimentEntry};
@@ -98,8 +99,8 @@ pub struct ObservedRuns {
     pub executions: u64,
     /// The observer overhead was to be measured.
     pub overhead_wanted: bool,
-    /// How each run must end; `None`: in any way.
-    pub expected: Option<ExitStatus>,
+    /// How each run must end.
+    pub accepted: Accepted,
     /// What ended each run before the program exited.
     pub until: Option<Until>,
 }
@@ -159,7 +160,7 @@ fn observed<const N: usize>(
 
     let (executions, interference) =
         (measured.executions / N as u64, measured.interference.warnings(&Value::Null));
-    let (expected, until) = (plan.each_run.expected(), plan.each_run.until.clone());
+    let (accepted, until) = (plan.each_run.accepted(), plan.each_run.until.clone());
     let mut sides = measured.series.into_iter().zip(rights);
     Ok([(); N].map(|()| {
         let (series, rights) = sides.next().unwrap_or_default();
@@ -171,7 +172,7 @@ fn observed<const N: usize>(
             interference,
             executions,
             overhead_wanted: overhead,
-            expected,
+            accepted,
             until,
             ..ObservedRuns::from(series)
         }

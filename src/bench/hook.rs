@@ -17,11 +17,20 @@ pub struct Hook {
 impl Hook {
     /// Runs it by `/bin/sh`. The error says how it failed; being interrupted is no failure.
     pub fn run(&self) -> Result<(), String> {
+        self.run_script(&self.command)
+    }
+
+    /// Runs it with a number in a variable of its environment.
+    pub fn run_with(&self, variable: &str, number: u64) -> Result<(), String> {
+        self.run_script(&format!("export {variable}={number}\n{}", self.command))
+    }
+
+    fn run_script(&self, script: &str) -> Result<(), String> {
         let not_run = |error: std::io::Error| format!("could not be run: {error}");
         // A file, not a pipe: what the command leaves running in the background may keep it open.
         let mut messages = tempfile::tempfile().map_err(not_run)?;
 
-        let status = match keeper::run(&self.command, messages.as_fd(), self.limit).map_err(not_run)? {
+        let status = match keeper::run(script, messages.as_fd(), self.limit).map_err(not_run)? {
             Kept::Interrupted => return Ok(()),
             Kept::TimedOut => {
                 let seconds = self.limit.as_secs_f64();
@@ -57,6 +66,12 @@ mod tests {
         assert_eq!(shell("true | true"), Ok(()));
         assert_eq!(shell("exit 3"), Err("failed: exit status 3".to_owned()));
         assert_eq!(shell("echo one >&2; echo two >&2; false"), Err("failed: exit status 1: two".to_owned()));
+    }
+
+    #[test]
+    fn a_shell_command_gets_the_number_of_its_run() {
+        let hook = Hook { command: "test $N = 7".to_owned(), limit: Duration::from_secs(20) };
+        assert_eq!(hook.run_with("N", 7), Ok(()));
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! | [`RunPlan`] | how each run of the user's commands is made |
 //! | [`hooks`], [`hook`] | commands before and after all runs, and the user's shell commands |
 //! | [`cold_runs`] | makes the page cache cold |
-//! | [`verdict`] | whether a run counts |
+//! | [`verdict`], [`Accepted`] | whether a run counts, and how it may end |
 //! | [`sample`] | samples and series |
 //! | [`sampling`] | runs whose user code is sampled |
 //! | [`runtimes`] | one run in which language runtimes report what they load |
@@ -19,6 +19,7 @@
 //! | [`results`] | from series to the entries of a document |
 //! | [`plan_warnings`] | warnings about how the way of running affects the figures |
 
+pub mod accepted;
 pub mod adaptive;
 pub mod campaign;
 pub mod cold_runs;
@@ -44,12 +45,13 @@ pub mod schedule;
 pub mod verdict;
 
 pub use crate::document::series::{Finish, Rejected};
+pub use accepted::Accepted;
 pub use adaptive::Adaptive;
 pub use campaign::{Campaign, CampaignEnd, Progress};
 pub use error::ExperimentError;
 pub use experiment::{Counting, Experiment, ExperimentEntry, Measured};
 pub use place::Place;
-pub use prepared::Around;
+pub use prepared::{Around, ITERATION};
 pub use run_plan::RunPlan;
 pub use runner::Tracee;
 pub use sample::{BothKinds, Printed, Sample, Series, Untraced};

@@ -5,9 +5,6 @@ use firstbyte_measure::counters::CountersError;
 use firstbyte_measure::launch::rights::lost_under_ptrace;
 use firstbyte_measure::launch::{Command, OutputKind};
 
-/// Words that only a shell interprets.
-const SHELL_WORDS: [&str; 10] = ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>&1", "2>"];
-
 /// Some programs write differently to this kind of output.
 pub fn of_output(output: OutputKind) -> Option<Warning> {
     let target = match output {
@@ -19,16 +16,6 @@ pub fn of_output(output: OutputKind) -> Option<Warning> {
         name: None,
         message: format!("the output went to {target}"),
         help: Some("--output pipe, or --output pty for what a user at a terminal sees".to_owned()),
-    })
-}
-
-/// The words of a command contain one that only a shell interprets.
-pub fn of_words(name: &str, words: &[String]) -> Option<Warning> {
-    let word = words.iter().find(|word| SHELL_WORDS.contains(&word.as_str()))?;
-    Some(Warning {
-        name: Some(name.to_owned()),
-        message: format!("no shell ran it, so `{word}` was passed to the program as a word"),
-        help: Some("--shell".to_owned()),
     })
 }
 

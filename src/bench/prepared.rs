@@ -1,6 +1,7 @@
 //! Prepares each run, outside of the timed part: commands before and after it, a fresh stdin, an environment of another
 //! size, a cold page cache.
 
+use super::accepted::Accepted;
 use super::error::ExperimentError;
 use super::hook::Hook;
 use super::runner::{Counter, Runner, Tracees};
@@ -8,7 +9,7 @@ use super::verdict;
 use crate::document::conditions::Placement;
 use firstbyte_measure::Counts;
 use firstbyte_measure::counters::{CounterValues, Counters};
-use firstbyte_measure::launch::{ExitStatus, LaunchError, interrupt};
+use firstbyte_measure::launch::{LaunchError, interrupt};
 use firstbyte_measure::page_cache::{Cold, ColdFiles, UsedFiles, cold};
 use firstbyte_measure::tracer::Recording;
 use firstbyte_measure::tracer::ptrace::FilesOfRun;
@@ -25,12 +26,16 @@ pub struct Around {
     pub conclude: Option<Hook>,
     /// A file that each run reads as its stdin, from its beginning.
     pub input: Option<PathBuf>,
+    /// The command reads [`ITERATION`].
+    pub wants_iteration: bool,
 }
 
 /// Real processes, each prepared.
 pub struct Prepared<'o> {
     tracees: Tracees<'o>,
     around: Vec<Around>,
+    /// How many runs of each program were begun.
+    begun: Vec<u64>,
     /// `None`: the page cache stays warm.
     cooling: Option<Cooling>,
     /// Draws the sizes of the environments, if these are to differ.
@@ -56,6 +61,10 @@ impl Cooling {
     }
 }
 
+/// The number of the run, from 0, as hyperfine calls it: in the environment of the commands before and after it, and of the
+/// program if its words name it. All runs count, those without a sample, too.
+pub const ITERATION: &str = "HYPERFINE_ITERATION";
+
 /// An environment variable that no program reads. Its size moves the stack, whose start address makes programs faster or
 /// slower. T. Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!" (2009).
 const OFFSET: &str = "FIRSTBYTE_ENVIRONMENT_OFFSET";
@@ -69,7 +78,8 @@ const MAY_NOT_BE_READ: &str = "help: run as root, or make the program readable w
 impl<'o> Prepared<'o> {
     /// `around`: one for each tracee. `offsets`: the seed of the environments' sizes, if these are to differ.
     pub fn new(tracees: Tracees<'o>, around: Vec<Around>, offsets: Option<u64>) -> Prepared<'o> {
-        Prepared { tracees, around, cooling: None, offsets: offsets.map(fastrand::Rng::with_seed) }
+        let begun = vec![0; around.len()];
+        Prepared { tracees, around, begun, cooling: None, offsets: offsets.map(fastrand::Rng::with_seed) }
     }
 
     /// From now on every run begins with a cold page cache.
@@ -94,7 +104,7 @@ impl<'o> Prepared<'o> {
     pub fn find_files(
         &mut self,
         program: usize,
-        expected: Option<ExitStatus>,
+        accepted: Accepted,
     ) -> Result<(UsedFiles, Option<String>), LaunchError> {
         let (mut found, mut flaw) = (UsedFiles::default(), None);
 
@@ -104,7 +114,7 @@ impl<'o> Prepared<'o> {
                 let message = format!("{closed}, so it cannot be made cold\n{MAY_NOT_BE_READ}");
                 return Err(LaunchError::NotCold(message));
             }
-            flaw = verdict::flaw(&recording, expected).or(files.unseen);
+            flaw = verdict::flaw(&recording, accepted).or(files.unseen);
             found.merge(files.used);
         }
 
@@ -140,27 +150,34 @@ impl<'o> Prepared<'o> {
         run: impl FnOnce(&mut Tracees<'o>, usize) -> Result<T, LaunchError>,
     ) -> Result<T, LaunchError> {
         let around = self.around.get(program).cloned().unwrap_or_default();
-        self.prepare(program, &around)?;
+        let iteration = self.begin(program);
+        self.prepare(program, &around, iteration)?;
         let result = run(&mut self.tracees, program);
         if let Some(hook) = &around.conclude {
-            self.run_hook(hook, "after")?;
+            self.run_hook(hook, iteration, "after")?;
         }
         result
     }
 
+    /// The number of the run that begins now.
+    fn begin(&mut self, program: usize) -> u64 {
+        let begun = self.begun.get_mut(program);
+        begun.map_or(0, |begun| std::mem::replace(begun, *begun + 1))
+    }
+
     /// Runs a shell command before or after a run. It sees the files themselves and not their copies.
-    fn run_hook(&mut self, hook: &Hook, when: &'static str) -> Result<(), LaunchError> {
+    fn run_hook(&mut self, hook: &Hook, iteration: u64, when: &'static str) -> Result<(), LaunchError> {
         self.tracees.go_home();
         if let Some(Cooling::Copies(cold)) = &mut self.cooling {
             cold.uncover()
                 .map_err(|cause| LaunchError::Resource { what: "the files behind the copies", cause })?;
         }
-        run_hook(hook, when)
+        run_hook(hook, iteration, when)
     }
 
-    fn prepare(&mut self, program: usize, around: &Around) -> Result<(), LaunchError> {
+    fn prepare(&mut self, program: usize, around: &Around, iteration: u64) -> Result<(), LaunchError> {
         if let Some(hook) = &around.prepare {
-            self.run_hook(hook, "before")?;
+            self.run_hook(hook, iteration, "before")?;
         }
         if let Some(Cooling::Copies(cold)) = &mut self.cooling {
             cold.cover().map_err(|error| LaunchError::NotCold(error.to_string()))?;
@@ -171,6 +188,9 @@ impl<'o> Prepared<'o> {
             let opened = File::open(input);
             let stdin = opened.map_err(|cause| LaunchError::Resource { what: "the input", cause })?;
             tracee.launcher.set_stdin(stdin.into());
+        }
+        if around.wants_iteration {
+            tracee.launcher.set_variable(ITERATION, OsStr::new(&iteration.to_string()));
         }
         if let Some(offsets) = &mut self.offsets {
             let filling = "X".repeat(offsets.usize(..OFFSETS));
@@ -202,8 +222,8 @@ impl Counter for Prepared<'_> {
 }
 
 /// Its output is shown only if it fails.
-fn run_hook(hook: &Hook, when: &'static str) -> Result<(), LaunchError> {
+fn run_hook(hook: &Hook, iteration: u64, when: &'static str) -> Result<(), LaunchError> {
     let failed = |outcome| LaunchError::Hook { command: hook.command.clone(), when, outcome };
-    hook.run().map_err(failed)?;
+    hook.run_with(ITERATION, iteration).map_err(failed)?;
     if interrupt::interrupted().is_some() { Err(LaunchError::Interrupted) } else { Ok(()) }
 }

@@ -8,7 +8,7 @@ use crate::document::bench::{
     Overhead, PhaseTimes, Ratio, Relative, ShareBelow, Tool,
 };
 use crate::document::conditions::Conditions;
-use crate::document::{Document, warnings};
+use crate::document::{Document, hyperfine, warnings};
 use crate::stats::{Bootstrap, Statistics, judge, median, median_count, paired};
 use firstbyte_measure::counters::CounterValues;
 use firstbyte_measure::machine::Machine;
@@ -29,6 +29,8 @@ pub struct ComparedWith {
     pub reference: Option<usize>,
     /// The series whose times are subtracted from the others.
     pub baseline: Option<usize>,
+    /// Every run is written as hyperfine 2 does, too.
+    pub for_hyperfine: bool,
 }
 
 /// The series with which one series is compared. The samples of all of them were taken in the same rounds.
@@ -41,6 +43,8 @@ pub struct Context<'a> {
     pub reference: Option<&'a Series>,
     /// The series whose times are subtracted.
     pub baseline: Option<&'a Series>,
+    /// Every run is written as hyperfine 2 does, too.
+    pub for_hyperfine: bool,
 }
 
 /// A document without results: the tool and the machine.
@@ -94,6 +98,7 @@ pub fn document_so_far(header: &Document, series: &[Series], compared: &Compared
             threshold: compared.threshold,
             reference: other(compared.reference, place),
             baseline: other(compared.baseline, place),
+            for_hyperfine: compared.for_hyperfine,
         };
         match measurement(own, &context) {
             Ok(measurement) => document.results.push(measurement),
@@ -114,6 +119,7 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
     let samples = &series.samples;
     let walls: Vec<f64> = samples.iter().map(|s| seconds(s.wall)).collect();
     let Some(wall) = Statistics::of(&walls) else { return Err(failed(series, context)) };
+    let runs = if context.for_hyperfine { runs(series) } else { Vec::new() };
 
     Ok(Measurement {
         command: series.command.clone(),
@@ -134,6 +140,9 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
         exit_codes: samples.iter().map(|s| s.exit.code()).collect(),
         killed_by: killed_by(series),
         parameters: series.parameters.clone(),
+        environment: variables(series).filter(|_| context.for_hyperfine).unwrap_or_default(),
+        summary: hyperfine::summaries(&runs),
+        measurements: runs,
         name: Some(series.name.clone()),
         cache: context.cache,
         plan: series.conditions.as_ref().map(Conditions::to_value).unwrap_or_default(),
@@ -152,6 +161,20 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
         relative: context.reference.map(|reference| relative(series, reference)).unwrap_or_default(),
         above: context.baseline.map(|baseline| above(series, baseline)).unwrap_or_default(),
     })
+}
+
+fn variables(series: &Series) -> Option<BTreeMap<String, String>> {
+    series.conditions.as_ref().map(|conditions| conditions.variables.clone())
+}
+
+/// Each run as hyperfine 2 writes it.
+fn runs(series: &Series) -> Vec<hyperfine::Run> {
+    let (memory, samples) = (memory(series), &series.samples);
+    let each = samples.iter().enumerate().map(|(place, sample)| {
+        let [wall, user, system] = [sample.wall, sample.user, sample.system].map(seconds);
+        hyperfine::Run::new(wall, user, system, memory.get(place).copied(), sample.exit.code())
+    });
+    each.collect()
 }
 
 fn output(printed: Printed) -> OutputSummary {

@@ -1,8 +1,9 @@
 //! How each run of a command is made, in every command that runs programs of the user.
 
+use super::accepted::Accepted;
 use super::place::Place;
 use super::runner::Tracee;
-use firstbyte_measure::launch::{Command, Environment, ExitStatus, LaunchError, Launcher, OutputKind, Until};
+use firstbyte_measure::launch::{Command, Environment, LaunchError, Launcher, OutputKind, Until};
 use firstbyte_measure::tracer::Setting;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,8 +18,8 @@ pub struct RunPlan {
     pub input: Option<PathBuf>,
     /// What ends a run before the program exits.
     pub until: Option<Until>,
-    /// Runs with any exit status are accepted.
-    pub ignore_failure: bool,
+    /// How each run must end, if nothing else ends it.
+    pub accepted: Accepted,
     /// The environment of the programs, without the variables that are set for one program alone.
     pub environment: Environment,
 }
@@ -35,9 +36,8 @@ impl RunPlan {
         Ok(Tracee { launcher: Launcher::new(command)?, setting, place: self.place.clone() })
     }
 
-    /// How a run must end; `None`: in any way. A program that firstbyte stops may end in any way.
-    pub fn expected(&self) -> Option<ExitStatus> {
-        let any_end = self.ignore_failure || self.until.is_some();
-        (!any_end).then_some(ExitStatus::SUCCESS)
+    /// How a run must end. A program that firstbyte stops may end in any way.
+    pub fn accepted(&self) -> Accepted {
+        if self.until.is_some() { Accepted::Any } else { self.accepted }
     }
 }

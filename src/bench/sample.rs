@@ -1,5 +1,6 @@
 //! The results of runs: one sample for each run, one series for each program.
 
+use super::accepted::Accepted;
 use crate::document::bench::ColdRuns;
 use crate::document::conditions::Conditions;
 use crate::document::series::Rejected;
@@ -64,8 +65,8 @@ pub struct Series {
     pub name: String,
     /// The command, as typed in a shell.
     pub command: String,
-    /// How it must end; `None`: in any way.
-    pub expected: Option<ExitStatus>,
+    /// How it must end.
+    pub accepted: Accepted,
     /// Size of the file that is executed (native programs) or interpreted.
     pub file_size: Option<Bytes>,
     /// Values of the parameters in the command.

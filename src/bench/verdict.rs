@@ -1,19 +1,17 @@
 //! Whether a run counts, and its sample if it does.
 
+use super::accepted::Accepted;
 use super::sample::Sample;
-use firstbyte_measure::launch::ExitStatus;
 use firstbyte_measure::timeline::Timeline;
 use firstbyte_measure::tracer::Recording;
 
 /// What is wrong with a run of any kind: one lower-case line.
-pub fn flaw(recording: &Recording, expected: Option<ExitStatus>) -> Option<String> {
+pub fn flaw(recording: &Recording, accepted: Accepted) -> Option<String> {
     if let Some(killed) = recording.killed {
         return Some(killed.to_string());
     }
-    if let Some(expected) = expected
-        && recording.exit != expected
-    {
-        return Some(format!("it {}", recording.exit.instead_of(expected)));
+    if let Some(flaw) = accepted.flaw(recording.exit) {
+        return Some(flaw);
     }
     if recording.output.ok == Some(false) {
         return Some(wrong_output(recording));
@@ -24,8 +22,8 @@ pub fn flaw(recording: &Recording, expected: Option<ExitStatus>) -> Option<Strin
 
 /// Whether the program itself failed in a run, which means that its exit status or its output is not the expected one.
 /// Any other error is an error of the observation.
-pub(super) fn is_the_programs(recording: &Recording, expected: Option<ExitStatus>) -> bool {
-    let ended_otherwise = expected.is_some_and(|expected| recording.exit != expected);
+pub(super) fn is_the_programs(recording: &Recording, accepted: Accepted) -> bool {
+    let ended_otherwise = !accepted.accepts(recording.exit);
     recording.killed.is_none() && (ended_otherwise || recording.output.ok == Some(false))
 }
 
@@ -34,8 +32,8 @@ pub(super) const TRACED: &str =
     "a program under ptrace gets no rights from a set-user-ID bit, and cannot trace another program";
 
 /// The sample of a run, or one lower-case line that says why the run does not count.
-pub fn sample(recording: &Recording, expected: Option<ExitStatus>) -> Result<Sample, String> {
-    if let Some(flaw) = flaw(recording, expected) {
+pub fn sample(recording: &Recording, accepted: Accepted) -> Result<Sample, String> {
+    if let Some(flaw) = flaw(recording, accepted) {
         return Err(flaw);
     }
 

@@ -5,6 +5,7 @@ use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
 use super::options::{JsonArgs, MeasuringArgs};
 use super::running::plain;
+use super::shell::Interpreter;
 use crate::bench::{Adaptive, RunLimit};
 use crate::budget::ProgramBudget;
 use crate::document::Kind;
@@ -123,7 +124,7 @@ impl Plan {
 }
 
 fn benchmark(program: &ProgramBudget) -> Result<Benchmark, String> {
-    let shell = program.shell.then(|| vec!["/bin/sh".to_owned()]);
-    let benchmark = Benchmark::of(&program.command, shell.as_deref())?;
+    let interpreter = if program.shell { Interpreter::default_shell() } else { Interpreter::None };
+    let benchmark = Benchmark::of(&program.command, &interpreter)?;
     Ok(Benchmark { name: program.label().to_owned(), ..benchmark })
 }

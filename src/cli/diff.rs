@@ -2,7 +2,7 @@
 
 use super::export::ExportArgs;
 use super::options::JsonArgs;
-use super::shell::words;
+use super::shell::Interpreter;
 use super::trace::{CACHE, ExplainingArgs};
 use crate::bench::explain::ExplainPlan;
 use crate::document::Kind;
@@ -36,8 +36,8 @@ pub struct Args {
 pub struct Plan {
     /// Both commands or recordings.
     pub sides: [String; 2],
-    /// The words of the shell that runs the commands; `None` if no shell does.
-    pub shell: Option<Vec<String>>,
+    /// What runs the commands.
+    pub interpreter: Interpreter,
     pub runs: ExplainPlan,
     /// Where the result is written as JSON.
     pub exports: Vec<(Format, Target)>,
@@ -48,7 +48,7 @@ impl Args {
     pub fn plan(self) -> Result<Plan, String> {
         let sides = [self.first, self.second];
         Ok(Plan {
-            shell: self.explaining.shell(sides.iter())?,
+            interpreter: self.explaining.interpreter(sides.iter())?,
             sides,
             runs: self.explaining.plan()?,
             exports: self.exports.targets_with(&self.json),
@@ -59,6 +59,6 @@ impl Args {
 impl Plan {
     /// The words of a side that is a command.
     pub fn words(&self, side: &str) -> Result<Vec<String>, String> {
-        words(side, self.shell.as_deref())
+        self.interpreter.words(side)
     }
 }

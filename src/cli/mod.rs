@@ -14,12 +14,14 @@ mod environment;
 pub mod export;
 pub mod floor;
 pub mod generate;
+mod hyperfine;
 pub mod inspect;
 pub mod lines;
 mod options;
 pub mod report;
 mod running;
 mod shell;
+mod shell_syntax;
 pub mod showdown;
 pub mod throughput;
 pub mod trace;
@@ -45,9 +47,18 @@ impl Cli {
         }
         match lines::Args::plain(std::env::args_os().skip(1)) {
             Some(args) => Cli { command: CliCommand::Lines(args) },
-            None => Cli::parse(),
+            None => Cli::try_parse().unwrap_or_else(|error| refuse(&error)),
         }
     }
+}
+
+/// Ends the process as clap does, with our own message where it knows better.
+fn refuse(error: &clap::Error) -> ! {
+    if let Some(message) = hyperfine::remedy(error) {
+        eprintln!("error: {message}");
+        std::process::exit(2);
+    }
+    error.exit()
 }
 
 /// The output of `--version`, without defining all commands, which takes longer than a whole C program.

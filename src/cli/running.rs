@@ -2,16 +2,17 @@
 
 use super::options::MeasuringArgs;
 use super::values::readable;
-use crate::bench::RunPlan;
+use crate::bench::{Accepted, RunPlan};
 use firstbyte_measure::launch::{Environment, OutputKind, Until};
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct RunningArgs {
-    /// Accept runs with any exit status
-    #[arg(short, long)]
-    ignore_failure: bool,
+    /// Accept runs that fail: in `any` way (the default MODE), with any exit status (`all-non-zero`), or with these, such
+    /// as 1,2
+    #[arg(short, long, value_name = "MODE", num_args = 0..=1, require_equals = true, default_missing_value = "any")]
+    ignore_failure: Option<Accepted>,
     /// Use FILE as stdin of each run [default: /dev/null]
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
@@ -43,9 +44,13 @@ impl RunningArgs {
             timeout: measuring.timeout(),
             input: self.input.clone(),
             until: self.until(output)?,
-            ignore_failure: self.ignore_failure,
+            accepted: self.accepted(),
             environment,
         })
+    }
+
+    fn accepted(&self) -> Accepted {
+        self.ignore_failure.unwrap_or(Accepted::SUCCESS)
     }
 
     /// Refuses an input that cannot be used before anything runs.
@@ -92,7 +97,7 @@ pub(super) fn plain(measuring: &MeasuringArgs, environment: Environment) -> RunP
         timeout: measuring.timeout(),
         input: None,
         until: None,
-        ignore_failure: false,
+        accepted: Accepted::SUCCESS,
         environment,
     }
 }

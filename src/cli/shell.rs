@@ -1,5 +1,6 @@
 //! Options that run commands by a shell.
 
+use super::shell_syntax;
 use super::values::split;
 
 const HEADING: &str = "Command options";
@@ -9,44 +10,85 @@ pub(super) struct ShellArgs {
     /// Run the commands with SHELL, whose start-up is part of the result [default SHELL: /bin/sh]
     #[arg(long, value_name = "SHELL", num_args = 0..=1, require_equals = true, default_missing_value = "default", help_heading = HEADING)]
     shell: Option<String>,
-    /// Same as --shell=SHELL
-    #[arg(short = 'S', value_name = "SHELL", conflicts_with = "shell", help_heading = HEADING)]
-    shell_word: Option<String>,
-    /// Run the commands without a shell (the default)
-    #[arg(short = 'N', conflicts_with_all = ["shell", "shell_word"], help_heading = HEADING)]
+    /// Same as --shell
+    #[arg(short = 'S', conflicts_with = "shell", help_heading = HEADING)]
+    default_shell: bool,
+    /// Run the commands without a shell (the default), and pass shell syntax in them on as it is
+    #[arg(short = 'N', conflicts_with_all = ["shell", "default_shell"], help_heading = HEADING)]
     no_shell: bool,
+}
+
+/// What runs the commands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Interpreter {
+    /// None: shell syntax in a command is an error.
+    None,
+    /// None: shell syntax is passed on as it is.
+    Literal,
+    /// A shell with these words.
+    Shell(Vec<String>),
 }
 
 /// Names of shells, which nobody means to measure within a shell.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "fish", "ksh"];
 
 impl ShellArgs {
-    /// The words of the shell that runs these commands; `None` if no shell does.
-    pub(super) fn shell<'c>(
+    /// What runs these commands.
+    pub(super) fn interpreter<'c>(
         &self,
         mut commands: impl Iterator<Item = &'c String>,
-    ) -> Result<Option<Vec<String>>, String> {
-        let shell = match self.shell.as_ref().or(self.shell_word.as_ref()).map(String::as_str) {
-            None | Some("none") => None,
-            Some("default") => Some(vec!["/bin/sh".to_owned()]),
-            Some(shell) => Some(split(shell)?),
+    ) -> Result<Interpreter, String> {
+        let shell = self.shell.as_deref().or(self.default_shell.then_some("default"));
+        let interpreter = match shell {
+            None if self.no_shell => Interpreter::Literal,
+            None => Interpreter::None,
+            Some("none") => Interpreter::Literal,
+            Some("default") => Interpreter::default_shell(),
+            Some(shell) => Interpreter::Shell(split(shell)?),
         };
 
-        if shell.is_some()
+        if matches!(interpreter, Interpreter::Shell(_))
             && let Some(command) = commands.find(|command| SHELLS.contains(&command.as_str()))
         {
             return Err(format!(
-                "`{command}` would be run as a command by a shell\nhelp: name the shell as in --shell={command} or -S {command}"
+                "`{command}` would be run as a command by a shell\nhelp: name the shell as in --shell={command}"
             ));
         }
-        Ok(shell)
+        Ok(interpreter)
     }
 }
 
-/// The words of a command: split as a shell splits them, or those with which a shell runs it.
-pub(super) fn words(command: &str, shell: Option<&[String]>) -> Result<Vec<String>, String> {
-    match shell {
-        Some(shell) => Ok(shell.iter().cloned().chain(["-c".to_owned(), command.to_owned()]).collect()),
-        None => split(command),
+impl Interpreter {
+    pub(super) fn default_shell() -> Interpreter {
+        Interpreter::Shell(vec!["/bin/sh".to_owned()])
+    }
+
+    /// The words of the shell, if one runs the commands.
+    pub(super) fn shell(&self) -> Option<&[String]> {
+        match self {
+            Interpreter::Shell(words) => Some(words),
+            Interpreter::None | Interpreter::Literal => None,
+        }
+    }
+
+    /// The words of a command: split as a shell splits them, or those with which a shell runs it.
+    pub(super) fn words(&self, command: &str) -> Result<Vec<String>, String> {
+        match self {
+            Interpreter::Shell(shell) => {
+                Ok(shell.iter().cloned().chain(["-c".to_owned(), command.to_owned()]).collect())
+            }
+            Interpreter::Literal => split(command),
+            Interpreter::None => without_syntax(command),
+        }
+    }
+}
+
+fn without_syntax(command: &str) -> Result<Vec<String>, String> {
+    let words = split(command)?;
+    match shell_syntax::find(command) {
+        None => Ok(words),
+        Some(part) => Err(format!(
+            "`{command}` needs a shell for `{part}`, and runs without one by default\nhelp: -S runs it with /bin/sh (in firstbyte.toml: `shell = true`); to pass `{part}` on as it is, quote it or add -N"
+        )),
     }
 }

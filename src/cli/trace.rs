@@ -4,7 +4,7 @@ use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
 use super::running::RunningArgs;
-use super::shell::{ShellArgs, words};
+use super::shell::{Interpreter, ShellArgs};
 use super::values::ring_size;
 use crate::bench::explain::{Along, ExplainPlan};
 use crate::document::Kind;
@@ -157,13 +157,13 @@ impl Args {
                 shell_words::quote(&self.command.join(" "))
             ));
         }
-        let shell = self.explaining.shell(self.command.iter().chain(&self.summary))?;
-        if shell.is_some() && !self.words.is_empty() {
+        let interpreter = self.explaining.interpreter(self.command.iter().chain(&self.summary))?;
+        if interpreter.shell().is_some() && !self.words.is_empty() {
             return Err("a shell takes its command as one word, not after `--`\n\
                         help: put it in quotes, as in firstbyte trace --shell 'ls | wc'"
                 .to_owned());
         }
-        let split = |command: &String| words(command, shell.as_deref());
+        let split = |command: &String| interpreter.words(command);
         if !self.summary.is_empty() {
             let named = |command: &String| Ok((command.clone(), split(command)?));
             return self.summary.iter().map(named).collect::<Result<_, String>>().map(Subject::Summary);
@@ -176,12 +176,12 @@ impl Args {
 }
 
 impl ExplainingArgs {
-    /// The words of the shell that runs these commands; `None` if no shell does.
-    pub(super) fn shell<'c>(
+    /// What runs these commands.
+    pub(super) fn interpreter<'c>(
         &self,
         commands: impl Iterator<Item = &'c String>,
-    ) -> Result<Option<Vec<String>>, String> {
-        self.shell.shell(commands)
+    ) -> Result<Interpreter, String> {
+        self.shell.interpreter(commands)
     }
 
     /// How the runs are made, along the critical path and without untraced runs.

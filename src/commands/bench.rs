@@ -61,11 +61,12 @@ fn measure(plan: &Plan, mut chosen: Chosen<PhasesTracer>) -> Result<Document, Co
         baseline: plan.subtract,
         threshold: plan.threshold,
         floor: None,
+        for_hyperfine: true,
     };
     let measurement = PerCacheState {
         caches: &plan.caches,
         exports: &plan.exports,
-        header: results::header(&chosen),
+        header: results::header(&chosen).with_hyperfine_fields(),
         compared,
     };
     let warnings = |document: &Document, measured: &Measured| warnings(plan, document, measured);
@@ -75,14 +76,12 @@ fn measure(plan: &Plan, mut chosen: Chosen<PhasesTracer>) -> Result<Document, Co
 fn warnings(plan: &Plan, document: &Document, measured: &Measured) -> Vec<Warning> {
     let by_ptrace = document.tool.backend.as_deref() == Some(Backend::Ptrace.name());
     let all = || plan.benchmarks.iter();
-    let words = all().filter_map(|own| plan_warnings::of_words(&own.name, &own.words));
     let rights = all()
         .filter_map(|own| plan_warnings::of_rights(&own.name, &own.words, by_ptrace, plan.count_runs > 0));
     let interference = measured.interference.warnings(&document.machine);
     let counters = measured.no_counters.as_ref().map(plan_warnings::of_counters);
     plan_warnings::of_output(plan.each_run.output)
         .into_iter()
-        .chain(words)
         .chain(rights)
         .chain(interference)
         .chain(counters)

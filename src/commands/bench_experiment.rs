@@ -1,7 +1,9 @@
 //! From the plan of `bench` to an experiment.
 
 use super::CommandError;
-use crate::bench::{Aim, Around, Campaign, Counting, Experiment, ExperimentEntry, Series, run_conditions};
+use crate::bench::{
+    Aim, Around, Campaign, Counting, Experiment, ExperimentEntry, ITERATION, Series, run_conditions,
+};
 use crate::cli::bench::{Benchmark, Plan};
 use crate::document::bench::ColdMethod;
 use crate::document::conditions::Conditions;
@@ -37,6 +39,7 @@ fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<ExperimentEntry, CommandE
         prepare: benchmark.prepare.clone(),
         conclude: benchmark.conclude.clone(),
         input: plan.each_run.input.clone(),
+        wants_iteration: benchmark.words.iter().any(|word| word.contains(ITERATION)),
     };
 
     Ok(ExperimentEntry {
@@ -64,7 +67,7 @@ fn series(plan: &Plan, benchmark: &Benchmark) -> Series {
     Series {
         name: benchmark.name.clone(),
         command: benchmark.command.clone(),
-        expected: plan.each_run.expected(),
+        accepted: plan.each_run.accepted(),
         parameters: parameters.collect(),
         conditions: Some(conditions),
         ..Series::default()

@@ -1,7 +1,9 @@
 //! Programs of the corpus as entries of an experiment.
 
 use super::{Built, Program};
-use crate::bench::{Around, ExperimentEntry, ExperimentError, Place, Series, Tracee, run_conditions};
+use crate::bench::{
+    Accepted, Around, ExperimentEntry, ExperimentError, Place, Series, Tracee, run_conditions,
+};
 use crate::document::conditions::Conditions;
 use firstbyte_measure::launch::{Command, Launcher, OutputKind, environment};
 use firstbyte_measure::tracer::Setting;
@@ -37,7 +39,7 @@ impl Program {
         Series {
             name: self.name().to_owned(),
             command: shell_words::join(built.argv.iter().map(|word| word.to_string_lossy())),
-            expected: Some(self.manifest.expected.exit),
+            accepted: Accepted::Only(self.manifest.expected.exit),
             file_size: Some(built.artifact_size),
             conditions: Some(self.conditions(circumstances)),
             ..Series::default()

@@ -1,9 +1,10 @@
 //! Measured programs: what `bench` and `showdown` write, read back and draw.
 //!
-//! The document is a superset of hyperfine's JSON. In each result hyperfine's fields come first, in seconds. Ours follow,
-//! in integer nanoseconds. Every float is finite, because [`crate::stats`] returns no others.
+//! The document is a superset of hyperfine's JSON. In each result the fields of hyperfine 1 come first, in seconds; those
+//! of hyperfine 2 follow in documents of `bench` ([`hyperfine`]). Ours are in integer nanoseconds. Every float is finite, because [`crate::stats`] returns no others.
 
 use super::Kind;
+use super::hyperfine::{self, Run, Summary};
 use super::series::{Finish, Rejected};
 use crate::stats::{Verdict, median_count};
 use firstbyte_measure::timeline::Phase;
@@ -23,6 +24,12 @@ pub struct Document {
     /// [`Kind::Bench`].
     #[serde(default = "Document::kind")]
     pub kind: Kind,
+    /// 2 if the results have hyperfine 2's fields.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema_version: Option<u64>,
+    /// What hyperfine 2's scripts draw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub primary_metric: Option<String>,
     pub tool: Tool,
     /// A [`firstbyte_measure::machine::Machine`]; `null` in files of other tools. It is JSON, because a file may come from
     /// a version that knows other facts.
@@ -64,6 +71,8 @@ impl Document {
         Document {
             schema: SCHEMA.to_owned(),
             kind: Kind::Bench,
+            schema_version: None,
+            primary_metric: None,
             tool,
             machine,
             partial: false,
@@ -74,6 +83,16 @@ impl Document {
             finish: None,
             executions: None,
             warnings: Vec::new(),
+        }
+    }
+
+    /// The document with the version of hyperfine 2's fields, which the results have.
+    #[must_use]
+    pub fn with_hyperfine_fields(self) -> Document {
+        Document {
+            schema_version: Some(hyperfine::SCHEMA_VERSION),
+            primary_metric: Some(hyperfine::PRIMARY_METRIC.to_owned()),
+            ..self
         }
     }
 
@@ -143,8 +162,16 @@ pub struct Measurement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub killed_by: Option<String>,
     /// Values of the parameters in the command.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", with = "hyperfine::parameters")]
     pub parameters: BTreeMap<String, Value>,
+    /// Variables that were set for this command alone.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
+    /// Each run as hyperfine 2 writes it, and its metrics over all runs; only in documents of `bench`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measurements: Vec<Run>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub summary: BTreeMap<String, Summary>,
     /// The displayed name; files of other tools have none.
     #[serde(default)]
     pub name: Option<String>,

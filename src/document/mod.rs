@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod elf;
 pub mod floor;
 mod head;
+pub mod hyperfine;
 pub mod inspect;
 mod median_counts;
 pub mod read;

@@ -1,5 +1,6 @@
 //! Reads documents: our own, and hyperfine's.
 
+use super::hyperfine;
 use crate::document::bench::{SCHEMA, Tool};
 use crate::document::{Document, Kind};
 use crate::output::{visible, visible_path};
@@ -126,6 +127,9 @@ fn adopt(document: &mut Value) {
     let tool = Tool { name: "hyperfine".to_owned(), ..Tool::default() };
     document["schema"] = json!(SCHEMA);
     document["tool"] = json!(tool);
+    if document.get("schema_version").is_some() {
+        hyperfine::add_first_schema(document);
+    }
 }
 
 #[cfg(test)]
@@ -153,6 +157,31 @@ mod tests {
         assert_eq!((second.stddev, second.exit_codes[0]), (None, None));
         assert_eq!(second.memory_usage_byte, [1_638_400]);
         assert_eq!(second.parameters["d"], "0.01");
+    }
+
+    /// hyperfine 2.0 writes this, and counters where the processor has them.
+    const HYPERFINE_2: &str = r#"{"schema_version": 2, "metadata": {"hyperfine_version": "2.0.0"},
+        "primary_metric": "time_wall_clock", "results": [{"command": "sleep 1", "name": "nap",
+        "measurements": [{"time_wall_clock": {"value": 1.5, "unit": "second"}, "time_cpu": {"value": 0.75, "unit": "second"},
+            "time_user": {"value": 0.5, "unit": "second"}, "time_system": {"value": 0.25, "unit": "second"},
+            "memory_peak_resident": {"value": 1638400.0, "unit": "byte"}, "instructions": {"value": 7}, "exit_code": 0}],
+        "parameters": {"d": {"value": "1"}}, "environment": {"A": "b"},
+        "summary": {"time_wall_clock": {"unit": "second", "count": 1, "mean": 1.5, "stddev": null, "median": 1.5,
+            "min": 1.5, "max": 1.5}, "time_user": {"unit": "second", "count": 1, "mean": 0.5, "stddev": null,
+            "median": 0.5, "min": 0.5, "max": 0.5}, "time_system": {"unit": "second", "count": 1, "mean": 0.25,
+            "stddev": null, "median": 0.25, "min": 0.25, "max": 0.25}}}]}"#;
+
+    #[test]
+    fn a_file_of_hyperfine_2_is_read() {
+        let document = parse(HYPERFINE_2, Path::new("h.json")).unwrap();
+        let [nap] = &document.results[..] else { unreachable!() };
+        assert_eq!(
+            (document.tool.name.as_str(), nap.label(), nap.command.as_str()),
+            ("hyperfine", "nap", "sleep 1")
+        );
+        assert_eq!((nap.mean, nap.stddev, nap.user, nap.system), (1.5, None, 0.5, 0.25));
+        assert_eq!((&nap.times[..], &nap.memory_usage_byte[..]), (&[1.5][..], &[1_638_400][..]));
+        assert_eq!((nap.exit_codes[0], &nap.parameters["d"]), (Some(0), &json!("1")));
     }
 
     #[test]

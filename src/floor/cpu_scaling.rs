@@ -3,12 +3,12 @@
 use super::cpu_limits::{CpuLimit, cpu_limits};
 use super::{Effort, FloorError, FloorPlan, allowed_cpus};
 use crate::bench::{
-    Aim, Around, Campaign, Counting, Experiment, ExperimentEntry, Measured, Place, Progress, RunLimit,
-    Series, Tracee,
+    Accepted, Aim, Around, Campaign, Counting, Experiment, ExperimentEntry, Measured, Place, Progress,
+    RunLimit, Series, Tracee,
 };
 use crate::corpus::{Corpus, build_cache, prepare};
 use crate::document::floor::{CpuScaling, Floor, Group, Missing};
-use firstbyte_measure::launch::{Command, CpuSet, ExitStatus, Launcher, interrupt};
+use firstbyte_measure::launch::{Command, CpuSet, Launcher, interrupt};
 use firstbyte_measure::tracer::phases::choose_phases;
 use firstbyte_measure::tracer::{BackendChoice, Setting};
 use std::ffi::{OsStr, OsString};
@@ -126,7 +126,7 @@ fn entry(
         series: Series {
             name: format!("{} {}", limit.name(), limit.cpus),
             command: program.name.clone(),
-            expected: Some(ExitStatus::SUCCESS),
+            accepted: Accepted::SUCCESS,
             ..Series::default()
         },
         tracee: Tracee { launcher, setting, place: Place::Given(cpus) },

@@ -67,7 +67,7 @@ fn every_round_runs_every_command_and_hooks_run_around_each() {
     let folder = folder();
     let words = fast(&[
         "--prepare",
-        "printf '<{n}' >> log",
+        "printf '<{n}'$HYPERFINE_ITERATION >> log",
         "--conclude",
         "printf '>' >> log",
         "-L",
@@ -77,17 +77,18 @@ fn every_round_runs_every_command_and_hooks_run_around_each() {
         "printf 's' >> log",
         "--cleanup",
         "printf 'c' >> log",
-        "sh -c 'printf {n} >> log'",
+        "sh -c 'printf {n}$HYPERFINE_ITERATION >> log'",
     ]);
     let (document, status) = exported(folder.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
-    assert_eq!((status, document["results"][2]["parameters"]["n"].as_str()), (Some(0), Some("c")));
+    assert_eq!((status, document["results"][2]["parameters"]["n"]["value"].as_str()), (Some(0), Some("c")));
     let log = fs::read_to_string(folder.path().join("log")).unwrap();
     let runs = log.strip_prefix("sss").unwrap().strip_suffix("ccc").unwrap();
     let runs: Vec<&str> = runs.split_inclusive('>').collect();
     assert_eq!(runs.len(), 4 * 3, "no warm-up, no run besides those asked for: {log}");
-    for round in runs.chunks(3) {
-        let distinct: BTreeSet<&str> = round.iter().copied().collect();
-        assert_eq!(distinct.into_iter().collect::<Vec<_>>(), ["<aa>", "<bb>", "<cc>"]);
+    for (round, ran) in runs.chunks(3).enumerate() {
+        let distinct: BTreeSet<String> = ran.iter().map(|run| (*run).to_owned()).collect();
+        let expected = ["a", "b", "c"].map(|n| format!("<{n}{round}{n}{round}>"));
+        assert_eq!(distinct.into_iter().collect::<Vec<_>>(), expected);
     }
 }
 
@@ -282,11 +283,13 @@ fn a_write_by_io_uring_is_counted_if_it_is_seen() {
 }
 
 #[test]
-fn shell_syntax_without_a_shell_causes_a_warning() {
-    for command in ["true | cat", "true && false", "true > x", "true ; true"] {
-        let ran = firstbyte(folder().path(), &["bench", "--runs", "1", "--no-counts", command]);
-        let text = String::from_utf8_lossy(&ran.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains("no shell ran it") && text.contains("--shell"), "{command}: {text}");
+fn shell_syntax_without_a_shell_is_refused_before_anything_runs() {
+    for command in ["true | cat", "true && false", "true > x", "true ; true", "true $HOME", "A=1 true"] {
+        let here = folder();
+        let ran = firstbyte(here.path(), &["bench", "--runs", "1", "touch made", command]);
+        let text = String::from_utf8_lossy(&ran.stderr);
+        assert!(text.contains("needs a shell for") && text.contains("-S runs it"), "{command}: {text}");
+        assert_eq!((ran.status.code(), here.path().join("made").exists()), (Some(2), false));
     }
 }
 

@@ -1,34 +1,47 @@
-//! hyperfine's own scripts read our JSON unchanged. Every key that one of them reads exists, with the type, the length
-//! and the range that the script expects.
+//! hyperfine's own scripts, of version 2.0 and of 1.20, read our JSON unchanged. Every key that one of them reads exists,
+//! with the type, the length and the range that the script expects.
 //!
-//! Each script reads these keys of `results` (the list at the top of the document), according to its source in
-//! hyperfine's `scripts/`:
+//! According to their sources, in hyperfine's `scripts/`, they read these keys of each of the `results` at the top of the
+//! document:
 //!
-//! | script | keys | expected |
+//! | script | 1.20 | 2.0 |
 //! |---|---|---|
-//! | `plot_whisker.py` | `command`, `times`; `median` with `--sort-by` | nonempty lists of numbers |
+//! | `plot_whisker.py` | `command`, `times`; `median` with `--sort-by` | `name` or `command`, `measurements`, `summary` |
 //! | `plot_histogram.py` | `command`, `times` | the same |
-//! | `plot_progression.py` | `command`, `times` | the same, in the order of the runs |
-//! | `plot_parametrized.py` | `parameters`, `mean`, `stddev` | one parameter, the same in all results, that `float()` reads |
-//! | `plot_benchmark_comparison.py` | `command`, `mean` | the same commands in each file |
-//! | `advanced_statistics.py` | `command`, `times` | at least two numbers, for a variance |
-//! | `welch_ttest.py` | `command`, `times` | exactly two results |
+//! | `plot_progression.py` | `command`, `times`, in the order of the runs | the same |
+//! | `plot_parametrized.py` | `parameters`, `mean`, `stddev`: **not readable**, see below | `parameters`, `summary` |
+//! | `plot_benchmark_comparison.py` | `command`, `mean`; the same commands in each file | `name` or `command`, `summary` |
+//! | `advanced_statistics.py` | `command`, `times`: at least two numbers | `measurements`, `summary` |
+//! | `welch_ttest.py` | `command`, `times`: exactly two results | `measurements` |
 //!
-//! All of them expect seconds. With `-n`, hyperfine writes the name as `command`. Here `command` is the command, and
-//! `name` is the name.
+//! Those of 2.0 also read `primary_metric` at the top. `measurements` has a list of runs, each with
+//! `{METRIC: {"value": …}}`; `summary` has `{METRIC: {"count", "mean", "stddev", "median", "min", "max"}}`.
+//!
+//! A parameter is `{"NAME": {"value": "1"}}` in 2.0 and `{"NAME": "1"}` in 1.x. One file cannot have both; it is as in 2.0.
+//!
+//! All of them expect seconds and bytes. With `-n`, hyperfine 1 writes the name as `command`. Here, as in hyperfine 2,
+//! `command` is the command, and `name` is the name.
 
 use crate::bench::firstbyte;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 
 /// The results, found as the scripts find them.
 fn results(arguments: &[&str]) -> Vec<Value> {
+    let document = document(arguments);
+    assert_eq!(
+        (&document["schema_version"], &document["primary_metric"]),
+        (&json!(2), &json!("time_wall_clock"))
+    );
+    document["results"].as_array().unwrap().clone()
+}
+
+fn document(arguments: &[&str]) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let fixed = ["bench", "--backend", "pipe", "--no-counts", "--export-json", "out.json"];
     let output = firstbyte(folder.path(), &[&fixed[..], arguments].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let document: Value = serde_json::from_slice(&fs::read(folder.path().join("out.json")).unwrap()).unwrap();
-    document["results"].as_array().unwrap().clone()
+    serde_json::from_slice(&fs::read(folder.path().join("out.json")).unwrap()).unwrap()
 }
 
 fn seconds(result: &Value, key: &str) -> f64 {
@@ -55,6 +68,30 @@ fn is_as_hyperfine_has_it(result: &Value, runs: usize) {
     seconds(result, "user");
     seconds(result, "system");
     assert_eq!(result["exit_codes"].as_array().unwrap().len(), runs);
+    is_as_hyperfine_2_has_it(result, &times);
+}
+
+/// The same values once more, where the scripts of hyperfine 2 look for them.
+fn is_as_hyperfine_2_has_it(result: &Value, times: &[f64]) {
+    let runs = result["measurements"].as_array().unwrap();
+    let value = |run: &Value, metric: &str| run[metric]["value"].as_f64().unwrap();
+    let walls: Vec<f64> = runs.iter().map(|run| value(run, "time_wall_clock")).collect();
+    assert_eq!(walls, times);
+    for run in runs {
+        let [cpu, user, system] = ["time_cpu", "time_user", "time_system"].map(|metric| value(run, metric));
+        assert!((cpu - user - system).abs() < 1e-9 && run.get("exit_code").is_some(), "{run}");
+    }
+
+    for metric in ["time_wall_clock", "time_cpu", "time_user", "time_system"] {
+        let summary = &result["summary"][metric];
+        assert_eq!((&summary["count"], &summary["unit"]), (&json!(times.len()), &json!("second")));
+        let [mean, median, min, max] = ["mean", "median", "min", "max"].map(|key| seconds(summary, key));
+        assert!(min <= median && median <= max && min <= mean && mean <= max);
+        assert!(summary.get("stddev").is_some());
+    }
+    for key in ["mean", "stddev", "median", "min", "max"] {
+        assert_eq!(result["summary"]["time_wall_clock"][key], result[key], "{key}");
+    }
 }
 
 #[test]
@@ -85,7 +122,7 @@ fn the_parametrized_plot_finds_one_number_in_each_result() {
             let [(name, value)] = parameters.iter().collect::<Vec<_>>()[..] else { panic!("{result}") };
             assert_eq!(name, "n");
             // hyperfine writes them as text, also in a scan
-            values.push(value.as_str().unwrap().parse::<f64>().unwrap());
+            values.push(value["value"].as_str().unwrap().parse::<f64>().unwrap());
         }
         assert!(values.windows(2).all(|pair| pair[0] < pair[1]), "{values:?}");
     }

@@ -1,7 +1,7 @@
 //! Campaigns with a scripted runner: no process, no clock, exact order.
 
 use super::*;
-use crate::bench::{Adaptive, BothKinds};
+use crate::bench::{Accepted, Adaptive, BothKinds};
 use firstbyte_measure::launch::wait::Killed;
 use firstbyte_measure::launch::{ExitStatus, Usage};
 use firstbyte_measure::tracer::{Backend, Event, EventKind, Output, Recording};
@@ -99,7 +99,7 @@ fn campaign(runs: u32, overhead: bool) -> Campaign {
 
 fn series(programs: usize) -> Vec<Series> {
     let series =
-        |n: usize| Series { name: format!("p{n}"), expected: Some(ExitStatus::SUCCESS), ..Series::default() };
+        |n: usize| Series { name: format!("p{n}"), accepted: Accepted::SUCCESS, ..Series::default() };
     (0..programs).map(series).collect()
 }
 

@@ -2,13 +2,13 @@
 
 use super::runs::COUNTING_RUNS;
 use super::session::Session;
-use crate::bench::{Around, ExperimentEntry, ExperimentError, Place, Series, Tracee};
+use crate::bench::{Accepted, Around, ExperimentEntry, ExperimentError, Place, Series, Tracee};
 use crate::claims::quantity::RunState;
 use crate::claims::{Lack, gather};
 use crate::corpus::debian::install_command;
 use firstbyte_cc::sources::LEVEL0;
 use firstbyte_measure::launch;
-use firstbyte_measure::launch::{ExitStatus, Launcher, OutputKind, find_in_path};
+use firstbyte_measure::launch::{Launcher, OutputKind, find_in_path};
 use firstbyte_measure::tracer::Setting;
 use firstbyte_measure::units::Bytes;
 use std::fs::{self, File};
@@ -123,7 +123,7 @@ fn entry(name: &str, path: &Path, text: &Path) -> Result<ExperimentEntry, Experi
         series: Series {
             name: name.to_owned(),
             command: name.to_owned(),
-            expected: Some(ExitStatus::SUCCESS),
+            accepted: Accepted::SUCCESS,
             file_size: fs::metadata(path).ok().map(|file| Bytes(file.len())),
             ..Series::default()
         },

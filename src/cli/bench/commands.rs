@@ -2,7 +2,7 @@
 
 use super::parameters::{Assignment, Parameter, combinations, replaced};
 use crate::bench::hook::Hook;
-use crate::cli::shell::{ShellArgs, words};
+use crate::cli::shell::{Interpreter, ShellArgs};
 use crate::cli::values::duration;
 use std::time::Duration;
 
@@ -84,10 +84,10 @@ pub(super) struct Commands {
 impl CommandArgs {
     /// `variables`: those of `--env`, in which parameters are replaced, too.
     pub(super) fn plan(&self, variables: &[(String, String)]) -> Result<Commands, String> {
-        let shell = self.shell.shell(self.commands.iter())?;
-        let mut benchmarks = self.benchmarks(shell.as_deref())?;
+        let interpreter = self.shell.interpreter(self.commands.iter())?;
+        let mut benchmarks = self.benchmarks(&interpreter)?;
 
-        let mut position = |command: &String| position(&mut benchmarks, command, shell.as_deref());
+        let mut position = |command: &String| position(&mut benchmarks, command, &interpreter);
         let reference = self.reference.as_ref().map(&mut position).transpose()?.unwrap_or(0);
         let subtract = self.subtract.as_ref().map(&mut position).transpose()?;
 
@@ -114,7 +114,7 @@ impl CommandArgs {
     }
 
     /// Every command under every combination of parameters.
-    fn benchmarks(&self, shell: Option<&[String]>) -> Result<Vec<Benchmark>, String> {
+    fn benchmarks(&self, interpreter: &Interpreter) -> Result<Vec<Benchmark>, String> {
         let assignments = self.parameters()?;
         let all = self.commands.len() * assignments.len();
         let given = self.names.len();
@@ -129,7 +129,7 @@ impl CommandArgs {
         for (place, command) in self.commands.iter().enumerate() {
             for assignment in &assignments {
                 let name_place = if given == all { benchmarks.len() } else { place };
-                let mut benchmark = Benchmark::of(&replaced(command, assignment), shell)?;
+                let mut benchmark = Benchmark::of(&replaced(command, assignment), interpreter)?;
                 if let Some(name) = self.names.get(name_place) {
                     benchmark.name = replaced(name, assignment);
                 }
@@ -177,12 +177,12 @@ impl Benchmark {
     }
 
     /// A command, split into words, without hooks.
-    pub(in crate::cli) fn of(command: &str, shell: Option<&[String]>) -> Result<Benchmark, String> {
+    pub(in crate::cli) fn of(command: &str, interpreter: &Interpreter) -> Result<Benchmark, String> {
         Ok(Benchmark {
             name: command.to_owned(),
             command: command.to_owned(),
-            words: words(command, shell)?,
-            shell: shell.map(shell_words::join),
+            words: interpreter.words(command)?,
+            shell: interpreter.shell().map(shell_words::join),
             parameters: Assignment::new(),
             variables: Vec::new(),
             prepare: None,
@@ -197,13 +197,13 @@ impl Benchmark {
 fn position(
     benchmarks: &mut Vec<Benchmark>,
     command: &str,
-    shell: Option<&[String]>,
+    interpreter: &Interpreter,
 ) -> Result<usize, String> {
     let named = benchmarks.iter().position(|b| b.command == command || b.name == command);
     if let Some(place) = named {
         return Ok(place);
     }
-    benchmarks.push(Benchmark::of(command, shell)?);
+    benchmarks.push(Benchmark::of(command, interpreter)?);
     Ok(benchmarks.len() - 1)
 }
 

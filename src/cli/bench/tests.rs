@@ -25,8 +25,19 @@ fn commands_are_split_as_a_shell_splits_words_and_no_shell_runs_them() {
 fn a_shell_runs_them_if_asked_for() {
     assert_eq!(commands(&["--shell", "a | b"]), [["/bin/sh", "-c", "a | b"]]);
     assert_eq!(commands(&["--shell=bash --norc", "a"]), [["bash", "--norc", "-c", "a"]]);
-    assert_eq!(commands(&["-S", "bash", "a"]), [["bash", "-c", "a"]]);
-    assert!(plan(&["--shell", "bash", "a"]).unwrap_err().contains("--shell=bash"));
+    assert_eq!(commands(&["-S", "a; b"]), [["/bin/sh", "-c", "a; b"]]);
+    for option in ["--shell", "-S"] {
+        assert!(plan(&[option, "bash", "a"]).unwrap_err().contains("--shell=bash"));
+    }
+}
+
+#[test]
+fn shell_syntax_needs_a_decision() {
+    let error = plan(&["echo $HOME"]).unwrap_err();
+    assert!(error.contains("`$HOME`") && error.contains("\nhelp: -S "), "{error}");
+    assert_eq!(commands(&["-N", "echo $HOME"]), [["echo", "$HOME"]]);
+    assert_eq!(commands(&["--shell=none", "echo *"]), [["echo", "*"]]);
+    assert_eq!(commands(&["echo '$HOME' \\*"]), [["echo", "$HOME", "*"]]);
 }
 
 #[test]
@@ -49,7 +60,7 @@ fn each_command_may_have_a_hook_of_its_own() {
 
 #[test]
 fn equal_commands_get_names_that_tell_them_apart() {
-    let plan = plan(&["true", "true", "true (2)", "true"]).unwrap();
+    let plan = plan(&["-N", "true", "true", "true (2)", "true"]).unwrap();
     let names: Vec<_> = plan.benchmarks.iter().map(|b| b.name.as_str()).collect();
     assert_eq!(names, ["true", "true (2)", "true (2) (2)", "true (3)"]);
 }

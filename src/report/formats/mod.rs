@@ -11,6 +11,7 @@ pub mod folded;
 pub mod json;
 pub mod markdown;
 mod markdown_text;
+pub mod orgmode;
 pub mod perfetto;
 pub mod throughput_csv;
 pub mod throughput_markdown;
@@ -37,6 +38,7 @@ pub enum Format {
     Csv,
     Markdown,
     AsciiDoc,
+    OrgMode,
     Bencher,
     BenchmarkAction,
     Perfetto,
@@ -63,7 +65,7 @@ pub struct FormatEntry {
 }
 
 /// Every format, in the order of the help.
-pub const FORMATS: [FormatEntry; 13] = [
+pub const FORMATS: [FormatEntry; 14] = [
     FormatEntry {
         format: Format::Json,
         option: "export-json",
@@ -90,6 +92,13 @@ pub const FORMATS: [FormatEntry; 13] = [
         option: "export-asciidoc",
         help: "Write the results as an AsciiDoc table",
         extension: "adoc",
+        kinds: &[Kind::Bench],
+    },
+    FormatEntry {
+        format: Format::OrgMode,
+        option: "export-orgmode",
+        help: "Write the results as an Org mode table",
+        extension: "org",
         kinds: &[Kind::Bench],
     },
     FormatEntry {
@@ -213,6 +222,7 @@ impl Exported<'_> {
             }
             (Format::Markdown, Exported::Claims(document)) => claims_markdown::render(document),
             (Format::AsciiDoc, Exported::Bench(document)) => asciidoc::render(document),
+            (Format::OrgMode, Exported::Bench(document)) => orgmode::render(document),
             (Format::Bencher, Exported::Bench(document)) => bencher::render(document),
             (Format::BenchmarkAction, Exported::Bench(document)) => benchmark_action::render(document),
             (Format::Perfetto, Exported::Trace(trace)) => perfetto::render(trace.command, trace.account),

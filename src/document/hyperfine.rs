@@ -1,0 +1,163 @@
+//! What hyperfine 2 writes beside the fields that it shares with hyperfine 1: its `schema_version` 2, which its scripts
+//! read. Documents of `bench` have it too, and hyperfine's own files are read through it.
+
+use crate::stats::Statistics;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// `schema_version` of hyperfine 2.0.
+pub const SCHEMA_VERSION: u64 = 2;
+
+/// The metric that its scripts draw unless they are given another one.
+pub const PRIMARY_METRIC: &str = "time_wall_clock";
+
+/// The unit of a [`Quantity`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    Second,
+    Byte,
+}
+
+/// A value of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quantity {
+    pub value: f64,
+    pub unit: Unit,
+}
+
+/// One run: an entry of `measurements`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    pub time_wall_clock: Quantity,
+    /// User and system time.
+    pub time_cpu: Quantity,
+    pub time_user: Quantity,
+    pub time_system: Quantity,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_peak_resident: Option<Quantity>,
+    /// `null` if a signal ended the run.
+    #[serde(default)]
+    pub exit_code: Option<i32>,
+}
+
+/// One metric over all runs: an entry of `summary`, by the name of the metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Unit>,
+    pub count: usize,
+    pub mean: f64,
+    /// `null` for one run.
+    pub stddev: Option<f64>,
+    pub median: f64,
+    pub min: f64,
+    pub max: f64,
+}
+
+impl Run {
+    /// Times in seconds, memory in bytes.
+    pub fn new(wall: f64, user: f64, system: f64, memory: Option<u64>, exit_code: Option<i32>) -> Run {
+        let seconds = |value| Quantity { value, unit: Unit::Second };
+        Run {
+            time_wall_clock: seconds(wall),
+            time_cpu: seconds(user + system),
+            time_user: seconds(user),
+            time_system: seconds(system),
+            memory_peak_resident: memory.map(|bytes| Quantity { value: bytes as f64, unit: Unit::Byte }),
+            exit_code,
+        }
+    }
+
+    /// Its values by the names of their metrics.
+    fn metrics(&self) -> [(&'static str, Option<Quantity>); 5] {
+        [
+            (PRIMARY_METRIC, Some(self.time_wall_clock)),
+            ("time_cpu", Some(self.time_cpu)),
+            ("time_user", Some(self.time_user)),
+            ("time_system", Some(self.time_system)),
+            ("memory_peak_resident", self.memory_peak_resident),
+        ]
+    }
+}
+
+/// Each metric that all runs have.
+pub fn summaries(runs: &[Run]) -> BTreeMap<String, Summary> {
+    let metrics = runs.first().map(Run::metrics).into_iter().flatten().enumerate();
+    let each = metrics.filter_map(|(place, (name, first))| {
+        let values: Option<Vec<f64>> = runs.iter().map(|run| Some(run.metrics()[place].1?.value)).collect();
+        Some((name.to_owned(), summary(&values?, first?.unit)?))
+    });
+    each.collect()
+}
+
+fn summary(values: &[f64], unit: Unit) -> Option<Summary> {
+    let Statistics { mean, stddev, median, min, max, .. } = Statistics::of(values)?;
+    Some(Summary { unit: Some(unit), count: values.len(), mean, stddev, median, min, max })
+}
+
+/// Adds what our documents call differently to each result of hyperfine 2: the fields of hyperfine 1.
+pub(super) fn add_first_schema(document: &mut Value) {
+    let results = document.get_mut("results").and_then(Value::as_array_mut);
+    for result in results.into_iter().flatten().filter_map(Value::as_object_mut) {
+        let old = first_schema(result.get("measurements"), result.get("summary"));
+        for (name, value) in old {
+            result.entry(name).or_insert(value);
+        }
+    }
+}
+
+fn first_schema(runs: Option<&Value>, summary: Option<&Value>) -> Vec<(String, Value)> {
+    let wall = summary.and_then(|summary| summary.get(PRIMARY_METRIC));
+    let of_wall = ["mean", "stddev", "median", "min", "max"];
+    let statistics = of_wall.into_iter().filter_map(|name| Some((name.to_owned(), wall?.get(name)?.clone())));
+
+    let mean = |metric: &str| summary.and_then(|summary| summary.get(metric)?.get("mean")).cloned();
+    let cpu = [("user", "time_user"), ("system", "time_system")];
+    let cpu = cpu.into_iter().filter_map(|(name, metric)| Some((name.to_owned(), mean(metric)?)));
+
+    let runs = runs.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let value = |run: &Value, metric: &str| run.get(metric)?.get("value").cloned();
+    let times: Vec<Value> = runs.iter().filter_map(|run| value(run, PRIMARY_METRIC)).collect();
+    let memory: Option<Vec<u64>> =
+        runs.iter().map(|run| Some(whole(value(run, "memory_peak_resident")?.as_f64()?))).collect();
+    let exit_codes: Vec<Value> =
+        runs.iter().map(|run| run.get("exit_code").cloned().unwrap_or_default()).collect();
+
+    let lists = [
+        ("times".to_owned(), json!(times)),
+        ("memory_usage_byte".to_owned(), json!(memory.unwrap_or_default())),
+        ("exit_codes".to_owned(), json!(exit_codes)),
+    ];
+    statistics.chain(cpu).chain(lists).collect()
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a number of bytes; `as` saturates
+fn whole(bytes: f64) -> u64 {
+    bytes as u64
+}
+
+/// `parameters` of a result. hyperfine 2 writes `{"NAME": {"value": "…"}}`, hyperfine 1 `{"NAME": "…"}`; both are read.
+pub(super) mod parameters {
+    use super::{BTreeMap, Deserialize, Deserializer, Serialize, Serializer, Value, json};
+
+    type Parameters = BTreeMap<String, Value>;
+
+    pub(crate) fn serialize<S: Serializer>(parameters: &Parameters, to: S) -> Result<S::Ok, S::Error> {
+        let named = parameters.iter().map(|(name, value)| (name, json!({ "value": value })));
+        named.collect::<BTreeMap<_, _>>().serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Parameters, D::Error> {
+        let written = Parameters::deserialize(from)?;
+        Ok(written.into_iter().map(|(name, value)| (name, plain(value))).collect())
+    }
+
+    fn plain(value: Value) -> Value {
+        match value {
+            Value::Object(mut object) => object.remove("value").unwrap_or_default(),
+            value => value,
+        }
+    }
+}

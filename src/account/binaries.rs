@@ -1,6 +1,7 @@
 //! What executables on disk say: where their segments are mapped, and which function is at which offset.
 
-use super::symbols::Symbols;
+use super::symbols::{LONGEST, Symbols};
+use firstbyte_measure::regular_file;
 use firstbyte_measure::tracer::module::Module;
 pub use firstbyte_measure::tracer::module::{LoadSegment, MemoryLayout};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
@@ -8,8 +9,6 @@ use object::{Object, ObjectSection};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::{self, Write};
-use std::fs::File;
-use std::io::Read;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -127,11 +126,7 @@ impl Binaries for FileBinaries {
 }
 
 fn read(path: &str) -> Option<Binary> {
-    // this comes first because opening a FIFO would wait for a writer
-    let facts = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
-    let mut file = File::open(path).ok()?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).ok()?;
+    let (bytes, facts) = regular_file::read(Path::new(path), LONGEST).ok()?;
     let Parsed { layout, symbols, build_id, frames, needed, is_go } = parsed(&bytes, Path::new(path))?;
     let module = Module {
         path: path.to_owned(),

@@ -1,11 +1,15 @@
 //! The functions of one ELF file: from its own symbol tables, and from a separate debug file where one is installed.
 
+use firstbyte_measure::regular_file;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// The largest file that is read, in bytes.
+pub(super) const LONGEST: u64 = 2 << 30;
 
 /// Where distributions install debug files.
 const DEBUG: &str = "/usr/lib/debug";
@@ -25,9 +29,10 @@ impl Symbols {
     pub(super) fn of(file: &object::File<'_>, path: &Path, build_id: Option<&str>) -> Symbols {
         let mut all = functions(file);
         if file.symbol_table().is_none() {
-            let bytes =
-                debug_files(file, path, build_id).into_iter().find_map(|path| std::fs::read(path).ok());
-            let debug = bytes.as_deref().and_then(|bytes| object::File::parse(bytes).ok());
+            let installed = debug_files(file, path, build_id);
+            let read = installed.iter().find_map(|path| regular_file::read(path, LONGEST).ok());
+            let debug =
+                read.as_ref().map(|(bytes, _)| &**bytes).and_then(|bytes| object::File::parse(bytes).ok());
             all.extend(debug.iter().flat_map(functions));
         }
 
@@ -72,6 +77,8 @@ fn debug_files(file: &object::File<'_>, path: &Path, build_id: Option<&str>) -> 
     let by_id = build_id.and_then(|id| id.split_at_checked(2));
     let by_id = by_id.map(|(folder, rest)| Path::new(DEBUG).join(format!(".build-id/{folder}/{rest}.debug")));
     let link = file.gnu_debuglink().ok().flatten().and_then(|(name, _)| std::str::from_utf8(name).ok());
+    // a path would lead anywhere
+    let link = link.filter(|name| !name.contains('/'));
     let folder = path.parent().unwrap_or(Path::new("/"));
     let by_link = link.into_iter().flat_map(|name| {
         let installed = Path::new(DEBUG).join(folder.strip_prefix("/").unwrap_or(folder)).join(name);

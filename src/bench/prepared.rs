@@ -14,7 +14,6 @@ use firstbyte_measure::page_cache::{Cold, ColdFiles, UsedFiles, cold};
 use firstbyte_measure::tracer::Recording;
 use firstbyte_measure::tracer::ptrace::FilesOfRun;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::path::PathBuf;
 
 /// The preparation of each run of one program.
@@ -185,9 +184,7 @@ impl<'o> Prepared<'o> {
 
         let Some(tracee) = self.tracees.tracee(program) else { return Ok(()) };
         if let Some(input) = &around.input {
-            let opened = File::open(input);
-            let stdin = opened.map_err(|cause| LaunchError::Resource { what: "the input", cause })?;
-            tracee.launcher.set_stdin(stdin.into());
+            tracee.launcher.open_stdin(input)?;
         }
         if around.wants_iteration {
             tracee.launcher.set_variable(ITERATION, OsStr::new(&iteration.to_string()));

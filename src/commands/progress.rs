@@ -44,7 +44,7 @@ impl Spinner {
     pub(super) fn new(work: &'static str) -> Spinner {
         let shown = bar(work, 0);
         set_template(&shown, "{prefix:>9} {spinner}");
-        shown.enable_steady_tick(Duration::from_millis(125));
+        keep_moving(&shown, Duration::from_millis(125));
         Spinner(shown)
     }
 }
@@ -82,6 +82,14 @@ impl Building {
 impl Drop for Building {
     fn drop(&mut self) {
         self.0.finish_and_clear();
+    }
+}
+
+/// Draws the bar again and again, on a thread of its own. indicatif would create it for a hidden bar, too, and would panic
+/// where no thread can be created.
+fn keep_moving(bar: &ProgressBar, every: Duration) {
+    if !bar.is_hidden() && std::thread::Builder::new().spawn(|| ()).is_ok() {
+        bar.enable_steady_tick(every);
     }
 }
 
@@ -124,7 +132,7 @@ impl bench::Progress for ExperimentBar<'_> {
         self.shown.set_length(runs);
         set_template(&self.shown, MEASURING);
         self.planned = true;
-        self.shown.enable_steady_tick(Duration::from_millis(500));
+        keep_moving(&self.shown, Duration::from_millis(500));
     }
 
     fn ran(&mut self, _name: &str) {

@@ -49,17 +49,21 @@ pub fn prepare_all(
     progress(PrepareStep::Planned(programs.len()));
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..options.jobs.clamp(1, programs.len().max(1)) {
-            scope.spawn(|| {
-                while let Some((index, program)) = take(programs, &next) {
-                    progress(PrepareStep::Started(program.name()));
-                    let result = prepare_with(program, cache, options);
-                    progress(PrepareStep::Finished(&result));
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
-                }
-            });
+    let work = || {
+        while let Some((index, program)) = take(programs, &next) {
+            progress(PrepareStep::Started(program.name()));
+            let result = prepare_with(program, cache, options);
+            progress(PrepareStep::Finished(&result));
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
         }
+    };
+
+    std::thread::scope(|scope| {
+        // this thread works, too: there may be no other
+        for _ in 1..options.jobs.min(programs.len()) {
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
     });
 
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -14,8 +14,14 @@ pub(super) fn checks(corpus: &Corpus) -> Vec<Check> {
     let tools = by_tool(corpus);
     let asked = std::thread::scope(|scope| {
         // A tool takes 1 to 300 ms to answer, so all are asked at once.
-        let asking: Vec<_> = tools.values().map(|(spec, _)| scope.spawn(|| toolchain::find(spec))).collect();
-        asking.into_iter().map(|answer| answer.join().ok()).collect::<Vec<_>>()
+        let thread = |spec| std::thread::Builder::new().spawn_scoped(scope, move || toolchain::find(spec));
+        let asking: Vec<_> = tools.values().map(|(spec, _)| (*spec, thread(*spec))).collect();
+        // without more threads, one after the other
+        let answers = asking.into_iter().map(|(spec, asked)| match asked {
+            Ok(thread) => thread.join().ok(),
+            Err(_) => Some(toolchain::find(spec)),
+        });
+        answers.collect::<Vec<_>>()
     });
     let found =
         tools.values().zip(asked).filter_map(|((_, programs), answer)| Some(judge(answer?, programs)));

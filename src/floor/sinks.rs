@@ -43,7 +43,7 @@ impl WriteSink {
     /// A pipe whose reader sleeps in `read` on processor `cpu`.
     pub(super) fn pipe_with_reader(cpu: usize) -> Result<WriteSink, FloorError> {
         let (ours, theirs) = pipe(0)?;
-        Ok(WriteSink { descriptor: Some(theirs), reader: Some(Reader::of(ours.into(), cpu)) })
+        Ok(WriteSink { descriptor: Some(theirs), reader: Some(Reader::of(ours.into(), cpu)?) })
     }
 
     /// A pair of stream sockets with a reader on processor `cpu`.
@@ -57,7 +57,7 @@ impl WriteSink {
             }
             (File::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
         };
-        Ok(WriteSink { descriptor: Some(theirs), reader: Some(Reader::of(ours.into(), cpu)) })
+        Ok(WriteSink { descriptor: Some(theirs), reader: Some(Reader::of(ours.into(), cpu)?) })
     }
 
     /// A pseudo terminal, in its default mode or raw, with a reader on processor `cpu`.
@@ -72,7 +72,7 @@ impl WriteSink {
                 libc::tcsetattr(terminal.as_raw_fd(), libc::TCSANOW, &raw const mode);
             }
         }
-        Ok(WriteSink { descriptor: Some(terminal), reader: Some(Reader::of(master.into(), cpu)) })
+        Ok(WriteSink { descriptor: Some(terminal), reader: Some(Reader::of(master.into(), cpu)?) })
     }
 
     /// A file in memory, served by the same kernel code as a file on tmpfs.
@@ -114,19 +114,21 @@ struct Reader {
 
 impl Reader {
     /// The thread gets its own descriptor table if it can: see [`ourselves::keep_descriptors`].
-    fn of(from: OwnedFd, cpu: usize) -> Reader {
+    fn of(from: OwnedFd, cpu: usize) -> Result<Reader, FloorError> {
         let (tell, told) = mpsc::channel();
         let number = from.as_raw_fd();
-        let thread = std::thread::spawn(move || {
+        let read = move || {
             // If this fails, the reader is only slower.
             let _ = pin_to(cpu);
             let _ = tell.send(ourselves::keep_descriptors(Some(number)));
             let mut buffer = vec![0_u8; 1 << 16];
             // SAFETY: the descriptor is open, in this thread's table or because the `Reader` keeps it; room for the bytes.
             while unsafe { libc::read(number, buffer.as_mut_ptr().cast(), buffer.len()) } > 0 {}
-        });
+        };
+        let thread = std::thread::Builder::new().spawn(read);
+        let thread = thread.map_err(|cause| FloorError::Resource { what: "a thread", cause })?;
         let alone = told.recv().unwrap_or(false);
-        Reader { thread, _shared: (!alone).then_some(from) }
+        Ok(Reader { thread, _shared: (!alone).then_some(from) })
     }
 }
 

@@ -77,7 +77,7 @@ fn run(
     let started = clock::now();
     let mut child = command.spawn()?;
     drop(command); // and with it our copy of stdout: otherwise the reader would never see the end
-    let watch = Watchdog::over(&child, limit);
+    let watch = Watchdog::over(&mut child, limit)?;
     let mut received = end.drain(look)?;
     let status = child.wait()?;
     received = merged(received, end.wait()?);
@@ -149,11 +149,18 @@ struct Watchdog {
 }
 
 impl Watchdog {
-    fn over(child: &Child, limit: Duration) -> Watchdog {
+    /// Kills the program if there can be no such thread.
+    fn over(child: &mut Child, limit: Duration) -> io::Result<Watchdog> {
         let (over, ended) = channel();
         let group = rustix::process::Pid::from_child(child);
-        let thread = std::thread::spawn(move || watch(group, &ended, limit));
-        Watchdog { over, thread }
+        match std::thread::Builder::new().spawn(move || watch(group, &ended, limit)) {
+            Ok(thread) => Ok(Watchdog { over, thread }),
+            Err(error) => {
+                child.kill()?;
+                child.wait()?;
+                Err(error)
+            }
+        }
     }
 
     fn verdict(self, status: std::process::ExitStatus) -> Result<(), RunError> {

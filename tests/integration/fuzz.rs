@@ -213,3 +213,24 @@ fn nearly_right_documents_are_refused_or_survive_every_use() {
 fn nearly_right_budgets_are_refused_with_a_help_line_or_accepted() {
     fuzz(&[BUDGETS], budgets_survive);
 }
+
+/// `make fuzz` builds with `--locked`: a dependency that the lock file of `fuzz/` lacks would stop it.
+#[test]
+fn the_lock_file_of_the_fuzz_targets_has_all_dependencies() {
+    let manifest: toml::Table = include_str!("../../Cargo.toml").parse().unwrap();
+    let lock: toml::Table = include_str!("../../fuzz/Cargo.lock").parse().unwrap();
+    let packages = lock["package"].as_array().unwrap();
+    let own = packages.iter().find(|package| package["name"].as_str() == Some("firstbyte")).unwrap();
+    let locked: Vec<&str> =
+        own["dependencies"].as_array().unwrap().iter().filter_map(toml::Value::as_str).collect();
+
+    let is_used = |value: &toml::Value| value.get("optional").is_none();
+    let used = manifest["dependencies"].as_table().unwrap().iter().filter(|(_, value)| is_used(value));
+    for (name, _) in used {
+        let is_locked = locked.iter().any(|entry| entry.split(' ').next() == Some(name));
+        assert!(
+            is_locked,
+            "`{name}` is missing in fuzz/Cargo.lock\nhelp: cargo update --workspace --manifest-path fuzz/Cargo.toml"
+        );
+    }
+}

@@ -18,6 +18,7 @@ mod elf;
 mod elf_command;
 mod elf_kernels;
 mod environment;
+mod escapes;
 mod file_systems;
 mod floor;
 mod fuzz;

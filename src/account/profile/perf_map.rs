@@ -1,8 +1,12 @@
 //! The functions that a just-in-time compiler tells of: `/tmp/perf-PID.map` (`tools/perf/Documentation/jit-interface.txt`).
 
-use std::fs;
+use firstbyte_measure::regular_file;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
+
+/// The largest map that is read, in bytes.
+const LONGEST: u64 = 256 << 20;
 
 /// Functions in generated code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,12 +19,13 @@ impl PerfMap {
     /// The map of a process. One that is older than `since` is that of another process with the same id.
     pub(super) fn of_process(pid: u32, since: SystemTime) -> PerfMap {
         let path = format!("/tmp/perf-{pid}.map");
-        let written =
-            fs::metadata(&path).ok().filter(fs::Metadata::is_file).and_then(|it| it.modified().ok());
-        if written.is_none_or(|written| written < since) {
+        let Ok((bytes, facts)) = regular_file::read(Path::new(&path), LONGEST) else {
+            return PerfMap::default();
+        };
+        if facts.modified().ok().is_none_or(|written| written < since) {
             return PerfMap::default();
         }
-        fs::read(&path).map(|bytes| PerfMap::parse(&String::from_utf8_lossy(&bytes))).unwrap_or_default()
+        PerfMap::parse(&String::from_utf8_lossy(&bytes))
     }
 
     pub(super) fn parse(text: &str) -> PerfMap {

@@ -13,6 +13,7 @@ use super::explain::ExplainPlan;
 use super::place::Places;
 use super::runner::Tracee;
 use firstbyte_measure::launch::{Command, LaunchError, OutputKind};
+use firstbyte_measure::regular_file;
 use firstbyte_measure::timeline::Timeline;
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::{Recording, Setting, Tracer};
@@ -20,6 +21,9 @@ use firstbyte_measure::units::Nanos;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;
+
+/// The longest text that is read, in bytes: a report, or what a run wrote to stderr.
+const LONGEST: u64 = 64 << 20;
 
 /// The language runtimes that can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -116,7 +120,7 @@ impl Run {
         let Tracee { mut launcher, setting, place } = plan.each_run.tracee(command)?;
         launcher.set_stderr(errors.try_clone().map_err(resource)?.into());
         if let Some(input) = &plan.each_run.input {
-            launcher.set_stdin(File::open(input).map_err(resource)?.into());
+            launcher.open_stdin(input)?;
         }
         // without a pipe nobody can compare the output
         let output = if setting.output == OutputKind::Null { OutputKind::Pipe } else { setting.output };
@@ -137,7 +141,7 @@ impl Run {
 fn text(file: &mut File) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     file.rewind()?;
-    file.read_to_end(&mut bytes)?;
+    file.take(LONGEST).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -162,7 +166,7 @@ fn files(folder: &Path, beginning: &str) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let wanted = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning));
     wanted
-        .filter_map(|entry| std::fs::read(entry.path()).ok())
-        .map(|it| String::from_utf8_lossy(&it).into_owned())
+        .filter_map(|entry| regular_file::read(&entry.path(), LONGEST).ok())
+        .map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned())
         .collect()
 }

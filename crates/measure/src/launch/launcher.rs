@@ -10,12 +10,13 @@ use super::child::Child;
 use super::command::Command;
 use super::diagnosis::LaunchError;
 use super::ourselves;
-use super::stdio::{OutputKind, Stdout, null};
+use super::stdio::{OutputKind, Stdout, input, null};
 use super::wait::Watch;
 use super::warden;
 use crate::clock;
 use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::ptr;
 
 /// The size of the child's stack. The child makes a dozen system calls, no more.
@@ -123,9 +124,10 @@ impl Launcher {
         &self.command
     }
 
-    /// Gives the tracees another stdin.
-    pub fn set_stdin(&mut self, stdin: OwnedFd) {
-        self.stdin = stdin;
+    /// Gives the tracees a file as stdin.
+    pub fn open_stdin(&mut self, path: &Path) -> Result<(), LaunchError> {
+        self.stdin = input(path)?;
+        Ok(())
     }
 
     /// Gives the tracees another stderr.

@@ -1,14 +1,18 @@
 //! The tracee's stdout and stderr, and what the tracee wrote to them.
 
 use super::diagnosis::LaunchError;
+use super::interrupt;
 use super::stderr::{Stderr, pipe};
 use super::until::{Awaited, Sign, Until};
 use crate::clock;
 use crate::units::Nanos;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::time::Duration;
 
 /// Kinds of stdout for a tracee (`--output`).
@@ -246,6 +250,20 @@ impl Stdout {
 pub(super) fn null() -> Result<OwnedFd, LaunchError> {
     let opened = File::options().read(true).write(true).open("/dev/null");
     opened.map(OwnedFd::from).map_err(|cause| LaunchError::Resource { what: "/dev/null", cause })
+}
+
+/// A file that tracees read. A named pipe waits for its writer, unless a signal interrupts us.
+pub(super) fn input(path: &Path) -> Result<OwnedFd, LaunchError> {
+    loop {
+        if interrupt::interrupted().is_some() {
+            return Err(LaunchError::Interrupted);
+        }
+        match rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(opened) => return Ok(opened),
+            Err(Errno::INTR) => {}
+            Err(cause) => return Err(LaunchError::Resource { what: "the input", cause: cause.into() }),
+        }
+    }
 }
 
 fn pty() -> Result<(File, OwnedFd), LaunchError> {

@@ -277,9 +277,8 @@ fn observed(
 ) -> Result<Observed, LaunchError> {
     let Followed { status, reaped, usage, outlived, .. } = followed;
     let of_its_group = tree::clear_group(child.pid);
-    if outlived || of_its_group {
-        tree::kill_adopted()?;
-    }
+    // always: a process that was created with CLONE_UNTRACED is not in the tree that we followed
+    tree::kill_adopted()?;
 
     // If we had to kill the tracee, it has left nothing behind by itself.
     let left_behind = killed.is_none() && (outlived || of_its_group);

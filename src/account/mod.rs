@@ -38,6 +38,8 @@ mod searches;
 pub mod step;
 pub mod summary;
 mod symbols;
+#[cfg(test)]
+mod tests;
 mod thread;
 pub mod trace_document;
 pub mod user_code;

@@ -340,3 +340,13 @@ fn process(process: &ProcessAccount) -> TraceProcess {
         execs: process.execs.iter().map(exec).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_values_have_no_mean() {
+        assert_eq!((mean(&[]), mean(&[1.0, 4.0])), (None, Some(2.5)));
+    }
+}

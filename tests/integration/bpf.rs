@@ -7,8 +7,9 @@ use firstbyte_measure::arch::IO_URING_BASE;
 use firstbyte_measure::launch::wait::{Killed, Watch};
 use firstbyte_measure::launch::{Command, ExitStatus, Launcher, OutputKind, Until};
 use firstbyte_measure::timeline::Timeline;
-use firstbyte_measure::tracer::bpf::{BpfPhases, DEFAULT_RING};
-use firstbyte_measure::tracer::{EventKind, Recording, Setting, Tracer};
+use firstbyte_measure::tracer::bpf::{BpfFull, BpfPhases, DEFAULT_RING, LARGE_RING};
+use firstbyte_measure::tracer::full::choose_full;
+use firstbyte_measure::tracer::{BackendChoice, EventKind, Recording, Setting, Tracer};
 use std::time::Duration;
 
 /// An attached tracer; `None`, and reported as skipped, if the kernel or our privileges do not allow it.
@@ -231,4 +232,43 @@ fn a_recording_survives_a_round_trip_through_json() {
     let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
     let text = serde_json::to_string(&recording).unwrap();
     assert_eq!(serde_json::from_str::<Recording>(&text).unwrap(), recording);
+}
+
+#[test]
+fn the_full_tracer_sees_faults_and_knows_what_an_event_costs() {
+    let mut tracer = match choose_full(BackendChoice::Bpf, None) {
+        Ok(chosen) => chosen.tracer,
+        Err(error) => return skipped(&error.to_string()),
+    };
+    let Some(mut launcher) = launcher_of("writer.c") else { return };
+    assert!(tracer.event_costs().unwrap().is_some());
+
+    tracer.attach().unwrap();
+    let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    let faults = recording.events.iter().filter(|event| matches!(event.kind, EventKind::Fault(_))).count();
+    assert_eq!(tracer.sees_faults(), faults > 0, "{faults} faults");
+    let mut ptrace = choose_full(BackendChoice::Ptrace, None).unwrap().tracer;
+    assert_eq!((ptrace.event_costs().unwrap(), ptrace.sees_faults()), (None, false));
+}
+
+/// The software event of faults costs more than the tracepoint of memory control groups (Linux 6.15).
+#[test]
+fn faults_are_seen_by_the_cheaper_of_two_events() {
+    let types = std::fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
+    let has = |name: &[u8]| types.windows(name.len()).any(|bytes| bytes == name);
+    let options = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
+    if !has(b"btf_trace_count_memcg_events") || options.contains("cgroup_disable=memory") {
+        return skipped("this kernel lacks the tracepoint `count_memcg_events`");
+    }
+    let mut tracer = match BpfFull::load(LARGE_RING) {
+        Ok(tracer) => tracer,
+        Err(error) => return skipped(&format!("bpf does not work here: {error}")),
+    };
+    for _ in 0..2 {
+        tracer.attach().unwrap();
+        let attached = tracer.attached();
+        assert!(attached.contains(&"count_memcg_events"), "{attached:?}");
+        assert!(!attached.contains(&"fault_minor"), "{attached:?}");
+        tracer.detach().unwrap();
+    }
 }

@@ -398,3 +398,19 @@ fn a_set_user_id_program_is_refused_to_a_user_without_privileges() {
     assert_eq!(output.status.code(), Some(4), "{said}");
     assert!(said.contains("it is set-user-id") && said.contains("\nhelp: run as root"), "{said}");
 }
+
+/// Every second run reads another file. Both are found.
+#[test]
+fn files_that_only_every_second_run_opens_are_cold_too() {
+    let folder = folder();
+    for name in ["first", "second", "turn"] {
+        fs::write(folder.path().join(name), "1\n").unwrap();
+    }
+    let other = "read n < turn; if [ $n = 1 ]; then echo 2 > turn; read x < first; \
+                 else echo 1 > turn; read x < second; fi";
+    let none = "read n < turn; echo 1 > turn";
+    let programs = [none, other].map(|script| format!("sh -c '{script}'"));
+    let Some(document) = measured(folder.path(), &[&programs[0], &programs[1]]) else { return };
+    let files = |program: usize| document["results"][program]["cold"]["files"].as_u64().unwrap();
+    assert_eq!(files(1), files(0) + 2, "{document}");
+}

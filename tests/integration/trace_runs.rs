@@ -192,3 +192,20 @@ fn a_quick_trace_makes_one_run_of_each_kind() {
     assert_eq!(result["executions"].as_u64(), Some(runs));
     assert!(sampled <= 1);
 }
+
+/// Commands have side effects, so what is printed is what happened.
+#[test]
+fn a_benchmark_prints_how_often_it_executed_its_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "sh -c 'echo >> runs'";
+    for options in [&["--runs", "3"][..], &["--runs", "3", "--no-overhead"], &["--runs", "1", "--no-counts"]]
+    {
+        let output =
+            crate::bench::firstbyte(folder.path(), &[&["bench"], options, &[script, "true"]].concat());
+        let text = String::from_utf8_lossy(&output.stdout).replace('\n', " ");
+        assert!(output.status.success(), "{output:?}");
+        let runs = std::fs::read_to_string(folder.path().join("runs")).unwrap().lines().count();
+        std::fs::remove_file(folder.path().join("runs")).unwrap();
+        assert!(text.contains(&format!(" executed {} times", 2 * runs)), "{runs} runs of each: {text}");
+    }
+}

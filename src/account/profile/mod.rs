@@ -205,3 +205,72 @@ impl<'r> Reader<'r> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstbyte_measure::sampler::{Mapping, Registers, StackSample};
+
+    const ROOT: u32 = 4_000_000_007;
+    const CHILD: u32 = 4_000_000_008;
+    const THREAD: u32 = 4_000_000_009;
+
+    fn record(at: u64, [pid, tid]: [u32; 2], event: TaskEvent) -> Record {
+        Record { at: Nanos(at), pid, tid, event }
+    }
+
+    fn mapped(path: &str) -> TaskEvent {
+        TaskEvent::Mapped(Mapping { from: 0x1000, length: 0x1000, offset: 0, path: path.to_owned() })
+    }
+
+    fn sample() -> TaskEvent {
+        let registers = Registers { ip: 0x1800, ..Registers::default() };
+        TaskEvent::Sample(StackSample { registers, narrow: true, stack: [].into() })
+    }
+
+    /// The tasks and the files of a run's samples.
+    fn sampled(records: Vec<Record>) -> Vec<(String, u32, String)> {
+        let stream = Stream { root: ROOT, records, ..Stream::default() };
+        let profile = Profile::of(&[stream], &FileBinaries::default(), SystemTime::now());
+        let mut all: Vec<_> = profile
+            .stacks
+            .into_iter()
+            .flat_map(|(task, stacks)| stacks.into_keys().map(move |stack| (task.clone(), stack)))
+            .map(|(task, stack)| {
+                (task.program.to_string(), task.thread, profile.frames[stack[0]].file().to_owned())
+            })
+            .collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn a_new_process_has_the_code_of_its_parent_until_its_exec() {
+        let born = TaskEvent::Fork { parent: ROOT, thread: CHILD };
+        let records = vec![
+            record(1, [ROOT, ROOT], TaskEvent::Exec),
+            record(2, [ROOT, ROOT], mapped("/no/a")),
+            record(3, [CHILD, ROOT], born),
+            record(4, [CHILD, CHILD], sample()),
+            record(5, [CHILD, CHILD], TaskEvent::Exec),
+            record(6, [CHILD, CHILD], mapped("/no/b")),
+            record(7, [CHILD, CHILD], sample()),
+            record(8, [ROOT, ROOT], sample()),
+        ];
+        let [a, b] = ["a", "b"].map(|name| (format!("/no/{name}"), 0, name.to_owned()));
+        assert_eq!(sampled(records), [a, b], "that of the parent counts for the same task");
+    }
+
+    #[test]
+    fn a_new_thread_is_another_task_with_the_same_code() {
+        let records = vec![
+            record(1, [ROOT, ROOT], TaskEvent::Exec),
+            record(2, [ROOT, ROOT], mapped("/no/a")),
+            record(3, [ROOT, ROOT], TaskEvent::Fork { parent: ROOT, thread: THREAD }),
+            record(4, [ROOT, THREAD], sample()),
+            record(5, [ROOT, ROOT], sample()),
+        ];
+        let tasks = [0, 1].map(|thread| ("/no/a".to_owned(), thread, "a".to_owned()));
+        assert_eq!(sampled(records), tasks);
+    }
+}

@@ -69,9 +69,36 @@ fn attend(state: &State) {
     while !state.gone.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK);
         let now = state.wait.load(Ordering::Relaxed);
-        if now % 2 == 1 && now == seen {
+        if is_long(seen, now) {
             state.waiter.call();
         }
         seen = now;
+    }
+}
+
+/// Whether the wait that was in progress at the last look is still in progress.
+fn is_long(seen: u64, now: u64) -> bool {
+    now % 2 == 1 && now == seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_wait_that_was_seen_before_is_interrupted() {
+        assert!(is_long(7, 7));
+        assert!(![(8, 8), (7, 9), (7, 8), (6, 7), (0, 0)].iter().any(|(seen, now)| is_long(*seen, *now)));
+    }
+
+    /// Without the attendant this would never end.
+    #[test]
+    fn an_endless_wait_is_interrupted() {
+        let interrupted = attended(|| {
+            // SAFETY: no descriptors, no time limit.
+            let answer = unsafe { libc::poll(std::ptr::null_mut(), 0, -1) };
+            (answer, std::io::Error::last_os_error().raw_os_error())
+        });
+        assert_eq!(interrupted, Some((-1, Some(libc::EINTR))));
     }
 }

@@ -208,3 +208,19 @@ fn with_an_io_uring_there_is_a_first_byte_only_if_all_output_was_seen() {
     assert_eq!(of(Some(7), false).unwrap_err(), TimelineError::Ring, "a terminal");
     assert_eq!(of(None, false).unwrap_err(), TimelineError::Ring, "a null device");
 }
+
+/// What was waited for has arrived: the rest is not part of the run.
+#[test]
+fn a_run_that_ends_early_ends_when_its_output_arrived() {
+    let reached = at(300, 0, 0, EventKind::Reached { sign: None });
+    let output = || [write(ROOT, ROOT, 200, 205, 12), vec![last(205, 12)]].concat();
+    let timeline_of = |inner: Vec<Event>, bytes| {
+        let events = [exec(10, 60), inner, vec![reached.clone(), exit(777)]].concat();
+        Timeline::of(&recording(bytes, events)).unwrap()
+    };
+    let timeline = timeline_of(output(), 12);
+    assert_eq!((timeline.total, timeline.wall), (Nanos(290), Nanos(300)));
+    assert_eq!(timeline.phases.unwrap().teardown, Nanos(95));
+    let phases = timeline_of(Vec::new(), 0).phases.unwrap();
+    assert_eq!((phases.setup, phases.teardown), (Some(Nanos(240)), Nanos(0)));
+}

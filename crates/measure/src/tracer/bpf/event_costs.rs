@@ -124,3 +124,16 @@ pub(super) fn touch(pages: u64) {
         libc::munmap(fresh, pages * page);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cost_of_an_event_is_the_median_over_the_pairs() {
+        let pair = |call: u64, fault: u64| ([1_000, 2_000], [1_000 + CALLS * call, 2_000 + PAGES * fault]);
+        let median = costs(&[pair(90, 7), pair(30, 900), pair(50, 8)]).unwrap();
+        assert_eq!(median, EventCosts { syscall: 50.0, fault: 8.0 });
+        assert!(costs(&[]).is_none());
+    }
+}

@@ -189,6 +189,19 @@ mod tests {
     }
 
     #[test]
+    fn a_process_is_there_until_its_last_thread_is_reaped() {
+        let mut tree = TaskTree::default();
+        tree.add(10, 10);
+        tree.add(11, 10);
+        tree.gone(11);
+        assert!(tree.has_process(10) && !tree.has_process(11));
+        tree.exiting(10);
+        assert!(tree.has_process(10), "it has not been reaped");
+        tree.gone(10);
+        assert!(!tree.has_process(10));
+    }
+
+    #[test]
     fn an_exec_leaves_one_thread_under_the_process_id() {
         let mut tree = TaskTree::default();
         for thread in [10, 11, 12] {

@@ -54,6 +54,17 @@ impl Standstill {
     }
 }
 
+/// The present stop, and when it was first seen.
+fn standing_since(before: Option<(Stop, Nanos)>, present: Option<Stop>, now: Nanos) -> Option<(Stop, Nanos)> {
+    present.map(|stop| before.filter(|(earlier, _)| *earlier == stop).unwrap_or((stop, now)))
+}
+
+/// The signal that stopped a tracee, if nobody has continued it for long.
+fn stood_still((stop, from): (Stop, Nanos), now: Nanos) -> Option<i32> {
+    let elapsed = Duration::from_nanos(now.0.saturating_sub(from.0));
+    (elapsed >= STANDSTILL).then_some(stop.signal)
+}
+
 impl<'r> Watched<'r> {
     /// For a tracee that has been seized; `process` is its pidfd.
     pub(super) fn new(
@@ -80,11 +91,8 @@ impl<'r> Watched<'r> {
 
         loop {
             let elapsed = since(self.child.spawned);
-            standing = stands.get().map(|stop| {
-                standing.filter(|(earlier, _)| *earlier == stop).unwrap_or_else(|| (stop, clock::now()))
-            });
-            let stopped =
-                standing.filter(|(_, from)| since(*from) >= STANDSTILL).map(|(stop, _)| stop.signal);
+            standing = standing_since(standing, stands.get(), clock::now());
+            let stopped = standing.and_then(|it| stood_still(it, clock::now()));
             let left = timeout.map(|limit| limit.saturating_sub(elapsed));
             self.stdout.look();
 
@@ -150,4 +158,35 @@ pub(super) fn until_untraced<T>(tracing: &Receiver<T>, rescue: &Rescue) {
 
 fn since(instant: Nanos) -> Duration {
     Duration::from_nanos(clock::now().0.saturating_sub(instant.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_stop_has_its_own_number_and_none_lasts_beyond_a_continuation() {
+        let standstill = Standstill::default();
+        assert_eq!(standstill.get(), None);
+        standstill.set(19);
+        assert_eq!(standstill.get(), Some(Stop { signal: 19, number: 1 }));
+        standstill.set(0);
+        assert_eq!(standstill.get(), None);
+        standstill.set(20);
+        assert_eq!(standstill.get(), Some(Stop { signal: 20, number: 2 }));
+    }
+
+    #[test]
+    fn only_the_same_stop_for_a_second_is_a_standstill() {
+        let [first, second] = [1, 2].map(|number| Stop { signal: 19, number });
+        let begun = standing_since(None, Some(first), Nanos(5)).unwrap();
+        assert_eq!(begun, (first, Nanos(5)));
+        assert_eq!(standing_since(Some(begun), Some(first), Nanos(9)), Some(begun));
+        assert_eq!(standing_since(Some(begun), Some(second), Nanos(9)), Some((second, Nanos(9))));
+        assert_eq!(standing_since(Some(begun), None, Nanos(9)), None);
+
+        let limit = u64::try_from(STANDSTILL.as_nanos()).unwrap();
+        assert_eq!(stood_still(begun, Nanos(4 + limit)), None);
+        assert_eq!(stood_still(begun, Nanos(5 + limit)), Some(19));
+    }
 }

@@ -1,5 +1,6 @@
 //! Tries everything that tracing and measuring need.
 
+use firstbyte_measure::confinement::Confinement;
 use firstbyte_measure::page_cache;
 use firstbyte_measure::tracer::probe;
 use rustix::fs::{Access, AtFlags, Mode, OFlags};
@@ -44,6 +45,8 @@ impl From<rustix::io::Errno> for Refusal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probes {
     pub root: bool,
+    /// What it may not do although the kernel can.
+    pub confinement: Confinement,
     /// Whether the BPF programs could be loaded and attached; how they observe differently from a current kernel's.
     pub bpf: Result<Vec<&'static str>, String>,
     /// Whether the kernel's type information can be read.
@@ -74,6 +77,7 @@ impl Probes {
     pub fn gather(bpf: &dyn Fn() -> Result<Vec<&'static str>, String>) -> Probes {
         Probes {
             root: rustix::process::geteuid().is_root(),
+            confinement: Confinement::examine(),
             bpf: bpf(),
             btf: readable("/sys/kernel/btf/vmlinux"),
             ptrace: probe::ptrace_stop().map_err(Refusal::from),

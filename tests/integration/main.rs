@@ -11,6 +11,7 @@ mod claims;
 mod cli;
 mod cold;
 mod compare;
+mod containers;
 mod corpus;
 mod diff;
 mod doctor;

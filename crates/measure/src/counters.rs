@@ -5,6 +5,7 @@
 //! processes that it creates, and its counts are added to ours when it ends. Nothing is attached to the tracee, and
 //! we ourselves count nothing, because we execute no program.
 
+use crate::confinement::perf_refused;
 use perf_event::events::{Event, Hardware};
 use perf_event::{Builder, Counter};
 use std::collections::BTreeMap;
@@ -35,8 +36,8 @@ pub enum CountersError {
     #[error("this machine has no performance counters, as is usual for virtual machines")]
     None,
     /// The kernel forbids us to count.
-    #[error("the kernel does not allow performance counters: kernel.perf_event_paranoid")]
-    Forbidden,
+    #[error("the kernel does not allow performance counters: {0}")]
+    Forbidden(String),
     /// Another error of the kernel.
     #[error("no performance counter can be opened: {0}")]
     Failed(io::Error),
@@ -128,7 +129,7 @@ fn keeping_apart(event: impl Event) -> io::Result<Counter> {
 fn reason(cause: io::Error) -> CountersError {
     match cause.raw_os_error() {
         Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => CountersError::None,
-        Some(libc::EACCES | libc::EPERM) => CountersError::Forbidden,
+        Some(libc::EACCES | libc::EPERM) => CountersError::Forbidden(perf_refused().cause),
         _ => CountersError::Failed(cause),
     }
 }

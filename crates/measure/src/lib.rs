@@ -19,6 +19,7 @@
 
 pub mod arch;
 pub mod clock;
+pub mod confinement;
 pub mod counters;
 pub mod counts;
 pub mod launch;

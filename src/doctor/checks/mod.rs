@@ -33,15 +33,21 @@ mod tests {
     use super::*;
     use crate::doctor::probes::Refusal;
     use crate::document::doctor::{CheckGroup, Status};
+    use firstbyte_measure::confinement::Confinement;
 
     fn refusal(errno: i32) -> Refusal {
         Refusal { errno: Some(errno), text: "refused".to_owned() }
+    }
+
+    fn all_rights() -> Confinement {
+        Confinement { effective: u64::MAX, bounding: u64::MAX, ..Confinement::default() }
     }
 
     /// A machine on which everything works.
     fn capable() -> Probes {
         Probes {
             root: false,
+            confinement: all_rights(),
             bpf: Ok(Vec::new()),
             btf: Ok(()),
             ptrace: Ok(()),
@@ -117,6 +123,34 @@ mod tests {
         assert_eq!(forbidden(Some(3)).fix, None);
         assert!(forbidden(Some(3)).why.unwrap().contains("until the next boot"));
         assert!(forbidden(None).why.unwrap().contains("a container may forbid it"));
+    }
+
+    /// What Docker gives a container by default: few capabilities, and a seccomp filter.
+    #[test]
+    fn in_a_container_the_fix_is_an_option_of_its_start() {
+        let (few, denied) = (0xa804_25fb, || Err(refusal(libc::EPERM)));
+        let confinement =
+            Confinement { effective: few, bounding: few, filtered: true, ..Confinement::default() };
+        let contained = Probes {
+            root: true,
+            confinement,
+            bpf: Err(format!("refused\nhelp: {}", confinement.of_bpf().help)),
+            ptrace: denied(),
+            counter: Err(refusal(libc::EPERM)),
+            mount_namespace: denied(),
+            user_namespace: denied(),
+            ..capable()
+        };
+        let cases = [
+            ("bpf backend", "--cap-add BPF --cap-add PERFMON"),
+            ("ptrace backend", "--cap-add SYS_PTRACE"),
+            ("hardware counters", "--cap-add PERFMON"),
+            ("cold page cache", "--cap-add SYS_ADMIN"),
+        ];
+        for (name, option) in cases {
+            let fix = judged(&contained, name).fix.unwrap_or_default();
+            assert!(fix.contains(option), "{name}: {fix}");
+        }
     }
 
     #[test]

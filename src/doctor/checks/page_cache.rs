@@ -11,7 +11,9 @@ pub(super) fn mount_namespace(probes: &Probes) -> Check {
         (Err(_), Ok(())) => check("a bind mount in a separate user namespace"),
         (Err(refusal), Err(unprivileged)) => {
             let why = format!("{}; in a user namespace: {}; {lost}", refusal.text, unprivileged.text);
-            let fix = probes.user_namespace_switch.clone().or_else(|| by_root(probes));
+            let by_option = || probes.confinement.of_mount().map(|hindrance| hindrance.help);
+            let fix =
+                by_option().or_else(|| probes.user_namespace_switch.clone()).or_else(|| by_root(probes));
             check("no mount namespace").hindered(Status::DoesNotWork, why, fix)
         }
     }

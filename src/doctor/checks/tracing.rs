@@ -2,7 +2,7 @@
 
 use crate::doctor::probes::{Probes, Refusal};
 use crate::document::doctor::{Check, CheckGroup, Status};
-use firstbyte_measure::tracer::probe::grant;
+use firstbyte_measure::confinement::grant;
 
 pub(super) fn bpf(probes: &Probes) -> Check {
     let check = |detail: &str| Check::works(CheckGroup::Tracing, "bpf backend", detail);
@@ -12,7 +12,8 @@ pub(super) fn bpf(probes: &Probes) -> Check {
         Err(error) => {
             let (why, help) = error.split_once("\nhelp: ").unzip();
             let why = why.unwrap_or(error);
-            let fix = (!probes.root).then(|| help.map_or_else(grant, str::to_owned));
+            let by_rights = || (!probes.root).then(grant);
+            let fix = help.filter(|help| *help != "firstbyte doctor").map(str::to_owned).or_else(by_rights);
             let cost = "phases come from the ptrace backend instead, which slows the program";
             check("not available").hindered(Status::DoesNotWork, format!("{}; {cost}", one_line(why)), fix)
         }
@@ -51,13 +52,16 @@ pub(super) fn ptrace(probes: &Probes) -> Check {
         }
         _ => None,
     };
-    let cause = match probes.ptrace_scope {
-        Some(3) => "kernel.yama.ptrace_scope is 3, which lasts until the next boot".to_owned(),
+    let filter = probes.confinement.of_ptrace().filter(|_| refusal.is_denied() && fix.is_none());
+    let cause = match (probes.ptrace_scope, &filter) {
+        (Some(3), _) => "kernel.yama.ptrace_scope is 3, which lasts until the next boot".to_owned(),
+        (_, Some(filter)) => format!("{}: {}", refusal.text, filter.cause),
         _ if refusal.is_denied() => {
             format!("{}: a container may forbid it (CAP_SYS_PTRACE, seccomp)", refusal.text)
         }
         _ => refusal.text.clone(),
     };
+    let fix = fix.or(filter.filter(|_| probes.ptrace_scope != Some(3)).map(|filter| filter.help));
     check("no child could be stopped").hindered(Status::DoesNotWork, format!("{cause}; {cost}"), fix)
 }
 
@@ -90,7 +94,7 @@ pub(super) fn counter(probes: &Probes) -> Check {
         ),
         Ok(_) => check("user instructions are counted".to_owned()),
         Err(refusal) => {
-            let (cause, fix) = no_counter(refusal, probes.perf_event_paranoid);
+            let (cause, fix) = no_counter(refusal, probes);
             check("no counter opens".to_owned()).hindered(
                 Status::DoesNotWork,
                 format!("{cause}; {lost}"),
@@ -101,15 +105,11 @@ pub(super) fn counter(probes: &Probes) -> Check {
 }
 
 /// `perf_event_open(2)`, ERRORS: ENOENT means that this machine does not have the event, EACCES that it is forbidden.
-fn no_counter(refusal: &Refusal, paranoid: Option<i32>) -> (String, Option<String>) {
-    match (refusal.errno, paranoid) {
-        (Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV), _) => {
-            ("the kernel finds no performance counters, as usual in virtual machines".to_owned(), None)
-        }
-        (_, Some(level @ 3..)) if refusal.is_denied() => (
-            format!("kernel.perf_event_paranoid is {level}"),
-            Some("sudo sysctl kernel.perf_event_paranoid=2".to_owned()),
-        ),
-        _ => (refusal.text.clone(), None),
+fn no_counter(refusal: &Refusal, probes: &Probes) -> (String, Option<String>) {
+    if matches!(refusal.errno, Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV)) {
+        return ("the kernel finds no performance counters, as usual in virtual machines".to_owned(), None);
     }
+    let denied =
+        refusal.is_denied().then(|| probes.confinement.of_perf(probes.perf_event_paranoid)).flatten();
+    denied.map_or_else(|| (refusal.text.clone(), None), |hindrance| (hindrance.cause, Some(hindrance.help)))
 }

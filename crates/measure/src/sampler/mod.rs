@@ -22,6 +22,7 @@ pub use record::{Mapping, Record, StackSample, TaskEvent};
 pub use registers::Registers;
 
 use self::rings::Rings;
+use crate::confinement::Hindrance;
 use crate::launch::{LaunchError, Launcher, Preparation};
 use crate::tracer::choose::ChooseError;
 use crate::tracer::pipe::PipeTracer;
@@ -59,10 +60,8 @@ pub struct Sampler {
 #[derive(Debug, thiserror::Error)]
 pub enum SamplerError {
     /// The kernel forbids it.
-    #[error(
-        "the kernel does not allow sampling: `kernel.perf_event_paranoid` is above 2\nhelp: sudo sysctl kernel.perf_event_paranoid=2"
-    )]
-    Forbidden,
+    #[error("the kernel does not allow sampling: {}\nhelp: {}", .0.cause, .0.help)]
+    Forbidden(Hindrance),
     /// Another error of the kernel, for example without `CONFIG_PERF_EVENTS`.
     #[error("the kernel cannot sample: {0}")]
     Failed(std::io::Error),

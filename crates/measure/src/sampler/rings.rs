@@ -3,6 +3,7 @@
 use super::SamplerError;
 use super::record::{self, Read, Record};
 use super::registers::Registers;
+use crate::confinement::perf_refused;
 use crate::units::Nanos;
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler};
@@ -171,7 +172,7 @@ fn online() -> Vec<usize> {
 /// `perf_event_open(2)`, ERRORS.
 fn reason(error: io::Error) -> SamplerError {
     match error.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM) => SamplerError::Forbidden,
+        Some(libc::EACCES | libc::EPERM) => SamplerError::Forbidden(perf_refused()),
         _ => SamplerError::Failed(error),
     }
 }

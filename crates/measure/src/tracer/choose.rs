@@ -53,7 +53,7 @@ pub(super) fn with_remarks(reason: &str, remarks: &[&str]) -> String {
 pub(super) const BUILT_WITHOUT_BPF: &str =
     "this firstbyte was built without it\nhelp: install clang and build with the default features";
 
-/// The error without its `help:`, which `firstbyte doctor` gives.
-pub(super) fn first_line(cause: &str) -> &str {
-    cause.lines().next().unwrap_or(cause)
+/// The error and its `help:` in one line.
+pub(super) fn one_line(cause: &str) -> String {
+    cause.lines().collect::<Vec<_>>().join("; ")
 }

@@ -2,7 +2,7 @@
 
 #[cfg(not(feature = "bpf"))]
 use super::choose::BUILT_WITHOUT_BPF;
-use super::choose::{ASKED_FOR, BackendChoice, ChooseError, Chosen, first_line, with_remarks};
+use super::choose::{ASKED_FOR, BackendChoice, ChooseError, Chosen, one_line, with_remarks};
 use super::ptrace::{PtraceFull, own_proc};
 use super::{Backend, EventCosts, Recording, Setting, Tracer};
 use crate::launch::{LaunchError, Launcher};
@@ -36,7 +36,7 @@ pub fn choose_full(choice: BackendChoice, ring: Option<u32>) -> Result<Chosen<Fu
                 tracer: ptrace()?,
                 reason: format!(
                     "sees only system calls and slows each of them, because bpf does not work here: {}",
-                    first_line(&cause)
+                    one_line(&cause)
                 ),
             }),
         },

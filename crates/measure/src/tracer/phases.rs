@@ -2,7 +2,7 @@
 
 #[cfg(not(feature = "bpf"))]
 use super::choose::BUILT_WITHOUT_BPF;
-use super::choose::{ASKED_FOR, BackendChoice, ChooseError, Chosen, first_line, with_remarks};
+use super::choose::{ASKED_FOR, BackendChoice, ChooseError, Chosen, one_line, with_remarks};
 use super::pipe::PipeTracer;
 use super::ptrace::PtracePhases;
 use super::{Backend, Recording, Setting, Tracer};
@@ -36,7 +36,7 @@ pub fn choose_phases(choice: BackendChoice) -> Result<Chosen<PhasesTracer>, Choo
                 let reason = with_remarks("sees every phase at the lowest cost", &tracer.remarks());
                 Chosen { tracer, reason }
             }
-            Err(cause) => without_bpf(first_line(&cause)),
+            Err(cause) => without_bpf(&one_line(&cause)),
         }),
     }
 }

@@ -10,13 +10,6 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-/// The command that gives the running executable the capabilities that the bpf backend needs (`capabilities(7)`).
-pub fn grant() -> String {
-    let own = std::env::current_exe().ok();
-    let path = own.as_ref().map_or("firstbyte".into(), |path| path.to_string_lossy());
-    format!("sudo setcap cap_bpf,cap_perfmon=ep {}", shell_words::quote(&path))
-}
-
 /// Stops a child at its `execve` with `ptrace(2)` and reads `PTRACE_GET_SYSCALL_INFO` there (Linux 5.3).
 pub fn ptrace_stop() -> io::Result<()> {
     let mut command = Command::new("/proc/self/exe");

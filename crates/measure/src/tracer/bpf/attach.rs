@@ -1,6 +1,7 @@
 //! Why programs could not be loaded or attached, and which of the two objects a kernel accepts.
 
-use crate::tracer::probe::grant;
+use super::namespace::Namespace;
+use crate::confinement::{Confinement, Hindrance};
 use aya::programs::ProgramError;
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use std::error::Error;
@@ -31,7 +32,9 @@ const URING: &str = "io_uring_complete";
 /// request.
 pub(super) fn without_uring(attached: &[&str]) -> Option<&'static str> {
     let unseen = !attached.contains(&URING) && has_uring();
-    unseen.then_some("writes by io_uring are seen only since Linux 5.19")
+    unseen.then_some(
+        "writes by io_uring are seen only since Linux 5.19 (a first byte written so is dated too late with --output null or pty)",
+    )
 }
 
 /// `io_uring_setup(2)` fails with EFAULT for a null pointer, and with ENOSYS or EPERM where `io_uring` cannot be used.
@@ -54,33 +57,29 @@ fn of_either<T>(load: impl Fn(Object) -> Result<T, AttachError>) -> Result<T, At
 }
 
 /// Loads the object that this kernel accepts, with a ring buffer of `ring` bytes. `bytes` are those of an object, and
-/// `prepared` takes its maps and loads its programs.
+/// `prepared` takes its maps and loads its programs. They will wait for a tracee of our process-id namespace.
 pub(super) fn loaded<T>(
     bytes: impl Fn(Object) -> &'static [u8],
     ring: u32,
-    prepared: impl Fn(Object, Ebpf, &Btf, u32) -> Result<T, AttachError>,
+    prepared: impl Fn(Loading<'_>, Ebpf) -> Result<T, AttachError>,
 ) -> Result<T, AttachError> {
-    check_namespace()?;
+    let namespace = Namespace::own().ok_or(AttachError::NoProc)?;
     let btf = Btf::from_sys_fs()?;
     of_either(|object| {
         let mut loader = EbpfLoader::new();
         let programs = loader.btf(Some(&btf)).map_max_entries("EVENTS", ring).load(bytes(object));
-        prepared(object, programs.map_err(AttachError::of_object)?, &btf, ring)
+        prepared(Loading { object, btf: &btf, ring, namespace }, programs.map_err(AttachError::of_object)?)
     })
 }
 
-/// The inode number of the machine's own process-id namespace: `PROC_PID_INIT_INO` in `include/linux/proc_ns.h`.
-const MACHINE_IDS: &str = "pid:[4026531836]";
-
-/// Refuses to observe if our process ids are not those that the programs see. They would wait for the wrong process, and
-/// we would kill other processes instead of survivors.
-fn check_namespace() -> Result<(), AttachError> {
-    match std::fs::read_link("/proc/self/ns/pid") {
-        Ok(own) if own.as_os_str() != MACHINE_IDS => Err(AttachError::Namespace),
-        // a kernel without such namespaces has no such link
-        Err(_) if !std::path::Path::new("/proc/self/status").exists() => Err(AttachError::NoProc),
-        _ => Ok(()),
-    }
+/// How an object is loaded.
+#[derive(Clone, Copy)]
+pub(super) struct Loading<'a> {
+    pub(super) object: Object,
+    pub(super) btf: &'a Btf,
+    /// The size of the ring buffer, in bytes.
+    pub(super) ring: u32,
+    pub(super) namespace: Namespace,
 }
 
 /// Takes a map out of a loaded object.
@@ -98,24 +97,14 @@ pub enum AttachError {
         "the kernel gives no type information: {0}\nhelp: boot a kernel built with CONFIG_DEBUG_INFO_BTF"
     )]
     Btf(#[from] aya::BtfError),
-    /// We are in a container's process-id namespace.
+    /// It cannot be known in which process-id namespace we are.
     #[error(
-        "this container has its own process ids, but BPF programs see the ids of the host\nhelp: run firstbyte on the host, or in a container that shares the host's process ids (`docker run --pid=host`)"
-    )]
-    Namespace,
-    /// It cannot be known whether we are in such a namespace.
-    #[error(
-        "`/proc` is missing, so it is not known whether the process ids here are the machine's\nhelp: mount -t proc proc /proc"
+        "`/proc` is missing, so it is not known whose process ids these are\nhelp: mount -t proc proc /proc"
     )]
     NoProc,
     /// EPERM.
-    #[error("it needs root or CAP_BPF and CAP_PERFMON\nhelp: run as root, or: {}", grant())]
-    Rights,
-    /// EPERM although we are root.
-    #[error(
-        "the kernel does not allow bpf(2) even for this root user, who needs CAP_BPF, CAP_PERFMON, and a seccomp profile and a lockdown mode that allow it\nhelp: run firstbyte on the host, or see `firstbyte doctor`"
-    )]
-    RightsOfRoot,
+    #[error("{}\nhelp: {}", .0.cause, .0.help)]
+    Rights(Hindrance),
     /// The object could not be loaded.
     #[error("the kernel refused the programs: {}\nhelp: firstbyte doctor", with_causes(.0))]
     Load(EbpfError),
@@ -165,7 +154,7 @@ impl AttachError {
     }
 
     fn denied() -> AttachError {
-        if rustix::process::geteuid().is_root() { AttachError::RightsOfRoot } else { AttachError::Rights }
+        AttachError::Rights(Confinement::examine().of_bpf())
     }
 
     fn verifier_log(&self) -> Option<&str> {
@@ -256,9 +245,9 @@ mod tests {
     fn a_lack_of_rights_is_not_tried_twice() {
         let load = |object| {
             assert_eq!(object, Object::Current);
-            Err::<(), _>(AttachError::Rights)
+            Err::<(), _>(AttachError::denied())
         };
-        assert!(matches!(of_either(load), Err(AttachError::Rights)));
+        assert!(matches!(of_either(load), Err(AttachError::Rights(_))));
     }
 
     #[test]
@@ -279,6 +268,6 @@ mod tests {
         let denied = || io::Error::from_raw_os_error(libc::EPERM);
         let syscall = aya::sys::SyscallError { call: "bpf_map_create", io_error: denied() };
         let error = refused("sys_enter", ProgramError::SyscallError(syscall));
-        assert!(matches!(error, AttachError::Rights | AttachError::RightsOfRoot), "{error}");
+        assert!(matches!(error, AttachError::Rights(_)), "{error}");
     }
 }

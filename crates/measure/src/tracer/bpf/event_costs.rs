@@ -26,6 +26,26 @@ pub(super) fn processor() -> usize {
     rustix::thread::sched_getcpu()
 }
 
+/// Causes a page fault in a forked child.
+pub(super) fn one_fault() {
+    in_child(|| touch(1));
+}
+
+/// Does the work in a forked child. Returns whether it ended well.
+fn in_child(work: impl FnOnce()) -> bool {
+    // SAFETY: `work` makes only system calls, and touches only its own fresh mappings and memory that is shared with the
+    // child. The child ends with `_exit`, and the parent reaps it.
+    unsafe {
+        let child = libc::fork();
+        if child == 0 {
+            work();
+            libc::_exit(0);
+        }
+        let mut status = -1;
+        child > 0 && libc::waitpid(child, &raw mut status, 0) == child && status == 0
+    }
+}
+
 /// The fastest round of each kind of work, in a forked child on that processor: nanoseconds for all its events.
 pub(super) fn fastest_rounds(processor: usize) -> Option<[u64; 2]> {
     let length = rustix::param::page_size();
@@ -37,21 +57,17 @@ pub(super) fn fastest_rounds(processor: usize) -> Option<[u64; 2]> {
     if shared == libc::MAP_FAILED {
         return None;
     }
-    // SAFETY: the child makes only system calls, touches only its own fresh mappings and the shared page, and ends
-    // with `_exit`. The parent reaps it before it reads the page, and unmaps what it mapped.
+    let times = shared.cast::<[u64; 2]>();
+    let ended = in_child(|| {
+        stay_on(processor);
+        // SAFETY: within the shared page, which nobody else uses while the child lives.
+        unsafe { times.write_volatile([fastest(calls), fastest(faults)]) };
+    });
+    // SAFETY: the child is dead. The page is unmapped after its last use.
     unsafe {
-        let times = shared.cast::<[u64; 2]>();
-        let child = libc::fork();
-        if child == 0 {
-            stay_on(processor);
-            times.write_volatile([fastest(calls), fastest(faults)]);
-            libc::_exit(0);
-        }
-        let mut status = -1;
-        let reaped = child > 0 && libc::waitpid(child, &raw mut status, 0) == child;
         let result = times.read_volatile();
         libc::munmap(shared, length);
-        (reaped && status == 0).then_some(result)
+        ended.then_some(result)
     }
 }
 
@@ -106,7 +122,7 @@ fn faults() {
 }
 
 /// Touches this many fresh pages. Each causes a page fault.
-pub(super) fn touch(pages: u64) {
+fn touch(pages: u64) {
     let page = rustix::param::page_size();
     let pages = usize::try_from(pages).unwrap_or(0);
     let access = libc::PROT_READ | libc::PROT_WRITE;

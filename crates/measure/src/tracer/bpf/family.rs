@@ -8,9 +8,9 @@ use aya::Ebpf;
 use aya::maps::{HashMap, MapData};
 use std::collections::BTreeSet;
 
-/// The map `TREE` of `run.h`: process ids, each with the root of its run.
+/// The map `TREE` of `run.h`: process ids of the machine, each with the root of its run and its id in our namespace.
 pub(super) struct Family {
-    tree: HashMap<MapData, u32, u32>,
+    tree: HashMap<MapData, u32, [u32; 2]>,
 }
 
 impl Family {
@@ -20,15 +20,21 @@ impl Family {
         Ok(Family { tree })
     }
 
-    /// The processes that descend from `root` and have not exited.
+    /// The processes that descend from `root` (an id of the machine) and have not exited, by their ids in our namespace.
     pub(super) fn living(&self, root: u32) -> BTreeSet<u32> {
+        self.ids(root).map(|(_, id)| id).collect()
+    }
+
+    /// The same, by both ids.
+    fn ids(&self, root: u32) -> impl Iterator<Item = (u32, u32)> {
         let found = self.tree.iter().flatten();
-        found.filter(|(_, ancestor)| *ancestor == root).map(|(pid, _)| pid).collect()
+        found.filter(move |(_, [ancestor, _])| *ancestor == root).map(|(pid, [_, id])| (pid, id))
     }
 
     /// Removes what a run has left, when no program follows it any more. Its ids will be those of strangers.
     pub(super) fn forget(&mut self, root: u32) {
-        for pid in self.living(root) {
+        let left: Vec<u32> = self.ids(root).map(|(pid, _)| pid).collect();
+        for pid in left {
             let _ = self.tree.remove(&pid);
         }
     }

@@ -166,7 +166,7 @@ int sched_process_fork(struct raw_tracepoint *ctx)
 	s32 pid = child->tgid, tid = child->pid;
 	if (likely(!s->run.root)) {
 		/* not a thread of our own process */
-		if (s->run.armed_by != (u32)pid_tid || pid == (s32)(pid_tid >> 32))
+		if (!is_armed(&s->run) || pid == (s32)(pid_tid >> 32))
 			return 0;
 		s->run.armed_by = 0;
 		s->run.root = pid;
@@ -175,9 +175,10 @@ int sched_process_fork(struct raw_tracepoint *ctx)
 	if (!in_tree(&s->run, pid_tid >> 32))
 		return 0;
 	u64 now = bpf_ktime_get_ns();
+	u32 id = id_here(&s->run, child, tid);
 	if (pid != (s32)(pid_tid >> 32))
-		add_to_tree(&s->run, pid);
-	emit(s, now, pid_tid, FULL_FORK, pid, tid);
+		add_to_tree(&s->run, pid, id);
+	emit(s, now, pid_tid, FULL_FORK, pid, fork_value(tid, id));
 	return 0;
 }
 

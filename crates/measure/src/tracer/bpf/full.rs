@@ -1,11 +1,13 @@
 //! Attaches the full-mode programs and observes runs with them: every system call, fault, switch and image.
 
-use super::attach::{AttachError, Object, loaded, refused, taken, without_uring};
+use super::attach::{AttachError, Loading, Object, loaded, refused, taken, without_uring};
 use super::event_costs;
 use super::family::Family;
 use super::full_records::{LongPaths, add, records};
 use super::full_session::{FullSession, LOG_BYTES, Shared, Tables};
+use super::ids::Ids;
 use super::meaning_table;
+use super::namespace::Namespace;
 use super::phases::former_name;
 use super::ring_drain::RingDrain;
 use super::shared_run::{CALLS, Run, observed_run};
@@ -14,6 +16,7 @@ use crate::arch::{Abi, PathPositions, path_arguments};
 use crate::launch::{LaunchError, Launcher, OutputKind, tree};
 use crate::tracer::EventCosts;
 use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, Setting, Tracer, frame};
+use aya::Ebpf;
 use aya::maps::{MapData, RingBuf};
 use aya::programs::perf_event::{
     PerfEventConfig, PerfEventLinkId, PerfEventScope, SamplePolicy, SoftwareEvent,
@@ -21,7 +24,6 @@ use aya::programs::perf_event::{
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::programs::{BtfTracePoint, PerfEvent, ProgramError};
 use aya::util::online_cpus;
-use aya::{Btf, Ebpf};
 use std::os::fd::AsFd;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/full.bpf.o"));
@@ -72,6 +74,14 @@ pub struct BpfFull {
     shared: Shared,
     ring: RingDrain,
     family: Family,
+    namespace: Namespace,
+}
+
+/// The results of the kernel side for one run.
+struct Observed {
+    events: Vec<Event>,
+    ids: Ids,
+    lost: u64,
 }
 
 enum Link {
@@ -91,7 +101,8 @@ impl BpfFull {
         loaded(|object| if object == Object::Current { OBJECT } else { BEFORE_5_12 }, ring, BpfFull::prepared)
     }
 
-    fn prepared(object: Object, mut programs: Ebpf, btf: &Btf, ring: u32) -> Result<BpfFull, AttachError> {
+    fn prepared(loading: Loading<'_>, mut programs: Ebpf) -> Result<BpfFull, AttachError> {
+        let Loading { object, btf, ring, namespace } = loading;
         let session = array(&mut programs, "SESSION")?;
         let log = array(&mut programs, "RECORDS")?;
         let shared = Shared::map(session.fd().as_fd(), log.fd().as_fd(), &tables())
@@ -128,6 +139,7 @@ impl BpfFull {
             shared,
             ring: RingDrain::start(events, ring),
             family,
+            namespace,
         })
     }
 
@@ -182,19 +194,17 @@ impl BpfFull {
         if self.handled != Some(false) {
             self.attach_if_there(HANDLED);
         }
-        let handled = self.handled.unwrap_or_else(|| self.sees_own_fault());
+        let handled = self.handled.unwrap_or_else(|| self.sees_a_fault());
         self.handled = Some(handled);
         if !handled {
             self.attach_everywhere(HANDLED_MINOR);
         }
     }
 
-    fn sees_own_fault(&mut self) -> bool {
-        let run = Run { root: std::process::id(), exec_begun: 1, ..Run::default() };
-        self.shared.write(FullSession { run, ..FullSession::default() });
-        event_costs::touch(1);
-        let (events, _) = self.collect();
-        events.iter().any(|event| matches!(event.kind, EventKind::Fault(_)))
+    fn sees_a_fault(&mut self) -> bool {
+        self.arm_for_our_child();
+        event_costs::one_fault();
+        self.collect().events.iter().any(|event| matches!(event.kind, EventKind::Fault(_)))
     }
 
     /// Attaches a software event on every processor.
@@ -242,9 +252,7 @@ impl BpfFull {
             self.detach()?;
             let untraced = event_costs::fastest_rounds(processor);
             self.attach()?;
-            // the child makes no exec
-            let run = Run { exec_begun: 1, ..Run::armed(false) };
-            self.shared.write(FullSession { run, ..FullSession::default() });
+            self.arm_for_our_child();
             self.ring.watch(true);
             let traced = event_costs::fastest_rounds(processor);
             self.collect();
@@ -256,12 +264,19 @@ impl BpfFull {
 
     fn arm(&mut self, reopened: bool) {
         self.ring.take();
-        self.shared.write(FullSession { run: Run::armed(reopened), ..FullSession::default() });
+        let run = Run::armed(self.namespace, reopened);
+        self.shared.write(FullSession { run, ..FullSession::default() });
         self.ring.watch(true);
     }
 
-    /// The events of the run since [`BpfFull::arm`], and the number of lost ones. The tracee must have been reaped.
-    fn collect(&mut self) -> (Vec<Event>, u64) {
+    /// The next child of this thread, which makes no exec, is observed from its first moment.
+    fn arm_for_our_child(&mut self) {
+        let run = Run { exec_begun: 1, ..Run::armed(self.namespace, false) };
+        self.shared.write(FullSession { run, ..FullSession::default() });
+    }
+
+    /// What was seen of the run since [`BpfFull::arm`]. The tracee must have been reaped.
+    fn collect(&mut self) -> Observed {
         let gathered = self.gather();
         self.shared.write(FullSession::default());
         gathered
@@ -269,8 +284,8 @@ impl BpfFull {
 
     /// Like [`BpfFull::collect`], but also kills the processes that the tracee left running, while the kernel side still
     /// follows them. Returns whether there were any. The error names a process that could not be killed.
-    fn collect_and_kill(&mut self) -> (Vec<Event>, u64, Result<bool, LaunchError>) {
-        let (events, lost) = self.gather();
+    fn collect_and_kill(&mut self) -> (Observed, Run, Result<bool, LaunchError>) {
+        let observed = self.gather();
         let run = self.shared.read().run;
         let outlived =
             if run.others > 0 { kill_survivors(|| self.family.living(run.root)) } else { Ok(false) };
@@ -281,20 +296,21 @@ impl BpfFull {
         }
 
         let adopted = tree::kill_adopted();
-        (events, lost, outlived.and_then(|lived| adopted.map(|()| lived)))
+        (observed, run, outlived.and_then(|lived| adopted.map(|()| lived)))
     }
 
     /// Everything since [`BpfFull::arm`].
-    fn gather(&mut self) -> (Vec<Event>, u64) {
+    fn gather(&mut self) -> Observed {
         self.ring.watch(false);
         let session = self.shared.read();
-        let (mut events, mut lost) = (Vec::new(), session.run.lost);
+        let (mut events, mut ids, mut lost) = (Vec::new(), Ids::default(), session.run.lost);
         let spilled = self.ring.take();
 
         let log = self.shared.log(&session);
         let read: usize = records(&log).map(<[u8]>::len).sum();
         let mut longer = LongPaths::default();
         for record in records(&log).chain(spilled.iter().map(Vec::as_slice)) {
+            ids.learn(record);
             if add(&mut events, &mut longer, record).is_none() {
                 lost += 1;
             }
@@ -305,7 +321,7 @@ impl BpfFull {
             lost += 1;
         }
         events.sort_by_key(|event| event.at);
-        (events, lost)
+        Observed { events, ids, lost }
     }
 }
 
@@ -326,11 +342,11 @@ impl Tracer for BpfFull {
         let mut stdout = setting.stdout()?;
         self.arm(setting.output != OutputKind::Null);
         let ended = observed_run(launcher, &mut stdout, setting.timeout);
-        let (events, lost, outlived) = self.collect_and_kill();
+        let (Observed { mut events, ids, lost }, seen, outlived) = self.collect_and_kill();
         let (child, ended) = ended?;
         let mut recording = frame(Backend::Bpf, launcher, setting, &child, &ended, stdout.finish());
         recording.left_behind |= outlived?;
-        recording.lost = lost;
+        recording.lost = lost + ids.translate(&mut events, &seen, recording.root);
         recording.events.retain(|event| !matches!(event.kind, EventKind::FirstRead { .. }));
         recording.events.extend(events);
         recording.add_output_events();

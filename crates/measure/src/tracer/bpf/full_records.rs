@@ -3,7 +3,7 @@
 use super::full_session::{LARGEST_RECORD, LOG_BYTES};
 use super::record::{
     CALLER_WORDS, FaultRecord, Head, ImageRecord, OffCpuRecord, OutputRecord, PathRestRecord, Record,
-    RecordKind, SyscallRecord, read, syscall,
+    RecordKind, SyscallRecord, halves, read, syscall,
 };
 use super::shared_run::PATH_ROOM;
 use crate::tracer::event::{Call, Fault, Image, OffCpu, auxiliary_vector};
@@ -203,8 +203,7 @@ fn fault(FaultRecord { record, entered, ip, stack }: &FaultRecord) -> Fault {
 fn off_cpu(OffCpuRecord { record, left, woken }: OffCpuRecord) -> OffCpu {
     // State 0 is TASK_RUNNING: the thread remained runnable, as when its time slice ends.
     let preempted = record.code & OFF_PREEMPTED != 0 || record.code == 0;
-    let [tid, pid] =
-        [record.value, record.value >> 32].map(|id| u32::try_from(id & 0xffff_ffff).unwrap_or_default());
+    let [pid, tid] = halves(record.value);
     let waker = (woken > 0 && pid > 0).then_some([pid, tid]);
     OffCpu { left: Nanos(left), woken: Nanos(woken), waker, preempted }
 }

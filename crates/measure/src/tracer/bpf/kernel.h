@@ -114,6 +114,26 @@ struct mm_struct {
 	unsigned long saved_auxv[1];
 } KERNEL_STRUCT;
 
+struct ns_common {
+	unsigned int inum;
+} KERNEL_STRUCT;
+
+struct pid_namespace {
+	struct ns_common ns;
+} KERNEL_STRUCT;
+
+/* A process id in one namespace. It is copied as a whole: every kernel that we know has just these two fields. */
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+/* The ids of a task: in the machine's namespace (level 0), in one below it, and so on to the task's own namespace. */
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+} KERNEL_STRUCT;
+
 #define PF_EXITING 0x00000004 /* include/linux/sched.h */
 #define SIGCHLD 17
 
@@ -125,6 +145,7 @@ struct task_struct {
 	s32 pid;
 	s32 tgid;
 	int exit_code;
+	struct pid *thread_pid;
 	struct files_struct *files;
 	struct signal_struct *signal;
 } KERNEL_STRUCT;
@@ -134,7 +155,8 @@ struct task_struct___5_13 {
 	long state;
 } KERNEL_STRUCT;
 
-/* BPF_FIELD_EXISTS (tools/lib/bpf/bpf_core_read.h): the loader inserts 1 or 0. */
+/* BPF_FIELD_BYTE_OFFSET and BPF_FIELD_EXISTS (tools/lib/bpf/bpf_core_read.h): the loader inserts the offset, and 1 or 0. */
+#define field_offset(field) __builtin_preserve_field_info(field, 0)
 #define field_exists(field) __builtin_preserve_field_info(field, 2)
 
 INLINE u32 state_of(struct task_struct *task)

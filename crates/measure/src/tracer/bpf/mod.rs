@@ -20,7 +20,9 @@ mod full_records;
 mod full_session;
 #[cfg(fuzzing)]
 pub mod fuzzed;
+mod ids;
 mod meaning_table;
+mod namespace;
 mod phases;
 mod phases_session;
 mod record;

@@ -209,7 +209,7 @@ int sched_process_fork(struct raw_tracepoint *ctx)
 		return 0;
 	u64 pid_tid = bpf_get_current_pid_tgid();
 	if (likely(!s->run.root)) {
-		if (s->run.armed_by != (u32)pid_tid)
+		if (!is_armed(&s->run))
 			return 0;
 		s32 root = 0;
 		struct task_struct *child = (struct task_struct *)ctx->args[1];
@@ -228,9 +228,10 @@ int sched_process_fork(struct raw_tracepoint *ctx)
 	s32 pid = 0, tid = 0;
 	bpf_probe_read_kernel(&pid, sizeof pid, &child->tgid);
 	bpf_probe_read_kernel(&tid, sizeof tid, &child->pid);
+	u32 id = id_here(&s->run, child, tid);
 	if (pid != (s32)(pid_tid >> 32))
-		add_to_tree(&s->run, pid);
-	emit(s, now, pid_tid, RECORD_FORK, pid, tid);
+		add_to_tree(&s->run, pid, id);
+	emit(s, now, pid_tid, RECORD_FORK, pid, fork_value(tid, id));
 	return 0;
 }
 

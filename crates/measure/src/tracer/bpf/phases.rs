@@ -1,8 +1,10 @@
 //! Attaches the phases programs and observes runs with them.
 
-use super::attach::{AttachError, Object, loaded, refused, taken, without_uring};
+use super::attach::{AttachError, Loading, Object, loaded, refused, taken, without_uring};
 use super::family::Family;
+use super::ids::Ids;
 use super::meaning_table;
+use super::namespace::Namespace;
 use super::phases_session::{PhasesPage, PhasesSession, parse};
 use super::ring_drain::RingDrain;
 use super::shared_run::{Run, observed_run};
@@ -10,10 +12,10 @@ use super::survivors::kill_survivors;
 use crate::launch::{LaunchError, Launcher, OutputKind, tree};
 use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, Setting, Tracer, frame};
 use crate::units::Nanos;
+use aya::Ebpf;
 use aya::maps::RingBuf;
 use aya::programs::RawTracePoint;
 use aya::programs::raw_trace_point::RawTracePointLinkId;
-use aya::{Btf, Ebpf};
 use std::os::fd::AsFd;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/phases.bpf.o"));
@@ -50,11 +52,13 @@ pub struct BpfPhases {
     session: PhasesPage,
     ring: RingDrain,
     family: Family,
+    namespace: Namespace,
 }
 
 /// The results of the kernel side for one run.
 struct Observed {
     events: Vec<Event>,
+    ids: Ids,
     session: PhasesSession,
     lost: u64,
     /// Whether a process outlived the tracee. The error names one that could not be killed.
@@ -77,7 +81,8 @@ impl BpfPhases {
         )
     }
 
-    fn prepared(object: Object, mut programs: Ebpf, _: &Btf, ring: u32) -> Result<BpfPhases, AttachError> {
+    fn prepared(loading: Loading<'_>, mut programs: Ebpf) -> Result<BpfPhases, AttachError> {
+        let Loading { object, ring, namespace, .. } = loading;
         let map = |name: &'static str| move |cause: String| AttachError::Map { map: name, cause };
         let aya::maps::Map::Array(page) = taken(&mut programs, "SESSION")? else {
             return Err(map("SESSION")("not an array".to_owned()));
@@ -96,7 +101,8 @@ impl BpfPhases {
             let _ = program(&mut programs, name)?.load();
         }
         let ring = RingDrain::start(events, ring);
-        Ok(BpfPhases { programs, links: Vec::new(), object, without_uring: None, session, ring, family })
+        let links = Vec::new();
+        Ok(BpfPhases { programs, links, object, without_uring: None, session, ring, family, namespace })
     }
 
     /// Attaches the programs to their tracepoints. From now on every task of the machine runs them.
@@ -128,7 +134,8 @@ impl BpfPhases {
     /// stdout's inode through another open file (wrong for a null device, which all processes share).
     fn arm(&mut self, reopened: bool) {
         self.ring.take();
-        self.session.write(PhasesSession { run: Run::armed(reopened), ..PhasesSession::default() });
+        let run = Run::armed(self.namespace, reopened);
+        self.session.write(PhasesSession { run, ..PhasesSession::default() });
         self.ring.watch(true);
     }
 
@@ -138,7 +145,7 @@ impl BpfPhases {
         self.ring.watch(false);
         let session = self.session.read();
         let outlived = self.kill_survivors(&session.run);
-        let mut observed = Observed { events: Vec::new(), session, lost: 0, outlived };
+        let mut observed = Observed { events: Vec::new(), ids: Ids::default(), session, lost: 0, outlived };
 
         let left = self.session.read();
         self.gather(left.logged, &mut observed);
@@ -165,8 +172,12 @@ impl BpfPhases {
 
     /// Takes over all records: those in the page, and those that did not fit it.
     fn gather(&mut self, logged: u32, observed: &mut Observed) {
-        observed.events.extend(self.session.log(logged).filter_map(|record| parse(&record)));
+        for record in self.session.log(logged) {
+            observed.ids.learn(&record);
+            observed.events.extend(parse(&record));
+        }
         for record in self.ring.take() {
+            observed.ids.learn(&record);
             match parse(&record) {
                 Some(event) => observed.events.push(event),
                 None => observed.lost += 1,
@@ -203,11 +214,11 @@ impl Tracer for BpfPhases {
         let mut stdout = setting.stdout()?;
         self.arm(setting.output != OutputKind::Null);
         let ended = observed_run(launcher, &mut stdout, setting.timeout);
-        let Observed { events, session, lost, outlived } = self.collect();
+        let Observed { mut events, ids, session, lost, outlived } = self.collect();
         let (child, ended) = ended?;
         let mut recording = frame(Backend::Bpf, launcher, setting, &child, &ended, stdout.finish());
         recording.left_behind |= outlived?;
-        recording.lost = lost;
+        recording.lost = lost + ids.translate(&mut events, &session.run, recording.root);
         add_events(&mut recording, events, &session);
         Ok(recording)
     }

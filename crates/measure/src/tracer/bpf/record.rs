@@ -33,7 +33,8 @@ pub(super) enum RecordKind {
     OutputEnter = 5,
     /// Phases mode: it returned; `code` is the call, `value` its result.
     OutputExit = 6,
-    /// A process or thread was created; `code` is the child's process id, `value` its thread id.
+    /// A process or thread was created; `code` is the child's process id, the lower half of `value` its thread id, and the
+    /// upper half its id in our namespace.
     Fork = 7,
     /// A thread exited; `code`: it was the last one of its process, `value`: its exit code.
     Exit = 8,
@@ -243,7 +244,8 @@ impl Head {
             RecordKind::ExecPrepare => EventKind::ExecPrepare,
             RecordKind::ExecExit => EventKind::ExecExit { result: self.value },
             RecordKind::Fork => {
-                EventKind::Fork { child_pid: self.code, child_tid: u32::try_from(self.value).ok()? }
+                let [_, child_tid] = halves(self.value);
+                EventKind::Fork { child_pid: self.code, child_tid }
             }
             RecordKind::Exit => {
                 EventKind::Exit { group_dead: self.code != 0, status: i32::try_from(self.value).ok()? }
@@ -251,6 +253,11 @@ impl Head {
             _ => return None,
         })
     }
+}
+
+/// The upper and the lower half of a record's value.
+pub(super) fn halves(value: i64) -> [u32; 2] {
+    [value >> 32, value].map(|half| u32::try_from(half & 0xffff_ffff).unwrap_or_default())
 }
 
 /// The system call that `code` of a record names, whose lower bits are the number.

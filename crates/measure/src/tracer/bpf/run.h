@@ -6,7 +6,10 @@
 
 /* The beginning of each mode's session. */
 struct run {
-	/* thread that will create the tracee; 0 when idle. Set by user space, cleared at the fork. */
+	/*
+	 * thread that will create the tracee, by its id in the process-id namespace `namespace`; 0 when idle. Set by user
+	 * space, cleared at the fork.
+	 */
 	u32 armed_by;
 	/* the tracee's process id, 0 before the fork and when idle */
 	u32 root;
@@ -19,6 +22,9 @@ struct run {
 	u32 exec_done;
 	/* also count writes that reach the inode through another open file (a reopened pipe or file) as output */
 	u32 match_inode;
+	/* inode number of our process-id namespace, and at the fork how deep it lies below the machine's */
+	u32 namespace;
+	u32 level;
 	u32 spare;
 	/* the open file and the inode of the tracee's descriptor 1 when it called execve */
 	u64 stdout_file;
@@ -51,12 +57,22 @@ struct record {
 #define CALL_COMPAT 0x80000000u
 #define CALL_EXEC 0x40000000u
 
+/*
+ * The ids here, and in all maps and records, are the machine's, which cost the least. A container has ids of its own. For
+ * them, the record of a fork also contains the child's id in our namespace, in the upper half of its value. User space
+ * translates all records by it.
+ */
+struct member {
+	u32 root; /* the tracee of the run: entries of an earlier run do not count */
+	u32 id;	  /* in our namespace */
+};
+
 /* Processes of the tree besides the root. */
 struct {
 	__uint(type, MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
 	__type(key, u32);
-	__type(value, u32);
+	__type(value, struct member);
 } TREE SEC(".maps");
 
 INLINE void count_lost(struct run *run)
@@ -70,15 +86,60 @@ INLINE int in_tree(struct run *run, u32 pid)
 		return 1;
 	if (run->others <= 0)
 		return 0;
-	/* the value is the root of the run: an entry of an earlier run does not count */
-	u32 *root = bpf_map_lookup_elem(&TREE, &pid);
-	return root && *root == run->root;
+	struct member *member = bpf_map_lookup_elem(&TREE, &pid);
+	return member && member->root == run->root;
 }
 
-INLINE void add_to_tree(struct run *run, u32 pid)
+INLINE struct pid *ids_of(struct task_struct *task)
 {
-	u32 root = run->root;
-	if (bpf_map_update_elem(&TREE, &pid, &root, 0))
+	struct pid *ids = 0;
+	bpf_probe_read_kernel(&ids, sizeof ids, &task->thread_pid);
+	return ids;
+}
+
+INLINE void read_id(struct upid *id, struct pid *ids, u32 level)
+{
+	bpf_probe_read_kernel(id, sizeof *id, (void *)ids + field_offset(ids->numbers) + level * sizeof *id);
+}
+
+/* Whether the running thread will create the tracee. Threads in other namespaces may have the same id. */
+INLINE int is_armed(struct run *run)
+{
+	struct upid own = { 0 };
+	u32 level = 0, namespace = 0;
+	if (likely(!run->armed_by))
+		return 0;
+	struct pid *ids = ids_of(current_task());
+	bpf_probe_read_kernel(&level, sizeof level, &ids->level);
+	read_id(&own, ids, level);
+	if ((u32)own.nr != run->armed_by)
+		return 0;
+	bpf_probe_read_kernel(&namespace, sizeof namespace, &own.ns->ns.inum);
+	if (namespace != run->namespace)
+		return 0;
+	run->level = level;
+	return 1;
+}
+
+/* The id of a new task in our namespace. */
+INLINE u32 id_here(struct run *run, struct task_struct *task, u32 tid)
+{
+	struct upid id = { 0 };
+	if (likely(!run->level))
+		return tid;
+	read_id(&id, ids_of(task), run->level);
+	return id.nr;
+}
+
+INLINE s64 fork_value(u32 tid, u32 id)
+{
+	return (s64)((u64)id << 32 | tid);
+}
+
+INLINE void add_to_tree(struct run *run, u32 pid, u32 id)
+{
+	struct member member = { run->root, id };
+	if (bpf_map_update_elem(&TREE, &pid, &member, 0))
 		count_lost(run);
 	else
 		ADD(&run->others, 1);

@@ -1,5 +1,6 @@
 //! What both modes share with the kernel side: `run.h` in Rust, and memory that both sides map. Tests compare the files.
 
+use super::namespace::Namespace;
 use crate::launch::wait::until_reaped;
 use crate::launch::{Child, Ended, LaunchError, Launcher, Preparation, Stdout};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -24,6 +25,8 @@ pub(super) struct Run {
     pub(super) exec_begun: u32,
     pub(super) exec_done: u32,
     pub(super) match_inode: u32,
+    pub(super) namespace: u32,
+    pub(super) level: u32,
     pub(super) spare: u32,
     pub(super) stdout_file: u64,
     pub(super) stdout_inode: u64,
@@ -33,10 +36,11 @@ pub(super) struct Run {
 impl Run {
     /// The next process that the calling thread creates is the tracee. `reopened`: also counts output that reaches the
     /// stdout's inode through another open file (wrong for a null device, which all processes share).
-    pub(super) fn armed(reopened: bool) -> Run {
+    pub(super) fn armed(namespace: Namespace, reopened: bool) -> Run {
         // SAFETY: gettid has no arguments and no effects.
         let own_thread = unsafe { libc::gettid() }.cast_unsigned();
-        Run { armed_by: own_thread, match_inode: u32::from(reopened), ..Run::default() }
+        let Namespace(namespace) = namespace;
+        Run { armed_by: own_thread, match_inode: u32::from(reopened), namespace, ..Run::default() }
     }
 }
 
@@ -113,6 +117,8 @@ mod tests {
                 exec_begun,
                 exec_done,
                 match_inode,
+                namespace,
+                level,
                 spare,
                 stdout_file,
                 stdout_inode,

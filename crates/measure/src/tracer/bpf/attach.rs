@@ -64,7 +64,7 @@ pub(super) fn loaded<T>(
     prepared: impl Fn(Loading<'_>, Ebpf) -> Result<T, AttachError>,
 ) -> Result<T, AttachError> {
     let namespace = Namespace::own().ok_or(AttachError::NoProc)?;
-    let btf = Btf::from_sys_fs()?;
+    let btf = Btf::from_sys_fs().map_err(AttachError::of_type_information)?;
     of_either(|object| {
         let mut loader = EbpfLoader::new();
         let programs = loader.btf(Some(&btf)).map_max_entries("EVENTS", ring).load(bytes(object));
@@ -96,7 +96,7 @@ pub enum AttachError {
     #[error(
         "the kernel gives no type information: {0}\nhelp: boot a kernel built with CONFIG_DEBUG_INFO_BTF"
     )]
-    Btf(#[from] aya::BtfError),
+    Btf(aya::BtfError),
     /// It cannot be known in which process-id namespace we are.
     #[error(
         "`/proc` is missing, so it is not known whose process ids these are\nhelp: mount -t proc proc /proc"
@@ -153,6 +153,11 @@ impl AttachError {
         if is_denied(&cause) { AttachError::denied() } else { AttachError::Load(cause) }
     }
 
+    /// A rootless container often has another `/sys`, without it, which is not the reason.
+    fn of_type_information(cause: aya::BtfError) -> AttachError {
+        if Confinement::examine().user_namespace { AttachError::denied() } else { AttachError::Btf(cause) }
+    }
+
     fn denied() -> AttachError {
         AttachError::Rights(Confinement::examine().of_bpf())
     }
@@ -181,9 +186,10 @@ fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn
     std::iter::successors(Some(error), |error: &&(dyn Error + 'static)| (*error).source())
 }
 
+/// Seccomp filters deny with EPERM, and some with ENOSYS, although every kernel that has our programs' types has bpf(2).
 fn is_denied(error: &(dyn Error + 'static)) -> bool {
     let io_errors = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
-    io_errors.into_iter().any(|cause| cause.raw_os_error() == Some(libc::EPERM))
+    io_errors.into_iter().any(|cause| matches!(cause.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)))
 }
 
 /// An error and its causes, which its own message may leave out. For example, only the source of "failed to create map"

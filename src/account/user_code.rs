@@ -10,7 +10,7 @@ use crate::stats::Comparison;
 use firstbyte_measure::units::Nanos;
 
 /// User code on the path of the run that is shown, divided by samples of other runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct UserCode {
     pub divided: Divided,
     /// The sampled runs, and all their samples.

@@ -256,3 +256,26 @@ fn a_report_of_a_run_that_prints_something_else_does_not_count() {
     assert!(flat.contains("does not count: its output was not that of an untouched run"), "{text}");
     assert!(!text.contains("Python itself reports"), "{text}");
 }
+
+/// Writes a file, and then reads what it has written, as linkers do.
+const WRITER: &str = r#"
+#include <fcntl.h>
+#include <unistd.h>
+int main(int count, char **words)
+{
+	char bytes[4];
+	int file = open(words[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
+	if (write(file, "text", 4) != 4 || pread(file, bytes, 4, 0) != 4)
+		return 1;
+	return write(1, "x\n", 2) != 2;
+}
+"#;
+
+#[test]
+fn a_file_that_the_program_writes_is_no_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), WRITER, &[]) else { return skipped("no C compiler") };
+    let output = folder.path().join("output");
+    let Some(loads) = loads(&[program.to_str().unwrap(), output.to_str().unwrap()]) else { return };
+    assert!(loads.iter().all(|load| load["unit"] != "output"), "{loads:?}");
+}

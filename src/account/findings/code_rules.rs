@@ -1,15 +1,17 @@
 //! Findings about user code, by its samples.
 
-use super::{Evidence, Finding, nanos, noteworthy};
-use crate::account::profile::{Estimate, Function};
+use super::{Evidence, Finding, loading_rules, module_rules, nanos, noteworthy, runtime_rules};
+use crate::account::profile::{Estimate, Function, Node};
 use firstbyte_measure::units::Nanos;
+use std::cmp::Reverse;
 
 /// The function whose own code takes the longest.
 pub(super) fn hottest_function(run: &Evidence) -> Option<Finding> {
     let functions = &run.user_code?.divided.functions;
     let function = functions.iter().find(|function| function.frame.function.is_some())?;
     let name = function.frame.function.as_deref()?;
-    if !noteworthy(nanos(function.own.time), run.account, 10) {
+    let says_nothing = executes_cpuid(run, name) || INTERPRETING.iter().any(|known| name.starts_with(known));
+    if !noteworthy(nanos(function.own.time), run.account, 10) || says_nothing {
         return None;
     }
     let of = if functions.first().is_some_and(|first| first.frame.function.is_none()) {
@@ -22,6 +24,80 @@ pub(super) fn hottest_function(run: &Evidence) -> Option<Finding> {
         function.frame.file()
     );
     Some(finding("hottest-function", function.own, text).about(name))
+}
+
+/// Functions in which an interpreter executes its programs, whatever these do.
+const INTERPRETING: [&str; 6] = [
+    "_PyEval_EvalFrameDefault",
+    "Builtins_",
+    "Perl_runops_standard",
+    "execute_ex",
+    "luaV_execute",
+    "vm_exec_core",
+];
+
+/// glibc's functions that ask the processor what it can do.
+const OF_CPUID: [&str; 6] = [
+    "dl_init_cacheinfo",
+    "get_common",
+    "handle_intel",
+    "init_cpu_features",
+    "intel_check_word",
+    "update_active",
+];
+
+/// Whether the finding about CPUID instructions has this function's time.
+fn executes_cpuid(run: &Evidence, function: &str) -> bool {
+    OF_CPUID.iter().any(|known| function.starts_with(known))
+        && loading_rules::trapped_instructions(run.account, run.machine).is_some()
+}
+
+/// One function that has this part of its caller's time does not divide it.
+const NEARLY_ALL: f64 = 0.75;
+
+/// What the program with the most user code works on: the functions among which the tree of its calls divides its time. No
+/// loads may explain the most of it, because they say more than an interpreter's functions.
+pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
+    let nodes = &run.user_code?.divided.nodes;
+    let roots = nodes.iter().enumerate().filter(|(_, node)| node.caller.is_none());
+    let (root, program) = roots.max_by(|(_, a), (_, b)| a.time.total_cmp(&b.time))?;
+    let cost = nanos(program.time);
+    let loads = [runtime_rules::reported(run), module_rules::modules(run)];
+    let explained = loads.into_iter().flatten().map(|finding| finding.cost).max().unwrap_or_default();
+    if !noteworthy(cost, run.account, 20) || explained.0 * 2 >= cost.0 {
+        return None;
+    }
+
+    let (around, mut parts) = divided(nodes, root);
+    parts.retain(|part| part.frame.function.is_some() && part.time >= 0.05 * program.time);
+    parts.sort_by_key(|part| Reverse(nanos(part.time)));
+    let shown = |node: &&Node| {
+        format!("`{}` {}", node.frame.function.as_deref().unwrap_or_default(), nanos(node.time))
+    };
+    let parts: Vec<String> = parts.iter().take(4).map(shown).collect();
+    let name = program.frame.file();
+    let divided = match &around.frame.function {
+        _ if parts.is_empty() => "; most of its functions have no names".to_owned(),
+        Some(around) => format!(", in `{around}`: {}", parts.join(", ")),
+        None => format!(": {}", parts.join(", ")),
+    };
+    let text = format!(
+        "The program's own code: `{name}` computes this long, by samples with all that it calls{divided}. \
+         `--export-folded` shows all functions."
+    );
+    Some(Finding::new("user-code", cost, text).about(name))
+}
+
+/// The function below a node at which its time divides, and those that it calls.
+fn divided(nodes: &[Node], root: usize) -> (&Node, Vec<&Node>) {
+    let mut around = root;
+    loop {
+        let called = || nodes.iter().enumerate().filter(|(_, node)| node.caller == Some(around));
+        match called().max_by(|(_, a), (_, b)| a.time.total_cmp(&b.time)) {
+            Some((longest, node)) if node.time >= NEARLY_ALL * nodes[around].time => around = longest,
+            _ => return (&nodes[around], called().map(|(_, node)| node).collect()),
+        }
+    }
 }
 
 /// Functions that collect garbage, as their runtimes name them.

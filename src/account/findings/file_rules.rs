@@ -19,6 +19,7 @@ pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
         || run.account.processes.iter().flat_map(|process| &process.execs).map(|exec| &exec.executed);
     let is_code = |path: &str| executed().any(|program| is_module(path, program));
     let load = files
+        .filter(|load| !load.has_suffix("pth") && !is_of_kernel(run, load))
         .filter(|load| !is_code(load.file.as_deref().unwrap_or(&load.unit)) && !load.has_suffix("so"))
         .max_by_key(|load| load.total)?;
     if !noteworthy(load.total, run.account, 5) {
@@ -44,6 +45,13 @@ pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
     Some(Finding::new("slow-file", load.total, text).about(path))
 }
 
+/// A file whose content the kernel makes, unless its own calls take the time: there is nothing in it to work on.
+fn is_of_kernel(run: &Evidence, load: &Load) -> bool {
+    let path = load.file.as_deref().unwrap_or(&load.unit);
+    let calls = run.account.files.iter().find(|file| &*file.path == path).map_or(Nanos(0), |file| file.time);
+    (path.starts_with("/proc/") || path.starts_with("/sys/")) && calls.0 * 2 < load.total.0
+}
+
 /// The variables of the programs' environment that name a file.
 fn variables_with(path: &str, loads: &[Load]) -> Vec<String> {
     let environment = Environment::of_programs();
@@ -57,39 +65,82 @@ fn variables_with(path: &str, loads: &[Load]) -> Vec<String> {
     if own.is_empty() { names } else { own }
 }
 
+/// A program that was started, and how often.
+#[derive(Clone, Debug, Default)]
+struct Started<'l> {
+    count: usize,
+    total: Nanos,
+    /// What the programs of this name start, each without what that starts in turn.
+    nested: BTreeMap<&'l str, Nanos>,
+}
+
 /// The programs that the program starts, by name.
 pub(super) fn programs(run: &Evidence) -> Option<Finding> {
-    let mut programs: BTreeMap<&str, (usize, Nanos)> = BTreeMap::new();
-    let mut outside: Option<u32> = None;
-    for load in run.loads.iter().filter(|load| load.is_file()) {
-        if outside.is_some_and(|depth| load.depth <= depth) {
-            outside = None;
-        }
-        if load.runtime == EXECUTABLE && load.depth > 0 && outside.is_none() {
-            outside = Some(load.depth);
-            let program = programs.entry(&load.unit).or_default();
-            *program = (program.0 + 1, program.1 + load.total);
-        }
-    }
-
-    let cost = Nanos(programs.values().map(|(_, time)| time.0).sum());
-    let count: usize = programs.values().map(|(count, _)| count).sum();
+    let programs = started(run.loads);
+    let cost = Nanos(programs.values().map(|program| program.total.0).sum());
+    let count: usize = programs.values().map(|program| program.count).sum();
     if !noteworthy(cost, run.account, 5) {
         return None;
     }
-    let mut programs: Vec<(&str, (usize, Nanos))> = programs.into_iter().collect();
-    programs.sort_by_key(|(_, (_, time))| Reverse(*time));
-    let shown = |(name, (count, time)): &(&str, (usize, Nanos))| match count {
-        1 => format!("`{name}` {time}"),
-        count => format!("`{name}` {time} ({count} times)"),
-    };
-    let longest: Vec<String> = programs.iter().take(4).map(shown).collect();
+    let mut programs: Vec<(&str, Started)> = programs.into_iter().collect();
+    programs.sort_by_key(|(_, program)| Reverse(program.total));
+    let longest: Vec<String> = programs.iter().take(4).map(|(name, program)| program.shown(name)).collect();
     let text = format!(
         "It waits for {} that it starts: {}. Starting fewer of them saves an exec and a start-up each.",
         if count == 1 { "1 program".to_owned() } else { format!("{count} programs") },
         longest.join(", ")
     );
     Some(Finding::new("programs", cost, text))
+}
+
+/// The programs that the first program starts, each with those that it starts in turn.
+fn started(loads: &[Load]) -> BTreeMap<&str, Started<'_>> {
+    let loads: Vec<&Load> = loads.iter().filter(|load| load.is_file()).collect();
+    let mut programs: BTreeMap<&str, Started> = BTreeMap::new();
+    let mut outside: Option<(u32, &str)> = None;
+    for (place, load) in loads.iter().enumerate() {
+        outside = outside.filter(|(depth, _)| load.depth > *depth);
+        if load.runtime != EXECUTABLE || load.depth == 0 {
+            continue;
+        }
+        let own = without_programs(&loads[place..]);
+        if let Some((_, name)) = outside {
+            let nested = programs.entry(name).or_default().nested.entry(&load.unit).or_default();
+            *nested = *nested + own;
+        } else {
+            outside = Some((load.depth, &load.unit));
+            let program = programs.entry(&load.unit).or_default();
+            (program.count, program.total) = (program.count + 1, program.total + load.total);
+        }
+    }
+    programs
+}
+
+/// The time of the first of these loads, without that of the programs that it starts.
+fn without_programs(loads: &[&Load]) -> Nanos {
+    let mut rest = loads[0].total.0;
+    let mut inside: Option<u32> = None;
+    for load in loads[1..].iter().take_while(|load| load.depth > loads[0].depth) {
+        inside = inside.filter(|depth| load.depth > *depth);
+        if load.runtime == EXECUTABLE && inside.is_none() {
+            inside = Some(load.depth);
+            rest = rest.saturating_sub(load.total.0);
+        }
+    }
+    Nanos(rest)
+}
+
+impl Started<'_> {
+    /// `cc 150 ms (of it cc1 62 ms, ld 40 ms)`.
+    fn shown(&self, name: &str) -> String {
+        let times = if self.count == 1 { String::new() } else { format!(" ({} times)", self.count) };
+        let mut nested: Vec<(&&str, &Nanos)> = self.nested.iter().collect();
+        nested.sort_by_key(|(_, time)| Reverse(**time));
+        let large = nested.iter().filter(|(_, time)| time.0 * 5 >= self.total.0).take(2);
+        let large: Vec<String> = large.map(|(name, time)| format!("`{name}` {time}")).collect();
+        let of_it = if large.is_empty() { String::new() } else { format!(" (of it {})", large.join(", ")) };
+        format!("`{name}` {}{times}{of_it}", self.total)
+    }
 }
 
 /// Python modules without a compiled file are compiled at each start. Those that Python itself reports as imported count:

@@ -6,6 +6,7 @@
 mod code_rules;
 mod file_rules;
 mod loading_rules;
+mod module_rules;
 mod process_rules;
 mod runtime_rules;
 
@@ -84,7 +85,7 @@ pub const TRAP: Nanos = Nanos(300);
 
 type Rule = fn(&Evidence) -> Option<Finding>;
 
-const RULES: [Rule; 21] = [
+const RULES: [Rule; 22] = [
     loading_rules::dynamic_linking,
     |run| loading_rules::failed_searches(run.account),
     |run| loading_rules::heavy_library(run.account),
@@ -95,8 +96,9 @@ const RULES: [Rule; 21] = [
     file_rules::preloaded,
     runtime_rules::reported,
     runtime_rules::python_site,
-    runtime_rules::python_modules,
+    module_rules::modules,
     runtime_rules::java_classes,
+    code_rules::user_code,
     code_rules::hottest_function,
     code_rules::garbage_collection,
     |run| process_rules::exec_chain(run.account),

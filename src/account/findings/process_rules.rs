@@ -6,6 +6,7 @@ use crate::account::critical_path::piece_steps;
 use crate::account::{Account, PathPiece, Reason, Step, What};
 use firstbyte_measure::arch::Wait;
 use firstbyte_measure::units::Nanos;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The tracee executes other programs before the program itself.
@@ -148,13 +149,30 @@ pub(super) fn after_the_first_byte(account: &Account) -> Option<Finding> {
     }
     let after: Vec<Step> = account.steps.iter().filter(|step| step.start >= first).cloned().collect();
     let longest = shares(&after).into_iter().max_by_key(|share| share.time)?;
+    let mostly =
+        programs_after(account, first).unwrap_or_else(|| format!("{}, {}", longest.title(), longest.time));
     let text = format!(
-        "After its first byte the program works on until it exits, mostly: {}, {}. Everyone who waits for the program's end \
-         waits for that, too.",
-        longest.title(),
-        longest.time
+        "After its first byte the program works on until it exits, mostly: {mostly}. Everyone who waits for the program's \
+         end waits for that, too."
     );
     Some(Finding::new("after-first-byte", cost, text))
+}
+
+/// The programs that worked after an instant, if the one that works longest is not the tracee.
+fn programs_after(account: &Account, first: Nanos) -> Option<String> {
+    let mut programs: BTreeMap<(bool, &str), u64> = BTreeMap::new();
+    for piece in account.path.iter().filter(|piece| piece.to > first) {
+        let path = account.execution(piece.pid, piece.from).map_or("", |execution| &*execution.path);
+        let name = path.rsplit('/').next().unwrap_or(path);
+        *programs.entry((piece.pid == account.root, name)).or_default() +=
+            piece.to.0 - piece.from.max(first).0;
+    }
+    let mut programs: Vec<((bool, &str), u64)> = programs.into_iter().collect();
+    programs.sort_by_key(|(_, time)| Reverse(*time));
+    let ((is_root, _), _) = programs.first()?;
+    let shown: Vec<String> =
+        programs.iter().take(3).map(|((_, name), time)| format!("`{name}` {}", Nanos(*time))).collect();
+    (!is_root).then(|| shown.join(", "))
 }
 
 /// The same system call a thousand times.

@@ -1,7 +1,7 @@
 //! Findings about language runtimes.
 
 use super::{Evidence, Finding};
-use crate::account::loads::{EXECUTABLE, FILE, JAVA_CLASSES, Load};
+use crate::account::loads::{FILE, JAVA_CLASSES, Load};
 use crate::bench::runtimes::AskedRuntime;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
@@ -71,14 +71,28 @@ fn inside<'l>(around: &Load, loads: &[&'l Load]) -> Vec<&'l Load> {
         .collect()
 }
 
-/// `pandas 471 ms (of it numpy 183 ms, pandas.core 150 ms)`.
+/// `pandas 471 ms (of it numpy 183 ms, pandas.core 150 ms)`. A load that has nearly all the time of the one around it
+/// explains no more than that one, so those inside it are named.
 fn shown(run: &Evidence, load: &Load, loads: &[&Load]) -> String {
-    let mut parts = inside(load, loads);
-    parts.sort_by_key(|load| Reverse(load.total));
-    let large = parts.iter().filter(|part| part.total.0 * 5 >= load.total.0).take(2);
+    let mut around = load;
+    let parts = loop {
+        let mut parts = inside(around, loads);
+        parts.sort_by_key(|load| Reverse(load.total));
+        match parts.first() {
+            Some(&first) if first.total.as_f64() >= NEARLY_ALL * around.total.as_f64() => around = first,
+            _ => break parts,
+        }
+    };
+    let large = parts.iter().filter(|part| part.total.0 * 10 >= load.total.0).take(3);
     let large: Vec<String> =
         large.map(|part| format!("`{}` {}", part.unit, run.scaled(part.total))).collect();
-    let of_it = if large.is_empty() { String::new() } else { format!(" (of it {})", large.join(", ")) };
+    let place = if std::ptr::eq(around, load) { String::new() } else { format!(", in `{}`", around.unit) };
+    let of_it = match (large.is_empty(), place.is_empty()) {
+        (true, true) => String::new(),
+        (true, false) => format!(" (nearly all of it{place})"),
+        (false, true) => format!(" (of it {})", large.join(", ")),
+        (false, false) => format!(" (of it{place}: {})", large.join(", ")),
+    };
     format!("`{}` {}{of_it}", load.unit, run.scaled(load.total))
 }
 
@@ -154,23 +168,6 @@ fn is_path_file(path: &str) -> bool {
     path.rsplit_once('/').is_some_and(|(folder, name)| {
         of_packages(folder) && name.rsplit_once('.').is_some_and(|(_, suffix)| suffix == "pth")
     })
-}
-
-/// The compiled modules that Python reads, if it did not report its imports.
-pub(super) fn python_modules(run: &Evidence) -> Option<Finding> {
-    let modules: Vec<&Load> =
-        run.loads.iter().filter(|load| load.runtime == FILE && load.has_suffix("pyc")).collect();
-    let reported = run.loads.iter().any(|load| load.runtime == AskedRuntime::Python.name());
-    let python = |load: &Load| load.runtime == EXECUTABLE && load.unit.starts_with("python");
-    if modules.len() < 5 || reported || !run.loads.iter().any(python) {
-        return None;
-    }
-    let cost = Nanos(modules.iter().map(|load| load.own.0).sum());
-    let text = format!(
-        "Python imports {} modules from .pyc files. Import what is not always needed where it is used.",
-        modules.len()
-    );
-    Some(Finding::new("python-modules", cost, text))
 }
 
 /// Classes that do not come from a class-data archive are parsed and verified at each start.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::account::loads::{EXECUTABLE, FILE};
+use crate::account::profile::{Divided, Frame, Node};
 use crate::account::{
     Code, CodeOrigin, ExecStage, Execution, PageFault, PathPiece, ProcessAccount, Reason, Region,
     ThreadAccount,
@@ -231,19 +232,22 @@ fn with_loads(loads: Vec<Load>) -> Vec<Finding> {
 }
 
 #[test]
-fn five_compiled_modules_are_python_imports() {
+fn five_modules_are_a_finding_with_their_packages() {
     let loads = |count: usize| -> Vec<Load> {
-        let modules =
-            (0..count).map(|n| load(FILE, &format!("m{n}.pyc"), "/m.pyc", [100_000 + n as u64, 100_000], 1));
+        let modules = (0..count)
+            .map(|n| load(FILE, &format!("m{n}.pyc"), "/m/a.pyc", [100_000 + n as u64, 100_000], 1));
         [load(EXECUTABLE, "python3.11", "/bin/python3.11", [1, 1], 0)].into_iter().chain(modules).collect()
     };
     let found = with_loads(loads(5));
-    assert_eq!((found[0].rule, found[0].cost), ("python-modules", Nanos(500_010)));
-    assert!(found[0].text.contains("5 modules") && !found[0].text.contains("-S"), "{}", found[0].text);
+    assert_eq!((found[0].rule, found[0].cost), ("modules", Nanos(500_010)));
+    let text = &found[0].text;
+    assert!(text.contains("5 modules") && text.contains("`/m` 500 µs (5)"), "{text}");
     assert!(with_loads(loads(4)).is_empty());
     assert!(with_loads(loads(5).split_off(1)).is_empty(), "another program reads them as data");
-    let reported = [loads(5), vec![load("Python", "json", "", [200_000, 200_000], 0)]].concat();
-    assert_eq!(with_loads(reported)[0].rule, "reported", "its own report is better");
+    let with_report = |time| [loads(5), vec![load("Python", "json", "", [time, time], 0)]].concat();
+    let rules = |time| with_loads(with_report(time)).iter().map(|finding| finding.rule).collect::<Vec<_>>();
+    assert_eq!(rules(260_000), ["reported"], "its own report is better");
+    assert_eq!(rules(200_000), ["modules", "reported"], "unless it explains the smaller part");
 }
 
 #[test]
@@ -258,6 +262,22 @@ fn the_longest_reported_loads_are_named_with_those_inside() {
     assert_eq!((found[0].rule, found[0].cost), ("reported", Nanos(490_000)), "the program itself is no load");
     let text = &found[0].text;
     assert!(text.contains("`./big` 400 µs (of it `left` 300 µs); `./small` 90.0 µs"), "{text}");
+}
+
+#[test]
+fn a_load_that_only_brings_in_another_one_is_looked_through() {
+    let loads = vec![
+        load("Python", "re", "", [50_000, 50_000], 0),
+        load("Python", "cli", "", [1_000, 500_000], 0),
+        load("Python", "main", "", [9_000, 499_000], 1),
+        load("Python", "rich", "", [290_000, 290_000], 2),
+        load("Python", "urllib3", "", [200_000, 200_000], 2),
+    ];
+    let text = with_loads(loads).remove(0).text;
+    assert!(
+        text.contains("`cli` 500 µs (of it, in `main`: `rich` 290 µs, `urllib3` 200 µs); `re` 50.0 µs"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -295,7 +315,85 @@ fn programs_that_are_started_are_named_once_with_all_that_they_start() {
     let found = with_loads(loads);
     let all: Vec<_> = found.iter().map(|finding| (finding.rule, finding.cost.0)).collect();
     assert_eq!(all, [("slow-file", 800_000), ("programs", 700_000)]);
-    assert!(found[1].text.contains("2 programs") && found[1].text.contains("`git` 700 µs (2 times)"));
+    let text = &found[1].text;
+    assert!(
+        text.contains("2 programs") && text.contains("`git` 700 µs (2 times) (of it `less` 200 µs)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_program_has_not_the_time_of_those_that_it_starts() {
+    let loads = vec![
+        load(EXECUTABLE, "make", "/bin/make", [1, 900_000], 0),
+        load(EXECUTABLE, "cc", "/bin/cc", [1, 800_000], 1),
+        load(EXECUTABLE, "cc1", "/lib/cc1", [1, 300_000], 2),
+        load(EXECUTABLE, "collect2", "/lib/collect2", [1, 400_000], 2),
+        load(EXECUTABLE, "ld", "/bin/ld", [1, 390_000], 3),
+    ];
+    let text = with_loads(loads).remove(0).text;
+    assert!(text.contains("`cc` 800 µs (of it `ld` 390 µs, `cc1` 300 µs)"), "{text}");
+}
+
+#[test]
+fn what_the_kernel_writes_and_path_files_are_no_slow_files() {
+    for path in ["/proc/self/statm", "/sys/fs/cgroup/cpu.max", "/lib/x.pth"] {
+        let name = path.rsplit('/').next().unwrap();
+        assert!(with_loads(vec![load(FILE, name, path, [500_000, 500_000], 1)]).is_empty(), "{path}");
+    }
+}
+
+fn node(caller: Option<usize>, module: &str, function: Option<&str>, time: f64) -> Node {
+    Node { caller, frame: Frame { module: module.into(), function: function.map(Into::into) }, time }
+}
+
+#[test]
+fn user_code_is_named_where_its_calls_divide_it() {
+    let nodes = vec![
+        node(None, "/bin/node", None, 800_000.0),
+        node(Some(0), "/bin/node", Some("main"), 790_000.0),
+        node(Some(1), "/bin/node", Some("Start"), 780_000.0),
+        node(Some(2), "/bin/node", Some("Compile"), 300_000.0),
+        node(Some(2), "/bin/node", Some("Run"), 400_000.0),
+        node(Some(2), "/bin/node", Some("Free"), 1_000.0),
+    ];
+    let divided = Divided { nodes, ..Divided::default() };
+    let with = |loads: Vec<Load>| {
+        let user_code = Some(UserCode { divided: divided.clone(), ..UserCode::default() });
+        let summary = Summary { user_code, loads, ..Summary::of(vec![run(quiet())]).unwrap() };
+        findings(&summary, &MachineFacts::default())
+    };
+    let found = with(Vec::new());
+    assert_eq!((found[0].rule, found[0].cost), ("user-code", Nanos(800_000)));
+    let text = &found[0].text;
+    assert!(
+        text.contains("`node` computes") && text.contains("in `Start`: `Run` 400 µs, `Compile` 300 µs."),
+        "{text}"
+    );
+    let rules: Vec<&str> =
+        with(vec![load("Node", "x", "", [500_000, 500_000], 0)]).iter().map(|f| f.rule).collect();
+    assert_eq!(rules, ["reported"], "its modules explain it");
+}
+
+#[test]
+fn programs_that_work_after_the_first_byte_are_named() {
+    let mut account = run(vec![(100, exec()), (100_000, What::User), (900_000, What::User)]);
+    account.phases = Phases {
+        setup: Some(Nanos(100_100)),
+        write: Some(Nanos(0)),
+        teardown: Nanos(900_000),
+        ..Phases::default()
+    };
+    let mut child = account.processes[0].clone();
+    child.pid = ROOT + 1;
+    child.execs[0].path = "/bin/cc1".into();
+    account.processes.push(child);
+    let piece = |pid, from, to| PathPiece { thread: 0, pid, tid: pid, from: Nanos(from), to: Nanos(to) };
+    account.path = vec![piece(ROOT, 0, 200_100), piece(ROOT + 1, 200_100, 1_000_100)];
+    let summary = Summary::of(vec![account]).unwrap();
+    let found = findings(&summary, &MachineFacts::default()).remove(0);
+    assert_eq!(found.rule, "after-first-byte");
+    assert!(found.text.contains("mostly: `cc1` 800 µs, `x` 100 µs."), "{}", found.text);
 }
 
 #[test]

@@ -71,6 +71,11 @@ fn reads(name: &str) -> bool {
     CallFacts::of(name).is_some_and(|call| call.reads() || maps(call))
 }
 
+/// Whether a call opens a file to write its whole content.
+fn writes_anew(what: &What) -> bool {
+    matches!(what, What::Call { name, text, .. } if &**name == "creat" || text.contains("O_TRUNC"))
+}
+
 struct Follower<'a> {
     account: &'a Account,
     uses: Uses,
@@ -120,8 +125,11 @@ impl Follower<'_> {
         }
     }
 
-    /// A load begins if the file is read or mapped, too.
+    /// A load begins if the file is read or mapped, too, and is not one that the program itself writes.
     fn open(&mut self, pid: u32, process: &mut LoadingProcess, path: &Arc<str>, step: &Step) {
+        if writes_anew(&step.what) {
+            return;
+        }
         let Some(until) = self.read_until(pid, path, step.start) else { return };
         self.flush(process);
         let by_loader = role(&step.what) == Some(Role::Loader);

@@ -1,0 +1,98 @@
+//! A finding about modules of interpreted languages, by the files that are read.
+
+use super::{Evidence, Finding, noteworthy, runtime_rules};
+use crate::account::loads::{EXECUTABLE, FILE, Load, is_module};
+use firstbyte_measure::units::Nanos;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Fewer modules are the program itself.
+const FEWEST: usize = 5;
+
+/// Programs that execute modules, by the beginnings of their names. Others read them as data.
+const INTERPRETERS: [&str; 16] = [
+    "R", "beam", "bun", "deno", "emacs", "guile", "lua", "node", "nvim", "perl", "php", "pypy", "python",
+    "ruby", "tclsh", "vim",
+];
+
+/// Archives of code. What follows their reading is what all their code does.
+const ARCHIVES: [&str; 6] = ["egg", "jar", "jmod", "jsa", "whl", "zip"];
+
+/// Folders of packages, and of the packages that one of them may be in.
+const PACKAGES: [&str; 5] = ["/node_modules/", "/site-packages/", "/dist-packages/", "/R/library/", "/gems/"];
+
+/// The modules that the programs read, by package, if no report of a runtime explains them.
+pub(super) fn modules(run: &Evidence) -> Option<Finding> {
+    let executed = || run.loads.iter().filter(|load| load.runtime == EXECUTABLE);
+    let interprets = |load: &Load| INTERPRETERS.iter().any(|known| load.unit.starts_with(known));
+    let modules: Vec<&Load> = run.loads.iter().filter(|load| is_own_module(run, load)).collect();
+    let cost = Nanos(modules.iter().map(|load| load.own.0).sum());
+    let reported = runtime_rules::reported(run).map_or(Nanos(0), |finding| finding.cost);
+    if modules.len() < FEWEST
+        || !executed().any(interprets)
+        || reported.0 * 2 >= cost.0
+        || !noteworthy(cost, run.account, 5)
+    {
+        return None;
+    }
+
+    let mut packages: BTreeMap<&str, (usize, Nanos)> = BTreeMap::new();
+    for module in &modules {
+        let package = packages.entry(package(module.file.as_deref().unwrap_or(&module.unit))).or_default();
+        *package = (package.0 + 1, package.1 + module.own);
+    }
+    let mut packages: Vec<(&str, (usize, Nanos))> = packages.into_iter().collect();
+    packages.sort_by_key(|(_, (_, time))| Reverse(*time));
+    let shown = |(name, (count, time)): &(&str, (usize, Nanos))| format!("`{name}` {time} ({count})");
+    let longest: Vec<String> = packages.iter().take(4).map(shown).collect();
+    let text = format!(
+        "It reads {} modules, and works on each until it reads the next one. The longest packages: {}. Load what is not \
+         always needed where it is used, not at the start.",
+        modules.len(),
+        longest.join(", ")
+    );
+    Some(Finding::new("modules", cost, text))
+}
+
+fn is_own_module(run: &Evidence, load: &Load) -> bool {
+    let path = load.file.as_deref().unwrap_or(&load.unit);
+    let mut executed = run.account.processes.iter().flat_map(|process| &process.execs);
+    load.runtime == FILE
+        && executed.any(|exec| is_module(path, &exec.executed))
+        && !path.ends_with("/modules")
+        && !ARCHIVES.iter().any(|suffix| load.has_suffix(suffix))
+}
+
+/// The name of the package in a folder of packages; elsewhere the folder.
+fn package(path: &str) -> &str {
+    let within = PACKAGES.iter().filter_map(|folder| path.rfind(folder).map(|at| at + folder.len())).max();
+    if let Some(begin) = within {
+        let rest = &path[begin..];
+        let names = if rest.starts_with('@') { 2 } else { 1 };
+        let end = rest.match_indices('/').nth(names - 1).map_or(rest.len(), |(end, _)| end);
+        return &rest[..end];
+    }
+    let folder = path.rsplit_once('/').map_or(path, |(folder, _)| folder);
+    folder.trim_end_matches("/__pycache__")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::package;
+
+    #[test]
+    fn a_module_belongs_to_its_package_or_its_folder() {
+        for (path, expected) in [
+            ("/a/node_modules/eslint/lib/api.js", "eslint"),
+            ("/a/node_modules/eslint/node_modules/@scope/x/i.js", "@scope/x"),
+            ("/v/lib/python3.11/site-packages/pandas/core/__pycache__/api.cpython-311.pyc", "pandas"),
+            ("/v/lib/python3.11/site-packages/six.py", "six.py"),
+            ("/usr/lib/R/library/stats/R/stats.rdb", "stats"),
+            ("/usr/lib/python3.11/asyncio/__pycache__/tasks.cpython-311.pyc", "/usr/lib/python3.11/asyncio"),
+            ("/usr/lib/ruby/3.1.0/net/http.rb", "/usr/lib/ruby/3.1.0/net"),
+            ("hello.js", "hello.js"),
+        ] {
+            assert_eq!(package(path), expected, "{path}");
+        }
+    }
+}

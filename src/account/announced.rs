@@ -62,7 +62,8 @@ fn unfinished(events: &[Event], at: Nanos) -> Option<[u32; 2]> {
 fn listener(events: &[Event], at: Nanos, holders: &[(u32, i32)]) -> Option<[u32; 2]> {
     let listens = |event: &&Event| {
         called(event).is_some_and(|(call, facts)| {
-            facts.name == "listen" && call.value().is_some() && call.entered <= at
+            let may_listen = call.value().is_some() || call.result.is_none();
+            facts.name == "listen" && may_listen && call.entered <= at
         })
     };
     let calls: Vec<&Event> = events.iter().filter(listens).collect();
@@ -73,7 +74,13 @@ fn listener(events: &[Event], at: Nanos, holders: &[(u32, i32)]) -> Option<[u32;
     let inherited = |event: &&&Event| holders.iter().any(|(_, number)| is_same(event, *number));
     let last = || calls.iter().rev();
     let found = last().find(by_holder).or_else(|| last().find(inherited)).or_else(|| last().next());
-    found.map(|event| [event.pid, event.tid])
+    found.map(|event| [event.pid, event.tid]).or_else(|| seen(events, holders))
+}
+
+/// The first thread of a holder: the run ended before its call returned, so the call is not among the events.
+fn seen(events: &[Event], holders: &[(u32, i32)]) -> Option<[u32; 2]> {
+    let holds = |event: &&Event| event.pid != 0 && holders.iter().any(|(pid, _)| *pid == event.pid);
+    events.iter().find(holds).map(|event| [event.pid, event.pid])
 }
 
 fn called(event: &Event) -> Option<(&Call, &'static CallFacts)> {
@@ -154,6 +161,13 @@ mod tests {
         assert_eq!(announcer(&events(&[(7, 3)])), Some([1, 1]), "7 inherited it");
         assert_eq!(announcer(&events(&[(2, 4), (9, 4)])), Some([2, 2]));
         assert_eq!(announcer(&events(&[])), Some([2, 2]), "nobody may see who has it");
+    }
+
+    #[test]
+    fn a_run_may_end_before_the_call_that_listens_returns() {
+        let held = reached(40, Sign::Socket { holders: vec![(2, 3)] });
+        let events = [call(10, 1, "read", 3, 0), call(20, 2, "socket", 0, 3), held];
+        assert_eq!(announcer(&events), Some([2, 2]));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::{Recording, Setting, Tracer};
 use firstbyte_measure::units::Nanos;
 use std::fs::File;
-use std::io::{Read, Seek};
+use std::io::{self, Read, Seek};
 use std::path::Path;
 
 /// The longest text that is read, in bytes: a report, or what a run wrote to stderr.
@@ -78,11 +78,10 @@ pub fn reports(
     }
 
     let untouched = Run::of(command.clone(), plan)?;
-    let xtrace = runtimes.contains(&AskedRuntime::Bash).then(Xtrace::begin).transpose();
-    let xtrace = xtrace.map_err(ExperimentError::machine)?;
-    if let Some(xtrace) = &xtrace {
-        ask_bash(&mut asked, xtrace.descriptor()).map_err(ExperimentError::machine)?;
-    }
+    let xtrace = match asked_bash(runtimes, &mut asked) {
+        Ok(xtrace) => xtrace,
+        Err(cause) => return Ok(Err(format!("bash could not be asked: {cause}"))),
+    };
     let run = Run::of(asked, plan);
     let mut commands = xtrace.map(Xtrace::end).unwrap_or_default();
     let mut run = run?;
@@ -100,6 +99,16 @@ pub fn reports(
     }
     texts.retain(|(_, text)| !text.is_empty());
     Ok(Ok(Reports { texts, walls: [&run, &expected].map(Run::wall) }))
+}
+
+/// Where bash will write its commands, if it takes part.
+fn asked_bash(runtimes: &[AskedRuntime], asked: &mut Command) -> io::Result<Option<Xtrace>> {
+    if !runtimes.contains(&AskedRuntime::Bash) {
+        return Ok(None);
+    }
+    let xtrace = Xtrace::begin()?;
+    ask_bash(asked, xtrace.descriptor())?;
+    Ok(Some(xtrace))
 }
 
 /// What is a report in the run with the questions is none in the run without, unless the user asks, too.
@@ -138,7 +147,7 @@ impl Run {
     }
 }
 
-fn text(file: &mut File) -> std::io::Result<String> {
+fn text(file: &mut File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.rewind()?;
     file.take(LONGEST).read_to_end(&mut bytes)?;
@@ -158,7 +167,21 @@ fn difference(run: &Run, untouched: &Run) -> Option<String> {
     if output(own) != output(other) {
         return Some("its output was not that of an untouched run".to_owned());
     }
-    (run.stderr != untouched.stderr).then(|| "its text on stderr was not that of an untouched run".to_owned())
+    let errors = [&run.stderr, &untouched.stderr].map(|text| without_numbers(text));
+    (errors[0] != errors[1]).then(|| "its text on stderr was not that of an untouched run".to_owned())
+}
+
+/// Messages contain process ids and times, which differ from run to run.
+fn without_numbers(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '0'..='9' if kept.ends_with('0') => {}
+            '0'..='9' => kept.push('0'),
+            _ => kept.push(c),
+        }
+    }
+    kept
 }
 
 /// Files of the reports: all that begin with a name, in any order.
@@ -169,4 +192,16 @@ fn files(folder: &Path, beginning: &str) -> Vec<String> {
         .filter_map(|entry| regular_file::read(&entry.path(), LONGEST).ok())
         .map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_messages_do_not_count() {
+        let of = |id: u32| format!("bash: cannot set terminal process group ({id}): x\n");
+        assert_eq!(without_numbers(&of(7)), without_numbers(&of(18_477)));
+        assert_ne!(without_numbers("a 1"), without_numbers("a"));
+    }
 }

@@ -31,6 +31,11 @@ pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
     let nested =
         if programs.0 > 0 { format!(", {programs} of it in what it starts or reads") } else { String::new() };
     let variables = variables_with(path, run.loads);
+    // A shell reads a file at once and then executes it. What it reports itself says which command takes the time.
+    let shells = [AskedRuntime::Bash, AskedRuntime::Zsh].map(AskedRuntime::name);
+    if variables.is_empty() && run.loads.iter().any(|load| shells.contains(&load.runtime)) {
+        return None;
+    }
     let text = if variables.is_empty() {
         format!(
             "The start-up reads `{path}` and works on it{nested}. Shorten it, or read it only when it is needed."

@@ -397,6 +397,15 @@ fn programs_that_work_after_the_first_byte_are_named() {
 }
 
 #[test]
+fn a_shell_that_reports_its_commands_needs_no_guess_by_the_file_it_read_last() {
+    let read = load(FILE, "completions", "/root/completions", [500_000, 500_000], 1);
+    let command = load("bash", "pyenv rehash", "", [400_000, 400_000], 0);
+    assert_eq!(with_loads(vec![read.clone()])[0].rule, "slow-file");
+    let found = with_loads(vec![read, command]);
+    assert_eq!(found.iter().map(|it| it.rule).collect::<Vec<_>>(), ["reported"]);
+}
+
+#[test]
 fn modules_without_a_compiled_file_are_compiled_each_time() {
     let sources = |count: usize| -> Vec<Load> {
         let imported = (0..count).map(|n| load("Python", &format!("a.m{n}"), "", [1, 1], 0));

@@ -228,16 +228,16 @@ mod tests {
         TaskEvent::Sample(StackSample { registers, narrow: true, stack: [].into() })
     }
 
-    /// The tasks and the files of a run's samples.
-    fn sampled(records: Vec<Record>) -> Vec<(String, u32, String)> {
+    /// The tasks and the files of a run's samples, and how many samples each has.
+    fn sampled(records: Vec<Record>) -> Vec<(String, u32, String, u64)> {
         let stream = Stream { root: ROOT, records, ..Stream::default() };
         let profile = Profile::of(&[stream], &FileBinaries::default(), SystemTime::now());
         let mut all: Vec<_> = profile
             .stacks
             .into_iter()
-            .flat_map(|(task, stacks)| stacks.into_keys().map(move |stack| (task.clone(), stack)))
-            .map(|(task, stack)| {
-                (task.program.to_string(), task.thread, profile.frames[stack[0]].file().to_owned())
+            .flat_map(|(task, stacks)| stacks.into_iter().map(move |(stack, it)| (task.clone(), stack, it)))
+            .map(|(task, stack, n)| {
+                (task.program.to_string(), task.thread, profile.frames[stack[0]].file().to_owned(), n.samples)
             })
             .collect();
         all.sort();
@@ -257,8 +257,8 @@ mod tests {
             record(7, [CHILD, CHILD], sample()),
             record(8, [ROOT, ROOT], sample()),
         ];
-        let [a, b] = ["a", "b"].map(|name| (format!("/no/{name}"), 0, name.to_owned()));
-        assert_eq!(sampled(records), [a, b], "that of the parent counts for the same task");
+        let [a, b] = [("a", 2), ("b", 1)].map(|(name, n)| (format!("/no/{name}"), 0, name.to_owned(), n));
+        assert_eq!(sampled(records), [a, b], "those of parent and child are of the same task");
     }
 
     #[test]
@@ -267,10 +267,12 @@ mod tests {
             record(1, [ROOT, ROOT], TaskEvent::Exec),
             record(2, [ROOT, ROOT], mapped("/no/a")),
             record(3, [ROOT, ROOT], TaskEvent::Fork { parent: ROOT, thread: THREAD }),
-            record(4, [ROOT, THREAD], sample()),
-            record(5, [ROOT, ROOT], sample()),
+            record(4, [ROOT, ROOT], TaskEvent::Fork { parent: ROOT, thread: THREAD + 1 }),
+            record(5, [ROOT, THREAD], sample()),
+            record(6, [ROOT, THREAD + 1], sample()),
+            record(7, [ROOT, ROOT], sample()),
         ];
-        let tasks = [0, 1].map(|thread| ("/no/a".to_owned(), thread, "a".to_owned()));
+        let tasks = [0, 1, 2].map(|thread| ("/no/a".to_owned(), thread, "a".to_owned(), 1));
         assert_eq!(sampled(records), tasks);
     }
 }

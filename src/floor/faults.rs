@@ -156,10 +156,42 @@ impl Touching {
         }
     }
 
+    fn writes(&self) -> bool {
+        matches!(self.source, PageSource::Anonymous | PageSource::Copied)
+    }
+
+    /// Brings the code that touches and counts into memory: its own page faults would be counted, too.
+    fn warm_up(&self) {
+        let mut byte = 0_u8;
+        let place = self.mapping.as_ref().map_or(ptr::null_mut(), |mapping| self.first(mapping));
+        std::hint::black_box((place, self.stride()));
+        // SAFETY: the one byte is ours.
+        unsafe { touch(&raw mut byte, 0, 1, self.writes()) };
+        FaultCounts::now();
+    }
+
     fn expected(&self, times: u32) -> FaultCounts {
         match self.source {
             PageSource::Major => FaultCounts { minor: 0, major: times.into() },
             _ => FaultCounts { minor: times.into(), major: 0 },
+        }
+    }
+}
+
+/// Touches one byte in each of some places.
+///
+/// # Safety
+/// Each place can be read, and written if `writes`.
+unsafe fn touch(first: *mut u8, stride: usize, times: u32, writes: bool) {
+    for place in 0..times as usize {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let at = first.add(place * stride);
+            if writes {
+                at.write_volatile(1);
+            } else {
+                let _ = at.read_volatile();
+            }
         }
     }
 }
@@ -171,27 +203,15 @@ impl Operation for Touching {
             self.evict()?;
         }
         self.mapping = Some(self.map().map_err(|error| format!("the pages cannot be mapped: {error}"))?);
-        // The first call brings the counting code into memory.
-        FaultCounts::now();
+        self.warm_up();
         self.before = FaultCounts::now();
         Ok(())
     }
 
     fn repeat(&mut self, times: u32) -> Result<(), String> {
         let Some(mapping) = &self.mapping else { return Err("nothing is mapped".to_owned()) };
-        let (first, stride) = (self.first(mapping), self.stride());
-        let writes = matches!(self.source, PageSource::Anonymous | PageSource::Copied);
-        for page in 0..times as usize {
-            // SAFETY: `times` is at most the number of pages in the mapping, which is writable if it is written to.
-            unsafe {
-                let at = first.add(page * stride);
-                if writes {
-                    at.write_volatile(1);
-                } else {
-                    let _ = at.read_volatile();
-                }
-            }
-        }
+        // SAFETY: `times` is at most the number of pages in the mapping, which is writable if it is written to.
+        unsafe { touch(self.first(mapping), self.stride(), times, self.writes()) };
 
         let after = FaultCounts::now();
         let counted =

@@ -1,5 +1,6 @@
 //! Reads the events of a recording in order, and follows every process and thread.
 
+use super::announced::announcer;
 use super::apply::{apply, file_of};
 use super::binaries::Binaries;
 use super::call_text;
@@ -90,6 +91,9 @@ impl Reconstruction {
         };
         for event in events.iter().filter(is_within) {
             reader.read(event);
+        }
+        if let Some([_, tid]) = announcer(events) {
+            reader.outlive(tid, zero + total);
         }
         reader.finish(total)
     }
@@ -398,6 +402,17 @@ impl Reader<'_> {
             if let Some(gone) = self.finished.iter_mut().rev().find(was) {
                 gone.gave_back_until(event.at);
             }
+        }
+    }
+
+    /// The thread that brought about the end of the run was alive then. It had made no event for a while: it waited in a
+    /// call, or for a turn on a processor.
+    fn outlive(&mut self, tid: u32, end: Nanos) {
+        let alive = self.threads.get_mut(&tid).filter(|thread| thread.ended.is_none());
+        if let Some(thread) = alive
+            && thread.last_seen() < end
+        {
+            thread.off(thread.last_seen(), end, Some(Reason::Kernel));
         }
     }
 

@@ -3,6 +3,7 @@
 use super::binaries::NoBinaries;
 use super::{Account, PathPiece, Summary, ThreadAccount, What};
 use firstbyte_measure::arch::{Abi, Syscall, native_number};
+use firstbyte_measure::launch::until::Sign;
 use firstbyte_measure::launch::{ExitStatus, Usage};
 use firstbyte_measure::tracer::event::{Call, Image};
 use firstbyte_measure::tracer::{Backend, Event, EventKind, Output, Recording};
@@ -72,6 +73,21 @@ fn call(name: &str, pid: u32, [from, to]: [u64; 2], arguments: [u64; 6], result:
 
 fn pieces(account: &Account) -> Vec<(u32, u64, u64)> {
     account.path.iter().map(|piece| (piece.tid, piece.from.0, piece.to.0)).collect()
+}
+
+#[test]
+fn a_run_ends_with_the_thread_that_listens_even_if_its_call_had_not_returned() {
+    let mut events = exec(ROOT, ZERO, 1_100);
+    events.push(created(1_200, [ROOT, ROOT], [200, 200]));
+    events.push(call("socket", 200, [1_300, 1_310], [2, 1, 0, 0, 0, 0], 3));
+    let sign = Some(Sign::Socket { holders: vec![(200, 3)] });
+    events.push(at(1_500, 0, 0, EventKind::Reached { sign }));
+    events.push(exit(1_600, [ROOT, ROOT], true));
+
+    let account = account(Backend::Bpf, events);
+    assert_eq!(pieces(&account), [(ROOT, 0, 200), (200, 200, 500)]);
+    let last = account.steps.last().map(|step| (step.own.0, &step.what));
+    assert!(matches!(last, Some((190, What::Off(_)))), "{last:?}");
 }
 
 /// The file of the last `read`, from a descriptor that was opened with close-on-exec before a second exec.

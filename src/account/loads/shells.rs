@@ -10,9 +10,9 @@ use std::sync::Arc;
 /// Between these, bash writes the file of a command. See [`crate::bench::runtimes`].
 const MARK: char = '\u{1}';
 
-/// So many of the longest commands are listed. A long script has thousands.
+/// How many of the longest commands are listed. A long script has thousands.
 const MOST: usize = 40;
-/// A command is a unit. So many of its characters tell which one.
+/// How many characters of a command are kept as its name.
 const LONGEST: usize = 60;
 
 /// A command lasts until the next line of the report. One that is executed several times is one load.

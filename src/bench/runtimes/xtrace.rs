@@ -54,7 +54,7 @@ impl Xtrace {
     }
 }
 
-/// Reads until the run has ended, whoever still has the pipe open then.
+/// Reads until the run has ended, even if another process still has the pipe open.
 fn lines(read: &OwnedFd, ended: &AtomicBool) -> String {
     let (mut text, mut rest, mut buffer) = (String::new(), Vec::new(), [0_u8; 16_384]);
     loop {

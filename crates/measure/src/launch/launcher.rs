@@ -210,10 +210,9 @@ impl Launcher {
         unsafe { report.write(Report { errno: 0, step: 0 }) };
         let child = self.create(&orders)?;
 
-        if !traced {
-            self.verdict(&child)?;
-            // a tracer's end ends all that it traces
-            warden::guard(child.pid);
+        if !traced && let Err(error) = self.verdict(&child) {
+            warden::guard(0);
+            return Err(error);
         }
         Ok(child)
     }
@@ -291,6 +290,10 @@ extern "C" fn child_main(orders: *mut c_void) -> c_int {
             libc::ioctl(orders.stdout, libc::TIOCSCTTY, 0);
         } else {
             check(libc::setpgid(0, 0), 1, orders);
+        }
+        if orders.meeting < 0 {
+            // Before the exec, because its processes may run before our parent does. A tracer's end ends all that it traces.
+            warden::guard(libc::getpid());
         }
 
         let stdin = if orders.terminal { orders.stdout } else { orders.stdin };

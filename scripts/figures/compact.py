@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Rewrites result files compactly: one line for each key at the top and for each element of a list there."""
+"""Rewrites result files compactly: one line for each key at the top and for each element of a list there. `measurements`,
+which has the samples of `phases` once more for the scripts of hyperfine, is left out."""
 import json
 import sys
 
@@ -21,9 +22,16 @@ def compact(document):
     return "{\n" + ",\n".join(member(key, value) for key, value in document.items()) + "\n}\n"
 
 
+def without_measurements(document):
+    for result in document.get("results", []):
+        if isinstance(result, dict) and "phases" in result:
+            result.pop("measurements", None)
+    return document
+
+
 for path in sys.argv[1:]:
     with open(path, encoding="utf-8") as file:
-        document = json.load(file)
+        document = without_measurements(json.load(file))
     text = compact(document)
     assert json.loads(text) == document, path
     with open(path, "w", encoding="utf-8") as file:

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the tables of floor.sh A to E into docs/floor.md and docs/throughput.md (between <!-- figures --> and
-<!-- end of figures -->), and lines into the README of the results. Prints the figures that missed their targets. Run it in
-the checkout in which floor.sh ran."""
+"""floor-fill.py RESULTS: writes the tables of floor.sh A to E into docs/floor.md and docs/throughput.md (between
+<!-- figures --> and <!-- end of figures -->). Prints the figures that missed their targets."""
 import json, os, re, statistics as st, sys, textwrap
-O = sys.argv[1] if len(sys.argv) > 1 else 'results/2026-11-22-epyc-kvm'
+O = sys.argv[1]
 def load(name):
     path = f'{O}/{name}.json'
     return json.load(open(path)) if os.path.exists(path) else None
@@ -132,25 +131,7 @@ if d:
     out.append('')
 for name, head in (('lines-uutils', 'Compared with `yes` of uutils 0.12, which also uses `tee` and prints endlessly: 2.1 GB read by `benches/throughput/reader.c`:'), ('lines-memory', 'Peak resident memory while 2^63 lines are being written:')):
     path = f'{O}/{name}.txt'
-    if os.path.exists(path): out += [head, '', '```', open(path).read().strip(), '```', '']
+    if os.path.exists(path): out += [head, '', '```text', open(path).read().strip(), '```', '']
 if out: put('docs/throughput.md', '\n'.join(out))
-# ---- results/README.md
-lines = '''| `floor.txt`, `.json`, `.md`, `.svg` | `firstbyte floor --export-json … --export-markdown … --export-svg …` |
-| `floor-loops.txt`, `.json` | `cargo bench --bench floor -- --rounds 4 --json …` |
-| `floor-cores.txt`, `.json` | `firstbyte floor --cpus-sweep --export-json …` |
-| `lines-start.txt` | `firstbyte bench -r 500 'firstbyte lines 1' 'firstbyte --version'` |
-| `lines-uutils.txt` | `reader 21 2100000000 splice firstbyte lines 175000000 , yes 'hello world'`, and `read` (`benches/throughput/reader.c`) |
-| `lines-memory.txt` | `VmHWM` of `firstbyte lines 9223372036854775808 \\| cat >/dev/null` after a second |
-| `throughput.txt`, `.json`, `.md` | `firstbyte throughput --n 17500000 --only 'firstbyte lines,yes-head,c-write,c-writev,(wc -l alone)' --sink null,pipe-read,pipe-splice,wc,cat,tmpfs,file,overwrite --runs 11 --enough 20s …` |
-| `throughput-pty.txt`, `.json` | `firstbyte throughput --sink pty --n 875000 --only 'firstbyte lines,c-write,c-writev,c-stdio,go-v2' --runs 9 --enough 20s …` |
-| `throughput-ladder.txt`, `.json`, `.md` | `firstbyte throughput --n 1750000 --sink null,pipe-read,pipe-splice,tmpfs --runs 5 --enough 5s …` |
-| `throughput-post.txt`, `.json`, `.md`, `.svg` | `firstbyte throughput --sink null --only 'go-v1,asm-v1,go-v2,asm-v2,firstbyte lines' --runs 3 --export-svg … --log` |
-'''
-readme = f'{O}/README.md'
-if os.path.exists(readme):
-    s = open(readme).read()
-    for line in lines.splitlines():
-        if line not in s: s = s.rstrip() + '\n' + line + '\n'
-    open(readme, 'w').write(s)
 print('missed:' if missed else 'every target met')
 for m in missed: print('  ', m)

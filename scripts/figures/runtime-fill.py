@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Writes the tables of figures.sh into docs/{elf,runtime,level0}.md. Usage, in the checkout: runtime-fill.py RESULTS"""
 import json, os, re, statistics, sys
 R = sys.argv[1]

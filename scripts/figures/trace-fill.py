@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the tables of trace.sh A to C into docs/trace.md, and lines into the README of the results. Run it in the checkout
-in which trace.sh ran."""
+"""trace-fill.py RESULTS: writes the tables of trace.sh A to C into docs/trace.md. Prints the figures that missed their
+targets."""
 import json, os, re, sys
-O = sys.argv[1] if len(sys.argv) > 1 else 'results/2026-11-22-epyc-kvm'
+O = sys.argv[1]
 missed, out = [], []
 def read(name):
     p = f'{O}/{name}'
@@ -21,10 +21,10 @@ if rows:
         if abs(corrected - 1) > .05: missed.append(f'{name}: corrected {corrected}')
         if d['lost_events']: missed.append(f'{name}: lost {d["lost_events"]}')
         out.append(f'| {name} | {untraced:.0f} µs | **{ratio:.3f}** ({low} to {high}) | {target[name]:.2f} | {corrected:.3f} | {strace} | {d["lost_events"]} |')
-    out += ['', f'Medians of {len(next(iter(raw.values()))["traced"])} runs each, in {next(iter(raw.values()))["overhead"]["pairs"]} pairs of alternating short blocks (`trace.txt`, with the raw wall times).', '']
+    out += ['', f'Medians of {len(next(iter(raw.values()))["traced"])} runs each, in {next(iter(raw.values()))["overhead"]["pairs"]} pairs of alternating short blocks (`trace.txt`, with the raw wall\ntimes).', '']
 rows = read('trace-classes.txt')
 if rows:
-    out += ['Each class of program, traced once (`trace-classes.txt`):', '', '```'] + rows + ['```', '']
+    out += ['Each class of program, traced once (`trace-classes.txt`):', '', '```text'] + rows + ['```', '']
     for r in rows[1:]:
         if ' NO ' in r: missed.append(f'not exact: {r}')
         m = re.search(r'([\d.]+) % +(\d+)$', r)
@@ -33,7 +33,7 @@ if rows:
         if ' bpf ' in r and re.match(r'(C,|C\+\+|Rust|Go|Python)', r) and float(m[1]) >= 2: missed.append(f'unknown: {r}')
 rows = read('trace-diff.txt')
 if rows:
-    out += ['Alignment of recordings, including the time to read them (`trace-diff.txt`):', '', '```'] + rows + ['```', '']
+    out += ['Alignment of recordings, including the time to read them (`trace-diff.txt`):', '', '```text'] + rows + ['```', '']
     for r in rows:
         m = re.search(r': ([\d.]+) s', r)
         if m and float(m[1]) >= 1: missed.append(r)
@@ -41,8 +41,4 @@ doc = open('docs/trace.md').read()
 assert '<!-- figures -->' in doc
 doc = re.sub(r'<!-- figures -->.*<!-- end of figures -->', lambda _: '<!-- figures -->\n' + '\n'.join(out).strip() + '\n<!-- end of figures -->', doc, flags=re.S)
 open('docs/trace.md', 'w').write(doc)
-readme = open(f'{O}/README.md').read() if os.path.exists(f'{O}/README.md') else ''
-if readme and 'trace.txt' not in readme:
-    readme = readme.rstrip() + '\n| `trace.txt` | `cargo bench --bench trace -- 180` |\n| `trace-classes.txt` | `cargo bench --bench trace -- classes` |\n| `trace-diff.txt` | `firstbyte diff A.rec B.rec` of recordings of Node and Ruby |\n'
-    open(f'{O}/README.md', 'w').write(readme)
 print('\n'.join(missed) or 'every target met')

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the figures of verdicts.sh A, B and C into the docs. Run it in the checkout in which they ran."""
+"""verdicts-fill.py RESULTS: writes the figures of verdicts.sh A, B and C into the docs."""
 import os, re, subprocess, sys
-O = 'results/2026-11-22-epyc-kvm'
+O = sys.argv[1]
 def text(name):
     p = f'{O}/{name}.txt'
     return open(p).read().rstrip() if os.path.exists(p) else ''

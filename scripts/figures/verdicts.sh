@@ -4,6 +4,8 @@
 #   A  verdicts: a program with itself, 200 times   ~7 min (limit 600 s)
 #   B  verdicts: 3 % slower, 100 times              ~4 min
 #   C  compared with hyperfine -N, and cold         ~3 min
+#   D  two programs that differ by 3 %, compared by firstbyte, hyperfine 1.20 and 2.0.0   ~40 min; HYPERFINE_1 and
+#      HYPERFINE_2 name the two; SECONDS_EACH=180 stops after that time, and the next call goes on
 # Afterwards verdicts-fill.py fills docs/bench.md, docs/cold.md and the README of the results.
 T=target/x86_64-unknown-linux-gnu/release/deps
 V=${V:-$(ls -t $T/verdicts-* | grep -v '\.d$' | head -1)}
@@ -13,6 +15,7 @@ Q=${Q:-}   # Q=1: a quick trial
 case $1 in
 A) $V --only self --time ${Q:+300ms}$([ -z "$Q" ] && echo 1500ms) ${Q:+--comparisons 3} --json $O/verdicts-self.json > $O/verdicts-self.txt ;;
 B) $V --only slower --time ${Q:+300ms}$([ -z "$Q" ] && echo 1500ms) ${Q:+--comparisons 3} --json $O/verdicts-slower.json > $O/verdicts-slower.txt ;;
-C) hyperfine --version | grep -q '^hyperfine 1\.20' || { echo 'hyperfine 1.20 is not installed; help: cargo install hyperfine --version 1.20.0' >&2; exit 1; }
+C) ${HYPERFINE_1:-hyperfine} --version | grep -q '^hyperfine 1\.20' || { echo 'hyperfine 1.20 is not installed; help: cargo install hyperfine --version 1.20.0' >&2; exit 1; }
    $H ${Q:+--blocks 2} --json $O/hyperfine.json > $O/hyperfine.txt ;;
+D) $H --only demonstration ${SECONDS_EACH:+--seconds $SECONDS_EACH} ${Q:+--trials 1} --json $O/hyperfine-demonstration.json > $O/hyperfine-demonstration.txt ;;
 esac

@@ -59,7 +59,8 @@ impl Program {
 
         let expected: Arc<[u8]> = self.manifest.expected.output().into_bytes().into();
         let Circumstances { output, timeout, .. } = *circumstances;
-        let setting = Setting { output, expected: Some(expected), timeout: Some(timeout), until: None };
+        let setting =
+            Setting { output, expected: Some(expected), timeout: Some(timeout), ..Setting::default() };
         Ok(Tracee { launcher, setting, place: circumstances.place.clone() })
     }
 }

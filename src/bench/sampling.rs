@@ -7,7 +7,7 @@ use super::explain::{ExplainPlan, entry};
 use super::sample::BothKinds;
 use super::schedule::{Aim, FEWEST_BESIDE, RunLimit};
 use firstbyte_measure::launch::Command;
-use firstbyte_measure::sampler::{SHORTEST_PERIOD, Sampler, SamplerError, Stream};
+use firstbyte_measure::sampler::{Sampler, SamplerError, Stream};
 use firstbyte_measure::units::Nanos;
 use std::time::{Duration, SystemTime};
 
@@ -49,12 +49,13 @@ pub fn sample(
     expected: ExpectedCost,
     progress: &mut dyn Progress,
 ) -> Result<Result<Sampled, SamplerError>, ExperimentError> {
-    if let Err(error) = Sampler::probe() {
-        return Ok(Err(error));
-    }
+    let shortest_period = match Sampler::shortest_period() {
+        Ok(period) => period,
+        Err(error) => return Ok(Err(error)),
+    };
 
     let overhead = plan.overhead && plan.count.unwrap_or_else(|| fitting(expected, 2.0)) >= FEWEST_BESIDE;
-    let (runs, period) = runs_and_period(plan.count, overhead, expected);
+    let (runs, period) = runs_and_period(plan.count, overhead, expected, shortest_period);
     let since = SystemTime::now();
     let mut sampler = Sampler::new(period, plan.seed);
     let experiment = Experiment {
@@ -86,30 +87,39 @@ fn fitting(expected: ExpectedCost, beside: f64) -> u32 {
 }
 
 /// How often to run, and how often to sample: enough samples, in not too long a time, at not too high a cost.
-fn runs_and_period(count: Option<u32>, overhead: bool, expected: ExpectedCost) -> (u32, Nanos) {
+fn runs_and_period(
+    count: Option<u32>,
+    overhead: bool,
+    expected: ExpectedCost,
+    shortest: Nanos,
+) -> (u32, Nanos) {
     let fitting = fitting(expected, if overhead { 2.0 } else { 1.0 });
     let runs = count.unwrap_or(fitting.max(FEWEST));
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limited to a millisecond")]
-    let period = (f64::from(runs) * expected.user / ENOUGH).min(LONGEST_PERIOD.as_f64()) as u64;
-    (runs, Nanos(period).max(SHORTEST_PERIOD))
+    let wanted = Nanos::rounded(f64::from(runs) * expected.user / ENOUGH);
+    (runs, wanted.max(shortest).min(LONGEST_PERIOD))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const SHORTEST: Nanos = Nanos(50_000);
+
     #[test]
     fn short_programs_run_often_and_long_ones_are_sampled_seldom() {
         let plan = |user_ms: f64, wall_ms: f64| {
-            runs_and_period(None, true, ExpectedCost { user: user_ms * 1e6, wall: wall_ms * 1e6 })
+            let expected = ExpectedCost { user: user_ms * 1e6, wall: wall_ms * 1e6 };
+            runs_and_period(None, true, expected, SHORTEST)
         };
-        assert_eq!(plan(0.1, 0.5), (1000, SHORTEST_PERIOD));
-        assert_eq!(plan(30.0, 50.0), (10, Nanos(136_363)));
+        assert_eq!(plan(0.1, 0.5), (1000, SHORTEST));
+        assert_eq!(plan(30.0, 50.0), (10, Nanos(136_364)));
         assert_eq!(plan(4000.0, 5000.0), (FEWEST, LONGEST_PERIOD));
-        assert_eq!(plan(0.0, 0.0), (1000, SHORTEST_PERIOD));
+        assert_eq!(plan(0.0, 0.0), (1000, SHORTEST));
         assert_eq!(
-            runs_and_period(Some(1), false, ExpectedCost { user: 3e9, wall: 3e9 }),
+            runs_and_period(Some(1), false, ExpectedCost { user: 3e9, wall: 3e9 }, SHORTEST),
             (1, LONGEST_PERIOD)
         );
+        let on_slow_timers = ExpectedCost { user: 30e6, wall: 50e6 };
+        assert_eq!(runs_and_period(None, true, on_slow_timers, Nanos(500_000)), (10, Nanos(500_000)));
     }
 }

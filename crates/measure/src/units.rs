@@ -17,6 +17,12 @@ impl Nanos {
         self.0 as f64
     }
 
+    /// The nearest time to a float of nanoseconds; a negative one is 0.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least 0; `as` saturates")]
+    pub fn rounded(time: f64) -> Nanos {
+        Nanos(time.max(0.0).round() as u64)
+    }
+
     /// This instant minus an earlier one; `None` if `earlier` is in fact later.
     pub fn since(self, earlier: Nanos) -> Option<Nanos> {
         self.0.checked_sub(earlier.0).map(Nanos)
@@ -70,13 +76,28 @@ pub struct Bytes(pub u64);
 /// Binary units: `153 B`, `14.1 KiB`, `98.9 MiB`.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self.0 as f64 {
-            b if b < 1024.0 => format!("{b:.0} B"),
-            b if b < 1_023_500.0 => format!("{} KiB", three_digits(b / 1024.0)),
-            b if b < 1024.0 * 1_023_500.0 => format!("{} MiB", three_digits(b / 1_048_576.0)),
-            b => format!("{} GiB", three_digits(b / 1_073_741_824.0)),
-        };
-        f.pad(&text)
+        f.pad(&display_bytes(self.0 as f64))
+    }
+}
+
+/// Bytes with three significant digits and a binary unit.
+pub fn display_bytes(bytes: f64) -> String {
+    match bytes {
+        b if b < 1024.0 => format!("{b:.0} B"),
+        b if b < 1_023_500.0 => format!("{} KiB", three_digits(b / 1024.0)),
+        b if b < 1024.0 * 1_023_500.0 => format!("{} MiB", three_digits(b / 1_048_576.0)),
+        b => format!("{} GiB", three_digits(b / 1_073_741_824.0)),
+    }
+}
+
+/// A count; a large one with three digits and a unit: `9999`, `12.3k`, `1.25M`, `2.10G`. A mean or a median may be half.
+pub fn display_count(count: f64) -> String {
+    match count {
+        n if n < 1e4 && n.fract() == 0.0 => format!("{n:.0}"),
+        n if n < 1e4 => format!("{n:.1}"),
+        n if n < 1e6 => format!("{:.1}k", n / 1e3),
+        n if n < 1e9 => format!("{:.2}M", n / 1e6),
+        n => format!("{:.2}G", n / 1e9),
     }
 }
 
@@ -168,6 +189,12 @@ mod tests {
         let shown: Vec<String> =
             [0, 153, 1023, 14_480, 103_700_000, 3 << 30].map(|n| Bytes(n).to_string()).into();
         assert_eq!(shown, ["0 B", "153 B", "1023 B", "14.1 KiB", "98.9 MiB", "3.00 GiB"]);
+    }
+
+    #[test]
+    fn large_counts_have_three_digits_and_a_unit() {
+        let shown = [0.0, 2.5, 9999.0, 12_340.0, 1_250_000.0, 2.1e9].map(display_count);
+        assert_eq!(shown, ["0", "2.5", "9999", "12.3k", "1.25M", "2.10G"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=CLANG");
     if env::var_os("CARGO_FEATURE_BPF").is_some() {
-        for name in ["phases", "full"] {
+        for name in ["phases", "full", "watch"] {
             compile(name, name, &[]);
             compile(name, &format!("{name}-before-5.12"), &["-DBEFORE_5_12"]);
         }

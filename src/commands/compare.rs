@@ -2,25 +2,34 @@
 
 use super::{CommandError, Exit, show, terminal};
 use crate::cli::compare::Plan;
+use crate::comparison::watches::compare_watches;
 use crate::comparison::{compare, same_machine};
 use crate::document::read;
-use crate::report::text::compare as compare_text;
+use crate::document::watch::WatchDocument;
+use crate::report::text::{compare as compare_text, watch_compare as watch_text};
+use serde::Serialize;
 
 /// Compares two files and prints what changed.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
-    let [old, new] = [&plan.old, &plan.new].map(|path| read::read(path).map_err(CommandError::usage));
-    let document = compare((&plan.old, &old?), (&plan.new, &new?)).map_err(CommandError::usage)?;
+    // Once: they may be pipes.
+    let [old, new] = [&plan.old, &plan.new].map(|path| read::text(path).map_err(CommandError::usage));
+    let (old, new) = (old?, new?);
+    match WatchDocument::parse_if_it_is_one(&old, &plan.old).map_err(CommandError::usage)? {
+        Some(old) => watches(plan, &old, &new),
+        None => measurements(plan, &old, &new),
+    }
+}
+
+fn measurements(plan: &Plan, old: &str, new: &str) -> Result<Exit, CommandError> {
+    let old = read::parse(old, &plan.old).map_err(CommandError::usage)?;
+    let new = read::parse(new, &plan.new).map_err(CommandError::usage)?;
+    let document = compare((&plan.old, &old), (&plan.new, &new)).map_err(CommandError::usage)?;
     if !plan.force {
         same_machine(&document).map_err(CommandError::usage)?;
     }
 
     let too_slow = plan.fail_if_slower.map(|limit| document.slower_than(limit));
-    let text = if plan.json {
-        serde_json::to_string_pretty(&document).map_err(CommandError::unable)? + "\n"
-    } else {
-        compare_text::render(&document, plan.fail_if_slower, &terminal())
-    };
-    show(text.as_bytes())?;
+    print(plan, &document, || compare_text::render(&document, plan.fail_if_slower, &terminal()))?;
 
     // A program must not pass the gate by vanishing or failing.
     Ok(match too_slow {
@@ -28,4 +37,28 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         Some(_) if !document.only_old.is_empty() || !document.untimed().is_empty() => Exit::ProgramFailed,
         _ => Exit::Done,
     })
+}
+
+/// Compares two files of `firstbyte watch`.
+fn watches(plan: &Plan, old: &WatchDocument, new: &str) -> Result<Exit, CommandError> {
+    if plan.fail_if_slower.is_some() {
+        return Err(CommandError::usage(
+            "`--fail-if-slower` cannot judge a watch, which is a single run\n\
+             help: leave it out, or compare files of `firstbyte bench`",
+        ));
+    }
+    let new = WatchDocument::parse(new, &plan.new).map_err(CommandError::usage)?;
+    let comparison = compare_watches((&plan.old, old), (&plan.new, &new));
+    print(plan, &comparison, || watch_text::render(&comparison, &terminal()))?;
+    Ok(Exit::Done)
+}
+
+/// Prints a document, or else the text of it.
+fn print(plan: &Plan, document: &impl Serialize, text: impl Fn() -> String) -> Result<(), CommandError> {
+    let text = if plan.json {
+        serde_json::to_string_pretty(document).map_err(CommandError::unable)? + "\n"
+    } else {
+        text()
+    };
+    show(text.as_bytes())
 }

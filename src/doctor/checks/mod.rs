@@ -154,6 +154,17 @@ mod tests {
     }
 
     #[test]
+    fn root_may_read_tracefs_unless_it_is_root_of_a_container_only() {
+        let fix = |user_namespace| {
+            let confinement = Confinement { user_namespace, ..all_rights() };
+            let tracefs = Err(refusal(libc::EACCES));
+            judged(&Probes { root: false, confinement, tracefs, ..capable() }, "sched_prepare_exec").fix
+        };
+        assert_eq!(fix(false).as_deref(), Some("sudo firstbyte doctor"));
+        assert_eq!(fix(true), None);
+    }
+
+    #[test]
     fn absent_forbidden_and_silent_counters_are_distinguished() {
         let counted = |counter, paranoid| {
             judged(&Probes { counter, perf_event_paranoid: paranoid, ..capable() }, "hardware counters")

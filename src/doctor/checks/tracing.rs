@@ -75,7 +75,9 @@ pub(super) fn tracefs(probes: &Probes) -> Check {
             None,
         ),
         Err(refusal) => {
-            let fix = (refusal.is_denied() && !probes.root).then(|| "sudo firstbyte doctor".to_owned());
+            // root of a user namespace may not read it either
+            let root_may = !probes.root && !probes.confinement.user_namespace;
+            let fix = (refusal.is_denied() && root_may).then(|| "sudo firstbyte doctor".to_owned());
             let why = format!("tracefs: {}; startup is not divided at the point of no return", refusal.text);
             check("unknown").hindered(Status::Partly, why, fix)
         }

@@ -2,7 +2,8 @@
 //!
 //! [`Command`] is what to execute, resolved before the first run, so that a misspelt name is reported at once.
 //! [`Launcher`] creates the process, [`stdio`] is where it writes, [`wait`] waits until it is reaped, and [`tree`]
-//! makes sure that none of its processes remain.
+//! makes sure that none of its processes remain. A [`Foreground`] command is the user's own work instead: it has our
+//! stdin, stdout and stderr, and what it leaves running is left alone.
 
 pub mod affinity;
 mod attendant;
@@ -11,6 +12,7 @@ mod command;
 pub mod diagnosis;
 pub mod environment;
 pub mod exit_status;
+mod foreground;
 mod inherited;
 pub mod interrupt;
 pub mod keeper;
@@ -33,6 +35,7 @@ pub use command::{Command, ResolveError};
 pub use diagnosis::LaunchError;
 pub use environment::Environment;
 pub use exit_status::ExitStatus;
+pub use foreground::Foreground;
 pub use inherited::leave_inherited_children;
 pub use launcher::{Launcher, Preparation};
 pub use ourselves::outlive_file_size_limits;

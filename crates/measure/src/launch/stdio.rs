@@ -10,7 +10,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
@@ -25,8 +25,17 @@ pub enum OutputKind {
     Pipe,
     /// A pseudo terminal, 80 by 24, in its default mode.
     Pty,
-    /// A regular file in the temporary folder, already unlinked.
+    /// A regular file: one in the temporary folder that is already unlinked, or one of the user.
     File,
+    /// The stdout of this process: we do not see what is written.
+    Inherit,
+}
+
+impl OutputKind {
+    /// Whether nobody but the run has the file, so that we can read what it wrote there.
+    pub fn is_read(self) -> bool {
+        !matches!(self, OutputKind::Null | OutputKind::Inherit)
+    }
 }
 
 /// How many bytes of the output are kept for messages.
@@ -72,13 +81,19 @@ pub struct Collected {
 }
 
 impl Stdout {
-    /// Opens a fresh stdout for one run. The output is compared with `expected` as it arrives.
-    pub fn open(kind: OutputKind, expected: Option<std::sync::Arc<[u8]>>) -> Result<Stdout, LaunchError> {
+    /// Opens a fresh stdout for one run. The output is compared with `expected` as it arrives. `kept`: the file of
+    /// [`OutputKind::File`], which is created or emptied; `None`: a temporary one.
+    pub fn open(
+        kind: OutputKind,
+        kept: Option<&Path>,
+        expected: Option<std::sync::Arc<[u8]>>,
+    ) -> Result<Stdout, LaunchError> {
         let (tracee, ours) = match kind {
             OutputKind::Null => (null()?, None),
             OutputKind::Pipe => pipe().map(|(ours, tracee)| (tracee, Some(ours)))?,
             OutputKind::Pty => pty().map(|(ours, tracee)| (tracee, Some(ours)))?,
-            OutputKind::File => file().map(|(ours, tracee)| (tracee, Some(ours)))?,
+            OutputKind::File => file(kept).map(|(ours, tracee)| (tracee, Some(ours)))?,
+            OutputKind::Inherit => (inherited()?, None),
         };
         Ok(Stdout {
             kind,
@@ -175,7 +190,7 @@ impl Stdout {
                 awaited.take_stderr(piece);
             }
         });
-        if matches!(self.kind, OutputKind::Null | OutputKind::File) {
+        if self.kind == OutputKind::File {
             return;
         }
         let Some(mut ours) = self.ours.take() else { return };
@@ -200,7 +215,7 @@ impl Stdout {
             self.read_file();
         }
         if let Some(expected) = &self.expected
-            && self.kind != OutputKind::Null
+            && self.kind.is_read()
         {
             self.collected.differs |= self.collected.bytes != expected.len() as u64;
         }
@@ -290,9 +305,17 @@ fn pty() -> Result<(File, OwnedFd), LaunchError> {
     }
 }
 
-fn file() -> Result<(File, OwnedFd), LaunchError> {
-    let resource = |cause| LaunchError::Resource { what: "a temporary file", cause };
-    let ours = tempfile::tempfile().map_err(resource)?;
+/// Our own stdout.
+fn inherited() -> Result<OwnedFd, LaunchError> {
+    let cloned = io::stdout().as_fd().try_clone_to_owned();
+    cloned.map_err(|cause| LaunchError::Resource { what: "stdout", cause })
+}
+
+fn file(kept: Option<&Path>) -> Result<(File, OwnedFd), LaunchError> {
+    let what = if kept.is_some() { "the output" } else { "a temporary file" };
+    let resource = |cause| LaunchError::Resource { what, cause };
+    let open = |path: &Path| File::options().read(true).write(true).create(true).truncate(true).open(path);
+    let ours = kept.map_or_else(tempfile::tempfile, open).map_err(resource)?;
     let tracee = OwnedFd::from(ours.try_clone().map_err(resource)?);
     Ok((ours, tracee))
 }

@@ -5,7 +5,8 @@
 //! and sees the least.
 //!
 //! There are two modes: [`phases`] records only the events that bound the phases, [`full`] records every system
-//! call and, with `bpf`, every page fault and context switch.
+//! call and, with `bpf`, every page fault and context switch. Besides them, [`watch`] is what is seen of all the
+//! programs that a command or the machine starts.
 
 #[cfg(feature = "bpf")]
 pub mod bpf;
@@ -19,6 +20,8 @@ pub mod probe;
 pub mod ptrace;
 pub mod recording;
 pub mod replay;
+pub mod watch;
+pub mod watcher;
 
 pub use crate::arch::{Abi, Syscall};
 pub use choose::{BackendChoice, ChooseError};
@@ -28,6 +31,7 @@ pub use recording::{Backend, Output, Recording};
 use crate::launch::port::is_listened_to;
 use crate::launch::wait::Ended;
 use crate::launch::{Child, Collected, LaunchError, Launcher, OutputKind, Stdout, Until};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,6 +40,8 @@ use std::time::Duration;
 pub struct Setting {
     /// The kind of stdout that the tracee gets.
     pub output: OutputKind,
+    /// The file of [`OutputKind::File`]; `None`: a temporary one.
+    pub kept: Option<PathBuf>,
     /// The bytes that it must print, if they are known.
     pub expected: Option<Arc<[u8]>>,
     /// After this time the whole process group is killed.
@@ -52,7 +58,7 @@ impl Setting {
         {
             return Err(LaunchError::PortInUse { port });
         }
-        let mut stdout = Stdout::open(self.output, self.expected.clone())?;
+        let mut stdout = Stdout::open(self.output, self.kept.as_deref(), self.expected.clone())?;
         if let Some(until) = &self.until {
             stdout.end_at(until.clone());
         }
@@ -120,7 +126,7 @@ fn frame(
     }
     events.push(ours(ended.reaped, EventKind::Reaped { status: ended.status }));
 
-    let seen = setting.output != OutputKind::Null;
+    let seen = setting.output.is_read();
     Recording {
         backend,
         command: launcher.command().words(),

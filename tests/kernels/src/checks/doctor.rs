@@ -20,7 +20,7 @@ fn lacks() -> Checked {
     let loaded = BpfFull::load(LARGE_RING).and_then(|mut bpf| bpf.attach().map(|()| bpf.remarks()));
     let remarks = loaded.map_err(|error| error.to_string())?;
     let doctor = firstbyte(User::Root, &["doctor"])?.stdout;
-    let words = ["trace", "--runs", "2", "--no-overhead", "--no-samples", "--", &path, "write"];
+    let words = ["trace", "--runs", "2", "--full", "--no-overhead", "--no-samples", "--", &path, "write"];
     let header = firstbyte(User::Root, &words)?.stdout;
     for (name, text) in [("doctor", doctor), ("the header", header)] {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

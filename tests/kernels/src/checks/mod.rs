@@ -6,6 +6,7 @@ mod doctor;
 mod rights;
 mod trace;
 mod tracees;
+mod watch;
 
 use crate::report::{Checked, Found, fact, row};
 use crate::tool::User;
@@ -57,6 +58,7 @@ fn list() -> Vec<Check> {
         list.extend(trace::list(user));
         list.extend(bench::cold(user));
     }
+    list.extend(watch::list());
     list.extend(rights::list());
     list.extend(build::list());
     list

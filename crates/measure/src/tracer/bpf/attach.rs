@@ -2,7 +2,7 @@
 
 use super::namespace::Namespace;
 use crate::confinement::{Confinement, Hindrance};
-use aya::programs::ProgramError;
+use aya::programs::{ProgramError, RawTracePoint};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use std::error::Error;
 use std::fmt::Write as _;
@@ -87,6 +87,15 @@ pub(super) fn taken(programs: &mut Ebpf, name: &'static str) -> Result<aya::maps
     programs
         .take_map(name)
         .ok_or_else(|| AttachError::Map { map: name, cause: "the object has no such map".to_owned() })
+}
+
+/// The program of this name, which is one for a raw tracepoint.
+pub(super) fn raw_tracepoint<'p>(
+    programs: &'p mut Ebpf,
+    name: &'static str,
+) -> Result<&'p mut RawTracePoint, AttachError> {
+    let missing = || AttachError::Map { map: name, cause: "the object has no such program".to_owned() };
+    programs.program_mut(name).ok_or_else(missing)?.try_into().map_err(|cause| refused(name, cause))
 }
 
 /// Why the programs could not be loaded or attached.

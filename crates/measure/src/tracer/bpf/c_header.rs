@@ -6,12 +6,14 @@
 use std::collections::HashMap;
 
 /// The headers that both sides share, and those that they include.
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 7] = [
     include_str!("kernel.h"),
     include_str!("run.h"),
+    include_str!("tree.h"),
     include_str!("phases_session.h"),
     include_str!("full_session.h"),
     include_str!("uring.h"),
+    include_str!("watch_session.h"),
 ];
 
 /// The text of the headers, without comments.

@@ -8,7 +8,7 @@ use aya::Ebpf;
 use aya::maps::{HashMap, MapData};
 use std::collections::BTreeSet;
 
-/// The map `TREE` of `run.h`: process ids of the machine, each with the root of its run and its id in our namespace.
+/// The map `TREE` of `tree.h`: process ids of the machine, each with the root of its run and its id in our namespace.
 pub(super) struct Family {
     tree: HashMap<MapData, u32, [u32; 2]>,
 }

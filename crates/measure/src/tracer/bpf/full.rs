@@ -13,7 +13,7 @@ use super::ring_drain::RingDrain;
 use super::shared_run::{CALLS, Run, observed_run};
 use super::survivors::kill_survivors;
 use crate::arch::{Abi, PathPositions, path_arguments};
-use crate::launch::{LaunchError, Launcher, OutputKind, tree};
+use crate::launch::{LaunchError, Launcher, tree};
 use crate::tracer::EventCosts;
 use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, Setting, Tracer, frame};
 use aya::Ebpf;
@@ -340,7 +340,7 @@ impl Tracer for BpfFull {
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
         let mut stdout = setting.stdout()?;
-        self.arm(setting.output != OutputKind::Null);
+        self.arm(setting.output.is_read());
         let ended = observed_run(launcher, &mut stdout, setting.timeout);
         let (Observed { mut events, ids, lost }, seen, outlived) = self.collect_and_kill();
         let (child, ended) = ended?;

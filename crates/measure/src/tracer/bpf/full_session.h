@@ -3,7 +3,7 @@
  * the files.
  */
 #pragma once
-#include "run.h"
+#include "tree.h"
 
 /* The first eight are those of phases_session.h, with the same meaning. */
 enum full_record_kind {

@@ -32,6 +32,7 @@ static long (*bpf_map_update_elem)(void *map, const void *key, const void *value
 static long (*bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
 static u64 (*bpf_get_current_pid_tgid)(void) = (void *)14;
+static u64 (*bpf_get_current_uid_gid)(void) = (void *)15;
 static long (*bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static long (*bpf_ringbuf_output)(void *ring, void *record, u64 size, u64 flags) = (void *)130;
@@ -39,6 +40,7 @@ static long (*bpf_ringbuf_output)(void *ring, void *record, u64 size, u64 flags)
 static struct task_struct *(*bpf_get_current_task)(void) = (void *)35;
 #else
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
+static u64 (*bpf_get_current_ancestor_cgroup_id)(int level) = (void *)123; /* in tracepoints since 5.14 */
 #endif
 static long (*bpf_probe_read_user)(void *to, u32 size, const void *from) = (void *)112;
 static long (*bpf_probe_read_user_str)(void *to, u32 size, const void *from) = (void *)114;
@@ -77,7 +79,12 @@ struct raw_tracepoint {
 	u64 args[0];
 };
 
+struct super_block {
+	unsigned long s_magic;
+} KERNEL_STRUCT;
+
 struct inode {
+	struct super_block *i_sb;
 	u64 i_ino;
 } KERNEL_STRUCT;
 
@@ -100,7 +107,15 @@ typedef struct {
 
 struct signal_struct {
 	atomic_t live;
+	int nr_threads;
 	int group_exit_code;
+	u32 flags;
+} KERNEL_STRUCT;
+
+#define SIGNAL_GROUP_EXIT 0x00000004 /* include/linux/sched/signal.h: `group_exit_code` is how the process ends */
+
+struct sched_entity {
+	u64 sum_exec_runtime;
 } KERNEL_STRUCT;
 
 struct thread_info {
@@ -134,17 +149,22 @@ struct pid {
 	struct upid numbers[1];
 } KERNEL_STRUCT;
 
-#define PF_EXITING 0x00000004 /* include/linux/sched.h */
+/* include/linux/sched.h */
+#define PF_EXITING 0x00000004
+#define PF_IO_WORKER 0x00000010
+#define TASK_DEAD 0x80
 #define SIGCHLD 17
 
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	u32 flags;
+	struct sched_entity se;
 	struct mm_struct *mm;
 	s32 pid;
 	s32 tgid;
 	int exit_code;
+	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	struct files_struct *files;
 	struct signal_struct *signal;

@@ -1,14 +1,15 @@
 //! The BPF backend: raw tracepoints, one ring buffer, filtered in the kernel.
 //!
-//! Each mode has a program for the kernel, a loader that attaches it once and observes one run per call, and the memory
-//! that both sides share:
+//! Each mode has a program for the kernel, a loader that attaches it, and the memory that both sides share. Phases and full
+//! observe one run per call; watch observes all programs of a tree or of the machine until it is dropped.
 //!
 //! | mode | kernel side | loader | shared memory |
 //! |---|---|---|---|
 //! | phases | `phases.bpf.c`, `phases_session.h` | [`BpfPhases`] | `phases_session` |
 //! | full | `full.bpf.c`, `full*.h` | [`BpfFull`] | `full_session`, `full_records` |
+//! | watch | `watch.bpf.c`, `watch_session.h` | [`BpfWatch`] | `watch_session`, `watch_records` |
 //!
-//! `run.h` and `shared_run` are the part of that memory that both modes have.
+//! `run.h` and `shared_run` are the part of that memory that all modes have.
 
 mod attach;
 #[cfg(test)]
@@ -29,7 +30,11 @@ mod record;
 mod ring_drain;
 mod shared_run;
 mod survivors;
+mod watch;
+mod watch_records;
+mod watch_session;
 
 pub use attach::{AttachError, Kept};
 pub use full::{BpfFull, LARGE_RING};
 pub use phases::{BpfPhases, DEFAULT_RING};
+pub use watch::BpfWatch;

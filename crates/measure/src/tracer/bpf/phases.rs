@@ -1,6 +1,6 @@
 //! Attaches the phases programs and observes runs with them.
 
-use super::attach::{AttachError, Loading, Object, loaded, refused, taken, without_uring};
+use super::attach::{AttachError, Loading, Object, loaded, raw_tracepoint, refused, taken, without_uring};
 use super::family::Family;
 use super::ids::Ids;
 use super::meaning_table;
@@ -9,12 +9,11 @@ use super::phases_session::{PhasesPage, PhasesSession, parse};
 use super::ring_drain::RingDrain;
 use super::shared_run::{Run, observed_run};
 use super::survivors::kill_survivors;
-use crate::launch::{LaunchError, Launcher, OutputKind, tree};
+use crate::launch::{LaunchError, Launcher, tree};
 use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, Setting, Tracer, frame};
 use crate::units::Nanos;
 use aya::Ebpf;
 use aya::maps::RingBuf;
-use aya::programs::RawTracePoint;
 use aya::programs::raw_trace_point::RawTracePointLinkId;
 use std::os::fd::AsFd;
 
@@ -94,11 +93,11 @@ impl BpfPhases {
         let family = Family::of(&mut programs)?;
 
         for name in NEEDED {
-            program(&mut programs, name)?.load().map_err(|cause| refused(name, cause))?;
+            raw_tracepoint(&mut programs, name)?.load().map_err(|cause| refused(name, cause))?;
         }
         for name in OPTIONAL {
             // A kernel without the tracepoint still loads the program. If it does not, only one instant is missing.
-            let _ = program(&mut programs, name)?.load();
+            let _ = raw_tracepoint(&mut programs, name)?.load();
         }
         let ring = RingDrain::start(events, ring);
         let links = Vec::new();
@@ -108,12 +107,13 @@ impl BpfPhases {
     /// Attaches the programs to their tracepoints. From now on every task of the machine runs them.
     pub fn attach(&mut self) -> Result<(), AttachError> {
         for name in NEEDED {
-            let link =
-                program(&mut self.programs, name)?.attach(name).map_err(|cause| refused(name, cause))?;
+            let link = raw_tracepoint(&mut self.programs, name)?
+                .attach(name)
+                .map_err(|cause| refused(name, cause))?;
             self.links.push((name, link));
         }
         for name in OPTIONAL {
-            let program = program(&mut self.programs, name)?;
+            let program = raw_tracepoint(&mut self.programs, name)?;
             if let Ok(link) = program.attach(name).or_else(|_| program.attach(former_name(name))) {
                 self.links.push((name, link));
             }
@@ -125,7 +125,7 @@ impl BpfPhases {
     /// Detaches them, so that they affect no task of the machine any more.
     pub fn detach(&mut self) -> Result<(), AttachError> {
         for (name, link) in self.links.drain(..) {
-            program(&mut self.programs, name)?.detach(link).map_err(|cause| refused(name, cause))?;
+            raw_tracepoint(&mut self.programs, name)?.detach(link).map_err(|cause| refused(name, cause))?;
         }
         Ok(())
     }
@@ -212,7 +212,7 @@ impl Tracer for BpfPhases {
 
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
         let mut stdout = setting.stdout()?;
-        self.arm(setting.output != OutputKind::Null);
+        self.arm(setting.output.is_read());
         let ended = observed_run(launcher, &mut stdout, setting.timeout);
         let Observed { mut events, ids, session, lost, outlived } = self.collect();
         let (child, ended) = ended?;
@@ -251,9 +251,4 @@ fn name_first_exec(recording: &mut Recording) {
     if let Some(path) = first {
         *path = program;
     }
-}
-
-fn program<'p>(programs: &'p mut Ebpf, name: &'static str) -> Result<&'p mut RawTracePoint, AttachError> {
-    let missing = || AttachError::Map { map: name, cause: "the object has no such program".to_owned() };
-    programs.program_mut(name).ok_or_else(missing)?.try_into().map_err(|cause| refused(name, cause))
 }

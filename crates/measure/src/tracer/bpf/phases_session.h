@@ -3,7 +3,7 @@
  * Tests compare the files.
  */
 #pragma once
-#include "run.h"
+#include "tree.h"
 
 enum record_kind {
 	RECORD_EXEC_ENTER = 1,

@@ -1,10 +1,12 @@
 /*
- * The state of a run in both modes, as in `shared_run.rs`: the processes of the tracee's tree, and its stdout.
+ * The state of a run, as in `shared_run.rs`, and what the programs read of tasks: their ids and their open files.
  */
 #pragma once
 #include "kernel.h"
 
-/* The beginning of each mode's session. */
+/*
+ * The beginning of each mode's session. The ids here, and in all maps and records, are the machine's, which cost the least.
+ */
 struct run {
 	/*
 	 * thread that will create the tracee, by its id in the process-id namespace `namespace`; 0 when idle. Set by user
@@ -57,37 +59,9 @@ struct record {
 #define CALL_COMPAT 0x80000000u
 #define CALL_EXEC 0x40000000u
 
-/*
- * The ids here, and in all maps and records, are the machine's, which cost the least. A container has ids of its own. For
- * them, the record of a fork also contains the child's id in our namespace, in the upper half of its value. User space
- * translates all records by it.
- */
-struct member {
-	u32 root; /* the tracee of the run: entries of an earlier run do not count */
-	u32 id;	  /* in our namespace */
-};
-
-/* Processes of the tree besides the root. */
-struct {
-	__uint(type, MAP_TYPE_HASH);
-	__uint(max_entries, 32768);
-	__type(key, u32);
-	__type(value, struct member);
-} TREE SEC(".maps");
-
 INLINE void count_lost(struct run *run)
 {
 	ADD(&run->lost, 1);
-}
-
-INLINE int in_tree(struct run *run, u32 pid)
-{
-	if (likely(pid == run->root))
-		return 1;
-	if (run->others <= 0)
-		return 0;
-	struct member *member = bpf_map_lookup_elem(&TREE, &pid);
-	return member && member->root == run->root;
 }
 
 INLINE struct pid *ids_of(struct task_struct *task)
@@ -134,22 +108,6 @@ INLINE u32 id_here(struct run *run, struct task_struct *task, u32 tid)
 INLINE s64 fork_value(u32 tid, u32 id)
 {
 	return (s64)((u64)id << 32 | tid);
-}
-
-INLINE void add_to_tree(struct run *run, u32 pid, u32 id)
-{
-	struct member member = { run->root, id };
-	if (bpf_map_update_elem(&TREE, &pid, &member, 0))
-		count_lost(run);
-	else
-		ADD(&run->others, 1);
-}
-
-/* Two threads that exit at the same time both find the group dead, but only one of them finds the entry. */
-INLINE void remove_from_tree(struct run *run, u32 pid)
-{
-	if (pid != run->root && !bpf_map_delete_elem(&TREE, &pid))
-		ADD(&run->others, -1);
 }
 
 /* The open file behind a descriptor of the running task; 0 if there is none. */

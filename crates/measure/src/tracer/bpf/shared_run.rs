@@ -1,4 +1,4 @@
-//! What both modes share with the kernel side: `run.h` in Rust, and memory that both sides map. Tests compare the files.
+//! What all modes share with the kernel side: `run.h` in Rust, and memory that both sides map. Tests compare the files.
 
 use super::namespace::Namespace;
 use crate::launch::wait::until_reaped;
@@ -14,7 +14,7 @@ pub(super) const PATH_ROOM: usize = 256;
 /// `CALL_COMPAT`.
 pub(super) const CALL_COMPAT: u32 = 0x8000_0000;
 
-/// `struct run`: the head of either mode's session.
+/// `struct run`: the head of each mode's session.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Run {

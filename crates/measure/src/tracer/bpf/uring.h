@@ -1,6 +1,6 @@
 /* Writes of output by io_uring, which are not system calls. */
 #pragma once
-#include "run.h"
+#include "tree.h"
 
 /* include/uapi/linux/io_uring.h: WRITEV, WRITE_FIXED, SENDMSG, WRITE, SEND, SPLICE, TEE write to `fd` */
 #define URING_WRITES (1ull << 2 | 1ull << 5 | 1ull << 9 | 1ull << 23 | 1ull << 26 | 1ull << 30 | 1ull << 33)

@@ -13,7 +13,8 @@ use std::os::unix::fs::MetadataExt;
 pub(super) enum OurStdout {
     /// By device and inode. No other program has this pipe, pseudo terminal or unlinked file.
     Inode(u64, u64),
-    /// By its open file, through a descriptor of our own. A null device belongs to everyone.
+    /// By its open file, through a descriptor of our own. Others have a null device and our own stdout,
+    /// too.
     OpenFile(OwnedFd),
     /// It cannot be identified, so only descriptor 1 counts.
     Unknown,
@@ -26,7 +27,7 @@ impl OurStdout {
     /// The stdout of a tracee that has not executed anything yet: its descriptor 1.
     pub(super) fn of(tracee: TracedThread, kind: OutputKind) -> OurStdout {
         let found = match kind {
-            OutputKind::Null => descriptor_one(tracee).ok().map(OurStdout::OpenFile),
+            _ if !kind.is_read() => descriptor_one(tracee).ok().map(OurStdout::OpenFile),
             _ if own_proc().is_err() => None,
             _ => inode(tracee, 1).ok().map(|(device, inode)| OurStdout::Inode(device, inode)),
         };

@@ -1,0 +1,127 @@
+//! A command that runs as a shell would run it: in our process group, with our stdin, stdout and stderr. What it leaves
+//! running is the user's.
+
+use super::wait::polled;
+use super::{Command, ExitStatus, LaunchError, interrupt};
+use crate::clock;
+use crate::units::Nanos;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+/// A command that was started, and is reaped by [`Foreground::wait`].
+#[derive(Debug)]
+pub struct Foreground {
+    child: Child,
+    pidfd: OwnedFd,
+    started: Nanos,
+    /// How many signals to us it has heard of.
+    passed_on: u32,
+}
+
+impl Foreground {
+    /// Starts the command with our environment. `stdout_to_stderr`: our stdout is needed for something else.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be executed, or there is no process or descriptor for it.
+    pub fn start(command: &Command, stdout_to_stderr: bool) -> Result<Foreground, LaunchError> {
+        let mut starting = std::process::Command::new(command.program());
+        let mut words = command.argv.iter().map(|word| OsStr::from_bytes(word.as_bytes()));
+        if let Some(name) = words.next() {
+            starting.arg0(name);
+        }
+        starting.args(words);
+        if stdout_to_stderr {
+            starting.stdout(Stdio::from(io::stderr()));
+        }
+
+        let started = clock::now();
+        let child = starting.spawn().map_err(|cause| refused(command, &cause))?;
+        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
+        let pidfd = pidfd.map_err(|cause| LaunchError::Resource {
+            what: "a descriptor of the process",
+            cause: cause.into(),
+        })?;
+        Ok(Foreground { child, pidfd, started, passed_on: interrupt::count() })
+    }
+
+    /// When it was started.
+    pub fn started(&self) -> Nanos {
+        self.started
+    }
+
+    /// Waits for its end, at most `pause`. Returns how it ended and when we saw that. Signals that only we have got are
+    /// passed on to it.
+    ///
+    /// # Errors
+    ///
+    /// Its exit status is not available.
+    pub fn wait(&mut self, pause: Duration) -> io::Result<Option<(ExitStatus, Nanos)>> {
+        self.pass_on_signals();
+        polled([self.pidfd.as_raw_fd()], pause);
+        let status = self.child.try_wait()?;
+        Ok(status.map(|status| (ExitStatus::from_wait(status.into_raw()), clock::now())))
+    }
+
+    fn pass_on_signals(&mut self) {
+        let count = interrupt::count();
+        if count == self.passed_on {
+            return;
+        }
+        self.passed_on = count;
+        if let Some(signal) = interrupt::interrupted().filter(|signal| !is_from_terminal(*signal)) {
+            // SAFETY: a signal to our child, which has not been reaped.
+            unsafe { libc::kill(self.child.id().cast_signed(), signal) };
+        }
+    }
+}
+
+fn refused(command: &Command, cause: &io::Error) -> LaunchError {
+    LaunchError::from_child(command, "execve", cause.raw_os_error().unwrap_or(libc::EINVAL))
+}
+
+/// Whether this signal has come from the terminal, which sends it to its whole foreground process group.
+fn is_from_terminal(signal: i32) -> bool {
+    let Ok(terminal) = File::open("/dev/tty") else { return false };
+    // SAFETY: both only ask; the descriptor is ours.
+    signal == libc::SIGINT && unsafe { libc::tcgetpgrp(terminal.as_raw_fd()) == libc::getpgrp() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(words: &[&str]) -> ExitStatus {
+        let mut running = Foreground::start(&Command::new(words).unwrap(), true).unwrap();
+        loop {
+            if let Some((status, at)) = running.wait(Duration::from_millis(50)).unwrap() {
+                assert!(at >= running.started());
+                return status;
+            }
+        }
+    }
+
+    #[test]
+    fn it_ends_with_its_status_and_has_its_arguments() {
+        assert_eq!(ended(&["true"]), ExitStatus::SUCCESS);
+        assert_eq!(ended(&["sh", "-c", "exit $#", "x", "a", "b", "c"]), ExitStatus::Code(3));
+        assert_eq!(ended(&["sh", "-c", "kill -9 $$"]), ExitStatus::Signal(9));
+    }
+
+    #[test]
+    fn a_file_that_is_no_program_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        std::fs::write(&path, "no program").unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let error = Foreground::start(&Command::new(&[&path]).unwrap(), false).unwrap_err();
+        assert!(matches!(error, LaunchError::NoFormat { .. }), "{error}");
+    }
+}

@@ -1,0 +1,410 @@
+/*
+ * Records the programs that processes execute: one record when a program starts, with its command line, one when it has
+ * ended, with its times, and one for each exec that failed.
+ *
+ * As in phases.bpf.c, raw tracepoints see every task of the machine, so each program first does the cheapest test that lets
+ * it return. No atomic operation returns the old value, so kernels before 5.12 get the same programs.
+ */
+#include "watch_session.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+#define STATE struct watch_session
+#include "shared_page.h"
+
+struct {
+	__uint(type, MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} EVENTS SEC(".maps");
+
+/* The processes that are watched, by their ids. */
+struct {
+	__uint(type, MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, u32);
+	__type(value, struct watched);
+} PROCESSES SEC(".maps");
+
+/* The calls in flight, by thread id. */
+struct {
+	__uint(type, MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, u32);
+	__type(value, struct watch_flight);
+} FLIGHTS SEC(".maps");
+
+INLINE void fill_head(struct record *r, u64 at, u64 pid_tid, u32 kind, u32 code, s64 value)
+{
+	r->at = at;
+	r->pid = pid_tid >> 32;
+	r->tid = (u32)pid_tid;
+	r->kind = kind;
+	r->code = code;
+	r->value = value;
+}
+
+INLINE struct watched *watched_process(u32 pid)
+{
+	return bpf_map_lookup_elem(&PROCESSES, &pid);
+}
+
+/* The program that the process executes, or is a copy of. */
+INLINE u32 program_pid(struct watched *w, u32 pid)
+{
+	return w->entered ? pid : w->by_pid;
+}
+
+INLINE u64 program_entered(struct watched *w)
+{
+	return w->entered ? w->entered : w->by_entered;
+}
+
+INLINE void take_off(struct watch_session *s, u32 tid, struct watch_flight *flight)
+{
+	if (bpf_map_update_elem(&FLIGHTS, &tid, flight, 0))
+		count_lost(&s->run);
+	else
+		ADD(&s->in_flight, 1);
+}
+
+INLINE int land(struct watch_session *s, u32 tid, struct watch_flight *landed)
+{
+	struct watch_flight *flight = bpf_map_lookup_elem(&FLIGHTS, &tid);
+	if (!flight)
+		return 0;
+	*landed = *flight;
+	if (!bpf_map_delete_elem(&FLIGHTS, &tid))
+		ADD(&s->in_flight, -1);
+	return 1;
+}
+
+/* Whether the running process is one of those that are watched from their next exec or fork on. */
+INLINE int is_selected(struct watch_session *s)
+{
+	if (!s->everyone)
+		return 0;
+	if (s->by_user && (u32)bpf_get_current_uid_gid() != s->user)
+		return 0;
+#ifndef BEFORE_5_12
+	if (s->cgroup && bpf_get_current_ancestor_cgroup_id(s->cgroup_level) != s->cgroup)
+		return 0;
+#endif
+	return 1;
+}
+
+/* Begins to watch the running process, which was there before the watch. */
+INLINE int adopt(struct watch_session *s, struct task_struct *task, u32 pid)
+{
+	if (!is_selected(s))
+		return 0;
+	struct signal_struct *signal = READ(task->signal);
+	struct watched w = { .threads = READ(signal->nr_threads) };
+	if (!bpf_map_update_elem(&PROCESSES, &pid, &w, 0))
+		return 1;
+	count_lost(&s->run);
+	return 0;
+}
+
+/* include/uapi/linux/magic.h: eventfd, epoll and others, which only the process itself reads */
+#define ANON_INODE_FS_MAGIC 0x09041934
+
+INLINE int is_output(u64 file)
+{
+	u64 super = 0;
+	unsigned long magic = 0;
+	if (!file)
+		return 0;
+	bpf_probe_read_kernel(&super, sizeof super, &((struct inode *)inode_of(file))->i_sb);
+	bpf_probe_read_kernel(&magic, sizeof magic, &((struct super_block *)super)->s_magic);
+	return magic != ANON_INODE_FS_MAGIC;
+}
+
+INLINE void exec_begins(struct watch_session *s, u32 tid, u64 saved_registers, u32 means, u32 compat)
+{
+	struct pt_regs *regs = (struct pt_regs *)saved_registers;
+	struct watch_flight flight = { bpf_ktime_get_ns(), 0, 1, 0 };
+	const void *from = means == MEANS_EXEC ? argument_address(regs, 0, compat) : argument_address(regs, 1, compat);
+	bpf_probe_read_kernel(&flight.path, sizeof flight.path, from);
+	take_off(s, tid, &flight);
+}
+
+SEC("raw_tp/sys_enter")
+int sys_enter(struct raw_tracepoint *ctx)
+{
+	u64 number = ctx->args[1];
+	struct watch_session *s = current_session();
+	if (!s || number >= CALLS)
+		return 0;
+	u32 means = s->meaning[number];
+	if (likely(!means) || !s->active)
+		return 0;
+	u64 pid_tid = bpf_get_current_pid_tgid();
+	u32 pid = pid_tid >> 32;
+	struct watched *w = watched_process(pid);
+	if (!w && !s->everyone)
+		return 0;
+	struct task_struct *task = current_task();
+	u32 compat = task_in_compat_call(task) != 0;
+	means = compat ? means >> MEANS_COMPAT_SHIFT : means & 15;
+	if (means >= MEANS_EXEC) {
+		if (w || adopt(s, task, pid))
+			exec_begins(s, (u32)pid_tid, ctx->args[0], means, compat);
+		return 0;
+	}
+	if (!means || !w || w->output || !w->returned)
+		return 0;
+	if (is_output(file_of(task, output_descriptor(ctx->args[0], means, compat)))) {
+		struct watch_flight flight = { bpf_ktime_get_ns(), 0, 0, 0 };
+		take_off(s, (u32)pid_tid, &flight);
+	}
+	return 0;
+}
+
+/* include/linux/errno.h: the kernel repeats the call */
+#define ERESTARTSYS 512
+
+INLINE void exec_failed(struct watch_session *s, struct watched *w, u64 pid_tid, struct watch_flight *flight, s64 result)
+{
+	if (result <= -ERESTARTSYS)
+		return;
+	struct watch_failed *r = bpf_ringbuf_reserve(&EVENTS, sizeof *r, 0);
+	if (!r) {
+		count_lost(&s->run);
+		return;
+	}
+	fill_head(&r->record, bpf_ktime_get_ns(), pid_tid, WATCH_FAILED, (u32)-result, flight->entered);
+	r->by_entered = program_entered(w);
+	r->by_pid = program_pid(w, pid_tid >> 32);
+	r->spare = 0;
+	if (bpf_probe_read_user_str(r->path, PATH_ROOM, (void *)flight->path) < 0)
+		r->path[0] = 0;
+	bpf_ringbuf_submit(r, RINGBUF_NO_WAKEUP);
+}
+
+SEC("raw_tp/sys_exit")
+int sys_exit(struct raw_tracepoint *ctx)
+{
+	struct watch_session *s = current_session();
+	if (!s || likely(s->in_flight <= 0))
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	u64 pid_tid = bpf_get_current_pid_tgid();
+	struct watch_flight flight;
+	if (!land(s, (u32)pid_tid, &flight))
+		return 0;
+	struct watched *w = watched_process(pid_tid >> 32);
+	if (!w)
+		return 0;
+	s64 result = (s64)ctx->args[1];
+	if (!flight.exec) {
+		if (result > 0 && !w->output)
+			w->output = now;
+	} else if (result == 0) {
+		w->returned = now;
+	} else {
+		exec_failed(s, w, pid_tid, &flight, result);
+	}
+	return 0;
+}
+
+INLINE void fill_start(struct watch_start *r, u64 at, u64 pid_tid, struct watched *w, u32 arguments,
+		       struct linux_binprm *bprm)
+{
+	const char *filename = 0;
+	fill_head(&r->record, at, pid_tid, WATCH_START, 0, w->entered);
+	r->by_entered = w->by_entered;
+	r->by_pid = w->by_pid;
+	r->arguments = arguments;
+	bpf_probe_read_kernel(&filename, sizeof filename, &bprm->filename);
+	if (bpf_probe_read_kernel_str(r->path, PATH_ROOM, filename) < 0)
+		r->path[0] = 0;
+}
+
+/*
+ * Verifiers before 6.x forget the bounds of a number that is copied or kept on the stack, so it gets them again by a mask just
+ * before it is used. The `asm` keeps clang from leaving the mask out. `room` is a power of two.
+ */
+#define WRITE_START(TYPE, room)                                                                              \
+	do {                                                                                                 \
+		TYPE *r = bpf_ringbuf_reserve(&EVENTS, sizeof(TYPE), 0);                                     \
+		if (!r) {                                                                                    \
+			count_lost(&s->run);                                                                 \
+			break;                                                                               \
+		}                                                                                            \
+		fill_start(&r->start, at, pid_tid, w, (u32)all, bprm);                                       \
+		u64 length = all < (room) ? all : (room)-1;                                                  \
+		asm volatile("" : "+r"(length));                                                             \
+		length &= (room)-1;                                                                          \
+		if (!bpf_probe_read_user(r->argv, length, (void *)from))                                     \
+			r->start.record.code = length;                                                       \
+		bpf_ringbuf_submit(r, RINGBUF_NO_WAKEUP);                                                    \
+	} while (0)
+
+INLINE void emit_start(struct watch_session *s, struct task_struct *task, u64 at, u64 pid_tid, struct watched *w,
+		       struct linux_binprm *bprm)
+{
+	struct mm_struct *mm = READ(task->mm);
+	if (!mm)
+		return;
+	u64 from = READ(mm->arg_start);
+	u64 all = READ(mm->arg_end) - from;
+	if (likely(all < SHORT_ARGV))
+		WRITE_START(struct watch_short_start, SHORT_ARGV);
+	else
+		WRITE_START(struct watch_long_start, LONG_ARGV);
+}
+
+INLINE void emit_end(struct watch_session *s, u64 at, u64 pid_tid, u32 replaced, u64 cpu, struct watched *w)
+{
+	struct watch_end r = { { at, pid_tid >> 32, (u32)pid_tid, WATCH_END, replaced, cpu }, *w };
+	if (bpf_ringbuf_output(&EVENTS, &r, sizeof r, RINGBUF_NO_WAKEUP))
+		count_lost(&s->run);
+}
+
+SEC("raw_tp/sched_process_exec")
+int sched_process_exec(struct raw_tracepoint *ctx)
+{
+	struct watch_session *s = current_session();
+	if (!s || !s->active)
+		return 0;
+	u64 pid_tid = bpf_get_current_pid_tgid();
+	u32 pid = pid_tid >> 32, old_tid = (u32)ctx->args[1];
+	struct watched *w = watched_process(pid);
+	if (!w)
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	struct watch_flight moved, *flight = bpf_map_lookup_elem(&FLIGHTS, &old_tid);
+	u64 entered = flight ? flight->entered : now;
+	/* a thread other than the leader may have called execve and taken over the leader's id */
+	if (unlikely(old_tid != (u32)pid_tid) && land(s, old_tid, &moved))
+		take_off(s, (u32)pid_tid, &moved);
+	struct task_struct *task = current_task();
+	u64 cpu = w->cpu + READ(task->se.sum_exec_runtime);
+	if (w->entered) {
+		emit_end(s, entered, pid_tid, 1, cpu - w->cpu_before, w);
+		w->cpu_before = cpu;
+		w->by_pid = pid;
+		w->by_entered = w->entered;
+	}
+	w->entered = entered;
+	w->returned = 0;
+	w->output = 0;
+	emit_start(s, task, now, pid_tid, w, (struct linux_binprm *)ctx->args[2]);
+	return 0;
+}
+
+SEC("raw_tp/sched_process_fork")
+int sched_process_fork(struct raw_tracepoint *ctx)
+{
+	struct watch_session *s = current_session();
+	if (!s)
+		return 0;
+	u32 own = bpf_get_current_pid_tgid() >> 32, pid = 0;
+	struct watched *w = watched_process(own);
+	if (!w && !is_selected(s) && !is_armed(&s->run))
+		return 0;
+	struct task_struct *child = (struct task_struct *)ctx->args[1];
+	bpf_probe_read_kernel(&pid, sizeof pid, &child->tgid);
+	if (pid == own) {
+		if (w)
+			ADD(&w->threads, 1);
+		return 0;
+	}
+	struct watched born = { .born = bpf_ktime_get_ns(), .threads = 1 };
+	if (w) {
+		born.by_pid = program_pid(w, own);
+		born.by_entered = program_entered(w);
+	} else if (!s->everyone) {
+		s->run.armed_by = 0;
+		s->run.root = pid;
+		s->active = 1;
+	}
+	if (bpf_map_update_elem(&PROCESSES, &pid, &born, 0))
+		count_lost(&s->run);
+	return 0;
+}
+
+/* The status that wait(2) will report: of the whole process, or else of its first thread. */
+INLINE u32 wait_status(struct task_struct *task, struct signal_struct *signal)
+{
+	if (READ(signal->flags) & SIGNAL_GROUP_EXIT)
+		return READ(signal->group_exit_code);
+	struct task_struct *leader = READ(task->group_leader);
+	return READ(leader->exit_code);
+}
+
+SEC("raw_tp/sched_process_exit")
+int sched_process_exit(struct raw_tracepoint *ctx)
+{
+	struct watch_session *s = current_session();
+	if (!s || !s->active)
+		return 0;
+	struct watched *w = watched_process(bpf_get_current_pid_tgid() >> 32);
+	if (!w)
+		return 0;
+	struct task_struct *task = current_task();
+	struct signal_struct *signal = READ(task->signal);
+	if (READ(signal->live.counter))
+		return 0;
+	w->status = wait_status(task, signal);
+	w->exiting = 1;
+	return 0;
+}
+
+/* As in phases.bpf.c: `exit_notify` signals the parent. */
+SEC("raw_tp/signal_generate")
+int signal_generate(struct raw_tracepoint *ctx)
+{
+	struct watch_session *s = current_session();
+	if (!s || !s->active || (u32)ctx->args[0] != SIGCHLD)
+		return 0;
+	if (!(READ(current_task()->flags) & PF_EXITING))
+		return 0;
+	struct watched *w = watched_process(bpf_get_current_pid_tgid() >> 32);
+	if (w)
+		w->told = bpf_ktime_get_ns();
+	return 0;
+}
+
+INLINE int is_dead(struct task_struct *task)
+{
+	if (field_exists(task->__state))
+		return (READ(task->__state) & TASK_DEAD) != 0;
+	return (READ(((struct task_struct___5_13 *)task)->state) & TASK_DEAD) != 0;
+}
+
+/*
+ * A thread leaves the processor for good. Only now is its CPU time complete: while it runs, the scheduler adds to it once in
+ * a while. Its process has ended when its last thread has left. Two threads may both find that they were the last, but only
+ * one of them finds the entry.
+ */
+SEC("raw_tp/sched_switch")
+int sched_switch(struct raw_tracepoint *ctx)
+{
+	struct task_struct *task = current_task();
+	if (likely(!is_dead(task)))
+		return 0;
+	struct watch_session *s = current_session();
+	if (!s || !s->active)
+		return 0;
+	u64 pid_tid = bpf_get_current_pid_tgid();
+	u32 pid = pid_tid >> 32;
+	struct watched *w = watched_process(pid);
+	struct watch_flight flight;
+	if (s->in_flight > 0)
+		land(s, (u32)pid_tid, &flight); /* killed inside a call */
+	if (!w)
+		return 0;
+	ADD(&w->cpu, READ(task->se.sum_exec_runtime));
+	/* of io_uring: its creation has no event */
+	if (READ(task->flags) & PF_IO_WORKER)
+		return 0;
+	ADD(&w->threads, -1);
+	if (w->threads > 0)
+		return 0;
+	struct watched last = *w;
+	if (bpf_map_delete_elem(&PROCESSES, &pid))
+		return 0;
+	emit_end(s, bpf_ktime_get_ns(), pid_tid, 0, last.cpu - last.cpu_before, &last);
+	return 0;
+}

@@ -1,0 +1,138 @@
+//! What is observed of all programs that a command or a whole machine starts: each from its `execve` to its end.
+
+use super::choose::ChooseError;
+use crate::launch::ExitStatus;
+use crate::units::Nanos;
+
+/// What watches processes until it is dropped.
+pub trait Watcher {
+    /// Watches the next process that the calling thread creates, and all that it creates.
+    fn watch_next_child(&mut self);
+
+    /// Watches all processes in the scope, from their next fork or exec on.
+    ///
+    /// # Errors
+    ///
+    /// This kernel cannot tell which processes are in the scope.
+    fn watch_everyone(&mut self, scope: Scope) -> Result<(), ChooseError>;
+
+    /// What has been observed since the last call. Call it often enough: nothing else empties the kernel's buffer.
+    fn take(&mut self) -> Vec<WatchEvent>;
+
+    /// The number of events that were lost: the buffer was full, or there were too many processes.
+    fn lost(&self) -> u64;
+
+    /// Whether a process has begun to exit whose end has not been observed yet.
+    fn is_one_exiting(&self) -> bool;
+
+    /// What has not ended, as [`Ending::Running`].
+    fn running(&self) -> Vec<EndedProgram>;
+}
+
+/// A program in execution: its process, by the machine's id, and when the process entered the `execve`. The kernel gives a
+/// process id away again, but not at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ProgramRun {
+    /// The process.
+    pub pid: u32,
+    /// The entry of the `execve`.
+    pub entered: Nanos,
+}
+
+/// One observation. Those of one process come in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WatchEvent {
+    /// A process executes a program.
+    Started(StartedProgram),
+    /// A program has ended, or a process that has executed none.
+    Ended(EndedProgram),
+    /// An `execve` has failed.
+    Failed(FailedExec),
+}
+
+/// A process executes a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartedProgram {
+    /// Which one.
+    pub run: ProgramRun,
+    /// The program that forked the process, or that the process executed before; `None` if it is not watched.
+    pub by: Option<ProgramRun>,
+    /// The path that was executed, at most 255 bytes of it.
+    pub path: String,
+    /// The arguments, as many as fit 4095 bytes.
+    pub argv: Vec<String>,
+    /// The length of all arguments in bytes, each with its NUL.
+    pub argv_bytes: u32,
+}
+
+/// A program has ended, or a process that has executed none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndedProgram {
+    /// The process.
+    pub pid: u32,
+    /// When it entered the `execve`; `None` for a process that has executed no program.
+    pub entered: Option<Nanos>,
+    /// As in [`StartedProgram`]. A process that has executed no program is a copy of this one.
+    pub by: Option<ProgramRun>,
+    /// When the process was forked; `None` if that was before the watch.
+    pub forked: Option<Nanos>,
+    /// When the `execve` returned in the new program; `None` if it did not.
+    pub returned: Option<Nanos>,
+    /// When its first write of output returned; `None` if it made none.
+    pub first_output: Option<Nanos>,
+    /// When it ended: when the parent was sent SIGCHLD, or when the process entered its next `execve`.
+    pub at: Nanos,
+    /// The CPU time of all its threads.
+    pub cpu: Nanos,
+    /// How it ended.
+    pub how: Ending,
+}
+
+impl EndedProgram {
+    /// The program; `None` for a process that has executed none.
+    pub fn run(&self) -> Option<ProgramRun> {
+        self.entered.map(|entered| ProgramRun { pid: self.pid, entered })
+    }
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Its process ended.
+    Exited(ExitStatus),
+    /// Its process executed another program.
+    Replaced,
+    /// It had not ended when the watch did.
+    Running,
+}
+
+/// An `execve` that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedExec {
+    /// The process that tried it.
+    pub pid: u32,
+    /// The program that this process executes, or of which it is a copy; `None` if it is not watched.
+    pub by: Option<ProgramRun>,
+    /// The path that it tried, at most 255 bytes of it.
+    pub path: String,
+    /// The error number (`errno(3)`).
+    pub errno: i32,
+}
+
+/// Which processes are watched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Only those of this user.
+    pub user: Option<u32>,
+    /// Only those in this control group and those below it.
+    pub cgroup: Option<ControlGroup>,
+}
+
+/// A control group of the unified hierarchy (`cgroups(7)`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ControlGroup {
+    /// Its id: the inode number of its folder.
+    pub id: u64,
+    /// How deep it lies below the root of the hierarchy.
+    pub level: u32,
+}

@@ -1,0 +1,102 @@
+//! Arguments and plan of `firstbyte watch`.
+
+use super::export::ExportArgs;
+use super::options::JsonArgs;
+use super::values::duration;
+use crate::document::Kind;
+use crate::output::Target;
+use crate::report::formats::Format;
+use crate::watch::scope::{control_group, user_id};
+use crate::watch::{Subject, WatchPlan};
+use firstbyte_measure::launch::Command;
+use firstbyte_measure::tracer::watch::Scope;
+use firstbyte_measure::units::{Bytes, parse_bytes};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+The command has your terminal, stdin, stdout and stderr. The results follow on stderr.
+
+Examples:
+  firstbyte watch -- make -j4
+  firstbyte watch --export-json watch.json -- ./configure
+  firstbyte watch --duration 1m
+  firstbyte watch --user postgres";
+
+/// Count and time all programs that a command or the whole machine starts
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Stop after DURATION, such as 500ms or 2m [default: when Ctrl-C is pressed]
+    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "words")]
+    duration: Option<Duration>,
+    /// Watch only the processes of this user, by name or number
+    #[arg(long, value_name = "NAME", conflicts_with = "words")]
+    user: Option<String>,
+    /// Watch only the processes in this control group (cgroup2) and those below it
+    #[arg(long, value_name = "PATH", conflicts_with = "words")]
+    cgroup: Option<PathBuf>,
+    /// Use at most this much memory; programs and command lines that do not fit are only counted
+    #[arg(long, value_name = "SIZE", value_parser = memory, default_value = "64MiB")]
+    memory: u64,
+    #[command(flatten)]
+    json: JsonArgs,
+    #[command(flatten)]
+    exports: ExportArgs<{ Kind::Watch as usize }>,
+    /// Command to run and watch, with its arguments [default: watch the whole machine]
+    #[arg(last = true, value_name = "COMMAND")]
+    words: Vec<OsString>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub watching: WatchPlan,
+    pub exports: Vec<(Format, Target)>,
+}
+
+/// With less, the kernel's buffer would overflow at once.
+const LEAST_MEMORY: u64 = 1 << 20;
+
+fn memory(text: &str) -> Result<u64, String> {
+    let Bytes(bytes) = parse_bytes(text)?;
+    if bytes < LEAST_MEMORY {
+        return Err(format!("`{text}` is too little\nhelp: give at least {}", Bytes(LEAST_MEMORY)));
+    }
+    Ok(bytes)
+}
+
+impl Args {
+    /// The plan, or an error that ends in its `help:` line.
+    pub fn plan(self) -> Result<Plan, String> {
+        let subject = self.subject()?;
+        let exports = self.exports.targets_with(&self.json);
+        let watching = WatchPlan {
+            subject,
+            memory: self.memory,
+            timeline: exports.iter().any(|(format, _)| matches!(format, Format::Perfetto | Format::Firefox)),
+            stdout_to_stderr: exports.iter().any(|(_, target)| target.is_stdout()),
+        };
+        Ok(Plan { watching, exports })
+    }
+
+    fn subject(&self) -> Result<Subject, String> {
+        if !self.words.is_empty() {
+            return Command::new(&self.words).map(Subject::Command).map_err(|error| error.to_string());
+        }
+        let scope = Scope {
+            user: self.user.as_deref().map(user_id).transpose()?,
+            cgroup: self.cgroup.as_deref().map(control_group).transpose()?,
+        };
+        Ok(Subject::Machine { scope, words: self.scope_in_words(), duration: self.duration })
+    }
+
+    fn scope_in_words(&self) -> String {
+        let user = self.user.as_ref().map(|user| format!(" of the user `{user}`"));
+        let cgroup = self.cgroup.as_ref().map(|path| format!(" in the control group `{}`", path.display()));
+        if user.is_none() && cgroup.is_none() {
+            return "all processes of the machine".to_owned();
+        }
+        format!("the processes{}{}", user.unwrap_or_default(), cgroup.unwrap_or_default())
+    }
+}

@@ -1,6 +1,7 @@
 //! What a successful system call changes in its process: descriptors and memory.
 
 use super::address_space::Content;
+use super::descriptors::UNKNOWN;
 use super::process::Process;
 use firstbyte_measure::arch::{Abi, Argument, CallFacts, Use};
 use firstbyte_measure::tracer::event::Call;
@@ -74,7 +75,7 @@ fn descriptors(process: &mut Process, name: &str, call: &Call, file: Option<&Arc
 
     if let Some(facts) = CallFacts::of(name).filter(|facts| facts.opens()) {
         let flags = facts.position(Argument::OpenFlags).map_or(0, |at| call.arguments[usize::from(at)]);
-        return all.open(int(result), named("?"), flags & CLOEXEC != 0);
+        return all.open(int(result), named(UNKNOWN), flags & CLOEXEC != 0);
     }
     match name {
         "close" => all.close(int(a)),

@@ -4,6 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// The name of a file that was opened by a path that could not be read.
+pub(super) const UNKNOWN: &str = "?";
+
 /// The descriptors of one process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Descriptors {
@@ -81,7 +84,9 @@ impl Descriptors {
         let base = if path.starts_with('/') { None } else { self.name(directory) };
         match base {
             Some(base) if path.is_empty() => base,
-            Some(base) if base.starts_with('/') => format!("{}/{path}", base.trim_end_matches('/')).into(),
+            Some(base) if &*base != "." && &*base != UNKNOWN => {
+                format!("{}/{path}", base.trim_end_matches('/')).into()
+            }
             _ => path.into(),
         }
     }
@@ -129,5 +134,9 @@ mod tests {
         assert_eq!(&*all.resolve(3, "/x"), "/x");
         assert_eq!(&*all.resolve(3, ""), "/usr/lib/");
         assert_eq!(&*all.resolve(-100, "x"), "x");
+        for (directory, resolved) in [(".", "x"), ("src/bin", "src/bin/x"), (UNKNOWN, "x")] {
+            all.open(4, directory.into(), false);
+            assert_eq!(&*all.resolve(4, "x"), resolved);
+        }
     }
 }

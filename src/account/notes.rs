@@ -12,6 +12,8 @@ use firstbyte_measure::units::{Bytes, display_nanos};
 pub struct TraceNotes {
     /// The command, as one would type it in a shell.
     pub command: String,
+    /// What no reader may miss, such as a failure of the program or of a run: a line each.
+    pub urgent: Vec<String>,
     /// How it was observed, and what was not seen: a line each.
     pub notes: Vec<String>,
     /// A paragraph each.
@@ -24,9 +26,13 @@ impl TraceNotes {
     /// Of runs that were just made.
     pub fn of(explained: &Explained, command: String) -> TraceNotes {
         let tracer = &explained.tracer;
-        let mut notes = ending(explained);
-        notes.extend(changed_by_tracing(explained));
-        notes.extend(explained.observed.cold.as_ref().map(coldness));
+        let mut urgent = ending(explained);
+        urgent.extend(changed_by_tracing(explained));
+        urgent.extend(interruption(explained));
+        urgent.extend(rejections(explained));
+        urgent.extend(interference(explained));
+
+        let mut notes: Vec<String> = explained.observed.cold.as_ref().map(coldness).into_iter().collect();
         notes.push(format!("Observed by {}: it {}.", tracer.backend.name(), tracer.reason));
         if !tracer.sees_faults {
             notes.push(
@@ -34,7 +40,6 @@ impl TraceNotes {
                     .to_owned(),
             );
         }
-        notes.extend(interruption(explained));
         notes.extend(explained.cpuid.err().map(|reason| {
             format!(
                 "Its CPUID instructions, which trap on this virtual machine, could not be counted: {reason}. No \
@@ -45,12 +50,10 @@ impl TraceNotes {
         notes.extend(overhead(explained));
         notes.extend(sampling(explained));
         notes.extend(reports(explained));
-        notes.extend(rejections(explained));
-        notes.extend(interference(explained));
         notes.push(executions(explained));
 
         let findings = sentences(explained);
-        TraceNotes { command, notes, findings, corrected_total: explained.corrected_total() }
+        TraceNotes { command, urgent, notes, findings, corrected_total: explained.corrected_total() }
     }
 
     /// Of a recording. `notes`: what is known of it.
@@ -59,7 +62,8 @@ impl TraceNotes {
         let note = findings::note(&explained.summary, &explained.machine());
         TraceNotes {
             command: recording.map(|recording| shell_words::join(&recording.command)).unwrap_or_default(),
-            notes: notes.into_iter().chain(note).collect(),
+            urgent: notes.into_iter().collect(),
+            notes: note.into_iter().collect(),
             findings: sentences(explained),
             corrected_total: None,
         }

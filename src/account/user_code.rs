@@ -49,8 +49,6 @@ impl UserCode {
             file.starts_with("ld-") || file.starts_with("ld.so") || file.starts_with("ld64.so")
         };
         let modules = self.divided.modules.iter().filter(|module| is_loader(&module.module));
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive time")]
-        let nanos = modules.map(|module| module.own.time).sum::<f64>() as u64;
-        Nanos(nanos)
+        Nanos::rounded(modules.map(|module| module.own.time).sum())
     }
 }

@@ -1,6 +1,6 @@
 //! Findings about user code, by its samples.
 
-use super::{Evidence, Finding, loading_rules, module_rules, nanos, noteworthy, runtime_rules};
+use super::{Evidence, Finding, loading_rules, noteworthy};
 use crate::account::profile::{Estimate, Function, Node};
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
@@ -11,7 +11,7 @@ pub(super) fn hottest_function(run: &Evidence) -> Option<Finding> {
     let function = functions.iter().find(|function| function.frame.function.is_some())?;
     let name = function.frame.function.as_deref()?;
     let says_nothing = executes_cpuid(run, name) || INTERPRETING.iter().any(|known| name.starts_with(known));
-    if !noteworthy(nanos(function.own.time), run.account, 10) || says_nothing {
+    if !noteworthy(Nanos::rounded(function.own.time), run.account, 10) || says_nothing {
         return None;
     }
     let of = if functions.first().is_some_and(|first| first.frame.function.is_none()) {
@@ -55,24 +55,21 @@ fn executes_cpuid(run: &Evidence, function: &str) -> bool {
 /// One function that has this part of its caller's time does not divide it.
 const NEARLY_ALL: f64 = 0.75;
 
-/// What the program with the most user code works on: the functions among which the tree of its calls divides its time. No
-/// loads may explain the most of it, because they say more than an interpreter's functions.
+/// What the program with the most user code works on: the functions among which the tree of its calls divides its time.
 pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
     let nodes = &run.user_code?.divided.nodes;
     let roots = nodes.iter().enumerate().filter(|(_, node)| node.caller.is_none());
     let (root, program) = roots.max_by(|(_, a), (_, b)| a.time.total_cmp(&b.time))?;
-    let cost = nanos(program.time);
-    let loads = [runtime_rules::reported(run), module_rules::modules(run)];
-    let explained = loads.into_iter().flatten().map(|finding| finding.cost).max().unwrap_or_default();
-    if !noteworthy(cost, run.account, 20) || explained.0 * 2 >= cost.0 {
+    let cost = Nanos::rounded(program.time);
+    if !noteworthy(cost, run.account, 20) {
         return None;
     }
 
     let (around, mut parts) = divided(nodes, root);
     parts.retain(|part| part.frame.function.is_some() && part.time >= 0.05 * program.time);
-    parts.sort_by_key(|part| Reverse(nanos(part.time)));
+    parts.sort_by_key(|part| Reverse(Nanos::rounded(part.time)));
     let shown = |node: &&Node| {
-        format!("`{}` {}", node.frame.function.as_deref().unwrap_or_default(), nanos(node.time))
+        format!("`{}` {}", node.frame.function.as_deref().unwrap_or_default(), Nanos::rounded(node.time))
     };
     let parts: Vec<String> = parts.iter().take(4).map(shown).collect();
     let name = program.frame.file();
@@ -128,6 +125,6 @@ pub(super) fn garbage_collection(run: &Evidence) -> Option<Finding> {
 }
 
 fn finding(rule: &'static str, time: Estimate, text: String) -> Finding {
-    let interval: [Nanos; 2] = [time.time - time.error, time.time + time.error].map(nanos);
-    Finding { interval: Some(interval), ..Finding::new(rule, nanos(time.time), text) }
+    let interval: [Nanos; 2] = [time.time - time.error, time.time + time.error].map(Nanos::rounded);
+    Finding { interval: Some(interval), ..Finding::new(rule, Nanos::rounded(time.time), text) }
 }

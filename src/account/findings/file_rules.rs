@@ -1,7 +1,7 @@
 //! Findings about files and programs that a start-up brings in.
 
 use super::{Evidence, Finding, noteworthy};
-use crate::account::loads::{EXECUTABLE, FILE, LIBRARY, Load, is_module};
+use crate::account::loads::{EXECUTABLE, FILE, LIBRARY, Load, is_code, is_module};
 use crate::bench::runtimes::AskedRuntime;
 use firstbyte_measure::launch::Environment;
 use firstbyte_measure::units::Nanos;
@@ -17,16 +17,17 @@ pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
     let files = run.loads.iter().filter(|load| load.runtime == FILE && load.total.as_f64() < nearly_all);
     let executed =
         || run.account.processes.iter().flat_map(|process| &process.execs).map(|exec| &exec.executed);
-    let is_code = |path: &str| executed().any(|program| is_module(path, program));
+    let is_of_modules = |path: &str| executed().any(|program| is_module(path, program));
     let load = files
         .filter(|load| !load.has_suffix("pth") && !is_of_kernel(run, load))
-        .filter(|load| !is_code(load.file.as_deref().unwrap_or(&load.unit)) && !load.has_suffix("so"))
+        .filter(|load| !is_of_modules(load.path()) && !load.has_suffix("so"))
+        .filter(|load| !variables_with(load.path(), run.loads).is_empty() || !is_last_script(run, load))
         .max_by_key(|load| load.total)?;
     if !noteworthy(load.total, run.account, 5) {
         return None;
     }
 
-    let path = load.file.as_deref().unwrap_or(&load.unit);
+    let path = load.path();
     let programs = Nanos(load.total.0 - load.own.0);
     let nested =
         if programs.0 > 0 { format!(", {programs} of it in what it starts or reads") } else { String::new() };
@@ -50,9 +51,20 @@ pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
     Some(Finding::new("slow-file", load.total, text).about(path))
 }
 
+/// The last script that a program reads has the time of all that the program does until its first byte, so how long the
+/// script itself takes is not known. The time of the others ends where the next one begins.
+fn is_last_script(run: &Evidence, load: &Load) -> bool {
+    let mut executions = run.account.processes.iter().flat_map(|process| &process.execs);
+    let is_script = executions.any(|exec| is_code(load.path(), &exec.executed, Some(&exec.path)));
+
+    let place = run.loads.iter().position(|other| std::ptr::eq(other, load)).unwrap_or_default();
+    let beside = run.loads[place + 1..].iter().take_while(|other| other.depth >= load.depth);
+    is_script && !beside.into_iter().any(|other| other.depth == load.depth && other.runtime == FILE)
+}
+
 /// A file whose content the kernel makes, unless its own calls take the time: there is nothing in it to work on.
 fn is_of_kernel(run: &Evidence, load: &Load) -> bool {
-    let path = load.file.as_deref().unwrap_or(&load.unit);
+    let path = load.path();
     let calls = run.account.files.iter().find(|file| &*file.path == path).map_or(Nanos(0), |file| file.time);
     (path.starts_with("/proc/") || path.starts_with("/sys/")) && calls.0 * 2 < load.total.0
 }

@@ -67,7 +67,7 @@ pub(super) struct Evidence<'e> {
 impl Evidence<'_> {
     /// What a reported time is in the run that is shown: the run with the report may take longer.
     fn scaled(&self, reported: Nanos) -> Nanos {
-        nanos(reported.as_f64() * self.report_scale).min(self.account.total)
+        Nanos::rounded(reported.as_f64() * self.report_scale).min(self.account.total)
     }
 }
 
@@ -110,6 +110,11 @@ const RULES: [Rule; 22] = [
     |run| process_rules::repeated_calls(run.account),
 ];
 
+/// Rules, and the earlier ones that say more of the same time: a runtime's report names what the files and the functions of
+/// an interpreter only suggest.
+const SAID_BETTER_BY: [(&str, &[&str]); 2] =
+    [("modules", &["reported"]), ("user-code", &["reported", "modules"])];
+
 /// The findings, the most expensive first.
 pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     let user_code = summary.user_code.as_ref();
@@ -122,9 +127,19 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     };
     let mut all: Vec<Finding> = RULES.iter().filter_map(|rule| found(*rule, &evidence, summary)).collect();
     all.retain(|finding| noteworthy(finding.cost, &summary.median_run, 1));
+    remove_said_better(&mut all);
     all.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
     all.truncate(MOST);
     all
+}
+
+/// Removes findings of which others explain at least half.
+fn remove_said_better(all: &mut Vec<Finding>) {
+    for (rule, others) in SAID_BETTER_BY {
+        let explaining = all.iter().filter(|finding| others.contains(&finding.rule));
+        let explained = explaining.map(|finding| finding.cost.0).max().unwrap_or_default();
+        all.retain(|finding| finding.rule != rule || explained * 2 < finding.cost.0);
+    }
 }
 
 /// The finding of a rule in the run that is shown, with the interval over all runs.
@@ -141,13 +156,8 @@ fn found(rule: Rule, evidence: &Evidence, summary: &Summary) -> Option<Finding> 
     let costs = sorted(&others.chain([finding.cost.as_f64()]).collect::<Vec<f64>>())?;
     // A rule that is silent in many runs has no range of costs, and a figure that is the same for all runs none either.
     let in_most = 4 * costs.len() > 3 * summary.others.len() && costs.len() >= FEWEST_RUNS;
-    let range = [0.25, 0.75].map(|p| nanos(quantile(&costs, p).unwrap_or_default()));
+    let range = [0.25, 0.75].map(|p| Nanos::rounded(quantile(&costs, p).unwrap_or_default()));
     Some(Finding { interval: (in_most && range[0] < range[1]).then_some(range), ..finding })
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive time")]
-fn nanos(time: f64) -> Nanos {
-    Nanos(time.max(0.0) as u64)
 }
 
 /// Why a finding is not given although there is evidence for it, in one or two sentences.

@@ -1,6 +1,6 @@
 //! A finding about modules of interpreted languages, by the files that are read.
 
-use super::{Evidence, Finding, noteworthy, runtime_rules};
+use super::{Evidence, Finding, noteworthy};
 use crate::account::loads::{EXECUTABLE, FILE, Load, is_module};
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
@@ -21,24 +21,19 @@ const ARCHIVES: [&str; 6] = ["egg", "jar", "jmod", "jsa", "whl", "zip"];
 /// Folders of packages, and of the packages that one of them may be in.
 const PACKAGES: [&str; 5] = ["/node_modules/", "/site-packages/", "/dist-packages/", "/R/library/", "/gems/"];
 
-/// The modules that the programs read, by package, if no report of a runtime explains them.
+/// The modules that the programs read, by package.
 pub(super) fn modules(run: &Evidence) -> Option<Finding> {
     let executed = || run.loads.iter().filter(|load| load.runtime == EXECUTABLE);
     let interprets = |load: &Load| INTERPRETERS.iter().any(|known| load.unit.starts_with(known));
     let modules: Vec<&Load> = run.loads.iter().filter(|load| is_own_module(run, load)).collect();
     let cost = Nanos(modules.iter().map(|load| load.own.0).sum());
-    let reported = runtime_rules::reported(run).map_or(Nanos(0), |finding| finding.cost);
-    if modules.len() < FEWEST
-        || !executed().any(interprets)
-        || reported.0 * 2 >= cost.0
-        || !noteworthy(cost, run.account, 5)
-    {
+    if modules.len() < FEWEST || !executed().any(interprets) || !noteworthy(cost, run.account, 5) {
         return None;
     }
 
     let mut packages: BTreeMap<&str, (usize, Nanos)> = BTreeMap::new();
     for module in &modules {
-        let package = packages.entry(package(module.file.as_deref().unwrap_or(&module.unit))).or_default();
+        let package = packages.entry(package(module.path())).or_default();
         *package = (package.0 + 1, package.1 + module.own);
     }
     let mut packages: Vec<(&str, (usize, Nanos))> = packages.into_iter().collect();
@@ -55,7 +50,7 @@ pub(super) fn modules(run: &Evidence) -> Option<Finding> {
 }
 
 fn is_own_module(run: &Evidence, load: &Load) -> bool {
-    let path = load.file.as_deref().unwrap_or(&load.unit);
+    let path = load.path();
     let mut executed = run.account.processes.iter().flat_map(|process| &process.execs);
     load.runtime == FILE
         && executed.any(|exec| is_module(path, &exec.executed))

@@ -178,7 +178,8 @@ pub(super) fn java_classes(run: &Evidence) -> Option<Finding> {
         .collect();
     let cost = Nanos(parsed.iter().map(|load| load.own.0).sum());
     let text = format!(
-        "Java loads {} classes that are in no class-data archive. `java -XX:ArchiveClassesAtExit=app.jsa …` makes one, and \
+        "Java loads {} classes that are in no class-data archive, and works on each until it loads the next one. An archive \
+         saves a part of this time: `java -XX:ArchiveClassesAtExit=app.jsa …` makes one, and \
          `java -XX:SharedArchiveFile=app.jsa …` uses it.",
         parsed.len()
     );

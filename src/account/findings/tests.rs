@@ -406,6 +406,18 @@ fn a_shell_that_reports_its_commands_needs_no_guess_by_the_file_it_read_last() {
 }
 
 #[test]
+fn the_script_that_a_program_reads_last_is_not_blamed_for_the_rest() {
+    let mut account = run(quiet());
+    account.processes[0].execs[0].executed = "/usr/bin/nvim".into();
+    let script = |unit: &str, time| load(FILE, unit, &format!("/runtime/{unit}"), [time, time], 1);
+    let loads = vec![script("filetype.vim", 300_000), script("zipPlugin.vim", 600_000)];
+    let summary = Summary { loads, ..Summary::of(vec![account]).unwrap() };
+    let found = findings(&summary, &MachineFacts::default());
+    assert_eq!((found[0].rule, found[0].cost), ("slow-file", Nanos(300_000)));
+    assert!(found[0].text.contains("/runtime/filetype.vim"), "{}", found[0].text);
+}
+
+#[test]
 fn modules_without_a_compiled_file_are_compiled_each_time() {
     let sources = |count: usize| -> Vec<Load> {
         let imported = (0..count).map(|n| load("Python", &format!("a.m{n}"), "", [1, 1], 0));

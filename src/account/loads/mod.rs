@@ -26,7 +26,7 @@ pub const FILE: &str = "file";
 
 pub use self::reported::JAVA_CLASSES;
 pub(super) use self::reported::runtimes;
-pub(super) use self::units::is_module;
+pub(super) use self::units::{is_code, is_module};
 
 /// Something that a start-up brings in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +51,11 @@ pub(super) fn of_path(account: &Account, binaries: &FileBinaries) -> Vec<Load> {
 }
 
 impl Load {
+    /// The path of the file; if it is not known, the unit's name.
+    pub fn path(&self) -> &str {
+        self.file.as_deref().unwrap_or(&self.unit)
+    }
+
     /// Whether the name of the unit has this suffix, without its dot.
     pub fn has_suffix(&self, suffix: &str) -> bool {
         self.unit.rsplit_once('.').is_some_and(|(_, own)| own == suffix)

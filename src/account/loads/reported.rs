@@ -85,7 +85,7 @@ fn python_line(line: &str) -> Option<Load> {
 fn go(line: &str) -> Option<Load> {
     let (unit, rest) = line.strip_prefix("init ")?.split_once(" @")?;
     let clock = rest.split(", ").find_map(|part| part.strip_suffix(" ms clock"))?;
-    let time = nanos(clock.parse::<f64>().ok()? * 1e6);
+    let time = Nanos::rounded(clock.parse::<f64>().ok()? * 1e6);
     Some(Load {
         runtime: AskedRuntime::Go.name(),
         unit: unit.to_owned(),
@@ -145,7 +145,7 @@ fn java(text: &str) -> Vec<Load> {
 fn java_phase(line: &str) -> Option<Load> {
     let (_, rest) = line.split_once("[startuptime")?;
     let (unit, seconds) = rest.split_once(']')?.1.trim().rsplit_once(", ")?;
-    let time = nanos(seconds.strip_suffix(" secs")?.parse::<f64>().ok()? * 1e9);
+    let time = Nanos::rounded(seconds.strip_suffix(" secs")?.parse::<f64>().ok()? * 1e9);
     Some(Load {
         runtime: AskedRuntime::Java.name(),
         unit: unit.to_owned(),
@@ -161,11 +161,6 @@ fn java_class(line: &str) -> Option<(u64, &str, &str)> {
     let (_, rest) = rest.split_once("[class,load")?;
     let (name, source) = rest.split_once(']')?.1.trim().split_once(" source: ")?;
     Some((at.trim().parse().ok()?, name, source.trim()))
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive time")]
-fn nanos(time: f64) -> Nanos {
-    Nanos(time.max(0.0).round() as u64)
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ fn zsh_file(line: &str) -> Option<Load> {
     let mut fields = line.strip_prefix("rc\t")?.splitn(3, '\t');
     let mut seconds = || fields.next()?.parse::<f64>().ok();
     let (from, to) = (seconds()?, seconds()?);
-    let time = nanos((to - from) * 1e9);
+    let time = Nanos::rounded((to - from) * 1e9);
     let path = fields.next()?;
     let unit = path.rsplit('/').next().unwrap_or_default().to_owned();
     Some(Load {
@@ -95,14 +95,10 @@ fn zsh_function(line: &str) -> Option<Load> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let [number, _, total, _, _, own, _, _, unit] = fields[..] else { return None };
     number.strip_suffix(')')?.parse::<u32>().ok()?;
-    let [own, total] = [own, total].map(|time| time.parse::<f64>().ok().map(|time| nanos(time * 1e6)));
+    let [own, total] =
+        [own, total].map(|time| time.parse::<f64>().ok().map(|time| Nanos::rounded(time * 1e6)));
     let (own, total) = (own?, total?);
     Some(Load { runtime: AskedRuntime::Zsh.name(), unit: unit.to_owned(), file: None, own, total, depth: 1 })
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive time")]
-fn nanos(time: f64) -> Nanos {
-    Nanos(time.max(0.0).round() as u64)
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ const NO_SCRIPTS: [&str; 12] = [
 
 /// Whether a file is code for a program. Such code runs after the file has been read, and often after it has been closed.
 /// `script`: the file that the kernel gave to the program, its interpreter.
-pub(super) fn is_code(path: &str, program: &str, script: Option<&str>) -> bool {
+pub(in crate::account) fn is_code(path: &str, program: &str, script: Option<&str>) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     let of_vim = matches!(name, "vimrc" | ".vimrc" | "gvimrc");
     is_module(path, program)

@@ -247,6 +247,7 @@ fn flatten(growing: Growing, caller: Option<usize>, least: f64, all: &mut Vec<No
 #[cfg(test)]
 mod tests {
     use super::*;
+    use firstbyte_measure::units::Nanos;
 
     fn task(program: &str, thread: u32) -> Task {
         Task { program: program.into(), thread }
@@ -262,8 +263,7 @@ mod tests {
     }
 
     fn shown(divided: &Divided) -> Vec<(&str, u64, u64)> {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // whole nanoseconds
-        let whole = |estimate: Estimate| estimate.time.round() as u64;
+        let whole = |estimate: Estimate| Nanos::rounded(estimate.time).0;
         let functions = divided.functions.iter();
         functions
             .map(|f| (f.frame.function.as_deref().unwrap_or_default(), whole(f.own), whole(f.total)))

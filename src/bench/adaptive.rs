@@ -9,12 +9,14 @@ use firstbyte_measure::units::Nanos;
 use std::time::Duration;
 
 /// When to stop.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Adaptive {
     /// The minimum number of runs of each program.
     pub least: u32,
     /// The maximum number of runs of each program.
     pub most: u32,
+    /// Before this time precision is not enough. At most `time`.
+    pub least_time: Duration,
     /// After this time no further round begins, if the minimum number of runs has been made.
     pub time: Duration,
     /// Enough precision: half the width of a median's interval, as a part of the median.
@@ -62,7 +64,13 @@ fn half_width(mut times: Vec<f64>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    const PLAN: Adaptive = Adaptive { least: 10, most: 50, time: Duration::from_secs(1), precision: 0.01 };
+    const PLAN: Adaptive = Adaptive {
+        least: 10,
+        most: 50,
+        least_time: Duration::ZERO,
+        time: Duration::from_secs(1),
+        precision: 0.01,
+    };
 
     #[test]
     fn blocks_grow_by_half_and_end_at_the_most() {

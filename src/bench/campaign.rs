@@ -223,7 +223,9 @@ impl<'c> State<'c> {
         if self.alive.is_empty() {
             return Some(Finish::AsPlanned);
         }
-        if adaptive.is_precise(self.series) {
+        let rest = nanoseconds(adaptive.time.saturating_sub(adaptive.least_time));
+        let is_early = deadline.is_some_and(|deadline| clock::now().0.saturating_add(rest) < deadline);
+        if !is_early && adaptive.is_precise(self.series) {
             return Some(Finish::Precise);
         }
         is_over(deadline).then_some(Finish::TimeSpent)
@@ -244,7 +246,7 @@ impl<'c> State<'c> {
             RunLimit::Time(time) => time + time / 2,
             RunLimit::Adaptive(adaptive) => adaptive.time,
         };
-        Some(clock::now().0.saturating_add(u64::try_from(allowed.as_nanos()).unwrap_or(u64::MAX)))
+        Some(clock::now().0.saturating_add(nanoseconds(allowed)))
     }
 
     /// The warm-up rounds, and how long one round takes. There are none if none are wanted. To time programs, there are as
@@ -258,6 +260,7 @@ impl<'c> State<'c> {
             return Ok(round);
         }
 
+        self.runner.warm_up(true);
         while done < self.campaign.warmup.max(self.discarded(round)) {
             done += 1;
             let began = clock::now();
@@ -269,6 +272,7 @@ impl<'c> State<'c> {
             }
             round = Duration::from_nanos(clock::now().0 - began.0);
         }
+        self.runner.warm_up(false);
         Ok(round)
     }
 
@@ -465,6 +469,10 @@ impl<'c> State<'c> {
             self.alive.retain(|&alive| alive != program);
         }
     }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn is_over(deadline: Option<u64>) -> bool {

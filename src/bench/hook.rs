@@ -12,6 +12,8 @@ use std::time::Duration;
 pub struct Hook {
     pub command: String,
     pub limit: Duration,
+    /// Variables that are set for it, each with its value: those of the measured command.
+    pub variables: Vec<(String, String)>,
 }
 
 impl Hook {
@@ -20,12 +22,13 @@ impl Hook {
         self.run_script(&self.command)
     }
 
-    /// Runs it with a number in a variable of its environment.
-    pub fn run_with(&self, variable: &str, number: u64) -> Result<(), String> {
+    /// Runs it with the number of a run in a variable of its environment.
+    pub fn run_with(&self, variable: &str, number: &str) -> Result<(), String> {
         self.run_script(&format!("export {variable}={number}\n{}", self.command))
     }
 
     fn run_script(&self, script: &str) -> Result<(), String> {
+        let script = &(self.exports() + script);
         let not_run = |error: std::io::Error| format!("could not be run: {error}");
         // A file, not a pipe: what the command leaves running in the background may keep it open.
         let mut messages = tempfile::tempfile().map_err(not_run)?;
@@ -46,6 +49,20 @@ impl Hook {
     }
 }
 
+impl Hook {
+    /// The lines of a script that set the variables. A shell has no variable whose name is not an identifier.
+    fn exports(&self) -> String {
+        let is_identifier = |name: &str| {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            name.chars().all(is_part) && !name.starts_with(|c: char| c.is_ascii_digit())
+        };
+        let settable = self.variables.iter().filter(|(name, _)| is_identifier(name));
+        let export =
+            |name: &str, value: &str| ["export ", name, "=", &shell_words::quote(value), "\n"].concat();
+        settable.map(|(name, value)| export(name, value)).collect()
+    }
+}
+
 fn last_line(file: &mut File) -> String {
     let mut bytes = Vec::new();
     let _ = file.rewind().and_then(|()| file.take(65_536).read_to_end(&mut bytes));
@@ -57,8 +74,13 @@ fn last_line(file: &mut File) -> String {
 mod tests {
     use super::*;
 
+    fn hook(command: &str, limit: Duration) -> Hook {
+        let variables = vec![("A".to_owned(), "it's".to_owned()), ("no-name".to_owned(), String::new())];
+        Hook { command: command.to_owned(), limit, variables }
+    }
+
     fn shell(command: &str) -> Result<(), String> {
-        Hook { command: command.to_owned(), limit: Duration::from_secs(20) }.run()
+        hook(command, Duration::from_secs(20)).run()
     }
 
     #[test]
@@ -69,14 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_command_gets_the_number_of_its_run() {
-        let hook = Hook { command: "test $N = 7".to_owned(), limit: Duration::from_secs(20) };
-        assert_eq!(hook.run_with("N", 7), Ok(()));
+    fn a_shell_command_gets_the_number_of_its_run_and_the_variables_of_the_measured_command() {
+        let hook = hook("test $N = 7 && test \"$A\" = \"it's\"", Duration::from_secs(20));
+        assert_eq!(hook.run_with("N", "7"), Ok(()));
     }
 
     #[test]
     fn a_shell_command_that_hangs_is_killed() {
-        let hook = Hook { command: "sleep 1000".to_owned(), limit: Duration::from_millis(10) };
+        let hook = hook("sleep 1000", Duration::from_millis(10));
         let expected = "did not end within 0.01 s and was killed (see --hook-timeout)";
         assert_eq!(hook.run(), Err(expected.to_owned()));
     }

@@ -52,7 +52,7 @@ pub use error::ExperimentError;
 pub use experiment::{Counting, Experiment, ExperimentEntry, Measured};
 pub use place::Place;
 pub use prepared::{Around, ITERATION};
-pub use run_plan::RunPlan;
+pub use run_plan::{Destination, RunPlan};
 pub use runner::Tracee;
 pub use sample::{BothKinds, Printed, Sample, Series, Untraced};
 pub use schedule::{Aim, RunLimit};

@@ -33,8 +33,9 @@ pub struct Around {
 pub struct Prepared<'o> {
     tracees: Tracees<'o>,
     around: Vec<Around>,
-    /// How many runs of each program were begun.
+    /// How many runs of each program were begun: in the warm-up, or since.
     begun: Vec<u64>,
+    warming_up: bool,
     /// `None`: the page cache stays warm.
     cooling: Option<Cooling>,
     /// Draws the sizes of the environments, if these are to differ.
@@ -60,8 +61,8 @@ impl Cooling {
     }
 }
 
-/// The number of the run, from 0, as hyperfine calls it: in the environment of the commands before and after it, and of the
-/// program if its words name it. All runs count, those without a sample, too.
+/// The number of the run as hyperfine 2 calls it, `warmup-0` or `0`: in the environment of the commands before and after it,
+/// and of the program if its words name it. All runs count, those without a sample, too.
 pub const ITERATION: &str = "HYPERFINE_ITERATION";
 
 /// An environment variable that no program reads. Its size moves the stack, whose start address makes programs faster or
@@ -78,7 +79,8 @@ impl<'o> Prepared<'o> {
     /// `around`: one for each tracee. `offsets`: the seed of the environments' sizes, if these are to differ.
     pub fn new(tracees: Tracees<'o>, around: Vec<Around>, offsets: Option<u64>) -> Prepared<'o> {
         let begun = vec![0; around.len()];
-        Prepared { tracees, around, begun, cooling: None, offsets: offsets.map(fastrand::Rng::with_seed) }
+        let offsets = offsets.map(fastrand::Rng::with_seed);
+        Prepared { tracees, around, begun, warming_up: false, cooling: None, offsets }
     }
 
     /// From now on every run begins with a cold page cache.
@@ -150,22 +152,23 @@ impl<'o> Prepared<'o> {
     ) -> Result<T, LaunchError> {
         let around = self.around.get(program).cloned().unwrap_or_default();
         let iteration = self.begin(program);
-        self.prepare(program, &around, iteration)?;
+        self.prepare(program, &around, &iteration)?;
         let result = run(&mut self.tracees, program);
         if let Some(hook) = &around.conclude {
-            self.run_hook(hook, iteration, "after")?;
+            self.run_hook(hook, &iteration, "after")?;
         }
         result
     }
 
     /// The number of the run that begins now.
-    fn begin(&mut self, program: usize) -> u64 {
+    fn begin(&mut self, program: usize) -> String {
         let begun = self.begun.get_mut(program);
-        begun.map_or(0, |begun| std::mem::replace(begun, *begun + 1))
+        let number = begun.map_or(0, |begun| std::mem::replace(begun, *begun + 1));
+        if self.warming_up { format!("warmup-{number}") } else { number.to_string() }
     }
 
     /// Runs a shell command before or after a run. It sees the files themselves and not their copies.
-    fn run_hook(&mut self, hook: &Hook, iteration: u64, when: &'static str) -> Result<(), LaunchError> {
+    fn run_hook(&mut self, hook: &Hook, iteration: &str, when: &'static str) -> Result<(), LaunchError> {
         self.tracees.go_home();
         if let Some(Cooling::Copies(cold)) = &mut self.cooling {
             cold.uncover()
@@ -174,7 +177,7 @@ impl<'o> Prepared<'o> {
         run_hook(hook, iteration, when)
     }
 
-    fn prepare(&mut self, program: usize, around: &Around, iteration: u64) -> Result<(), LaunchError> {
+    fn prepare(&mut self, program: usize, around: &Around, iteration: &str) -> Result<(), LaunchError> {
         if let Some(hook) = &around.prepare {
             self.run_hook(hook, iteration, "before")?;
         }
@@ -187,7 +190,7 @@ impl<'o> Prepared<'o> {
             tracee.launcher.open_stdin(input)?;
         }
         if around.wants_iteration {
-            tracee.launcher.set_variable(ITERATION, OsStr::new(&iteration.to_string()));
+            tracee.launcher.set_variable(ITERATION, OsStr::new(iteration));
         }
         if let Some(offsets) = &mut self.offsets {
             let filling = "X".repeat(offsets.usize(..OFFSETS));
@@ -207,6 +210,11 @@ impl Runner for Prepared<'_> {
         self.around(program, Runner::run)
     }
 
+    fn warm_up(&mut self, begins: bool) {
+        self.warming_up = begins;
+        self.begun.fill(0);
+    }
+
     fn runs_alone(&mut self, program: usize) -> Option<Placement> {
         self.tracees.runs_alone(program)
     }
@@ -219,7 +227,7 @@ impl Counter for Prepared<'_> {
 }
 
 /// Its output is shown only if it fails.
-fn run_hook(hook: &Hook, iteration: u64, when: &'static str) -> Result<(), LaunchError> {
+fn run_hook(hook: &Hook, iteration: &str, when: &'static str) -> Result<(), LaunchError> {
     let failed = |outcome| LaunchError::Hook { command: hook.command.clone(), when, outcome };
     hook.run_with(ITERATION, iteration).map_err(failed)?;
     if interrupt::interrupted().is_some() { Err(LaunchError::Interrupted) } else { Ok(()) }

@@ -26,6 +26,7 @@ fn name(output: OutputKind) -> &'static str {
         OutputKind::Pipe => "pipe",
         OutputKind::Pty => "pty",
         OutputKind::File => "file",
+        OutputKind::Inherit => "inherit",
     }
 }
 

@@ -5,12 +5,27 @@ use super::place::Place;
 use super::runner::Tracee;
 use firstbyte_measure::launch::{Command, Environment, LaunchError, Launcher, OutputKind, Until};
 use firstbyte_measure::tracer::Setting;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Where a program's output goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Destination {
+    pub kind: OutputKind,
+    /// The file of [`OutputKind::File`]; `None`: a temporary one.
+    pub file: Option<PathBuf>,
+}
+
+impl From<OutputKind> for Destination {
+    fn from(kind: OutputKind) -> Destination {
+        Destination { kind, file: None }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct RunPlan {
-    pub output: OutputKind,
+    pub output: Destination,
     pub place: Place,
     /// The time after which a run is killed.
     pub timeout: Duration,
@@ -28,12 +43,19 @@ impl RunPlan {
     /// One command, ready to be run.
     pub fn tracee(&self, command: Command) -> Result<Tracee, LaunchError> {
         let setting = Setting {
-            output: self.output,
+            output: self.output.kind,
+            kept: self.output.file.clone(),
             expected: None,
             timeout: Some(self.timeout),
             until: self.until.clone(),
         };
-        Ok(Tracee { launcher: Launcher::new(command)?, setting, place: self.place.clone() })
+
+        let mut launcher = Launcher::new(command)?;
+        if self.output.kind == OutputKind::Inherit {
+            let stderr = std::io::stderr().as_fd().try_clone_to_owned();
+            launcher.set_stderr(stderr.map_err(|cause| LaunchError::Resource { what: "stderr", cause })?);
+        }
+        Ok(Tracee { launcher, setting, place: self.place.clone() })
     }
 
     /// How a run must end. A program that firstbyte stops may end in any way.

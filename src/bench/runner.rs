@@ -21,6 +21,9 @@ pub trait Runner {
     /// Runs one program once, traced or untraced according to the last switch.
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError>;
 
+    /// Takes note that the warm-up begins or has ended.
+    fn warm_up(&mut self, _begins: bool) {}
+
     /// Takes note that runs of a program had one process and one thread. Returns where its runs take place from now on.
     fn runs_alone(&mut self, _program: usize) -> Option<Placement> {
         None

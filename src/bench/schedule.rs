@@ -252,11 +252,11 @@ mod tests {
 
     #[test]
     fn the_first_adaptive_blocks_have_untraced_rounds() {
-        let long = Adaptive { least: 1, most: 1000, time: Duration::from_secs(1), precision: 0.01 };
+        let long = Adaptive { least: 1, most: 1000, time: Duration::from_secs(1), ..Adaptive::default() };
         let schedule = Schedule::new(Aim::Time, RunLimit::Adaptive(long), Duration::from_millis(50), 1, true);
         let untraced = schedule.blocks.iter().filter(|block| block.untraced > 0).count();
         assert!(untraced == BLOCKS as usize && schedule.blocks.len() > untraced);
-        let adaptive = Adaptive { least: 10, most: 60, time: Duration::from_secs(1), precision: 0.01 };
+        let adaptive = Adaptive { least: 10, most: 60, time: Duration::from_secs(1), ..Adaptive::default() };
         let schedule =
             Schedule::new(Aim::Time, RunLimit::Adaptive(adaptive), Duration::from_millis(50), 1, true);
         assert_eq!(pairs(&schedule), [(10, 4), (5, 2), (7, 3), (11, 4), (16, 6), (11, 4)]);

@@ -6,10 +6,12 @@ use super::export::ExportArgs;
 use super::options::{JsonArgs, MeasuringArgs};
 use super::running::plain;
 use super::shell::Interpreter;
-use crate::bench::{Adaptive, RunLimit};
+use super::style::Style;
+use crate::bench::{Adaptive, Destination, RunLimit};
 use crate::budget::ProgramBudget;
 use crate::document::Kind;
 use crate::document::bench::Metric;
+use crate::document::metrics::Selection;
 use crate::output::Target;
 use crate::report::formats::Format;
 use std::path::PathBuf;
@@ -101,13 +103,16 @@ impl Plan {
     pub fn measuring(&self, programs: &[ProgramBudget]) -> Result<bench::Plan, String> {
         let timed = programs.iter().any(ProgramBudget::limits_time);
         let each = TIME_EACH.saturating_mul(u32::try_from(programs.len()).unwrap_or(u32::MAX));
-        let adaptive = Adaptive { least: 10, most: 1000, time: each, precision: 0.01 };
+        let adaptive = Adaptive { least: 10, most: 1000, time: each, precision: 0.01, ..Adaptive::default() };
 
+        let benchmarks = programs.iter().map(|program| benchmark(program, self.measuring.output()));
         Ok(bench::Plan {
-            benchmarks: programs.iter().map(benchmark).collect::<Result<_, _>>()?,
+            benchmarks: benchmarks.collect::<Result<_, _>>()?,
             reference: 0,
             subtract: None,
             compare_by: Metric::Total,
+            metrics: Selection::default(),
+            style: Style::default(),
             limit: if timed { RunLimit::Adaptive(adaptive) } else { RunLimit::Runs(1) },
             warmup: 1,
             each_run: plain(&self.measuring, self.environment.environment()),
@@ -123,8 +128,8 @@ impl Plan {
     }
 }
 
-fn benchmark(program: &ProgramBudget) -> Result<Benchmark, String> {
+fn benchmark(program: &ProgramBudget, output: Destination) -> Result<Benchmark, String> {
     let interpreter = if program.shell { Interpreter::default_shell() } else { Interpreter::None };
     let benchmark = Benchmark::of(&program.command, &interpreter)?;
-    Ok(Benchmark { name: program.label().to_owned(), ..benchmark })
+    Ok(Benchmark { name: program.label().to_owned(), output, ..benchmark })
 }

@@ -9,9 +9,10 @@ const HEADING: &str = "Environment options";
 /// For commands that run the user's programs, which get the user's environment.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct EnvironmentArgs {
-    /// Set a variable in the environment of the programs (can be repeated)
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, help_heading = HEADING)]
-    env: Vec<(String, String)>,
+    /// Set variables in the environment of the programs: NAME=VALUE, several separated by spaces; quotes are as in a shell,
+    /// and nothing is expanded (can be repeated)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignments, help_heading = HEADING)]
+    env: Vec<Assignments>,
     /// Remove a variable from the environment of the programs (can be repeated)
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     env_remove: Vec<OsString>,
@@ -19,6 +20,10 @@ pub(super) struct EnvironmentArgs {
     #[arg(long, help_heading = HEADING)]
     clean_env: bool,
 }
+
+/// The variables of one `--env`, each with its value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Assignments(pub(super) Vec<(String, String)>);
 
 /// For commands whose programs get a clean environment.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -33,7 +38,7 @@ impl EnvironmentArgs {
     /// The environment of all programs.
     pub(super) fn environment(&self) -> Environment {
         let mut environment = self.without_assignments();
-        for (name, value) in &self.env {
+        for (name, value) in self.env.iter().flat_map(|assignments| &assignments.0) {
             environment.set(name.as_ref(), value.as_ref());
         }
         environment
@@ -46,8 +51,8 @@ impl EnvironmentArgs {
         environment
     }
 
-    /// The variables of `--env`.
-    pub(super) fn assignments(&self) -> &[(String, String)] {
+    /// The variables of each `--env`.
+    pub(super) fn assignments(&self) -> &[Assignments] {
         &self.env
     }
 }
@@ -58,10 +63,39 @@ impl InheritEnvArgs {
     }
 }
 
-fn assignment(text: &str) -> Result<(String, String), String> {
+fn assignments(text: &str) -> Result<Assignments, String> {
+    let words = shell_words::split(text).map_err(|_| {
+        format!("`{text}` has a quote that is not closed\nhelp: close it, or write \\' or \\\"")
+    })?;
+    words.iter().map(|word| assignment(word)).collect::<Result<_, _>>().map(Assignments)
+}
+
+fn assignment(word: &str) -> Result<(String, String), String> {
     let text_of = |part: OsString| part.into_string().unwrap_or_default();
-    let parts = environment::parsed(OsStr::new(text)).map(|(name, value)| (text_of(name), text_of(value)));
+    let parts = environment::parsed(OsStr::new(word)).map(|(name, value)| (text_of(name), text_of(value)));
     parts.ok_or_else(|| {
-        format!("`{text}` does not set a variable\nhelp: write it like NAME=VALUE, or use --env-remove NAME")
+        format!(
+            "`{word}` does not set a variable\nhelp: write it like NAME=VALUE or NAME=\"two words\", or use --env-remove NAME"
+        )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(text: &str) -> Vec<(String, String)> {
+        assignments(text).unwrap().0
+    }
+
+    #[test]
+    fn assignments_are_split_and_unquoted_as_in_a_shell_but_not_expanded() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(set("A=1 B='x y' C=\"z\""), [pair("A", "1"), pair("B", "x y"), pair("C", "z")]);
+        assert_eq!(set("A=$HOME"), [pair("A", "$HOME")]);
+        assert_eq!((set("A="), set("")), (vec![pair("A", "")], vec![]));
+        for text in ["A", "A=1 B", "A='x", "=1"] {
+            assert!(assignments(text).unwrap_err().contains("\nhelp: "), "{text}");
+        }
+    }
 }

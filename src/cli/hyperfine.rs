@@ -3,15 +3,11 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Each option, and the help for those who type it.
-const MISSING: [(&str, &str); 9] = [
-    ("--show-output", "run the command by itself to see its output"),
-    ("--style", "NO_COLOR=1 switches colours off, and progress is shown only on a terminal"),
-    ("--metrics", "every metric is always measured; --compare-by first-byte compares the first byte"),
-    ("--time-unit", "each time has the unit that fits; --export-json has nanoseconds"),
-    ("-u", "each time has the unit that fits; --export-json has nanoseconds"),
-    ("--sort", "the summary keeps the order of the commands"),
+const MISSING: [(&str, &str); 5] = [
+    ("--time-unit", "--metrics chooses units, as in --metrics total:ms,first_byte:us"),
+    ("-u", "--metrics chooses units, as in --metrics total:ms,first_byte:us"),
+    ("--sort", "the summary begins with the fastest command"),
     ("--reference-name", "name the commands with -n, in order"),
-    ("--min-benchmarking-time", "--time limits the time, and --min-runs requires a number of runs"),
     ("--debug-mode", "-r 1 --no-counts runs each command once"),
 ];
 

@@ -23,16 +23,26 @@ mod running;
 mod shell;
 mod shell_syntax;
 pub mod showdown;
+pub mod style;
 pub mod throughput;
 pub mod trace;
 mod values;
+pub mod watch;
 
 use crate::output::stdout_was_closed;
+use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
+
+/// The colours of help on a terminal: those of hyperfine.
+const HELP_COLOURS: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
 
 /// Account for every microsecond between a program's execve and its first byte of output, and until its exit
 #[derive(Debug, Parser)]
-#[command(name = "firstbyte", version, max_term_width = 100, propagate_version = true)]
+#[command(name = "firstbyte", version, max_term_width = 100, propagate_version = true, styles = HELP_COLOURS)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: CliCommand,
@@ -80,6 +90,7 @@ pub enum CliCommand {
     Diff(Box<diff::Args>),
     Report(report::Args),
     Doctor(doctor::Args),
+    Watch(Box<watch::Args>),
     Throughput(Box<throughput::Args>),
     Lines(lines::Args),
     Elf(elf::Args),

@@ -3,8 +3,10 @@
 //! A command whose default or meaning differs changes that one property with `mut_arg`, in its own file.
 
 use super::values::{cpus, duration, place};
-use crate::bench::Place;
+use crate::bench::{Destination, Place};
 use crate::document::bench::ColdMethod;
+use clap::ArgAction;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use firstbyte_measure::launch::{CpuSet, OutputKind};
 use firstbyte_measure::tracer::BackendChoice;
 use std::time::Duration;
@@ -18,8 +20,9 @@ pub(super) struct MeasuringArgs {
     #[arg(long, value_name = "BACKEND", default_value = "auto", help_heading = HEADING)]
     backend: BackendArg,
     /// Connect the programs' stdout to KIND
-    #[arg(long, value_name = "KIND", default_value = "pipe", help_heading = HEADING)]
-    output: OutputArg,
+    #[arg(long, value_name = "KIND", default_value = "pipe", action = ArgAction::Set, help_heading = HEADING,
+        value_parser = PossibleValuesParser::new(OUTPUTS).map(|kind| Destination::from(kind_of(&kind))))]
+    output: Vec<Destination>,
     /// Run firstbyte and the programs together on these processors, such as 0 or 0-3; with `all`, wherever the kernel puts
     /// them [default: programs with one thread on the last processor, others on any]
     #[arg(long, value_name = "LIST", value_parser = place, help_heading = HEADING)]
@@ -79,12 +82,28 @@ enum BackendArg {
     Pipe,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum OutputArg {
-    Null,
-    Pipe,
-    Pty,
-    File,
+/// Kinds of stdout that firstbyte makes for a run.
+const OUTPUTS: [&str; 4] = ["null", "pipe", "pty", "file"];
+
+fn kind_of(name: &str) -> OutputKind {
+    match name {
+        "null" => OutputKind::Null,
+        "pty" => OutputKind::Pty,
+        "file" => OutputKind::File,
+        _ => OutputKind::Pipe,
+    }
+}
+
+/// A value of `--output` of `bench`: also `inherit` and files of the user.
+pub(super) fn output(text: &str) -> Result<Destination, String> {
+    match text {
+        "inherit" => Ok(OutputKind::Inherit.into()),
+        kind if OUTPUTS.contains(&kind) => Ok(kind_of(kind).into()),
+        path if path.contains('/') => Ok(Destination { kind: OutputKind::File, file: Some(path.into()) }),
+        other => Err(format!(
+            "`{other}` is not a kind of output\nhelp: use null, pipe, pty, file or inherit, or a path with a slash, as in --output ./{other}"
+        )),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -109,13 +128,14 @@ impl MeasuringArgs {
         }
     }
 
-    pub(super) fn output(&self) -> OutputKind {
-        match self.output {
-            OutputArg::Null => OutputKind::Null,
-            OutputArg::Pipe => OutputKind::Pipe,
-            OutputArg::Pty => OutputKind::Pty,
-            OutputArg::File => OutputKind::File,
-        }
+    /// Where the output of all programs goes.
+    pub(super) fn output(&self) -> Destination {
+        self.output.first().cloned().unwrap_or_default()
+    }
+
+    /// Where the output of each program goes, if the command takes several.
+    pub(super) fn outputs(&self) -> &[Destination] {
+        &self.output
     }
 
     pub(super) fn place(&self) -> Place {

@@ -2,7 +2,7 @@
 
 use super::options::MeasuringArgs;
 use super::values::readable;
-use crate::bench::{Accepted, RunPlan};
+use crate::bench::{Accepted, Destination, RunPlan};
 use firstbyte_measure::launch::{Environment, OutputKind, Until};
 use std::num::NonZeroU16;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub(super) struct RunningArgs {
     /// as 1,2
     #[arg(short, long, value_name = "MODE", num_args = 0..=1, require_equals = true, default_missing_value = "any")]
     ignore_failure: Option<Accepted>,
-    /// Use FILE as stdin of each run [default: /dev/null]
+    /// Use FILE as stdin of each run; `null` is /dev/null [default: null]
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
     /// End each run when TEXT appears in its stdout or stderr, and stop the program
@@ -32,21 +32,26 @@ impl RunningArgs {
     /// commands that run before may create it.
     pub(super) fn plan(
         &self,
+        output: Destination,
         measuring: &MeasuringArgs,
         environment: Environment,
         may_be_made: bool,
     ) -> Result<RunPlan, String> {
-        let output = measuring.output();
-        self.check_input(output, may_be_made)?;
+        self.check_input(output.kind, may_be_made)?;
         Ok(RunPlan {
-            output,
             place: measuring.place(),
             timeout: measuring.timeout(),
-            input: self.input.clone(),
-            until: self.until(output)?,
+            input: self.input().cloned(),
+            until: self.until(output.kind)?,
             accepted: self.accepted(),
+            output,
             environment,
         })
+    }
+
+    /// The file of stdin. `null` is `/dev/null`, as in hyperfine.
+    fn input(&self) -> Option<&PathBuf> {
+        self.input.as_ref().filter(|input| input.as_os_str() != "null")
     }
 
     fn accepted(&self) -> Accepted {
@@ -55,7 +60,7 @@ impl RunningArgs {
 
     /// Refuses an input that cannot be used before anything runs.
     fn check_input(&self, output: OutputKind, may_be_made: bool) -> Result<(), String> {
-        let Some(input) = &self.input else { return Ok(()) };
+        let Some(input) = self.input() else { return Ok(()) };
         if output == OutputKind::Pty {
             return Err("`--input` cannot be used with `--output pty`: stdin is the terminal\n\
                         help: leave out --input, or use --output pipe"

@@ -125,7 +125,7 @@ impl Args {
             list: self.list,
             caches: self.cache.states(),
             backend: measuring.backend(),
-            output: measuring.output(),
+            output: measuring.output().kind,
             environment: self.environment.environment(),
             place: measuring.place(),
             timeout: measuring.timeout(),

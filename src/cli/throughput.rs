@@ -2,7 +2,7 @@
 
 use super::export::{ExportArgs, HEADING, PICTURES};
 use super::options::{JsonArgs, SeedArgs, TimeoutArgs};
-use super::values::duration;
+use super::values::{count, duration};
 use crate::document::Kind;
 use crate::output::Target;
 use crate::report::formats::Format;
@@ -17,7 +17,7 @@ and `firstbyte lines`.
 
 Examples:
   firstbyte throughput
-  firstbyte throughput --n 17500000 --sink wc,file --only go-v2
+  firstbyte throughput --n 17.5M --sink wc,file --only go-v2
   firstbyte throughput --export-svg chart.svg --log";
 
 /// Compare ways to print many lines, such as `firstbyte lines`
@@ -29,9 +29,9 @@ Examples:
     mut_arg("export-png", |png| png.help("Draw the same chart as a PNG picture")),
 )]
 pub struct Args {
-    /// Print this many lines (a comma-separated list)
+    /// Print this many lines: a comma-separated list, such as 1M,17.5M
     #[arg(long = "n", value_name = "LIST", value_delimiter = ',', default_values_t = POST_COUNTS,
-        value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
+        value_parser = count)]
     counts: Vec<u64>,
     /// Print to these targets (a comma-separated list)
     #[arg(long = "sink", value_name = "LIST", value_delimiter = ',', default_value = "null,pipe-read",

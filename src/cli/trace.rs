@@ -18,6 +18,7 @@ const EXAMPLES: &str = "\
 Examples:
   firstbyte trace ls
   firstbyte trace 'node app.js'
+  firstbyte trace --full 'node app.js'
   firstbyte trace --timeline -- ls -l
   firstbyte trace --until-port 8000 'python3 -m http.server 8000'
   firstbyte trace --summary 'python3 app.py' './app'
@@ -32,9 +33,8 @@ pub struct Args {
     command: Vec<String>,
     #[command(flatten)]
     explaining: ExplainingArgs,
-    /// Print every step of one run, as strace does, with the times of page faults and user code
-    #[arg(long)]
-    timeline: bool,
+    #[command(flatten)]
+    extent: ExtentArgs,
     /// Print one line for each of these commands, each in quotes if it has arguments
     #[arg(long, value_name = "COMMAND", num_args = 1.., conflicts_with_all = ["timeline", "command", "words"])]
     summary: Vec<String>,
@@ -60,6 +60,17 @@ pub struct Args {
     /// Program to explain, and its arguments, word by word
     #[arg(last = true, value_name = "WORD")]
     words: Vec<OsString>,
+}
+
+/// How much is printed.
+#[derive(Debug, clap::Args)]
+struct ExtentArgs {
+    /// Print everything, not only the phases, the path, the largest costs and the first findings
+    #[arg(long)]
+    full: bool,
+    /// Print every step of one run, as strace does, with the times of page faults and user code
+    #[arg(long)]
+    timeline: bool,
 }
 
 /// How the runs of `trace` and `diff` are made.
@@ -123,6 +134,8 @@ pub enum Subject {
 pub struct Plan {
     pub subject: Subject,
     pub runs: ExplainPlan,
+    /// Print more than the first screen.
+    pub full: bool,
     /// Print the whole list of steps.
     pub timeline: bool,
     pub exports: Vec<(Format, Target)>,
@@ -141,7 +154,8 @@ impl Args {
                 along: self.thread.into(),
                 ..self.explaining.plan()?
             },
-            timeline: self.timeline,
+            full: self.extent.full,
+            timeline: self.extent.timeline,
             exports: self.exports.targets_with(&self.json),
         })
     }
@@ -195,7 +209,7 @@ impl ExplainingArgs {
             runtimes: false,
             along: Along::CriticalPath,
             backend: self.measuring.backend(),
-            each_run: self.running.plan(&self.measuring, environment, false)?,
+            each_run: self.running.plan(self.measuring.output(), &self.measuring, environment, false)?,
             cold: self.cold()?,
             ring: None,
             seed: self.measuring.seed(),

@@ -45,6 +45,28 @@ pub(super) fn percent(text: &str) -> Result<f64, String> {
     })
 }
 
+/// A number of things: `1000000`, `1_000_000`, `1M` or `17.5M`.
+pub(super) fn count(text: &str) -> Result<u64, String> {
+    let units = [('k', 1_000), ('K', 1_000), ('M', 1_000_000), ('G', 1_000_000_000)];
+    let with_unit = units.into_iter().find_map(|(letter, unit)| Some((text.strip_suffix(letter)?, unit)));
+    let (number, unit) = with_unit.unwrap_or((text, 1));
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let digits = format!("{whole}{part}").replace('_', "");
+
+    let scale = u32::try_from(part.len()).ok().and_then(|places| 10_u64.checked_pow(places));
+    let count = digits.parse::<u64>().ok().and_then(|digits| digits.checked_mul(unit));
+    let count = count
+        .zip(scale)
+        .filter(|(count, scale)| count.is_multiple_of(*scale))
+        .map(|(count, scale)| count / scale);
+    count.filter(|count| (1..=MOST).contains(count)).ok_or_else(|| {
+        format!("`{text}` is not a whole number from 1 to {MOST}\nhelp: write it like 2500000 or 2.5M")
+    })
+}
+
+/// The largest number that [`count`] takes.
+const MOST: u64 = 1_000_000_000_000;
+
 /// Checks that a file that runs will read exists and can be read.
 pub(super) fn readable(input: &Path) -> Result<(), String> {
     let name = input.display();
@@ -59,6 +81,28 @@ pub(super) fn readable(input: &Path) -> Result<(), String> {
     })
 }
 
+/// Checks that programs can write to a file, which may not exist yet.
+pub(super) fn writable(output: &Path) -> Result<(), String> {
+    let name = output.display();
+    let refused = |cause: String, help: &str| {
+        Err(format!("output cannot be written to `{name}`: {cause}\nhelp: {help}"))
+    };
+    if output.exists() && !output.is_file() {
+        return refused("it is not a regular file".to_owned(), "name a file, or use --output inherit");
+    }
+
+    let (checked, access) = if output.exists() {
+        (output, rustix::fs::Access::WRITE_OK)
+    } else {
+        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+        (folder.unwrap_or(Path::new(".")), rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
+    };
+    rustix::fs::access(checked, access).or_else(|error| {
+        let cause = std::io::Error::from(error).to_string();
+        refused(cause, "create its folder first, with `mkdir -p`, or name another one")
+    })
+}
+
 /// A size that a ring buffer can have: a power of two of at least one page (`BPF_MAP_TYPE_RINGBUF`).
 pub(super) fn ring_size(text: &str) -> Result<u32, String> {
     let bytes = text.parse().ok();
@@ -69,4 +113,20 @@ pub(super) fn ring_size(text: &str) -> Result<u32, String> {
             "`{text}` is not a valid size of a ring buffer\nhelp: give a power of two from 4096 to 1073741824"
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_may_have_a_unit_and_is_whole() {
+        let counts = ["7", "1_000", "1k", "2.5M", "17.5M", "1G"].map(|text| count(text).unwrap());
+        assert_eq!(counts, [7, 1000, 1000, 2_500_000, 17_500_000, 1_000_000_000]);
+        for wrong in ["", "M", "0", "-1", "1.5", "1.2345k", "1KM", "1MM", "1e6", "1 M", "9999G", "1.M.", "+"]
+        {
+            let error = count(wrong).unwrap_err();
+            assert!(error.contains("\nhelp: "), "{wrong}: {error}");
+        }
+    }
 }

@@ -5,6 +5,7 @@
 
 use super::Kind;
 use super::hyperfine::{self, Run, Summary};
+use super::metrics::Selection;
 use super::series::{Finish, Rejected};
 use crate::stats::{Verdict, median_count};
 use firstbyte_measure::timeline::Phase;
@@ -59,6 +60,9 @@ pub struct Document {
     /// What a reader must know before relying on the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
+    /// What the user wants to see of the results. The file has everything.
+    #[serde(skip)]
+    pub shown: Selection,
 }
 
 impl Document {
@@ -83,15 +87,18 @@ impl Document {
             finish: None,
             executions: None,
             warnings: Vec::new(),
+            shown: Selection::default(),
         }
     }
 
-    /// The document with the version of hyperfine 2's fields, which the results have.
+    /// The document with the version of hyperfine 2's fields, which the results have. Its scripts draw the first metric
+    /// that is shown.
     #[must_use]
-    pub fn with_hyperfine_fields(self) -> Document {
+    pub fn for_hyperfine(self, shown: Selection) -> Document {
         Document {
             schema_version: Some(hyperfine::SCHEMA_VERSION),
-            primary_metric: Some(hyperfine::PRIMARY_METRIC.to_owned()),
+            primary_metric: Some(hyperfine::primary(&shown).to_owned()),
+            shown,
             ..self
         }
     }

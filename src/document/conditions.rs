@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// The `plan` of a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Conditions {
-    /// What stdout was: `null`, `pipe`, `pty` or `file`.
+    /// What stdout was: `null`, `pipe`, `pty`, `file` or `inherit`.
     pub output: &'static str,
     /// The processors that it was bound to, ascending; `null` if to none.
     pub cpus: Option<Vec<usize>>,

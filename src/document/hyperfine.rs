@@ -1,6 +1,7 @@
 //! What hyperfine 2 writes beside the fields that it shares with hyperfine 1: its `schema_version` 2, which its scripts
 //! read. Documents of `bench` have it too, and hyperfine's own files are read through it.
 
+use super::metrics::Selection;
 use crate::stats::Statistics;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -10,7 +11,16 @@ use std::collections::BTreeMap;
 pub const SCHEMA_VERSION: u64 = 2;
 
 /// The metric that its scripts draw unless they are given another one.
-pub const PRIMARY_METRIC: &str = "time_wall_clock";
+const PRIMARY_METRIC: &str = "time_wall_clock";
+
+/// The metrics of each [`Run`].
+const OF_RUNS: [&str; 5] = [PRIMARY_METRIC, "time_cpu", "time_user", "time_system", "memory_peak_resident"];
+
+/// The metric that its scripts draw: the first that was chosen, if the runs have it.
+pub fn primary(shown: &Selection) -> &'static str {
+    let first = shown.metrics.first().map(|selected| selected.metric.name);
+    first.filter(|name| OF_RUNS.contains(name)).unwrap_or(PRIMARY_METRIC)
+}
 
 /// The unit of a [`Quantity`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,12 +82,13 @@ impl Run {
 
     /// Its values by the names of their metrics.
     fn metrics(&self) -> [(&'static str, Option<Quantity>); 5] {
+        let [wall, cpu, user, system, memory] = OF_RUNS;
         [
-            (PRIMARY_METRIC, Some(self.time_wall_clock)),
-            ("time_cpu", Some(self.time_cpu)),
-            ("time_user", Some(self.time_user)),
-            ("time_system", Some(self.time_system)),
-            ("memory_peak_resident", self.memory_peak_resident),
+            (wall, Some(self.time_wall_clock)),
+            (cpu, Some(self.time_cpu)),
+            (user, Some(self.time_user)),
+            (system, Some(self.time_system)),
+            (memory, self.memory_peak_resident),
         ]
     }
 }

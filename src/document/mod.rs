@@ -16,11 +16,14 @@ mod head;
 pub mod hyperfine;
 pub mod inspect;
 mod median_counts;
+pub mod metrics;
 pub mod read;
 pub mod series;
 pub mod throughput;
 pub mod trace;
 pub mod warnings;
+pub mod watch;
+pub mod watch_compare;
 
 pub use bench::Document;
 
@@ -57,11 +60,13 @@ pub enum Kind {
     Compare,
     /// What this machine can do: `doctor`.
     Doctor,
+    /// The programs that a command or a machine starts: `watch`.
+    Watch,
 }
 
 impl Kind {
     /// In the order of their declaration.
-    pub const ALL: [Kind; 13] = [
+    pub const ALL: [Kind; 14] = [
         Kind::Bench,
         Kind::Trace,
         Kind::Diff,
@@ -75,6 +80,7 @@ impl Kind {
         Kind::Check,
         Kind::Compare,
         Kind::Doctor,
+        Kind::Watch,
     ];
 
     /// As the document spells it.
@@ -93,6 +99,7 @@ impl Kind {
             Kind::Check => "check",
             Kind::Compare => "compare",
             Kind::Doctor => "doctor",
+            Kind::Watch => "watch",
         }
     }
 }

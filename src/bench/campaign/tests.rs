@@ -247,10 +247,26 @@ fn the_blocks_of_a_program_that_fails_now_and_then_are_those_in_which_it_ran() {
     }
 }
 
+const TEN_MINUTES: Adaptive = Adaptive {
+    least: 4,
+    most: 13,
+    least_time: Duration::ZERO,
+    time: Duration::from_secs(600),
+    precision: 0.1,
+};
+
+#[test]
+fn precise_medians_do_not_end_a_campaign_before_the_least_time() {
+    let adaptive = Adaptive { least_time: TEN_MINUTES.time, ..TEN_MINUTES };
+    let campaign = Campaign { limit: RunLimit::Adaptive(adaptive), ..campaign(0, false) };
+    let outcome = carry_out(2, &campaign, &mut Scripted::default());
+    assert_eq!((outcome.ending.finish, outcome.series[0].samples.len()), (Finish::MostRuns, 13));
+}
+
 #[test]
 fn an_adaptive_campaign_stops_as_soon_as_the_medians_are_known() {
     let adaptive = |most, precision| Campaign {
-        limit: RunLimit::Adaptive(Adaptive { least: 4, most, time: Duration::from_secs(600), precision }),
+        limit: RunLimit::Adaptive(Adaptive { most, precision, ..TEN_MINUTES }),
         ..campaign(0, false)
     };
     // The scripted runs grow by a nanosecond each: 4 differ by less than 10 %, and no number of them by nothing.
@@ -263,7 +279,7 @@ fn an_adaptive_campaign_stops_as_soon_as_the_medians_are_known() {
 
 #[test]
 fn without_time_an_adaptive_campaign_makes_the_least_runs() {
-    let adaptive = Adaptive { least: 5, most: 100, time: Duration::ZERO, precision: 0.0 };
+    let adaptive = Adaptive { least: 5, most: 100, ..Adaptive::default() };
     let campaign = Campaign { limit: RunLimit::Adaptive(adaptive), ..campaign(0, false) };
     let outcome = carry_out(1, &campaign, &mut Scripted::default());
     assert_eq!((outcome.ending.finish, outcome.series[0].samples.len()), (Finish::TimeSpent, 5));
@@ -272,7 +288,7 @@ fn without_time_an_adaptive_campaign_makes_the_least_runs() {
 #[test]
 fn a_tracer_that_fails_loses_no_samples_and_one_that_never_worked_is_an_error() {
     let hour = Duration::from_secs(3600);
-    let limit = RunLimit::Adaptive(Adaptive { least: 2, most: 8, time: hour, precision: 0.0 });
+    let limit = RunLimit::Adaptive(Adaptive { least: 2, most: 8, time: hour, ..Adaptive::default() });
     let mut runner = Scripted { broken_switch: Some(3), ..Scripted::default() };
     let outcome = carry_out(2, &Campaign { limit, ..campaign(0, true) }, &mut runner);
     assert_eq!(outcome.ending.broken.map(|error| error.to_string()).as_deref(), Some("no"));
@@ -284,7 +300,7 @@ fn a_tracer_that_fails_loses_no_samples_and_one_that_never_worked_is_an_error() 
 
 #[test]
 fn a_time_that_is_up_ends_the_untraced_rounds_too() {
-    let adaptive = Adaptive { least: 12, most: 100, time: Duration::ZERO, precision: 0.0 };
+    let adaptive = Adaptive { least: 12, most: 100, ..Adaptive::default() };
     let campaign = Campaign { limit: RunLimit::Adaptive(adaptive), ..campaign(0, true) };
     let outcome = carry_out(1, &campaign, &mut Scripted::default());
     let series = &outcome.series[0];

@@ -1,7 +1,9 @@
 //! The commands of `firstbyte bench`: their names, hooks, parameters and shell.
 
 use super::parameters::{Assignment, Parameter, combinations, replaced};
+use crate::bench::Destination;
 use crate::bench::hook::Hook;
+use crate::cli::environment::Assignments;
 use crate::cli::shell::{Interpreter, ShellArgs};
 use crate::cli::values::duration;
 use std::time::Duration;
@@ -62,8 +64,10 @@ pub struct Benchmark {
     /// The shell among them, quoted as a shell reads it; `None` if no shell runs the command.
     pub shell: Option<String>,
     pub parameters: Assignment,
-    /// Variables that are set for this command, each with its value.
+    /// Variables that are set for this command and its hooks, each with its value.
     pub variables: Vec<(String, String)>,
+    /// Where its output goes.
+    pub output: Destination,
     /// A shell command before each run.
     pub prepare: Option<Hook>,
     /// A shell command after each run.
@@ -82,17 +86,23 @@ pub(super) struct Commands {
 }
 
 impl CommandArgs {
-    /// `variables`: those of `--env`, in which parameters are replaced, too.
-    pub(super) fn plan(&self, variables: &[(String, String)]) -> Result<Commands, String> {
+    /// `environments`: the variables of each `--env`, in which parameters are replaced, too. `outputs`: each `--output`.
+    pub(super) fn plan(
+        &self,
+        environments: &[Assignments],
+        outputs: &[Destination],
+    ) -> Result<Commands, String> {
         let interpreter = self.shell.interpreter(self.commands.iter())?;
-        let mut benchmarks = self.benchmarks(&interpreter)?;
+        let mut benchmarks = self.benchmarks(&interpreter, environments, outputs)?;
+        let given = benchmarks.len();
 
         let mut position = |command: &String| position(&mut benchmarks, command, &interpreter);
         let reference = self.reference.as_ref().map(&mut position).transpose()?.unwrap_or(0);
         let subtract = self.subtract.as_ref().map(&mut position).transpose()?;
 
-        for benchmark in &mut benchmarks {
-            benchmark.set(variables);
+        for added in &mut benchmarks[given..] {
+            added.output = outputs.first().cloned().unwrap_or_default();
+            added.set(&self.common_variables(environments, given).unwrap_or_default());
         }
         make_unique(&mut benchmarks);
         Ok(Commands { benchmarks, reference, subtract })
@@ -114,7 +124,12 @@ impl CommandArgs {
     }
 
     /// Every command under every combination of parameters.
-    fn benchmarks(&self, interpreter: &Interpreter) -> Result<Vec<Benchmark>, String> {
+    fn benchmarks(
+        &self,
+        interpreter: &Interpreter,
+        environments: &[Assignments],
+        outputs: &[Destination],
+    ) -> Result<Vec<Benchmark>, String> {
         let assignments = self.parameters()?;
         let all = self.commands.len() * assignments.len();
         let given = self.names.len();
@@ -128,47 +143,89 @@ impl CommandArgs {
         let mut benchmarks = Vec::new();
         for (place, command) in self.commands.iter().enumerate() {
             for assignment in &assignments {
-                let name_place = if given == all { benchmarks.len() } else { place };
+                let at = Slot { command: place, benchmark: benchmarks.len(), of: all };
+                let name_place = if given == all { at.benchmark } else { place };
                 let mut benchmark = Benchmark::of(&replaced(command, assignment), interpreter)?;
-                if let Some(name) = self.names.get(name_place) {
-                    benchmark.name = replaced(name, assignment);
-                }
                 benchmark.parameters.clone_from(assignment);
-                benchmarks.push(self.hooked(benchmark, place)?);
+                benchmark.output = self.own("output", outputs, at)?.cloned().unwrap_or_default();
+                benchmark.set(&self.variables(environments, at)?);
+
+                let has_own = self.common_variables(environments, all).is_none();
+                benchmark.name = match self.names.get(name_place) {
+                    Some(name) => replaced(name, assignment),
+                    None => benchmark.own_name(command, has_own),
+                };
+                benchmarks.push(self.hooked(benchmark, at)?);
             }
         }
         Ok(benchmarks)
     }
 
-    fn hooked(&self, benchmark: Benchmark, place: usize) -> Result<Benchmark, String> {
-        let own =
-            |text: &String| Hook { command: replaced(text, &benchmark.parameters), limit: self.hook_timeout };
-        let prepare = self.hook("prepare", &self.prepare, place)?.map(own);
-        let conclude = self.hook("conclude", &self.conclude, place)?.map(own);
+    fn hooked(&self, benchmark: Benchmark, at: Slot) -> Result<Benchmark, String> {
+        let own = |text: &String| Hook {
+            command: replaced(text, &benchmark.parameters),
+            limit: self.hook_timeout,
+            variables: benchmark.variables.clone(),
+        };
+        let prepare = self.own("prepare", &self.prepare, at)?.map(own);
+        let conclude = self.own("conclude", &self.conclude, at)?.map(own);
         let (setup, cleanup) = (self.setup.as_ref().map(own), self.cleanup.as_ref().map(own));
 
         Ok(Benchmark { prepare, conclude, setup, cleanup, ..benchmark })
     }
 
-    /// The one hook of all commands, or the one of this command.
-    fn hook<'h>(
-        &self,
-        option: &str,
-        hooks: &'h [String],
-        place: usize,
-    ) -> Result<Option<&'h String>, String> {
-        match hooks.len() {
-            0 | 1 => Ok(hooks.first()),
-            n if n == self.commands.len() => Ok(hooks.get(place)),
+    /// The variables of a command.
+    fn variables(&self, environments: &[Assignments], at: Slot) -> Result<Vec<(String, String)>, String> {
+        match self.common_variables(environments, at.of) {
+            Some(variables) => Ok(variables),
+            None => Ok(self.own("env", environments, at)?.map(|own| own.0.clone()).unwrap_or_default()),
+        }
+    }
+
+    /// The variables of all commands, unless each has its own. A single command takes all that are given.
+    fn common_variables(&self, environments: &[Assignments], all: usize) -> Option<Vec<(String, String)>> {
+        let is_common = environments.len() < 2 || (self.commands.len() == 1 && environments.len() != all);
+        is_common.then(|| environments.iter().flat_map(|environment| environment.0.clone()).collect())
+    }
+
+    /// The one value of an option for all commands, or the one of this command.
+    fn own<'v, V>(&self, option: &str, values: &'v [V], at: Slot) -> Result<Option<&'v V>, String> {
+        match values.len() {
+            0 | 1 => Ok(values.first()),
+            n if n == self.commands.len() => Ok(values.get(at.command)),
+            n if n == at.of => Ok(values.get(at.benchmark)),
             n => Err(format!(
-                "--{option} is given {n} times for {} commands\nhelp: give it once for all, or once for each command",
-                self.commands.len()
+                "--{option} is given {n} times for {} commands\nhelp: give it once for all, or once for each command{}",
+                self.commands.len(),
+                if option == "env" { ", as in --env 'A=1 B=2'" } else { "" }
             )),
         }
     }
 }
 
+/// Where a benchmark is: the index of its command, and its own among all commands with all parameters.
+#[derive(Clone, Copy)]
+struct Slot {
+    command: usize,
+    benchmark: usize,
+    /// The number of all benchmarks.
+    of: usize,
+}
+
 impl Benchmark {
+    /// As in hyperfine: the command, after the variables that are its own, and before the parameters that are not in it.
+    fn own_name(&self, template: &str, has_own_variables: bool) -> String {
+        let variables = self.variables.iter().filter(|_| has_own_variables);
+        let variables = variables.map(|(name, value)| format!("{name}={} ", shell_words::quote(value)));
+
+        let is_unused = |name: &String| !template.contains(&format!("{{{name}}}"));
+        let unused = self.parameters.iter().filter(|(name, _)| is_unused(name));
+        let unused: Vec<String> = unused.map(|(name, value)| format!("{name} = {value}")).collect();
+        let after = if unused.is_empty() { String::new() } else { format!(" ({})", unused.join(", ")) };
+
+        variables.chain([self.command.clone(), after]).collect()
+    }
+
     fn set(&mut self, variables: &[(String, String)]) {
         let own = |(name, value): &(String, String)| {
             (replaced(name, &self.parameters), replaced(value, &self.parameters))
@@ -185,6 +242,7 @@ impl Benchmark {
             shell: interpreter.shell().map(shell_words::join),
             parameters: Assignment::new(),
             variables: Vec::new(),
+            output: Destination::default(),
             prepare: None,
             conclude: None,
             setup: None,

@@ -9,15 +9,19 @@ pub use commands::Benchmark;
 
 use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
-use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
+use super::options::{CacheArgs, JsonArgs, MeasuringArgs, output as output_of};
 use super::running::RunningArgs;
-use super::values::{duration, nanos, percent};
-use crate::bench::{Adaptive, RunLimit, RunPlan};
+use super::style::{Style, StyleArgs};
+use super::values::{duration, nanos, percent, writable};
+use crate::bench::{Adaptive, Destination, RunLimit, RunPlan};
 use crate::document::Kind;
 use crate::document::bench::{ColdMethod, Metric};
+use crate::document::metrics::Selection;
 use crate::output::Target;
 use crate::report::formats::Format;
+use clap::ArgAction;
 use commands::CommandArgs;
+use firstbyte_measure::launch::OutputKind;
 use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::units::Nanos;
 use std::time::Duration;
@@ -32,7 +36,8 @@ Examples:
 
 /// Measure the start-up of one or more commands, and compare them
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("output", of_each_command))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
     #[command(flatten)]
     commands: CommandArgs,
@@ -52,15 +57,26 @@ pub struct Args {
     /// Stop after DURATION, such as 500ms or 2m; a number without a unit is in seconds [default: 3s for each command]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     time: Option<Duration>,
+    /// Measure for at least SECONDS for each command, even if the medians are precise before
+    #[arg(long, value_name = "SECONDS", value_parser = duration, conflicts_with = "runs")]
+    min_benchmarking_time: Option<Duration>,
     /// Stop once half of the 95 % interval of every median is at most PERCENT
     #[arg(long, value_name = "PERCENT", default_value = "0.5", value_parser = percent)]
     precision: f64,
+    /// Show these metrics, in this order, in the text and in the tables of --export-csv, -markdown, -asciidoc and
+    /// -orgmode: a preset (default, time, all), or a list such as `total:ms,first_byte,syscalls`; an unknown name
+    /// lists all
+    #[arg(long, value_name = "PRESET|METRIC[:UNIT],…", default_value = "default", hide_default_value = true)]
+    metrics: Selection,
     /// Compare this time in the summary
     #[arg(long, value_name = "TIME", default_value = "total")]
     compare_by: MetricArg,
     /// Print the share of runs whose first byte came within DURATION, such as 20ms
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     threshold: Option<Duration>,
+    /// Let the programs write to firstbyte's own stdout and stderr; same as --output inherit
+    #[arg(long, conflicts_with = "output")]
+    show_output: bool,
     /// Vary the size of the environment from run to run, and with it the address at which the stack starts
     #[arg(long)]
     env_offset: bool,
@@ -72,6 +88,8 @@ pub struct Args {
     /// each for the hardware counters of the program and of the kernel
     #[arg(long)]
     no_counts: bool,
+    #[command(flatten)]
+    style: StyleArgs,
     #[command(flatten)]
     running: RunningArgs,
     #[command(flatten)]
@@ -101,6 +119,10 @@ pub struct Plan {
     /// The index of the command whose time is subtracted from the others'.
     pub subtract: Option<usize>,
     pub compare_by: Metric,
+    /// The metrics that are shown.
+    pub metrics: Selection,
+    /// How the results and the progress look.
+    pub style: Style,
     /// How each run is made.
     pub each_run: RunPlan,
     /// Print the share of runs whose first byte came within this time.
@@ -123,6 +145,29 @@ pub struct Plan {
     pub exports: Vec<(Format, Target)>,
 }
 
+/// For `--output` of commands that may each have their own.
+fn of_each_command(output: clap::Arg) -> clap::Arg {
+    let help = "Connect the programs' stdout to WHERE: null, pipe, pty, file (a temporary file), inherit (firstbyte's own stdout \
+         and stderr), or a file of yours, whose path has a slash (give it once for all commands, or once for each)";
+    output.action(ArgAction::Append).value_parser(output_of).value_name("WHERE").help(help)
+}
+
+/// Whether programs write to our own stdout.
+fn is_shown(outputs: &[Destination]) -> bool {
+    outputs.iter().any(|output| output.kind == OutputKind::Inherit)
+}
+
+/// What programs print must not be mixed with results.
+fn check_stdout(outputs: &[Destination], exports: &[(Format, Target)]) -> Result<(), String> {
+    let exported = exports.iter().any(|(_, target)| target.is_stdout());
+    if is_shown(outputs) && exported {
+        return Err("the output of the programs and an export would both go to stdout\n\
+                    help: export to a file, or use --output pipe"
+            .to_owned());
+    }
+    Ok(())
+}
+
 /// The default time for each command.
 const TIME_EACH: Duration = Duration::from_secs(3);
 
@@ -132,11 +177,14 @@ const COUNT_RUNS: u32 = 3;
 impl Args {
     /// The plan, or an error that ends in its `help:` line.
     pub fn plan(self) -> Result<Plan, String> {
-        let commands = self.commands.plan(self.environment.assignments())?;
-        let environment = self.environment.without_assignments();
+        let outputs = self.outputs()?;
+        let commands = self.commands.plan(self.environment.assignments(), &outputs)?;
+        let exports = self.exports.clone().targets_with(&self.json);
+        check_stdout(&outputs, &exports)?;
+        let style = self.style.style();
 
         Ok(Plan {
-            each_run: self.running.plan(&self.measuring, environment, self.commands.run_before())?,
+            each_run: self.each_run(&outputs)?,
             limit: self.limit(commands.benchmarks.len())?,
             benchmarks: commands.benchmarks,
             reference: commands.reference,
@@ -145,6 +193,8 @@ impl Args {
                 MetricArg::Total => Metric::Total,
                 MetricArg::FirstByte => Metric::FirstByte,
             },
+            metrics: self.metrics,
+            style: Style { progress: style.progress && !is_shown(&outputs), ..style },
             threshold: self.threshold.map(nanos),
             warmup: self.warmup.unwrap_or(u32::from(self.runs != Some(1))),
             env_offset: self.env_offset,
@@ -157,8 +207,29 @@ impl Args {
                 Some(1) => 1,
                 _ => COUNT_RUNS,
             },
-            exports: self.exports.targets_with(&self.json),
+            exports,
         })
+    }
+
+    /// Where the output of the commands goes: one for all, or one for each.
+    fn outputs(&self) -> Result<Vec<Destination>, String> {
+        let given = self.measuring.outputs().to_vec();
+        let outputs = if self.show_output { vec![Destination::from(OutputKind::Inherit)] } else { given };
+        let files = || outputs.iter().filter_map(|output| output.file.as_deref());
+        if !self.commands.run_before() {
+            files().try_for_each(writable)?;
+        }
+        Ok(outputs)
+    }
+
+    /// How each run is made, if its output goes to the first of these. All of them must be possible.
+    fn each_run(&self, outputs: &[Destination]) -> Result<RunPlan, String> {
+        let plan = |output: &Destination| {
+            let environment = self.environment.without_assignments();
+            self.running.plan(output.clone(), &self.measuring, environment, self.commands.run_before())
+        };
+        let mut plans = outputs.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
+        Ok(plans.swap_remove(0))
     }
 
     fn limit(&self, commands: usize) -> Result<RunLimit, String> {
@@ -172,11 +243,13 @@ impl Args {
             ));
         }
 
-        let each = TIME_EACH.saturating_mul(u32::try_from(commands).unwrap_or(u32::MAX));
+        let all = |each: Duration| each.saturating_mul(u32::try_from(commands).unwrap_or(u32::MAX));
+        let least_time = all(self.min_benchmarking_time.unwrap_or_default());
         Ok(RunLimit::Adaptive(Adaptive {
             least: self.min_runs,
             most: self.max_runs,
-            time: self.time.unwrap_or(each),
+            least_time,
+            time: self.time.unwrap_or(all(TIME_EACH)).max(least_time),
             precision: self.precision,
         }))
     }

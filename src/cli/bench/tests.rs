@@ -52,6 +52,16 @@ fn parameters_multiply_the_commands_names_and_hooks() {
 }
 
 #[test]
+fn names_show_the_variables_and_parameters_that_the_command_does_not() {
+    let names = |words: &[&str]| -> Vec<String> {
+        plan(words).unwrap().benchmarks.into_iter().map(|benchmark| benchmark.name).collect()
+    };
+    assert_eq!(names(&["-L", "n", "1,2", "make"]), ["make (n = 1)", "make (n = 2)"]);
+    assert_eq!(names(&["--env", "A=1", "--env", "A='x y'", "b", "b"]), ["A=1 b", "A='x y' b"]);
+    assert_eq!(names(&["--env", "A=1", "b", "c"]), ["b", "c"], "the same for all");
+}
+
+#[test]
 fn each_command_may_have_a_hook_of_its_own() {
     let hooked = plan(&["-p", "a", "-p", "b", "x", "y"]).unwrap();
     assert_eq!(hooked.benchmarks[1].prepare.as_ref().map(|hook| hook.command.as_str()), Some("b"));

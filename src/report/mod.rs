@@ -2,7 +2,9 @@
 
 pub mod formats;
 pub mod html;
+pub(crate) mod metrics;
 pub(crate) mod palette;
+mod phase_row;
 pub mod pictures;
 pub(crate) mod row;
 pub mod text;

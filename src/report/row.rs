@@ -17,7 +17,10 @@ pub(crate) struct MeasurementColumn {
 }
 
 impl MeasurementColumn {
-    fn new(heading: &'static str, cell: impl Fn(&Measurement) -> String + 'static) -> MeasurementColumn {
+    pub(crate) fn new(
+        heading: &'static str,
+        cell: impl Fn(&Measurement) -> String + 'static,
+    ) -> MeasurementColumn {
         MeasurementColumn { heading, cell: Box::new(cell) }
     }
 
@@ -172,6 +175,11 @@ pub(crate) fn ratio(ratio: f64) -> String {
         r if r < 99.95 => format!("{r:.1}"),
         r => format!("{r:.0}"),
     }
+}
+
+/// A ratio near 1 with one digit more.
+pub(crate) fn fine_ratio(value: f64) -> String {
+    if (0.5..2.0).contains(&value) { format!("{value:.3}") } else { ratio(value) }
 }
 
 fn count(count: Option<u64>) -> String {

@@ -1,7 +1,9 @@
 //! The page in headless Chromium: it opens without an error, and everything on it works.
 
+mod accessibility;
 #[path = "../integration/html/documents.rs"]
 mod documents;
+mod large;
 
 use headless_chrome::browser::tab::point::Point;
 use headless_chrome::protocol::cdp::types::Event;
@@ -14,6 +16,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+/// The sections of a page of one document of each kind.
+const SECTIONS: [&str; 10] = [
+    "summary",
+    "programs",
+    "distributions",
+    "timelines",
+    "diff",
+    "floor",
+    "throughput",
+    "elf",
+    "claims",
+    "about",
+];
 
 /// A page in its own browser, and the browser's complaints.
 struct Opened {
@@ -51,13 +67,18 @@ fn skipped(reason: &str) {
 
 /// Opens the page of these documents; `None` if there is no Chromium.
 fn open(documents: &[(&str, Value)]) -> Option<Opened> {
+    let folder = tempfile::tempdir().unwrap();
+    page(folder.path(), documents);
+    open_page_in(folder)
+}
+
+/// Opens `page.html` of a folder.
+fn open_page_in(folder: tempfile::TempDir) -> Option<Opened> {
     let chromium = Path::new("/usr/bin/chromium");
     if !chromium.exists() {
         skipped("no /usr/bin/chromium: firstbyte doctor --install --tests");
         return None;
     }
-    let folder = tempfile::tempdir().unwrap();
-    page(folder.path(), documents);
     // Chromium has no sandbox as root, containers have a small /dev/shm, and nothing may be fetched.
     let arguments = ["--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND", "--disable-gpu"];
     let options = LaunchOptions {
@@ -73,7 +94,7 @@ fn open(documents: &[(&str, Value)]) -> Option<Opened> {
     tab.set_default_timeout(Duration::from_secs(60));
     let complaints = listen(&tab);
     tab.navigate_to(&format!("file://{}/page.html", folder.path().display())).unwrap();
-    tab.wait_for_element("html[data-ready]").unwrap();
+    tab.wait_for_element("html[data-complete]").unwrap();
     Some(Opened { _browser: browser, tab, complaints, _folder: folder })
 }
 
@@ -173,7 +194,8 @@ fn every_tab_opens_with_mouse_and_keyboard_without_an_error() {
     let Some(opened) = open(&documents::all()) else { return };
     let shown = "[...document.querySelectorAll('main > section')].filter((s) => !s.hidden).map((s) => s.id)";
     let ids = opened.value("[...document.querySelectorAll('main > section')].map((s) => s.id)");
-    assert_eq!(ids.as_array().unwrap().len(), 9);
+    assert_eq!(ids.as_array().unwrap().len(), 10);
+    assert_eq!(opened.value(shown), serde_json::json!(["summary"]), "it opens on the answer");
     for id in ids.as_array().unwrap() {
         let id = id.as_str().unwrap();
         opened.click(&format!("nav.tabs a[href='#{id}']"));
@@ -182,6 +204,9 @@ fn every_tab_opens_with_mouse_and_keyboard_without_an_error() {
     opened.tab.press_key("Home").unwrap();
     opened.tab.press_key("ArrowRight").unwrap();
     assert_eq!(opened.value(shown), serde_json::json!(["programs"]));
+    opened.click("header .badge");
+    opened.next_frame();
+    assert_eq!(opened.value(shown), serde_json::json!(["about"]), "the badge leads to the warnings");
     opened.assert_no_complaints();
 }
 
@@ -294,8 +319,7 @@ fn hostile_names_inject_nothing_anywhere() {
     let others = documents::all_hostile();
     all.extend(others.iter().map(|(name, value)| (name.as_str(), value.clone())));
     let Some(opened) = open(&all) else { return };
-    for section in ["programs", "distributions", "timelines", "diff", "floor", "throughput", "elf", "claims"]
-    {
+    for section in SECTIONS {
         opened.click(&format!("nav.tabs a[href='#{section}']"));
         opened.next_frame();
     }
@@ -330,9 +354,7 @@ fn the_page_fits_a_phone_and_follows_the_colours_of_the_system() {
         height: Some(844.0),
     };
     opened.tab.set_bounds(bounds).unwrap();
-    for id in
-        ["overview", "programs", "distributions", "timelines", "diff", "floor", "throughput", "elf", "claims"]
-    {
+    for id in SECTIONS {
         opened.click(&format!("nav.tabs a[href='#{id}']"));
         opened.next_frame();
         assert_eq!(opened.value("document.scrollingElement.scrollWidth <= innerWidth"), true, "{id}");
@@ -353,5 +375,46 @@ fn the_printed_page_has_every_section_and_drawn_timelines() {
         opened.value(&format!("{canvases}.map((c) => c.getContext('2d').getImageData(5, 60, 1, 1).data[3])"));
     assert_eq!(drawn, serde_json::json!([255, 255]));
     opened.run("dispatchEvent(new Event('afterprint'))");
+    opened.assert_no_complaints();
+}
+
+#[test]
+fn nothing_is_made_before_it_is_needed_except_in_the_background() {
+    let Some(opened) = open(&documents::all()) else { return };
+    let [ready, complete] =
+        ["ready", "complete"].map(|name| opened.value(&format!("document.documentElement.dataset.{name}")));
+    assert!(ready.as_str().unwrap().parse::<u64>().is_ok() && complete == "true", "{ready} {complete}");
+    assert_eq!(opened.value("document.querySelectorAll('#timelines .lanes canvas').length"), 2);
+    assert_eq!(opened.value("document.querySelectorAll('#summary .icicle').length"), 2);
+    opened.assert_no_complaints();
+}
+
+#[test]
+fn arrow_keys_move_through_the_flame_graph() {
+    let Some(opened) = open(&[("one.json", documents::trace("one", 200))]) else { return };
+    let focused = || opened.value("document.activeElement.textContent");
+    opened.run("document.querySelector('#summary .icicle button').focus()");
+    assert_eq!(focused(), "without a symbol");
+    for (key, name) in [("ArrowDown", "one::main"), ("ArrowRight", "memcpy"), ("ArrowUp", "without a symbol")]
+    {
+        opened.tab.press_key(key).unwrap();
+        assert_eq!(focused(), name, "{key}");
+    }
+    let in_order = "document.querySelectorAll('#summary .icicle [tabindex=\"0\"]').length";
+    assert_eq!(opened.value(in_order), 1, "one bar is in the tab order");
+    opened.assert_no_complaints();
+}
+
+#[test]
+fn processes_that_follow_each_other_share_a_row_of_the_timeline() {
+    let mut document = documents::trace("one", 6);
+    let span = |pid: u64, start: u64| serde_json::json!({"pid": pid, "tid": pid, "kind": "user", "name": "x", "start_ns": start, "duration_ns": 900});
+    document["results"][0]["spans"] =
+        serde_json::json!([span(100, 0), span(101, 1000), span(102, 2000), span(100, 5000)]);
+    let Some(opened) = open(&[("one.json", document)]) else { return };
+    opened.click("nav.tabs a[href='#timelines']");
+    opened.next_frame();
+    // the head of 44 pixels and two rows of 46: the first process, and the other two one after the other
+    assert_eq!(opened.value("document.querySelector('#timelines .room').offsetHeight"), 44 + 2 * 46 + 4);
     opened.assert_no_complaints();
 }

@@ -3,12 +3,12 @@
 use crate::document::Document;
 use crate::document::bench::Measurement;
 use crate::output::visible;
-use crate::report::row;
+use crate::report::{metrics, row};
 
 /// The columns of the Markdown table: one row for each result, warm before cold, ordered by first byte.
 pub fn render(document: &Document) -> String {
     let rows: Vec<&Measurement> = row::ranking(document).into_iter().flat_map(|(_, rows)| rows).collect();
-    let columns = row::times_and_counts();
+    let columns = metrics::columns(document).unwrap_or_else(row::times_and_counts);
     let headings = ["program", "cache"].map(str::to_owned).into_iter();
     let headings = headings.chain(columns.iter().map(row::MeasurementColumn::plain_heading));
     let mut text = format!("[cols=\"2*<,{}*>\"]\n|===\n{}\n\n", columns.len(), cells(headings, " "));

@@ -2,6 +2,8 @@
 
 use crate::document::Document;
 use crate::document::bench::{Cache, Distribution, Measurement, MedianCounts, PhaseTimes};
+use crate::document::metrics::Selected;
+use crate::report::metrics::{self, Values};
 use std::collections::BTreeSet;
 
 /// hyperfine's columns, with times in seconds. Its `parameter_NAME` columns follow.
@@ -50,6 +52,9 @@ const STATISTICS: [Named<Distribution, f64>; 5] = [
 /// Never: the records are written to memory.
 pub fn render(document: &Document) -> String {
     let parameters: BTreeSet<&String> = document.results.iter().flat_map(|m| m.parameters.keys()).collect();
+    if let Some(chosen) = metrics::shown(document) {
+        return chosen_metrics(document, &chosen, &parameters);
+    }
     let mut text = line(&headings(&parameters));
     for measurement in &document.results {
         text += &line(&record(measurement, &parameters));
@@ -71,15 +76,57 @@ fn record(measurement: &Measurement, parameters: &BTreeSet<&String>) -> Vec<Stri
     let m = measurement;
     let mut record = vec![m.command.clone(), m.mean.to_string(), optional(m.stddev)];
     record.extend([m.median, m.user, m.system, m.min, m.max].map(|seconds| seconds.to_string()));
-    record.extend(parameters.iter().map(|parameter| match m.parameters.get(*parameter) {
-        Some(serde_json::Value::String(text)) => text.clone(),
-        other => other.map_or(String::new(), ToString::to_string),
-    }));
+    record.extend(parameters.iter().map(|name| parameter(m, name)));
     record.extend(OURS.iter().map(|(_, cell)| cell(m)));
     for (_, distribution) in m.phases.named() {
         record.extend(STATISTICS.iter().map(|(_, of)| optional(distribution.map(of))));
     }
     record
+}
+
+fn parameter(measurement: &Measurement, name: &str) -> String {
+    match measurement.parameters.get(name) {
+        Some(serde_json::Value::String(text)) => text.clone(),
+        other => other.map_or(String::new(), ToString::to_string),
+    }
+}
+
+/// As hyperfine 2 writes it: a group of columns for each metric that `--metrics` chose, then the parameters. Without a
+/// unit, times are in seconds and sizes in bytes.
+fn chosen_metrics(document: &Document, chosen: &[Selected], parameters: &BTreeSet<&String>) -> String {
+    let of = |selected: &Selected| FIELDS.map(|field| format!("{}_{field}", selected.metric.name));
+    let mut headings = vec!["command".to_owned()];
+    headings.extend(chosen.iter().flat_map(of));
+    headings.extend(parameters.iter().map(|parameter| format!("parameter_{parameter}")));
+    headings.extend(["name", "cache"].map(str::to_owned));
+
+    let mut text = line(&headings);
+    for m in &document.results {
+        let mut record = vec![m.command.clone()];
+        record.extend(chosen.iter().flat_map(|selected| fields(selected, m)));
+        record.extend(parameters.iter().map(|name| parameter(m, name)));
+        record.extend([m.label().to_owned(), m.cache.map_or(String::new(), |cache| cache.name().to_owned())]);
+        text += &line(&record);
+    }
+    text
+}
+
+/// What hyperfine 2 writes of each metric.
+const FIELDS: [&str; 6] = ["unit", "mean", "stddev", "median", "min", "max"];
+
+fn fields(selected: &Selected, measurement: &Measurement) -> [String; 6] {
+    let unit = selected.unit.unwrap_or(selected.metric.dimension.base());
+    let values = Values::of(selected.metric, measurement);
+    let field =
+        |of: fn(&Values) -> Option<f64>| optional(values.as_ref().and_then(of).map(|v| v / unit.size));
+
+    let [mean, stddev] = [field(|values| values.mean), field(|values| values.stddev)];
+    let [median, min, max] = [
+        field(|values| Some(values.median)),
+        field(|values| Some(values.min)),
+        field(|values| Some(values.max)),
+    ];
+    [unit.symbol.to_owned(), mean, stddev, median, min, max]
 }
 
 fn count(measurement: &Measurement, of: fn(&MedianCounts) -> Option<u64>) -> String {

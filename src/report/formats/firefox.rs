@@ -1,5 +1,5 @@
-//! A start-up for profiler.firefox.com: a marker and a sample for each step. The weight of the sample is the step's own time
-//! in nanoseconds. The call tree and the flame graph then show where the time went.
+//! A start-up for profiler.firefox.com: a marker and a sample for each step. The weight of the sample is the step's own
+//! time. The call tree and the flame graph then show where the time went.
 
 use crate::account::attribution::{WorkKind, kind};
 use crate::account::trace_document::name;
@@ -11,6 +11,7 @@ use fxprof_processed_profile::{
     MarkerFieldFormat, MarkerTiming, ProcessHandle, Profile, ReferenceTimestamp, SamplingInterval,
     StaticSchemaMarker, StaticSchemaMarkerField, StringHandle, ThreadHandle, Timestamp,
 };
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -70,12 +71,30 @@ pub fn render(command: &str, account: &Account, user_code: Option<&UserCode>) ->
     if let Some(code) = user_code {
         add_sampled_run(&mut profile, code, categories[3]);
     }
-    serde_json::to_string(&profile).unwrap_or_default() + "\n"
+    let mut profile = serde_json::to_value(&profile).unwrap_or_default();
+    for thread in profile["threads"].as_array_mut().into_iter().flatten() {
+        weigh_in_milliseconds(&mut thread["samples"]);
+    }
+    profile.to_string() + "\n"
+}
+
+/// The unit of the weights as integers, which are all that the crate takes: 10 ns, so that one step may take 21 s.
+const UNIT: u64 = 10;
+
+fn weight(time: Nanos) -> i32 {
+    i32::try_from(time.0 / UNIT).unwrap_or(i32::MAX)
+}
+
+/// The profiler shows weights of this type as times.
+fn weigh_in_milliseconds(samples: &mut Value) {
+    for weight in samples["weight"].as_array_mut().into_iter().flatten() {
+        *weight = (weight.as_f64().unwrap_or_default() * UNIT as f64 / 1e6).into();
+    }
+    samples["weightType"] = "tracing-ms".into();
 }
 
 /// One of the sampled runs, with its real stacks: a process of its own for each of its processes.
 fn add_sampled_run(profile: &mut Profile, code: &UserCode, category: CategoryHandle) {
-    let weight = i32::try_from(code.period.0).unwrap_or(i32::MAX);
     let mut tracks: BTreeMap<(u32, u32), ThreadHandle> = BTreeMap::new();
     let mut processes: BTreeMap<u32, ProcessHandle> = BTreeMap::new();
     for sample in &code.example {
@@ -103,7 +122,8 @@ fn add_sampled_run(profile: &mut Profile, code: &UserCode, category: CategoryHan
             .collect();
 
         let stack = profile.intern_stack_frames(track, frames.into_iter());
-        profile.add_sample(track, at(sample.at), stack, CpuDelta::from_nanos(code.period.0), weight);
+        let period = CpuDelta::from_nanos(code.period.0);
+        profile.add_sample(track, at(sample.at), stack, period, weight(code.period));
     }
 }
 
@@ -152,6 +172,5 @@ fn add_sample(
         flags: FrameFlags::empty(),
     });
     let stack = profile.intern_stack_frames(track, frames.into_iter());
-    let weight = i32::try_from(step.own.0).unwrap_or(i32::MAX);
-    profile.add_sample(track, at(step.start), stack, CpuDelta::from_nanos(step.own.0), weight);
+    profile.add_sample(track, at(step.start), stack, CpuDelta::from_nanos(step.own.0), weight(step.own));
 }

@@ -3,14 +3,14 @@
 use super::markdown_text::{code, plain};
 use crate::document::Document;
 use crate::document::bench::Measurement;
-use crate::report::row;
+use crate::report::{metrics, row};
 
 /// A table for a README or an issue: one row for each result, warm before cold, ordered by first byte. Names are code
 /// spans.
 pub fn render(document: &Document) -> String {
     let rows: Vec<&Measurement> = row::ranking(document).into_iter().flat_map(|(_, rows)| rows).collect();
     let below = row::threshold(&rows);
-    let columns: Vec<_> = row::mean_and_minimum().into_iter().chain(row::times_and_counts()).collect();
+    let columns = metrics::columns(document).unwrap_or_else(usual_columns);
     let mut headings = vec!["program".to_owned(), "cache".to_owned()];
     headings.extend(columns.iter().map(row::MeasurementColumn::plain_heading));
     headings.extend(below.clone().map(|below| plain(&below)));
@@ -23,6 +23,10 @@ pub fn render(document: &Document) -> String {
         text += &line(&cells);
     }
     text
+}
+
+fn usual_columns() -> Vec<row::MeasurementColumn> {
+    row::mean_and_minimum().into_iter().chain(row::times_and_counts()).collect()
 }
 
 fn line(cells: &[String]) -> String {

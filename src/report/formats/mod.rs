@@ -15,6 +15,9 @@ pub mod orgmode;
 pub mod perfetto;
 pub mod throughput_csv;
 pub mod throughput_markdown;
+pub mod watch_firefox;
+mod watch_lanes;
+pub mod watch_perfetto;
 
 use super::html;
 use super::pictures;
@@ -26,6 +29,7 @@ use crate::document::floor::Floor;
 use crate::document::read::ReadError;
 use crate::document::throughput::ThroughputDocument;
 use crate::document::trace::TraceDocument;
+use crate::document::watch::{WatchDocument, WatchTimeline};
 use crate::document::{Document, Kind};
 use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::tracer::module::Module;
@@ -71,7 +75,15 @@ pub const FORMATS: [FormatEntry; 14] = [
         option: "export-json",
         help: "Write the results as JSON",
         extension: "json",
-        kinds: &[Kind::Bench, Kind::Trace, Kind::Diff, Kind::Floor, Kind::Throughput, Kind::Claims],
+        kinds: &[
+            Kind::Bench,
+            Kind::Trace,
+            Kind::Diff,
+            Kind::Floor,
+            Kind::Throughput,
+            Kind::Claims,
+            Kind::Watch,
+        ],
     },
     FormatEntry {
         format: Format::Csv,
@@ -120,14 +132,14 @@ pub const FORMATS: [FormatEntry; 14] = [
         option: "export-perfetto",
         help: "Write a timeline for ui.perfetto.dev",
         extension: "json",
-        kinds: &[Kind::Trace],
+        kinds: &[Kind::Trace, Kind::Watch],
     },
     FormatEntry {
         format: Format::Firefox,
         option: "export-firefox",
         help: "Write a profile for profiler.firefox.com",
         extension: "json",
-        kinds: &[Kind::Trace],
+        kinds: &[Kind::Trace, Kind::Watch],
     },
     FormatEntry {
         format: Format::Folded,
@@ -190,6 +202,10 @@ pub enum Exported<'s> {
         log: bool,
     },
     Claims(&'s ClaimsDocument),
+    Watch {
+        document: &'s WatchDocument,
+        timeline: &'s WatchTimeline,
+    },
 }
 
 /// A trace, and the run that it shows.
@@ -229,6 +245,12 @@ impl Exported<'_> {
             (Format::Firefox, Exported::Trace(trace)) => {
                 firefox::render(trace.command, trace.account, trace.user_code)
             }
+            (Format::Perfetto, Exported::Watch { document, timeline }) => {
+                watch_perfetto::render(document, timeline)
+            }
+            (Format::Firefox, Exported::Watch { document, timeline }) => {
+                watch_firefox::render(document, timeline)
+            }
             (Format::Folded, Exported::Trace(trace)) => folded::render(trace.document),
             (Format::Recording, Exported::Trace(trace)) => match trace.run {
                 Some(run) => replay::save(run, trace.modules, trace.cpuid),
@@ -250,6 +272,7 @@ impl Exported<'_> {
             Exported::Floor(floor) => json::render(floor),
             Exported::Throughput { document, .. } => json::render(document),
             Exported::Claims(document) => json::render(document),
+            Exported::Watch { document, .. } => json::render(document),
         }
     }
 

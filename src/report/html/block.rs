@@ -32,6 +32,24 @@ pub(crate) enum PageBlock {
     Picture {
         picture: Picture,
     },
+    /// What a document says, in a sentence or two.
+    Answer {
+        text: String,
+    },
+    Bars {
+        bars: Bars,
+    },
+    Forest {
+        forest: Forest,
+    },
+    /// The calls of user code for the script: [`super::icicle`].
+    Calls {
+        calls: String,
+    },
+    List {
+        title: String,
+        items: Vec<String>,
+    },
     Timelines {
         traces: Vec<TracePanel>,
     },
@@ -99,7 +117,7 @@ impl Cell {
     }
 }
 
-/// A stacked bar. All numbers are pixels.
+/// A stacked bar. All numbers are percents of its width.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bar {
     /// The bar in words.
@@ -114,9 +132,52 @@ pub(crate) struct Bar {
 
 #[derive(Clone, Debug)]
 pub(crate) struct BarPiece {
-    pub(crate) phase: &'static str,
+    /// The name of a phase, or another one that the style of the page has a colour for.
+    pub(crate) fill: &'static str,
     pub(crate) x: f64,
     pub(crate) width: f64,
+}
+
+/// Several bars over the whole width of the page.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bars {
+    pub(crate) title: String,
+    /// Which scale of the bars is shown: `logarithmic` or `linear`.
+    pub(crate) scale: &'static str,
+    pub(crate) rows: Vec<BarRow>,
+    /// What a reader must know of the scale.
+    pub(crate) note: String,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct BarRow {
+    pub(crate) name: String,
+    pub(crate) bar: Bar,
+    pub(crate) value: String,
+}
+
+/// Ratios with their intervals, on a logarithmic scale. Places are percents of its width.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Forest {
+    pub(crate) title: String,
+    pub(crate) rows: Vec<ForestRow>,
+    /// Ratios with their places; 1 is one of them.
+    pub(crate) ticks: Vec<(f64, String)>,
+    /// The place of the ratio 1.
+    pub(crate) one: f64,
+    pub(crate) note: String,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct ForestRow {
+    pub(crate) name: String,
+    pub(crate) low: f64,
+    pub(crate) ratio: f64,
+    pub(crate) high: f64,
+    /// The class of the verdict: `faster`, `slower` or `unknown`.
+    pub(crate) verdict: &'static str,
+    /// The verdict and the figures.
+    pub(crate) text: String,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -135,12 +196,9 @@ pub(crate) struct TracePanel {
     pub(crate) command: String,
     /// How it was observed.
     pub(crate) notes: Vec<String>,
-    pub(crate) findings: Vec<String>,
     /// The phases over all runs.
     pub(crate) phases: Table,
     pub(crate) attribution: Table,
-    /// The calls of user code for the script: [`super::icicle`].
-    pub(crate) calls: Option<String>,
     /// The spans for the script: [`super::packed`].
     pub(crate) packed: String,
 }

@@ -32,7 +32,7 @@ fn waterfall(waterfall: &Waterfall) -> Option<PageBlock> {
         display_nanos(waterfall.error_ns)
     );
     let rows = (0..waterfall.layers.len()).map(|index| layer(waterfall, index)).collect();
-    let columns = columns(&["layer", "#median", "removed part", "#saves", "#share of the top", ""]);
+    let columns = columns(&["layer", "#median", "removed part", "#saves", "#share of the top", "note"]);
     Some(PageBlock::Picture {
         picture: Picture { title, svg, table: Table { caption, columns, rows, folded: true, filter: false } },
     })

@@ -2,13 +2,16 @@
 //! makes itself.
 
 use super::block::{
-    Bar, BarPiece, Cell, HexByte, HexLegend, PageBlock, Picture, Row, Section, Table, TracePanel,
+    Bar, BarPiece, BarRow, Bars, Cell, Forest, ForestRow, HexByte, HexLegend, PageBlock, Picture, Row,
+    Section, Table, TracePanel,
 };
 use maud::{DOCTYPE, Markup, PreEscaped, display, html};
 
 /// What stands around the sections.
 pub(super) struct PageFrame<'p> {
     pub(super) title: &'p str,
+    /// Leads to the last section.
+    pub(super) badge: Option<String>,
     pub(super) version: &'p str,
     /// The names of the phases.
     pub(super) phases: &'p [&'static str],
@@ -30,6 +33,7 @@ pub(super) fn page(frame: &PageFrame, sections: &[Section], subjects: &str) -> M
                 svg class="definitions" width="0" height="0" aria-hidden="true" { (PreEscaped(frame.patterns)) }
                 header {
                     h1 { (frame.title) }
+                    @if let Some(badge) = &frame.badge { a class="badge" href="#about" { (badge) } }
                     ul class="legend" aria-label="Phases" { @for phase in frame.phases { (legend_of(phase)) } }
                 }
                 nav class="tabs" aria-label="Sections" {
@@ -39,7 +43,7 @@ pub(super) fn page(frame: &PageFrame, sections: &[Section], subjects: &str) -> M
                 footer {
                     p {
                         "Made by firstbyte " (frame.version)
-                        " from the documents in the overview. The page loads nothing else."
+                        " from the documents listed under “About these figures”. The page loads nothing else."
                     }
                 }
                 div #tooltip role="status" hidden {}
@@ -68,7 +72,7 @@ fn legend_of(phase: &str) -> Markup {
     html! {
         li {
             svg width="22" height="14" aria-hidden="true" {
-                rect class={ "phase-" (phase) } width="22" height="14" {}
+                rect class={ "fill-" (phase) } width="22" height="14" {}
             }
             " " (phase)
         }
@@ -91,6 +95,14 @@ fn block(block: &PageBlock, subjects: &str) -> Markup {
         PageBlock::Warning { text } => html! { p class="warning" role="note" { (text) } },
         PageBlock::Table { table } => self::table(table),
         PageBlock::Picture { picture } => self::picture(picture),
+        PageBlock::Answer { text } => html! { p class="answer" { (marked(text)) } },
+        PageBlock::Bars { bars } => self::bars(bars),
+        PageBlock::Forest { forest } => self::forest(forest),
+        PageBlock::Calls { calls } => user_code(calls),
+        PageBlock::List { title, items } => html! {
+            h3 { (title) }
+            ol { @for item in items { li { (marked(item)) } } }
+        },
         PageBlock::Timelines { traces } => html! {
             div class="panels" { @for each in traces { (trace(each)) } }
         },
@@ -100,6 +112,18 @@ fn block(block: &PageBlock, subjects: &str) -> Markup {
             (without_script("This view needs the page's script, which this browser does not run."))
         },
         PageBlock::Hex { bytes, legend } => hex(bytes, legend),
+    }
+}
+
+/// A text with its parts in backticks as code.
+fn marked(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    // a backtick that is not closed is only a character
+    if parts.len().is_multiple_of(2) {
+        return html! { (text) };
+    }
+    html! {
+        @for (n, part) in parts.iter().enumerate() { @if n.is_multiple_of(2) { (part) } @else { code { (part) } } }
     }
 }
 
@@ -168,7 +192,7 @@ fn cell(cell: &Cell, number: bool) -> Markup {
 fn bar(bar: &Bar) -> Markup {
     let scales = [("logarithmic", &bar.logarithmic), ("linear", &bar.linear), ("share", &bar.share)];
     html! {
-        svg class="bar" width="250" height="16" viewBox="0 0 250 16" role="img" aria-label=(bar.label) {
+        svg class="bar" height="16" role="img" aria-label=(bar.label) {
             title { (bar.label) }
             @for (scale, pieces) in scales { g class=(scale) { @for each in pieces { (piece(each)) } } }
         }
@@ -176,8 +200,57 @@ fn bar(bar: &Bar) -> Markup {
 }
 
 fn piece(piece: &BarPiece) -> Markup {
-    let BarPiece { phase, x, width } = piece;
-    html! { rect class={ "phase-" (phase) } x=(display(x)) width=(display(width)) height="16" {} }
+    let BarPiece { fill, x, width } = piece;
+    html! { rect class={ "fill-" (fill) } x={ (display(x)) "%" } width={ (display(width)) "%" } height="16" {} }
+}
+
+fn bars(bars: &Bars) -> Markup {
+    html! {
+        figure class="bars" data-scale=(bars.scale) {
+            figcaption { (bars.title) }
+            ul { @for BarRow { name, bar, value } in &bars.rows {
+                li { span class="name" { (name) } (self::bar(bar)) span class="value" { (value) } }
+            } }
+            p class="note" { (bars.note) }
+        }
+    }
+}
+
+fn forest(forest: &Forest) -> Markup {
+    html! {
+        figure class="forest" {
+            figcaption { (marked(&forest.title)) }
+            ul {
+                @for row in &forest.rows { (forest_row(row, forest.one)) }
+                li aria-hidden="true" {
+                    span class="name" {}
+                    svg class="axis" height="18" {
+                        @for (place, text) in &forest.ticks {
+                            text x={ (display(place)) "%" } y="13" text-anchor="middle" { (text) }
+                        }
+                    }
+                    span class="value" {}
+                }
+            }
+            p class="note" { (forest.note) }
+        }
+    }
+}
+
+/// The interval as a line, its ratio as a point, and the line of the ratio 1.
+fn forest_row(row: &ForestRow, one: f64) -> Markup {
+    let percent = |place: f64| format!("{place}%");
+    html! {
+        li {
+            span class="name" { (row.name) }
+            svg class={ "interval " (row.verdict) } height="22" role="img" aria-label={ (row.name) ": " (row.text) } {
+                line class="one" x1=(percent(one)) x2=(percent(one)) y1="0" y2="22" {}
+                line class="range" x1=(percent(row.low)) x2=(percent(row.high)) y1="11" y2="11" {}
+                circle cx=(percent(row.ratio)) cy="11" r="5" {}
+            }
+            span class="value" { (row.text) }
+        }
+    }
 }
 
 fn picture(picture: &Picture) -> Markup {
@@ -200,21 +273,10 @@ fn trace(trace: &TracePanel) -> Markup {
             div class="timeline" {}
             (without_script("The timeline needs the page's script, which this browser does not run. The tables below \
                              work without it."))
-            (findings(&trace.findings))
             (table(&trace.phases))
             (table(&trace.attribution))
-            @if let Some(calls) = &trace.calls { (user_code(calls)) }
             div class="steps" {}
             script type="application/json" class="packed spans" { (quoted(&trace.packed)) }
-        }
-    }
-}
-
-fn findings(findings: &[String]) -> Markup {
-    html! {
-        @if !findings.is_empty() {
-            h4 { "What would save time" }
-            ul { @for finding in findings { li { (finding) } } }
         }
     }
 }
@@ -222,7 +284,7 @@ fn findings(findings: &[String]) -> Markup {
 /// `calls` is packed.
 fn user_code(calls: &str) -> Markup {
     html! {
-        h4 { "User code by samples" }
+        h3 { "User code by caller and function" }
         div class="calls" { script type="application/json" class="packed" { (quoted(calls)) } }
         (without_script("The chart of user code needs the page's script, which this browser does not run."))
     }
@@ -258,8 +320,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_in_backticks_is_code() {
+        let table = [
+            ("`a<b>` is 2 × `c`", "<code>a&lt;b&gt;</code> is 2 × <code>c</code>"),
+            ("it's ` alone", "it's ` alone"),
+            ("", ""),
+        ];
+        assert_eq!(table.map(|(text, _)| marked(text).into_string()), table.map(|(_, html)| html.to_owned()));
+    }
+
+    #[test]
     fn a_cell_shows_its_bar_its_text_and_its_note() {
-        let piece = BarPiece { phase: "setup", x: 1.5, width: 2.0 };
+        let piece = BarPiece { fill: "setup", x: 1.5, width: 2.0 };
         let bar = Bar { label: "<1>".to_owned(), linear: vec![piece], ..Bar::default() };
         let shown =
             cell(&Cell { bar: Some(bar), ..Cell::figure("1 µs", 1000.0).noted("n") }, true).into_string();
@@ -268,7 +340,7 @@ mod tests {
             "class=\"number\"",
             "<svg class=\"bar\"",
             "<title>&lt;1&gt;</title>",
-            "<g class=\"linear\"><rect class=\"phase-setup\" x=\"1.5\" width=\"2\"",
+            "<g class=\"linear\"><rect class=\"fill-setup\" x=\"1.5%\" width=\"2%\"",
         ] {
             assert!(shown.contains(part), "{part} in {shown}");
         }

@@ -8,21 +8,26 @@
 //! markup. The content security policy allows only the page's own scripts, by their hashes, and no connections, so markup
 //! that slipped through would not run.
 
+mod about;
+mod answer;
+mod bars;
 mod block;
 mod claims;
 mod diff;
 pub(crate) mod distributions;
 mod elf;
 mod floor;
+mod forest;
 mod icicle;
 mod markup;
-mod overview;
 mod packed;
 mod page;
 mod programs;
+mod programs_answer;
 pub mod source;
 mod throughput;
 mod timeline;
+mod trace_answer;
 
 pub use page::{of_json, render};
 pub use source::PageSource;

@@ -11,9 +11,10 @@ use crate::document::read::ReadError;
 use crate::document::throughput::ThroughputDocument;
 use crate::document::trace::TraceDocument;
 use crate::report::html::{
-    claims, diff, distributions, elf, floor, overview, programs, throughput, timeline,
+    about, answer, claims, diff, distributions, elf, floor, programs, throughput, timeline,
 };
 use crate::report::pictures::patterns;
+use crate::report::words::count_of;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use firstbyte_measure::timeline::Phase;
@@ -21,12 +22,13 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 
 const STYLE: &str = include_str!("assets/style.css");
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("assets/page.js"),
     include_str!("assets/timeline.js"),
     include_str!("assets/icicle.js"),
     include_str!("assets/panels.js"),
     include_str!("assets/diff.js"),
+    include_str!("assets/start.js"),
 ];
 
 /// The page of one document that a command has just made: what its JSON contains, read back.
@@ -44,6 +46,7 @@ pub fn render(sources: &[(String, PageSource)]) -> String {
 
     let frame = PageFrame {
         title: &title(sources),
+        badge: badge(sources),
         version: env!("CARGO_PKG_VERSION"),
         phases: &Phase::ALL.map(Phase::name),
         patterns: &patterns::definitions(),
@@ -64,6 +67,12 @@ fn policy(script: &str, style: &str) -> String {
     )
 }
 
+/// What is at the top of the page if a reader should look at the last section.
+fn badge(sources: &[(String, PageSource)]) -> Option<String> {
+    let warnings = about::warnings(sources).len();
+    (warnings > 0).then(|| count_of(warnings, "warning", "warnings"))
+}
+
 fn title(sources: &[(String, PageSource)]) -> String {
     let mut kinds: Vec<&str> = sources.iter().map(|(_, source)| source.name()).collect();
     kinds.dedup();
@@ -76,7 +85,7 @@ fn sections(sources: &[(String, PageSource)]) -> (Vec<Section>, String) {
     let measured = distributions::ordered(&by.programs);
     let (side_by_side, subjects) = diff::section(&measured, &timeline::traced(&by.traces)).unzip();
     let sections = [
-        Some(overview::section(sources)),
+        Some(answer::section(sources)),
         programs::section(&by.programs),
         distributions::section(&by.programs),
         timeline::section(&by.traces),
@@ -85,6 +94,7 @@ fn sections(sources: &[(String, PageSource)]) -> (Vec<Section>, String) {
         throughput::section(&by.throughputs),
         elf::section(&by.elves),
         claims::section(&by.claims),
+        Some(about::section(sources)),
     ];
     (sections.into_iter().flatten().collect(), subjects.unwrap_or_default())
 }

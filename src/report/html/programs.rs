@@ -1,14 +1,16 @@
 //! Every program with its phases, warm and cold.
 
-use super::block::{Bar, BarPiece, Cell, Column, PageBlock, Row, Section, Table, columns, row};
+use super::bars::Scale;
+use super::block::{Cell, Column, PageBlock, Row, Section, Table, columns, row};
 use crate::document::Document;
 use crate::document::bench::{Cache, Distribution, Measurement};
 use crate::output::visible;
+use crate::report::phase_row::PhaseRow;
 use crate::report::row as rows;
 use crate::report::row::{UNKNOWN, ratio};
 use crate::report::words::runs;
 use crate::stats::median_count;
-use firstbyte_measure::timeline::{PerPhase, Phase};
+use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::display_nanos;
 
 /// A table of all programs, and tables of cold runs and of programs without times.
@@ -31,7 +33,8 @@ const EXPLANATION: &str = "Medians of all runs. Below each first byte and total 
 fn table(documents: &[&Document]) -> Table {
     let all: Vec<&Measurement> =
         documents.iter().flat_map(|d| rows::ranking(d)).flat_map(|(_, r)| r).collect();
-    let scale = Scale::of(&all);
+    let phases: Vec<PhaseRow> = all.iter().filter_map(|m| phase_row(m)).collect();
+    let scale = Scale::of(&phases);
     let verdicts = all.iter().any(|m| !m.relative.is_empty());
 
     let mut headings = columns(&["program", "cache", "phases", "#first byte", "#total"]);
@@ -63,7 +66,11 @@ fn cells(m: &Measurement, scale: &Scale, counts: &[rows::MeasurementColumn], ver
     let mut cells = vec![
         name,
         Cell::text(m.cache.map_or("", Cache::name)),
-        Cell { value: m.ranked().map(|d| d.median), bar: scale.bar(m), ..Cell::default() },
+        Cell {
+            value: m.ranked().map(|d| d.median),
+            bar: phase_row(m).map(|row| scale.bar(&row)),
+            ..Cell::default()
+        },
         first_byte(m),
         wide(phases.total.as_ref()).unwrap_or_else(|| wall(m)),
     ];
@@ -76,6 +83,10 @@ fn cells(m: &Measurement, scale: &Scale, counts: &[rows::MeasurementColumn], ver
         cells.push(verdict(m));
     }
     cells
+}
+
+fn phase_row(m: &Measurement) -> Option<PhaseRow> {
+    PhaseRow::measured(m, m.label().to_owned())
 }
 
 fn unknown() -> Cell {
@@ -150,59 +161,6 @@ fn verdict(m: &Measurement) -> Cell {
     Cell::text(m.relative.iter().map(one).collect::<Vec<_>>().join("; "))
 }
 
-/// Converts durations to lengths of bars.
-struct Scale {
-    from: f64,
-    to: f64,
-}
-
-/// The width of the longest bar.
-const WIDTH: f64 = 250.0;
-
-impl Scale {
-    fn of(all: &[&Measurement]) -> Scale {
-        let totals = || all.iter().filter_map(|m| Some(sum(&m.phases.medians()?)));
-        let to = totals().fold(1.0, f64::max);
-        Scale { from: totals().fold(to, f64::min).max(1.0) / 2.0, to }
-    }
-
-    fn bar(&self, m: &Measurement) -> Option<Bar> {
-        let phases = m.phases.medians()?;
-        let total = sum(&phases);
-        let logarithmic =
-            (total.max(self.from) / self.from).ln() / (self.to / self.from).ln().max(f64::EPSILON);
-        let known = phases.iter().filter(|(_, ns)| **ns > 0.0);
-        let shown: Vec<String> =
-            known.map(|(phase, ns)| format!("{} {}", phase.name(), display_nanos(*ns))).collect();
-        Some(Bar {
-            label: shown.join(", "),
-            logarithmic: pieces(&phases, WIDTH * logarithmic.clamp(0.0, 1.0)),
-            linear: pieces(&phases, WIDTH * total / self.to),
-            share: pieces(&phases, WIDTH),
-        })
-    }
-}
-
-fn sum(phases: &PerPhase<f64>) -> f64 {
-    phases.iter().map(|(_, ns)| ns).sum::<f64>().max(1.0)
-}
-
-/// The part of each phase in a bar of that length, wide enough to be visible.
-fn pieces(phases: &PerPhase<f64>, length: f64) -> Vec<BarPiece> {
-    let (total, mut x) = (sum(phases), 0.0);
-    let mut pieces = Vec::new();
-    for (phase, ns) in phases.iter().filter(|(_, ns)| **ns > 0.0) {
-        let width = (ns / total * length).max(SEEN);
-        let tenths = |value: f64| (value * 10.0).round() / 10.0;
-        pieces.push(BarPiece { phase: phase.name(), x: tenths(x), width: tenths(width) });
-        x += width;
-    }
-    pieces
-}
-
-/// The smallest width of a phase.
-const SEEN: f64 = 2.0;
-
 /// Programs that were measured both warm and cold.
 fn warm_against_cold(documents: &[&Document]) -> Option<Table> {
     let all: Vec<&Measurement> = documents.iter().flat_map(|d| &d.results).collect();
@@ -266,7 +224,7 @@ fn left_out(documents: &[&Document]) -> Option<Table> {
         }
     }
 
-    let columns = columns(&["program", "", "why", "fix"]);
+    let columns = columns(&["program", "state", "why", "fix"]);
     (!rows.is_empty()).then(|| Table {
         caption: "Without times".to_owned(),
         columns,
@@ -283,15 +241,5 @@ mod tests {
     fn counts_are_sorted_by_their_values() {
         let values = ["12", "<1%", "97%", "1.5 KiB", "2 MiB", "–"].map(sortable);
         assert_eq!(values, [Some(12.0), Some(1.0), Some(97.0), Some(1536.0), Some(2_097_152.0), None]);
-    }
-
-    #[test]
-    fn the_pieces_of_a_bar_are_contiguous_and_visible() {
-        let lengths = [10.0, 1e6, 0.0, 5.0];
-        let length = |phase| lengths.get(phase as usize).copied().unwrap_or_default();
-        let pieces = pieces(&PerPhase::from_fn(length), WIDTH);
-        assert_eq!(pieces.len(), 3);
-        assert!(pieces.iter().all(|piece| piece.width >= SEEN));
-        assert!(pieces.windows(2).all(|p| (p[0].x + p[0].width - p[1].x).abs() < 0.2));
     }
 }

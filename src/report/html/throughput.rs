@@ -80,5 +80,5 @@ fn left_out(document: &ThroughputDocument) -> Option<Table> {
         let cells = [&*visible(&skipped.name), "skipped", &*visible(&skipped.reason)];
         rows.push(row(cells.map(Cell::text).to_vec()));
     }
-    Table::of("Not timed", &["design", "", "why"], rows)
+    Table::of("Not timed", &["design", "state", "why"], rows)
 }

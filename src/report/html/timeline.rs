@@ -1,7 +1,6 @@
 //! Timelines: every span of a start-up, in columns for the page's script, and where the time went.
 
 use super::block::{Cell, PageBlock, Row, Section, Table, TracePanel, columns, row};
-use super::icicle;
 use super::packed::packed;
 use crate::document::trace::{TraceDocument, TraceFigure, TraceProgram, TraceShare, TraceSpan};
 use crate::output::visible;
@@ -30,8 +29,9 @@ pub(crate) fn section(documents: &[&TraceDocument]) -> Option<Section> {
     (section.blocks.len() > 1).then_some(section)
 }
 
-const EXPLANATION: &str = "Every step of one run, the one whose total is the median. Each lane is a thread. Faults and waits \
-    within a call are drawn inside it. The band above the lanes shows the phases.";
+const EXPLANATION: &str = "Every step of one run, the one whose total is the median. Each lane is a thread; those that do not live at \
+    the same time share a row. Faults and waits within a call are drawn inside it. The band above the lanes shows the \
+    phases.";
 
 pub(crate) fn traced<'d>(documents: &[&'d TraceDocument]) -> Vec<&'d TraceProgram> {
     documents.iter().flat_map(|document| &document.results).collect()
@@ -45,10 +45,8 @@ fn panel(traced: &TraceProgram, most: usize) -> TracePanel {
         label: visible(traced.label()),
         command: visible(&traced.command),
         notes,
-        findings: traced.findings.iter().map(|finding| visible(&finding.text)).collect(),
         phases: phases(traced),
         attribution: attribution(traced),
-        calls: icicle::calls(traced),
         packed: packed(&timeline),
     }
 }

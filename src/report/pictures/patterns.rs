@@ -20,7 +20,7 @@ pub(crate) fn definitions() -> String {
 pub(crate) fn rules() -> String {
     let one = |phase: Phase| {
         let name = phase.name();
-        format!(".phase-{name} {{ fill: url(#pattern-{name}); }}\n")
+        format!(".fill-{name} {{ fill: url(#pattern-{name}); }}\n")
     };
     Phase::ALL.map(one).concat()
 }

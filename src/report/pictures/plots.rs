@@ -3,6 +3,7 @@
 use crate::document::Document;
 use crate::report::html::distributions;
 use crate::report::html::source::PageSource;
+use crate::report::phase_row::PhaseRow;
 use crate::report::pictures::charts;
 use crate::report::pictures::{floor as floor_svg, throughput as throughput_chart};
 
@@ -18,8 +19,9 @@ pub fn plots(sources: &[(String, PageSource)]) -> Vec<Plot> {
     let documents: Vec<&Document> = sources.iter().filter_map(|(_, source)| programs(source)).collect();
     let all = distributions::ordered(&documents);
     let mut plots: Vec<Plot> = Vec::new();
-    plots.extend(charts::phases(&all).map(|svg| plot("phases", svg)));
+    plots.extend(charts::phases(&charts::rows(&all)).map(|svg| plot("phases", svg)));
     plots.extend(charts::distributions(&all).map(|svg| plot("distributions", svg)));
+    plots.extend(charts::phases(&traced(sources)).map(|svg| plot("trace-phases", svg)));
     for (_, source) in sources {
         plots.extend(of(source));
     }
@@ -29,6 +31,15 @@ pub fn plots(sources: &[(String, PageSource)]) -> Vec<Plot> {
 
 fn programs(source: &PageSource) -> Option<&Document> {
     if let PageSource::Programs(document) = source { Some(document) } else { None }
+}
+
+/// The phases of the traced programs.
+fn traced(sources: &[(String, PageSource)]) -> Vec<PhaseRow> {
+    let documents = sources.iter().filter_map(|(_, source)| match source {
+        PageSource::Trace(document) => Some(document),
+        _ => None,
+    });
+    documents.flat_map(|document| &document.results).filter_map(PhaseRow::traced).collect()
 }
 
 fn of(source: &PageSource) -> Vec<Plot> {

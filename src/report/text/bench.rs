@@ -1,41 +1,62 @@
-//! A bench for a terminal: the times, phases and counts of each command, then a comparison.
+//! A bench for a terminal: the times, phases and counts of each command, then what a reader looks for first, where a
+//! terminal shows it: the phases as bars, and the comparison.
 
-use super::terminal::{Terminal, truncated};
+use super::phase_bars;
+use super::sparkline::{FEWEST, sparkline};
+use super::terminal::{Terminal, columns, truncated_paths};
 use crate::document::Document;
 use crate::document::bench::{
     Cache, ColdMethod, ColdRuns, Distribution, Measurement, MedianCounts, Metric, Relative,
 };
 use crate::document::series::Finish;
 use crate::output::visible;
-use crate::report::row::{percent, ratio};
+use crate::report::metrics;
+use crate::report::phase_row::PhaseRow;
+use crate::report::pictures::charts::name as name_among;
+use crate::report::row::{fine_ratio, percent};
 use crate::report::text::head::head;
 use crate::report::text::lists::{failed, list, notes};
 use crate::report::words::runs;
 use crate::stats::{Verdict, median_count};
 use firstbyte_measure::timeline::Phase;
-use firstbyte_measure::units::{Bytes, display_nanos};
+use firstbyte_measure::units::{Bytes, display_count, display_nanos};
 
 /// `by` is the duration that the summary compares.
 pub fn render(document: &Document, by: Metric, terminal: &Terminal) -> String {
     let mut parts = vec![head(document, terminal)];
-    parts.extend(document.results.iter().map(|measurement| result(measurement, terminal)));
+    parts.extend(document.results.iter().map(|measurement| result(document, measurement, terminal)));
     parts.push(failed(document, terminal));
     parts.push(notes(document, terminal));
     parts.push(list("Warnings", document.warnings.iter().map(ToString::to_string), terminal));
-    parts.push(summary(document, by, terminal));
     parts.push(executions(document, terminal));
+    parts.push(bars(document, terminal));
+    parts.push(summary(document, by, terminal));
     parts.retain(|part| !part.is_empty());
     let page = parts.join("\n");
     let lines: Vec<&str> = page.lines().map(str::trim_end).collect();
     lines.join("\n") + "\n"
 }
 
-/// One command: its name and a line for each kind of figure.
-fn result(measurement: &Measurement, terminal: &Terminal) -> String {
-    let mut text = terminal.bold(&truncated(&title(measurement), terminal.width)) + "\n";
+/// One command: its name, and a line for each chosen metric or for each kind of figure.
+fn result(document: &Document, measurement: &Measurement, terminal: &Terminal) -> String {
+    let mut text = terminal.bold(&truncated_paths(&title(measurement), terminal.width)) + "\n";
+    let chosen = metrics::lines(document, measurement);
+    let lines = if chosen.is_empty() { usual(measurement) } else { chosen };
+
+    let width = lines.iter().map(|(label, _)| label.len() + 2).max().unwrap_or(0).max(12);
+    for (label, figures) in lines {
+        text += &terminal.wrap(&format!("  {label:<width$}{figures}"), width + 2);
+        text.push('\n');
+    }
+    text
+}
+
+/// The usual figures, each with its label.
+fn usual(measurement: &Measurement) -> Vec<(&'static str, String)> {
     let lines = [
         ("first byte", first_byte(measurement)),
         ("total", measurement.phases.total.as_ref().map(times)),
+        ("samples", samples(measurement)),
         ("wall", measurement.phases.total.is_none().then(|| wall(measurement))),
         ("within", within(measurement)),
         ("phases", phases(measurement)),
@@ -46,20 +67,14 @@ fn result(measurement: &Measurement, terminal: &Terminal) -> String {
         ("cold", measurement.cold.as_ref().map(cold)),
         ("runs", Some(measurement.times.len().to_string())),
     ];
-
-    for (label, figures) in lines {
-        if let Some(figures) = figures {
-            text += &terminal.wrap(&format!("  {label:<12}{figures}"), 14);
-            text.push('\n');
-        }
-    }
-    text
+    lines.into_iter().filter_map(|(label, figures)| Some((label, figures?))).collect()
 }
 
 fn title(measurement: &Measurement) -> String {
     let name = visible(measurement.label());
     let cache = measurement.cache.filter(|cache| *cache == Cache::Cold);
-    let command = (measurement.label() != measurement.command).then(|| visible(&measurement.command));
+    let command =
+        (!measurement.label().contains(&measurement.command)).then(|| visible(&measurement.command));
     let command = command.map_or(String::new(), |command| format!(": {command}"));
     format!("{name}{command}{}", cache.map_or("", |_| " (cold page cache)"))
 }
@@ -81,6 +96,18 @@ fn times(times: &Distribution) -> String {
     let percent = if times.median > 0.0 { half / times.median * 100.0 } else { 0.0 };
     let [median, mean, min, max] = [times.median, times.mean, times.min, times.max].map(display_nanos);
     format!("{median} ± {percent:.1}%   mean {mean}   {min} … {max}")
+}
+
+/// The columns of the picture of the samples.
+const SHAPE: usize = 20;
+
+/// The samples of the first byte, or else of the total, from the shortest to the 95th percentile. Without the few slow
+/// ones, the others have a shape.
+fn samples(measurement: &Measurement) -> Option<String> {
+    let times = measurement.ranked().filter(|times| times.samples.len() >= FEWEST)?;
+    let values: Vec<f64> = times.samples.iter().map(|ns| *ns as f64).collect();
+    let picture = sparkline(&values, [times.min, times.p95], SHAPE);
+    Some(format!("{} {picture} {} (95 % of the runs)", display_nanos(times.min), display_nanos(times.p95)))
 }
 
 /// The share of the runs below the threshold.
@@ -166,19 +193,10 @@ fn counters(counts: &MedianCounts) -> Option<String> {
         ("cache misses", counts.cache_misses, counts.cache_misses_kernel),
     ];
     joined(each.into_iter().filter_map(|(name, user, kernel)| {
+        let compact = |count: u64| display_count(count as f64);
         let kernel = kernel.map_or(String::new(), |kernel| format!(" + {} kernel", compact(kernel)));
         Some(format!("{}{kernel} {name}", compact(user?)))
     }))
-}
-
-/// Three digits and a unit.
-fn compact(count: u64) -> String {
-    match count as f64 {
-        n if n < 1e4 => count.to_string(),
-        n if n < 1e6 => format!("{:.1}k", n / 1e3),
-        n if n < 1e9 => format!("{:.2}M", n / 1e6),
-        n => format!("{:.2}G", n / 1e9),
-    }
 }
 
 fn cold(cold: &ColdRuns) -> String {
@@ -214,6 +232,15 @@ fn switches(measurement: &Measurement) -> Option<String> {
 fn joined(parts: impl Iterator<Item = String>) -> Option<String> {
     let parts: Vec<String> = parts.collect();
     (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// The phases of every command; empty if the backend sees none.
+fn bars(document: &Document, terminal: &Terminal) -> String {
+    let all: Vec<&Measurement> = document.results.iter().collect();
+    let row = |m: &&Measurement| PhaseRow::measured(m, visible(&name_among(m, &all)));
+    let rows: Vec<PhaseRow> = all.iter().filter_map(row).collect();
+    let widest = rows.iter().map(|row| columns(&row.name)).max().unwrap_or(0);
+    phase_bars::render(&rows, widest.min(terminal.width / 3).max(4), terminal)
 }
 
 /// The comparison with the reference, the fastest first, and why there were no more runs.
@@ -261,8 +288,13 @@ fn relative(measurement: &Measurement, by: Metric) -> Option<&Relative> {
 fn verdict(measurement: &Measurement, relative: &Relative) -> String {
     let r = &relative.ratio;
     let range = match r.pairs {
-        1 => format!("{} ×, 1 pair", fine(r.ratio)),
-        pairs => format!("{} × ({} to {}, 99 %, {pairs} pairs)", fine(r.ratio), fine(r.low), fine(r.high)),
+        1 => format!("{} ×, 1 pair", fine_ratio(r.ratio)),
+        pairs => format!(
+            "{} × ({} to {}, 99 %, {pairs} pairs)",
+            fine_ratio(r.ratio),
+            fine_ratio(r.low),
+            fine_ratio(r.high)
+        ),
     };
     let verdict = match relative.verdict {
         Verdict::CantTell if r.pairs < crate::stats::comparing::FEWEST_PAIRS => {
@@ -271,11 +303,6 @@ fn verdict(measurement: &Measurement, relative: &Relative) -> String {
         verdict => verdict.to_string(),
     };
     format!("`{}`: {verdict}, {range}", measurement.label())
-}
-
-/// Ratios near 1 need one digit more.
-fn fine(value: f64) -> String {
-    if (0.5..2.0).contains(&value) { format!("{value:.3}") } else { ratio(value) }
 }
 
 fn ending(finish: Finish, document: &Document) -> Option<String> {

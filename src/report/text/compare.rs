@@ -1,10 +1,10 @@
 //! A comparison of two files for a terminal.
 
-use super::terminal::{Terminal, truncated};
+use super::terminal::{Terminal, truncated_paths};
 use crate::document::bench::Cache;
 use crate::document::compare::{CompareDocument, ComparedProgram, CountChange, TimeChange};
 use crate::output::visible;
-use crate::report::row::ratio;
+use crate::report::row::fine_ratio;
 use crate::report::text::lists::list;
 use crate::stats::Verdict;
 use crate::stats::comparing::FEWEST_PAIRS;
@@ -46,7 +46,7 @@ fn between(document: &CompareDocument) -> Vec<String> {
 
 fn changed(program: &ComparedProgram, terminal: &Terminal) -> String {
     let cold = if program.cache == Some(Cache::Cold) { " (cold page cache)" } else { "" };
-    let title = truncated(&format!("{}{cold}", visible(&program.name)), terminal.width);
+    let title = truncated_paths(&format!("{}{cold}", program.name), terminal.width);
     let mut text = terminal.bold(&title) + "\n";
     for time in &program.times {
         text += &(terminal.wrap(&line(time, terminal), 16) + "\n");
@@ -93,7 +93,6 @@ fn amount(name: &str, count: u64) -> String {
 fn line(time: &TimeChange, terminal: &Terminal) -> String {
     let r = &time.ratio;
     let [old, new] = [time.old, time.new].map(display_nanos);
-    let fine = |value: f64| if (0.5..2.0).contains(&value) { format!("{value:.3}") } else { ratio(value) };
     let colour = match time.verdict {
         Verdict::Faster => Style::new().fg_color(Some(AnsiColor::Green.into())),
         Verdict::Slower => Style::new().fg_color(Some(AnsiColor::Red.into())),
@@ -104,9 +103,9 @@ fn line(time: &TimeChange, terminal: &Terminal) -> String {
     let of = time.of.replace('_', " ");
     format!(
         "  {of:<14}{old} → {new}: {verdict}, {} × ({} to {}, 99 %)",
-        fine(r.ratio),
-        fine(r.low),
-        fine(r.high)
+        fine_ratio(r.ratio),
+        fine_ratio(r.low),
+        fine_ratio(r.high)
     )
 }
 

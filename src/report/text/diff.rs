@@ -1,6 +1,6 @@
 //! Two start-ups side by side, for a terminal.
 
-use super::terminal::{Terminal, columns, fitted, truncated};
+use super::terminal::{Terminal, columns, fitted, fitted_paths, truncated_paths};
 use crate::account::Summary;
 use crate::account::attribution::WorkKind;
 use crate::account::difference::{Amount, Change, Compared, Difference, Side};
@@ -55,7 +55,7 @@ fn side(letter: &str, side: &Side, terminal: &Terminal) -> String {
     };
     let width = terminal.width.saturating_sub(17 + columns(&spread)).max(10);
     let mean = display_nanos(total.middle);
-    format!("{} {} {mean:>11}  {spread}\n", terminal.bold(letter), fitted(side.name, width))
+    format!("{} {} {mean:>11}  {spread}\n", terminal.bold(letter), fitted_paths(side.name, width))
 }
 
 /// The interval and the verdict, or why there is none.
@@ -90,7 +90,7 @@ fn signed(ns: f64) -> String {
 }
 
 fn kinds(difference: &Difference, least: f64, terminal: &Terminal) -> String {
-    let width = terminal.width.saturating_sub(46).max(16);
+    let width = terminal.width.saturating_sub(46).max(14);
     let title = fitted("Where the difference lies", width);
     let mut text =
         terminal.bold(&format!("{title}{:>10}{:>10}{:>11}{:>15}", "A", "B", "change", "steps")) + "\n";
@@ -144,7 +144,7 @@ fn section(title: &str, changes: &[Change], terminal: &Terminal) -> String {
         };
         let count = |amount: Option<Amount>| amount.map_or(0.0, |a| a.count);
         let counts = format!("{:.0} → {:.0}", count(change.before), count(change.after));
-        let name = truncated(&visible(&change.name), width);
+        let name = truncated_paths(&change.name, width);
         let line = format!("{sign} {:>10}{counts:>14}  {name}", signed(change.difference()));
         let _ = writeln!(text, "{}", terminal.paint(Style::new().fg_color(Some(Color::Ansi(colour))), &line));
     }

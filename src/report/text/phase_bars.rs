@@ -1,8 +1,9 @@
 //! The phases as bars of characters.
 
-use super::terminal::{Terminal, columns, fitted};
+use super::terminal::{Terminal, columns, fitted_paths};
 use crate::document::bench::Measurement;
 use crate::report::palette::{character, style};
+use crate::report::phase_row::{LARGEST_LINEAR_RATIO, PhaseRow};
 use crate::report::row::name;
 use firstbyte_measure::timeline::{PerPhase, Phase};
 use firstbyte_measure::units::display_nanos;
@@ -12,9 +13,6 @@ pub(crate) fn cells(phase: Phase, count: usize, terminal: &Terminal) -> String {
     terminal.paint(style(phase), &character(phase).to_string().repeat(count))
 }
 
-/// Up to this ratio of the longest bar to the shortest, a linear scale shows both.
-const LARGEST_LINEAR_RATIO: f64 = 25.0;
-
 /// Converts a duration to the length of a bar.
 enum Scale {
     Linear { to: f64 },
@@ -22,8 +20,8 @@ enum Scale {
 }
 
 impl Scale {
-    fn fit(bars: &[Bar]) -> Scale {
-        let ends = || bars.iter().map(Bar::end);
+    fn fit(bars: &[PhaseRow]) -> Scale {
+        let ends = || bars.iter().map(PhaseRow::end);
         let (shortest, to) = (ends().fold(f64::INFINITY, f64::min).max(1.0), ends().fold(1.0, f64::max));
         if to / shortest <= LARGEST_LINEAR_RATIO {
             return Scale::Linear { to };
@@ -60,42 +58,24 @@ fn round_below(ns: f64) -> f64 {
     [5.0, 2.0].iter().map(|step| step * decade).find(|step| *step <= ns).unwrap_or(decade)
 }
 
-/// One program's phases in nanoseconds; 0 for a phase that it does not have.
-struct Bar {
-    name: String,
-    total: f64,
-    phases: PerPhase<f64>,
-}
+/// The cells of each phase: its share of the bar, and at least one if the program has the phase. Together they have at
+/// most `width`.
+fn divided(bar: &PhaseRow, scale: &Scale, width: usize) -> PerPhase<usize> {
+    let length = whole(scale.length(bar.end()), width);
+    let mut begin = 0.0;
+    let mut cells = PerPhase::from_fn(|phase| {
+        let ns = bar.phases[phase];
+        let share = ns / bar.end().max(1.0);
+        let between = whole(begin + share, length).saturating_sub(whole(begin, length));
+        begin += share;
+        if ns > 0.0 { between.max(1) } else { 0 }
+    });
 
-impl Bar {
-    fn of(measurement: &Measurement) -> Option<Bar> {
-        let phases = &measurement.phases;
-        let total = phases.total.as_ref()?.median;
-        Some(Bar { name: name(measurement), total, phases: phases.medians()? })
+    while sum(&cells) > length.max(Phase::ALL.len()) {
+        let longest = Phase::ALL.into_iter().max_by_key(|phase| cells[*phase]).unwrap_or(Phase::Startup);
+        cells[longest] -= 1;
     }
-
-    fn end(&self) -> f64 {
-        self.phases.iter().map(|(_, ns)| ns).sum()
-    }
-
-    /// The cells of each phase: its share of the bar, and at least one if the program has the phase. Together they have at
-    /// most `width`.
-    fn cells(&self, scale: &Scale, width: usize) -> PerPhase<usize> {
-        let length = whole(scale.length(self.end()), width);
-        let mut begin = 0.0;
-        let mut cells = PerPhase::from_fn(|phase| {
-            let ns = self.phases[phase];
-            let share = ns / self.end().max(1.0);
-            let between = whole(begin + share, length).saturating_sub(whole(begin, length));
-            begin += share;
-            if ns > 0.0 { between.max(1) } else { 0 }
-        });
-        while sum(&cells) > length.max(Phase::ALL.len()) {
-            let longest = Phase::ALL.into_iter().max_by_key(|phase| cells[*phase]).unwrap_or(Phase::Startup);
-            cells[longest] -= 1;
-        }
-        cells
-    }
+    cells
 }
 
 fn sum(cells: &PerPhase<usize>) -> usize {
@@ -107,19 +87,23 @@ fn whole(part: f64, width: usize) -> usize {
     (part.clamp(0.0, 1.0) * width as f64).round() as usize
 }
 
-/// A bar for each program and a legend; empty if no program has phases.
-pub(crate) fn render(rows: &[&Measurement], name_width: usize, terminal: &Terminal) -> String {
-    let bars: Vec<Bar> = rows.iter().filter_map(|row| Bar::of(row)).collect();
+/// The programs that have phases, by their names in tables.
+pub(crate) fn rows(measured: &[&Measurement]) -> Vec<PhaseRow> {
+    measured.iter().filter_map(|row| PhaseRow::measured(row, name(row))).collect()
+}
+
+/// A bar for each program and a legend; empty without programs. Names are cut to `name_width`.
+pub(crate) fn render(bars: &[PhaseRow], name_width: usize, terminal: &Terminal) -> String {
     if bars.is_empty() {
         return String::new();
     }
-    let scale = Scale::fit(&bars);
+    let scale = Scale::fit(bars);
     let total_width = bars.iter().map(|bar| columns(&display_nanos(bar.total))).max().unwrap_or(0);
     let width = terminal.width.saturating_sub(name_width + total_width + 2).max(4);
-    let line = |bar: &Bar| {
-        let cells = drawn(&bar.cells(&scale, width), width, terminal);
+    let line = |bar: &PhaseRow| {
+        let cells = drawn(&divided(bar, &scale, width), width, terminal);
         let total = display_nanos(bar.total);
-        format!("{} {cells} {total:>total_width$}", fitted(&bar.name, name_width))
+        format!("{} {cells} {total:>total_width$}", fitted_paths(&bar.name, name_width))
     };
     let mut lines = vec![terminal.bold("Phases, medians")];
     lines.extend(bars.iter().map(line));
@@ -148,13 +132,13 @@ mod tests {
     use super::*;
 
     /// A bar of these phases in order. The others take no time.
-    fn bar(phases: &[f64]) -> Bar {
+    fn bar(phases: &[f64]) -> PhaseRow {
         let length = |phase| phases.get(phase as usize).copied().unwrap_or_default();
-        Bar { name: "p".to_owned(), total: phases.iter().sum(), phases: PerPhase::from_fn(length) }
+        PhaseRow { name: "p".to_owned(), total: phases.iter().sum(), phases: PerPhase::from_fn(length) }
     }
 
-    fn cells_of(bar: &Bar, scale: &Scale, width: usize) -> Vec<usize> {
-        bar.cells(scale, width).iter().map(|(_, cells)| *cells).collect()
+    fn cells_of(bar: &PhaseRow, scale: &Scale, width: usize) -> Vec<usize> {
+        divided(bar, scale, width).iter().map(|(_, cells)| *cells).collect()
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn condition(
 
 fn bars(document: &Document, rows: &[&Measurement], terminal: &Terminal) -> String {
     let names = phase_bars::name_width(rows, WIDEST_NAME.min(terminal.width / 4).max(4));
-    let bars = phase_bars::render(rows, names, terminal);
+    let bars = phase_bars::render(&phase_bars::rows(rows), names, terminal);
     if bars.is_empty() { without_phases(document, terminal) } else { bars }
 }
 

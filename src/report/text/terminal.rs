@@ -135,7 +135,8 @@ pub fn truncated_paths(text: &str, width: usize) -> String {
 /// The ends of paths that remain in any case, in columns.
 const SHORT_PATH: usize = 20;
 
-/// The places of the paths in a text: they begin with `/`, after a space, a quote or a bracket.
+/// The places of the paths in a text: words with a `/`, after a space, a quote or a bracket. The beginnings of options,
+/// assignments and addresses of the web say more than their ends.
 fn paths(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
     const ENDS: [char; 7] = [' ', '"', '<', '>', ',', '+', '`'];
     let mut from = 0;
@@ -143,14 +144,47 @@ fn paths(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
         let start = from;
         from += word.len();
         let bare = word.trim_end_matches(ENDS);
-        bare.starts_with('/').then(|| start..start + bare.len())
+        let is_path =
+            bare.contains('/') && !bare.starts_with('-') && !bare.contains('=') && !bare.contains("://");
+        is_path.then(|| start..start + bare.len())
     })
 }
 
 /// `text`, truncated or padded with spaces to exactly `width` columns.
 pub fn fitted(text: &str, width: usize) -> String {
-    let mut text = truncated(text, width);
+    padded(truncated(text, width), width)
+}
+
+/// `text`, padded to `width` columns, or with its paths truncated as by [`truncated_paths`].
+pub fn fitted_paths(text: &str, width: usize) -> String {
+    padded(truncated_paths(text, width), width)
+}
+
+/// A path in exactly `width` columns: without its beginning if it is longer, as by [`truncated_front`].
+pub fn fitted_path(path: &str, width: usize) -> String {
+    padded(truncated_front(path, width), width)
+}
+
+fn padded(mut text: String, width: usize) -> String {
     text.extend(std::iter::repeat_n(' ', width.saturating_sub(columns(&text))));
+    text
+}
+
+/// Parts in lines of at most `width` columns, three spaces apart. A part is what it says and how it is painted.
+pub fn flowed(parts: &[(String, String)], width: usize) -> String {
+    let (mut text, mut used) = (String::new(), 0);
+    for (plain, painted) in parts {
+        let own = columns(plain);
+        if used > 0 && used + 3 + own > width {
+            text.push('\n');
+            used = 0;
+        } else if used > 0 {
+            text.push_str("   ");
+            used += 3;
+        }
+        text += painted;
+        used += own;
+    }
     text
 }
 
@@ -179,6 +213,22 @@ mod tests {
         for width in 0..90 {
             assert!(columns(&truncated_paths(call, width)) <= width, "{width}");
         }
+    }
+
+    #[test]
+    fn relative_paths_are_cut_in_front_too_and_options_are_not() {
+        let recording = "recordings/of-a-long-name/2026-11-23/app.rec";
+        assert_eq!(truncated_paths(recording, 30), "…-long-name/2026-11-23/app.rec");
+        assert_eq!(columns(&fitted_paths(recording, 30)), 30);
+        let option = "app --configuration=/etc/app/of/a/long/name.toml";
+        assert_eq!(truncated_paths(option, 30), truncated(option, 30));
+    }
+
+    #[test]
+    fn parts_flow_into_lines_of_the_width() {
+        let parts = ["one", "two", "three"].map(|part| (part.to_owned(), part.to_uppercase()));
+        assert_eq!(flowed(&parts, 9), "ONE   TWO\nTHREE");
+        assert_eq!(flowed(&parts, 2), "ONE\nTWO\nTHREE");
     }
 
     #[test]

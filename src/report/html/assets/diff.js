@@ -1,8 +1,8 @@
 // Two programs side by side: phases, counts, where the time went, files, and their timelines on one scale.
 
 /** `{label, phases: Map, counts: Map, timeline}`. */
-function comparable(subject) {
-  const timeline = subject.trace === null ? null : timelines[subject.trace];
+async function comparable(subject) {
+  const timeline = subject.trace === null ? null : await timelineAt(subject.trace);
   if (!timeline) {
     const phases = new Map(subject.phases.map(([name, median, spread]) => [name, { median, spread }]));
     return { label: subject.label, phases, counts: new Map(subject.counts), timeline: null };
@@ -97,13 +97,16 @@ async function diffView(view) {
   const subjects = await unpacked(document.getElementById("subjects"));
   const result = element("div", { class: "compared" });
   const chosen = [0, 1];
-  const show = () => {
-    const [a, b] = chosen.map((index) => comparable(subjects[index]));
+  let turn = 0;
+  const show = async () => {
+    const own = ++turn;
+    const [a, b] = await Promise.all(chosen.map((index) => comparable(subjects[index])));
+    if (own !== turn) return; // another choice was made meanwhile
     const heads = [a.label, b.label, "difference", "second / first"];
     const parts = [diffTable("Phases: medians", ["phase", ...heads], phaseRows(a, b))];
     if (a.counts.size || b.counts.size) parts.push(diffTable("Counts", ["count", ...heads], countRows(a, b)));
     if (a.timeline && b.timeline) {
-      const cost = ["", "in", a.label, b.label, "difference"];
+      const cost = ["what", "in", a.label, b.label, "difference"];
       parts.unshift(timelinePair(a, b));
       parts.push(diffTable("Where the main thread's time went", cost, costRows(shares(a.timeline), shares(b.timeline))));
       parts.push(diffTable("Files: opened, tried, mapped, faulted", cost, costRows(files(a.timeline), files(b.timeline))));
@@ -117,30 +120,5 @@ async function diffView(view) {
     return label;
   });
   view.append(element("div", { class: "controls" }, ...selects), result);
-  show();
+  await show();
 }
-
-// ---- the page ----
-
-async function start() {
-  document.querySelectorAll("main table").forEach(sortable);
-  document.querySelectorAll("[data-filter]").forEach(filterable);
-  hexMaps();
-  const open = sections();
-  onSection.push((id) => { if (id === "timelines") timelines.forEach((timeline) => timeline.draw()); });
-  open();
-  for (const panels of document.querySelectorAll(".panels")) await traceTabs(panels);
-  for (const view of document.querySelectorAll(".diff")) await diffView(view);
-  addEventListener("beforeprint", () => {
-    // hidden canvases have no width
-    document.documentElement.classList.add("printing");
-    for (const own of Timeline.all) own.onPaper(true);
-  });
-  addEventListener("afterprint", () => {
-    document.documentElement.classList.remove("printing");
-    for (const own of Timeline.all) own.onPaper(false);
-  });
-  document.documentElement.dataset.ready = "true";
-}
-
-start();

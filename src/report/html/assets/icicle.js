@@ -6,7 +6,9 @@ const ICICLE_ROW = 20;
 
 class Icicle {
   constructor({ callers, names, files, times }) {
-    this.nodes = times.map((time, index) => ({ time, name: names[index], file: files[index], called: [], index }));
+    const modules = [...new Set(files)];
+    this.nodes = times.map((time, index) =>
+      ({ time, name: names[index], file: files[index], module: modules.indexOf(files[index]) % 4, called: [], index }));
     this.roots = [];
     this.nodes.forEach((node, index) => {
       node.caller = callers[index] < 0 ? null : this.nodes[callers[index]];
@@ -15,6 +17,7 @@ class Icicle {
     this.total = this.roots.reduce((sum, node) => sum + node.time, 0);
     this.place(this.roots, 0, 0);
     this.zoomed = null;
+    this.bars = new Map();
     this.words = "";
     this.element = element("div", { class: "icicle", role: "group", "aria-label": "User code by caller and function" });
     this.status = element("span", { role: "status" });
@@ -31,6 +34,26 @@ class Icicle {
   zoom(node) {
     this.zoomed = node;
     this.draw();
+    if (node) this.focus(node);
+  }
+
+  /** One bar is in the tab order; arrow keys move to the others. */
+  focus(node) {
+    for (const bar of this.bars.values()) bar.tabIndex = -1;
+    const bar = this.bars.get(node);
+    bar.tabIndex = 0;
+    bar.focus();
+  }
+
+  /** Up to the caller, down to the longest function that it called, to the side within the same caller. */
+  key(event, node) {
+    const beside = [...(node.caller ? node.caller.called : this.roots)].sort((a, b) => a.from - b.from);
+    const place = beside.indexOf(node);
+    const longest = [...node.called].sort((a, b) => b.time - a.time)[0];
+    const moves = { ArrowUp: node.caller, ArrowDown: longest, ArrowLeft: beside[place - 1], ArrowRight: beside[place + 1] };
+    const to = moves[event.key];
+    if (event.key in moves) event.preventDefault();
+    if (to && this.bars.has(to)) this.focus(to);
   }
 
   search(words) {
@@ -53,7 +76,10 @@ class Icicle {
       Math.min(node.time, width) / width >= NARROWEST);
     const deepest = shown.reduce((most, node) => Math.max(most, node.depth), 0);
     this.element.style.height = `${(deepest + 1) * ICICLE_ROW}px`;
-    this.element.replaceChildren(...shown.map((node) => this.bar(node, from, width)));
+    this.bars = new Map(shown.map((node) => [node, this.bar(node, from, width)]));
+    this.element.replaceChildren(...this.bars.values());
+    const first = this.element.firstElementChild;
+    if (first) first.tabIndex = 0;
     const percent = (time) => `${(100 * time / Math.max(this.total, 1)).toFixed(1)} %`;
     const found = this.words && this.matched(this.roots);
     const search = this.words ? `; “${this.words}”: ${duration(found)}, ${percent(found)}` : "";
@@ -67,7 +93,8 @@ class Icicle {
     const right = Math.min(1, (node.from + node.time - from) / width);
     const title = `${node.name} (${node.file}), ${duration(node.time)}`;
     const bar = element("button", {
-      type: "button", title, "aria-label": title, class: this.matches(node) ? "found" : null,
+      type: "button", title, "aria-label": title, tabindex: "-1", class: this.matches(node) ? "found" : `module-${node.module}`,
+      onkeydown: (event) => this.key(event, node),
       onclick: () => this.zoom(node === this.zoomed ? node.caller : node),
     }, node.name);
     Object.assign(bar.style, { left: `${100 * left}%`, width: `${100 * (right - left)}%`, top: `${node.depth * ICICLE_ROW}px` });
@@ -81,6 +108,7 @@ async function icicle(place) {
   const drawn = new Icicle(await unpacked(script));
   const field = element("input", { type: "search", oninput: () => drawn.search(field.value) });
   place.append(element("div", { class: "controls" }, element("label", {}, "Search functions", field),
-    element("button", { type: "button", onclick: () => drawn.zoom(null) }, "all user code"), drawn.status), drawn.element);
+    element("button", { type: "button", onclick: () => drawn.zoom(null) }, "all user code"), drawn.status),
+    element("div", { class: "flames" }, drawn.element));
   drawn.draw();
 }

@@ -77,6 +77,19 @@ function tabs(list, items, chosen) {
 /** Called when a section becomes visible. */
 const onSection = [];
 
+/** What is made once the page is open, so that it can be printed. */
+const later = [];
+
+/** Makes the content of an element once: when its section is first visible, or later. Returns the promise if now. */
+function whenShown(inside, make) {
+  let made = null;
+  const run = () => (made ??= make(inside));
+  const section = inside.closest("section");
+  onSection.push((id) => { if (id === section.id) run(); });
+  later.push(run);
+  return section.hidden ? null : run();
+}
+
 function sections() {
   const nav = document.querySelector("nav.tabs");
   const items = [...nav.querySelectorAll("a")].map((tab) => ({

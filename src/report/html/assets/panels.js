@@ -1,7 +1,7 @@
 // The parts around a timeline: tabs, buttons, details, the list of steps.
 
-/** The timelines that are unpacked, also for the side-by-side view. */
-const timelines = [];
+/** The timelines by their places, unpacked when they are first needed. */
+const timelines = new Map();
 
 function kindLegend(timeline) {
   const list = element("ul", { class: "kinds", "aria-label": "Kinds of steps" });
@@ -20,7 +20,7 @@ function kindLegend(timeline) {
 }
 
 function timelineControls(timeline) {
-  const button = (text, action, label) => element("button", { type: "button", onclick: action, "aria-label": label }, text);
+  const button = (text, action, label = null) => element("button", { type: "button", onclick: action, "aria-label": label }, text);
   const controls = element("div", { class: "controls" },
     button("−", () => timeline.zoom(1 / 0.5), "zoom out"),
     button("+", () => timeline.zoom(0.5), "zoom in"),
@@ -90,24 +90,29 @@ function stepRow(timeline, span) {
     element("td", {}, span.detail ?? span.name), element("td", {}, span.file ?? ""));
 }
 
-async function tracePanel(article, place) {
+async function tracePanel(article) {
   const data = await unpacked(article.querySelector("script.spans"));
   const detail = element("div", { class: "detail", role: "status" },
     "Point at a step, or click it. Control and wheel, + and − zoom. Dragging and arrow keys move. N and P go to the next and the previous step.");
   const timeline = new Timeline(data, {
     chosen: (span) => { detail.textContent = span ? timeline.describe(span) : ""; },
   });
-  timelines[place] = timeline;
   article.querySelector(".timeline").append(timelineControls(timeline), kindLegend(timeline), timeline.element, detail);
   article.querySelector(".steps").append(...stepList(timeline));
   timeline.draw();
-  const calls = article.querySelector(".calls");
-  if (calls) await icicle(calls);
+  return timeline;
+}
+
+/** The timeline of the traced program at a place. */
+function timelineAt(place) {
+  if (!timelines.has(place)) timelines.set(place, tracePanel(document.querySelectorAll("article.trace")[place]));
+  return timelines.get(place);
 }
 
 /** A tab for each traced program, if there are several. */
 function traceTabs(panels) {
   const articles = [...panels.querySelectorAll("article.trace")];
+  const section = panels.closest("section");
   const list = element("div", { class: "tabs inner", "aria-label": "Traced programs" });
   const items = articles.map((panel, index) => {
     const tab = element("button", { type: "button" }, panel.querySelector("h3").textContent);
@@ -115,8 +120,14 @@ function traceTabs(panels) {
     list.append(tab);
     return { tab, panel };
   });
-  const select = tabs(list, items, (index) => timelines[index]?.draw());
+  let shown = 0;
+  const show = async () => (await timelineAt(shown)).draw();
+  const select = tabs(list, items, (index) => {
+    shown = index;
+    if (!section.hidden) show();
+  });
   if (items.length > 1) panels.before(list);
   select(0, false);
-  return Promise.all(articles.map(tracePanel));
+  onSection.push((id) => { if (id === section.id) show(); });
+  articles.forEach((_, place) => later.push(() => timelineAt(place)));
 }

@@ -40,6 +40,22 @@ function lanesOf(data, spans) {
   return lanes;
 }
 
+/** Lanes in rows, in the order of their beginnings: those that do not live at the same time share a row. */
+function rowsOf(lanes) {
+  const rows = [];
+  for (const lane of lanes) {
+    lane.from = lane.spans.length ? lane.spans[0].start : 0;
+    lane.to = lane.spans.reduce((to, span) => Math.max(to, span.end), lane.from);
+    const free = rows.findIndex((row) => row[row.length - 1].to <= lane.from);
+    lane.row = free < 0 ? rows.length : free;
+    if (free < 0) rows.push([]);
+    const row = rows[lane.row];
+    if (row.length) row[row.length - 1].next = lane;
+    row.push(lane);
+  }
+  return rows;
+}
+
 /** The index of the first span that does not start before `time`. */
 function firstFrom(spans, time) {
   let [low, high] = [0, spans.length];
@@ -89,8 +105,9 @@ class Timeline {
     Object.assign(this, { data, chosen, viewed });
     this.spans = spansOf(data);
     this.lanes = lanesOf(data, this.spans);
+    this.rows = rowsOf(this.lanes);
     this.phases = phasesOf(data);
-    this.whole = Math.max(1, data.total, ...this.lanes.map((lane) => lane.spans.reduce((to, s) => Math.max(to, s.end), 0)));
+    this.whole = this.lanes.reduce((to, lane) => Math.max(to, lane.to), Math.max(1, data.total));
     [this.from, this.to] = [0, this.whole];
     [this.hovered, this.selected, this.pointers] = [null, null, new Map()];
     this.canvas = element("canvas", {
@@ -98,7 +115,7 @@ class Timeline {
       "aria-label": `Timeline of ${data.label}: ${this.spans.length} steps in ${this.lanes.length} threads. ` +
         "Plus and minus zoom, arrows move, N and P go to the next and the previous step. The list below has the same steps.",
     });
-    this.full = HEAD + this.lanes.length * ROW + 4;
+    this.full = HEAD + this.rows.length * ROW + 4;
     this.height = Math.min(height, this.full, 560);
     const room = element("div", { class: "room" }, this.canvas);
     room.style.height = `${Math.min(height, this.full)}px`;
@@ -112,17 +129,17 @@ class Timeline {
   get width() { return this.canvas.clientWidth || 900; }
   x(time) { return ((time - this.from) / (this.to - this.from)) * this.width; }
   time(x) { return this.from + (x / this.width) * (this.to - this.from); }
-  laneTop(index) { return HEAD + index * ROW - this.element.scrollTop; }
+  laneTop(index) { return HEAD + this.lanes[index].row * ROW - this.element.scrollTop; }
 
   /** The innermost span at a point. */
   at(x, y) {
-    const index = Math.floor((y - HEAD + this.element.scrollTop) / ROW);
-    const lane = this.lanes[index];
-    const within = y - this.laneTop(index) - LABEL;
-    if (!lane || y < HEAD || within < 0 || within > LANE) return null;
+    const row = Math.floor((y - HEAD + this.element.scrollTop) / ROW);
+    const within = y - (HEAD + row * ROW - this.element.scrollTop) - LABEL;
     // one pixel to either side, so thin spans can be hit
     const slack = (this.to - this.from) / this.width;
     const [from, to] = [this.time(x) - slack, this.time(x) + slack];
+    const lane = this.rows[row]?.find((own) => own.from <= to && own.to >= from);
+    if (!lane || y < HEAD || within < 0 || within > LANE) return null;
     let found = null;
     for (let i = firstFrom(lane.spans, from - lane.longest); i < lane.spans.length && lane.spans[i].start <= to; i++) {
       const span = lane.spans[i];
@@ -184,7 +201,7 @@ class Timeline {
       if (span.start < this.from || span.end > this.to || span.end - span.start < (this.to - this.from) / this.width) {
         this.view(span.start - length * 8, span.end + length * 8);
       }
-      this.element.scrollTop = Math.max(0, HEAD + span.thread * ROW - this.height / 2);
+      this.element.scrollTop = Math.max(0, HEAD + this.lanes[span.thread].row * ROW - this.height / 2);
     }
     this.chosen(span);
     this.draw();
@@ -357,9 +374,8 @@ class Timeline {
   }
 
   paintLane(context, colours, lane, top) {
-    context.fillStyle = colours.faint;
-    const thread = lane.tid === lane.pid ? `process ${lane.pid}` : `process ${lane.pid}, thread ${lane.tid}`;
-    context.fillText(`${thread}  ${lane.program}`, 4, top + LABEL / 2);
+    if (lane.to < this.from || lane.from > this.to) return;
+    this.paintLabel(context, colours, lane, top);
     const slack = (this.to - this.from) / this.width;
     let [edge, last] = [[-1, -1, -1, -1], [-1, -1, -1, -1]];
     for (let i = firstFrom(lane.spans, this.from - lane.longest); i < lane.spans.length; i++) {
@@ -374,6 +390,21 @@ class Timeline {
       last[span.depth] = span.kind;
       this.paintSpan(context, colours, span, left, Math.max(1, right - left), top + LABEL + span.depth * INSET);
     }
+  }
+
+  /** Where the lane begins, as far as there is room before the next one of the row. */
+  paintLabel(context, colours, lane, top) {
+    const left = Math.max(4, this.x(lane.from) + 1);
+    const room = (lane.next ? this.x(lane.next.from) : this.width) - left - 4;
+    if (room < 12) return;
+    const thread = lane.tid === lane.pid ? `process ${lane.pid}` : `process ${lane.pid}, thread ${lane.tid}`;
+    context.save();
+    context.beginPath();
+    context.rect(left, top, room, LABEL);
+    context.clip();
+    context.fillStyle = colours.faint;
+    context.fillText(`${thread}  ${lane.program}`, left, top + LABEL / 2);
+    context.restore();
   }
 
   paintSpan(context, colours, span, left, width, top) {

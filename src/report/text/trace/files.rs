@@ -2,26 +2,31 @@
 
 use crate::account::{FileAccount, FileSearch, Summary};
 use crate::output::visible;
-use crate::report::text::terminal::{Terminal, truncated_front};
+use crate::report::text::terminal::{Terminal, truncated, truncated_front};
 use crate::report::words::count_of;
 use firstbyte_measure::units::{Bytes, Nanos};
 use std::fmt::Write;
 
-/// The most lines of each section. The rest becomes one line, and so does what costs little.
+/// The most lines of each section. The rest becomes one line, and so does what costs little, beyond the first few.
 const FILES: usize = 12;
 const SEARCHES: usize = 8;
+const FEWEST: usize = 3;
+/// Below this part of the total, the searches are not worth more than the first few.
+const WORTH: f64 = 0.01;
 /// What costs less than this part of the total shares a line.
 const NOTEWORTHY: f64 = 0.001;
-/// The most names and folders in the line of a search.
+/// The most names and folders of a search, and the columns of a name and of a folder.
 const NAMES: usize = 3;
-const FOLDERS: usize = 6;
+const FOLDERS: usize = 2;
+const NAME: usize = 24;
+const FOLDER: usize = 32;
 
 pub(super) fn files(summary: &Summary, terminal: &Terminal) -> String {
     let files = &summary.median_run.files;
     if files.is_empty() {
         return String::new();
     }
-    let width = terminal.width.saturating_sub(46).max(20);
+    let width = terminal.width.saturating_sub(46).max(14);
     let has_faults = summary.median_run.page_faults().is_some();
     let (shown, rest) = files.split_at(noteworthy(files.iter().map(|file| file.time), FILES, summary));
 
@@ -57,7 +62,7 @@ fn file_line(file: &FileAccount, has_faults: bool, path: &str) -> String {
 fn noteworthy(times: impl ExactSizeIterator<Item = Nanos>, most: usize, summary: &Summary) -> usize {
     let all = times.len();
     let least = NOTEWORTHY * summary.median_run.total.as_f64();
-    let shown = times.take(most).take_while(|time| time.as_f64() >= least).count();
+    let shown = times.take(most).take_while(|time| time.as_f64() >= least).count().max(FEWEST.min(all));
     if all == shown + 1 { all } else { shown }
 }
 
@@ -83,8 +88,11 @@ pub(super) fn searches(summary: &Summary, terminal: &Terminal) -> String {
         return String::new();
     }
     let misses = |searches: &[FileSearch]| searches.iter().map(|search| search.misses).sum::<u64>();
-    let (shown, rest) = all.split_at(noteworthy(all.iter().map(|own| own.time), SEARCHES, summary));
-    let title = format!("Searches: {} lookups of paths that do not exist", misses(all));
+    let sum = |searches: &[FileSearch]| searches.iter().map(|search| search.time).sum::<Nanos>();
+    let is_little = sum(all).as_f64() < WORTH * summary.median_run.total.as_f64();
+    let most = if is_little { FEWEST } else { SEARCHES };
+    let (shown, rest) = all.split_at(noteworthy(all.iter().map(|own| own.time), most, summary));
+    let title = format!("Searches: {} lookups of paths that do not exist, {}", misses(all), sum(all));
 
     let mut text = terminal.bold(&title) + &format!("\n{:>10}{:>7}  what\n", "time", "misses");
     for search in shown {
@@ -92,30 +100,32 @@ pub(super) fn searches(summary: &Summary, terminal: &Terminal) -> String {
         let _ = writeln!(text, "{:>10}{:>7}  {}", search.time.to_string(), search.misses, what.trim_start());
     }
     if !rest.is_empty() {
-        let time = Nanos(rest.iter().map(|search| search.time.0).fold(0, u64::saturating_add));
         let others = count_of(rest.len(), "other", "others");
-        let _ = writeln!(text, "{:>10}{:>7}  {others}", time.to_string(), misses(rest));
+        let _ = writeln!(text, "{:>10}{:>7}  {others}", sum(rest).to_string(), misses(rest));
     }
     text
 }
 
 /// `libx.so: not in /a, /b; found in /c (ld.so)`.
 fn search_text(search: &FileSearch) -> String {
-    let first = search.names.iter().take(NAMES).cloned().collect::<Vec<String>>().join(", ");
+    // cut rather than wrapped in the middle of a word
+    let name = |name: &String| truncated(name, NAME);
+    let folder = |folder: &String| truncated_front(folder, FOLDER);
+    let first = search.names.iter().take(NAMES).map(name).collect::<Vec<String>>().join(", ");
     let names = match search.names.len().saturating_sub(NAMES) {
         0 => first,
         more => format!("{first} and {more} more"),
     };
 
-    let folders = search.folders.iter().take(FOLDERS).cloned().collect::<Vec<String>>().join(", ");
+    let folders = search.folders.iter().take(FOLDERS).map(folder).collect::<Vec<String>>().join(", ");
     let more = match search.folders.len().saturating_sub(FOLDERS) {
         0 => String::new(),
         more => format!(" and {}", count_of(more, "more folder", "more folders")),
     };
 
     let found = match &search.found {
-        Some(folder) if search.folders.last() == Some(folder) => "found there under another name".to_owned(),
-        Some(folder) => format!("found in {folder}"),
+        Some(found) if search.folders.last() == Some(found) => "found there under another name".to_owned(),
+        Some(found) => format!("found in {}", folder(found)),
         None => "not found".to_owned(),
     };
     format!("{names}: not in {folders}{more}; {found} ({})", search.by)

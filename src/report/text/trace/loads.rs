@@ -32,8 +32,8 @@ pub(super) fn files(summary: &Summary, terminal: &Terminal) -> String {
     let total = summary.median_run.total.as_f64().max(1.0);
     let mut text = head(terminal);
     for ((kind, path), line) in shown {
-        let path = truncated_front(path, terminal.width.saturating_sub(41).max(20));
         let times = if line.times > 1 { format!(" ({} times)", line.times) } else { String::new() };
+        let path = truncated_front(path, terminal.width.saturating_sub(41 + times.len()).max(9));
         text += &row(line, total, &format!("{kind:<9}{path}{times}"));
     }
     if !rest.is_empty() {

@@ -3,16 +3,18 @@
 mod files;
 mod loads;
 mod path;
+mod short;
 mod table;
 mod tasks;
 mod timeline;
 mod user_code;
 
+pub use short::{first_part, second_part};
 pub use table::table;
 pub use timeline::timeline;
 
 use super::phase_bars;
-use super::terminal::{Terminal, fitted, truncated, truncated_paths};
+use super::terminal::{Terminal, fitted, flowed, truncated_paths};
 use crate::account::Summary;
 use crate::account::attribution::{WorkKind, kind};
 use crate::account::notes::TraceNotes;
@@ -27,11 +29,13 @@ use std::fmt::Write;
 /// The most shares of a kind, and the most steps; other shares become one line.
 const SHARES: usize = 7;
 const STEPS: usize = 12;
-/// Shares below this part of the total become one line, too.
+/// The fewest shares of a kind that have lines of their own.
+const FEWEST: usize = 3;
+/// Other shares below this part of the total become one line, too.
 const NOTEWORTHY: f64 = 0.005;
 
-/// What the traced runs alone say: the total, the phases, and where the time went.
-pub fn first_screen(summary: &Summary, command: &str, terminal: &Terminal) -> String {
+/// Of the full text, what the traced runs alone say: the total, the phases, and where the time went.
+pub fn full_first_part(summary: &Summary, command: &str, terminal: &Terminal) -> String {
     joined(vec![
         headline(summary, command, terminal),
         phase_bar(summary, terminal),
@@ -40,8 +44,8 @@ pub fn first_screen(summary: &Summary, command: &str, terminal: &Terminal) -> St
     ])
 }
 
-/// Everything below the first screen.
-pub fn details(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> String {
+/// Of the full text, the rest.
+pub fn full_second_part(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> String {
     let sections = vec![
         user_code::user_code(summary, terminal),
         longest_steps(summary, terminal),
@@ -71,15 +75,20 @@ fn headline(summary: &Summary, command: &str, terminal: &Terminal) -> String {
         ),
     };
 
-    let first = match summary.first_byte {
+    let total = display_nanos(summary.total.middle);
+    let line = format!("{total} from execve to exit ({runs}); {}.", first_byte(summary));
+    format!("{}{}\n", name_line(command, terminal), terminal.wrap(&line, 0))
+}
+
+fn name_line(command: &str, terminal: &Terminal) -> String {
+    terminal.bold(&truncated_paths(command, terminal.width)) + "\n"
+}
+
+fn first_byte(summary: &Summary) -> String {
+    match summary.first_byte {
         Some(first) => format!("first byte after {}", display_nanos(first.middle)),
         None => "printed nothing".to_owned(),
-    };
-
-    let name = terminal.bold(&truncated(command, terminal.width));
-    let total = display_nanos(summary.total.middle);
-    let line = format!("{total} from execve to exit ({runs}); {first}.");
-    format!("{name}\n{}\n", terminal.wrap(&line, 0))
+    }
 }
 
 /// One bar over the whole width, and its legend.
@@ -95,10 +104,11 @@ fn phase_bar(summary: &Summary, terminal: &Terminal) -> String {
         let width = if rest == 0 { room } else { cells(ns / total, terminal.width).clamp(1, room) };
         used += width;
         bar += &phase_bars::cells(*phase, width, terminal);
-        let sample = phase_bars::cells(*phase, 1, terminal);
-        legend.push(format!("{sample} {} {}", phase.name(), display_nanos(*ns)));
+        let said = |sample: String| format!("{sample} {} {}", phase.name(), display_nanos(*ns));
+        let plain = phase_bars::cells(*phase, 1, &Terminal::default());
+        legend.push((said(plain), said(phase_bars::cells(*phase, 1, terminal))));
     }
-    format!("{bar}\n{}\n", legend.join("   "))
+    format!("{bar}\n{}\n", flowed(&legend, terminal.width))
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // 0 to a terminal's width
@@ -118,7 +128,7 @@ fn attribution(summary: &Summary, terminal: &Terminal) -> String {
         let line = row(wanted.title(), width, time.middle, total, *count);
         text += &terminal.paint(style(wanted), &line);
         text.push('\n');
-        text += &parts(summary, wanted, width, total);
+        text += &parts(summary, wanted, time.middle, width, total);
     }
     text
 }
@@ -137,14 +147,15 @@ fn row(name: &str, width: usize, time: f64, total: f64, count: f64) -> String {
     format!("{}{:>10}{percent:>8.1}{count:>10.0}", fitted(name, width), display_nanos(time))
 }
 
-/// The shares of a kind. The small ones share a line.
-fn parts(summary: &Summary, wanted: WorkKind, width: usize, total: f64) -> String {
-    if wanted == WorkKind::User {
-        return String::new(); // its functions have a table of their own
+/// The shares of a kind that takes `time` in all. The small ones share a line.
+fn parts(summary: &Summary, wanted: WorkKind, time: f64, width: usize, total: f64) -> String {
+    // the functions of user code have a table of their own, and the line of a small kind says enough
+    if wanted == WorkKind::User || time < NOTEWORTHY * total {
+        return String::new();
     }
     let shares: Vec<_> = summary.shares.iter().filter(|s| s.kind == wanted && s.time.middle > 0.0).collect();
     let noteworthy = shares.iter().take_while(|s| s.time.middle >= NOTEWORTHY * total).count();
-    let shown = noteworthy.min(SHARES);
+    let shown = noteworthy.clamp(FEWEST, SHARES);
     // a line for one share can be its own line
     let shown = if shares.len() <= shown + 1 { shares.len() } else { shown };
     let mut text = String::new();
@@ -213,13 +224,22 @@ fn findings(notes: &TraceNotes, terminal: &Terminal) -> String {
 }
 
 fn note_lines(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> String {
-    let mut notes = notes.notes.clone();
+    urgent(summary, notes, terminal) + &wrapped(&notes.notes, terminal)
+}
+
+/// What no reader may miss.
+fn urgent(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> String {
+    let mut urgent = notes.urgent.clone();
     if summary.lost > 0 {
         let lost = format!(
             "{} lost, so the account is incomplete. Increase --ring to keep them.",
             count_of(usize::try_from(summary.lost).unwrap_or(usize::MAX), "event was", "events were")
         );
-        notes.insert(0, lost);
+        urgent.insert(0, lost);
     }
+    wrapped(&urgent, terminal)
+}
+
+fn wrapped(notes: &[String], terminal: &Terminal) -> String {
     notes.iter().map(|note| terminal.wrap(&visible(note), 2) + "\n").collect()
 }

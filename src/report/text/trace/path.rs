@@ -11,7 +11,20 @@ const PARTS: usize = 12;
 const NOTEWORTHY: f64 = 0.002;
 
 pub(super) fn path(summary: &Summary, terminal: &Terminal) -> String {
-    let parts = parts(&summary.median_run);
+    let parts = parts(summary);
+    if parts.len() < 2 {
+        return String::new();
+    }
+    format!(
+        "{}\n{}\n",
+        terminal.bold("Who worked while the others waited"),
+        terminal.wrap(&parts.join(", "), 2)
+    )
+}
+
+/// Each part with its time, in order; one part or none if there is only one worker.
+pub(super) fn parts(summary: &Summary) -> Vec<String> {
+    let parts = pieces(&summary.median_run);
     let total: Nanos = parts.iter().map(|(_, time)| *time).sum();
     let mut lengths: Vec<Nanos> = parts.iter().map(|(_, time)| *time).collect();
     lengths.sort_by(|a, b| b.cmp(a));
@@ -19,24 +32,17 @@ pub(super) fn path(summary: &Summary, terminal: &Terminal) -> String {
 
     let (long, short): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(_, time)| time.as_f64() > least);
     let long = joined(long);
-    if long.len() < 2 {
-        return String::new();
-    }
     let part = |(name, time): &(String, Nanos)| format!("{} {}", visible(name), display_nanos(time.as_f64()));
     let mut list: Vec<String> = long.iter().map(part).collect();
-    if !short.is_empty() {
+    if long.len() > 1 && !short.is_empty() {
         let time: Nanos = short.iter().map(|(_, time)| *time).sum();
         let others = count_of(short.len(), "shorter part", "shorter parts");
         list.push(format!("{others} {}", display_nanos(time.as_f64())));
     }
-    format!(
-        "{}\n{}\n",
-        terminal.bold("Who worked while the others waited"),
-        terminal.wrap(&list.join(", "), 2)
-    )
+    list
 }
 
-fn parts(account: &Account) -> Vec<(String, Nanos)> {
+fn pieces(account: &Account) -> Vec<(String, Nanos)> {
     joined(account.path.iter().map(|piece| (actor(account, piece), piece.to - piece.from)))
 }
 

@@ -11,8 +11,15 @@ const MOST_LINES: usize = 24;
 const DEEPEST: usize = 64;
 const DEEPEST_INDENT: usize = 12;
 
-/// When it began, how long it lasted, and what it was.
-type Line = (Nanos, Nanos, String);
+/// A process or an exec.
+struct Line {
+    at: Nanos,
+    /// Until the process ended, or executed something else.
+    lasted: Nanos,
+    /// What the kernel took for the exec.
+    execve: Option<Nanos>,
+    what: String,
+}
 
 /// A process with its execs.
 struct Entry {
@@ -37,17 +44,22 @@ pub(super) fn tasks(summary: &Summary, terminal: &Terminal) -> String {
     branch(summary, 0, 0, &mut entries);
     let least = least_shown(&entries);
 
-    let mut text = terminal.bold(&title) + "\n" + &format!("{:>10}{:>10}  what\n", "at", "lasted");
+    let mut text =
+        terminal.bold(&title) + "\n" + &format!("{:>10}{:>10}{:>10}  what\n", "at", "lasted", "execve");
     let (shown, rest): (Vec<Entry>, Vec<Entry>) =
         entries.into_iter().partition(|entry| entry.lasted >= least);
-    for (at, lasted, what) in shown.iter().flat_map(|entry| &entry.lines) {
-        let what = truncated_paths(what, terminal.width.saturating_sub(22).max(20));
-        let _ = writeln!(text, "{:>10}{:>10}  {what}", at.to_string(), lasted.to_string());
+    for line in shown.iter().flat_map(|entry| &entry.lines) {
+        let what = truncated_paths(&line.what, terminal.width.saturating_sub(32).max(20));
+        let execve = line.execve.map_or_else(String::new, |took| took.to_string());
+        let _ =
+            writeln!(text, "{:>10}{:>10}{execve:>10}  {what}", line.at.to_string(), line.lasted.to_string());
     }
     if !rest.is_empty() {
         let more = count_of(rest.len(), "shorter process", "shorter processes");
         let longest = rest.iter().map(|entry| entry.lasted).max().unwrap_or_default();
-        let _ = writeln!(text, "{:>22}{more}, of at most {longest} each: see --export-json", "");
+        text +=
+            &terminal.wrap(&format!("{:>12}{more}, of at most {longest} each: see --export-json", ""), 12);
+        text.push('\n');
     }
     text
 }
@@ -74,8 +86,9 @@ fn branch(summary: &Summary, index: usize, depth: usize, entries: &mut Vec<Entry
     let end = process.end.unwrap_or(account.total);
 
     let own = process_line(process, end, &indent);
-    let lasted = own.1;
-    let execs = process.execs.iter().map(|exec| exec_line(exec, &indent));
+    let lasted = own.lasted;
+    let ends = process.execs.iter().skip(1).map(|next| next.start).chain([end]);
+    let execs = process.execs.iter().zip(ends).map(|(exec, end)| exec_line(exec, end, &indent));
     entries.push(Entry { lasted, lines: [own].into_iter().chain(execs).collect() });
 
     for (child, candidate) in account.processes.iter().enumerate().skip(index + 1) {
@@ -92,7 +105,8 @@ fn process_line(process: &ProcessAccount, end: Nanos, indent: &str) -> Line {
         0 | 1 => String::new(),
         n => format!(", {n} threads"),
     };
-    (process.start, lasted, format!("{indent}process {}{threads}{}", process.pid, ending(process)))
+    let what = format!("{indent}process {}{threads}{}", process.pid, ending(process));
+    Line { at: process.start, lasted, execve: None, what }
 }
 
 fn ending(process: &ProcessAccount) -> String {
@@ -103,8 +117,10 @@ fn ending(process: &ProcessAccount) -> String {
     }
 }
 
-fn exec_line(exec: &Execution, indent: &str) -> Line {
+/// A program runs until its process ends or executes the next one.
+fn exec_line(exec: &Execution, end: Nanos, indent: &str) -> Line {
     let argv = if exec.argv.is_empty() { exec.path.to_string() } else { shell_words::join(&exec.argv) };
     let script = if exec.path == exec.executed { String::new() } else { format!("   [{}]", exec.path) };
-    (exec.start, exec.took, format!("{indent}  exec {argv}{script}"))
+    let lasted = Nanos(end.0.saturating_sub(exec.start.0));
+    Line { at: exec.start, lasted, execve: Some(exec.took), what: format!("{indent}  exec {argv}{script}") }
 }

@@ -1,10 +1,10 @@
-//! The overview: machines, documents, observer overhead, method and warnings.
+//! How the figures were made: machines, documents, observer overhead, method and warnings.
 
 use super::block::{Cell, PageBlock, Section, Table, columns, row};
 use super::source::PageSource;
 use crate::document::Document;
 use crate::document::bench::{Overhead, Tool};
-use crate::document::warnings;
+use crate::document::warnings as document_warnings;
 use crate::output::visible;
 use crate::report::row::ratio;
 use crate::report::text::head::machine as facts;
@@ -14,27 +14,50 @@ use serde_json::Value;
 
 /// A line for each machine, warnings, and tables of the documents and the machines.
 pub(crate) fn section(sources: &[(String, PageSource)]) -> Section {
-    let mut section = Section::new("overview", "Overview");
+    let mut section = Section::new("about", "About these figures");
     section.blocks.extend(machines(sources).into_iter().map(|text| PageBlock::Prose { text }));
-    section.blocks.extend(all_warnings(sources).into_iter().map(|text| PageBlock::Warning { text }));
+    section.blocks.extend(warnings(sources).into_iter().map(|text| PageBlock::Warning { text }));
     section.blocks.push(PageBlock::Table { table: documents(sources) });
     section.blocks.extend(overheads(sources).map(|table| PageBlock::Table { table }));
     section.blocks.extend(machine_table(sources).map(|table| PageBlock::Table { table }));
     section.blocks.push(PageBlock::Heading { text: "Method".to_owned() });
-    section.blocks.extend(METHOD.iter().map(|text| PageBlock::Prose { text: (*text).to_owned() }));
+    section.blocks.extend(method(sources).map(|text| PageBlock::Prose { text: text.to_owned() }));
     section
 }
 
-const METHOD: [&str; 3] = [
-    "Four phases partition the total exactly. Startup begins with the entry of the first execve and ends with its return in \
+/// How the documents of this page were measured.
+fn method(sources: &[(String, PageSource)]) -> impl Iterator<Item = &'static str> {
+    let programs = |source: &PageSource| matches!(source, PageSource::Programs(_));
+    let trace = |source: &PageSource| matches!(source, PageSource::Trace(_));
+    let number = |is: fn(&PageSource) -> bool| sources.iter().filter(|(_, source)| is(source)).count();
+    let (measured, traced) = (number(programs), number(trace));
+    [
+        (measured + traced > 0).then_some(PHASES),
+        (measured > 0).then_some(INTERLEAVED),
+        (measured > 1).then_some(SEPARATE_FILES),
+        (traced > 0).then_some(TRACES),
+        (traced > 1).then_some(SEPARATE_TRACES),
+        Some(NOTHING_ELSE),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+const PHASES: &str = "Four phases partition the total exactly. Startup begins with the entry of the first execve and ends with its return in \
      the new image. Setup ends with the entry of the first write of output by any process of the tree. Write ends with the \
      return of that write: the first byte is out. Teardown ends with the exit. The time to the first byte is the sum of \
-     startup, setup and write.",
-    "The runs of all programs are interleaved in a seeded random order, so drift of the machine affects all of them alike. A \
-     run that fails, prints the wrong output or loses events does not count. Ratios are of paired runs, with bootstrap \
-     intervals.",
-    "This page contains only what the documents listed here contain. Nothing was measured for it.",
-];
+     startup, setup and write.";
+const INTERLEAVED: &str = "The runs of all programs of a document are interleaved in a seeded random order, so drift of the \
+     machine affects all of them alike. A run that fails, prints the wrong output or loses events does not count. Ratios \
+     are of paired runs, with bootstrap intervals.";
+const SEPARATE_FILES: &str = "Programs of different documents were not measured together. Their difference contains what \
+     changed on the machine in between.";
+const TRACES: &str = "The traced runs of a program alternate with untraced ones, which show the observer overhead. The steps \
+     are those of the run whose total is the median.";
+const SEPARATE_TRACES: &str = "Each trace on this page was made on its own, one after the other. To compare two programs in \
+     alternating runs, use `firstbyte diff`.";
+const NOTHING_ELSE: &str =
+    "This page contains only what the documents listed here contain. Nothing was measured for it.";
 
 fn machines(sources: &[(String, PageSource)]) -> Vec<String> {
     let mut lines: Vec<String> =
@@ -75,7 +98,8 @@ fn backend(tool: &Tool) -> String {
     tool.backend.as_ref().map_or(String::new(), |backend| visible(&format!("{backend}{reason}")))
 }
 
-fn all_warnings(sources: &[(String, PageSource)]) -> Vec<String> {
+/// What a reader must know before relying on the figures.
+pub(crate) fn warnings(sources: &[(String, PageSource)]) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, source) in sources {
         if source.partial() {
@@ -110,7 +134,10 @@ fn all_warnings(sources: &[(String, PageSource)]) -> Vec<String> {
 /// The document's warnings, or else those that its figures imply; and runs that did not count.
 fn of_programs(document: &Document) -> Vec<String> {
     let all = if document.warnings.is_empty() {
-        warnings::load(&document.machine).into_iter().chain(warnings::of(document)).collect()
+        document_warnings::load(&document.machine)
+            .into_iter()
+            .chain(document_warnings::of(document))
+            .collect()
     } else {
         document.warnings.clone()
     };

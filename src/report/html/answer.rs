@@ -1,0 +1,68 @@
+//! What the page opens on: each document's answer in a sentence or two, its first picture, its verdicts and its findings.
+
+use super::block::{PageBlock, Section};
+use super::source::PageSource;
+use super::{programs_answer, trace_answer};
+use crate::document::elf::ElfDocument;
+use crate::document::floor::Floor;
+use crate::document::throughput::{Throughput, ThroughputDocument};
+use crate::output::visible;
+use crate::report::row::ratio;
+use crate::report::text::claims::summary;
+use firstbyte_measure::units::display_nanos;
+
+pub(crate) fn section(sources: &[(String, PageSource)]) -> Section {
+    let mut section = Section::new("summary", "Summary");
+    for (name, source) in sources {
+        if sources.len() > 1 {
+            section.blocks.push(PageBlock::Heading { text: visible(name) });
+        }
+        section.blocks.extend(of(source));
+    }
+    section
+}
+
+fn of(source: &PageSource) -> Vec<PageBlock> {
+    match source {
+        PageSource::Programs(document) => programs_answer::blocks(document),
+        PageSource::Trace(document) => document.results.iter().flat_map(trace_answer::blocks).collect(),
+        PageSource::Floor(floor) => answer(machine_charges(floor)),
+        PageSource::Throughput(document) => answer(fastest(document)),
+        PageSource::Elf(document) => answer(Some(executable(document))),
+        PageSource::Claims(document) => answer(Some(summary(document))),
+    }
+}
+
+fn answer(text: Option<String>) -> Vec<PageBlock> {
+    text.into_iter().map(|text| PageBlock::Answer { text }).collect()
+}
+
+/// From the top of the first waterfall to its bottom, or else the first figure.
+fn machine_charges(floor: &Floor) -> Option<String> {
+    let ends = floor.waterfalls.first().and_then(|waterfall| {
+        let (top, bottom) = (waterfall.layers.first()?, waterfall.layers.last()?);
+        let [high, low] = [top, bottom].map(|layer| display_nanos(layer.ns.as_f64()));
+        Some(format!("{} takes {high}; {} takes {low}.", visible(&top.name), visible(&bottom.name)))
+    });
+    let figure = || floor.results.first();
+    ends.or_else(|| figure().map(|own| format!("{}: {}.", visible(&own.name), display_nanos(own.median))))
+}
+
+/// The design that gains most where most lines were printed.
+fn fastest(document: &ThroughputDocument) -> Option<String> {
+    let most = document.results.iter().map(|result| result.lines).max()?;
+    let gain = |result: &Throughput| result.times_faster.map_or(1.0, |faster| faster.ratio);
+    let all = document.results.iter().filter(|result| result.lines == most);
+    let best = all.max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
+
+    let compared = best.times_faster.map_or(String::new(), |faster| {
+        format!(", {} times as fast as `{}`", ratio(faster.ratio), visible(&document.baseline))
+    });
+    let [design, sink] = [&best.design, &best.sink].map(|text| visible(text));
+    let time = display_nanos(best.median_ns);
+    Some(format!("`{design}` prints {most} lines to {sink} in {time}{compared}."))
+}
+
+fn executable(document: &ElfDocument) -> String {
+    format!("An executable of {} bytes for {}.", document.size, visible(&document.architecture))
+}

@@ -21,3 +21,4 @@ pub mod output;
 pub mod report;
 pub mod stats;
 pub mod throughput;
+pub mod watch;

@@ -8,8 +8,10 @@ use crate::bench::{Measured, cold_runs, hooks, plan_warnings};
 use crate::cli::bench::Plan;
 use crate::document::Document;
 use crate::document::bench::Warning;
+use crate::output::visible;
 use crate::report::formats::Exported;
 use crate::report::text::bench as bench_text;
+use crate::report::text::terminal::Terminal;
 use firstbyte_measure::launch::interrupt;
 use firstbyte_measure::tracer::Backend;
 use firstbyte_measure::tracer::choose::Chosen;
@@ -19,11 +21,23 @@ use firstbyte_measure::tracer::phases::{PhasesTracer, choose_phases};
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     let document = measured(plan)?;
     let exported = export::write(&plan.exports, &Exported::Bench(&document), true);
-    if !export::takes_stdout(&plan.exports) {
-        show(bench_text::render(&document, plan.compare_by, &terminal()).as_bytes())?;
+    if plan.style.results && !export::takes_stdout(&plan.exports) {
+        let terminal = terminal();
+        let terminal = Terminal { colour: plan.style.colours.unwrap_or(terminal.colour), ..terminal };
+        show(bench_text::render(&document, plan.compare_by, &terminal).as_bytes())?;
     }
     exported?;
+    if !plan.style.results {
+        tell_failures(&document);
+    }
     Ok(exit(&document))
+}
+
+/// What failed, where no results are printed that say so.
+fn tell_failures(document: &Document) {
+    for failed in &document.failed {
+        eprintln!("error: `{}`: {}", visible(&failed.name), visible(&failed.reason));
+    }
 }
 
 /// The exit status for this document.
@@ -37,7 +51,9 @@ pub(super) fn exit(document: &Document) -> Exit {
 pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
     plan.each_run.environment.clone().choose();
     export::check(&plan.exports)?;
-    plan.each_run.input.iter().try_for_each(|input| export::spare(export::targets(&plan.exports), input))?;
+    let outputs = plan.benchmarks.iter().filter_map(|own| own.output.file.as_ref());
+    let mut used = plan.each_run.input.iter().chain(outputs);
+    used.try_for_each(|file| export::spare(export::targets(&plan.exports), file))?;
     plan.caches.iter().flatten().try_for_each(|method| cold_runs::enter(*method))?;
     before_launching();
     let chosen = choose_phases(plan.backend).map_err(CommandError::unable)?;
@@ -66,8 +82,9 @@ fn measure(plan: &Plan, mut chosen: Chosen<PhasesTracer>) -> Result<Document, Co
     let measurement = PerCacheState {
         caches: &plan.caches,
         exports: &plan.exports,
-        header: results::header(&chosen).with_hyperfine_fields(),
+        header: results::header(&chosen).for_hyperfine(plan.metrics.clone()),
         compared,
+        style: plan.style,
     };
     let warnings = |document: &Document, measured: &Measured| warnings(plan, document, measured);
     measurement.run(&mut chosen.tracer, |state| experiment(plan, state), warnings)
@@ -80,10 +97,7 @@ fn warnings(plan: &Plan, document: &Document, measured: &Measured) -> Vec<Warnin
         .filter_map(|own| plan_warnings::of_rights(&own.name, &own.words, by_ptrace, plan.count_runs > 0));
     let interference = measured.interference.warnings(&document.machine);
     let counters = measured.no_counters.as_ref().map(plan_warnings::of_counters);
-    plan_warnings::of_output(plan.each_run.output)
-        .into_iter()
-        .chain(rights)
-        .chain(interference)
-        .chain(counters)
-        .collect()
+    let outputs = all().filter_map(|own| plan_warnings::of_output(own.output.kind));
+    let failures = plan_warnings::of_failures(&document.failed, plan.each_run.accepted());
+    outputs.chain(rights).chain(interference).chain(counters).chain(failures).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::CommandError;
 use crate::bench::{
-    Aim, Around, Campaign, Counting, Experiment, ExperimentEntry, ITERATION, Series, run_conditions,
+    Aim, Around, Campaign, Counting, Experiment, ExperimentEntry, ITERATION, RunPlan, Series, run_conditions,
 };
 use crate::cli::bench::{Benchmark, Plan};
 use crate::document::bench::ColdMethod;
@@ -47,7 +47,7 @@ fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<ExperimentEntry, CommandE
             file_size: std::fs::metadata(&program).ok().map(|file| Bytes(file.len())),
             ..series(plan, benchmark)
         },
-        tracee: plan.each_run.tracee(command)?,
+        tracee: RunPlan { output: benchmark.output.clone(), ..plan.each_run.clone() }.tracee(command)?,
         around,
         reread: Some(program),
     })
@@ -61,7 +61,7 @@ fn series(plan: &Plan, benchmark: &Benchmark) -> Series {
         shell: benchmark.shell.clone(),
         variables: recorded(benchmark),
         env_offset: plan.env_offset,
-        ..run_conditions::plain(plan.each_run.output, &plan.each_run.place)
+        ..run_conditions::plain(benchmark.output.kind, &plan.each_run.place)
     };
 
     Series {

@@ -23,13 +23,16 @@ pub mod report;
 pub mod showdown;
 pub mod throughput;
 pub mod trace;
+pub mod watch;
 
 pub use outcome::{CommandError, Exit};
 
 use crate::cli::{Cli, CliCommand};
 use crate::output::Target;
+use crate::report::text::terminal::Terminal;
 use firstbyte_measure::launch::{interrupt, tree, warden};
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 /// Runs one command. Its result is the exit status of the process.
 pub fn run(cli: Cli) -> Result<Exit, CommandError> {
@@ -50,6 +53,7 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
         CliCommand::Report(args) => report::run(&args.plan()),
         CliCommand::Doctor(args) => doctor::run(&args),
         CliCommand::Throughput(args) => throughput::run(args.plan()),
+        CliCommand::Watch(args) => watch::run(&args.plan().map_err(CommandError::usage)?),
         CliCommand::Lines(args) => lines::run(&args),
         CliCommand::Elf(args) => elf::run(args.plan().map_err(CommandError::usage)?),
         CliCommand::Inspect(args) => inspect::run(&args),
@@ -81,13 +85,16 @@ fn show(text: &[u8]) -> Result<(), CommandError> {
 }
 
 /// The terminal behind stdout, or the defaults for a file.
-fn terminal() -> crate::report::text::terminal::Terminal {
-    let is_terminal = std::io::stdout().is_terminal();
+fn terminal() -> Terminal {
+    terminal_behind(&std::io::stdout())
+}
+
+/// The terminal behind a stream, or the defaults for a file.
+fn terminal_behind(stream: &(impl IsTerminal + AsFd)) -> Terminal {
     let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
-    let width = columns
-        .or_else(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|s| usize::from(s.ws_col)));
+    let width = columns.or_else(|| rustix::termios::tcgetwinsize(stream).ok().map(|s| usize::from(s.ws_col)));
     let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty())
         || std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
-    let colour = is_terminal && !plain;
-    crate::report::text::terminal::Terminal { width: width.filter(|w| *w > 0).unwrap_or(80), colour }
+    let colour = stream.is_terminal() && !plain;
+    Terminal { width: width.filter(|w| *w > 0).unwrap_or(80), colour }
 }

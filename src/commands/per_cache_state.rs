@@ -5,6 +5,7 @@ use super::export::{self, Export};
 use super::progress::ExperimentBar;
 use crate::bench::results::{self, ComparedWith};
 use crate::bench::{Experiment, Measured, Series};
+use crate::cli::style::Style;
 use crate::document::Document;
 use crate::document::bench::{ColdMethod, Warning};
 use crate::report::formats::Exported;
@@ -18,6 +19,8 @@ pub(super) struct PerCacheState<'p> {
     /// The document without results.
     pub(super) header: Document,
     pub(super) compared: ComparedWith,
+    /// How the progress looks.
+    pub(super) style: Style,
 }
 
 impl PerCacheState<'_> {
@@ -57,7 +60,8 @@ impl PerCacheState<'_> {
             let partial = Document { partial: true, ..results::together(before.clone(), so_far) };
             let _ = export::write(self.exports, &Exported::Bench(&partial), false);
         };
-        let mut bar = ExperimentBar::new(if self.exports.is_empty() { None } else { Some(&mut save) });
+        let bar = ExperimentBar::new(if self.exports.is_empty() { None } else { Some(&mut save) });
+        let mut bar = bar.styled(self.style);
         Ok(experiment.run(tracer, &mut bar)?)
     }
 }

@@ -1,6 +1,7 @@
 //! Progress bars, on stderr and only if it is a terminal.
 
 use crate::bench::{self, Series};
+use crate::cli::style::Style;
 use crate::corpus::PrepareStep;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -14,12 +15,17 @@ pub(super) struct ExperimentBar<'c> {
     estimated: Instant,
     /// The warm-up is over, and the length is known.
     planned: bool,
+    colours: bool,
 }
 
 /// Saves the results that would be lost if the process died now.
 type Checkpoint<'c> = &'c mut dyn FnMut(&[Series]);
 
-const MEASURING: &str = "{prefix:>9} {wide_bar:.cyan/dim} {pos}/{len} {eta:>4} left {msg:<18!}";
+const MEASURING: &str = "{prefix:>9} {wide_bar:.cyan/dim} {pos}/{len} {elapsed:>3}, {eta:>4} left {msg:<18!}";
+
+/// The number of runs is known after the warm-up, which shows how long one takes. Until then, also in a first run that takes
+/// long, the time goes on.
+const WARMING_UP: &str = "  warm-up {pos} runs {elapsed:>3} {msg:<18!}";
 
 /// How often the bar shows the estimate of another program.
 const ESTIMATE_EVERY: Duration = Duration::from_millis(500);
@@ -107,7 +113,22 @@ impl<'c> ExperimentBar<'c> {
     /// The bar of runs that are made for something else than their times.
     pub(super) fn of(work: &'static str, checkpoint: Option<Checkpoint<'c>>) -> ExperimentBar<'c> {
         let shown = bar(work, 0);
-        ExperimentBar { shown, counting: None, checkpoint, estimated: Instant::now(), planned: false }
+        let estimated = Instant::now();
+        ExperimentBar { shown, counting: None, checkpoint, estimated, planned: false, colours: true }
+    }
+
+    /// The bar in this style.
+    pub(super) fn styled(mut self, style: Style) -> ExperimentBar<'c> {
+        self.colours = style.colours != Some(false);
+        if !style.progress {
+            self.shown.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        self
+    }
+
+    fn set_template(&self, template: &str) {
+        let template = if self.colours { template.to_owned() } else { template.replace(":.cyan/dim", "") };
+        set_template(&self.shown, &template);
     }
 }
 
@@ -123,14 +144,14 @@ impl bench::Progress for ExperimentBar<'_> {
         self.planned = false;
         self.shown.reset();
         self.shown.set_length(0);
-        // The number of runs is known after the warm-up, which shows how long one takes.
-        set_template(&self.shown, "  warm-up {pos} runs {msg:<18!}");
+        self.set_template(WARMING_UP);
+        keep_moving(&self.shown, Duration::from_millis(500));
     }
 
     fn planned(&mut self, runs: u64) {
         self.shown.reset();
         self.shown.set_length(runs);
-        set_template(&self.shown, MEASURING);
+        self.set_template(MEASURING);
         self.planned = true;
         keep_moving(&self.shown, Duration::from_millis(500));
     }
@@ -163,7 +184,11 @@ impl bench::Progress for ExperimentBar<'_> {
 
     fn counting(&mut self, programs: usize) {
         self.shown.finish_and_clear();
-        self.counting = Some(bar("counting", programs as u64));
+        let counting = bar("counting", programs as u64);
+        if self.shown.is_hidden() {
+            counting.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        self.counting = Some(counting);
     }
 
     fn counted(&mut self) {

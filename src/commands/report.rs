@@ -18,11 +18,12 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         plan.files.iter().try_for_each(|file| export::spare([page], file))?;
     }
     let sources = plan.files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
-    if let Some(folder) = &plan.plots {
-        write_plots(folder, &sources)?;
-    }
+    // a page can show what no chart draws
     if let Some(target) = &plan.page {
         write_page(target, &sources)?;
+    }
+    if let Some(folder) = &plan.plots {
+        write_plots(folder, &sources)?;
     }
     Ok(Exit::Done)
 }
@@ -50,7 +51,7 @@ fn write_plots(folder: &Path, sources: &[(String, PageSource)]) -> Result<(), Co
     let plots = plots::plots(sources);
     if plots.is_empty() {
         return Err(CommandError::usage(
-            "these files contain nothing to draw a chart of\nhelp: firstbyte showdown --export-json FILE",
+            "these files contain nothing to draw a chart of\nhelp: firstbyte report -o page.html FILE makes a page of them",
         ));
     }
 

@@ -6,6 +6,7 @@ use super::{CommandError, Exit, before_launching, export, show, terminal};
 use crate::bench::results::{self, ComparedWith};
 use crate::bench::{Aim, Campaign, Counting, Experiment, Measured, cold_runs};
 use crate::cli::showdown::Plan;
+use crate::cli::style::Style;
 use crate::corpus::{
     Built, Circumstances, Corpus, PrepareOptions, Program, SkipCause, SkippedProgram, build_cache,
     prepare_all,
@@ -120,6 +121,7 @@ fn measure(
         exports: &plan.exports,
         header: Document { skipped, ..results::header(&chosen) },
         compared,
+        style: Style::default(),
     };
 
     let warnings =

@@ -118,10 +118,10 @@ fn show_first(plan: &Plan, explained: &Explained, name: &str) -> Result<(), Comm
         return Ok(());
     }
     let summary = &explained.summary;
-    let text = if plan.timeline {
-        trace_text::timeline(summary, &terminal())
-    } else {
-        trace_text::first_screen(summary, name, &terminal())
+    let text = match plan {
+        Plan { timeline: true, .. } => trace_text::timeline(summary, &terminal()),
+        Plan { full: true, .. } => trace_text::full_first_part(summary, name, &terminal()),
+        _ => trace_text::first_part(summary, name, &terminal()),
     };
     show(text.as_bytes())
 }
@@ -131,8 +131,10 @@ fn deliver(plan: &Plan, explained: &Explained, notes: &TraceNotes) -> Result<(),
     let Explained { summary, .. } = explained;
     let shown = if plan.timeline || export::takes_stdout(&plan.exports) {
         Ok(())
+    } else if plan.full {
+        show(trace_text::full_second_part(summary, notes, &terminal()).as_bytes())
     } else {
-        show(trace_text::details(summary, notes, &terminal()).as_bytes())
+        show(trace_text::second_part(summary, notes, &terminal()).as_bytes())
     };
 
     if !plan.exports.is_empty() {

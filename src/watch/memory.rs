@@ -1,0 +1,45 @@
+//! How much may still be kept.
+
+/// What a program costs, besides its path: mostly its three histograms.
+pub(super) const PROGRAM: u64 = 8192;
+
+/// What an execution costs in a timeline.
+pub(super) const RUN: u64 = 200;
+
+/// What a command line costs, besides its text.
+pub(super) const COMMAND_LINE: u64 = 192;
+
+/// An estimate of the memory that is left for what grows with the watch.
+#[derive(Debug)]
+pub(super) struct Memory {
+    left: u64,
+}
+
+impl Memory {
+    pub(super) fn new(bytes: u64) -> Memory {
+        Memory { left: bytes }
+    }
+
+    /// Reserves memory; `false` if there is not enough left.
+    pub(super) fn take(&mut self, each: u64, text: &str) -> bool {
+        let size = each + text.len() as u64;
+        let fits = size <= self.left;
+        if fits {
+            self.left -= size;
+        }
+        fits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_takes_nothing() {
+        let mut memory = Memory::new(10);
+        assert!(!memory.take(8, "abc"));
+        assert!(memory.take(8, "ab"));
+        assert!(!memory.take(0, "a"));
+    }
+}

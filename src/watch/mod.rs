@@ -1,0 +1,17 @@
+//! `firstbyte watch`: counts and times the programs that a command or the machine starts.
+//!
+//! [`observe`] runs the watch, [`tally`] adds up what is observed, in bounded memory, and [`summary`] makes the document of
+//! it, with the [`findings`].
+
+mod findings;
+mod memory;
+mod observe;
+mod program;
+pub mod scope;
+mod summary;
+mod tally;
+
+pub use observe::{Live, Subject, WatchError, WatchPlan, observe};
+
+#[cfg(test)]
+mod tests;

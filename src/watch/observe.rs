@@ -1,0 +1,191 @@
+//! Runs the command, or waits, and takes what the watcher observes.
+
+use super::summary::{Frame, document, timeline};
+use super::tally::Tally;
+use crate::document::watch::{WatchDocument, WatchTimeline};
+use firstbyte_measure::clock;
+use firstbyte_measure::launch::{Command, Foreground, LaunchError, interrupt};
+use firstbyte_measure::machine::Machine;
+use firstbyte_measure::tracer::choose::ChooseError;
+use firstbyte_measure::tracer::watch::{Scope, WatchEvent, Watcher};
+use firstbyte_measure::tracer::watcher::attach_watcher;
+use firstbyte_measure::units::Nanos;
+use serde_json::Value;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// What is watched.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// A command and all processes that it starts.
+    Command(Command),
+    /// The processes of the machine in a scope, which is also described in words, until a signal or for this time.
+    Machine { scope: Scope, words: String, duration: Option<Duration> },
+}
+
+#[derive(Clone, Debug)]
+pub struct WatchPlan {
+    pub subject: Subject,
+    /// In bytes: the kernel's buffer and what is kept.
+    pub memory: u64,
+    /// Every execution is wanted, and not only their sums.
+    pub timeline: bool,
+    /// The command writes to our stderr, because our stdout is needed for the results.
+    pub stdout_to_stderr: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// The kernel does not let us watch.
+    #[error(transparent)]
+    Unable(#[from] ChooseError),
+    /// The command could not be started.
+    #[error(transparent)]
+    Command(#[from] LaunchError),
+    /// It could not be waited for.
+    #[error("the exit status of the command is not available: {0}\nhelp: run it by hand")]
+    Status(io::Error),
+}
+
+/// How often we take what was observed, and how often while it is much.
+const LOOK: Duration = Duration::from_millis(20);
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+/// An event takes less than this in the kernel's buffer, unless its command line is long.
+const EVENT: u64 = 640;
+
+/// How long we wait for the records of processes that are ending.
+const SETTLING: Duration = Duration::from_secs(1);
+
+/// The smallest and the largest buffer of the kernel.
+const RING: [u64; 2] = [1 << 18, 1 << 28];
+
+/// After this many signals the command is left alone: it does not end.
+const PATIENCE: u32 = 2;
+
+/// What is shown while the machine is watched: it is called with the results so far.
+pub type Live<'l> = Option<&'l mut dyn FnMut(&WatchDocument)>;
+
+/// How often.
+const SHOW: Duration = Duration::from_secs(1);
+
+/// Watches, and returns the results, and the timeline if it is wanted.
+pub fn observe(plan: &WatchPlan, live: Live<'_>) -> Result<(WatchDocument, WatchTimeline), WatchError> {
+    let ring = ring_size(plan.memory);
+    let mut watch = Watch {
+        watcher: attach_watcher(ring)?,
+        tally: Tally::new(plan.memory.saturating_sub(ring.into()), plan.timeline),
+        much: u64::from(ring) / 4 / EVENT,
+    };
+    let frame = match &plan.subject {
+        Subject::Command(command) => watch.command(command, plan.stdout_to_stderr)?,
+        Subject::Machine { scope, words, duration } => {
+            watch.watcher.watch_everyone(*scope)?;
+            watch.machine(words, *duration, live)
+        }
+    };
+    Ok(watch.results(frame))
+}
+
+/// A quarter of the memory, as a power of two.
+fn ring_size(memory: u64) -> u32 {
+    let quarter = (memory / 4).clamp(RING[0], RING[1]);
+    1 << quarter.ilog2()
+}
+
+struct Watch {
+    watcher: Box<dyn Watcher>,
+    tally: Tally,
+    /// So many events at once mean that the buffer fills fast.
+    much: u64,
+}
+
+impl Watch {
+    fn command(&mut self, command: &Command, stdout_to_stderr: bool) -> Result<Frame, WatchError> {
+        self.watcher.watch_next_child();
+        let mut running = Foreground::start(command, stdout_to_stderr)?;
+        let mut pause = LOOK;
+        let ended = loop {
+            let ended = running.wait(pause).map_err(WatchError::Status)?;
+            pause = self.take();
+            if ended.is_some() || interrupt::count() >= PATIENCE {
+                break ended;
+            }
+        };
+
+        let end = ended.map_or_else(clock::now, |(_, at)| at);
+        Ok(Frame {
+            command: Some(shell_words::join(command.words())),
+            scope: "the processes of the command".to_owned(),
+            exit: ended.map(|(status, _)| status),
+            wall: end.since(running.started()).unwrap_or_default(),
+            partial: interrupt::interrupted().is_some(),
+            lost: 0,
+        })
+    }
+
+    fn machine(&mut self, words: &str, duration: Option<Duration>, mut live: Live<'_>) -> Frame {
+        let (begun, mut pause) = (Instant::now(), LOOK);
+        let mut shown = begun;
+        let is_over = || duration.is_some_and(|limit| begun.elapsed() >= limit);
+        while !is_over() && interrupt::interrupted().is_none() {
+            std::thread::sleep(pause);
+            pause = self.take();
+            if let Some(show) = live.as_deref_mut().filter(|_| shown.elapsed() >= SHOW) {
+                shown = Instant::now();
+                show(&document(&self.tally, self.frame(words, begun), Value::Null));
+            }
+        }
+
+        // Without a limit, a signal is the usual end.
+        let partial = duration.is_some() && interrupt::interrupted().is_some();
+        Frame { partial, ..self.frame(words, begun) }
+    }
+
+    fn frame(&self, scope: &str, begun: Instant) -> Frame {
+        Frame {
+            command: None,
+            scope: scope.to_owned(),
+            exit: None,
+            wall: Nanos(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX)),
+            partial: false,
+            lost: self.watcher.lost(),
+        }
+    }
+
+    /// Adds what was observed. Returns the pause until the next call.
+    fn take(&mut self) -> Duration {
+        let events = self.watcher.take();
+        for event in &events {
+            self.tally.add(event);
+        }
+        if events.len() as u64 > self.much { LOOK_AGAIN } else { LOOK }
+    }
+
+    fn results(mut self, frame: Frame) -> (WatchDocument, WatchTimeline) {
+        let until = Instant::now() + SETTLING;
+        while self.watcher.is_one_exiting() && Instant::now() < until {
+            std::thread::sleep(LOOK_AGAIN);
+            self.take();
+        }
+        self.take();
+        for running in self.watcher.running() {
+            self.tally.add(&WatchEvent::Ended(running));
+        }
+        self.tally.finish();
+        let frame = Frame { lost: self.watcher.lost(), ..frame };
+        let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
+        (document(&self.tally, frame, machine), timeline(&self.tally))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quarter_of_the_memory_is_the_kernels_buffer() {
+        let sizes = [1 << 20, 64 << 20, 100 << 20, 1 << 40].map(ring_size);
+        assert_eq!(sizes, [1 << 18, 16 << 20, 16 << 20, 1 << 28]);
+    }
+}

@@ -1,0 +1,132 @@
+//! What is added up for one program.
+
+use super::memory::{COMMAND_LINE, Memory};
+use crate::stats::LogHistogram;
+use firstbyte_measure::tracer::watch::{EndedProgram, Ending};
+use firstbyte_measure::units::Nanos;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+/// All executions of one path.
+#[derive(Debug, Default)]
+pub(super) struct Program {
+    pub(super) path: String,
+    pub(super) execs: u64,
+    /// Failed execs in the searches that ended with this program, or that found nothing and began with its path.
+    pub(super) failed: u64,
+    /// How many searches found it after failed execs.
+    pub(super) searches: u64,
+    /// The error of the failed execs, if nothing was found.
+    pub(super) errno: Option<i32>,
+    pub(super) unsuccessful: u64,
+    pub(super) replaced: u64,
+    pub(super) running: u64,
+    pub(super) forks: u64,
+    /// The lifetimes of its forks.
+    pub(super) forks_ns: u64,
+    pub(super) startup: LogHistogram,
+    pub(super) first_output: LogHistogram,
+    pub(super) lifetime: LogHistogram,
+    pub(super) cpu_ns: u64,
+    pub(super) commands: HashMap<Rc<str>, CommandLine>,
+    pub(super) unlisted_commands: u64,
+    /// The programs of the same name that executed it in the end, by their paths.
+    pub(super) shims: BTreeMap<String, Shim>,
+}
+
+/// Executions with the same arguments.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CommandLine {
+    pub(super) execs: u64,
+    pub(super) lifetime_ns: u64,
+}
+
+/// A program that looks for another one of the same name, and executes it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shim {
+    pub(super) execs: u64,
+    /// The processes that it started before.
+    pub(super) processes: u64,
+    /// From its own start to that of the other program.
+    pub(super) delay_ns: u64,
+}
+
+impl Program {
+    pub(super) fn new(path: &str) -> Program {
+        Program { path: path.to_owned(), ..Program::default() }
+    }
+
+    /// The last part of the path.
+    pub(super) fn name(&self) -> &str {
+        name(&self.path)
+    }
+
+    /// Counts an execution. Returns the command line if it is kept.
+    pub(super) fn starts(&mut self, command: &str, memory: &mut Memory) -> Option<Rc<str>> {
+        self.execs += 1;
+        let kept = match self.commands.get_key_value(command) {
+            Some((kept, _)) => Rc::clone(kept),
+            None if memory.take(COMMAND_LINE, command) => command.into(),
+            None => {
+                self.unlisted_commands += 1;
+                return None;
+            }
+        };
+        self.commands.entry(Rc::clone(&kept)).or_default().execs += 1;
+        Some(kept)
+    }
+
+    /// Adds the times of an execution that has ended, or that was running at the end of the watch.
+    pub(super) fn ends(&mut self, ended: &EndedProgram, command: Option<&Rc<str>>) {
+        let Some(entered) = ended.entered else { return };
+        let since = |instant: Nanos| instant.since(entered).map(|time| time.0);
+        if let Some(time) = ended.returned.and_then(since) {
+            self.startup.add(time);
+        }
+        if let Some(time) = ended.first_output.and_then(since) {
+            self.first_output.add(time);
+        }
+        self.cpu_ns += ended.cpu.0;
+
+        match ended.how {
+            Ending::Running => {
+                self.running += 1;
+                return;
+            }
+            Ending::Replaced => self.replaced += 1,
+            Ending::Exited(status) => self.unsuccessful += u64::from(!status.success()),
+        }
+        let lifetime = since(ended.at).unwrap_or_default();
+        self.lifetime.add(lifetime);
+        if let Some(line) = command.and_then(|command| self.commands.get_mut(command)) {
+            line.lifetime_ns += lifetime;
+        }
+    }
+}
+
+/// The last part of a path.
+pub(super) fn name(path: &str) -> &str {
+    path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_program_is_the_last_part_of_its_path() {
+        let names = ["/usr/bin/git", "./configure", "make", "/", "", "/bin/x/"].map(name);
+        assert_eq!(names, ["git", "configure", "make", "/", "", "x"]);
+    }
+
+    #[test]
+    fn equal_command_lines_are_counted_together_and_what_does_not_fit_is_counted() {
+        let mut memory = Memory::new(COMMAND_LINE + 2);
+        let mut program = Program::new("/bin/ls");
+        let kept = [program.starts("ls", &mut memory), program.starts("ls", &mut memory)];
+        assert!(kept.iter().all(Option::is_some));
+        assert_eq!(program.starts("ls -l", &mut memory), None);
+        assert_eq!((program.execs, program.unlisted_commands), (3, 1));
+        assert_eq!(program.commands["ls"].execs, 2);
+    }
+}

@@ -1,0 +1,150 @@
+//! The document of a watch.
+
+use super::findings::findings;
+use super::program::{CommandLine, Program};
+use super::tally::{OTHERS, Run, Tally};
+use crate::document::Kind;
+use crate::document::bench::{SCHEMA, Tool};
+use crate::document::watch::{
+    WatchCommandLine, WatchDocument, WatchProgram, WatchRun, WatchTimeline, WatchTimes, WatchTotals,
+};
+use firstbyte_measure::launch::ExitStatus;
+use firstbyte_measure::tracer::watch::Ending;
+use firstbyte_measure::units::Nanos;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The largest number of command lines of one program.
+const MOST_COMMAND_LINES: usize = 10;
+
+/// What the document says besides what was observed of programs.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) command: Option<String>,
+    pub(super) scope: String,
+    pub(super) exit: Option<ExitStatus>,
+    pub(super) wall: Nanos,
+    pub(super) partial: bool,
+    pub(super) lost: u64,
+}
+
+/// Every execution that was kept.
+pub(super) fn timeline(tally: &Tally) -> WatchTimeline {
+    let labels: Vec<Rc<str>> = labels(&tally.programs).into_iter().map(Rc::from).collect();
+    let runs = tally.runs.as_deref().unwrap_or_default();
+    let entered = |run: &Run| run.ended.entered.unwrap_or(run.ended.at);
+    let begun = runs.iter().map(entered).min().unwrap_or_default();
+    let since = |instant: Nanos| instant.since(begun).unwrap_or_default().0;
+
+    let of_run = |run: &Run| WatchRun {
+        program: Rc::clone(&labels[run.program]),
+        command: run.command.clone(),
+        pid: run.ended.pid,
+        start: since(entered(run)),
+        returned: run.ended.returned.map(since),
+        first_output: run.ended.first_output.map(since),
+        end: since(run.ended.at),
+        cpu_ns: run.ended.cpu.0,
+        outcome: outcome(run.ended.how),
+    };
+    WatchTimeline { runs: runs.iter().map(of_run).collect() }
+}
+
+fn outcome(how: Ending) -> String {
+    match how {
+        Ending::Exited(status) => status.to_string(),
+        Ending::Replaced => "the process executed another program".to_owned(),
+        Ending::Running => "still running".to_owned(),
+    }
+}
+
+pub(super) fn document(tally: &Tally, frame: Frame, machine: Value) -> WatchDocument {
+    let Frame { command, scope, exit, wall, partial, lost } = frame;
+    let labels = labels(&tally.programs);
+    let mut results: Vec<WatchProgram> =
+        tally.programs.iter().zip(labels).map(|(program, label)| row(program, label)).collect();
+    results.sort_by(|a, b| startup(b).cmp(&startup(a)).then_with(|| a.path.cmp(&b.path)));
+
+    WatchDocument {
+        schema: SCHEMA.to_owned(),
+        kind: Kind::Watch,
+        tool: Tool { backend: Some("bpf".to_owned()), ..Tool::ours() },
+        machine,
+        partial,
+        command,
+        scope,
+        exit,
+        wall_ns: wall.0,
+        totals: totals(tally, &results),
+        results,
+        findings: findings(tally),
+        lost_events: lost,
+    }
+}
+
+fn startup(program: &WatchProgram) -> u64 {
+    program.startup_ns.as_ref().map_or(0, |times| times.sum)
+}
+
+/// The last part of each path, or the whole path where another program has the same last part.
+fn labels(programs: &[Program]) -> Vec<String> {
+    let mut names: HashMap<&str, usize> = HashMap::new();
+    for program in programs {
+        *names.entry(program.name()).or_default() += 1;
+    }
+    let label = |program: &Program| {
+        let unique = names[program.name()] == 1;
+        if unique { program.name().to_owned() } else { program.path.clone() }
+    };
+    programs.iter().map(label).collect()
+}
+
+fn row(program: &Program, label: String) -> WatchProgram {
+    WatchProgram {
+        program: label,
+        path: program.path.clone(),
+        execs: program.execs,
+        failed: program.failed,
+        unsuccessful: program.unsuccessful,
+        replaced: program.replaced,
+        running: program.running,
+        forks: program.forks,
+        startup_ns: WatchTimes::of(&program.startup),
+        first_output_ns: WatchTimes::of(&program.first_output),
+        lifetime_ns: WatchTimes::of(&program.lifetime),
+        cpu_ns: program.cpu_ns,
+        command_lines: command_lines(program),
+    }
+}
+
+fn command_lines(program: &Program) -> Vec<WatchCommandLine> {
+    let line = |(command, line): (&Rc<str>, &CommandLine)| WatchCommandLine {
+        command: command.to_string(),
+        execs: line.execs,
+        lifetime_ns: line.lifetime_ns,
+    };
+    let mut lines: Vec<WatchCommandLine> = program.commands.iter().map(line).collect();
+    lines.sort_by(|a, b| {
+        (b.lifetime_ns, b.execs).cmp(&(a.lifetime_ns, a.execs)).then_with(|| a.command.cmp(&b.command))
+    });
+    lines.truncate(MOST_COMMAND_LINES);
+    lines
+}
+
+fn totals(tally: &Tally, results: &[WatchProgram]) -> WatchTotals {
+    let others = results.iter().find(|program| program.path == OTHERS);
+    WatchTotals {
+        programs: results.iter().filter(|program| program.execs > 0).count() as u64,
+        execs: results.iter().map(|program| program.execs).sum(),
+        failed: tally.failed,
+        processes: tally.processes,
+        forks: tally.forks,
+        running: tally.unended,
+        startup_ns: results.iter().map(startup).sum(),
+        cpu_ns: tally.cpu_ns,
+        unlisted_execs: others.map_or(0, |others| others.execs),
+        unlisted_command_lines: tally.programs.iter().map(|program| program.unlisted_commands).sum(),
+        unlisted_runs: tally.unlisted_runs,
+    }
+}

@@ -1,0 +1,245 @@
+//! Adds up what is observed, by program.
+
+use super::memory::{Memory, PROGRAM, RUN};
+use super::program::{Program, Shim, name};
+use firstbyte_measure::tracer::watch::{
+    EndedProgram, Ending, FailedExec, ProgramRun, StartedProgram, WatchEvent,
+};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The path of the row with the programs for which there was no memory.
+pub(super) const OTHERS: &str = "(other programs)";
+
+/// Everything that was observed. What grows with the length of the watch is bounded.
+#[derive(Debug)]
+pub(super) struct Tally {
+    pub(super) programs: Vec<Program>,
+    by_path: HashMap<String, usize>,
+    running: HashMap<ProgramRun, Running>,
+    /// Programs whose process is about to execute the next one, by the process.
+    replaced: HashMap<u32, Running>,
+    searches: HashMap<u32, Search>,
+    memory: Memory,
+    /// Processes that ended, and those of them that executed no program.
+    pub(super) processes: u64,
+    pub(super) forks: u64,
+    /// Processes that had not ended.
+    pub(super) unended: u64,
+    pub(super) failed: u64,
+    pub(super) cpu_ns: u64,
+    /// The executions that have ended; `None` if nobody wants them.
+    pub(super) runs: Option<Vec<Run>>,
+    /// Those for which there was no memory.
+    pub(super) unlisted_runs: u64,
+}
+
+/// An execution that has ended.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// The place of its program.
+    pub(super) program: usize,
+    pub(super) command: Option<Rc<str>>,
+    pub(super) ended: EndedProgram,
+}
+
+/// A program in execution.
+#[derive(Debug)]
+struct Running {
+    /// Its place among the programs.
+    program: usize,
+    command: Option<Rc<str>>,
+    run: ProgramRun,
+    /// The program that created the process.
+    creator: Option<ProgramRun>,
+    /// The processes that it and its children have created and that have ended.
+    created: u64,
+    /// The first program that the process executed, and when.
+    first: (usize, ProgramRun),
+    /// As `created`, of the earlier programs of the process.
+    created_before: u64,
+}
+
+/// Execs that failed one after the other, of files with the same name.
+#[derive(Debug)]
+struct Search {
+    first_path: String,
+    tries: u64,
+    errno: i32,
+}
+
+impl Tally {
+    /// `memory`: in bytes, for what is kept. `timeline`: every execution is wanted.
+    pub(super) fn new(memory: u64, timeline: bool) -> Tally {
+        Tally {
+            programs: Vec::new(),
+            by_path: HashMap::new(),
+            running: HashMap::new(),
+            replaced: HashMap::new(),
+            searches: HashMap::new(),
+            memory: Memory::new(memory),
+            processes: 0,
+            forks: 0,
+            unended: 0,
+            failed: 0,
+            cpu_ns: 0,
+            runs: timeline.then(Vec::new),
+            unlisted_runs: 0,
+        }
+    }
+
+    pub(super) fn add(&mut self, event: &WatchEvent) {
+        match event {
+            WatchEvent::Started(started) => self.start(started),
+            WatchEvent::Ended(ended) => self.end(ended),
+            WatchEvent::Failed(failed) => self.fail(failed),
+        }
+    }
+
+    /// Call it after the last event.
+    pub(super) fn finish(&mut self) {
+        let processes: Vec<u32> = self.searches.keys().copied().collect();
+        for pid in processes {
+            self.finish_search(pid, None);
+        }
+    }
+
+    fn start(&mut self, started: &StartedProgram) {
+        let program = self.place(&started.path);
+        self.finish_search(started.run.pid, Some(program));
+        let earlier = self.replaced.remove(&started.run.pid);
+        let command = self.programs[program].starts(&command_line(started), &mut self.memory);
+
+        let running = Running {
+            program,
+            command,
+            run: started.run,
+            creator: earlier.as_ref().map_or(started.by, |earlier| earlier.creator),
+            created: 0,
+            first: earlier.as_ref().map_or((program, started.run), |earlier| earlier.first),
+            created_before: earlier.map_or(0, |earlier| earlier.created_before + earlier.created),
+        };
+        self.note_shim(&running);
+        self.running.insert(started.run, running);
+    }
+
+    /// A process that executes a program of the same name as its first one, from another place.
+    fn note_shim(&mut self, running: &Running) {
+        let (first, entered) = running.first;
+        let path = self.programs[first].path.clone();
+        let program = &mut self.programs[running.program];
+        if first == running.program || name(&path) != program.name() {
+            return;
+        }
+        let Shim { execs, processes, delay_ns } = program.shims.entry(path).or_default();
+        *execs += 1;
+        *processes += running.created_before;
+        *delay_ns += running.run.entered.since(entered.entered).map_or(0, |delay| delay.0);
+    }
+
+    fn end(&mut self, ended: &EndedProgram) {
+        self.cpu_ns += ended.cpu.0;
+        let running = ended.run().and_then(|run| self.running.remove(&run));
+        if let Some(running) = &running {
+            self.programs[running.program].ends(ended, running.command.as_ref());
+            self.keep(ended, running);
+        }
+        match ended.how {
+            Ending::Running => self.unended += 1,
+            Ending::Exited(_) => self.end_process(ended, running.as_ref()),
+            Ending::Replaced => {
+                if let Some(running) = running {
+                    self.replaced.insert(ended.pid, running);
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, ended: &EndedProgram, running: &Running) {
+        let Some(runs) = &mut self.runs else { return };
+        if self.memory.take(RUN, "") {
+            let command = running.command.clone();
+            runs.push(Run { program: running.program, command, ended: *ended });
+        } else {
+            self.unlisted_runs += 1;
+        }
+    }
+
+    fn end_process(&mut self, ended: &EndedProgram, running: Option<&Running>) {
+        self.finish_search(ended.pid, None);
+        self.processes += 1;
+        let creator = match running {
+            Some(running) => running.creator,
+            None => ended.by,
+        };
+        let below = running.map_or(0, |running| running.created_before + running.created);
+        if ended.entered.is_none() {
+            self.forks += 1;
+            self.add_fork(ended);
+        }
+        if let Some(creator) = creator.and_then(|creator| self.running.get_mut(&creator)) {
+            creator.created += 1 + below;
+        }
+    }
+
+    /// A process that executed no program belongs to the program that it is a copy of, while that runs.
+    fn add_fork(&mut self, ended: &EndedProgram) {
+        let Some(original) = ended.by.and_then(|by| self.running.get(&by)) else { return };
+        let program = &mut self.programs[original.program];
+        program.forks += 1;
+        program.cpu_ns += ended.cpu.0;
+        let lifetime = ended.forked.and_then(|forked| ended.at.since(forked));
+        program.forks_ns += lifetime.map_or(0, |lifetime| lifetime.0);
+    }
+
+    fn fail(&mut self, failed: &FailedExec) {
+        self.failed += 1;
+        let same = self.searches.get(&failed.pid).is_some_and(|search| search.looks_for(&failed.path));
+        if !same {
+            self.finish_search(failed.pid, None);
+        }
+        let begun = || Search { first_path: failed.path.clone(), tries: 0, errno: failed.errno };
+        self.searches.entry(failed.pid).or_insert_with(begun).tries += 1;
+    }
+
+    /// The process has executed a program, or something else than what it looked for.
+    fn finish_search(&mut self, pid: u32, found: Option<usize>) {
+        let Some(search) = self.searches.remove(&pid) else { return };
+        let found = found.filter(|found| search.looks_for(&self.programs[*found].path));
+        let place = found.unwrap_or_else(|| self.place(&search.first_path));
+        let program = &mut self.programs[place];
+        program.failed += search.tries;
+        match found {
+            Some(_) => program.searches += 1,
+            None => program.errno = Some(search.errno),
+        }
+    }
+
+    /// The place of a program. It is new if there is memory left, or else that of all others.
+    fn place(&mut self, path: &str) -> usize {
+        if let Some(place) = self.by_path.get(path) {
+            return *place;
+        }
+        let path = if self.memory.take(PROGRAM, path) { path } else { OTHERS };
+        *self.by_path.entry(path.to_owned()).or_insert_with(|| {
+            self.programs.push(Program::new(path));
+            self.programs.len() - 1
+        })
+    }
+}
+
+impl Search {
+    fn looks_for(&self, path: &str) -> bool {
+        name(&self.first_path) == name(path)
+    }
+}
+
+/// As a shell would take it.
+fn command_line(started: &StartedProgram) -> String {
+    if started.argv.is_empty() {
+        return started.path.clone();
+    }
+    let kept: usize = started.argv.iter().map(|word| word.len() + 1).sum();
+    let cut = if (kept as u64) < u64::from(started.argv_bytes) { " …" } else { "" };
+    shell_words::join(&started.argv) + cut
+}

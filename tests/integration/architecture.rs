@@ -7,19 +7,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Every room, from the top, and the rooms that it may use. A room is a module of `src/` or one of our crates.
-const ROOMS: [(&str, &str); 22] = [
+const ROOMS: [(&str, &str); 23] = [
     ("main", "cli commands output measure"),
     (
         "commands",
-        "cli report budget comparison claims floor throughput account doctor corpus bench document inspect output measure cc elf",
+        "cli report budget comparison claims floor throughput watch account doctor corpus bench document inspect output measure cc elf",
     ),
-    ("cli", "report budget floor throughput bench document output measure elf"),
+    ("cli", "report budget floor throughput watch bench document output measure elf"),
     ("report", "claims account document inspect stats output measure elf"),
     ("budget", "document measure"),
     ("comparison", "document output stats"),
     ("claims", "floor throughput corpus bench document inspect stats measure cc elf"),
     ("floor", "corpus bench document inspect stats measure elf cache"),
     ("throughput", "corpus bench document measure"),
+    ("watch", "document stats measure"),
     ("account", "bench document stats measure"),
     ("doctor", "corpus document measure"),
     ("corpus", "bench document measure elf cache"),
@@ -43,8 +44,17 @@ const STARTS_NOTHING: [&str; 8] =
     ["report", "budget", "comparison", "account", "document", "stats", "output", "elf"];
 
 /// The names that start or observe a program. The rest of `launch` and `tracer` is vocabulary.
-const STARTING: [&str; 7] =
-    ["Launcher", "PipeTracer", "PtracePhases", "BpfPhases", "choose_phases", "choose_full", "attach"];
+const STARTING: [&str; 9] = [
+    "Launcher",
+    "Foreground",
+    "PipeTracer",
+    "PtracePhases",
+    "BpfPhases",
+    "choose_phases",
+    "choose_full",
+    "attach_watcher",
+    "attach",
+];
 
 #[test]
 fn every_room_is_in_the_table() {

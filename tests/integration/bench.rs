@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use unicode_width::UnicodeWidthStr;
 
 /// Runs the command in a folder, with the best backend that works here.
 pub(crate) fn firstbyte(folder: &Path, arguments: &[&str]) -> Output {
@@ -90,6 +91,20 @@ fn every_round_runs_every_command_and_hooks_run_around_each() {
         let expected = ["a", "b", "c"].map(|n| format!("<{n}{round}{n}{round}>"));
         assert_eq!(distinct.into_iter().collect::<Vec<_>>(), expected);
     }
+}
+
+#[test]
+fn runs_are_numbered_as_in_hyperfine_2() {
+    let folder = folder();
+    let number = "echo $HYPERFINE_ITERATION >> log";
+    let words =
+        ["--warmup=1", "--runs", "2", "--no-counts", "--prepare", number, "--conclude", number, "true"];
+    assert_eq!(exported(folder.path(), &words).1, Some(0));
+    let log = fs::read_to_string(folder.path().join("log")).unwrap();
+    let lines: Vec<&str> = log.lines().collect();
+    let warmup = lines.iter().take_while(|line| line.starts_with("warmup-")).count();
+    assert!(warmup >= 2 && lines[..2] == ["warmup-0"; 2], "{log}");
+    assert_eq!(lines[warmup..], ["0", "0", "1", "1"], "{log}");
 }
 
 #[test]
@@ -411,4 +426,24 @@ fn other_programs_on_the_processors_are_reported() {
     let is_reported =
         |warning: &Value| warning["message"].as_str().unwrap().starts_with("other programs used ");
     assert!(warnings.iter().any(is_reported), "{warnings:?}");
+}
+
+#[test]
+fn the_bars_and_the_verdicts_are_last_and_fit_a_terminal_of_any_width() {
+    for columns in [60, 80, 200] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+        command.args(["bench", "--backend", "ptrace", "--runs", "10", "--no-counts", "--no-overhead"]);
+        let output = command.args(["true", "echo hi"]).env("COLUMNS", columns.to_string()).output().unwrap();
+        if output.status.code() == Some(4) {
+            return crate::support::skipped("programs cannot be traced here");
+        }
+
+        let text = String::from_utf8(output.stdout).unwrap();
+        let order = ["\n  samples ", "Programs were executed", "Phases, medians", "\nSummary\n"];
+        let places = order.map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}")));
+        assert!(places.is_sorted() && !text[places[3]..].contains("\n\n"), "{text}");
+        for line in text.lines() {
+            assert!(line.width() <= columns, "more than {columns}: {line}");
+        }
+    }
 }

@@ -21,7 +21,7 @@ fn a_program_of_the_user_has_the_users_environment_with_the_changes_asked_for() 
     measured(folder.path(), &["--env-remove", "FIRSTBYTE_CACHE", "sh -c 'test -z \"$FIRSTBYTE_CACHE\"'"]);
     measured(
         folder.path(),
-        &["--env", "A=1 2", "--env", "B=", "sh -c 'test \"$A\" = \"1 2\" && test -z \"${B-x}\"'"],
+        &["--env", "A='1 2'", "--env", "B=", "sh -c 'test \"$A\" = \"1 2\" && test -z \"${B-x}\"'"],
     );
     measured(
         folder.path(),
@@ -39,6 +39,27 @@ fn parameters_are_replaced_in_variables_and_each_result_says_which_it_had() {
     let set: Vec<&Value> =
         (0..2).map(|n| &document["results"][n]["plan"]["variables"]["GOMAXPROCS"]).collect();
     assert_eq!(set, ["1", "2"]);
+}
+
+#[test]
+fn each_command_may_have_its_variables_and_its_hooks_have_them_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = ["--env", "A=1 B='x y'", "--env", "A=2", "--prepare", "echo $A$B >> hooks"];
+    let commands = ["sh -c 'test $A = 1 && test \"$B\" = \"x y\"'", "sh -c 'test $A = 2 && test -z \"$B\"'"];
+    let document = measured(folder.path(), &[&own[..], &commands].concat());
+    assert_eq!(document["results"][0]["environment"].as_object().unwrap().len(), 2);
+    let hooks = fs::read_to_string(folder.path().join("hooks")).unwrap();
+    let mut hooks: Vec<&str> = hooks.lines().collect();
+    hooks.sort_unstable();
+    assert_eq!(hooks, ["1x y", "2"]);
+
+    let common = ["--env", "A=1 B=2"];
+    measured(folder.path(), &[&common[..], &["sh -c 'test $A$B = 12'", "sh -c 'test $B$A = 21'"]].concat());
+    let three = ["bench", "--env", "A=1", "--env", "B=2", "true", "true", "true"];
+    let refused = firstbyte(folder.path(), &three);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("help: give it once for all, or once for each command, as in --env"), "{said}");
 }
 
 #[test]

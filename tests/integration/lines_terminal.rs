@@ -153,7 +153,10 @@ fn a_writer_that_continues_in_the_background_leaves_the_terminal_to_the_shell() 
 
 #[test]
 fn a_writer_started_in_the_background_writes_once_it_is_in_the_foreground() {
-    let (mut shell, mut ours, kept) = job_control("\"$0\" lines --raw-tty 3 & fg; echo status $?");
+    // `fg` only continues what bash has seen stop.
+    let stopped = "while [ -z \"$(jobs -s)\" ]; do sleep 0.01; done";
+    let script = format!("\"$0\" lines --raw-tty 3 & {stopped}; fg; echo status $?");
+    let (mut shell, mut ours, kept) = job_control(&script);
     shell.wait().unwrap();
     assert_eq!(output_modes(&kept) & libc::OPOST, libc::OPOST);
     drop(kept);

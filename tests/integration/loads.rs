@@ -128,7 +128,7 @@ fn a_library_stands_under_the_one_that_needs_it() {
 
 #[test]
 fn the_text_lists_what_was_loaded() {
-    let words = ["-r", "1", "--no-overhead", "--no-samples", "--", "/bin/sh", "-c", "echo 1"];
+    let words = ["-r", "1", "--full", "--no-overhead", "--no-samples", "--", "/bin/sh", "-c", "echo 1"];
     let Some(text) = traced(&words) else { return skipped("this machine does not trace") };
     assert!(
         text.contains("What was loaded, and how long each load took") && text.contains("exec     /bin/sh"),
@@ -247,7 +247,7 @@ fn java_and_go_report_their_start() {
 
 #[test]
 fn a_report_of_a_run_that_prints_something_else_does_not_count() {
-    let words = ["-r", "2", "--no-overhead", "--no-samples", "--", "python3", "-c"];
+    let words = ["-r", "2", "--full", "--no-overhead", "--no-samples", "--", "python3", "-c"];
     let prints = "import os; print(os.environ.get('PYTHONPROFILEIMPORTTIME'))";
     let Some(text) = traced(&[&words[..], &[prints]].concat()) else {
         return skipped("this machine does not trace");

@@ -246,7 +246,7 @@ fn unknown_names_are_refused_before_the_first_run() {
     for (arguments, message) in [
         (&["--only", "no-such"][..], "no design `no-such`"),
         (&["--sink", "tape"][..], "tape"),
-        (&["--n", "0"][..], "0 is not in 1..="),
+        (&["--n", "0"][..], "`0` is not a whole number from 1"),
         (&["--export-json", "/no/such/folder/x"][..], "cannot write `/no/such/folder/x`"),
     ] {
         let output = throughput(arguments);

@@ -4,6 +4,7 @@ use super::support::skipped;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use unicode_width::UnicodeWidthStr;
 
 /// Exit status, stdout and stderr of the command.
 pub(crate) fn firstbyte(arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -357,9 +358,10 @@ fn a_damaged_recording_is_an_error_with_the_line_number() {
 
 #[test]
 fn the_timeline_and_the_table_stay_within_the_terminal() {
-    let Some(text) = traced(&["-r", "2", "--no-overhead", "--", "cat", "/dev/null"]) else {
+    let Some(text) = traced(&["-r", "2", "--full", "--no-overhead", "--", "cat", "/dev/null"]) else {
         return skipped("no backend sees every system call");
     };
+    assert!(text.contains("Longest single steps"), "{text}");
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
@@ -372,6 +374,38 @@ fn the_timeline_and_the_table_stay_within_the_terminal() {
     let (_, timeline, _) =
         firstbyte(&["trace", "-r", "1", "--no-overhead", "--timeline", "--", "cat", &long]);
     assert!(timeline.contains(&format!("openat(AT_FDCWD, \"{long}\", O_RDONLY) = -1 ENOENT")), "{timeline}");
+}
+
+/// The output of `firstbyte trace` of a few processes, in a terminal of this width; `None` if this machine cannot trace.
+fn shown_in(columns: usize, more: &[&str]) -> Option<String> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+    let script =
+        "for n in 1 2 3; do ls / | head -n 1; done; ls /no/such/folder/of-a-rather-long-name; exec true";
+    command.args(["trace", "-r", "8", "--no-overhead", "--no-samples", "--no-runtimes"]).args(more);
+    command.args(["--", "sh", "-c", script]).env("COLUMNS", columns.to_string());
+    let output = command.output().unwrap();
+    (output.status.code() != Some(4)).then(|| String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn the_first_screen_fits_a_terminal_of_any_width_and_full_has_the_rest() {
+    for columns in [60, 80, 120, 200] {
+        let Some(first) = shown_in(columns, &[]) else {
+            return skipped("no backend sees every system call");
+        };
+        assert!(first.lines().count() <= 24, "{first}");
+        let order = ["8 runs: ", "startup", "Critical path: ", "Largest costs", "\n--full: "];
+        let places = order.map(|part| first.find(part).unwrap_or_else(|| panic!("{part}: {first}")));
+        assert!(places.is_sorted(), "{first}");
+
+        let full = shown_in(columns, &["--full"]).unwrap();
+        for part in ["Where the time went", "Longest single steps", "Files: ", "Observed by "] {
+            assert!(full.contains(part) && !first.contains(part), "{part}: {full}");
+        }
+        for line in first.lines().chain(full.lines()) {
+            assert!(line.width() <= columns, "more than {columns}: {line}");
+        }
+    }
 }
 
 #[test]
@@ -390,7 +424,14 @@ fn the_exports_for_viewers_are_json_and_contain_every_step() {
     let events = read(&perfetto)["traceEvents"].as_array().unwrap().clone();
     let slices = events.iter().filter(|event| event["ph"] == "X" && event["cat"] != "phase").count();
     assert_eq!(slices, steps);
-    assert_eq!(read(&firefox)["threads"][0]["markers"]["length"], steps);
+    let firefox = read(&firefox);
+    assert_eq!(firefox["threads"][0]["markers"]["length"], steps);
+    let samples = &firefox["threads"][0]["samples"];
+    let weights: f64 = samples["weight"].as_array().unwrap().iter().map(|ms| ms.as_f64().unwrap()).sum();
+    let total = read(&json)["results"][0]["total_ns"].as_f64().unwrap() / 1e6;
+    // each is rounded down to 10 ns
+    assert!(weights <= total && weights + steps as f64 * 1e-5 >= total, "{weights} ms of {total} ms");
+    assert_eq!(samples["weightType"], "tracing-ms");
 }
 
 /// Opens `wanted` in the folders `argv[1]/a` to `argv[1]/d`, and executes `true` with a PATH whose first folders lack it.
@@ -442,7 +483,8 @@ fn a_search_is_reported_with_the_folders_that_lack_the_file() {
         );
         assert!(searches.iter().all(|search| search["names"] != serde_json::json!(["alone"])));
     }
-    let text = traced(&["-r", "1", "--no-overhead", "--", program.to_str().unwrap(), place]).unwrap();
+    let text =
+        traced(&["-r", "1", "--full", "--no-overhead", "--", program.to_str().unwrap(), place]).unwrap();
     let text = text.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(
         text.contains("2 true: not in /no/such/place, /no/other/place; found in /usr/bin (PATH)"),
@@ -482,7 +524,7 @@ fn the_kinds_add_up_to_the_total_however_different_the_runs_are() {
     );
     let run = |runs: &str| {
         let _ = std::fs::remove_file(&counter);
-        traced(&["-r", runs, "--no-overhead", "--backend", "ptrace", "--", "sh", "-c", &script])
+        traced(&["-r", runs, "--full", "--no-overhead", "--backend", "ptrace", "--", "sh", "-c", &script])
     };
     let (Some(one), Some(several)) = (run("1"), run("6")) else {
         return skipped("programs cannot be traced here");

@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -115,8 +116,9 @@ static int odd_stdout(void)
 
 static int removed_folder(void)
 {
-	char folder[] = "../removed-XXXXXX";
-	return !mkdtemp(folder + 3) || chdir(folder + 3) || rmdir(folder);
+	char folder[32];
+	snprintf(folder, sizeof(folder), "../removed-%d", getpid());
+	return mkdir(folder + 3, 0700) || chdir(folder + 3) || rmdir(folder);
 }
 
 static int new_root(void)

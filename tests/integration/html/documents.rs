@@ -49,9 +49,12 @@ fn measurement(name: &str, cache: &str, first_byte: u64) -> Value {
 
 /// alpha, beta and gamma, from the fastest to the slowest, beta also cold.
 pub(super) fn showdown() -> Value {
+    let mut beta = measurement("beta", "warm", 400_000);
+    beta["relative"] = json!([{"reference": "alpha", "of": "first_byte", "ratio": 4.0, "low": 3.9, "high": 4.1,
+        "pairs": 9, "verdict": "slower"}]);
     with_head(json!({
         "results": [measurement("gamma", "warm", 900_000), measurement("alpha", "warm", 100_000),
-            measurement("beta", "warm", 400_000), measurement("beta", "cold", 4_000_000)],
+            beta, measurement("beta", "cold", 4_000_000)],
         "failed": [], "skipped": [{"name": "delta", "reason": "no compiler", "install": "apt-get install delta"}],
         "warnings": [{"name": null, "message": "other programs were busy", "help": "close them"}],
     }))
@@ -132,6 +135,11 @@ pub(super) fn trace(label: &str, spans: usize) -> Value {
         "lost_events": 0,
         "attribution": [{"kind": "syscall", "name": label, "ns": total / 2, "count": 5},
             {"kind": "user", "name": "ld.so", "ns": total / 4, "count": 3}],
+        "critical_path": [{"pid": 100, "tid": 100, "program": label, "from_ns": 0, "to_ns": total / 2},
+            {"pid": 200, "tid": 200, "program": format!("{label}'s child"), "from_ns": total / 2, "to_ns": total}],
+        "user_calls": [{"caller": null, "module": label, "function": null, "ns": total / 4},
+            {"caller": 0, "module": label, "function": format!("{label}::main"), "ns": total / 5},
+            {"caller": 0, "module": "libc.so", "function": "memcpy", "ns": total / 20}],
         "spans": (0..spans).map(span).collect::<Vec<_>>(),
         "files": [{"path": format!("/lib/{label}.so"), "ns": total / 3, "opened": 1, "failed": 0, "faults": 3}],
         "processes": [{"pid": 100, "execs": [{"executed": format!("/bin/{label}"), "duration_ns": total / 10}]},

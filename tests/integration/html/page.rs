@@ -17,11 +17,14 @@ fn assert_self_contained(page: &str) {
 fn a_page_of_every_kind_of_document_has_every_section_and_loads_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let page = page(folder.path(), &documents::all());
-    for section in
-        ["overview", "programs", "distributions", "timelines", "diff", "floor", "throughput", "elf", "claims"]
+    for section in ["programs", "distributions", "timelines", "diff", "floor", "throughput", "elf", "claims"]
     {
         assert!(page.contains(&format!("<section id=\"{section}\"")), "{section}");
     }
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+    let sections =
+        ["<section id=\"summary\"", "<section id=\"programs\"", "<section id=\"about\"", "</main>"];
+    assert!(sections.map(place).is_sorted(), "the answer is first, and how it was measured is last");
     assert_self_contained(&page);
     for text in
         ["A Processor", "other programs were busy", "1.01 to 1.05", "no compiler", "does not hold here"]
@@ -31,6 +34,36 @@ fn a_page_of_every_kind_of_document_has_every_section_and_loads_nothing() {
     let prints = ["The first and the hundredth print", "C puts", "first newfstatat, write; hundredth write"];
     assert!(prints.iter().all(|text| page.contains(text)), "the prints of the floor");
     assert!(page.contains("data-cache=\"cold\"") && page.contains("Warm against cold"));
+}
+
+#[test]
+fn the_page_opens_on_a_sentence_for_each_document_and_says_if_there_are_warnings() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = page(folder.path(), &documents::all());
+    for sentence in [
+        "<code>beta</code> is slower than <code>alpha</code>: 4.00 × (3.90 to 4.10); 400 µs against 100 µs.",
+        "<code>one</code>: first byte after 420 µs, exit after 600 µs; 50% system calls. one could be faster.",
+        "a shell takes 1.00 ms; a write takes 250 ns.",
+        "<code>ours</code> prints 2000000 lines to pipe-read in 2.00 ms, 1.50 times as fast as <code>plain</code>.",
+        "An executable of 5 bytes for x86-64.",
+        "2 claims: 1 holds, 1 does not hold here, 0 cannot be tested here.",
+    ] {
+        assert!(page.contains(sentence), "{sentence}");
+    }
+    assert!(page.contains("<a class=\"badge\" href=\"#about\">1 warning</a>"), "the badge");
+    assert!(page.contains("class=\"interval slower\""), "the verdict as a picture");
+    assert!(page.contains("Critical path: who worked while the others waited"));
+}
+
+#[test]
+fn only_what_was_measured_together_is_said_to_have_alternated() {
+    let folder = tempfile::tempdir().unwrap();
+    let traces = [("one.json", documents::trace("one", 30)), ("two.json", documents::trace("two", 30))];
+    let page = page(folder.path(), &traces);
+    assert!(!page.contains("interleaved in a seeded random order"));
+    assert!(page.contains("Each trace on this page was made on its own"));
+    let one = super::page(folder.path(), &traces[..1]);
+    assert!(!one.contains("Each trace on this page was made on its own"));
 }
 
 #[test]
@@ -65,7 +98,7 @@ fn a_corpus_of_large_traces_stays_below_five_megabytes_and_says_which_steps_were
     let names: Vec<String> = (0..30).map(|index| format!("{index}.json")).collect();
     let mut all: Vec<(&str, _)> =
         names.iter().map(|name| (name.as_str(), documents::trace(name, 8_000))).collect();
-    let showdown = Path::new(env!("CARGO_MANIFEST_DIR")).join("results/2026-11-22-epyc-kvm/showdown.json");
+    let showdown = Path::new(env!("CARGO_MANIFEST_DIR")).join("results/2026-11-23-xeon-kvm/showdown.json");
     all.push(("showdown.json", serde_json::from_str(&fs::read_to_string(showdown).unwrap()).unwrap()));
     let page = page(folder.path(), &all);
     assert!(page.len() < 5_000_000, "{}", page.len());
@@ -116,8 +149,16 @@ fn charts_can_be_written_as_separate_pictures() {
         }
     }
     assert!(!folder.path().join("report.html").exists(), "only charts were asked for");
+    let output = firstbyte(folder.path(), &["report", "--plots", "plots", "one.json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let phases = fs::read_to_string(folder.path().join("plots/trace-phases.svg")).unwrap();
+    assert!(phases.contains("url(#pattern-setup)") && phases.contains("one"), "{phases}");
+
     let output = firstbyte(folder.path(), &["report", "--plots", "plots", "elf.json"]);
     assert_eq!(output.status.code(), Some(2));
+    let output = firstbyte(folder.path(), &["report", "--plots", "plots", "-o", "page.html", "elf.json"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(folder.path().join("page.html").exists(), "the page needs no chart");
 }
 
 #[test]

@@ -1,0 +1,494 @@
+//! `firstbyte watch`: trees of processes whose counts are known.
+
+use crate::support::{as_nobody, of_nobody, skipped};
+use crate::tracees::built;
+use firstbyte_measure::launch::{ExitStatus, Launcher, OutputKind};
+use firstbyte_measure::tracer::pipe::PipeTracer;
+use firstbyte_measure::tracer::watcher::attach_watcher;
+use firstbyte_measure::tracer::{Setting, Tracer};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+/// Whether this machine can watch. Otherwise the test is reported as skipped.
+fn works() -> bool {
+    attach_watcher(1 << 18).map_err(|error| skipped(&error.to_string())).is_ok()
+}
+
+fn firstbyte(options: &[&str], words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+    command.arg("watch").args(options).env("COLUMNS", "80").stdin(Stdio::null());
+    if !words.is_empty() {
+        command.arg("--").args(words);
+    }
+    command
+}
+
+fn document(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+/// The results of a command and the exit status of firstbyte. Nothing may be lost.
+fn watched(options: &[&str], words: &[&str]) -> (Value, Option<i32>) {
+    let output = firstbyte(&[&["--json"][..], options].concat(), words).output().unwrap();
+    let document = document(&output);
+    assert_eq!((&document["kind"], &document["lost_events"]), (&json!("watch"), &json!(0)), "{document:#}");
+    check(&document);
+    (document, output.status.code())
+}
+
+/// The results of a tracee; `None`, reported as skipped, if that is impossible.
+fn tracee(words: &[&str]) -> Option<(Value, Option<i32>, String)> {
+    let path = built("watched.c")?.to_str()?.to_owned();
+    if !works() {
+        return None;
+    }
+    let (document, status) = watched(&[], &[&[path.as_str()][..], words].concat());
+    Some((document, status, path))
+}
+
+/// What holds for every document: sums and histograms agree, and no time is longer than one that contains it.
+fn check(document: &Value) {
+    let sum = |key: &str| -> u64 {
+        let rows = document["results"].as_array().unwrap().iter();
+        rows.map(|row| row.pointer(key).and_then(Value::as_u64).unwrap_or(0)).sum()
+    };
+    assert_eq!(sum("/execs"), document["totals"]["execs"].as_u64().unwrap());
+    assert_eq!(sum("/failed"), document["totals"]["failed"].as_u64().unwrap());
+    assert_eq!(sum("/startup_ns/sum"), document["totals"]["startup_ns"].as_u64().unwrap());
+    for row in document["results"].as_array().unwrap() {
+        for times in ["startup_ns", "first_output_ns", "lifetime_ns"].map(|key| &row[key]) {
+            let buckets = times["histogram"].as_array().map_or(&[][..], |buckets| buckets);
+            let counted: u64 = buckets.iter().map(|bucket| bucket[1].as_u64().unwrap()).sum();
+            assert_eq!(counted, times["count"].as_u64().unwrap_or(0), "{row:#}");
+            let order = ["min", "median", "p95", "max"].map(|key| times[key].as_u64().unwrap_or(0));
+            assert!(order.is_sorted(), "{row:#}");
+        }
+        let least = |key: &str| row[key]["min"].as_u64();
+        if let (Some(startup), Some(output)) = (least("startup_ns"), least("first_output_ns")) {
+            assert!(startup <= output, "{row:#}");
+        }
+    }
+}
+
+fn row<'d>(document: &'d Value, path: &str) -> &'d Value {
+    let mut rows = document["results"].as_array().unwrap().iter();
+    rows.find(|row| row["path"] == path).unwrap_or_else(|| panic!("no {path}: {document:#}"))
+}
+
+fn counts(row: &Value) -> [u64; 5] {
+    ["execs", "failed", "unsuccessful", "replaced", "forks"].map(|key| row[key].as_u64().unwrap())
+}
+
+fn total(document: &Value, key: &str) -> u64 {
+    document["totals"][key].as_u64().unwrap()
+}
+
+fn finding<'d>(document: &'d Value, rule: &str) -> &'d Value {
+    let mut findings = document["findings"].as_array().unwrap().iter();
+    findings.find(|finding| finding["rule"] == rule).unwrap_or_else(|| panic!("no {rule}: {document:#}"))
+}
+
+const LOOP: &str = "i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i+1)); done; \
+                    i=0; while [ $i -lt 7 ]; do /no/such/program; i=$((i+1)); done; exit 0";
+
+#[test]
+fn a_loop_of_200_execs_with_7_that_fail_is_counted_exactly() {
+    if !works() {
+        return;
+    }
+    let (document, status) = watched(&[], &["sh", "-c", LOOP]);
+    assert_eq!(status, Some(0));
+    let row_of_true = row(&document, "/bin/true");
+    assert_eq!((&row_of_true["program"], counts(row_of_true)), (&json!("true"), [200, 0, 0, 0, 0]));
+    for times in ["startup_ns", "lifetime_ns"] {
+        assert_eq!(row_of_true[times]["count"], 200, "{times}");
+    }
+    assert_eq!(row_of_true["first_output_ns"], Value::Null, "true writes nothing");
+    assert_eq!(row_of_true["command_lines"][0]["command"], "/bin/true");
+    assert_eq!(row_of_true["command_lines"][0]["execs"], 200);
+    assert_eq!(counts(row(&document, "/no/such/program")), [0, 7, 0, 0, 0]);
+    let totals = ["execs", "failed", "processes", "forks", "running"].map(|key| total(&document, key));
+    assert_eq!(totals, [201, 7, 208, 7, 0]);
+    assert_eq!(finding(&document, "repeated_command")["count"], 200);
+    assert_eq!(finding(&document, "failed_exec")["count"], 7);
+}
+
+#[test]
+fn processes_that_are_vforked_belong_to_the_tree() {
+    let Some((document, status, path)) = tracee(&["vfork", "5", "/bin/true", "a b"]) else { return };
+    assert_eq!(status, Some(0));
+    assert_eq!(counts(row(&document, &path)), [1, 0, 0, 0, 0]);
+    assert_eq!(counts(row(&document, "/bin/true")), [5, 0, 0, 0, 0]);
+    assert_eq!(row(&document, "/bin/true")["command_lines"][0]["command"], "/bin/true 'a b'");
+    assert_eq!((total(&document, "processes"), total(&document, "forks")), (6, 0));
+}
+
+#[test]
+fn forks_without_an_exec_belong_to_the_program_that_made_them() {
+    let Some((document, _, path)) = tracee(&["fork", "12"]) else { return };
+    assert_eq!(counts(row(&document, &path)), [1, 0, 0, 0, 12]);
+    assert_eq!((total(&document, "processes"), total(&document, "forks")), (13, 12));
+    assert_eq!(finding(&document, "forks")["count"], 12);
+}
+
+#[test]
+fn a_thread_that_executes_a_program_replaces_the_one_of_its_process() {
+    let Some((document, status, path)) = tracee(&["exec-from-thread", "/bin/true"]) else { return };
+    assert_eq!(status, Some(0));
+    assert_eq!(counts(row(&document, &path)), [1, 0, 0, 1, 0]);
+    assert_eq!(counts(row(&document, "/bin/true")), [1, 0, 0, 0, 0]);
+    for program in [path.as_str(), "/bin/true"] {
+        for times in ["startup_ns", "lifetime_ns"] {
+            assert_eq!(row(&document, program)[times]["count"], 1, "{program} {times}");
+        }
+    }
+    assert_eq!((total(&document, "processes"), total(&document, "running")), (1, 0));
+}
+
+#[test]
+fn a_chain_of_execs_is_one_process() {
+    if !works() {
+        return;
+    }
+    let (document, _) = watched(&[], &["/usr/bin/env", "/usr/bin/env", "/bin/true"]);
+    assert_eq!(counts(row(&document, "/usr/bin/env")), [2, 0, 0, 2, 0]);
+    assert_eq!(counts(row(&document, "/bin/true")), [1, 0, 0, 0, 0]);
+    assert_eq!(total(&document, "processes"), 1);
+}
+
+#[test]
+fn a_process_ends_with_the_status_that_its_parent_sees() {
+    let Some((document, status, path)) = tracee(&["leader-exits", "3"]) else { return };
+    assert_eq!((status, &document["exit"]), (Some(3), &json!({"code": 3})));
+    assert_eq!(counts(row(&document, &path)), [1, 0, 1, 0, 0]);
+    let Some((document, status, path)) = tracee(&["die"]) else { return };
+    assert_eq!((status, &document["exit"]), (Some(3), &json!({"signal": 9})));
+    assert_eq!(counts(row(&document, &path)), [1, 0, 1, 0, 0]);
+}
+
+#[test]
+fn the_first_output_comes_after_the_delay_before_it() {
+    let Some((document, _, path)) = tracee(&["late", "30"]) else { return };
+    let times = &row(&document, &path)["first_output_ns"];
+    assert_eq!(times["count"], 1);
+    assert!(times["min"].as_u64().unwrap() >= 30_000_000, "{times}");
+    assert!(row(&document, &path)["lifetime_ns"]["min"].as_u64() >= times["min"].as_u64());
+}
+
+#[test]
+fn the_cpu_time_of_all_threads_is_added() {
+    let Some((document, _, path)) = tracee(&["spin", "3", "10"]) else { return };
+    let cpu = row(&document, &path)["cpu_ns"].as_u64().unwrap();
+    assert!(cpu >= 30_000_000, "three threads used 10 ms each: {cpu}");
+    assert_eq!(total(&document, "cpu_ns"), cpu);
+    assert_eq!(total(&document, "processes"), 1);
+}
+
+#[test]
+fn failed_execs_in_a_search_belong_to_what_was_found() {
+    let Some((document, _, path)) = tracee(&["search", "/bin/true"]) else { return };
+    assert_eq!(counts(row(&document, "/bin/true")), [1, 2, 0, 0, 0]);
+    assert_eq!(counts(row(&document, &path)), [1, 0, 0, 1, 0]);
+    assert_eq!(finding(&document, "path_search")["count"], 2);
+}
+
+#[test]
+fn ten_thousand_fast_execs_lose_nothing() {
+    let (Some(tracee), Some(short)) = (built("watched.c"), built("three_calls.S")) else { return };
+    if !works() {
+        return;
+    }
+    let half = format!("{} vfork 5000 {}", tracee.display(), short.display());
+    let (document, status) = watched(&[], &["sh", "-c", &format!("{half} & {half} & wait")]);
+    assert_eq!(status, Some(0));
+    let short = row(&document, short.to_str().unwrap());
+    assert_eq!(counts(short), [10_000, 0, 0, 0, 0]);
+    for times in ["startup_ns", "lifetime_ns"] {
+        assert_eq!(short[times]["count"], 10_000, "{times}");
+    }
+    assert_eq!((total(&document, "execs"), total(&document, "processes")), (10_003, 10_003));
+}
+
+#[test]
+fn timelines_have_a_slice_for_every_execution() {
+    let Some(tracee) = built("watched.c") else { return };
+    if !works() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let read =
+        |name: &str| -> Value { serde_json::from_str(&fs::read_to_string(path(name)).unwrap()).unwrap() };
+    let exports = ["--export-perfetto", &path("p"), "--export-firefox", &path("f")];
+    let (document, _) = watched(&exports, &[tracee.to_str().unwrap(), "vfork", "5", "/bin/true"]);
+    assert_eq!((total(&document, "execs"), total(&document, "unlisted_runs")), (6, 0));
+
+    let events = read("p")["traceEvents"].as_array().unwrap().clone();
+    let of = |category: &str| events.iter().filter(|event| event["cat"] == category).collect::<Vec<_>>();
+    let names: Vec<&str> = of("program").iter().map(|event| event["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["watched_c", "true", "true", "true", "true", "true"]);
+    let startups = of("part").iter().filter(|event| event["name"] == "startup").count();
+    assert_eq!(startups, 6);
+    let lane = |name: &str| of("program").iter().find(|event| event["name"] == name).unwrap()["tid"].clone();
+    assert_ne!(lane("watched_c"), lane("true"), "they run at the same time");
+
+    let profile = read("f");
+    let lanes = profile["threads"].as_array().unwrap().iter();
+    let markers: u64 = lanes.map(|lane| lane["markers"]["length"].as_u64().unwrap()).sum();
+    assert_eq!(markers, 6 + of("part").len() as u64);
+}
+
+#[test]
+fn two_watches_are_compared_by_their_counts() {
+    let Some(tracee) = built("watched.c") else { return };
+    if !works() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (file, count) in [("old.json", "2"), ("new.json", "5")] {
+        let file = folder.path().join(file);
+        let words = [tracee.to_str().unwrap(), "vfork", count, "/bin/true"];
+        watched(&["--export-json", file.to_str().unwrap()], &words);
+    }
+    let compared = |options: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+        command.current_dir(folder.path()).args(["compare", "old.json", "new.json"]).args(options);
+        command.output().unwrap()
+    };
+    let comparison = document(&compared(&["--json"]));
+    assert_eq!(comparison["programs"].as_array().unwrap().len(), 1);
+    assert_eq!(comparison["programs"][0]["path"], "/bin/true");
+    assert_eq!(comparison["programs"][0]["changes"][0], json!({"name": "execs", "old": 2, "new": 5}));
+    assert_eq!((&comparison["unchanged"], &comparison["notes"]), (&json!(1), &json!([])));
+    let text = String::from_utf8(compared(&[]).stdout).unwrap();
+    assert!(text.lines().any(|line| line.split_whitespace().eq(["/bin/true", "2", "5", "+3"])), "{text}");
+    assert_eq!(compared(&["--fail-if-slower", "5%"]).status.code(), Some(2));
+}
+
+#[test]
+fn without_memory_for_command_lines_the_counts_stay_exact() {
+    if !works() {
+        return;
+    }
+    let script =
+        "a=$(printf %02000d 0); i=0; while [ $i -lt 600 ]; do /bin/true $i$a; i=$((i+1)); done; exit 0";
+    let (document, _) = watched(&["--memory", "1MiB"], &["sh", "-c", script]);
+    assert_eq!(row(&document, "/bin/true")["execs"], 600);
+    let unlisted = total(&document, "unlisted_command_lines");
+    assert!((1..600).contains(&unlisted), "{unlisted}");
+}
+
+#[test]
+fn the_output_of_the_command_is_its_own() {
+    if !works() {
+        return;
+    }
+    let plain = firstbyte(&[], &["echo", "hello"]).output().unwrap();
+    assert_eq!((plain.status.code(), plain.stdout.as_slice()), (Some(0), &b"hello\n"[..]));
+    let said = String::from_utf8_lossy(&plain.stderr);
+    assert!(
+        said.starts_with("echo hello\nwall time ") && said.contains("\n1 exec of 1 program in 1 process, "),
+        "{said}"
+    );
+    assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+
+    let json = firstbyte(&["--json"], &["echo", "hello"]).output().unwrap();
+    assert_eq!(document(&json)["command"], "echo hello");
+    assert_eq!(String::from_utf8_lossy(&json.stderr), "hello\n");
+}
+
+#[test]
+fn what_the_command_leaves_running_is_left_alone() {
+    if !works() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let pid = folder.path().join("pid");
+    let script = format!("sleep 98781 >/dev/null 2>&1 & echo $! > {}; exit 0", pid.display());
+    let (document, status) = watched(&[], &["sh", "-c", &script]);
+    let pid = fs::read_to_string(pid).unwrap().trim().parse().unwrap();
+    let killed = rustix::process::kill_process(
+        rustix::process::Pid::from_raw(pid).unwrap(),
+        rustix::process::Signal::KILL,
+    );
+    assert_eq!((status, killed), (Some(0), Ok(())));
+    assert_eq!((total(&document, "processes"), total(&document, "running")), (1, 1));
+}
+
+#[test]
+fn a_signal_to_firstbyte_alone_reaches_the_command_and_the_results_are_kept() {
+    if !works() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let begun = folder.path().join("begun");
+    let script = format!("trap 'exit 5' TERM; : > {}; while :; do sleep 0.01; done", begun.display());
+    let mut command = firstbyte(&["--json"], &["sh", "-c", &script]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    while !begun.exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let document = document(&output);
+    assert_eq!((output.status.code(), &document["partial"]), (Some(130), &json!(true)));
+    assert_eq!(document["exit"], json!({"code": 5}));
+}
+
+#[test]
+fn a_command_that_cannot_be_started_is_an_error() {
+    let missing = firstbyte(&[], &["./no-such-program"]).output().unwrap();
+    let said = String::from_utf8_lossy(&missing.stderr);
+    assert!(
+        missing.status.code() == Some(2) && said.contains("`./no-such-program` does not exist"),
+        "{said}"
+    );
+    assert!(said.contains("\nhelp: "), "{said}");
+    for options in [&["--memory", "1"][..], &["--user", "no such user"], &["--duration", "1s", "--", "true"]]
+    {
+        let refused = firstbyte(options, &[]).output().unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{options:?}");
+    }
+}
+
+#[test]
+fn a_user_without_privileges_gets_the_reason_and_the_remedy() {
+    let Some(folder) = of_nobody() else { return };
+    let output = as_nobody(folder.path(), &["./firstbyte", "watch", "--", "true"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("the `bpf` backend does not work here") && said.contains("\nhelp: "), "{said}");
+}
+
+/// A program of its own name, which runs again and again while the machine is watched.
+struct Busy {
+    folder: tempfile::TempDir,
+}
+
+impl Busy {
+    fn new() -> Busy {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(folder.path(), open).unwrap();
+        fs::copy("/bin/true", folder.path().join("busy")).unwrap();
+        Busy { folder }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("busy")
+    }
+
+    /// What was seen of it, if each of these commands runs again and again until the watch is over.
+    fn watched(&self, options: &[&str], commands: &mut [Command]) -> Value {
+        let file = self.folder.path().join("watch.json");
+        let always = ["--duration", "1s", "--export-json", file.to_str().unwrap()];
+        let mut watch =
+            firstbyte(&[&always[..], options].concat(), &[]).stdout(Stdio::null()).spawn().unwrap();
+        while watch.try_wait().unwrap().is_none() {
+            for command in &mut *commands {
+                assert!(command.status().unwrap().success());
+            }
+        }
+        let document = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+        check(&document);
+        document
+    }
+
+    fn seen(&self, document: &Value) -> u64 {
+        let path = self.path();
+        let mut rows = document["results"].as_array().unwrap().iter();
+        let row = rows.find(|row| Path::new(row["path"].as_str().unwrap()) == path);
+        row.map_or(0, |row| row["execs"].as_u64().unwrap())
+    }
+}
+
+#[test]
+fn without_a_command_the_whole_machine_is_watched() {
+    if !works() {
+        return;
+    }
+    let busy = Busy::new();
+    let document = busy.watched(&[], &mut [Command::new(busy.path())]);
+    assert!(busy.seen(&document) > 0, "{document:#}");
+    assert_eq!((&document["command"], &document["partial"]), (&Value::Null, &json!(false)));
+    assert!(document["wall_ns"].as_u64().unwrap() >= 1_000_000_000);
+}
+
+/// It is drawn once a second, each time over the last one.
+#[test]
+fn a_terminal_shows_the_table_while_the_machine_is_watched() {
+    if !works() {
+        return;
+    }
+    let words = [env!("CARGO_BIN_EXE_firstbyte"), "watch", "--duration", "3s"];
+    let mut launcher = Launcher::new(firstbyte_measure::launch::Command::new(&words).unwrap()).unwrap();
+    let on_terminal = Setting { output: OutputKind::Pty, ..Setting::default() };
+    let recording = PipeTracer::new().run(&mut launcher, &on_terminal).unwrap();
+    let shown = String::from_utf8_lossy(&recording.output.head).into_owned();
+    assert_eq!(recording.exit, ExitStatus::SUCCESS, "{shown}");
+    assert!(shown.contains("all processes of the machine"), "{shown}");
+    assert!(shown.contains("A\u{1b}[J"), "{shown}");
+}
+
+#[test]
+fn only_the_processes_of_a_user_are_watched() {
+    if !works() {
+        return;
+    }
+    if !rustix::process::geteuid().is_root() || firstbyte_measure::launch::find_in_path("setpriv").is_none() {
+        return skipped("only root can become another user, with `setpriv`");
+    }
+    let busy = Busy::new();
+    let mut other = Command::new("setpriv");
+    other.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(busy.path());
+    if !other.status().is_ok_and(|status| status.success()) {
+        return skipped("that user has no access to the folder");
+    }
+    let of_root = busy.watched(&["--user", "65533"], &mut [Command::new(busy.path())]);
+    assert_eq!(busy.seen(&of_root), 0, "{of_root:#}");
+    let of_other = busy.watched(&["--user", "65534"], &mut [other]);
+    assert!(busy.seen(&of_other) > 0, "{of_other:#}");
+}
+
+/// A control group of our own, below the root of the unified hierarchy; `None`, reported as skipped, if there can be none.
+struct ControlGroup(PathBuf);
+
+impl ControlGroup {
+    fn new() -> Option<ControlGroup> {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let root = mounts.lines().find(|line| line.contains(" - cgroup2 "));
+        let root = root.and_then(|line| line.split(' ').nth(4)).unwrap_or("/nonexistent");
+        let folder = Path::new(root).join(format!("firstbyte-test-{}", std::process::id()));
+        if let Err(error) = fs::create_dir(&folder) {
+            skipped(&format!("no control group can be made: {error}"));
+            return None;
+        }
+        Some(ControlGroup(folder))
+    }
+}
+
+impl Drop for ControlGroup {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn only_the_processes_of_a_control_group_are_watched() {
+    if !works() {
+        return;
+    }
+    let Some(group) = ControlGroup::new() else { return };
+    let busy = Busy::new();
+    let inside = format!("echo $$ > {}/cgroup.procs; exec {}", group.0.display(), busy.path().display());
+    let mut inside_and_outside = [Command::new("sh"), Command::new("/bin/true")];
+    inside_and_outside[0].args(["-c", &inside]);
+    let document = busy.watched(&["--cgroup", group.0.to_str().unwrap()], &mut inside_and_outside);
+    assert!(busy.seen(&document) > 0, "{document:#}");
+    let others = document["results"].as_array().unwrap().iter().filter(|row| row["path"] == "/bin/true");
+    assert_eq!(others.count(), 0, "{document:#}");
+}

@@ -1,0 +1,113 @@
+/* A tree of processes that is known exactly: the first argument says what it does. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static char **rest;
+
+static void pause_ms(long ms)
+{
+	struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
+	while (nanosleep(&time, &time))
+		;
+}
+
+/* Uses the processor until this thread has used it for so long. */
+static void *spin(void *ms)
+{
+	struct timespec used;
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	while (used.tv_sec * 1000 + used.tv_nsec / 1000000 < (long)ms);
+	return 0;
+}
+
+static void *execute(void *unused)
+{
+	execv(rest[0], rest);
+	_exit(9);
+}
+
+static void *exit_later(void *status)
+{
+	pause_ms(20);
+	syscall(SYS_exit_group, (int)(long)status);
+	return 0;
+}
+
+static int run(int count, int with_exec)
+{
+	for (int i = 0; i < count; i++) {
+		pid_t child = with_exec ? vfork() : fork();
+		if (child == 0) {
+			if (with_exec)
+				execv(rest[0], rest);
+			_exit(with_exec ? 9 : 0);
+		}
+		int status;
+		if (waitpid(child, &status, 0) != child || status)
+			return 8;
+	}
+	return 0;
+}
+
+/* As execvp does: two folders that do not have it, then the one that has. */
+static void search(void)
+{
+	char path[4096];
+	const char *name = strrchr(rest[0], '/') + 1;
+	for (int folder = 1; folder <= 2; folder++) {
+		snprintf(path, sizeof path, "/no/such/folder%d/%s", folder, name);
+		execv(path, rest);
+	}
+	execv(rest[0], rest);
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread[8];
+	const char *how = argv[1];
+	long number = argc > 2 ? atol(argv[2]) : 0;
+	rest = argv + 3;
+
+	if (!strcmp(how, "vfork"))
+		return run(number, 1);
+	if (!strcmp(how, "fork"))
+		return run(number, 0);
+	if (!strcmp(how, "late")) {
+		pause_ms(number);
+		return write(1, "late\n", 5) != 5;
+	}
+	if (!strcmp(how, "spin")) {
+		/* `number` threads, each as many milliseconds as the next argument */
+		for (long i = 0; i < number; i++)
+			pthread_create(&thread[i], 0, spin, (void *)atol(rest[0]));
+		for (long i = 0; i < number; i++)
+			pthread_join(thread[i], 0);
+		return 0;
+	}
+	if (!strcmp(how, "exec-from-thread")) {
+		rest = argv + 2;
+		pthread_create(&thread[0], 0, execute, 0);
+		for (;;)
+			pause();
+	}
+	if (!strcmp(how, "leader-exits")) {
+		pthread_create(&thread[0], 0, exit_later, (void *)number);
+		pthread_exit(0);
+	}
+	if (!strcmp(how, "search")) {
+		rest = argv + 2;
+		search();
+	}
+	if (!strcmp(how, "die"))
+		kill(getpid(), SIGKILL);
+	return 7;
+}

@@ -26,6 +26,8 @@ showdown: $(FIRSTBYTE)
 test: build-needs
 	$(CARGO) test --workspace --locked --no-run $(shell scripts/features)
 	target/$(HOST)/debug/firstbyte doctor --install --tests
+	scripts/build-needs browser
+	npm ci --prefix tests/browser --ignore-scripts --no-audit --no-fund
 	$(MAKE) lint unit
 
 lint:
@@ -93,6 +95,7 @@ dist: build-needs
 # Installs that package in minimal systems of Debian 12 and 13, uses it and removes it. Needs root.
 dist-try:
 	packaging/try target/dist/firstbyte_*_$(shell dpkg --print-architecture).deb target/dist/systems
+
 # Measures every figure of results/, docs and README again, on an idle machine: about an hour. scripts/figures/all lists the
 # steps and their times.
 figures: $(FIRSTBYTE)

@@ -64,7 +64,7 @@ kernels-ci: build-needs
 # and with Slurm on three nodes, which all run here. Starting servers needs root. Takes two minutes.
 fleet: build-needs
 	scripts/build-needs fleet
-	FIRSTBYTE_REQUIRE=all $(CARGO) test --locked --test integration -- --ignored --nocapture --test-threads 1 fleet_real::
+	FIRSTBYTE_REQUIRE=all $(CARGO) test --locked --test integration -- --ignored --nocapture --test-threads 1 fleet_real
 
 # A million runs of a static ELF file and a hundred thousand of a script that forks, on each backend: nothing grows.
 # RUNS=10000 makes fewer. `make unit` makes a few of them.

@@ -1,7 +1,7 @@
 //! `firstbyte watch` with Debian's Prometheus and node exporter, and the recipes of docs/fleet.md with GNU parallel and
 //! Slurm. `make fleet` installs them and runs these tests; other runs leave them out.
 
-use crate::fleet::{LOOP, Listening, answer, dashboard, expressions, firstbyte, works};
+use crate::fleet::{LOOP, Listening, answer, expressions, firstbyte, works};
 use crate::fleet_page::Page;
 use crate::support::skipped;
 use firstbyte_measure::launch::find_in_path;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// Servers need some time to start.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-fn are_here(programs: &[&str]) -> bool {
+pub(crate) fn are_here(programs: &[&str]) -> bool {
     let missing = programs.iter().find(|program| find_in_path(program).is_none());
     missing.map(|program| skipped(&format!("`{program}` is missing; make fleet installs it"))).is_none()
 }
@@ -49,7 +49,7 @@ fn free_port() -> u16 {
 }
 
 /// Asks until there is an answer.
-fn patiently<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn patiently<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let until = Instant::now() + PATIENCE;
     loop {
         if let Some(answer) = ask() {
@@ -60,22 +60,26 @@ fn patiently<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-struct Prometheus {
+pub(crate) struct Prometheus {
     _server: Server,
     address: String,
 }
 
 impl Prometheus {
     /// Scrapes `targets`, job by job, with our rules.
-    fn start(folder: &Path, targets: &[(&str, &str)]) -> Prometheus {
+    pub(crate) fn start(folder: &Path, targets: &[(&str, &str)]) -> Prometheus {
         let jobs = targets.iter().map(|(job, target)| {
             format!("- {{job_name: {job}, static_configs: [{{targets: ['{target}']}}]}}\n")
         });
-        let rules = repository("packaging/prometheus");
+        let rules = repository("packaging/prometheus").display().to_string();
+        let rules = format!("['{rules}/firstbyte-rules.yml', '{rules}/firstbyte-alerts.yml']");
+        Prometheus::with_jobs(folder, &rules, &jobs.collect::<String>())
+    }
+
+    pub(crate) fn with_jobs(folder: &Path, rules: &str, jobs: &str) -> Prometheus {
+        let rules = if rules.is_empty() { "[]" } else { rules };
         let configuration = format!(
-            "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: ['{0}/firstbyte-rules.yml', '{0}/firstbyte-alerts.yml']\nscrape_configs:\n{1}",
-            rules.display(),
-            jobs.collect::<String>()
+            "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: {rules}\nscrape_configs:\n{jobs}"
         );
         let file = folder.join("prometheus.yml");
         fs::write(&file, configuration).unwrap();
@@ -94,8 +98,20 @@ impl Prometheus {
         serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{path}: {error}: {answer}"))
     }
 
+    /// A figure that it exports about itself.
+    pub(crate) fn figure(&self, name: &str) -> f64 {
+        let page = answer_10(&self.address, "/metrics");
+        let own = page.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+        own.unwrap_or_else(|| panic!("no {name}"))
+    }
+
+    /// In bytes.
+    pub(crate) fn memory(&self) -> f64 {
+        self.figure("process_resident_memory_bytes")
+    }
+
     /// The values of an expression.
-    fn query(&self, expression: &str) -> Vec<f64> {
+    pub(crate) fn query(&self, expression: &str) -> Vec<f64> {
         let answer = self.asked(&format!("/api/v1/query?query={}", encoded(expression)));
         assert_eq!(answer["status"], "success", "{expression}: {answer}");
         let results = answer["data"]["result"].as_array().unwrap().iter();
@@ -406,48 +422,4 @@ fn the_recipe_with_slurm_measures_on_each_node() {
     let cluster = Cluster::start(servers.path());
     let variables = [("SLURM_CONF", cluster.configuration.to_str().unwrap())];
     bench.run(&recipe("srun --nodes"), &variables, &["node1", "node2", "node3"]);
-}
-
-/// What a fleet costs: printed for docs/fleet.md.
-#[test]
-#[ignore = "make fleet"]
-fn scale() {
-    use firstbyte::document::exposition::{Exposition, OTHER, ProgramFigures};
-    use firstbyte::report::formats::openmetrics::{Dialect, render};
-    println!("programs\tseries\tbytes\tcompressed");
-    for programs in [0, 20, 100, 1000] {
-        let labels = (0..programs).map(|n| (format!("program-{n:04}"), figures(n)));
-        let exposition = Exposition {
-            version: "0.1.0",
-            scope: "all processes of the machine".to_owned(),
-            programs: labels.chain([(OTHER.to_owned(), ProgramFigures::default())]).collect(),
-            lost_events: 0,
-            unwritten: 0,
-        };
-        let text = render(&exposition, Dialect::OpenMetrics);
-        let series = Page::parse(&text).samples.len();
-        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        packed.write_all(text.as_bytes()).unwrap();
-        println!("{programs}\t{series}\t{}\t{}", text.len(), packed.finish().unwrap().len());
-        assert_eq!(series, programs * 31 + 3 + 3);
-    }
-    assert!(dashboard()["panels"].is_array());
-
-    fn figures(n: u64) -> ProgramFigures {
-        let mut figures = ProgramFigures {
-            execs: 1000 + n * 37,
-            failed: n % 7,
-            cpu_ns: n * 1_234_567,
-            ..ProgramFigures::default()
-        };
-        for buckets in [&mut figures.startup, &mut figures.first_output, &mut figures.lifetime] {
-            let mut place = n;
-            for count in &mut buckets.counts {
-                place = place.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                *count = 1 + (place >> 53);
-            }
-            buckets.sum = 1_000_000 + (place >> 20);
-        }
-        figures
-    }
 }

@@ -27,6 +27,7 @@ mod file_systems;
 mod fleet;
 mod fleet_page;
 mod fleet_real;
+mod fleet_scale;
 mod floor;
 mod fuzz;
 mod guide;

@@ -2,6 +2,7 @@
 
 use crate::fleet_page::{Page, Sample};
 use crate::support::skipped;
+use crate::tracees::built;
 use firstbyte_measure::launch::find_in_path;
 use firstbyte_measure::tracer::watcher::attach_watcher;
 use flate2::read::GzDecoder;
@@ -179,6 +180,34 @@ fn scrapes_in_parallel_get_whole_pages_beside_clients_that_send_or_read_nothing(
     });
     drop(slow);
     watch.end();
+}
+
+#[test]
+fn ten_thousand_fast_execs_lose_nothing_while_somebody_scrapes() {
+    let (Some(tracee), Some(short)) = (built("watched.c"), built("three_calls.S")) else { return };
+    if !works() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("firstbyte.prom");
+    let half = format!("{} vfork 5000 {}", tracee.display(), short.display());
+    let command = format!("{half} & {half} & wait");
+    let options = ["--listen", "127.0.0.1:0", "--textfile", file.to_str().unwrap()];
+    let mut command = firstbyte(&options, &["sh", "-c", &command]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let address = address(&mut child);
+    // until nobody listens any more
+    while let Ok(mut stream) = TcpStream::connect(&address) {
+        let mut page = Vec::new();
+        let _ =
+            stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").and_then(|()| stream.read_to_end(&mut page));
+    }
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0));
+    let page = Page::parse(&fs::read_to_string(&file).unwrap());
+    let name = short.file_name().unwrap().to_str().unwrap();
+    assert_eq!(page.value("firstbyte_execs_total", &[("program", name)]), Some("10000"));
+    assert_eq!(page.value("firstbyte_lifetime_seconds_count", &[("program", name)]), Some("10000"));
+    assert_eq!(page.value("firstbyte_lost_events_total", &[]), Some("0"));
 }
 
 /// Like Prometheus: it is stopped while others still read.

@@ -2,7 +2,6 @@
 //! Slurm. `make fleet` installs them and runs these tests; other runs leave them out.
 
 use crate::fleet::{LOOP, Listening, answer, expressions, firstbyte, works};
-use crate::fleet_page::Page;
 use crate::support::skipped;
 use firstbyte_measure::launch::find_in_path;
 use serde_json::Value;
@@ -269,7 +268,7 @@ fn the_reference_reader_accepts_the_page() {
         .unwrap();
     child.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();
     let said = child.wait_with_output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&said.stdout).trim(), "200.0");
+    assert_eq!(String::from_utf8_lossy(&said.stdout).trim().parse(), Ok(200.0));
 }
 
 /// The block of docs/fleet.md that contains this word.

@@ -14,7 +14,7 @@ use firstbyte_measure::tracer::watch::Scope;
 use firstbyte_measure::units::{Bytes, parse_bytes};
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -46,10 +46,10 @@ pub struct Args {
     /// Replace arguments by a hash in everything that is shown and exported: they may be secret
     #[arg(long)]
     redact: bool,
-    /// Serve the counts to Prometheus at http://ADDRESS/metrics; no command lines are kept
+    /// Serve the counts to Prometheus at ADDRESS, as `/metrics`; no command lines are kept
     #[arg(long, value_name = "ADDRESS", value_parser = address, help_heading = MONITORING)]
     listen: Option<SocketAddr>,
-    /// Write the counts every 15 s for node_exporter's textfile collector; no command lines are kept
+    /// Write the counts every 15 s for the node exporter's textfile collector; no command lines are kept
     #[arg(long, value_name = "FILE.prom", value_parser = textfile, help_heading = MONITORING)]
     textfile: Option<Target>,
     /// The most programs with a label of their own; `other` has the rest
@@ -94,9 +94,12 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// The collector reads only files with this ending, from a folder.
 fn textfile(text: &str) -> Result<Target, String> {
+    let is_read = Path::new(text).extension().is_some_and(|extension| extension == "prom");
     match Target::parse(text) {
-        Target::File(file) if text.ends_with(".prom") => Ok(Target::File(file)),
-        _ => Err(format!("node_exporter would not read `{text}`\nhelp: give it a name that ends in `.prom`")),
+        Target::File(file) if is_read => Ok(Target::File(file)),
+        _ => Err(format!(
+            "the node exporter would not read `{text}`\nhelp: give it a name that ends in `.prom`"
+        )),
     }
 }
 

@@ -175,7 +175,7 @@ fn wait_for(watched: &mut [PollFd], until: Option<Instant>) {
     let _ = poll(watched, left.as_ref());
 }
 
-/// The file of node_exporter's textfile collector.
+/// The file of the node exporter's textfile collector.
 #[derive(Debug)]
 struct Textfile {
     target: Target,

@@ -1,4 +1,4 @@
-//! Gives monitoring what `firstbyte watch` counts: over HTTP, and in a file for node_exporter.
+//! Gives monitoring what `firstbyte watch` counts: over HTTP, and in a file for the node exporter.
 //!
 //! One thread does all of it, beside the one that measures. That one only looks whether results are asked for, and hands
 //! them over; it never waits. [`catalogue`] decides which programs have a label, [`exporter`] is the thread, [`connection`]
@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 pub struct FleetPlan {
     /// Prometheus asks here.
     pub listen: Option<SocketAddr>,
-    /// The file of node_exporter's textfile collector.
+    /// The file of the node exporter's textfile collector.
     pub textfile: Option<Target>,
     /// How many programs have a label of their own.
     pub programs: usize,
@@ -31,7 +31,7 @@ pub struct FleetPlan {
 /// What the thread needs of other rooms.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks {
-    /// As OpenMetrics.
+    /// As `OpenMetrics`.
     pub open: fn(&Exposition) -> String,
     /// In the older text format, which the textfile collector reads.
     pub older: fn(&Exposition) -> String,

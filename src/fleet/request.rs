@@ -16,7 +16,7 @@ pub(super) enum Request {
 /// How a client wants the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wish {
-    /// OpenMetrics, or else the older text format.
+    /// `OpenMetrics`, or else the older text format.
     pub(super) open: bool,
     pub(super) gzip: bool,
     /// Only the head of the answer.
@@ -76,7 +76,7 @@ fn accepts(list: &str, wanted: &str) -> bool {
     let mut items = list.split(',').map(|item| item.split(';').map(str::trim));
     items.any(|mut item| {
         let is_it = item.next().is_some_and(|name| name.eq_ignore_ascii_case(wanted));
-        let weight = item.filter_map(|parameter| parameter.strip_prefix("q=")?.parse::<f64>().ok()).next();
+        let weight = item.find_map(|parameter| parameter.strip_prefix("q=")?.parse::<f64>().ok());
         is_it && weight != Some(0.0)
     })
 }

@@ -72,7 +72,7 @@ impl Prometheus {
         });
         let rules = repository("packaging/prometheus").display().to_string();
         let rules = format!("['{rules}/firstbyte-rules.yml', '{rules}/firstbyte-alerts.yml']");
-        Prometheus::with_jobs(folder, &rules, &jobs.collect::<String>())
+        Prometheus::with_jobs(folder, &rules, &jobs.collect::<Vec<_>>().concat())
     }
 
     pub(crate) fn with_jobs(folder: &Path, rules: &str, jobs: &str) -> Prometheus {
@@ -242,7 +242,7 @@ fn promtool_accepts_the_pages_and_the_rules() {
     promtool(&["test", "rules", "rules-test.yml"]);
 }
 
-/// An independent reader of OpenMetrics, which refuses more than Prometheus does.
+/// An independent reader of `OpenMetrics`, which refuses more than Prometheus does.
 #[test]
 #[ignore = "make fleet"]
 fn the_reference_reader_accepts_the_page() {
@@ -359,7 +359,7 @@ impl Cluster {
         patiently("munge is ready", || socket.exists().then_some(()));
 
         let ports: Vec<u16> = (0..4).map(|_| free_port()).collect();
-        let nodes: String = (1..4)
+        let nodes: Vec<String> = (1..4)
             .map(|n| {
                 format!(
                     "NodeName=node{n} NodeHostname={} NodeAddr=127.0.0.1 Port={} CPUs=1 State=UNKNOWN\n",
@@ -374,6 +374,7 @@ impl Cluster {
              SlurmctldPidFile={root}/ctld.pid\nSlurmdPidFile={root}/%n.pid\nSlurmctldLogFile={root}/ctld.log\nSlurmdLogFile={root}/%n.log\n\
              ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nSelectType=select/linear\nSwitchType=switch/none\nMpiDefault=none\n\
              ReturnToService=2\nSlurmdParameters=config_overrides\n{nodes}PartitionName=all Nodes=node[1-3] Default=YES MaxTime=INFINITE State=UP\n",
+            nodes = nodes.concat(),
             host = hostname.trim(),
             port = ports[0],
             socket = socket.display(),

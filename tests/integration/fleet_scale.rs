@@ -13,9 +13,9 @@ use std::net::TcpListener;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Series of each program, and of a machine: its three counters of `other`, lost events, errors and information.
+/// Series of each program, and of a machine: those of `other`, lost events, errors and information.
 const PER_PROGRAM: usize = 31;
-const PER_MACHINE: usize = 6;
+const PER_MACHINE: usize = PER_PROGRAM + 3;
 
 /// The page of a machine that has been watched for this many minutes, whose programs all have values in all buckets.
 fn exposition(machine: u64, programs: u64, minutes: u64) -> Exposition {
@@ -24,7 +24,7 @@ fn exposition(machine: u64, programs: u64, minutes: u64) -> Exposition {
     Exposition {
         version: "0.1.0",
         scope: "all processes of the machine".to_owned(),
-        programs: labels.chain([(OTHER.to_owned(), ProgramFigures::default())]).collect(),
+        programs: labels.chain([(OTHER.to_owned(), figures(machine, programs, minutes))]).collect(),
         lost_events: 0,
         unwritten: 0,
     }
@@ -140,7 +140,7 @@ fn fleet(listener: TcpListener, programs: u64) {
 #[ignore = "make fleet"]
 fn fleet_real_prometheus_with_a_hundred_machines() {
     const MACHINES: usize = 100;
-    const PROGRAMS: u64 = 100;
+    const PROGRAMS: usize = 100;
     if !are_here(&["prometheus"]) {
         return;
     }
@@ -150,7 +150,7 @@ fn fleet_real_prometheus_with_a_hundred_machines() {
 
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    fleet(listener, PROGRAMS);
+    fleet(listener, PROGRAMS as u64);
     let machine = |n| {
         format!(
             "  - {{targets: ['{address}'], labels: {{__metrics_path__: /m/{n}, instance: machine{n}}}}}\n"
@@ -158,10 +158,10 @@ fn fleet_real_prometheus_with_a_hundred_machines() {
     };
     let jobs = format!(
         "- job_name: firstbyte\n  scrape_interval: 10s\n  static_configs:\n{}",
-        (0..MACHINES).map(machine).collect::<String>()
+        (0..MACHINES).map(machine).collect::<Vec<_>>().concat()
     );
     let prometheus = Prometheus::with_jobs(folder.path(), "", &jobs);
-    let expected = (MACHINES * (PROGRAMS as usize * PER_PROGRAM + PER_MACHINE)) as f64;
+    let expected = (MACHINES * (PROGRAMS * PER_PROGRAM + PER_MACHINE)) as f64;
     patiently("all machines are scraped", || {
         (prometheus.query("sum(scrape_samples_scraped{job='firstbyte'})") == [expected]).then_some(())
     });

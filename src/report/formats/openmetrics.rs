@@ -1,4 +1,4 @@
-//! The counts of a watch for Prometheus: as OpenMetrics, or in the older text format that node_exporter's textfile collector
+//! The counts of a watch for Prometheus: as `OpenMetrics`, or in the older text format that the node exporter's textfile collector
 //! reads.
 //!
 //! The two differ in the names of counters and of `info` in the head of a metric, in its unit and in the end:

@@ -32,12 +32,12 @@ fn answer(program: &ProgramOnMachines) -> String {
         display_nanos(program.middle)
     );
     let odd: Vec<String> = program.machines.iter().filter(|machine| machine.odd).map(oddity).collect();
-    match odd.is_empty() {
-        false => format!("{range} {}", odd.join(" ")),
-        true if program.machines.len() < FEWEST => {
-            format!("{range} With fewer than {FEWEST} files, none is called odd.")
-        }
-        true => format!("{range} None stands apart from the others."),
+    if !odd.is_empty() {
+        format!("{range} {}", odd.join(" "))
+    } else if program.machines.len() < FEWEST {
+        format!("{range} With fewer than {FEWEST} files, none is called odd.")
+    } else {
+        format!("{range} None stands apart from the others.")
     }
 }
 
@@ -47,9 +47,10 @@ pub fn oddity(machine: &OnMachine) -> String {
     let times = if machine.ratio > 1.0 { machine.ratio } else { 1.0 / machine.ratio };
     let name = visible(&machine.machine);
     let facts: Vec<String> = machine.differs.iter().map(|fact| visible(&fact.to_string())).collect();
-    let facts = match facts.is_empty() {
-        true => "no known fact about it differs from the machine in the middle".to_owned(),
-        false => format!("it differs from the machine in the middle in: {}", facts.join(", ")),
+    let facts = if facts.is_empty() {
+        "no known fact about it differs from the machine in the middle".to_owned()
+    } else {
+        format!("it differs from the machine in the middle in: {}", facts.join(", "))
     };
     format!(
         "`{name}` is odd, {} times {how} ({}); {facts}.",

@@ -1,8 +1,7 @@
 //! `doctor --install` with an apt-get of our own: an installation is never cut off, a download may be.
 
-use crate::support::{skipped, with_default_signal};
+use crate::support::{skipped, with_default_signal, write_executable};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -30,9 +29,7 @@ fn prepared(notes: &[&str]) -> Option<tempfile::TempDir> {
     }
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [("apt-get", APT_GET), ("dpkg-query", DPKG_QUERY)] {
-        let path = folder.path().join(name);
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        write_executable(&folder.path().join(name), text, 0o755);
     }
     for name in notes {
         fs::write(folder.path().join(name), "").unwrap();

@@ -14,6 +14,9 @@ use std::path::Path;
 const VARIABLE: &str = "FIRSTBYTE_SOAK_RUNS";
 const SHORT: u64 = 2_000;
 
+/// Only the backend of this name.
+const ONLY: &str = "FIRSTBYTE_SOAK_BACKEND";
+
 /// Set in the process that makes the runs.
 const ALONE: &str = "FIRSTBYTE_SOAK_ALONE";
 
@@ -120,7 +123,11 @@ fn soak() {
     drop(pipe);
 
     let begun = State::now();
-    for backend in [BackendChoice::Pipe, BackendChoice::Ptrace, BackendChoice::Bpf] {
+    let only = std::env::var(ONLY).unwrap_or_default();
+    let wanted =
+        |backend: &BackendChoice| only.is_empty() || format!("{backend:?}").eq_ignore_ascii_case(&only);
+    let backends = [BackendChoice::Pipe, BackendChoice::Ptrace, BackendChoice::Bpf];
+    for backend in backends.into_iter().filter(wanted) {
         let mut tracer = match choose_phases(backend) {
             Ok(chosen) => chosen.tracer,
             Err(error) => {

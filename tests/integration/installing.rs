@@ -14,7 +14,7 @@ case "$*" in update|*--download-only*) stage=download;; esac
 trap 'touch $stage-cut-off; exit 100' INT TERM HUP PIPE
 touch $stage-begun
 if [ -e talkative-$stage ]; then head -c 70000000 /dev/zero | tr '\0' y; fi
-if [ -e slow-$stage ]; then for n in {1..600}; do [ -e go-on ] && break; sleep 0.1; echo "unpacking $n"; done; fi
+if [ -e slow-$stage ]; then for n in {1..600}; do [ -e go-on ] && break; sleep 0.1; echo "unpacking $n"; echo >>beats; done; fi
 if [ -e failing-$stage ]; then echo "E: no space left" >&2; exit 100; fi
 touch $stage-ended
 "#;
@@ -110,6 +110,12 @@ fn a_talkative_installation_is_not_cut_off() {
 fn an_installation_goes_on_when_we_are_killed() {
     let Some(folder) = prepared(&["slow-install"]) else { return };
     interrupted_in(folder.path(), "install", rustix::process::Signal::KILL).wait().unwrap();
+    // What it prints then has nowhere to go.
+    let printed = || fs::metadata(folder.path().join("beats")).map_or(0, |beats| beats.len());
+    let before = printed();
+    wait_until("it prints three more lines, or is over", || {
+        printed() >= before + 3 || folder.path().join("install-cut-off").exists()
+    });
     go_on(folder.path());
     let over = |name: &str| folder.path().join(name).exists();
     wait_until("it is over", || over("install-ended") || over("install-cut-off"));

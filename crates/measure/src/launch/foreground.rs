@@ -49,7 +49,8 @@ impl Foreground {
             what: "a descriptor of the process",
             cause: cause.into(),
         })?;
-        Ok(Foreground { child, pidfd, started, passed_on: interrupt::count() })
+        // Also those that arrived before it was there are passed on.
+        Ok(Foreground { child, pidfd, started, passed_on: 0 })
     }
 
     /// When it was started.

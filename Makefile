@@ -57,7 +57,6 @@ kernels: build-needs
 
 # For CI: the oldest and the newest kernel of each architecture, on arm64 only with the tracers.
 kernels-ci: build-needs
-	scripts/build-needs kernels
 	tests/kernels/ci
 
 # A million runs of a static ELF file and a hundred thousand of a script that forks, on each backend: nothing grows.

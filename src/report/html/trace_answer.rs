@@ -8,6 +8,7 @@ use crate::document::trace::{TraceFigure, TracePiece, TraceProgram};
 use crate::output::visible;
 use crate::report::phase_row::PhaseRow;
 use crate::report::row::percent;
+use crate::report::words::runs;
 use firstbyte_measure::units::display_nanos;
 
 /// The most rows of the critical path.
@@ -31,7 +32,7 @@ pub(super) fn blocks(traced: &TraceProgram) -> Vec<PageBlock> {
 
 fn sentence(traced: &TraceProgram) -> String {
     let phases = &traced.phases;
-    let time = |figure: TraceFigure| display_nanos(figure.mean.unwrap_or(figure.median));
+    let time = |figure: TraceFigure| display_nanos(figure.typical());
     let total = phases.total.map_or_else(|| display_nanos(traced.total_ns as f64), time);
     let end = if traced.until.is_some() { "stopped after" } else { "exit after" };
     let first = match phases.first_byte {
@@ -51,22 +52,24 @@ fn share(ns: u64, traced: &TraceProgram) -> String {
     percent(ns as f64 / traced.total_ns.max(1) as f64)
 }
 
-/// The beginning of a finding that says what it is, without the list of examples.
+/// The beginning of a finding that says what it is, without the list of examples, and then its figures.
 fn clause(finding: &str) -> String {
-    let after_figures = finding.find(": ").map_or(0, |at| at + 2);
-    let ends = [". ", "; "].map(|end| finding[after_figures..].find(end).map(|at| after_figures + at));
-    let end = ends.into_iter().flatten().min().unwrap_or(finding.len());
-    let clause = finding[..end].trim_end_matches('.');
+    let (figures, said) =
+        finding.split_once("%: ").map_or((None, finding), |(figures, said)| (Some(figures), said));
+    let end = [". ", "; "].into_iter().filter_map(|end| said.find(end)).min().unwrap_or(said.len());
+    let clause = said[..end].trim_end_matches('.');
     let open = clause.matches('(').count() > clause.matches(')').count();
     let end = clause.rfind(" (").filter(|_| open).unwrap_or(clause.len());
-    clause[..end].to_owned()
+    let figures = figures.map_or(String::new(), |figures| format!(": {figures}%"));
+    format!("{}{figures}", &clause[..end])
 }
 
 fn phases(traced: &TraceProgram) -> Option<PageBlock> {
     let row = PhaseRow::traced(traced)?;
     let bar = Scale::of(std::slice::from_ref(&row)).bar(&row);
-    let note = format!("{}.", bar.label);
-    let name = if traced.runs > 1 { format!("median of {} runs", traced.runs) } else { "one run".to_owned() };
+    let of = if traced.runs > 1 { " Means of the middle half of the runs." } else { "" };
+    let note = format!("{}.{of}", bar.label);
+    let name = runs(traced.runs);
     let rows = vec![BarRow { name, bar, value: display_nanos(row.total) }];
     let bars = Bars { title: "Phases".to_owned(), scale: "linear", rows, note };
     Some(PageBlock::Bars { bars })
@@ -175,10 +178,10 @@ mod tests {
         let table = [
             (
                 "1 ms (1 ms to 2 ms), 5 %: It reads `/x`. Shorten it.",
-                "1 ms (1 ms to 2 ms), 5 %: It reads `/x`",
+                "It reads `/x`: 1 ms (1 ms to 2 ms), 5 %",
             ),
-            ("1 ms, 5 %: Linking (3 faults; 4 calls). More", "1 ms, 5 %: Linking"),
-            ("1 ms, 5 %: `a` 2.5 ms; `b` 1 ms.", "1 ms, 5 %: `a` 2.5 ms"),
+            ("1 ms, 5 %: Linking (3 faults; 4 calls). More", "Linking: 1 ms, 5 %"),
+            ("1 ms, 5 %: `a` 2.5 ms; `b` 1 ms.", "`a` 2.5 ms: 1 ms, 5 %"),
             ("it is slow.", "it is slow"),
             ("", ""),
         ];
@@ -196,7 +199,7 @@ mod tests {
             "findings": [{"text": "1 ms, 50 %: It waits. Do not."}]}))
         .unwrap();
         let expected =
-            "`app x`: first byte after 1.50 ms, exit after 2.00 ms; 75% user code. 1 ms, 50 %: It waits.";
+            "`app x`: first byte after 1.50 ms, exit after 2.00 ms; 75% user code. It waits: 1 ms, 50 %.";
         assert_eq!(sentence(&traced), expected);
         let Some(PageBlock::Bars { bars }) = path(&traced) else { panic!("two programs worked") };
         assert_eq!(bars.rows.iter().map(|row| &*row.name).collect::<Vec<_>>(), ["sh", "app"]);

@@ -52,16 +52,15 @@ fn share(ns: u64, traced: &TraceProgram) -> String {
     percent(ns as f64 / traced.total_ns.max(1) as f64)
 }
 
-/// The beginning of a finding that says what it is, without the list of examples, and then its figures.
+/// The beginning of a finding that says what it is, without the list of examples.
 fn clause(finding: &str) -> String {
-    let (figures, said) =
-        finding.split_once("%: ").map_or((None, finding), |(figures, said)| (Some(figures), said));
-    let end = [". ", "; "].into_iter().filter_map(|end| said.find(end)).min().unwrap_or(said.len());
-    let clause = said[..end].trim_end_matches('.');
+    let after_figures = finding.find(": ").map_or(0, |at| at + 2);
+    let ends = [". ", "; "].map(|end| finding[after_figures..].find(end).map(|at| after_figures + at));
+    let end = ends.into_iter().flatten().min().unwrap_or(finding.len());
+    let clause = finding[..end].trim_end_matches('.');
     let open = clause.matches('(').count() > clause.matches(')').count();
     let end = clause.rfind(" (").filter(|_| open).unwrap_or(clause.len());
-    let figures = figures.map_or(String::new(), |figures| format!(": {figures}%"));
-    format!("{}{figures}", &clause[..end])
+    clause[..end].to_owned()
 }
 
 fn phases(traced: &TraceProgram) -> Option<PageBlock> {
@@ -178,10 +177,10 @@ mod tests {
         let table = [
             (
                 "1 ms (1 ms to 2 ms), 5 %: It reads `/x`. Shorten it.",
-                "It reads `/x`: 1 ms (1 ms to 2 ms), 5 %",
+                "1 ms (1 ms to 2 ms), 5 %: It reads `/x`",
             ),
-            ("1 ms, 5 %: Linking (3 faults; 4 calls). More", "Linking: 1 ms, 5 %"),
-            ("1 ms, 5 %: `a` 2.5 ms; `b` 1 ms.", "`a` 2.5 ms: 1 ms, 5 %"),
+            ("1 ms, 5 %: Linking (3 faults; 4 calls). More", "1 ms, 5 %: Linking"),
+            ("1 ms, 5 %: `a` 2.5 ms; `b` 1 ms.", "1 ms, 5 %: `a` 2.5 ms"),
             ("it is slow.", "it is slow"),
             ("", ""),
         ];
@@ -199,7 +198,7 @@ mod tests {
             "findings": [{"text": "1 ms, 50 %: It waits. Do not."}]}))
         .unwrap();
         let expected =
-            "`app x`: first byte after 1.50 ms, exit after 2.00 ms; 75% user code. It waits: 1 ms, 50 %.";
+            "`app x`: first byte after 1.50 ms, exit after 2.00 ms; 75% user code. 1 ms, 50 %: It waits.";
         assert_eq!(sentence(&traced), expected);
         let Some(PageBlock::Bars { bars }) = path(&traced) else { panic!("two programs worked") };
         assert_eq!(bars.rows.iter().map(|row| &*row.name).collect::<Vec<_>>(), ["sh", "app"]);

@@ -96,10 +96,17 @@ fn shown_columns(width: usize) -> Vec<Column> {
     shown
 }
 
-/// A name and its numbers. The beginning of a name that is too long is above them.
+/// A name and its numbers. The beginning of a name that is too long is above them, or the whole name rather than a part
+/// of a word.
 fn row(name: &str, width: usize, cells: impl Iterator<Item = String>) -> String {
-    let name = Terminal { width, colour: false }.wrap(&visible(name), 2);
-    let (above, name) = name.rsplit_once('\n').unwrap_or(("", &name));
+    let name = visible(name);
+    let is_breakable = name.split(' ').all(|word| columns(word) + 2 <= width);
+    let wrapped = if is_breakable || columns(&name) <= width {
+        Terminal { width, colour: false }.wrap(&name, 2)
+    } else {
+        name + "\n"
+    };
+    let (above, name) = wrapped.rsplit_once('\n').unwrap_or(("", &wrapped));
     let above = if above.is_empty() { String::new() } else { format!("{above}\n") };
     let cells: String = cells.map(|cell| format!("{cell:>NUMBER$}")).collect();
     above + &fitted(name, width) + &cells

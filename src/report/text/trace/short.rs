@@ -131,14 +131,14 @@ fn listed(texts: impl Iterator<Item = String>, lines: usize, indent: usize, term
     Listed { text, shown: texts.len() }
 }
 
-/// What `--full` shows besides: warnings and findings that are not here, and everything else.
-fn more([warnings, findings]: [usize; 2], terminal: &Terminal) -> String {
+/// What `--full` shows besides: notes and findings that are not here, and everything else.
+fn more([notes, findings]: [usize; 2], terminal: &Terminal) -> String {
     let of = |count: usize, one: &str, several: &str| {
         if count > 0 { format!("{}, ", count_of(count, one, several)) } else { String::new() }
     };
-    let warnings = of(warnings, "more warning", "more warnings");
+    let notes = of(notes, "more note", "more notes");
     let findings = of(findings, "more finding", "more findings");
-    let text = format!("--full: {warnings}{findings}steps, functions, loads, files, processes, method");
+    let text = format!("--full: {notes}{findings}steps, functions, loads, files, processes, method");
     clipped(&text, 8, 1, terminal)
 }
 
@@ -180,7 +180,8 @@ mod tests {
                 for (what, count) in [("warning", warnings), ("finding", findings)] {
                     let shown = text.matches(&format!("{what}-")).count();
                     assert!(shown >= count.min(1), "{text}");
-                    let more = format!(" {} more {what}", count - shown);
+                    let word = if what == "warning" { "note" } else { what };
+                    let more = format!(" {} more {word}", count - shown);
                     assert!(shown == count || text.contains(&more), "{shown} of {count}: {text}");
                 }
             }

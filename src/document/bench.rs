@@ -375,11 +375,13 @@ impl Warning {
     }
 
     /// This warning about one program.
+    #[must_use]
     pub fn about(self, name: &str) -> Warning {
         Warning { name: Some(name.to_owned()), ..self }
     }
 
     /// This warning with what would fix it.
+    #[must_use]
     pub fn with_help(self, help: &str) -> Warning {
         Warning { help: Some(help.to_owned()), ..self }
     }

@@ -52,8 +52,8 @@ fn taken(name: usize, ranges: usize) -> usize {
 }
 
 fn line(name: &str, width: usize, cells: impl Iterator<Item = String>, growth: &str) -> String {
-    let cells: String = cells.map(|cell| format!("{cell:>FIGURE$}")).collect();
-    format!("{}{cells}{growth:>GROWTH$}\n", fitted(name, width))
+    let cells: Vec<String> = cells.map(|cell| format!("{cell:>FIGURE$}")).collect();
+    format!("{}{}{growth:>GROWTH$}\n", fitted(name, width), cells.concat())
 }
 
 fn cell(measurement: &Measurement, figure: fn(&Distribution) -> f64) -> String {

@@ -108,8 +108,8 @@ fn row(name: &str, width: usize, cells: impl Iterator<Item = String>) -> String 
     };
     let (above, name) = wrapped.rsplit_once('\n').unwrap_or(("", &wrapped));
     let above = if above.is_empty() { String::new() } else { format!("{above}\n") };
-    let cells: String = cells.map(|cell| format!("{cell:>NUMBER$}")).collect();
-    above + &fitted(name, width) + &cells
+    let cells: Vec<String> = cells.map(|cell| format!("{cell:>NUMBER$}")).collect();
+    above + &fitted(name, width) + &cells.concat()
 }
 
 fn line(figure: &Figure, shown: &[Column], width: usize, singles: bool, terminal: &Terminal) -> String {

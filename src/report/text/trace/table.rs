@@ -36,9 +36,9 @@ pub fn table(rows: &[(String, Summary)], terminal: &Terminal) -> String {
     let wanted = rows.iter().map(|(name, _)| columns(name)).max().unwrap_or(0).clamp(8, WIDEST_NAME);
     let (chosen, width) = fitting(wanted, terminal.width);
     let line = |name: &str, cell: &dyn Fn(&Column) -> String| {
-        let cells: String =
+        let cells: Vec<String> =
             chosen.iter().map(|column| format!("{:>width$}", cell(column), width = column.width)).collect();
-        fitted_paths(name, width) + &cells
+        fitted_paths(name, width) + &cells.concat()
     };
 
     let head = line("", &|column| column.heading.to_owned());

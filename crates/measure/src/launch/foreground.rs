@@ -49,7 +49,8 @@ impl Foreground {
             what: "a descriptor of the process",
             cause: cause.into(),
         })?;
-        Ok(Foreground { child, pidfd, started, passed_on: interrupt::count() })
+        // Also those that arrived before it was there are passed on.
+        Ok(Foreground { child, pidfd, started, passed_on: 0 })
     }
 
     /// When it was started.
@@ -119,8 +120,9 @@ mod tests {
     fn a_file_that_is_no_program_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("text");
-        std::fs::write(&path, "no program").unwrap();
-        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        // Written by another process: a child that another test has just forked would keep our descriptor open.
+        let script = "echo no program > \"$0\"; chmod 755 \"$0\"";
+        assert!(std::process::Command::new("sh").args(["-c", script]).arg(&path).status().unwrap().success());
         let error = Foreground::start(&Command::new(&[&path]).unwrap(), false).unwrap_err();
         assert!(matches!(error, LaunchError::NoFormat { .. }), "{error}");
     }

@@ -57,7 +57,6 @@ kernels: build-needs
 
 # For CI: the oldest and the newest kernel of each architecture, on arm64 only with the tracers.
 kernels-ci: build-needs
-	scripts/build-needs kernels
 	tests/kernels/ci
 
 # `firstbyte watch` with Debian's Prometheus and node exporter, the rules, and the recipes of docs/fleet.md with GNU parallel

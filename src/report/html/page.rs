@@ -5,6 +5,7 @@ use super::markup::{self, PageFrame};
 use super::source::PageSource;
 use crate::comparison::machines::ProgramOnMachines;
 use crate::document::Document;
+use crate::document::bench::Severity;
 use crate::document::claims::ClaimsDocument;
 use crate::document::elf::ElfDocument;
 use crate::document::floor::Floor;
@@ -68,9 +69,10 @@ fn policy(script: &str, style: &str) -> String {
     )
 }
 
-/// What is at the top of the page if a reader should look at the last section.
+/// What is at the top of the page if something makes the figures doubtful: the last section says what.
 fn badge(sources: &[(String, PageSource)]) -> Option<String> {
-    let warnings = about::warnings(sources).len();
+    let all = about::warnings(sources);
+    let warnings = all.iter().filter(|(severity, _)| *severity == Severity::Serious).count();
     (warnings > 0).then(|| count_of(warnings, "warning", "warnings"))
 }
 

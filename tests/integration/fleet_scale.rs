@@ -163,7 +163,8 @@ fn fleet_real_prometheus_with_a_hundred_machines() {
     let prometheus = Prometheus::with_jobs(folder.path(), "", &jobs);
     let expected = (MACHINES * (PROGRAMS * PER_PROGRAM + PER_MACHINE)) as f64;
     patiently("all machines are scraped", || {
-        (prometheus.query("sum(scrape_samples_scraped{job='firstbyte'})") == [expected]).then_some(())
+        let scraped = prometheus.query("sum(scrape_samples_scraped{job='firstbyte'})");
+        scraped.first().filter(|scraped| (**scraped - expected).abs() < 0.5).map(|_| ())
     });
     patiently("three times", || {
         let least = prometheus.query("min(count_over_time(up{job='firstbyte'}[5m]))");
@@ -171,7 +172,8 @@ fn fleet_real_prometheus_with_a_hundred_machines() {
     });
     let series = prometheus.figure("prometheus_tsdb_head_series");
     // five more for each target, which Prometheus makes itself
-    assert_eq!(series, expected + 5.0 * MACHINES as f64);
+    let own = 5.0 * MACHINES as f64;
+    assert!((series - expected - own).abs() < 0.5, "{series}");
     let memory = prometheus.memory();
     println!(
         "{MACHINES} machines, {PROGRAMS} programs: {series} series, {memory} bytes of memory (empty: {empty}), {:.0} for each series",

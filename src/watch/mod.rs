@@ -3,6 +3,7 @@
 //! [`observe`] runs the watch, [`tally`] adds up what is observed, in bounded memory, and [`summary`] makes the document of
 //! it, with the [`findings`].
 
+mod command_lines;
 mod findings;
 mod memory;
 mod observe;
@@ -11,7 +12,8 @@ pub mod scope;
 mod summary;
 mod tally;
 
-pub use observe::{Live, Subject, WatchError, WatchPlan, observe};
+pub use command_lines::CommandLines;
+pub use observe::{Audience, Subject, WatchError, WatchPlan, observe};
 
 #[cfg(test)]
 mod tests;

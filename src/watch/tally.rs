@@ -1,5 +1,6 @@
 //! Adds up what is observed, by program.
 
+use super::command_lines::CommandLines;
 use super::memory::{Memory, PROGRAM, RUN};
 use super::program::{Program, Shim, name};
 use firstbyte_measure::tracer::watch::{
@@ -21,6 +22,7 @@ pub(super) struct Tally {
     replaced: HashMap<u32, Running>,
     searches: HashMap<u32, Search>,
     memory: Memory,
+    command_lines: CommandLines,
     /// Processes that ended, and those of them that executed no program.
     pub(super) processes: u64,
     pub(super) forks: u64,
@@ -70,7 +72,7 @@ struct Search {
 
 impl Tally {
     /// `memory`: in bytes, for what is kept. `timeline`: every execution is wanted.
-    pub(super) fn new(memory: u64, timeline: bool) -> Tally {
+    pub(super) fn new(memory: u64, timeline: bool, command_lines: CommandLines) -> Tally {
         Tally {
             programs: Vec::new(),
             by_path: HashMap::new(),
@@ -78,6 +80,7 @@ impl Tally {
             replaced: HashMap::new(),
             searches: HashMap::new(),
             memory: Memory::new(memory),
+            command_lines,
             processes: 0,
             forks: 0,
             unended: 0,
@@ -108,7 +111,8 @@ impl Tally {
         let program = self.place(&started.path);
         self.finish_search(started.run.pid, Some(program));
         let earlier = self.replaced.remove(&started.run.pid);
-        let command = self.programs[program].starts(&command_line(started), &mut self.memory);
+        let command = self.command_lines.of(started);
+        let command = self.programs[program].starts(command.as_deref(), &mut self.memory);
 
         let running = Running {
             program,
@@ -232,14 +236,4 @@ impl Search {
     fn looks_for(&self, path: &str) -> bool {
         name(&self.first_path) == name(path)
     }
-}
-
-/// As a shell would take it.
-fn command_line(started: &StartedProgram) -> String {
-    if started.argv.is_empty() {
-        return started.path.clone();
-    }
-    let kept: usize = started.argv.iter().map(|word| word.len() + 1).sum();
-    let cut = if (kept as u64) < u64::from(started.argv_bytes) { " …" } else { "" };
-    shell_words::join(&started.argv) + cut
 }

@@ -1,5 +1,6 @@
 //! Events that a watcher would give, and what is made of them.
 
+use super::command_lines::CommandLines;
 use super::memory::{COMMAND_LINE, PROGRAM};
 use super::summary::{Frame, document};
 use super::tally::{OTHERS, Tally};
@@ -59,7 +60,7 @@ fn failed(pid: u32, path: &str) -> WatchEvent {
 const EXITED: Ending = Ending::Exited(ExitStatus::SUCCESS);
 
 fn watched(memory: u64, events: &[WatchEvent]) -> WatchDocument {
-    let mut tally = Tally::new(memory, false);
+    let mut tally = Tally::new(memory, false, CommandLines::Whole);
     for event in events {
         tally.add(event);
     }

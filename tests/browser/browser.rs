@@ -410,6 +410,40 @@ fn the_printed_page_has_every_section_and_drawn_timelines() {
     opened.assert_no_complaints();
 }
 
+/// What is on the screen only because one can click or scroll.
+const CUT_ON_PAPER: &str = "[...document.querySelectorAll('main *')].filter((e) => e.offsetWidth > 0 \
+    && getComputedStyle(e).overflowY !== 'visible' && !e.matches('.icicle, .icicle *, svg, svg *') \
+    && (e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1)).map((e) => e.outerHTML.slice(0, 99))";
+
+#[test]
+fn paper_shows_every_panel_whole_and_no_controls() {
+    let Some(opened) = open(&documents::all()) else { return };
+    let media = |media: &str| Emulation::SetEmulatedMedia { media: Some(media.to_owned()), features: None };
+    opened.tab.call_method(media("print")).unwrap();
+    opened.run("dispatchEvent(new Event('beforeprint'))");
+    opened.next_frame();
+
+    for id in SECTIONS {
+        let height = opened.value(&format!("document.querySelector('section#{id}').offsetHeight"));
+        assert!(height.as_u64().unwrap() > 40, "{id}: {height}");
+    }
+    let hidden = |selector: &str| {
+        opened.value(&format!(
+            "[...document.querySelectorAll('{selector}')].filter((e) => e.offsetHeight === 0).length"
+        ))
+    };
+    assert_eq!(hidden("article.trace, figure, .calls, .icicle, .lanes canvas"), 0);
+    assert_eq!(
+        opened.value(
+            "[...document.querySelectorAll('.tabs, .controls, #tooltip')].every((e) => e.offsetHeight === 0)"
+        ),
+        true
+    );
+    assert_eq!(opened.value(CUT_ON_PAPER), serde_json::json!([]), "cut on paper");
+    opened.tab.call_method(media("")).unwrap();
+    opened.assert_no_complaints();
+}
+
 #[test]
 fn nothing_is_made_before_it_is_needed_except_in_the_background() {
     let Some(opened) = open(&documents::all()) else { return };

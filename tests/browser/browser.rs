@@ -219,10 +219,10 @@ impl Opened {
 #[test]
 fn every_tab_opens_with_mouse_and_keyboard_without_an_error() {
     let Some(opened) = open(&documents::all()) else { return };
-    let shown = "[...document.querySelectorAll('main > section')].filter((s) => !s.hidden).map((s) => s.id)";
+    let visible = "[...document.querySelectorAll('main > section')].filter((s) => !s.hidden).map((s) => s.id)";
     let ids = opened.value("[...document.querySelectorAll('main > section')].map((s) => s.id)");
     assert_eq!(ids.as_array().unwrap().len(), 10);
-    let shows = |id: &str| opened.becomes(|| opened.value(shown), &serde_json::json!([id]));
+    let shows = |id: &str| opened.becomes(|| opened.value(visible), &serde_json::json!([id]));
     shows("summary");
     for id in ids.as_array().unwrap() {
         let id = id.as_str().unwrap();
@@ -242,7 +242,7 @@ fn the_table_of_programs_sorts_both_ways_and_filters() {
     let Some(opened) = open(&[("showdown.json", documents::showdown())]) else { return };
     opened.click("nav.tabs a[href='#programs']");
     let shows = |names: &[&str]| {
-        opened.becomes(|| opened.programs(), &names.iter().map(ToString::to_string).collect())
+        opened.becomes(|| opened.programs(), &names.iter().map(ToString::to_string).collect());
     };
     // warm ones first, by first byte
     shows(&["alpha", "beta", "gamma", "beta"]);

@@ -65,7 +65,7 @@ const FEWEST_OF_PACKAGE: usize = 3;
 
 /// The loads that stand together, the longest first. A program that imports lazily loads the many modules of a package one
 /// by one, and none of them takes long.
-fn of_packages<'l>(runtime: AskedRuntime, loads: Vec<&'l Load>) -> Vec<Vec<&'l Load>> {
+fn of_packages(runtime: AskedRuntime, loads: Vec<&Load>) -> Vec<Vec<&Load>> {
     let mut packages: BTreeMap<&str, Vec<&Load>> = BTreeMap::new();
     for load in loads {
         packages.entry(package(runtime, load)).or_default().push(load);

@@ -1,5 +1,5 @@
 //! The counters that a Java virtual machine saves when it ends (`-XX:+PerfDataSaveToFile`): the format 2.0 of jvmstat, from
-//! `src/hotspot/share/runtime/perfMemory.hpp` of OpenJDK.
+//! `src/hotspot/share/runtime/perfMemory.hpp` of `OpenJDK`.
 
 /// The first bytes of such a file.
 const MAGIC: [u8; 4] = [0xca, 0xfe, 0xc0, 0xc0];

@@ -1,8 +1,9 @@
 //! `firstbyte watch`: counts and times the programs that a command or the machine starts.
 //!
 //! [`observe`] runs the watch, [`tally`] adds up what is observed, in bounded memory, and [`summary`] makes the document of
-//! it, with the [`findings`].
+//! it, with the [`findings`], the [`critical`] path and the [`tree`] of processes.
 
+mod critical;
 mod findings;
 mod memory;
 mod observe;
@@ -10,6 +11,7 @@ mod program;
 pub mod scope;
 mod summary;
 mod tally;
+mod tree;
 
 pub use observe::{Live, Subject, WatchError, WatchPlan, observe};
 

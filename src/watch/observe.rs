@@ -4,8 +4,9 @@ use super::summary::{Frame, document, timeline};
 use super::tally::Tally;
 use crate::document::watch::{WatchDocument, WatchTimeline};
 use firstbyte_measure::clock;
-use firstbyte_measure::launch::{Command, Foreground, LaunchError, interrupt};
+use firstbyte_measure::launch::{Command, LaunchError, interrupt};
 use firstbyte_measure::machine::Machine;
+use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::tracer::choose::ChooseError;
 use firstbyte_measure::tracer::watch::{Scope, WatchEvent, Watcher};
 use firstbyte_measure::tracer::watcher::attach_watcher;
@@ -26,6 +27,7 @@ pub enum Subject {
 #[derive(Clone, Debug)]
 pub struct WatchPlan {
     pub subject: Subject,
+    pub backend: BackendChoice,
     /// In bytes: the kernel's buffer and what is kept.
     pub memory: u64,
     /// Every execution is wanted, and not only their sums.
@@ -73,7 +75,7 @@ const SHOW: Duration = Duration::from_secs(1);
 pub fn observe(plan: &WatchPlan, live: Live<'_>) -> Result<(WatchDocument, WatchTimeline), WatchError> {
     let ring = ring_size(plan.memory);
     let mut watch = Watch {
-        watcher: attach_watcher(ring)?,
+        watcher: attach_watcher(plan.backend, matches!(plan.subject, Subject::Command(_)), ring)?,
         tally: Tally::new(plan.memory.saturating_sub(ring.into()), plan.timeline),
         much: u64::from(ring) / 4 / EVENT,
     };
@@ -102,8 +104,7 @@ struct Watch {
 
 impl Watch {
     fn command(&mut self, command: &Command, stdout_to_stderr: bool) -> Result<Frame, WatchError> {
-        self.watcher.watch_next_child();
-        let mut running = Foreground::start(command, stdout_to_stderr)?;
+        let mut running = self.watcher.start(command, stdout_to_stderr)?;
         let mut pause = LOOK;
         let ended = loop {
             let ended = running.wait(pause).map_err(WatchError::Status)?;
@@ -121,6 +122,12 @@ impl Watch {
             wall: end.since(running.started()).unwrap_or_default(),
             partial: interrupt::interrupted().is_some(),
             lost: 0,
+            backend: self.watcher.backend(),
+            waits_unknown: self
+                .watcher
+                .backend()
+                .stops_tracee()
+                .then_some("ptrace does not show who waits for whom"),
         })
     }
 
@@ -150,6 +157,8 @@ impl Watch {
             wall: Nanos(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX)),
             partial: false,
             lost: self.watcher.lost(),
+            backend: self.watcher.backend(),
+            waits_unknown: Some("the machine is watched, and not a command"),
         }
     }
 
@@ -163,6 +172,10 @@ impl Watch {
     }
 
     fn results(mut self, frame: Frame) -> (WatchDocument, WatchTimeline) {
+        while self.watcher.is_needed() && interrupt::count() < PATIENCE {
+            std::thread::sleep(LOOK);
+            self.take();
+        }
         let until = Instant::now() + SETTLING;
         while self.watcher.is_one_exiting() && Instant::now() < until {
             std::thread::sleep(LOOK_AGAIN);

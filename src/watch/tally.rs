@@ -1,15 +1,21 @@
 //! Adds up what is observed, by program.
 
+use super::critical::{CriticalPath, Startups};
 use super::memory::{Memory, PROGRAM, RUN};
 use super::program::{Program, Shim, name};
+use super::tree::ProcessTree;
 use firstbyte_measure::tracer::watch::{
     EndedProgram, Ending, FailedExec, ProgramRun, StartedProgram, WatchEvent,
 };
+use firstbyte_measure::units::Nanos;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The path of the row with the programs for which there was no memory.
 pub(super) const OTHERS: &str = "(other programs)";
+
+/// One part in so many of the memory is for the critical path.
+const PATHS: u64 = 8;
 
 /// Everything that was observed. What grows with the length of the watch is bounded.
 #[derive(Debug)]
@@ -21,6 +27,10 @@ pub(super) struct Tally {
     replaced: HashMap<u32, Running>,
     searches: HashMap<u32, Search>,
     memory: Memory,
+    critical: CriticalPath,
+    /// The start-ups on the critical path, or why they are not known.
+    pub(super) path: Result<Startups, &'static str>,
+    pub(super) tree: ProcessTree,
     /// Processes that ended, and those of them that executed no program.
     pub(super) processes: u64,
     pub(super) forks: u64,
@@ -50,6 +60,8 @@ struct Running {
     program: usize,
     command: Option<Rc<str>>,
     run: ProgramRun,
+    /// Its place in the tree of processes.
+    node: Option<usize>,
     /// The program that created the process.
     creator: Option<ProgramRun>,
     /// The processes that it and its children have created and that have ended.
@@ -77,7 +89,10 @@ impl Tally {
             running: HashMap::new(),
             replaced: HashMap::new(),
             searches: HashMap::new(),
-            memory: Memory::new(memory),
+            memory: Memory::new(memory - memory / PATHS),
+            critical: CriticalPath::new(memory / PATHS),
+            path: Err("the watch has not ended"),
+            tree: ProcessTree::default(),
             processes: 0,
             forks: 0,
             unended: 0,
@@ -102,6 +117,7 @@ impl Tally {
         for pid in processes {
             self.finish_search(pid, None);
         }
+        self.path = self.critical.finish();
     }
 
     fn start(&mut self, started: &StartedProgram) {
@@ -110,9 +126,12 @@ impl Tally {
         let earlier = self.replaced.remove(&started.run.pid);
         let command = self.programs[program].starts(&command_line(started), &mut self.memory);
 
+        let starter = earlier.as_ref().or_else(|| self.running.get(&started.by?));
+        let above = starter.and_then(|starter| starter.node);
         let running = Running {
             program,
             command,
+            node: self.tree.start(above, program, &mut self.memory),
             run: started.run,
             creator: earlier.as_ref().map_or(started.by, |earlier| earlier.creator),
             created: 0,
@@ -140,7 +159,10 @@ impl Tally {
     fn end(&mut self, ended: &EndedProgram) {
         self.cpu_ns += ended.cpu.0;
         let running = ended.run().and_then(|run| self.running.remove(&run));
+        let program = running.as_ref().map(|running| running.program);
+        self.critical.end(ended, program);
         if let Some(running) = &running {
+            self.tree.end(running.node, ended.startup(), ended.cpu);
             self.programs[running.program].ends(ended, running.command.as_ref());
             self.keep(ended, running);
         }
@@ -188,6 +210,7 @@ impl Tally {
         let program = &mut self.programs[original.program];
         program.forks += 1;
         program.cpu_ns += ended.cpu.0;
+        self.tree.end(original.node, Nanos(0), ended.cpu);
         let lifetime = ended.forked.and_then(|forked| ended.at.since(forked));
         program.forks_ns += lifetime.map_or(0, |lifetime| lifetime.0);
     }

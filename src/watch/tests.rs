@@ -5,6 +5,7 @@ use super::summary::{Frame, document};
 use super::tally::{OTHERS, Tally};
 use crate::document::watch::{WatchDocument, WatchFinding, WatchProgram};
 use firstbyte_measure::launch::ExitStatus;
+use firstbyte_measure::tracer::Backend;
 use firstbyte_measure::tracer::watch::{
     EndedProgram, Ending, FailedExec, ProgramRun, StartedProgram, WatchEvent,
 };
@@ -31,6 +32,7 @@ fn ended(run: ProgramRun, at: u64, how: Ending) -> WatchEvent {
         forked: None,
         returned: after(10),
         first_output: after(30),
+        awaited: None,
         at: Nanos(at),
         cpu: Nanos(7),
         how,
@@ -46,6 +48,7 @@ fn forked(pid: u32, by: ProgramRun) -> WatchEvent {
         forked: Some(Nanos(1000)),
         returned: None,
         first_output: None,
+        awaited: None,
         at: Nanos(1050),
         cpu: Nanos(5),
         how: Ending::Exited(ExitStatus::SUCCESS),
@@ -71,6 +74,8 @@ fn watched(memory: u64, events: &[WatchEvent]) -> WatchDocument {
         wall: Nanos(1000),
         partial: false,
         lost: 0,
+        backend: Backend::Bpf,
+        waits_unknown: None,
     };
     document(&tally, frame, Value::Null)
 }

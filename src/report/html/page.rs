@@ -10,8 +10,9 @@ use crate::document::floor::Floor;
 use crate::document::read::ReadError;
 use crate::document::throughput::ThroughputDocument;
 use crate::document::trace::TraceDocument;
+use crate::document::watch::WatchDocument;
 use crate::report::html::{
-    about, answer, claims, diff, distributions, elf, floor, programs, throughput, timeline,
+    about, answer, claims, diff, distributions, elf, floor, programs, throughput, timeline, watch,
 };
 use crate::report::pictures::patterns;
 use crate::report::words::count_of;
@@ -94,6 +95,7 @@ fn sections(sources: &[(String, PageSource)]) -> (Vec<Section>, String) {
         throughput::section(&by.throughputs),
         elf::section(&by.elves),
         claims::section(&by.claims),
+        watch::section(&by.watches),
         Some(about::section(sources)),
     ];
     (sections.into_iter().flatten().collect(), subjects.unwrap_or_default())
@@ -108,6 +110,7 @@ struct Kinds<'s> {
     throughputs: Vec<&'s ThroughputDocument>,
     elves: Vec<&'s ElfDocument>,
     claims: Vec<&'s ClaimsDocument>,
+    watches: Vec<&'s WatchDocument>,
 }
 
 impl<'s> Kinds<'s> {
@@ -121,6 +124,7 @@ impl<'s> Kinds<'s> {
                 PageSource::Throughput(document) => kinds.throughputs.push(document),
                 PageSource::Elf(document) => kinds.elves.push(document),
                 PageSource::Claims(document) => kinds.claims.push(document),
+                PageSource::Watch(document) => kinds.watches.push(document),
             }
         }
         kinds

@@ -55,13 +55,15 @@ pub(crate) fn processes(document: &WatchDocument) -> Option<PageBlock> {
     block(Columns {
         texts,
         callers: callers(tree.iter().map(|node| node.above)),
-        names: (tree.iter())
+        names: tree
+            .iter()
             .map(|node| {
                 let name = program(node).map_or("", |program| program.program.as_str());
                 format!("{} × {}", visible(name), node.execs)
             })
             .collect(),
-        files: (tree.iter())
+        files: tree
+            .iter()
             .map(|node| program(node).map_or_else(String::new, |program| visible(&program.path)))
             .collect(),
         times: with_those_below(tree),

@@ -109,6 +109,9 @@ pub(super) fn all_hostile() -> Vec<(String, Value)> {
         ] {
             let mut document = infested(document, text);
             document["tool"]["name"] = json!("firstbyte");
+            if kind == "watch" {
+                document["kind"] = json!(kind);
+            }
             all.push((format!("{kind}-{index}.json"), document));
         }
     }

@@ -61,10 +61,11 @@ kernels-ci: build-needs
 	tests/kernels/ci
 
 # A million runs of a static ELF file and a hundred thousand of a script that forks, on each backend: nothing grows.
-# RUNS=10000 makes fewer. `make unit` makes a few of them.
+# RUNS=10000 makes fewer, BACKEND=ptrace only those of one backend. `make unit` makes a few of them.
 RUNS ?= 1000000
+BACKEND ?=
 soak: build-needs
-	FIRSTBYTE_SOAK_RUNS=$(RUNS) $(PROOFS) --nocapture soak::nothing_grows
+	FIRSTBYTE_SOAK_RUNS=$(RUNS) FIRSTBYTE_SOAK_BACKEND=$(BACKEND) $(PROOFS) --nocapture soak::nothing_grows
 
 # Kills firstbyte at 500 random moments: nothing is left that the next run does not remove. `make unit` does a few.
 KILLS ?= 500

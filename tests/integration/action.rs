@@ -1,7 +1,7 @@
 //! The GitHub action: its own steps, run here with the variables that a runner would set.
 
+use crate::support::write_executable;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -67,12 +67,8 @@ fn a_second_comment_replaces_the_first() {
     fs::write(job.path().join("report.md"), "### fine\n").unwrap();
     let gh = tools.join("gh");
     // It lists the comment with number 7 once one was written.
-    fs::write(
-        &gh,
-        "#!/bin/sh\ncase $* in *--jq*) [ ! -e calls ] || echo 7 ;; *) echo \"$@\" >>calls ;; esac\n",
-    )
-    .unwrap();
-    fs::set_permissions(&gh, fs::Permissions::from_mode(0o755)).unwrap();
+    let script = "#!/bin/sh\ncase $* in *--jq*) [ ! -e calls ] || echo 7 ;; *) echo \"$@\" >>calls ;; esac\n";
+    write_executable(&gh, script, 0o755);
 
     for _ in 0..2 {
         let output = step("comment", job.path(), &[("REPORT", "report.md"), ("NUMBER", "3")]);

@@ -1,6 +1,6 @@
 //! `firstbyte bench` from the outside: which commands run, in which order, and the output.
 
-use crate::support::with_default_signal;
+use crate::support::{with_default_signal, write_executable};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -224,7 +224,7 @@ fn an_interrupted_bench_keeps_the_finished_rounds_and_says_so() {
         ["bench", "--no-overhead", "--export-json", "out.json", "--runs", "100000", "sh -c 'echo x >> ran'"];
     command.current_dir(folder.path()).args(words).stdout(Stdio::null());
     let mut child = with_default_signal(libc::SIGINT, &mut command).spawn().unwrap();
-    while fs::metadata(folder.path().join("ran")).map_or(0, |found| found.len()) < 40 {
+    while fs::metadata(folder.path().join("ran")).map_or(0, |found| found.len()) < 400 {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
@@ -320,12 +320,6 @@ fn a_program_that_dies_or_stops_is_reported_in_plain_words() {
     }
 }
 
-/// Writes an executable file.
-fn executable(path: &Path, contents: &[u8], mode: u32) {
-    fs::write(path, contents).unwrap();
-    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
-}
-
 /// A real program whose interpreter is replaced by one that does not exist.
 fn without_interpreter() -> Option<Vec<u8>> {
     let mut bytes = fs::read("/bin/true").ok()?;
@@ -338,12 +332,12 @@ fn without_interpreter() -> Option<Vec<u8>> {
 fn every_backend_reports_why_a_file_cannot_be_executed() {
     let folder = folder();
     let file = |name: &str| folder.path().join(name);
-    executable(&file("plain"), b"#!/bin/sh\n", 0o644);
+    write_executable(&file("plain"), b"#!/bin/sh\n", 0o644);
     fs::create_dir(file("folder")).unwrap();
     let mut foreign = fs::read(env!("CARGO_BIN_EXE_firstbyte")).unwrap();
     foreign[18..20].copy_from_slice(&0x1234_u16.to_le_bytes()); // e_machine: unassigned
     foreign.truncate(4096);
-    executable(&file("foreign"), &foreign, 0o755);
+    write_executable(&file("foreign"), &foreign, 0o755);
     let mut table = vec![
         ("./plain", "not executable"),
         ("./folder", "director"),
@@ -352,7 +346,7 @@ fn every_backend_reports_why_a_file_cannot_be_executed() {
     ];
     match without_interpreter() {
         Some(bytes) => {
-            executable(&file("orphan"), &bytes, 0o755);
+            write_executable(&file("orphan"), &bytes, 0o755);
             table.push(("./orphan", "which does not exist"));
         }
         None => crate::support::skipped("/bin/true is not dynamic here"),

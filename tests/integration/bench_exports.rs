@@ -22,7 +22,7 @@ fn a_pipe_gets_only_the_final_document_without_the_checkpoints() {
     let mut cat = Command::new("cat").arg(&pipe).stdout(Stdio::piped()).spawn().unwrap();
     // The pipe has a reader once it can be opened for writing without blocking.
     let held = loop {
-        match rustix::fs::open(&pipe, OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty()) {
+        match rustix::fs::open(&pipe, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
             Ok(held) => break held,
             Err(_) => std::thread::yield_now(),
         }

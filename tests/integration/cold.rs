@@ -1,6 +1,8 @@
 //! Cold runs: they are proven to be cold, and nothing outside changes.
 
-use crate::support::{as_nobody, of_nobody, skipped, with_default_signal};
+use crate::support::{
+    as_nobody, copy_executable, of_nobody, skipped, wait_until, with_default_signal, write_executable,
+};
 use firstbyte_measure::page_cache::resident_pages;
 use serde_json::Value;
 use std::fs::{self, File};
@@ -75,8 +77,7 @@ fn scripts_absolute_paths_and_later_processes_are_cold_too() {
     let text = folder.path().join("text");
     fs::write(&text, "content\n").unwrap();
     let script = folder.path().join("script");
-    fs::write(&script, format!("#!/usr/bin/env sh\ncat {}\n", text.display())).unwrap();
-    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_executable(&script, format!("#!/usr/bin/env sh\ncat {}\n", text.display()), 0o755);
     let Some(document) = measured(folder.path(), &["./script"]) else { return };
     let result = &document["results"][0];
     assert_eq!(result["output"]["bytes"], 8);
@@ -161,7 +162,7 @@ fn files_in_memory_are_reported() {
     let folder = folder();
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return skipped("no /dev/shm here") };
     let program = memory.path().join("echo");
-    fs::copy("/bin/echo", &program).unwrap();
+    copy_executable("/bin/echo".as_ref(), &program, 0o755);
     let Some(document) = measured(folder.path(), &[&format!("{} hi", program.display())]) else { return };
     let named = &document["results"][0]["cold"]["in_memory"];
     assert_eq!(named[0], format!("{} (tmpfs)", program.display()));
@@ -202,11 +203,13 @@ fn an_interruption_leaves_no_copy_no_mount_and_no_process() {
     assert_eq!(copies_left(folder.path()), 0);
     assert!(!fs::read_to_string("/proc/self/mountinfo").unwrap().contains("/cache/cold/"));
     let ours = folder.path().to_str().unwrap();
-    let left = fs::read_dir("/proc").unwrap().flatten().filter(|process| {
+    let works_here = |process: &fs::DirEntry| {
         let here = fs::read_link(process.path().join("cwd"));
         here.is_ok_and(|folder| folder.to_string_lossy().starts_with(ours))
+    };
+    wait_until("its processes are gone", || {
+        !fs::read_dir("/proc").unwrap().flatten().any(|process| works_here(&process))
     });
-    assert_eq!(left.count(), 0);
 }
 
 #[test]
@@ -390,8 +393,7 @@ fn a_set_user_id_program_is_refused_to_a_user_without_privileges() {
         return skipped("the kernel grants no user namespace");
     }
     let program = folder.path().join("rooted");
-    fs::copy("/bin/true", &program).unwrap();
-    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o4755)).unwrap();
+    copy_executable("/bin/true".as_ref(), &program, 0o4755);
     let words = ["./firstbyte", "bench", "--cache", "cold", "--runs", "1", "./rooted"];
     let output = as_nobody(folder.path(), &words).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);

@@ -1,6 +1,6 @@
 //! `firstbyte diff` between recordings and commands.
 
-use super::support::skipped;
+use super::support::{skipped, write_executable};
 use super::trace::{compiled, firstbyte, traced};
 
 #[test]
@@ -125,8 +125,7 @@ fn a_failing_side_is_reported_with_the_exit_status_of_a_trace() {
 fn a_side_that_cannot_be_executed_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("no-program");
-    std::fs::write(&file, b"\x7fELF and nothing else").unwrap();
-    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_executable(&file, b"\x7fELF and nothing else", 0o755);
     let (status, text, errors) = firstbyte(&["diff", "-r", "1", "true", file.to_str().unwrap()]);
     if status == Some(4) {
         return skipped("no backend sees every system call");

@@ -1,7 +1,7 @@
 //! Programs that hide their processes, refuse to end, or do what no program should do: nothing of them remains, and
 //! firstbyte ends with a result or with an error.
 
-use crate::support::{as_nobody, of_nobody, skipped, with_default_signal};
+use crate::support::{as_nobody, copy_executable, of_nobody, skipped, with_default_signal};
 use crate::tracees::built;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -49,7 +49,7 @@ impl Place {
         let tracee = built("hostile.c")?;
         let folder =
             if nobody { of_nobody()? } else { tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
-        fs::copy(tracee, folder.path().join("hostile")).unwrap();
+        copy_executable(&tracee, &folder.path().join("hostile"), 0o755);
         Some(Place { folder, nobody })
     }
 

@@ -137,13 +137,13 @@ fn a_command_that_hangs_in_its_second_run_is_killed_and_reported_and_the_rest_is
     let folder = tempfile::tempdir().unwrap();
     let (mark, file) = (folder.path().join("mark"), folder.path().join("floor.json"));
     let script = format!("mkdir '{}' || exec sleep 1000", mark.display());
-    let export = ["--quick", "--timeout", "100ms", "--export-json", file.to_str().unwrap()];
+    let export = ["--quick", "--timeout", "2s", "--export-json", file.to_str().unwrap()];
     let done = floor(&[&export[..], &["--", "sh", "-c", &script]].concat());
     let said = String::from_utf8(done.stderr).unwrap();
     assert_eq!(done.status.code(), Some(3), "{said}");
     assert!(said.contains("the command was not measured") && said.contains("\nhelp: "), "{said}");
     let document: Floor = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-    let lacks = document.missing.iter().filter(|lack| lack.reason.contains("had not ended after 100ms"));
+    let lacks = document.missing.iter().filter(|lack| lack.reason.contains("had not ended after 2s"));
     assert_eq!(lacks.count(), 3, "{:?}", document.missing);
     assert_eq!(document.waterfalls[0].sum_ns, document.waterfalls[0].top_ns);
 }

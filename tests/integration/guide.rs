@@ -4,7 +4,7 @@
 //! any figures, parts of bars match any bars, and a line of three dots matches any lines. `$?` after the last lines, as
 //! in `$? 3`, is an exit status other than 0.
 
-use crate::support::skipped;
+use crate::support::{copy_executable, skipped};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -109,7 +109,7 @@ impl User {
         let copies = self.folder.path().join("bin");
         if !copies.exists() {
             fs::create_dir(&copies).unwrap();
-            fs::copy(own.join("firstbyte"), copies.join("firstbyte")).unwrap();
+            copy_executable(&own.join("firstbyte"), &copies.join("firstbyte"), 0o755);
         }
         copies
     }

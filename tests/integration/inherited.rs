@@ -1,5 +1,6 @@
 //! A shell that executes firstbyte leaves its background processes to it. firstbyte must not kill them.
 
+use crate::support::wait_until;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,10 +14,13 @@ fn after(folder: &Path, background: &str, arguments: &str) -> Command {
     shell
 }
 
-/// Whether the process whose id is in this file is a running `sleep`. Kills it if it is.
+/// Whether the process whose id is in this file is a running `sleep`, which `bash` may be just about to execute. Kills it
+/// if it is.
 fn alive(file: &Path) -> bool {
     let id = fs::read_to_string(file).unwrap().trim().to_owned();
-    let name = fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
+    let name = || fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
+    wait_until("it executes `sleep`, or is dead", || name() != "bash\n");
+    let name = name();
     let _ = Command::new("kill").args(["-9", &id]).status();
     name == "sleep\n"
 }

@@ -1,12 +1,12 @@
 //! `doctor --install` with an apt-get of our own: an installation is never cut off, a download may be.
 
-use crate::support::{skipped, with_default_signal};
+use crate::support::{skipped, wait_until, with_default_signal, write_executable};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-/// Notes in files how far it came, and by which signal it was ended.
+/// Notes in files how far it came, and by which signal it was ended. If it is slow, it waits for the file `go-on`.
 const APT_GET: &str = r#"#!/bin/bash
 cd "$NOTES"
 stage=install
@@ -14,7 +14,7 @@ case "$*" in update|*--download-only*) stage=download;; esac
 trap 'touch $stage-cut-off; exit 100' INT TERM HUP PIPE
 touch $stage-begun
 if [ -e talkative-$stage ]; then head -c 70000000 /dev/zero | tr '\0' y; fi
-if [ -e slow-$stage ]; then for n in {1..12}; do sleep 0.1; echo "unpacking $n"; done; fi
+if [ -e slow-$stage ]; then for n in {1..600}; do [ -e go-on ] && break; sleep 0.1; echo "unpacking $n"; echo >>beats; done; fi
 if [ -e failing-$stage ]; then echo "E: no space left" >&2; exit 100; fi
 touch $stage-ended
 "#;
@@ -30,9 +30,7 @@ fn prepared(notes: &[&str]) -> Option<tempfile::TempDir> {
     }
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [("apt-get", APT_GET), ("dpkg-query", DPKG_QUERY)] {
-        let path = folder.path().join(name);
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        write_executable(&folder.path().join(name), text, 0o755);
     }
     for name in notes {
         fs::write(folder.path().join(name), "").unwrap();
@@ -50,14 +48,25 @@ fn installing(folder: &Path) -> Child {
 }
 
 /// Sends a signal once a stage has begun.
-fn interrupted_in(folder: &Path, stage: &str, signal: rustix::process::Signal) -> Output {
+fn interrupted_in(folder: &Path, stage: &str, signal: rustix::process::Signal) -> Child {
     let mut child = installing(folder);
     while !folder.join(format!("{stage}-begun")).exists() {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
-    child.wait_with_output().unwrap()
+    child
+}
+
+/// Lets the installation go on.
+fn go_on(folder: &Path) {
+    fs::write(folder.join("go-on"), "").unwrap();
+}
+
+/// Reads what it says, until it has said this.
+fn said_before(child: &mut Child, wanted: &str) -> bool {
+    let lines = BufReader::new(child.stderr.as_mut().unwrap()).lines();
+    lines.map_while(Result::ok).any(|line| line.contains(wanted))
 }
 
 fn said(output: &Output) -> String {
@@ -69,18 +78,20 @@ fn an_interruption_waits_for_an_installation() {
     use rustix::process::Signal;
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let Some(folder) = prepared(&["slow-install"]) else { return };
-        let output = interrupted_in(folder.path(), "install", signal);
-        assert!(folder.path().join("install-ended").exists(), "{}", said(&output));
+        let mut child = interrupted_in(folder.path(), "install", signal);
+        assert!(said_before(&mut child, "interrupted: waiting until the packages are installed"));
+        go_on(folder.path());
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        assert!(folder.path().join("install-ended").exists());
         assert!(!folder.path().join("install-cut-off").exists());
-        assert!(said(&output).contains("interrupted: waiting until the packages are installed"));
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     }
 }
 
 #[test]
 fn an_interruption_ends_a_download_and_nothing_is_installed() {
     let Some(folder) = prepared(&["slow-download"]) else { return };
-    let output = interrupted_in(folder.path(), "download", rustix::process::Signal::INT);
+    let child = interrupted_in(folder.path(), "download", rustix::process::Signal::INT);
+    let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", said(&output));
     assert!(said(&output).contains("` was interrupted\nhelp: run it again"), "{}", said(&output));
     assert!(folder.path().join("download-cut-off").exists());
@@ -98,11 +109,16 @@ fn a_talkative_installation_is_not_cut_off() {
 #[test]
 fn an_installation_goes_on_when_we_are_killed() {
     let Some(folder) = prepared(&["slow-install"]) else { return };
-    interrupted_in(folder.path(), "install", rustix::process::Signal::KILL);
+    interrupted_in(folder.path(), "install", rustix::process::Signal::KILL).wait().unwrap();
+    // What it prints then has nowhere to go.
+    let printed = || fs::metadata(folder.path().join("beats")).map_or(0, |beats| beats.len());
+    let before = printed();
+    wait_until("it prints three more lines, or is over", || {
+        printed() >= before + 3 || folder.path().join("install-cut-off").exists()
+    });
+    go_on(folder.path());
     let over = |name: &str| folder.path().join(name).exists();
-    while !over("install-ended") && !over("install-cut-off") {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    wait_until("it is over", || over("install-ended") || over("install-cut-off"));
     assert!(!over("install-cut-off"), "its output has nowhere to go");
 }
 

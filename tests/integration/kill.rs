@@ -1,7 +1,7 @@
 //! firstbyte is killed (SIGKILL) at a random moment. Nothing is left that the next run does not remove, and what was
 //! finished can be read. `make kill` does it 500 times, this test suite a few times.
 
-use crate::support::skipped;
+use crate::support::{skipped, write_executable};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -37,8 +37,7 @@ impl Place {
                         [script]\nsource = \"body.sh\"\ninterpreter = \"/bin/sh\"\n";
         fs::write(own.join("program.toml"), manifest).unwrap();
         let script = folder.path().join("forking");
-        fs::write(&script, "#!/bin/sh\necho hello\n(exit 0)\n(exit 0) &\nwait\n").unwrap();
-        fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        write_executable(&script, "#!/bin/sh\necho hello\n(exit 0)\n(exit 0) &\nwait\n", 0o755);
 
         let place = Place { folder };
         let made = place.command(&["bench", "--runs", "3", "--export-json", "kept.json", "true"]).output();
@@ -164,7 +163,7 @@ fn a_kill_leaves_nothing_that_the_next_run_does_not_remove() {
 fn a_kill_ends_what_the_program_has_started() {
     let place = Place::new();
     let script = place.path().join("forking");
-    fs::write(&script, "#!/bin/sh\nsleep 98761 &\ntouch begun\nwait\n").unwrap();
+    write_executable(&script, "#!/bin/sh\nsleep 98741 &\ntouch begun\nwait\n", 0o755);
     for backend in ["auto", "ptrace", "pipe"] {
         let _ = fs::remove_file(place.path().join("begun"));
         let mut child = place.command(&["bench", "--backend", backend, "./forking"]).spawn().unwrap();

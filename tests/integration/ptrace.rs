@@ -1,6 +1,6 @@
 //! The ptrace backend: phases behind a seccomp filter, and the counting pass.
 
-use crate::support::{skipped, with_default_signal};
+use crate::support::{copy_executable, skipped, wait_until, with_default_signal, write_executable};
 use crate::tracees::{self, CASES, HELLO, PIPE_CASES, check_table, launcher, setting};
 use firstbyte_measure::Counts;
 use firstbyte_measure::launch::wait::Killed;
@@ -168,8 +168,10 @@ fn a_program_that_may_not_be_read_is_still_traced() {
     let closed = program.with_extension("closed");
     // SAFETY: no arguments, no effects.
     if unsafe { libc::geteuid() } == 0 {
-        std::fs::copy(&program, &closed).unwrap();
-        std::fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(0o711)).unwrap();
+        // In one step: the same test of another user may be running it.
+        let draft = program.with_extension("draft");
+        copy_executable(&program, &draft, 0o711);
+        std::fs::rename(draft, &closed).unwrap();
     } else if !closed.exists() {
         return skipped("only root can create a program that we may not read");
     }
@@ -186,9 +188,7 @@ fn a_program_that_may_not_be_read_is_still_traced() {
 fn a_failed_exec_is_an_error_that_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("script");
-    std::fs::write(&script, "#!/nonexistent/interpreter\n").unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&script, mode).unwrap();
+    write_executable(&script, "#!/nonexistent/interpreter\n", 0o755);
     let mut launcher = Launcher::new(Command::new(&[&script]).unwrap()).unwrap();
     let counted = count(&mut launcher, &Setting::default()).map(|(_, recording)| recording);
     for answer in [PtracePhases::new().run(&mut launcher, &Setting::default()), counted] {
@@ -432,9 +432,7 @@ fn an_interrupted_run_says_so_and_leaves_no_process() {
 fn killing_a_tracer_kills_its_tracees() {
     let Some((_, started)) = ended_by(libc::SIGKILL) else { return };
     // The kernel kills them without waiting for their end.
-    while !started.iter().all(|pid| is_gone(*pid)) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the tracees are gone", || started.iter().all(|pid| is_gone(*pid)));
 }
 
 /// Set for the process that will make itself untraceable.

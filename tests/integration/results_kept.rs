@@ -1,7 +1,7 @@
 //! Results survive an interruption, a cleanup that fails, and an export to a file that is read.
 
 use crate::bench::firstbyte;
-use crate::support::with_default_signal;
+use crate::support::{wait_until, with_default_signal};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -72,7 +72,7 @@ fn a_cleanup_that_fails_or_is_interrupted_loses_no_result() {
     let reason = document["failed"][0]["reason"].as_str().unwrap();
     assert!(reason.contains("failed: exit status 4"), "{reason}");
     let child =
-        begun(folder.path(), &[&words[..], &["--cleanup", "echo x > ran; sleep 1; : ", "true"]].concat());
+        begun(folder.path(), &[&words[..], &["--cleanup", "echo x > ran; sleep 100; : ", "true"]].concat());
     let (shown, status) = interrupted_after(folder.path(), child, 1);
     assert!(status == Some(130) && shown.contains("it was interrupted"), "{status:?} {shown}");
 }
@@ -150,7 +150,7 @@ fn within_hook(folder: &Path, option: &str) -> Child {
         "--runs",
         "2",
         option,
-        "sleep 98765 & touch begun; sleep 98765; touch late",
+        "sleep 98751 & touch begun; sleep 98751; touch late",
         "true",
     ]);
     let command = with_default_signal(libc::SIGTERM, &mut command);
@@ -185,27 +185,27 @@ fn a_signal_ends_a_command_around_the_runs_at_once_with_what_it_started() {
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130), "{option}: {}", said(&output));
         assert!(!folder.path().join("late").exists());
-        assert_eq!(working_in(folder.path()), Vec::<String>::new(), "{option}");
+        wait_until("what it started is gone", || working_in(folder.path()).is_empty());
     }
 }
 
 #[test]
 fn a_command_around_the_runs_has_a_time_limit() {
     let folder = folder();
-    let words = ["bench", "--hook-timeout", "50ms", "--runs", "1", "--prepare", "sleep 98764", "true"];
+    let words = ["bench", "--hook-timeout", "50ms", "--runs", "1", "--prepare", "sleep 98752", "true"];
     let output = firstbyte(folder.path(), &words);
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
     let shown = String::from_utf8_lossy(&output.stdout);
     let words: Vec<&str> = shown.split_whitespace().collect();
     assert!(words.join(" ").contains("did not end within 0.05 s and was killed"), "{shown}");
-    assert_eq!(working_in(folder.path()), Vec::<String>::new());
+    wait_until("what it started is gone", || working_in(folder.path()).is_empty());
 }
 
 /// A server whose starter ends only after the setup: it is the orphan of a process that is no tracee's.
 #[test]
 fn a_server_that_a_setup_starts_late_lives_through_the_runs() {
     let folder = folder();
-    let setup = "(until test -e ran; do sleep 0.01; done; sleep 98763 & echo $! > server) & true";
+    let setup = "(until test -e ran; do sleep 0.01; done; sleep 98753 & echo $! > server) & true";
     let program = "sh -c 'echo x >> ran; until test -s server; do sleep 0.01; done'";
     for backend in ["auto", "ptrace", "pipe"] {
         for name in ["ran", "server"] {

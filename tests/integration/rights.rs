@@ -1,6 +1,6 @@
 //! Programs whose file gives them rights that a run under ptrace does not get.
 
-use crate::support::skipped;
+use crate::support::{copy_executable, skipped};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -10,9 +10,7 @@ use std::process::{Command, Output};
 fn privileged() -> Option<tempfile::TempDir> {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let place = |name: &str, from: &Path, mode: u32| {
-        let path = folder.path().join(name);
-        fs::copy(from, &path).unwrap();
-        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        copy_executable(from, &folder.path().join(name), mode);
     };
     fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
     place("reader", Path::new("/bin/cat"), 0o4755);
@@ -70,8 +68,7 @@ fn rights_of_a_group_and_capabilities_are_reported_too_and_scripts_have_none() {
     let Some(folder) = privileged() else { return };
     let copied = |name: &str, from: &str, mode: u32| {
         let path = folder.path().join(name);
-        fs::copy(from, &path).unwrap();
-        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        copy_executable(from.as_ref(), &path, mode);
         path
     };
     copied("group", "/bin/true", 0o2755);

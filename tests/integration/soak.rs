@@ -7,11 +7,15 @@ use firstbyte_measure::tracer::phases::choose_phases;
 use firstbyte_measure::tracer::{BackendChoice, Tracer};
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 /// How many runs of a static ELF file; a tenth as many of a script that forks.
 const VARIABLE: &str = "FIRSTBYTE_SOAK_RUNS";
 const SHORT: u64 = 2_000;
+
+/// Only the backend of this name.
+const ONLY: &str = "FIRSTBYTE_SOAK_BACKEND";
 
 /// Set in the process that makes the runs.
 const ALONE: &str = "FIRSTBYTE_SOAK_ALONE";
@@ -75,10 +79,14 @@ fn threads() -> usize {
     names.filter(|name| name != "attendant\n").count()
 }
 
+/// Without the pages of files, which the kernel takes away and brings back.
 fn memory_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
+    let field = |name: &str| -> u64 {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    };
+    field("RssAnon:") + field("RssShmem:")
 }
 
 fn is_flat(tracer: &mut dyn Tracer, words: &[&str], runs: u64) {
@@ -115,7 +123,11 @@ fn soak() {
     drop(pipe);
 
     let begun = State::now();
-    for backend in [BackendChoice::Pipe, BackendChoice::Ptrace, BackendChoice::Bpf] {
+    let only = std::env::var(ONLY).unwrap_or_default();
+    let wanted =
+        |backend: &BackendChoice| only.is_empty() || format!("{backend:?}").eq_ignore_ascii_case(&only);
+    let backends = [BackendChoice::Pipe, BackendChoice::Ptrace, BackendChoice::Bpf];
+    for backend in backends.into_iter().filter(wanted) {
         let mut tracer = match choose_phases(backend) {
             Ok(chosen) => chosen.tracer,
             Err(error) => {
@@ -149,5 +161,16 @@ fn alone(temporary: &Path) -> std::process::Output {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "soak::nothing_grows_over_many_runs", "--nocapture"]);
     command.env(ALONE, "1").env("TMPDIR", temporary);
+    // Other tests mount file systems meanwhile. Users who may not have a namespace of their own may not mount either.
+    // SAFETY: the child makes only two system calls, with valid arguments.
+    unsafe {
+        command.pre_exec(|| {
+            if libc::unshare(libc::CLONE_NEWNS) == 0 {
+                let none = std::ptr::null();
+                libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast());
+            }
+            Ok(())
+        });
+    }
     command.stdin(std::process::Stdio::null()).output().unwrap()
 }

@@ -1,15 +1,41 @@
 //! Shared by several modules.
 
-use std::fs;
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Reports that this machine cannot run a check. With `FIRSTBYTE_REQUIRE=all` that is a failure.
 #[track_caller]
 pub(crate) fn skipped(reason: &str) {
     assert!(std::env::var_os("FIRSTBYTE_REQUIRE").is_none_or(|value| value != "all"), "skipped: {reason}");
     eprintln!("skipped: {reason}");
+}
+
+/// Waits until something holds, for as long as a busy machine may need.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Copies an executable, in another process. If this one wrote the file, a child that another test has just forked would
+/// hold a copy of the descriptor until its exec, and until then nobody could execute the file (ETXTBSY, `execve(2)`).
+pub(crate) fn copy_executable(from: &Path, to: &Path, mode: u32) {
+    let mut install = Command::new("install");
+    let copied = install.arg(format!("--mode={mode:o}")).arg("--").args([from, to]).status();
+    assert!(copied.unwrap().success(), "{} to {}", from.display(), to.display());
+}
+
+/// Writes an executable, in another process as well.
+pub(crate) fn write_executable(path: &Path, contents: impl AsRef<[u8]>, mode: u32) {
+    let mut draft = tempfile::NamedTempFile::new().unwrap();
+    draft.write_all(contents.as_ref()).unwrap();
+    copy_executable(draft.path(), path, mode);
 }
 
 /// Restores the default action of a signal in the program. A shell starts background processes with some signals ignored,
@@ -35,7 +61,7 @@ pub(crate) fn of_nobody() -> Option<tempfile::TempDir> {
         .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
         .unwrap();
     std::os::unix::fs::chown(folder.path(), Some(65534), Some(65534)).unwrap();
-    fs::copy(env!("CARGO_BIN_EXE_firstbyte"), folder.path().join("firstbyte")).unwrap();
+    copy_executable(env!("CARGO_BIN_EXE_firstbyte").as_ref(), &folder.path().join("firstbyte"), 0o755);
     let has_access = as_nobody(folder.path(), &["./firstbyte", "--version"]).output();
     if !has_access.is_ok_and(|output| output.status.success()) {
         skipped("that user has no access to the folder");

@@ -69,14 +69,14 @@ fn a_survivor_that_we_may_not_kill_is_named_and_not_waited_for() {
 fn a_program_that_we_may_not_kill_is_named_when_its_time_limit_expires() {
     let Some(folder) = prepared() else { return };
     let words =
-        ["./firstbyte", "bench", "--backend", "pipe", "--timeout", "1s", "--runs", "1", "./rooted own"];
+        ["./firstbyte", "bench", "--backend", "pipe", "--timeout", "3s", "--runs", "1", "./rooted own"];
     named_and_alive(&as_nobody(folder.path(), &words).output().unwrap());
 }
 
 #[test]
 fn a_trace_of_such_a_program_ends_with_the_same_message() {
     let Some(folder) = prepared() else { return };
-    let words = ["./firstbyte", "trace", "--backend", "ptrace", "--timeout", "1s", "--", "./rooted", "own"];
+    let words = ["./firstbyte", "trace", "--backend", "ptrace", "--timeout", "3s", "--", "./rooted", "own"];
     named_and_alive(&as_nobody(folder.path(), &words).output().unwrap());
 }
 

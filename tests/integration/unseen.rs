@@ -2,7 +2,7 @@
 //! guessed.
 
 use crate::cold::{folder, measured};
-use crate::support::{as_nobody, of_nobody, skipped};
+use crate::support::{as_nobody, copy_executable, of_nobody, skipped, write_executable};
 use crate::tracees::{built, last_output, launcher, setting};
 use firstbyte_measure::launch::{ExitStatus, OutputKind};
 use firstbyte_measure::timeline::{Timeline, TimelineError};
@@ -10,19 +10,11 @@ use firstbyte_measure::tracer::ptrace::{PtraceFull, PtracePhases, count};
 use firstbyte_measure::tracer::{EventKind, Tracer};
 use serde_json::Value;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Copies an executable into a folder.
-fn bring(program: &Path, folder: &Path, name: &str, mode: u32) {
-    let to = folder.join(name);
-    fs::copy(program, &to).unwrap();
-    fs::set_permissions(to, PermissionsExt::from_mode(mode)).unwrap();
 }
 
 fn cold_as_nobody(folder: &Path, command: &str) -> Output {
@@ -53,10 +45,9 @@ fn has_cold_runs(output: &Output) -> bool {
 #[test]
 fn a_program_that_may_be_executed_but_not_read_cannot_be_proven_cold() {
     let Some(folder) = of_nobody() else { return };
-    bring(Path::new("/bin/sh"), folder.path(), "closed", 0o711);
+    copy_executable(Path::new("/bin/sh"), &folder.path().join("closed"), 0o711);
     let script = folder.path().join("script");
-    fs::write(&script, format!("#!{}/closed\necho hi\n", folder.path().display())).unwrap();
-    fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+    write_executable(&script, format!("#!{}/closed\necho hi\n", folder.path().display()), 0o755);
     for command in ["./closed -c 'echo hi'", "./script"] {
         let output = cold_as_nobody(folder.path(), command);
         if !has_cold_runs(&output) {
@@ -77,7 +68,7 @@ fn a_program_that_may_be_executed_but_not_read_cannot_be_proven_cold() {
 #[test]
 fn a_program_that_hides_the_files_it_opens_is_reported() {
     let (Some(folder), Some(program)) = (of_nobody(), built("secretive.c")) else { return };
-    bring(&program, folder.path(), "secretive", 0o755);
+    copy_executable(&program, &folder.path().join("secretive"), 0o755);
     fs::write(folder.path().join("data"), "content\n").unwrap();
     let output = cold_as_nobody(folder.path(), "./secretive data");
     if !has_cold_runs(&output) {
@@ -96,7 +87,7 @@ fn a_program_that_may_open_files_by_io_uring_is_reported() {
         return skipped("the kernel refuses io_uring");
     }
     let folder = folder();
-    bring(&program, folder.path(), "uring", 0o755);
+    copy_executable(&program, &folder.path().join("uring"), 0o755);
     let Some(document) = measured(folder.path(), &["--backend", "pipe", "./uring"]) else { return };
     assert_eq!(
         document["results"][0]["cold"]["doubt"],

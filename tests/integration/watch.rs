@@ -1,6 +1,6 @@
 //! `firstbyte watch`: trees of processes whose counts are known.
 
-use crate::support::{as_nobody, of_nobody, skipped};
+use crate::support::{as_nobody, copy_executable, of_nobody, skipped};
 use crate::tracees::built;
 use firstbyte_measure::launch::{ExitStatus, Launcher, OutputKind};
 use firstbyte_measure::tracer::BackendChoice;
@@ -529,7 +529,7 @@ impl Busy {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(folder.path(), open).unwrap();
-        fs::copy("/bin/true", folder.path().join("busy")).unwrap();
+        copy_executable("/bin/true".as_ref(), &folder.path().join("busy"), 0o755);
         Busy { folder }
     }
 

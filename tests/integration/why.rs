@@ -25,7 +25,7 @@ int main(void)
 {
 	unsigned long sum = 0;
 	int null = open("/dev/null", O_WRONLY);
-	for (int round = 0; round < 40; round++) {
+	for (int round = 0; round < 120; round++) {
 		sum = thirty(sum);
 		for (int i = 0; i < 20; i++)
 			getppid();
@@ -42,6 +42,13 @@ fn functions(result: &Value) -> Vec<(&str, f64, f64)> {
     let number = |function: &Value, name: &str| function[name].as_f64().unwrap();
     all.filter_map(|it| Some((it["function"].as_str()?, number(it, "self_ns"), number(it, "total_ns"))))
         .collect()
+}
+
+/// How far a share in per cent may be from the truth: by `points`, and by chance, which is four standard errors. A
+/// machine with slow timers takes few samples.
+fn allowed(points: f64, share: f64, result: &Value) -> f64 {
+    let samples = result["sampling"]["samples"].as_f64().unwrap();
+    points.max(4.0 * (share * (100.0 - share) / samples).sqrt())
 }
 
 /// Without the right to sample, or without a tracer, there is no result.
@@ -69,7 +76,7 @@ fn user_code_is_divided_by_function_whatever_the_system_calls_between() {
     let (_, seventy, _) = of("seventy");
     let (_, thirty, _) = of("thirty");
     let share = 100.0 * seventy / (seventy + thirty);
-    assert!((67.0..73.0).contains(&share), "{share}: {all:?}");
+    assert!((share - 70.0).abs() <= allowed(3.0, 70.0, &result), "{share}: {all:?}");
     let user = result["sampling"]["user_ns"].as_f64().unwrap();
     let (_, own, with_calls) = of("main");
     assert!(own < 0.05 * user && with_calls > 0.9 * user, "main calls them: {all:?}");
@@ -133,7 +140,7 @@ fn shares_of_modules_are_those_that_perf_finds() {
             let share = 100.0 * ours.get(file).copied().unwrap_or_default() / all;
             let theirs = 100.0 * theirs / all_of_perf;
             assert!(
-                (share - theirs).abs() <= 5.0,
+                (share - theirs).abs() <= allowed(5.0, theirs, &result),
                 "{words:?} {file}: {share:.1} % and {theirs:.1} % by perf"
             );
             eprintln!("{} {file}: {share:.1} %, by perf {theirs:.1} %", words[0]);

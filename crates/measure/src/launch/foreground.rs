@@ -61,14 +61,14 @@ impl Foreground {
             cause: cause.into(),
         })?;
         let (reaper, pidfd) = (Reaper::Ourselves(child), Some(pidfd));
-        Ok(Foreground { reaper, pidfd, started, passed_on: interrupt::count() })
+        // Also those that arrived before it was there are passed on.
+        Ok(Foreground { reaper, pidfd, started, passed_on: 0 })
     }
 
     /// A command that a tracer has started, reaps, and tells the end of.
     pub fn traced(child: &super::Child, ended: Receiver<(ExitStatus, Nanos)>) -> Foreground {
         let pidfd = Pid::from_raw(child.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        let (reaper, passed_on) = (Reaper::Tracer(ended), interrupt::count());
-        Foreground { reaper, pidfd, started: child.spawned, passed_on }
+        Foreground { reaper: Reaper::Tracer(ended), pidfd, started: child.spawned, passed_on: 0 }
     }
 
     /// When it was started.
@@ -148,8 +148,9 @@ mod tests {
     fn a_file_that_is_no_program_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("text");
-        std::fs::write(&path, "no program").unwrap();
-        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        // Written by another process: a child that another test has just forked would keep our descriptor open.
+        let script = "echo no program > \"$0\"; chmod 755 \"$0\"";
+        assert!(std::process::Command::new("sh").args(["-c", script]).arg(&path).status().unwrap().success());
         let error = Foreground::start(&Command::new(&[&path]).unwrap(), false).unwrap_err();
         assert!(matches!(error, LaunchError::NoFormat { .. }), "{error}");
     }

@@ -232,7 +232,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let id = folder.path().join("id");
         let command = format!("trap '' TERM; echo $$ > {}; while :; do sleep 1; done", id.display());
-        assert_eq!(kept(&command, Duration::from_secs(1)), Kept::TimedOut);
+        assert_eq!(kept(&command, Duration::from_secs(3)), Kept::TimedOut);
         let id: i32 = std::fs::read_to_string(id).unwrap().trim().parse().unwrap();
         assert!(tree::hold(id).is_none_or(|shell| !shell.kill().unwrap()), "it is dead");
     }

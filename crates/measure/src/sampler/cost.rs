@@ -31,7 +31,7 @@ pub(super) fn cost_of_sample() -> Result<Nanos, SamplerError> {
 
 fn turns_of_long_loop() -> u64 {
     let mut turns = 1 << 12;
-    while time(turns) < LONG_ENOUGH {
+    while shortest(turns) < LONG_ENOUGH {
         turns *= 2;
     }
     turns

@@ -87,6 +87,7 @@ def beside(words, ready):
         if process.poll() is not None or time.monotonic() > until: raise RuntimeError(f'{words[0]} does not work here')
         said += process.stdout.read() or b''
         time.sleep(0.05)
+    os.set_blocking(process.stdout.fileno(), True)
     time.sleep(0.5)
     return process
 

@@ -37,7 +37,7 @@ pub(super) struct CriticalPath {
 struct Step {
     from: Nanos,
     until: Nanos,
-    startups: Startups,
+    startups: Box<[(usize, WatchPath)]>,
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,8 +66,7 @@ impl CriticalPath {
         let process = ProcessBirth { pid: ended.pid, at: forked };
         if let (Some(program), Some(from), Some(until)) = (program, ended.entered, ended.returned) {
             let path = WatchPath { execs: 1, startup_ns: ended.startup().0 };
-            let startups = BTreeMap::from([(program, path)]);
-            self.add(process, Step { from, until, startups });
+            self.add(process, Step { from, until, startups: Box::new([(program, path)]) });
         }
 
         match ended.how {
@@ -110,7 +109,7 @@ impl CriticalPath {
             let startups = backwards(steps);
             self.note_command(process.at, Some(&startups));
             if let Some((by, until)) = awaited.filter(|_| !startups.is_empty()) {
-                self.add(by, Step { from: process.at, until, startups });
+                self.add(by, Step { from: process.at, until, startups: startups.into_iter().collect() });
             }
         }
     }
@@ -123,7 +122,7 @@ impl CriticalPath {
 }
 
 fn size(step: &Step) -> u64 {
-    STEP * (1 + step.startups.len() as u64)
+    STEP + size_of_val(&*step.startups) as u64
 }
 
 /// The start-ups on the path through a process, from its end to its fork.
@@ -136,7 +135,7 @@ fn backwards(mut steps: Vec<Step>) -> Startups {
             continue;
         }
         now = step.from;
-        for (program, WatchPath { execs, startup_ns }) in step.startups {
+        for &(program, WatchPath { execs, startup_ns }) in &step.startups {
             let sum = path.entry(program).or_default();
             sum.execs += execs;
             sum.startup_ns += startup_ns;

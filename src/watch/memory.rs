@@ -9,8 +9,8 @@ pub(super) const RUN: u64 = 200;
 /// What a command line costs, besides its text.
 pub(super) const COMMAND_LINE: u64 = 192;
 
-/// What a step towards the critical path costs, and each of its programs.
-pub(super) const STEP: u64 = 128;
+/// What a step towards the critical path costs, besides its programs.
+pub(super) const STEP: u64 = 80;
 
 /// What a node of the tree of processes costs.
 pub(super) const NODE: u64 = 192;

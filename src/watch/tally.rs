@@ -15,7 +15,7 @@ use std::rc::Rc;
 pub(super) const OTHERS: &str = "(other programs)";
 
 /// One part in so many of the memory is for the critical path.
-const PATHS: u64 = 8;
+const PATHS: u64 = 4;
 
 /// Everything that was observed. What grows with the length of the watch is bounded.
 #[derive(Debug)]

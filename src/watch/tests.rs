@@ -223,7 +223,7 @@ fn commands_and_subshells_that_are_repeated_are_found() {
 #[test]
 fn what_finds_no_memory_is_counted_all_the_same() {
     let path = "/bin/ls";
-    let memory = (PROGRAM + path.len() as u64 + COMMAND_LINE + 2 + NODE) * 8 / 7 + 1;
+    let memory = (PROGRAM + path.len() as u64 + COMMAND_LINE + 2 + NODE) * 4 / 3 + 1;
     let mut events = Vec::new();
     for (pid, path, word) in [(1, path, "ls"), (2, path, "-l"), (3, "/bin/a", "a"), (4, "/bin/b", "b")] {
         events.push(started(run(pid, 1), None, path, &[word]));

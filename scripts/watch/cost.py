@@ -129,6 +129,7 @@ def main():
     parser.add_argument('--rounds', type=int, default=15)
     parser.add_argument('--seconds', type=float, default=float('inf'))
     asked = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job, and all that it starts, ignore it
     path, until = f'{asked.results}/watch-cost.json', time.monotonic() + asked.seconds
     found = json.load(open(path)) if os.path.exists(path) else {'work': {}}
     found['machine'] = {'kernel_release': platform.release(), 'cores': os.cpu_count(),

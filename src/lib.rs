@@ -15,6 +15,7 @@ pub mod comparison;
 pub mod corpus;
 pub mod doctor;
 pub mod document;
+pub mod fleet;
 pub mod floor;
 pub mod inspect;
 pub mod output;

@@ -106,6 +106,7 @@ mod tests {
             ip: 0,
             stack: Vec::new(),
             paths: Vec::new(),
+            pair: None,
             output: false,
         };
         event(at, tid, EventKind::Call(Box::new(call)))

@@ -91,6 +91,10 @@ fn descriptors(process: &mut Process, name: &str, call: &Call, file: Option<&Arc
         "accept" => all.open(int(result), "socket".into(), false),
         "accept4" => all.open(int(result), "socket".into(), call.arguments[3] & CLOEXEC != 0),
         "socket" => all.open(int(result), "socket".into(), b & CLOEXEC != 0),
+        "pipe" | "pipe2" => {
+            let flags = if name == "pipe2" { b } else { 0 };
+            call.pair.into_iter().for_each(|pair| all.open_pipe(pair, call.entered, flags & CLOEXEC != 0));
+        }
         "memfd_create" => {
             let name = format!("memfd:{}", call.paths.first().map_or("", String::as_str));
             all.open(int(result), name.into(), b & 1 != 0);

@@ -43,6 +43,7 @@ fn arguments(name: &str, call: &Call, file_of: FileOf) -> String {
             Argument::Unused => continue,
             Argument::Mode if modeless => continue,
             Argument::Path => path(paths.next(), value),
+            Argument::Pair => call.pair.map_or_else(|| address(value), |[a, b]| format!("[{a}, {b}]")),
             Argument::LowHigh => wide(next(), value),
             Argument::HighLow => wide(value, next()),
             _ => argument(kind, value, file_of),
@@ -240,6 +241,7 @@ mod tests {
             ip: 0,
             stack: Vec::new(),
             paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+            pair: None,
             output: false,
         }
     }
@@ -295,6 +297,10 @@ mod tests {
             (
                 call("pipe2", [0, 0o2_004_000, 0, 0, 0, 0], &[], Some(0)),
                 "pipe2(NULL, O_NONBLOCK|O_CLOEXEC) = 0",
+            ),
+            (
+                Call { pair: Some([3, 4]), ..call("pipe2", [0x1000, 0, 0, 0, 0, 0], &[], Some(0)) },
+                "pipe2([3, 4], 0) = 0",
             ),
             (
                 call("futex", [0, 0x189, 2, 0, 0, 0], &[], Some(0)),

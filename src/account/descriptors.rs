@@ -1,7 +1,8 @@
 //! The files behind the descriptors of a process, as far as its system calls show. A descriptor that is missing here was opened
-//! unseen: pipe2(2), for example, returns the numbers of the two ends in memory, not in a register.
+//! unseen: pipe2(2), for example, returns the numbers of the two ends in memory, which only ptrace reads.
 
-use std::collections::HashMap;
+use firstbyte_measure::units::Nanos;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// The name of a file that was opened by a path that could not be read.
@@ -13,10 +14,21 @@ pub(super) struct Descriptors {
     open: HashMap<i32, Open>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Open {
-    name: Arc<str>,
+    /// `None`: a pipe.
+    name: Option<Arc<str>>,
+    pipe: Option<PipeEnd>,
     close_on_exec: bool,
+}
+
+/// A pipe, by when the call was entered that created it.
+pub(super) type PipeId = Nanos;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PipeEnd {
+    pub(super) pipe: PipeId,
+    pub(super) for_writing: bool,
 }
 
 impl Descriptors {
@@ -30,7 +42,25 @@ impl Descriptors {
     }
 
     pub(super) fn open(&mut self, number: i32, name: Arc<str>, close_on_exec: bool) {
-        self.open.insert(number, Open { name, close_on_exec });
+        self.open.insert(number, Open { name: Some(name), pipe: None, close_on_exec });
+    }
+
+    /// The two ends of a new pipe.
+    pub(super) fn open_pipe(&mut self, [reading, writing]: [i32; 2], pipe: PipeId, close_on_exec: bool) {
+        for (number, for_writing) in [(reading, false), (writing, true)] {
+            let pipe = Some(PipeEnd { pipe, for_writing });
+            self.open.insert(number, Open { name: None, pipe, close_on_exec });
+        }
+    }
+
+    pub(super) fn pipe(&self, number: i32) -> Option<PipeEnd> {
+        self.open.get(&number)?.pipe
+    }
+
+    /// The pipes to which the process can write.
+    pub(super) fn pipes_for_writing(&self) -> BTreeSet<PipeId> {
+        let ends = self.open.values().filter_map(|open| open.pipe);
+        ends.filter(|end| end.for_writing).map(|end| end.pipe).collect()
     }
 
     /// `dup` and similar: both stand for the same, even if that is unknown.
@@ -38,8 +68,10 @@ impl Descriptors {
         if from == to {
             return;
         }
-        match self.name(from) {
-            Some(name) => self.open(to, name, close_on_exec),
+        match self.open.get(&from).cloned() {
+            Some(open) => {
+                self.open.insert(to, Open { close_on_exec, ..open });
+            }
             None => self.close(to),
         }
     }
@@ -76,7 +108,7 @@ impl Descriptors {
 
     /// The name of the file behind a descriptor.
     pub(super) fn name(&self, number: i32) -> Option<Arc<str>> {
-        self.open.get(&number).map(|open| Arc::clone(&open.name))
+        self.open.get(&number)?.name.clone()
     }
 
     /// A path argument, resolved from a directory descriptor (`openat(2)`).
@@ -124,6 +156,19 @@ mod tests {
         all.duplicate(3, 3, false);
         all.exec();
         assert_eq!(all.name(3), None, "dup2(3, 3) changes nothing");
+    }
+
+    #[test]
+    fn an_exec_closes_the_marked_ends_of_pipes() {
+        let mut all = Descriptors::standard();
+        let pipe = Nanos(7);
+        all.open_pipe([3, 4], pipe, true);
+        all.duplicate(4, 1, false);
+        assert_eq!((all.name(1), all.pipe(3)), (None, Some(PipeEnd { pipe, for_writing: false })));
+        all.exec();
+        assert_eq!((all.pipe(4), all.pipes_for_writing()), (None, BTreeSet::from([pipe])));
+        all.close(1);
+        assert!(all.pipes_for_writing().is_empty());
     }
 
     #[test]

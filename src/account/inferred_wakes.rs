@@ -126,6 +126,7 @@ mod tests {
             ip: 0,
             stack: Vec::new(),
             paths: Vec::new(),
+            pair: None,
             output: false,
         };
         Event { at: Nanos(to), pid: 1, tid, kind: EventKind::Call(Box::new(call)) }

@@ -29,6 +29,7 @@ pub mod notes;
 pub mod observer_costs;
 mod page_size;
 pub mod partition;
+mod pipes;
 mod process;
 pub mod profile;
 mod reading;

@@ -2,7 +2,7 @@
 
 use super::explained::Explained;
 use super::findings;
-use crate::document::bench::{ColdMethod, ColdRuns, FEWEST_BLOCKS, Warning};
+use crate::document::bench::{ColdMethod, ColdRuns, FEWEST_BLOCKS, Severity, Warning};
 use crate::stats;
 use firstbyte_measure::launch::{ExitStatus, Until};
 use firstbyte_measure::units::{Bytes, display_nanos};
@@ -12,8 +12,9 @@ use firstbyte_measure::units::{Bytes, display_nanos};
 pub struct TraceNotes {
     /// The command, as one would type it in a shell.
     pub command: String,
-    /// What no reader may miss, such as a failure of the program or of a run: a line each.
+    /// What no reader may miss, such as a failure of the program and every serious warning: a line each.
     pub urgent: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// How it was observed, and what was not seen: a line each.
     pub notes: Vec<String>,
     /// A paragraph each.
@@ -26,20 +27,14 @@ impl TraceNotes {
     /// Of runs that were just made.
     pub fn of(explained: &Explained, command: String) -> TraceNotes {
         let tracer = &explained.tracer;
+        let warnings = warnings(explained);
         let mut urgent = ending(explained);
-        urgent.extend(changed_by_tracing(explained));
         urgent.extend(interruption(explained));
-        urgent.extend(rejections(explained));
-        urgent.extend(interference(explained));
+        urgent.extend(in_words(&warnings, Severity::Serious));
 
         let mut notes: Vec<String> = explained.observed.cold.as_ref().map(coldness).into_iter().collect();
         notes.push(format!("Observed by {}: it {}.", tracer.backend.name(), tracer.reason));
-        if !tracer.sees_faults {
-            notes.push(
-                "Page faults are not seen here. Their time is part of the user code and the calls."
-                    .to_owned(),
-            );
-        }
+        notes.extend(in_words(&warnings, Severity::Minor));
         notes.extend(explained.cpuid.err().map(|reason| {
             format!(
                 "Its CPUID instructions, which trap on this virtual machine, could not be counted: {reason}. No \
@@ -53,7 +48,8 @@ impl TraceNotes {
         notes.push(executions(explained));
 
         let findings = sentences(explained);
-        TraceNotes { command, urgent, notes, findings, corrected_total: explained.corrected_total() }
+        let corrected_total = explained.corrected_total();
+        TraceNotes { command, urgent, warnings, notes, findings, corrected_total }
     }
 
     /// Of a recording. `notes`: what is known of it.
@@ -63,6 +59,7 @@ impl TraceNotes {
         TraceNotes {
             command: recording.map(|recording| shell_words::join(&recording.command)).unwrap_or_default(),
             urgent: notes.into_iter().collect(),
+            warnings: Vec::new(),
             notes: note.into_iter().collect(),
             findings: sentences(explained),
             corrected_total: None,
@@ -77,9 +74,34 @@ fn sentences(explained: &Explained) -> Vec<String> {
 
 /// What a reader of a difference must know of one side.
 pub fn side_notes(explained: &Explained) -> Vec<String> {
-    let program = ending(explained).into_iter().chain(changed_by_tracing(explained));
-    let runs = interruption(explained).into_iter().chain(rejections(explained));
-    program.chain(runs).chain(interference(explained)).chain([executions(explained)]).collect()
+    let warnings = in_words(&warnings(explained), Severity::Serious);
+    let runs = ending(explained).into_iter().chain(interruption(explained));
+    runs.chain(warnings).chain([executions(explained)]).collect()
+}
+
+/// What makes the figures less certain.
+fn warnings(explained: &Explained) -> Vec<Warning> {
+    let observed = &explained.observed;
+    let rejected =
+        observed.rejected.iter().map(|reason| Warning::serious(format!("a run did not count: {reason}")));
+    let faults = "page faults are not seen here; their time is part of the user code and the calls";
+    let faults = (!explained.tracer.sees_faults).then(|| Warning::minor(faults));
+
+    let mut warnings = changed_by_tracing(explained);
+    warnings.extend(rejected);
+    warnings.extend(observed.interference.iter().cloned());
+    warnings.extend(faults);
+    warnings
+}
+
+/// Those of a severity, a sentence each.
+fn in_words(warnings: &[Warning], severity: Severity) -> Vec<String> {
+    let sentence = |warning: &Warning| {
+        let text = warning.to_string();
+        let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+        format!("{}{rest}.", first.to_uppercase())
+    };
+    warnings.iter().filter(|warning| warning.severity == severity).map(sentence).collect()
 }
 
 /// How the runs ended, unless they ended well by themselves.
@@ -133,21 +155,22 @@ pub(super) fn failure(exit: ExitStatus) -> Option<String> {
 }
 
 /// What ptrace changes for a program besides its speed.
-fn changed_by_tracing(explained: &Explained) -> Vec<String> {
+fn changed_by_tracing(explained: &Explained) -> Vec<Warning> {
     if !explained.tracer.backend.stops_tracee() {
         return Vec::new();
     }
     let rights = explained.observed.rights.map(|rights| {
-        format!("It ran without {rights}: a program under ptrace gets none. As root, it keeps them with the bpf backend.")
+        Warning::serious(format!("it ran without {rights}: a program under ptrace gets none"))
+            .with_help("as root, it keeps them with the bpf backend")
     });
     let ends_by_itself = explained.observed.until.is_none();
     let untraced = explained.observed.untraced_exit.filter(|exit| ends_by_itself && *exit != explained.exit);
     let other_end = untraced.map(|exit| {
-        format!(
-            "Untraced it {}: a program under ptrace gets no rights from a set-user-ID bit, and cannot trace \
-             others. `firstbyte bench --backend pipe` runs it untraced.",
+        let message = format!(
+            "untraced it {}: a program under ptrace gets no rights from a set-user-ID bit, and cannot trace others",
             exit.ending()
-        )
+        );
+        Warning::serious(message).with_help("`firstbyte bench --backend pipe` runs it untraced")
     });
     rights.into_iter().chain(other_end).collect()
 }
@@ -155,19 +178,6 @@ fn changed_by_tracing(explained: &Explained) -> Vec<String> {
 fn interruption(explained: &Explained) -> Option<String> {
     let interrupted = || "Interrupted: fewer runs than planned were made.".to_owned();
     explained.observed.interrupted.then(interrupted)
-}
-
-fn rejections(explained: &Explained) -> impl Iterator<Item = String> {
-    explained.observed.rejected.iter().map(|reason| format!("A run did not count: {reason}."))
-}
-
-fn interference(explained: &Explained) -> impl Iterator<Item = String> {
-    let sentence = |warning: &Warning| {
-        let text = warning.to_string();
-        let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
-        format!("{}{rest}.", first.to_uppercase())
-    };
-    explained.observed.interference.iter().map(sentence)
 }
 
 /// How the functions of user code are known, or why they are not.

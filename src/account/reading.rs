@@ -4,8 +4,10 @@ use super::announced::announcer;
 use super::apply::{apply, file_of};
 use super::binaries::Binaries;
 use super::call_text;
+use super::descriptors::PipeId;
 use super::inferred_wakes::{self, InferredWakes, of_futexes};
 use super::model::{Creation, Execution, ProcessAccount, ThreadAccount, Wake};
+use super::pipes::PipeUses;
 use super::process::Process;
 use super::step::{ExecStage, PageFault, Reason, What};
 use super::thread::Thread;
@@ -13,7 +15,7 @@ use firstbyte_measure::arch::{FileCall, Wait, call_names, file_calls};
 use firstbyte_measure::tracer::event::{Call, Fault, Image, OffCpu};
 use firstbyte_measure::tracer::{Backend, Event, EventKind, Recording, Syscall};
 use firstbyte_measure::units::Nanos;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 pub(super) struct Reconstruction {
@@ -30,6 +32,7 @@ struct Reader<'b> {
     by_ptrace: bool,
     /// Ends of waits that ptrace does not see.
     inferred: InferredWakes,
+    pipes: PipeUses,
     zero: Nanos,
     root: u32,
     processes: HashMap<u32, Process>,
@@ -69,6 +72,7 @@ impl Reconstruction {
             binaries,
             by_ptrace,
             inferred: if by_ptrace { of_futexes(&recording.events) } else { InferredWakes::new() },
+            pipes: PipeUses::default(),
             zero,
             root,
             processes: HashMap::from([(root, Process::tracee())]),
@@ -166,7 +170,9 @@ impl Reader<'_> {
         }
         let faults = std::mem::take(&mut exec.faults);
         self.execs.insert(event.tid, exec);
+        let before = self.pipes_for_writing(event.pid);
         self.processes.entry(event.pid).or_default().exec(image, self.binaries);
+        self.pipes_closed(event, event.at, &before);
         self.replay_kept_faults(&faults);
     }
 
@@ -254,7 +260,10 @@ impl Reader<'_> {
             Some(status) if matches!(&*name, "exit" | "exit_group") => call_text::exit_text(&name, *status),
             _ => call_text::text(call, &|number| process.descriptors.name(number)),
         };
+        let before = process.descriptors.pipes_for_writing();
+        self.pipes.call(event, call, &name, &process.descriptors);
         apply(process, &name, call, file.as_ref());
+        self.pipes_closed(event, call.entered, &before);
         if let (Some(FileCall::Read), Some(read @ 1..)) = (file_calls().get(call.call), call.result) {
             self.has_read(file.as_ref(), read.unsigned_abs());
         }
@@ -285,6 +294,20 @@ impl Reader<'_> {
         let last = self.accounts.iter().rev().find(|account| account.pid == child);
         if let Some(woken) = last.and_then(end).filter(|end| within.contains(end)) {
             self.thread(event).wakes.push(Wake { from: call.entered, woken, waker: [child, child] });
+        }
+    }
+
+    fn pipes_for_writing(&self, pid: u32) -> BTreeSet<PipeId> {
+        self.processes.get(&pid).map(|process| process.descriptors.pipes_for_writing()).unwrap_or_default()
+    }
+
+    /// A process can no longer write to some of the pipes to which it could before.
+    fn pipes_closed(&mut self, event: &Event, from: Nanos, before: &BTreeSet<PipeId>) {
+        if before.is_empty() {
+            return;
+        }
+        for pipe in before.difference(&self.pipes_for_writing(event.pid)) {
+            self.pipes.closed(*pipe, [from, event.at], [event.pid, event.tid]);
         }
     }
 
@@ -380,6 +403,11 @@ impl Reader<'_> {
             self.finished.extend(self.threads.remove(&event.tid));
             self.gone.insert(event.tid);
         }
+        if group_dead {
+            for pipe in self.pipes_for_writing(event.pid) {
+                self.pipes.closed(pipe, [event.at; 2], [event.pid, event.tid]);
+            }
+        }
         let end = self.since(event.at);
         if let Some(account) = self.account(event.pid)
             && (group_dead || account.end.is_some_and(|known| known < end))
@@ -416,10 +444,23 @@ impl Reader<'_> {
         }
     }
 
+    /// ptrace sees no wake-ups, but the reads, writes and closes of pipes tell of some.
+    fn add_wakes_by_pipes(&mut self) {
+        for (tid, wake) in self.pipes.wakes() {
+            let all = self.finished.iter_mut().chain(self.threads.values_mut());
+            let was_there = all.filter(|thread| thread.tid == tid && thread.begun <= wake.from);
+            if let Some(thread) = was_there.max_by_key(|thread| thread.begun) {
+                thread.wakes.push(wake);
+                thread.wakes.sort_by_key(|wake| wake.woken);
+            }
+        }
+    }
+
     fn finish(mut self, total: Nanos) -> Reconstruction {
         for exec in std::mem::take(&mut self.execs).into_values() {
             self.replay_kept_faults(&exec.faults);
         }
+        self.add_wakes_by_pipes();
         let (zero, end) = (self.zero, self.zero + total);
         let main = self.threads.remove(&self.root).unwrap_or_else(|| Thread::new(self.root, self.root, zero));
         let mut others: Vec<Thread> = self.finished.into_iter().chain(self.threads.into_values()).collect();

@@ -9,7 +9,7 @@ use super::summary::Spread;
 use super::{Account, PathPiece, ProcessAccount, Step, Summary, What};
 use crate::bench::run_conditions::ended_by;
 use crate::document::Kind;
-use crate::document::bench::{ColdRuns, Overhead, Ratio, SCHEMA, Tool};
+use crate::document::bench::{ColdRuns, Overhead, Ratio, SCHEMA, Tool, Warning};
 use crate::document::conditions::EndedBy;
 use crate::document::trace::{
     TraceCall, TraceDocument, TraceExec, TraceFigure, TraceFile, TraceFinding, TraceFunction, TraceLoad,
@@ -51,6 +51,7 @@ pub struct Invocation {
     pub until: Option<EndedBy>,
     pub cold: Option<ColdRuns>,
     pub findings: Vec<TraceFinding>,
+    pub warnings: Vec<Warning>,
 }
 
 impl Invocation {
@@ -71,6 +72,7 @@ impl Invocation {
             until: observed.until.as_ref().map(ended_by),
             cold: observed.cold.clone(),
             findings: explained.findings().iter().map(|own| finding(own, explained)).collect(),
+            warnings: notes.warnings.clone(),
         }
     }
 }
@@ -99,6 +101,7 @@ pub fn trace_document(summary: &Summary, invocation: &Invocation) -> TraceDocume
         },
         machine: invocation.machine.clone(),
         partial: invocation.partial,
+        warnings: invocation.warnings.clone(),
         results: vec![traced(summary, invocation)],
     }
 }

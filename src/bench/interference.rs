@@ -65,23 +65,18 @@ fn others(spent: ProcessorTime, own: Nanos, ticks_a_second: u64) -> Option<Warni
     let own_ticks = own.as_f64() * ticks_a_second as f64 / 1e9;
     let processors = spent.processors;
     let others = (spent.busy as f64 - own_ticks) / spent.all.max(1) as f64 * processors as f64;
-    (others > OTHERS).then(|| Warning {
-        name: None,
-        message: format!("other programs used {others:.1} of {processors} processors meanwhile"),
-        help: Some("close them (`top` shows which they are), and measure again".to_owned()),
+    (others > OTHERS).then(|| {
+        Warning::serious(format!("other programs used {others:.1} of {processors} processors meanwhile"))
+            .with_help("close them (`top` shows which they are), and measure again")
     })
 }
 
 fn stolen(spent: ProcessorTime) -> Option<Warning> {
     let share = spent.stolen as f64 / spent.all.max(1) as f64;
-    (share > STOLEN).then(|| Warning {
-        name: None,
-        message: format!(
-            "the host gave {:.0}% of the processors' time to other guests meanwhile",
-            share * 100.0
-        ),
-        help: Some("measure again later, or on another machine".to_owned()),
-    })
+    let message =
+        || format!("the host gave {:.0}% of the processors' time to other guests meanwhile", share * 100.0);
+    (share > STOLEN)
+        .then(|| Warning::serious(message()).with_help("measure again later, or on another machine"))
 }
 
 #[cfg(test)]

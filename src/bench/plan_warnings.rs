@@ -2,6 +2,7 @@
 
 use super::accepted::Accepted;
 use crate::document::bench::{Failed, Warning};
+use crate::document::metrics::{Selection, Source};
 use firstbyte_measure::counters::CountersError;
 use firstbyte_measure::launch::rights::lost_under_ptrace;
 use firstbyte_measure::launch::{Command, OutputKind};
@@ -14,21 +15,17 @@ pub fn of_output(output: OutputKind) -> Option<Warning> {
         OutputKind::Inherit => "firstbyte's own stdout, whose reader may make programs wait",
         OutputKind::Pipe | OutputKind::Pty => return None,
     };
-    Some(Warning {
-        name: None,
-        message: format!("the output went to {target}"),
-        help: Some("--output pipe, or --output pty for what a user at a terminal sees".to_owned()),
-    })
+    let help = "--output pipe, or --output pty for what a user at a terminal sees";
+    Some(Warning::minor(format!("the output went to {target}")).with_help(help))
 }
 
 /// A program may fail on purpose.
 pub fn of_failures(failed: &[Failed], accepted: Accepted) -> Option<Warning> {
     let is_by_status = |failed: &Failed| failed.reason.contains("it ended with exit status");
     let by_status = failed.iter().any(is_by_status) && accepted == Accepted::SUCCESS;
-    by_status.then(|| Warning {
-        name: None,
-        message: "runs whose exit status is not 0 were not counted".to_owned(),
-        help: Some("--ignore-failure accepts all, --ignore-failure=1,2 these".to_owned()),
+    by_status.then(|| {
+        Warning::serious("runs whose exit status is not 0 were not counted")
+            .with_help("--ignore-failure accepts all, --ignore-failure=1,2 these")
     })
 }
 
@@ -40,18 +37,24 @@ pub fn of_rights(name: &str, words: &[String], traced: bool, counted: bool) -> O
         (false, false) => return None,
     };
     let rights = lost_under_ptrace(Command::new(words).ok()?.program())?;
-    Some(Warning {
-        name: Some(name.to_owned()),
-        message: format!("{runs} without {rights}: a program under ptrace gets none"),
-        help: Some("--backend pipe --no-counts".to_owned()),
+    let message = format!("{runs} without {rights}: a program under ptrace gets none");
+    Some(Warning::serious(message).about(name).with_help("--backend pipe --no-counts"))
+}
+
+/// A preset contains metrics of hyperfine that firstbyte does not count. A list of metrics says so in their lines.
+pub fn of_metrics(chosen: &Selection) -> Option<Warning> {
+    let missing = chosen.metrics.iter().filter(|selected| selected.metric.source == Source::Nowhere);
+    let missing: Vec<&str> = missing.map(|selected| selected.metric.name).collect();
+    (chosen.only_known && !missing.is_empty()).then(|| {
+        let missing = missing.join(", ");
+        Warning::minor(format!(
+            "hyperfine's metric {missing} is not counted: many processors count no more than four events exactly at a time"
+        ))
     })
 }
 
 /// The processor's counters counted nothing.
 pub fn of_counters(reason: &CountersError) -> Warning {
-    Warning {
-        name: None,
-        message: format!("no instructions, cycles or misses were counted: {reason}"),
-        help: Some("firstbyte doctor".to_owned()),
-    }
+    Warning::minor(format!("no instructions, cycles or misses were counted: {reason}"))
+        .with_help("firstbyte doctor")
 }

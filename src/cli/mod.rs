@@ -18,6 +18,7 @@ mod hyperfine;
 pub mod inspect;
 pub mod lines;
 mod options;
+mod own_options;
 pub mod report;
 mod running;
 mod shell;
@@ -64,7 +65,9 @@ impl Cli {
 
 /// Ends the process as clap does, with our own message where it knows better.
 fn refuse(error: &clap::Error) -> ! {
-    if let Some(message) = hyperfine::remedy(error) {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = words.collect();
+    if let Some(message) = hyperfine::remedy(error).or_else(|| own_options::remedy(error, &words)) {
         eprintln!("error: {message}");
         std::process::exit(2);
     }

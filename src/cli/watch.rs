@@ -4,15 +4,17 @@ use super::export::ExportArgs;
 use super::options::{BackendArg, JsonArgs};
 use super::values::duration;
 use crate::document::Kind;
+use crate::fleet::FleetPlan;
 use crate::output::Target;
 use crate::report::formats::Format;
 use crate::watch::scope::{control_group, user_id};
-use crate::watch::{Subject, WatchPlan};
+use crate::watch::{CommandLines, Subject, WatchPlan};
 use firstbyte_measure::launch::Command;
 use firstbyte_measure::tracer::watch::Scope;
 use firstbyte_measure::units::{Bytes, parse_bytes};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -22,7 +24,8 @@ Examples:
   firstbyte watch -- make -j4
   firstbyte watch --export-json watch.json -- ./configure
   firstbyte watch --duration 1m
-  firstbyte watch --user postgres";
+  firstbyte watch --user postgres
+  firstbyte watch --listen 127.0.0.1:9464";
 
 /// Count and time all programs that a command or the whole machine starts
 #[derive(Debug, clap::Args)]
@@ -43,6 +46,18 @@ pub struct Args {
     /// Use at most this much memory; programs and command lines that do not fit are only counted
     #[arg(long, value_name = "SIZE", value_parser = memory, default_value = "64MiB")]
     memory: u64,
+    /// Replace arguments by a hash in everything that is shown and exported: they may be secret
+    #[arg(long)]
+    redact: bool,
+    /// Serve the counts to Prometheus at ADDRESS, as `/metrics`; no command lines are kept
+    #[arg(long, value_name = "ADDRESS", value_parser = address, help_heading = MONITORING)]
+    listen: Option<SocketAddr>,
+    /// Write the counts every 15 s for the node exporter's textfile collector; no command lines are kept
+    #[arg(long, value_name = "FILE.prom", value_parser = textfile, help_heading = MONITORING)]
+    textfile: Option<Target>,
+    /// The most programs with a label of their own; `other` has the rest
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = programs, help_heading = MONITORING)]
+    programs: u32,
     #[command(flatten)]
     json: JsonArgs,
     #[command(flatten)]
@@ -55,8 +70,12 @@ pub struct Args {
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub watching: WatchPlan,
+    /// Monitoring, if it is wanted.
+    pub fleet: Option<FleetPlan>,
     pub exports: Vec<(Format, Target)>,
 }
+
+const MONITORING: &str = "Monitoring options";
 
 /// With less, the kernel's buffer would overflow at once.
 const LEAST_MEMORY: u64 = 1 << 20;
@@ -69,19 +88,63 @@ fn memory(text: &str) -> Result<u64, String> {
     Ok(bytes)
 }
 
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let local = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    local.as_deref().unwrap_or(text).parse().map_err(|_| {
+        format!("`{text}` is not an address with a port\nhelp: write it like 127.0.0.1:9464 or [::1]:9464")
+    })
+}
+
+/// The collector reads only files with this ending, from a folder.
+fn textfile(text: &str) -> Result<Target, String> {
+    let is_read = Path::new(text).extension().is_some_and(|extension| extension == "prom");
+    match Target::parse(text) {
+        Target::File(file) if is_read => Ok(Target::File(file)),
+        _ => Err(format!(
+            "the node exporter would not read `{text}`\nhelp: give it a name that ends in `.prom`"
+        )),
+    }
+}
+
+/// Each program has about 30 series.
+const MOST_PROGRAMS: u32 = 10_000;
+
+fn programs(text: &str) -> Result<u32, String> {
+    text.parse().ok().filter(|programs| *programs <= MOST_PROGRAMS).ok_or_else(|| {
+        format!("`{text}` is not a number of programs from 0 to {MOST_PROGRAMS}\nhelp: docs/fleet.md says how much each costs")
+    })
+}
+
 impl Args {
     /// The plan, or an error that ends in its `help:` line.
     pub fn plan(self) -> Result<Plan, String> {
         let subject = self.subject()?;
+        let (command_lines, fleet) = (self.command_lines(), self.fleet());
         let exports = self.exports.targets_with(&self.json);
         let watching = WatchPlan {
             subject,
             backend: self.backend.into(),
             memory: self.memory,
             timeline: exports.iter().any(|(format, _)| matches!(format, Format::Perfetto | Format::Firefox)),
+            command_lines,
             stdout_to_stderr: exports.iter().any(|(_, target)| target.is_stdout()),
         };
-        Ok(Plan { watching, exports })
+        Ok(Plan { watching, fleet, exports })
+    }
+
+    /// What goes to monitoring may be left running for months, and its memory is for programs.
+    fn command_lines(&self) -> CommandLines {
+        match (&self.listen, &self.textfile) {
+            (None, None) if self.redact => CommandLines::hashed(),
+            (None, None) => CommandLines::Whole,
+            _ => CommandLines::LeftOut,
+        }
+    }
+
+    fn fleet(&self) -> Option<FleetPlan> {
+        let is_wanted = self.listen.is_some() || self.textfile.is_some();
+        let programs = usize::try_from(self.programs).unwrap_or(usize::MAX);
+        is_wanted.then(|| FleetPlan { listen: self.listen, textfile: self.textfile.clone(), programs })
     }
 
     fn subject(&self) -> Result<Subject, String> {

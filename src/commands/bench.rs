@@ -99,5 +99,6 @@ fn warnings(plan: &Plan, document: &Document, measured: &Measured) -> Vec<Warnin
     let counters = measured.no_counters.as_ref().map(plan_warnings::of_counters);
     let outputs = all().filter_map(|own| plan_warnings::of_output(own.output.kind));
     let failures = plan_warnings::of_failures(&document.failed, plan.each_run.accepted());
-    outputs.chain(rights).chain(interference).chain(counters).chain(failures).collect()
+    let metrics = plan_warnings::of_metrics(&plan.metrics);
+    outputs.chain(metrics).chain(rights).chain(interference).chain(counters).chain(failures).collect()
 }

@@ -2,14 +2,17 @@
 
 use super::{CommandError, Exit, export};
 use crate::cli::report::Plan;
+use crate::comparison::machines::{ProgramOnMachines, by_machine};
+use crate::document::Document;
 use crate::output::Target;
-use crate::output::visible_path;
+use crate::output::{visible, visible_path};
 use crate::report::html;
 use crate::report::html::PageSource;
+use crate::report::html::machines::oddity;
 use crate::report::pictures::plots;
 use crate::report::pictures::png;
 use firstbyte_measure::units::Bytes;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Reads the documents, writes the page and the charts.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
@@ -17,10 +20,14 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         page.check().map_err(CommandError::usage)?;
         plan.files.iter().try_for_each(|file| export::spare([page], file))?;
     }
-    let sources = plan.files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let mut sources = plan.files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    name_alike(&plan.files, &mut sources);
+    let machines = by_machine(&documents(&sources));
+    tell_odd_ones(&machines);
+    distinguish(&mut sources, &machines);
     // a page can show what no chart draws
     if let Some(target) = &plan.page {
-        write_page(target, &sources)?;
+        write_page(target, &sources, &machines)?;
     }
     if let Some(folder) = &plan.plots {
         write_plots(folder, &sources)?;
@@ -34,8 +41,60 @@ fn read(path: &Path) -> Result<(String, PageSource), CommandError> {
     Ok((name, source))
 }
 
-fn write_page(target: &Target, sources: &[(String, PageSource)]) -> Result<(), CommandError> {
-    let page = html::render(sources);
+/// Files with the same name in different folders have their paths as names.
+fn name_alike(paths: &[PathBuf], sources: &mut [(String, PageSource)]) {
+    let names: Vec<String> = sources.iter().map(|(name, _)| name.clone()).collect();
+    for ((name, _), path) in sources.iter_mut().zip(paths) {
+        if names.iter().filter(|other| *other == name).count() > 1 {
+            *name = path.to_string_lossy().into_owned();
+        }
+    }
+}
+
+fn documents(sources: &[(String, PageSource)]) -> Vec<(&str, &Document)> {
+    let programs = sources.iter().filter_map(|(name, source)| match source {
+        PageSource::Programs(document) => Some((stem(name), &**document)),
+        _ => None,
+    });
+    programs.collect()
+}
+
+/// A file of results is named after its machine.
+fn stem(name: &str) -> &str {
+    name.strip_suffix(".json").unwrap_or(name)
+}
+
+fn tell_odd_ones(machines: &[ProgramOnMachines]) {
+    for program in machines {
+        for machine in program.machines.iter().filter(|machine| machine.odd) {
+            eprintln!("`{}`: {}", visible(&program.program), oddity(machine));
+        }
+    }
+}
+
+/// Where several files have the same program, its name gets the file's.
+fn distinguish(sources: &mut [(String, PageSource)], machines: &[ProgramOnMachines]) {
+    if machines.is_empty() {
+        return;
+    }
+    for (name, source) in sources {
+        let PageSource::Programs(document) = source else { continue };
+        let own = |label: &str| format!("{label} ({})", stem(name));
+        for result in &mut document.results {
+            result.name = Some(own(result.label()));
+            for relative in &mut result.relative {
+                relative.reference = own(&relative.reference);
+            }
+        }
+    }
+}
+
+fn write_page(
+    target: &Target,
+    sources: &[(String, PageSource)],
+    machines: &[ProgramOnMachines],
+) -> Result<(), CommandError> {
+    let page = html::render(sources, machines);
     target.write(&page).map_err(CommandError::unable)?;
     tell(target, page.len());
     Ok(())

@@ -1,9 +1,10 @@
 //! Compares two documents: times with their verdicts, counts exactly. Pure.
 //!
 //! [`compare`] makes the document of `firstbyte compare`; [`differing`] finds what else differs between the two files.
-//! [`watches`] compares files of `firstbyte watch`.
+//! [`machines`] finds the machine that is unlike the others. [`watches`] compares files of `firstbyte watch`.
 
 mod differing;
+pub mod machines;
 pub mod watches;
 
 use crate::document::bench::{Cache, Measurement};

@@ -11,6 +11,7 @@ pub mod diff;
 mod distribution;
 pub mod doctor;
 pub mod elf;
+pub mod exposition;
 pub mod floor;
 mod head;
 pub mod hyperfine;

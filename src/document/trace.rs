@@ -1,7 +1,7 @@
 //! Start-ups with every span: what `firstbyte trace --export-json` writes, and what a page reads.
 
 use super::Kind;
-use crate::document::bench::{ColdRuns, Ratio, Tool};
+use crate::document::bench::{ColdRuns, Ratio, Tool, Warning};
 use crate::document::conditions::EndedBy;
 use firstbyte_measure::timeline::PerPhase;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,8 @@ pub struct TraceDocument {
     /// The user interrupted it, so it contains fewer runs than planned.
     #[serde(default)]
     pub partial: bool,
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
     /// One entry for each program.
     pub results: Vec<TraceProgram>,
 }
@@ -143,6 +145,13 @@ pub struct TraceFigure {
     pub mean: Option<f64>,
     pub min: f64,
     pub max: f64,
+}
+
+impl TraceFigure {
+    /// The mean, by which sums come out even; of older documents the median.
+    pub fn typical(&self) -> f64 {
+        self.mean.unwrap_or(self.median)
+    }
 }
 
 /// A part of the time.

@@ -28,10 +28,6 @@ fn of_one(measurement: &Measurement) -> [Option<Warning>; 3] {
     [first_run(measurement), apart(measurement), output(measurement)]
 }
 
-fn general(message: String, help: &str) -> Warning {
-    Warning { name: None, message, help: Some(help.to_owned()) }
-}
-
 /// By the load average at the start, for commands that have no better source.
 pub fn load(machine: &Value) -> Option<Warning> {
     let load = machine.get("load_average")?.get(0)?.as_f64()?;
@@ -41,19 +37,20 @@ pub fn load(machine: &Value) -> Option<Warning> {
             "other programs were busy at the start: the load average was {load:.2}, on {cores} processors"
         )
     };
-    (load > BUSY * cores).then(|| general(message(), "close them; `top` shows which ones"))
+    (load > BUSY * cores).then(|| Warning::serious(message()).with_help("close them; `top` shows which ones"))
 }
 
 fn frequency(machine: &Value) -> Option<Warning> {
     let governor = machine.get("governor")?.as_str()?;
     let message = || format!("the clock frequency follows the load (governor `{governor}`)");
-    (governor != "performance").then(|| general(message(), "sudo cpupower frequency-set -g performance"))
+    (governor != "performance")
+        .then(|| Warning::minor(message()).with_help("sudo cpupower frequency-set -g performance"))
 }
 
 fn guest(machine: &Value) -> Option<Warning> {
     let host = machine.get("virtualisation")?.as_str().filter(|host| *host != "none")?;
     let message = format!("this machine is a guest of {host}, and other guests may slow it down");
-    Some(general(message, "trust ratios of interleaved runs more than single times"))
+    Some(Warning::minor(message).with_help("trust ratios of interleaved runs more than single times"))
 }
 
 fn scores(measurement: &Measurement) -> Option<Vec<f64>> {
@@ -65,23 +62,24 @@ fn first_run(measurement: &Measurement) -> Option<Warning> {
     let scores = scores(measurement)?;
     let (first, rest) = scores.split_first()?;
     let alone = *first > FAR && rest.iter().all(|score| *score < *first);
-    alone.then(|| Warning {
-        name: Some(measurement.label().to_owned()),
-        message: "its first measured run was far slower than the others".to_owned(),
-        help: Some("make more unmeasured runs first, with --warmup 5".to_owned()),
+    alone.then(|| {
+        Warning::serious("its first measured run was far slower than the others")
+            .about(measurement.label())
+            .with_help("make more unmeasured runs first, with --warmup 5")
     })
 }
 
 fn apart(measurement: &Measurement) -> Option<Warning> {
     let scores = scores(measurement)?;
     let far = scores.iter().filter(|score| score.abs() > FAR).count();
-    (far * TOLERATED > scores.len()).then(|| Warning {
-        name: Some(measurement.label().to_owned()),
-        message: format!(
-            "{far} of {} runs took much more or less time than the others, so something interfered",
-            scores.len()
-        ),
-        help: Some("measure again while the machine is quiet".to_owned()),
+    let message = || {
+        let runs = scores.len();
+        format!("{far} of {runs} runs took much more or less time than the others, so something interfered")
+    };
+    (far * TOLERATED > scores.len()).then(|| {
+        Warning::serious(message())
+            .about(measurement.label())
+            .with_help("measure again while the machine is quiet")
     })
 }
 
@@ -94,11 +92,8 @@ fn output(measurement: &Measurement) -> Option<Warning> {
         return None;
     }
     let message = some_silent(measurement).or_else(|| different_output(measurement))?;
-    Some(Warning {
-        name: Some(measurement.label().to_owned()),
-        message,
-        help: Some("make it do the same work in each run, for example with --prepare".to_owned()),
-    })
+    let help = "make it do the same work in each run, for example with --prepare";
+    Some(Warning::serious(message).about(measurement.label()).with_help(help))
 }
 
 fn some_silent(measurement: &Measurement) -> Option<String> {
@@ -120,7 +115,7 @@ fn different_output(measurement: &Measurement) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::bench::{Distribution, OutputSummary, Tool};
+    use crate::document::bench::{Distribution, OutputSummary, Severity, Tool};
     use serde_json::json;
 
     fn document(machine: Value, samples: Vec<u64>) -> Document {
@@ -150,6 +145,19 @@ mod tests {
         let found = messages(busy, vec![1, 2, 3]);
         assert_eq!(found.len(), 2);
         assert!(found[0].contains("powersave") && found[1].contains("KVM"));
+    }
+
+    #[test]
+    fn only_what_may_make_the_figures_wrong_is_serious() {
+        let busy = json!({"load_average": [1.5, 0, 0], "cores": 2, "governor": "powersave", "virtualisation": "KVM"});
+        assert_eq!(load(&busy).unwrap().severity, Severity::Serious);
+        let mut samples: Vec<u64> = (1000..1100).collect();
+        samples[0] = 1_000_000;
+        let severities: Vec<Severity> =
+            of(&document(busy, samples)).into_iter().map(|warning| warning.severity).collect();
+        assert_eq!(severities, [Severity::Minor, Severity::Minor, Severity::Serious]);
+        let older: Warning = serde_json::from_str(r#"{"message": "busy"}"#).unwrap();
+        assert_eq!(older, Warning::serious("busy"));
     }
 
     #[test]

@@ -102,7 +102,7 @@ fn named_pipe(folder: &Path) -> PathBuf {
     path
 }
 
-fn reader_of(pipe: &Path) -> std::os::fd::OwnedFd {
+fn reader_of(pipe: &Path) -> OwnedFd {
     let at_once = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     rustix::fs::open(pipe, at_once, Mode::empty()).unwrap()
 }
@@ -127,7 +127,7 @@ fn a_named_pipe_is_opened_once_and_its_reader_sees_one_text() {
     pipe.write("through the pipe").unwrap();
     drop(pipe);
     let mut read = String::new();
-    rustix::fs::fcntl_setfl(&reader, OFlags::empty()).unwrap();
+    fcntl_setfl(&reader, OFlags::empty()).unwrap();
     reader.read_to_string(&mut read).unwrap();
     assert_eq!(read, "through the pipe");
     assert!(fs::metadata(&path).unwrap().file_type().is_fifo());

@@ -149,7 +149,7 @@ fn why_missing(metric: &MetricEntry, document: &Document, measurement: &Measurem
         Source::Processor(_) if m.counts.syscalls.is_none() => uncounted(m),
         Source::Processor(_) if m.times.len() == 1 => "not counted with --runs 1".into(),
         Source::Processor(_) => "the processor counts nothing here: see firstbyte doctor".into(),
-        Source::Nowhere => "firstbyte does not count it".into(),
+        Source::Nowhere => "firstbyte does not count it: see docs/from-hyperfine.md".into(),
         Source::Wall | Source::Cpu | Source::User | Source::System => "not recorded".into(),
     }
 }

@@ -25,19 +25,19 @@ impl PhaseRow {
         Some(PhaseRow { name, phases, total })
     }
 
-    /// The medians of a traced program; of a document without them, the phases of the run that is shown.
+    /// The usual phases of a traced program; of a document without them, those of the run that is shown.
     pub(crate) fn traced(traced: &TraceProgram) -> Option<PhaseRow> {
-        let medians = &traced.phases.each;
+        let usual = &traced.phases.each;
         let shown = traced.shown_phases();
-        let has_medians = medians[Phase::Startup].is_some();
-        if !has_medians && shown.iter().all(|(_, ns)| ns.is_none()) {
+        let has_usual = usual[Phase::Startup].is_some();
+        if !has_usual && shown.iter().all(|(_, ns)| ns.is_none()) {
             return None;
         }
 
         let of_run = |phase: Phase| shown[phase].map(|ns| ns as f64);
-        let median = |phase: Phase| medians[phase].map(|figure| figure.median);
-        let length = |phase| if has_medians { median(phase) } else { of_run(phase) };
-        let total = traced.phases.total.map_or(traced.total_ns as f64, |total| total.median);
+        let of_all = |phase: Phase| usual[phase].map(|figure| figure.typical());
+        let length = |phase| if has_usual { of_all(phase) } else { of_run(phase) };
+        let total = traced.phases.total.map_or(traced.total_ns as f64, |total| total.typical());
         Some(PhaseRow {
             name: traced.label().to_owned(),
             phases: PerPhase::from_fn(|phase| length(phase).unwrap_or_default()),

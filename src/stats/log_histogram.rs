@@ -81,6 +81,11 @@ fn lowest(bucket: u32) -> u64 {
     u64::from(bucket - (shift << SUB_BITS)) << shift
 }
 
+/// The middle of the bucket to which a value belongs.
+pub fn middle_of(value: u64) -> u64 {
+    middle(bucket(value))
+}
+
 fn middle(bucket: u32) -> u64 {
     let width = 1_u64 << (bucket >> SUB_BITS).saturating_sub(1);
     lowest(bucket) + (width - 1) / 2
@@ -105,6 +110,7 @@ mod tests {
             let own = bucket(value);
             assert!(lowest(own) <= value, "{value}");
             assert!(value == u64::MAX || bucket(value + 1) == own || lowest(bucket(value + 1)) == value + 1);
+            assert_eq!(middle_of(lowest(own)), middle(own));
             assert!(middle(own).abs_diff(value) <= value / 64, "{value}: {}", middle(own));
         }
     }

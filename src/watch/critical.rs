@@ -48,14 +48,13 @@ struct Ended {
 }
 
 impl CriticalPath {
-    /// `memory`: in bytes.
-    pub(super) fn new(memory: u64) -> CriticalPath {
+    pub(super) fn new(memory: Memory) -> CriticalPath {
         CriticalPath {
             steps: HashMap::new(),
             ended: BinaryHeap::new(),
             last_end: Nanos(0),
             command: None,
-            memory: Memory::new(memory),
+            memory,
             incomplete: false,
         }
     }
@@ -170,7 +169,7 @@ mod tests {
 
     /// The programs on the path of a command that lives from 1 to 1000 and has these children, each with a program of its own.
     fn on_path(children: &[([u64; 2], bool)]) -> Vec<usize> {
-        let mut path = CriticalPath::new(1 << 20);
+        let mut path = CriticalPath::new(Memory::new(1 << 20));
         let exited = Ending::Exited(ExitStatus::SUCCESS);
         for (pid, (life, waited)) in (2..).zip(children) {
             path.end(&ended(pid, *life, *waited, exited), Some(pid as usize));
@@ -197,7 +196,7 @@ mod tests {
 
     #[test]
     fn the_paths_of_children_are_part_of_that_of_their_parent() {
-        let mut path = CriticalPath::new(1 << 20);
+        let mut path = CriticalPath::new(Memory::new(1 << 20));
         let exited = Ending::Exited(ExitStatus::SUCCESS);
         let child = ProcessBirth { pid: 2, at: Nanos(10) };
         let mut below = ended(3, [20, 30], false, exited);
@@ -218,11 +217,11 @@ mod tests {
 
     #[test]
     fn a_path_that_is_not_known_has_a_reason() {
-        let mut running = CriticalPath::new(1 << 20);
+        let mut running = CriticalPath::new(Memory::new(1 << 20));
         running.end(&ended(1, [1, 5], false, Ending::Running), Some(1));
         running.end(&ended(2, [2, 9], true, Ending::Exited(ExitStatus::SUCCESS)), Some(2));
         assert!(running.finish().unwrap_err().contains("not ended"));
-        let mut small = CriticalPath::new(10);
+        let mut small = CriticalPath::new(Memory::new(10));
         small.end(&ended(1, [1, 5], false, Ending::Exited(ExitStatus::SUCCESS)), Some(1));
         assert!(small.finish().unwrap_err().contains("--memory"));
     }

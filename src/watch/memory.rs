@@ -36,6 +36,13 @@ impl Memory {
         fits
     }
 
+    /// Takes one part in so many away.
+    pub(super) fn split_off(&mut self, parts: u64) -> Memory {
+        let split = self.left / parts;
+        self.left -= split;
+        Memory::new(split)
+    }
+
     /// Gives back what was taken.
     pub(super) fn give(&mut self, bytes: u64) {
         self.left += bytes;
@@ -52,7 +59,7 @@ mod tests {
         assert!(!memory.take(8, "abc"));
         assert!(memory.take(8, "ab"));
         assert!(!memory.take(0, "a"));
-        memory.give(1);
-        assert!(memory.take(0, "a"));
+        memory.give(9);
+        assert_eq!((memory.split_off(4).left, memory.left), (2, 7));
     }
 }

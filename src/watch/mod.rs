@@ -3,6 +3,7 @@
 //! [`observe`] runs the watch, [`tally`] adds up what is observed, in bounded memory, and [`summary`] makes the document of
 //! it, with the [`findings`], the [`critical`] path and the [`tree`] of processes.
 
+mod command_lines;
 mod critical;
 mod findings;
 mod memory;
@@ -13,7 +14,8 @@ mod summary;
 mod tally;
 mod tree;
 
-pub use observe::{Live, Subject, WatchError, WatchPlan, observe};
+pub use command_lines::CommandLines;
+pub use observe::{Audience, Subject, WatchError, WatchPlan, observe};
 
 #[cfg(test)]
 mod tests;

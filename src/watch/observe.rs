@@ -1,5 +1,6 @@
 //! Runs the command, or waits, and takes what the watcher observes.
 
+use super::command_lines::CommandLines;
 use super::summary::{Frame, document, timeline};
 use super::tally::Tally;
 use crate::document::watch::{WatchDocument, WatchTimeline};
@@ -32,6 +33,7 @@ pub struct WatchPlan {
     pub memory: u64,
     /// Every execution is wanted, and not only their sums.
     pub timeline: bool,
+    pub command_lines: CommandLines,
     /// The command writes to our stderr, because our stdout is needed for the results.
     pub stdout_to_stderr: bool,
 }
@@ -65,25 +67,35 @@ const RING: [u64; 2] = [1 << 18, 1 << 28];
 /// After this many signals the command is left alone: it does not end.
 const PATIENCE: u32 = 2;
 
-/// What is shown while the machine is watched: it is called with the results so far.
-pub type Live<'l> = Option<&'l mut dyn FnMut(&WatchDocument)>;
+/// Why the critical path is not known.
+const WAITS_UNSEEN: &str = "ptrace does not show who waits for whom";
+const NO_COMMAND: &str = "the machine is watched, and not a command that ends";
 
-/// How often.
-const SHOW: Duration = Duration::from_secs(1);
+/// Who gets the results so far while something is watched.
+pub trait Audience {
+    /// Whether they are wanted now. This is asked at least every 20 ms.
+    fn wants_results(&self) -> bool;
+
+    /// Takes them. Nothing is read from the kernel's buffer meanwhile.
+    fn take_results(&mut self, results: WatchDocument);
+}
 
 /// Watches, and returns the results, and the timeline if it is wanted.
-pub fn observe(plan: &WatchPlan, live: Live<'_>) -> Result<(WatchDocument, WatchTimeline), WatchError> {
+pub fn observe(
+    plan: &WatchPlan,
+    audience: &mut dyn Audience,
+) -> Result<(WatchDocument, WatchTimeline), WatchError> {
     let ring = ring_size(plan.memory);
     let mut watch = Watch {
         watcher: attach_watcher(plan.backend, matches!(plan.subject, Subject::Command(_)), ring)?,
-        tally: Tally::new(plan.memory.saturating_sub(ring.into()), plan.timeline),
+        tally: Tally::new(plan.memory.saturating_sub(ring.into()), plan.timeline, plan.command_lines.clone()),
         much: u64::from(ring) / 4 / EVENT,
     };
     let frame = match &plan.subject {
-        Subject::Command(command) => watch.command(command, plan.stdout_to_stderr)?,
+        Subject::Command(command) => watch.command(command, plan, audience)?,
         Subject::Machine { scope, words, duration } => {
             watch.watcher.watch_everyone(*scope)?;
-            watch.machine(words, *duration, live)
+            watch.machine(words, *duration, audience)
         }
     };
     Ok(watch.results(frame))
@@ -103,12 +115,21 @@ struct Watch {
 }
 
 impl Watch {
-    fn command(&mut self, command: &Command, stdout_to_stderr: bool) -> Result<Frame, WatchError> {
-        let mut running = self.watcher.start(command, stdout_to_stderr)?;
+    fn command(
+        &mut self,
+        command: &Command,
+        plan: &WatchPlan,
+        audience: &mut dyn Audience,
+    ) -> Result<Frame, WatchError> {
+        const SCOPE: &str = "the processes of the command";
+        self.tally.find_critical_path();
+        let begun = Instant::now();
+        let mut running = self.watcher.start(command, plan.stdout_to_stderr)?;
         let mut pause = LOOK;
         let ended = loop {
             let ended = running.wait(pause).map_err(WatchError::Status)?;
             pause = self.take();
+            self.show(audience, SCOPE, begun);
             if ended.is_some() || interrupt::count() >= PATIENCE {
                 break ended;
             }
@@ -116,37 +137,35 @@ impl Watch {
 
         let end = ended.map_or_else(clock::now, |(_, at)| at);
         Ok(Frame {
-            command: Some(shell_words::join(command.words())),
-            scope: "the processes of the command".to_owned(),
+            command: Some(plan.command_lines.of_command(&command.words())),
+            scope: SCOPE.to_owned(),
             exit: ended.map(|(status, _)| status),
             wall: end.since(running.started()).unwrap_or_default(),
             partial: interrupt::interrupted().is_some(),
             lost: 0,
             backend: self.watcher.backend(),
-            waits_unknown: self
-                .watcher
-                .backend()
-                .stops_tracee()
-                .then_some("ptrace does not show who waits for whom"),
+            waits_unknown: self.watcher.backend().stops_tracee().then_some(WAITS_UNSEEN),
         })
     }
 
-    fn machine(&mut self, words: &str, duration: Option<Duration>, mut live: Live<'_>) -> Frame {
+    fn machine(&mut self, words: &str, duration: Option<Duration>, audience: &mut dyn Audience) -> Frame {
         let (begun, mut pause) = (Instant::now(), LOOK);
-        let mut shown = begun;
         let is_over = || duration.is_some_and(|limit| begun.elapsed() >= limit);
         while !is_over() && interrupt::interrupted().is_none() {
             std::thread::sleep(pause);
             pause = self.take();
-            if let Some(show) = live.as_deref_mut().filter(|_| shown.elapsed() >= SHOW) {
-                shown = Instant::now();
-                show(&document(&self.tally, self.frame(words, begun), Value::Null));
-            }
+            self.show(audience, words, begun);
         }
 
         // Without a limit, a signal is the usual end.
         let partial = duration.is_some() && interrupt::interrupted().is_some();
         Frame { partial, ..self.frame(words, begun) }
+    }
+
+    fn show(&self, audience: &mut dyn Audience, scope: &str, begun: Instant) {
+        if audience.wants_results() {
+            audience.take_results(document(&self.tally, self.frame(scope, begun), Value::Null));
+        }
     }
 
     fn frame(&self, scope: &str, begun: Instant) -> Frame {
@@ -158,7 +177,7 @@ impl Watch {
             partial: false,
             lost: self.watcher.lost(),
             backend: self.watcher.backend(),
-            waits_unknown: Some("the machine is watched, and not a command"),
+            waits_unknown: Some(NO_COMMAND),
         }
     }
 

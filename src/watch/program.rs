@@ -61,9 +61,10 @@ impl Program {
         name(&self.path)
     }
 
-    /// Counts an execution. Returns the command line if it is kept.
-    pub(super) fn starts(&mut self, command: &str, memory: &mut Memory) -> Option<Rc<str>> {
+    /// Counts an execution. Returns the command line if there is one and it is kept.
+    pub(super) fn starts(&mut self, command: Option<&str>, memory: &mut Memory) -> Option<Rc<str>> {
         self.execs += 1;
+        let command = command?;
         let kept = match self.commands.get_key_value(command) {
             Some((kept, _)) => Rc::clone(kept),
             None if memory.take(COMMAND_LINE, command) => command.into(),
@@ -123,9 +124,9 @@ mod tests {
     fn equal_command_lines_are_counted_together_and_what_does_not_fit_is_counted() {
         let mut memory = Memory::new(COMMAND_LINE + 2);
         let mut program = Program::new("/bin/ls");
-        let kept = [program.starts("ls", &mut memory), program.starts("ls", &mut memory)];
+        let kept = [0, 1].map(|_| program.starts(Some("ls"), &mut memory));
         assert!(kept.iter().all(Option::is_some));
-        assert_eq!(program.starts("ls -l", &mut memory), None);
+        assert_eq!(program.starts(Some("ls -l"), &mut memory), None);
         assert_eq!((program.execs, program.unlisted_commands), (3, 1));
         assert_eq!(program.commands["ls"].execs, 2);
     }

@@ -1,5 +1,6 @@
 //! Adds up what is observed, by program.
 
+use super::command_lines::CommandLines;
 use super::critical::{CriticalPath, Startups};
 use super::memory::{Memory, PROGRAM, RUN};
 use super::program::{Program, Shim, name};
@@ -27,10 +28,12 @@ pub(super) struct Tally {
     replaced: HashMap<u32, Running>,
     searches: HashMap<u32, Search>,
     memory: Memory,
-    critical: CriticalPath,
+    /// `None` if it is not wanted.
+    critical: Option<CriticalPath>,
     /// The start-ups on the critical path, or why they are not known.
     pub(super) path: Result<Startups, &'static str>,
     pub(super) tree: ProcessTree,
+    command_lines: CommandLines,
     /// Processes that ended, and those of them that executed no program.
     pub(super) processes: u64,
     pub(super) forks: u64,
@@ -82,17 +85,18 @@ struct Search {
 
 impl Tally {
     /// `memory`: in bytes, for what is kept. `timeline`: every execution is wanted.
-    pub(super) fn new(memory: u64, timeline: bool) -> Tally {
+    pub(super) fn new(memory: u64, timeline: bool, command_lines: CommandLines) -> Tally {
         Tally {
             programs: Vec::new(),
             by_path: HashMap::new(),
             running: HashMap::new(),
             replaced: HashMap::new(),
             searches: HashMap::new(),
-            memory: Memory::new(memory - memory / PATHS),
-            critical: CriticalPath::new(memory / PATHS),
+            memory: Memory::new(memory),
+            critical: None,
             path: Err("the watch has not ended"),
             tree: ProcessTree::default(),
+            command_lines,
             processes: 0,
             forks: 0,
             unended: 0,
@@ -101,6 +105,11 @@ impl Tally {
             runs: timeline.then(Vec::new),
             unlisted_runs: 0,
         }
+    }
+
+    /// Call it before the first event of a command, whose critical path is wanted.
+    pub(super) fn find_critical_path(&mut self) {
+        self.critical = Some(CriticalPath::new(self.memory.split_off(PATHS)));
     }
 
     pub(super) fn add(&mut self, event: &WatchEvent) {
@@ -117,14 +126,17 @@ impl Tally {
         for pid in processes {
             self.finish_search(pid, None);
         }
-        self.path = self.critical.finish();
+        if let Some(critical) = &mut self.critical {
+            self.path = critical.finish();
+        }
     }
 
     fn start(&mut self, started: &StartedProgram) {
         let program = self.place(&started.path);
         self.finish_search(started.run.pid, Some(program));
         let earlier = self.replaced.remove(&started.run.pid);
-        let command = self.programs[program].starts(&command_line(started), &mut self.memory);
+        let command = self.command_lines.of(started);
+        let command = self.programs[program].starts(command.as_deref(), &mut self.memory);
 
         let starter = earlier.as_ref().or_else(|| self.running.get(&started.by?));
         let above = starter.and_then(|starter| starter.node);
@@ -160,7 +172,9 @@ impl Tally {
         self.cpu_ns += ended.cpu.0;
         let running = ended.run().and_then(|run| self.running.remove(&run));
         let program = running.as_ref().map(|running| running.program);
-        self.critical.end(ended, program);
+        if let Some(critical) = &mut self.critical {
+            critical.end(ended, program);
+        }
         if let Some(running) = &running {
             self.tree.end(running.node, ended.startup(), ended.cpu);
             self.programs[running.program].ends(ended, running.command.as_ref());
@@ -255,14 +269,4 @@ impl Search {
     fn looks_for(&self, path: &str) -> bool {
         name(&self.first_path) == name(path)
     }
-}
-
-/// As a shell would take it.
-fn command_line(started: &StartedProgram) -> String {
-    if started.argv.is_empty() {
-        return started.path.clone();
-    }
-    let kept: usize = started.argv.iter().map(|word| word.len() + 1).sum();
-    let cut = if (kept as u64) < u64::from(started.argv_bytes) { " …" } else { "" };
-    shell_words::join(&started.argv) + cut
 }

@@ -1,5 +1,6 @@
 //! Events that a watcher would give, and what is made of them.
 
+use super::command_lines::CommandLines;
 use super::memory::{COMMAND_LINE, NODE, PROGRAM};
 use super::summary::{Frame, document};
 use super::tally::{OTHERS, Tally};
@@ -62,7 +63,7 @@ fn failed(pid: u32, path: &str) -> WatchEvent {
 const EXITED: Ending = Ending::Exited(ExitStatus::SUCCESS);
 
 fn watched(memory: u64, events: &[WatchEvent]) -> WatchDocument {
-    let mut tally = Tally::new(memory, false);
+    let mut tally = Tally::new(memory, false, CommandLines::Whole);
     for event in events {
         tally.add(event);
     }
@@ -223,7 +224,7 @@ fn commands_and_subshells_that_are_repeated_are_found() {
 #[test]
 fn what_finds_no_memory_is_counted_all_the_same() {
     let path = "/bin/ls";
-    let memory = (PROGRAM + path.len() as u64 + COMMAND_LINE + 2 + NODE) * 4 / 3 + 1;
+    let memory = PROGRAM + path.len() as u64 + COMMAND_LINE + 2 + NODE;
     let mut events = Vec::new();
     for (pid, path, word) in [(1, path, "ls"), (2, path, "-l"), (3, "/bin/a", "a"), (4, "/bin/b", "b")] {
         events.push(started(run(pid, 1), None, path, &[word]));

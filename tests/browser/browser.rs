@@ -219,10 +219,11 @@ impl Opened {
 #[test]
 fn every_tab_opens_with_mouse_and_keyboard_without_an_error() {
     let Some(opened) = open(&documents::all()) else { return };
-    let shown = "[...document.querySelectorAll('main > section')].filter((s) => !s.hidden).map((s) => s.id)";
+    let visible =
+        "[...document.querySelectorAll('main > section')].filter((s) => !s.hidden).map((s) => s.id)";
     let ids = opened.value("[...document.querySelectorAll('main > section')].map((s) => s.id)");
     assert_eq!(ids.as_array().unwrap().len(), 10);
-    let shows = |id: &str| opened.becomes(|| opened.value(shown), &serde_json::json!([id]));
+    let shows = |id: &str| opened.becomes(|| opened.value(visible), &serde_json::json!([id]));
     shows("summary");
     for id in ids.as_array().unwrap() {
         let id = id.as_str().unwrap();
@@ -242,7 +243,7 @@ fn the_table_of_programs_sorts_both_ways_and_filters() {
     let Some(opened) = open(&[("showdown.json", documents::showdown())]) else { return };
     opened.click("nav.tabs a[href='#programs']");
     let shows = |names: &[&str]| {
-        opened.becomes(|| opened.programs(), &names.iter().map(ToString::to_string).collect())
+        opened.becomes(|| opened.programs(), &names.iter().map(ToString::to_string).collect());
     };
     // warm ones first, by first byte
     shows(&["alpha", "beta", "gamma", "beta"]);
@@ -407,6 +408,40 @@ fn the_printed_page_has_every_section_and_drawn_timelines() {
         opened.value(&format!("{canvases}.map((c) => c.getContext('2d').getImageData(5, 60, 1, 1).data[3])"));
     assert_eq!(drawn, serde_json::json!([255, 255]));
     opened.run("dispatchEvent(new Event('afterprint'))");
+    opened.assert_no_complaints();
+}
+
+/// What is on the screen only because one can click or scroll.
+const CUT_ON_PAPER: &str = "[...document.querySelectorAll('main *')].filter((e) => e.offsetWidth > 0 \
+    && getComputedStyle(e).overflowY !== 'visible' && !e.matches('.icicle, .icicle *, svg, svg *') \
+    && (e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1)).map((e) => e.outerHTML.slice(0, 99))";
+
+#[test]
+fn paper_shows_every_panel_whole_and_no_controls() {
+    let Some(opened) = open(&documents::all()) else { return };
+    let media = |media: &str| Emulation::SetEmulatedMedia { media: Some(media.to_owned()), features: None };
+    opened.tab.call_method(media("print")).unwrap();
+    opened.run("dispatchEvent(new Event('beforeprint'))");
+    opened.next_frame();
+
+    for id in SECTIONS {
+        let height = opened.value(&format!("document.querySelector('section#{id}').offsetHeight"));
+        assert!(height.as_u64().unwrap() > 40, "{id}: {height}");
+    }
+    let hidden = |selector: &str| {
+        opened.value(&format!(
+            "[...document.querySelectorAll('{selector}')].filter((e) => e.offsetHeight === 0).length"
+        ))
+    };
+    assert_eq!(hidden("article.trace, figure, .calls, .icicle, .lanes canvas"), 0);
+    assert_eq!(
+        opened.value(
+            "[...document.querySelectorAll('.tabs, .controls, #tooltip')].every((e) => e.offsetHeight === 0)"
+        ),
+        true
+    );
+    assert_eq!(opened.value(CUT_ON_PAPER), serde_json::json!([]), "cut on paper");
+    opened.tab.call_method(media("")).unwrap();
     opened.assert_no_complaints();
 }
 

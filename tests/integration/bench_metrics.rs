@@ -40,6 +40,7 @@ fn a_preset_leaves_out_what_no_program_has_and_a_list_says_why() {
     let labels = labels(&all, "true");
     assert!(labels.contains(&"time_cpu") && labels.contains(&"context_switches"), "{all}");
     assert!(!labels.contains(&"setup") && !labels.contains(&"cache_references"), "{all}");
+    assert!(all.contains("hyperfine's metric cache_references is not counted"), "{all}");
 
     let listed = stdout(&[&["--metrics", "setup,syscalls,cache_references"], &pipe[..]].concat());
     let words = listed.split_whitespace().collect::<Vec<_>>().join(" ");

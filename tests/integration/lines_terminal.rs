@@ -1,27 +1,13 @@
 //! `firstbyte lines` to a terminal: the same bytes in both modes, and the mode is restored however it ends.
 
 use super::lines::{FIRSTBYTE, assert_same, expected, run_into};
-use super::support::with_default_signal;
+use super::support::{terminal, with_default_signal};
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-
-/// A pseudo terminal in its default mode: our end and the program's end.
-fn terminal() -> (File, OwnedFd) {
-    let (mut master, mut slave) = (-1, -1);
-    let none: *mut libc::c_void = std::ptr::null_mut();
-    // SAFETY: two out-pointers. The descriptors are owned immediately and closed on exec.
-    unsafe {
-        assert_eq!(libc::openpty(&raw mut master, &raw mut slave, none.cast(), none.cast(), none.cast()), 0);
-        for end in [master, slave] {
-            libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC);
-        }
-        (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave))
-    }
-}
 
 fn output_modes(terminal: &OwnedFd) -> u32 {
     // SAFETY: a plain structure that the call fills.

@@ -204,6 +204,35 @@ fn hooks_report_the_modules_of_node_ruby_and_perl() {
     }
 }
 
+/// What a program loads does not disappear in the module that ends it.
+#[test]
+fn a_module_that_exits_is_a_part_of_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::write(path.join("main.js"), "require('./inner.js'); process.exit(0)").unwrap();
+    fs::write(path.join("inner.js"), "").unwrap();
+    fs::write(path.join("main.rb"), "require_relative 'inner'; exit 0").unwrap();
+    fs::write(path.join("inner.rb"), "").unwrap();
+    fs::write(path.join("Main.pm"), "use Inner; exit 0;").unwrap();
+    fs::write(path.join("Inner.pm"), "1;").unwrap();
+    let path = path.display();
+    let [node, ruby, perl] = [
+        format!("require('{path}/main.js')"),
+        format!("require '{path}/main'"),
+        format!("use lib '{path}'; require Main"),
+    ];
+    for (runtime, words) in
+        [("Node", ["node", "-e", &node]), ("Ruby", ["ruby", "-e", &ruby]), ("Perl", ["perl", "-e", &perl])]
+    {
+        let Some(loads) = reported(runtime, &words) else { continue };
+        let depth = |name: &str| {
+            let named = |load: &&Value| load["unit"].as_str().unwrap().to_lowercase().contains(name);
+            loads.iter().find(named).map(|load| number(load, "depth"))
+        };
+        assert_eq!((depth("main"), depth("inner")), (None, Some(0)), "{runtime}: {loads:?}");
+    }
+}
+
 #[test]
 fn ruby_reports_what_is_loaded_at_its_first_use() {
     let folder = tempfile::tempdir().unwrap();

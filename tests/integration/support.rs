@@ -1,6 +1,8 @@
 //! Shared by several modules.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -76,4 +78,38 @@ pub(crate) fn as_nobody(folder: &Path, words: &[&str]) -> Command {
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).args(words);
     command.current_dir(folder).env("FIRSTBYTE_CACHE", folder.join("cache")).stdin(Stdio::null());
     command
+}
+
+/// A pseudo terminal in its default mode, of 24 lines and 80 columns: our end and the program's end.
+pub(crate) fn terminal() -> (File, OwnedFd) {
+    let (mut master, mut slave) = (-1, -1);
+    let mut size = libc::winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    let none: *mut libc::c_void = std::ptr::null_mut();
+    // SAFETY: two out-pointers and a size that is read. The descriptors are owned immediately and closed on exec.
+    unsafe {
+        let opened = libc::openpty(&raw mut master, &raw mut slave, none.cast(), none.cast(), &raw mut size);
+        assert_eq!(opened, 0);
+        for end in [master, slave] {
+            libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC);
+        }
+        (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave))
+    }
+}
+
+/// What a command prints to a terminal, its errors and progress included.
+pub(crate) fn on_terminal(mut command: Command) -> String {
+    let (mut ours, theirs) = terminal();
+    let errors = theirs.try_clone().unwrap();
+    command.stdin(Stdio::null()).stdout(theirs).stderr(errors);
+    let mut child = command.spawn().unwrap();
+    // the terminal's other end must be ours alone
+    drop(command);
+
+    let (mut all, mut part) = (Vec::new(), [0; 4096]);
+    // EIO: nobody has the other end any more
+    while let Ok(length @ 1..) = ours.read(&mut part) {
+        all.extend_from_slice(&part[..length]);
+    }
+    child.wait().unwrap();
+    String::from_utf8_lossy(&all).into_owned()
 }

@@ -190,6 +190,18 @@ fn a_wait_for_a_program_is_that_program() {
 }
 
 #[test]
+fn ptrace_follows_a_pipe_to_the_program_that_writes_to_it() {
+    // nothing but the pipe tells that the shell waits for `sleep`: the second program ends before
+    let script = "x=$(sleep 0.3 & echo 1); echo $x";
+    let words = ["--backend", "ptrace", "-r", "1", "--no-samples", "--", "/bin/sh", "-c", script];
+    let Some(result) = result(&words) else { return skipped("the ptrace backend does not work here") };
+    assert_end_to_end(&result);
+    let path = path(&result);
+    let sleep: u64 = path.iter().filter(|(name, ..)| name == "sleep").map(|(_, from, to)| to - from).sum();
+    assert!(sleep >= 300_000_000, "it provably slept so long: {path:?}");
+}
+
+#[test]
 fn the_first_thread_alone_waits() {
     let script = "x=$(sleep 0.3; echo 1); echo $x";
     let words =

@@ -1,7 +1,8 @@
 //! Findings about user code, by its samples.
 
 use super::{Evidence, Finding, loading_rules, noteworthy};
-use crate::account::profile::{Estimate, Function, Node};
+use crate::account::loads::{EXECUTABLE, Load};
+use crate::account::profile::{Function, GENERATED, Node};
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
 
@@ -23,7 +24,7 @@ pub(super) fn hottest_function(run: &Evidence) -> Option<Finding> {
         "The function `{name}` of `{}` takes the most time of {of}, by samples. `--export-folded` shows who calls it.",
         function.frame.file()
     );
-    Some(finding("hottest-function", function.own, text).about(name))
+    Some(Finding::new("hottest-function", Nanos(0), text).about(name).sampled(function.own))
 }
 
 /// Functions in which an interpreter executes its programs, whatever these do.
@@ -121,10 +122,23 @@ pub(super) fn garbage_collection(run: &Evidence) -> Option<Finding> {
          `gc.freeze()` in Python, a larger first heap elsewhere.",
         function.frame.function.as_deref().unwrap_or_default()
     );
-    Some(finding("garbage-collection", function.total, text))
+    Some(Finding::new("garbage-collection", Nanos(0), text).sampled(function.total))
 }
 
-fn finding(rule: &'static str, time: Estimate, text: String) -> Finding {
-    let interval: [Nanos; 2] = [time.time - time.error, time.time + time.error].map(Nanos::rounded);
-    Finding { interval: Some(interval), ..Finding::new(rule, Nanos::rounded(time.time), text) }
+/// Code that the programs generate while they run. Files contain the interpreters of most languages, but not that of Java.
+pub(super) fn generated_code(run: &Evidence) -> Option<Finding> {
+    let module = run.user_code?.divided.modules.iter().find(|module| &*module.module == GENERATED)?;
+    if !noteworthy(Nanos::rounded(module.own.time), run.account, 10) {
+        return None;
+    }
+    let is_java = |load: &&Load| load.runtime == EXECUTABLE && load.unit.starts_with("java");
+    let text = if run.loads.iter().any(|load| is_java(&load)) {
+        "Java executes bytecode: its interpreter, which is generated at the start, and the code that it compiles just in \
+         time take this long, by samples. `-XX:TieredStopAtLevel=1` compiles sooner and less; code that was compiled ahead \
+         of time needs neither."
+    } else {
+        "Code that is generated while the program runs, as by a just-in-time compiler, takes this long, by samples. It is \
+         generated again at every start."
+    };
+    Some(Finding::new("generated-code", Nanos(0), text.to_owned()).sampled(module.own))
 }

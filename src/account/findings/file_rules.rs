@@ -2,6 +2,7 @@
 
 use super::{Evidence, Finding, noteworthy};
 use crate::account::loads::{EXECUTABLE, FILE, LIBRARY, Load, is_code, is_module};
+use crate::account::profile::{Estimate, Function};
 use crate::bench::runtimes::AskedRuntime;
 use firstbyte_measure::launch::Environment;
 use firstbyte_measure::units::Nanos;
@@ -48,7 +49,24 @@ pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
             variables.join(", ")
         )
     };
-    Some(Finding::new("slow-file", load.total, text).about(path))
+    let read = Finding::new("slow-file", load.total, text).about(path);
+    let sampled = variables.iter().filter_map(|variable| reader(run, variable));
+    let sampled = sampled.max_by_key(|time| Nanos::rounded(time.time));
+    Some(match sampled.filter(|time| Nanos::rounded(time.time) > read.cost) {
+        Some(time) => read.sampled(time),
+        None => read,
+    })
+}
+
+/// Functions that do all that a variable asks for, and not only what lies between the reads of its file.
+const READERS: [(&str, &str); 1] = [("NODE_EXTRA_CA_CERTS", "node::crypto::UseExtraCaCerts")];
+
+/// The time of the function that reads the file of a variable, with all that it calls.
+fn reader(run: &Evidence, variable: &str) -> Option<Estimate> {
+    let (_, reader) = READERS.into_iter().find(|(name, _)| *name == variable)?;
+    let functions = &run.user_code?.divided.functions;
+    let is_reader = |function: &&Function| function.frame.function.as_deref() == Some(reader);
+    functions.iter().find(is_reader).map(|function| function.total)
 }
 
 /// The last script that a program reads has the time of all that the program does until its first byte, so how long the
@@ -192,16 +210,67 @@ pub(super) fn uncompiled_python(run: &Evidence) -> Option<Finding> {
     Some(Finding::new("uncompiled-python", cost, text))
 }
 
-/// Libraries that the environment puts before all others.
+/// Variables that make programs load files, and the programs.
+const LOADING: [(&str, &str); 9] = [
+    ("LD_PRELOAD", "every program"),
+    ("LD_AUDIT", "every program"),
+    ("JAVA_TOOL_OPTIONS", "every Java program"),
+    ("JDK_JAVA_OPTIONS", "every Java program"),
+    ("_JAVA_OPTIONS", "every Java program"),
+    ("NODE_OPTIONS", "every Node program"),
+    ("RUBYOPT", "every Ruby program"),
+    ("PERL5OPT", "every Perl program"),
+    ("BASH_ENV", "every script of bash"),
+];
+
+/// Files that the environment makes programs load before their own.
 pub(super) fn preloaded(run: &Evidence) -> Option<Finding> {
     let environment = Environment::of_programs();
-    let (name, value) =
-        environment.variables().find(|(name, _)| *name == "LD_PRELOAD" || *name == "LD_AUDIT")?;
-    let value = value.to_string_lossy();
-    let named =
-        |load: &&Load| load.runtime == LIBRARY && value.split([':', ' ']).any(|it| it.ends_with(&*load.unit));
-    let cost = Nanos(run.loads.iter().filter(named).map(|load| load.total.0).sum());
-    let text =
-        format!("{} makes every program load `{value}`. Unset it where it is not needed.", name.display());
-    Some(Finding::new("preloaded", cost, text))
+    let finding = |(name, programs): (&str, &str)| {
+        let (_, value) = environment.variables().find(|(own, _)| *own == name)?;
+        let value = value.to_string_lossy();
+        let loads: Vec<&Load> = run.loads.iter().filter(|load| is_named_in(&value, load)).collect();
+        let cost = Nanos(loads.iter().map(|load| load.total.0).sum());
+        let mut names: Vec<String> = loads.iter().map(|load| format!("`{}`", load.path())).collect();
+        names.dedup();
+        let text =
+            format!("`{name}` makes {programs} load {}. Unset it where it is not needed.", names.join(", "));
+        (!loads.is_empty()).then(|| Finding::new("preloaded", cost, text).about(name))
+    };
+    LOADING.into_iter().filter_map(finding).max_by_key(|finding| finding.cost)
+}
+
+/// Whether the value of a variable names the file: alone, in a list, or as part of an option (`-javaagent:/a/b.jar=c`).
+fn is_named_in(value: &str, load: &Load) -> bool {
+    let mut words = value.split([':', ' ', '=', ',']);
+    let is_named = |word: &str| {
+        load.path() == word || load.path().strip_suffix(word).is_some_and(|folder| folder.ends_with('/'))
+    };
+    matches!(load.runtime, FILE | LIBRARY) && words.any(|word| !word.is_empty() && is_named(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_that_a_variable_names_are_found_in_lists_and_options() {
+        let named = |runtime, path: &str, value: &str| {
+            let load = Load {
+                runtime,
+                unit: path.rsplit('/').next().unwrap_or_default().to_owned(),
+                file: Some(path.into()),
+                own: Nanos(1),
+                total: Nanos(1),
+                depth: 1,
+            };
+            is_named_in(value, &load)
+        };
+        assert!(named(LIBRARY, "/lib/liba.so", "/lib/libb.so:/lib/liba.so"));
+        assert!(named(LIBRARY, "/lib/liba.so", "liba.so"));
+        assert!(named(FILE, "/opt/agent.jar", "-Xmx1g -javaagent:/opt/agent.jar=trace"));
+        assert!(!named(FILE, "/opt/agent.jar", "-Dname=gent.jar"));
+        assert!(!named(LIBRARY, "/lib/liba.so", ""));
+        assert!(!named(EXECUTABLE, "/bin/a", "/bin/a"));
+    }
 }

@@ -11,6 +11,7 @@ mod process_rules;
 mod runtime_rules;
 
 use super::loads::Load;
+use super::profile::Estimate;
 use super::user_code::UserCode;
 use crate::account::{Account, Role, Step, Summary, What};
 use crate::stats::quantile::{quantile, sorted};
@@ -30,7 +31,7 @@ pub struct Finding {
     pub rule: &'static str,
     /// What the rule found, where it can find different things in different runs.
     pub subject: String,
-    /// The cost in the run that is shown.
+    /// The median over the runs that have an interval; else the cost in the run that is shown.
     pub cost: Nanos,
     /// Half of the runs are between these; for samples, a 95 % interval.
     pub interval: Option<[Nanos; 2]>,
@@ -45,6 +46,12 @@ impl Finding {
 
     fn about(self, subject: &str) -> Finding {
         Finding { subject: subject.to_owned(), ..self }
+    }
+
+    /// With a cost by samples, and its interval.
+    fn sampled(self, time: Estimate) -> Finding {
+        let interval = [time.time - time.error, time.time + time.error].map(Nanos::rounded);
+        Finding { cost: Nanos::rounded(time.time), interval: Some(interval), ..self }
     }
 
     /// The cost, its interval and its part of the total before the text.
@@ -85,7 +92,7 @@ pub const TRAP: Nanos = Nanos(300);
 
 type Rule = fn(&Evidence) -> Option<Finding>;
 
-const RULES: [Rule; 22] = [
+const RULES: [Rule; 24] = [
     loading_rules::dynamic_linking,
     |run| loading_rules::failed_searches(run.account),
     |run| loading_rules::heavy_library(run.account),
@@ -96,11 +103,13 @@ const RULES: [Rule; 22] = [
     file_rules::preloaded,
     runtime_rules::reported,
     runtime_rules::python_site,
+    runtime_rules::site_customization,
     module_rules::modules,
     runtime_rules::java_classes,
     code_rules::user_code,
     code_rules::hottest_function,
     code_rules::garbage_collection,
+    code_rules::generated_code,
     |run| process_rules::exec_chain(run.account),
     |run| process_rules::from_disk(run.account),
     |run| process_rules::preempted(run.account),
@@ -156,8 +165,13 @@ fn found(rule: Rule, evidence: &Evidence, summary: &Summary) -> Option<Finding> 
     let costs = sorted(&others.chain([finding.cost.as_f64()]).collect::<Vec<f64>>())?;
     // A rule that is silent in many runs has no range of costs, and a figure that is the same for all runs none either.
     let in_most = 4 * costs.len() > 3 * summary.others.len() && costs.len() >= FEWEST_RUNS;
-    let range = [0.25, 0.75].map(|p| Nanos::rounded(quantile(&costs, p).unwrap_or_default()));
-    Some(Finding { interval: (in_most && range[0] < range[1]).then_some(range), ..finding })
+    let [low, median, high] =
+        [0.25, 0.5, 0.75].map(|p| Nanos::rounded(quantile(&costs, p).unwrap_or_default()));
+    if !in_most || low == high {
+        return Some(finding);
+    }
+    // the run that is shown has the median total, and not the median of each cost
+    Some(Finding { cost: median, interval: Some([low, high]), ..finding })
 }
 
 /// Why a finding is not given although there is evidence for it, in one or two sentences.

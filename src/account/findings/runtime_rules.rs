@@ -1,10 +1,11 @@
 //! Findings about language runtimes.
 
-use super::{Evidence, Finding};
-use crate::account::loads::{FILE, JAVA_CLASSES, Load};
+use super::{Evidence, Finding, module_rules};
+use crate::account::loads::{ARCHIVE, FILE, JAVA_CLASSES, Load};
 use crate::bench::runtimes::AskedRuntime;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// A module that contains this part of all loads is the program itself: what it loads is of interest.
 const NEARLY_ALL: f64 = 0.9;
@@ -22,9 +23,8 @@ pub(super) fn reported(run: &Evidence) -> Option<Finding> {
         (shells.into_iter().max_by_key(|it| it.1)?, languages.max_by_key(|(_, cost, _)| *cost)?);
     // a line of a shell that executes another program takes as long as this one, which says more of itself
     let (runtime, cost, loads) = if language.1.0 * 2 >= shell.1.0 { language } else { shell };
-    let mut longest = outermost(&loads);
-    longest.sort_by_key(|load| Reverse(load.total));
-    let shown: Vec<String> = longest.iter().take(4).map(|load| shown(run, load, &loads)).collect();
+    let longest = of_packages(runtime, outermost(&loads));
+    let shown: Vec<String> = longest.iter().take(4).map(|it| shown_all(run, runtime, it, &loads)).collect();
     if shown.is_empty() {
         return None;
     }
@@ -58,6 +58,57 @@ fn outermost<'l>(loads: &[&'l Load]) -> Vec<&'l Load> {
         Some(inside) if inside.len() > 1 => inside,
         _ => all,
     }
+}
+
+/// A package has fewer loads, or one of them has half of its time: then each of them stands for itself.
+const FEWEST_OF_PACKAGE: usize = 3;
+
+/// The loads that stand together, the longest first. A program that imports lazily loads the many modules of a package one
+/// by one, and none of them takes long.
+fn of_packages(runtime: AskedRuntime, loads: Vec<&Load>) -> Vec<Vec<&Load>> {
+    let mut packages: BTreeMap<&str, Vec<&Load>> = BTreeMap::new();
+    for load in loads {
+        packages.entry(package(runtime, load)).or_default().push(load);
+    }
+
+    let mut together: Vec<Vec<&Load>> = Vec::new();
+    for mut package in packages.into_values() {
+        package.sort_by_key(|load| Reverse(load.total));
+        if package.len() < FEWEST_OF_PACKAGE || package[0].total.0 * 2 >= sum(&package).0 {
+            together.extend(package.into_iter().map(|load| vec![load]));
+        } else {
+            together.push(package);
+        }
+    }
+    together.sort_by_key(|loads| Reverse(sum(loads)));
+    together
+}
+
+/// The name of the package of a load; that of the load itself for runtimes without packages.
+fn package(runtime: AskedRuntime, load: &Load) -> &str {
+    match runtime {
+        AskedRuntime::Python => load.unit.split('.').next().unwrap_or_default(),
+        AskedRuntime::Node | AskedRuntime::Ruby | AskedRuntime::Perl if load.path().starts_with('/') => {
+            module_rules::package(load.path())
+        }
+        _ => &load.unit,
+    }
+}
+
+/// One load, or the loads of a package: `mercurial 31 ms (40 modules, the longest: mercurial.ui 4 ms)`.
+fn shown_all(run: &Evidence, runtime: AskedRuntime, together: &[&Load], loads: &[&Load]) -> String {
+    let [first, second, ..] = together else {
+        return together.first().map_or(String::new(), |load| shown(run, load, loads));
+    };
+    let each = |load: &Load| format!("`{}` {}", load.unit, run.scaled(load.total));
+    format!(
+        "`{}` {} ({} modules, the longest: {}, {})",
+        package(runtime, first),
+        run.scaled(sum(together)),
+        together.len(),
+        each(first),
+        each(second)
+    )
 }
 
 /// The loads directly inside another one.
@@ -146,6 +197,23 @@ pub(super) fn python_site(run: &Evidence) -> Option<Finding> {
     Some(Finding::new("python-site", run.scaled(cost), text))
 }
 
+/// `sitecustomize` and `usercustomize`, which `site` imports at each start if they exist.
+pub(super) fn site_customization(run: &Evidence) -> Option<Finding> {
+    let is_one = |load: &&Load| matches!(&*load.unit, "sitecustomize" | "usercustomize");
+    let reported = run.loads.iter().filter(|load| load.runtime == AskedRuntime::Python.name());
+    let longest = reported.filter(is_one).max_by_key(|load| load.total)?;
+    let file = run
+        .loads
+        .iter()
+        .find(|load| load.runtime == FILE && load.unit.split('.').next() == Some(&longest.unit));
+    let place = file.map_or(String::new(), |file| format!(" (`{}`)", file.path()));
+    let text = format!(
+        "Python imports `{}`{place} at each start, before any program. Move what it does to the programs that need it.",
+        longest.unit
+    );
+    Some(Finding::new("site-customization", run.scaled(longest.total), text))
+}
+
 /// The `.pth` file in a folder of packages after which the file of a module was read, before any other such file.
 fn path_file_before<'l>(loads: &'l [Load], import: &Load) -> Option<&'l str> {
     let name = import.unit.split('.').next()?;
@@ -173,14 +241,11 @@ fn is_path_file(path: &str) -> bool {
 /// Classes that do not come from a class-data archive are parsed and verified at each start.
 pub(super) fn java_classes(run: &Evidence) -> Option<Finding> {
     let classes = run.loads.iter().filter(|load| load.runtime == JAVA_CLASSES);
-    let parsed: Vec<&Load> = classes
-        .filter(|load| !load.file.as_deref().unwrap_or_default().starts_with("shared objects"))
-        .collect();
+    let parsed: Vec<&Load> = classes.filter(|load| !load.path().starts_with(ARCHIVE)).collect();
     let cost = Nanos(parsed.iter().map(|load| load.own.0).sum());
     let text = format!(
-        "Java loads {} classes that are in no class-data archive, and works on each until it loads the next one. An archive \
-         saves a part of this time: `java -XX:ArchiveClassesAtExit=app.jsa …` makes one, and \
-         `java -XX:SharedArchiveFile=app.jsa …` uses it.",
+        "Java finds, parses and verifies {} classes that are in no class-data archive. An archive saves most of this time: \
+         `java -XX:ArchiveClassesAtExit=app.jsa …` makes one, and `java -XX:SharedArchiveFile=app.jsa …` uses it.",
         parsed.len()
     );
     (parsed.len() >= 20).then(|| Finding::new("java-classes", run.scaled(cost), text))

@@ -281,6 +281,21 @@ fn a_load_that_only_brings_in_another_one_is_looked_through() {
 }
 
 #[test]
+fn many_small_loads_of_one_package_stand_together() {
+    let part = |n: u64| load("Python", &format!("mercurial.m{n}"), "", [9_000 + n, 9_000 + n], 0);
+    let others =
+        [load("Python", "site", "", [40_000, 40_000], 0), load("Python", "re", "", [5_000, 5_000], 0)];
+    let text = with_loads((0..10).map(part).chain(others).collect()).remove(0).text;
+    assert!(
+        text.contains(
+            "`mercurial` 90.0 µs (10 modules, the longest: `mercurial.m9` 9.01 µs, `mercurial.m8` 9.01 µs); `site` \
+             40.0 µs"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
 fn site_is_only_blamed_for_what_a_path_file_makes_it_import() {
     let site = |child: &str, folder: &str| {
         let pth = format!("/usr/lib/python3/{folder}/own.pth");
@@ -301,6 +316,9 @@ fn site_is_only_blamed_for_what_a_path_file_makes_it_import() {
     assert_eq!(found("os", "dist-packages"), None);
     assert_eq!(found("certifi", "data"), None, "a file that the program reads");
     assert_eq!(found("requests", "dist-packages"), None, "no file of it was read then");
+    let all = with_loads(site("os", "dist-packages"));
+    let own = all.iter().find(|finding| finding.rule == "site-customization").unwrap();
+    assert_eq!(own.cost, Nanos(90_000));
 }
 
 #[test]
@@ -488,6 +506,22 @@ fn a_cost_has_the_interval_of_all_runs() {
     assert_eq!((found.cost, found.interval), (Nanos(300_000), Some([Nanos(200_000), Nanos(400_000)])));
     let sentence = found.sentence(Nanos(1_300_000));
     assert!(sentence.starts_with("300 µs (200 µs to 400 µs), 23 %: The program sleeps once"), "{sentence}");
+}
+
+#[test]
+fn a_cost_that_is_unusual_in_the_run_that_is_shown_is_the_median_of_all() {
+    // the run with the median total sleeps the shortest
+    let run = |computing: u64, sleeping: u64| {
+        run(vec![(100, exec()), (computing, What::User), (sleeping, What::Off(Reason::For(Wait::Sleep)))])
+    };
+    let runs = [(1_000_000, 300_000), (1_100_000, 310_000), (1_900_000, 100_000)]
+        .into_iter()
+        .chain([(2_000_000, 320_000), (2_100_000, 330_000)]);
+    let summary = Summary::of(runs.map(|(computing, sleeping)| run(computing, sleeping)).collect()).unwrap();
+    let found = findings(&summary, &MachineFacts::default()).remove(0);
+    let [low, high] = found.interval.unwrap();
+    assert_eq!(found.cost, Nanos(310_000));
+    assert!(low <= found.cost && found.cost <= high);
 }
 
 #[test]

@@ -24,8 +24,8 @@ pub const LIBRARY: &str = "library";
 /// By the program's own opening and reading.
 pub const FILE: &str = "file";
 
-pub use self::reported::JAVA_CLASSES;
 pub(super) use self::reported::runtimes;
+pub use self::reported::{ARCHIVE, JAVA_CLASSES};
 pub(super) use self::units::{is_code, is_module};
 
 /// Something that a start-up brings in.

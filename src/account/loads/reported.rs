@@ -10,6 +10,18 @@ use std::collections::BTreeMap;
 /// The runtime whose classes these are. They are not inside the phases that [`AskedRuntime::Java`] reports.
 pub const JAVA_CLASSES: &str = "Java classes";
 
+/// What a class-data archive saves of them, by the virtual machine's own counters: to find and to parse classes, and to
+/// verify their code.
+const ARCHIVE_SAVES: [&str; 4] = [
+    "sun.cls.appClassLoadTime.self",
+    "sun.cls.classVerifyTime.self",
+    "sun.cls.defineAppClassTime.self",
+    "sun.cls.sysClassLoadTime",
+];
+
+/// Where an archived class comes from.
+pub const ARCHIVE: &str = "shared objects";
+
 /// A class is loaded in less. If more time passes until the next one, the program did something else.
 const LONGEST_CLASS: Nanos = Nanos(1_000_000);
 
@@ -96,9 +108,17 @@ fn go(line: &str) -> Option<Load> {
     })
 }
 
-/// `depth`, nanoseconds, name and file, with tabs between them: the form of our own hooks.
+/// `depth`, nanoseconds, name and file, with tabs between them: the form of our own hooks. Without a time, the program has
+/// exited within the load. Then the load is a part of the program, and those inside it are the program's loads.
 fn hooked(runtime: &'static str, text: &str) -> Vec<Load> {
-    let mut loads: Vec<Load> = text.lines().filter_map(|line| hooked_line(runtime, line)).collect();
+    let (mut loads, mut parts): (Vec<Load>, u32) = (Vec::new(), 0);
+    for (load, has_ended) in text.lines().filter_map(|line| hooked_line(runtime, line)) {
+        if has_ended {
+            loads.push(Load { depth: load.depth.saturating_sub(parts), ..load });
+        } else {
+            parts += 1;
+        }
+    }
     for place in 0..loads.len() {
         let depth = loads[place].depth;
         let inside = loads[place + 1..].iter().take_while(|load| load.depth > depth);
@@ -108,18 +128,19 @@ fn hooked(runtime: &'static str, text: &str) -> Vec<Load> {
     loads
 }
 
-fn hooked_line(runtime: &'static str, line: &str) -> Option<Load> {
+fn hooked_line(runtime: &'static str, line: &str) -> Option<(Load, bool)> {
     let mut fields = line.split('\t');
     let depth = fields.next()?.parse().ok()?;
-    let total = Nanos(fields.next()?.parse().ok()?);
+    let time = fields.next()?;
+    let total = Nanos(if time == "-" { 0 } else { time.parse().ok()? });
     let unit = fields.next()?.to_owned();
     let file = fields.next().filter(|file| file.starts_with('/')).map(Into::into);
-    Some(Load { runtime, unit, file, own: total, total, depth })
+    Some((Load { runtime, unit, file, own: total, total, depth }, time != "-"))
 }
 
 /// The phases of the virtual machine's start (`[123ns][startuptime] Genesis, 0.0149 secs`), and its classes
 /// (`[123ns][class,load] java.lang.Object source: shared objects file`), each with the time until the next one, as far as a
-/// class can take.
+/// class can take. Where counters say how long the classes took that are in no archive, these share that time.
 fn java(text: &str) -> Vec<Load> {
     let mut phases: Vec<Load> = text.lines().filter_map(java_phase).collect();
     // the last one is around the others
@@ -139,7 +160,30 @@ fn java(text: &str) -> Vec<Load> {
         let (unit, file) = ((*name).to_owned(), Some((*source).into()));
         Load { runtime: JAVA_CLASSES, unit, file, own: time, total: time, depth: 0 }
     };
-    phases.into_iter().chain(classes.iter().zip(next).map(class)).collect()
+    let mut classes: Vec<Load> = classes.iter().zip(next).map(class).collect();
+    let counted = text.lines().filter_map(java_counter);
+    let counted: u64 = counted.filter(|(name, _)| ARCHIVE_SAVES.contains(name)).map(|(_, time)| time).sum();
+    if counted > 0 {
+        share(&mut classes, counted);
+    }
+    phases.into_iter().chain(classes).collect()
+}
+
+/// Divides a time among the classes that are in no archive, as their own times are to each other.
+fn share(classes: &mut [Load], time: u64) {
+    let parsed = || classes.iter().filter(|class| !class.path().starts_with(ARCHIVE));
+    let all: f64 = parsed().map(|class| class.own.as_f64()).sum();
+    let factor = time as f64 / all.max(1.0);
+    for class in classes.iter_mut().filter(|class| !class.path().starts_with(ARCHIVE)) {
+        class.own = Nanos::rounded(class.own.as_f64() * factor);
+        class.total = class.own;
+    }
+}
+
+/// `counter<tab>nanoseconds<tab>name`.
+fn java_counter(line: &str) -> Option<(&str, u64)> {
+    let (time, name) = line.strip_prefix("counter\t")?.split_once('\t')?;
+    Some((name, time.parse().ok()?))
 }
 
 fn java_phase(line: &str) -> Option<Load> {
@@ -203,6 +247,14 @@ import time:         1 |          1 | site
     }
 
     #[test]
+    fn a_load_within_which_the_program_exits_is_a_part_of_the_program() {
+        let report =
+            "0\t-\tcli\t/cli.js\n1\t30\ta\t/a.js\n2\t10\tb\tb\n1\t-\trun\t/run.js\n2\t20\tc\t/c.js\n";
+        let loads = loads(AskedRuntime::Node, report);
+        assert_eq!(shown(&loads), [("a", 20, 30, 0), ("b", 10, 10, 1), ("c", 20, 20, 0)]);
+    }
+
+    #[test]
     fn go_reports_the_initialisation_of_packages() {
         let loads = loads(AskedRuntime::Go, "init os @0.25 ms, 0.003 ms clock, 2776 bytes, 4 allocs\nelse\n");
         assert_eq!(shown(&loads), [("os", 3000, 3000, 0)]);
@@ -225,5 +277,21 @@ import time:         1 |          1 | site
         ];
         assert_eq!(shown(&loads), expected);
         assert_eq!(loads[3].file.as_deref(), Some("file:/app/"));
+    }
+
+    #[test]
+    fn classes_without_an_archive_share_the_time_that_java_counted() {
+        let report = "\
+[100ns][class,load] java.lang.Object source: shared objects file
+[200ns][class,load] A source: jrt:/jdk.compiler
+[500ns][class,load] B source: file:/app/
+[600ns][class,load] C source: shared objects file
+counter\t60\tsun.cls.defineAppClassTime.self
+counter\t20\tsun.cls.classVerifyTime.self
+counter\t900\tsun.cls.time
+";
+        let expected =
+            [("java.lang.Object", 100, 100, 0), ("A", 60, 60, 0), ("B", 20, 20, 0), ("C", 0, 0, 0)];
+        assert_eq!(shown(&loads(AskedRuntime::Java, report)), expected);
     }
 }

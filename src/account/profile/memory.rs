@@ -1,8 +1,8 @@
 //! The code that one sampled process has mapped.
 
-use super::Frame;
 use super::perf_map::PerfMap;
 use super::unwind::{Known, Rules};
+use super::{Frame, GENERATED};
 use crate::account::binaries::{Binaries, FileBinaries};
 use firstbyte_measure::sampler::{Mapping, StackSample};
 use std::collections::BTreeMap;
@@ -67,7 +67,7 @@ impl Memory {
             Some((_, mapping)) if mapping.path == "[vdso]" => Frame { module: "vdso".into(), function: None },
             // the system-call page that old programs use
             None if address >= 0xffff_ffff_ff60_0000 => Frame { module: "vsyscall".into(), function: None },
-            _ => Frame { module: "generated code".into(), function: generated.function(address) },
+            _ => Frame { module: GENERATED.into(), function: generated.function(address) },
         }
     }
 }

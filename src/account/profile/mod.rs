@@ -22,6 +22,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+/// The name of code that is in no file.
+pub const GENERATED: &str = "generated code";
+
 /// A function in a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Frame {

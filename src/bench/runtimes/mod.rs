@@ -3,6 +3,7 @@
 //! The run counts only if the command does the same as in a run without the questions: the same exit status, the same
 //! output and, apart from the reports, the same text on stderr.
 
+mod java_counters;
 mod questions;
 mod xtrace;
 
@@ -185,12 +186,12 @@ fn without_numbers(text: &str) -> String {
 }
 
 /// Files of the reports: all that begin with a name, in any order.
-fn files(folder: &Path, beginning: &str) -> Vec<String> {
+fn files(folder: &Path, beginning: &str) -> Vec<Vec<u8>> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let wanted = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning));
     wanted
         .filter_map(|entry| regular_file::read(&entry.path(), LONGEST).ok())
-        .map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned())
+        .map(|(bytes, _)| bytes)
         .collect()
 }
 

@@ -1,6 +1,6 @@
 //! How each runtime is asked, and where its answer is.
 
-use super::{AskedRuntime, files};
+use super::{AskedRuntime, files, java_counters};
 use firstbyte_measure::launch::{Command, Environment};
 use std::ffi::OsStr;
 use std::io;
@@ -11,6 +11,8 @@ const RUBY_HOOK: &str = include_str!("ruby.rb");
 const PERL_HOOK: &str = include_str!("perl.pm");
 const ZSH_HOOK: &str = include_str!("zsh/rc.zsh");
 const ZSH_MEASURE: &str = include_str!("zsh/measure.zsh");
+/// How the names of the files with Java's counters begin.
+const COUNTERS: &str = "counters-";
 const ZSH_FILES: [&str; 4] = [".zshenv", ".zprofile", ".zshrc", ".zlogin"];
 
 /// Prepares the environment of a command. The answers that are not written to stderr come into the folder.
@@ -23,13 +25,15 @@ pub(super) fn ask(runtime: AskedRuntime, command: &mut Command, folder: &Path) -
         }
         AskedRuntime::Java => {
             let log = format!("-Xlog:startuptime,class+load=info:file={path}/java-%p.log:uptimenanos,tags");
-            ("JAVA_TOOL_OPTIONS", log, Some(" "))
+            let counters = format!("-XX:+PerfDataSaveToFile -XX:PerfDataSaveFile={path}/{COUNTERS}%p");
+            ("JAVA_TOOL_OPTIONS", format!("{log} {counters}"), Some(" "))
         }
         AskedRuntime::Go => ("GODEBUG", "inittrace=1".to_owned(), Some(",")),
         AskedRuntime::Ruby => ("RUBYOPT", format!("-r{}", hook(folder, "ruby.rb", RUBY_HOOK)?), Some(" ")),
         AskedRuntime::Perl => {
-            hook(folder, "FirstbyteLoads.pm", PERL_HOOK)?;
-            ("PERL5OPT", format!("-I{path} -MFirstbyteLoads"), Some(" "))
+            std::fs::create_dir(folder.join("Devel"))?;
+            hook(folder, "Devel/FirstbyteLoads.pm", PERL_HOOK)?;
+            ("PERL5OPT", format!("-I{path} -d:FirstbyteLoads"), Some(" "))
         }
         AskedRuntime::Zsh => return ask_zsh(command, folder),
         // its answer needs a descriptor
@@ -122,7 +126,9 @@ pub(super) fn written(runtime: AskedRuntime, folder: &Path) -> String {
         AskedRuntime::Ruby => "ruby-",
         AskedRuntime::Perl => "perl-",
     };
-    files(folder, beginning).concat()
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let counters = files(folder, COUNTERS).into_iter().map(|bytes| java_counters::text(&bytes));
+    files(folder, beginning).into_iter().map(text).chain(counters).collect()
 }
 
 #[cfg(test)]

@@ -6,14 +6,16 @@ module FirstbyteLoads
   @depth = 0
 
   def self.measure(name)
-    row = [@depth, 0, name]
+    row = [@depth, '-', name]
     ROWS << row
     @depth += 1
     from = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
     begin
       yield
     ensure
-      row[1] = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) - from
+      time = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) - from
+      # where the program exits within it, it is a part of the program
+      row[1] = time unless $!.is_a?(SystemExit)
       @depth -= 1
     end
   end

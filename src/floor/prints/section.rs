@@ -72,6 +72,7 @@ mod tests {
             ip: 0,
             stack: Vec::new(),
             paths: Vec::new(),
+            pair: None,
             output: false,
         };
         Event { at: Nanos(at), pid: 7, tid: 7, kind: EventKind::Call(Box::new(call)) }

@@ -11,6 +11,7 @@ pub mod folded;
 pub mod json;
 pub mod markdown;
 mod markdown_text;
+pub mod openmetrics;
 pub mod orgmode;
 pub mod perfetto;
 pub mod throughput_csv;

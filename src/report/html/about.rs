@@ -3,7 +3,8 @@
 use super::block::{Cell, PageBlock, Section, Table, columns, row};
 use super::source::PageSource;
 use crate::document::Document;
-use crate::document::bench::{Overhead, Tool};
+use crate::document::bench::{Overhead, Severity, Tool, Warning};
+use crate::document::trace::TraceDocument;
 use crate::document::warnings as document_warnings;
 use crate::output::visible;
 use crate::report::row::ratio;
@@ -11,18 +12,26 @@ use crate::report::text::head::machine as facts;
 use crate::report::words::{count_of, runs};
 use firstbyte_measure::units::Bytes;
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// A line for each machine, warnings, and tables of the documents and the machines.
 pub(crate) fn section(sources: &[(String, PageSource)]) -> Section {
     let mut section = Section::new("about", "About these figures");
     section.blocks.extend(machines(sources).into_iter().map(|text| PageBlock::Prose { text }));
-    section.blocks.extend(warnings(sources).into_iter().map(|text| PageBlock::Warning { text }));
+    section.blocks.extend(warnings(sources).into_iter().map(block));
     section.blocks.push(PageBlock::Table { table: documents(sources) });
     section.blocks.extend(overheads(sources).map(|table| PageBlock::Table { table }));
     section.blocks.extend(machine_table(sources).map(|table| PageBlock::Table { table }));
     section.blocks.push(PageBlock::Heading { text: "Method".to_owned() });
     section.blocks.extend(method(sources).map(|text| PageBlock::Prose { text: text.to_owned() }));
     section
+}
+
+fn block((severity, text): (Severity, String)) -> PageBlock {
+    match severity {
+        Severity::Serious => PageBlock::Warning { text },
+        Severity::Minor => PageBlock::Prose { text },
+    }
 }
 
 /// How the documents of this page were measured.
@@ -98,41 +107,37 @@ fn backend(tool: &Tool) -> String {
     tool.backend.as_ref().map_or(String::new(), |backend| visible(&format!("{backend}{reason}")))
 }
 
-/// What a reader must know before relying on the figures.
-pub(crate) fn warnings(sources: &[(String, PageSource)]) -> Vec<String> {
+/// What a reader must know before relying on the figures: the serious warnings first, each once.
+pub(crate) fn warnings(sources: &[(String, PageSource)]) -> Vec<(Severity, String)> {
     let mut lines = Vec::new();
     for (name, source) in sources {
-        if source.partial() {
-            lines.push(format!("`{}` is partial: some planned runs are missing.", visible(name)));
-        }
-        match source {
-            PageSource::Programs(document) => {
-                let of = if sources.len() > 1 { format!("{}: ", visible(name)) } else { String::new() };
-                lines.extend(of_programs(document).into_iter().map(|line| format!("{of}{line}")));
-            }
-            PageSource::Trace(document) => lines.extend(
-                document
-                    .results
-                    .iter()
-                    .filter(|t| t.lost_events > 0)
-                    .map(|t| lost(&visible(t.label()), t.lost_events)),
-            ),
-            _ => {}
-        }
+        let of = if sources.len() > 1 { format!("{}: ", visible(name)) } else { String::new() };
+        let all = of_source(source).into_iter();
+        lines.extend(all.map(|(severity, line)| (severity, format!("{of}{line}"))));
     }
+    lines.sort_by_key(|(severity, _)| *severity != Severity::Serious);
 
-    let mut seen = Vec::new();
-    lines.retain(|line| {
-        !seen.contains(line) && {
-            seen.push(line.clone());
-            true
-        }
-    });
+    let mut seen = HashSet::new();
+    lines.retain(|line| seen.insert(line.1.clone()));
     lines
 }
 
+fn of_source(source: &PageSource) -> Vec<(Severity, String)> {
+    let partial = "some planned runs are missing.".to_owned();
+    let partial = source.partial().then_some((Severity::Serious, partial));
+    let own = match source {
+        PageSource::Programs(document) => of_programs(document),
+        PageSource::Trace(document) => of_traces(document),
+        PageSource::Throughput(document) => {
+            document.warnings.iter().map(|line| (Severity::Serious, visible(line))).collect()
+        }
+        PageSource::Floor(_) | PageSource::Elf(_) | PageSource::Claims(_) => Vec::new(),
+    };
+    partial.into_iter().chain(own).collect()
+}
+
 /// The document's warnings, or else those that its figures imply; and runs that did not count.
-fn of_programs(document: &Document) -> Vec<String> {
+fn of_programs(document: &Document) -> Vec<(Severity, String)> {
     let all = if document.warnings.is_empty() {
         document_warnings::load(&document.machine)
             .into_iter()
@@ -141,32 +146,35 @@ fn of_programs(document: &Document) -> Vec<String> {
     } else {
         document.warnings.clone()
     };
-    let warning = |w: crate::document::bench::Warning| {
-        let name = w.name.map_or(String::new(), |name| format!("`{}`: ", visible(&name)));
-        let help = w.help.map_or(String::new(), |help| format!(" (help: {})", visible(&help)));
-        format!("{name}{}{help}", visible(&w.message))
-    };
 
-    let mut lines: Vec<String> = all.into_iter().map(warning).collect();
+    let mut lines: Vec<_> = all.into_iter().map(in_words).collect();
     for m in &document.results {
         let name = visible(m.label());
-        if m.lost_events > 0 {
-            lines.push(lost(&name, m.lost_events));
-        }
+        lines.extend(lost(&name, m.lost_events));
         if let Some(first) = m.rejected.first() {
-            let reason = visible(&first.reason);
-            lines.push(format!(
-                "`{name}`: {} did not count, the first because {reason}",
-                runs(m.rejected.len())
-            ));
+            let (runs, reason) = (runs(m.rejected.len()), visible(&first.reason));
+            let line = format!("`{name}`: {runs} did not count, the first because {reason}");
+            lines.push((Severity::Serious, line));
         }
     }
     lines
 }
 
-fn lost(name: &str, events: u64) -> String {
+fn of_traces(document: &TraceDocument) -> Vec<(Severity, String)> {
+    let lost = document.results.iter().filter_map(|t| lost(&visible(t.label()), t.lost_events));
+    document.warnings.iter().cloned().map(in_words).chain(lost).collect()
+}
+
+fn in_words(warning: Warning) -> (Severity, String) {
+    let name = warning.name.map_or(String::new(), |name| format!("`{}`: ", visible(&name)));
+    let help = warning.help.map_or(String::new(), |help| format!(" (help: {})", visible(&help)));
+    (warning.severity, format!("{name}{}{help}", visible(&warning.message)))
+}
+
+fn lost(name: &str, events: u64) -> Option<(Severity, String)> {
     let events = usize::try_from(events).unwrap_or(usize::MAX);
-    format!("`{name}`: {} lost.", count_of(events, "event was", "events were"))
+    let line = || format!("`{name}`: {} lost.", count_of(events, "event was", "events were"));
+    (events > 0).then(|| (Severity::Serious, line()))
 }
 
 fn overheads(sources: &[(String, PageSource)]) -> Option<Table> {

@@ -19,6 +19,7 @@ mod elf;
 mod floor;
 mod forest;
 mod icicle;
+pub mod machines;
 mod markup;
 mod packed;
 mod page;

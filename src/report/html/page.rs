@@ -3,7 +3,9 @@
 use super::block::Section;
 use super::markup::{self, PageFrame};
 use super::source::PageSource;
+use crate::comparison::machines::ProgramOnMachines;
 use crate::document::Document;
+use crate::document::bench::Severity;
 use crate::document::claims::ClaimsDocument;
 use crate::document::elf::ElfDocument;
 use crate::document::floor::Floor;
@@ -12,7 +14,7 @@ use crate::document::throughput::ThroughputDocument;
 use crate::document::trace::TraceDocument;
 use crate::document::watch::WatchDocument;
 use crate::report::html::{
-    about, answer, claims, diff, distributions, elf, floor, programs, throughput, timeline, watch,
+    about, answer, claims, diff, distributions, elf, floor, machines, programs, throughput, timeline, watch,
 };
 use crate::report::pictures::patterns;
 use crate::report::words::count_of;
@@ -36,12 +38,12 @@ const SCRIPTS: [&str; 6] = [
 pub fn of_json(json: &str) -> Result<String, ReadError> {
     let name = "this run";
     let source = PageSource::parse(json, Path::new(name))?;
-    Ok(render(&[(name.to_owned(), source)]))
+    Ok(render(&[(name.to_owned(), source)], &[]))
 }
 
-/// The page of these documents, each with its name.
-pub fn render(sources: &[(String, PageSource)]) -> String {
-    let (sections, subjects) = sections(sources);
+/// The page of these documents, each with its name, and of the programs that several of them have.
+pub fn render(sources: &[(String, PageSource)], machines: &[ProgramOnMachines]) -> String {
+    let (sections, subjects) = sections(sources, machines);
     let style = STYLE.to_owned() + &patterns::rules();
     let script = format!("\"use strict\";\n(() => {{\n{}\n}})();\n", SCRIPTS.join("\n"));
 
@@ -68,9 +70,10 @@ fn policy(script: &str, style: &str) -> String {
     )
 }
 
-/// What is at the top of the page if a reader should look at the last section.
+/// What is at the top of the page if something makes the figures doubtful: the last section says what.
 fn badge(sources: &[(String, PageSource)]) -> Option<String> {
-    let warnings = about::warnings(sources).len();
+    let all = about::warnings(sources);
+    let warnings = all.iter().filter(|(severity, _)| *severity == Severity::Serious).count();
     (warnings > 0).then(|| count_of(warnings, "warning", "warnings"))
 }
 
@@ -81,12 +84,13 @@ fn title(sources: &[(String, PageSource)]) -> String {
 }
 
 /// The sections that are not empty, and the data of the side-by-side view.
-fn sections(sources: &[(String, PageSource)]) -> (Vec<Section>, String) {
+fn sections(sources: &[(String, PageSource)], on_machines: &[ProgramOnMachines]) -> (Vec<Section>, String) {
     let by = Kinds::of(sources);
     let measured = distributions::ordered(&by.programs);
     let (side_by_side, subjects) = diff::section(&measured, &timeline::traced(&by.traces)).unzip();
     let sections = [
         Some(answer::section(sources)),
+        machines::section(on_machines),
         programs::section(&by.programs),
         distributions::section(&by.programs),
         timeline::section(&by.traces),

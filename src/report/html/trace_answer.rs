@@ -8,6 +8,7 @@ use crate::document::trace::{TraceFigure, TracePiece, TraceProgram};
 use crate::output::visible;
 use crate::report::phase_row::PhaseRow;
 use crate::report::row::percent;
+use crate::report::words::runs;
 use firstbyte_measure::units::display_nanos;
 
 /// The most rows of the critical path.
@@ -31,7 +32,7 @@ pub(super) fn blocks(traced: &TraceProgram) -> Vec<PageBlock> {
 
 fn sentence(traced: &TraceProgram) -> String {
     let phases = &traced.phases;
-    let time = |figure: TraceFigure| display_nanos(figure.mean.unwrap_or(figure.median));
+    let time = |figure: TraceFigure| display_nanos(figure.typical());
     let total = phases.total.map_or_else(|| display_nanos(traced.total_ns as f64), time);
     let end = if traced.until.is_some() { "stopped after" } else { "exit after" };
     let first = match phases.first_byte {
@@ -65,8 +66,9 @@ fn clause(finding: &str) -> String {
 fn phases(traced: &TraceProgram) -> Option<PageBlock> {
     let row = PhaseRow::traced(traced)?;
     let bar = Scale::of(std::slice::from_ref(&row)).bar(&row);
-    let note = format!("{}.", bar.label);
-    let name = if traced.runs > 1 { format!("median of {} runs", traced.runs) } else { "one run".to_owned() };
+    let of = if traced.runs > 1 { " Means of the middle half of the runs." } else { "" };
+    let note = format!("{}.{of}", bar.label);
+    let name = runs(traced.runs);
     let rows = vec![BarRow { name, bar, value: display_nanos(row.total) }];
     let bars = Bars { title: "Phases".to_owned(), scale: "linear", rows, note };
     Some(PageBlock::Bars { bars })

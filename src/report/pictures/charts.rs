@@ -93,14 +93,19 @@ fn legend(area: &Area) -> Drawn {
 /// Every sample of the first byte (or the total, if there is none) as a point, and the median and its 95 % interval as
 /// lines. `None` without samples.
 pub(crate) fn distributions(all: &[&Measurement]) -> Option<String> {
-    let rows: Vec<(&Measurement, &Distribution)> =
-        all.iter().filter_map(|m| Some((*m, m.ranked()?))).collect();
+    let rows: Vec<(String, &Distribution)> =
+        all.iter().filter_map(|m| Some((name(m, all), m.ranked()?))).collect();
+    samples(&rows)
+}
+
+/// The same of any distributions, each with its name.
+pub(crate) fn samples(rows: &[(String, &Distribution)]) -> Option<String> {
     let scale = Scale::of(rows.iter().flat_map(|(_, d)| [d.min, d.max]))?;
     let svg = picture(rows.len(), |area| {
         title(area, "First byte, every sample (or the total, if a program prints nothing)")?;
         axis(area, &scale, bottom(rows.len()))?;
-        for (index, (m, distribution)) in rows.iter().enumerate() {
-            write(area, &truncated(&name(m, all), NAME), (LEFT - 10, middle(index)), 13, BLACK, HPos::Right)?;
+        for (index, (name, distribution)) in rows.iter().enumerate() {
+            write(area, &truncated(name, NAME), (LEFT - 10, middle(index)), 13, BLACK, HPos::Right)?;
             points(area, &scale, index, distribution)?;
             let median = display_nanos(distribution.median);
             write(area, &median, (RIGHT + 12, middle(index)), 13, BLACK, HPos::Left)?;

@@ -5,7 +5,7 @@ use crate::document::check::{BudgetOutcome, BudgetUnit, CheckDocument, CheckedPr
 use crate::output::visible;
 use crate::report::words::count_of;
 use anstyle::{AnsiColor, Style};
-use comfy_table::{CellAlignment, Table, TableComponent, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 use firstbyte_measure::units::{Bytes, display_nanos};
 
 /// A table for each program, and the verdict.
@@ -39,6 +39,8 @@ fn one(program: &CheckedProgram, terminal: &Terminal) -> String {
         .set_style(TableComponent::HeaderLines, '─')
         .set_style(TableComponent::MiddleHeaderIntersections, '─');
     table.set_header(["", "budget", "measured", "margin", ""]);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(terminal.width).unwrap_or(u16::MAX));
 
     for judged in &program.budgets {
         table.add_row(row(judged));

@@ -72,16 +72,32 @@ fn title(rows: &[&Measurement], cache: Option<Cache>, terminal: &Terminal) -> St
 /// One table if the terminal is wide enough, else one for times and one for counts.
 fn main_tables(rows: &[&Measurement], terminal: &Terminal) -> Vec<String> {
     let one = table(rows, &row::times_and_counts(), None, terminal, NARROWEST_NAME);
-    let part = |columns: Vec<MeasurementColumn>| table(rows, &columns, None, terminal, 0).unwrap_or_default();
-    one.map_or_else(|| [row::times(), row::counts()].map(part).into(), |one| vec![one])
+    let parts =
+        || [row::times(), row::counts()].map(|columns| divided(rows, &columns, None, terminal)).concat();
+    one.map_or_else(parts, |one| vec![one])
+}
+
+/// These columns in one table, or in several that are narrow enough.
+fn divided(
+    rows: &[&Measurement],
+    columns: &[MeasurementColumn],
+    below: Option<&str>,
+    terminal: &Terminal,
+) -> Vec<String> {
+    let narrowest = if columns.len() > 1 { NARROWEST_NAME } else { 0 };
+    if let Some(whole) = table(rows, columns, below, terminal, narrowest) {
+        return vec![whole];
+    }
+    let (first, rest) = columns.split_at(columns.len().div_ceil(2));
+    [divided(rows, first, None, terminal), divided(rows, rest, below, terminal)].concat()
 }
 
 fn statistics(rows: &[&Measurement], terminal: &Terminal) -> String {
     let below = row::threshold(rows);
-    let table = table(rows, &row::statistics(), below.as_deref(), terminal, 0).unwrap_or_default();
+    let tables = divided(rows, &row::statistics(), below.as_deref(), terminal);
     let timed = rows.iter().any(|row| row.ranked().is_some());
     let title = if timed { "First byte (or total, if there is none)" } else { "Wall time" };
-    format!("{}\n{table}", terminal.bold(&truncated(title, terminal.width)))
+    format!("{}\n{}", terminal.bold(&truncated(title, terminal.width)), tables.join("\n"))
 }
 
 /// A table with the names first and, with a threshold, the share of runs below it last. `None` if less than `narrowest`

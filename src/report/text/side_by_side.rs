@@ -1,17 +1,22 @@
 //! Warm and cold times of the same programs in one table, as Startup Showdown has them.
 
-use super::terminal::{Terminal, columns as width_of, truncated};
+use super::terminal::{Terminal, columns as width_of, fitted};
 use crate::document::bench::{Cache, Distribution, Measurement};
 use crate::report::row::{UNKNOWN, name, ratio};
 use firstbyte_measure::units::display_nanos;
-use std::fmt::Write;
 
 /// Names are cut to this width.
 const WIDEST_NAME: usize = 24;
 
-/// The headings, and the widths of their columns.
-const COLUMNS: [(&str, usize); 6] =
-    [("base", 10), ("min", 10), ("max", 10), ("no_cache", 10), ("min", 10), ("max", 10)];
+/// The figures of one state: heading and value.
+type Column = (&'static str, fn(&Distribution) -> f64);
+
+const MEDIAN: fn(&Distribution) -> f64 = |times| times.median;
+const RANGE: [Column; 2] = [("min", |times| times.min), ("max", |times| times.max)];
+
+/// The width of a figure, and that of the growth.
+const FIGURE: usize = 10;
+const GROWTH: usize = 8;
 
 /// A line for each program that was measured both warm (`base`) and cold (`no_cache`), in the order of its warm time;
 /// `None` if there is no such program.
@@ -25,33 +30,34 @@ pub(super) fn render(
     let pairs: Vec<(&Measurement, &Measurement)> =
         warm.iter().filter_map(|own| Some((*own, found(own)?))).collect();
     let width = pairs.iter().map(|(warm, _)| width_of(&name(warm))).max()?.min(WIDEST_NAME);
+    // a narrow terminal has the medians only
+    let ranges = [2, 1, 0].into_iter().find(|ranges| taken(width, *ranges) <= terminal.width).unwrap_or(0);
+    let width = width.min(terminal.width.saturating_sub(taken(0, ranges)));
+    let columns = |median: &'static str| [&[(median, MEDIAN)], &RANGE[..ranges]].concat();
 
-    let mut text =
-        terminal.bold("Warm (base) and cold (no_cache), first byte (or total, if there is none)") + "\n";
-    text += &line("", width, &COLUMNS.map(|(heading, _)| heading.to_owned()), "×");
+    let title = "Warm (base) and cold (no_cache), first byte (or total, if there is none)";
+    let mut text = terminal.bold(&terminal.wrap(title, 2)) + "\n";
+    let headings = [columns("base"), columns("no_cache")].concat();
+    text += &line("", width, headings.iter().map(|(heading, _)| (*heading).to_owned()), "×");
     for (warm, cold) in pairs {
-        let [a, b] = [warm, cold].map(cells);
-        let cells: [String; 6] = [&a[..], &b[..]].concat().try_into().unwrap_or_default();
-        text += &line(&truncated(&name(warm), width), width, &cells, &growth(warm, cold));
+        let of = |own| columns("").into_iter().map(move |(_, figure)| cell(own, figure));
+        text += &line(&name(warm), width, of(warm).chain(of(cold)), &growth(warm, cold));
     }
     Some(text)
 }
 
-fn line(name: &str, width: usize, cells: &[String; 6], growth: &str) -> String {
-    let mut line = format!("{name}{}", " ".repeat(width.saturating_sub(width_of(name))));
-    for (cell, (_, width)) in cells.iter().zip(COLUMNS) {
-        let _ = write!(line, "{cell:>width$}");
-    }
-    let _ = writeln!(line, "{growth:>8}");
-    line
+/// The width of a table with names of this width, and so many figures of the range of each state.
+fn taken(name: usize, ranges: usize) -> usize {
+    name + 2 * (1 + ranges) * FIGURE + GROWTH
 }
 
-/// The median, the minimum and the maximum.
-fn cells(measurement: &Measurement) -> [String; 3] {
-    let of = |figure: fn(&Distribution) -> f64| {
-        measurement.ranked().map_or_else(|| UNKNOWN.to_owned(), |times| display_nanos(figure(times)))
-    };
-    [of(|d| d.median), of(|d| d.min), of(|d| d.max)]
+fn line(name: &str, width: usize, cells: impl Iterator<Item = String>, growth: &str) -> String {
+    let cells: Vec<String> = cells.map(|cell| format!("{cell:>FIGURE$}")).collect();
+    format!("{}{}{growth:>GROWTH$}\n", fitted(name, width), cells.concat())
+}
+
+fn cell(measurement: &Measurement, figure: fn(&Distribution) -> f64) -> String {
+    measurement.ranked().map_or_else(|| UNKNOWN.to_owned(), |times| display_nanos(figure(times)))
 }
 
 /// The cold median over the warm one.

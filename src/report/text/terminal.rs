@@ -70,9 +70,12 @@ fn broken(word: &str, width: usize) -> Vec<&str> {
     pieces
 }
 
-/// The width of `text`.
+/// The width of `text` without the colours that [`Terminal::paint`] adds.
 pub fn columns(text: &str) -> usize {
-    UnicodeWidthStr::width(text)
+    let mut painted = text.split("\u{1b}[");
+    let plain = painted.next().map_or(0, UnicodeWidthStr::width);
+    let after = |part: &str| UnicodeWidthStr::width(part.split_once('m').map_or(part, |(_, text)| text));
+    plain + painted.map(after).sum::<usize>()
 }
 
 /// `text`, made [`visible`], in at most `width` columns. The rest is replaced by `…`, between graphemes.
@@ -245,6 +248,9 @@ mod tests {
         let terminal = Terminal { width: 12, colour: false };
         let wrapped = terminal.wrap("one two three four five", 2);
         assert_eq!(wrapped, "one two\n  three four\n  five");
+        let painted = Terminal { width: 12, colour: true };
+        let bold = terminal.wrap(&format!("one {} three", painted.bold("two")), 2);
+        assert_eq!(bold, "one \u{1b}[1mtwo\u{1b}[0m\n  three");
         let broken = terminal.wrap("a word_that_is_far_too_long", 2);
         assert_eq!(broken, "a word_that_\n  is_far_too\n  _long");
     }

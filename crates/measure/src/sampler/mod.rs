@@ -257,7 +257,7 @@ mod tests {
             eprintln!("skipped: {error}");
             return;
         }
-        let script = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
+        let script = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
         let mut launcher = Launcher::new(Command::new(&["/bin/sh", "-c", script]).unwrap()).unwrap();
         sampler.run(&mut launcher, &Setting::default()).unwrap();
         sampler.run(&mut launcher, &Setting::default()).unwrap();

@@ -206,6 +206,7 @@ mod tests {
             ip: 7,
             stack: vec![1, 2],
             paths: vec!["/a\"b\n".to_owned()],
+            pair: None,
             output: false,
         };
         let fault = Fault {

@@ -18,7 +18,7 @@ pub(crate) fn title(group: Group) -> &'static str {
 }
 
 /// Heading and cell.
-type Column = (&'static str, fn(&Figure) -> String);
+pub(crate) type Column = (&'static str, fn(&Figure) -> String);
 
 /// The columns of numbers, in order.
 pub(crate) const COLUMNS: [Column; 5] = [

@@ -35,7 +35,8 @@ fn one(figure: &Figure, terminal: &Terminal) -> Option<String> {
     let all = histogram.counts.iter().sum::<u32>();
     let most = histogram.counts.iter().copied().max()?.max(1);
     let room = terminal.width.saturating_sub(32).clamp(8, 60);
-    let mut text = terminal.bold(&visible(&format!("{}, {all} single calls", figure.name))) + "\n";
+    let title = visible(&format!("{}, {all} single calls", figure.name));
+    let mut text = terminal.bold(&terminal.wrap(&title, 2)) + "\n";
     for (index, count) in histogram.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
         let bar = "█".repeat((*count as usize * room).div_ceil(most as usize));
         let from = duration(histogram.lower_edge(index));

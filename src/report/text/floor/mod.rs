@@ -9,7 +9,7 @@ pub(crate) mod waterfall;
 use super::terminal::{Terminal, columns, fitted};
 use crate::document::floor::{Figure, Floor, Group, NOISY};
 use crate::output::visible;
-use crate::report::text::floor::figure::{COLUMNS, duration, grey_if, title};
+use crate::report::text::floor::figure::{COLUMNS, Column, duration, grey_if, title};
 use crate::report::text::floor::{
     cores as floor_cores, histogram as floor_histogram, prints as floor_prints, waterfall as floor_waterfall,
 };
@@ -60,6 +60,8 @@ fn head(floor: &Floor, terminal: &Terminal) -> String {
 
 const NUMBER: usize = 9;
 const NARROWEST_NAME: usize = 24;
+/// Where there is no room for all columns, these are left out, the first of them first.
+const LEAST: [&str; 2] = ["mean", "min"];
 /// Wide terminals show the single calls as well.
 const SINGLES: usize = 34;
 
@@ -68,31 +70,50 @@ fn table(floor: &Floor, group: Group, terminal: &Terminal) -> String {
     if figures.is_empty() {
         return String::new();
     }
-    let numbers = NUMBER * COLUMNS.len();
+    let shown = shown_columns(terminal.width);
+    let numbers = NUMBER * shown.len();
     let singles = figures.iter().any(|figure| figure.single.is_some());
     let longest = figures.iter().map(|figure| columns(&figure.name)).max().unwrap_or(0);
     let singles = singles && terminal.width >= NARROWEST_NAME + numbers + SINGLES;
     let room = terminal.width.saturating_sub(numbers + if singles { SINGLES } else { 0 });
     let width = longest.min(room.max(NARROWEST_NAME)); // a longer name is wrapped above its numbers
-    let heading = row(title(group), width, COLUMNS.map(|(heading, _)| heading.to_owned()));
+    let heading = row(title(group), width, shown.iter().map(|(heading, _)| (*heading).to_owned()));
     let heading = if singles { heading + "   single calls, min to p99" } else { heading };
     let mut text = terminal.bold(&heading) + "\n";
     for figure in &figures {
-        text += &line(figure, width, singles, terminal);
+        text += &line(figure, &shown, width, singles, terminal);
     }
     text + &notes(&figures, terminal)
 }
 
-fn row(name: &str, width: usize, cells: [String; COLUMNS.len()]) -> String {
-    let cells = cells.map(|cell| format!("{cell:>NUMBER$}"));
-    fitted(name, width) + &cells.concat()
+fn shown_columns(width: usize) -> Vec<Column> {
+    let mut shown = COLUMNS.to_vec();
+    for least in LEAST {
+        if width < NARROWEST_NAME + NUMBER * shown.len() {
+            shown.retain(|(heading, _)| *heading != least);
+        }
+    }
+    shown
 }
 
-fn line(figure: &Figure, width: usize, singles: bool, terminal: &Terminal) -> String {
-    let name = Terminal { width, colour: false }.wrap(&visible(&figure.name), 2);
-    let (above, name) = name.rsplit_once('\n').unwrap_or(("", &name));
-    let mut text = if above.is_empty() { String::new() } else { format!("{above}\n") };
-    text += &row(name, width, COLUMNS.map(|(_, cell)| cell(figure)));
+/// A name and its numbers. The beginning of a name that is too long is above them, or the whole name rather than a part
+/// of a word.
+fn row(name: &str, width: usize, cells: impl Iterator<Item = String>) -> String {
+    let name = visible(name);
+    let is_breakable = name.split(' ').all(|word| columns(word) + 2 <= width);
+    let wrapped = if is_breakable || columns(&name) <= width {
+        Terminal { width, colour: false }.wrap(&name, 2)
+    } else {
+        name + "\n"
+    };
+    let (above, name) = wrapped.rsplit_once('\n').unwrap_or(("", &wrapped));
+    let above = if above.is_empty() { String::new() } else { format!("{above}\n") };
+    let cells: Vec<String> = cells.map(|cell| format!("{cell:>NUMBER$}")).collect();
+    above + &fitted(name, width) + &cells.concat()
+}
+
+fn line(figure: &Figure, shown: &[Column], width: usize, singles: bool, terminal: &Terminal) -> String {
+    let mut text = row(&figure.name, width, shown.iter().map(|(_, cell)| cell(figure)));
     if let Some(single) = figure.single.as_ref().filter(|_| singles) {
         let range = format!("{} to {}", duration(single.min), duration(single.p99));
         let _ = write!(text, "   {:<20} {}", range, floor_histogram::spark(&single.histogram, 10));

@@ -8,6 +8,8 @@ use std::fmt::Write;
 
 const LABEL: usize = 22;
 const NUMBER: usize = 10;
+/// The calls and the faults. A narrow terminal lacks them; the notes name the calls.
+const COUNTS: usize = 14;
 
 /// For a terminal; empty without prints.
 pub(crate) fn render(prints: &[Print], terminal: &Terminal) -> String {
@@ -16,23 +18,29 @@ pub(crate) fn render(prints: &[Print], terminal: &Terminal) -> String {
     }
     let backend = prints.iter().find_map(|print| print.outside.as_ref()).map(|outside| &outside.backend);
     let outside = backend.map_or_else(String::new, |backend| format!("from outside ({backend})"));
+    let counts = terminal.width >= LABEL + 4 * NUMBER + COUNTS;
+    let label = LABEL.min(terminal.width.saturating_sub(4 * NUMBER));
+    let [of_first, counted] = if counts { ["  in the first", "  calls faults"] } else { [""; 2] };
     let mut text = terminal.bold(title(Group::Prints)) + "\n";
-    let _ = writeln!(text, "{:LABEL$}{:>20}{outside:>20}  in the first", "", "its own clock");
+    let _ = writeln!(text, "{:label$}{:>20}{outside:>20}{of_first}", "", "its own clock");
     let headings = ["first", "hundredth", "first", "hundredth"].map(|heading| format!("{heading:>NUMBER$}"));
-    let _ = writeln!(text, "{:LABEL$}{}  calls faults", "of hello world\\n", headings.concat());
+    let _ = writeln!(text, "{:label$}{}{counted}", "of hello world\\n", headings.concat());
     for print in prints {
-        text += &line(print, terminal);
+        text += &line(print, label, counts, terminal);
     }
     text + &notes(prints, terminal)
 }
 
-fn line(print: &Print, terminal: &Terminal) -> String {
-    let mut text = fitted(&visible(&print.label), LABEL);
+fn line(print: &Print, label: usize, counts: bool, terminal: &Terminal) -> String {
+    let mut text = fitted(&visible(&print.label), label);
     text += &cell(Some(&print.first), terminal);
     text += &cell(Some(&print.hundredth), terminal);
     let outside = print.outside.as_ref();
     text += &cell(outside.map(|outside| &outside.first), terminal);
     text += &cell(outside.map(|outside| &outside.hundredth), terminal);
+    if !counts {
+        return text + "\n";
+    }
     let calls = outside.map_or("-".to_owned(), |outside| outside.first_calls.len().to_string());
     let faults = outside.and_then(|outside| outside.first_faults);
     let faults = faults.map_or("-".to_owned(), |faults| faults.to_string());

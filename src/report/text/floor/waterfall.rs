@@ -11,13 +11,18 @@ use std::fmt::Write;
 /// Names are cut to this width, or to less in a narrow terminal.
 const WIDEST_NAME: usize = 52;
 const NUMBERS: usize = 20;
+/// The numbers of a step that is within the noise, and these words.
+const UNSURE: usize = 40;
 
 pub(crate) fn render(waterfall: &Waterfall, terminal: &Terminal) -> String {
     let names = waterfall.layers.iter().map(|layer| columns(&layer.name));
     let steps = waterfall.steps.iter().map(|step| columns(&step.removes) + STEP.chars().count());
     let longest = names.chain(steps).max().unwrap_or(0);
-    let width = longest.min(WIDEST_NAME).min(terminal.width / 2).max(8);
-    let mut text = terminal.bold(&format!("Waterfall: {}", visible(&waterfall.title))) + "\n";
+    let numbers = if waterfall.steps.iter().any(|step| step.unsure) { UNSURE } else { NUMBERS };
+    let room = terminal.width.saturating_sub(numbers).min(terminal.width / 2);
+    let width = longest.min(WIDEST_NAME).min(room).max(8);
+    let title = terminal.wrap(&format!("Waterfall: {}", visible(&waterfall.title)), 2);
+    let mut text = terminal.bold(&title) + "\n";
     for (index, layer) in waterfall.layers.iter().enumerate() {
         let name = fitted(&layer.name, width);
         let bar = bar(waterfall, layer.ns.as_f64(), terminal.width.saturating_sub(width + NUMBERS + 1));

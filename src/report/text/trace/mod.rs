@@ -224,11 +224,11 @@ fn findings(notes: &TraceNotes, terminal: &Terminal) -> String {
 }
 
 fn note_lines(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> String {
-    urgent(summary, notes, terminal) + &wrapped(&notes.notes, terminal)
+    wrapped(&urgent(summary, notes), terminal) + &wrapped(&notes.notes, terminal)
 }
 
 /// What no reader may miss.
-fn urgent(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> String {
+fn urgent(summary: &Summary, notes: &TraceNotes) -> Vec<String> {
     let mut urgent = notes.urgent.clone();
     if summary.lost > 0 {
         let lost = format!(
@@ -237,7 +237,7 @@ fn urgent(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> String 
         );
         urgent.insert(0, lost);
     }
-    wrapped(&urgent, terminal)
+    urgent
 }
 
 fn wrapped(notes: &[String], terminal: &Terminal) -> String {

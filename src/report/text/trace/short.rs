@@ -7,17 +7,18 @@ use crate::account::notes::TraceNotes;
 use crate::account::summary::CommonShare;
 use crate::output::visible;
 use crate::report::text::sparkline::{FEWEST, sparkline};
-use crate::report::text::terminal::{Terminal, fitted, truncated};
-use crate::report::words::runs;
+use crate::report::text::terminal::{Terminal, columns, fitted, truncated};
+use crate::report::words::{count_of, runs};
 use firstbyte_measure::units::display_nanos;
 use std::fmt::Write;
 
-/// The lines of the smallest usual terminal.
-const LINES: usize = 24;
-/// The most lines of the path, the costs and the findings.
+/// The lines of the smallest usual terminal, without that of the prompt.
+const LINES: usize = 23;
+/// The most lines of the path, the most costs and findings, and the lines that warnings may have in any case.
 const PATH: usize = 2;
 const COSTS: usize = 5;
 const FINDINGS: usize = 3;
+const URGENT: usize = 3;
 /// The columns of the picture of the runs.
 const RUNS: usize = 24;
 
@@ -30,20 +31,23 @@ pub fn first_part(summary: &Summary, command: &str, terminal: &Terminal) -> Stri
     text + "\n" + &costs(summary, terminal)
 }
 
-/// The rest: what must be known, the most expensive findings, and where there is more.
+/// The rest: the most expensive findings, what must be known, and where there is more.
 pub fn second_part(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> String {
     let before = first_part(summary, &notes.command, terminal).lines().count();
-    let urgent = super::urgent(summary, notes, terminal);
-    let more = more(notes, terminal);
-    let taken = before + urgent.lines().count() + more.lines().count() + 2;
-    let findings = findings(notes, LINES.saturating_sub(taken), terminal);
+    rest(before, &super::urgent(summary, notes), notes, terminal)
+}
 
-    let mut text = String::new();
-    for part in [findings, urgent + &more].iter().filter(|part| !part.is_empty()) {
-        text.push('\n');
-        text += part;
-    }
-    text
+/// What fits below `before` lines.
+fn rest(before: usize, urgent: &[String], notes: &TraceNotes, terminal: &Terminal) -> String {
+    // without the last line and the empty line before it
+    let left = LINES.saturating_sub(before + 2);
+    let least = if notes.findings.is_empty() { 0 } else { 2 + notes.findings.len().min(FINDINGS) };
+
+    let warnings =
+        listed(urgent.iter().map(|note| visible(note)), left.saturating_sub(least).max(URGENT), 2, terminal);
+    let (findings, shown) = findings(notes, left.saturating_sub(warnings.text.lines().count()), terminal);
+    let more = more([urgent.len() - warnings.shown, notes.findings.len() - shown], terminal);
+    format!("{findings}\n{}{more}", warnings.text)
 }
 
 fn headline(summary: &Summary, command: &str, terminal: &Terminal) -> String {
@@ -96,27 +100,45 @@ fn title(share: &CommonShare) -> String {
     }
 }
 
-/// Each finding has its part of the lines that are left, at least one.
-fn findings(notes: &TraceNotes, lines: usize, terminal: &Terminal) -> String {
-    let mut left = lines.saturating_sub(1);
-    let shown = notes.findings.len().min(FINDINGS).min(left.max(1));
-    if shown == 0 {
-        return String::new();
+/// The findings that fit into so many lines, and how many those are. The most expensive one always has a line.
+fn findings(notes: &TraceNotes, lines: usize, terminal: &Terminal) -> (String, usize) {
+    let numbered = notes.findings.iter().take(FINDINGS).enumerate();
+    let numbered = numbered.map(|(n, finding)| format!("{}. {}", n + 1, visible(finding)));
+    let list = listed(numbered, lines.saturating_sub(2).max(1), 3, terminal);
+    if list.shown == 0 {
+        return (String::new(), 0);
     }
-    let mut text = terminal.bold("Findings") + "\n";
-    for (n, finding) in notes.findings.iter().take(shown).enumerate() {
-        let most = (left / (shown - n)).max(1);
-        let finding = clipped(&format!("{}. {}", n + 1, visible(finding)), 3, most, terminal);
-        left = left.saturating_sub(finding.lines().count());
-        text += &finding;
-    }
-    text
+    (format!("\n{}\n{}", terminal.bold("Findings"), list.text), list.shown)
 }
 
-fn more(notes: &TraceNotes, terminal: &Terminal) -> String {
-    let left = notes.findings.len().saturating_sub(FINDINGS);
-    let findings = if left > 0 { format!("{left} more findings, ") } else { String::new() };
-    let text = format!("--full: {findings}steps, functions, loads, files, processes, method");
+/// Texts below each other, as far as they fit.
+struct Listed {
+    text: String,
+    /// How many of them it has.
+    shown: usize,
+}
+
+/// The first texts in at most `lines` lines. Each has its part of these lines, at least one.
+fn listed(texts: impl Iterator<Item = String>, lines: usize, indent: usize, terminal: &Terminal) -> Listed {
+    let texts: Vec<String> = texts.take(lines).collect();
+    let (mut text, mut left) = (String::new(), lines);
+    for (n, each) in texts.iter().enumerate() {
+        let most = left / (texts.len() - n);
+        let each = clipped(each, indent, most, terminal);
+        left = left.saturating_sub(each.lines().count());
+        text += &each;
+    }
+    Listed { text, shown: texts.len() }
+}
+
+/// What `--full` shows besides: notes and findings that are not here, and everything else.
+fn more([notes, findings]: [usize; 2], terminal: &Terminal) -> String {
+    let of = |count: usize, one: &str, several: &str| {
+        if count > 0 { format!("{}, ", count_of(count, one, several)) } else { String::new() }
+    };
+    let notes = of(notes, "more note", "more notes");
+    let findings = of(findings, "more finding", "more findings");
+    let text = format!("--full: {notes}{findings}steps, functions, loads, files, processes, method");
     clipped(&text, 8, 1, terminal)
 }
 
@@ -127,7 +149,50 @@ fn clipped(text: &str, indent: usize, most: usize, terminal: &Terminal) -> Strin
     if wrapped.lines().count() > most
         && let Some(last) = lines.last_mut()
     {
-        *last = truncated(&format!("{last} …"), terminal.width);
+        let is_room = columns(last) + 2 <= terminal.width;
+        let words = if is_room { &**last } else { last.rsplit_once(' ').map_or("", |(words, _)| words) };
+        *last = truncated(&format!("{words} …"), terminal.width);
     }
     lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sentences(what: &str, count: usize) -> Vec<String> {
+        let long =
+            "what happened and what would help, in a sentence that goes on in another line and one more";
+        (0..count).map(|n| format!("{what}-{n}: {long}, {long}.")).collect()
+    }
+
+    #[test]
+    fn the_first_screen_fits_with_any_number_of_warnings_and_findings() {
+        let counts = (0..9).flat_map(|warnings| (0..9).map(move |findings| [warnings, findings]));
+        for ([warnings, findings], width) in counts.flat_map(|all| [60, 80, 200].map(|width| (all, width))) {
+            let terminal = Terminal { width, colour: false };
+            let notes = TraceNotes { findings: sentences("finding", findings), ..TraceNotes::default() };
+            for before in 8..=16 {
+                let text = rest(before, &sentences("warning", warnings), &notes, &terminal);
+                assert!(before + text.lines().count() <= 24, "{before} lines and {text}");
+                assert!(before == 16 || before + text.lines().count() < 24, "{before} lines and {text}");
+                assert!(text.lines().all(|line| columns(line) <= width), "{width}: {text}");
+                for (what, count) in [("warning", warnings), ("finding", findings)] {
+                    let shown = text.matches(&format!("{what}-")).count();
+                    assert!(shown >= count.min(1), "{text}");
+                    let word = if what == "warning" { "note" } else { what };
+                    let more = format!(" {} more {word}", count - shown);
+                    assert!(shown == count || text.contains(&more), "{shown} of {count}: {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn clipped_text_ends_with_a_whole_word() {
+        let terminal = Terminal { width: 12, colour: false };
+        assert_eq!(clipped("one two three four", 2, 1, &terminal), "one two …\n");
+        assert_eq!(clipped("one two four five", 2, 1, &terminal), "one two …\n");
+        assert_eq!(clipped("one two", 2, 1, &terminal), "one two\n");
+    }
 }

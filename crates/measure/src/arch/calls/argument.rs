@@ -41,6 +41,8 @@ pub enum Argument {
     Whence,
     /// A number or flags that have names.
     Value(Values),
+    /// The address where the call writes two descriptors.
+    Pair,
     /// A register without a meaning.
     Unused,
 }
@@ -125,6 +127,7 @@ impl Argument {
             b'c' => Argument::CloneFlags,
             b'F' => Argument::FutexOperation,
             b'w' => Argument::Whence,
+            b'B' => Argument::Pair,
             b'_' => Argument::Unused,
             _ => Values::of_letter(letter).map_or(Argument::Address, Argument::Value),
         }

@@ -9,7 +9,7 @@ use super::{CallFacts, Does};
 /// The names are those of the native tables and of the 32-bit ones. The arguments are one letter each: descriptors are `R`
 /// if the call reads from them, `W` if it writes to them, `f` if it works on their file, else `d`; `D` directory descriptor,
 /// `p` path, `z` size, `i` int, `x` address, `O` open flags, `m` mode, `P` protection, `M` mapping flags, `a` access mode,
-/// `s` signal, `c` clone flags, `F` futex operation, `w` whence, `_` a register without a meaning, and a letter of
+/// `s` signal, `c` clone flags, `F` futex operation, `w` whence, `B` where it writes two descriptors, `_` a register without a meaning, and a letter of
 /// [`Values`](super::Values) a number or flags that have names. An offset or length in a
 /// file is `o` if it takes one register, `L` if it takes two with the low half first, and `H` with the high half first.
 const CALLS: &[(&str, &str, Does)] = &[
@@ -142,8 +142,8 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("openat", "DpOm", Opens),
     ("openat2", "Dpxz", Opens),
     ("pause", "", Waits(Signal)),
-    ("pipe", "x", Other),
-    ("pipe2", "xg", Other),
+    ("pipe", "B", Other),
+    ("pipe2", "Bg", Other),
     ("pkey_mprotect", "xzPi", Other),
     ("poll", "xii", Waits(Poll)),
     ("ppoll", "xixx", Waits(Poll)),
@@ -197,7 +197,7 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("sigaltstack", "xx", Other),
     ("sigsuspend", "xxx", Waits(Signal)),
     ("socket", "STi", Other),
-    ("socketpair", "STix", Other),
+    ("socketpair", "STiB", Other),
     ("splice", "RxWxzi", Waits(Splice)),
     ("stat", "px", Asks),
     ("stat64", "px", Asks),

@@ -154,6 +154,7 @@ fn call(bytes: &[u8], paths: usize) -> Option<Call> {
         ip,
         stack: callers(stack),
         paths: paths?,
+        pair: None,
         output: record.code & CALL_OUTPUT != 0,
     })
 }
@@ -172,6 +173,7 @@ fn unfinished(entered: Nanos, code: u32) -> Call {
         ip: 0,
         stack: Vec::new(),
         paths: Vec::new(),
+        pair: None,
         output: code & CALL_OUTPUT != 0,
     }
 }

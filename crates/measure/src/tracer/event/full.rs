@@ -26,6 +26,10 @@ pub struct Call {
     /// Its path arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
+    /// The two descriptors that `pipe(2)` or `socketpair(2)` wrote to memory; `None`: another call, or the backend did not
+    /// read them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pair: Option<[i32; 2]>,
     /// It may write to the stdout that we gave the tracee.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub output: bool,

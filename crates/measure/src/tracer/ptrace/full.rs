@@ -5,7 +5,7 @@
 use super::restarts::is_restart;
 use super::task_tree::Task;
 use super::tracee::{EnteredCall, TracedThread};
-use crate::arch::{CallRole, call_roles, path_arguments};
+use crate::arch::{Argument, CallFacts, CallRole, call_names, call_roles, path_arguments};
 use crate::clock;
 use crate::tracer::event::{Call, Image, auxiliary_vector};
 use crate::tracer::{Event, EventKind};
@@ -76,6 +76,7 @@ impl FullEvents {
             ip,
             stack: stack(tracee, sp),
             paths,
+            pair: pair(tracee, &flight.entry, result),
             output: false,
         };
 
@@ -110,6 +111,7 @@ impl FullEvents {
             ip: 0,
             stack: Vec::new(),
             paths: Vec::new(),
+            pair: None,
             output: false,
         };
         self.push(entered, task, EventKind::Call(Box::new(call)));
@@ -135,6 +137,16 @@ fn paths(tracee: TracedThread, entry: &EnteredCall) -> Vec<String> {
     let positions = path_arguments().get(entry.call).unwrap_or_default();
     let path = |position: u8| string(tracee, entry.arguments[usize::from(position)]);
     positions.into_iter().flatten().map(path).collect()
+}
+
+/// The descriptors that a call wrote to memory.
+fn pair(tracee: TracedThread, entry: &EnteredCall, result: i64) -> Option<[i32; 2]> {
+    let name = call_names::name(entry.call);
+    let at = CallFacts::of(&name)?.position(Argument::Pair).filter(|_| result == 0)?;
+    let mut room = [0; 8];
+    let read = tracee.read_memory(entry.arguments[usize::from(at)], &mut room);
+    let [first, second] = room.as_chunks::<4>().0 else { return None };
+    (read == room.len()).then(|| [*first, *second].map(i32::from_ne_bytes))
 }
 
 /// The string at an address, as far as it can be read. If it is longer than any path, it ends with `…`.

@@ -58,9 +58,9 @@ impl Watcher for PtraceWatch {
 
         let filter = filter::execs();
         let preparation = Preparation::Ptrace { meeting: childs.as_fd(), filter: Some(&filter) };
-        let launched = launcher.launch_in_foreground(stdout_to_stderr, preparation);
+        let created = launcher.launch_in_foreground(stdout_to_stderr, preparation);
         drop(childs); // this tells the tracing thread if the child has died
-        let child = launched?;
+        let child = created?;
 
         if has_begun.recv().is_err() {
             return Err(failure(&launcher, &child, thread));

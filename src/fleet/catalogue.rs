@@ -1,0 +1,190 @@
+//! Which programs have a label of their own.
+//!
+//! Monitoring keeps a set of series for each label, so their number is bounded. Every count of a label may only grow, or
+//! else rates are wrong. Therefore not the counts of a program are shown, but their growth is added to the label that the
+//! program has at that moment.
+
+use crate::document::exposition::{Exposition, OTHER, ProgramFigures};
+use crate::document::watch::{WatchDocument, WatchProgram};
+use std::collections::{BTreeMap, HashMap};
+
+/// A program that was not executed for this long, in nanoseconds, gives its label to another one.
+const IDLE: u64 = 3600 * 1_000_000_000;
+
+#[derive(Debug)]
+pub(super) struct Catalogue {
+    most: usize,
+    labels: BTreeMap<String, Label>,
+    rest: ProgramFigures,
+    /// What each path had when it was last looked at.
+    seen: HashMap<String, ProgramFigures>,
+}
+
+#[derive(Debug, Default)]
+struct Label {
+    figures: ProgramFigures,
+    /// When something was last counted, in nanoseconds since the watch began.
+    last: u64,
+}
+
+impl Catalogue {
+    /// `most`: the number of labels, besides [`OTHER`].
+    pub(super) fn new(most: usize) -> Catalogue {
+        Catalogue { most, labels: BTreeMap::new(), rest: ProgramFigures::default(), seen: HashMap::new() }
+    }
+
+    /// Adds the growth since the last time. `unwritten`: how often the text file could not be written.
+    pub(super) fn update(&mut self, document: &WatchDocument, unwritten: u64) -> Exposition {
+        for program in &document.results {
+            self.add(program, document.wall_ns);
+        }
+        let labels = self.labels.iter().map(|(name, label)| (name.clone(), label.figures.clone()));
+        Exposition {
+            version: env!("CARGO_PKG_VERSION"),
+            scope: document.scope.clone(),
+            programs: labels.chain([(OTHER.to_owned(), self.rest.clone())]).collect(),
+            lost_events: document.lost_events,
+            unwritten,
+        }
+    }
+
+    fn add(&mut self, program: &WatchProgram, now: u64) {
+        let figures = ProgramFigures::of(program);
+        let before = self.seen.get(&program.path).cloned().unwrap_or_default();
+        if figures == before {
+            return;
+        }
+        self.figures_for(program, now).add_growth(&before, &figures);
+        self.seen.insert(program.path.clone(), figures);
+    }
+
+    /// The figures that a program's growth belongs to. What was never executed has no label: its name may be anything
+    /// that somebody typed.
+    fn figures_for(&mut self, program: &WatchProgram, now: u64) -> &mut ProgramFigures {
+        let name = name(&program.path);
+        if program.execs == 0 || name == OTHER || !self.has_room_for(name, now) {
+            return &mut self.rest;
+        }
+        let label = self.labels.entry(name.to_owned()).or_default();
+        label.last = now;
+        &mut label.figures
+    }
+
+    fn has_room_for(&mut self, name: &str, now: u64) -> bool {
+        if self.labels.contains_key(name) || self.labels.len() < self.most {
+            return true;
+        }
+        let oldest = self.labels.iter().min_by_key(|(_, label)| label.last);
+        let idle = oldest.filter(|(_, label)| now.saturating_sub(label.last) >= IDLE);
+        let Some(idle) = idle.map(|(name, _)| name.clone()) else { return false };
+        self.labels.remove(&idle);
+        true
+    }
+}
+
+/// The last part of the path. The whole path would be another label for each version and each user. Rows that stand for
+/// several programs have a path without a slash in brackets.
+fn name(path: &str) -> &str {
+    let name = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(OTHER);
+    if name == path && path.starts_with('(') { OTHER } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Kind;
+    use crate::document::bench::Tool;
+    use crate::document::watch::WatchTotals;
+    use serde_json::Value;
+
+    fn program(path: &str, execs: u64, failed: u64) -> WatchProgram {
+        WatchProgram {
+            program: path.to_owned(),
+            path: path.to_owned(),
+            execs,
+            failed,
+            unsuccessful: 0,
+            replaced: 0,
+            running: 0,
+            forks: 0,
+            startup_ns: None,
+            critical_path: None,
+            first_output_ns: None,
+            lifetime_ns: None,
+            cpu_ns: execs * 10,
+            command_lines: Vec::new(),
+        }
+    }
+
+    fn document(wall_ns: u64, results: Vec<WatchProgram>) -> WatchDocument {
+        WatchDocument {
+            schema: String::new(),
+            kind: Kind::Watch,
+            tool: Tool::ours(),
+            machine: Value::Null,
+            partial: false,
+            command: None,
+            scope: "all".to_owned(),
+            exit: None,
+            wall_ns,
+            results,
+            totals: WatchTotals::default(),
+            critical_path_unknown: None,
+            tree: Vec::new(),
+            findings: Vec::new(),
+            lost_events: 3,
+        }
+    }
+
+    fn execs(exposition: &Exposition) -> Vec<(&str, u64)> {
+        exposition.programs.iter().map(|(name, figures)| (name.as_str(), figures.execs)).collect()
+    }
+
+    #[test]
+    fn programs_with_the_same_name_share_a_label() {
+        let mut catalogue = Catalogue::new(10);
+        let both = vec![program("/usr/bin/git", 2, 0), program("/opt/git", 3, 1)];
+        let shown = catalogue.update(&document(1, both.clone()), 0);
+        assert_eq!(execs(&shown), [("git", 5), (OTHER, 0)]);
+        assert_eq!(shown.programs[0].1.cpu_ns, 50);
+        assert_eq!(shown.lost_events, 3);
+        assert_eq!(catalogue.update(&document(2, both), 0), shown, "nothing has happened");
+    }
+
+    #[test]
+    fn there_are_at_most_so_many_labels_and_no_count_is_lost_or_shrinks() {
+        let mut catalogue = Catalogue::new(2);
+        let many = |n: u64| (0..5).map(|i| program(&format!("/bin/p{i}"), n, 0)).collect::<Vec<_>>();
+        let shown = catalogue.update(&document(1, many(1)), 0);
+        assert_eq!(execs(&shown), [("p0", 1), ("p1", 1), (OTHER, 3)]);
+        let shown = catalogue.update(&document(2, many(4)), 0);
+        assert_eq!(execs(&shown), [("p0", 4), ("p1", 4), (OTHER, 12)]);
+        let none = Catalogue::new(0).update(&document(1, many(1)), 0);
+        assert_eq!(execs(&none), [(OTHER, 5)]);
+    }
+
+    #[test]
+    fn an_idle_label_goes_to_a_program_that_is_used_and_its_past_stays_where_it_was() {
+        let mut catalogue = Catalogue::new(1);
+        catalogue.update(&document(1, vec![program("/a", 7, 0)]), 0);
+        let early = vec![program("/a", 7, 0), program("/b", 1, 0)];
+        assert_eq!(execs(&catalogue.update(&document(2, early), 0)), [("a", 7), (OTHER, 1)]);
+        let late = vec![program("/a", 7, 0), program("/b", 5, 0)];
+        assert_eq!(execs(&catalogue.update(&document(IDLE + 1, late), 0)), [("b", 4), (OTHER, 1)]);
+        let again = vec![program("/a", 9, 0), program("/b", 5, 0)];
+        assert_eq!(execs(&catalogue.update(&document(IDLE + 2, again), 0)), [("b", 4), (OTHER, 3)]);
+    }
+
+    #[test]
+    fn what_was_never_executed_has_no_label_and_neither_have_rows_of_several_programs() {
+        let mut catalogue = Catalogue::new(10);
+        let rows = vec![
+            program("/home/me/pa55word", 0, 7),
+            program("(other programs)", 4, 0),
+            program("/x/other", 1, 0),
+        ];
+        let shown = catalogue.update(&document(1, rows), 9);
+        assert_eq!(execs(&shown), [(OTHER, 5)]);
+        assert_eq!((shown.programs[0].1.failed, shown.unwritten), (7, 9));
+    }
+}

@@ -138,8 +138,7 @@ impl Tally {
         let command = self.command_lines.of(started);
         let command = self.programs[program].starts(command.as_deref(), &mut self.memory);
 
-        let starter = earlier.as_ref().or_else(|| self.running.get(&started.by?));
-        let above = starter.and_then(|starter| starter.node);
+        let above = earlier.as_ref().or_else(|| self.running.get(&started.by?)).and_then(|above| above.node);
         let running = Running {
             program,
             command,

@@ -219,7 +219,8 @@ impl Opened {
 #[test]
 fn every_tab_opens_with_mouse_and_keyboard_without_an_error() {
     let Some(opened) = open(&documents::all()) else { return };
-    let visible = "[...document.querySelectorAll('main > section')].filter((s) => !s.hidden).map((s) => s.id)";
+    let visible =
+        "[...document.querySelectorAll('main > section')].filter((s) => !s.hidden).map((s) => s.id)";
     let ids = opened.value("[...document.querySelectorAll('main > section')].map((s) => s.id)");
     assert_eq!(ids.as_array().unwrap().len(), 10);
     let shows = |id: &str| opened.becomes(|| opened.value(visible), &serde_json::json!([id]));

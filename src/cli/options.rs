@@ -75,7 +75,7 @@ pub(super) struct JsonArgs {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum BackendArg {
+pub(super) enum BackendArg {
     Auto,
     Bpf,
     Ptrace,
@@ -118,14 +118,20 @@ enum ColdMethodArg {
     DropCaches,
 }
 
-impl MeasuringArgs {
-    pub(super) fn backend(&self) -> BackendChoice {
-        match self.backend {
+impl From<BackendArg> for BackendChoice {
+    fn from(argument: BackendArg) -> BackendChoice {
+        match argument {
             BackendArg::Auto => BackendChoice::Auto,
             BackendArg::Bpf => BackendChoice::Bpf,
             BackendArg::Ptrace => BackendChoice::Ptrace,
             BackendArg::Pipe => BackendChoice::Pipe,
         }
+    }
+}
+
+impl MeasuringArgs {
+    pub(super) fn backend(&self) -> BackendChoice {
+        self.backend.into()
     }
 
     /// Where the output of all programs goes.

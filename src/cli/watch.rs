@@ -1,7 +1,7 @@
 //! Arguments and plan of `firstbyte watch`.
 
 use super::export::ExportArgs;
-use super::options::JsonArgs;
+use super::options::{BackendArg, JsonArgs};
 use super::values::duration;
 use crate::document::Kind;
 use crate::fleet::FleetPlan;
@@ -40,6 +40,9 @@ pub struct Args {
     /// Watch only the processes in this control group (cgroup2) and those below it
     #[arg(long, value_name = "PATH", conflicts_with = "words")]
     cgroup: Option<PathBuf>,
+    /// Watch with BACKEND: bpf, or for a command also ptrace, which slows it down; `auto` uses the best one that works
+    #[arg(long, value_name = "BACKEND", default_value = "auto", hide_possible_values = true)]
+    backend: BackendArg,
     /// Use at most this much memory; programs and command lines that do not fit are only counted
     #[arg(long, value_name = "SIZE", value_parser = memory, default_value = "64MiB")]
     memory: u64,
@@ -120,6 +123,7 @@ impl Args {
         let exports = self.exports.targets_with(&self.json);
         let watching = WatchPlan {
             subject,
+            backend: self.backend.into(),
             memory: self.memory,
             timeline: exports.iter().any(|(format, _)| matches!(format, Format::Perfetto | Format::Firefox)),
             command_lines,

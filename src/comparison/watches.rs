@@ -111,6 +111,7 @@ mod tests {
             running: 0,
             forks: 0,
             startup_ns: None,
+            critical_path: None,
             first_output_ns: None,
             lifetime_ns: None,
             cpu_ns: execs * 10,
@@ -134,6 +135,8 @@ mod tests {
                 ..WatchTotals::default()
             },
             results: programs.iter().map(|(path, execs)| program(path, *execs)).collect(),
+            critical_path_unknown: None,
+            tree: Vec::new(),
             findings: Vec::new(),
             lost_events: 0,
         }

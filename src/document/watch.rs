@@ -7,6 +7,7 @@ use crate::stats::LogHistogram;
 use firstbyte_measure::launch::ExitStatus;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::iter::Sum;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -32,6 +33,11 @@ pub struct WatchDocument {
     /// The programs, those with the largest sum of start-ups first.
     pub results: Vec<WatchProgram>,
     pub totals: WatchTotals,
+    /// Why the critical path is not known; `null` if it is.
+    pub critical_path_unknown: Option<String>,
+    /// Which programs started which, each after the one that started it.
+    #[serde(default)]
+    pub tree: Vec<WatchNode>,
     /// The most expensive ones first.
     pub findings: Vec<WatchFinding>,
     /// Events that could not be recorded. The counts are exact if it is 0.
@@ -73,6 +79,8 @@ pub struct WatchProgram {
     pub forks: u64,
     /// From the entry of `execve` to its return in the new program.
     pub startup_ns: Option<WatchTimes>,
+    /// The part of its start-ups that is on the critical path of the command; `null` if that is not known.
+    pub critical_path: Option<WatchPath>,
     /// From the entry of `execve` to the return of the first successful write of output.
     pub first_output_ns: Option<WatchTimes>,
     /// From the entry of `execve` to the end.
@@ -135,6 +143,8 @@ pub struct WatchTotals {
     /// Processes that had not ended.
     pub running: u64,
     pub startup_ns: u64,
+    /// The start-ups on the critical path of the command; `null` if that is not known.
+    pub critical_path: Option<WatchPath>,
     pub cpu_ns: u64,
     /// Executions whose program is not listed, because the memory was used up; they are in `(other programs)`.
     pub unlisted_execs: u64,
@@ -142,6 +152,35 @@ pub struct WatchTotals {
     pub unlisted_command_lines: u64,
     /// Executions that are missing in the exported timelines, for the same reason.
     pub unlisted_runs: u64,
+}
+
+/// Start-ups on the critical path of a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchPath {
+    pub execs: u64,
+    pub startup_ns: u64,
+}
+
+impl Sum for WatchPath {
+    fn sum<I: Iterator<Item = WatchPath>>(paths: I) -> WatchPath {
+        paths.fold(WatchPath::default(), |sum, path| WatchPath {
+            execs: sum.execs + path.execs,
+            startup_ns: sum.startup_ns + path.startup_ns,
+        })
+    }
+}
+
+/// All executions of a program by one that was itself started in the same way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchNode {
+    /// The place of the program that started it; `null` for what was not started by a program that is watched.
+    pub above: Option<usize>,
+    /// The place of the program in `results`.
+    pub program: usize,
+    pub execs: u64,
+    pub startup_ns: u64,
+    /// CPU time of all its threads and forks, without that of the programs that it started.
+    pub cpu_ns: u64,
 }
 
 /// What is worth looking at.

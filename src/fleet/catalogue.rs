@@ -108,6 +108,7 @@ mod tests {
             running: 0,
             forks: 0,
             startup_ns: None,
+            critical_path: None,
             first_output_ns: None,
             lifetime_ns: None,
             cpu_ns: execs * 10,
@@ -128,6 +129,8 @@ mod tests {
             wall_ns,
             results,
             totals: WatchTotals::default(),
+            critical_path_unknown: None,
+            tree: Vec::new(),
             findings: Vec::new(),
             lost_events: 3,
         }

@@ -9,6 +9,12 @@ pub(super) const RUN: u64 = 200;
 /// What a command line costs, besides its text.
 pub(super) const COMMAND_LINE: u64 = 192;
 
+/// What a step towards the critical path costs, besides its programs.
+pub(super) const STEP: u64 = 80;
+
+/// What a node of the tree of processes costs.
+pub(super) const NODE: u64 = 192;
+
 /// An estimate of the memory that is left for what grows with the watch.
 #[derive(Debug)]
 pub(super) struct Memory {
@@ -29,6 +35,18 @@ impl Memory {
         }
         fits
     }
+
+    /// Takes one part in so many away.
+    pub(super) fn split_off(&mut self, parts: u64) -> Memory {
+        let split = self.left / parts;
+        self.left -= split;
+        Memory::new(split)
+    }
+
+    /// Gives back what was taken.
+    pub(super) fn give(&mut self, bytes: u64) {
+        self.left += bytes;
+    }
 }
 
 #[cfg(test)]
@@ -41,5 +59,7 @@ mod tests {
         assert!(!memory.take(8, "abc"));
         assert!(memory.take(8, "ab"));
         assert!(!memory.take(0, "a"));
+        memory.give(9);
+        assert_eq!((memory.split_off(4).left, memory.left), (2, 7));
     }
 }

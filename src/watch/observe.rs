@@ -5,8 +5,9 @@ use super::summary::{Frame, document, timeline};
 use super::tally::Tally;
 use crate::document::watch::{WatchDocument, WatchTimeline};
 use firstbyte_measure::clock;
-use firstbyte_measure::launch::{Command, Foreground, LaunchError, interrupt};
+use firstbyte_measure::launch::{Command, LaunchError, interrupt};
 use firstbyte_measure::machine::Machine;
+use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::tracer::choose::ChooseError;
 use firstbyte_measure::tracer::watch::{Scope, WatchEvent, Watcher};
 use firstbyte_measure::tracer::watcher::attach_watcher;
@@ -27,6 +28,7 @@ pub enum Subject {
 #[derive(Clone, Debug)]
 pub struct WatchPlan {
     pub subject: Subject,
+    pub backend: BackendChoice,
     /// In bytes: the kernel's buffer and what is kept.
     pub memory: u64,
     /// Every execution is wanted, and not only their sums.
@@ -65,6 +67,10 @@ const RING: [u64; 2] = [1 << 18, 1 << 28];
 /// After this many signals the command is left alone: it does not end.
 const PATIENCE: u32 = 2;
 
+/// Why the critical path is not known.
+const WAITS_UNSEEN: &str = "ptrace does not show who waits for whom";
+const NO_COMMAND: &str = "the machine is watched, and not a command that ends";
+
 /// Who gets the results so far while something is watched.
 pub trait Audience {
     /// Whether they are wanted now. This is asked at least every 20 ms.
@@ -81,7 +87,7 @@ pub fn observe(
 ) -> Result<(WatchDocument, WatchTimeline), WatchError> {
     let ring = ring_size(plan.memory);
     let mut watch = Watch {
-        watcher: attach_watcher(ring)?,
+        watcher: attach_watcher(plan.backend, matches!(plan.subject, Subject::Command(_)), ring)?,
         tally: Tally::new(plan.memory.saturating_sub(ring.into()), plan.timeline, plan.command_lines.clone()),
         much: u64::from(ring) / 4 / EVENT,
     };
@@ -116,9 +122,9 @@ impl Watch {
         audience: &mut dyn Audience,
     ) -> Result<Frame, WatchError> {
         const SCOPE: &str = "the processes of the command";
+        self.tally.find_critical_path();
         let begun = Instant::now();
-        self.watcher.watch_next_child();
-        let mut running = Foreground::start(command, plan.stdout_to_stderr)?;
+        let mut running = self.watcher.start(command, plan.stdout_to_stderr)?;
         let mut pause = LOOK;
         let ended = loop {
             let ended = running.wait(pause).map_err(WatchError::Status)?;
@@ -137,6 +143,8 @@ impl Watch {
             wall: end.since(running.started()).unwrap_or_default(),
             partial: interrupt::interrupted().is_some(),
             lost: 0,
+            backend: self.watcher.backend(),
+            waits_unknown: self.watcher.backend().stops_tracee().then_some(WAITS_UNSEEN),
         })
     }
 
@@ -168,6 +176,8 @@ impl Watch {
             wall: Nanos(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX)),
             partial: false,
             lost: self.watcher.lost(),
+            backend: self.watcher.backend(),
+            waits_unknown: Some(NO_COMMAND),
         }
     }
 
@@ -181,6 +191,10 @@ impl Watch {
     }
 
     fn results(mut self, frame: Frame) -> (WatchDocument, WatchTimeline) {
+        while self.watcher.is_needed() && interrupt::count() < PATIENCE {
+            std::thread::sleep(LOOK);
+            self.take();
+        }
         let until = Instant::now() + SETTLING;
         while self.watcher.is_one_exiting() && Instant::now() < until {
             std::thread::sleep(LOOK_AGAIN);

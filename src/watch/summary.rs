@@ -1,14 +1,18 @@
 //! The document of a watch.
 
+use super::critical::Startups;
 use super::findings::findings;
 use super::program::{CommandLine, Program};
 use super::tally::{OTHERS, Run, Tally};
+use super::tree::Node;
 use crate::document::Kind;
 use crate::document::bench::{SCHEMA, Tool};
 use crate::document::watch::{
-    WatchCommandLine, WatchDocument, WatchProgram, WatchRun, WatchTimeline, WatchTimes, WatchTotals,
+    WatchCommandLine, WatchDocument, WatchNode, WatchPath, WatchProgram, WatchRun, WatchTimeline, WatchTimes,
+    WatchTotals,
 };
 use firstbyte_measure::launch::ExitStatus;
+use firstbyte_measure::tracer::Backend;
 use firstbyte_measure::tracer::watch::Ending;
 use firstbyte_measure::units::Nanos;
 use serde_json::Value;
@@ -27,6 +31,9 @@ pub(super) struct Frame {
     pub(super) wall: Nanos,
     pub(super) partial: bool,
     pub(super) lost: u64,
+    pub(super) backend: Backend,
+    /// Why who waits for whom is not known.
+    pub(super) waits_unknown: Option<&'static str>,
 }
 
 /// Every execution that was kept.
@@ -60,16 +67,23 @@ fn outcome(how: Ending) -> String {
 }
 
 pub(super) fn document(tally: &Tally, frame: Frame, machine: Value) -> WatchDocument {
-    let Frame { command, scope, exit, wall, partial, lost } = frame;
-    let labels = labels(&tally.programs);
-    let mut results: Vec<WatchProgram> =
-        tally.programs.iter().zip(labels).map(|(program, label)| row(program, label)).collect();
-    results.sort_by(|a, b| startup(b).cmp(&startup(a)).then_with(|| a.path.cmp(&b.path)));
+    let Frame { command, scope, exit, wall, partial, lost, backend, waits_unknown } = frame;
+    let events_lost = (lost > 0).then_some("events were lost");
+    let path = match waits_unknown.or(events_lost) {
+        Some(unknown) => Err(unknown),
+        None => tally.path.as_ref().map_err(|unknown| *unknown),
+    };
+    let labels = labels(&tally.programs).into_iter();
+    let mut rows: Vec<(usize, WatchProgram)> = (tally.programs.iter().zip(labels).enumerate())
+        .map(|(place, (program, label))| (place, row(program, label, on_path(path, place))))
+        .collect();
+    rows.sort_by(|(_, a), (_, b)| startup(b).cmp(&startup(a)).then_with(|| a.path.cmp(&b.path)));
+    let (places, results): (Vec<usize>, Vec<WatchProgram>) = rows.into_iter().unzip();
 
     WatchDocument {
         schema: SCHEMA.to_owned(),
         kind: Kind::Watch,
-        tool: Tool { backend: Some("bpf".to_owned()), ..Tool::ours() },
+        tool: Tool { backend: Some(backend.name().to_owned()), ..Tool::ours() },
         machine,
         partial,
         command,
@@ -78,9 +92,26 @@ pub(super) fn document(tally: &Tally, frame: Frame, machine: Value) -> WatchDocu
         wall_ns: wall.0,
         totals: totals(tally, &results),
         results,
+        critical_path_unknown: path.err().map(str::to_owned),
+        tree: tree(tally, &places),
         findings: findings(tally),
         lost_events: lost,
     }
+}
+
+fn on_path(path: Result<&Startups, &'static str>, place: usize) -> Option<WatchPath> {
+    path.ok().map(|startups| startups.get(&place).copied().unwrap_or_default())
+}
+
+/// `places`: of the programs, in the order of the results.
+fn tree(tally: &Tally, places: &[usize]) -> Vec<WatchNode> {
+    let results: HashMap<usize, usize> =
+        places.iter().enumerate().map(|(row, place)| (*place, row)).collect();
+    let node = |node: &Node| {
+        let Node { above, program, execs, startup_ns, cpu_ns } = *node;
+        WatchNode { above, program: results[&program], execs, startup_ns, cpu_ns }
+    };
+    tally.tree.nodes.iter().map(node).collect()
 }
 
 fn startup(program: &WatchProgram) -> u64 {
@@ -100,7 +131,7 @@ fn labels(programs: &[Program]) -> Vec<String> {
     programs.iter().map(label).collect()
 }
 
-fn row(program: &Program, label: String) -> WatchProgram {
+fn row(program: &Program, label: String, critical_path: Option<WatchPath>) -> WatchProgram {
     WatchProgram {
         program: label,
         path: program.path.clone(),
@@ -111,6 +142,7 @@ fn row(program: &Program, label: String) -> WatchProgram {
         running: program.running,
         forks: program.forks,
         startup_ns: WatchTimes::of(&program.startup),
+        critical_path,
         first_output_ns: WatchTimes::of(&program.first_output),
         lifetime_ns: WatchTimes::of(&program.lifetime),
         cpu_ns: program.cpu_ns,
@@ -132,6 +164,11 @@ fn command_lines(program: &Program) -> Vec<WatchCommandLine> {
     lines
 }
 
+fn path_of_all(results: &[WatchProgram]) -> Option<WatchPath> {
+    let paths = results.iter().map(|program| program.critical_path);
+    paths.sum::<Option<WatchPath>>().filter(|_| !results.is_empty())
+}
+
 fn totals(tally: &Tally, results: &[WatchProgram]) -> WatchTotals {
     let others = results.iter().find(|program| program.path == OTHERS);
     WatchTotals {
@@ -142,6 +179,7 @@ fn totals(tally: &Tally, results: &[WatchProgram]) -> WatchTotals {
         forks: tally.forks,
         running: tally.unended,
         startup_ns: results.iter().map(startup).sum(),
+        critical_path: path_of_all(results),
         cpu_ns: tally.cpu_ns,
         unlisted_execs: others.map_or(0, |others| others.execs),
         unlisted_command_lines: tally.programs.iter().map(|program| program.unlisted_commands).sum(),

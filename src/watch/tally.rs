@@ -1,16 +1,22 @@
 //! Adds up what is observed, by program.
 
 use super::command_lines::CommandLines;
+use super::critical::{CriticalPath, Startups};
 use super::memory::{Memory, PROGRAM, RUN};
 use super::program::{Program, Shim, name};
+use super::tree::ProcessTree;
 use firstbyte_measure::tracer::watch::{
     EndedProgram, Ending, FailedExec, ProgramRun, StartedProgram, WatchEvent,
 };
+use firstbyte_measure::units::Nanos;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The path of the row with the programs for which there was no memory.
 pub(super) const OTHERS: &str = "(other programs)";
+
+/// One part in so many of the memory is for the critical path.
+const PATHS: u64 = 4;
 
 /// Everything that was observed. What grows with the length of the watch is bounded.
 #[derive(Debug)]
@@ -22,6 +28,11 @@ pub(super) struct Tally {
     replaced: HashMap<u32, Running>,
     searches: HashMap<u32, Search>,
     memory: Memory,
+    /// `None` if it is not wanted.
+    critical: Option<CriticalPath>,
+    /// The start-ups on the critical path, or why they are not known.
+    pub(super) path: Result<Startups, &'static str>,
+    pub(super) tree: ProcessTree,
     command_lines: CommandLines,
     /// Processes that ended, and those of them that executed no program.
     pub(super) processes: u64,
@@ -52,6 +63,8 @@ struct Running {
     program: usize,
     command: Option<Rc<str>>,
     run: ProgramRun,
+    /// Its place in the tree of processes.
+    node: Option<usize>,
     /// The program that created the process.
     creator: Option<ProgramRun>,
     /// The processes that it and its children have created and that have ended.
@@ -80,6 +93,9 @@ impl Tally {
             replaced: HashMap::new(),
             searches: HashMap::new(),
             memory: Memory::new(memory),
+            critical: None,
+            path: Err("the watch has not ended"),
+            tree: ProcessTree::default(),
             command_lines,
             processes: 0,
             forks: 0,
@@ -89,6 +105,11 @@ impl Tally {
             runs: timeline.then(Vec::new),
             unlisted_runs: 0,
         }
+    }
+
+    /// Call it before the first event of a command, whose critical path is wanted.
+    pub(super) fn find_critical_path(&mut self) {
+        self.critical = Some(CriticalPath::new(self.memory.split_off(PATHS)));
     }
 
     pub(super) fn add(&mut self, event: &WatchEvent) {
@@ -105,6 +126,9 @@ impl Tally {
         for pid in processes {
             self.finish_search(pid, None);
         }
+        if let Some(critical) = &mut self.critical {
+            self.path = critical.finish();
+        }
     }
 
     fn start(&mut self, started: &StartedProgram) {
@@ -114,9 +138,11 @@ impl Tally {
         let command = self.command_lines.of(started);
         let command = self.programs[program].starts(command.as_deref(), &mut self.memory);
 
+        let above = earlier.as_ref().or_else(|| self.running.get(&started.by?)).and_then(|above| above.node);
         let running = Running {
             program,
             command,
+            node: self.tree.start(above, program, &mut self.memory),
             run: started.run,
             creator: earlier.as_ref().map_or(started.by, |earlier| earlier.creator),
             created: 0,
@@ -144,7 +170,12 @@ impl Tally {
     fn end(&mut self, ended: &EndedProgram) {
         self.cpu_ns += ended.cpu.0;
         let running = ended.run().and_then(|run| self.running.remove(&run));
+        let program = running.as_ref().map(|running| running.program);
+        if let Some(critical) = &mut self.critical {
+            critical.end(ended, program);
+        }
         if let Some(running) = &running {
+            self.tree.end(running.node, ended.startup(), ended.cpu);
             self.programs[running.program].ends(ended, running.command.as_ref());
             self.keep(ended, running);
         }
@@ -192,6 +223,7 @@ impl Tally {
         let program = &mut self.programs[original.program];
         program.forks += 1;
         program.cpu_ns += ended.cpu.0;
+        self.tree.end(original.node, Nanos(0), ended.cpu);
         let lifetime = ended.forked.and_then(|forked| ended.at.since(forked));
         program.forks_ns += lifetime.map_or(0, |lifetime| lifetime.0);
     }

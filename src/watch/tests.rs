@@ -1,11 +1,12 @@
 //! Events that a watcher would give, and what is made of them.
 
 use super::command_lines::CommandLines;
-use super::memory::{COMMAND_LINE, PROGRAM};
+use super::memory::{COMMAND_LINE, NODE, PROGRAM};
 use super::summary::{Frame, document};
 use super::tally::{OTHERS, Tally};
 use crate::document::watch::{WatchDocument, WatchFinding, WatchProgram};
 use firstbyte_measure::launch::ExitStatus;
+use firstbyte_measure::tracer::Backend;
 use firstbyte_measure::tracer::watch::{
     EndedProgram, Ending, FailedExec, ProgramRun, StartedProgram, WatchEvent,
 };
@@ -32,6 +33,7 @@ fn ended(run: ProgramRun, at: u64, how: Ending) -> WatchEvent {
         forked: None,
         returned: after(10),
         first_output: after(30),
+        awaited: None,
         at: Nanos(at),
         cpu: Nanos(7),
         how,
@@ -47,6 +49,7 @@ fn forked(pid: u32, by: ProgramRun) -> WatchEvent {
         forked: Some(Nanos(1000)),
         returned: None,
         first_output: None,
+        awaited: None,
         at: Nanos(1050),
         cpu: Nanos(5),
         how: Ending::Exited(ExitStatus::SUCCESS),
@@ -72,6 +75,8 @@ fn watched(memory: u64, events: &[WatchEvent]) -> WatchDocument {
         wall: Nanos(1000),
         partial: false,
         lost: 0,
+        backend: Backend::Bpf,
+        waits_unknown: None,
     };
     document(&tally, frame, Value::Null)
 }
@@ -219,7 +224,7 @@ fn commands_and_subshells_that_are_repeated_are_found() {
 #[test]
 fn what_finds_no_memory_is_counted_all_the_same() {
     let path = "/bin/ls";
-    let memory = PROGRAM + path.len() as u64 + COMMAND_LINE + 2;
+    let memory = PROGRAM + path.len() as u64 + COMMAND_LINE + 2 + NODE;
     let mut events = Vec::new();
     for (pid, path, word) in [(1, path, "ls"), (2, path, "-l"), (3, "/bin/a", "a"), (4, "/bin/b", "b")] {
         events.push(started(run(pid, 1), None, path, &[word]));

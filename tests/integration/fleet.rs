@@ -4,6 +4,7 @@ use crate::fleet_page::{Page, Sample};
 use crate::support::skipped;
 use crate::tracees::built;
 use firstbyte_measure::launch::find_in_path;
+use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::tracer::watcher::attach_watcher;
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// Whether this machine can watch. Otherwise the test is reported as skipped.
 pub(crate) fn works() -> bool {
-    attach_watcher(1 << 18).map_err(|error| skipped(&error.to_string())).is_ok()
+    attach_watcher(BackendChoice::Bpf, true, 1 << 18).map_err(|error| skipped(&error.to_string())).is_ok()
 }
 
 pub(crate) fn firstbyte(options: &[&str], words: &[&str]) -> Command {

@@ -268,7 +268,7 @@ fn the_reference_reader_accepts_the_page() {
         .unwrap();
     child.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();
     let said = child.wait_with_output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&said.stdout).trim().parse(), Ok(200.0));
+    assert_eq!(String::from_utf8_lossy(&said.stdout).trim().trim_end_matches(".0"), "200");
 }
 
 /// The block of docs/fleet.md that contains this word.

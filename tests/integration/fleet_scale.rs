@@ -13,9 +13,9 @@ use std::net::TcpListener;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Series of each program, and of a machine: those of `other`, lost events, errors and information.
+/// Series of each program, and of a machine: its three counters of `other`, lost events, errors and information.
 const PER_PROGRAM: usize = 31;
-const PER_MACHINE: usize = PER_PROGRAM + 3;
+const PER_MACHINE: usize = 6;
 
 /// The page of a machine that has been watched for this many minutes, whose programs all have values in all buckets.
 fn exposition(machine: u64, programs: u64, minutes: u64) -> Exposition {
@@ -24,7 +24,7 @@ fn exposition(machine: u64, programs: u64, minutes: u64) -> Exposition {
     Exposition {
         version: "0.1.0",
         scope: "all processes of the machine".to_owned(),
-        programs: labels.chain([(OTHER.to_owned(), figures(machine, programs, minutes))]).collect(),
+        programs: labels.chain([(OTHER.to_owned(), ProgramFigures::default())]).collect(),
         lost_events: 0,
         unwritten: 0,
     }
@@ -163,7 +163,8 @@ fn fleet_real_prometheus_with_a_hundred_machines() {
     let prometheus = Prometheus::with_jobs(folder.path(), "", &jobs);
     let expected = (MACHINES * (PROGRAMS * PER_PROGRAM + PER_MACHINE)) as f64;
     patiently("all machines are scraped", || {
-        (prometheus.query("sum(scrape_samples_scraped{job='firstbyte'})") == [expected]).then_some(())
+        let scraped = prometheus.query("sum(scrape_samples_scraped{job='firstbyte'})");
+        scraped.first().filter(|scraped| (**scraped - expected).abs() < 0.5).map(|_| ())
     });
     patiently("three times", || {
         let least = prometheus.query("min(count_over_time(up{job='firstbyte'}[5m]))");
@@ -171,7 +172,8 @@ fn fleet_real_prometheus_with_a_hundred_machines() {
     });
     let series = prometheus.figure("prometheus_tsdb_head_series");
     // five more for each target, which Prometheus makes itself
-    assert_eq!(series, expected + 5.0 * MACHINES as f64);
+    let own = 5.0 * MACHINES as f64;
+    assert!((series - expected - own).abs() < 0.5, "{series}");
     let memory = prometheus.memory();
     println!(
         "{MACHINES} machines, {PROGRAMS} programs: {series} series, {memory} bytes of memory (empty: {empty}), {:.0} for each series",

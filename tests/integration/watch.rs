@@ -3,6 +3,7 @@
 use crate::support::{as_nobody, copy_executable, of_nobody, skipped};
 use crate::tracees::built;
 use firstbyte_measure::launch::{ExitStatus, Launcher, OutputKind};
+use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::watcher::attach_watcher;
 use firstbyte_measure::tracer::{Setting, Tracer};
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 /// Whether this machine can watch. Otherwise the test is reported as skipped.
 fn works() -> bool {
-    attach_watcher(1 << 18).map_err(|error| skipped(&error.to_string())).is_ok()
+    attach_watcher(BackendChoice::Bpf, true, 1 << 18).map_err(|error| skipped(&error.to_string())).is_ok()
 }
 
 fn firstbyte(options: &[&str], words: &[&str]) -> Command {
@@ -89,6 +90,154 @@ fn total(document: &Value, key: &str) -> u64 {
 fn finding<'d>(document: &'d Value, rule: &str) -> &'d Value {
     let mut findings = document["findings"].as_array().unwrap().iter();
     findings.find(|finding| finding["rule"] == rule).unwrap_or_else(|| panic!("no {rule}: {document:#}"))
+}
+
+/// How many of a program's execs are on the critical path.
+fn on_path(document: &Value, program: &Path) -> u64 {
+    let path = &row(document, program.to_str().unwrap())["critical_path"];
+    path["execs"].as_u64().unwrap_or_else(|| panic!("{document:#}"))
+}
+
+/// Runs a script in which `one`, `two` and `three` are programs that end after so many milliseconds. Returns for each how
+/// often it is on the critical path.
+fn path_of(script: &str) -> Option<[u64; 3]> {
+    let tracee = built("watched.c")?;
+    if !works() {
+        return None;
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let programs = ["one", "two", "three"].map(|name| folder.path().join(name));
+    let mut script = script.to_owned();
+    for program in &programs {
+        fs::copy(&tracee, program).unwrap();
+        let name = program.file_name().unwrap().to_str().unwrap();
+        script = script.replace(name, &format!("{} late", program.display()));
+    }
+    let (document, _) = watched(&[], &["sh", "-c", &script]);
+    let rows = document["results"].as_array().unwrap().iter();
+    let sum: u64 = rows.map(|row| row["critical_path"]["execs"].as_u64().unwrap()).sum();
+    assert_eq!(
+        (document["totals"]["critical_path"]["execs"].as_u64(), on_path(&document, &shell(&document))),
+        (Some(sum), 1)
+    );
+    Some(programs.map(|program| on_path(&document, &program)))
+}
+
+/// The path under which the shell was executed.
+fn shell(document: &Value) -> PathBuf {
+    let mut rows = document["results"].as_array().unwrap().iter();
+    rows.find(|row| row["program"] == "sh").unwrap()["path"].as_str().unwrap().into()
+}
+
+#[test]
+fn programs_that_a_shell_waits_for_are_all_on_the_critical_path() {
+    let Some(execs) = path_of("one 300; two 300; three 300; exit 0") else { return };
+    assert_eq!(execs, [1, 1, 1]);
+}
+
+#[test]
+fn of_programs_at_the_same_time_the_one_that_ends_last_is_on_the_critical_path() {
+    let Some(execs) = path_of("one 10 & two 1500 & three 300; wait; exit 0") else { return };
+    assert_eq!(execs, [0, 1, 0]);
+    let Some(execs) = path_of("(one 300; two 300; exit 0) & three 10; wait; exit 0") else { return };
+    assert_eq!(execs, [1, 1, 0], "also below a shell that executes nothing");
+}
+
+#[test]
+fn what_nobody_waits_for_is_not_on_the_critical_path() {
+    let Some(execs) = path_of("one 300 & two 1500; three 300; exit 0") else { return };
+    assert_eq!(execs, [0, 1, 1]);
+}
+
+#[test]
+fn a_pipe_that_is_closed_is_waited_for_as_well() {
+    let Some(execs) = path_of("x=$(one 300 & two 1500 & exit 0); three 300; exit 0") else { return };
+    assert_eq!(execs[2], 1);
+}
+
+#[test]
+fn the_tree_of_processes_has_every_exec_below_the_one_that_started_it() {
+    let Some((document, _, path)) = tracee(&["vfork", "5", "/bin/true"]) else { return };
+    let place = |path: &str| {
+        document["results"].as_array().unwrap().iter().position(|row| row["path"] == path).unwrap()
+    };
+    let tree = document["tree"].as_array().unwrap();
+    let nodes: Vec<_> = tree.iter().map(|node| (&node["above"], &node["program"], &node["execs"])).collect();
+    assert_eq!(
+        nodes,
+        [(&Value::Null, &json!(place(&path)), &json!(1)), (&json!(0), &json!(place("/bin/true")), &json!(5))]
+    );
+    let cpu: u64 = tree.iter().map(|node| node["cpu_ns"].as_u64().unwrap()).sum();
+    assert_eq!(cpu, total(&document, "cpu_ns"));
+}
+
+/// The results of a command that is watched by ptrace.
+fn by_ptrace(words: &[&str]) -> (Value, Option<i32>) {
+    let (document, status) = watched(&["--backend", "ptrace"], words);
+    assert_eq!(document["tool"]["backend"], "ptrace");
+    let unknown = ["/totals/critical_path", "/results/0/critical_path", "/results/0/first_output_ns"];
+    assert!(unknown.iter().all(|key| document.pointer(key) == Some(&Value::Null)), "{document:#}");
+    assert!(document["critical_path_unknown"].as_str().unwrap().contains("ptrace"));
+    (document, status)
+}
+
+#[test]
+fn ptrace_counts_what_bpf_counts() {
+    let (document, status) = by_ptrace(&["sh", "-c", LOOP]);
+    assert_eq!((status, counts(row(&document, "/bin/true"))), (Some(0), [200, 0, 0, 0, 0]));
+    assert_eq!(row(&document, "/bin/true")["command_lines"][0]["command"], "/bin/true");
+    assert_eq!(counts(row(&document, "/no/such/program")), [0, 7, 0, 0, 0]);
+    let totals = ["execs", "failed", "processes", "forks", "running"].map(|key| total(&document, key));
+    assert_eq!(totals, [201, 7, 208, 7, 0]);
+
+    let (document, _) = by_ptrace(&["/usr/bin/env", "/usr/bin/env", "/bin/true"]);
+    assert_eq!(counts(row(&document, "/usr/bin/env")), [2, 0, 0, 2, 0]);
+    assert_eq!((counts(row(&document, "/bin/true")), total(&document, "processes")), ([1, 0, 0, 0, 0], 1));
+}
+
+#[test]
+fn ptrace_follows_threads_forks_and_vforks() {
+    let Some(tracee) = built("watched.c") else { return };
+    let path = tracee.to_str().unwrap();
+    let (document, _) = by_ptrace(&[path, "vfork", "5", "/bin/true", "a b"]);
+    assert_eq!(row(&document, "/bin/true")["command_lines"][0]["command"], "/bin/true 'a b'");
+    assert_eq!((total(&document, "execs"), total(&document, "processes")), (6, 6));
+    let (document, _) = by_ptrace(&[path, "fork", "12"]);
+    assert_eq!((counts(row(&document, path)), total(&document, "forks")), ([1, 0, 0, 0, 12], 12));
+    let (document, status) = by_ptrace(&[path, "exec-from-thread", "/bin/true"]);
+    assert_eq!((status, counts(row(&document, path))), (Some(0), [1, 0, 0, 1, 0]));
+    assert_eq!(
+        (row(&document, "/bin/true")["startup_ns"]["count"].as_u64(), total(&document, "processes")),
+        (Some(1), 1)
+    );
+    let (document, status) = by_ptrace(&[path, "leader-exits", "3"]);
+    assert_eq!((status, &document["exit"]), (Some(3), &json!({"code": 3})));
+    let (document, status) = by_ptrace(&[path, "die"]);
+    assert_eq!((status, &document["exit"]), (Some(3), &json!({"signal": 9})));
+    let (document, _) = by_ptrace(&[path, "search", "/bin/true"]);
+    assert_eq!(counts(row(&document, "/bin/true")), [1, 2, 0, 0, 0]);
+    let (document, _) = by_ptrace(&[path, "spin", "3", "10"]);
+    assert!(row(&document, path)["cpu_ns"].as_u64().unwrap() >= 30_000_000, "{document:#}");
+}
+
+#[test]
+fn ptrace_waits_for_what_the_command_leaves_running() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("later");
+    let script = format!("(sleep 0.2; /bin/true; : > {}) & exit 0", file.display());
+    let (document, status) = by_ptrace(&["sh", "-c", &script]);
+    assert_eq!(
+        (status, file.exists(), row(&document, "/bin/true")["execs"].as_u64()),
+        (Some(0), true, Some(1))
+    );
+}
+
+#[test]
+fn ptrace_cannot_watch_the_machine() {
+    let output = firstbyte(&["--backend", "ptrace", "--duration", "1s"], &[]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("only the processes of a command") && said.contains("\nhelp: "), "{said}");
 }
 
 const LOOP: &str = "i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i+1)); done; \
@@ -356,11 +505,17 @@ fn a_command_that_cannot_be_started_is_an_error() {
 }
 
 #[test]
-fn a_user_without_privileges_gets_the_reason_and_the_remedy() {
+fn a_user_without_privileges_watches_by_ptrace_and_for_the_machine_gets_the_remedy() {
     let Some(folder) = of_nobody() else { return };
-    let output = as_nobody(folder.path(), &["./firstbyte", "watch", "--", "true"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(4), "{said}");
+    let watch = |words: &[&str]| {
+        let words = [&["./firstbyte", "watch"][..], words].concat();
+        let output = as_nobody(folder.path(), &words).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (status, said) = watch(&["--", "true"]);
+    assert!(status == Some(0) && said.contains("watched by ptrace: every fork"), "{said}");
+    let (status, said) = watch(&["--duration", "1s"]);
+    assert_eq!(status, Some(4), "{said}");
     assert!(said.contains("the `bpf` backend does not work here") && said.contains("\nhelp: "), "{said}");
 }
 

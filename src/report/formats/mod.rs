@@ -175,7 +175,7 @@ pub const FORMATS: [FormatEntry; 14] = [
         option: "html",
         help: "Write the results as one self-contained HTML page",
         extension: "html",
-        kinds: &[Kind::Bench, Kind::Trace, Kind::Floor, Kind::Throughput, Kind::Claims],
+        kinds: &[Kind::Bench, Kind::Trace, Kind::Floor, Kind::Throughput, Kind::Claims, Kind::Watch],
     },
 ];
 

@@ -131,6 +131,10 @@ fn of_source(source: &PageSource) -> Vec<(Severity, String)> {
         PageSource::Throughput(document) => {
             document.warnings.iter().map(|line| (Severity::Serious, visible(line))).collect()
         }
+        PageSource::Watch(document) => {
+            let lost = format!("Events were lost: {}.", document.lost_events);
+            (document.lost_events > 0).then_some((Severity::Serious, lost)).into_iter().collect()
+        }
         PageSource::Floor(_) | PageSource::Elf(_) | PageSource::Claims(_) => Vec::new(),
     };
     partial.into_iter().chain(own).collect()

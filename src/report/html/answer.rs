@@ -2,7 +2,7 @@
 
 use super::block::{PageBlock, Section};
 use super::source::PageSource;
-use super::{programs_answer, trace_answer};
+use super::{programs_answer, trace_answer, watch};
 use crate::document::elf::ElfDocument;
 use crate::document::floor::Floor;
 use crate::document::throughput::{Throughput, ThroughputDocument};
@@ -30,6 +30,7 @@ fn of(source: &PageSource) -> Vec<PageBlock> {
         PageSource::Throughput(document) => answer(fastest(document)),
         PageSource::Elf(document) => answer(Some(executable(document))),
         PageSource::Claims(document) => answer(Some(summary(document))),
+        PageSource::Watch(document) => watch::answer(document),
     }
 }
 

@@ -42,9 +42,10 @@ pub(crate) enum PageBlock {
     Forest {
         forest: Forest,
     },
-    /// The calls of user code for the script: [`super::icicle`].
-    Calls {
-        calls: String,
+    /// What called or started what, drawn by the page's script: [`super::icicle`].
+    Icicle {
+        title: &'static str,
+        columns: String,
     },
     List {
         title: String,

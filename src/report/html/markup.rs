@@ -98,7 +98,7 @@ fn block(block: &PageBlock, subjects: &str) -> Markup {
         PageBlock::Answer { text } => html! { p class="answer" { (marked(text)) } },
         PageBlock::Bars { bars } => self::bars(bars),
         PageBlock::Forest { forest } => self::forest(forest),
-        PageBlock::Calls { calls } => user_code(calls),
+        PageBlock::Icicle { title, columns } => icicle(title, columns),
         PageBlock::List { title, items } => html! {
             h3 { (title) }
             ol { @for item in items { li { (marked(item)) } } }
@@ -281,12 +281,12 @@ fn trace(trace: &TracePanel) -> Markup {
     }
 }
 
-/// `calls` is packed.
-fn user_code(calls: &str) -> Markup {
+/// `columns` is packed.
+fn icicle(title: &str, columns: &str) -> Markup {
     html! {
-        h3 { "User code by caller and function" }
-        div class="calls" { script type="application/json" class="packed" { (quoted(calls)) } }
-        (without_script("The chart of user code needs the page's script, which this browser does not run."))
+        h3 { (title) }
+        div class="calls" { script type="application/json" class="packed" { (quoted(columns)) } }
+        (without_script("This chart needs the page's script, which this browser does not run."))
     }
 }
 

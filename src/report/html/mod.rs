@@ -29,6 +29,7 @@ pub mod source;
 mod throughput;
 mod timeline;
 mod trace_answer;
+mod watch;
 
 pub use page::{of_json, render};
 pub use source::PageSource;

@@ -12,8 +12,9 @@ use crate::document::floor::Floor;
 use crate::document::read::ReadError;
 use crate::document::throughput::ThroughputDocument;
 use crate::document::trace::TraceDocument;
+use crate::document::watch::WatchDocument;
 use crate::report::html::{
-    about, answer, claims, diff, distributions, elf, floor, machines, programs, throughput, timeline,
+    about, answer, claims, diff, distributions, elf, floor, machines, programs, throughput, timeline, watch,
 };
 use crate::report::pictures::patterns;
 use crate::report::words::count_of;
@@ -98,6 +99,7 @@ fn sections(sources: &[(String, PageSource)], on_machines: &[ProgramOnMachines])
         throughput::section(&by.throughputs),
         elf::section(&by.elves),
         claims::section(&by.claims),
+        watch::section(&by.watches),
         Some(about::section(sources)),
     ];
     (sections.into_iter().flatten().collect(), subjects.unwrap_or_default())
@@ -112,6 +114,7 @@ struct Kinds<'s> {
     throughputs: Vec<&'s ThroughputDocument>,
     elves: Vec<&'s ElfDocument>,
     claims: Vec<&'s ClaimsDocument>,
+    watches: Vec<&'s WatchDocument>,
 }
 
 impl<'s> Kinds<'s> {
@@ -125,6 +128,7 @@ impl<'s> Kinds<'s> {
                 PageSource::Throughput(document) => kinds.throughputs.push(document),
                 PageSource::Elf(document) => kinds.elves.push(document),
                 PageSource::Claims(document) => kinds.claims.push(document),
+                PageSource::Watch(document) => kinds.watches.push(document),
             }
         }
         kinds

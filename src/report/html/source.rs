@@ -7,6 +7,7 @@ use crate::document::floor::Floor;
 use crate::document::read::{ReadError, checked, text};
 use crate::document::throughput::ThroughputDocument;
 use crate::document::trace::TraceDocument;
+use crate::document::watch::WatchDocument;
 use crate::document::{Document, Kind};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error};
@@ -23,6 +24,7 @@ pub enum PageSource {
     Throughput(Box<ThroughputDocument>),
     Elf(Box<ElfDocument>),
     Claims(Box<ClaimsDocument>),
+    Watch(Box<WatchDocument>),
 }
 
 impl PageSource {
@@ -47,6 +49,7 @@ impl PageSource {
             Kind::Throughput => boxed(document).map(PageSource::Throughput),
             Kind::Elf => boxed(document).map(PageSource::Elf),
             Kind::Claims => boxed(document).map(PageSource::Claims),
+            Kind::Watch => boxed(document).map(PageSource::Watch),
             Kind::Bench => boxed(document).map(PageSource::Programs),
             other => Err(serde_json::Error::custom(format!("no page shows results of the kind `{other}`"))),
         }
@@ -61,6 +64,7 @@ impl PageSource {
             PageSource::Throughput(d) => (d.tool.clone(), &d.machine),
             PageSource::Elf(d) => (d.tool.clone().into(), &d.machine),
             PageSource::Claims(d) => (d.tool.clone(), &d.machine),
+            PageSource::Watch(d) => (d.tool.clone(), &d.machine),
         }
     }
 
@@ -73,6 +77,7 @@ impl PageSource {
             PageSource::Throughput(_) => "throughput",
             PageSource::Elf(_) => "executable",
             PageSource::Claims(_) => "claims",
+            PageSource::Watch(_) => "watch",
         }
     }
 
@@ -83,6 +88,7 @@ impl PageSource {
             PageSource::Floor(d) => d.partial,
             PageSource::Throughput(d) => d.partial,
             PageSource::Claims(d) => d.partial,
+            PageSource::Watch(d) => d.partial,
             PageSource::Trace(d) => d.partial,
             PageSource::Elf(_) => false,
         }

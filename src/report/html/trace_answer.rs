@@ -22,7 +22,7 @@ pub(super) fn blocks(traced: &TraceProgram) -> Vec<PageBlock> {
     blocks.extend(phases(traced));
     blocks.extend(path(traced));
     blocks.extend(kinds(traced));
-    blocks.extend(icicle::calls(traced).map(|calls| PageBlock::Calls { calls }));
+    blocks.extend(icicle::calls(traced));
     let findings: Vec<String> = traced.findings.iter().map(|finding| visible(&finding.text)).collect();
     if !findings.is_empty() {
         blocks.push(PageBlock::List { title: "What would save time".to_owned(), items: findings });

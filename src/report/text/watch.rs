@@ -2,10 +2,11 @@
 
 use super::lists::list;
 use super::terminal::{Terminal, columns, fitted, fitted_path};
-use crate::document::watch::{WatchDocument, WatchProgram, WatchTimes, WatchTotals};
+use crate::document::watch::{WatchDocument, WatchPath, WatchProgram, WatchTimes, WatchTotals};
 use crate::output::visible;
 use crate::report::row::{UNKNOWN, percent};
 use crate::report::words::count_of;
+use firstbyte_measure::tracer::Backend;
 use firstbyte_measure::units::{Nanos, display_nanos};
 use std::fmt::Write;
 
@@ -16,6 +17,10 @@ const MOST_FINDINGS: usize = 12;
 /// Names of programs have at least this much room.
 const NARROWEST_NAME: usize = 16;
 const WIDEST_NAME: usize = 40;
+
+/// What a reader must know before the figures.
+const BY_PTRACE: &str = "watched by ptrace: every fork, exec and exit was stopped and took longer than usual; \
+                         first output and the critical path are not known";
 
 pub fn render(document: &WatchDocument, terminal: &Terminal) -> String {
     let findings = document.findings.iter().take(MOST_FINDINGS).map(|finding| finding.text.clone());
@@ -29,10 +34,17 @@ pub fn render(document: &WatchDocument, terminal: &Terminal) -> String {
 }
 
 fn head(document: &WatchDocument, terminal: &Terminal) -> String {
-    let WatchDocument { totals, wall_ns, .. } = document;
     let title = document.command.as_ref().unwrap_or(&document.scope);
+    let title = terminal.wrap(&visible(title), 2);
+    let lines: String = sums(document).iter().map(|line| terminal.wrap(line, 2) + "\n").collect();
+    format!("{}\n{lines}", terminal.bold(&title))
+}
+
+/// The sums over all programs, in words; the first line is the time that was watched.
+pub(crate) fn sums(document: &WatchDocument) -> Vec<String> {
+    let WatchDocument { totals, wall_ns, .. } = document;
     let processors = totals.cpu_ns as f64 / (*wall_ns).max(1) as f64;
-    let lines = [
+    let mut lines = vec![
         format!(
             "wall time {}, CPU time {} ({processors:.2} processors)",
             Nanos(*wall_ns),
@@ -51,9 +63,19 @@ fn head(document: &WatchDocument, terminal: &Terminal) -> String {
             percent(share(totals.startup_ns, *wall_ns))
         ),
     ];
-    let title = terminal.wrap(&visible(title), 2);
-    let lines: String = lines.iter().map(|line| terminal.wrap(line, 2) + "\n").collect();
-    format!("{}\n{lines}", terminal.bold(&title))
+    lines.extend(totals.critical_path.map(|path| on_path(path, *wall_ns)));
+    let traced = document.tool.backend.as_deref() == Some(Backend::Ptrace.name());
+    lines.extend(traced.then(|| BY_PTRACE.to_owned()));
+    lines
+}
+
+fn on_path(WatchPath { execs, startup_ns }: WatchPath, wall_ns: u64) -> String {
+    format!(
+        "start-up that the end of the command waited for (its critical path): {} in {}, {} of the wall time",
+        Nanos(startup_ns),
+        counted(execs, "exec", "execs"),
+        percent(share(startup_ns, wall_ns))
+    )
 }
 
 fn counted(count: u64, one: &str, many: &str) -> String {
@@ -72,7 +94,7 @@ struct Column {
 }
 
 /// In the order of the table. Where there is no room for all, those of `LEAST` are left out, the first of it first.
-static COLUMNS: [Column; 11] = [
+static COLUMNS: [Column; 12] = [
     Column { heading: ["", "execs"], width: 7, cell: |program, _| program.execs.to_string() },
     Column { heading: ["", "failed"], width: 7, cell: |program, _| program.failed.to_string() },
     Column {
@@ -83,6 +105,7 @@ static COLUMNS: [Column; 11] = [
     Column { heading: ["", "p95"], width: 8, cell: |program, _| p95(program.startup_ns.as_ref()) },
     Column { heading: ["", "sum"], width: 8, cell: |program, _| sum(program.startup_ns.as_ref()) },
     Column { heading: ["of", "wall"], width: 5, cell: of_wall },
+    Column { heading: ["of", "path"], width: 5, cell: of_path },
     Column {
         heading: ["1st output", "median"],
         width: 11,
@@ -94,7 +117,10 @@ static COLUMNS: [Column; 11] = [
     Column { heading: ["of", "CPU"], width: 5, cell: of_cpu },
 ];
 
-const LEAST: [usize; 5] = [8, 9, 1, 3, 6];
+const LEAST: [usize; 5] = [9, 10, 1, 3, 7];
+
+/// The column that is left out if the critical path is not known.
+const OF_PATH: usize = 6;
 
 fn median(times: Option<&WatchTimes>) -> String {
     shown(times, |times| times.median)
@@ -117,6 +143,11 @@ fn of_wall(program: &WatchProgram, document: &WatchDocument) -> String {
     percent(share(startup, document.wall_ns))
 }
 
+fn of_path(program: &WatchProgram, document: &WatchDocument) -> String {
+    let share = |path: WatchPath| percent(share(path.startup_ns, document.wall_ns));
+    program.critical_path.map_or_else(|| UNKNOWN.to_owned(), share)
+}
+
 fn of_cpu(program: &WatchProgram, document: &WatchDocument) -> String {
     percent(share(program.cpu_ns, document.totals.cpu_ns))
 }
@@ -126,7 +157,7 @@ fn table(document: &WatchDocument, terminal: &Terminal) -> String {
     if rows.is_empty() {
         return "no program was executed\n".to_owned();
     }
-    let chosen = columns_for(terminal.width);
+    let chosen = columns_for(terminal.width, document.totals.critical_path.is_some());
     let numbers: usize = chosen.iter().map(|column| column.width).sum();
     let widest = rows.iter().map(|row| columns(&visible(&row.program))).max().unwrap_or(0);
     let room = terminal.width.saturating_sub(numbers).clamp(NARROWEST_NAME, WIDEST_NAME);
@@ -155,8 +186,8 @@ fn table(document: &WatchDocument, terminal: &Terminal) -> String {
 }
 
 /// As many columns as there is room for.
-fn columns_for(width: usize) -> Vec<&'static Column> {
-    let mut places: Vec<usize> = (0..COLUMNS.len()).collect();
+fn columns_for(width: usize, with_path: bool) -> Vec<&'static Column> {
+    let mut places: Vec<usize> = (0..COLUMNS.len()).filter(|place| with_path || *place != OF_PATH).collect();
     for least in LEAST {
         let used: usize = places.iter().map(|place| COLUMNS[*place].width).sum();
         if used + NARROWEST_NAME > width {
@@ -167,7 +198,7 @@ fn columns_for(width: usize) -> Vec<&'static Column> {
 }
 
 /// What a reader must know of the figures.
-fn notes(document: &WatchDocument) -> Vec<String> {
+pub(crate) fn notes(document: &WatchDocument) -> Vec<String> {
     let WatchDocument { totals, lost_events: lost, .. } = document;
     let WatchTotals { running, unlisted_execs, unlisted_command_lines, unlisted_runs, .. } = totals;
     let if_any = |count: u64, text: String| (count > 0).then_some(text);
@@ -240,6 +271,7 @@ mod tests {
             running: 0,
             forks: 0,
             startup_ns: times(startup),
+            critical_path: None,
             first_output_ns: None,
             lifetime_ns: times(&[4_000_000]),
             cpu_ns: 1_000_000,
@@ -273,6 +305,8 @@ mod tests {
                 ..WatchTotals::default()
             },
             results,
+            critical_path_unknown: Some("the machine is watched".to_owned()),
+            tree: Vec::new(),
             findings: vec![finding],
             lost_events: 0,
         }
@@ -313,8 +347,9 @@ mod tests {
 
     #[test]
     fn a_wide_terminal_has_every_column_and_long_lists_are_cut() {
-        assert_eq!(columns_for(200).len(), COLUMNS.len());
-        assert!(columns_for(80).len() < COLUMNS.len());
+        assert_eq!(columns_for(200, true).len(), COLUMNS.len());
+        assert!(columns_for(80, true).len() < COLUMNS.len());
+        assert!(columns_for(200, false).iter().all(|column| column.heading != ["of", "path"]));
         let results = (0..MOST_PROGRAMS + 2).map(|n| program(&format!("p{n}"), 1, &[1])).collect();
         let text = render(&document(results), &Terminal::default());
         assert!(text.contains("… and 2 more: "), "{text}");

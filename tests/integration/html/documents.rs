@@ -90,7 +90,7 @@ fn infested(value: Value, text: &str) -> Value {
     }
 }
 
-/// Floor, throughput, executable and claims with hostile text in every field, also in the reasons for missing figures.
+/// Floor, throughput, executable, claims and watch with hostile text in every field, also in the reasons for missing figures.
 pub(super) fn all_hostile() -> Vec<(String, Value)> {
     let mut all = Vec::new();
     for (index, text) in HOSTILE.iter().enumerate() {
@@ -100,11 +100,18 @@ pub(super) fn all_hostile() -> Vec<(String, Value)> {
         throughput["skipped"] = json!([{"name": "x", "reason": "x", "install": "x"}]);
         let mut floor = floor();
         floor["missing"] = json!([{"group": "shells", "name": "x", "reason": "x"}]);
-        for (kind, document) in
-            [("floor", floor), ("throughput", throughput), ("elf", elf()), ("claims", claims())]
-        {
+        for (kind, document) in [
+            ("floor", floor),
+            ("throughput", throughput),
+            ("elf", elf()),
+            ("claims", claims()),
+            ("watch", watch()),
+        ] {
             let mut document = infested(document, text);
             document["tool"]["name"] = json!("firstbyte");
+            if kind == "watch" {
+                document["kind"] = json!(kind);
+            }
             all.push((format!("{kind}-{index}.json"), document));
         }
     }
@@ -206,6 +213,31 @@ pub(super) fn claims() -> Value {
         claim("004", "9 ms under strace", "9 ms", "4 ms", "does not hold here")]}))
 }
 
+/// `make` that starts a compiler twice, and that one an assembler.
+pub(super) fn watch() -> Value {
+    let times = |ns: u64| {
+        json!({"count": 2, "sum": 2 * ns, "median": ns, "p95": ns, "min": ns, "max": ns,
+        "histogram": [[ns, 2]]})
+    };
+    let program = |name: &str, execs: u64| {
+        json!({"program": name, "path": format!("/bin/{name}"), "execs": execs, "failed": 0, "unsuccessful": 0,
+            "replaced": 0, "running": 0, "forks": 0, "startup_ns": times(400_000), "first_output_ns": null,
+            "critical_path": {"execs": 1, "startup_ns": 400_000}, "lifetime_ns": times(5_000_000),
+            "cpu_ns": 3_000_000, "command_lines": [{"command": name, "execs": execs, "lifetime_ns": 5_000_000}]})
+    };
+    let node = |above: Option<u64>, program: u64| json!({"above": above, "program": program, "execs": 2, "startup_ns": 800_000, "cpu_ns": 3_000_000});
+    with_head(json!({"kind": "watch", "command": "make -j2", "scope": "the processes of the command",
+        "exit": {"code": 0}, "wall_ns": 2_000_000_000_u64,
+        "results": [program("make", 1), program("cc", 2), program("as", 2)],
+        "totals": {"programs": 3, "execs": 5, "failed": 0, "processes": 5, "forks": 0, "running": 0,
+            "startup_ns": 2_000_000, "critical_path": {"execs": 3, "startup_ns": 1_200_000},
+            "cpu_ns": 3_000_000_000_u64, "unlisted_execs": 0, "unlisted_command_lines": 0, "unlisted_runs": 0},
+        "critical_path_unknown": null, "tree": [node(None, 0), node(Some(0), 1), node(Some(1), 2)],
+        "findings": [{"rule": "repeated_command", "subject": "cc", "count": 20, "cost_ns": 5,
+            "text": "20 execs of `cc`"}],
+        "lost_events": 0}))
+}
+
 /// One document of each kind.
 pub(super) fn all() -> Vec<(&'static str, Value)> {
     vec![
@@ -216,5 +248,6 @@ pub(super) fn all() -> Vec<(&'static str, Value)> {
         ("throughput.json", throughput()),
         ("elf.json", elf()),
         ("claims.json", claims()),
+        ("watch.json", watch()),
     ]
 }

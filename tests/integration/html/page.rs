@@ -17,7 +17,8 @@ fn assert_self_contained(page: &str) {
 fn a_page_of_every_kind_of_document_has_every_section_and_loads_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let page = page(folder.path(), &documents::all());
-    for section in ["programs", "distributions", "timelines", "diff", "floor", "throughput", "elf", "claims"]
+    for section in
+        ["programs", "distributions", "timelines", "diff", "floor", "throughput", "elf", "claims", "watch"]
     {
         assert!(page.contains(&format!("<section id=\"{section}\"")), "{section}");
     }
@@ -46,6 +47,7 @@ fn the_page_opens_on_a_sentence_for_each_document_and_says_if_there_are_warnings
         "a shell takes 1.00 ms; a write takes 250 ns.",
         "<code>ours</code> prints 2000000 lines to pipe-read in 2.00 ms, 1.50 times as fast as <code>plain</code>.",
         "An executable of 5 bytes for x86-64.",
+        "<code>make -j2</code>: wall time 2.00 s, CPU time 3.00 s (1.50 processors).",
         "2 claims: 1 holds, 1 does not hold here, 0 cannot be tested here.",
     ] {
         assert!(page.contains(sentence), "{sentence}");

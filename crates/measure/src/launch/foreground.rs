@@ -5,7 +5,7 @@ use super::wait::polled;
 use super::{Command, ExitStatus, LaunchError, interrupt};
 use crate::clock;
 use crate::units::Nanos;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -13,16 +13,27 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// A command that was started, and is reaped by [`Foreground::wait`].
+/// A command that was started.
 #[derive(Debug)]
 pub struct Foreground {
-    child: Child,
-    pidfd: OwnedFd,
+    reaper: Reaper,
+    /// `None`: it has ended already.
+    pidfd: Option<OwnedFd>,
     started: Nanos,
     /// How many signals to us it has heard of.
     passed_on: u32,
+}
+
+/// Who learns how the command has ended.
+#[derive(Debug)]
+enum Reaper {
+    /// [`Foreground::wait`].
+    Ourselves(Child),
+    /// A tracer, which tells us how, and when.
+    Tracer(Receiver<(ExitStatus, Nanos)>),
 }
 
 impl Foreground {
@@ -49,8 +60,15 @@ impl Foreground {
             what: "a descriptor of the process",
             cause: cause.into(),
         })?;
+        let (reaper, pidfd) = (Reaper::Ourselves(child), Some(pidfd));
         // Also those that arrived before it was there are passed on.
-        Ok(Foreground { child, pidfd, started, passed_on: 0 })
+        Ok(Foreground { reaper, pidfd, started, passed_on: 0 })
+    }
+
+    /// A command that a tracer has started, reaps, and tells the end of.
+    pub fn traced(child: &super::Child, ended: Receiver<(ExitStatus, Nanos)>) -> Foreground {
+        let pidfd = Pid::from_raw(child.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        Foreground { reaper: Reaper::Tracer(ended), pidfd, started: child.spawned, passed_on: 0 }
     }
 
     /// When it was started.
@@ -66,9 +84,18 @@ impl Foreground {
     /// Its exit status is not available.
     pub fn wait(&mut self, pause: Duration) -> io::Result<Option<(ExitStatus, Nanos)>> {
         self.pass_on_signals();
-        polled([self.pidfd.as_raw_fd()], pause);
-        let status = self.child.try_wait()?;
-        Ok(status.map(|status| (ExitStatus::from_wait(status.into_raw()), clock::now())))
+        match &mut self.reaper {
+            Reaper::Ourselves(child) => {
+                polled([self.pidfd.as_ref().map_or(-1, AsRawFd::as_raw_fd)], pause);
+                let status = child.try_wait()?;
+                Ok(status.map(|status| (ExitStatus::from_wait(status.into_raw()), clock::now())))
+            }
+            Reaper::Tracer(ended) => match ended.recv_timeout(pause) {
+                Ok(ended) => Ok(Some(ended)),
+                Err(RecvTimeoutError::Timeout) => Ok(None),
+                Err(RecvTimeoutError::Disconnected) => Err(io::Error::other("the tracer has lost it")),
+            },
+        }
     }
 
     fn pass_on_signals(&mut self) {
@@ -77,9 +104,10 @@ impl Foreground {
             return;
         }
         self.passed_on = count;
-        if let Some(signal) = interrupt::interrupted().filter(|signal| !is_from_terminal(*signal)) {
-            // SAFETY: a signal to our child, which has not been reaped.
-            unsafe { libc::kill(self.child.id().cast_signed(), signal) };
+        let signal = interrupt::interrupted().filter(|signal| !is_from_terminal(*signal));
+        if let (Some(pidfd), Some(signal)) = (&self.pidfd, signal.and_then(Signal::from_named_raw)) {
+            // one that has ended needs none
+            let _ = pidfd_send_signal(pidfd, signal);
         }
     }
 }

@@ -83,16 +83,24 @@ const STEPS: [&str; 9] = [
     "execve",
 ];
 
+/// Where the child's stdin, stdout and stderr come from: our descriptors.
+struct Streams {
+    stdin: c_int,
+    stdout: c_int,
+    stderr: c_int,
+    /// Stdout becomes its controlling terminal.
+    terminal: bool,
+    /// It stays in our process group, and outlives us.
+    foreground: bool,
+}
+
 /// What the child reads. It is on the parent's stack, and stays there until the exec.
 struct Orders {
     program: *const c_char,
     argv: *const *const c_char,
     environment: *const *const c_char,
     directory: *const c_char,
-    stdin: c_int,
-    stdout: c_int,
-    stderr: c_int,
-    terminal: bool,
+    streams: Streams,
     cpus: *const libc::cpu_set_t,
     unmask: bool,
     meeting: c_int,
@@ -171,6 +179,29 @@ impl Launcher {
         stdout: &mut Stdout,
         preparation: Preparation<'_>,
     ) -> Result<Child, LaunchError> {
+        let streams = Streams {
+            stdin: self.stdin.as_raw_fd(),
+            stdout: stdout.tracee_end(),
+            stderr: self.stderr.as_ref().map_or(stdout.tracee_stderr(), AsRawFd::as_raw_fd),
+            terminal: stdout.kind() == OutputKind::Pty,
+            foreground: false,
+        };
+        self.launch_with(streams, preparation)
+    }
+
+    /// As [`Launcher::launch`], but with our own stdin, stdout and stderr, and in our process group, like a
+    /// [`Foreground`](super::Foreground) command. `stdout_to_stderr`: our stdout is needed for something else.
+    pub fn launch_in_foreground(
+        &mut self,
+        stdout_to_stderr: bool,
+        preparation: Preparation<'_>,
+    ) -> Result<Child, LaunchError> {
+        let stdout = if stdout_to_stderr { 2 } else { 1 };
+        let streams = Streams { stdin: 0, stdout, stderr: 2, terminal: false, foreground: true };
+        self.launch_with(streams, preparation)
+    }
+
+    fn launch_with(&mut self, streams: Streams, preparation: Preparation<'_>) -> Result<Child, LaunchError> {
         let filter = match preparation {
             Preparation::Ptrace { filter: Some(program), .. } => Some(libc::sock_fprog {
                 len: u16::try_from(program.len()).unwrap_or(u16::MAX),
@@ -193,10 +224,7 @@ impl Launcher {
             argv: self.argv.as_ptr(),
             environment: self.environment.as_ptr(),
             directory: self.command.directory.as_ref().map_or(ptr::null(), |d| d.as_ptr()),
-            stdin: self.stdin.as_raw_fd(),
-            stdout: stdout.tracee_end(),
-            stderr: self.stderr.as_ref().map_or(stdout.tracee_stderr(), AsRawFd::as_raw_fd),
-            terminal: stdout.kind() == OutputKind::Pty,
+            streams,
             cpus: self.cpus.as_ref().map_or(ptr::null(), ptr::from_ref),
             unmask: self.unmask,
             meeting,
@@ -281,25 +309,21 @@ extern "C" fn child_main(orders: *mut c_void) -> c_int {
     let orders = unsafe { &*orders.cast::<Orders>() };
     // SAFETY: system calls with valid arguments; `fail` and `execve` do not return on their respective outcomes.
     unsafe {
-        // If this process is killed, the child is killed too.
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-
-        if orders.terminal {
-            // A session of its own, so that the pty can become its controlling terminal.
-            check(libc::setsid(), 2, orders);
-            libc::ioctl(orders.stdout, libc::TIOCSCTTY, 0);
-        } else {
-            check(libc::setpgid(0, 0), 1, orders);
+        if !orders.streams.foreground {
+            separate(orders);
         }
         if orders.meeting < 0 {
             // Before the exec, because its processes may run before our parent does. A tracer's end ends all that it traces.
             warden::guard(libc::getpid());
         }
 
-        let stdin = if orders.terminal { orders.stdout } else { orders.stdin };
-        check(libc::dup2(stdin, 0), 3, orders);
-        check(libc::dup2(orders.stdout, 1), 3, orders);
-        check(libc::dup2(orders.stderr, 2), 3, orders);
+        let Streams { stdin, stdout, stderr, terminal, .. } = orders.streams;
+        for (from, to) in [(if terminal { stdout } else { stdin }, 0), (stdout, 1), (stderr, 2)] {
+            // one that is its own may be closed
+            if from != to {
+                check(libc::dup2(from, to), 3, orders);
+            }
+        }
 
         if !orders.cpus.is_null() {
             check(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), orders.cpus), 4, orders);
@@ -331,6 +355,23 @@ extern "C" fn child_main(orders: *mut c_void) -> c_int {
 
         libc::execve(orders.program, orders.argv, orders.environment);
         fail(8, orders)
+    }
+}
+
+/// Gives the child a process group of its own, which ends with us.
+unsafe fn separate(orders: &Orders) {
+    // SAFETY: system calls with valid arguments.
+    unsafe {
+        // If this process is killed, the child is killed too.
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+
+        if orders.streams.terminal {
+            // A session of its own, so that the pty can become its controlling terminal.
+            check(libc::setsid(), 2, orders);
+            libc::ioctl(orders.streams.stdout, libc::TIOCSCTTY, 0);
+        } else {
+            check(libc::setpgid(0, 0), 1, orders);
+        }
     }
 }
 

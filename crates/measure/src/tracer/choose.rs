@@ -32,6 +32,9 @@ pub enum ChooseError {
     /// A trace was asked for with the backend that traces nothing.
     #[error("the `pipe` backend sees no system calls, and a trace needs them\nhelp: leave out `--backend`")]
     NoCalls,
+    /// A watch of the machine was asked for with ptrace.
+    #[error("the `ptrace` backend watches only the processes of a command\nhelp: firstbyte watch -- COMMAND")]
+    OnlyACommand,
     /// The ptrace backend asks `/proc` about the tracee, and this `/proc` shows other processes.
     #[error("{0}")]
     Proc(String),

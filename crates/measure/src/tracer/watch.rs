@@ -1,13 +1,22 @@
 //! What is observed of all programs that a command or a whole machine starts: each from its `execve` to its end.
 
+use super::Backend;
 use super::choose::ChooseError;
-use crate::launch::ExitStatus;
+use crate::launch::{Command, ExitStatus, Foreground, LaunchError};
 use crate::units::Nanos;
 
 /// What watches processes until it is dropped.
 pub trait Watcher {
-    /// Watches the next process that the calling thread creates, and all that it creates.
-    fn watch_next_child(&mut self);
+    /// Identifies the backend.
+    fn backend(&self) -> Backend;
+
+    /// Starts a command in the foreground, and watches it and all that it creates. `stdout_to_stderr`: our stdout is needed
+    /// for something else.
+    ///
+    /// # Errors
+    ///
+    /// The command cannot be executed, or may not be watched.
+    fn start(&mut self, command: &Command, stdout_to_stderr: bool) -> Result<Foreground, LaunchError>;
 
     /// Watches all processes in the scope, from their next fork or exec on.
     ///
@@ -24,6 +33,9 @@ pub trait Watcher {
 
     /// Whether a process has begun to exit whose end has not been observed yet.
     fn is_one_exiting(&self) -> bool;
+
+    /// Whether there are still processes that cannot go on without the watcher.
+    fn is_needed(&self) -> bool;
 
     /// What has not ended, as [`Ending::Running`].
     fn running(&self) -> Vec<EndedProgram>;
@@ -80,6 +92,8 @@ pub struct EndedProgram {
     pub returned: Option<Nanos>,
     /// When its first write of output returned; `None` if it made none.
     pub first_output: Option<Nanos>,
+    /// Its parent waited for the end of the process; `None` if it did not, or if that is not known.
+    pub awaited: Option<AwaitedEnd>,
     /// When it ended: when the parent was sent SIGCHLD, or when the process entered its next `execve`.
     pub at: Nanos,
     /// The CPU time of all its threads.
@@ -93,6 +107,30 @@ impl EndedProgram {
     pub fn run(&self) -> Option<ProgramRun> {
         self.entered.map(|entered| ProgramRun { pid: self.pid, entered })
     }
+
+    /// From the entry of the `execve` to its return; 0 if it did not return.
+    pub fn startup(&self) -> Nanos {
+        let startup = self.entered.zip(self.returned).and_then(|(entered, returned)| returned.since(entered));
+        startup.unwrap_or_default()
+    }
+}
+
+/// A process: its id, and when it was forked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProcessBirth {
+    /// Its id.
+    pub pid: u32,
+    /// When it was forked.
+    pub at: Nanos,
+}
+
+/// The end of a process whose parent slept when the process began to exit, and was woken before the process was gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AwaitedEnd {
+    /// The parent.
+    pub by: ProcessBirth,
+    /// When the process began to exit.
+    pub at: Nanos,
 }
 
 /// How a program ended.

@@ -1,26 +1,43 @@
 //! The watcher that works here.
 
-use super::choose::ChooseError;
+#[cfg(not(feature = "bpf"))]
+use super::choose::BUILT_WITHOUT_BPF;
+use super::choose::{BackendChoice, ChooseError};
+use super::ptrace::PtraceWatch;
 use super::watch::Watcher;
 
-/// Attaches a watcher, whose buffer has `ring` bytes (a power of two, a multiple of the page size). From now on every task of
-/// the machine runs its programs, but nothing is watched yet.
+/// Attaches the watcher that was asked for; `Auto` takes BPF, or else ptrace, which can watch only a command. A BPF watcher has
+/// a buffer of `ring` bytes (a power of two, a multiple of the page size). From now on every task of the machine runs its
+/// programs, but nothing is watched yet.
 ///
 /// # Errors
 ///
 /// We may not do that, or this kernel cannot.
+pub fn attach_watcher(
+    choice: BackendChoice,
+    a_command: bool,
+    ring: u32,
+) -> Result<Box<dyn Watcher>, ChooseError> {
+    let by_ptrace = || -> Box<dyn Watcher> { Box::<PtraceWatch>::default() };
+    match choice {
+        BackendChoice::Pipe => Err(ChooseError::NoCalls),
+        BackendChoice::Ptrace if !a_command => Err(ChooseError::OnlyACommand),
+        BackendChoice::Ptrace => Ok(by_ptrace()),
+        BackendChoice::Bpf => bpf(ring),
+        BackendChoice::Auto => bpf(ring).or_else(|error| {
+            let works = a_command && super::probe::ptrace_stop().is_ok();
+            if works { Ok(by_ptrace()) } else { Err(error) }
+        }),
+    }
+}
+
 #[cfg(feature = "bpf")]
-pub fn attach_watcher(ring: u32) -> Result<Box<dyn Watcher>, ChooseError> {
+fn bpf(ring: u32) -> Result<Box<dyn Watcher>, ChooseError> {
     let watcher = super::bpf::BpfWatch::attach(ring).map_err(|error| ChooseError::Bpf(error.to_string()))?;
     Ok(Box::new(watcher))
 }
 
-/// This build has none.
-///
-/// # Errors
-///
-/// Always.
 #[cfg(not(feature = "bpf"))]
-pub fn attach_watcher(_ring: u32) -> Result<Box<dyn Watcher>, ChooseError> {
-    Err(ChooseError::Bpf(super::choose::BUILT_WITHOUT_BPF.to_owned()))
+fn bpf(_ring: u32) -> Result<Box<dyn Watcher>, ChooseError> {
+    Err(ChooseError::Bpf(BUILT_WITHOUT_BPF.to_owned()))
 }

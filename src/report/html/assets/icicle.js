@@ -1,11 +1,12 @@
-// User code as an icicle: every function below its caller, as wide as its time with all that it called.
+// An icicle: every function below its caller, or program below the one that started it, as wide as its time with all below.
 
 /** Rows below this part of the whole width are too narrow to be seen. */
 const NARROWEST = 0.001;
 const ICICLE_ROW = 20;
 
 class Icicle {
-  constructor({ callers, names, files, times }) {
+  constructor({ texts, callers, names, files, times }) {
+    this.texts = texts;
     const modules = [...new Set(files)];
     this.nodes = times.map((time, index) =>
       ({ time, name: names[index], file: files[index], module: modules.indexOf(files[index]) % 4, called: [], index }));
@@ -19,7 +20,7 @@ class Icicle {
     this.zoomed = null;
     this.bars = new Map();
     this.words = "";
-    this.element = element("div", { class: "icicle", role: "group", "aria-label": "User code by caller and function" });
+    this.element = element("div", { class: "icicle", role: "group", "aria-label": texts.chart });
     this.status = element("span", { role: "status" });
   }
 
@@ -107,8 +108,8 @@ async function icicle(place) {
   if (!script) return;
   const drawn = new Icicle(await unpacked(script));
   const field = element("input", { type: "search", oninput: () => drawn.search(field.value) });
-  place.append(element("div", { class: "controls" }, element("label", {}, "Search functions", field),
-    element("button", { type: "button", onclick: () => drawn.zoom(null) }, "all user code"), drawn.status),
+  place.append(element("div", { class: "controls" }, element("label", {}, drawn.texts.search, field),
+    element("button", { type: "button", onclick: () => drawn.zoom(null) }, drawn.texts.all), drawn.status),
     element("div", { class: "flames" }, drawn.element));
   drawn.draw();
 }

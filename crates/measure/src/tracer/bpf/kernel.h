@@ -152,6 +152,7 @@ struct pid {
 /* include/linux/sched.h */
 #define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010
+#define TASK_ASLEEP 0x3 /* interruptible or not */
 #define TASK_DEAD 0x80
 #define SIGCHLD 17
 
@@ -159,12 +160,15 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	u32 flags;
+	int on_cpu; /* with CONFIG_SMP */
 	struct sched_entity se;
 	struct mm_struct *mm;
 	s32 pid;
 	s32 tgid;
 	int exit_code;
+	struct task_struct *real_parent;
 	struct task_struct *group_leader;
+	unsigned long nvcsw;
 	struct pid *thread_pid;
 	struct files_struct *files;
 	struct signal_struct *signal;

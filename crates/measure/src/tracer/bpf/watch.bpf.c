@@ -333,6 +333,55 @@ INLINE u32 wait_status(struct task_struct *task, struct signal_struct *signal)
 	return READ(leader->exit_code);
 }
 
+INLINE u64 sleeps_of(u64 task)
+{
+	unsigned long sleeps = 0;
+	bpf_probe_read_kernel(&sleeps, sizeof sleeps, &((struct task_struct *)task)->nvcsw);
+	return sleeps;
+}
+
+/* A task that is still on a processor has not gone to sleep yet, whatever its state is. */
+INLINE int is_asleep(u64 address)
+{
+	struct task_struct *task = (struct task_struct *)address;
+	u32 state = 0;
+	int on_cpu = 0;
+	if (field_exists(task->__state))
+		bpf_probe_read_kernel(&state, sizeof state, &task->__state);
+	else
+		bpf_probe_read_kernel(&state, sizeof state, &((struct task_struct___5_13 *)task)->state);
+	if (field_exists(task->on_cpu))
+		bpf_probe_read_kernel(&on_cpu, sizeof on_cpu, &task->on_cpu);
+	return (state & TASK_ASLEEP) && !on_cpu;
+}
+
+/*
+ * Whether a parent waits for this process. It does if it sleeps when the process begins to exit and is awake when the
+ * process is gone: woken by wait4, by SIGCHLD, or by the end of a pipe. Of a process with several threads, the thread counts
+ * that created this one.
+ */
+INLINE void note_sleeping_parent(struct watched *w, struct task_struct *task)
+{
+	u64 parent = 0;
+	u32 pid = 0;
+	bpf_probe_read_kernel(&parent, sizeof parent, &task->real_parent);
+	bpf_probe_read_kernel(&pid, sizeof pid, &((struct task_struct *)parent)->tgid);
+	struct watched *p = watched_process(pid);
+	if (!p || !is_asleep(parent))
+		return;
+	w->parent = pid;
+	w->parent_born = p->born;
+	w->parent_task = parent;
+	w->parent_sleeps = sleeps_of(parent);
+	w->awaited = bpf_ktime_get_ns();
+}
+
+/* If the parent has ended meanwhile, this reads what has become of its task. It was awake then, too. */
+INLINE int parent_sleeps_on(struct watched *w)
+{
+	return sleeps_of(w->parent_task) == w->parent_sleeps && is_asleep(w->parent_task);
+}
+
 SEC("raw_tp/sched_process_exit")
 int sched_process_exit(struct raw_tracepoint *ctx)
 {
@@ -348,6 +397,7 @@ int sched_process_exit(struct raw_tracepoint *ctx)
 		return 0;
 	w->status = wait_status(task, signal);
 	w->exiting = 1;
+	note_sleeping_parent(w, task);
 	return 0;
 }
 
@@ -405,6 +455,8 @@ int sched_switch(struct raw_tracepoint *ctx)
 	struct watched last = *w;
 	if (bpf_map_delete_elem(&PROCESSES, &pid))
 		return 0;
+	if (last.awaited && parent_sleeps_on(&last))
+		last.awaited = 0;
 	emit_end(s, bpf_ktime_get_ns(), pid_tid, 0, last.cpu - last.cpu_before, &last);
 	return 0;
 }

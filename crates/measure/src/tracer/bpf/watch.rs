@@ -6,6 +6,8 @@ use super::ring_drain::RingDrain;
 use super::watch_records::{Watched, WatchedBytes, parse};
 use super::watch_session::{WatchPage, WatchSession};
 use crate::clock;
+use crate::launch::{Command, Foreground, LaunchError};
+use crate::tracer::Backend;
 use crate::tracer::choose::ChooseError;
 use crate::tracer::watch::{EndedProgram, Scope, WatchEvent, Watcher};
 use aya::Ebpf;
@@ -85,8 +87,14 @@ impl BpfWatch {
 }
 
 impl Watcher for BpfWatch {
-    fn watch_next_child(&mut self) {
+    fn backend(&self) -> Backend {
+        Backend::Bpf
+    }
+
+    /// The next process that the calling thread creates is the command.
+    fn start(&mut self, command: &Command, stdout_to_stderr: bool) -> Result<Foreground, LaunchError> {
         self.page.write(WatchSession::of_tree(self.namespace));
+        Foreground::start(command, stdout_to_stderr)
     }
 
     /// The programs for old kernels do not know control groups.
@@ -113,6 +121,10 @@ impl Watcher for BpfWatch {
 
     fn is_one_exiting(&self) -> bool {
         self.living().any(|(_, process)| process.is_exiting())
+    }
+
+    fn is_needed(&self) -> bool {
+        false
     }
 
     fn running(&self) -> Vec<EndedProgram> {

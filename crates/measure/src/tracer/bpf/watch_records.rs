@@ -3,7 +3,9 @@
 use super::record::{Plain, Record, read};
 use super::shared_run::PATH_ROOM;
 use crate::launch::ExitStatus;
-use crate::tracer::watch::{EndedProgram, Ending, FailedExec, ProgramRun, StartedProgram, WatchEvent};
+use crate::tracer::watch::{
+    AwaitedEnd, EndedProgram, Ending, FailedExec, ProcessBirth, ProgramRun, StartedProgram, WatchEvent,
+};
 use crate::units::Nanos;
 
 const WATCH_START: u32 = 1;
@@ -22,10 +24,16 @@ pub(super) struct Watched {
     born: u64,
     told: u64,
     by_entered: u64,
+    awaited: u64,
+    parent_task: u64,
+    parent_sleeps: u64,
+    parent_born: u64,
+    parent: u32,
     by_pid: u32,
     threads: i32,
     exiting: u32,
     status: u32,
+    spare: u32,
 }
 
 /// `struct watch_end`.
@@ -140,10 +148,16 @@ impl Watched {
             forked: known(self.born),
             returned: known(self.returned),
             first_output: known(self.output),
+            awaited: self.awaited().filter(|_| matches!(how, Ending::Exited(_))),
             at,
             cpu,
             how,
         }
+    }
+
+    fn awaited(&self) -> Option<AwaitedEnd> {
+        let by = ProcessBirth { pid: self.parent, at: known(self.parent_born)? };
+        known(self.awaited).map(|at| AwaitedEnd { by, at })
     }
 
     fn exit(&self) -> ExitStatus {
@@ -202,10 +216,10 @@ mod tests {
 
     fn end(code: u32, told: u64, status: u32) -> Vec<u8> {
         let mut bytes = head(WATCH_END, code, 7);
-        for instant in [50, 60, 70, 9, 2, 40, told, 30] {
+        for instant in [50, 60, 70, 9, 2, 40, told, 30, 75, 1, 2, 35] {
             bytes.extend(u64::to_ne_bytes(instant));
         }
-        for word in [8, 0, 1, status] {
+        for word in [7, 8, 0, 1, status, 0] {
             bytes.extend(u32::to_ne_bytes(word));
         }
         bytes
@@ -237,6 +251,9 @@ mod tests {
         assert_eq!((exited.at, exited.how), (Nanos(80), Ending::Exited(ExitStatus::Code(3))));
         assert_eq!((exited.entered, exited.returned), (Some(Nanos(50)), Some(Nanos(60))));
         assert_eq!((exited.first_output, exited.cpu), (Some(Nanos(70)), Nanos(7)));
+        let parent = ProcessBirth { pid: 7, at: Nanos(35) };
+        assert_eq!(exited.awaited, Some(AwaitedEnd { by: parent, at: Nanos(75) }));
+        assert_eq!(ended(end(1, 80, 0)).awaited, None, "the process goes on");
         assert_eq!(ended(end(0, 0, 9)).at, Nanos(90));
         assert_eq!(ended(end(0, 0, 9)).how, Ending::Exited(ExitStatus::Signal(9)));
         assert_eq!((ended(end(1, 80, 0)).at, ended(end(1, 80, 0)).how), (Nanos(90), Ending::Replaced));
@@ -267,8 +284,24 @@ mod tests {
             Watched,
             "watched",
             [
-                entered, returned, output, cpu, cpu_before, born, told, by_entered, by_pid, threads, exiting,
-                status
+                entered,
+                returned,
+                output,
+                cpu,
+                cpu_before,
+                born,
+                told,
+                by_entered,
+                awaited,
+                parent_task,
+                parent_sleeps,
+                parent_born,
+                parent,
+                by_pid,
+                threads,
+                exiting,
+                status,
+                spare
             ]
         );
         assert_same_layout!(EndRecord, "watch_end", [record, watched]);

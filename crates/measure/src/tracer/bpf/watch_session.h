@@ -31,12 +31,20 @@ struct watched {
 	u64 told;
 	/* the program that started this one, or of which the process is a copy; 0: none that is watched */
 	u64 by_entered;
+	/* when it began to exit, if its parent slept then; in a record: if that end also woke the parent. Otherwise 0 */
+	u64 awaited;
+	/* that parent: its task, how often it had gone to sleep, when it was forked */
+	u64 parent_task;
+	u64 parent_sleeps;
+	u64 parent_born;
+	u32 parent;
 	u32 by_pid;
 	/* threads that have not left the processor for good */
 	s32 threads;
 	/* it has begun to exit; as wait(2) reports it */
 	u32 exiting;
 	u32 status;
+	u32 spare;
 };
 
 /* A system call in flight, whose return matters: a write, or an exec with its path. */

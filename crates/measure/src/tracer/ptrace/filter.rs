@@ -1,10 +1,10 @@
-//! The seccomp filter that stops the tracee only at execs and output calls (`seccomp(2)`).
+//! The seccomp filters that stop the tracee only at execs and output calls, or only at execs (`seccomp(2)`).
 //!
 //! It checks the architecture first, because the same number means different calls in the two tables. It allows all
 //! other calls, so there the tracee runs at full speed.
 
 use crate::arch::audit::{self, with_x32};
-use crate::arch::{Abi, IO_URING_SETUP, call_roles};
+use crate::arch::{Abi, CallRole, IO_URING_SETUP, call_roles};
 use libc::sock_filter;
 
 /// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K` and `BPF_RET | BPF_K` of `linux/bpf_common.h`.
@@ -19,10 +19,19 @@ const ARCHITECTURE: u32 = 4;
 /// A filter that stops at the calls in [`call_roles`], in every table of this machine, and where an `io_uring` is set
 /// up.
 pub(super) fn program() -> Vec<sock_filter> {
-    let numbers = |abi| call_roles().of(abi).map(|(number, _)| number).chain([IO_URING_SETUP]);
+    stopping_at(|abi| call_roles().of(abi).map(|(number, _)| number).chain([IO_URING_SETUP]).collect())
+}
+
+/// A filter that stops only at execs.
+pub(super) fn execs() -> Vec<sock_filter> {
+    let is_exec = |(number, role)| (role == CallRole::Exec).then_some(number);
+    stopping_at(|abi| call_roles().of(abi).filter_map(is_exec).collect())
+}
+
+fn stopping_at(numbers: impl Fn(Abi) -> Vec<u32>) -> Vec<sock_filter> {
     let mut program = vec![load(ARCHITECTURE)];
-    program.extend(section(audit::NATIVE, numbers(Abi::Native).flat_map(with_x32)));
-    program.extend(section(audit::COMPAT, numbers(Abi::Compat)));
+    program.extend(section(audit::NATIVE, numbers(Abi::Native).into_iter().flat_map(with_x32)));
+    program.extend(section(audit::COMPAT, numbers(Abi::Compat).into_iter()));
     program.push(allow());
     program
 }
@@ -58,9 +67,8 @@ mod tests {
     use super::*;
     use crate::arch::Syscall;
 
-    /// The filter's answer, from an interpreter of the three instructions that it uses.
-    fn answer(architecture: u32, number: u32) -> u32 {
-        let program = program();
+    /// The answer of a filter, from an interpreter of the three instructions that it uses.
+    fn answer_of(program: &[sock_filter], architecture: u32, number: u32) -> u32 {
         let (mut at, mut loaded) = (0, 0);
         loop {
             let step = program[at];
@@ -70,6 +78,19 @@ mod tests {
                 EQUAL => at += usize::from(if loaded == step.k { step.jt } else { step.jf }),
                 _ => return step.k,
             }
+        }
+    }
+
+    fn answer(architecture: u32, number: u32) -> u32 {
+        answer_of(&program(), architecture, number)
+    }
+
+    #[test]
+    fn the_filter_of_a_watch_stops_only_at_execs() {
+        for number in 0..600 {
+            let is_exec = call_roles().get(Syscall { abi: Abi::Native, number }) == Some(CallRole::Exec);
+            let stops = answer_of(&execs(), audit::NATIVE, number) == libc::SECCOMP_RET_TRACE;
+            assert_eq!(stops, is_exec, "{number}");
         }
     }
 

@@ -15,6 +15,7 @@ use super::tally::Tally;
 use super::task_tree::{Announced, Task, TaskTree, ask_family_of, is_further_thread};
 use super::tracee::{CallStop, EnteredCall, RunUntil, TracedThread};
 use super::watch::Standstill;
+use super::watch_events::WatchEvents;
 use crate::Counts;
 use crate::arch::{CallRole, FileCall, call_roles, path_arguments};
 use crate::clock;
@@ -85,6 +86,7 @@ pub(super) struct Follower<'r> {
     tally: Option<Tally>,
     full: Option<FullEvents>,
     files: Option<Files>,
+    watch: Option<WatchEvents>,
     restarts: Restarts,
     standstill: &'r Standstill,
     rescue: &'r Rescue,
@@ -112,12 +114,20 @@ impl<'r> Follower<'r> {
             tally: counts.then(|| Tally::new(root.0)),
             full: (extent == Extent::Full).then(FullEvents::default),
             files: (extent == Extent::Files).then(Files::default),
+            watch: None,
             restarts: Restarts::default(),
             standstill,
             rescue,
             end: None,
             outlived: false,
         }
+    }
+
+    /// For a watch: only programs that start and end are observed, and what outlives the command is left alone.
+    pub(super) fn watching(mut self, watch: WatchEvents) -> Follower<'r> {
+        self.phases = PhaseEvents::unkept();
+        self.watch = Some(watch);
+        self
     }
 
     /// Follows until nothing is left of the tree. Returns `None` if the tracee's end was not seen: somebody else
@@ -183,7 +193,7 @@ impl<'r> Follower<'r> {
             // It was killed together with its creator, or by an exec of its process, which waits for its death.
             // Nobody may ever announce it.
             Stop::Exiting => tracee.resume(RunUntil::Event, 0),
-            _ if self.end.is_some() => {
+            _ if self.end.is_some() && self.watch.is_none() => {
                 self.outlived = true;
                 end_all(&[tracee]);
             }
@@ -217,6 +227,9 @@ impl<'r> Follower<'r> {
                 if let Some(full) = &mut self.full {
                     full.returned(at, tracee, task, result);
                 }
+                if let Some(watch) = &mut self.watch {
+                    watch.returned(at, task, result);
+                }
                 self.phases.returned(at, task, result);
             }
             None => {}
@@ -229,7 +242,10 @@ impl<'r> Follower<'r> {
             let is_exec = call_roles().get(entry.call) == Some(CallRole::Exec);
             tally.entered(task, entry.call, is_exec, continues);
         }
-        let silent = self.tally.is_some();
+        if let Some(watch) = &mut self.watch {
+            watch.entered(task, exec_path(tracee, entry));
+        }
+        let silent = self.tally.is_some() || self.watch.is_some();
         if let Some(full) = &mut self.full {
             full.entered(tracee, task, entry, continues);
         }
@@ -243,6 +259,9 @@ impl<'r> Follower<'r> {
             self.orphans(task.process);
         }
         self.phases.committed(at, task, former);
+        if let Some(watch) = &mut self.watch {
+            watch.executed(at, task, former);
+        }
         if let Some(full) = &mut self.full {
             full.executed(at, task, former);
         }
@@ -265,7 +284,13 @@ impl<'r> Follower<'r> {
         }
         let born = Task { process, thread: child };
         self.phases.forked(at, task, born);
+        if let Some(watch) = &mut self.watch {
+            watch.forked(at, task, born);
+        }
         if let Announced::Dead(status) = announced {
+            if let Some(watch) = &mut self.watch {
+                watch.gone(at, born, status);
+            }
             self.phases.exiting(at, born, process == child, status);
         }
         if let Some(held) = self.tree.release(child) {
@@ -296,6 +321,9 @@ impl<'r> Follower<'r> {
         if let Some(files) = &mut self.files {
             files.mapped(task);
         }
+        if let Some(watch) = &mut self.watch {
+            watch.exiting(task, group_dead);
+        }
         self.phases.exiting(at, task, group_dead, status);
     }
 
@@ -307,11 +335,16 @@ impl<'r> Follower<'r> {
         }
         self.tree.gone(tracee.0);
         self.orphans(task.process);
+        if let Some(watch) = &mut self.watch {
+            watch.gone(report.at, task, report.status);
+        }
         if tracee.0 == self.root {
             self.phases.dead(report.at, task);
             let usage = Usage::from_kernel(&report.usage);
             self.end = Some(End { status: report.status, reaped: report.at, usage });
-            self.kill_survivors();
+            if self.watch.is_none() {
+                self.kill_survivors();
+            }
         }
     }
 

@@ -18,6 +18,7 @@
 //! | `cpuid_count` | the CPUID instructions at a program's start |
 //! | `our_stdout` | whether a descriptor leads to the stdout that we gave the tracee |
 //! | `watch` | meanwhile: output, time limit, interruption |
+//! | `watcher`, `watch_events` | all programs of a command, for `firstbyte watch` |
 //! | `rescue` | ends waits that would not end by themselves |
 //!
 //! # What tracing changes for the tracee
@@ -44,6 +45,8 @@ mod tally;
 mod task_tree;
 mod tracee;
 mod watch;
+mod watch_events;
+mod watcher;
 
 use crate::Counts;
 use crate::launch::wait::Killed;
@@ -63,6 +66,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use tracee::TracedThread;
 use watch::{Standstill, Watched, until_untraced};
+pub use watcher::PtraceWatch;
 
 /// Observes the phases by ptrace stops.
 #[derive(Debug)]
@@ -180,6 +184,7 @@ fn observe(
 }
 
 /// Why the tracee was not followed.
+#[derive(Debug)]
 enum Untraced {
     /// The child died before it could be seized.
     Died,
@@ -198,15 +203,7 @@ fn trace(
     seized: Sender<OwnedFd>,
 ) -> Result<Followed, Untraced> {
     rescue.is_for_this_thread();
-    let mut pid = [0; 4];
-    meeting.read_exact(&mut pid).map_err(|_| Untraced::Died)?;
-    let pid = i32::from_ne_bytes(pid);
-
-    let held = TracedThread::seize(pid).and_then(|root| Ok((root, tracee::pidfd(pid)?)));
-    let (root, process) = held.map_err(|cause| {
-        TracedThread(pid).kill();
-        Untraced::Refused(cause)
-    })?;
+    let (root, process) = met(&mut meeting)?;
 
     let stdout = OurStdout::of(root, kind);
     if extent != Extent::Phases {
@@ -221,6 +218,18 @@ fn trace(
     let followed = Follower::new(root, stdout, extent, standstill, rescue).follow();
     drop(seized); // not earlier: the watching thread waits for it
     followed.ok_or(Untraced::Lost)
+}
+
+/// Seizes the child that has come to the meeting. It waits there for one byte.
+fn met(meeting: &mut UnixStream) -> Result<(TracedThread, OwnedFd), Untraced> {
+    let mut pid = [0; 4];
+    meeting.read_exact(&mut pid).map_err(|_| Untraced::Died)?;
+    let pid = i32::from_ne_bytes(pid);
+    let held = TracedThread::seize(pid).and_then(|root| Ok((root, tracee::pidfd(pid)?)));
+    held.map_err(|cause| {
+        TracedThread(pid).kill();
+        Untraced::Refused(cause)
+    })
 }
 
 /// The result of the launch, or the reason that a child left when it failed.

@@ -22,6 +22,8 @@ pub(super) struct PhaseEvents {
     /// The first exec has returned, so writes are output from now on.
     executed: bool,
     output: Written,
+    /// The events are wanted.
+    is_kept: bool,
 }
 
 /// A call in progress whose return matters.
@@ -45,7 +47,12 @@ impl PhaseEvents {
     pub(super) fn new(stdout: OurStdout) -> PhaseEvents {
         let events = Vec::with_capacity(64);
         let (flights, output) = (HashMap::new(), Written::default());
-        PhaseEvents { stdout, events, flights, executed: false, output }
+        PhaseEvents { stdout, events, flights, executed: false, output, is_kept: true }
+    }
+
+    /// Only follows which calls are in progress.
+    pub(super) fn unkept() -> PhaseEvents {
+        PhaseEvents { is_kept: false, ..PhaseEvents::new(OurStdout::Unknown) }
     }
 
     /// A thread is at the entry of a call. Returns whether its return matters. `path` gives the path of an exec.
@@ -147,6 +154,9 @@ impl PhaseEvents {
     }
 
     fn push(&mut self, at: Nanos, task: Task, kind: EventKind) {
+        if !self.is_kept {
+            return;
+        }
         let (pid, tid) = (task.process.cast_unsigned(), task.thread.cast_unsigned());
         self.events.push(Event { at, pid, tid, kind });
     }

@@ -1,0 +1,228 @@
+//! The critical path of a command: what its end waited for, and how much of that was the start-up of programs.
+//!
+//! It goes backwards from the end of the command. In a process, it goes back to the last end of a child that the process
+//! waited for, through the life of that child to its fork, and from there on backwards in the process again. Children that
+//! overlap with one on the path are not on it: had they started faster, nothing would have ended earlier.
+
+use super::memory::{Memory, STEP};
+use crate::document::watch::WatchPath;
+use firstbyte_measure::tracer::watch::{AwaitedEnd, EndedProgram, Ending, ProcessBirth};
+use firstbyte_measure::units::Nanos;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+
+/// A record of an end can come after those of its parent: both are written when a task leaves its processor. So no process
+/// is looked at until the others have ended so much later.
+const LATEST: Nanos = Nanos(100_000_000);
+
+/// The start-ups on a path, by the place of their program.
+pub(super) type Startups = BTreeMap<usize, WatchPath>;
+
+/// The processes whose place on the path is not known yet.
+#[derive(Debug)]
+pub(super) struct CriticalPath {
+    steps: HashMap<ProcessBirth, Vec<Step>>,
+    /// In the order in which they began to exit, if somebody waited for that, or ended.
+    ended: BinaryHeap<Reverse<Ended>>,
+    last_end: Nanos,
+    /// The process that was forked first, which is the command, and the start-ups on its path once it has ended.
+    command: Option<(Nanos, Option<Startups>)>,
+    memory: Memory,
+    /// There was no memory for a step.
+    incomplete: bool,
+}
+
+/// A part of a process's life that the process did not spend on its own work: a child that it waited for, or its start-up.
+#[derive(Debug)]
+struct Step {
+    from: Nanos,
+    until: Nanos,
+    startups: Box<[(usize, WatchPath)]>,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Ended {
+    at: Nanos,
+    process: ProcessBirth,
+    awaited: Option<(ProcessBirth, Nanos)>,
+}
+
+impl CriticalPath {
+    pub(super) fn new(memory: Memory) -> CriticalPath {
+        CriticalPath {
+            steps: HashMap::new(),
+            ended: BinaryHeap::new(),
+            last_end: Nanos(0),
+            command: None,
+            memory,
+            incomplete: false,
+        }
+    }
+
+    /// A program, or a process that executed none, has ended.
+    pub(super) fn end(&mut self, ended: &EndedProgram, program: Option<usize>) {
+        let Some(forked) = ended.forked else { return };
+        let process = ProcessBirth { pid: ended.pid, at: forked };
+        if let (Some(program), Some(from), Some(until)) = (program, ended.entered, ended.returned) {
+            let path = WatchPath { execs: 1, startup_ns: ended.startup().0 };
+            self.add(process, Step { from, until, startups: Box::new([(program, path)]) });
+        }
+
+        match ended.how {
+            Ending::Replaced => {}
+            Ending::Running => self.note_command(forked, None),
+            Ending::Exited(_) => {
+                let awaited = ended.awaited.map(|AwaitedEnd { by, at }| (by, at));
+                let at = awaited.map_or(ended.at, |(_, at)| at);
+                self.ended.push(Reverse(Ended { at, process, awaited }));
+                self.last_end = self.last_end.max(ended.at);
+                self.resolve(Nanos(self.last_end.0.saturating_sub(LATEST.0)));
+            }
+        }
+    }
+
+    /// The start-ups on the critical path, or why they are not known. Call it after the last event.
+    pub(super) fn finish(&mut self) -> Result<Startups, &'static str> {
+        self.resolve(Nanos(u64::MAX));
+        if self.incomplete {
+            return Err("there was no memory for it; --memory gives it more");
+        }
+        let startups = self.command.take().and_then(|(_, startups)| startups);
+        startups.ok_or("the command has not ended")
+    }
+
+    fn add(&mut self, process: ProcessBirth, step: Step) {
+        if self.memory.take(size(&step), "") {
+            self.steps.entry(process).or_default().push(step);
+        } else {
+            self.incomplete = true;
+        }
+    }
+
+    /// Finds the paths of the processes that have ended until then. A child ends before a parent that waits for it.
+    fn resolve(&mut self, until: Nanos) {
+        while self.ended.peek().is_some_and(|Reverse(next)| next.at <= until) {
+            let Some(Reverse(Ended { process, awaited, .. })) = self.ended.pop() else { return };
+            let steps = self.steps.remove(&process).unwrap_or_default();
+            self.memory.give(steps.iter().map(size).sum());
+            let startups = backwards(steps);
+            self.note_command(process.at, Some(&startups));
+            if let Some((by, until)) = awaited.filter(|_| !startups.is_empty()) {
+                self.add(by, Step { from: process.at, until, startups: startups.into_iter().collect() });
+            }
+        }
+    }
+
+    fn note_command(&mut self, forked: Nanos, startups: Option<&Startups>) {
+        if self.command.as_ref().is_none_or(|(first, _)| forked < *first) {
+            self.command = Some((forked, startups.cloned()));
+        }
+    }
+}
+
+fn size(step: &Step) -> u64 {
+    STEP + size_of_val(&*step.startups) as u64
+}
+
+/// The start-ups on the path through a process, from its end to its fork.
+fn backwards(mut steps: Vec<Step>) -> Startups {
+    steps.sort_by_key(|step| (step.until, step.from));
+    let mut path = Startups::new();
+    let mut now = Nanos(u64::MAX);
+    for step in steps.into_iter().rev() {
+        if step.until > now {
+            continue;
+        }
+        now = step.from;
+        for &(program, WatchPath { execs, startup_ns }) in &step.startups {
+            let sum = path.entry(program).or_default();
+            sum.execs += execs;
+            sum.startup_ns += startup_ns;
+        }
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstbyte_measure::launch::ExitStatus;
+
+    const COMMAND: ProcessBirth = ProcessBirth { pid: 1, at: Nanos(1) };
+
+    /// A process whose program needs 2 ns to start.
+    fn ended(pid: u32, life: [u64; 2], waited: bool, how: Ending) -> EndedProgram {
+        let [born, at] = life;
+        EndedProgram {
+            pid,
+            entered: Some(Nanos(born)),
+            by: None,
+            forked: Some(Nanos(born)),
+            returned: Some(Nanos(born + 2)),
+            first_output: None,
+            awaited: waited.then_some(AwaitedEnd { by: COMMAND, at: Nanos(at) }),
+            at: Nanos(at),
+            cpu: Nanos(0),
+            how,
+        }
+    }
+
+    /// The programs on the path of a command that lives from 1 to 1000 and has these children, each with a program of its own.
+    fn on_path(children: &[([u64; 2], bool)]) -> Vec<usize> {
+        let mut path = CriticalPath::new(Memory::new(1 << 20));
+        let exited = Ending::Exited(ExitStatus::SUCCESS);
+        for (pid, (life, waited)) in (2..).zip(children) {
+            path.end(&ended(pid, *life, *waited, exited), Some(pid as usize));
+        }
+        path.end(&ended(1, [1, 1000], false, exited), Some(1));
+        path.finish().unwrap().into_keys().collect()
+    }
+
+    #[test]
+    fn children_one_after_the_other_are_all_on_the_path() {
+        assert_eq!(on_path(&[([10, 20], true), ([21, 30], true), ([31, 40], true)]), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn of_children_at_the_same_time_the_last_to_end_is_on_the_path() {
+        assert_eq!(on_path(&[([11, 20], true), ([12, 30], true), ([10, 25], true)]), [1, 3]);
+        assert_eq!(on_path(&[([10, 50], true), ([11, 100], true), ([51, 120], true)]), [1, 2, 4]);
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_not_on_the_path() {
+        assert_eq!(on_path(&[([10, 20], true), ([15, 900], false)]), [1, 2]);
+    }
+
+    #[test]
+    fn the_paths_of_children_are_part_of_that_of_their_parent() {
+        let mut path = CriticalPath::new(Memory::new(1 << 20));
+        let exited = Ending::Exited(ExitStatus::SUCCESS);
+        let child = ProcessBirth { pid: 2, at: Nanos(10) };
+        let mut below = ended(3, [20, 30], false, exited);
+        below.awaited = Some(AwaitedEnd { by: child, at: Nanos(30) });
+        // the record of the parent comes first
+        path.end(&ended(2, [10, 40], true, exited), Some(7));
+        path.end(&below, Some(8));
+        path.end(&ended(1, [1, 1000], false, Ending::Replaced), Some(7));
+        path.end(&ended(1, [1, 2000], false, exited), Some(9));
+        let found = path.finish().unwrap();
+        let shares: Vec<_> = found.iter().map(|(program, path)| (*program, path.execs)).collect();
+        assert_eq!(
+            shares,
+            [(7, 1), (8, 1), (9, 1)],
+            "an exec cannot overlap with another one of its process"
+        );
+    }
+
+    #[test]
+    fn a_path_that_is_not_known_has_a_reason() {
+        let mut running = CriticalPath::new(Memory::new(1 << 20));
+        running.end(&ended(1, [1, 5], false, Ending::Running), Some(1));
+        running.end(&ended(2, [2, 9], true, Ending::Exited(ExitStatus::SUCCESS)), Some(2));
+        assert!(running.finish().unwrap_err().contains("not ended"));
+        let mut small = CriticalPath::new(Memory::new(10));
+        small.end(&ended(1, [1, 5], false, Ending::Exited(ExitStatus::SUCCESS)), Some(1));
+        assert!(small.finish().unwrap_err().contains("--memory"));
+    }
+}

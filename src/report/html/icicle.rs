@@ -31,7 +31,7 @@ pub(crate) fn calls(traced: &TraceProgram) -> Option<PageBlock> {
     let all = &traced.user_calls;
     let texts =
         Texts { chart: "User code by caller and function", search: "Search functions", all: "all user code" };
-    block(Columns {
+    block(&Columns {
         texts,
         callers: callers(all.iter().map(|call| call.caller)),
         names: all
@@ -52,7 +52,7 @@ pub(crate) fn processes(document: &WatchDocument) -> Option<PageBlock> {
         search: "Search programs",
         all: "all programs",
     };
-    block(Columns {
+    block(&Columns {
         texts,
         callers: callers(tree.iter().map(|node| node.above)),
         names: tree
@@ -70,9 +70,9 @@ pub(crate) fn processes(document: &WatchDocument) -> Option<PageBlock> {
     })
 }
 
-fn block(columns: Columns) -> Option<PageBlock> {
+fn block(columns: &Columns) -> Option<PageBlock> {
     let title = columns.texts.chart;
-    (!columns.times.is_empty()).then(|| PageBlock::Icicle { title, columns: packed(&columns) })
+    (!columns.times.is_empty()).then(|| PageBlock::Icicle { title, columns: packed(columns) })
 }
 
 /// A document from elsewhere may name a caller that does not come before.

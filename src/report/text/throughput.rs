@@ -14,7 +14,8 @@ const COLUMN: usize = 9;
 pub fn render(document: &ThroughputDocument, terminal: &Terminal) -> String {
     let mut text = String::new();
     for (sink, description) in document.sinks() {
-        let _ = writeln!(text, "{} ({description})\n", terminal.bold(sink));
+        let title = terminal.wrap(&visible(&format!("{sink} ({description})")), 2);
+        let _ = writeln!(text, "{}\n", title.replacen(sink, &terminal.bold(sink), 1));
         text += &table(document, sink, terminal);
         text += &plot(document, sink, terminal);
         text.push('\n');
@@ -53,12 +54,9 @@ fn table(document: &ThroughputDocument, sink: &str, terminal: &Terminal) -> Stri
         let _ = writeln!(text, "{:>9}{:>8}", factor(row), rate_shown(row));
     }
 
-    let _ = writeln!(
-        text,
-        "\nMedians in seconds. × faster is relative to {}, for the most lines.\n",
-        document.baseline
-    );
-    text
+    let legend =
+        format!("Medians in seconds. × faster is relative to {}, for the most lines.", document.baseline);
+    text + "\n" + &terminal.wrap(&visible(&legend), 0) + "\n\n"
 }
 
 /// The first, the last, and as many of the others as there is room for.

@@ -9,8 +9,8 @@ use std::fmt::Write;
 /// A line for each setting: processors, first byte, whole run and threads.
 pub(crate) fn render(sweep: &CpuScaling, terminal: &Terminal) -> String {
     let title = format!("{}: first byte by number of processors", visible(&sweep.name));
-    let mut text = terminal.bold(&title) + "\n";
-    let width = terminal.width.saturating_sub(50).clamp(12, 40);
+    let mut text = terminal.bold(&terminal.wrap(&title, 2)) + "\n";
+    let width = terminal.width.saturating_sub(50).clamp(8, 40);
     let heading = format!("{} CPUs   first byte    whole run  threads", fitted("limited by", width));
     text += &(heading + "\n");
     let longest = sweep.points.iter().map(|point| point.first_byte).fold(1.0, f64::max);

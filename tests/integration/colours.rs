@@ -31,7 +31,8 @@ fn is_coloured(text: &str) -> bool {
 fn shown(folder: &Path, words: &[&str], variables: &[(&str, &str)]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
     command.args(words).current_dir(folder);
-    for inherited in ["NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE"] {
+    // CI: the parser's help has colours there, whatever the terminal is
+    for inherited in ["NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE", "CI"] {
         command.env_remove(inherited);
     }
     command.env("TERM", "xterm-256color").envs(variables.iter().copied());

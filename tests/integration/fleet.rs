@@ -20,8 +20,10 @@ pub(crate) fn works() -> bool {
     attach_watcher(BackendChoice::Bpf, true, 1 << 18).map_err(|error| skipped(&error.to_string())).is_ok()
 }
 
+/// A background job of a script ignores SIGINT, and so would what it starts.
 pub(crate) fn firstbyte(options: &[&str], words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_firstbyte")]);
     command.arg("watch").args(options).env("COLUMNS", "80").stdin(Stdio::null());
     if !words.is_empty() {
         command.arg("--").args(words);

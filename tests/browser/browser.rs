@@ -222,7 +222,7 @@ fn every_tab_opens_with_mouse_and_keyboard_without_an_error() {
     let visible =
         "[...document.querySelectorAll('main > section')].filter((s) => !s.hidden).map((s) => s.id)";
     let ids = opened.value("[...document.querySelectorAll('main > section')].map((s) => s.id)");
-    assert_eq!(ids.as_array().unwrap().len(), 10);
+    assert_eq!(ids.as_array().unwrap().len(), 11);
     let shows = |id: &str| opened.becomes(|| opened.value(visible), &serde_json::json!([id]));
     shows("summary");
     for id in ids.as_array().unwrap() {

@@ -96,49 +96,20 @@ fn machines(old: &WatchDocument, new: &WatchDocument) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::bench::Tool;
     use crate::document::watch::WatchTotals;
     use serde_json::json;
 
     fn program(path: &str, execs: u64) -> WatchProgram {
-        WatchProgram {
-            program: path.to_owned(),
-            path: path.to_owned(),
-            execs,
-            failed: 0,
-            unsuccessful: 0,
-            replaced: 0,
-            running: 0,
-            forks: 0,
-            startup_ns: None,
-            critical_path: None,
-            first_output_ns: None,
-            lifetime_ns: None,
-            cpu_ns: execs * 10,
-            command_lines: Vec::new(),
-        }
+        let [program, path] = [path; 2].map(str::to_owned);
+        WatchProgram { program, path, execs, cpu_ns: execs * 10, ..WatchProgram::default() }
     }
 
     fn document(programs: &[(&str, u64)], cores: u64) -> WatchDocument {
+        let execs = programs.iter().map(|(_, execs)| execs).sum();
         WatchDocument {
-            schema: String::new(),
-            kind: Kind::Watch,
-            tool: Tool::default(),
             machine: json!({"cores": cores}),
-            partial: false,
-            command: None,
-            scope: String::new(),
-            exit: None,
-            wall_ns: 1,
-            totals: WatchTotals {
-                execs: programs.iter().map(|(_, execs)| execs).sum(),
-                ..WatchTotals::default()
-            },
-            results: programs.iter().map(|(path, execs)| program(path, *execs)).collect(),
-            critical_path_unknown: None,
-            tree: Vec::new(),
-            findings: Vec::new(),
-            lost_events: 0,
+            totals: WatchTotals { execs, ..WatchTotals::default() },
+            ..WatchDocument::of(programs.iter().map(|(path, execs)| program(path, *execs)).collect())
         }
     }
 

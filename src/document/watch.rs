@@ -58,8 +58,32 @@ impl WatchDocument {
     }
 }
 
+#[cfg(test)]
+impl WatchDocument {
+    /// A watch of a machine with these results, and nothing else.
+    pub(crate) fn of(results: Vec<WatchProgram>) -> WatchDocument {
+        WatchDocument {
+            schema: String::new(),
+            kind: Kind::Watch,
+            tool: Tool::ours(),
+            machine: Value::Null,
+            partial: false,
+            command: None,
+            scope: "all".to_owned(),
+            exit: None,
+            wall_ns: 1,
+            results,
+            totals: WatchTotals::default(),
+            critical_path_unknown: None,
+            tree: Vec::new(),
+            findings: Vec::new(),
+            lost_events: 0,
+        }
+    }
+}
+
 /// One program: all its executions, by the path that was executed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WatchProgram {
     /// The last part of the path, or the whole path if another program has the same last part.
     pub program: String,

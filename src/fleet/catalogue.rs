@@ -92,48 +92,14 @@ fn name(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Kind;
-    use crate::document::bench::Tool;
-    use crate::document::watch::WatchTotals;
-    use serde_json::Value;
 
     fn program(path: &str, execs: u64, failed: u64) -> WatchProgram {
-        WatchProgram {
-            program: path.to_owned(),
-            path: path.to_owned(),
-            execs,
-            failed,
-            unsuccessful: 0,
-            replaced: 0,
-            running: 0,
-            forks: 0,
-            startup_ns: None,
-            critical_path: None,
-            first_output_ns: None,
-            lifetime_ns: None,
-            cpu_ns: execs * 10,
-            command_lines: Vec::new(),
-        }
+        let [program, path] = [path; 2].map(str::to_owned);
+        WatchProgram { program, path, execs, failed, cpu_ns: execs * 10, ..WatchProgram::default() }
     }
 
     fn document(wall_ns: u64, results: Vec<WatchProgram>) -> WatchDocument {
-        WatchDocument {
-            schema: String::new(),
-            kind: Kind::Watch,
-            tool: Tool::ours(),
-            machine: Value::Null,
-            partial: false,
-            command: None,
-            scope: "all".to_owned(),
-            exit: None,
-            wall_ns,
-            results,
-            totals: WatchTotals::default(),
-            critical_path_unknown: None,
-            tree: Vec::new(),
-            findings: Vec::new(),
-            lost_events: 3,
-        }
+        WatchDocument { wall_ns, lost_events: 3, ..WatchDocument::of(results) }
     }
 
     fn execs(exposition: &Exposition) -> Vec<(&str, u64)> {

@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// The path of the row with the programs for which there was no memory.
 pub(super) const OTHERS: &str = "(other programs)";
 
-/// One part in so many of the memory is for the critical path.
+/// A quarter of the memory is for the critical path.
 const PATHS: u64 = 4;
 
 /// Everything that was observed. What grows with the length of the watch is bounded.

@@ -1,4 +1,4 @@
-//! `firstbyte watch` for monitoring: what is served and written is what was started, whoever asks and however slowly.
+//! `firstbyte watch` for monitoring: the metrics count exactly what was started, also with many or slow clients.
 
 use crate::fleet_page::{Page, Sample};
 use crate::support::skipped;

@@ -1,54 +1,19 @@
 //! A start-up for profiler.firefox.com: a marker and a sample for each step. The weight of the sample is the step's own
 //! time. The call tree and the flame graph then show where the time went.
 
+use super::firefox_marker::TextMarker;
 use crate::account::attribution::{WorkKind, kind};
 use crate::account::trace_document::name;
 use crate::account::user_code::UserCode;
 use crate::account::{Account, Step, ThreadAccount};
 use firstbyte_measure::units::Nanos;
 use fxprof_processed_profile::{
-    CategoryColor, CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, MarkerFieldFlags,
-    MarkerFieldFormat, MarkerTiming, ProcessHandle, Profile, ReferenceTimestamp, SamplingInterval,
-    StaticSchemaMarker, StaticSchemaMarkerField, StringHandle, ThreadHandle, Timestamp,
+    CategoryColor, CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, MarkerTiming, ProcessHandle,
+    Profile, ReferenceTimestamp, SamplingInterval, ThreadHandle, Timestamp,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// A step with its description.
-struct StepMarker {
-    name: StringHandle,
-    what: StringHandle,
-    category: CategoryHandle,
-}
-
-impl StaticSchemaMarker for StepMarker {
-    const UNIQUE_MARKER_TYPE_NAME: &'static str = "Step";
-    const CHART_LABEL: Option<&'static str> = Some("{marker.data.what}");
-    const TABLE_LABEL: Option<&'static str> = Some("{marker.data.what}");
-    const FIELDS: &'static [StaticSchemaMarkerField] = &[StaticSchemaMarkerField {
-        key: "what",
-        label: "What",
-        format: MarkerFieldFormat::String,
-        flags: MarkerFieldFlags::SEARCHABLE,
-    }];
-
-    fn name(&self, _profile: &mut Profile) -> StringHandle {
-        self.name
-    }
-
-    fn category(&self, _profile: &mut Profile) -> CategoryHandle {
-        self.category
-    }
-
-    fn string_field_value(&self, _field_index: u32) -> StringHandle {
-        self.what
-    }
-
-    fn number_field_value(&self, _field_index: u32) -> f64 {
-        0.0
-    }
-}
 
 /// One run as a profile. Times start at the entry of the first `execve`.
 pub fn render(command: &str, account: &Account, user_code: Option<&UserCode>) -> String {
@@ -152,7 +117,7 @@ fn add_steps(
         let category = categories[place];
         let (name, what) = (name(&step.what), step.what.title());
         let marker =
-            StepMarker { name: profile.intern_string(&name), what: profile.intern_string(&what), category };
+            TextMarker { name: profile.intern_string(&name), text: profile.intern_string(&what), category };
         let end = Nanos(step.start.0.saturating_add(step.elapsed.0));
         profile.add_marker(track, MarkerTiming::Interval(at(step.start), at(end)), marker);
         add_sample(profile, track, step, category, [WorkKind::ALL[place].title(), &name, &what]);

@@ -6,6 +6,7 @@ pub mod benchmark_action;
 pub mod claims_markdown;
 pub mod csv;
 pub mod firefox;
+mod firefox_marker;
 pub mod floor_markdown;
 pub mod folded;
 pub mod json;

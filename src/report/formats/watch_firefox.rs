@@ -1,50 +1,15 @@
 //! All programs of a watch for profiler.firefox.com. A lane is a thread; an execution has a marker, and its parts have markers
 //! in their colours.
 
+use super::firefox_marker::TextMarker;
 use super::watch_lanes::lanes;
 use crate::document::watch::{WatchDocument, WatchPart, WatchRun, WatchTimeline};
 use fxprof_processed_profile::{
-    CategoryColor, CategoryHandle, MarkerFieldFlags, MarkerFieldFormat, MarkerTiming, ProcessHandle, Profile,
-    ReferenceTimestamp, SamplingInterval, StaticSchemaMarker, StaticSchemaMarkerField, StringHandle,
-    ThreadHandle, Timestamp,
+    CategoryColor, CategoryHandle, MarkerTiming, ProcessHandle, Profile, ReferenceTimestamp,
+    SamplingInterval, StringHandle, ThreadHandle, Timestamp,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// An execution, or a part of one, with its command line.
-struct RunMarker {
-    name: StringHandle,
-    command: StringHandle,
-    category: CategoryHandle,
-}
-
-impl StaticSchemaMarker for RunMarker {
-    const UNIQUE_MARKER_TYPE_NAME: &'static str = "Program";
-    const CHART_LABEL: Option<&'static str> = Some("{marker.data.command}");
-    const TABLE_LABEL: Option<&'static str> = Some("{marker.data.command}");
-    const FIELDS: &'static [StaticSchemaMarkerField] = &[StaticSchemaMarkerField {
-        key: "command",
-        label: "Command",
-        format: MarkerFieldFormat::String,
-        flags: MarkerFieldFlags::SEARCHABLE,
-    }];
-
-    fn name(&self, _profile: &mut Profile) -> StringHandle {
-        self.name
-    }
-
-    fn category(&self, _profile: &mut Profile) -> CategoryHandle {
-        self.category
-    }
-
-    fn string_field_value(&self, _field_index: u32) -> StringHandle {
-        self.command
-    }
-
-    fn number_field_value(&self, _field_index: u32) -> f64 {
-        0.0
-    }
-}
 
 pub fn render(document: &WatchDocument, timeline: &WatchTimeline) -> String {
     let title = document.command.as_ref().unwrap_or(&document.scope);
@@ -90,7 +55,7 @@ fn add_run(profile: &mut Profile, track: ThreadHandle, run: &WatchRun, looks: &L
     let command = profile.intern_string(run.command.as_deref().unwrap_or(&run.program));
     let name = profile.intern_string(&run.program);
     let mut mark = |name, category, from, to| {
-        let marker = RunMarker { name, command, category };
+        let marker = TextMarker { name, text: command, category };
         profile.add_marker(track, MarkerTiming::Interval(at(from), at(to)), marker);
     };
 

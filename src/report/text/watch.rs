@@ -246,11 +246,8 @@ pub(crate) fn notes(document: &WatchDocument) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Kind;
-    use crate::document::bench::Tool;
     use crate::document::watch::WatchFinding;
     use crate::stats::LogHistogram;
-    use serde_json::Value;
 
     fn times(values: &[u64]) -> Option<WatchTimes> {
         let mut histogram = LogHistogram::default();
@@ -265,17 +262,10 @@ mod tests {
             program: name.to_owned(),
             path: format!("/bin/{name}"),
             execs,
-            failed: 0,
-            unsuccessful: 0,
-            replaced: 0,
-            running: 0,
-            forks: 0,
             startup_ns: times(startup),
-            critical_path: None,
-            first_output_ns: None,
             lifetime_ns: times(&[4_000_000]),
             cpu_ns: 1_000_000,
-            command_lines: Vec::new(),
+            ..WatchProgram::default()
         }
     }
 
@@ -288,14 +278,7 @@ mod tests {
             text: "10 execs of `git`".to_owned(),
         };
         WatchDocument {
-            schema: String::new(),
-            kind: Kind::Watch,
-            tool: Tool::default(),
-            machine: Value::Null,
-            partial: false,
             command: Some("make -j4".to_owned()),
-            scope: String::new(),
-            exit: None,
             wall_ns: 10_000_000,
             totals: WatchTotals {
                 programs: results.len() as u64,
@@ -304,11 +287,9 @@ mod tests {
                 cpu_ns: 4_000_000,
                 ..WatchTotals::default()
             },
-            results,
             critical_path_unknown: Some("the machine is watched".to_owned()),
-            tree: Vec::new(),
             findings: vec![finding],
-            lost_events: 0,
+            ..WatchDocument::of(results)
         }
     }
 

@@ -76,16 +76,6 @@ INLINE void *log_room(struct full_session *s, u64 size)
 		}                                                                                            \
 	} while (0)
 
-INLINE void fill_head(struct record *r, u64 at, u64 pid_tid, u32 kind, u32 code, s64 value)
-{
-	r->at = at;
-	r->pid = pid_tid >> 32;
-	r->tid = (u32)pid_tid;
-	r->kind = kind;
-	r->code = code;
-	r->value = value;
-}
-
 INLINE void emit(struct full_session *s, u64 at, u64 pid_tid, u32 kind, u32 code, s64 value)
 {
 	WRITE_RECORD(s, struct record, fill_head(r, at, pid_tid, kind, code, value));

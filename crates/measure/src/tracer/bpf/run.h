@@ -45,6 +45,16 @@ struct record {
 	s64 value;
 };
 
+INLINE void fill_head(struct record *r, u64 at, u64 pid_tid, u32 kind, u32 code, s64 value)
+{
+	r->at = at;
+	r->pid = pid_tid >> 32;
+	r->tid = (u32)pid_tid;
+	r->kind = kind;
+	r->code = code;
+	r->value = value;
+}
+
 #define PATH_ROOM 256
 
 #define CALLS 512 /* system-call numbers below this can have a meaning */

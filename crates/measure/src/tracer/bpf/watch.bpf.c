@@ -33,16 +33,6 @@ struct {
 	__type(value, struct watch_flight);
 } FLIGHTS SEC(".maps");
 
-INLINE void fill_head(struct record *r, u64 at, u64 pid_tid, u32 kind, u32 code, s64 value)
-{
-	r->at = at;
-	r->pid = pid_tid >> 32;
-	r->tid = (u32)pid_tid;
-	r->kind = kind;
-	r->code = code;
-	r->value = value;
-}
-
 INLINE struct watched *watched_process(u32 pid)
 {
 	return bpf_map_lookup_elem(&PROCESSES, &pid);

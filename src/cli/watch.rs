@@ -10,6 +10,7 @@ use crate::report::formats::Format;
 use crate::watch::scope::{control_group, user_id};
 use crate::watch::{CommandLines, Subject, WatchPlan};
 use firstbyte_measure::launch::Command;
+use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::tracer::watch::Scope;
 use firstbyte_measure::units::{Bytes, parse_bytes};
 use std::ffi::OsString;
@@ -43,6 +44,9 @@ pub struct Args {
     /// Watch with BACKEND: bpf, or for a command also ptrace, which slows it down; `auto` uses the best one that works
     #[arg(long, value_name = "BACKEND", default_value = "auto", hide_possible_values = true)]
     backend: BackendArg,
+    /// Also measure the time to the first output; this makes every system call of the machine slower
+    #[arg(long)]
+    first_output: bool,
     /// Use at most this much memory; programs and command lines that do not fit are only counted
     #[arg(long, value_name = "SIZE", value_parser = memory, default_value = "64MiB")]
     memory: u64,
@@ -115,9 +119,15 @@ fn programs(text: &str) -> Result<u32, String> {
     })
 }
 
+const UNSEEN_OUTPUT: &str =
+    "the `ptrace` backend does not see the first output\nhelp: leave out `--first-output` or `--backend`";
+
 impl Args {
     /// The plan, or an error that ends in its `help:` line.
     pub fn plan(self) -> Result<Plan, String> {
+        if self.first_output && BackendChoice::from(self.backend) == BackendChoice::Ptrace {
+            return Err(UNSEEN_OUTPUT.to_owned());
+        }
         let subject = self.subject()?;
         let (command_lines, fleet) = (self.command_lines(), self.fleet());
         let exports = self.exports.targets_with(&self.json);
@@ -125,6 +135,7 @@ impl Args {
             subject,
             backend: self.backend.into(),
             memory: self.memory,
+            first_output: self.first_output,
             timeline: exports.iter().any(|(format, _)| matches!(format, Format::Perfetto | Format::Firefox)),
             command_lines,
             stdout_to_stderr: exports.iter().any(|(_, target)| target.is_stdout()),

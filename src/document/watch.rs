@@ -42,6 +42,9 @@ pub struct WatchDocument {
     pub findings: Vec<WatchFinding>,
     /// Events that could not be recorded. The counts are exact if it is 0.
     pub lost_events: u64,
+    /// Why every system call was slower although nobody asked for the first output; `null` if none was.
+    #[serde(default)]
+    pub slow_calls: Option<String>,
 }
 
 impl WatchDocument {
@@ -78,6 +81,7 @@ impl WatchDocument {
             tree: Vec::new(),
             findings: Vec::new(),
             lost_events: 0,
+            slow_calls: None,
         }
     }
 }

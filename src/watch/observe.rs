@@ -31,6 +31,8 @@ pub struct WatchPlan {
     pub backend: BackendChoice,
     /// In bytes: the kernel's buffer and what is kept.
     pub memory: u64,
+    /// The first output is wanted, which makes every system call of the machine slower.
+    pub first_output: bool,
     /// Every execution is wanted, and not only their sums.
     pub timeline: bool,
     pub command_lines: CommandLines,
@@ -86,8 +88,9 @@ pub fn observe(
     audience: &mut dyn Audience,
 ) -> Result<(WatchDocument, WatchTimeline), WatchError> {
     let ring = ring_size(plan.memory);
+    let is_command = matches!(plan.subject, Subject::Command(_));
     let mut watch = Watch {
-        watcher: attach_watcher(plan.backend, matches!(plan.subject, Subject::Command(_)), ring)?,
+        watcher: attach_watcher(plan.backend, is_command, ring, plan.first_output)?,
         tally: Tally::new(plan.memory.saturating_sub(ring.into()), plan.timeline, plan.command_lines.clone()),
         much: u64::from(ring) / 4 / EVENT,
     };
@@ -144,6 +147,7 @@ impl Watch {
             partial: interrupt::interrupted().is_some(),
             lost: 0,
             backend: self.watcher.backend(),
+            slow_calls: self.watcher.slow_calls().map(str::to_owned),
             waits_unknown: self.watcher.backend().stops_tracee().then_some(WAITS_UNSEEN),
         })
     }
@@ -177,6 +181,7 @@ impl Watch {
             partial: false,
             lost: self.watcher.lost(),
             backend: self.watcher.backend(),
+            slow_calls: self.watcher.slow_calls().map(str::to_owned),
             waits_unknown: Some(NO_COMMAND),
         }
     }

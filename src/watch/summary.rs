@@ -32,6 +32,7 @@ pub(super) struct Frame {
     pub(super) partial: bool,
     pub(super) lost: u64,
     pub(super) backend: Backend,
+    pub(super) slow_calls: Option<String>,
     /// Why who waits for whom is not known.
     pub(super) waits_unknown: Option<&'static str>,
 }
@@ -67,7 +68,7 @@ fn outcome(how: Ending) -> String {
 }
 
 pub(super) fn document(tally: &Tally, frame: Frame, machine: Value) -> WatchDocument {
-    let Frame { command, scope, exit, wall, partial, lost, backend, waits_unknown } = frame;
+    let Frame { command, scope, exit, wall, partial, lost, backend, slow_calls, waits_unknown } = frame;
     let events_lost = (lost > 0).then_some("events were lost");
     let path = match waits_unknown.or(events_lost) {
         Some(unknown) => Err(unknown),
@@ -96,6 +97,7 @@ pub(super) fn document(tally: &Tally, frame: Frame, machine: Value) -> WatchDocu
         tree: tree(tally, &places),
         findings: findings(tally),
         lost_events: lost,
+        slow_calls,
     }
 }
 

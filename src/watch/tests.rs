@@ -76,6 +76,7 @@ fn watched(memory: u64, events: &[WatchEvent]) -> WatchDocument {
         partial: false,
         lost: 0,
         backend: Backend::Bpf,
+        slow_calls: None,
         waits_unknown: None,
     };
     document(&tally, frame, Value::Null)

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Whether this machine can watch. Otherwise the test is reported as skipped.
 fn works() -> bool {
-    attach_watcher(BackendChoice::Bpf, true, 1 << 18).map_err(|error| skipped(&error.to_string())).is_ok()
+    attach_watcher(BackendChoice::Bpf, true, 1 << 18, false).map_err(|error| skipped(&error.to_string())).is_ok()
 }
 
 fn firstbyte(options: &[&str], words: &[&str]) -> Command {

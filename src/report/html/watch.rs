@@ -33,28 +33,35 @@ pub(crate) fn answer(document: &WatchDocument) -> Vec<PageBlock> {
     blocks
 }
 
+const COLUMNS: [&str; 10] = [
+    "program",
+    "#execs",
+    "#failed",
+    "#start-up, median",
+    "#start-up, sum",
+    "#of the wall time",
+    "#on the critical path",
+    FIRST_OUTPUT,
+    "#life, median",
+    "#CPU time",
+];
+
+/// The column that is left out if nothing is known of it.
+const FIRST_OUTPUT: &str = "#1st output, median";
+
 fn table(document: &WatchDocument) -> Table {
+    let with_output = watch_text::has_first_output(document);
+    let names: Vec<&str> = COLUMNS.into_iter().filter(|name| with_output || *name != FIRST_OUTPUT).collect();
     Table {
         caption: "Programs, those with the largest sum of start-ups first".to_owned(),
-        columns: columns(&[
-            "program",
-            "#execs",
-            "#failed",
-            "#start-up, median",
-            "#start-up, sum",
-            "#of the wall time",
-            "#on the critical path",
-            "#1st output, median",
-            "#life, median",
-            "#CPU time",
-        ]),
-        rows: document.results.iter().map(|program| line(program, document)).collect(),
+        columns: columns(&names),
+        rows: document.results.iter().map(|program| line(program, document, with_output)).collect(),
         filter: true,
         folded: false,
     }
 }
 
-fn line(program: &WatchProgram, document: &WatchDocument) -> Row {
+fn line(program: &WatchProgram, document: &WatchDocument, with_output: bool) -> Row {
     let time = |ns: u64| Cell::figure(display_nanos(ns as f64), ns as f64);
     let of = |times: Option<&WatchTimes>, figure: fn(&WatchTimes) -> u64| {
         times.map_or_else(|| Cell::text(UNKNOWN), |times| time(figure(times)))
@@ -66,16 +73,18 @@ fn line(program: &WatchProgram, document: &WatchDocument) -> Row {
     };
     let share = startup.map_or(0.0, |times| times.sum as f64 / document.wall_ns.max(1) as f64);
 
-    row(vec![
-        Cell::text(visible(&program.program)).noted(visible(&program.path)),
-        Cell::figure(program.execs.to_string(), program.execs as f64),
-        Cell::figure(program.failed.to_string(), program.failed as f64),
-        spread(of(startup, |times| times.median)),
-        of(startup, |times| times.sum),
-        Cell::figure(percent(share), share),
-        program.critical_path.map_or_else(|| Cell::text(UNKNOWN), |path| time(path.startup_ns)),
-        of(program.first_output_ns.as_ref(), |times| times.median),
-        of(program.lifetime_ns.as_ref(), |times| times.median),
-        time(program.cpu_ns),
-    ])
+    let first_output = with_output.then(|| of(program.first_output_ns.as_ref(), |times| times.median));
+    let cells = [
+        Some(Cell::text(visible(&program.program)).noted(visible(&program.path))),
+        Some(Cell::figure(program.execs.to_string(), program.execs as f64)),
+        Some(Cell::figure(program.failed.to_string(), program.failed as f64)),
+        Some(spread(of(startup, |times| times.median))),
+        Some(of(startup, |times| times.sum)),
+        Some(Cell::figure(percent(share), share)),
+        Some(program.critical_path.map_or_else(|| Cell::text(UNKNOWN), |path| time(path.startup_ns))),
+        first_output,
+        Some(of(program.lifetime_ns.as_ref(), |times| times.median)),
+        Some(time(program.cpu_ns)),
+    ];
+    row(cells.into_iter().flatten().collect())
 }

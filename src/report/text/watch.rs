@@ -119,8 +119,9 @@ static COLUMNS: [Column; 12] = [
 
 const LEAST: [usize; 5] = [9, 10, 1, 3, 7];
 
-/// The column that is left out if the critical path is not known.
+/// The columns that are left out if the critical path, or the first output, is not known.
 const OF_PATH: usize = 6;
+const FIRST_OUTPUT: usize = 7;
 
 fn median(times: Option<&WatchTimes>) -> String {
     shown(times, |times| times.median)
@@ -157,7 +158,7 @@ fn table(document: &WatchDocument, terminal: &Terminal) -> String {
     if rows.is_empty() {
         return "no program was executed\n".to_owned();
     }
-    let chosen = columns_for(terminal.width, document.totals.critical_path.is_some());
+    let chosen = columns_for(terminal.width, &unknown(document));
     let numbers: usize = chosen.iter().map(|column| column.width).sum();
     let widest = rows.iter().map(|row| columns(&visible(&row.program))).max().unwrap_or(0);
     let room = terminal.width.saturating_sub(numbers).clamp(NARROWEST_NAME, WIDEST_NAME);
@@ -185,9 +186,19 @@ fn table(document: &WatchDocument, terminal: &Terminal) -> String {
     text
 }
 
-/// As many columns as there is room for.
-fn columns_for(width: usize, with_path: bool) -> Vec<&'static Column> {
-    let mut places: Vec<usize> = (0..COLUMNS.len()).filter(|place| with_path || *place != OF_PATH).collect();
+/// The columns without any figure.
+fn unknown(document: &WatchDocument) -> Vec<usize> {
+    let path = document.totals.critical_path.is_none().then_some(OF_PATH);
+    path.into_iter().chain((!has_first_output(document)).then_some(FIRST_OUTPUT)).collect()
+}
+
+pub(crate) fn has_first_output(document: &WatchDocument) -> bool {
+    document.results.iter().any(|program| program.first_output_ns.is_some())
+}
+
+/// As many columns as there is room for, without these.
+fn columns_for(width: usize, unknown: &[usize]) -> Vec<&'static Column> {
+    let mut places: Vec<usize> = (0..COLUMNS.len()).filter(|place| !unknown.contains(place)).collect();
     for least in LEAST {
         let used: usize = places.iter().map(|place| COLUMNS[*place].width).sum();
         if used + NARROWEST_NAME > width {
@@ -239,6 +250,7 @@ pub(crate) fn notes(document: &WatchDocument) -> Vec<String> {
             ),
         ),
         if_any(u64::from(document.partial), "interrupted: this is what was seen until then".to_owned()),
+        document.slow_calls.as_ref().map(|why| format!("every system call of the machine was slower: {why}")),
     ];
     notes.into_iter().flatten().collect()
 }
@@ -328,9 +340,9 @@ mod tests {
 
     #[test]
     fn a_wide_terminal_has_every_column_and_long_lists_are_cut() {
-        assert_eq!(columns_for(200, true).len(), COLUMNS.len());
-        assert!(columns_for(80, true).len() < COLUMNS.len());
-        assert!(columns_for(200, false).iter().all(|column| column.heading != ["of", "path"]));
+        assert_eq!(columns_for(200, &[]).len(), COLUMNS.len());
+        assert!(columns_for(80, &[]).len() < COLUMNS.len());
+        assert!(columns_for(200, &[OF_PATH]).iter().all(|column| column.heading != ["of", "path"]));
         let results = (0..MOST_PROGRAMS + 2).map(|n| program(&format!("p{n}"), 1, &[1])).collect();
         let text = render(&document(results), &Terminal::default());
         assert!(text.contains("… and 2 more: "), "{text}");

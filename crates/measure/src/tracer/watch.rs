@@ -31,6 +31,9 @@ pub trait Watcher {
     /// The number of events that were lost: the buffer was full, or there were too many processes.
     fn lost(&self) -> u64;
 
+    /// Why every system call of the machine is slower although nobody asked for the first output; `None` if it is not.
+    fn slow_calls(&self) -> Option<&str>;
+
     /// Whether a process has begun to exit whose end has not been observed yet.
     fn is_one_exiting(&self) -> bool;
 

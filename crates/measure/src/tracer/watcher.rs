@@ -8,7 +8,8 @@ use super::watch::Watcher;
 
 /// Attaches the watcher that was asked for; `Auto` takes BPF, or else ptrace, which can watch only a command. A BPF watcher has
 /// a buffer of `ring` bytes (a power of two, a multiple of the page size). From now on every task of the machine runs its
-/// programs, but nothing is watched yet.
+/// programs, but nothing is watched yet. `outputs`: the first output is wanted, which needs BPF and makes every system call of
+/// the machine slower.
 ///
 /// # Errors
 ///
@@ -17,14 +18,15 @@ pub fn attach_watcher(
     choice: BackendChoice,
     a_command: bool,
     ring: u32,
+    outputs: bool,
 ) -> Result<Box<dyn Watcher>, ChooseError> {
     let by_ptrace = || -> Box<dyn Watcher> { Box::<PtraceWatch>::default() };
     match choice {
         BackendChoice::Pipe => Err(ChooseError::NoCalls),
         BackendChoice::Ptrace if !a_command => Err(ChooseError::OnlyACommand),
         BackendChoice::Ptrace => Ok(by_ptrace()),
-        BackendChoice::Bpf => bpf(ring),
-        BackendChoice::Auto => bpf(ring).or_else(|error| {
+        BackendChoice::Bpf => bpf(ring, outputs),
+        BackendChoice::Auto => bpf(ring, outputs).or_else(|error| {
             let works = a_command && super::probe::ptrace_stop().is_ok();
             if works { Ok(by_ptrace()) } else { Err(error) }
         }),
@@ -32,12 +34,12 @@ pub fn attach_watcher(
 }
 
 #[cfg(feature = "bpf")]
-fn bpf(ring: u32) -> Result<Box<dyn Watcher>, ChooseError> {
-    let watcher = super::bpf::BpfWatch::attach(ring).map_err(|error| ChooseError::Bpf(error.to_string()))?;
-    Ok(Box::new(watcher))
+fn bpf(ring: u32, outputs: bool) -> Result<Box<dyn Watcher>, ChooseError> {
+    let watcher = super::bpf::BpfWatch::attach(ring, outputs);
+    Ok(Box::new(watcher.map_err(|error| ChooseError::Bpf(error.to_string()))?))
 }
 
 #[cfg(not(feature = "bpf"))]
-fn bpf(_ring: u32) -> Result<Box<dyn Watcher>, ChooseError> {
+fn bpf(_ring: u32, _outputs: bool) -> Result<Box<dyn Watcher>, ChooseError> {
     Err(ChooseError::Bpf(BUILT_WITHOUT_BPF.to_owned()))
 }

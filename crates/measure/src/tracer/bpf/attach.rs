@@ -203,7 +203,7 @@ fn is_denied(error: &(dyn Error + 'static)) -> bool {
 
 /// An error and its causes, which its own message may leave out. For example, only the source of "failed to create map"
 /// has the reason (EPERM, ENOMEM).
-fn with_causes(error: &(dyn Error + 'static)) -> String {
+pub(super) fn with_causes(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
     for cause in causes(error).map(ToString::to_string) {
         if !text.contains(&cause) {

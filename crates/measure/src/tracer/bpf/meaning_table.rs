@@ -9,9 +9,14 @@ const COMPAT_SHIFT: u8 = 4;
 /// One byte for each number: the meaning of the native call in the low half, that of the 32-bit call in the high
 /// half.
 pub(super) fn table() -> [u8; CALLS] {
+    table_of(|_| true)
+}
+
+/// Only calls with a role that is wanted have a meaning.
+pub(super) fn table_of(is_wanted: impl Fn(CallRole) -> bool) -> [u8; CALLS] {
     let mut table = [0; CALLS];
     for (abi, shift) in [(Abi::Native, 0), (Abi::Compat, COMPAT_SHIFT)] {
-        for (number, meaning) in call_roles().of(abi) {
+        for (number, meaning) in call_roles().of(abi).filter(|(_, role)| is_wanted(*role)) {
             let code = match meaning {
                 CallRole::Exec => MEANS_EXEC,
                 CallRole::Output(argument) => argument + 1,

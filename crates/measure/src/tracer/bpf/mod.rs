@@ -7,7 +7,7 @@
 //! |---|---|---|---|
 //! | phases | `phases.bpf.c`, `phases_session.h` | [`BpfPhases`] | `phases_session` |
 //! | full | `full.bpf.c`, `full*.h` | [`BpfFull`] | `full_session`, `full_records` |
-//! | watch | `watch.bpf.c`, `watch_session.h` | [`BpfWatch`] | `watch_session`, `watch_records` |
+//! | watch | `watch.bpf.c`, `watch_*.h` | [`BpfWatch`] | `watch_session`, `watch_records` |
 //!
 //! `run.h` and `shared_run` are the part of that memory that all modes have.
 
@@ -31,6 +31,7 @@ mod ring_drain;
 mod shared_run;
 mod survivors;
 mod watch;
+mod watch_hooks;
 mod watch_records;
 mod watch_session;
 

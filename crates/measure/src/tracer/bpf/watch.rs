@@ -1,8 +1,9 @@
 //! Attaches the programs of the watch, and reads what they have recorded.
 
-use super::attach::{AttachError, Loading, Object, loaded, raw_tracepoint, refused, taken};
+use super::attach::{AttachError, Loading, Object, loaded, taken};
 use super::namespace::Namespace;
 use super::ring_drain::RingDrain;
+use super::watch_hooks::Hooks;
 use super::watch_records::{Watched, WatchedBytes, parse};
 use super::watch_session::{WatchPage, WatchSession};
 use crate::clock;
@@ -17,20 +18,10 @@ use std::os::fd::AsFd;
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/watch.bpf.o"));
 static BEFORE_5_12: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/watch-before-5.12.bpf.o"));
 
-/// The programs, by the names of their tracepoints.
-const PROGRAMS: [&str; 7] = [
-    "sched_process_fork",
-    "sched_process_exec",
-    "sched_process_exit",
-    "signal_generate",
-    "sched_switch",
-    "sys_enter",
-    "sys_exit",
-];
-
 /// The programs, attached to the kernel until this is dropped.
 pub struct BpfWatch {
     programs: Ebpf,
+    hooks: Hooks,
     object: Object,
     page: WatchPage,
     ring: RingDrain,
@@ -47,23 +38,23 @@ impl std::fmt::Debug for BpfWatch {
 
 impl BpfWatch {
     /// Loads and attaches the programs, with a ring buffer of `ring` bytes (a power of two, a multiple of the page size).
-    /// From now on every task of the machine runs them, but nothing is watched yet.
+    /// From now on every task of the machine runs them, but nothing is watched yet. `outputs`: the first output is wanted,
+    /// which makes every system call of the machine slower.
     ///
     /// # Errors
     ///
     /// We may not do that, or this kernel cannot.
-    pub fn attach(ring: u32) -> Result<BpfWatch, AttachError> {
+    pub fn attach(ring: u32, outputs: bool) -> Result<BpfWatch, AttachError> {
         let object = |object: Object| if object == Object::Current { OBJECT } else { BEFORE_5_12 };
-        let mut watch = loaded(object, ring, BpfWatch::prepared)?;
-        for name in PROGRAMS {
-            let program = raw_tracepoint(&mut watch.programs, name)?;
-            program.attach(name).map_err(|cause| refused(name, cause))?;
-        }
+        let prepared = |loading: Loading<'_>, programs| BpfWatch::prepared(loading, programs, outputs);
+        let mut watch = loaded(object, ring, prepared)?;
+        watch.hooks.attach(&mut watch.programs)?;
+        watch.page.write_meanings(outputs, watch.hooks.execs_by_calls());
         Ok(watch)
     }
 
-    fn prepared(loading: Loading<'_>, mut programs: Ebpf) -> Result<BpfWatch, AttachError> {
-        let Loading { object, ring, namespace, .. } = loading;
+    fn prepared(loading: Loading<'_>, mut programs: Ebpf, outputs: bool) -> Result<BpfWatch, AttachError> {
+        let Loading { object, ring, namespace, btf } = loading;
         let map = |name: &'static str| move |cause: String| AttachError::Map { map: name, cause };
         let aya::maps::Map::Array(page) = taken(&mut programs, "SESSION")? else {
             return Err(map("SESSION")("not an array".to_owned()));
@@ -74,11 +65,9 @@ impl BpfWatch {
         let processes = HashMap::try_from(taken(&mut programs, "PROCESSES")?)
             .map_err(|e| map("PROCESSES")(e.to_string()))?;
 
-        for name in PROGRAMS {
-            raw_tracepoint(&mut programs, name)?.load().map_err(|cause| refused(name, cause))?;
-        }
+        let hooks = Hooks::load(&mut programs, btf, outputs)?;
         let ring = RingDrain::start(events, ring);
-        Ok(BpfWatch { programs, object, page, ring, processes, namespace, unreadable: 0 })
+        Ok(BpfWatch { programs, hooks, object, page, ring, processes, namespace, unreadable: 0 })
     }
 
     fn living(&self) -> impl Iterator<Item = (u32, Watched)> {
@@ -119,6 +108,10 @@ impl Watcher for BpfWatch {
         self.page.lost() + self.unreadable
     }
 
+    fn slow_calls(&self) -> Option<&str> {
+        self.hooks.without_functions.as_deref()
+    }
+
     fn is_one_exiting(&self) -> bool {
         self.living().any(|(_, process)| process.is_exiting())
     }
@@ -140,8 +133,11 @@ mod tests {
     /// Current kernels never get this object, so nothing else would try it here.
     #[test]
     fn a_current_kernel_accepts_the_programs_for_old_kernels() {
-        match loaded(|_| BEFORE_5_12, 1 << 18, BpfWatch::prepared) {
-            Ok(watch) => assert_eq!((watch.lost(), watch.is_one_exiting()), (0, false)),
+        let prepared = |loading: Loading<'_>, programs| BpfWatch::prepared(loading, programs, true);
+        match loaded(|_| BEFORE_5_12, 1 << 18, prepared) {
+            Ok(watch) => {
+                assert_eq!((watch.lost(), watch.is_one_exiting(), watch.slow_calls()), (0, false, None))
+            }
             Err(AttachError::Refused { program, cause, .. }) => panic!("{program}: {cause}"),
             Err(error) => {
                 assert!(std::env::var_os("FIRSTBYTE_REQUIRE").is_none_or(|value| value != "all"), "{error}");

@@ -3,7 +3,7 @@
 use super::meaning_table;
 use super::namespace::Namespace;
 use super::shared_run::{CALLS, Mapped, Run};
-use crate::arch::{compat_number, native_number};
+use crate::arch::{CallRole, compat_number, native_number};
 use crate::tracer::watch::Scope;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{Ordering, fence};
@@ -62,12 +62,15 @@ pub(super) struct WatchPage {
 }
 
 impl WatchPage {
-    /// Maps the memory of the one-element array map behind `map`, and fills in the roles of system calls.
+    /// Maps the memory of the one-element array map behind `map`.
     pub(super) fn map(map: BorrowedFd<'_>) -> std::io::Result<WatchPage> {
-        let page = Mapped::<Page>::of(map)?;
-        // SAFETY: the value is a `Page`; no program that reads it is attached yet.
-        unsafe { (&raw mut (*page.as_ptr()).meaning).write_volatile(meanings()) };
-        Ok(WatchPage { page })
+        Mapped::<Page>::of(map).map(|page| WatchPage { page })
+    }
+
+    /// Fills in which system calls the tracepoints look at. Call it before the watch begins.
+    pub(super) fn write_meanings(&self, outputs: bool, execs: bool) {
+        // SAFETY: the mapping is a `Page` and lives as long as `self`. The programs return at once while nothing is watched.
+        unsafe { (&raw mut (*self.page.as_ptr()).meaning).write_volatile(meanings(outputs, execs)) };
     }
 
     /// Begins a watch.
@@ -85,9 +88,15 @@ impl WatchPage {
     }
 }
 
-/// The table of `run.h`, in which `execveat` has a meaning of its own.
-fn meanings() -> [u8; CALLS] {
-    let mut table = meaning_table::table();
+/// The table of `run.h`, in which `execveat` has a meaning of its own, for calls that write output, execute a program, or both.
+fn meanings(outputs: bool, execs: bool) -> [u8; CALLS] {
+    let mut table = meaning_table::table_of(|role| match role {
+        CallRole::Exec => execs,
+        CallRole::Output(_) => outputs,
+    });
+    if !execs {
+        return table;
+    }
     for (number, shift) in [(native_number("execveat"), 0), (compat_number("execveat"), MEANS_COMPAT_SHIFT)] {
         if let Some(meaning) = number.and_then(|number| table.get_mut(number as usize)) {
             *meaning = (*meaning & !(15 << shift)) | (MEANS_EXEC_AT << shift);
@@ -123,8 +132,11 @@ mod tests {
 
     #[test]
     fn the_two_execs_differ_in_the_place_of_their_path() {
-        let table = meanings();
-        let native = |name: &str| table[native_number(name).unwrap() as usize] & 15;
-        assert_eq!((native("execve"), native("execveat"), native("write")), (4, MEANS_EXEC_AT, 1));
+        let of = |outputs, execs| {
+            let table = meanings(outputs, execs);
+            ["execve", "execveat", "write"].map(|name| table[native_number(name).unwrap() as usize] & 15)
+        };
+        assert_eq!(of(true, true), [4, MEANS_EXEC_AT, 1]);
+        assert_eq!((of(true, false), of(false, true)), ([0, 0, 1], [4, MEANS_EXEC_AT, 0]));
     }
 }

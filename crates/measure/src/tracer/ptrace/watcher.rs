@@ -81,6 +81,10 @@ impl Watcher for PtraceWatch {
         0
     }
 
+    fn slow_calls(&self) -> Option<&str> {
+        None
+    }
+
     fn is_one_exiting(&self) -> bool {
         false
     }

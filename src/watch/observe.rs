@@ -14,6 +14,7 @@ use firstbyte_measure::tracer::watcher::attach_watcher;
 use firstbyte_measure::units::Nanos;
 use serde_json::Value;
 use std::io;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// What is watched.
@@ -87,6 +88,7 @@ pub fn observe(
     plan: &WatchPlan,
     audience: &mut dyn Audience,
 ) -> Result<(WatchDocument, WatchTimeline), WatchError> {
+    let machine = std::thread::spawn(Machine::examine);
     let ring = ring_size(plan.memory);
     let is_command = matches!(plan.subject, Subject::Command(_));
     let mut watch = Watch {
@@ -101,7 +103,7 @@ pub fn observe(
             watch.machine(words, *duration, audience)
         }
     };
-    Ok(watch.results(frame))
+    Ok(watch.results(frame, machine))
 }
 
 /// A quarter of the memory, as a power of two.
@@ -195,7 +197,7 @@ impl Watch {
         if events.len() as u64 > self.much { LOOK_AGAIN } else { LOOK }
     }
 
-    fn results(mut self, frame: Frame) -> (WatchDocument, WatchTimeline) {
+    fn results(mut self, frame: Frame, machine: JoinHandle<Machine>) -> (WatchDocument, WatchTimeline) {
         while self.watcher.is_needed() && interrupt::count() < PATIENCE {
             std::thread::sleep(LOOK);
             self.take();
@@ -211,7 +213,8 @@ impl Watch {
         }
         self.tally.finish();
         let frame = Frame { lost: self.watcher.lost(), ..frame };
-        let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
+        let machine = machine.join().map(|machine| serde_json::to_value(machine).unwrap_or_default());
+        let machine = machine.unwrap_or_default();
         (document(&self.tally, frame, machine), timeline(&self.tally))
     }
 }

@@ -17,7 +17,9 @@ use std::time::{Duration, Instant};
 
 /// Whether this machine can watch. Otherwise the test is reported as skipped.
 pub(crate) fn works() -> bool {
-    attach_watcher(BackendChoice::Bpf, true, 1 << 18, false).map_err(|error| skipped(&error.to_string())).is_ok()
+    attach_watcher(BackendChoice::Bpf, true, 1 << 18, false)
+        .map_err(|error| skipped(&error.to_string()))
+        .is_ok()
 }
 
 /// A background job of a script ignores SIGINT, and so would what it starts.

@@ -15,7 +15,9 @@ use std::time::Duration;
 
 /// Whether this machine can watch. Otherwise the test is reported as skipped.
 fn works() -> bool {
-    attach_watcher(BackendChoice::Bpf, true, 1 << 18, false).map_err(|error| skipped(&error.to_string())).is_ok()
+    attach_watcher(BackendChoice::Bpf, true, 1 << 18, false)
+        .map_err(|error| skipped(&error.to_string()))
+        .is_ok()
 }
 
 fn firstbyte(options: &[&str], words: &[&str]) -> Command {
@@ -42,11 +44,15 @@ fn watched(options: &[&str], words: &[&str]) -> (Value, Option<i32>) {
 
 /// The results of a tracee; `None`, reported as skipped, if that is impossible.
 fn tracee(words: &[&str]) -> Option<(Value, Option<i32>, String)> {
+    tracee_with(&[], words)
+}
+
+fn tracee_with(options: &[&str], words: &[&str]) -> Option<(Value, Option<i32>, String)> {
     let path = built("watched.c")?.to_str()?.to_owned();
     if !works() {
         return None;
     }
-    let (document, status) = watched(&[], &[&[path.as_str()][..], words].concat());
+    let (document, status) = watched(options, &[&[path.as_str()][..], words].concat());
     Some((document, status, path))
 }
 
@@ -320,11 +326,26 @@ fn a_process_ends_with_the_status_that_its_parent_sees() {
 
 #[test]
 fn the_first_output_comes_after_the_delay_before_it() {
-    let Some((document, _, path)) = tracee(&["late", "30"]) else { return };
+    let Some((document, _, path)) = tracee_with(&["--first-output"], &["late", "30"]) else { return };
     let times = &row(&document, &path)["first_output_ns"];
     assert_eq!(times["count"], 1);
     assert!(times["min"].as_u64().unwrap() >= 30_000_000, "{times}");
     assert!(row(&document, &path)["lifetime_ns"]["min"].as_u64() >= times["min"].as_u64());
+}
+
+#[test]
+fn the_first_output_is_known_only_if_it_is_wanted() {
+    let Some((document, _, path)) = tracee(&["late", "1"]) else { return };
+    assert_eq!(row(&document, &path)["first_output_ns"], Value::Null);
+    let shown = |options: &[&str]| {
+        let output = firstbyte(options, &[&path, "late", "1"]).env("COLUMNS", "200").output().unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(!shown(&[]).contains("1st output"), "there is no column");
+    assert!(shown(&["--first-output"]).contains("1st output"));
+    let refused = firstbyte(&["--first-output", "--backend", "ptrace"], &["true"]).output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && said.contains("\nhelp: leave out"), "{said}");
 }
 
 #[test]

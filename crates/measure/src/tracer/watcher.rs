@@ -25,8 +25,8 @@ pub fn attach_watcher(
         BackendChoice::Pipe => Err(ChooseError::NoCalls),
         BackendChoice::Ptrace if !a_command => Err(ChooseError::OnlyACommand),
         BackendChoice::Ptrace => Ok(by_ptrace()),
-        BackendChoice::Bpf => bpf(ring, outputs),
-        BackendChoice::Auto => bpf(ring, outputs).or_else(|error| {
+        BackendChoice::Bpf => bpf(a_command, ring, outputs),
+        BackendChoice::Auto => bpf(a_command, ring, outputs).or_else(|error| {
             let works = a_command && super::probe::ptrace_stop().is_ok();
             if works { Ok(by_ptrace()) } else { Err(error) }
         }),
@@ -34,12 +34,12 @@ pub fn attach_watcher(
 }
 
 #[cfg(feature = "bpf")]
-fn bpf(ring: u32, outputs: bool) -> Result<Box<dyn Watcher>, ChooseError> {
-    let watcher = super::bpf::BpfWatch::attach(ring, outputs);
+fn bpf(a_command: bool, ring: u32, outputs: bool) -> Result<Box<dyn Watcher>, ChooseError> {
+    let watcher = super::bpf::BpfWatch::attach(a_command, ring, outputs);
     Ok(Box::new(watcher.map_err(|error| ChooseError::Bpf(error.to_string()))?))
 }
 
 #[cfg(not(feature = "bpf"))]
-fn bpf(_ring: u32, _outputs: bool) -> Result<Box<dyn Watcher>, ChooseError> {
+fn bpf(_a_command: bool, _ring: u32, _outputs: bool) -> Result<Box<dyn Watcher>, ChooseError> {
     Err(ChooseError::Bpf(BUILT_WITHOUT_BPF.to_owned()))
 }

@@ -3,7 +3,7 @@
 use super::namespace::Namespace;
 use crate::confinement::{Confinement, Hindrance};
 use aya::programs::{ProgramError, RawTracePoint};
-use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
+use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io;
@@ -46,7 +46,7 @@ fn has_uring() -> bool {
 
 /// The current object, or the one for old kernels if the verifier refuses it. Vendors port features to old versions, so
 /// the verifier decides and not the version.
-fn of_either<T>(load: impl Fn(Object) -> Result<T, AttachError>) -> Result<T, AttachError> {
+fn of_either<T>(mut load: impl FnMut(Object) -> Result<T, AttachError>) -> Result<T, AttachError> {
     match load(Object::Current) {
         Err(AttachError::Verifier { program, cause, log }) => load(Object::Before512).map_err(|second| {
             let log = format!("{log}\n{}", second.verifier_log().unwrap_or_default());
@@ -64,11 +64,21 @@ pub(super) fn loaded<T>(
     prepared: impl Fn(Loading<'_>, Ebpf) -> Result<T, AttachError>,
 ) -> Result<T, AttachError> {
     let namespace = Namespace::own().ok_or(AttachError::NoProc)?;
-    let btf = Btf::from_sys_fs().map_err(AttachError::of_type_information)?;
+    let (btf, mut loader) = with_type_information();
+    let btf = btf.map_err(AttachError::of_type_information)?;
     of_either(|object| {
-        let mut loader = EbpfLoader::new();
         let programs = loader.btf(Some(&btf)).map_max_entries("EVENTS", ring).load(bytes(object));
         prepared(Loading { object, btf: &btf, ring, namespace }, programs.map_err(AttachError::of_object)?)
+    })
+}
+
+/// The kernel's type information, and a loader, which always reads all of it once more. That takes tens of milliseconds, so
+/// it happens at the same time.
+fn with_type_information() -> (Result<Btf, BtfError>, EbpfLoader<'static>) {
+    std::thread::scope(|scope| {
+        let btf = scope.spawn(Btf::from_sys_fs);
+        let loader = EbpfLoader::new();
+        (btf.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), loader)
     })
 }
 
@@ -105,7 +115,7 @@ pub enum AttachError {
     #[error(
         "the kernel gives no type information: {0}\nhelp: boot a kernel built with CONFIG_DEBUG_INFO_BTF"
     )]
-    Btf(aya::BtfError),
+    Btf(BtfError),
     /// It cannot be known in which process-id namespace we are.
     #[error(
         "`/proc` is missing, so it is not known whose process ids these are\nhelp: mount -t proc proc /proc"
@@ -163,7 +173,7 @@ impl AttachError {
     }
 
     /// A rootless container often has another `/sys`, without it, which is not the reason.
-    fn of_type_information(cause: aya::BtfError) -> AttachError {
+    fn of_type_information(cause: BtfError) -> AttachError {
         if Confinement::examine().user_namespace { AttachError::denied() } else { AttachError::Btf(cause) }
     }
 

@@ -3,7 +3,7 @@
 use super::attach::{AttachError, Loading, Object, loaded, taken};
 use super::namespace::Namespace;
 use super::ring_drain::RingDrain;
-use super::watch_hooks::Hooks;
+use super::watch_hooks::{Hooks, WantedHooks};
 use super::watch_records::{Watched, WatchedBytes, parse};
 use super::watch_session::{WatchPage, WatchSession};
 use crate::clock;
@@ -38,22 +38,27 @@ impl std::fmt::Debug for BpfWatch {
 
 impl BpfWatch {
     /// Loads and attaches the programs, with a ring buffer of `ring` bytes (a power of two, a multiple of the page size).
-    /// From now on every task of the machine runs them, but nothing is watched yet. `outputs`: the first output is wanted,
-    /// which makes every system call of the machine slower.
+    /// From now on every task of the machine runs them, but nothing is watched yet. `a_command`: nothing else will be.
+    /// `outputs`: the first output is wanted, which makes every system call of the machine slower.
     ///
     /// # Errors
     ///
     /// We may not do that, or this kernel cannot.
-    pub fn attach(ring: u32, outputs: bool) -> Result<BpfWatch, AttachError> {
+    pub fn attach(a_command: bool, ring: u32, outputs: bool) -> Result<BpfWatch, AttachError> {
         let object = |object: Object| if object == Object::Current { OBJECT } else { BEFORE_5_12 };
-        let prepared = |loading: Loading<'_>, programs| BpfWatch::prepared(loading, programs, outputs);
+        let wanted = WantedHooks { functions: !a_command, outputs };
+        let prepared = |loading: Loading<'_>, programs| BpfWatch::prepared(loading, programs, wanted);
         let mut watch = loaded(object, ring, prepared)?;
         watch.hooks.attach(&mut watch.programs)?;
         watch.page.write_meanings(outputs, watch.hooks.execs_by_calls());
         Ok(watch)
     }
 
-    fn prepared(loading: Loading<'_>, mut programs: Ebpf, outputs: bool) -> Result<BpfWatch, AttachError> {
+    fn prepared(
+        loading: Loading<'_>,
+        mut programs: Ebpf,
+        wanted: WantedHooks,
+    ) -> Result<BpfWatch, AttachError> {
         let Loading { object, ring, namespace, btf } = loading;
         let map = |name: &'static str| move |cause: String| AttachError::Map { map: name, cause };
         let aya::maps::Map::Array(page) = taken(&mut programs, "SESSION")? else {
@@ -65,7 +70,7 @@ impl BpfWatch {
         let processes = HashMap::try_from(taken(&mut programs, "PROCESSES")?)
             .map_err(|e| map("PROCESSES")(e.to_string()))?;
 
-        let hooks = Hooks::load(&mut programs, btf, outputs)?;
+        let hooks = Hooks::load(&mut programs, btf, wanted)?;
         let ring = RingDrain::start(events, ring);
         Ok(BpfWatch { programs, hooks, object, page, ring, processes, namespace, unreadable: 0 })
     }
@@ -133,11 +138,10 @@ mod tests {
     /// Current kernels never get this object, so nothing else would try it here.
     #[test]
     fn a_current_kernel_accepts_the_programs_for_old_kernels() {
-        let prepared = |loading: Loading<'_>, programs| BpfWatch::prepared(loading, programs, true);
+        let wanted = WantedHooks { functions: true, outputs: true };
+        let prepared = |loading: Loading<'_>, programs| BpfWatch::prepared(loading, programs, wanted);
         match loaded(|_| BEFORE_5_12, 1 << 18, prepared) {
-            Ok(watch) => {
-                assert_eq!((watch.lost(), watch.is_one_exiting(), watch.slow_calls()), (0, false, None))
-            }
+            Ok(watch) => assert_eq!((watch.lost(), watch.is_one_exiting()), (0, false)),
             Err(AttachError::Refused { program, cause, .. }) => panic!("{program}: {cause}"),
             Err(error) => {
                 assert!(std::env::var_os("FIRSTBYTE_REQUIRE").is_none_or(|value| value != "all"), "{error}");

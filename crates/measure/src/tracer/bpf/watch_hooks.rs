@@ -1,11 +1,13 @@
 //! Where the programs of a watch are attached: to tracepoints, and to the kernel's functions for `execve` and `execveat`.
 //!
-//! The tracepoints of system calls make every call of every process slower (they take the kernel's slow path), and hooks on
-//! these functions cost only those who execute a program. Kernels that cannot hook functions get the tracepoints instead.
+//! With the tracepoints of system calls, every call of every process takes the kernel's slow path. Hooks on these functions
+//! cost only those who execute a program, but to remove one, the kernel waits for all tasks, 0.1 s for each function. So the
+//! machine, which is watched for long, gets them if its kernel can hook functions, and a command gets the tracepoints.
 
 use super::attach::{AttachError, raw_tracepoint, refused, with_causes};
-use aya::programs::{FEntry, FExit, ProgramError};
+use aya::programs::{FEntry, FExit, Program, ProgramError, RawTracePoint};
 use aya::{Btf, BtfError, Ebpf};
+use std::panic::resume_unwind;
 
 /// The tracepoints of every watch.
 const TRACEPOINTS: [&str; 5] =
@@ -48,26 +50,38 @@ const EXECS: [ExecFunction; 4] = exec_functions!("__x64_sys_", "__ia32_compat_sy
 #[cfg(target_arch = "aarch64")]
 const EXECS: [ExecFunction; 4] = exec_functions!("__arm64_sys_", "__arm64_compat_sys_");
 
+/// Which hooks are wanted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WantedHooks {
+    /// On the kernel's functions for execs, if this kernel can.
+    pub(super) functions: bool,
+    /// On system calls that write output.
+    pub(super) outputs: bool,
+}
+
 /// How the programs will be attached.
 #[derive(Debug)]
 pub(super) struct Hooks {
     functions: Vec<&'static ExecFunction>,
-    /// Whether the system calls are seen that write output.
-    pub(super) outputs: bool,
-    /// Why execs are seen by the tracepoints of system calls; `None` if they are seen by the kernel's functions.
+    wanted: WantedHooks,
+    /// Why the kernel's functions cannot be hooked; `None` if they can, or if that is not wanted.
     pub(super) without_functions: Option<String>,
 }
 
 impl Hooks {
-    /// Loads the programs. `outputs`: the first output is wanted.
-    pub(super) fn load(programs: &mut Ebpf, btf: &Btf, outputs: bool) -> Result<Hooks, AttachError> {
+    /// Loads the programs.
+    pub(super) fn load(programs: &mut Ebpf, btf: &Btf, wanted: WantedHooks) -> Result<Hooks, AttachError> {
         load_tracepoints(programs, &TRACEPOINTS)?;
-        let mut hooks = Hooks { functions: Vec::new(), outputs, without_functions: None };
-        for function in &EXECS {
+        let mut hooks = Hooks { functions: Vec::new(), wanted, without_functions: None };
+        let execs = if wanted.functions { &EXECS[..] } else { &[] };
+        for function in execs {
             match function.load(programs, btf) {
                 Ok(()) => hooks.functions.push(function),
                 Err(ProgramError::Btf(BtfError::UnknownBtfTypeName { .. })) if function.compat => {}
-                Err(cause) => hooks.give_up(programs, function, cause)?,
+                Err(cause) => {
+                    hooks.give_up(programs, function, cause);
+                    break;
+                }
             }
         }
         if hooks.needs_calls() {
@@ -81,7 +95,7 @@ impl Hooks {
         let loaded = self.needs_calls();
         for function in self.functions.clone() {
             if let Err(cause) = function.attach(programs) {
-                self.give_up(programs, function, cause)?;
+                self.give_up(programs, function, cause);
                 break;
             }
         }
@@ -98,22 +112,18 @@ impl Hooks {
 
     /// Whether execs are seen by the tracepoints of system calls.
     pub(super) fn execs_by_calls(&self) -> bool {
-        self.without_functions.is_some()
+        self.functions.is_empty()
     }
 
     fn needs_calls(&self) -> bool {
-        self.outputs || self.execs_by_calls()
+        self.wanted.outputs || self.execs_by_calls()
     }
 
-    /// Takes the programs off all functions, because this one cannot be hooked. A lack of rights has no remedy here.
-    fn give_up(
-        &mut self,
-        programs: &mut Ebpf,
-        function: &ExecFunction,
-        cause: ProgramError,
-    ) -> Result<(), AttachError> {
+    /// Takes the programs off all functions, because this one cannot be hooked. Some kernels allow tracepoints, but no hooks on
+    /// functions (EPERM).
+    fn give_up(&mut self, programs: &mut Ebpf, function: &ExecFunction, cause: ProgramError) {
         let cause = match refused(function.begun, cause) {
-            denied @ AttachError::Rights(_) => return Err(denied),
+            AttachError::Rights(_) => "not permitted".to_owned(),
             AttachError::Verifier { cause, .. } => cause.to_string(),
             AttachError::Program { cause, .. } => with_causes(&cause),
             other => with_causes(&other),
@@ -121,9 +131,9 @@ impl Hooks {
         for function in self.functions.drain(..) {
             function.unload(programs);
         }
+        function.unload(programs);
         self.without_functions =
             Some(format!("the kernel's function `{}` cannot be hooked: {cause}", function.name));
-        Ok(())
     }
 }
 
@@ -154,9 +164,21 @@ fn exit<'p>(programs: &'p mut Ebpf, name: &str) -> Result<&'p mut FExit, Program
     programs.program_mut(name).ok_or(ProgramError::NotLoaded)?.try_into()
 }
 
+/// Loads them at the same time: the kernel needs milliseconds for some.
 fn load_tracepoints(programs: &mut Ebpf, names: &[&'static str]) -> Result<(), AttachError> {
-    for name in names {
-        raw_tracepoint(programs, name)?.load().map_err(|cause| refused(name, cause))?;
-    }
-    Ok(())
+    let wanted = programs.programs_mut().filter_map(|(name, program)| {
+        let name = names.iter().copied().find(|wanted| *wanted == name)?;
+        Some((name, program))
+    });
+    std::thread::scope(|scope| {
+        let loads: Vec<_> = wanted
+            .map(|(name, program)| scope.spawn(move || load(program).map_err(|cause| refused(name, cause))))
+            .collect();
+        loads.into_iter().try_for_each(|load| load.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })
+}
+
+fn load(program: &mut Program) -> Result<(), ProgramError> {
+    let program: &mut RawTracePoint = program.try_into()?;
+    program.load()
 }

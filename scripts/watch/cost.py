@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""cost.py RESULTS [--only WORK] [--rounds N] [--seconds N]: what watching costs.
+"""cost.py RESULTS [--only WORK] [--tools NAME,…] [--rounds N] [--seconds N]: what watching costs.
 
 Measures the wall time of each piece of work alone and beside each tool, in turn, in a random order in each round: a C build by
 make, a configure script by autoconf, and, while the whole machine is watched, a program that executes nothing. Tools that are
 not installed are left out. RESULTS/watch-cost.json gets every time, and the ratios of times of the same round: the median,
-with its 95 % bootstrap interval. What is there already is kept, so it can be called again until it has enough rounds; after
---seconds it stops by itself. Needs root, FIRSTBYTE (default: the release build of the checkout), gcc, make and autoconf."""
+with its 95 % bootstrap interval. What is there already is kept, so it can be called again until each tool (or those of
+--tools) has enough rounds; after --seconds it stops by itself. Needs root, FIRSTBYTE (default: the release build of the checkout), gcc, make and autoconf."""
 import argparse, json, os, platform, random, shutil, signal, statistics, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -66,9 +66,11 @@ def tools(machine):
     all_ = {'alone': ([], True, None)}
     if machine:
         all_['firstbyte watch'] = ([own, 'watch', '--json'], False, None)
+        all_['firstbyte watch --first-output'] = ([own, 'watch', '--first-output', '--json'], False, None)
         all_['perf trace -s -a'] = (['perf', 'trace', '-s', '-a', '-o', '/dev/null'], False, None)
     else:
         all_['firstbyte watch'] = ([own, 'watch', '--json', '--'], True, None)
+        all_['firstbyte watch --first-output'] = ([own, 'watch', '--first-output', '--json', '--'], True, None)
         all_['firstbyte watch --backend ptrace'] = ([own, 'watch', '--json', '--backend', 'ptrace', '--'], True, None)
         all_['strace -f -c'] = (['strace', '-f', '-c', '-o', '/dev/null'], True, None)
         all_['perf trace -s'] = (['perf', 'trace', '-s', '-o', '/dev/null'], True, None)
@@ -126,6 +128,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('results')
     parser.add_argument('--only', default='')
+    parser.add_argument('--tools', type=lambda names: names.split(','))
     parser.add_argument('--rounds', type=int, default=15)
     parser.add_argument('--seconds', type=float, default=float('inf'))
     asked = parser.parse_args()
@@ -141,9 +144,11 @@ def main():
             prepare(folder)
             subprocess.run(command, cwd=folder, **NULL) # the files are in memory
             longest = 0
-            while len(kept['rounds']) < asked.rounds and time.monotonic() + longest < until:
+            while time.monotonic() + longest < until:
                 began, times = time.monotonic(), {}
-                available = [tool for tool in tools(machine).items() if tool[0] not in kept['left_out']]
+                lacks = lambda tool: sum(tool in one for one in kept['rounds']) < asked.rounds and tool in (asked.tools or [tool])
+                available = [tool for tool in tools(machine).items() if tool[0] not in kept['left_out'] and (tool[0] == 'alone' or lacks(tool[0]))]
+                if len(available) < 2: break
                 for tool, how in random.sample(available, len(available)):
                     if reset: subprocess.run(reset, cwd=folder, **NULL)
                     try: times[tool] = timed(command, folder, how)

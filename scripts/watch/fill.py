@@ -4,7 +4,7 @@ import json, os, re, sys
 
 DOC = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../docs/watch.md')
 found = json.load(open(f'{sys.argv[1]}/watch-cost.json'))
-BASE = ['firstbyte watch', 'firstbyte watch --backend ptrace', 'strace -f -c', 'perf trace -s', 'execsnoop (bcc)', 'execsnoop (bpftrace)']
+BASE = ['firstbyte watch', 'firstbyte watch --first-output', 'firstbyte watch --backend ptrace', 'strace -f -c', 'perf trace -s', 'execsnoop (bcc)', 'execsnoop (bpftrace)']
 
 def ratio(figures):
     return f"{figures['ratio']:.2f} ({figures['interval'][0]:.2f} to {figures['interval'][1]:.2f})" if figures else '-'
@@ -12,13 +12,18 @@ def ratio(figures):
 def of(summary, tool):
     return summary.get(tool) or summary.get(f'{tool} -a')
 
+def rounds(work):
+    """Slow tools have fewer."""
+    counts = sorted({sum(tool in one for one in work['rounds']) for tool in work['summary'] if tool != 'alone'})
+    return ' or '.join(map(str, counts))
+
 works = list(found['work'].items())
 tools = [tool for tool in BASE if any(of(work['summary'], tool) for _, work in works)]
 head = ['watched by', *(name for name, _ in works)]
 rows = [['nothing', *(f"{work['summary']['alone']['median_ns'] / 1e9:.2f} s" for _, work in works)]]
 rows += [[f'`{tool}`', *(ratio(of(work['summary'], tool)) for _, work in works)] for tool in tools]
 rows += [['limit for `firstbyte watch`', *(str(work['limit'] or '-') for _, work in works)],
-         ['rounds', *(str(len(work['rounds'])) for _, work in works)]]
+         ['rounds', *(rounds(work) for _, work in works)]]
 table = '\n'.join('| ' + ' | '.join(row) + ' |' for row in [head, [':---', *['---:'] * len(works)], *rows])
 
 text = open(DOC).read()

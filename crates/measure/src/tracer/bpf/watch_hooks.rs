@@ -164,18 +164,21 @@ fn exit<'p>(programs: &'p mut Ebpf, name: &str) -> Result<&'p mut FExit, Program
     programs.program_mut(name).ok_or(ProgramError::NotLoaded)?.try_into()
 }
 
-/// Loads them at the same time: the kernel needs milliseconds for some.
+/// Loads half of them in another thread: the kernel needs milliseconds for some.
 fn load_tracepoints(programs: &mut Ebpf, names: &[&'static str]) -> Result<(), AttachError> {
-    let wanted = programs.programs_mut().filter_map(|(name, program)| {
-        let name = names.iter().copied().find(|wanted| *wanted == name)?;
-        Some((name, program))
-    });
+    let mut wanted: Vec<(&'static str, &mut Program)> = programs
+        .programs_mut()
+        .filter_map(|(name, program)| Some((names.iter().copied().find(|wanted| *wanted == name)?, program)))
+        .collect();
+    let (here, there) = wanted.split_at_mut(names.len() / 2);
     std::thread::scope(|scope| {
-        let loads: Vec<_> = wanted
-            .map(|(name, program)| scope.spawn(move || load(program).map_err(|cause| refused(name, cause))))
-            .collect();
-        loads.into_iter().try_for_each(|load| load.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        let there = scope.spawn(|| load_all(there));
+        load_all(here).and(there.join().unwrap_or_else(|panic| resume_unwind(panic)))
     })
+}
+
+fn load_all(programs: &mut [(&'static str, &mut Program)]) -> Result<(), AttachError> {
+    programs.iter_mut().try_for_each(|(name, program)| load(program).map_err(|cause| refused(name, cause)))
 }
 
 fn load(program: &mut Program) -> Result<(), ProgramError> {

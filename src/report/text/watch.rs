@@ -312,7 +312,7 @@ mod tests {
         let cells: Vec<&str> = row.split_whitespace().collect();
         assert_eq!(
             cells,
-            ["git", "2", "500", "µs", "500", "µs", "1.00", "ms", "10%", UNKNOWN, "4.00", "ms", "25%"],
+            ["git", "2", "0", "500", "µs", "500", "µs", "1.00", "ms", "10%", "4.00", "ms", "25%"],
             "{text}"
         );
         assert!(

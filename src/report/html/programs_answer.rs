@@ -110,6 +110,7 @@ fn phases(all: &[&Measurement]) -> Option<PageBlock> {
     rows.truncate(MOST);
     let scale = Scale::of(&rows);
     let (shown, mut note) = scale.best();
+    note += if shown == "linear" { "" } else { " Within a bar, each phase has its share of the total." };
     if left > 0 {
         note = format!("{note} {left} more are on the tab of the programs.");
     }

@@ -95,7 +95,7 @@ fn times(times: &Distribution) -> String {
     let half = (times.high - times.low) / 2.0;
     let percent = if times.median > 0.0 { half / times.median * 100.0 } else { 0.0 };
     let [median, mean, min, max] = [times.median, times.mean, times.min, times.max].map(display_nanos);
-    format!("{median} ± {percent:.1}%   mean {mean}   {min} … {max}")
+    format!("{median} ± {percent:.1} %   mean {mean}   {min} … {max}")
 }
 
 /// The columns of the picture of the samples.
@@ -316,16 +316,16 @@ fn ending(finish: Finish, document: &Document) -> Option<String> {
     Some(match finish {
         Finish::AsPlanned => return None,
         Finish::Precise => {
-            format!("{each} of each: every median is precise to ±{widest:.1}%, as requested")
+            format!("{each} of each: every median is precise to ±{widest:.1} %, as requested")
         }
         Finish::TimeSpent => {
             format!(
-                "{each} of each: the time was up, with medians precise to ±{widest:.1}% (increase it with --time)"
+                "{each} of each: the time was up, with medians precise to ±{widest:.1} % (increase it with --time)"
             )
         }
         Finish::MostRuns => {
             format!(
-                "{each} of each, the maximum, with medians precise to ±{widest:.1}% (increase it with --max-runs)"
+                "{each} of each, the maximum, with medians precise to ±{widest:.1} % (increase it with --max-runs)"
             )
         }
     })

@@ -23,11 +23,14 @@ fn commands_are_split_as_a_shell_splits_words_and_no_shell_runs_them() {
 
 #[test]
 fn a_shell_runs_them_if_asked_for() {
-    assert_eq!(commands(&["--shell", "a | b"]), [["/bin/sh", "-c", "a | b"]]);
     assert_eq!(commands(&["--shell=bash --norc", "a"]), [["bash", "--norc", "-c", "a"]]);
-    assert_eq!(commands(&["-S", "a; b"]), [["/bin/sh", "-c", "a; b"]]);
-    for option in ["--shell", "-S"] {
-        assert!(plan(&[option, "bash", "a"]).unwrap_err().contains("--shell=bash"));
+    assert_eq!(commands(&["--shell", "zsh", "a"]), [["zsh", "-c", "a"]]);
+    for shell in [&["-S"][..], &["--shell", "default"]] {
+        assert_eq!(commands(&[shell, &["a; b"]].concat()), [["/bin/sh", "-c", "a; b"]]);
+    }
+    for of_older_versions in ["bash", "none"] {
+        let error = plan(&["-S", of_older_versions, "a"]).unwrap_err();
+        assert!(error.ends_with(&format!("\nhelp: --shell {of_older_versions}")), "{error}");
     }
 }
 

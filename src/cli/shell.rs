@@ -9,7 +9,7 @@ const HEADING: &str = "Command options";
 pub(super) struct ShellArgs {
     /// Run the commands with SHELL, such as 'bash --norc', whose start-up is part of the result; `default` is /bin/sh, and
     /// `none` is -N
-    #[arg(long, value_name = "SHELL", help_heading = HEADING)]
+    #[arg(long, value_name = "SHELL", overrides_with = "shell", help_heading = HEADING)]
     shell: Option<String>,
     /// Run the commands with /bin/sh, whose start-up is part of the result
     #[arg(short = 'S', conflicts_with = "shell", help_heading = HEADING)]

@@ -87,6 +87,17 @@ fn the_reference_is_one_of_the_commands_or_another_one() {
 }
 
 #[test]
+fn more_runs_than_usual_need_only_the_minimum() {
+    let limits = |words: &[&str]| match plan(words).unwrap().limit {
+        RunLimit::Adaptive(Adaptive { least, most, .. }) => (least, most),
+        RunLimit::Runs(runs) => (runs, runs),
+    };
+    assert_eq!(limits(&["a"]), (10, 2000));
+    assert_eq!(limits(&["-m", "5000", "a"]), (5000, 5000));
+    assert_eq!(limits(&["-M", "5000", "a"]), (10, 5000));
+}
+
+#[test]
 fn nonsense_is_refused_with_a_remedy() {
     let table: [&[&str]; 11] = [
         &["'open"],

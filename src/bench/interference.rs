@@ -66,8 +66,8 @@ fn others(spent: ProcessorTime, own: Nanos, ticks_a_second: u64) -> Option<Warni
     let processors = spent.processors;
     let others = (spent.busy as f64 - own_ticks) / spent.all.max(1) as f64 * processors as f64;
     (others > OTHERS).then(|| {
-        Warning::serious(format!("other programs used {others:.1} of {processors} processors meanwhile"))
-            .with_help("close them (`top` shows which they are), and measure again")
+        Warning::serious(format!("other programs used {others:.1} of {processors} processors"))
+            .with_help("close them, and measure again")
     })
 }
 
@@ -93,7 +93,7 @@ mod tests {
         let message =
             |busy| others(spent(busy, 0), Nanos(12_000_000_000), 100).map(|warning| warning.message);
         assert_eq!(message(1240), None);
-        assert_eq!(message(1600).unwrap(), "other programs used 0.4 of 2 processors meanwhile");
+        assert_eq!(message(1600).unwrap(), "other programs used 0.4 of 2 processors");
         assert_eq!(message(1000), None, "ticks may know of less than we used");
     }
 

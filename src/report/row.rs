@@ -176,6 +176,7 @@ fn floor(measurement: &Measurement) -> String {
 /// A ratio with three significant digits.
 pub(crate) fn ratio(ratio: f64) -> String {
     match ratio {
+        r if r < 0.9995 => format!("{r:.3}"),
         r if r < 9.995 => format!("{r:.2}"),
         r if r < 99.95 => format!("{r:.1}"),
         r => format!("{r:.0}"),
@@ -219,8 +220,8 @@ mod tests {
     #[test]
     fn ratios_keep_three_significant_digits() {
         assert_eq!(
-            [0.5, 1.0, 9.994, 9.996, 41.26, 415.3].map(ratio),
-            ["0.50", "1.00", "9.99", "10.0", "41.3", "415"]
+            [0.5, 0.9996, 1.0, 9.994, 9.996, 41.26, 415.3].map(ratio),
+            ["0.500", "1.00", "1.00", "9.99", "10.0", "41.3", "415"]
         );
     }
 }

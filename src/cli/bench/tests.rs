@@ -90,7 +90,7 @@ fn the_reference_is_one_of_the_commands_or_another_one() {
 fn more_runs_than_usual_need_only_the_minimum() {
     let limits = |words: &[&str]| match plan(words).unwrap().limit {
         RunLimit::Adaptive(Adaptive { least, most, .. }) => (least, most),
-        RunLimit::Runs(runs) => (runs, runs),
+        other => panic!("{other:?}"),
     };
     assert_eq!(limits(&["a"]), (10, 2000));
     assert_eq!(limits(&["-m", "5000", "a"]), (5000, 5000));

@@ -7,7 +7,7 @@ use crate::account::notes::TraceNotes;
 use crate::account::summary::CommonShare;
 use crate::output::visible;
 use crate::report::text::sparkline::{FEWEST, sparkline};
-use crate::report::text::terminal::{Terminal, columns, fitted, truncated};
+use crate::report::text::terminal::{Terminal, columns, fitted, short_paths, truncated};
 use crate::report::words::{count_of, runs};
 use firstbyte_measure::units::display_nanos;
 use std::fmt::Write;
@@ -118,12 +118,12 @@ struct Listed {
     shown: usize,
 }
 
-/// The first texts in at most `lines` lines. Each has its part of these lines, at least one.
+/// The first texts in at most `lines` lines. Each has its part of these lines, at least one; the first ones have most.
 fn listed(texts: impl Iterator<Item = String>, lines: usize, indent: usize, terminal: &Terminal) -> Listed {
     let texts: Vec<String> = texts.take(lines).collect();
     let (mut text, mut left) = (String::new(), lines);
     for (n, each) in texts.iter().enumerate() {
-        let most = left / (texts.len() - n);
+        let most = left.div_ceil(texts.len() - n);
         let each = clipped(each, indent, most, terminal);
         left = left.saturating_sub(each.lines().count());
         text += &each;
@@ -142,9 +142,17 @@ fn more([notes, findings]: [usize; 2], terminal: &Terminal) -> String {
     clipped(&text, 8, 1, terminal)
 }
 
-/// `text` in at most `most` lines. `…` stands for what does not fit.
+/// What remains free at the end of a line, because the next word is too long for it.
+const RAGGED: usize = 8;
+
+/// `text` in at most `most` lines. If it needs more, its paths lose their beginnings, and `…` stands for what still does not
+/// fit.
 fn clipped(text: &str, indent: usize, most: usize, terminal: &Terminal) -> String {
-    let wrapped = terminal.wrap(text, indent);
+    let mut wrapped = terminal.wrap(text, indent);
+    if wrapped.lines().count() > most {
+        let room = most * terminal.width.saturating_sub(indent + RAGGED);
+        wrapped = terminal.wrap(&short_paths(text, room), indent);
+    }
     let mut lines: Vec<String> = wrapped.lines().take(most).map(str::to_owned).collect();
     if wrapped.lines().count() > most
         && let Some(last) = lines.last_mut()
@@ -194,5 +202,15 @@ mod tests {
         assert_eq!(clipped("one two three four", 2, 1, &terminal), "one two …\n");
         assert_eq!(clipped("one two four five", 2, 1, &terminal), "one two …\n");
         assert_eq!(clipped("one two", 2, 1, &terminal), "one two\n");
+    }
+
+    #[test]
+    fn clipped_text_keeps_the_ends_of_its_paths() {
+        let terminal = Terminal { width: 60, colour: false };
+        let text = "12 ms, 9 %: It reads `/usr/share/of/a/long/name/and/of/another/module.js`, and works on it";
+        assert_eq!(
+            clipped(text, 3, 1, &terminal),
+            "12 ms, 9 %: It reads `…/of/another/module.js`, and …\n"
+        );
     }
 }

@@ -3,7 +3,7 @@
 
 use super::phase_bars;
 use super::sparkline::{FEWEST, sparkline};
-use super::terminal::{Terminal, columns, truncated_paths};
+use super::terminal::{Terminal, columns, flowed, truncated_paths};
 use crate::document::Document;
 use crate::document::bench::{
     Cache, ColdMethod, ColdRuns, Distribution, Measurement, MedianCounts, Metric, Relative,
@@ -20,6 +20,7 @@ use crate::report::words::runs;
 use crate::stats::{Verdict, median_count};
 use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::{Bytes, display_count, display_nanos};
+use std::iter;
 
 /// `by` is the duration that the summary compares.
 pub fn render(document: &Document, by: Metric, terminal: &Terminal) -> String {
@@ -45,10 +46,23 @@ fn result(document: &Document, measurement: &Measurement, terminal: &Terminal) -
 
     let width = lines.iter().map(|(label, _)| label.len() + 2).max().unwrap_or(0).max(12);
     for (label, figures) in lines {
-        text += &terminal.wrap(&format!("  {label:<width$}{figures}"), width + 2);
-        text.push('\n');
+        let figures = whole_parts(&figures, terminal.width.saturating_sub(width + 2));
+        let text_of = |label: &str, line: &str| terminal.wrap(&format!("  {label:<width$}{line}"), width + 2) + "\n";
+        let labels = iter::once(label).chain(iter::repeat(""));
+        text.extend(labels.zip(figures.lines()).map(|(label, line)| text_of(label, line)));
     }
     text
+}
+
+/// Figures in lines of at most `width` columns, broken where they have three spaces: a range stays in one line. A picture of
+/// samples has such spaces itself, and is left as it is.
+fn whole_parts(figures: &str, width: usize) -> String {
+    if columns(figures) <= width || figures.contains('█') {
+        return figures.to_owned();
+    }
+    let parts: Vec<(String, String)> =
+        figures.split("   ").map(|part| (part.to_owned(), part.to_owned())).collect();
+    flowed(&parts, width)
 }
 
 /// The usual figures, each with its label.

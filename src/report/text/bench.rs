@@ -26,10 +26,10 @@ use std::iter;
 pub fn render(document: &Document, by: Metric, terminal: &Terminal) -> String {
     let mut parts = vec![head(document, terminal)];
     parts.extend(document.results.iter().map(|measurement| result(document, measurement, terminal)));
-    parts.push(failed(document, terminal));
     parts.push(notes(document, terminal));
     parts.push(list("Warnings", document.warnings.iter().map(ToString::to_string), terminal));
     parts.push(executions(document, terminal));
+    parts.push(failed(document, terminal));
     parts.push(bars(document, terminal));
     parts.push(summary(document, by, terminal));
     parts.retain(|part| !part.is_empty());
@@ -47,7 +47,8 @@ fn result(document: &Document, measurement: &Measurement, terminal: &Terminal) -
     let width = lines.iter().map(|(label, _)| label.len() + 2).max().unwrap_or(0).max(12);
     for (label, figures) in lines {
         let figures = whole_parts(&figures, terminal.width.saturating_sub(width + 2));
-        let text_of = |label: &str, line: &str| terminal.wrap(&format!("  {label:<width$}{line}"), width + 2) + "\n";
+        let text_of =
+            |label: &str, line: &str| terminal.wrap(&format!("  {label:<width$}{line}"), width + 2) + "\n";
         let labels = iter::once(label).chain(iter::repeat(""));
         text.extend(labels.zip(figures.lines()).map(|(label, line)| text_of(label, line)));
     }
@@ -180,18 +181,20 @@ fn cpu(measurement: &Measurement) -> String {
 }
 
 fn counts(measurement: &Measurement) -> Option<String> {
-    let of = |name: &str, count: Option<u64>| count.map(|count| format!("{count} {name}"));
+    let of = |[one, several]: [&str; 2], count: Option<u64>| {
+        count.map(|count| format!("{count} {}", if count == 1 { one } else { several }))
+    };
     let counts = &measurement.counts;
     let each = [
-        of("processes", counts.processes.filter(|n| *n > 1)),
-        of("threads", counts.threads.filter(|n| *n > 1)),
-        of("execs", counts.execs.filter(|n| *n > 1)),
-        of("system calls", counts.syscalls),
-        switches(measurement),
-        of("page faults", counts.page_faults),
-        of("major faults", counts.major_faults.filter(|n| *n > 0)),
-        of("files opened", counts.files_opened),
-        of("failed opens", counts.failed_opens.filter(|n| *n > 0)),
+        of(["process", "processes"], counts.processes.filter(|n| *n > 1)),
+        of(["thread", "threads"], counts.threads.filter(|n| *n > 1)),
+        of(["exec", "execs"], counts.execs.filter(|n| *n > 1)),
+        of(["system call", "system calls"], counts.syscalls),
+        of(["context switch", "context switches"], median_count(measurement.context_switches.clone())),
+        of(["page fault", "page faults"], counts.page_faults),
+        of(["major fault", "major faults"], counts.major_faults.filter(|n| *n > 0)),
+        of(["file opened", "files opened"], counts.files_opened),
+        of(["failed open", "failed opens"], counts.failed_opens.filter(|n| *n > 0)),
         counts.bytes_read.map(|bytes| format!("{} read", Bytes(bytes))),
         measurement.rss().map(|bytes| format!("{} RSS", Bytes(bytes))),
     ];
@@ -236,11 +239,6 @@ fn cold(cold: &ColdRuns) -> String {
         [first, more @ ..] => format!("; always in memory: {} and {} more", visible(first), more.len()),
     };
     format!("{done}; {faults} faults waited for the disk, {bytes} came from it{memory}")
-}
-
-fn switches(measurement: &Measurement) -> Option<String> {
-    let switches = median_count(measurement.context_switches.clone())?;
-    Some(format!("{switches} context switches"))
 }
 
 fn joined(parts: impl Iterator<Item = String>) -> Option<String> {

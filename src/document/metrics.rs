@@ -205,7 +205,9 @@ impl MetricEntry {
 
 fn unknown(name: &str) -> String {
     if ["default", "time", "all"].contains(&name) {
-        return format!("`{name}` is a preset, which is used alone\nhelp: --metrics {name}, or a list of metrics");
+        return format!(
+            "`{name}` is a preset, which is used alone\nhelp: --metrics {name}, or a list of metrics"
+        );
     }
     let names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
     format!("there is no metric `{name}`\nhelp: use default, time, all, or some of {}", names.join(", "))

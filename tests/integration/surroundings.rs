@@ -109,7 +109,8 @@ fn programs_have_no_controlling_terminal_but_that_of_a_pty() {
     for (options, terminals) in [("--backend ptrace", "0"), ("--backend pipe", "0"), ("--output pty", "1")] {
         let file = folder.path().join("seen").display().to_string();
         let is_there = format!("bash --norc -ic 'true </dev/tty && echo 1 >{file} || echo 0 >{file}'");
-        let script = format!("\"$0\" bench --shell=sh {options} --no-counts -r 2 \"{is_there}\" >{file}.said 2>&1");
+        let script =
+            format!("\"$0\" bench --shell=sh {options} --no-counts -r 2 \"{is_there}\" >{file}.said 2>&1");
         let (mut shell, mut ours, theirs) = job_control(&script);
         drop(theirs);
         // EIO, once nobody has the other end any more

@@ -39,7 +39,8 @@ fn fastest(document: &ThroughputDocument) -> Option<String> {
     let best = all.max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
 
     let compared = best.times_faster.map_or(String::new(), |faster| {
-        format!(", {} times as fast as `{}`", ratio(faster.ratio), visible(&document.baseline))
+        let [times, low, high] = [faster.ratio, faster.low, faster.high].map(ratio);
+        format!(", {times} times ({low} to {high}) as fast as `{}`", visible(&document.baseline))
     });
     let [design, sink] = [&best.design, &best.sink].map(|text| visible(text));
     let time = display_nanos(best.median_ns);

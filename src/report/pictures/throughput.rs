@@ -20,8 +20,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 pub fn svg(document: &ThroughputDocument, log: bool) -> Option<String> {
     let title = |(sink, description): (&str, &str)| visible(&format!("{sink}: {description}"));
     let sinks = document.sinks().into_iter();
-    let charts: Vec<Chart> =
-        sinks.filter_map(|sink| Chart::of(document, sink.0, title(sink))).collect();
+    let charts: Vec<Chart> = sinks.filter_map(|sink| Chart::of(document, sink.0, title(sink))).collect();
     let rows = u32::try_from(charts.len()).ok().filter(|rows| *rows > 0)?;
     let mut text = String::new();
 

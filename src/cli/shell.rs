@@ -89,7 +89,8 @@ fn without_syntax(command: &str) -> Result<Vec<String>, String> {
     match shell_syntax::find(command) {
         None => Ok(words),
         Some(part) => Err(format!(
-            "`{command}` needs a shell for `{part}`, and runs without one by default\nhelp: -S runs it with /bin/sh (in firstbyte.toml: `shell = true`); to pass `{part}` on as it is, quote it or add -N"
+            "`{command}` needs a shell for `{part}`, and runs without one by default\nhelp: {}-S runs it with /bin/sh (in firstbyte.toml: `shell = true`); to pass `{part}` on as it is, quote it or add -N",
+            if shell_syntax::is_assignment(part) { "--env sets variables; " } else { "" }
         )),
     }
 }

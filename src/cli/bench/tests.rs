@@ -38,6 +38,7 @@ fn a_shell_runs_them_if_asked_for() {
 fn shell_syntax_needs_a_decision() {
     let error = plan(&["echo $HOME"]).unwrap_err();
     assert!(error.contains("`$HOME`") && error.contains("\nhelp: -S "), "{error}");
+    assert!(plan(&["A=1 env"]).unwrap_err().contains("\nhelp: --env sets variables; -S "));
     assert_eq!(commands(&["-N", "echo $HOME"]), [["echo", "$HOME"]]);
     assert_eq!(commands(&["--shell=none", "echo *"]), [["echo", "*"]]);
     assert_eq!(commands(&["echo '$HOME' \\*"]), [["echo", "$HOME", "*"]]);

@@ -213,7 +213,7 @@ fn bars(bars: &Bars) -> Markup {
             ul { @for BarRow { name, bar, value } in &bars.rows {
                 li { span class="name" { (name) } (self::bar(bar)) span class="value" { (value) } }
             } }
-            p class="note" { (bars.note) }
+            p class="note" { (bars.note.replace(" %", "\u{a0}%")) }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A system call as text, as `strace -y` writes it: `read(3</etc/passwd>, 0x7ffe0000, 4096) = 1200`.
 
 use super::call_values::{self, Names, flags, one_of};
+use super::structures;
 use firstbyte_measure::arch::{Argument, CallFacts, call_names};
 use firstbyte_measure::tracer::Abi;
 use firstbyte_measure::tracer::event::Call;
@@ -43,7 +44,7 @@ fn arguments(name: &str, call: &Call, file_of: FileOf) -> String {
             Argument::Unused => continue,
             Argument::Mode if modeless => continue,
             Argument::Path => path(paths.next(), value),
-            Argument::Pair => call.pair.map_or_else(|| address(value), |[a, b]| format!("[{a}, {b}]")),
+            Argument::Structure(kind) => structures::text(kind, call).unwrap_or_else(|| address(value)),
             Argument::LowHigh => wide(next(), value),
             Argument::HighLow => wide(value, next()),
             _ => argument(kind, value, file_of),
@@ -101,7 +102,7 @@ fn address(value: u64) -> String {
     if value == 0 { "NULL".to_owned() } else { format!("{value:#x}") }
 }
 
-fn signal(number: i32) -> String {
+pub(super) fn signal(number: i32) -> String {
     one_of(u64::from(number.unsigned_abs()), SIGNALS)
 }
 
@@ -242,6 +243,7 @@ mod tests {
             stack: Vec::new(),
             paths: paths.iter().map(|path| (*path).to_owned()).collect(),
             pair: None,
+            structure: Vec::new(),
             output: false,
         }
     }

@@ -5,11 +5,13 @@
 
 mod code_rules;
 mod file_rules;
+mod linking_rules;
 mod loading_rules;
 mod module_rules;
 mod process_rules;
 mod runtime_rules;
 
+use super::libraries::LinkedFile;
 use super::loads::Load;
 use super::profile::Estimate;
 use super::user_code::UserCode;
@@ -67,6 +69,7 @@ pub(super) struct Evidence<'e> {
     account: &'e Account,
     machine: &'e MachineFacts,
     loads: &'e [Load],
+    linked: &'e [LinkedFile],
     user_code: Option<&'e UserCode>,
     report_scale: f64,
 }
@@ -92,8 +95,10 @@ pub const TRAP: Nanos = Nanos(300);
 
 type Rule = fn(&Evidence) -> Option<Finding>;
 
-const RULES: [Rule; 24] = [
-    loading_rules::dynamic_linking,
+const RULES: [Rule; 26] = [
+    linking_rules::dynamic_linking,
+    linking_rules::bind_now,
+    linking_rules::unused_libraries,
     |run| loading_rules::failed_searches(run.account),
     |run| loading_rules::heavy_library(run.account),
     |run| loading_rules::trapped_instructions(run.account, run.machine),
@@ -131,6 +136,7 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
         account: &summary.median_run,
         machine,
         loads: &summary.loads,
+        linked: &summary.linked,
         user_code,
         report_scale: summary.report_scale,
     };

@@ -5,6 +5,7 @@ use crate::account::loads::{EXECUTABLE, Load};
 use crate::account::profile::{Function, GENERATED, Node};
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// The function whose own code takes the longest.
 pub(super) fn hottest_function(run: &Evidence) -> Option<Finding> {
@@ -53,10 +54,15 @@ fn executes_cpuid(run: &Evidence, function: &str) -> bool {
         && loading_rules::trapped_instructions(run.account, run.machine).is_some()
 }
 
-/// One function that has this part of its caller's time does not divide it.
-const NEARLY_ALL: f64 = 0.75;
+/// A function that has this part of the program's time explains little: what it calls is named.
+const MOST: f64 = 0.5;
+/// Unless what it calls has less than this part of its own time.
+const DIVIDED: f64 = 0.6;
+/// Smaller parts are not named.
+const NAMED: f64 = 0.05;
 
-/// What the program with the most user code works on: the functions among which the tree of its calls divides its time.
+/// What the program with the most user code works on: the functions among which the tree of its calls divides its time. The
+/// cost becomes smaller by what other findings explain.
 pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
     let nodes = &run.user_code?.divided.nodes;
     let roots = nodes.iter().enumerate().filter(|(_, node)| node.caller.is_none());
@@ -66,36 +72,46 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
         return None;
     }
 
-    let (around, mut parts) = divided(nodes, root);
-    parts.retain(|part| part.frame.function.is_some() && part.time >= 0.05 * program.time);
-    parts.sort_by_key(|part| Reverse(Nanos::rounded(part.time)));
-    let shown = |node: &&Node| {
-        format!("`{}` {}", node.frame.function.as_deref().unwrap_or_default(), Nanos::rounded(node.time))
-    };
-    let parts: Vec<String> = parts.iter().take(4).map(shown).collect();
+    let parts = parts(nodes, root);
+    let shown: Vec<String> = parts.iter().take(4).map(|(name, time)| format!("`{name}` {time}")).collect();
     let name = program.frame.file();
-    let divided = match &around.frame.function {
-        _ if parts.is_empty() => "; most of its functions have no names".to_owned(),
-        Some(around) => format!(", in `{around}`: {}", parts.join(", ")),
-        None => format!(": {}", parts.join(", ")),
+    let divided = match shown.is_empty() {
+        true => "; most of its functions have no names".to_owned(),
+        false => format!(": {}", shown.join(", ")),
     };
     let text = format!(
-        "The program's own code: `{name}` computes this long, by samples with all that it calls{divided}. \
-         `--export-folded` shows all functions."
+        "The program's own code: `{name}` computes {cost}, by samples with all that it calls{divided}. `--export-folded` \
+         shows all functions."
     );
     Some(Finding::new("user-code", cost, text).about(name))
 }
 
-/// The function below a node at which its time divides, and those that it calls.
-fn divided(nodes: &[Node], root: usize) -> (&Node, Vec<&Node>) {
-    let mut around = root;
-    loop {
-        let called = || nodes.iter().enumerate().filter(|(_, node)| node.caller == Some(around));
-        match called().max_by(|(_, a), (_, b)| a.time.total_cmp(&b.time)) {
-            Some((longest, node)) if node.time >= NEARLY_ALL * nodes[around].time => around = longest,
-            _ => return (&nodes[around], called().map(|(_, node)| node).collect()),
+/// The functions that divide the time of a program, each with what it calls; the longest first.
+fn parts(nodes: &[Node], root: usize) -> Vec<(&str, Nanos)> {
+    let all = nodes[root].time;
+    let mut called: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+    for (place, node) in nodes.iter().enumerate().filter(|(_, node)| node.time >= NAMED * all) {
+        node.caller.into_iter().for_each(|caller| called[caller].push(place));
+    }
+
+    let (mut open, mut times) = (vec![root], BTreeMap::<&str, f64>::new());
+    while let Some(place) = open.pop() {
+        let inside: f64 = called[place].iter().map(|inner| nodes[*inner].time).sum();
+        let name = nodes[place].frame.function.as_deref();
+        let interprets = name.is_some_and(|name| INTERPRETING.iter().any(|known| name.starts_with(known)));
+        if place == root
+            || nodes[place].time >= MOST * all && inside >= DIVIDED * nodes[place].time && !interprets
+        {
+            open.extend(&called[place]);
+        } else if let Some(name) = name {
+            *times.entry(name).or_default() += nodes[place].time;
         }
     }
+
+    let mut parts: Vec<(&str, Nanos)> =
+        times.into_iter().map(|(name, time)| (name, Nanos::rounded(time))).collect();
+    parts.sort_by_key(|(_, time)| Reverse(*time));
+    parts
 }
 
 /// Functions that collect garbage, as their runtimes name them.

@@ -124,10 +124,12 @@ const RULES: [Rule; 26] = [
     |run| process_rules::repeated_calls(run.account),
 ];
 
-/// Rules, and the earlier ones that say more of the same time: a runtime's report names what the files and the functions of
-/// an interpreter only suggest.
-const SAID_BETTER_BY: [(&str, &[&str]); 2] =
-    [("modules", &["reported"]), ("user-code", &["reported", "modules"])];
+/// A runtime's report that has this part of the time of the modules that were read says more of them: in per cent.
+const SAYS_MORE: u64 = 80;
+
+/// Rules that explain user code. Those of one line explain the same time.
+const EXPLAIN_USER_CODE: [&[&str]; 4] =
+    [&["reported", "modules", "slow-file"], &["java-classes"], &["generated-code"], &["dynamic-linking"]];
 
 /// The findings, the most expensive first.
 pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
@@ -144,16 +146,40 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     all.retain(|finding| noteworthy(finding.cost, &summary.median_run, 1));
     remove_said_better(&mut all);
     all.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
+    causes_first(&mut all);
     all.truncate(MOST);
     all
 }
 
-/// Removes findings of which others explain at least half.
+/// Rules, and those whose time they lengthen.
+const CAUSES: [(&str, &str); 1] = [("uncompiled-python", "reported")];
+
+/// A cause that has at least half of what it lengthens stands before it.
+fn causes_first(all: &mut Vec<Finding>) {
+    let place = |all: &[Finding], rule| all.iter().position(|finding| finding.rule == rule);
+    for (cause, lengthened) in CAUSES {
+        let (Some(cause), Some(lengthened)) = (place(all, cause), place(all, lengthened)) else { continue };
+        if lengthened < cause && all[cause].cost.0 * 2 >= all[lengthened].cost.0 {
+            let cause = all.remove(cause);
+            all.insert(lengthened, cause);
+        }
+    }
+}
+
+/// Removes findings of which others explain most.
 fn remove_said_better(all: &mut Vec<Finding>) {
-    for (rule, others) in SAID_BETTER_BY {
-        let explaining = all.iter().filter(|finding| others.contains(&finding.rule));
-        let explained = explaining.map(|finding| finding.cost.0).max().unwrap_or_default();
-        all.retain(|finding| finding.rule != rule || explained * 2 < finding.cost.0);
+    let cost = |all: &[Finding], rules: &[&str]| {
+        let costs = all.iter().filter(|finding| rules.contains(&finding.rule)).map(|finding| finding.cost.0);
+        costs.max().unwrap_or_default()
+    };
+    let reported = cost(all, &["reported"]);
+    all.retain(|finding| finding.rule != "modules" || reported * 100 < finding.cost.0 * SAYS_MORE);
+
+    let explained: u64 = EXPLAIN_USER_CODE.iter().map(|rules| cost(all, rules)).sum();
+    all.retain(|finding| finding.rule != "user-code" || explained * 2 < finding.cost.0);
+    for finding in all.iter_mut().filter(|finding| finding.rule == "user-code" && explained > 0) {
+        finding.cost = Nanos(finding.cost.0 - explained);
+        finding.text += " Other findings explain the rest of this time.";
     }
 }
 

@@ -68,6 +68,7 @@ impl Structure {
     /// How many bytes of a large one are recorded: the longest socket address has 110 (`unix(7)`).
     pub const LARGE_ROOM: usize = 112;
 
+    /// Whether more than the usual bytes are recorded.
     pub fn is_large(self) -> bool {
         self == Structure::SocketAddress
     }

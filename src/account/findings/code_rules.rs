@@ -38,6 +38,9 @@ const INTERPRETING: [&str; 6] = [
     "vm_exec_core",
 ];
 
+/// What they do.
+const INTERPRETED: &str = "the program that it interprets";
+
 /// glibc's functions that ask the processor what it can do.
 const OF_CPUID: [&str; 6] = [
     "dl_init_cacheinfo",
@@ -73,7 +76,7 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
     }
 
     let parts = parts(nodes, root);
-    let shown: Vec<String> = parts.iter().take(4).map(|(name, time)| format!("`{name}` {time}")).collect();
+    let shown: Vec<String> = parts.iter().take(4).map(|(name, time)| format!("{name} {time}")).collect();
     let name = program.frame.file();
     let divided = match shown.is_empty() {
         true => "; most of its functions have no names".to_owned(),
@@ -87,28 +90,27 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
 }
 
 /// The functions that divide the time of a program, each with what it calls; the longest first.
-fn parts(nodes: &[Node], root: usize) -> Vec<(&str, Nanos)> {
+fn parts(nodes: &[Node], root: usize) -> Vec<(String, Nanos)> {
     let all = nodes[root].time;
     let mut called: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     for (place, node) in nodes.iter().enumerate().filter(|(_, node)| node.time >= NAMED * all) {
         node.caller.into_iter().for_each(|caller| called[caller].push(place));
     }
 
-    let (mut open, mut times) = (vec![root], BTreeMap::<&str, f64>::new());
+    let (mut open, mut times) = (vec![root], BTreeMap::<String, f64>::new());
     while let Some(place) = open.pop() {
+        let (time, name) = (nodes[place].time, nodes[place].frame.function.as_deref());
         let inside: f64 = called[place].iter().map(|inner| nodes[*inner].time).sum();
-        let name = nodes[place].frame.function.as_deref();
         let interprets = name.is_some_and(|name| INTERPRETING.iter().any(|known| name.starts_with(known)));
-        if place == root
-            || nodes[place].time >= MOST * all && inside >= DIVIDED * nodes[place].time && !interprets
-        {
+        if place == root || time >= MOST * all && inside >= DIVIDED * time && !interprets {
             open.extend(&called[place]);
         } else if let Some(name) = name {
-            *times.entry(name).or_default() += nodes[place].time;
+            let shown = if interprets { INTERPRETED.to_owned() } else { format!("`{name}`") };
+            *times.entry(shown).or_default() += time;
         }
     }
 
-    let mut parts: Vec<(&str, Nanos)> =
+    let mut parts: Vec<(String, Nanos)> =
         times.into_iter().map(|(name, time)| (name, Nanos::rounded(time))).collect();
     parts.sort_by_key(|(_, time)| Reverse(*time));
     parts

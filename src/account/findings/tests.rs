@@ -424,7 +424,7 @@ fn an_interpreter_is_not_looked_into() {
     let user_code = UserCode { divided: Divided { nodes, ..Divided::default() }, ..UserCode::default() };
     let summary = Summary { user_code: Some(user_code), ..Summary::of(vec![run(quiet())]).unwrap() };
     let text = findings(&summary, &MachineFacts::default()).remove(0).text;
-    assert!(text.contains(": `_PyEval_EvalFrameDefault` 780 µs."), "{text}");
+    assert!(text.contains(": the program that it interprets 780 µs."), "{text}");
 }
 
 #[test]

@@ -78,7 +78,17 @@ impl Linking {
     /// How many symbols are looked up by their name at the start. `always`: `LD_BIND_NOW` is set.
     pub fn lookups(&self, always: bool) -> u64 {
         let Relocations { symbolic, jump_slot, copy, .. } = self.relocations;
-        symbolic + copy + if self.bind_now || always { jump_slot } else { 0 }
+        symbolic + copy + jump_slot - self.lazy(always)
+    }
+
+    /// How many relocations are done at the start.
+    pub fn at_start(&self, always: bool) -> u64 {
+        self.relocations.total() - self.lazy(always)
+    }
+
+    /// Functions that are looked up when they are called for the first time.
+    fn lazy(&self, always: bool) -> u64 {
+        if self.bind_now || always { 0 } else { self.relocations.jump_slot }
     }
 }
 

@@ -61,6 +61,17 @@ fn executes_cpuid(run: &Evidence, function: &str) -> bool {
 const MOST: f64 = 0.5;
 /// Unless what it calls has less than this part of its own time.
 const DIVIDED: f64 = 0.6;
+/// Functions that only call the program or its thread.
+const ENTRIES: [&str; 8] = [
+    "_start",
+    "__libc_start_main",
+    "__libc_start_main_impl",
+    "__libc_start_call_main",
+    "main",
+    "start_thread",
+    "clone",
+    "clone3",
+];
 /// Smaller parts are not named.
 const NAMED: f64 = 0.05;
 
@@ -102,7 +113,8 @@ fn parts(nodes: &[Node], root: usize) -> Vec<(String, Nanos)> {
         let (time, name) = (nodes[place].time, nodes[place].frame.function.as_deref());
         let inside: f64 = called[place].iter().map(|inner| nodes[*inner].time).sum();
         let interprets = name.is_some_and(|name| INTERPRETING.iter().any(|known| name.starts_with(known)));
-        if place == root || time >= MOST * all && inside >= DIVIDED * time && !interprets {
+        let is_entry = name.is_some_and(|name| ENTRIES.contains(&name));
+        if place == root || is_entry || time >= MOST * all && inside >= DIVIDED * time && !interprets {
             open.extend(&called[place]);
         } else if let Some(name) = name {
             let shown = if interprets { INTERPRETED.to_owned() } else { format!("`{name}`") };

@@ -58,7 +58,7 @@ fn longest_libraries(loads: &[Load]) -> String {
 /// `, 438608 relocations, for 210000 of which it looks up a symbol`: as the files say.
 fn relocations(linked: &[LinkedFile]) -> String {
     let sum = |of: &dyn Fn(&LinkedFile) -> u64| -> u64 { linked.iter().map(|it| it.programs * of(it)).sum() };
-    let all = sum(&|file| file.linking.relocations.total());
+    let all = sum(&|file| file.linking.at_start(binds_all()));
     let lookups = sum(&|file| file.linking.lookups(binds_all()));
     if all == 0 {
         String::new()

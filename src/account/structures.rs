@@ -1,7 +1,6 @@
 //! Structures among the arguments of system calls, as strace writes them.
 
-use super::call_text::signal;
-use super::call_values::{Names, flags};
+use super::call_values::{Names, flags, signal};
 use firstbyte_measure::arch::{Abi, CallFacts, Structure};
 use firstbyte_measure::tracer::event::Call;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

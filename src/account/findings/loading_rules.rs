@@ -29,9 +29,10 @@ pub(super) fn failed_searches(account: &Account) -> Option<Finding> {
     let by_loader = steps.iter().filter(|step| role(&step.what) == Some(Role::Loader)).count();
     let searching =
         if by_loader * 2 > steps.len() { "most of them for libraries" } else { "in all processes" };
+    let most = if times > 1 { format!(", most often of `{name}`, {times} times") } else { String::new() };
     let text = format!(
-        "{} lookups of files that do not exist failed ({searching}), most often of `{name}`, {times} times. Put the folder \
-         that has the files first in the search path.",
+        "{} lookups of files that do not exist failed ({searching}){most}. Put the folder that has the files first in the \
+         search path.",
         steps.len()
     );
     Some(Finding::new("failed-searches", cost, text))

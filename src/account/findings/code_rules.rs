@@ -89,9 +89,10 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
     let parts = parts(nodes, root);
     let shown: Vec<String> = parts.iter().take(4).map(|(name, time)| format!("{name} {time}")).collect();
     let name = program.frame.file();
-    let divided = match shown.is_empty() {
-        true => "; most of its functions have no names".to_owned(),
-        false => format!(": {}", shown.join(", ")),
+    let divided = if shown.is_empty() {
+        "; most of its functions have no names".to_owned()
+    } else {
+        format!(": {}", shown.join(", "))
     };
     let text = format!(
         "The program's own code: `{name}` computes {cost}, by samples with all that it calls{divided}. `--export-folded` \

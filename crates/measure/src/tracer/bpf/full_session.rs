@@ -110,7 +110,8 @@ mod tests {
     fn the_session_matches_full_h() {
         assert_same_constants!(SLOTS, LOG_BYTES, LARGEST_RECORD, TAKES_STRUCTURE);
         let headers = Headers::read();
-        let rooms = ["STRUCTURE_ROOM", "STRUCTURE_USUAL"].map(|name| headers.constant(name) as usize);
+        let rooms = ["STRUCTURE_ROOM", "STRUCTURE_USUAL"]
+            .map(|name| usize::try_from(headers.constant(name)).unwrap());
         assert_eq!(rooms, [Structure::LARGE_ROOM, Structure::USUAL_ROOM]);
         let session = headers.layout("full_session");
         let tables = offset_of!(State, tables);

@@ -105,14 +105,14 @@ fn child_status(call: &Call) -> Option<String> {
 fn polled(call: &Call) -> Option<String> {
     let count = usize::try_from(call.arguments[1]).ok()?;
     let (read, _) = call.structure.as_chunks::<8>();
-    let shown: Vec<String> = read.iter().take(count).filter_map(|one| pollfd(one)).collect();
+    let shown: Vec<String> = read.iter().copied().take(count).filter_map(pollfd).collect();
     let more = if shown.len() < count { ", ..." } else { "" };
     (!shown.is_empty()).then(|| format!("[{}{more}]", shown.join(", ")))
 }
 
-fn pollfd(bytes: &[u8; 8]) -> Option<String> {
+fn pollfd(bytes: [u8; 8]) -> Option<String> {
     let events = u16::from_ne_bytes([bytes[4], bytes[5]]);
-    Some(format!("{{fd={}, events={}}}", int(bytes, 0)?, flags(u64::from(events), EVENTS, "0")))
+    Some(format!("{{fd={}, events={}}}", int(&bytes, 0)?, flags(u64::from(events), EVENTS, "0")))
 }
 
 /// `poll(2)`.

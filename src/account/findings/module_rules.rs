@@ -63,7 +63,8 @@ pub(super) fn modules(run: &Evidence) -> Option<Finding> {
 /// The modules of each program that executes modules.
 fn of_programs<'e>(run: &'e Evidence) -> Vec<Vec<&'e Load>> {
     // the programs around the load, each with its depth and its modules
-    let (mut around, mut done): (Vec<(&Load, Vec<&Load>)>, Vec<Vec<&Load>>) = (Vec::new(), Vec::new());
+    let mut around: Vec<(&Load, Vec<&Load>)> = Vec::new();
+    let mut done = Vec::new();
     for load in run.loads.iter().filter(|load| load.is_file()) {
         while around.last().is_some_and(|(program, _)| program.depth >= load.depth) {
             done.extend(around.pop().map(|(_, modules)| modules));

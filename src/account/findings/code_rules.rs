@@ -39,7 +39,7 @@ const INTERPRETING: [&str; 6] = [
 ];
 
 /// What they do.
-const INTERPRETED: &str = "the program that it interprets";
+pub(super) const INTERPRETED: &str = "the program that it interprets";
 
 /// glibc's functions that ask the processor what it can do.
 const OF_CPUID: [&str; 6] = [
@@ -98,7 +98,8 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
         "The program's own code: `{name}` computes {cost}, by samples with all that it calls{divided}. `--export-folded` \
          shows all functions."
     );
-    Some(Finding::new("user-code", cost, text).about(name))
+    let mostly = parts.first().map_or(name, |(part, _)| part);
+    Some(Finding::new("user-code", cost, text).about(mostly))
 }
 
 /// The functions that divide the time of a program, each with what it calls; the longest first.

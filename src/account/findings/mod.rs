@@ -153,7 +153,7 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
 }
 
 /// Rules, and those whose time they lengthen.
-const CAUSES: [(&str, &str); 1] = [("uncompiled-python", "reported")];
+const CAUSES: [(&str, &str); 2] = [("uncompiled-python", "reported"), ("programs", "reported")];
 
 /// A cause that has at least half of what it lengthens stands before it.
 fn causes_first(all: &mut Vec<Finding>) {
@@ -177,7 +177,9 @@ fn remove_said_better(all: &mut Vec<Finding>) {
     all.retain(|finding| finding.rule != "modules" || reported * 100 < finding.cost.0 * SAYS_MORE);
 
     let explained: u64 = EXPLAIN_USER_CODE.iter().map(|rules| cost(all, rules)).sum();
-    all.retain(|finding| finding.rule != "user-code" || explained * 2 < finding.cost.0);
+    // that a program is interpreted says less than what else is known of it
+    let enough = |finding: &Finding| if finding.subject == code_rules::INTERPRETED { 4 } else { 2 };
+    all.retain(|finding| finding.rule != "user-code" || explained * enough(finding) < finding.cost.0);
     for finding in all.iter_mut().filter(|finding| finding.rule == "user-code" && explained > 0) {
         finding.cost = Nanos(finding.cost.0 - explained);
         finding.text += " Other findings explain the rest of this time.";

@@ -425,6 +425,21 @@ fn an_interpreter_is_not_looked_into() {
     let summary = Summary { user_code: Some(user_code), ..Summary::of(vec![run(quiet())]).unwrap() };
     let text = findings(&summary, &MachineFacts::default()).remove(0).text;
     assert!(text.contains(": the program that it interprets 780 µs."), "{text}");
+    let loads = vec![load("Python", "x", "", [250_000, 250_000], 0)];
+    let rules: Vec<&str> =
+        findings(&Summary { loads, ..summary }, &MachineFacts::default()).iter().map(|it| it.rule).collect();
+    assert_eq!(rules, ["reported"], "a quarter is enough to say more than that");
+}
+
+#[test]
+fn a_program_that_a_module_starts_stands_before_the_module() {
+    let loads = vec![
+        load(EXECUTABLE, "node", "/bin/node", [1, 900_000], 0),
+        load(EXECUTABLE, "tsc", "/bin/tsc", [700_000, 700_000], 1),
+        load("Node", "tsc.js", "/tsc.js", [750_000, 750_000], 0),
+    ];
+    let rules: Vec<&str> = with_loads(loads).iter().map(|it| it.rule).collect();
+    assert_eq!(rules, ["programs", "reported"]);
 }
 
 #[test]

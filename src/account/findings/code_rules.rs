@@ -98,7 +98,7 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
         "The program's own code: `{name}` computes {cost}, by samples with all that it calls{divided}. `--export-folded` \
          shows all functions."
     );
-    let mostly = parts.first().map_or(name, |(part, _)| part);
+    let mostly = parts.first().map_or(name, |(part, _)| part.as_str());
     Some(Finding::new("user-code", cost, text).about(mostly))
 }
 

@@ -1,6 +1,7 @@
 //! What executables on disk say: where their segments are mapped, and which function is at which offset.
 
 use super::symbols::{LONGEST, Symbols};
+use crate::inspect::headers::{self, Linking};
 use firstbyte_measure::regular_file;
 use firstbyte_measure::tracer::module::Module;
 pub use firstbyte_measure::tracer::module::{LoadSegment, MemoryLayout};
@@ -49,6 +50,7 @@ struct Binary {
     symbols: Symbols,
     frames: Option<Rc<CallFrames>>,
     needed: Option<Rc<[String]>>,
+    linking: Linking,
     is_go: bool,
 }
 
@@ -96,6 +98,11 @@ impl FileBinaries {
         self.binary(path).needed.clone().unwrap_or_default()
     }
 
+    /// What the dynamic loader does with a file.
+    pub fn linking(&self, path: &str) -> Linking {
+        self.binary(path).linking
+    }
+
     /// Whether the Go toolchain linked a file.
     pub fn is_go(&self, path: &str) -> bool {
         self.binary(path).is_go
@@ -141,6 +148,7 @@ fn read(path: &str) -> Option<Binary> {
         symbols,
         frames: Some(Rc::new(frames)),
         needed: Some(needed.into()),
+        linking: headers::linking(&bytes).unwrap_or_default(),
         is_go,
     })
 }

@@ -2,6 +2,7 @@
 
 use super::binaries::{Binaries, FileBinaries};
 use super::findings::{self, Finding};
+use super::libraries;
 use super::loads;
 use super::observer_costs::ObserverCosts;
 use super::user_code::UserCode;
@@ -90,6 +91,7 @@ impl Explained {
             ));
         };
         summary.loads = loads::of_path(&summary.median_run, &binaries);
+        summary.linked = libraries::linked(&summary.median_run, &summary.loads, &binaries);
         for (account, loads) in &mut summary.others {
             *loads = loads::of_path(account, &binaries);
         }

@@ -53,6 +53,7 @@ mod rights;
 mod runtime;
 mod runtime_options;
 mod soak;
+mod structures;
 mod support;
 mod surroundings;
 mod throughput;

@@ -4,7 +4,7 @@ use super::attach::{AttachError, Loading, Object, loaded, refused, taken, withou
 use super::event_costs;
 use super::family::Family;
 use super::full_records::{LongPaths, add, records};
-use super::full_session::{FullSession, LOG_BYTES, Shared, Tables};
+use super::full_session::{FullSession, LOG_BYTES, Shared, TAKES_STRUCTURE, Tables};
 use super::ids::Ids;
 use super::meaning_table;
 use super::namespace::Namespace;
@@ -12,7 +12,7 @@ use super::phases::former_name;
 use super::ring_drain::RingDrain;
 use super::shared_run::{CALLS, Run, observed_run};
 use super::survivors::kill_survivors;
-use crate::arch::{Abi, PathPositions, path_arguments};
+use crate::arch::{Abi, PathPositions, Structure, path_arguments, structures};
 use crate::launch::{LaunchError, Launcher, tree};
 use crate::tracer::EventCosts;
 use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, Setting, Tracer, frame};
@@ -355,7 +355,11 @@ impl Tracer for BpfFull {
 }
 
 fn tables() -> Tables {
-    let paths = |abi| by_number(path_arguments().of(abi));
+    let paths = |abi| {
+        let mut table = by_number(path_arguments().of(abi));
+        add_structures(&mut table, structures().of(abi));
+        table
+    };
     Tables { meaning: meaning_table::table(), paths: paths(Abi::Native), compat_paths: paths(Abi::Compat) }
 }
 
@@ -369,6 +373,15 @@ fn by_number(calls: impl Iterator<Item = (u32, PathPositions)>) -> [u8; CALLS] {
         }
     }
     table
+}
+
+/// As `TAKES_STRUCTURE` in `full_session.h`. Calls that take a path have none.
+fn add_structures(table: &mut [u8; CALLS], calls: impl Iterator<Item = (u32, (u8, Structure))>) {
+    for (number, (position, kind)) in calls {
+        if let Some(entry @ 0) = table.get_mut(number as usize) {
+            *entry = TAKES_STRUCTURE | (position + 1) | u8::from(kind.is_large()) << 4;
+        }
+    }
 }
 
 fn array(programs: &mut Ebpf, name: &'static str) -> Result<MapData, AttachError> {

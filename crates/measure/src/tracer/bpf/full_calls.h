@@ -98,6 +98,19 @@ INLINE void emit_rest(struct full_session *s, u64 now, u64 pid_tid, u32 which, u
 		WRITE_RECORD(s, struct record_path_rest, fill_rest(r, now, pid_tid, which, from + REST_ROOM));
 }
 
+/* As much of a structure as can be read: it may be at the end of what is mapped. */
+INLINE void fill_structure(struct record_structure *r, u64 now, u64 pid_tid, u32 large, u64 from)
+{
+	u32 length = 0;
+	if (large && !bpf_probe_read_user(r->bytes, STRUCTURE_ROOM, (void *)from))
+		length = STRUCTURE_ROOM;
+	else if (!bpf_probe_read_user(r->bytes, STRUCTURE_USUAL, (void *)from))
+		length = STRUCTURE_USUAL;
+	else if (!bpf_probe_read_user(r->bytes, STRUCTURE_USUAL / 2, (void *)from))
+		length = STRUCTURE_USUAL / 2;
+	fill_head(&r->record, now, pid_tid, FULL_STRUCTURE, length, 0);
+}
+
 SEC("tp_btf/sys_exit")
 int sys_exit(struct raw_tracepoint *ctx)
 {
@@ -128,7 +141,14 @@ int sys_exit(struct raw_tracepoint *ctx)
 			     fill_call(r, now, pid_tid, FULL_SYSCALL, call, result, entered, regs));
 		return 0;
 	}
-	u64 first = argument_of(regs, paths & 15, compat);
+	u64 first = argument_of(regs, paths & 7, compat);
+	if (unlikely(paths & TAKES_STRUCTURE)) {
+		WRITE_RECORD(s, struct record_syscall,
+			     fill_call(r, now, pid_tid, FULL_SYSCALL, call, result, entered, regs));
+		if (first)
+			WRITE_RECORD(s, struct record_structure, fill_structure(r, now, pid_tid, paths >> 4, first));
+		return 0;
+	}
 	u32 longer = 0;
 	if (likely(!(paths >> 4))) {
 		WRITE_RECORD(s, struct record_syscall_path, {

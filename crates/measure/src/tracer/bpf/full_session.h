@@ -23,6 +23,7 @@ enum full_record_kind {
 	FULL_FAULT_WAS_MAJOR = 23,
 	FULL_PATH_REST = 24,
 	FULL_URING_OUTPUT = 25,
+	FULL_STRUCTURE = 26,
 };
 
 #define CALLER_WORDS 8
@@ -55,6 +56,15 @@ struct record_syscall_paths {
 struct record_path_rest {
 	struct record record;
 	char rest[REST_ROOM];
+};
+
+#define STRUCTURE_ROOM 112
+#define STRUCTURE_USUAL 16
+
+/* What a structure among the arguments of the thread's last call contains: `code` is how many bytes could be read. */
+struct record_structure {
+	struct record record;
+	u8 bytes[STRUCTURE_ROOM];
 };
 
 /* A page fault that was handled: `code` is the processor's error code and FAULT_MAJOR, `value` the address. */
@@ -120,6 +130,8 @@ struct thread_slot {
 #define CALL_OUTPUT 0x20000000u
 #define CALL_NUMBER 0x1fffffffu
 
+#define TAKES_STRUCTURE 8
+
 #define SLOTS 32 /* a power of two: the verifier then knows the bounds */
 
 struct full_session {
@@ -128,7 +140,10 @@ struct full_session {
 	u64 logged;
 	struct thread_slot slots[SLOTS];
 	u8 meaning[CALLS]; /* see run.h */
-	/* 1 + the position of the first path argument, and the same for the second << 4; native and 32-bit table */
+	/*
+	 * 1 + the position of the first path argument, and the same for the second << 4; or TAKES_STRUCTURE and 1 + the
+	 * position of a structure, and 1 << 4 if it is large; native and 32-bit table
+	 */
 	u8 paths[CALLS];
 	u8 compat_paths[CALLS];
 };

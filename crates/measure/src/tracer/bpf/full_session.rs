@@ -5,6 +5,8 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{Ordering, fence};
 
 const SLOTS: usize = 32;
+/// In the table of paths: the call takes a structure instead.
+pub(super) const TAKES_STRUCTURE: u8 = 8;
 /// `LOG_BYTES`: the size of the log.
 pub(super) const LOG_BYTES: usize = 1 << 20;
 /// `LARGEST_RECORD`: the kernel side stops writing to the log when fewer bytes are left.
@@ -101,12 +103,16 @@ fn used(session: &FullSession) -> usize {
 mod tests {
     use super::super::c_header::{Headers, assert_same_constants};
     use super::*;
+    use crate::arch::Structure;
     use std::mem::offset_of;
 
     #[test]
     fn the_session_matches_full_h() {
-        assert_same_constants!(SLOTS, LOG_BYTES, LARGEST_RECORD);
+        assert_same_constants!(SLOTS, LOG_BYTES, LARGEST_RECORD, TAKES_STRUCTURE);
         let headers = Headers::read();
+        let rooms = ["STRUCTURE_ROOM", "STRUCTURE_USUAL"]
+            .map(|name| usize::try_from(headers.constant(name)).unwrap());
+        assert_eq!(rooms, [Structure::LARGE_ROOM, Structure::USUAL_ROOM]);
         let session = headers.layout("full_session");
         let tables = offset_of!(State, tables);
         let here = [

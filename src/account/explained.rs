@@ -81,13 +81,22 @@ impl Explained {
         let accounts: Result<Vec<Account>, _> =
             observed.recordings.iter().map(|recording| account(recording, &binaries, along)).collect();
         let accounts = accounts.map_err(|error| error.to_string())?;
-        let totals = observed.rounds.iter().copied().zip(accounts.iter().map(|a| a.total.as_f64())).collect();
-
-        let (Some(mut summary), Some(worst)) = (Summary::of(accounts), worst(&observed.recordings)) else {
+        Explained::of_accounts(accounts, binaries, observed, tracer).map_err(|observed| {
             let reason = observed.rejected.first().map_or("no run was made", String::as_str);
-            return Err(format!(
-                "no run of `{name}` counts: {reason}\nhelp: run it by hand to see what it does"
-            ));
+            format!("no run of `{name}` counts: {reason}\nhelp: run it by hand to see what it does")
+        })
+    }
+
+    /// `accounts`: one for each recording. Returns the runs if there are none.
+    pub(super) fn of_accounts(
+        accounts: Vec<Account>,
+        binaries: FileBinaries,
+        observed: ObservedRuns,
+        tracer: UsedTracer,
+    ) -> Result<Explained, ObservedRuns> {
+        let totals = observed.rounds.iter().copied().zip(accounts.iter().map(|a| a.total.as_f64())).collect();
+        let (Some(mut summary), Some(worst)) = (Summary::of(accounts), worst(&observed.recordings)) else {
+            return Err(observed);
         };
         summary.loads = loads::of_path(&summary.median_run, &binaries);
         for (account, loads) in &mut summary.others {

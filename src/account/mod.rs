@@ -36,6 +36,7 @@ mod reading;
 pub mod recorded;
 pub mod replayed;
 mod searches;
+pub mod started;
 pub mod step;
 pub mod summary;
 mod symbols;

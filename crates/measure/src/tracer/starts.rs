@@ -34,6 +34,31 @@ pub struct TracedStart {
     pub bytes: u64,
 }
 
+/// The starts of a program that were traced, and what became of the others.
+#[derive(Debug, Default)]
+pub struct TracedStarts {
+    /// As in [`StartsPlan`].
+    pub program: String,
+    /// As in [`StartsPlan`].
+    pub every: u64,
+    /// Those that were traced to their end.
+    pub starts: Vec<TracedStart>,
+    /// How many there were, while they were counted.
+    pub seen: u64,
+    /// The longest that a start was followed.
+    pub longest: Duration,
+    /// Those that did not end within that time.
+    pub too_long: u64,
+    /// Those that made more events than there was memory for.
+    pub too_large: u64,
+    /// One had not ended when the watch did.
+    pub unfinished: bool,
+    /// There was memory for these only, although more were wanted. From then on starts were not counted.
+    pub memory_full: bool,
+    /// As many were traced as were wanted. From then on starts were not counted.
+    pub complete: bool,
+}
+
 /// What came of the start that is traced.
 #[derive(Debug)]
 pub enum Look {

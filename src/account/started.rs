@@ -123,32 +123,37 @@ fn command_lines(recordings: &[Recording]) -> Vec<TraceCommandLine> {
     all
 }
 
+/// Why there is nothing to explain, with its `help:`.
 fn nothing(traced: &TracedStarts, rejected: &[String]) -> String {
+    const AS_IN_TABLE: &str =
+        "give the program as the table of `firstbyte watch` shows it, by its path or its name";
     let TracedStarts { program, seen, every, .. } = traced;
-    let why = match (seen, given_up(traced).into_iter().chain(rejected.iter().cloned()).next()) {
-        (0, _) => "it was not started".to_owned(),
-        (_, Some(reason)) => reason.trim_end_matches('.').to_owned(),
-        (1, None) if *every == 1 => "its one start was not traced".to_owned(),
-        (seen, None) => format!("it was started {seen} times, and every {every}th start was to be traced"),
+    let reasons = given_up(traced).into_iter().chain(rejected.iter().cloned());
+    let (why, help) = match (seen, reasons.into_iter().next()) {
+        (0, None) => ("it was not started".to_owned(), AS_IN_TABLE),
+        (_, Some(reason)) if traced.too_long > 0 || traced.unfinished => (
+            reason,
+            "`firstbyte trace --until-first-byte` and `--until-port` explain programs that do not end",
+        ),
+        (_, Some(reason)) => (reason, "watch it again with a larger --memory"),
+        (seen, None) => {
+            (format!("it was started {seen} times, and every {every}th start was to be traced"), "--every 1")
+        }
     };
-    format!("no start of `{program}` was traced: {why}")
+    format!("no start of `{program}` was traced: {why}\nhelp: {help}")
 }
 
-/// What became of starts that are not in the account, a sentence each.
+/// What became of starts that are not in the account, a clause each.
 fn given_up(traced: &TracedStarts) -> Vec<String> {
     let limit = traced.longest.as_secs();
-    let sentences = [
-        (traced.too_long > 0)
-            .then(|| format!("{} did not end within {limit} s, and are left out.", starts(traced.too_long))),
-        (traced.too_large > 0).then(|| {
-            format!("{} made more events than --memory allows, and are left out.", starts(traced.too_large))
-        }),
-        traced
-            .unfinished
-            .then(|| "The last start that was traced had not ended when the watch did.".to_owned()),
-        traced.memory_full.then(|| "More starts would not fit into --memory.".to_owned()),
+    let clauses = [
+        (traced.too_long > 0).then(|| format!("{} did not end within {limit} s", starts(traced.too_long))),
+        (traced.too_large > 0)
+            .then(|| format!("{} made more events than --memory allows", starts(traced.too_large))),
+        traced.unfinished.then(|| "the last one had not ended when the watch did".to_owned()),
+        traced.memory_full.then(|| "more starts did not fit into --memory".to_owned()),
     ];
-    sentences.into_iter().flatten().collect()
+    clauses.into_iter().flatten().collect()
 }
 
 fn starts(count: u64) -> String {
@@ -157,8 +162,8 @@ fn starts(count: u64) -> String {
 
 fn notes(explained: &Explained, traced: &TracedStarts, watched: &TraceWatched, reach: Reach) -> TraceNotes {
     let mut urgent = vec![commands(watched)];
-    urgent.extend(given_up(traced));
-    urgent.extend(watched.rejected.iter().map(|reason| format!("Left out: {reason}.")));
+    let left_out = given_up(traced).into_iter().chain(watched.rejected.iter().cloned());
+    urgent.extend(left_out.map(|reason| format!("Left out: {reason}.")));
     if reach == Reach::Nothing {
         let sentence = "Some starts were in another mount namespace, so no function of a file has a name.";
         urgent.push(sentence.to_owned());
@@ -200,6 +205,7 @@ fn commands(watched: &TraceWatched) -> String {
 mod tests {
     use super::*;
     use firstbyte_measure::tracer::replay;
+    use std::time::Duration;
 
     fn small() -> Recording {
         let bytes = include_bytes!("../../tests/recordings/small.jsonl");
@@ -240,21 +246,28 @@ mod tests {
         assert_eq!(both.watched.rejected, ["start 2: 7 of its events were lost"]);
 
         let none = started(traced(vec![bad], 2)).unwrap_err();
-        assert_eq!(none, "no start of `small` was traced: start 2: 7 of its events were lost");
+        assert!(
+            none.starts_with("no start of `small` was traced: start 2: 7 of its events were lost\nhelp: ")
+        );
     }
 
     #[test]
     fn without_a_start_it_is_said_why() {
-        let why = |traced| started(traced).unwrap_err();
-        assert_eq!(why(traced(vec![], 0)), "no start of `small` was traced: it was not started");
+        let why = |traced| {
+            let text = started(traced).unwrap_err();
+            let (cause, help) = text.split_once("\nhelp: ").unwrap();
+            assert!(!help.is_empty());
+            cause.strip_prefix("no start of `small` was traced: ").unwrap().to_owned()
+        };
+        assert_eq!(why(traced(vec![], 0)), "it was not started");
         let rare = TracedStarts { every: 10, ..traced(vec![], 7) };
-        let text =
-            "no start of `small` was traced: it was started 7 times, and every 10th start was to be traced";
-        assert_eq!(why(rare), text);
+        assert_eq!(why(rare), "it was started 7 times, and every 10th start was to be traced");
         let running = TracedStarts { unfinished: true, ..traced(vec![], 1) };
-        let text =
-            "no start of `small` was traced: The last start that was traced had not ended when the watch did";
-        assert_eq!(why(running), text);
+        assert_eq!(why(running), "the last one had not ended when the watch did");
+        let long = TracedStarts { too_long: 2, longest: Duration::from_secs(10), ..traced(vec![], 2) };
+        assert_eq!(why(long), "2 starts did not end within 10 s");
+        let large = TracedStarts { too_large: 1, ..traced(vec![], 2) };
+        assert_eq!(why(large), "1 start made more events than --memory allows");
     }
 
     #[test]

@@ -42,9 +42,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
 fn explain(plan: &Plan, traced: TracedStarts, is_shown: bool) -> Result<(), CommandError> {
     let started = match started(traced) {
         Ok(started) => started,
-        Err(why) if plan.trace_export.is_some() => {
-            return Err(CommandError::program(format!("{why}\nhelp: {NO_START}")));
-        }
+        Err(why) if plan.trace_export.is_some() => return Err(CommandError::program(why)),
         Err(why) => {
             eprintln!("warning: {why}");
             return Ok(());
@@ -59,8 +57,6 @@ fn explain(plan: &Plan, traced: TracedStarts, is_shown: bool) -> Result<(), Comm
     }
     write_trace(plan.trace_export.as_slice(), &started)
 }
-
-const NO_START: &str = "give the program as the table of `firstbyte watch` shows it, by its path or its name";
 
 /// What shows the rest of a trace.
 fn source(export: Option<&(Format, Target)>) -> String {

@@ -34,8 +34,9 @@ lint:
 	$(CARGO) fmt --all -- --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
+# One test more than there are processors: many of them wait.
 unit:
-	$(CARGO) test --workspace --locked
+	RUST_TEST_THREADS=$$(($$(nproc) + 1)) $(CARGO) test --workspace --locked
 
 # The slow tests, which CI runs after `make test`. They start our executables as /init of real kernels (emulated, so this
 # works on any machine). Then, in a release build, they run the exhaustive searches, all lengths, and a large number of

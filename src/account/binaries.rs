@@ -80,7 +80,8 @@ pub type SectionBytes = (Range<u64>, Rc<[u8]>);
 
 impl fmt::Debug for FileBinaries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileBinaries").field("files", &self.read.borrow().len()).finish()
+        let files = self.read.borrow().len();
+        f.debug_struct("FileBinaries").field("read", &files).field("reach", &self.reach).finish()
     }
 }
 

@@ -30,10 +30,11 @@ pub struct Started {
 }
 
 /// Explains what was traced. Without a start that counts, this is the sentence that says why.
-pub fn started(traced: TracedStarts) -> Result<Started, String> {
-    let reach = reach(&traced.starts);
+pub fn started(mut traced: TracedStarts) -> Result<Started, String> {
+    let starts = std::mem::take(&mut traced.starts);
+    let reach = reach(&starts);
     let binaries = FileBinaries::within(reach);
-    let (accounts, kept, numbers, rejected) = counted(&traced, &binaries);
+    let Counted { accounts, kept, numbers, rejected } = Counted::of(starts, &binaries);
 
     let watched = TraceWatched {
         program: traced.program.clone(),
@@ -51,9 +52,9 @@ pub fn started(traced: TracedStarts) -> Result<Started, String> {
         ..ObservedRuns::default()
     };
     let reason = "traces the starts of other processes".to_owned();
-    let tracer = UsedTracer { backend: Backend::Bpf, reason, sees_faults: true };
-    let explained = Explained::of_accounts(accounts, binaries, observed, tracer)
-        .map_err(|_| nothing(&traced, &watched.rejected))?;
+    let used = UsedTracer { backend: Backend::Bpf, reason, sees_faults: true };
+    let explained = Explained::of_accounts(accounts, binaries, observed, used)
+        .ok_or_else(|| nothing(&traced, &watched.rejected))?;
     let notes = notes(&explained, &traced, &watched, reach);
     Ok(Started { explained, notes, watched })
 }
@@ -79,22 +80,29 @@ fn reach(starts: &[TracedStart]) -> Reach {
 }
 
 /// The starts that count, with their numbers, and why the others do not.
-fn counted(
-    traced: &TracedStarts,
-    binaries: &FileBinaries,
-) -> (Vec<Account>, Vec<Recording>, Vec<u64>, Vec<String>) {
-    let (mut accounts, mut kept, mut numbers, mut rejected) = (vec![], vec![], vec![], vec![]);
-    for TracedStart { recording, number, .. } in &traced.starts {
-        match account(recording, binaries) {
-            Ok(account) => {
-                accounts.push(account);
-                kept.push(recording.clone());
-                numbers.push(*number);
+#[derive(Default)]
+struct Counted {
+    accounts: Vec<Account>,
+    kept: Vec<Recording>,
+    numbers: Vec<u64>,
+    rejected: Vec<String>,
+}
+
+impl Counted {
+    fn of(starts: Vec<TracedStart>, binaries: &FileBinaries) -> Counted {
+        let mut counted = Counted::default();
+        for TracedStart { recording, number, .. } in starts {
+            match account(&recording, binaries) {
+                Ok(account) => {
+                    counted.accounts.push(account);
+                    counted.kept.push(recording);
+                    counted.numbers.push(number);
+                }
+                Err(reason) => counted.rejected.push(format!("start {number}: {reason}")),
             }
-            Err(reason) => rejected.push(format!("start {number}: {reason}")),
         }
+        counted
     }
-    (accounts, kept, numbers, rejected)
 }
 
 fn account(recording: &Recording, binaries: &FileBinaries) -> Result<Account, String> {

@@ -13,7 +13,8 @@ use crate::document::bench::{ColdRuns, Overhead, Ratio, SCHEMA, Tool, Warning};
 use crate::document::conditions::EndedBy;
 use crate::document::trace::{
     TraceCall, TraceDocument, TraceExec, TraceFigure, TraceFile, TraceFinding, TraceFunction, TraceLoad,
-    TracePhases, TracePiece, TraceProcess, TraceProgram, TraceSampling, TraceSearch, TraceShare, TraceSpan, TraceWatched,
+    TracePhases, TracePiece, TraceProcess, TraceProgram, TraceSampling, TraceSearch, TraceShare, TraceSpan,
+    TraceWatched,
 };
 use crate::stats;
 use firstbyte_measure::Counts;

@@ -149,9 +149,11 @@ impl Args {
     pub fn plan(self) -> Result<Plan, String> {
         let subject = self.subject()?;
         if self.trace.is_some() && matches!(self.backend, BackendArg::Ptrace) {
-            return Err("`--trace` needs the bpf backend, because ptrace can stop a program for one tracer only\n\
+            return Err(
+                "`--trace` needs the bpf backend, because ptrace can stop a program for one tracer only\n\
                         help: leave out --backend ptrace"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         let (command_lines, fleet) = (self.command_lines(), self.fleet());
         let (starts, trace_export) = (self.starts(), self.trace_export());

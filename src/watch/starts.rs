@@ -36,8 +36,8 @@ impl Collector {
         let WantedStarts { program, every, most } = wanted.clone();
         let traced =
             TracedStarts { program: program.clone(), every, longest: LONGEST, ..TracedStarts::default() };
-        let tracer = attach_starts(StartsPlan { program, every, memory, longest: LONGEST })?;
-        Ok(Collector { tracer, most, memory, traced })
+        let attached = attach_starts(StartsPlan { program, every, memory, longest: LONGEST })?;
+        Ok(Collector { tracer: attached, most, memory, traced })
     }
 
     pub(super) fn follow_next_child(&mut self) {

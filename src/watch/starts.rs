@@ -1,10 +1,9 @@
 //! Full traces of some starts of one program, made while the watch runs.
 
 use firstbyte_measure::tracer::choose::ChooseError;
-use firstbyte_measure::tracer::starts::{
-    Look, StartTracer, StartsPlan, TracedStart, TracedStarts, attach_starts,
-};
+use firstbyte_measure::tracer::starts::{Look, StartTracer, StartsPlan, TracedStart, TracedStarts};
 use firstbyte_measure::tracer::watch::Scope;
+use firstbyte_measure::tracer::watcher::attach_starts;
 use std::time::Duration;
 
 /// A start that takes longer is not explained. The next one would have to wait for its end.

@@ -3,8 +3,9 @@
 use crate::support::{as_nobody, copy_executable, of_nobody, skipped, write_executable};
 use crate::tracees::{CASES, built, faults_of};
 use firstbyte_measure::launch::OutputKind;
-use firstbyte_measure::tracer::starts::{Look, StartTracer, StartsPlan, TracedStart, attach_starts};
+use firstbyte_measure::tracer::starts::{Look, StartTracer, StartsPlan, TracedStart};
 use firstbyte_measure::tracer::watch::Scope;
+use firstbyte_measure::tracer::watcher::attach_starts;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -98,18 +98,3 @@ pub trait StartTracer: std::fmt::Debug {
     /// The kernel refuses it.
     fn stop(&mut self) -> Result<(), ChooseError>;
 }
-
-/// Attaches the tracer. From now on every task of the machine runs its programs, but no start is traced yet.
-///
-/// # Errors
-///
-/// We may not do that, or this kernel cannot.
-pub fn attach_starts(plan: StartsPlan) -> Result<Box<dyn StartTracer>, ChooseError> {
-    #[cfg(feature = "bpf")]
-    return match super::bpf::BpfStarts::attach(plan) {
-        Ok(starts) => Ok(Box::new(starts)),
-        Err(error) => Err(ChooseError::Bpf(error.to_string())),
-    };
-    #[cfg(not(feature = "bpf"))]
-    Err(ChooseError::Bpf(format!("{} ({})", super::choose::BUILT_WITHOUT_BPF, plan.program)))
-}

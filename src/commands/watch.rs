@@ -25,10 +25,10 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     export::check_targets(&all)?;
     interrupt::catch_signals();
     let exporter = plan.fleet.as_ref().map(exporter).transpose()?;
-    let Watched { document, timeline, starts } = watched(plan, exporter)?;
+    let is_shown = !export::takes_stdout(&all);
+    let Watched { document, timeline, starts } = watched(plan, exporter, is_shown)?;
 
     export::write_drawn(&plan.exports, &Exported::Watch { document: &document, timeline: &timeline })?;
-    let is_shown = !export::takes_stdout(&all);
     if is_shown {
         show_beside(&plan.watching.subject, &|terminal| watch_text::render(&document, terminal))?;
     }
@@ -101,10 +101,10 @@ fn exporter(plan: &FleetPlan) -> Result<Exporter, CommandError> {
 
 /// While something is watched, a terminal shows the results so far, and monitoring gets them when it asks. A command has
 /// the terminal for itself.
-fn watched(plan: &Plan, exporter: Option<Exporter>) -> Result<Watched, WatchError> {
+fn watched(plan: &Plan, exporter: Option<Exporter>, is_shown: bool) -> Result<Watched, WatchError> {
     let is_ours = matches!(plan.watching.subject, Subject::Machine { .. });
-    let is_shown = is_ours && std::io::stdout().is_terminal() && !export::takes_stdout(&plan.exports);
-    let mut viewers = Viewers { table: is_shown.then(LiveTable::default), exporter };
+    let is_live = is_ours && std::io::stdout().is_terminal() && is_shown;
+    let mut viewers = Viewers { table: is_live.then(LiveTable::default), exporter };
     let observed = observe(&plan.watching, &mut viewers);
 
     if let Some(table) = &mut viewers.table {

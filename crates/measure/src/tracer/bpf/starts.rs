@@ -96,6 +96,7 @@ impl BpfStarts {
         }
 
         self.tracer.shared.end_start();
+        self.drain();
         let every = self.plan.every.max(1);
         self.stage =
             Stage::Ending { due: if starts.number > 0 { starts.number + every } else { starts.due } };

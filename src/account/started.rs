@@ -137,6 +137,7 @@ fn nothing(traced: &TracedStarts, rejected: &[String]) -> String {
         "give the program as the table of `firstbyte watch` shows it, by its path or its name";
     let TracedStarts { program, seen, every, .. } = traced;
     let reasons = given_up(traced).into_iter().chain(rejected.iter().cloned());
+
     let (why, help) = match (seen, reasons.into_iter().next()) {
         (0, None) => ("it was not started".to_owned(), AS_IN_TABLE),
         (_, Some(reason)) if traced.too_long > 0 || traced.unfinished => (
@@ -144,10 +145,12 @@ fn nothing(traced: &TracedStarts, rejected: &[String]) -> String {
             "`firstbyte trace --until-first-byte` and `--until-port` explain programs that do not end",
         ),
         (_, Some(reason)) => (reason, "watch it again with a larger --memory"),
-        (seen, None) => {
+        (seen, None) if seen < every => {
             (format!("it was started {seen} times, and every {every}th start was to be traced"), "--every 1")
         }
+        (_, None) => ("none of its starts could be followed".to_owned(), "watch it again"),
     };
+
     format!("no start of `{program}` was traced: {why}\nhelp: {help}")
 }
 

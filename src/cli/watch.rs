@@ -148,17 +148,12 @@ impl Args {
     /// The plan, or an error that ends in its `help:` line.
     pub fn plan(self) -> Result<Plan, String> {
         let subject = self.subject()?;
-        if self.trace.is_some() && matches!(self.backend, BackendArg::Ptrace) {
-            return Err(
-                "`--trace` needs the bpf backend, because ptrace can stop a program for one tracer only\n\
-                        help: leave out --backend ptrace"
-                    .to_owned(),
-            );
-        }
+        self.check_backend()?;
         let (command_lines, fleet) = (self.command_lines(), self.fleet());
         let (starts, trace_export) = (self.starts(), self.trace_export());
         let exports = self.exports.targets_with(&self.json);
         let taken = exports.iter().chain(&trace_export).any(|(_, target)| target.is_stdout());
+
         let watching = WatchPlan {
             subject,
             backend: self.backend.into(),
@@ -169,6 +164,14 @@ impl Args {
             stdout_to_stderr: taken,
         };
         Ok(Plan { watching, fleet, exports, trace_export })
+    }
+
+    fn check_backend(&self) -> Result<(), String> {
+        if self.trace.is_none() || !matches!(self.backend, BackendArg::Ptrace) {
+            return Ok(());
+        }
+        Err("`--trace` needs the bpf backend: a program can have one ptrace tracer only\nhelp: leave out --backend ptrace"
+            .to_owned())
     }
 
     fn starts(&self) -> Option<WantedStarts> {

@@ -73,8 +73,8 @@ pub(super) fn preempted(account: &Account) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "Other threads had the processor {} times. Measure on a quieter machine, or with --cpus.",
-        steps.len()
+        "Other threads had the processor {}. Measure on a quieter machine, or with --cpus.",
+        times(steps.len())
     );
     Some(Finding::new("preempted", cost, text))
 }
@@ -86,9 +86,13 @@ pub(super) fn sleep(account: &Account) -> Option<Finding> {
     let cost = cost(steps.iter().copied());
     let text = format!(
         "The program sleeps {} on the critical path. Nothing works meanwhile: wait for the event instead.",
-        if steps.len() == 1 { "once".to_owned() } else { format!("{} times", steps.len()) }
+        times(steps.len())
     );
     (!steps.is_empty()).then(|| Finding::new("sleep", cost, text))
+}
+
+fn times(count: usize) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
 /// Waits that no thread of the program ends.
@@ -112,14 +116,15 @@ pub(super) fn waits(account: &Account) -> Option<Finding> {
     if !noteworthy(cost, account, 5) {
         return None;
     }
+    let times = times(count);
     let text = if to_us && reason == Reason::For(Wait::Write) {
         format!(
-            "The program waits until its output is read ({count} times): it writes more than fits into the pipe, which \
+            "The program waits until its output is read ({times}): it writes more than fits into the pipe, which \
              firstbyte reads here. A reader that is faster or slower changes this time."
         )
     } else {
         format!(
-            "The program waits for {} ({count} times), and nothing that it does ends this wait: another program, a device, \
+            "The program waits for {} ({times}), and nothing that it does ends this wait: another program, a device, \
              the network or a timer does.",
             reason.name()
         )

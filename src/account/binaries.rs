@@ -41,6 +41,19 @@ impl Binaries for NoBinaries {
 #[derive(Default)]
 pub struct FileBinaries {
     read: RefCell<HashMap<String, Rc<Binary>>>,
+    reach: Reach,
+}
+
+/// Which paths mean the same file for the program as for us.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// All: it was started in our folder.
+    #[default]
+    All,
+    /// Those that do not depend on the folder.
+    Absolute,
+    /// None: it sees other files.
+    Nothing,
 }
 
 #[derive(Default)]
@@ -69,12 +82,26 @@ pub type SectionBytes = (Range<u64>, Rc<[u8]>);
 
 impl fmt::Debug for FileBinaries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileBinaries").field("files", &self.read.borrow().len()).finish()
+        let files = self.read.borrow().len();
+        f.debug_struct("FileBinaries").field("read", &files).field("reach", &self.reach).finish()
     }
 }
 
 impl FileBinaries {
+    /// Files that cannot be reached have no layouts and no functions.
+    pub fn within(reach: Reach) -> FileBinaries {
+        FileBinaries { reach, ..FileBinaries::default() }
+    }
+
     fn binary(&self, path: &str) -> Rc<Binary> {
+        let is_reached = match self.reach {
+            Reach::All => true,
+            Reach::Absolute => path.starts_with('/'),
+            Reach::Nothing => false,
+        };
+        if !is_reached {
+            return Rc::default();
+        }
         if let Some(known) = self.read.borrow().get(path) {
             return Rc::clone(known);
         }

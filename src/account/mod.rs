@@ -37,6 +37,7 @@ mod reading;
 pub mod recorded;
 pub mod replayed;
 mod searches;
+pub mod started;
 pub mod step;
 mod structures;
 pub mod summary;

@@ -66,5 +66,6 @@ mod unkillable;
 mod unresponsive;
 mod unseen;
 mod watch;
+mod watch_trace;
 mod why;
 mod widths;

@@ -33,12 +33,27 @@ pub fn first_part(summary: &Summary, command: &str, terminal: &Terminal) -> Stri
 
 /// The rest: the most expensive findings, what must be known, and where there is more.
 pub fn second_part(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> String {
+    let more = ["--full", "steps, functions, loads, files, processes, method"];
     let before = first_part(summary, &notes.command, terminal).lines().count();
-    rest(before, &super::urgent(summary, notes), notes, terminal)
+    rest(before, &super::urgent(summary, notes), notes, more, terminal)
 }
 
-/// What fits below `before` lines.
-fn rest(before: usize, urgent: &[String], notes: &TraceNotes, terminal: &Terminal) -> String {
+/// All of the first screen. `source`: what shows the rest.
+pub fn whole(summary: &Summary, notes: &TraceNotes, source: &str, terminal: &Terminal) -> String {
+    let first = first_part(summary, &notes.command, terminal);
+    let more = [source, "steps, loads, files, processes, method"];
+    let rest = rest(first.lines().count(), &super::urgent(summary, notes), notes, more, terminal);
+    first + &rest
+}
+
+/// What fits below `before` lines. `more`: where there is more, and what.
+fn rest(
+    before: usize,
+    urgent: &[String],
+    notes: &TraceNotes,
+    more: [&str; 2],
+    terminal: &Terminal,
+) -> String {
     // without the last line and the empty line before it
     let left = LINES.saturating_sub(before + 2);
     let wanted = if notes.findings.is_empty() { 0 } else { 2 + 2 * notes.findings.len().min(FINDINGS) };
@@ -46,8 +61,8 @@ fn rest(before: usize, urgent: &[String], notes: &TraceNotes, terminal: &Termina
     let lines = left.saturating_sub(wanted).max(urgent.len().min(URGENT));
     let warnings = listed(urgent.iter().map(|note| visible(note)), lines, 2, terminal);
     let (findings, shown) = findings(notes, left.saturating_sub(warnings.text.lines().count()), terminal);
-    let more = more([urgent.len() - warnings.shown, notes.findings.len() - shown], terminal);
-    format!("{findings}\n{}{more}", warnings.text)
+    let left_out = [urgent.len() - warnings.shown, notes.findings.len() - shown];
+    format!("{findings}\n{}{}", warnings.text, what_is_more(left_out, more, terminal))
 }
 
 fn headline(summary: &Summary, command: &str, terminal: &Terminal) -> String {
@@ -131,14 +146,14 @@ fn listed(texts: impl Iterator<Item = String>, lines: usize, indent: usize, term
     Listed { text, shown: texts.len() }
 }
 
-/// What `--full` shows besides: notes and findings that are not here, and everything else.
-fn more([notes, findings]: [usize; 2], terminal: &Terminal) -> String {
+/// Where there are the notes and findings that are not here, and everything else.
+fn what_is_more([notes, findings]: [usize; 2], [source, others]: [&str; 2], terminal: &Terminal) -> String {
     let of = |count: usize, one: &str, several: &str| {
         if count > 0 { format!("{}, ", count_of(count, one, several)) } else { String::new() }
     };
     let notes = of(notes, "more note", "more notes");
     let findings = of(findings, "more finding", "more findings");
-    let text = format!("--full: {notes}{findings}steps, functions, loads, files, processes, method");
+    let text = format!("{source}: {notes}{findings}{others}");
     clipped(&text, 8, 1, terminal)
 }
 
@@ -192,7 +207,8 @@ mod tests {
             let terminal = Terminal { width, colour: false };
             let notes = TraceNotes { findings: sentences("finding", findings), ..TraceNotes::default() };
             for before in 8..=16 {
-                let text = rest(before, &sentences("warning", warnings), &notes, &terminal);
+                let text =
+                    rest(before, &sentences("warning", warnings), &notes, ["--full", "all"], &terminal);
                 assert!(before + text.lines().count() <= 24, "{before} lines and {text}");
                 assert!(before == 16 || before + text.lines().count() < 24, "{before} lines and {text}");
                 assert!(text.lines().all(|line| columns(line) <= width), "{width}: {text}");

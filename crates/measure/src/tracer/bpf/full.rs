@@ -4,7 +4,7 @@ use super::attach::{AttachError, Loading, Object, loaded, refused, taken, withou
 use super::event_costs;
 use super::family::Family;
 use super::full_records::{LongPaths, add, records};
-use super::full_session::{FullSession, LOG_BYTES, Shared, TAKES_STRUCTURE, Tables};
+use super::full_session::{FullSession, LOG_BYTES, Shared, TAKES_STRUCTURE, Tables, ThreadSlot};
 use super::ids::Ids;
 use super::meaning_table;
 use super::namespace::Namespace;
@@ -17,7 +17,7 @@ use crate::launch::{LaunchError, Launcher, tree};
 use crate::tracer::EventCosts;
 use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, Setting, Tracer, frame};
 use aya::Ebpf;
-use aya::maps::{MapData, RingBuf};
+use aya::maps::{HashMap, MapData, RingBuf};
 use aya::programs::perf_event::{
     PerfEventConfig, PerfEventLinkId, PerfEventScope, SamplePolicy, SoftwareEvent,
 };
@@ -65,23 +65,25 @@ pub const LARGE_RING: u32 = 16 << 20;
 pub struct BpfFull {
     programs: Ebpf,
     links: Vec<(&'static str, Link)>,
-    object: Object,
+    pub(super) object: Object,
     /// The one of two programs that this kernel accepted.
     switch: &'static str,
     sees_faults: bool,
     /// The tracepoint [`HANDLED`] reports faults: it exists, and memory control groups are not switched off.
     handled: Option<bool>,
-    shared: Shared,
-    ring: RingDrain,
+    pub(super) shared: Shared,
+    pub(super) ring: RingDrain,
     family: Family,
+    /// The map `OVERFLOW`: the state of threads, by their ids.
+    threads: HashMap<MapData, u32, ThreadSlot>,
     namespace: Namespace,
 }
 
 /// The results of the kernel side for one run.
-struct Observed {
-    events: Vec<Event>,
+pub(super) struct Observed {
+    pub(super) events: Vec<Event>,
     ids: Ids,
-    lost: u64,
+    pub(super) lost: u64,
 }
 
 enum Link {
@@ -110,6 +112,8 @@ impl BpfFull {
         let events = RingBuf::try_from(taken(&mut programs, "EVENTS")?)
             .map_err(|e| AttachError::Map { map: "EVENTS", cause: e.to_string() })?;
         let family = Family::of(&mut programs)?;
+        let threads = HashMap::try_from(taken(&mut programs, "OVERFLOW")?)
+            .map_err(|e| AttachError::Map { map: "OVERFLOW", cause: e.to_string() })?;
 
         let mut load =
             |program, tracepoint| raw(&mut programs, program).and_then(|loaded| loaded.load(tracepoint, btf));
@@ -139,6 +143,7 @@ impl BpfFull {
             shared,
             ring: RingDrain::start(events, ring),
             family,
+            threads,
             namespace,
         })
     }
@@ -299,12 +304,36 @@ impl BpfFull {
         (observed, run, outlived.and_then(|lived| adopted.map(|()| lived)))
     }
 
+    /// The next process that the calling thread creates is followed from its exec on, by whatever waits for it.
+    pub(super) fn arm_next_child(&mut self) {
+        self.shared.write(FullSession { run: Run::armed(self.namespace, false), ..FullSession::default() });
+    }
+
+    /// Forgets the processes and threads that a run has left. No program may follow it any more.
+    pub(super) fn forget_run(&mut self, run: &Run) {
+        if run.others != 0 {
+            self.family.forget_all();
+        }
+        if run.overflown != 0 {
+            let left: Vec<u32> = self.threads.keys().flatten().collect();
+            for tid in left {
+                let _ = self.threads.remove(&tid);
+            }
+        }
+        self.ring.take();
+    }
+
     /// Everything since [`BpfFull::arm`].
     fn gather(&mut self) -> Observed {
         self.ring.watch(false);
+        let spilled = self.ring.take();
+        self.read_records(&spilled)
+    }
+
+    /// The events of the log, and of the records that did not fit it.
+    pub(super) fn read_records(&self, spilled: &[Vec<u8>]) -> Observed {
         let session = self.shared.read();
         let (mut events, mut ids, mut lost) = (Vec::new(), Ids::default(), session.run.lost);
-        let spilled = self.ring.take();
 
         let log = self.shared.log(&session);
         let read: usize = records(&log).map(<[u8]>::len).sum();

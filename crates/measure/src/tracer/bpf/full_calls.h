@@ -1,6 +1,6 @@
 /* System calls, including execve. */
 #pragma once
-#include "full_maps.h"
+#include "full_starts.h"
 
 INLINE void exec_begins(struct full_session *s, struct task_struct *task, u64 pid_tid, u32 call)
 {
@@ -19,7 +19,9 @@ SEC("tp_btf/sys_enter")
 int sys_enter(struct raw_tracepoint *ctx)
 {
 	struct full_session *s = current_session();
-	if (!s || likely(!s->run.root))
+	if (!s)
+		return 0;
+	if (likely(!s->run.root) && (likely(!s->starts.wanted) || !start_begins(s, ctx)))
 		return 0;
 	u64 pid_tid = bpf_get_current_pid_tgid();
 	if (!in_tree(&s->run, pid_tid >> 32))
@@ -55,13 +57,6 @@ INLINE void fill_call(struct record_syscall *r, u64 now, u64 pid_tid, u32 kind, 
 	SAVED_ARGUMENTS(r->arguments, regs, call & CALL_COMPAT);
 	if (bpf_probe_read_user(r->stack, sizeof r->stack, (void *)regs->sp))
 		r->stack[0] = 0;
-}
-
-INLINE u64 argument_of(struct pt_regs *regs, u32 position, u32 compat)
-{
-	u64 all[6];
-	SAVED_ARGUMENTS(all, regs, compat);
-	return position == 1 ? all[0] : position == 2 ? all[1] : position == 3 ? all[2] : all[3];
 }
 
 /* Reads as much of a string as there is room for, and returns its length; negative if it cannot be read. */
@@ -127,6 +122,8 @@ int sys_exit(struct raw_tracepoint *ctx)
 	s64 result = (s64)ctx->args[1];
 	slot->entered = 0;
 	if (unlikely(call & CALL_EXEC)) {
+		if (result != 0 && start_failed(s, pid_tid))
+			return 0;
 		if (result == 0)
 			s->run.exec_done = 1;
 		emit(s, now, pid_tid, FULL_EXEC_EXIT, call & ~CALL_EXEC, result);

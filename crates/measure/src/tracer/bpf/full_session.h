@@ -3,6 +3,7 @@
  * the files.
  */
 #pragma once
+#include "scope.h"
 #include "tree.h"
 
 /* The first eight are those of phases_session.h, with the same meaning. */
@@ -134,10 +135,31 @@ struct thread_slot {
 
 #define SLOTS 32 /* a power of two: the verifier then knows the bounds */
 
+/* The starts of one program, of which some become runs: see full_starts.h. */
+struct starts {
+	/* successful execs of the program so far */
+	u64 seen;
+	/* the next start that is wanted, or the first one after it */
+	u64 due;
+	/* which start the run is, 0: not known yet; its mount namespace, by inode number */
+	u64 number;
+	u32 mounts;
+	/* a watch waits for starts of the program; the next one may become the run; the process of the run is gone */
+	u32 active;
+	u32 wanted;
+	u32 over;
+	/* `program` is a whole path, and not only the name at its end; its length */
+	u32 by_path;
+	u32 length;
+	struct scope scope;
+	char program[PATH_ROOM];
+};
+
 struct full_session {
 	struct run run;
 	/* bytes of the log that are reserved (may exceed LOG_BYTES: the rest went to the ring) */
 	u64 logged;
+	struct starts starts;
 	struct thread_slot slots[SLOTS];
 	u8 meaning[CALLS]; /* see run.h */
 	/*

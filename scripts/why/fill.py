@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""fill.py RESULTS: writes the table of docs/why.md from trace.json, expert.json and commands.toml.
+"""fill.py TRACE [EXPERT]: writes the table of docs/why.md from TRACE/trace.json, EXPERT/expert.json and commands.toml. EXPERT is
+TRACE if it is not given.
 
 In `evidence` these are filled from the measurement:
   {time} {without}     wall time, and that of the command without its cause (`perf stat -r`)
@@ -100,9 +101,9 @@ def shown(text, folder):
 
 missing = []
 def main():
-    results = sys.argv[1]
+    traced, asked = sys.argv[1], sys.argv[-1]
     commands = tomllib.load(open(f'{HERE}/commands.toml', 'rb'))['command']
-    trace, expert, facts = (json.load(open(f'{results}/{name}.json')) for name in ('trace', 'expert', 'machine'))
+    trace, expert, facts = (json.load(open(path)) for path in (f'{traced}/trace.json', f'{asked}/expert.json', f'{traced}/machine.json'))
     counts, rows, short, absent = {}, [], [], []
     for command in commands:
         name = command.get('name', command['run'])

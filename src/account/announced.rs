@@ -107,6 +107,7 @@ mod tests {
             stack: Vec::new(),
             paths: Vec::new(),
             pair: None,
+            structure: Vec::new(),
             output: false,
         };
         event(at, tid, EventKind::Call(Box::new(call)))

@@ -3,6 +3,7 @@
 use super::address_space::Content;
 use super::descriptors::UNKNOWN;
 use super::process::Process;
+use super::structures;
 use firstbyte_measure::arch::{Abi, Argument, CallFacts, Use};
 use firstbyte_measure::tracer::event::Call;
 use std::sync::Arc;
@@ -63,6 +64,10 @@ fn starts_at_directory(call: &CallFacts) -> bool {
 
 /// Opens, closes, maps and unmaps what the call did.
 pub(super) fn apply(process: &mut Process, name: &str, call: &Call, file: Option<&Arc<str>>) {
+    if name == "connect" {
+        let socket = structures::peer(call).into_iter();
+        socket.for_each(|peer| process.descriptors.rename(int(call.arguments[0]), peer.into()));
+    }
     let Some(result) = call.value() else { return };
     descriptors(process, name, call, file, result);
     memory(process, name, call, file, result);
@@ -94,6 +99,10 @@ fn descriptors(process: &mut Process, name: &str, call: &Call, file: Option<&Arc
         "pipe" | "pipe2" => {
             let flags = if name == "pipe2" { b } else { 0 };
             call.pair.into_iter().for_each(|pair| all.open_pipe(pair, call.entered, flags & CLOEXEC != 0));
+        }
+        "socketpair" => {
+            let ends = call.pair.into_iter().flatten();
+            ends.for_each(|end| all.open(end, "socket pair".into(), b & CLOEXEC != 0));
         }
         "memfd_create" => {
             let name = format!("memfd:{}", call.paths.first().map_or("", String::as_str));

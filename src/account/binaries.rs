@@ -1,6 +1,7 @@
 //! What executables on disk say: where their segments are mapped, and which function is at which offset.
 
 use super::symbols::{LONGEST, Symbols};
+use crate::inspect::headers::{self, Linking};
 use firstbyte_measure::regular_file;
 use firstbyte_measure::tracer::module::Module;
 pub use firstbyte_measure::tracer::module::{LoadSegment, MemoryLayout};
@@ -40,6 +41,19 @@ impl Binaries for NoBinaries {
 #[derive(Default)]
 pub struct FileBinaries {
     read: RefCell<HashMap<String, Rc<Binary>>>,
+    reach: Reach,
+}
+
+/// Which paths mean the same file for the program as for us.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// All: it was started in our folder.
+    #[default]
+    All,
+    /// Those that do not depend on the folder.
+    Absolute,
+    /// None: it sees other files.
+    Nothing,
 }
 
 #[derive(Default)]
@@ -49,6 +63,7 @@ struct Binary {
     symbols: Symbols,
     frames: Option<Rc<CallFrames>>,
     needed: Option<Rc<[String]>>,
+    linking: Linking,
     is_go: bool,
 }
 
@@ -67,12 +82,26 @@ pub type SectionBytes = (Range<u64>, Rc<[u8]>);
 
 impl fmt::Debug for FileBinaries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileBinaries").field("files", &self.read.borrow().len()).finish()
+        let files = self.read.borrow().len();
+        f.debug_struct("FileBinaries").field("read", &files).field("reach", &self.reach).finish()
     }
 }
 
 impl FileBinaries {
+    /// Files that cannot be reached have no layouts and no functions.
+    pub fn within(reach: Reach) -> FileBinaries {
+        FileBinaries { reach, ..FileBinaries::default() }
+    }
+
     fn binary(&self, path: &str) -> Rc<Binary> {
+        let is_reached = match self.reach {
+            Reach::All => true,
+            Reach::Absolute => path.starts_with('/'),
+            Reach::Nothing => false,
+        };
+        if !is_reached {
+            return Rc::default();
+        }
         if let Some(known) = self.read.borrow().get(path) {
             return Rc::clone(known);
         }
@@ -94,6 +123,11 @@ impl FileBinaries {
     /// The names of the libraries that a file needs.
     pub fn needed(&self, path: &str) -> Rc<[String]> {
         self.binary(path).needed.clone().unwrap_or_default()
+    }
+
+    /// What the dynamic loader does with a file.
+    pub fn linking(&self, path: &str) -> Linking {
+        self.binary(path).linking
     }
 
     /// Whether the Go toolchain linked a file.
@@ -141,6 +175,7 @@ fn read(path: &str) -> Option<Binary> {
         symbols,
         frames: Some(Rc::new(frames)),
         needed: Some(needed.into()),
+        linking: headers::linking(&bytes).unwrap_or_default(),
         is_go,
     })
 }

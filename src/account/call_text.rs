@@ -1,6 +1,7 @@
 //! A system call as text, as `strace -y` writes it: `read(3</etc/passwd>, 0x7ffe0000, 4096) = 1200`.
 
 use super::call_values::{self, Names, flags, one_of};
+use super::structures;
 use firstbyte_measure::arch::{Argument, CallFacts, call_names};
 use firstbyte_measure::tracer::Abi;
 use firstbyte_measure::tracer::event::Call;
@@ -43,7 +44,7 @@ fn arguments(name: &str, call: &Call, file_of: FileOf) -> String {
             Argument::Unused => continue,
             Argument::Mode if modeless => continue,
             Argument::Path => path(paths.next(), value),
-            Argument::Pair => call.pair.map_or_else(|| address(value), |[a, b]| format!("[{a}, {b}]")),
+            Argument::Structure(kind) => structures::text(kind, call).unwrap_or_else(|| address(value)),
             Argument::LowHigh => wide(next(), value),
             Argument::HighLow => wide(value, next()),
             _ => argument(kind, value, file_of),
@@ -74,7 +75,7 @@ fn argument(kind: Argument, value: u64, file_of: FileOf) -> String {
         Argument::Offset => value.cast_signed().to_string(),
         Argument::Size => value.to_string(),
         Argument::Mode => format!("0{value:o}"),
-        Argument::Signal => signal(int),
+        Argument::Signal => call_values::signal(int),
         Argument::OpenFlags => {
             flags(value & !3, OPEN, ["O_RDONLY", "O_WRONLY", "O_RDWR", "3"][(value & 3) as usize])
         }
@@ -100,47 +101,6 @@ fn descriptor(number: i32, file_of: FileOf) -> String {
 fn address(value: u64) -> String {
     if value == 0 { "NULL".to_owned() } else { format!("{value:#x}") }
 }
-
-fn signal(number: i32) -> String {
-    one_of(u64::from(number.unsigned_abs()), SIGNALS)
-}
-
-/// `signal(7)`; the numbers of x86 and Arm.
-const SIGNALS: Names = &[
-    (1, "SIGHUP"),
-    (2, "SIGINT"),
-    (3, "SIGQUIT"),
-    (4, "SIGILL"),
-    (5, "SIGTRAP"),
-    (6, "SIGABRT"),
-    (7, "SIGBUS"),
-    (8, "SIGFPE"),
-    (9, "SIGKILL"),
-    (10, "SIGUSR1"),
-    (11, "SIGSEGV"),
-    (12, "SIGUSR2"),
-    (13, "SIGPIPE"),
-    (14, "SIGALRM"),
-    (15, "SIGTERM"),
-    (16, "SIGSTKFLT"),
-    (17, "SIGCHLD"),
-    (18, "SIGCONT"),
-    (19, "SIGSTOP"),
-    (20, "SIGTSTP"),
-    (21, "SIGTTIN"),
-    (22, "SIGTTOU"),
-    (23, "SIGURG"),
-    (24, "SIGXCPU"),
-    (25, "SIGXFSZ"),
-    (26, "SIGVTALRM"),
-    (27, "SIGPROF"),
-    (28, "SIGWINCH"),
-    (29, "SIGIO"),
-    (30, "SIGPWR"),
-    (31, "SIGSYS"),
-    (32, "SIGRTMIN"),
-    (33, "SIGRT_1"),
-];
 
 fn futex(operation: u64) -> String {
     let private = if operation & 0x80 != 0 { "_PRIVATE" } else { "" };
@@ -242,6 +202,7 @@ mod tests {
             stack: Vec::new(),
             paths: paths.iter().map(|path| (*path).to_owned()).collect(),
             pair: None,
+            structure: Vec::new(),
             output: false,
         }
     }

@@ -68,6 +68,47 @@ fn socket_type(value: u64) -> String {
     }
 }
 
+pub(super) fn signal(number: i32) -> String {
+    one_of(u64::from(number.unsigned_abs()), SIGNALS)
+}
+
+/// `signal(7)`; the numbers of x86 and Arm.
+const SIGNALS: Names = &[
+    (1, "SIGHUP"),
+    (2, "SIGINT"),
+    (3, "SIGQUIT"),
+    (4, "SIGILL"),
+    (5, "SIGTRAP"),
+    (6, "SIGABRT"),
+    (7, "SIGBUS"),
+    (8, "SIGFPE"),
+    (9, "SIGKILL"),
+    (10, "SIGUSR1"),
+    (11, "SIGSEGV"),
+    (12, "SIGUSR2"),
+    (13, "SIGPIPE"),
+    (14, "SIGALRM"),
+    (15, "SIGTERM"),
+    (16, "SIGSTKFLT"),
+    (17, "SIGCHLD"),
+    (18, "SIGCONT"),
+    (19, "SIGSTOP"),
+    (20, "SIGTSTP"),
+    (21, "SIGTTIN"),
+    (22, "SIGTTOU"),
+    (23, "SIGURG"),
+    (24, "SIGXCPU"),
+    (25, "SIGXFSZ"),
+    (26, "SIGVTALRM"),
+    (27, "SIGPROF"),
+    (28, "SIGWINCH"),
+    (29, "SIGIO"),
+    (30, "SIGPWR"),
+    (31, "SIGSYS"),
+    (32, "SIGRTMIN"),
+    (33, "SIGRT_1"),
+];
+
 /// `include/uapi/linux/fcntl.h`.
 const AT: Names = &[
     (0x100, "AT_SYMLINK_NOFOLLOW"),

@@ -1,5 +1,5 @@
 //! The files behind the descriptors of a process, as far as its system calls show. A descriptor that is missing here was opened
-//! unseen: pipe2(2), for example, returns the numbers of the two ends in memory, which only ptrace reads.
+//! unseen: received over a socket, for example.
 
 use firstbyte_measure::units::Nanos;
 use std::collections::{BTreeSet, HashMap};
@@ -55,6 +55,17 @@ impl Descriptors {
 
     pub(super) fn pipe(&self, number: i32) -> Option<PipeEnd> {
         self.open.get(&number)?.pipe
+    }
+
+    pub(super) fn has_pipe(&self, end: PipeEnd) -> bool {
+        self.open.values().any(|open| open.pipe == Some(end))
+    }
+
+    /// Gives the file behind a descriptor a better name.
+    pub(super) fn rename(&mut self, number: i32, name: Arc<str>) {
+        if let Some(open) = self.open.get_mut(&number) {
+            open.name = Some(name);
+        }
     }
 
     /// The pipes to which the process can write.

@@ -2,6 +2,7 @@
 
 use super::binaries::{Binaries, FileBinaries};
 use super::findings::{self, Finding};
+use super::libraries;
 use super::loads;
 use super::observer_costs::ObserverCosts;
 use super::user_code::UserCode;
@@ -81,22 +82,30 @@ impl Explained {
         let accounts: Result<Vec<Account>, _> =
             observed.recordings.iter().map(|recording| account(recording, &binaries, along)).collect();
         let accounts = accounts.map_err(|error| error.to_string())?;
-        let totals = observed.rounds.iter().copied().zip(accounts.iter().map(|a| a.total.as_f64())).collect();
+        let reason = observed.rejected.first().map_or("no run was made", String::as_str);
+        let none = format!("no run of `{name}` counts: {reason}\nhelp: run it by hand to see what it does");
+        Explained::of_accounts(accounts, binaries, observed, tracer).ok_or(none)
+    }
 
-        let (Some(mut summary), Some(worst)) = (Summary::of(accounts), worst(&observed.recordings)) else {
-            let reason = observed.rejected.first().map_or("no run was made", String::as_str);
-            return Err(format!(
-                "no run of `{name}` counts: {reason}\nhelp: run it by hand to see what it does"
-            ));
-        };
+    /// `accounts`: one for each recording; `None` if there are none.
+    pub(super) fn of_accounts(
+        accounts: Vec<Account>,
+        binaries: FileBinaries,
+        observed: ObservedRuns,
+        tracer: UsedTracer,
+    ) -> Option<Explained> {
+        let totals = observed.rounds.iter().copied().zip(accounts.iter().map(|a| a.total.as_f64())).collect();
+        let mut summary = Summary::of(accounts)?;
+        let worst = worst(&observed.recordings)?;
         summary.loads = loads::of_path(&summary.median_run, &binaries);
+        summary.linked = libraries::linked(&summary.median_run, &summary.loads, &binaries);
         for (account, loads) in &mut summary.others {
             *loads = loads::of_path(account, &binaries);
         }
         let exit = worst.exit;
         let stderr = if exit.success() { Vec::new() } else { worst.output.last_errors(LAST_LINES) };
         let (cpuid, costs, unsampled, reports) = (Ok(None), None, None, None);
-        Ok(Explained {
+        Some(Explained {
             summary,
             totals,
             binaries,

@@ -127,6 +127,7 @@ mod tests {
             stack: Vec::new(),
             paths: Vec::new(),
             pair: None,
+            structure: Vec::new(),
             output: false,
         };
         Event { at: Nanos(to), pid: 1, tid, kind: EventKind::Call(Box::new(call)) }

@@ -23,6 +23,7 @@ pub mod explained;
 mod files;
 pub mod findings;
 mod inferred_wakes;
+pub mod libraries;
 pub mod loads;
 mod model;
 pub mod notes;
@@ -36,7 +37,9 @@ mod reading;
 pub mod recorded;
 pub mod replayed;
 mod searches;
+pub mod started;
 pub mod step;
+mod structures;
 pub mod summary;
 mod symbols;
 #[cfg(test)]

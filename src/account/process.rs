@@ -38,7 +38,7 @@ impl Process {
         self.executable = image.executed.as_str().into();
         let entry = image.auxiliary(AT_ENTRY).unwrap_or(0);
 
-        let layout = binaries.layout(&image.executed);
+        let layout = binaries.layout(&image.executed).filter(|layout| is_layout_of(layout, image, entry));
         match &layout {
             Some(layout) => {
                 let bias = entry.wrapping_sub(layout.entry);
@@ -135,6 +135,17 @@ impl Process {
             },
         }
     }
+}
+
+/// Whether the file is the one that was executed. It may have been replaced since, as a compiler does with each test program
+/// of a configure script. The kernel's figures of the image are those of `load_elf_binary` in `fs/binfmt_elf.c`.
+fn is_layout_of(layout: &MemoryLayout, image: &Image, entry: u64) -> bool {
+    let bias = entry.wrapping_sub(layout.entry);
+    let start = layout.segments.iter().map(|segment| segment.address).max();
+    let end = layout.segments.iter().map(|segment| segment.address.saturating_add(segment.file_size)).max();
+    let data = [start, end].map(|at| at.unwrap_or_default().wrapping_add(bias));
+    // not every tracer knows them
+    image.data == [0, 0] || image.data == data
 }
 
 fn map_segments(

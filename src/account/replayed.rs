@@ -3,6 +3,7 @@
 use super::Summary;
 use super::binaries::FileBinaries;
 use super::explained::{Explained, UsedTracer, account};
+use super::libraries;
 use super::loads;
 use super::notes::failure;
 use super::recorded::RecordedBinaries;
@@ -48,6 +49,7 @@ pub fn replayed(path: &Path, along: Along) -> Result<Replayed, String> {
     let mut summary = Summary::of(vec![account]).ok_or_else(|| wrong("it is empty".to_owned()))?;
 
     summary.loads = loads::of_path(&summary.median_run, &files);
+    summary.linked = libraries::linked(&summary.median_run, &summary.loads, &files);
     let backend = recording.backend;
     let explained = Explained {
         exit: recording.exit,

@@ -2,6 +2,7 @@
 
 use super::align::{Pair, align};
 use super::attribution::{WorkKind, kind, shares};
+use super::libraries::LinkedFile;
 use super::loads::Load;
 use super::model::Account;
 use super::step::Step;
@@ -102,6 +103,8 @@ pub struct Summary {
     pub user_code: Option<UserCode>,
     /// What the run whose total is the median loads.
     pub loads: Vec<Load>,
+    /// What the dynamic loader links in that run.
+    pub linked: Vec<LinkedFile>,
     /// The time of the run that is shown over that of the run in which runtimes reported, if that took longer.
     pub report_scale: f64,
     /// The other runs, and the files that each loads.
@@ -134,6 +137,7 @@ impl Summary {
             lost: accounts.iter().map(|a| a.lost).sum(),
             user_code: None,
             loads: Vec::new(),
+            linked: Vec::new(),
             report_scale: 1.0,
             median_run: accounts.swap_remove(middle),
             median_place,

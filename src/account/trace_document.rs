@@ -14,6 +14,7 @@ use crate::document::conditions::EndedBy;
 use crate::document::trace::{
     TraceCall, TraceDocument, TraceExec, TraceFigure, TraceFile, TraceFinding, TraceFunction, TraceLoad,
     TracePhases, TracePiece, TraceProcess, TraceProgram, TraceSampling, TraceSearch, TraceShare, TraceSpan,
+    TraceWatched,
 };
 use crate::stats;
 use firstbyte_measure::Counts;
@@ -48,6 +49,8 @@ pub struct Invocation {
     pub stderr: Vec<String>,
     /// How often the command was executed; `None`: it was not executed now.
     pub executions: Option<u64>,
+    /// The runs are starts that others made.
+    pub watched: Option<TraceWatched>,
     pub until: Option<EndedBy>,
     pub cold: Option<ColdRuns>,
     pub findings: Vec<TraceFinding>,
@@ -69,6 +72,7 @@ impl Invocation {
             corrected_total: notes.corrected_total,
             stderr: explained.stderr.clone(),
             executions: Some(explained.executions()).filter(|executions| *executions > 0),
+            watched: None,
             until: observed.until.as_ref().map(ended_by),
             cold: observed.cold.clone(),
             findings: explained.findings().iter().map(|own| finding(own, explained)).collect(),
@@ -116,7 +120,7 @@ fn traced(summary: &Summary, invocation: &Invocation) -> TraceProgram {
 
     TraceProgram {
         command: invocation.command.clone(),
-        name: None,
+        name: invocation.watched.as_ref().map(|watched| watched.program.clone()),
         mean: mean(&times),
         stddev: stats::Statistics::of(&times).and_then(|summary| summary.stddev),
         median: wall.median,
@@ -128,6 +132,7 @@ fn traced(summary: &Summary, invocation: &Invocation) -> TraceProgram {
         exit_codes: invocation.exit_codes.clone(),
         stderr: invocation.stderr.clone(),
         executions: invocation.executions,
+        watched: invocation.watched.clone(),
         until: invocation.until.clone(),
         cold: invocation.cold.clone(),
         runs: summary.runs,

@@ -12,19 +12,29 @@ use std::time::Duration;
 pub struct Hook {
     pub command: String,
     pub limit: Duration,
+    /// The shell that runs it, quoted as a shell reads it, if the user named one for the measured commands.
+    pub shell: Option<String>,
     /// Variables that are set for it, each with its value: those of the measured command.
     pub variables: Vec<(String, String)>,
 }
 
 impl Hook {
-    /// Runs it by `/bin/sh`. The error says how it failed; being interrupted is no failure.
+    /// Runs it by its shell, or else by `/bin/sh`. The error says how it failed; being interrupted is no failure.
     pub fn run(&self) -> Result<(), String> {
-        self.run_script(&self.command)
+        self.run_script(&self.script())
     }
 
     /// Runs it with the number of a run in a variable of its environment.
     pub fn run_with(&self, variable: &str, number: &str) -> Result<(), String> {
-        self.run_script(&format!("export {variable}={number}\n{}", self.command))
+        self.run_script(&format!("export {variable}={number}\n{}", self.script()))
+    }
+
+    /// The command for `/bin/sh`.
+    fn script(&self) -> String {
+        match &self.shell {
+            None => self.command.clone(),
+            Some(shell) => format!("exec {shell} -c {}", shell_words::quote(&self.command)),
+        }
     }
 
     fn run_script(&self, script: &str) -> Result<(), String> {
@@ -76,7 +86,7 @@ mod tests {
 
     fn hook(command: &str, limit: Duration) -> Hook {
         let variables = vec![("A".to_owned(), "it's".to_owned()), ("no-name".to_owned(), String::new())];
-        Hook { command: command.to_owned(), limit, variables }
+        Hook { command: command.to_owned(), limit, shell: None, variables }
     }
 
     fn shell(command: &str) -> Result<(), String> {
@@ -94,6 +104,17 @@ mod tests {
     fn a_shell_command_gets_the_number_of_its_run_and_the_variables_of_the_measured_command() {
         let hook = hook("test $N = 7 && test \"$A\" = \"it's\"", Duration::from_secs(20));
         assert_eq!(hook.run_with("N", "7"), Ok(()));
+    }
+
+    #[test]
+    fn a_shell_command_runs_by_the_shell_of_the_measured_command() {
+        let own = |shell: &str, command: &str| Hook {
+            shell: Some(shell.to_owned()),
+            ..hook(command, Duration::from_secs(20))
+        };
+        assert_eq!(own("sh -u", "test \"$A$N\" = \"it's7\"").run_with("N", "7"), Ok(()));
+        assert!(own("sh -u", "echo $UNSET").run().is_err(), "the shell has its options");
+        assert!(own("/no/such/shell", "true").run().unwrap_err().contains("/no/such/shell"));
     }
 
     #[test]

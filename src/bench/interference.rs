@@ -66,15 +66,15 @@ fn others(spent: ProcessorTime, own: Nanos, ticks_a_second: u64) -> Option<Warni
     let processors = spent.processors;
     let others = (spent.busy as f64 - own_ticks) / spent.all.max(1) as f64 * processors as f64;
     (others > OTHERS).then(|| {
-        Warning::serious(format!("other programs used {others:.1} of {processors} processors meanwhile"))
-            .with_help("close them (`top` shows which they are), and measure again")
+        Warning::serious(format!("other programs used {others:.1} of {processors} processors"))
+            .with_help("close them, and measure again")
     })
 }
 
 fn stolen(spent: ProcessorTime) -> Option<Warning> {
     let share = spent.stolen as f64 / spent.all.max(1) as f64;
     let message =
-        || format!("the host gave {:.0}% of the processors' time to other guests meanwhile", share * 100.0);
+        || format!("the host gave {:.0} % of the processors' time to other guests meanwhile", share * 100.0);
     (share > STOLEN)
         .then(|| Warning::serious(message()).with_help("measure again later, or on another machine"))
 }
@@ -93,7 +93,7 @@ mod tests {
         let message =
             |busy| others(spent(busy, 0), Nanos(12_000_000_000), 100).map(|warning| warning.message);
         assert_eq!(message(1240), None);
-        assert_eq!(message(1600).unwrap(), "other programs used 0.4 of 2 processors meanwhile");
+        assert_eq!(message(1600).unwrap(), "other programs used 0.4 of 2 processors");
         assert_eq!(message(1000), None, "ticks may know of less than we used");
     }
 
@@ -101,7 +101,7 @@ mod tests {
     fn stolen_time_is_reported_and_for_short_times_the_load_average() {
         let message = |ticks| stolen(spent(0, ticks)).map(|warning| warning.message);
         assert_eq!(message(20), None);
-        let gave = "the host gave 2% of the processors' time to other guests meanwhile";
+        let gave = "the host gave 2 % of the processors' time to other guests meanwhile";
         assert_eq!(message(40).unwrap(), gave);
         let busy = serde_json::json!({"load_average": [1.5, 0, 0], "cores": 2});
         let warnings = InterferenceWatch::begin().end().warnings(&busy);

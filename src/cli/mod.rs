@@ -81,24 +81,24 @@ fn asks_for_version(mut words: impl Iterator<Item = std::ffi::OsString>) -> bool
     words.next().is_some_and(|word| word == "--version" || word == "-V") && words.next().is_none()
 }
 
-// The doc comment of each `Args` describes its command.
+// What most people do first comes first in the help. The doc comment of each `Args` describes its command.
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
-    Showdown(Box<showdown::Args>),
-    Floor(Box<floor::Args>),
-    Bench(Box<bench::Args>),
     Trace(Box<trace::Args>),
+    Bench(Box<bench::Args>),
     Check(Box<check::Args>),
     Compare(compare::Args),
     Diff(Box<diff::Args>),
+    Watch(Box<watch::Args>),
     Report(report::Args),
     Doctor(doctor::Args),
-    Watch(Box<watch::Args>),
+    Showdown(Box<showdown::Args>),
+    Claims(claims::Args),
+    Floor(Box<floor::Args>),
     Throughput(Box<throughput::Args>),
     Lines(lines::Args),
     Elf(elf::Args),
     Inspect(inspect::Args),
-    Claims(claims::Args),
     Cc(cc::Args),
     Completions(generate::CompletionsArgs),
     Man(generate::ManArgs),

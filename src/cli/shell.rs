@@ -7,10 +7,11 @@ const HEADING: &str = "Command options";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct ShellArgs {
-    /// Run the commands with SHELL, whose start-up is part of the result [default SHELL: /bin/sh]
-    #[arg(long, value_name = "SHELL", num_args = 0..=1, require_equals = true, default_missing_value = "default", help_heading = HEADING)]
+    /// Run the commands with SHELL, such as 'bash --norc', whose start-up is part of the result; `default` is /bin/sh, and
+    /// `none` is -N
+    #[arg(long, value_name = "SHELL", overrides_with = "shell", help_heading = HEADING)]
     shell: Option<String>,
-    /// Same as --shell
+    /// Run the commands with /bin/sh, whose start-up is part of the result
     #[arg(short = 'S', conflicts_with = "shell", help_heading = HEADING)]
     default_shell: bool,
     /// Run the commands without a shell (the default), and pass shell syntax in them on as it is
@@ -29,8 +30,8 @@ pub enum Interpreter {
     Shell(Vec<String>),
 }
 
-/// Names of shells, which nobody means to measure within a shell.
-const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "fish", "ksh"];
+/// Values of `--shell` that older versions of hyperfine take after `-S`. Nobody means to measure them within a shell.
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "default", "none"];
 
 impl ShellArgs {
     /// What runs these commands.
@@ -51,7 +52,7 @@ impl ShellArgs {
             && let Some(command) = commands.find(|command| SHELLS.contains(&command.as_str()))
         {
             return Err(format!(
-                "`{command}` would be run as a command by a shell\nhelp: name the shell as in --shell={command}"
+                "`{command}` would be run as a command by a shell, because -S takes no value\nhelp: --shell {command}"
             ));
         }
         Ok(interpreter)
@@ -88,7 +89,8 @@ fn without_syntax(command: &str) -> Result<Vec<String>, String> {
     match shell_syntax::find(command) {
         None => Ok(words),
         Some(part) => Err(format!(
-            "`{command}` needs a shell for `{part}`, and runs without one by default\nhelp: -S runs it with /bin/sh (in firstbyte.toml: `shell = true`); to pass `{part}` on as it is, quote it or add -N"
+            "`{command}` needs a shell for `{part}`, and runs without one by default\nhelp: {}-S runs it with /bin/sh (in firstbyte.toml: `shell = true`); to pass `{part}` on as it is, quote it or add -N",
+            if shell_syntax::is_assignment(part) { "--env sets variables; " } else { "" }
         )),
     }
 }

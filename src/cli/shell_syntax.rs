@@ -18,9 +18,12 @@ pub(super) fn find(command: &str) -> Option<&str> {
 /// An assignment before the program's name, or a command of the shell itself.
 fn first_word(command: &str) -> Option<&str> {
     let word = command.split_whitespace().next()?;
-    let assigned = word.split_once('=').is_some_and(|(name, _)| is_name(name));
+    (is_assignment(word) || OF_SHELLS.contains(&word)).then_some(word)
+}
 
-    (assigned || OF_SHELLS.contains(&word)).then_some(word)
+/// Whether a word sets a variable.
+pub(super) fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| is_name(name))
 }
 
 fn is_name(text: &str) -> bool {

@@ -174,7 +174,7 @@ impl Args {
         let interpreter = self.explaining.interpreter(self.command.iter().chain(&self.summary))?;
         if interpreter.shell().is_some() && !self.words.is_empty() {
             return Err("a shell takes its command as one word, not after `--`\n\
-                        help: put it in quotes, as in firstbyte trace --shell 'ls | wc'"
+                        help: put it in quotes, as in firstbyte trace -S 'ls | wc'"
                 .to_owned());
         }
         let split = |command: &String| interpreter.words(command);

@@ -30,7 +30,7 @@ pub(super) fn split(command: &str) -> Result<Vec<String>, String> {
         format!("`{command}` has a quote that is not closed\nhelp: close it, or write \\' or \\\" for the character itself")
     })?;
     if words.is_empty() {
-        return Err("a command is empty\nhelp: name a program, as in `firstbyte bench 'ls -l'`".to_owned());
+        return Err("a command is empty\nhelp: name a program, as in 'ls -l'".to_owned());
     }
     Ok(words)
 }

@@ -8,9 +8,10 @@ use crate::fleet::FleetPlan;
 use crate::output::Target;
 use crate::report::formats::Format;
 use crate::watch::scope::{control_group, user_id};
-use crate::watch::{CommandLines, Subject, WatchPlan};
+use crate::watch::{CommandLines, Subject, WantedStarts, WatchPlan};
 use firstbyte_measure::launch::Command;
 use firstbyte_measure::tracer::BackendChoice;
+use firstbyte_measure::tracer::starts::LONGEST_PROGRAM;
 use firstbyte_measure::tracer::watch::Scope;
 use firstbyte_measure::units::{Bytes, parse_bytes};
 use std::ffi::OsString;
@@ -24,6 +25,7 @@ The command has your terminal, stdin, stdout and stderr. The results follow on s
 Examples:
   firstbyte watch -- make -j4
   firstbyte watch --export-json watch.json -- ./configure
+  firstbyte watch --trace cc1 --export-trace cc1.json -- make
   firstbyte watch --duration 1m
   firstbyte watch --user postgres
   firstbyte watch --listen 127.0.0.1:9464";
@@ -53,6 +55,20 @@ pub struct Args {
     /// Replace arguments by a hash in everything that is shown and exported: they may be secret
     #[arg(long)]
     redact: bool,
+    /// Also trace starts of PROGRAM in full, one at a time, as `firstbyte trace` does; give its path or its name
+    #[arg(long, value_name = "PROGRAM", value_parser = program, conflicts_with = "redact", help_heading = TRACING)]
+    trace: Option<String>,
+    /// Trace only every Nth start
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "trace", help_heading = TRACING,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    every: u64,
+    /// Trace at most N starts; afterwards the watch costs no more than without --trace
+    #[arg(long, value_name = "N", default_value_t = 20, requires = "trace", help_heading = TRACING,
+          value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    max_traces: u16,
+    /// Write the traces as `trace --export-json` does, or if FILE ends in `.rec`, the median one as `trace --record` does
+    #[arg(long, value_name = "FILE", requires = "trace", help_heading = TRACING)]
+    export_trace: Option<String>,
     /// Serve the counts to Prometheus at ADDRESS, as `/metrics`; no command lines are kept
     #[arg(long, value_name = "ADDRESS", value_parser = address, help_heading = MONITORING)]
     listen: Option<SocketAddr>,
@@ -77,9 +93,22 @@ pub struct Plan {
     /// Monitoring, if it is wanted.
     pub fleet: Option<FleetPlan>,
     pub exports: Vec<(Format, Target)>,
+    /// Where the traces go.
+    pub trace_export: Option<(Format, Target)>,
 }
 
 const MONITORING: &str = "Monitoring options";
+const TRACING: &str = "Tracing options";
+
+/// The kernel side compares its path with so many bytes.
+fn program(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.len() > LONGEST_PROGRAM || text.ends_with('/') {
+        return Err(format!(
+            "`{text}` is not the name or the path of a program\nhelp: give at most {LONGEST_PROGRAM} bytes, such as cc1 or /usr/bin/python3"
+        ));
+    }
+    Ok(text.to_owned())
+}
 
 /// With less, the kernel's buffer would overflow at once.
 const LEAST_MEMORY: u64 = 1 << 20;
@@ -129,8 +158,12 @@ impl Args {
             return Err(UNSEEN_OUTPUT.to_owned());
         }
         let subject = self.subject()?;
+        self.check_backend()?;
         let (command_lines, fleet) = (self.command_lines(), self.fleet());
+        let (starts, trace_export) = (self.starts(), self.trace_export());
         let exports = self.exports.targets_with(&self.json);
+        let taken = exports.iter().chain(&trace_export).any(|(_, target)| target.is_stdout());
+
         let watching = WatchPlan {
             subject,
             backend: self.backend.into(),
@@ -138,9 +171,29 @@ impl Args {
             first_output: self.first_output,
             timeline: exports.iter().any(|(format, _)| matches!(format, Format::Perfetto | Format::Firefox)),
             command_lines,
-            stdout_to_stderr: exports.iter().any(|(_, target)| target.is_stdout()),
+            starts,
+            stdout_to_stderr: taken,
         };
-        Ok(Plan { watching, fleet, exports })
+        Ok(Plan { watching, fleet, exports, trace_export })
+    }
+
+    fn check_backend(&self) -> Result<(), String> {
+        if self.trace.is_none() || !matches!(self.backend, BackendArg::Ptrace) {
+            return Ok(());
+        }
+        Err("`--trace` needs the bpf backend: a program can have one ptrace tracer only\nhelp: leave out --backend ptrace"
+            .to_owned())
+    }
+
+    fn starts(&self) -> Option<WantedStarts> {
+        let program = self.trace.clone()?;
+        Some(WantedStarts { program, every: self.every, most: self.max_traces.into() })
+    }
+
+    fn trace_export(&self) -> Option<(Format, Target)> {
+        let file = self.export_trace.as_ref()?;
+        let is_recording = Path::new(file).extension().is_some_and(|extension| extension == "rec");
+        Some((if is_recording { Format::Recording } else { Format::Json }, Target::parse(file)))
     }
 
     /// What goes to monitoring may be left running for months, and its memory is for programs.

@@ -28,15 +28,19 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     }
     exported?;
     if !plan.style.results {
-        tell_failures(&document);
+        tell_failures(&document, plan);
     }
     Ok(exit(&document))
 }
 
 /// What failed, where no results are printed that say so.
-fn tell_failures(document: &Document) {
+fn tell_failures(document: &Document, plan: &Plan) {
     for failed in &document.failed {
         eprintln!("error: `{}`: {}", visible(&failed.name), visible(&failed.reason));
+    }
+    let warning = plan_warnings::of_failures(&document.failed, plan.each_run.accepted());
+    if let Some(help) = warning.and_then(|warning| warning.help) {
+        eprintln!("help: {help}");
     }
 }
 

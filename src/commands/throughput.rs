@@ -23,6 +23,7 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
         return Ok(Exit::Done);
     }
 
+    check_chart(&plan)?;
     export::check_targets(&plan.exports)?;
     plan.measuring.check().map_err(CommandError::unable)?;
     before_launching();
@@ -35,6 +36,19 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
         show(throughput_text::render(&document, &terminal()).as_bytes())?;
     }
     exit(&document, drawn)
+}
+
+/// A chart is drawn over several numbers of lines.
+fn check_chart(plan: &Plan) -> Result<(), CommandError> {
+    let is_asked_for = plan.exports.iter().any(|(format, _)| format.is_picture());
+    match plan.measuring.counts[..] {
+        [only] if is_asked_for => Err(CommandError::usage(format!(
+            "a chart shows time by number of lines, and there is only one number\nhelp: give several, as in --n {only},{}; \
+             --html FILE draws bars for one",
+            only.saturating_mul(2)
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn exit(document: &ThroughputDocument, drawn: bool) -> Result<Exit, CommandError> {

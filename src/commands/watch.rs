@@ -1,30 +1,88 @@
 //! `firstbyte watch`: all programs that a command or the machine starts.
 
 use super::{CommandError, Exit, export, show, terminal, terminal_behind};
+use crate::account::Explained;
+use crate::account::started::{Started, started};
+use crate::account::trace_document::trace_document;
 use crate::cli::watch::Plan;
-use crate::document::watch::{WatchDocument, WatchTimeline};
+use crate::document::watch::WatchDocument;
 use crate::fleet::{Exporter, FleetError, FleetPlan, Hooks};
-use crate::output::visible;
-use crate::report::formats::Exported;
+use crate::output::{Target, visible};
 use crate::report::formats::openmetrics::{Dialect, render};
-use crate::report::text::watch as watch_text;
-use crate::watch::{Audience, Subject, WatchError, observe};
+use crate::report::formats::{Exported, ExportedTrace, Format};
+use crate::report::text::terminal::Terminal;
+use crate::report::text::{trace as trace_text, watch as watch_text};
+use crate::watch::{Audience, Subject, WatchError, Watched, observe};
 use firstbyte_measure::launch::interrupt;
+use firstbyte_measure::machine::Machine;
+use firstbyte_measure::tracer::starts::TracedStarts;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 /// Watches, and shows the results: on stderr beside the output of a command, otherwise on stdout.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
-    export::check_targets(&plan.exports)?;
+    let all: Vec<_> = plan.exports.iter().chain(&plan.trace_export).cloned().collect();
+    export::check_targets(&all)?;
     interrupt::catch_signals();
     let exporter = plan.fleet.as_ref().map(exporter).transpose()?;
-    let (document, timeline) = watched(plan, exporter)?;
+    let is_shown = !export::takes_stdout(&all);
+    let Watched { document, timeline, starts } = watched(plan, exporter, is_shown)?;
 
     export::write_drawn(&plan.exports, &Exported::Watch { document: &document, timeline: &timeline })?;
-    if !export::takes_stdout(&plan.exports) {
-        show_beside(&plan.watching.subject, &document)?;
+    if is_shown {
+        show_beside(&plan.watching.subject, &|terminal| watch_text::render(&document, terminal))?;
+    }
+    if let Some(traced) = starts {
+        explain(plan, traced, is_shown)?;
     }
     exit(&document)
+}
+
+/// Explains the starts that were traced.
+fn explain(plan: &Plan, traced: TracedStarts, is_shown: bool) -> Result<(), CommandError> {
+    let started = match started(traced) {
+        Ok(started) => started,
+        Err(why) if plan.trace_export.is_some() => return Err(CommandError::program(why)),
+        Err(why) => {
+            eprintln!("warning: {why}");
+            return Ok(());
+        }
+    };
+    if is_shown {
+        let source = source(plan.trace_export.as_ref());
+        let text = |terminal: &Terminal| {
+            format!("\n{}", trace_text::whole(&started.explained.summary, &started.notes, &source, terminal))
+        };
+        show_beside(&plan.watching.subject, &text)?;
+    }
+    write_trace(plan.trace_export.as_slice(), &started)
+}
+
+/// What shows the rest of a trace.
+fn source(export: Option<&(Format, Target)>) -> String {
+    match export {
+        Some((Format::Recording, target)) => {
+            format!("firstbyte trace --full --replay {}", target.path().display())
+        }
+        Some((_, target)) => format!("firstbyte report {}", target.path().display()),
+        None => "--export-trace FILE".to_owned(),
+    }
+}
+
+fn write_trace(exports: &[(Format, Target)], started: &Started) -> Result<(), CommandError> {
+    let Explained { summary, .. } = &started.explained;
+    let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
+    let invocation = started.invocation(machine);
+    let trace = ExportedTrace {
+        document: &trace_document(summary, &invocation),
+        command: &invocation.command,
+        account: &summary.median_run,
+        user_code: None,
+        run: started.explained.shown(),
+        modules: &started.explained.modules(),
+        cpuid: None,
+    };
+    export::write_drawn(exports, &Exported::Trace(trace)).map(drop)
 }
 
 /// Starts to export to monitoring, and says where.
@@ -43,17 +101,17 @@ fn exporter(plan: &FleetPlan) -> Result<Exporter, CommandError> {
 
 /// While something is watched, a terminal shows the results so far, and monitoring gets them when it asks. A command has
 /// the terminal for itself.
-fn watched(plan: &Plan, exporter: Option<Exporter>) -> Result<(WatchDocument, WatchTimeline), WatchError> {
+fn watched(plan: &Plan, exporter: Option<Exporter>, is_shown: bool) -> Result<Watched, WatchError> {
     let is_ours = matches!(plan.watching.subject, Subject::Machine { .. });
-    let is_shown = is_ours && std::io::stdout().is_terminal() && !export::takes_stdout(&plan.exports);
-    let mut viewers = Viewers { table: is_shown.then(LiveTable::default), exporter };
+    let is_live = is_ours && std::io::stdout().is_terminal() && is_shown;
+    let mut viewers = Viewers { table: is_live.then(LiveTable::default), exporter };
     let observed = observe(&plan.watching, &mut viewers);
 
     if let Some(table) = &mut viewers.table {
         table.clear();
     }
-    if let (Some(exporter), Ok((document, _))) = (viewers.exporter, &observed) {
-        exporter.finish(document.clone());
+    if let (Some(exporter), Ok(observed)) = (viewers.exporter, &observed) {
+        exporter.finish(observed.document.clone());
     }
     observed
 }
@@ -126,12 +184,13 @@ fn print(text: &str) {
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
 
-fn show_beside(subject: &Subject, document: &WatchDocument) -> Result<(), CommandError> {
+/// Shows a text: on stderr beside the output of a command, otherwise on stdout.
+fn show_beside(subject: &Subject, text: &dyn Fn(&Terminal) -> String) -> Result<(), CommandError> {
     if matches!(subject, Subject::Machine { .. }) {
-        return show(watch_text::render(document, &terminal()).as_bytes());
+        return show(text(&terminal()).as_bytes());
     }
     let mut stderr = std::io::stderr();
-    let text = watch_text::render(document, &terminal_behind(&stderr));
+    let text = text(&terminal_behind(&stderr));
     // Without a reader there is nobody to tell either.
     let _ = stderr.write_all(text.as_bytes());
     Ok(())
@@ -163,7 +222,9 @@ impl From<WatchError> for CommandError {
     fn from(error: WatchError) -> CommandError {
         match error {
             WatchError::Command(error) => error.into(),
-            WatchError::Unable(_) | WatchError::Status(_) => CommandError::unable(error),
+            WatchError::Unable(_) | WatchError::Tracing(_) | WatchError::Status(_) => {
+                CommandError::unable(error)
+            }
         }
     }
 }

@@ -204,6 +204,11 @@ impl MetricEntry {
 }
 
 fn unknown(name: &str) -> String {
+    if ["default", "time", "all"].contains(&name) {
+        return format!(
+            "`{name}` is a preset, which is used alone\nhelp: --metrics {name}, or a list of metrics"
+        );
+    }
     let names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
     format!("there is no metric `{name}`\nhelp: use default, time, all, or some of {}", names.join(", "))
 }
@@ -237,7 +242,7 @@ mod tests {
             ("", "time_wall_clock"),
             ("memory_peak_resident:ms", "KiB"),
             ("total,total:ms", "once"),
-            ("time,all", "default"),
+            ("time,all", "--metrics time"),
         ] {
             let error = text.parse::<Selection>().unwrap_err();
             assert!(error.contains("\nhelp: ") && error.contains(help), "{text}: {error}");

@@ -69,6 +69,9 @@ pub struct TraceProgram {
     /// How often the command was executed, for whatever purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executions: Option<u64>,
+    /// The runs are starts that others made while `watch` watched them; left out if firstbyte made them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<TraceWatched>,
     /// What ended each run before the program's own end; left out if nothing did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<EndedBy>,
@@ -123,6 +126,36 @@ pub struct TraceProgram {
     pub processes: Vec<TraceProcess>,
     #[serde(default)]
     pub findings: Vec<TraceFinding>,
+}
+
+/// Starts of a program that others made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceWatched {
+    /// Its path, or the name at the end of the path.
+    pub program: String,
+    /// How many starts there were while they were counted.
+    pub starts: u64,
+    /// Every so many-th was to be traced.
+    pub every: u64,
+    /// The number of each run among the starts, from 1 on.
+    #[serde(default)]
+    pub numbers: Vec<u64>,
+    /// What was executed, the most frequent first.
+    #[serde(default)]
+    pub command_lines: Vec<TraceCommandLine>,
+    /// Starts that were traced but took too long or made too many events.
+    #[serde(default)]
+    pub given_up: u64,
+    /// Why starts that were traced do not count.
+    #[serde(default)]
+    pub rejected: Vec<String>,
+}
+
+/// The arguments of some runs, at most 255 bytes of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceCommandLine {
+    pub command: String,
+    pub runs: u64,
 }
 
 /// The phases over all runs; `null` where the program does not have one.

@@ -66,6 +66,52 @@ pub struct Elf {
 /// The page size to which segments are rounded.
 pub const PAGE: u64 = 4096;
 
+/// What the dynamic loader does with a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Linking {
+    pub relocations: Relocations,
+    /// Whether the file asks for all its functions to be looked up at the start.
+    pub bind_now: bool,
+}
+
+impl Linking {
+    /// How many symbols are looked up by their name at the start. `always`: `LD_BIND_NOW` is set.
+    pub fn lookups(&self, always: bool) -> u64 {
+        let Relocations { symbolic, jump_slot, copy, .. } = self.relocations;
+        symbolic + copy + jump_slot - self.lazy(always)
+    }
+
+    /// How many relocations are done at the start.
+    pub fn at_start(&self, always: bool) -> u64 {
+        self.relocations.total() - self.lazy(always)
+    }
+
+    /// Functions that are looked up when they are called for the first time.
+    fn lazy(&self, always: bool) -> u64 {
+        if self.bind_now || always { 0 } else { self.relocations.jump_slot }
+    }
+}
+
+/// What the dynamic loader does with a file; `None`: nothing, or the file is damaged.
+pub fn linking(bytes: &[u8]) -> Option<Linking> {
+    match bytes.get(4)? {
+        1 => linking_of::<elf::FileHeader32<Endianness>>(bytes),
+        2 => linking_of::<elf::FileHeader64<Endianness>>(bytes),
+        _ => None,
+    }
+}
+
+fn linking_of<H: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Option<Linking> {
+    let header = H::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let programs = header.program_headers(endian, bytes).ok()?;
+    let load = |address, size| dynamic::mapped::<H>(programs, endian, bytes, address, size);
+    let (mut relocations, mut damage) = (Relocations::default(), Vec::new());
+    let dynamic = dynamic::read::<H>(programs, endian, bytes, &load, &mut damage)?;
+    dynamic::count_relocations::<H>(&dynamic, header, endian, &load, &mut relocations, &mut damage);
+    Some(Linking { relocations, bind_now: dynamic.bind_now })
+}
+
 /// Reads the headers. A file with unusual identification bytes is read if the kernel runs it.
 ///
 /// # Errors

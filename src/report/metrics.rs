@@ -117,7 +117,7 @@ fn figures(selected: &Selected, values: &Values) -> String {
     let half = (interval.high - interval.low) / 2.0;
     let percent = if values.median > 0.0 { half / values.median * 100.0 } else { 0.0 };
     let spread = values.stddev.map_or(String::new(), |stddev| format!(" ± {}", shown(stddev)));
-    format!("{median} ± {percent:.1}%   mean {}{spread}   {min} … {max}", shown(mean))
+    format!("{median} ± {percent:.1} %   mean {}{spread}   {min} … {max}", shown(mean))
 }
 
 /// The median over that of the reference. It is no verdict: the summary has those.

@@ -39,7 +39,7 @@ impl MeasurementColumn {
 pub(crate) fn times() -> Vec<MeasurementColumn> {
     let sums = [
         MeasurementColumn::new("first\nbyte", first_byte),
-        MeasurementColumn::new("±\nMAD", spread),
+        MeasurementColumn::new("± %\nMAD", spread),
         MeasurementColumn::new("total", |m| time(m.phases.total.as_ref())),
     ];
     let of_phase = |phase: Phase| MeasurementColumn::new(phase.name(), move |m| time(m.phases.get(phase)));
@@ -133,12 +133,12 @@ fn first_byte(measurement: &Measurement) -> String {
     time(measurement.phases.first_byte.as_ref())
 }
 
-/// Median absolute deviation of the first byte, as a part of its median.
+/// Median absolute deviation of the first byte, in percent of its median.
 fn spread(measurement: &Measurement) -> String {
     // one run has no spread
     let several = measurement.ranked().filter(|d| d.median > 0.0 && d.samples.len() > 1);
     let relative = several.map(|d| d.mad / d.median);
-    known(relative, percent)
+    known(relative, percents)
 }
 
 fn time(distribution: Option<&Distribution>) -> String {
@@ -146,7 +146,7 @@ fn time(distribution: Option<&Distribution>) -> String {
 }
 
 fn share(of: Option<&Distribution>, measurement: &Measurement) -> String {
-    known(share_of_total(of, measurement), percent)
+    known(share_of_total(of, measurement), percents)
 }
 
 /// Median of a phase over the median total.
@@ -155,12 +155,17 @@ pub(crate) fn share_of_total(of: Option<&Distribution>, measurement: &Measuremen
     Some(of?.median / total.median)
 }
 
-/// Whole percents. Only nothing is `0%`, and only everything is `100%`.
+/// Whole percents, with their sign: `70 %`.
 pub(crate) fn percent(part: f64) -> String {
+    percents(part) + " %"
+}
+
+/// Whole percents, for columns whose heading has the sign. Only nothing is `0`, and only everything is `100`.
+pub(crate) fn percents(part: f64) -> String {
     match part {
-        p if p > 0.0 && p < 0.005 => "<1%".to_owned(),
-        p if (0.995..1.0).contains(&p) => ">99%".to_owned(),
-        p => format!("{:.0}%", p * 100.0),
+        p if p > 0.0 && p < 0.005 => "<1".to_owned(),
+        p if (0.995..1.0).contains(&p) => ">99".to_owned(),
+        p => format!("{:.0}", p * 100.0),
     }
 }
 
@@ -171,6 +176,7 @@ fn floor(measurement: &Measurement) -> String {
 /// A ratio with three significant digits.
 pub(crate) fn ratio(ratio: f64) -> String {
     match ratio {
+        r if r < 0.9995 => format!("{r:.3}"),
         r if r < 9.995 => format!("{r:.2}"),
         r if r < 99.95 => format!("{r:.1}"),
         r => format!("{r:.0}"),
@@ -208,14 +214,14 @@ mod tests {
     #[test]
     fn percents_are_whole_and_a_little_is_not_nothing() {
         let shown = [0.0, 0.004, 0.0051, 0.4949, 0.87, 0.9967, 1.0, 1.203].map(percent);
-        assert_eq!(shown, ["0%", "<1%", "1%", "49%", "87%", ">99%", "100%", "120%"]);
+        assert_eq!(shown, ["0 %", "<1 %", "1 %", "49 %", "87 %", ">99 %", "100 %", "120 %"]);
     }
 
     #[test]
     fn ratios_keep_three_significant_digits() {
         assert_eq!(
-            [0.5, 1.0, 9.994, 9.996, 41.26, 415.3].map(ratio),
-            ["0.50", "1.00", "9.99", "10.0", "41.3", "415"]
+            [0.5, 0.9996, 1.0, 9.994, 9.996, 41.26, 415.3].map(ratio),
+            ["0.500", "1.00", "1.00", "9.99", "10.0", "41.3", "415"]
         );
     }
 }

@@ -1,7 +1,7 @@
 //! `firstbyte watch`: counts and times the programs that a command or the machine starts.
 //!
 //! [`observe`] runs the watch, [`tally`] adds up what is observed, in bounded memory, and [`summary`] makes the document of
-//! it, with the [`findings`], the [`critical`] path and the [`tree`] of processes.
+//! it, with the [`findings`], the [`critical`] path and the [`tree`] of processes. [`starts`] collects full traces.
 
 mod command_lines;
 mod critical;
@@ -10,12 +10,14 @@ mod memory;
 mod observe;
 mod program;
 pub mod scope;
+mod starts;
 mod summary;
 mod tally;
 mod tree;
 
 pub use command_lines::CommandLines;
-pub use observe::{Audience, Subject, WatchError, WatchPlan, observe};
+pub use observe::{Audience, Subject, WatchError, WatchPlan, Watched, observe};
+pub use starts::WantedStarts;
 
 #[cfg(test)]
 mod tests;

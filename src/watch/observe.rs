@@ -1,6 +1,7 @@
 //! Runs the command, or waits, and takes what the watcher observes.
 
 use super::command_lines::CommandLines;
+use super::starts::{Collector, WantedStarts};
 use super::summary::{Frame, document, timeline};
 use super::tally::Tally;
 use crate::document::watch::{WatchDocument, WatchTimeline};
@@ -9,6 +10,7 @@ use firstbyte_measure::launch::{Command, LaunchError, interrupt};
 use firstbyte_measure::machine::Machine;
 use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::tracer::choose::ChooseError;
+use firstbyte_measure::tracer::starts::TracedStarts;
 use firstbyte_measure::tracer::watch::{Scope, WatchEvent, Watcher};
 use firstbyte_measure::tracer::watcher::attach_watcher;
 use firstbyte_measure::units::Nanos;
@@ -37,6 +39,8 @@ pub struct WatchPlan {
     /// Every execution is wanted, and not only their sums.
     pub timeline: bool,
     pub command_lines: CommandLines,
+    /// Some starts of one program are also traced in full.
+    pub starts: Option<WantedStarts>,
     /// The command writes to our stderr, because our stdout is needed for the results.
     pub stdout_to_stderr: bool,
 }
@@ -46,6 +50,9 @@ pub enum WatchError {
     /// The kernel does not let us watch.
     #[error(transparent)]
     Unable(#[from] ChooseError),
+    /// It lets us watch, but not trace.
+    #[error("`--trace` needs more than `watch` alone: {0}")]
+    Tracing(ChooseError),
     /// The command could not be started.
     #[error(transparent)]
     Command(#[from] LaunchError),
@@ -83,16 +90,26 @@ pub trait Audience {
     fn take_results(&mut self, results: WatchDocument);
 }
 
-/// Watches, and returns the results, and the timeline if it is wanted.
-pub fn observe(
-    plan: &WatchPlan,
-    audience: &mut dyn Audience,
-) -> Result<(WatchDocument, WatchTimeline), WatchError> {
+/// What was observed.
+#[derive(Debug)]
+pub struct Watched {
+    pub document: WatchDocument,
+    /// Empty if it was not wanted.
+    pub timeline: WatchTimeline,
+    /// `None` if none were wanted.
+    pub starts: Option<TracedStarts>,
+}
+
+/// Watches until the end.
+pub fn observe(plan: &WatchPlan, audience: &mut dyn Audience) -> Result<Watched, WatchError> {
     let machine = std::thread::spawn(Machine::examine);
     let ring = ring_size(plan.memory);
     let is_command = matches!(plan.subject, Subject::Command(_));
+    let watcher = attach_watcher(plan.backend, is_command, ring, plan.first_output)?;
+    let starts = plan.starts.as_ref().map(|wanted| Collector::attach(wanted, plan.memory));
     let mut watch = Watch {
-        watcher: attach_watcher(plan.backend, is_command, ring, plan.first_output)?,
+        watcher,
+        starts: starts.transpose().map_err(WatchError::Tracing)?,
         tally: Tally::new(plan.memory.saturating_sub(ring.into()), plan.timeline, plan.command_lines.clone()),
         much: u64::from(ring) / 4 / EVENT,
     };
@@ -100,6 +117,9 @@ pub fn observe(
         Subject::Command(command) => watch.command(command, plan, audience)?,
         Subject::Machine { scope, words, duration } => {
             watch.watcher.watch_everyone(*scope)?;
+            if let Some(starts) = &mut watch.starts {
+                starts.follow(*scope);
+            }
             watch.machine(words, *duration, audience)
         }
     };
@@ -114,6 +134,7 @@ fn ring_size(memory: u64) -> u32 {
 
 struct Watch {
     watcher: Box<dyn Watcher>,
+    starts: Option<Collector>,
     tally: Tally,
     /// So many events at once mean that the buffer fills fast.
     much: u64,
@@ -129,6 +150,9 @@ impl Watch {
         const SCOPE: &str = "the processes of the command";
         self.tally.find_critical_path();
         let begun = Instant::now();
+        if let Some(starts) = &mut self.starts {
+            starts.follow_next_child();
+        }
         let mut running = self.watcher.start(command, plan.stdout_to_stderr)?;
         let mut pause = LOOK;
         let ended = loop {
@@ -194,10 +218,11 @@ impl Watch {
         for event in &events {
             self.tally.add(event);
         }
-        if events.len() as u64 > self.much { LOOK_AGAIN } else { LOOK }
+        let soon = self.starts.as_mut().is_some_and(Collector::look);
+        if soon || events.len() as u64 > self.much { LOOK_AGAIN } else { LOOK }
     }
 
-    fn results(mut self, frame: Frame, machine: JoinHandle<Machine>) -> (WatchDocument, WatchTimeline) {
+    fn results(mut self, frame: Frame, machine: JoinHandle<Machine>) -> Watched {
         while self.watcher.is_needed() && interrupt::count() < PATIENCE {
             std::thread::sleep(LOOK);
             self.take();
@@ -215,7 +240,11 @@ impl Watch {
         let frame = Frame { lost: self.watcher.lost(), ..frame };
         let machine = machine.join().map(|machine| serde_json::to_value(machine).unwrap_or_default());
         let machine = machine.unwrap_or_default();
-        (document(&self.tally, frame, machine), timeline(&self.tally))
+        Watched {
+            document: document(&self.tally, frame, machine),
+            timeline: timeline(&self.tally),
+            starts: self.starts.map(Collector::finish),
+        }
     }
 }
 

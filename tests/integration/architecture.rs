@@ -22,7 +22,7 @@ const ROOMS: [(&str, &str); 24] = [
     ("throughput", "corpus bench document measure"),
     ("watch", "document stats measure"),
     ("fleet", "document output"),
-    ("account", "bench document stats measure"),
+    ("account", "bench document inspect stats measure"),
     ("doctor", "corpus document measure"),
     ("corpus", "bench document measure elf cache"),
     ("bench", "document stats output measure elf cache"),

@@ -244,7 +244,7 @@ fn wrong_usage_ends_with_status_2_and_a_help_line() {
         &["trace", "--backend", "pipe", "--", "true"],
         &["bench", "-m", "9", "-M", "3", "true"],
         &["bench", "--until", "x", "--output", "null", "true"],
-        &["bench", "--shell", "bash", "true"],
+        &["bench", "-S", "bash", "true"],
         &["bench", "--export-json", "no/such/folder/x", "true"],
     ];
     for words in table {

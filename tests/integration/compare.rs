@@ -135,7 +135,7 @@ fn measurements_with_different_options_are_refused_with_those_options_unless_for
         (&["--cpus", "0"], "cpus none and [0]"),
         (&["--until", "hi"], "until none and {\"text\":\"hi\"}"),
         (&["--input", "input"], "input false and true"),
-        (&["--shell"], "shell none and `/bin/sh`"),
+        (&["-S"], "shell none and `/bin/sh`"),
         (&["--env-offset"], "env_offset false and true"),
     ];
     for (options, fact) in table {

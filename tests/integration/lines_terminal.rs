@@ -1,12 +1,11 @@
 //! `firstbyte lines` to a terminal: the same bytes in both modes, and the mode is restored however it ends.
 
 use super::lines::{FIRSTBYTE, assert_same, expected, run_into};
-use super::support::{terminal, with_default_signal};
-use std::fs::File;
+use super::support::{job_control, terminal, with_default_signal};
 use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::thread;
 
 fn output_modes(terminal: &OwnedFd) -> u32 {
@@ -99,24 +98,6 @@ fn a_stopped_writer_restores_the_mode_until_it_continues() {
     send(libc::SIGTERM);
     assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
     assert_eq!(output_modes(&kept), before);
-}
-
-/// A shell with job control on its own terminal, where `$0` is firstbyte. Returns the shell, our end and its end.
-fn job_control(script: &str) -> (Child, File, OwnedFd) {
-    let (ours, theirs) = terminal();
-    let kept = theirs.try_clone().unwrap();
-    let mut shell = Command::new("bash");
-    shell.args(["--norc", "-ic", script, FIRSTBYTE]).stderr(Stdio::null());
-    shell.stdin(theirs.try_clone().unwrap()).stdout(theirs);
-    // SAFETY: the child calls only setsid(2) and ioctl(2).
-    unsafe {
-        shell.pre_exec(|| {
-            libc::setsid();
-            libc::ioctl(0, libc::TIOCSCTTY, 0);
-            Ok(())
-        });
-    }
-    (shell.spawn().unwrap(), ours, kept)
 }
 
 #[test]

@@ -309,3 +309,113 @@ fn a_file_that_the_program_writes_is_no_load() {
     let Some(loads) = loads(&[program.to_str().unwrap(), output.to_str().unwrap()]) else { return };
     assert!(loads.iter().all(|load| load["unit"] != "output"), "{loads:?}");
 }
+
+/// The findings about a command; `None` without a tracer.
+fn findings(options: &[&str], words: &[&str]) -> Option<Vec<Value>> {
+    let Some(result) = result(&[options, &["--"], words].concat()) else {
+        skipped("this machine does not trace");
+        return None;
+    };
+    Some(result["findings"].as_array().unwrap().clone())
+}
+
+/// A library with two megabytes of code around its function, and a table of 200,000 pointers.
+const LARGE: &str = r#"
+__asm__(".text\n.skip 1048576, 0x90\n");
+int NAME(void) { return 1; }
+__asm__(".text\n.skip 1048576, 0x90\n");
+static const char byte;
+const void *TABLE[200000] = { [0 ... 199999] = &byte };
+"#;
+
+const LINKED: &str = r#"
+#include <unistd.h>
+int used(void);
+int idle(void);
+int main(int count, char **words)
+{
+	(void)words;
+	return write(1, "x\n", 2) != 2 || (count > 9 ? idle() : used()) != 1;
+}
+"#;
+
+fn large_library(folder: &Path, name: &str) -> Option<()> {
+    let source = folder.join("large.c");
+    fs::write(&source, LARGE).ok()?;
+    let mut build = Command::new("cc");
+    build.args(["-shared", "-fPIC", "-fno-toplevel-reorder", "-Wl,-z,separate-code", "-o"]);
+    build.arg(folder.join(format!("lib{name}.so"))).arg(&source);
+    build.arg(format!("-DNAME={name}")).arg(format!("-DTABLE={name}_table"));
+    build.output().ok()?.status.success().then_some(())
+}
+
+#[test]
+fn a_library_that_never_runs_is_unused_and_its_relocations_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = ["used", "idle"].map(|name| large_library(folder.path(), name));
+    let path = format!("-Wl,-rpath,{}", folder.path().display());
+    let flags = ["-L", folder.path().to_str().unwrap(), &path, "-Wl,-z,separate-code", "-lused", "-lidle"];
+    let program =
+        built.iter().all(Option::is_some).then(|| compiled(folder.path(), LINKED, &flags)).flatten();
+    let Some(program) = program else { return skipped("no C compiler") };
+    let Some(findings) = findings(&["-r", "2", "--no-samples"], &[program.to_str().unwrap()]) else { return };
+    let text = |rule: &str| {
+        let found = findings.iter().find(|finding| finding["rule"] == rule);
+        found.unwrap_or_else(|| panic!("no {rule} in {findings:?}"))["text"].as_str().unwrap()
+    };
+    let unused = text("unused-libraries");
+    assert!(unused.contains("`libidle.so`") && !unused.contains("`libused.so`"), "{unused}");
+    let words: Vec<&str> = text("dynamic-linking").split_whitespace().collect();
+    let place = words.iter().position(|word| *word == "relocations,").expect("they are counted");
+    let count: u64 = words[place - 1].parse().unwrap();
+    assert!((400_000..420_000).contains(&count), "two tables, and those of the C library: {count}");
+}
+
+#[test]
+fn functions_that_a_variable_binds_early_have_a_finding() {
+    let options = ["-r", "2", "--env", "LD_BIND_NOW=1"];
+    let Some(found) = findings(&options, &["git", "--version"]) else { return };
+    let Some(found) = found.iter().find(|finding| finding["rule"] == "bind-now") else {
+        return skipped("git is linked with all its functions bound early, or nothing was sampled");
+    };
+    assert!(found["text"].as_str().unwrap().contains("`LD_BIND_NOW` makes ld.so look up"), "{found}");
+}
+
+/// What `import` and `-M` bring in is reported as well.
+#[test]
+fn modules_of_import_and_of_the_command_line_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    // long beside the period of Node's profiler
+    let wait = "const end = process.hrtime.bigint() + 300000000n; while (process.hrtime.bigint() < end);";
+    fs::write(path.join("inner.mjs"), format!("function work() {{ {wait} }}\nwork();\nexport {{}};"))
+        .unwrap();
+    fs::write(path.join("outer.mjs"), "import './inner.mjs'; console.log(1);").unwrap();
+    fs::write(path.join("Slow.pm"), "package Slow; select(undef, undef, undef, 0.02); 1;").unwrap();
+    let (program, include) = (path.join("outer.mjs"), format!("-I{}", path.display()));
+    if let Some(loads) = reported("Node", &["node", program.to_str().unwrap()]) {
+        let inner = loads.iter().find(|load| load["unit"].as_str().unwrap().contains("inner.mjs"));
+        let inner = inner.unwrap_or_else(|| panic!("{loads:?}"));
+        assert!(number(inner, "total_ns") >= 100_000_000, "{inner}");
+    }
+    if let Some(loads) = reported("Perl", &["perl", &include, "-MSlow", "-e", "print 1"]) {
+        let slow = load(&loads, "Slow.pm");
+        assert!(number(slow, "total_ns") >= 20_000_000, "{slow}");
+    }
+}
+
+#[test]
+fn certificates_that_a_variable_names_have_a_finding() {
+    const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
+    let has_node = Command::new("node").arg("--version").output().is_ok();
+    if !Path::new(CERTIFICATES).exists() || !has_node {
+        return skipped("no Node, or no certificates");
+    }
+    let own = format!("NODE_EXTRA_CA_CERTS={CERTIFICATES}");
+    let Some(findings) = findings(&["-r", "2", "--env", &own], &["node", "-e", "console.log(1)"]) else {
+        return;
+    };
+    let found = findings.iter().find(|finding| finding["rule"] == "slow-file");
+    let text = found.unwrap_or_else(|| panic!("{findings:?}"))["text"].as_str().unwrap();
+    assert!(text.contains(CERTIFICATES) && text.contains("NODE_EXTRA_CA_CERTS"), "{text}");
+}

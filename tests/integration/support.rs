@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Reports that this machine cannot run a check. With `FIRSTBYTE_REQUIRE=all` that is a failure.
@@ -94,6 +94,24 @@ pub(crate) fn terminal() -> (File, OwnedFd) {
         }
         (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave))
     }
+}
+
+/// A shell with job control on its own terminal, where `$0` is firstbyte. Returns the shell, our end and its end.
+pub(crate) fn job_control(script: &str) -> (Child, File, OwnedFd) {
+    let (ours, theirs) = terminal();
+    let kept = theirs.try_clone().unwrap();
+    let mut shell = Command::new("bash");
+    shell.args(["--norc", "-ic", script, env!("CARGO_BIN_EXE_firstbyte")]).stderr(Stdio::null());
+    shell.stdin(theirs.try_clone().unwrap()).stdout(theirs);
+    // SAFETY: the child calls only setsid(2) and ioctl(2).
+    unsafe {
+        shell.pre_exec(|| {
+            libc::setsid();
+            libc::ioctl(0, libc::TIOCSCTTY, 0);
+            Ok(())
+        });
+    }
+    (shell.spawn().unwrap(), ours, kept)
 }
 
 /// What a command prints to a terminal, its errors and progress included.

@@ -1,8 +1,9 @@
 //! Unusual surroundings: no `/proc`, an overlay file system, documents that come through pipes.
 
 use crate::bench::firstbyte;
-use crate::support::skipped;
+use crate::support::{job_control, skipped};
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -99,4 +100,24 @@ fn commands_between_cold_runs_may_replace_the_files_of_the_program() {
     let left = result["cold"]["left_warm"].as_array().unwrap();
     let names: Vec<_> = left.iter().map(|path| path.as_str().unwrap().rsplit('/').next().unwrap()).collect();
     assert_eq!(names, ["seen", "removed"]);
+}
+
+/// An interactive shell in the background of a terminal is stopped (SIGTTIN), unless it has no terminal.
+#[test]
+fn programs_have_no_controlling_terminal_but_that_of_a_pty() {
+    let folder = folder();
+    for (options, terminals) in [("--backend ptrace", "0"), ("--backend pipe", "0"), ("--output pty", "1")] {
+        let file = folder.path().join("seen").display().to_string();
+        let is_there = format!("bash --norc -ic 'true </dev/tty && echo 1 >{file} || echo 0 >{file}'");
+        let script =
+            format!("\"$0\" bench --shell=sh {options} --no-counts -r 2 \"{is_there}\" >{file}.said 2>&1");
+        let (mut shell, mut ours, theirs) = job_control(&script);
+        drop(theirs);
+        // EIO, once nobody has the other end any more
+        let _ = ours.read_to_end(&mut Vec::new());
+
+        let said = fs::read_to_string(format!("{file}.said")).unwrap();
+        assert!(shell.wait().unwrap().success(), "{options}: {said}");
+        assert_eq!(fs::read_to_string(&file).unwrap().trim(), terminals, "{options}: {said}");
+    }
 }

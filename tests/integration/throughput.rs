@@ -229,7 +229,17 @@ fn a_chart_of_nothing_is_an_error_and_writes_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let (svg, json) = (folder.path().join("a.svg"), folder.path().join("a.json"));
     let output = Command::new(FIRSTBYTE)
-        .args(["throughput", "--n", "1000000000000", "--timeout", "10ms", "--runs", "1", "--sink", "null"])
+        .args([
+            "throughput",
+            "--n",
+            "999999999999,1000000000000",
+            "--timeout",
+            "10ms",
+            "--runs",
+            "1",
+            "--sink",
+            "null",
+        ])
         .args(["--only", "firstbyte lines,yes-head", "--export-json"])
         .args([json.as_os_str(), "--export-svg".as_ref(), svg.as_os_str()])
         .output()
@@ -247,6 +257,10 @@ fn unknown_names_are_refused_before_the_first_run() {
         (&["--only", "no-such"][..], "no design `no-such`"),
         (&["--sink", "tape"][..], "tape"),
         (&["--n", "0"][..], "`0` is not a whole number from 1"),
+        (
+            &["--n", "5", "--export-svg", "x.svg"][..],
+            "there is only one number\nhelp: give several, as in --n 5,10",
+        ),
         (&["--export-json", "/no/such/folder/x"][..], "cannot write `/no/such/folder/x`"),
     ] {
         let output = throughput(arguments);

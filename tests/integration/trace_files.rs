@@ -65,7 +65,9 @@ fn bytes_read_from_a_pipe_belong_to_no_file() {
         let read = stdin.map_or(0, |stdin| stdin["bytes_read"].as_u64().unwrap());
         assert_eq!(read, 0, "{backend}: stdin is empty, only the pipe is not: {stdin:?}");
         let of_pipe = spans(&result, |span| {
-            span["detail"].as_str().is_some_and(|call| call.starts_with("read(0, ") && call.ends_with(" = 6"))
+            span["detail"]
+                .as_str()
+                .is_some_and(|call| call.starts_with("read(0<pipe") && call.ends_with(" = 6"))
         });
         assert!(of_pipe.len() == 1 && of_pipe[0]["file"].is_null(), "{backend}: {of_pipe:?}");
     }

@@ -20,7 +20,7 @@ fn a_command_is_a_string_or_the_words_after_two_dashes() {
         (&["echo 'a  b' c"], &["echo", "a  b", "c"]),
         (&["--", "echo", "a  b", "-c"], &["echo", "a  b", "-c"]),
         (&["echo a", "--", "-c"], &["echo", "a", "-c"]),
-        (&["--shell", "echo a | cat"], &["/bin/sh", "-c", "echo a | cat"]),
+        (&["-S", "echo a | cat"], &["/bin/sh", "-c", "echo a | cat"]),
     ];
     for (arguments, words) in table {
         let all: Vec<&str> =
@@ -34,7 +34,7 @@ fn a_command_is_a_string_or_the_words_after_two_dashes() {
 fn what_is_no_single_command_is_refused_with_the_right_way_to_write_it() {
     let table: [(&[&str], &str); 5] = [
         (&["ls", "/tmp"], "help: put its words in quotes: firstbyte trace 'ls /tmp'"),
-        (&["--shell", "--", "ls"], "firstbyte trace --shell 'ls | wc'"),
+        (&["-S", "--", "ls"], "firstbyte trace -S 'ls | wc'"),
         (&["--cache", "warm,cold", "ls"], "help: use --cache warm, and then --cache cold"),
         (&["--input", "/nonexistent", "ls"], "`/nonexistent` cannot be read"),
         (&["'ls"], "has a quote that is not closed"),
@@ -54,7 +54,7 @@ fn the_input_is_stdin_and_variables_are_set() {
     std::fs::write(&input, "123456789").unwrap();
     let script = format!("cat; echo $COLOUR > {}", out.display());
     let input = input.to_str().unwrap();
-    let arguments = ["-r", "1", "--env", "COLOUR=red", "--input", input, "--shell", &script];
+    let arguments = ["-r", "1", "--env", "COLOUR=red", "--input", input, "-S", &script];
     if traced(&arguments).is_none() {
         return skipped(NO_TRACER);
     }
@@ -68,13 +68,13 @@ fn the_input_is_stdin_and_variables_are_set() {
 #[test]
 fn a_failing_program_shows_the_end_of_its_stderr() {
     let script = "echo one >&2; echo two >&2; exit 3";
-    let (status, text, errors) = firstbyte(&["trace", "-r", "2", "--shell", script]);
+    let (status, text, errors) = firstbyte(&["trace", "-r", "2", "-S", script]);
     if status == Some(4) {
         return skipped(NO_TRACER);
     }
     assert_eq!(status, Some(3), "{errors}");
     assert!(text.contains("exit status 3.\n  stderr: one\n  stderr: two\n"), "{text}");
-    let ignoring = firstbyte(&["trace", "-r", "1", "-i", "--json", "--shell", script]);
+    let ignoring = firstbyte(&["trace", "-r", "1", "-i", "--json", "-S", script]);
     assert_eq!(ignoring.0, Some(0), "{}", ignoring.2);
     let document: Value = serde_json::from_str(&ignoring.1).unwrap();
     assert_eq!(document["results"][0]["stderr"], serde_json::json!(["one", "two"]));
@@ -82,7 +82,7 @@ fn a_failing_program_shows_the_end_of_its_stderr() {
     let executions = document["results"][0]["executions"].as_u64();
     assert!(matches!(executions, Some(1 | 2)), "{executions:?}");
 
-    let (status, text, _) = firstbyte(&["bench", "-r", "2", "--no-counts", "--shell", script]);
+    let (status, text, _) = firstbyte(&["bench", "-r", "2", "--no-counts", "-S", script]);
     assert_eq!(status, Some(3));
     assert!(text.contains("    stderr: one\n    stderr: two\n"), "{text}");
 }
@@ -90,7 +90,7 @@ fn a_failing_program_shows_the_end_of_its_stderr() {
 #[test]
 fn a_run_ends_at_a_text_in_its_stderr_and_its_account_ends_there() {
     let script = "echo ready >&2; sleep 100; echo never";
-    let arguments = ["-r", "1", "--until", "ready", "--shell", script];
+    let arguments = ["-r", "1", "--until", "ready", "-S", script];
     let Some(result) = result(&arguments) else { return skipped("the bpf backend does not work here") };
     let total = result["total_ns"].as_u64().unwrap();
     let own = result["attribution"].as_array().unwrap();
@@ -103,7 +103,7 @@ fn a_run_ends_at_a_text_in_its_stderr_and_its_account_ends_there() {
         shown.contains("Each run ended when it printed `ready`; then the program was stopped."),
         "{text}"
     );
-    let (status, _, errors) = firstbyte(&["trace", "--until", "ready", "--shell", "echo no >&2"]);
+    let (status, _, errors) = firstbyte(&["trace", "--until", "ready", "-S", "echo no >&2"]);
     assert_eq!(status, Some(3));
     assert!(errors.contains("ended before it printed `ready`; its stderr ends with:\n  no\n"), "{errors}");
 }
@@ -156,7 +156,7 @@ fn a_silent_server_is_ready_when_it_listens() {
 
     // the shell waits for the server, which is the one that listens
     let shell = format!("{} {port} & wait", server.display());
-    let Some(result) = result(&["-r", "1", "--until-port", &port, "--shell", &shell]) else {
+    let Some(result) = result(&["-r", "1", "--until-port", &port, "-S", &shell]) else {
         return skipped(NO_TRACER);
     };
     let path = result["critical_path"].as_array().unwrap();
@@ -183,7 +183,7 @@ fn a_cold_trace_waits_for_the_disk_and_says_so() {
 fn a_quick_trace_makes_one_run_of_each_kind() {
     let folder = tempfile::tempdir().unwrap();
     let script = format!("echo >> {}/runs", folder.path().display());
-    let Some(text) = traced(&["--quick", "--json", "--shell", &script]) else { return skipped(NO_TRACER) };
+    let Some(text) = traced(&["--quick", "--json", "-S", &script]) else { return skipped(NO_TRACER) };
     let document: Value = serde_json::from_str(&text).unwrap();
     let result = &document["results"][0];
     let sampled = result["sampling"]["runs"].as_u64().unwrap_or(0);

@@ -1,10 +1,12 @@
 /* A tree of processes that is known exactly: the first argument says what it does. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -79,6 +81,10 @@ int main(int argc, char **argv)
 
 	if (!strcmp(how, "vfork"))
 		return run(number, 1);
+	if (!strcmp(how, "ignoring")) {
+		signal(SIGCHLD, SIG_IGN);
+		return run(number, 1);
+	}
 	if (!strcmp(how, "fork"))
 		return run(number, 0);
 	if (!strcmp(how, "late")) {
@@ -106,6 +112,12 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "search")) {
 		rest = argv + 2;
 		search();
+	}
+	if (!strcmp(how, "exec-unread")) {
+		/* the path is in a page that nobody has touched: only the kernel's own read brings it in */
+		int file = open(argv[2], O_RDONLY);
+		char *path = mmap(0, 4096, PROT_READ, MAP_PRIVATE, file, 0);
+		execve(path, rest - 1, environ);
 	}
 	if (!strcmp(how, "die"))
 		kill(getpid(), SIGKILL);

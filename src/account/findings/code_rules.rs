@@ -5,6 +5,7 @@ use crate::account::loads::{EXECUTABLE, Load};
 use crate::account::profile::{Function, GENERATED, Node};
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// The function whose own code takes the longest.
 pub(super) fn hottest_function(run: &Evidence) -> Option<Finding> {
@@ -37,6 +38,9 @@ const INTERPRETING: [&str; 6] = [
     "vm_exec_core",
 ];
 
+/// What they do.
+pub(super) const INTERPRETED: &str = "the program that it interprets";
+
 /// glibc's functions that ask the processor what it can do.
 const OF_CPUID: [&str; 6] = [
     "dl_init_cacheinfo",
@@ -53,10 +57,26 @@ fn executes_cpuid(run: &Evidence, function: &str) -> bool {
         && loading_rules::trapped_instructions(run.account, run.machine).is_some()
 }
 
-/// One function that has this part of its caller's time does not divide it.
-const NEARLY_ALL: f64 = 0.75;
+/// A function that has this part of the program's time explains little: what it calls is named.
+const MOST: f64 = 0.5;
+/// Unless what it calls has less than this part of its own time.
+const DIVIDED: f64 = 0.6;
+/// Functions that only call the program or its thread.
+const ENTRIES: [&str; 8] = [
+    "_start",
+    "__libc_start_main",
+    "__libc_start_main_impl",
+    "__libc_start_call_main",
+    "main",
+    "start_thread",
+    "clone",
+    "clone3",
+];
+/// Smaller parts are not named.
+const NAMED: f64 = 0.05;
 
-/// What the program with the most user code works on: the functions among which the tree of its calls divides its time.
+/// What the program with the most user code works on: the functions among which the tree of its calls divides its time. The
+/// cost becomes smaller by what other findings explain.
 pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
     let nodes = &run.user_code?.divided.nodes;
     let roots = nodes.iter().enumerate().filter(|(_, node)| node.caller.is_none());
@@ -66,36 +86,48 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
         return None;
     }
 
-    let (around, mut parts) = divided(nodes, root);
-    parts.retain(|part| part.frame.function.is_some() && part.time >= 0.05 * program.time);
-    parts.sort_by_key(|part| Reverse(Nanos::rounded(part.time)));
-    let shown = |node: &&Node| {
-        format!("`{}` {}", node.frame.function.as_deref().unwrap_or_default(), Nanos::rounded(node.time))
-    };
-    let parts: Vec<String> = parts.iter().take(4).map(shown).collect();
+    let parts = parts(nodes, root);
+    let shown: Vec<String> = parts.iter().take(4).map(|(name, time)| format!("{name} {time}")).collect();
     let name = program.frame.file();
-    let divided = match &around.frame.function {
-        _ if parts.is_empty() => "; most of its functions have no names".to_owned(),
-        Some(around) => format!(", in `{around}`: {}", parts.join(", ")),
-        None => format!(": {}", parts.join(", ")),
+    let divided = if shown.is_empty() {
+        "; most of its functions have no names".to_owned()
+    } else {
+        format!(": {}", shown.join(", "))
     };
     let text = format!(
-        "The program's own code: `{name}` computes this long, by samples with all that it calls{divided}. \
-         `--export-folded` shows all functions."
+        "The program's own code: `{name}` computes {cost}, by samples with all that it calls{divided}. `--export-folded` \
+         shows all functions."
     );
-    Some(Finding::new("user-code", cost, text).about(name))
+    let mostly = parts.first().map_or(name, |(part, _)| part.as_str());
+    Some(Finding::new("user-code", cost, text).about(mostly))
 }
 
-/// The function below a node at which its time divides, and those that it calls.
-fn divided(nodes: &[Node], root: usize) -> (&Node, Vec<&Node>) {
-    let mut around = root;
-    loop {
-        let called = || nodes.iter().enumerate().filter(|(_, node)| node.caller == Some(around));
-        match called().max_by(|(_, a), (_, b)| a.time.total_cmp(&b.time)) {
-            Some((longest, node)) if node.time >= NEARLY_ALL * nodes[around].time => around = longest,
-            _ => return (&nodes[around], called().map(|(_, node)| node).collect()),
+/// The functions that divide the time of a program, each with what it calls; the longest first.
+fn parts(nodes: &[Node], root: usize) -> Vec<(String, Nanos)> {
+    let all = nodes[root].time;
+    let mut called: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+    for (place, node) in nodes.iter().enumerate().filter(|(_, node)| node.time >= NAMED * all) {
+        node.caller.into_iter().for_each(|caller| called[caller].push(place));
+    }
+
+    let (mut open, mut times) = (vec![root], BTreeMap::<String, f64>::new());
+    while let Some(place) = open.pop() {
+        let (time, name) = (nodes[place].time, nodes[place].frame.function.as_deref());
+        let inside: f64 = called[place].iter().map(|inner| nodes[*inner].time).sum();
+        let interprets = name.is_some_and(|name| INTERPRETING.iter().any(|known| name.starts_with(known)));
+        let is_entry = name.is_some_and(|name| ENTRIES.contains(&name));
+        if place == root || is_entry || time >= MOST * all && inside >= DIVIDED * time && !interprets {
+            open.extend(&called[place]);
+        } else if let Some(name) = name {
+            let shown = if interprets { INTERPRETED.to_owned() } else { format!("`{name}`") };
+            *times.entry(shown).or_default() += time;
         }
     }
+
+    let mut parts: Vec<(String, Nanos)> =
+        times.into_iter().map(|(name, time)| (name, Nanos::rounded(time))).collect();
+    parts.sort_by_key(|(_, time)| Reverse(*time));
+    parts
 }
 
 /// Functions that collect garbage, as their runtimes name them.

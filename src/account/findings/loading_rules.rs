@@ -1,56 +1,10 @@
-//! Findings about loading a program.
+//! Findings about the files of a program and about its first instructions.
 
-use super::{Cpuid, Evidence, Finding, MachineFacts, TRAP, cost, noteworthy, role};
-use crate::account::loads::{LIBRARY, Load};
+use super::{Cpuid, Finding, MachineFacts, TRAP, cost, noteworthy, role};
 use crate::account::{Account, Region, Role, Step, What};
 use firstbyte_measure::arch::CallFacts;
 use firstbyte_measure::units::Nanos;
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
-
-/// The work of ld.so: its own code, and its calls and page faults. Its CPUID instructions do not count, because a static
-/// program executes them, too.
-pub(super) fn dynamic_linking(run: &Evidence) -> Option<Finding> {
-    let (account, machine) = (run.account, run.machine);
-    let by_loader = |step: &&Step| role(&step.what) == Some(Role::Loader);
-    let steps: Vec<&Step> = account.steps.iter().filter(by_loader).collect();
-    if steps.is_empty() {
-        return None;
-    }
-
-    let traps = trapped_instructions(account, machine).map_or(Nanos(0), |finding| finding.cost);
-    // the loader's user code, too, executes the instructions that trap
-    let user = machine.loader.map_or(Nanos(0), |user| Nanos(user.0.saturating_sub(traps.0)));
-    let cost = cost(steps.iter().copied()) + user;
-    if !noteworthy(cost, account, 10) {
-        return None;
-    }
-
-    let faults = steps.iter().filter(|step| matches!(step.what, What::Fault(_))).count();
-    let calls = steps.iter().filter(|step| matches!(step.what, What::Call { .. })).count();
-    let faults = account.page_faults().map_or(String::new(), |_| format!("{faults} page faults, "));
-    let code = if machine.loader.is_some() { format!(", {user} of its code") } else { String::new() };
-    let text = format!(
-        "Dynamic linking ({faults}{calls} system calls of ld.so{code}{}). A statically linked program does none of it; a \
-         program with fewer libraries does less.",
-        longest_libraries(run.loads)
-    );
-    Some(Finding::new("dynamic-linking", cost, text))
-}
-
-/// `; libx.so 1.2 ms, liby.so 0.3 ms`: those that take the longest, with their relocation.
-fn longest_libraries(loads: &[Load]) -> String {
-    let mut libraries: BTreeMap<&str, Nanos> = BTreeMap::new();
-    for load in loads.iter().filter(|load| load.runtime == LIBRARY) {
-        let time = libraries.entry(&load.unit).or_default();
-        *time = *time + load.own;
-    }
-    let mut libraries: Vec<(&str, Nanos)> = libraries.into_iter().collect();
-    libraries.sort_by_key(|(_, time)| Reverse(*time));
-    let longest: Vec<String> =
-        libraries.iter().take(3).map(|(name, time)| format!("`{name}` {time}")).collect();
-    if longest.is_empty() { String::new() } else { format!("; the longest: {}", longest.join(", ")) }
-}
 
 /// Files that were looked for and not found: at least three failed calls.
 pub(super) fn failed_searches(account: &Account) -> Option<Finding> {
@@ -75,9 +29,10 @@ pub(super) fn failed_searches(account: &Account) -> Option<Finding> {
     let by_loader = steps.iter().filter(|step| role(&step.what) == Some(Role::Loader)).count();
     let searching =
         if by_loader * 2 > steps.len() { "most of them for libraries" } else { "in all processes" };
+    let most = if times > 1 { format!(", most often of `{name}`, {times} times") } else { String::new() };
     let text = format!(
-        "{} lookups of files that do not exist failed ({searching}), most often of `{name}`, {times} times. Put the folder \
-         that has the files first in the search path.",
+        "{} lookups of files that do not exist failed ({searching}){most}. Put the folder that has the files first in the \
+         search path.",
         steps.len()
     );
     Some(Finding::new("failed-searches", cost, text))

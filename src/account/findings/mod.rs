@@ -5,11 +5,13 @@
 
 mod code_rules;
 mod file_rules;
+mod linking_rules;
 mod loading_rules;
 mod module_rules;
 mod process_rules;
 mod runtime_rules;
 
+use super::libraries::LinkedFile;
 use super::loads::Load;
 use super::profile::Estimate;
 use super::user_code::UserCode;
@@ -67,6 +69,7 @@ pub(super) struct Evidence<'e> {
     account: &'e Account,
     machine: &'e MachineFacts,
     loads: &'e [Load],
+    linked: &'e [LinkedFile],
     user_code: Option<&'e UserCode>,
     report_scale: f64,
 }
@@ -92,8 +95,10 @@ pub const TRAP: Nanos = Nanos(300);
 
 type Rule = fn(&Evidence) -> Option<Finding>;
 
-const RULES: [Rule; 24] = [
-    loading_rules::dynamic_linking,
+const RULES: [Rule; 26] = [
+    linking_rules::dynamic_linking,
+    linking_rules::bind_now,
+    linking_rules::unused_libraries,
     |run| loading_rules::failed_searches(run.account),
     |run| loading_rules::heavy_library(run.account),
     |run| loading_rules::trapped_instructions(run.account, run.machine),
@@ -119,10 +124,13 @@ const RULES: [Rule; 24] = [
     |run| process_rules::repeated_calls(run.account),
 ];
 
-/// Rules, and the earlier ones that say more of the same time: a runtime's report names what the files and the functions of
-/// an interpreter only suggest.
-const SAID_BETTER_BY: [(&str, &[&str]); 2] =
-    [("modules", &["reported"]), ("user-code", &["reported", "modules"])];
+/// A runtime's report that has this part of the time of the modules that were read says more of them, in per cent: what a
+/// program does between two files is not always the work of the first one.
+const SAYS_MORE: u64 = 60;
+
+/// Rules that explain user code. Those of one line explain the same time.
+const EXPLAIN_USER_CODE: [&[&str]; 4] =
+    [&["reported", "modules", "slow-file"], &["java-classes"], &["generated-code"], &["dynamic-linking"]];
 
 /// The findings, the most expensive first.
 pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
@@ -131,6 +139,7 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
         account: &summary.median_run,
         machine,
         loads: &summary.loads,
+        linked: &summary.linked,
         user_code,
         report_scale: summary.report_scale,
     };
@@ -138,16 +147,42 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     all.retain(|finding| noteworthy(finding.cost, &summary.median_run, 1));
     remove_said_better(&mut all);
     all.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
+    causes_first(&mut all);
     all.truncate(MOST);
     all
 }
 
-/// Removes findings of which others explain at least half.
+/// Rules, and those whose time they lengthen.
+const CAUSES: [(&str, &str); 2] = [("uncompiled-python", "reported"), ("programs", "reported")];
+
+/// A cause that has at least half of what it lengthens stands before it.
+fn causes_first(all: &mut Vec<Finding>) {
+    let place = |all: &[Finding], rule| all.iter().position(|finding| finding.rule == rule);
+    for (cause, lengthened) in CAUSES {
+        let (Some(cause), Some(lengthened)) = (place(all, cause), place(all, lengthened)) else { continue };
+        if lengthened < cause && all[cause].cost.0 * 2 >= all[lengthened].cost.0 {
+            let cause = all.remove(cause);
+            all.insert(lengthened, cause);
+        }
+    }
+}
+
+/// Removes findings of which others explain most.
 fn remove_said_better(all: &mut Vec<Finding>) {
-    for (rule, others) in SAID_BETTER_BY {
-        let explaining = all.iter().filter(|finding| others.contains(&finding.rule));
-        let explained = explaining.map(|finding| finding.cost.0).max().unwrap_or_default();
-        all.retain(|finding| finding.rule != rule || explained * 2 < finding.cost.0);
+    let cost = |all: &[Finding], rules: &[&str]| {
+        let costs = all.iter().filter(|finding| rules.contains(&finding.rule)).map(|finding| finding.cost.0);
+        costs.max().unwrap_or_default()
+    };
+    let reported = cost(all, &["reported"]);
+    all.retain(|finding| finding.rule != "modules" || reported * 100 < finding.cost.0 * SAYS_MORE);
+
+    let explained: u64 = EXPLAIN_USER_CODE.iter().map(|rules| cost(all, rules)).sum();
+    // that a program is interpreted says less than what else is known of it
+    let enough = |finding: &Finding| if finding.subject == code_rules::INTERPRETED { 4 } else { 2 };
+    all.retain(|finding| finding.rule != "user-code" || explained * enough(finding) < finding.cost.0);
+    for finding in all.iter_mut().filter(|finding| finding.rule == "user-code" && explained > 0) {
+        finding.cost = Nanos(finding.cost.0 - explained);
+        finding.text += " Other findings explain the rest of this time.";
     }
 }
 

@@ -33,13 +33,12 @@ const PACKAGES: [&str; 8] = [
 /// Languages whose folders of packages have a version.
 const LANGUAGES: [&str; 8] = ["lua", "perl", "perl5", "pypy", "python", "ruby", "site_ruby", "vendor_ruby"];
 
-/// The modules that the programs read, by package.
+/// The modules that the programs read, by package. The last one that a program reads has the time of all that the program does
+/// until its first byte, so how long the module itself takes is not known.
 pub(super) fn modules(run: &Evidence) -> Option<Finding> {
-    let executed = || run.loads.iter().filter(|load| load.runtime == EXECUTABLE);
-    let interprets = |load: &Load| INTERPRETERS.iter().any(|known| load.unit.starts_with(known));
-    let modules: Vec<&Load> = run.loads.iter().filter(|load| is_own_module(run, load)).collect();
+    let modules: Vec<&Load> = of_programs(run).into_iter().flat_map(but_the_last).collect();
     let cost = Nanos(modules.iter().map(|load| load.own.0).sum());
-    if modules.len() < FEWEST || !executed().any(interprets) || !noteworthy(cost, run.account, 5) {
+    if modules.len() < FEWEST || !noteworthy(cost, run.account, 5) {
         return None;
     }
 
@@ -61,11 +60,43 @@ pub(super) fn modules(run: &Evidence) -> Option<Finding> {
     Some(Finding::new("modules", cost, text))
 }
 
-fn is_own_module(run: &Evidence, load: &Load) -> bool {
+/// The modules of each program that executes modules.
+fn of_programs<'e>(run: &'e Evidence) -> Vec<Vec<&'e Load>> {
+    // the programs around the load, each with its depth and its modules
+    let mut around: Vec<(&Load, Vec<&Load>)> = Vec::new();
+    let mut done = Vec::new();
+    for load in run.loads.iter().filter(|load| load.is_file()) {
+        while around.last().is_some_and(|(program, _)| program.depth >= load.depth) {
+            done.extend(around.pop().map(|(_, modules)| modules));
+        }
+        if load.runtime == EXECUTABLE {
+            around.push((load, Vec::new()));
+        } else if let Some((program, modules)) = around.last_mut()
+            && is_own_module(run, program, load)
+        {
+            modules.push(load);
+        }
+    }
+    done.extend(around.into_iter().map(|(_, modules)| modules));
+    done
+}
+
+fn but_the_last(mut modules: Vec<&Load>) -> Vec<&Load> {
+    modules.pop();
+    modules
+}
+
+/// `program`: the load that reads the module.
+fn is_own_module(run: &Evidence, program: &Load, load: &Load) -> bool {
     let path = load.path();
+    let interprets = |file: &str| {
+        let name = file.rsplit('/').next().unwrap_or_default();
+        INTERPRETERS.iter().any(|known| name.starts_with(known)) && is_module(path, file)
+    };
+    // a script is the program, and its interpreter is executed
     let mut executed = run.account.processes.iter().flat_map(|process| &process.execs);
     load.runtime == FILE
-        && executed.any(|exec| is_module(path, &exec.executed))
+        && executed.any(|exec| *exec.path == *program.path() && interprets(&exec.executed))
         && !path.ends_with("/modules")
         && !ARCHIVES.iter().any(|suffix| load.has_suffix(suffix))
 }

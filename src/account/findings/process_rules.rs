@@ -73,8 +73,8 @@ pub(super) fn preempted(account: &Account) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "Other threads had the processor {} times. Measure on a quieter machine, or with --cpus.",
-        steps.len()
+        "Other threads had the processor {}. Measure on a quieter machine, or with --cpus.",
+        times(steps.len())
     );
     Some(Finding::new("preempted", cost, text))
 }
@@ -86,14 +86,18 @@ pub(super) fn sleep(account: &Account) -> Option<Finding> {
     let cost = cost(steps.iter().copied());
     let text = format!(
         "The program sleeps {} on the critical path. Nothing works meanwhile: wait for the event instead.",
-        if steps.len() == 1 { "once".to_owned() } else { format!("{} times", steps.len()) }
+        times(steps.len())
     );
     (!steps.is_empty()).then(|| Finding::new("sleep", cost, text))
 }
 
+fn times(count: usize) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
 /// Waits that no thread of the program ends.
 pub(super) fn waits(account: &Account) -> Option<Finding> {
-    let mut waits: BTreeMap<(Reason, bool), (usize, u64)> = BTreeMap::new();
+    let mut waits: BTreeMap<(Reason, bool), Waited> = BTreeMap::new();
     let mut call = None;
     for step in &account.steps {
         match &step.what {
@@ -101,30 +105,49 @@ pub(super) fn waits(account: &Account) -> Option<Finding> {
             What::Off(reason) if !is_explained(*reason) => {
                 let around = call.filter(|(end, _)| step.start < *end).and_then(|(_, file)| file);
                 let to_us = matches!(around, Some("stdout" | "stderr"));
-                let wait = waits.entry((*reason, to_us)).or_default();
-                *wait = (wait.0 + 1, wait.1 + step.own.0);
+                waits.entry((*reason, to_us)).or_default().add(step.own, around);
             }
             _ => {}
         }
     }
-    let ((reason, to_us), (count, time)) = waits.into_iter().max_by_key(|(_, (_, time))| *time)?;
-    let cost = Nanos(time);
+    let ((reason, to_us), Waited { count, cost, longest }) =
+        waits.into_iter().max_by_key(|(_, waited)| waited.cost)?;
     if !noteworthy(cost, account, 5) {
         return None;
     }
+    let times = times(count);
     let text = if to_us && reason == Reason::For(Wait::Write) {
         format!(
-            "The program waits until its output is read ({count} times): it writes more than fits into the pipe, which \
+            "The program waits until its output is read ({times}): it writes more than fits into the pipe, which \
              firstbyte reads here. A reader that is faster or slower changes this time."
         )
     } else {
+        let place = longest.1.map_or(String::new(), |file| format!(", the longest on `{file}`"));
         format!(
-            "The program waits for {} ({count} times), and nothing that it does ends this wait: another program, a device, \
-             the network or a timer does.",
+            "The program waits for {} ({times}{place}), and nothing that it does ends this wait: another program, a \
+             device, the network or a timer does.",
             reason.name()
         )
     };
     Some(Finding::new("waits", cost, text).about(reason.name()))
+}
+
+/// Waits of one kind.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waited<'s> {
+    count: usize,
+    cost: Nanos,
+    /// The time of the longest one, and its file.
+    longest: (Nanos, Option<&'s str>),
+}
+
+impl<'s> Waited<'s> {
+    fn add(&mut self, time: Nanos, file: Option<&'s str>) {
+        (self.count, self.cost) = (self.count + 1, self.cost + time);
+        if time > self.longest.0 {
+            self.longest = (time, file);
+        }
+    }
 }
 
 /// Other findings have these waits, or they are no wait for anybody.

@@ -1,12 +1,15 @@
 //! For every rule, there is a run that triggers it and one that does not.
 
 use super::*;
-use crate::account::loads::{EXECUTABLE, FILE};
-use crate::account::profile::{Divided, Frame, Node};
+use crate::account::libraries::LinkedFile;
+use crate::account::loads::{EXECUTABLE, FILE, LIBRARY};
+use crate::account::profile::{Divided, Frame, Function, Node};
 use crate::account::{
     Code, CodeOrigin, ExecStage, Execution, PageFault, PathPiece, ProcessAccount, Reason, Region,
     ThreadAccount,
 };
+use crate::inspect::headers::Linking;
+use crate::inspect::relocations::Relocations;
 use firstbyte_measure::Counts;
 use firstbyte_measure::arch::Wait;
 use firstbyte_measure::timeline::Phases;
@@ -231,23 +234,35 @@ fn with_loads(loads: Vec<Load>) -> Vec<Finding> {
     findings(&summary, &MachineFacts::default())
 }
 
+/// The findings of a run that executes this program and loads these files.
+fn of_program(program: &str, loads: Vec<Load>) -> Vec<Finding> {
+    let mut account = run(quiet());
+    let exec = &mut account.processes[0].execs[0];
+    (exec.path, exec.executed) = (program.into(), program.into());
+    let summary = Summary { loads, ..Summary::of(vec![account]).unwrap() };
+    findings(&summary, &MachineFacts::default())
+}
+
 #[test]
 fn five_modules_are_a_finding_with_their_packages() {
     let loads = |count: usize| -> Vec<Load> {
         let modules = (0..count)
             .map(|n| load(FILE, &format!("m{n}.pyc"), "/m/a.pyc", [100_000 + n as u64, 100_000], 1));
-        [load(EXECUTABLE, "python3.11", "/bin/python3.11", [1, 1], 0)].into_iter().chain(modules).collect()
+        let last = load(FILE, "last.pyc", "/m/last.pyc", [400_000, 400_000], 1);
+        let program = load(EXECUTABLE, "python3.11", "/bin/python3.11", [1, 1], 0);
+        std::iter::once(program).chain(modules).chain([last]).collect()
     };
+    let with_loads = |loads| of_program("/bin/python3.11", loads);
     let found = with_loads(loads(5));
     assert_eq!((found[0].rule, found[0].cost), ("modules", Nanos(500_010)));
     let text = &found[0].text;
     assert!(text.contains("5 modules") && text.contains("`/m` 500 µs (5)"), "{text}");
     assert!(with_loads(loads(4)).is_empty());
-    assert!(with_loads(loads(5).split_off(1)).is_empty(), "another program reads them as data");
+    assert!(of_program("/bin/tsc", loads(5)).is_empty(), "another program reads them as data");
     let with_report = |time| [loads(5), vec![load("Python", "json", "", [time, time], 0)]].concat();
     let rules = |time| with_loads(with_report(time)).iter().map(|finding| finding.rule).collect::<Vec<_>>();
-    assert_eq!(rules(260_000), ["reported"], "its own report is better");
-    assert_eq!(rules(200_000), ["modules", "reported"], "unless it explains the smaller part");
+    assert_eq!(rules(310_000), ["reported"], "its own report is better");
+    assert_eq!(rules(200_000), ["modules", "reported"], "unless it has only a part of them");
 }
 
 #[test]
@@ -385,12 +400,93 @@ fn user_code_is_named_where_its_calls_divide_it() {
     assert_eq!((found[0].rule, found[0].cost), ("user-code", Nanos(800_000)));
     let text = &found[0].text;
     assert!(
-        text.contains("`node` computes") && text.contains("in `Start`: `Run` 400 µs, `Compile` 300 µs."),
+        text.contains(
+            "`node` computes 800 µs, by samples with all that it calls: `Run` 400 µs, `Compile` 300 µs."
+        ),
         "{text}"
     );
+    let report = |time| with(vec![load("Node", "x", "", [time, time], 0)]);
+    assert_eq!((report(300_000)[0].rule, report(300_000)[0].cost), ("user-code", Nanos(500_000)));
+    assert!(report(300_000)[0].text.ends_with("Other findings explain the rest of this time."));
     let rules: Vec<&str> =
         with(vec![load("Node", "x", "", [500_000, 500_000], 0)]).iter().map(|f| f.rule).collect();
     assert_eq!(rules, ["reported"], "its modules explain it");
+}
+
+#[test]
+fn an_interpreter_is_not_looked_into() {
+    let nodes = vec![
+        node(None, "/bin/python3", None, 800_000.0),
+        node(Some(0), "/bin/python3", Some("main"), 790_000.0),
+        node(Some(1), "/bin/python3", Some("_PyEval_EvalFrameDefault"), 780_000.0),
+        node(Some(2), "/bin/python3", Some("PyObject_GetAttr"), 770_000.0),
+    ];
+    let user_code = UserCode { divided: Divided { nodes, ..Divided::default() }, ..UserCode::default() };
+    let summary = Summary { user_code: Some(user_code), ..Summary::of(vec![run(quiet())]).unwrap() };
+    let text = findings(&summary, &MachineFacts::default()).remove(0).text;
+    assert!(text.contains(": the program that it interprets 780 µs."), "{text}");
+    let loads = vec![load("Python", "x", "", [250_000, 250_000], 0)];
+    let rules: Vec<&str> =
+        findings(&Summary { loads, ..summary }, &MachineFacts::default()).iter().map(|it| it.rule).collect();
+    assert_eq!(rules, ["reported"], "a quarter is enough to say more than that");
+}
+
+#[test]
+fn a_program_that_a_module_starts_stands_before_the_module() {
+    let loads = vec![
+        load(EXECUTABLE, "node", "/bin/node", [1, 900_000], 0),
+        load(EXECUTABLE, "tsc", "/bin/tsc", [700_000, 700_000], 1),
+        load("Node", "tsc.js", "/tsc.js", [750_000, 750_000], 0),
+    ];
+    let rules: Vec<&str> = with_loads(loads).iter().map(|it| it.rule).collect();
+    assert_eq!(rules, ["programs", "reported"]);
+}
+
+#[test]
+fn missing_compiled_files_stand_before_the_imports_that_they_lengthen() {
+    let sources = |time| {
+        let imported = (0..3).map(|n| load("Python", &format!("a.m{n}"), "", [200_000, 200_000], 0));
+        let read =
+            (0..3).map(move |n| load(FILE, &format!("m{n}.py"), &format!("/a/m{n}.py"), [time, time], 1));
+        with_loads(imported.chain(read).collect()).iter().map(|it| it.rule).collect::<Vec<_>>()
+    };
+    assert_eq!(sources(110_000), ["uncompiled-python", "reported"]);
+    assert_eq!(sources(90_000), ["reported", "uncompiled-python"]);
+}
+
+fn linked(path: &str, relocations: u64, is_idle: bool) -> LinkedFile {
+    let counted = Relocations { relative: relocations, jump_slot: relocations, ..Relocations::default() };
+    let linking = Linking { relocations: counted, bind_now: true };
+    LinkedFile { path: path.into(), programs: 1, linking, is_idle }
+}
+
+#[test]
+fn libraries_of_which_no_code_runs_are_unused_unless_samples_show_it() {
+    let loads = ["used", "idle", "sampled"].map(|name| {
+        load(LIBRARY, &format!("lib{name}.so"), &format!("/lib/lib{name}.so"), [100_000, 100_000], 1)
+    });
+    let files = [("used", false), ("idle", true), ("sampled", true)];
+    let files = files.map(|(name, is_idle)| linked(&format!("/lib/lib{name}.so"), 500, is_idle));
+    let own = Estimate { time: 1_000.0, error: 0.0 };
+    let frame = Frame { module: "/lib/libsampled.so".into(), function: None };
+    let functions = vec![Function { frame, own, total: own, samples: 1 }];
+    let user_code = UserCode { divided: Divided { functions, ..Divided::default() }, ..UserCode::default() };
+    let summary = Summary {
+        loads: loads.to_vec(),
+        linked: files.to_vec(),
+        user_code: Some(user_code),
+        ..Summary::of(vec![run([quiet(), vec![(200_000, call("mmap", None, false, Role::Loader))]].concat())])
+            .unwrap()
+    };
+    let found = findings(&summary, &MachineFacts::default());
+    assert_eq!(found.iter().map(|it| it.rule).collect::<Vec<_>>(), ["dynamic-linking", "unused-libraries"]);
+    assert!(
+        found[0].text.contains(", 3000 relocations, 1500 of them by a symbol's name;"),
+        "{}",
+        found[0].text
+    );
+    assert_eq!(found[1].cost, Nanos(100_000));
+    assert!(found[1].text.contains("1 large library") && found[1].text.contains("`libidle.so` 100 µs"));
 }
 
 #[test]

@@ -10,6 +10,10 @@ use std::collections::BTreeMap;
 /// The runtime whose classes these are. They are not inside the phases that [`AskedRuntime::Java`] reports.
 pub const JAVA_CLASSES: &str = "Java classes";
 
+/// Those that the program loads by a class loader of its own, from files that are not on the class path. No archive that is made
+/// when a program exits contains them.
+pub const JAVA_OWN_CLASSES: &str = "Java classes of own loaders";
+
 /// What a class-data archive saves of them, by the virtual machine's own counters: to find and to parse classes, and to
 /// verify their code.
 const ARCHIVE_SAVES: [&str; 4] = [
@@ -155,10 +159,12 @@ fn java(text: &str) -> Vec<Load> {
 
     let classes: Vec<(u64, &str, &str)> = text.lines().filter_map(java_class).collect();
     let next = classes.iter().skip(1).map(|(at, ..)| *at).chain(classes.last().map(|(at, ..)| *at));
+    let class_path = text.lines().find_map(|line| line.strip_prefix("class path\t"));
     let class = |((at, name, source), next): (&(u64, &str, &str), u64)| {
         let time = Nanos(next.saturating_sub(*at)).min(LONGEST_CLASS);
         let (unit, file) = ((*name).to_owned(), Some((*source).into()));
-        Load { runtime: JAVA_CLASSES, unit, file, own: time, total: time, depth: 0 }
+        let runtime = if is_archivable(source, class_path) { JAVA_CLASSES } else { JAVA_OWN_CLASSES };
+        Load { runtime, unit, file, own: time, total: time, depth: 0 }
     };
     let mut classes: Vec<Load> = classes.iter().zip(next).map(class).collect();
     let counted = text.lines().filter_map(java_counter);
@@ -167,6 +173,14 @@ fn java(text: &str) -> Vec<Load> {
         share(&mut classes, counted);
     }
     phases.into_iter().chain(classes).collect()
+}
+
+/// Whether an archive can contain the classes of a source: those of the virtual machine, and of the files on the class path. If
+/// that is not known, all can.
+fn is_archivable(source: &str, class_path: Option<&str>) -> bool {
+    let Some(class_path) = class_path else { return true };
+    let file = source.strip_prefix("file:");
+    file.is_none_or(|file| class_path.split(':').any(|entry| entry == file))
 }
 
 /// Divides a time among the classes that are in no archive, as their own times are to each other.
@@ -277,6 +291,23 @@ import time:         1 |          1 | site
         ];
         assert_eq!(shown(&loads), expected);
         assert_eq!(loads[3].file.as_deref(), Some("file:/app/"));
+    }
+
+    #[test]
+    fn a_class_is_archivable_if_the_virtual_machine_or_the_class_path_has_it() {
+        let report = "\
+[100ns][class,load] A source: jrt:/java.logging
+[200ns][class,load] B source: file:/boot/worlds.jar
+[300ns][class,load] C source: file:/lib/core.jar
+class path\t/boot/worlds.jar
+";
+        let runtimes = |report: &str| {
+            let all = loads(AskedRuntime::Java, report);
+            all.iter().map(|class| class.runtime == JAVA_CLASSES).collect::<Vec<bool>>()
+        };
+        assert_eq!(runtimes(report), [true, true, false]);
+        let without = report.rsplit_once("class path").unwrap().0;
+        assert_eq!(runtimes(without), [true; 3], "the class path is not known");
     }
 
     #[test]

@@ -7,16 +7,19 @@ const MAGIC: [u8; 4] = [0xca, 0xfe, 0xc0, 0xc0];
 const HEAD: usize = 32;
 const FIRST_AT: usize = 24;
 const COUNT_AT: usize = 28;
-/// The letter of counters that are whole numbers of 64 bits.
+/// The letters of counters that are whole numbers of 64 bits, and of texts.
 const LONG: u8 = b'J';
+const BYTE: u8 = b'B';
 
 /// How many ticks a second has.
 const FREQUENCY: &str = "sun.os.hrt.frequency";
 const CLASSES: &str = "sun.cls.";
+/// Where the class loader of the application looks.
+const CLASS_PATH: &str = "java.property.java.class.path";
 
-/// The times that it spent on classes, as lines `counter<tab>nanoseconds<tab>name`.
+/// The times that it spent on classes, as lines `counter<tab>nanoseconds<tab>name`, and `class path<tab>…`.
 pub(super) fn text(bytes: &[u8]) -> String {
-    let all = counters(bytes).unwrap_or_default();
+    let Counters { numbers: all, class_path } = counters(bytes).unwrap_or_default();
     let Some((_, frequency)) = all.iter().find(|(name, ticks)| name == FREQUENCY && *ticks > 0) else {
         return String::new();
     };
@@ -26,11 +29,19 @@ pub(super) fn text(bytes: &[u8]) -> String {
         let nanoseconds = u128::from(*ticks) * 1_000_000_000 / u128::from(*frequency);
         format!("counter\t{nanoseconds}\t{name}\n")
     };
-    times.map(line).collect()
+    times.map(line).collect::<String>()
+        + &class_path.map_or(String::new(), |path| format!("class path\t{path}\n"))
 }
 
-/// Names and values; `None`: this is another format.
-fn counters(bytes: &[u8]) -> Option<Vec<(String, u64)>> {
+#[derive(Clone, Debug, Default)]
+struct Counters {
+    /// Names and values.
+    numbers: Vec<(String, u64)>,
+    class_path: Option<String>,
+}
+
+/// `None`: this is another format.
+fn counters(bytes: &[u8]) -> Option<Counters> {
     let little = *bytes.get(4)? == 1;
     let number = |at: usize| -> Option<usize> {
         let four: [u8; 4] = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;
@@ -40,15 +51,17 @@ fn counters(bytes: &[u8]) -> Option<Vec<(String, u64)>> {
         return None;
     }
 
-    let (mut at, mut found) = (number(FIRST_AT)?, Vec::new());
+    let (mut at, mut found) = (number(FIRST_AT)?, Counters::default());
     for _ in 0..number(COUNT_AT)? {
         let entry = bytes.get(at..at.checked_add(number(at)?.max(1))?)?;
-        let [name, data] = [number(at + 4)?, number(at + 16)?];
+        let [name_at, data_at] = [number(at + 4)?, number(at + 16)?];
         let is_one_number = number(at + 8)? == 0 && entry.get(12) == Some(&LONG);
         if let (true, Some(name), Some(value)) =
-            (is_one_number, text_at(entry, name), long_at(entry, data, little))
+            (is_one_number, text_at(entry, name_at), long_at(entry, data_at, little))
         {
-            found.push((name, value));
+            found.numbers.push((name, value));
+        } else if entry.get(12) == Some(&BYTE) && text_at(entry, name_at).as_deref() == Some(CLASS_PATH) {
+            found.class_path = text_at(entry, data_at);
         }
         at += entry.len();
     }

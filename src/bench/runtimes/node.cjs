@@ -45,18 +45,20 @@ function imported() {
     samples.forEach((id, n) => own.set(id, (own.get(id) ?? 0) + 1000 * (timeDeltas[n + 1] ?? 0)));
     const byId = new Map(nodes.map((node) => [node.id, node]));
     // The body of a module is a function without a name, which Node's loader calls.
-    const visit = (node, body, byLoader) => {
+    const visit = (node, body, caller) => {
       const { url, functionName } = node.callFrame;
       // within a `require`
       if (url === HOOK) return;
-      const begins = body === undefined && byLoader && functionName === '' && url.startsWith('file:');
+      const begins = body === undefined && caller !== '' && functionName === '' && url.startsWith('file:');
       const within = begins ? fileURLToPath(url) : body;
-      const part = within ?? (url.startsWith('node:internal/modules/esm/') ? '' : undefined);
+      // between the loader and a body, there may be a native function
+      const isLoader = url.startsWith('node:internal/modules/esm/') || (url === '' && caller === 'loader');
+      const part = within ?? (isLoader ? '' : undefined);
       if (part !== undefined) times.set(part, (times.get(part) ?? 0) + (own.get(node.id) ?? 0));
-      const calls = url.startsWith('node:internal/modules/esm/') || functionName === '(root)';
+      const calls = isLoader ? 'loader' : functionName === '(root)' ? 'root' : '';
       for (const child of node.children ?? []) visit(byId.get(child), within, calls);
     };
-    visit(nodes[0], undefined, false);
+    visit(nodes[0], undefined, '');
   });
   return times;
 }

@@ -165,6 +165,7 @@ impl CommandArgs {
         let own = |text: &String| Hook {
             command: replaced(text, &benchmark.parameters),
             limit: self.hook_timeout,
+            shell: benchmark.shell.clone(),
             variables: benchmark.variables.clone(),
         };
         let prepare = self.own("prepare", &self.prepare, at)?.map(own);

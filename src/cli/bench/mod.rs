@@ -51,9 +51,9 @@ pub struct Args {
     /// Run each command at least N times
     #[arg(short, long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     min_runs: u32,
-    /// Run each command at most N times
-    #[arg(short = 'M', long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    max_runs: u32,
+    /// Run each command at most N times [default: 2000, or --min-runs]
+    #[arg(short = 'M', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    max_runs: Option<u32>,
     /// Stop after DURATION, such as 500ms or 2m; a number without a unit is in seconds [default: 3s for each command]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     time: Option<Duration>,
@@ -171,6 +171,9 @@ fn check_stdout(outputs: &[Destination], exports: &[(Format, Target)]) -> Result
 /// The default time for each command.
 const TIME_EACH: Duration = Duration::from_secs(3);
 
+/// More runs hardly make medians more precise.
+const MOST_RUNS: u32 = 2000;
+
 /// Enough for a median: counts hardly vary.
 const COUNT_RUNS: u32 = 3;
 
@@ -236,8 +239,8 @@ impl Args {
         if let Some(runs) = self.runs {
             return Ok(RunLimit::Runs(runs));
         }
-        if self.min_runs > self.max_runs {
-            let (min, max) = (self.min_runs, self.max_runs);
+        let (min, max) = (self.min_runs, self.max_runs.unwrap_or(MOST_RUNS.max(self.min_runs)));
+        if min > max {
             return Err(format!(
                 "--min-runs {min} is more than --max-runs {max}\nhelp: firstbyte bench --min-runs {max} --max-runs {min} …"
             ));
@@ -246,8 +249,8 @@ impl Args {
         let all = |each: Duration| each.saturating_mul(u32::try_from(commands).unwrap_or(u32::MAX));
         let least_time = all(self.min_benchmarking_time.unwrap_or_default());
         Ok(RunLimit::Adaptive(Adaptive {
-            least: self.min_runs,
-            most: self.max_runs,
+            least: min,
+            most: max,
             least_time,
             time: self.time.unwrap_or(all(TIME_EACH)).max(least_time),
             precision: self.precision,

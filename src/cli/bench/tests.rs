@@ -23,11 +23,14 @@ fn commands_are_split_as_a_shell_splits_words_and_no_shell_runs_them() {
 
 #[test]
 fn a_shell_runs_them_if_asked_for() {
-    assert_eq!(commands(&["--shell", "a | b"]), [["/bin/sh", "-c", "a | b"]]);
     assert_eq!(commands(&["--shell=bash --norc", "a"]), [["bash", "--norc", "-c", "a"]]);
-    assert_eq!(commands(&["-S", "a; b"]), [["/bin/sh", "-c", "a; b"]]);
-    for option in ["--shell", "-S"] {
-        assert!(plan(&[option, "bash", "a"]).unwrap_err().contains("--shell=bash"));
+    assert_eq!(commands(&["--shell", "zsh", "a"]), [["zsh", "-c", "a"]]);
+    for shell in [&["-S"][..], &["--shell", "default"]] {
+        assert_eq!(commands(&[shell, &["a; b"]].concat()), [["/bin/sh", "-c", "a; b"]]);
+    }
+    for of_older_versions in ["bash", "none"] {
+        let error = plan(&["-S", of_older_versions, "a"]).unwrap_err();
+        assert!(error.ends_with(&format!("\nhelp: --shell {of_older_versions}")), "{error}");
     }
 }
 
@@ -35,6 +38,7 @@ fn a_shell_runs_them_if_asked_for() {
 fn shell_syntax_needs_a_decision() {
     let error = plan(&["echo $HOME"]).unwrap_err();
     assert!(error.contains("`$HOME`") && error.contains("\nhelp: -S "), "{error}");
+    assert!(plan(&["A=1 env"]).unwrap_err().contains("\nhelp: --env sets variables; -S "));
     assert_eq!(commands(&["-N", "echo $HOME"]), [["echo", "$HOME"]]);
     assert_eq!(commands(&["--shell=none", "echo *"]), [["echo", "*"]]);
     assert_eq!(commands(&["echo '$HOME' \\*"]), [["echo", "$HOME", "*"]]);
@@ -81,6 +85,17 @@ fn the_reference_is_one_of_the_commands_or_another_one() {
     assert_eq!(plan(&["--reference", "b", "a", "b"]).unwrap().reference, 1);
     let other = plan(&["--reference", "c", "--subtract", "d", "a", "b"]).unwrap();
     assert_eq!((other.reference, other.subtract, other.benchmarks.len()), (2, Some(3), 4));
+}
+
+#[test]
+fn more_runs_than_usual_need_only_the_minimum() {
+    let limits = |words: &[&str]| match plan(words).unwrap().limit {
+        RunLimit::Adaptive(Adaptive { least, most, .. }) => (least, most),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(limits(&["a"]), (10, 2000));
+    assert_eq!(limits(&["-m", "5000", "a"]), (5000, 5000));
+    assert_eq!(limits(&["-M", "5000", "a"]), (10, 5000));
 }
 
 #[test]

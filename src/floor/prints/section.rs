@@ -73,6 +73,7 @@ mod tests {
             stack: Vec::new(),
             paths: Vec::new(),
             pair: None,
+            structure: Vec::new(),
             output: false,
         };
         Event { at: Nanos(at), pid: 7, tid: 7, kind: EventKind::Call(Box::new(call)) }

@@ -2,12 +2,10 @@
 
 use super::block::{PageBlock, Section};
 use super::source::PageSource;
-use super::{programs_answer, trace_answer, watch};
+use super::{programs_answer, throughput, trace_answer, watch};
 use crate::document::elf::ElfDocument;
 use crate::document::floor::Floor;
-use crate::document::throughput::{Throughput, ThroughputDocument};
 use crate::output::visible;
-use crate::report::row::ratio;
 use crate::report::text::claims::summary;
 use firstbyte_measure::units::display_nanos;
 
@@ -27,7 +25,7 @@ fn of(source: &PageSource) -> Vec<PageBlock> {
         PageSource::Programs(document) => programs_answer::blocks(document),
         PageSource::Trace(document) => document.results.iter().flat_map(trace_answer::blocks).collect(),
         PageSource::Floor(floor) => answer(machine_charges(floor)),
-        PageSource::Throughput(document) => answer(fastest(document)),
+        PageSource::Throughput(document) => throughput::answer(document),
         PageSource::Elf(document) => answer(Some(executable(document))),
         PageSource::Claims(document) => answer(Some(summary(document))),
         PageSource::Watch(document) => watch::answer(document),
@@ -47,21 +45,6 @@ fn machine_charges(floor: &Floor) -> Option<String> {
     });
     let figure = || floor.results.first();
     ends.or_else(|| figure().map(|own| format!("{}: {}.", visible(&own.name), display_nanos(own.median))))
-}
-
-/// The design that gains most where most lines were printed.
-fn fastest(document: &ThroughputDocument) -> Option<String> {
-    let most = document.results.iter().map(|result| result.lines).max()?;
-    let gain = |result: &Throughput| result.times_faster.map_or(1.0, |faster| faster.ratio);
-    let all = document.results.iter().filter(|result| result.lines == most);
-    let best = all.max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
-
-    let compared = best.times_faster.map_or(String::new(), |faster| {
-        format!(", {} times as fast as `{}`", ratio(faster.ratio), visible(&document.baseline))
-    });
-    let [design, sink] = [&best.design, &best.sink].map(|text| visible(text));
-    let time = display_nanos(best.median_ns);
-    Some(format!("`{design}` prints {most} lines to {sink} in {time}{compared}."))
 }
 
 fn executable(document: &ElfDocument) -> String {

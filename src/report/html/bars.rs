@@ -1,4 +1,4 @@
-//! Stacked bars: durations as parts of a width.
+//! Bars, most of them stacked: durations as parts of a width.
 
 use super::block::{Bar, BarPiece};
 use crate::report::phase_row::{LARGEST_LINEAR_RATIO, PhaseRow};
@@ -12,7 +12,13 @@ pub(super) struct Scale {
 
 impl Scale {
     pub(super) fn of(rows: &[PhaseRow]) -> Scale {
-        let ends = || rows.iter().map(|row| row.end().max(1.0));
+        let ends: Vec<f64> = rows.iter().map(PhaseRow::end).collect();
+        Scale::over(&ends)
+    }
+
+    /// For bars of these durations, in nanoseconds.
+    pub(super) fn over(all: &[f64]) -> Scale {
+        let ends = || all.iter().map(|ns| ns.max(1.0));
         let to = ends().fold(1.0, f64::max);
         Scale { from: ends().fold(to, f64::min).max(1.0) / 2.0, to }
     }
@@ -23,23 +29,34 @@ impl Scale {
             return ("linear", format!("Linear scale, 0 to {}.", display_nanos(self.to)));
         }
         let [from, to] = [self.from, self.to].map(display_nanos);
-        let text = format!(
-            "The length of a bar is its total on a logarithmic scale, {from} to {to}; within a bar, each phase has its \
-             share of the total."
-        );
-        ("logarithmic", text)
+        ("logarithmic", format!("The length of a bar is its total on a logarithmic scale, {from} to {to}."))
+    }
+
+    /// A duration without phases, in nanoseconds.
+    pub(super) fn plain(&self, ns: f64) -> Bar {
+        let piece = |width: f64| vec![BarPiece { fill: "path", x: 0.0, width: rounded(width.max(SEEN)) }];
+        Bar {
+            label: display_nanos(ns),
+            logarithmic: piece(self.logarithmic(ns)),
+            linear: piece(WIDTH * ns / self.to),
+            share: Vec::new(),
+        }
+    }
+
+    /// The length of a bar on the logarithmic scale, in percent.
+    fn logarithmic(&self, ns: f64) -> f64 {
+        let share = (ns.max(self.from) / self.from).ln() / (self.to / self.from).ln().max(f64::EPSILON);
+        WIDTH * share.clamp(0.0, 1.0)
     }
 
     pub(super) fn bar(&self, row: &PhaseRow) -> Bar {
         let total = row.end().max(1.0);
-        let logarithmic =
-            (total.max(self.from) / self.from).ln() / (self.to / self.from).ln().max(f64::EPSILON);
         let known = row.phases.iter().filter(|(_, ns)| **ns > 0.0);
         let shown: Vec<String> =
             known.map(|(phase, ns)| format!("{} {}", phase.name(), display_nanos(*ns))).collect();
         Bar {
             label: shown.join(", "),
-            logarithmic: pieces(row, WIDTH * logarithmic.clamp(0.0, 1.0)),
+            logarithmic: pieces(row, self.logarithmic(total)),
             linear: pieces(row, WIDTH * total / self.to),
             share: pieces(row, WIDTH),
         }

@@ -13,7 +13,7 @@ pub(super) struct PageFrame<'p> {
     /// Leads to the last section.
     pub(super) badge: Option<String>,
     pub(super) version: &'p str,
-    /// The names of the phases.
+    /// The names of the phases; none if the page shows no phases.
     pub(super) phases: &'p [&'static str],
     /// SVG that the bars refer to.
     pub(super) patterns: &'p str,
@@ -34,7 +34,9 @@ pub(super) fn page(frame: &PageFrame, sections: &[Section], subjects: &str) -> M
                 header {
                     h1 { (frame.title) }
                     @if let Some(badge) = &frame.badge { a class="badge" href="#about" { (badge) } }
-                    ul class="legend" aria-label="Phases" { @for phase in frame.phases { (legend_of(phase)) } }
+                    @if !frame.phases.is_empty() {
+                        ul class="legend" aria-label="Phases" { @for phase in frame.phases { (legend_of(phase)) } }
+                    }
                 }
                 nav class="tabs" aria-label="Sections" {
                     @for section in sections { a href={ "#" (section.id) } { (section.title) } " " }
@@ -211,7 +213,7 @@ fn bars(bars: &Bars) -> Markup {
             ul { @for BarRow { name, bar, value } in &bars.rows {
                 li { span class="name" { (name) } (self::bar(bar)) span class="value" { (value) } }
             } }
-            p class="note" { (bars.note) }
+            p class="note" { (bars.note.replace(" %", "\u{a0}%")) }
         }
     }
 }

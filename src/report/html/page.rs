@@ -47,17 +47,22 @@ pub fn render(sources: &[(String, PageSource)], machines: &[ProgramOnMachines]) 
     let style = STYLE.to_owned() + &patterns::rules();
     let script = format!("\"use strict\";\n(() => {{\n{}\n}})();\n", SCRIPTS.join("\n"));
 
+    let phases = Phase::ALL.map(Phase::name);
     let frame = PageFrame {
         title: &title(sources),
         badge: badge(sources),
         version: env!("CARGO_PKG_VERSION"),
-        phases: &Phase::ALL.map(Phase::name),
+        phases: if has_phases(sources) { &phases } else { &[] },
         patterns: &patterns::definitions(),
         style: &style,
         script: &script,
         policy: &policy(&script, &style),
     };
     markup::page(&frame, &sections, &subjects).into_string()
+}
+
+fn has_phases(sources: &[(String, PageSource)]) -> bool {
+    sources.iter().any(|(_, source)| matches!(source, PageSource::Programs(_) | PageSource::Trace(_)))
 }
 
 /// A content security policy that allows this script and this style by their hashes (CSP level 2, section 4.2.2).

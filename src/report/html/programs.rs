@@ -103,7 +103,7 @@ fn counted(text: String) -> Cell {
     Cell { text, value, ..Cell::default() }
 }
 
-/// The number at the beginning of `12`, `3%`, `<1%` or `1.5 MiB`; in bytes if a unit follows.
+/// The number at the beginning of `12`, `3 %`, `<1` or `1.5 MiB`; in bytes if a unit follows.
 fn sortable(text: &str) -> Option<f64> {
     let text = text.trim_start_matches('<');
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn counts_are_sorted_by_their_values() {
-        let values = ["12", "<1%", "97%", "1.5 KiB", "2 MiB", "–"].map(sortable);
+        let values = ["12", "<1", "97 %", "1.5 KiB", "2 MiB", "–"].map(sortable);
         assert_eq!(values, [Some(12.0), Some(1.0), Some(97.0), Some(1536.0), Some(2_097_152.0), None]);
     }
 }

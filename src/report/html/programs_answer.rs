@@ -13,6 +13,9 @@ use crate::report::words::count_of;
 use crate::stats::Verdict;
 use firstbyte_measure::units::display_nanos;
 
+/// The most programs that the sentence compares by their names.
+const NAMED: usize = 3;
+
 /// The most programs in the first picture.
 const MOST: usize = 40;
 
@@ -93,10 +96,25 @@ fn verdicts(all: &[&Measurement]) -> Option<String> {
         return Some(format!("{verdict} `{reference}`: {}{times}", figures(&only.ratio)));
     }
 
+    if compared.len() <= NAMED {
+        let one = |(m, own): &(&Measurement, &Relative)| {
+            format!("`{}` is {} {}", visible(m.label()), verdict_of(own), figures(&own.ratio))
+        };
+        let each: Vec<String> = compared.iter().map(one).collect();
+        return Some(format!("Compared with `{reference}`, {}", each.join("; ")));
+    }
     let count = |verdict| compared.iter().filter(|(_, own)| own.verdict == verdict).count();
     let [faster, slower, unknown] = [Verdict::Faster, Verdict::Slower, Verdict::CantTell].map(count);
     let unknown = if unknown > 0 { format!(", {unknown} can't tell") } else { String::new() };
     Some(format!("Compared with `{reference}`, {faster} faster, {slower} slower{unknown}"))
+}
+
+fn verdict_of(relative: &Relative) -> &'static str {
+    match relative.verdict {
+        Verdict::Faster => "faster,",
+        Verdict::Slower => "slower,",
+        Verdict::CantTell => "neither certainly faster nor slower,",
+    }
 }
 
 fn left_out(document: &Document) -> Option<String> {
@@ -110,6 +128,7 @@ fn phases(all: &[&Measurement]) -> Option<PageBlock> {
     rows.truncate(MOST);
     let scale = Scale::of(&rows);
     let (shown, mut note) = scale.best();
+    note += if shown == "linear" { "" } else { " Within a bar, each phase has its share of the total." };
     if left > 0 {
         note = format!("{note} {left} more are on the tab of the programs.");
     }
@@ -159,7 +178,10 @@ mod tests {
             "`b` is slower than `a`: 1.500 × (1.400 to 1.600); 10.0 ms against 10.0 ms."
         );
         let three = format!("{both}, {}", program("c", relative));
-        assert_eq!(answer(&three), "Compared with `a`, 0 faster, 2 slower.");
+        let each = ["b", "c"].map(|name| format!("`{name}` is slower, 1.500 × (1.400 to 1.600)"));
+        assert_eq!(answer(&three), format!("Compared with `a`, {}.", each.join("; ")));
+        let five = format!("{three}, {}, {}", program("d", relative), program("e", relative));
+        assert_eq!(answer(&five), "Compared with `a`, 0 faster, 4 slower.");
     }
 
     #[test]

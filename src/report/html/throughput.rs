@@ -1,10 +1,12 @@
-//! Many lines by each design: a chart and a table.
+//! Many lines by each design: which is the fastest, a chart, and a table.
 
-use super::block::{Cell, PageBlock, Picture, Row, Section, Table, columns, row};
+use super::bars::Scale;
+use super::block::{BarRow, Bars, Cell, PageBlock, Picture, Row, Section, Table, columns, row};
 use crate::document::throughput::{Throughput, ThroughputDocument};
 use crate::output::visible;
 use crate::report::pictures::throughput as throughput_chart;
 use crate::report::row::{UNKNOWN, ratio};
+use crate::report::text::throughput::grouped;
 use firstbyte_measure::units::display_nanos;
 
 /// For each document, a chart with its table, and what was not timed.
@@ -19,6 +21,47 @@ pub(crate) fn section(documents: &[&ThroughputDocument]) -> Option<Section> {
         section.blocks.extend(left_out(document).map(|table| PageBlock::Table { table }));
     }
     (!section.blocks.is_empty()).then_some(section)
+}
+
+/// The fastest design, and all of them for the most lines of each sink.
+pub(super) fn answer(document: &ThroughputDocument) -> Vec<PageBlock> {
+    let fastest = fastest(document).map(|text| PageBlock::Answer { text });
+    let sinks = document.sinks().into_iter();
+    let bars = sinks.filter_map(|(sink, _)| bars(document, sink)).map(|bars| PageBlock::Bars { bars });
+    fastest.into_iter().chain(bars).collect()
+}
+
+/// The design that gains most where most lines were printed.
+fn fastest(document: &ThroughputDocument) -> Option<String> {
+    let most = document.results.iter().map(|result| result.lines).max()?;
+    let gain = |result: &Throughput| result.times_faster.map_or(1.0, |faster| faster.ratio);
+    let all = document.results.iter().filter(|result| result.lines == most);
+    let best = all.max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
+
+    let compared = best.times_faster.map_or(String::new(), |faster| {
+        let [times, low, high] = [faster.ratio, faster.low, faster.high].map(ratio);
+        format!(", {times} times ({low} to {high}) as fast as `{}`", visible(&document.baseline))
+    });
+    let [design, sink] = [&best.design, &best.sink].map(|text| visible(text));
+    let time = display_nanos(best.median_ns);
+    Some(format!("`{design}` prints {most} lines to {sink} in {time}{compared}."))
+}
+
+fn bars(document: &ThroughputDocument, sink: &str) -> Option<Bars> {
+    let most = *document.counts(sink).last()?;
+    let ranked = document.ranking(sink).into_iter();
+    let results: Vec<&Throughput> = ranked.filter_map(|design| document.find(sink, design, most)).collect();
+    let times: Vec<f64> = results.iter().map(|result| result.median_ns).collect();
+    let scale = Scale::over(&times);
+    let (shown, note) = scale.best();
+
+    let bar = |result: &&Throughput| BarRow {
+        name: visible(&result.design),
+        bar: scale.plain(result.median_ns),
+        value: display_nanos(result.median_ns),
+    };
+    let title = format!("{} lines to {}, medians", grouped(most), visible(sink));
+    Some(Bars { title, scale: shown, rows: results.iter().map(bar).collect(), note })
 }
 
 fn picture(document: &ThroughputDocument, svg: String) -> Picture {

@@ -198,7 +198,7 @@ mod tests {
             "findings": [{"text": "1 ms, 50 %: It waits. Do not."}]}))
         .unwrap();
         let expected =
-            "`app x`: first byte after 1.50 ms, exit after 2.00 ms; 75% user code. 1 ms, 50 %: It waits.";
+            "`app x`: first byte after 1.50 ms, exit after 2.00 ms; 75 % user code. 1 ms, 50 %: It waits.";
         assert_eq!(sentence(&traced), expected);
         let Some(PageBlock::Bars { bars }) = path(&traced) else { panic!("two programs worked") };
         assert_eq!(bars.rows.iter().map(|row| &*row.name).collect::<Vec<_>>(), ["sh", "app"]);

@@ -15,18 +15,19 @@ const PANEL: (u32, u32) = (900, 460);
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-/// A panel for each sink with a line for each design. `log`: both axes are logarithmic. `None` if there is nothing to draw.
+/// A panel for each sink with a line for each design. `log`: both axes are logarithmic. `None` if no sink got several
+/// numbers of lines.
 pub fn svg(document: &ThroughputDocument, log: bool) -> Option<String> {
-    let sinks = document.sinks();
-    let rows = u32::try_from(sinks.len()).ok().filter(|rows| *rows > 0)?;
+    let title = |(sink, description): (&str, &str)| visible(&format!("{sink}: {description}"));
+    let sinks = document.sinks().into_iter();
+    let charts: Vec<Chart> = sinks.filter_map(|sink| Chart::of(document, sink.0, title(sink))).collect();
+    let rows = u32::try_from(charts.len()).ok().filter(|rows| *rows > 0)?;
     let mut text = String::new();
 
     {
         let root = SVGBackend::with_string(&mut text, (PANEL.0, PANEL.1 * rows)).into_drawing_area();
         root.fill(&WHITE).ok()?;
-        let panels = root.split_evenly((sinks.len(), 1));
-        for (panel, (sink, description)) in panels.iter().zip(sinks) {
-            let chart = Chart::of(document, sink, visible(&format!("{sink}: {description}")))?;
+        for (panel, chart) in root.split_evenly((charts.len(), 1)).iter().zip(charts) {
             if log {
                 let (x, y) = (chart.x.clone().log_scale(), chart.y.clone().log_scale());
                 chart.draw(panel, x, y).ok()?;
@@ -49,8 +50,10 @@ struct Chart {
 }
 
 impl Chart {
+    /// `None` for a single number of lines, which makes no line.
     fn of(document: &ThroughputDocument, sink: &str, title: String) -> Option<Chart> {
         let counts = document.counts(sink);
+        let [first, .., last] = counts[..] else { return None };
         let line = |design: &str| {
             let results = counts.iter().filter_map(|count| document.find(sink, design, *count));
             let points = results.map(|r| (r.lines.max(1) as f64 / 1e6, r.median_ns / 1e9));
@@ -59,9 +62,8 @@ impl Chart {
         let lines: Vec<_> = document.ranking(sink).into_iter().map(line).collect();
         let seconds = || lines.iter().flat_map(|(_, points)| points.iter().map(|point| point.1));
         let (low, high) = (seconds().min_by(f64::total_cmp)?, seconds().max_by(f64::total_cmp)?);
-        let (first, last) = ((*counts.first()?).max(1) as f64 / 1e6, (*counts.last()?).max(1) as f64 / 1e6);
-        let last = if last > first { last } else { first * 1.1 };
-        Some(Chart { title, x: first..last, y: low * 0.8..high * 1.1, lines })
+        let [first, last] = [first, last].map(|count| count.max(1) as f64 / 1e6);
+        Some(Chart { title, x: first..last.max(first * 1.1), y: low * 0.8..high * 1.1, lines })
     }
 
     fn draw<X, Y>(&self, area: &Area, x: X, y: Y) -> Result<(), Box<dyn std::error::Error>>
@@ -119,10 +121,7 @@ const ROWS: usize = 16;
 /// For a terminal, with time on a logarithmic axis; empty for a single number of lines. Where two designs meet, the faster
 /// one is shown.
 pub(crate) fn plot(document: &ThroughputDocument, sink: &str, terminal: &Terminal) -> String {
-    let counts = document.counts(sink);
-    let Some(chart) = Chart::of(document, sink, String::new()).filter(|_| counts.len() > 1) else {
-        return String::new();
-    };
+    let Some(chart) = Chart::of(document, sink, String::new()) else { return String::new() };
 
     let width = terminal.width.clamp(40, 100) - 12;
     let (low, high) = (chart.y.start.ln(), chart.y.end.ln());

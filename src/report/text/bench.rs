@@ -3,7 +3,7 @@
 
 use super::phase_bars;
 use super::sparkline::{FEWEST, sparkline};
-use super::terminal::{Terminal, columns, truncated_paths};
+use super::terminal::{Terminal, columns, flowed, truncated_paths};
 use crate::document::Document;
 use crate::document::bench::{
     Cache, ColdMethod, ColdRuns, Distribution, Measurement, MedianCounts, Metric, Relative,
@@ -20,15 +20,16 @@ use crate::report::words::runs;
 use crate::stats::{Verdict, median_count};
 use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::{Bytes, display_count, display_nanos};
+use std::iter;
 
 /// `by` is the duration that the summary compares.
 pub fn render(document: &Document, by: Metric, terminal: &Terminal) -> String {
     let mut parts = vec![head(document, terminal)];
     parts.extend(document.results.iter().map(|measurement| result(document, measurement, terminal)));
-    parts.push(failed(document, terminal));
     parts.push(notes(document, terminal));
     parts.push(list("Warnings", document.warnings.iter().map(ToString::to_string), terminal));
     parts.push(executions(document, terminal));
+    parts.push(failed(document, terminal));
     parts.push(bars(document, terminal));
     parts.push(summary(document, by, terminal));
     parts.retain(|part| !part.is_empty());
@@ -45,10 +46,24 @@ fn result(document: &Document, measurement: &Measurement, terminal: &Terminal) -
 
     let width = lines.iter().map(|(label, _)| label.len() + 2).max().unwrap_or(0).max(12);
     for (label, figures) in lines {
-        text += &terminal.wrap(&format!("  {label:<width$}{figures}"), width + 2);
-        text.push('\n');
+        let figures = whole_parts(&figures, terminal.width.saturating_sub(width + 2));
+        let text_of =
+            |label: &str, line: &str| terminal.wrap(&format!("  {label:<width$}{line}"), width + 2) + "\n";
+        let labels = iter::once(label).chain(iter::repeat(""));
+        text.extend(labels.zip(figures.lines()).map(|(label, line)| text_of(label, line)));
     }
     text
+}
+
+/// Figures in lines of at most `width` columns, broken where they have three spaces: a range stays in one line. A picture of
+/// samples has such spaces itself, and is left as it is.
+fn whole_parts(figures: &str, width: usize) -> String {
+    if columns(figures) <= width || figures.contains('█') {
+        return figures.to_owned();
+    }
+    let parts: Vec<(String, String)> =
+        figures.split("   ").map(|part| (part.to_owned(), part.to_owned())).collect();
+    flowed(&parts, width)
 }
 
 /// The usual figures, each with its label.
@@ -95,7 +110,7 @@ fn times(times: &Distribution) -> String {
     let half = (times.high - times.low) / 2.0;
     let percent = if times.median > 0.0 { half / times.median * 100.0 } else { 0.0 };
     let [median, mean, min, max] = [times.median, times.mean, times.min, times.max].map(display_nanos);
-    format!("{median} ± {percent:.1}%   mean {mean}   {min} … {max}")
+    format!("{median} ± {percent:.1} %   mean {mean}   {min} … {max}")
 }
 
 /// The columns of the picture of the samples.
@@ -166,18 +181,20 @@ fn cpu(measurement: &Measurement) -> String {
 }
 
 fn counts(measurement: &Measurement) -> Option<String> {
-    let of = |name: &str, count: Option<u64>| count.map(|count| format!("{count} {name}"));
+    let of = |[one, several]: [&str; 2], count: Option<u64>| {
+        count.map(|count| format!("{count} {}", if count == 1 { one } else { several }))
+    };
     let counts = &measurement.counts;
     let each = [
-        of("processes", counts.processes.filter(|n| *n > 1)),
-        of("threads", counts.threads.filter(|n| *n > 1)),
-        of("execs", counts.execs.filter(|n| *n > 1)),
-        of("system calls", counts.syscalls),
-        switches(measurement),
-        of("page faults", counts.page_faults),
-        of("major faults", counts.major_faults.filter(|n| *n > 0)),
-        of("files opened", counts.files_opened),
-        of("failed opens", counts.failed_opens.filter(|n| *n > 0)),
+        of(["process", "processes"], counts.processes.filter(|n| *n > 1)),
+        of(["thread", "threads"], counts.threads.filter(|n| *n > 1)),
+        of(["exec", "execs"], counts.execs.filter(|n| *n > 1)),
+        of(["system call", "system calls"], counts.syscalls),
+        of(["context switch", "context switches"], median_count(measurement.context_switches.clone())),
+        of(["page fault", "page faults"], counts.page_faults),
+        of(["major fault", "major faults"], counts.major_faults.filter(|n| *n > 0)),
+        of(["file opened", "files opened"], counts.files_opened),
+        of(["failed open", "failed opens"], counts.failed_opens.filter(|n| *n > 0)),
         counts.bytes_read.map(|bytes| format!("{} read", Bytes(bytes))),
         measurement.rss().map(|bytes| format!("{} RSS", Bytes(bytes))),
     ];
@@ -222,11 +239,6 @@ fn cold(cold: &ColdRuns) -> String {
         [first, more @ ..] => format!("; always in memory: {} and {} more", visible(first), more.len()),
     };
     format!("{done}; {faults} faults waited for the disk, {bytes} came from it{memory}")
-}
-
-fn switches(measurement: &Measurement) -> Option<String> {
-    let switches = median_count(measurement.context_switches.clone())?;
-    Some(format!("{switches} context switches"))
 }
 
 fn joined(parts: impl Iterator<Item = String>) -> Option<String> {
@@ -316,16 +328,16 @@ fn ending(finish: Finish, document: &Document) -> Option<String> {
     Some(match finish {
         Finish::AsPlanned => return None,
         Finish::Precise => {
-            format!("{each} of each: every median is precise to ±{widest:.1}%, as requested")
+            format!("{each} of each: every median is precise to ±{widest:.1} %, as requested")
         }
         Finish::TimeSpent => {
             format!(
-                "{each} of each: the time was up, with medians precise to ±{widest:.1}% (increase it with --time)"
+                "{each} of each: the time was up, with medians precise to ±{widest:.1} % (increase it with --time)"
             )
         }
         Finish::MostRuns => {
             format!(
-                "{each} of each, the maximum, with medians precise to ±{widest:.1}% (increase it with --max-runs)"
+                "{each} of each, the maximum, with medians precise to ±{widest:.1} % (increase it with --max-runs)"
             )
         }
     })

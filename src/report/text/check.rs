@@ -100,7 +100,7 @@ fn part(median: f64, budget: u64) -> String {
     match budget {
         0 => String::new(),
         _ if times > 10.0 => format!(" ({times:.0}×)"),
-        _ => format!(" ({:+.0}%)", (1.0 - times) * 100.0),
+        _ => format!(" ({:+.0} %)", (1.0 - times) * 100.0),
     }
 }
 
@@ -157,6 +157,6 @@ mod tests {
     fn margins_are_parts_of_the_budget_or_multiples_of_it() {
         let parts = [(95.0, 100), (100.0, 100), (250.0, 100), (2000.0, 100), (5.0, 0)];
         let shown = parts.map(|(median, budget)| part(median, budget));
-        assert_eq!(shown, [" (+5%)", " (+0%)", " (-150%)", " (20×)", ""]);
+        assert_eq!(shown, [" (+5 %)", " (+0 %)", " (-150 %)", " (20×)", ""]);
     }
 }

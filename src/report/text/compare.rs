@@ -120,14 +120,14 @@ fn count_change(change: &CountChange) -> String {
 fn gate(document: &CompareDocument, limit: f64, terminal: &Terminal) -> String {
     let percent = limit * 100.0;
     let slower = document.slower_than(limit);
-    let line = |name: &str| format!("{name}: certainly slower by more than {percent}%");
+    let line = |name: &str| format!("{name}: certainly slower by more than {percent} %");
     let untimed = document.untimed();
     let unknown = |name: &str| format!("{name}: no times to compare, so it may be slower");
     if slower.is_empty() && !untimed.is_empty() {
         return list("Not compared", untimed.into_iter().map(unknown), terminal);
     }
     if slower.is_empty() {
-        return terminal.wrap(&format!("No program is certainly slower by more than {percent}%."), 0) + "\n";
+        return terminal.wrap(&format!("No program is certainly slower by more than {percent} %."), 0) + "\n";
     }
     list("Too slow", slower.into_iter().map(line), terminal)
 }

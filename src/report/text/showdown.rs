@@ -176,14 +176,14 @@ fn laid_out(
 fn legend(rows: &[&Measurement], terminal: &Terminal) -> String {
     let floor = rows.iter().find_map(|m| m.floor_ratio.as_ref());
     let sentences = [
-        Some("Medians. ± is the median absolute deviation of the first byte.".to_owned()),
+        Some("Medians. ± is the median absolute deviation of the first byte, in percent of its median.".to_owned()),
         floor.map(|f| {
             format!(
                 "× floor is relative to the first byte of `{}`, run by run (to the total, if one has no first byte).",
                 visible(&f.floor)
             )
         }),
-        rows.iter().any(|m| m.phases.get(Phase::Setup).is_some()).then(|| "% is the share of the total.".to_owned()),
+        rows.iter().any(|m| m.phases.get(Phase::Setup).is_some()).then(|| "setup % and teardown % are shares of the total.".to_owned()),
         rows.iter().any(|m| !m.phases.are_known()).then(|| format!("{UNKNOWN} means not measured.")),
         rows.iter().find_map(|m| m.cold.as_ref()).map(|cold| coldness(cold.method).to_owned()),
     ];

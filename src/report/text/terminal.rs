@@ -114,9 +114,15 @@ pub fn truncated_front(path: &str, width: usize) -> String {
     if width > 0 { format!("…{kept}") } else { kept }
 }
 
-/// `text` in at most `width` columns. If it is longer, the paths in it lose their beginnings first, the longest path first:
-/// what stands after them says more.
+/// `text` in at most `width` columns. If it is longer, the paths in it lose their beginnings first: what stands after them
+/// says more.
 pub fn truncated_paths(text: &str, width: usize) -> String {
+    truncated(&short_paths(text, width), width)
+}
+
+/// `text`, made [`visible`], whose paths lose their beginnings, the longest path first, until it has at most `width` columns
+/// or they are short.
+pub fn short_paths(text: &str, width: usize) -> String {
     let mut text = visible(text);
     while columns(&text) > width {
         let excess = columns(&text) - width;
@@ -132,7 +138,7 @@ pub fn truncated_paths(text: &str, width: usize) -> String {
         }
         text.replace_range(path, &short);
     }
-    truncated(&text, width)
+    text
 }
 
 /// The ends of paths that remain in any case, in columns.

@@ -4,7 +4,7 @@ use super::lists::list;
 use super::terminal::{Terminal, columns, fitted, fitted_path};
 use crate::document::watch::{WatchDocument, WatchPath, WatchProgram, WatchTimes, WatchTotals};
 use crate::output::visible;
-use crate::report::row::{UNKNOWN, percent};
+use crate::report::row::{UNKNOWN, percent, percents};
 use crate::report::words::count_of;
 use firstbyte_measure::tracer::Backend;
 use firstbyte_measure::units::{Nanos, display_nanos};
@@ -104,8 +104,8 @@ static COLUMNS: [Column; 12] = [
     },
     Column { heading: ["", "p95"], width: 8, cell: |program, _| p95(program.startup_ns.as_ref()) },
     Column { heading: ["", "sum"], width: 8, cell: |program, _| sum(program.startup_ns.as_ref()) },
-    Column { heading: ["of", "wall"], width: 5, cell: of_wall },
-    Column { heading: ["of", "path"], width: 5, cell: of_path },
+    Column { heading: ["% of", "wall"], width: 5, cell: of_wall },
+    Column { heading: ["% of", "path"], width: 5, cell: of_path },
     Column {
         heading: ["1st output", "median"],
         width: 11,
@@ -114,7 +114,7 @@ static COLUMNS: [Column; 12] = [
     Column { heading: ["life", "median"], width: 8, cell: |program, _| median(program.lifetime_ns.as_ref()) },
     Column { heading: ["", "sum"], width: 8, cell: |program, _| sum(program.lifetime_ns.as_ref()) },
     Column { heading: ["CPU", "sum"], width: 8, cell: |program, _| Nanos(program.cpu_ns).to_string() },
-    Column { heading: ["of", "CPU"], width: 5, cell: of_cpu },
+    Column { heading: ["% of", "CPU"], width: 5, cell: of_cpu },
 ];
 
 const LEAST: [usize; 5] = [9, 10, 1, 3, 7];
@@ -141,16 +141,16 @@ fn shown(times: Option<&WatchTimes>, figure: fn(&WatchTimes) -> u64) -> String {
 
 fn of_wall(program: &WatchProgram, document: &WatchDocument) -> String {
     let startup = program.startup_ns.as_ref().map_or(0, |times| times.sum);
-    percent(share(startup, document.wall_ns))
+    percents(share(startup, document.wall_ns))
 }
 
 fn of_path(program: &WatchProgram, document: &WatchDocument) -> String {
-    let share = |path: WatchPath| percent(share(path.startup_ns, document.wall_ns));
+    let share = |path: WatchPath| percents(share(path.startup_ns, document.wall_ns));
     program.critical_path.map_or_else(|| UNKNOWN.to_owned(), share)
 }
 
 fn of_cpu(program: &WatchProgram, document: &WatchDocument) -> String {
-    percent(share(program.cpu_ns, document.totals.cpu_ns))
+    percents(share(program.cpu_ns, document.totals.cpu_ns))
 }
 
 fn table(document: &WatchDocument, terminal: &Terminal) -> String {
@@ -312,7 +312,7 @@ mod tests {
         let cells: Vec<&str> = row.split_whitespace().collect();
         assert_eq!(
             cells,
-            ["git", "2", "0", "500", "µs", "500", "µs", "1.00", "ms", "10%", "4.00", "ms", "25%"],
+            ["git", "2", "0", "500", "µs", "500", "µs", "1.00", "ms", "10", "4.00", "ms", "25"],
             "{text}"
         );
         assert!(
@@ -342,7 +342,7 @@ mod tests {
     fn a_wide_terminal_has_every_column_and_long_lists_are_cut() {
         assert_eq!(columns_for(200, &[]).len(), COLUMNS.len());
         assert!(columns_for(80, &[]).len() < COLUMNS.len());
-        assert!(columns_for(200, &[OF_PATH]).iter().all(|column| column.heading != ["of", "path"]));
+        assert!(columns_for(200, &[OF_PATH]).iter().all(|column| column.heading != ["% of", "path"]));
         let results = (0..MOST_PROGRAMS + 2).map(|n| program(&format!("p{n}"), 1, &[1])).collect();
         let text = render(&document(results), &Terminal::default());
         assert!(text.contains("… and 2 more: "), "{text}");

@@ -15,6 +15,7 @@ use super::wait::Watch;
 use super::warden;
 use crate::clock;
 use std::ffi::{c_char, c_int, c_void};
+use std::fs::File;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::ptr;
@@ -30,6 +31,8 @@ pub struct Launcher {
     environment: Vec<*const c_char>,
     stdin: OwnedFd,
     stderr: Option<OwnedFd>,
+    /// Our controlling terminal, if we have one.
+    terminal: Option<File>,
     cpus: Option<libc::cpu_set_t>,
     unmask: bool,
     prints_much: bool,
@@ -101,6 +104,8 @@ struct Orders {
     environment: *const *const c_char,
     directory: *const c_char,
     streams: Streams,
+    /// A descriptor of our controlling terminal, or -1.
+    terminal: c_int,
     cpus: *const libc::cpu_set_t,
     unmask: bool,
     meeting: c_int,
@@ -119,6 +124,7 @@ impl Launcher {
             environment: terminated(&command.environment),
             stdin: null()?,
             stderr: None,
+            terminal: File::open("/dev/tty").ok(),
             cpus: None,
             unmask: !own_mask_is_empty(),
             prints_much: false,
@@ -225,6 +231,7 @@ impl Launcher {
             environment: self.environment.as_ptr(),
             directory: self.command.directory.as_ref().map_or(ptr::null(), |d| d.as_ptr()),
             streams,
+            terminal: self.terminal.as_ref().map_or(-1, AsRawFd::as_raw_fd),
             cpus: self.cpus.as_ref().map_or(ptr::null(), ptr::from_ref),
             unmask: self.unmask,
             meeting,
@@ -371,6 +378,12 @@ unsafe fn separate(orders: &Orders) {
             libc::ioctl(orders.streams.stdout, libc::TIOCSCTTY, 0);
         } else {
             check(libc::setpgid(0, 0), 1, orders);
+            // In the background of our terminal it would be stopped as soon as it used the terminal, as an interactive
+            // shell does at once (SIGTTIN). So it has none, as under cron, and stays in our session: a new session would
+            // have a share of the processors of its own (autogroup in sched(7)). See TIOCNOTTY in ioctl_tty(2).
+            if orders.terminal >= 0 {
+                libc::ioctl(orders.terminal, libc::TIOCNOTTY);
+            }
         }
     }
 }

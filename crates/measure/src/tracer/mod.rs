@@ -20,6 +20,7 @@ pub mod probe;
 pub mod ptrace;
 pub mod recording;
 pub mod replay;
+pub mod starts;
 pub mod watch;
 pub mod watcher;
 

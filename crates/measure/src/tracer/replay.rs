@@ -207,6 +207,7 @@ mod tests {
             stack: vec![1, 2],
             paths: vec!["/a\"b\n".to_owned()],
             pair: None,
+            structure: Vec::new(),
             output: false,
         };
         let fault = Fault {

@@ -4,6 +4,7 @@
 use super::choose::BUILT_WITHOUT_BPF;
 use super::choose::{BackendChoice, ChooseError};
 use super::ptrace::PtraceWatch;
+use super::starts::{StartTracer, StartsPlan};
 use super::watch::Watcher;
 
 /// Attaches the watcher that was asked for; `Auto` takes BPF, or else ptrace, which can watch only a command. A BPF watcher has
@@ -31,6 +32,28 @@ pub fn attach_watcher(
             if works { Ok(by_ptrace()) } else { Err(error) }
         }),
     }
+}
+
+/// Attaches what traces starts of a program beside a watcher. From now on every task of the machine runs its programs, but no
+/// start is traced yet.
+///
+/// # Errors
+///
+/// We may not do that, or this kernel cannot.
+#[cfg(feature = "bpf")]
+pub fn attach_starts(plan: StartsPlan) -> Result<Box<dyn StartTracer>, ChooseError> {
+    let tracer = super::bpf::BpfStarts::attach(plan).map_err(|error| ChooseError::Bpf(error.to_string()))?;
+    Ok(Box::new(tracer))
+}
+
+/// There is no tracer for it.
+///
+/// # Errors
+///
+/// Always.
+#[cfg(not(feature = "bpf"))]
+pub fn attach_starts(_plan: StartsPlan) -> Result<Box<dyn StartTracer>, ChooseError> {
+    Err(ChooseError::Bpf(BUILT_WITHOUT_BPF.to_owned()))
 }
 
 #[cfg(feature = "bpf")]

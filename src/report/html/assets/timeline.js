@@ -50,7 +50,7 @@ function rowsOf(lanes) {
     lane.row = free < 0 ? rows.length : free;
     if (free < 0) rows.push([]);
     const row = rows[lane.row];
-    if (row.length) row[row.length - 1].next = lane;
+    if (row.length) [row[row.length - 1].next, lane.previous] = [lane, row[row.length - 1]];
     row.push(lane);
   }
   return rows;
@@ -392,18 +392,21 @@ class Timeline {
     }
   }
 
-  /** Where the lane begins, as far as there is room before the next one of the row. */
+  /** Where the lane begins, or before it, if there is not enough room before the next one of the row. */
   paintLabel(context, colours, lane, top) {
-    const left = Math.max(4, this.x(lane.from) + 1);
-    const room = (lane.next ? this.x(lane.next.from) : this.width) - left - 4;
-    if (room < 12) return;
     const thread = lane.tid === lane.pid ? `process ${lane.pid}` : `process ${lane.pid}, thread ${lane.tid}`;
+    const text = `${thread}  ${lane.program}`;
+    const right = (lane.next ? this.x(lane.next.from) : this.width) - 4;
+    const least = Math.max(4, lane.previous ? this.x(lane.previous.to) + 4 : 4);
+    const left = Math.max(least, Math.min(this.x(lane.from) + 1, right - context.measureText(text).width));
+    const room = right - left;
+    if (room < 12) return;
     context.save();
     context.beginPath();
     context.rect(left, top, room, LABEL);
     context.clip();
     context.fillStyle = colours.faint;
-    context.fillText(`${thread}  ${lane.program}`, left, top + LABEL / 2);
+    context.fillText(text, left, top + LABEL / 2);
     context.restore();
   }
 

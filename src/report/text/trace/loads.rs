@@ -1,7 +1,7 @@
 //! What a start-up brought in, and how long each load took.
 
 use crate::account::Summary;
-use crate::account::loads::{JAVA_CLASSES, Load};
+use crate::account::loads::{JAVA_CLASSES, JAVA_OWN_CLASSES, Load};
 use crate::report::text::terminal::{Terminal, truncated, truncated_front};
 use crate::report::words::count_of;
 use firstbyte_measure::units::Nanos;
@@ -83,7 +83,8 @@ const NOTEWORTHY: f64 = 0.01;
 /// What the language runtimes themselves report of their loads. The classes of Java are too small to list.
 pub(super) fn reported(summary: &Summary, terminal: &Terminal) -> String {
     let mut runtimes: Vec<&str> = Vec::new();
-    for load in summary.loads.iter().filter(|load| !load.is_file() && load.runtime != JAVA_CLASSES) {
+    let is_class = |load: &Load| matches!(load.runtime, JAVA_CLASSES | JAVA_OWN_CLASSES);
+    for load in summary.loads.iter().filter(|load| !load.is_file() && !is_class(load)) {
         if !runtimes.contains(&load.runtime) {
             runtimes.push(load.runtime);
         }

@@ -9,7 +9,7 @@ mod tasks;
 mod timeline;
 mod user_code;
 
-pub use short::{first_part, second_part};
+pub use short::{first_part, second_part, whole};
 pub use table::table;
 pub use timeline::timeline;
 

@@ -7,14 +7,14 @@ use crate::account::notes::TraceNotes;
 use crate::account::summary::CommonShare;
 use crate::output::visible;
 use crate::report::text::sparkline::{FEWEST, sparkline};
-use crate::report::text::terminal::{Terminal, columns, fitted, truncated};
+use crate::report::text::terminal::{Terminal, columns, fitted, short_paths, truncated, truncated_front};
 use crate::report::words::{count_of, runs};
 use firstbyte_measure::units::display_nanos;
 use std::fmt::Write;
 
 /// The lines of the smallest usual terminal, without that of the prompt.
 const LINES: usize = 23;
-/// The most lines of the path, the most costs and findings, and the lines that warnings may have in any case.
+/// The most lines of the path, the most costs and findings, and the most warnings that have a line in any case.
 const PATH: usize = 2;
 const COSTS: usize = 5;
 const FINDINGS: usize = 3;
@@ -33,21 +33,36 @@ pub fn first_part(summary: &Summary, command: &str, terminal: &Terminal) -> Stri
 
 /// The rest: the most expensive findings, what must be known, and where there is more.
 pub fn second_part(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> String {
+    let more = ["--full", "steps, functions, loads, files, processes, method"];
     let before = first_part(summary, &notes.command, terminal).lines().count();
-    rest(before, &super::urgent(summary, notes), notes, terminal)
+    rest(before, &super::urgent(summary, notes), notes, more, terminal)
 }
 
-/// What fits below `before` lines.
-fn rest(before: usize, urgent: &[String], notes: &TraceNotes, terminal: &Terminal) -> String {
+/// All of the first screen. `source`: what shows the rest.
+pub fn whole(summary: &Summary, notes: &TraceNotes, source: &str, terminal: &Terminal) -> String {
+    let first = first_part(summary, &notes.command, terminal);
+    let more = [source, "steps, loads, files, processes, method"];
+    let rest = rest(first.lines().count(), &super::urgent(summary, notes), notes, more, terminal);
+    first + &rest
+}
+
+/// What fits below `before` lines. `more`: where there is more, and what.
+fn rest(
+    before: usize,
+    urgent: &[String],
+    notes: &TraceNotes,
+    more: [&str; 2],
+    terminal: &Terminal,
+) -> String {
     // without the last line and the empty line before it
     let left = LINES.saturating_sub(before + 2);
-    let least = if notes.findings.is_empty() { 0 } else { 2 + notes.findings.len().min(FINDINGS) };
+    let wanted = if notes.findings.is_empty() { 0 } else { 2 + 2 * notes.findings.len().min(FINDINGS) };
 
-    let warnings =
-        listed(urgent.iter().map(|note| visible(note)), left.saturating_sub(least).max(URGENT), 2, terminal);
+    let lines = left.saturating_sub(wanted).max(urgent.len().min(URGENT));
+    let warnings = listed(urgent.iter().map(|note| visible(note)), lines, 2, terminal);
     let (findings, shown) = findings(notes, left.saturating_sub(warnings.text.lines().count()), terminal);
-    let more = more([urgent.len() - warnings.shown, notes.findings.len() - shown], terminal);
-    format!("{findings}\n{}{more}", warnings.text)
+    let left_out = [urgent.len() - warnings.shown, notes.findings.len() - shown];
+    format!("{findings}\n{}{}", warnings.text, what_is_more(left_out, more, terminal))
 }
 
 fn headline(summary: &Summary, command: &str, terminal: &Terminal) -> String {
@@ -118,12 +133,12 @@ struct Listed {
     shown: usize,
 }
 
-/// The first texts in at most `lines` lines. Each has its part of these lines, at least one.
+/// The first texts in at most `lines` lines. Each has its part of these lines, at least one; the first ones have most.
 fn listed(texts: impl Iterator<Item = String>, lines: usize, indent: usize, terminal: &Terminal) -> Listed {
     let texts: Vec<String> = texts.take(lines).collect();
     let (mut text, mut left) = (String::new(), lines);
     for (n, each) in texts.iter().enumerate() {
-        let most = left / (texts.len() - n);
+        let most = left.div_ceil(texts.len() - n);
         let each = clipped(each, indent, most, terminal);
         left = left.saturating_sub(each.lines().count());
         text += &each;
@@ -131,29 +146,48 @@ fn listed(texts: impl Iterator<Item = String>, lines: usize, indent: usize, term
     Listed { text, shown: texts.len() }
 }
 
-/// What `--full` shows besides: notes and findings that are not here, and everything else.
-fn more([notes, findings]: [usize; 2], terminal: &Terminal) -> String {
+/// Where there are the notes and findings that are not here, and everything else.
+fn what_is_more([notes, findings]: [usize; 2], [source, others]: [&str; 2], terminal: &Terminal) -> String {
     let of = |count: usize, one: &str, several: &str| {
         if count > 0 { format!("{}, ", count_of(count, one, several)) } else { String::new() }
     };
     let notes = of(notes, "more note", "more notes");
     let findings = of(findings, "more finding", "more findings");
-    let text = format!("--full: {notes}{findings}steps, functions, loads, files, processes, method");
+    let text = format!("{source}: {notes}{findings}{others}");
     clipped(&text, 8, 1, terminal)
 }
 
-/// `text` in at most `most` lines. `…` stands for what does not fit.
+/// What remains free at the end of a line, because the next word is too long for it.
+const RAGGED: usize = 8;
+/// The end of a path says something from this width on, in columns.
+const PATH_END: usize = 10;
+
+/// `text` in at most `most` lines. If it needs more, its paths lose their beginnings, and `…` stands for what still does not
+/// fit.
 fn clipped(text: &str, indent: usize, most: usize, terminal: &Terminal) -> String {
-    let wrapped = terminal.wrap(text, indent);
+    let mut wrapped = terminal.wrap(text, indent);
+    if wrapped.lines().count() > most {
+        let room = most * terminal.width.saturating_sub(indent + RAGGED);
+        wrapped = terminal.wrap(&short_paths(text, room), indent);
+    }
+
     let mut lines: Vec<String> = wrapped.lines().take(most).map(str::to_owned).collect();
-    if wrapped.lines().count() > most
-        && let Some(last) = lines.last_mut()
-    {
-        let is_room = columns(last) + 2 <= terminal.width;
-        let words = if is_room { &**last } else { last.rsplit_once(' ').map_or("", |(words, _)| words) };
-        *last = truncated(&format!("{words} …"), terminal.width);
+    let next = wrapped.lines().nth(most).and_then(|line| line.split_whitespace().next());
+    if let (Some(next), Some(last)) = (next, lines.last_mut()) {
+        *last = broken_off(last, next, terminal.width);
     }
     lines.join("\n") + "\n"
+}
+
+/// A line that goes on with the word `next`: with the end of this word, if it is a path and there is room, and `…`.
+fn broken_off(line: &str, next: &str, width: usize) -> String {
+    let room = width.saturating_sub(columns(line) + 3);
+    if next.contains('/') && room >= PATH_END {
+        return format!("{line} {} …", truncated_front(next.trim_matches(['`', ',']), room));
+    }
+    let is_room = columns(line) + 2 <= width;
+    let words = if is_room { line } else { line.rsplit_once(' ').map_or("", |(words, _)| words) };
+    truncated(&format!("{words} …"), width)
 }
 
 #[cfg(test)]
@@ -173,7 +207,8 @@ mod tests {
             let terminal = Terminal { width, colour: false };
             let notes = TraceNotes { findings: sentences("finding", findings), ..TraceNotes::default() };
             for before in 8..=16 {
-                let text = rest(before, &sentences("warning", warnings), &notes, &terminal);
+                let text =
+                    rest(before, &sentences("warning", warnings), &notes, ["--full", "all"], &terminal);
                 assert!(before + text.lines().count() <= 24, "{before} lines and {text}");
                 assert!(before == 16 || before + text.lines().count() < 24, "{before} lines and {text}");
                 assert!(text.lines().all(|line| columns(line) <= width), "{width}: {text}");
@@ -194,5 +229,15 @@ mod tests {
         assert_eq!(clipped("one two three four", 2, 1, &terminal), "one two …\n");
         assert_eq!(clipped("one two four five", 2, 1, &terminal), "one two …\n");
         assert_eq!(clipped("one two", 2, 1, &terminal), "one two\n");
+    }
+
+    #[test]
+    fn clipped_text_keeps_the_ends_of_its_paths() {
+        let terminal = Terminal { width: 60, colour: false };
+        let text = "9 %: It reads `/usr/share/of/a/long/name/and/of/another/module.js`, and works on it";
+        let shown = clipped(text, 3, 1, &terminal);
+        assert!(shown.starts_with("9 %: It reads `…f/another/module.js`, and works"), "{shown}");
+        let terminal = Terminal { width: 30, colour: false };
+        assert_eq!(clipped(text, 3, 1, &terminal), "9 %: It reads …her/module.js …\n");
     }
 }

@@ -1,6 +1,7 @@
 //! Several programs, one line each, as in the table of Hello World Overdone.
 
 use crate::account::Summary;
+use crate::report::row::percent;
 use crate::report::text::terminal::{Terminal, columns, fitted_paths};
 use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::display_nanos;
@@ -20,8 +21,8 @@ static COLUMNS: [Column; 9] = [
     Column { heading: "faults", width: 7, cell: faults },
     Column { heading: "files", width: 7, cell: |summary| summary.counts.files_opened.to_string() },
     Column { heading: "failed", width: 7, cell: |summary| summary.counts.failed_opens.to_string() },
-    Column { heading: "setup", width: 7, cell: |summary| percent(summary, Phase::Setup) },
-    Column { heading: "teardn", width: 7, cell: |summary| percent(summary, Phase::Teardown) },
+    Column { heading: "setup", width: 7, cell: |summary| share(summary, Phase::Setup) },
+    Column { heading: "teardn", width: 7, cell: |summary| share(summary, Phase::Teardown) },
     Column { heading: "total", width: 9, cell: |summary| display_nanos(summary.total.median) },
 ];
 
@@ -72,8 +73,7 @@ fn faults(summary: &Summary) -> String {
     }
 }
 
-fn percent(summary: &Summary, phase: Phase) -> String {
-    summary.phases[phase].map_or("-".to_owned(), |spread| {
-        format!("{:.1}%", 100.0 * spread.median / summary.total.median.max(1.0))
-    })
+fn share(summary: &Summary, phase: Phase) -> String {
+    let of_total = |median: f64| percent(median / summary.total.median.max(1.0));
+    summary.phases[phase].map_or("-".to_owned(), |spread| of_total(spread.median))
 }

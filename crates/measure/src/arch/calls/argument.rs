@@ -41,10 +41,37 @@ pub enum Argument {
     Whence,
     /// A number or flags that have names.
     Value(Values),
-    /// The address where the call writes two descriptors.
-    Pair,
+    /// The address of a structure whose content is recorded.
+    Structure(Structure),
     /// A register without a meaning.
     Unused,
+}
+
+/// What an address in memory contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Structure {
+    /// The two descriptors that `pipe(2)` or `socketpair(2)` made.
+    Pair,
+    /// A `struct timespec`.
+    Time,
+    /// A `struct sockaddr` of the kind that its family says.
+    SocketAddress,
+    /// The status of a child (`wait(2)`).
+    ChildStatus,
+    /// An array of `struct pollfd`.
+    Polled,
+}
+
+impl Structure {
+    /// How many bytes are recorded at least, where memory allows it.
+    pub const USUAL_ROOM: usize = 16;
+    /// How many bytes of a large one are recorded: the longest socket address has 110 (`unix(7)`).
+    pub const LARGE_ROOM: usize = 112;
+
+    /// Whether more than the usual bytes are recorded.
+    pub fn is_large(self) -> bool {
+        self == Structure::SocketAddress
+    }
 }
 
 /// Kinds of numbers and flags that have names.
@@ -127,7 +154,11 @@ impl Argument {
             b'c' => Argument::CloneFlags,
             b'F' => Argument::FutexOperation,
             b'w' => Argument::Whence,
-            b'B' => Argument::Pair,
+            b'B' => Argument::Structure(Structure::Pair),
+            b't' => Argument::Structure(Structure::Time),
+            b'N' => Argument::Structure(Structure::SocketAddress),
+            b'j' => Argument::Structure(Structure::ChildStatus),
+            b'y' => Argument::Structure(Structure::Polled),
             b'_' => Argument::Unused,
             _ => Values::of_letter(letter).map_or(Argument::Address, Argument::Value),
         }

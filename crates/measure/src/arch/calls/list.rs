@@ -9,7 +9,8 @@ use super::{CallFacts, Does};
 /// The names are those of the native tables and of the 32-bit ones. The arguments are one letter each: descriptors are `R`
 /// if the call reads from them, `W` if it writes to them, `f` if it works on their file, else `d`; `D` directory descriptor,
 /// `p` path, `z` size, `i` int, `x` address, `O` open flags, `m` mode, `P` protection, `M` mapping flags, `a` access mode,
-/// `s` signal, `c` clone flags, `F` futex operation, `w` whence, `B` where it writes two descriptors, `_` a register without a meaning, and a letter of
+/// `s` signal, `c` clone flags, `F` futex operation, `w` whence, `B`, `t`, `N`, `j` and `y` a
+/// [`Structure`](super::Structure), `_` a register without a meaning, and a letter of
 /// [`Values`](super::Values) a number or flags that have names. An offset or length in a
 /// file is `o` if it takes one register, `L` if it takes two with the low half first, and `H` with the high half first.
 const CALLS: &[(&str, &str, Does)] = &[
@@ -20,7 +21,7 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("access", "pa", Asks),
     ("acct", "p", Other),
     ("arch_prctl", "Qx", Other),
-    ("bind", "dxi", Other),
+    ("bind", "dNi", Other),
     ("brk", "x", Other),
     ("chdir", "p", Other),
     ("chmod", "pm", Other),
@@ -29,13 +30,13 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("chroot", "p", Other),
     ("clock_getres", "kx", Other),
     ("clock_gettime", "kx", Other),
-    ("clock_nanosleep", "kixx", Waits(Sleep)),
-    ("clock_nanosleep_time64", "iixx", Waits(Sleep)),
+    ("clock_nanosleep", "kitx", Waits(Sleep)),
+    ("clock_nanosleep_time64", "iitx", Waits(Sleep)),
     ("clone", "cxxxx", Waits(Vfork)),
     ("clone3", "xz", Waits(Vfork)),
     ("close", "f", Other),
     ("close_range", "iii", Other),
-    ("connect", "fxi", Waits(Connection)),
+    ("connect", "fNi", Waits(Connection)),
     ("copy_file_range", "RxWxzi", Waits(Splice)),
     ("creat", "pm", Opens),
     ("dup", "f", Other),
@@ -134,7 +135,7 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("msync", "xzi", Waits(Write)),
     ("munmap", "xz", Other),
     ("name_to_handle_at", "Dpxxi", Other),
-    ("nanosleep", "xx", Waits(Sleep)),
+    ("nanosleep", "tx", Waits(Sleep)),
     ("newfstatat", "DpxA", Asks),
     ("oldlstat", "px", Asks),
     ("oldstat", "px", Asks),
@@ -145,8 +146,8 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("pipe", "B", Other),
     ("pipe2", "Bg", Other),
     ("pkey_mprotect", "xzPi", Other),
-    ("poll", "xii", Waits(Poll)),
-    ("ppoll", "xixx", Waits(Poll)),
+    ("poll", "yii", Waits(Poll)),
+    ("ppoll", "yixx", Waits(Poll)),
     ("ppoll_time64", "xixx", Waits(Poll)),
     ("prctl", "qxxxx", Other),
     ("pread64", "Rxzo", Waits(Read)),
@@ -223,9 +224,9 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("utimensat", "Dpxi", Other),
     ("vfork", "", Waits(Vfork)),
     ("vmsplice", "Wxii", Waits(Splice)),
-    ("wait4", "ixnx", Waits(Child)),
+    ("wait4", "ijnx", Waits(Child)),
     ("waitid", "iixnx", Waits(Child)),
-    ("waitpid", "ixi", Waits(Child)),
+    ("waitpid", "iji", Waits(Child)),
     ("write", "Wxz", Waits(Write)),
     ("writev", "Wxi", Waits(Write)),
 ];

@@ -4,7 +4,7 @@ mod argument;
 mod list;
 
 use super::{Abi, CallTable};
-pub use argument::{Argument, Use, Values};
+pub use argument::{Argument, Structure, Use, Values};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -116,6 +116,14 @@ impl CallFacts {
         u8::try_from(at).ok()
     }
 
+    /// The structure among its arguments whose content is recorded, and its position.
+    pub fn structure(&self) -> Option<(u8, Structure)> {
+        (0..).zip(self.arguments(Abi::Native)).find_map(|(at, argument)| match argument {
+            Argument::Structure(kind) => Some((at, kind)),
+            _ => None,
+        })
+    }
+
     /// Whether it opens a file by its path.
     pub fn opens(&self) -> bool {
         self.does == Does::Opens
@@ -181,6 +189,12 @@ pub fn file_calls() -> &'static CallTable<FileCall> {
 /// The calls that take paths, by number.
 pub fn path_arguments() -> &'static CallTable<PathPositions> {
     static TABLE: LazyLock<CallTable<PathPositions>> = LazyLock::new(|| table(CallFacts::paths));
+    &TABLE
+}
+
+/// The calls that take a structure whose content is recorded, by number.
+pub fn structures() -> &'static CallTable<(u8, Structure)> {
+    static TABLE: LazyLock<CallTable<(u8, Structure)>> = LazyLock::new(|| table(CallFacts::structure));
     &TABLE
 }
 

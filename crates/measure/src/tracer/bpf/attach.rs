@@ -157,6 +157,9 @@ pub enum AttachError {
         /// The kernel's answer.
         cause: ProgramError,
     },
+    /// This kernel lacks what is needed, which is said in a clause.
+    #[error("{0}\nhelp: uname -r shows the version of this kernel")]
+    TooOld(&'static str),
     /// A map could not be used.
     #[error("the map `{map}` could not be used: {cause}\nhelp: firstbyte doctor")]
     Map {

@@ -34,8 +34,18 @@ impl Family {
     /// Removes what a run has left, when no program follows it any more. Its ids will be those of strangers.
     pub(super) fn forget(&mut self, root: u32) {
         let left: Vec<u32> = self.ids(root).map(|(pid, _)| pid).collect();
-        for pid in left {
-            let _ = self.tree.remove(&pid);
+        self.remove(&left);
+    }
+
+    /// Removes everything, when no run is followed.
+    pub(super) fn forget_all(&mut self) {
+        let left: Vec<u32> = self.tree.keys().flatten().collect();
+        self.remove(&left);
+    }
+
+    fn remove(&mut self, processes: &[u32]) {
+        for pid in processes {
+            let _ = self.tree.remove(pid);
         }
     }
 }

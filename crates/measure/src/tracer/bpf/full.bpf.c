@@ -21,6 +21,14 @@ INLINE void fill_off_cpu(struct record_off_cpu *r, u64 now, u64 pid_tid, struct 
 	r->woken = slot->woken;
 }
 
+/* A thread leaves the processor for good. A parent that ignores SIGCHLD has not been told. */
+INLINE void root_may_be_gone(struct full_session *s, struct task_struct *task)
+{
+	struct signal_struct *signal = READ(task->signal);
+	if ((u32)READ(task->tgid) == s->run.root && (state_of(task) & TASK_DEAD) && !READ(signal->live.counter))
+		s->starts.over = 1;
+}
+
 /* Since 5.18 the state of the leaving thread is the last argument. */
 INLINE int switched(struct raw_tracepoint *ctx, int with_state)
 {
@@ -38,6 +46,8 @@ INLINE int switched(struct raw_tracepoint *ctx, int with_state)
 			slot->waker = 0;
 			slot->left = now;
 		}
+		if (unlikely(previous->flags & PF_EXITING) && s->starts.active)
+			root_may_be_gone(s, previous);
 	}
 	struct task_struct *next = (struct task_struct *)ctx->args[2];
 	u32 pid = next->tgid, tid = next->pid;
@@ -129,9 +139,13 @@ INLINE void fill_image(struct record_image *r, u64 now, u64 pid_tid, u32 old_tid
 SEC("tp_btf/sched_process_exec")
 int sched_process_exec(struct raw_tracepoint *ctx)
 {
-	u64 pid_tid;
-	struct full_session *s = session_of_task(&pid_tid);
+	struct full_session *s = current_session();
 	if (!s)
+		return 0;
+	u64 pid_tid = bpf_get_current_pid_tgid();
+	if (unlikely(s->starts.active))
+		start_commits(s, pid_tid, (struct linux_binprm *)ctx->args[2]);
+	if (!s->run.exec_begun || !in_tree(&s->run, pid_tid >> 32))
 		return 0;
 	u64 now = bpf_ktime_get_ns();
 	u32 old_tid = (u32)ctx->args[1];
@@ -164,6 +178,11 @@ int sched_process_fork(struct raw_tracepoint *ctx)
 	u64 pid_tid = bpf_get_current_pid_tgid();
 	struct task_struct *child = (struct task_struct *)ctx->args[1];
 	s32 pid = child->tgid, tid = child->pid;
+	if (unlikely(s->starts.active)) {
+		watch_child(s, pid_tid >> 32, pid);
+		if (!s->run.root)
+			return 0;
+	}
 	if (likely(!s->run.root)) {
 		/* not a thread of our own process */
 		if (!is_armed(&s->run) || pid == (s32)(pid_tid >> 32))
@@ -186,19 +205,21 @@ SEC("tp_btf/sched_process_exit")
 int sched_process_exit(struct raw_tracepoint *ctx)
 {
 	struct full_session *s = current_session();
-	if (!s || !s->run.root)
+	if (!s || (!s->run.root && likely(!s->starts.active)))
 		return 0;
 	u64 pid_tid = bpf_get_current_pid_tgid();
 	u32 pid = pid_tid >> 32;
-	if (!in_tree(&s->run, pid))
+	struct task_struct *task = current_task();
+	struct signal_struct *signal = READ(task->signal);
+	u32 group_dead = READ(signal->live.counter) == 0;
+	if (unlikely(s->starts.active) && group_dead)
+		forget_child(s, pid);
+	if (!s->run.root || !in_tree(&s->run, pid))
 		return 0;
 	u64 now = bpf_ktime_get_ns();
 	struct thread_slot *slot = slot_of(s, (u32)pid_tid, 0);
 	if (slot && slot->entered)
 		emit(s, slot->entered, pid_tid, FULL_UNFINISHED, slot->call, 0);
-	struct task_struct *task = current_task();
-	struct signal_struct *signal = READ(task->signal);
-	u32 group_dead = READ(signal->live.counter) == 0;
 	emit(s, now, pid_tid, FULL_EXIT, group_dead, READ(task->exit_code));
 	/* the tracee itself is observed until its parent has the signal; no other thread gets its slot again */
 	if ((u32)pid_tid != s->run.root)
@@ -218,7 +239,10 @@ int signal_generate(struct raw_tracepoint *ctx)
 	u64 pid_tid = bpf_get_current_pid_tgid();
 	if (!in_tree(&s->run, pid_tid >> 32) && pid_tid >> 32 != s->run.root)
 		return 0;
-	if (READ(current_task()->flags) & PF_EXITING)
-		emit(s, bpf_ktime_get_ns(), pid_tid, FULL_PARENT_TOLD, 0, 0);
+	if (!(READ(current_task()->flags) & PF_EXITING))
+		return 0;
+	emit(s, bpf_ktime_get_ns(), pid_tid, FULL_PARENT_TOLD, 0, 0);
+	if (s->starts.active && pid_tid >> 32 == s->run.root)
+		s->starts.over = 1;
 	return 0;
 }

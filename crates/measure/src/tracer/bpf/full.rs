@@ -4,7 +4,7 @@ use super::attach::{AttachError, Loading, Object, loaded, refused, taken, withou
 use super::event_costs;
 use super::family::Family;
 use super::full_records::{LongPaths, add, records};
-use super::full_session::{FullSession, LOG_BYTES, Shared, Tables};
+use super::full_session::{FullSession, LOG_BYTES, Shared, TAKES_STRUCTURE, Tables, ThreadSlot};
 use super::ids::Ids;
 use super::meaning_table;
 use super::namespace::Namespace;
@@ -12,12 +12,12 @@ use super::phases::former_name;
 use super::ring_drain::RingDrain;
 use super::shared_run::{CALLS, Run, observed_run};
 use super::survivors::kill_survivors;
-use crate::arch::{Abi, PathPositions, path_arguments};
+use crate::arch::{Abi, PathPositions, Structure, path_arguments, structures};
 use crate::launch::{LaunchError, Launcher, tree};
 use crate::tracer::EventCosts;
 use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, Setting, Tracer, frame};
 use aya::Ebpf;
-use aya::maps::{MapData, RingBuf};
+use aya::maps::{HashMap, MapData, RingBuf};
 use aya::programs::perf_event::{
     PerfEventConfig, PerfEventLinkId, PerfEventScope, SamplePolicy, SoftwareEvent,
 };
@@ -65,23 +65,25 @@ pub const LARGE_RING: u32 = 16 << 20;
 pub struct BpfFull {
     programs: Ebpf,
     links: Vec<(&'static str, Link)>,
-    object: Object,
+    pub(super) object: Object,
     /// The one of two programs that this kernel accepted.
     switch: &'static str,
     sees_faults: bool,
     /// The tracepoint [`HANDLED`] reports faults: it exists, and memory control groups are not switched off.
     handled: Option<bool>,
-    shared: Shared,
-    ring: RingDrain,
+    pub(super) shared: Shared,
+    pub(super) ring: RingDrain,
     family: Family,
+    /// The map `OVERFLOW`: the state of threads, by their ids.
+    threads: HashMap<MapData, u32, ThreadSlot>,
     namespace: Namespace,
 }
 
 /// The results of the kernel side for one run.
-struct Observed {
-    events: Vec<Event>,
+pub(super) struct Observed {
+    pub(super) events: Vec<Event>,
     ids: Ids,
-    lost: u64,
+    pub(super) lost: u64,
 }
 
 enum Link {
@@ -110,6 +112,8 @@ impl BpfFull {
         let events = RingBuf::try_from(taken(&mut programs, "EVENTS")?)
             .map_err(|e| AttachError::Map { map: "EVENTS", cause: e.to_string() })?;
         let family = Family::of(&mut programs)?;
+        let threads = HashMap::try_from(taken(&mut programs, "OVERFLOW")?)
+            .map_err(|e| AttachError::Map { map: "OVERFLOW", cause: e.to_string() })?;
 
         let mut load =
             |program, tracepoint| raw(&mut programs, program).and_then(|loaded| loaded.load(tracepoint, btf));
@@ -139,6 +143,7 @@ impl BpfFull {
             shared,
             ring: RingDrain::start(events, ring),
             family,
+            threads,
             namespace,
         })
     }
@@ -299,12 +304,36 @@ impl BpfFull {
         (observed, run, outlived.and_then(|lived| adopted.map(|()| lived)))
     }
 
+    /// The next process that the calling thread creates is followed from its exec on, by whatever waits for it.
+    pub(super) fn arm_next_child(&mut self) {
+        self.shared.write(FullSession { run: Run::armed(self.namespace, false), ..FullSession::default() });
+    }
+
+    /// Forgets the processes and threads that a run has left. No program may follow it any more.
+    pub(super) fn forget_run(&mut self, run: &Run) {
+        if run.others != 0 {
+            self.family.forget_all();
+        }
+        if run.overflown != 0 {
+            let left: Vec<u32> = self.threads.keys().flatten().collect();
+            for tid in left {
+                let _ = self.threads.remove(&tid);
+            }
+        }
+        self.ring.take();
+    }
+
     /// Everything since [`BpfFull::arm`].
     fn gather(&mut self) -> Observed {
         self.ring.watch(false);
+        let spilled = self.ring.take();
+        self.read_records(&spilled)
+    }
+
+    /// The events of the log, and of the records that did not fit it.
+    pub(super) fn read_records(&self, spilled: &[Vec<u8>]) -> Observed {
         let session = self.shared.read();
         let (mut events, mut ids, mut lost) = (Vec::new(), Ids::default(), session.run.lost);
-        let spilled = self.ring.take();
 
         let log = self.shared.log(&session);
         let read: usize = records(&log).map(<[u8]>::len).sum();
@@ -355,7 +384,11 @@ impl Tracer for BpfFull {
 }
 
 fn tables() -> Tables {
-    let paths = |abi| by_number(path_arguments().of(abi));
+    let paths = |abi| {
+        let mut table = by_number(path_arguments().of(abi));
+        add_structures(&mut table, structures().of(abi));
+        table
+    };
     Tables { meaning: meaning_table::table(), paths: paths(Abi::Native), compat_paths: paths(Abi::Compat) }
 }
 
@@ -369,6 +402,15 @@ fn by_number(calls: impl Iterator<Item = (u32, PathPositions)>) -> [u8; CALLS] {
         }
     }
     table
+}
+
+/// As `TAKES_STRUCTURE` in `full_session.h`. Calls that take a path have none.
+fn add_structures(table: &mut [u8; CALLS], calls: impl Iterator<Item = (u32, (u8, Structure))>) {
+    for (number, (position, kind)) in calls {
+        if let Some(entry @ 0) = table.get_mut(number as usize) {
+            *entry = TAKES_STRUCTURE | (position + 1) | u8::from(kind.is_large()) << 4;
+        }
+    }
 }
 
 fn array(programs: &mut Ebpf, name: &'static str) -> Result<MapData, AttachError> {

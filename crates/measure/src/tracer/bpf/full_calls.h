@@ -1,6 +1,6 @@
 /* System calls, including execve. */
 #pragma once
-#include "full_maps.h"
+#include "full_starts.h"
 
 INLINE void exec_begins(struct full_session *s, struct task_struct *task, u64 pid_tid, u32 call)
 {
@@ -19,7 +19,9 @@ SEC("tp_btf/sys_enter")
 int sys_enter(struct raw_tracepoint *ctx)
 {
 	struct full_session *s = current_session();
-	if (!s || likely(!s->run.root))
+	if (!s)
+		return 0;
+	if (likely(!s->run.root) && (likely(!s->starts.wanted) || !start_begins(s, ctx)))
 		return 0;
 	u64 pid_tid = bpf_get_current_pid_tgid();
 	if (!in_tree(&s->run, pid_tid >> 32))
@@ -57,13 +59,6 @@ INLINE void fill_call(struct record_syscall *r, u64 now, u64 pid_tid, u32 kind, 
 		r->stack[0] = 0;
 }
 
-INLINE u64 argument_of(struct pt_regs *regs, u32 position, u32 compat)
-{
-	u64 all[6];
-	SAVED_ARGUMENTS(all, regs, compat);
-	return position == 1 ? all[0] : position == 2 ? all[1] : position == 3 ? all[2] : all[3];
-}
-
 /* Reads as much of a string as there is room for, and returns its length; negative if it cannot be read. */
 INLINE long fill_string(char *to, u32 room, u64 from)
 {
@@ -98,6 +93,19 @@ INLINE void emit_rest(struct full_session *s, u64 now, u64 pid_tid, u32 which, u
 		WRITE_RECORD(s, struct record_path_rest, fill_rest(r, now, pid_tid, which, from + REST_ROOM));
 }
 
+/* As much of a structure as can be read: it may be at the end of what is mapped. */
+INLINE void fill_structure(struct record_structure *r, u64 now, u64 pid_tid, u32 large, u64 from)
+{
+	u32 length = 0;
+	if (large && !bpf_probe_read_user(r->bytes, STRUCTURE_ROOM, (void *)from))
+		length = STRUCTURE_ROOM;
+	else if (!bpf_probe_read_user(r->bytes, STRUCTURE_USUAL, (void *)from))
+		length = STRUCTURE_USUAL;
+	else if (!bpf_probe_read_user(r->bytes, STRUCTURE_USUAL / 2, (void *)from))
+		length = STRUCTURE_USUAL / 2;
+	fill_head(&r->record, now, pid_tid, FULL_STRUCTURE, length, 0);
+}
+
 SEC("tp_btf/sys_exit")
 int sys_exit(struct raw_tracepoint *ctx)
 {
@@ -114,6 +122,8 @@ int sys_exit(struct raw_tracepoint *ctx)
 	s64 result = (s64)ctx->args[1];
 	slot->entered = 0;
 	if (unlikely(call & CALL_EXEC)) {
+		if (result != 0 && start_failed(s, pid_tid))
+			return 0;
 		if (result == 0)
 			s->run.exec_done = 1;
 		emit(s, now, pid_tid, FULL_EXEC_EXIT, call & ~CALL_EXEC, result);
@@ -128,7 +138,14 @@ int sys_exit(struct raw_tracepoint *ctx)
 			     fill_call(r, now, pid_tid, FULL_SYSCALL, call, result, entered, regs));
 		return 0;
 	}
-	u64 first = argument_of(regs, paths & 15, compat);
+	u64 first = argument_of(regs, paths & 7, compat);
+	if (unlikely(paths & TAKES_STRUCTURE)) {
+		WRITE_RECORD(s, struct record_syscall,
+			     fill_call(r, now, pid_tid, FULL_SYSCALL, call, result, entered, regs));
+		if (first)
+			WRITE_RECORD(s, struct record_structure, fill_structure(r, now, pid_tid, paths >> 4, first));
+		return 0;
+	}
 	u32 longer = 0;
 	if (likely(!(paths >> 4))) {
 		WRITE_RECORD(s, struct record_syscall_path, {

@@ -3,7 +3,7 @@
 use super::full_session::{LARGEST_RECORD, LOG_BYTES};
 use super::record::{
     CALLER_WORDS, FaultRecord, Head, ImageRecord, OffCpuRecord, OutputRecord, PathRestRecord, Record,
-    RecordKind, SyscallRecord, halves, read, syscall,
+    RecordKind, StructureRecord, SyscallRecord, halves, read, syscall,
 };
 use super::shared_run::PATH_ROOM;
 use crate::tracer::event::{Call, Fault, Image, OffCpu, auxiliary_vector};
@@ -100,6 +100,10 @@ pub(super) fn add(events: &mut Vec<Event>, long: &mut LongPaths, bytes: &[u8]) -
             long.go_on(events, &head, &read::<PathRestRecord>(bytes)?.rest);
             return Some(());
         }
+        RecordKind::Structure => {
+            add_structure(events, &head, &read::<StructureRecord>(bytes)?.bytes);
+            return Some(());
+        }
         RecordKind::FaultWasMajor => {
             last_fault_was_major(events, head.tid);
             return Some(());
@@ -132,6 +136,14 @@ pub(super) fn add(events: &mut Vec<Event>, long: &mut LongPaths, bytes: &[u8]) -
     Some(())
 }
 
+/// The thread's last call has a structure with this content.
+fn add_structure(events: &mut [Event], head: &Head, bytes: &[u8]) {
+    let mut calls = events.iter_mut().rev().filter(|event| event.tid == head.tid);
+    if let Some(EventKind::Call(call)) = calls.next().map(|event| &mut event.kind) {
+        call.contain(&bytes[..(head.code as usize).min(bytes.len())]);
+    }
+}
+
 fn last_fault_was_major(events: &mut [Event], tid: u32) {
     let of_thread = events.iter_mut().rev().filter(|event| event.tid == tid);
     let mut faults = of_thread.filter_map(|event| match &mut event.kind {
@@ -155,6 +167,7 @@ fn call(bytes: &[u8], paths: usize) -> Option<Call> {
         stack: callers(stack),
         paths: paths?,
         pair: None,
+        structure: Vec::new(),
         output: record.code & CALL_OUTPUT != 0,
     })
 }
@@ -174,6 +187,7 @@ fn unfinished(entered: Nanos, code: u32) -> Call {
         stack: Vec::new(),
         paths: Vec::new(),
         pair: None,
+        structure: Vec::new(),
         output: code & CALL_OUTPUT != 0,
     }
 }

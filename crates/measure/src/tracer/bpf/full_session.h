@@ -3,6 +3,7 @@
  * the files.
  */
 #pragma once
+#include "scope.h"
 #include "tree.h"
 
 /* The first eight are those of phases_session.h, with the same meaning. */
@@ -23,6 +24,7 @@ enum full_record_kind {
 	FULL_FAULT_WAS_MAJOR = 23,
 	FULL_PATH_REST = 24,
 	FULL_URING_OUTPUT = 25,
+	FULL_STRUCTURE = 26,
 };
 
 #define CALLER_WORDS 8
@@ -55,6 +57,15 @@ struct record_syscall_paths {
 struct record_path_rest {
 	struct record record;
 	char rest[REST_ROOM];
+};
+
+#define STRUCTURE_ROOM 112
+#define STRUCTURE_USUAL 16
+
+/* What a structure among the arguments of the thread's last call contains: `code` is how many bytes could be read. */
+struct record_structure {
+	struct record record;
+	u8 bytes[STRUCTURE_ROOM];
 };
 
 /* A page fault that was handled: `code` is the processor's error code and FAULT_MAJOR, `value` the address. */
@@ -120,15 +131,41 @@ struct thread_slot {
 #define CALL_OUTPUT 0x20000000u
 #define CALL_NUMBER 0x1fffffffu
 
+#define TAKES_STRUCTURE 8
+
 #define SLOTS 32 /* a power of two: the verifier then knows the bounds */
+
+/* The starts of one program, of which some become runs: see full_starts.h. */
+struct starts {
+	/* successful execs of the program so far */
+	u64 seen;
+	/* the next start that is wanted, or the first one after it */
+	u64 due;
+	/* which start the run is, 0: not known yet; its mount namespace, by inode number */
+	u64 number;
+	u32 mounts;
+	/* a watch waits for starts of the program; the next one may become the run; the process of the run is gone */
+	u32 active;
+	u32 wanted;
+	u32 over;
+	/* `program` is a whole path, and not only the name at its end; its length */
+	u32 by_path;
+	u32 length;
+	struct scope scope;
+	char program[PATH_ROOM];
+};
 
 struct full_session {
 	struct run run;
 	/* bytes of the log that are reserved (may exceed LOG_BYTES: the rest went to the ring) */
 	u64 logged;
+	struct starts starts;
 	struct thread_slot slots[SLOTS];
 	u8 meaning[CALLS]; /* see run.h */
-	/* 1 + the position of the first path argument, and the same for the second << 4; native and 32-bit table */
+	/*
+	 * 1 + the position of the first path argument, and the same for the second << 4; or TAKES_STRUCTURE and 1 + the
+	 * position of a structure, and 1 << 4 if it is large; native and 32-bit table
+	 */
 	u8 paths[CALLS];
 	u8 compat_paths[CALLS];
 };

@@ -1,10 +1,13 @@
 //! `full_session.h` in Rust: what the kernel side of the full mode shares with us. The tests compare the two files.
 
-use super::shared_run::{CALLS, Mapped, Run};
+use super::shared_run::{CALLS, Mapped, PATH_ROOM, Run};
+use crate::tracer::watch::Scope;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{Ordering, fence};
 
 const SLOTS: usize = 32;
+/// In the table of paths: the call takes a structure instead.
+pub(super) const TAKES_STRUCTURE: u8 = 8;
 /// `LOG_BYTES`: the size of the log.
 pub(super) const LOG_BYTES: usize = 1 << 20;
 /// `LARGEST_RECORD`: the kernel side stops writing to the log when fewer bytes are left.
@@ -18,11 +21,60 @@ pub(super) struct FullSession {
     pub(super) logged: u64,
 }
 
+/// `struct starts`, without the name of the program.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Starts {
+    /// How many starts of the program there were.
+    pub(super) seen: u64,
+    /// The number of the start that is wanted next.
+    pub(super) due: u64,
+    /// The number of the one that became the run; 0: not known yet.
+    pub(super) number: u64,
+    /// Its mount namespace, by inode number.
+    pub(super) mounts: u32,
+    pub(super) active: u32,
+    pub(super) wanted: u32,
+    /// The process of the run is gone.
+    pub(super) over: u32,
+    pub(super) by_path: u32,
+    pub(super) length: u32,
+    pub(super) scope: ScopeFields,
+}
+
+/// `struct scope`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ScopeFields {
+    pub(super) everyone: u32,
+    pub(super) by_user: u32,
+    pub(super) user: u32,
+    pub(super) cgroup_level: u32,
+    pub(super) cgroup: u64,
+}
+
+impl From<Scope> for ScopeFields {
+    fn from(scope: Scope) -> ScopeFields {
+        ScopeFields {
+            everyone: 1,
+            by_user: scope.user.is_some().into(),
+            user: scope.user.unwrap_or_default(),
+            cgroup_level: scope.cgroup.map_or(0, |group| group.level),
+            cgroup: scope.cgroup.map_or(0, |group| group.id),
+        }
+    }
+}
+
+/// `struct thread_slot`.
+pub(super) type ThreadSlot = [u64; 10];
+
 /// `struct full_session`, whole.
 #[repr(C)]
 struct State {
     head: FullSession,
-    slots: [[u64; 10]; SLOTS],
+    starts: Starts,
+    program: [u8; PATH_ROOM],
+    slots: [ThreadSlot; SLOTS],
     tables: Tables,
 }
 
@@ -90,6 +142,53 @@ impl Shared {
         // ORDERING: a system call, the launch, follows; the fence keeps the compiler from writing late.
         fence(Ordering::Release);
     }
+
+    /// What is known of the starts of a program.
+    pub(super) fn starts(&self) -> Starts {
+        fence(Ordering::Acquire);
+        // SAFETY: as in `read`: any bits are a valid `Starts`.
+        unsafe { (&raw const (*self.state.as_ptr()).starts).read_volatile() }
+    }
+
+    /// Begins to wait for starts of a program, given as in `full_starts.h`.
+    pub(super) fn begin_starts(&self, starts: Starts, program: &[u8; PATH_ROOM]) {
+        // SAFETY: the mapping lives as long as `self`; no program reads this while `active` and `wanted` are 0.
+        unsafe {
+            (&raw mut (*self.state.as_ptr()).program).write_volatile(*program);
+            let inactive = Starts { active: 0, wanted: 0, ..starts };
+            (&raw mut (*self.state.as_ptr()).starts).write_volatile(inactive);
+            fence(Ordering::Release);
+            (&raw mut (*self.state.as_ptr()).starts.active).write_volatile(starts.active);
+            (&raw mut (*self.state.as_ptr()).starts.wanted).write_volatile(starts.wanted);
+        }
+        fence(Ordering::Release);
+    }
+
+    /// From now on nothing of the run is recorded, and no start becomes the next one. A program that runs at this moment may
+    /// still write a record. Only these fields change, because the kernel side counts starts meanwhile.
+    pub(super) fn end_start(&self) {
+        // SAFETY: the mapping lives as long as `self`.
+        unsafe {
+            (&raw mut (*self.state.as_ptr()).starts.wanted).write_volatile(0);
+            (&raw mut (*self.state.as_ptr()).head.run.exec_begun).write_volatile(0);
+            (&raw mut (*self.state.as_ptr()).head.run.root).write_volatile(0);
+        }
+        fence(Ordering::Release);
+    }
+
+    /// Waits for the start with the number `due`, or a later one. Call it a while after [`Shared::end_start`].
+    pub(super) fn await_start(&self, due: u64) {
+        self.write(FullSession::default());
+        // SAFETY: the mapping lives as long as `self`. `wanted` is the last, because it lets a start begin.
+        unsafe {
+            (&raw mut (*self.state.as_ptr()).starts.number).write_volatile(0);
+            (&raw mut (*self.state.as_ptr()).starts.over).write_volatile(0);
+            (&raw mut (*self.state.as_ptr()).starts.due).write_volatile(due);
+            fence(Ordering::Release);
+            (&raw mut (*self.state.as_ptr()).starts.wanted).write_volatile(1);
+        }
+        fence(Ordering::Release);
+    }
 }
 
 /// How many bytes of the log contain records.
@@ -99,19 +198,27 @@ fn used(session: &FullSession) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::c_header::{Headers, assert_same_constants};
+    use super::super::c_header::{Headers, assert_same_constants, assert_same_layout};
     use super::*;
+    use crate::arch::Structure;
     use std::mem::offset_of;
 
     #[test]
     fn the_session_matches_full_h() {
-        assert_same_constants!(SLOTS, LOG_BYTES, LARGEST_RECORD);
+        assert_same_constants!(SLOTS, LOG_BYTES, LARGEST_RECORD, TAKES_STRUCTURE);
         let headers = Headers::read();
+        let rooms = ["STRUCTURE_ROOM", "STRUCTURE_USUAL"]
+            .map(|name| usize::try_from(headers.constant(name)).unwrap());
+        assert_eq!(rooms, [Structure::LARGE_ROOM, Structure::USUAL_ROOM]);
         let session = headers.layout("full_session");
         let tables = offset_of!(State, tables);
+        let starts = headers.layout("starts");
+        assert_eq!(offset_of!(State, program) - offset_of!(State, starts), size_of::<Starts>());
+        assert_eq!(size_of::<Starts>() + PATH_ROOM, starts.size);
         let here = [
             ("run", offset_of!(FullSession, run)),
             ("logged", offset_of!(FullSession, logged)),
+            ("starts", offset_of!(State, starts)),
             ("slots", offset_of!(State, slots)),
             ("meaning", tables + offset_of!(Tables, meaning)),
             ("paths", tables + offset_of!(Tables, paths)),
@@ -120,6 +227,26 @@ mod tests {
 
         assert_eq!(here.map(|(name, at)| (name.to_owned(), at)).as_slice(), session.members);
         assert_eq!(size_of::<State>(), session.size);
-        assert_eq!(size_of::<[u64; 10]>(), headers.layout("thread_slot").size);
+        assert_eq!(size_of::<ThreadSlot>(), headers.layout("thread_slot").size);
+    }
+
+    #[test]
+    fn the_starts_match_full_h() {
+        let there = Headers::read().layout("starts").members;
+        let here = [
+            ("seen", offset_of!(Starts, seen)),
+            ("due", offset_of!(Starts, due)),
+            ("number", offset_of!(Starts, number)),
+            ("mounts", offset_of!(Starts, mounts)),
+            ("active", offset_of!(Starts, active)),
+            ("wanted", offset_of!(Starts, wanted)),
+            ("over", offset_of!(Starts, over)),
+            ("by_path", offset_of!(Starts, by_path)),
+            ("length", offset_of!(Starts, length)),
+            ("scope", offset_of!(Starts, scope)),
+            ("program", size_of::<Starts>()),
+        ];
+        assert_eq!(here.map(|(name, at)| (name.to_owned(), at)).as_slice(), there);
+        assert_same_layout!(ScopeFields, "scope", [everyone, by_user, user, cgroup_level, cgroup]);
     }
 }

@@ -23,7 +23,7 @@ typedef long long s64;
 #define __uint(name, value) int(*name)[value]
 #define __type(name, value) typeof(value) *name
 
-enum { MAP_TYPE_HASH = 1, MAP_TYPE_ARRAY = 2, MAP_TYPE_RINGBUF = 27 };
+enum { MAP_TYPE_HASH = 1, MAP_TYPE_ARRAY = 2, MAP_TYPE_PERCPU_ARRAY = 6, MAP_TYPE_RINGBUF = 27 };
 enum { MAP_FLAG_MMAPABLE = 1 << 10 };
 enum { RINGBUF_NO_WAKEUP = 1 };
 
@@ -137,6 +137,14 @@ struct pid_namespace {
 	struct ns_common ns;
 } KERNEL_STRUCT;
 
+struct mnt_namespace {
+	struct ns_common ns;
+} KERNEL_STRUCT;
+
+struct nsproxy {
+	struct mnt_namespace *mnt_ns;
+} KERNEL_STRUCT;
+
 /* A process id in one namespace. It is copied as a whole: every kernel that we know has just these two fields. */
 struct upid {
 	int nr;
@@ -171,6 +179,7 @@ struct task_struct {
 	unsigned long nvcsw;
 	struct pid *thread_pid;
 	struct files_struct *files;
+	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
 } KERNEL_STRUCT;
 
@@ -295,3 +304,11 @@ struct software_event {
 #else
 #error "unsupported architecture: teach kernel.h where system-call arguments lie"
 #endif
+
+/* The argument of a system call at a position, counted from 1. */
+INLINE u64 argument_of(struct pt_regs *regs, u32 position, u32 compat)
+{
+	u64 all[6];
+	SAVED_ARGUMENTS(all, regs, compat);
+	return position == 1 ? all[0] : position == 2 ? all[1] : position == 3 ? all[2] : all[3];
+}

@@ -9,6 +9,8 @@
 //! | full | `full.bpf.c`, `full*.h` | [`BpfFull`] | `full_session`, `full_records` |
 //! | watch | `watch.bpf.c`, `watch_*.h` | [`BpfWatch`] | `watch_session`, `watch_records` |
 //!
+//! [`BpfStarts`] makes programs that others start the runs of the full mode, by `full_starts.h`.
+//!
 //! `run.h` and `shared_run` are the part of that memory that all modes have.
 
 mod attach;
@@ -29,6 +31,7 @@ mod phases_session;
 mod record;
 mod ring_drain;
 mod shared_run;
+mod starts;
 mod survivors;
 mod watch;
 mod watch_hooks;
@@ -38,4 +41,5 @@ mod watch_session;
 pub use attach::{AttachError, Kept};
 pub use full::{BpfFull, LARGE_RING};
 pub use phases::{BpfPhases, DEFAULT_RING};
+pub use starts::BpfStarts;
 pub use watch::BpfWatch;

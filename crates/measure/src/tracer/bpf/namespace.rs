@@ -6,6 +6,16 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Namespace(pub(super) u32);
 
+/// The mount namespace that we are in, by its inode number.
+pub(super) fn own_mounts() -> Option<u32> {
+    inode(&std::fs::read_link("/proc/self/ns/mnt").ok()?, "mnt")
+}
+
+/// The link's text is `pid:[4026531836]` (`namespaces(7)`).
+fn inode(link: &Path, kind: &str) -> Option<u32> {
+    link.to_str()?.strip_prefix(kind)?.strip_prefix(":[")?.strip_suffix(']')?.parse().ok()
+}
+
 /// That of the machine: `PROC_PID_INIT_INO` in `include/linux/proc_ns.h`.
 const MACHINE: Namespace = Namespace(0xefff_fffc);
 
@@ -19,10 +29,8 @@ impl Namespace {
         }
     }
 
-    /// The link's text is `pid:[4026531836]` (`namespaces(7)`).
     fn of(link: &Path) -> Option<Namespace> {
-        let inode = link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?;
-        Some(Namespace(inode.parse().ok()?))
+        inode(link, "pid").map(Namespace)
     }
 }
 

@@ -4,7 +4,7 @@
 //! The tests compare each kind and each layout with the headers: a change on one side alone fails.
 
 use super::shared_run::{CALL_COMPAT, PATH_ROOM};
-use crate::arch::{Abi, Syscall};
+use crate::arch::{Abi, Structure, Syscall};
 use crate::tracer::EventKind;
 use crate::units::Nanos;
 
@@ -60,11 +60,13 @@ pub(super) enum RecordKind {
     PathRest = 24,
     /// Full mode: a write of output by `io_uring`.
     UringOutput = 25,
+    /// Full mode: what a structure among the arguments of the thread's last call contains.
+    Structure = 26,
 }
 
 impl RecordKind {
     /// Every kind.
-    pub(super) const ALL: [RecordKind; 19] = [
+    pub(super) const ALL: [RecordKind; 20] = [
         RecordKind::ExecEnter,
         RecordKind::ExecPrepare,
         RecordKind::ExecCommit,
@@ -84,6 +86,7 @@ impl RecordKind {
         RecordKind::FaultWasMajor,
         RecordKind::PathRest,
         RecordKind::UringOutput,
+        RecordKind::Structure,
     ];
 
     /// The kind of a number; `None` if there is no such kind.
@@ -110,6 +113,7 @@ impl RecordKind {
             RecordKind::Image => size_of::<ImageRecord>(),
             RecordKind::PathRest => size_of::<PathRestRecord>(),
             RecordKind::UringOutput => size_of::<OutputRecord>(),
+            RecordKind::Structure => size_of::<StructureRecord>(),
             RecordKind::ExecCommit | RecordKind::OutputEnter | RecordKind::OutputExit => return None,
         })
     }
@@ -144,6 +148,14 @@ pub(super) struct SyscallRecord {
 pub(super) struct PathRestRecord {
     pub(super) record: Record,
     pub(super) rest: [u8; REST_ROOM],
+}
+
+/// `struct record_structure`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct StructureRecord {
+    pub(super) record: Record,
+    pub(super) bytes: [u8; Structure::LARGE_ROOM],
 }
 
 /// `struct record_fault`.
@@ -203,6 +215,8 @@ unsafe impl Plain for Record {}
 unsafe impl Plain for SyscallRecord {}
 // SAFETY: as above.
 unsafe impl Plain for PathRestRecord {}
+// SAFETY: as above.
+unsafe impl Plain for StructureRecord {}
 // SAFETY: as above.
 unsafe impl Plain for FaultRecord {}
 // SAFETY: as above.
@@ -318,6 +332,7 @@ mod tests {
         assert_same_layout!(Record, "record", [at, pid, tid, kind, code, value]);
         assert_same_layout!(SyscallRecord, "record_syscall", [record, entered, ip, arguments, stack]);
         assert_same_layout!(PathRestRecord, "record_path_rest", [record, rest]);
+        assert_same_layout!(StructureRecord, "record_structure", [record, bytes]);
         assert_same_layout!(FaultRecord, "record_fault", [record, entered, ip, stack]);
         assert_same_layout!(OffCpuRecord, "record_off_cpu", [record, left, woken]);
         assert_same_layout!(OutputRecord, "record_output", [record, entered]);

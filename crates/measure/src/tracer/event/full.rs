@@ -1,7 +1,7 @@
 //! What the full mode adds to the event vocabulary: whole system calls, page faults, time off the processor,
 //! images.
 
-use crate::arch::Syscall;
+use crate::arch::{Structure, Syscall, structures};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -30,12 +30,27 @@ pub struct Call {
     /// read them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<[i32; 2]>,
+    /// The beginning of another structure among its arguments; empty: it has none, or the backend could not read it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub structure: Vec<u8>,
     /// It may write to the stdout that we gave the tracee.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub output: bool,
 }
 
 impl Call {
+    /// Takes over what a structure among its arguments contains.
+    pub(in crate::tracer) fn contain(&mut self, bytes: &[u8]) {
+        let kind = structures().get(self.call).map(|(_, kind)| kind);
+        match (kind, bytes.as_chunks::<4>().0) {
+            (Some(Structure::Pair), [first, second, ..]) if self.result == Some(0) => {
+                self.pair = Some([*first, *second].map(i32::from_ne_bytes));
+            }
+            (Some(Structure::Pair) | None, _) => {}
+            (Some(_), _) => self.structure = bytes.to_vec(),
+        }
+    }
+
     /// Its value; `None` if it failed or never returned.
     pub fn value(&self) -> Option<u64> {
         self.result.filter(|_| self.error().is_none()).map(i64::cast_unsigned)

@@ -5,7 +5,7 @@
 use super::restarts::is_restart;
 use super::task_tree::Task;
 use super::tracee::{EnteredCall, TracedThread};
-use crate::arch::{Argument, CallFacts, CallRole, call_names, call_roles, path_arguments};
+use crate::arch::{CallRole, Structure, call_roles, path_arguments, structures};
 use crate::clock;
 use crate::tracer::event::{Call, Image, auxiliary_vector};
 use crate::tracer::{Event, EventKind};
@@ -68,7 +68,7 @@ impl FullEvents {
 
         let (ip, sp) = tracee.place().unwrap_or_default();
         let paths = paths(tracee, &flight.entry);
-        let call = Call {
+        let mut call = Call {
             call: flight.entry.call,
             entered: flight.entered,
             result: Some(result),
@@ -76,9 +76,11 @@ impl FullEvents {
             ip,
             stack: stack(tracee, sp),
             paths,
-            pair: pair(tracee, &flight.entry, result),
+            pair: None,
+            structure: Vec::new(),
             output: false,
         };
+        call.contain(&structure(tracee, &flight.entry));
 
         let event = event(at, task, EventKind::Call(Box::new(call)));
         if is_restart(result) {
@@ -112,6 +114,7 @@ impl FullEvents {
             stack: Vec::new(),
             paths: Vec::new(),
             pair: None,
+            structure: Vec::new(),
             output: false,
         };
         self.push(entered, task, EventKind::Call(Box::new(call)));
@@ -139,14 +142,13 @@ fn paths(tracee: TracedThread, entry: &EnteredCall) -> Vec<String> {
     positions.into_iter().flatten().map(path).collect()
 }
 
-/// The descriptors that a call wrote to memory.
-fn pair(tracee: TracedThread, entry: &EnteredCall, result: i64) -> Option<[i32; 2]> {
-    let name = call_names::name(entry.call);
-    let at = CallFacts::of(&name)?.position(Argument::Pair).filter(|_| result == 0)?;
-    let mut room = [0; 8];
+/// The beginning of the structure among a call's arguments, as far as it can be read.
+fn structure(tracee: TracedThread, entry: &EnteredCall) -> Vec<u8> {
+    let Some((at, kind)) = structures().get(entry.call) else { return Vec::new() };
+    let mut room = vec![0; if kind.is_large() { Structure::LARGE_ROOM } else { Structure::USUAL_ROOM }];
     let read = tracee.read_memory(entry.arguments[usize::from(at)], &mut room);
-    let [first, second] = room.as_chunks::<4>().0 else { return None };
-    (read == room.len()).then(|| [*first, *second].map(i32::from_ne_bytes))
+    room.truncate(read);
+    room
 }
 
 /// The string at an address, as far as it can be read. If it is longer than any path, it ends with `…`.

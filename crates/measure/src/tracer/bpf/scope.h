@@ -1,0 +1,26 @@
+/* Which processes of the machine are watched. */
+#pragma once
+#include "run.h"
+
+struct scope {
+	/* all processes of the machine, or those of this user or below this control group (cgroup2) at this depth */
+	u32 everyone;
+	u32 by_user;
+	u32 user;
+	u32 cgroup_level;
+	u64 cgroup;
+};
+
+/* Whether the running process is one of them. */
+INLINE int in_scope(struct scope *scope)
+{
+	if (!scope->everyone)
+		return 0;
+	if (scope->by_user && (u32)bpf_get_current_uid_gid() != scope->user)
+		return 0;
+#ifndef BEFORE_5_12
+	if (scope->cgroup && bpf_get_current_ancestor_cgroup_id(scope->cgroup_level) != scope->cgroup)
+		return 0;
+#endif
+	return 1;
+}

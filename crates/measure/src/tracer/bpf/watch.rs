@@ -24,6 +24,8 @@ pub struct BpfWatch {
     hooks: Hooks,
     object: Object,
     page: WatchPage,
+    /// What `page` maps. A program that is loaded later, because functions cannot be hooked, refers to its descriptor.
+    _session: MapData,
     ring: RingDrain,
     processes: HashMap<MapData, u32, WatchedBytes>,
     namespace: Namespace,
@@ -61,10 +63,10 @@ impl BpfWatch {
     ) -> Result<BpfWatch, AttachError> {
         let Loading { object, ring, namespace, btf } = loading;
         let map = |name: &'static str| move |cause: String| AttachError::Map { map: name, cause };
-        let aya::maps::Map::Array(page) = taken(&mut programs, "SESSION")? else {
+        let aya::maps::Map::Array(session) = taken(&mut programs, "SESSION")? else {
             return Err(map("SESSION")("not an array".to_owned()));
         };
-        let page = WatchPage::map(page.fd().as_fd()).map_err(|e| map("SESSION")(e.to_string()))?;
+        let page = WatchPage::map(session.fd().as_fd()).map_err(|e| map("SESSION")(e.to_string()))?;
         let events =
             RingBuf::try_from(taken(&mut programs, "EVENTS")?).map_err(|e| map("EVENTS")(e.to_string()))?;
         let processes = HashMap::try_from(taken(&mut programs, "PROCESSES")?)
@@ -72,7 +74,17 @@ impl BpfWatch {
 
         let hooks = Hooks::load(&mut programs, btf, wanted)?;
         let ring = RingDrain::start(events, ring);
-        Ok(BpfWatch { programs, hooks, object, page, ring, processes, namespace, unreadable: 0 })
+        Ok(BpfWatch {
+            programs,
+            hooks,
+            object,
+            page,
+            _session: session,
+            ring,
+            processes,
+            namespace,
+            unreadable: 0,
+        })
     }
 
     fn living(&self) -> impl Iterator<Item = (u32, Watched)> {

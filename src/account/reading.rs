@@ -1,17 +1,19 @@
 //! Reads the events of a recording in order, and follows every process and thread.
 
+mod pipe_names;
+
 use super::announced::announcer;
 use super::apply::{apply, file_of};
 use super::binaries::Binaries;
 use super::call_text;
-use super::descriptors::{PipeEnd, PipeId};
+use super::descriptors::PipeId;
 use super::inferred_wakes::{self, InferredWakes, of_futexes};
 use super::model::{Creation, Execution, ProcessAccount, ThreadAccount, Wake};
 use super::pipes::PipeUses;
 use super::process::Process;
 use super::step::{ExecStage, PageFault, Reason, What};
 use super::thread::Thread;
-use firstbyte_measure::arch::{Argument, CallFacts, FileCall, Use, Wait, call_names, file_calls};
+use firstbyte_measure::arch::{FileCall, Wait, call_names, file_calls};
 use firstbyte_measure::tracer::event::{Call, Fault, Image, OffCpu};
 use firstbyte_measure::tracer::{Backend, Event, EventKind, Recording, Syscall};
 use firstbyte_measure::units::Nanos;
@@ -279,42 +281,6 @@ impl Reader<'_> {
         let what = What::Call { name, text, file, failed, code };
         let until = if call.result.is_some() { event.at } else { Nanos(u64::MAX) };
         self.thread(event).kernel(call.entered, until, what);
-    }
-
-    /// What the pipes are called on which a call works, by descriptor: the programs that have their other ends.
-    fn pipe_names(&self, pid: u32, call: &Call) -> HashMap<i32, Arc<str>> {
-        let Some(facts) = CallFacts::of(call_names::name(call.call).as_ref()) else { return HashMap::new() };
-        let descriptors = [Use::Reads, Use::Writes, Use::File].into_iter();
-        let at = descriptors.filter_map(|used| facts.position(Argument::Descriptor(used)));
-        #[allow(clippy::cast_possible_truncation)] // a C int is in the low half of its register
-        let numbers = at.map(|at| call.arguments[usize::from(at)] as i32);
-        numbers.filter_map(|number| Some((number, self.pipe_name(pid, number)?))).collect()
-    }
-
-    fn pipe_name(&self, pid: u32, number: i32) -> Option<Arc<str>> {
-        let own = self.processes.get(&pid)?.descriptors.pipe(number)?;
-        let has_other_end = |(other, process): &(&u32, &Process)| {
-            **other != pid && process.descriptors.has_pipe(PipeEnd { for_writing: !own.for_writing, ..own })
-        };
-        let programs =
-            self.processes.iter().filter(has_other_end).filter_map(|(other, _)| self.program(*other));
-        let programs: BTreeSet<&str> = programs.collect();
-        let programs: Vec<&str> = programs.into_iter().collect();
-        let direction = if own.for_writing { "to" } else { "from" };
-        Some(if programs.is_empty() {
-            "pipe".into()
-        } else {
-            format!("pipe {direction} {}", programs.join(", ")).into()
-        })
-    }
-
-    /// The name of the program that a process executes now, or that the process did which created it.
-    fn program(&self, pid: u32) -> Option<&str> {
-        let account = self.accounts.iter().rev().find(|account| account.pid == pid)?;
-        match account.execs.last() {
-            Some(exec) => exec.path.rsplit('/').next(),
-            None => self.program(account.parent),
-        }
     }
 
     /// ptrace sees no wake-ups, but calls tell of some.

@@ -122,7 +122,7 @@ impl Watcher for BpfWatch {
     }
 
     fn lost(&self) -> u64 {
-        self.page.lost() + self.unreadable
+        self.page.lost() + self.unreadable + self.hooks.missed(&self.programs)
     }
 
     fn slow_calls(&self) -> Option<&str> {

@@ -1,7 +1,7 @@
 //! `full_session.h` in Rust: what the kernel side of the full mode shares with us. The tests compare the two files.
 
+use super::scope::ScopeFields;
 use super::shared_run::{CALLS, Mapped, PATH_ROOM, Run};
-use crate::tracer::watch::Scope;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{Ordering, fence};
 
@@ -40,29 +40,6 @@ pub(super) struct Starts {
     pub(super) by_path: u32,
     pub(super) length: u32,
     pub(super) scope: ScopeFields,
-}
-
-/// `struct scope`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ScopeFields {
-    pub(super) everyone: u32,
-    pub(super) by_user: u32,
-    pub(super) user: u32,
-    pub(super) cgroup_level: u32,
-    pub(super) cgroup: u64,
-}
-
-impl From<Scope> for ScopeFields {
-    fn from(scope: Scope) -> ScopeFields {
-        ScopeFields {
-            everyone: 1,
-            by_user: scope.user.is_some().into(),
-            user: scope.user.unwrap_or_default(),
-            cgroup_level: scope.cgroup.map_or(0, |group| group.level),
-            cgroup: scope.cgroup.map_or(0, |group| group.id),
-        }
-    }
 }
 
 /// `struct thread_slot`.
@@ -198,7 +175,7 @@ fn used(session: &FullSession) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::c_header::{Headers, assert_same_constants, assert_same_layout};
+    use super::super::c_header::{Headers, assert_same_constants};
     use super::*;
     use crate::arch::Structure;
     use std::mem::offset_of;
@@ -247,6 +224,5 @@ mod tests {
             ("program", size_of::<Starts>()),
         ];
         assert_eq!(here.map(|(name, at)| (name.to_owned(), at)).as_slice(), there);
-        assert_same_layout!(ScopeFields, "scope", [everyone, by_user, user, cgroup_level, cgroup]);
     }
 }

@@ -30,6 +30,7 @@ mod phases;
 mod phases_session;
 mod record;
 mod ring_drain;
+mod scope;
 mod shared_run;
 mod starts;
 mod survivors;

@@ -2,8 +2,9 @@
 
 use super::attach::{AttachError, Object};
 use super::full::{BpfFull, LARGE_RING, Observed};
-use super::full_session::{ScopeFields, Starts};
+use super::full_session::Starts;
 use super::namespace::own_mounts;
+use super::scope::ScopeFields;
 use super::shared_run::PATH_ROOM;
 use crate::launch::ExitStatus;
 use crate::launch::wait::Usage;

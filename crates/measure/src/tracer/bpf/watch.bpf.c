@@ -103,7 +103,7 @@ int sched_process_fork(struct raw_tracepoint *ctx)
 		return 0;
 	u32 own = bpf_get_current_pid_tgid() >> 32, pid = 0;
 	struct watched *w = watched_process(own);
-	if (!w && !is_selected(s) && !is_armed(&s->run))
+	if (!w && !in_scope(&s->scope) && !is_armed(&s->run))
 		return 0;
 	struct task_struct *child = (struct task_struct *)ctx->args[1];
 	bpf_probe_read_kernel(&pid, sizeof pid, &child->tgid);
@@ -116,7 +116,7 @@ int sched_process_fork(struct raw_tracepoint *ctx)
 	if (w) {
 		born.by_pid = program_pid(w, own);
 		born.by_entered = program_entered(w);
-	} else if (!s->everyone) {
+	} else if (!s->scope.everyone) {
 		s->run.armed_by = 0;
 		s->run.root = pid;
 		s->active = 1;

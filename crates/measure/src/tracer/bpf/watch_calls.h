@@ -73,7 +73,7 @@ INLINE int exec_begun(const void *from)
 		return 0;
 	u64 pid_tid = bpf_get_current_pid_tgid();
 	struct watched *w = watched_process(pid_tid >> 32);
-	if (w || s->everyone)
+	if (w || s->scope.everyone)
 		exec_begins(s, current_task(), w, pid_tid, from);
 	return 0;
 }
@@ -121,7 +121,7 @@ int sys_enter(struct raw_tracepoint *ctx)
 		return 0;
 	u64 pid_tid = bpf_get_current_pid_tgid();
 	struct watched *w = watched_process(pid_tid >> 32);
-	if (!w && !s->everyone)
+	if (!w && !s->scope.everyone)
 		return 0;
 	struct task_struct *task = current_task();
 	u32 compat = task_in_compat_call(task) != 0;

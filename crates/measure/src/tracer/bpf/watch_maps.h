@@ -63,24 +63,10 @@ INLINE int land(struct watch_session *s, u32 tid, struct watch_flight *landed)
 	return 1;
 }
 
-/* Whether the running process is one of those that are watched from their next exec or fork on. */
-INLINE int is_selected(struct watch_session *s)
-{
-	if (!s->everyone)
-		return 0;
-	if (s->by_user && (u32)bpf_get_current_uid_gid() != s->user)
-		return 0;
-#ifndef BEFORE_5_12
-	if (s->cgroup && bpf_get_current_ancestor_cgroup_id(s->cgroup_level) != s->cgroup)
-		return 0;
-#endif
-	return 1;
-}
-
 /* Begins to watch the running process, which was there before the watch. */
 INLINE int adopt(struct watch_session *s, struct task_struct *task, u32 pid)
 {
-	if (!is_selected(s))
+	if (!in_scope(&s->scope))
 		return 0;
 	struct signal_struct *signal = READ(task->signal);
 	struct watched w = { .threads = READ(signal->nr_threads) };

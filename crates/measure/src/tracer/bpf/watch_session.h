@@ -4,6 +4,7 @@
  */
 #pragma once
 #include "run.h"
+#include "scope.h"
 
 enum watch_record_kind {
 	WATCH_START = 1,
@@ -102,11 +103,7 @@ struct watch_session {
 	s32 in_flight;
 	/* a process is watched, or all are */
 	u32 active;
-	/* all processes of the machine, or those of this user or below this control group (cgroup2) at this depth */
-	u32 everyone;
-	u32 by_user;
-	u32 user;
-	u32 cgroup_level;
-	u64 cgroup;
+	/* who is watched from the next exec or fork on */
+	struct scope scope;
 	u8 meaning[CALLS]; /* see run.h */
 };

@@ -2,6 +2,7 @@
 
 use super::meaning_table;
 use super::namespace::Namespace;
+use super::scope::ScopeFields;
 use super::shared_run::{CALLS, Mapped, Run};
 use crate::arch::{CallRole, compat_number, native_number};
 use crate::tracer::watch::Scope;
@@ -20,11 +21,7 @@ pub(super) struct WatchSession {
     pub(super) run: Run,
     in_flight: i32,
     active: u32,
-    everyone: u32,
-    by_user: u32,
-    user: u32,
-    cgroup_level: u32,
-    cgroup: u64,
+    scope: ScopeFields,
 }
 
 impl WatchSession {
@@ -35,15 +32,7 @@ impl WatchSession {
 
     /// Everything in the scope is watched.
     pub(super) fn of_machine(scope: Scope) -> WatchSession {
-        WatchSession {
-            active: 1,
-            everyone: 1,
-            by_user: scope.user.is_some().into(),
-            user: scope.user.unwrap_or_default(),
-            cgroup_level: scope.cgroup.map_or(0, |group| group.level),
-            cgroup: scope.cgroup.map_or(0, |group| group.id),
-            ..WatchSession::default()
-        }
+        WatchSession { active: 1, scope: scope.into(), ..WatchSession::default() }
     }
 }
 
@@ -119,11 +108,7 @@ mod tests {
             ("run", offset_of!(WatchSession, run)),
             ("in_flight", offset_of!(WatchSession, in_flight)),
             ("active", offset_of!(WatchSession, active)),
-            ("everyone", offset_of!(WatchSession, everyone)),
-            ("by_user", offset_of!(WatchSession, by_user)),
-            ("user", offset_of!(WatchSession, user)),
-            ("cgroup_level", offset_of!(WatchSession, cgroup_level)),
-            ("cgroup", offset_of!(WatchSession, cgroup)),
+            ("scope", offset_of!(WatchSession, scope)),
             ("meaning", offset_of!(Page, meaning)),
         ];
         assert_eq!(here.map(|(name, at)| (name.to_owned(), at)).as_slice(), there.members);

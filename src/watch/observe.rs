@@ -102,7 +102,8 @@ pub struct Watched {
 
 /// Watches until the end.
 pub fn observe(plan: &WatchPlan, audience: &mut dyn Audience) -> Result<Watched, WatchError> {
-    let machine = std::thread::spawn(Machine::examine);
+    // without another thread, it is examined in the end
+    let machine = std::thread::Builder::new().spawn(Machine::examine).ok();
     let ring = ring_size(plan.memory);
     let is_command = matches!(plan.subject, Subject::Command(_));
     let watcher = attach_watcher(plan.backend, is_command, ring, plan.first_output)?;
@@ -222,7 +223,7 @@ impl Watch {
         if soon || events.len() as u64 > self.much { LOOK_AGAIN } else { LOOK }
     }
 
-    fn results(mut self, frame: Frame, machine: JoinHandle<Machine>) -> Watched {
+    fn results(mut self, frame: Frame, machine: Option<JoinHandle<Machine>>) -> Watched {
         while self.watcher.is_needed() && interrupt::count() < PATIENCE {
             std::thread::sleep(LOOK);
             self.take();
@@ -238,8 +239,8 @@ impl Watch {
         }
         self.tally.finish();
         let frame = Frame { lost: self.watcher.lost(), ..frame };
-        let machine = machine.join().map(|machine| serde_json::to_value(machine).unwrap_or_default());
-        let machine = machine.unwrap_or_default();
+        let machine = machine.and_then(|machine| machine.join().ok()).unwrap_or_else(Machine::examine);
+        let machine = serde_json::to_value(machine).unwrap_or_default();
         Watched {
             document: document(&self.tally, frame, machine),
             timeline: timeline(&self.tally),

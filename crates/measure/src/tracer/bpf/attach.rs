@@ -73,12 +73,16 @@ pub(super) fn loaded<T>(
 }
 
 /// The kernel's type information, and a loader, which always reads all of it once more. That takes tens of milliseconds, so
-/// it happens at the same time.
+/// it happens at the same time if there can be another thread.
 fn with_type_information() -> (Result<Btf, BtfError>, EbpfLoader<'static>) {
     std::thread::scope(|scope| {
-        let btf = scope.spawn(Btf::from_sys_fs);
+        let btf = std::thread::Builder::new().spawn_scoped(scope, Btf::from_sys_fs);
         let loader = EbpfLoader::new();
-        (btf.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), loader)
+        let btf = match btf {
+            Ok(btf) => btf.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => Btf::from_sys_fs(),
+        };
+        (btf, loader)
     })
 }
 

@@ -5,11 +5,10 @@
 //! machine, which is watched for long, gets them if its kernel can hook functions, and a command gets the tracepoints.
 
 use super::attach::{AttachError, raw_tracepoint, refused, with_causes};
-use aya::programs::{FEntry, FExit, Program, ProgramError, RawTracePoint};
+use aya::programs::{FEntry, FExit, Program, ProgramError};
 use aya::{Btf, BtfError, Ebpf};
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
-use std::panic::resume_unwind;
 
 /// The tracepoints of every watch.
 const TRACEPOINTS: [&str; 5] =
@@ -182,26 +181,10 @@ fn recursion_misses(info: &str) -> Option<u64> {
     info.lines().find_map(|line| line.strip_prefix("recursion_misses:"))?.trim().parse().ok()
 }
 
-/// Loads half of them in another thread: the kernel needs milliseconds for some.
 fn load_tracepoints(programs: &mut Ebpf, names: &[&'static str]) -> Result<(), AttachError> {
-    let mut wanted: Vec<(&'static str, &mut Program)> = programs
-        .programs_mut()
-        .filter_map(|(name, program)| Some((names.iter().copied().find(|wanted| *wanted == name)?, program)))
-        .collect();
-    let (here, there) = wanted.split_at_mut(names.len() / 2);
-    std::thread::scope(|scope| {
-        let there = scope.spawn(|| load_all(there));
-        load_all(here).and(there.join().unwrap_or_else(|panic| resume_unwind(panic)))
-    })
-}
-
-fn load_all(programs: &mut [(&'static str, &mut Program)]) -> Result<(), AttachError> {
-    programs.iter_mut().try_for_each(|(name, program)| load(program).map_err(|cause| refused(name, cause)))
-}
-
-fn load(program: &mut Program) -> Result<(), ProgramError> {
-    let program: &mut RawTracePoint = program.try_into()?;
-    program.load()
+    names
+        .iter()
+        .try_for_each(|name| raw_tracepoint(programs, name)?.load().map_err(|cause| refused(name, cause)))
 }
 
 #[cfg(test)]

@@ -53,13 +53,14 @@ fn a_set_user_id_program_is_not_blamed_for_rights_that_tracing_takes_away() {
     let reported = "it ran without the rights of its set-user-ID bit";
     assert!(status == Some(0) && said.contains(reported), "{status:?} {said}");
     for (file, status, other_end) in [("secret", 3, true), ("/dev/null", 0, false)] {
-        let trace = ["trace", "-r", "2", "--backend", "ptrace", "--", "./reader", file];
+        let trace = ["trace", "--full", "-r", "2", "--backend", "ptrace", "--", "./reader", file];
         let (ended, said) = firstbyte(folder.path(), &trace);
         assert_eq!(ended, Some(status), "{said}");
         assert!(said.contains("It ran without the rights of its set-user-ID bit"), "{said}");
         assert_eq!(said.contains("Untraced it ended with exit status 0"), other_end, "{said}");
     }
-    let (_, said) = firstbyte(folder.path(), &["trace", "-r", "1", "--backend", "ptrace", "--", "true"]);
+    let (_, said) =
+        firstbyte(folder.path(), &["trace", "--full", "-r", "1", "--backend", "ptrace", "--", "true"]);
     assert!(!said.contains("It ran without"), "{said}");
 }
 
@@ -91,7 +92,7 @@ fn rights_of_a_group_and_capabilities_are_reported_too_and_scripts_have_none() {
             continue;
         }
         let (status, said) =
-            firstbyte(folder.path(), &["trace", "-r", "1", "--backend", "ptrace", "--", program]);
+            firstbyte(folder.path(), &["trace", "--full", "-r", "1", "--backend", "ptrace", "--", program]);
         assert_eq!(status, Some(0), "{said}");
         let reported = said.contains("It ran without ");
         assert!(reported != rights.is_empty() && said.contains(rights), "{program}: {said}");

@@ -167,7 +167,9 @@ fn prometheus_counts_what_was_started() {
     let files = folder.path().join("textfiles");
     fs::create_dir(&files).unwrap();
     let file = files.join("firstbyte.prom");
-    let read = firstbyte(&["--textfile", file.to_str().unwrap()], &["sh", "-c", LOOP]).output().unwrap();
+    let read = firstbyte(&["--first-output", "--textfile", file.to_str().unwrap()], &["sh", "-c", LOOP])
+        .output()
+        .unwrap();
     assert!(file.exists(), "{read:?}");
 
     let exporter = format!("127.0.0.1:{}", free_port());

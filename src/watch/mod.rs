@@ -6,6 +6,8 @@
 mod command_lines;
 mod critical;
 mod findings;
+#[cfg(fuzzing)]
+pub mod fuzzed;
 mod memory;
 mod observe;
 mod program;

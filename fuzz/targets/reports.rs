@@ -57,7 +57,7 @@ fn show(run: &mut Started, reports: Reports) {
     json::render(&trace_document(summary, &run.invocation(Value::Null)));
     let notes = TraceNotes::of(&run.explained, "fuzz".to_owned());
     let terminal = Terminal { width: 80, colour: false };
-    let text = trace::full_second_part(summary, &notes, &terminal)
-        + &trace::second_part(summary, &notes, &terminal);
+    let text =
+        trace::full_second_part(summary, &notes, &terminal) + &trace::second_part(summary, &notes, &terminal);
     assert!(!text.contains('\u{1b}'), "{text}");
 }

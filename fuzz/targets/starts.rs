@@ -12,9 +12,9 @@ use serde_json::Value;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     // what it names is not read: it saw other files
-    let start =
-        TracedStart { recording: fuzzed::start(bytes), number: 1, sees_our_files: false, bytes: 0 };
-    let traced = TracedStarts { program: "fuzz".to_owned(), every: 1, starts: vec![start], ..Default::default() };
+    let start = TracedStart { recording: fuzzed::start(bytes), number: 1, sees_our_files: false, bytes: 0 };
+    let traced =
+        TracedStarts { program: "fuzz".to_owned(), every: 1, starts: vec![start], ..Default::default() };
     let Ok(started) = started(traced) else { return };
 
     let summary = &started.explained.summary;

@@ -278,8 +278,8 @@ import time:         1 |          1 | site
         let report = format!("4000000000\t{most}\ta\t/a.js\n7\t{most}\tb\tb\n1\t{most}\tc\tc\n");
         let listed = loads(AskedRuntime::Node, &report);
         assert_eq!(shown(&listed), [("a", 0, most, 0), ("b", most, most, 1), ("c", most, most, 1)]);
-        let deep = (0..50_000).map(|depth| format!("{depth}\t1\ta\ta\n")).collect::<String>();
-        assert_eq!(loads(AskedRuntime::Node, &deep).last().unwrap().depth, 49_999);
+        let deep: Vec<String> = (0..50_000).map(|depth| format!("{depth}\t1\ta\ta")).collect();
+        assert_eq!(loads(AskedRuntime::Node, &deep.join("\n")).last().unwrap().depth, 49_999);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use super::user_code::UserCode;
 use crate::account::{Account, Role, Step, Summary, What};
 use crate::stats::quantile::{quantile, sorted};
 pub use firstbyte_measure::arch::cpuid::Cpuid;
+use firstbyte_measure::launch::KnownEnvironment;
 use firstbyte_measure::units::Nanos;
 
 /// The largest number of findings that are given.
@@ -70,6 +71,7 @@ pub(super) struct Evidence<'e> {
     machine: &'e MachineFacts,
     loads: &'e [Load],
     linked: &'e [LinkedFile],
+    environment: &'e KnownEnvironment,
     user_code: Option<&'e UserCode>,
     report_scale: f64,
 }
@@ -140,6 +142,7 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
         machine,
         loads: &summary.loads,
         linked: &summary.linked,
+        environment: &summary.environment,
         user_code,
         report_scale: summary.report_scale,
     };

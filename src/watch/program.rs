@@ -66,7 +66,7 @@ impl Program {
     }
 
     /// Adds all executions of another program. Nothing is kept of its command lines, its shims and the errors of its execs.
-    pub(super) fn absorb(&mut self, other: Program) {
+    pub(super) fn absorb(&mut self, other: &Program) {
         self.execs += other.execs;
         self.failed += other.failed;
         self.searches += other.searches;

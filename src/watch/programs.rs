@@ -122,7 +122,7 @@ impl Programs {
         self.by_path.remove(&moved.path);
         self.memory.give(PROGRAM + moved.path.len() as u64);
         texts.give(moved.memory_of_texts());
-        self.get(OTHERS_ROW).absorb(moved);
+        self.get(OTHERS_ROW).absorb(&moved);
     }
 }
 

@@ -256,7 +256,7 @@ fn command_lines_without_memory_are_counted() {
 fn thousands_of_paths_that_are_executed_once_do_not_hide_a_program_that_begins_late() {
     let make = run(1, 1);
     let mut events = vec![started(make, None, "/bin/make", &["make"])];
-    for pid in 2..10_002 {
+    for pid in 2..10_002_u32 {
         let path = match pid {
             9_000.. if pid.is_multiple_of(2) => "/bin/late".to_owned(),
             _ if pid.is_multiple_of(5) => "/bin/cc".to_owned(),

@@ -91,8 +91,7 @@ fn variables_with(path: &str, run: &Evidence) -> Vec<String> {
     let names = run.environment.variables_with(path);
     // several runtimes have a variable for the same file: that of a program which takes part is meant
     let executables = || run.loads.iter().filter(|load| load.runtime == EXECUTABLE);
-    let meant =
-        |name: &&String| executables().any(|program| name.starts_with(&program.unit.to_uppercase()));
+    let meant = |name: &&String| executables().any(|program| name.starts_with(&program.unit.to_uppercase()));
     let own: Vec<String> = names.iter().filter(meant).cloned().collect();
     if own.is_empty() { names } else { own }
 }

@@ -57,10 +57,10 @@ fn longest_libraries(loads: &[Load]) -> String {
 /// `, 438608 relocations, 210000 of them by a symbol's name`: as the files say.
 fn relocations(run: &Evidence) -> Option<String> {
     let always = binds_all(run)?;
-    let sum = |of: &dyn Fn(&LinkedFile) -> u64| -> u64 {
-        run.linked.iter().map(|it| it.programs * of(it)).sum()
-    };
-    let (all, lookups) = (sum(&|file| file.linking.at_start(always)), sum(&|file| file.linking.lookups(always)));
+    let sum =
+        |of: &dyn Fn(&LinkedFile) -> u64| -> u64 { run.linked.iter().map(|it| it.programs * of(it)).sum() };
+    let (all, lookups) =
+        (sum(&|file| file.linking.at_start(always)), sum(&|file| file.linking.lookups(always)));
     (all > 0).then(|| format!(", {all} relocations, {lookups} of them by a symbol's name"))
 }
 

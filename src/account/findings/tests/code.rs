@@ -37,6 +37,11 @@ fn user_code_is_named_where_its_calls_divide_it() {
     let rules: Vec<&str> =
         with(vec![load("Node", "x", "", [500_000, 500_000], 0)]).iter().map(|f| f.rule).collect();
     assert_eq!(rules, ["reported"], "its modules explain it");
+
+    let started = load(EXECUTABLE, "helper", "/bin/helper", [300_000, 300_000], 1);
+    let found = with(vec![load("Node", "x", "", [500_000, 500_000], 0), started]);
+    let own = found.iter().find(|finding| finding.rule == "user-code").map(|finding| finding.cost);
+    assert_eq!(own, Some(Nanos(600_000)), "a module computes nothing while it waits for a program");
 }
 
 #[test]

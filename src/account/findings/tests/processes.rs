@@ -87,3 +87,28 @@ fn a_tenth_of_the_time_preempted_is_a_busy_machine() {
     assert_eq!(rules(steps(200_000), &MachineFacts::default()), ["preempted"]);
     assert!(rules(steps(20_000), &MachineFacts::default()).is_empty());
 }
+
+#[test]
+fn who_takes_the_processor_is_told_by_whose_turn_begins_at_that_instant() {
+    let preempted_by = |turn: u64| {
+        let mut account = run([quiet(), vec![(300_000, What::Off(Reason::Preempted))]].concat());
+        let other = Step {
+            start: Nanos(turn - 5_000),
+            elapsed: Nanos(5_000),
+            own: Nanos(5_000),
+            what: What::Off(Reason::Runnable),
+        };
+        let mut thread = account.threads[0].clone();
+        (thread.tid, thread.steps) = (ROOT + 1, vec![other]);
+        account.threads.push(thread);
+        let whole = PathPiece { thread: 0, pid: ROOT, tid: ROOT, from: Nanos(0), to: account.total };
+        account.path = vec![whole];
+        rules(account, &MachineFacts::default())
+    };
+    assert_eq!(
+        preempted_by(1_000_100),
+        ["competing-threads"],
+        "it got the processor when the other one left"
+    );
+    assert_eq!(preempted_by(1_000_200), ["preempted"], "it got another processor");
+}

@@ -461,7 +461,8 @@ fn thousands_of_paths_in_little_memory_lose_no_exec_and_hide_no_late_program() {
     for name in (0..2000).map(|n| format!("p{n}")).chain(["late".to_owned()]) {
         std::os::unix::fs::symlink(&short, folder.path().join(name)).unwrap();
     }
-    let script = "cd $0; i=0; while [ $i -lt 2000 ]; do ./p$i; [ $i -lt 1000 ] || ./late; i=$((i+1)); done; exit 0";
+    let script =
+        "cd $0; i=0; while [ $i -lt 2000 ]; do ./p$i; [ $i -lt 1000 ] || ./late; i=$((i+1)); done; exit 0";
     let file = folder.path().join("counts.prom");
     let options = ["--memory", "1MiB", "--textfile", file.to_str().unwrap()];
     let (document, _) = watched(&options, &["/bin/sh", "-c", script, folder.path().to_str().unwrap()]);

@@ -99,6 +99,7 @@ impl Explained {
         let worst = worst(&observed.recordings)?;
         summary.loads = loads::of_path(&summary.median_run, &binaries);
         summary.linked = libraries::linked(&summary.median_run, &summary.loads, &binaries);
+        summary.environment = observed.environment.clone();
         for (account, loads) in &mut summary.others {
             *loads = loads::of_path(account, &binaries);
         }

@@ -38,6 +38,11 @@ impl RecordedBinaries {
         same
     }
 
+    /// Whether a file was recorded, and is the same today.
+    pub fn is_unchanged(&self, path: &str) -> bool {
+        self.modules.get(path).is_some_and(|(then, _)| self.is_same(then))
+    }
+
     /// One sentence for each changed file of which a function was asked for.
     pub fn notes(&self) -> Vec<String> {
         let note = |path: &String| {

@@ -8,6 +8,7 @@ use super::loads;
 use super::notes::failure;
 use super::recorded::RecordedBinaries;
 use crate::bench::explain::{Along, ObservedRuns};
+use firstbyte_measure::launch::KnownEnvironment;
 use firstbyte_measure::tracer::replay;
 use firstbyte_measure::tracer::replay::Loaded;
 use std::collections::BTreeMap;
@@ -28,9 +29,9 @@ pub fn replayed(path: &Path, along: Along) -> Result<Replayed, String> {
     let Loaded { recording, modules, cpuid, environment } =
         replay::load(path).map_err(|error| error.to_string())?;
     let mut notes: Vec<String> = failure(recording.exit).into_iter().collect();
-    let explained = if let Some(modules) = modules {
-        let binaries = RecordedBinaries::new(modules);
-        let explained = account(&recording, &binaries, along);
+    let recorded = modules.map(RecordedBinaries::new);
+    let explained = if let Some(binaries) = &recorded {
+        let explained = account(&recording, binaries, along);
         notes.extend(binaries.notes());
         explained
     } else {
@@ -50,6 +51,8 @@ pub fn replayed(path: &Path, along: Along) -> Result<Replayed, String> {
 
     summary.loads = loads::of_path(&summary.median_run, &files);
     summary.linked = libraries::linked(&summary.median_run, &summary.loads, &files);
+    summary.linked.retain(|file| recorded.as_ref().is_some_and(|then| then.is_unchanged(&file.path)));
+    summary.environment = environment.clone().map_or(KnownEnvironment::Unknown, KnownEnvironment::Recorded);
     let backend = recording.backend;
     let explained = Explained {
         exit: recording.exit,

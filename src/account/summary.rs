@@ -10,6 +10,7 @@ use super::user_code::UserCode;
 use crate::stats::median_count;
 use crate::stats::quantile::{median, quantile, sorted};
 use firstbyte_measure::Counts;
+use firstbyte_measure::launch::KnownEnvironment;
 use firstbyte_measure::timeline::PerPhase;
 use std::collections::BTreeMap;
 
@@ -105,6 +106,8 @@ pub struct Summary {
     pub loads: Vec<Load>,
     /// What the dynamic loader links in that run.
     pub linked: Vec<LinkedFile>,
+    /// The variables that the program was started with.
+    pub environment: KnownEnvironment,
     /// The time of the run that is shown over that of the run in which runtimes reported, if that took longer.
     pub report_scale: f64,
     /// The other runs, and the files that each loads.
@@ -138,6 +141,7 @@ impl Summary {
             user_code: None,
             loads: Vec::new(),
             linked: Vec::new(),
+            environment: KnownEnvironment::Unknown,
             report_scale: 1.0,
             median_run: accounts.swap_remove(middle),
             median_place,

@@ -12,7 +12,7 @@ use crate::document::bench::{ColdMethod, ColdRuns, Warning};
 use firstbyte_elf::{Architecture, plain};
 use firstbyte_measure::arch::cpuid::{Cpuid, cpuid_cost};
 use firstbyte_measure::launch::rights::{Rights, lost_under_ptrace};
-use firstbyte_measure::launch::{Command, ExitStatus, LaunchError, Until};
+use firstbyte_measure::launch::{Command, ExitStatus, KnownEnvironment, LaunchError, Until};
 use firstbyte_measure::tracer::full::FullTracer;
 use firstbyte_measure::tracer::ptrace::{NoCpuidCount, cpuid_count};
 use firstbyte_measure::tracer::{BackendChoice, Recording};
@@ -83,6 +83,8 @@ pub struct ObservedRuns {
     pub untraced: Vec<f64>,
     /// Median wall times of each block.
     pub blocks: Vec<BothKinds<f64>>,
+    /// The variables that each run was started with.
+    pub environment: KnownEnvironment,
     /// Why traced runs do not count.
     pub rejected: Vec<String>,
     /// The user interrupted it before all runs were made.
@@ -135,6 +137,7 @@ fn observed<const N: usize>(
     progress: &mut dyn Progress,
 ) -> Result<[ObservedRuns; N], ExperimentError> {
     let rights = commands.each_ref().map(|command| lost_under_ptrace(command.program()));
+    let environments = commands.each_ref().map(KnownEnvironment::of);
     let patience: Duration = commands.iter().map(|_| PATIENCE).sum();
     let limit = plan.count.map_or(RunLimit::Time(patience), RunLimit::Runs);
     let experiment = Experiment {
@@ -161,14 +164,15 @@ fn observed<const N: usize>(
     let (executions, interference) =
         (measured.executions / N as u64, measured.interference.warnings(&Value::Null));
     let (accepted, until) = (plan.each_run.accepted(), plan.each_run.until.clone());
-    let mut sides = measured.series.into_iter().zip(rights);
+    let mut sides = measured.series.into_iter().zip(rights.into_iter().zip(environments));
     Ok([(); N].map(|()| {
-        let (series, rights) = sides.next().unwrap_or_default();
+        let (series, (rights, environment)) = sides.next().unwrap_or_default();
         let interference = interference.clone();
         let until = until.clone();
         ObservedRuns {
             interrupted,
             rights,
+            environment,
             interference,
             executions,
             overhead_wanted: overhead,

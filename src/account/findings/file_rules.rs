@@ -4,7 +4,6 @@ use super::{Evidence, Finding, noteworthy};
 use crate::account::loads::{EXECUTABLE, FILE, LIBRARY, Load, is_code, is_module};
 use crate::account::profile::{Estimate, Function};
 use crate::bench::runtimes::AskedRuntime;
-use firstbyte_measure::launch::Environment;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -22,7 +21,7 @@ pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
     let load = files
         .filter(|load| !load.has_suffix("pth") && !is_of_kernel(run, load))
         .filter(|load| !is_of_modules(load.path()) && !load.has_suffix("so"))
-        .filter(|load| !variables_with(load.path(), run.loads).is_empty() || !is_last_script(run, load))
+        .filter(|load| !variables_with(load.path(), run).is_empty() || !is_last_script(run, load))
         .max_by_key(|load| load.total)?;
     if !noteworthy(load.total, run.account, 5) {
         return None;
@@ -32,7 +31,7 @@ pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
     let programs = Nanos(load.total.0 - load.own.0);
     let nested =
         if programs.0 > 0 { format!(", {programs} of it in what it starts or reads") } else { String::new() };
-    let variables = variables_with(path, run.loads);
+    let variables = variables_with(path, run);
     // A shell reads a file at once and then executes it. What it reports itself says which command takes the time.
     let shells = [AskedRuntime::Bash, AskedRuntime::Zsh].map(AskedRuntime::name);
     if variables.is_empty() && run.loads.iter().any(|load| shells.contains(&load.runtime)) {
@@ -88,14 +87,11 @@ fn is_of_kernel(run: &Evidence, load: &Load) -> bool {
 }
 
 /// The variables of the programs' environment that name a file.
-fn variables_with(path: &str, loads: &[Load]) -> Vec<String> {
-    let environment = Environment::of_programs();
-    let entries = environment.variables().filter(|(_, value)| *value == path);
-    let names: Vec<String> = entries.map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+fn variables_with(path: &str, run: &Evidence) -> Vec<String> {
+    let names = run.environment.variables_with(path);
     // several runtimes have a variable for the same file: that of a program which takes part is meant
-    let programs =
-        || loads.iter().filter(|load| load.runtime == EXECUTABLE).map(|load| load.unit.to_uppercase());
-    let meant = |name: &&String| programs().any(|program| name.starts_with(&program));
+    let executables = || run.loads.iter().filter(|load| load.runtime == EXECUTABLE);
+    let meant = |name: &&String| executables().any(|program| name.starts_with(&program.unit.to_uppercase()));
     let own: Vec<String> = names.iter().filter(meant).cloned().collect();
     if own.is_empty() { names } else { own }
 }
@@ -225,10 +221,8 @@ const LOADING: [(&str, &str); 9] = [
 
 /// Files that the environment makes programs load before their own.
 pub(super) fn preloaded(run: &Evidence) -> Option<Finding> {
-    let environment = Environment::of_programs();
     let finding = |(name, programs): (&str, &str)| {
-        let (_, value) = environment.variables().find(|(own, _)| *own == name)?;
-        let value = value.to_string_lossy();
+        let value = run.environment.value(name)?.to_string_lossy();
         let loads: Vec<&Load> = run.loads.iter().filter(|load| is_named_in(&value, load)).collect();
         let cost = Nanos(loads.iter().map(|load| load.total.0).sum());
         let mut names: Vec<String> = loads.iter().map(|load| format!("`{}`", load.path())).collect();

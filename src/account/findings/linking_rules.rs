@@ -4,7 +4,6 @@ use super::{Evidence, Finding, cost, loading_rules, noteworthy, role};
 use crate::account::libraries::LinkedFile;
 use crate::account::loads::{LIBRARY, Load};
 use crate::account::{Role, Step, What};
-use firstbyte_measure::launch::Environment;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +34,7 @@ pub(super) fn dynamic_linking(run: &Evidence) -> Option<Finding> {
     let text = format!(
         "Dynamic linking ({faults}{calls} system calls of ld.so{code}{}{}). A statically linked program does none of it; a \
          program with fewer libraries does less.",
-        relocations(run.linked),
+        relocations(run).unwrap_or_default(),
         longest_libraries(run.loads)
     );
     Some(Finding::new("dynamic-linking", cost, text))
@@ -55,27 +54,25 @@ fn longest_libraries(loads: &[Load]) -> String {
     if longest.is_empty() { String::new() } else { format!("; the longest: {}", longest.join(", ")) }
 }
 
-/// `, 438608 relocations, for 210000 of which it looks up a symbol`: as the files say.
-fn relocations(linked: &[LinkedFile]) -> String {
-    let sum = |of: &dyn Fn(&LinkedFile) -> u64| -> u64 { linked.iter().map(|it| it.programs * of(it)).sum() };
-    let all = sum(&|file| file.linking.at_start(binds_all()));
-    let lookups = sum(&|file| file.linking.lookups(binds_all()));
-    if all == 0 {
-        String::new()
-    } else {
-        format!(", {all} relocations, {lookups} of them by a symbol's name")
-    }
+/// `, 438608 relocations, 210000 of them by a symbol's name`: as the files say.
+fn relocations(run: &Evidence) -> Option<String> {
+    let always = binds_all(run)?;
+    let sum =
+        |of: &dyn Fn(&LinkedFile) -> u64| -> u64 { run.linked.iter().map(|it| it.programs * of(it)).sum() };
+    let (all, lookups) =
+        (sum(&|file| file.linking.at_start(always)), sum(&|file| file.linking.lookups(always)));
+    (all > 0).then(|| format!(", {all} relocations, {lookups} of them by a symbol's name"))
 }
 
-/// Whether the environment makes the loader look up all functions at the start.
-fn binds_all() -> bool {
-    Environment::of_programs().variables().any(|(name, value)| name == "LD_BIND_NOW" && !value.is_empty())
+/// Whether the environment makes the loader look up all functions at the start; `None`: it is not known.
+fn binds_all(run: &Evidence) -> Option<bool> {
+    run.environment.sets("LD_BIND_NOW")
 }
 
 /// Functions that are looked up at the start only because a variable says so. The time of a lookup is the loader's own code by
 /// the number of lookups.
 pub(super) fn bind_now(run: &Evidence) -> Option<Finding> {
-    let code = run.machine.loader.filter(|_| binds_all())?;
+    let code = run.machine.loader.filter(|_| binds_all(run) == Some(true))?;
     let lookups =
         |always| -> u64 { run.linked.iter().map(|it| it.programs * it.linking.lookups(always)).sum() };
     let (all, needed) = (lookups(true), lookups(false));
@@ -104,9 +101,10 @@ pub(super) fn unused_libraries(run: &Evidence) -> Option<Finding> {
 
     let longest: Vec<String> =
         unused.iter().take(4).map(|load| format!("`{}` {}", load.unit, load.own)).collect();
+    let observed = if run.user_code.is_some() { "page faults and samples" } else { "page faults" };
     let text = format!(
-        "ld.so maps and relocates {} large {} of which no code runs besides {} initialisation, as far as page faults and \
-         samples show: {}. Link them with `--as-needed`, or open them when they are used (dlopen).",
+        "ld.so maps and relocates {} large {} of which no code runs besides {} initialisation, as far as {observed} show: {}. \
+         If the program does not refer to them, link with `--as-needed`; else open them when they are used (dlopen).",
         unused.len(),
         if unused.len() == 1 { "library" } else { "libraries" },
         if unused.len() == 1 { "its" } else { "their" },

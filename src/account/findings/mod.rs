@@ -18,6 +18,7 @@ use super::user_code::UserCode;
 use crate::account::{Account, Role, Step, Summary, What};
 use crate::stats::quantile::{quantile, sorted};
 pub use firstbyte_measure::arch::cpuid::Cpuid;
+use firstbyte_measure::launch::KnownEnvironment;
 use firstbyte_measure::units::Nanos;
 
 /// The largest number of findings that are given.
@@ -70,6 +71,7 @@ pub(super) struct Evidence<'e> {
     machine: &'e MachineFacts,
     loads: &'e [Load],
     linked: &'e [LinkedFile],
+    environment: &'e KnownEnvironment,
     user_code: Option<&'e UserCode>,
     report_scale: f64,
 }
@@ -95,7 +97,7 @@ pub const TRAP: Nanos = Nanos(300);
 
 type Rule = fn(&Evidence) -> Option<Finding>;
 
-const RULES: [Rule; 26] = [
+const RULES: [Rule; 27] = [
     linking_rules::dynamic_linking,
     linking_rules::bind_now,
     linking_rules::unused_libraries,
@@ -118,6 +120,7 @@ const RULES: [Rule; 26] = [
     |run| process_rules::exec_chain(run.account),
     |run| process_rules::from_disk(run.account),
     |run| process_rules::preempted(run.account),
+    |run| process_rules::competing_threads(run.account),
     |run| process_rules::sleep(run.account),
     |run| process_rules::waits(run.account),
     |run| process_rules::after_the_first_byte(run.account),
@@ -128,9 +131,10 @@ const RULES: [Rule; 26] = [
 /// program does between two files is not always the work of the first one.
 const SAYS_MORE: u64 = 60;
 
-/// Rules that explain user code. Those of one line explain the same time.
-const EXPLAIN_USER_CODE: [&[&str]; 4] =
-    [&["reported", "modules", "slow-file"], &["java-classes"], &["generated-code"], &["dynamic-linking"]];
+/// Rules that explain user code by what was loaded meanwhile. They explain the same time.
+const LOADS: &[&str] = &["reported", "modules", "slow-file"];
+/// The others. Those of one line explain the same time.
+const EXPLAIN_USER_CODE: [&[&str]; 3] = [&["java-classes"], &["generated-code"], &["dynamic-linking"]];
 
 /// The findings, the most expensive first.
 pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
@@ -140,6 +144,7 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
         machine,
         loads: &summary.loads,
         linked: &summary.linked,
+        environment: &summary.environment,
         user_code,
         report_scale: summary.report_scale,
     };
@@ -176,7 +181,9 @@ fn remove_said_better(all: &mut Vec<Finding>) {
     let reported = cost(all, &["reported"]);
     all.retain(|finding| finding.rule != "modules" || reported * 100 < finding.cost.0 * SAYS_MORE);
 
-    let explained: u64 = EXPLAIN_USER_CODE.iter().map(|rules| cost(all, rules)).sum();
+    // while a module waits for a program that it starts, its own process computes nothing
+    let loads = cost(all, LOADS).saturating_sub(cost(all, &["programs"]));
+    let explained: u64 = loads + EXPLAIN_USER_CODE.iter().map(|rules| cost(all, rules)).sum::<u64>();
     // that a program is interpreted says less than what else is known of it
     let enough = |finding: &Finding| if finding.subject == code_rules::INTERPRETED { 4 } else { 2 };
     all.retain(|finding| finding.rule != "user-code" || explained * enough(finding) < finding.cost.0);

@@ -7,7 +7,7 @@ use crate::account::{Account, PathPiece, Reason, Step, What};
 use firstbyte_measure::arch::Wait;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The tracee executes other programs before the program itself.
 pub(super) fn exec_chain(account: &Account) -> Option<Finding> {
@@ -64,19 +64,50 @@ pub(super) fn from_disk(account: &Account) -> Option<Finding> {
     Some(Finding::new("from-disk", cost, text))
 }
 
-/// Other programs had the processor for a part of the time.
+/// Other programs took the processor for a part of the time.
 pub(super) fn preempted(account: &Account) -> Option<Finding> {
-    let taken = |step: &&Step| step.what == What::Off(Reason::Preempted);
-    let steps: Vec<&Step> = account.steps.iter().filter(taken).collect();
+    let (_, steps) = preemptions(account);
     let cost = cost(steps.iter().copied());
-    if !noteworthy(cost, account, 10) {
-        return None;
-    }
     let text = format!(
-        "Other threads had the processor {}. Measure on a quieter machine, or with --cpus.",
+        "Other programs took the processor {}. Measure on a quieter machine, or with --cpus.",
         times(steps.len())
     );
-    Some(Finding::new("preempted", cost, text))
+    noteworthy(cost, account, 10).then(|| Finding::new("preempted", cost, text))
+}
+
+/// The program's own threads took the processor from each other.
+pub(super) fn competing_threads(account: &Account) -> Option<Finding> {
+    let (steps, _) = preemptions(account);
+    let cost = cost(steps.iter().copied());
+    let text = format!(
+        "The program's own threads took the processor {} from the one that the others wait for. They compete: fewer threads \
+         (a runtime has some for its compiler and its garbage collector), or more processors, make this shorter.",
+        times(steps.len())
+    );
+    noteworthy(cost, account, 10).then(|| Finding::new("competing-threads", cost, text))
+}
+
+/// The times of the path in which a thread could have run, but another one did: those in which a thread of the program took
+/// its place, and the others.
+fn preemptions(account: &Account) -> (Vec<&Step>, Vec<&Step>) {
+    let every_step = || account.threads.iter().flat_map(|thread| &thread.steps);
+    let turns: BTreeSet<Nanos> = every_step()
+        .filter(|step| matches!(step.what, What::Off(_)))
+        .map(|step| step.start + step.elapsed)
+        .collect();
+
+    let taken = account.steps.iter().filter(|step| step.what == What::Off(Reason::Preempted));
+    taken.partition(|step| left_at(account, step).is_some_and(|at| turns.contains(&at)))
+}
+
+/// When the thread left the processor. The kernel gives it to the next thread at the same instant. A step of the path may
+/// begin later, where the path comes to this thread.
+fn left_at(account: &Account, step: &Step) -> Option<Nanos> {
+    let piece = account.path.iter().find(|piece| (piece.from..piece.to).contains(&step.start))?;
+    let steps = &account.threads.get(piece.thread)?.steps;
+    let holds =
+        |own: &&Step| own.what == step.what && (own.start..own.start + own.elapsed).contains(&step.start);
+    steps.iter().find(holds).map(|own| own.start)
 }
 
 /// A timer that the program set for itself.

@@ -1,0 +1,114 @@
+//! Waits, execs and what the machine does meanwhile.
+
+use super::*;
+
+#[test]
+fn programs_that_work_after_the_first_byte_are_named() {
+    let mut account = run(vec![(100, exec()), (100_000, What::User), (900_000, What::User)]);
+    account.phases = Phases {
+        setup: Some(Nanos(100_100)),
+        write: Some(Nanos(0)),
+        teardown: Nanos(900_000),
+        ..Phases::default()
+    };
+    let mut child = account.processes[0].clone();
+    child.pid = ROOT + 1;
+    child.execs[0].path = "/bin/cc1".into();
+    account.processes.push(child);
+    let piece = |pid, from, to| PathPiece { thread: 0, pid, tid: pid, from: Nanos(from), to: Nanos(to) };
+    account.path = vec![piece(ROOT, 0, 200_100), piece(ROOT + 1, 200_100, 1_000_100)];
+    let summary = Summary::of(vec![account]).unwrap();
+    let found = findings(&summary, &MachineFacts::default()).remove(0);
+    assert_eq!(found.rule, "after-first-byte");
+    assert!(found.text.contains("mostly: `cc1` 800 µs, `x` 100 µs."), "{}", found.text);
+}
+
+#[test]
+fn sleeps_waits_and_repeated_calls_have_findings() {
+    let off = |reason| run([quiet(), vec![(500_000, What::Off(reason))]].concat());
+    assert_eq!(rules(off(Reason::For(Wait::Sleep)), &MachineFacts::default()), ["sleep"]);
+    assert_eq!(rules(off(Reason::For(Wait::Poll)), &MachineFacts::default()), ["waits"]);
+    let calls = |count| {
+        run([quiet(), vec![(100, call("rt_sigprocmask", None, false, Role::Executable)); count]].concat())
+    };
+    assert_eq!(rules(calls(1000), &MachineFacts::default()), ["repeated-calls"]);
+    assert!(rules(calls(999), &MachineFacts::default()).is_empty());
+}
+
+#[test]
+fn an_exec_before_the_last_one_is_a_chain_without_the_programs_that_ran_meanwhile() {
+    let mut account = run(quiet());
+    let mut second = account.processes[0].execs[0].clone();
+    second.start = Nanos(70_000);
+    account.processes[0].execs.push(second);
+    let mut child = account.threads[0].clone();
+    (child.pid, child.tid) = (ROOT + 1, ROOT + 1);
+    account.threads.push(child);
+    let piece = |thread: usize, from, to| {
+        let pid = account.threads[thread].pid;
+        PathPiece { thread, pid, tid: pid, from: Nanos(from), to: Nanos(to) }
+    };
+    account.path = vec![piece(0, 0, 20_000), piece(1, 20_000, 60_000), piece(0, 60_000, 1_000_100)];
+    let summary = Summary::of(vec![account]).unwrap();
+    let finding = findings(&summary, &MachineFacts::default()).remove(0);
+    assert_eq!((finding.rule, finding.cost), ("exec-chain", Nanos(30_000)));
+    assert!(finding.text.contains("take 40.0 µs more"), "{}", finding.text);
+}
+
+#[test]
+fn a_wait_for_the_reader_of_the_output_is_not_blamed_on_a_device() {
+    let text = |file: Option<&str>| {
+        let mut account = run([quiet(), vec![(500_000, What::Off(Reason::For(Wait::Write)))]].concat());
+        let write = Step {
+            start: Nanos(1_000_000),
+            elapsed: Nanos(600_000),
+            own: Nanos(0),
+            what: call("write", file, false, Role::Executable),
+        };
+        let place = account.steps.len() - 1;
+        account.steps.insert(place, write);
+        let summary = Summary::of(vec![account]).unwrap();
+        findings(&summary, &MachineFacts::default()).remove(0).text
+    };
+    assert!(text(Some("stdout")).contains("until its output is read"));
+    assert!(text(None).contains("another program"));
+}
+
+#[test]
+fn major_faults_with_a_cost_are_reads_from_disk() {
+    let steps = |major| run([quiet(), vec![(90_000, fault(Region::Heap, Role::Executable, major))]].concat());
+    assert_eq!(rules(steps(true), &MachineFacts::default()), ["from-disk"]);
+    assert!(rules(steps(false), &MachineFacts::default()).is_empty());
+}
+
+#[test]
+fn a_tenth_of_the_time_preempted_is_a_busy_machine() {
+    let steps = |ns| run([quiet(), vec![(ns, What::Off(Reason::Preempted))]].concat());
+    assert_eq!(rules(steps(200_000), &MachineFacts::default()), ["preempted"]);
+    assert!(rules(steps(20_000), &MachineFacts::default()).is_empty());
+}
+
+#[test]
+fn who_takes_the_processor_is_told_by_whose_turn_begins_at_that_instant() {
+    let preempted_by = |turn: u64| {
+        let mut account = run([quiet(), vec![(300_000, What::Off(Reason::Preempted))]].concat());
+        let other = Step {
+            start: Nanos(turn - 5_000),
+            elapsed: Nanos(5_000),
+            own: Nanos(5_000),
+            what: What::Off(Reason::Runnable),
+        };
+        let mut thread = account.threads[0].clone();
+        (thread.tid, thread.steps) = (ROOT + 1, vec![other]);
+        account.threads.push(thread);
+        let whole = PathPiece { thread: 0, pid: ROOT, tid: ROOT, from: Nanos(0), to: account.total };
+        account.path = vec![whole];
+        rules(account, &MachineFacts::default())
+    };
+    assert_eq!(
+        preempted_by(1_000_100),
+        ["competing-threads"],
+        "it got the processor when the other one left"
+    );
+    assert_eq!(preempted_by(1_000_200), ["preempted"], "it got another processor");
+}

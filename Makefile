@@ -95,9 +95,11 @@ level0: $(FIRSTBYTE)
 	FIRSTBYTE=$(CURDIR)/$(FIRSTBYTE) crates/cc/runtime/tests/figures.sh all level0
 
 # Makes the files of a release in target/dist: a tarball, a Debian package and their checksums.
+# DIST='--architecture arm64' makes them for that one, with a cross compiler.
+DIST ?=
 dist: build-needs
 	scripts/build-needs dist
-	packaging/dist
+	packaging/dist $(DIST)
 
 # Installs that package in minimal systems of Debian 12 and 13, uses it and removes it. Needs root.
 dist-try:

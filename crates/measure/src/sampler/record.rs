@@ -93,6 +93,11 @@ pub(super) fn read(kind: u32, misc: u16, body: &[u8]) -> Read {
     record.map_or(Read::Other, Read::Record)
 }
 
+/// Whether this record is a sample of that process.
+pub(super) fn is_sample_of(process: u32, kind: u32, body: &[u8]) -> bool {
+    kind == SAMPLE && u32_at(body, 8) == Some(process)
+}
+
 fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..at.checked_add(8)?)?.try_into().ok().map(u64::from_ne_bytes)
 }
@@ -177,6 +182,8 @@ mod tests {
         assert_eq!(sample.registers.ip, 0x40);
         assert_eq!(*sample.stack, bytes(&[0x1111]));
         assert!(!sample.narrow);
+        assert!(is_sample_of(3, SAMPLE, &bytes(&words)));
+        assert!(!is_sample_of(4, SAMPLE, &bytes(&words)) && !is_sample_of(3, MMAP2, &bytes(&words)));
     }
 
     #[test]

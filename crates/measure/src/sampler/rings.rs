@@ -39,6 +39,8 @@ struct Shared {
     rings: Vec<Sampler>,
     records: Vec<Record>,
     lost: u64,
+    /// Our own process, of which no samples are kept.
+    own: u32,
 }
 
 impl std::fmt::Debug for Shared {
@@ -50,7 +52,8 @@ impl std::fmt::Debug for Shared {
 impl Rings {
     pub(super) fn open(period: Nanos) -> Result<Rings, SamplerError> {
         let processors = online();
-        let shared = Arc::new(Mutex::new(Shared { rings: Vec::new(), records: Vec::new(), lost: 0 }));
+        let own = std::process::id();
+        let shared = Arc::new(Mutex::new(Shared { rings: Vec::new(), records: Vec::new(), lost: 0, own }));
         let stop =
             Arc::new(eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| SamplerError::Failed(error.into()))?);
 
@@ -113,7 +116,13 @@ impl Shared {
     fn drain(&mut self) {
         for ring in &mut self.rings {
             while let Some(raw) = ring.next_record() {
-                match record::read(raw.ty(), raw.misc(), &raw.to_contiguous()) {
+                let body = raw.to_contiguous();
+                // Our own threads are sampled, too, while they read. To store these samples takes so long on a slow machine
+                // that it causes as many new ones, without end.
+                if record::is_sample_of(self.own, raw.ty(), &body) {
+                    continue;
+                }
+                match record::read(raw.ty(), raw.misc(), &body) {
                     Read::Record(record) => self.records.push(record),
                     Read::Lost(lost) => self.lost += lost,
                     Read::Other => {}

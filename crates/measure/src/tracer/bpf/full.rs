@@ -181,9 +181,7 @@ impl BpfFull {
 
     /// How this kernel makes the attached programs observe differently from a current one, one clause each.
     pub fn remarks(&self) -> Vec<&'static str> {
-        let by_event = self
-            .has(TAKEN.0)
-            .then_some("page faults by software events, because this kernel lacks the tracepoints");
+        let by_event = self.has(TAKEN.0).then_some("page faults by software events (no tracepoints)");
         let remarks = self.object.remark().into_iter().chain(by_event);
         remarks.chain(without_uring(&self.attached())).collect()
     }

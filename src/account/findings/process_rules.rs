@@ -57,10 +57,11 @@ pub(super) fn from_disk(account: &Account) -> Option<Finding> {
     if !noteworthy(cost, account, 2) {
         return None;
     }
-    let text = format!(
-        "{} page faults were major: their pages were read from disk. A second run finds them in the page cache.",
-        account.counts.major_faults
-    );
+    let faults = match account.counts.major_faults {
+        1 => "1 page fault was major: its page was".to_owned(),
+        count => format!("{count} page faults were major: their pages were"),
+    };
+    let text = format!("{faults} read from disk. A second run finds them in the page cache.");
     Some(Finding::new("from-disk", cost, text))
 }
 

@@ -4,7 +4,11 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// How long the alignment looks for the best match before it takes a good one.
+/// The best match of so many steps, of both runs together, is found in about a second, however different they are. It does not
+/// depend on how busy the machine is.
+const EXACT: usize = 20_000;
+
+/// How long the alignment of more steps looks for the best match before it takes a good one.
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// A step that both runs have, or only one of them.
@@ -20,9 +24,13 @@ pub enum Pair {
 pub fn align(first: &[String], second: &[String]) -> Vec<Pair> {
     let mut numbers = HashMap::new();
     let (old, new) = (numbered(first, &mut numbers), numbered(second, &mut numbers));
-    let deadline = Some(Instant::now() + PATIENCE);
+    let deadline = deadline(old.len() + new.len());
     let operations = capture_diff_slices_deadline(Algorithm::Patience, &old, &new, deadline);
     operations.iter().flat_map(pairs).collect()
+}
+
+fn deadline(steps: usize) -> Option<Instant> {
+    (steps > EXACT).then(|| Instant::now() + PATIENCE)
 }
 
 /// Comparing numbers is cheaper than comparing texts.
@@ -58,6 +66,27 @@ mod tests {
 
     fn keys(text: &str) -> Vec<String> {
         text.chars().map(String::from).collect()
+    }
+
+    #[test]
+    fn only_long_runs_are_aligned_against_the_clock() {
+        assert_eq!(deadline(EXACT), None);
+        assert!(deadline(EXACT + 1).is_some());
+    }
+
+    /// The same steps in two orders, which nearly never match.
+    #[test]
+    fn runs_without_a_similarity_are_aligned_too() {
+        let mut state = 1_u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            ((state >> 24) % 8).to_string()
+        };
+        let [first, second]: [Vec<String>; 2] = std::array::from_fn(|_| (0..500).map(|_| next()).collect());
+        let aligned = align(&first, &second);
+        let both = aligned.iter().filter(|pair| matches!(pair, Pair::Both(..))).count();
+        assert_eq!(aligned.len() + both, 1000, "{both}");
+        assert!(both > 0 && align(&first, &second) == aligned);
     }
 
     #[test]

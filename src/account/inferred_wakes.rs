@@ -173,6 +173,7 @@ mod tests {
         let exit = EventKind::Exit { group_dead: false, status: 0 };
         let mut events = [
             call(1, "futex", 10, 60, [0x100, 256 | 9, 8], 0),
+            call(8, "getpid", 20, 30, [0; 3], 1),
             Event { at: Nanos(40), pid: 1, tid: 8, kind: exit.clone() },
             Event { at: Nanos(45), pid: 2, tid: 8, kind: exit },
         ];

@@ -190,3 +190,27 @@ fn the_run_whose_total_is_the_median_is_shown() {
     assert_eq!(others.iter().sum::<u64>(), 900 + 200 + 800 + 300 + 400 + 700);
     assert!(Summary::of(Vec::new()).is_none());
 }
+
+/// The first process of a pid that is used again created the process that created the second one. None of them executed a
+/// program.
+#[test]
+fn a_pipe_is_named_after_the_program_of_ancestors_whose_pids_are_used_again() {
+    let opened = call("pipe2", ROOT, [1_110, 1_120], [0x1000, 0, 0, 0, 0, 0], 0);
+    let EventKind::Call(mut pipe) = opened.kind else { unreachable!() };
+    pipe.pair = Some([3, 4]);
+    let between = vec![
+        Event { kind: EventKind::Call(pipe), ..opened },
+        created(1_130, [ROOT, ROOT], [200, 200]),
+        created(1_140, [200, 200], [300, 300]),
+        exit(1_150, [200, 200], true),
+        created(1_160, [300, 300], [200, 200]),
+        call("write", ROOT, [1_310, 1_320], [4, 0, 7, 0, 0, 0], 7),
+        exit(1_400, [ROOT, ROOT], true),
+    ];
+    let account = account(Backend::Bpf, [exec(ROOT, ZERO, 1_100), between].concat());
+    let written = account.steps.iter().find_map(|step| match &step.what {
+        What::Call { name, text, .. } if &**name == "write" => Some(text.as_str()),
+        _ => None,
+    });
+    assert!(written.is_some_and(|text| text.starts_with("write(4<pipe to x>")), "{written:?}");
+}

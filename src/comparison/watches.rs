@@ -81,7 +81,13 @@ fn notes((path, document): NamedWatch) -> Vec<String> {
     let partial = document.partial.then(|| format!("`{file}` is partial: it was interrupted"));
     let lost = document.lost_events;
     let lost = (lost > 0).then(|| format!("`{file}`: {lost} events were lost, so its counts are too low"));
-    partial.into_iter().chain(lost).collect()
+    let unlisted = document.totals.unlisted_execs;
+    let unlisted = (unlisted > 0).then(|| {
+        format!(
+            "`{file}`: {unlisted} execs are in `(other programs)`, so counts of single programs are too low"
+        )
+    });
+    partial.into_iter().chain(lost).chain(unlisted).collect()
 }
 
 fn machines(old: &WatchDocument, new: &WatchDocument) -> Vec<String> {

@@ -86,6 +86,9 @@ impl WatchDocument {
     }
 }
 
+/// The row of all programs without one of their own.
+pub const OTHERS_ROW: u64 = 0;
+
 /// One program: all its executions, by the path that was executed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WatchProgram {
@@ -93,8 +96,15 @@ pub struct WatchProgram {
     pub program: String,
     /// As it was executed. Of a script, this is the script and not its interpreter.
     pub path: String,
-    /// How often it was executed.
+    /// Which row this is, while something is watched: a program that had no row for a while gets another one.
+    #[serde(skip)]
+    pub row: u64,
+    /// How often it was executed, without `unlisted_execs`.
     pub execs: u64,
+    /// At most so many executions of it are in `(other programs)`, because its row had to make room for others before. All other
+    /// figures of the row leave these out as well.
+    #[serde(default)]
+    pub unlisted_execs: u64,
     /// How often an exec failed in the search for it, or an exec of its path.
     pub failed: u64,
     /// How many executions ended with another exit status than 0, or by a signal.
@@ -174,7 +184,7 @@ pub struct WatchTotals {
     /// The start-ups on the critical path of the command; `null` if that is not known.
     pub critical_path: Option<WatchPath>,
     pub cpu_ns: u64,
-    /// Executions whose program is not listed, because the memory was used up; they are in `(other programs)`.
+    /// Executions whose program is not listed, because the memory was used up: they are in `(other programs)`.
     pub unlisted_execs: u64,
     /// Executions whose command line was not kept, for the same reason.
     pub unlisted_command_lines: u64,

@@ -3,10 +3,13 @@
 //! Monitoring keeps a set of series for each label, so their number is bounded. Every count of a label may only grow, or
 //! else rates are wrong. Therefore not the counts of a program are shown, but their growth is added to the label that the
 //! program has at that moment.
+//!
+//! A row whose program had to make room for others disappears, and is part of that of all others from then on. So what it had
+//! counts as already seen there.
 
 use crate::document::exposition::{Exposition, OTHER, ProgramFigures};
-use crate::document::watch::{WatchDocument, WatchProgram};
-use std::collections::{BTreeMap, HashMap};
+use crate::document::watch::{OTHERS_ROW, WatchDocument, WatchProgram};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A program that was not executed for this long, in nanoseconds, gives its label to another one.
 const IDLE: u64 = 3600 * 1_000_000_000;
@@ -16,8 +19,8 @@ pub(super) struct Catalogue {
     most: usize,
     labels: BTreeMap<String, Label>,
     rest: ProgramFigures,
-    /// What each path had when it was last looked at.
-    seen: HashMap<String, ProgramFigures>,
+    /// What each row had when it was last looked at.
+    seen: HashMap<u64, ProgramFigures>,
 }
 
 #[derive(Debug, Default)]
@@ -35,6 +38,7 @@ impl Catalogue {
 
     /// Adds the growth since the last time. `unwritten`: how often the text file could not be written.
     pub(super) fn update(&mut self, document: &WatchDocument, unwritten: u64) -> Exposition {
+        self.forget_moved_rows(&document.results);
         for program in &document.results {
             self.add(program, document.wall_ns);
         }
@@ -48,14 +52,24 @@ impl Catalogue {
         }
     }
 
+    fn forget_moved_rows(&mut self, results: &[WatchProgram]) {
+        let rows: HashSet<u64> = results.iter().map(|program| program.row).collect();
+        let moved = self.seen.extract_if(|row, _| !rows.contains(row)).map(|(_, figures)| figures);
+        let moved: Vec<ProgramFigures> = moved.collect();
+        let nothing = ProgramFigures::default();
+        for figures in moved {
+            self.seen.entry(OTHERS_ROW).or_default().add_growth(&nothing, &figures);
+        }
+    }
+
     fn add(&mut self, program: &WatchProgram, now: u64) {
         let figures = ProgramFigures::of(program);
-        let before = self.seen.get(&program.path).cloned().unwrap_or_default();
+        let before = self.seen.get(&program.row).cloned().unwrap_or_default();
         if figures == before {
             return;
         }
         self.figures_for(program, now).add_growth(&before, &figures);
-        self.seen.insert(program.path.clone(), figures);
+        self.seen.insert(program.row, figures);
     }
 
     /// The figures that a program's growth belongs to. What was never executed has no label: its name may be anything
@@ -93,9 +107,20 @@ fn name(path: &str) -> &str {
 mod tests {
     use super::*;
 
+    const OTHERS: &str = "(other programs)";
+
     fn program(path: &str, execs: u64, failed: u64) -> WatchProgram {
         let [program, path] = [path; 2].map(str::to_owned);
-        WatchProgram { program, path, execs, failed, cpu_ns: execs * 10, ..WatchProgram::default() }
+        let row = row_of(&path);
+        WatchProgram { program, path, row, execs, failed, cpu_ns: execs * 10, ..WatchProgram::default() }
+    }
+
+    fn row_of(path: &str) -> u64 {
+        if path == OTHERS {
+            OTHERS_ROW
+        } else {
+            path.bytes().fold(1, |row: u64, byte| row.wrapping_mul(31) + u64::from(byte))
+        }
     }
 
     fn document(wall_ns: u64, results: Vec<WatchProgram>) -> WatchDocument {
@@ -144,13 +169,25 @@ mod tests {
     #[test]
     fn what_was_never_executed_has_no_label_and_neither_have_rows_of_several_programs() {
         let mut catalogue = Catalogue::new(10);
-        let rows = vec![
-            program("/home/me/pa55word", 0, 7),
-            program("(other programs)", 4, 0),
-            program("/x/other", 1, 0),
-        ];
+        let rows = vec![program("/home/me/pa55word", 0, 7), program(OTHERS, 4, 0), program("/x/other", 1, 0)];
         let shown = catalogue.update(&document(1, rows), 9);
         assert_eq!(execs(&shown), [(OTHER, 5)]);
         assert_eq!((shown.programs[0].1.failed, shown.unwritten), (7, 9));
+    }
+
+    #[test]
+    fn what_has_moved_into_the_row_of_all_others_is_not_counted_again() {
+        let mut catalogue = Catalogue::new(10);
+        catalogue.update(&document(1, vec![program("/a", 7, 0), program("/b", 5, 0)]), 0);
+        let moved = vec![program("/b", 6, 0), program(OTHERS, 9, 0)];
+        let shown = catalogue.update(&document(2, moved), 0);
+        assert_eq!(execs(&shown), [("a", 7), ("b", 6), (OTHER, 2)], "two more of `a` before it moved");
+
+        // Both have moved, and `a` has come back in another row, with fewer execs than it had.
+        let back = WatchProgram { row: 1, ..program("/a", 3, 0) };
+        let shown = catalogue.update(&document(3, vec![back.clone(), program(OTHERS, 15, 0)]), 0);
+        assert_eq!(execs(&shown), [("a", 10), ("b", 6), (OTHER, 2)]);
+        let shown = catalogue.update(&document(4, vec![back, program(OTHERS, 16, 0)]), 0);
+        assert_eq!(execs(&shown), [("a", 10), ("b", 6), (OTHER, 3)]);
     }
 }

@@ -7,6 +7,8 @@
 mod catalogue;
 mod connection;
 mod exporter;
+#[cfg(fuzzing)]
+pub mod fuzzed;
 mod mailbox;
 mod request;
 mod server;

@@ -28,6 +28,20 @@ impl LogHistogram {
         *self.buckets.entry(bucket(value)).or_default() += 1;
     }
 
+    /// Adds all values of another histogram.
+    pub fn absorb(&mut self, other: &LogHistogram) {
+        if other.count == 0 {
+            return;
+        }
+        self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
+        self.max = self.max.max(other.max);
+        self.count += other.count;
+        self.sum = self.sum.saturating_add(other.sum);
+        for (bucket, count) in &other.buckets {
+            *self.buckets.entry(*bucket).or_default() += count;
+        }
+    }
+
     /// The number of values.
     pub fn count(&self) -> u64 {
         self.count
@@ -132,6 +146,17 @@ mod tests {
             assert!(found.abs_diff(exact) <= exact / 64, "{p}: {found}");
         }
         assert_eq!(histogram.buckets().map(|(_, count)| count).sum::<u64>(), 1000);
+    }
+
+    #[test]
+    fn absorbing_gives_the_histogram_of_all_values() {
+        let mut both = of([7, 900]);
+        both.absorb(&of([1, 50_000, 900]));
+        both.absorb(&of([]));
+        assert_eq!(both, of([7, 900, 1, 50_000, 900]));
+        let mut empty = of([]);
+        empty.absorb(&of([3]));
+        assert_eq!(empty, of([3]));
     }
 
     #[test]

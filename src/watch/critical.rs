@@ -5,6 +5,7 @@
 //! overlap with one on the path are not on it: had they started faster, nothing would have ended earlier.
 
 use super::memory::{Memory, STEP};
+use super::programs::ProgramId;
 use crate::document::watch::WatchPath;
 use firstbyte_measure::tracer::watch::{AwaitedEnd, EndedProgram, Ending, ProcessBirth};
 use firstbyte_measure::units::Nanos;
@@ -15,8 +16,8 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap};
 /// is looked at until the others have ended so much later.
 const LATEST: Nanos = Nanos(100_000_000);
 
-/// The start-ups on a path, by the place of their program.
-pub(super) type Startups = BTreeMap<usize, WatchPath>;
+/// The start-ups on a path, by the row of their program.
+pub(super) type Startups = BTreeMap<ProgramId, WatchPath>;
 
 /// The processes whose place on the path is not known yet.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub(super) struct CriticalPath {
 struct Step {
     from: Nanos,
     until: Nanos,
-    startups: Box<[(usize, WatchPath)]>,
+    startups: Box<[(ProgramId, WatchPath)]>,
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +61,7 @@ impl CriticalPath {
     }
 
     /// A program, or a process that executed none, has ended.
-    pub(super) fn end(&mut self, ended: &EndedProgram, program: Option<usize>) {
+    pub(super) fn end(&mut self, ended: &EndedProgram, program: Option<ProgramId>) {
         let Some(forked) = ended.forked else { return };
         let process = ProcessBirth { pid: ended.pid, at: forked };
         if let (Some(program), Some(from), Some(until)) = (program, ended.entered, ended.returned) {
@@ -168,11 +169,11 @@ mod tests {
     }
 
     /// The programs on the path of a command that lives from 1 to 1000 and has these children, each with a program of its own.
-    fn on_path(children: &[([u64; 2], bool)]) -> Vec<usize> {
+    fn on_path(children: &[([u64; 2], bool)]) -> Vec<ProgramId> {
         let mut path = CriticalPath::new(Memory::new(1 << 20));
         let exited = Ending::Exited(ExitStatus::SUCCESS);
         for (pid, (life, waited)) in (2..).zip(children) {
-            path.end(&ended(pid, *life, *waited, exited), Some(pid as usize));
+            path.end(&ended(pid, *life, *waited, exited), Some(pid.into()));
         }
         path.end(&ended(1, [1, 1000], false, exited), Some(1));
         path.finish().unwrap().into_keys().collect()

@@ -19,7 +19,9 @@ const RULES: [Rule; 5] = [repeated_commands, shims, path_search, failed_execs, f
 /// The findings, those with the highest cost first, then those that happened most often.
 pub(super) fn findings(tally: &Tally) -> Vec<WatchFinding> {
     let of_rule = |rule: &Rule| {
-        let mut found: Vec<WatchFinding> = tally.programs.iter().flat_map(rule).collect();
+        // those of all others together say nothing about any of them
+        let programs = tally.programs.listed_ones();
+        let mut found: Vec<WatchFinding> = programs.flat_map(rule).collect();
         rank(&mut found);
         found.truncate(MOST);
         found

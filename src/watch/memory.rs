@@ -26,12 +26,16 @@ impl Memory {
         Memory { left: bytes }
     }
 
+    /// Whether so much is left.
+    pub(super) fn has(&self, each: u64, text: &str) -> bool {
+        each + text.len() as u64 <= self.left
+    }
+
     /// Reserves memory; `false` if there is not enough left.
     pub(super) fn take(&mut self, each: u64, text: &str) -> bool {
-        let size = each + text.len() as u64;
-        let fits = size <= self.left;
+        let fits = self.has(each, text);
         if fits {
-            self.left -= size;
+            self.left -= each + text.len() as u64;
         }
         fits
     }

@@ -74,6 +74,9 @@ const SETTLING: Duration = Duration::from_secs(1);
 /// The smallest and the largest buffer of the kernel.
 const RING: [u64; 2] = [1 << 18, 1 << 28];
 
+/// More programs than this are never in execution: the kernel side has room for half as many.
+const MANY: usize = 65_536;
+
 /// After this many signals the command is left alone: it does not end.
 const PATIENCE: u32 = 2;
 
@@ -219,8 +222,16 @@ impl Watch {
         for event in &events {
             self.tally.add(event);
         }
+        self.forget_the_lost();
         let soon = self.starts.as_mut().is_some_and(Collector::look);
         if soon || events.len() as u64 > self.much { LOOK_AGAIN } else { LOOK }
+    }
+
+    /// Programs whose ends were lost would otherwise stay, and a watch may run for months.
+    fn forget_the_lost(&mut self) {
+        if self.tally.in_execution() > MANY {
+            self.tally.keep_only(&self.watcher.running().iter().map(|running| running.pid).collect());
+        }
     }
 
     fn results(mut self, frame: Frame, machine: Option<JoinHandle<Machine>>) -> Watched {

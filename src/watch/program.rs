@@ -12,6 +12,10 @@ use std::rc::Rc;
 pub(super) struct Program {
     pub(super) path: String,
     pub(super) execs: u64,
+    /// At most so many executions of it are in the row of all others.
+    pub(super) missed: u64,
+    /// When it was executed or looked for, in the count of [`super::programs::Programs`].
+    pub(super) last_seen: u64,
     /// Failed execs in the searches that ended with this program, or that found nothing and began with its path.
     pub(super) failed: u64,
     /// How many searches found it after failed execs.
@@ -59,6 +63,42 @@ impl Program {
     /// The last part of the path.
     pub(super) fn name(&self) -> &str {
         name(&self.path)
+    }
+
+    /// Adds all executions of another program. Nothing is kept of its command lines, its shims and the errors of its execs.
+    pub(super) fn absorb(&mut self, other: &Program) {
+        self.execs += other.execs;
+        self.failed += other.failed;
+        self.searches += other.searches;
+        self.unsuccessful += other.unsuccessful;
+        self.replaced += other.replaced;
+        self.running += other.running;
+        self.forks += other.forks;
+        self.forks_ns += other.forks_ns;
+        self.cpu_ns += other.cpu_ns;
+        self.startup.absorb(&other.startup);
+        self.first_output.absorb(&other.first_output);
+        self.lifetime.absorb(&other.lifetime);
+        let listed: u64 = other.commands.values().map(|line| line.execs).sum();
+        self.unlisted_commands += other.unlisted_commands + listed;
+    }
+
+    /// What its command lines and shims take, without command lines that a timeline also has.
+    pub(super) fn memory_of_texts(&self) -> u64 {
+        let lines = self.commands.keys().filter(|line| Rc::strong_count(line) == 1);
+        let lines: u64 = lines.map(|line| COMMAND_LINE + line.len() as u64).sum();
+        lines + self.shims.keys().map(|path| COMMAND_LINE + path.len() as u64).sum::<u64>()
+    }
+
+    /// The counts of a shim that has executed this program; `None` if there is no memory for a new one.
+    pub(super) fn shim(&mut self, path: &str, memory: &mut Memory) -> Option<&mut Shim> {
+        if !self.shims.contains_key(path) {
+            if !memory.take(COMMAND_LINE, path) {
+                return None;
+            }
+            self.shims.insert(path.to_owned(), Shim::default());
+        }
+        self.shims.get_mut(path)
     }
 
     /// Counts an execution. Returns the command line if there is one and it is kept.

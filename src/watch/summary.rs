@@ -3,7 +3,8 @@
 use super::critical::Startups;
 use super::findings::findings;
 use super::program::{CommandLine, Program};
-use super::tally::{OTHERS, Run, Tally};
+use super::programs::{ProgramId, Programs};
+use super::tally::{Run, Tally};
 use super::tree::Node;
 use crate::document::Kind;
 use crate::document::bench::{SCHEMA, Tool};
@@ -39,14 +40,15 @@ pub(super) struct Frame {
 
 /// Every execution that was kept.
 pub(super) fn timeline(tally: &Tally) -> WatchTimeline {
-    let labels: Vec<Rc<str>> = labels(&tally.programs).into_iter().map(Rc::from).collect();
+    let labels = labels(&tally.programs).into_iter().map(|(id, label)| (id, Rc::from(label)));
+    let labels: HashMap<ProgramId, Rc<str>> = labels.collect();
     let runs = tally.runs.as_deref().unwrap_or_default();
     let entered = |run: &Run| run.ended.entered.unwrap_or(run.ended.at);
     let begun = runs.iter().map(entered).min().unwrap_or_default();
     let since = |instant: Nanos| instant.since(begun).unwrap_or_default().0;
 
     let of_run = |run: &Run| WatchRun {
-        program: Rc::clone(&labels[run.program]),
+        program: Rc::clone(&labels[&tally.programs.listed(run.program)]),
         command: run.command.clone(),
         pid: run.ended.pid,
         start: since(entered(run)),
@@ -72,14 +74,13 @@ pub(super) fn document(tally: &Tally, frame: Frame, machine: Value) -> WatchDocu
     let events_lost = (lost > 0).then_some("events were lost");
     let path = match waits_unknown.or(events_lost) {
         Some(unknown) => Err(unknown),
-        None => tally.path.as_ref().map_err(|unknown| *unknown),
+        None => tally.path.as_ref().map(|startups| listed(startups, &tally.programs)).map_err(|why| *why),
     };
-    let labels = labels(&tally.programs).into_iter();
-    let mut rows: Vec<(usize, WatchProgram)> = (tally.programs.iter().zip(labels).enumerate())
-        .map(|(place, (program, label))| (place, row(program, label, on_path(path, place))))
+    let labels = labels(&tally.programs);
+    let mut results: Vec<WatchProgram> = (tally.programs.iter())
+        .map(|(id, program)| row(id, program, labels[&id].clone(), on_path(path.as_ref(), id)))
         .collect();
-    rows.sort_by(|(_, a), (_, b)| startup(b).cmp(&startup(a)).then_with(|| a.path.cmp(&b.path)));
-    let (places, results): (Vec<usize>, Vec<WatchProgram>) = rows.into_iter().unzip();
+    results.sort_by(|a, b| startup(b).cmp(&startup(a)).then_with(|| a.path.cmp(&b.path)));
 
     WatchDocument {
         schema: SCHEMA.to_owned(),
@@ -92,26 +93,35 @@ pub(super) fn document(tally: &Tally, frame: Frame, machine: Value) -> WatchDocu
         exit,
         wall_ns: wall.0,
         totals: totals(tally, &results),
-        results,
         critical_path_unknown: path.err().map(str::to_owned),
-        tree: tree(tally, &places),
+        tree: tree(tally, &results),
+        results,
         findings: findings(tally),
         lost_events: lost,
         slow_calls,
     }
 }
 
-fn on_path(path: Result<&Startups, &'static str>, place: usize) -> Option<WatchPath> {
-    path.ok().map(|startups| startups.get(&place).copied().unwrap_or_default())
+/// The start-ups of rows that have moved are those of all others.
+fn listed(startups: &Startups, programs: &Programs) -> Startups {
+    let mut sums = Startups::new();
+    for (id, path) in startups {
+        let sum = sums.entry(programs.listed(*id)).or_default();
+        *sum = [*sum, *path].into_iter().sum();
+    }
+    sums
 }
 
-/// `places`: of the programs, in the order of the results.
-fn tree(tally: &Tally, places: &[usize]) -> Vec<WatchNode> {
-    let results: HashMap<usize, usize> =
-        places.iter().enumerate().map(|(row, place)| (*place, row)).collect();
+fn on_path(path: Result<&Startups, &&'static str>, id: ProgramId) -> Option<WatchPath> {
+    path.ok().map(|startups| startups.get(&id).copied().unwrap_or_default())
+}
+
+fn tree(tally: &Tally, results: &[WatchProgram]) -> Vec<WatchNode> {
+    let places: HashMap<ProgramId, usize> =
+        results.iter().enumerate().map(|(place, program)| (program.row, place)).collect();
     let node = |node: &Node| {
         let Node { above, program, execs, startup_ns, cpu_ns } = *node;
-        WatchNode { above, program: results[&program], execs, startup_ns, cpu_ns }
+        WatchNode { above, program: places[&tally.programs.listed(program)], execs, startup_ns, cpu_ns }
     };
     tally.tree.nodes.iter().map(node).collect()
 }
@@ -121,23 +131,25 @@ fn startup(program: &WatchProgram) -> u64 {
 }
 
 /// The last part of each path, or the whole path where another program has the same last part.
-fn labels(programs: &[Program]) -> Vec<String> {
+fn labels(programs: &Programs) -> HashMap<ProgramId, String> {
     let mut names: HashMap<&str, usize> = HashMap::new();
-    for program in programs {
+    for (_, program) in programs.iter() {
         *names.entry(program.name()).or_default() += 1;
     }
     let label = |program: &Program| {
         let unique = names[program.name()] == 1;
         if unique { program.name().to_owned() } else { program.path.clone() }
     };
-    programs.iter().map(label).collect()
+    programs.iter().map(|(id, program)| (id, label(program))).collect()
 }
 
-fn row(program: &Program, label: String, critical_path: Option<WatchPath>) -> WatchProgram {
+fn row(id: ProgramId, program: &Program, label: String, critical_path: Option<WatchPath>) -> WatchProgram {
     WatchProgram {
+        row: id,
         program: label,
         path: program.path.clone(),
         execs: program.execs,
+        unlisted_execs: program.missed,
         failed: program.failed,
         unsuccessful: program.unsuccessful,
         replaced: program.replaced,
@@ -172,7 +184,6 @@ fn path_of_all(results: &[WatchProgram]) -> Option<WatchPath> {
 }
 
 fn totals(tally: &Tally, results: &[WatchProgram]) -> WatchTotals {
-    let others = results.iter().find(|program| program.path == OTHERS);
     WatchTotals {
         programs: results.iter().filter(|program| program.execs > 0).count() as u64,
         execs: results.iter().map(|program| program.execs).sum(),
@@ -183,8 +194,8 @@ fn totals(tally: &Tally, results: &[WatchProgram]) -> WatchTotals {
         startup_ns: results.iter().map(startup).sum(),
         critical_path: path_of_all(results),
         cpu_ns: tally.cpu_ns,
-        unlisted_execs: others.map_or(0, |others| others.execs),
-        unlisted_command_lines: tally.programs.iter().map(|program| program.unlisted_commands).sum(),
+        unlisted_execs: tally.programs.others().map_or(0, |others| others.execs),
+        unlisted_command_lines: tally.programs.iter().map(|(_, program)| program.unlisted_commands).sum(),
         unlisted_runs: tally.unlisted_runs,
     }
 }

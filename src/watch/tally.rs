@@ -2,27 +2,27 @@
 
 use super::command_lines::CommandLines;
 use super::critical::{CriticalPath, Startups};
-use super::memory::{Memory, PROGRAM, RUN};
-use super::program::{Program, Shim, name};
+use super::memory::{Memory, RUN};
+use super::program::name;
+use super::programs::{ProgramId, Programs};
 use super::tree::ProcessTree;
 use firstbyte_measure::tracer::watch::{
     EndedProgram, Ending, FailedExec, ProgramRun, StartedProgram, WatchEvent,
 };
 use firstbyte_measure::units::Nanos;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// The path of the row with the programs for which there was no memory.
-pub(super) const OTHERS: &str = "(other programs)";
+/// Half of the memory is for the rows, so that command lines and timelines cannot take it from them.
+const ROWS: u64 = 2;
 
-/// A quarter of the memory is for the critical path.
-const PATHS: u64 = 4;
+/// Half of the rest is for the critical path.
+const PATHS: u64 = 2;
 
 /// Everything that was observed. What grows with the length of the watch is bounded.
 #[derive(Debug)]
 pub(super) struct Tally {
-    pub(super) programs: Vec<Program>,
-    by_path: HashMap<String, usize>,
+    pub(super) programs: Programs,
     running: HashMap<ProgramRun, Running>,
     /// Programs whose process is about to execute the next one, by the process.
     replaced: HashMap<u32, Running>,
@@ -50,8 +50,7 @@ pub(super) struct Tally {
 /// An execution that has ended.
 #[derive(Debug)]
 pub(super) struct Run {
-    /// The place of its program.
-    pub(super) program: usize,
+    pub(super) program: ProgramId,
     pub(super) command: Option<Rc<str>>,
     pub(super) ended: EndedProgram,
 }
@@ -59,8 +58,7 @@ pub(super) struct Run {
 /// A program in execution.
 #[derive(Debug)]
 struct Running {
-    /// Its place among the programs.
-    program: usize,
+    program: ProgramId,
     command: Option<Rc<str>>,
     run: ProgramRun,
     /// Its place in the tree of processes.
@@ -70,7 +68,7 @@ struct Running {
     /// The processes that it and its children have created and that have ended.
     created: u64,
     /// The first program that the process executed, and when.
-    first: (usize, ProgramRun),
+    first: (ProgramId, ProgramRun),
     /// As `created`, of the earlier programs of the process.
     created_before: u64,
 }
@@ -86,13 +84,13 @@ struct Search {
 impl Tally {
     /// `memory`: in bytes, for what is kept. `timeline`: every execution is wanted.
     pub(super) fn new(memory: u64, timeline: bool, command_lines: CommandLines) -> Tally {
+        let mut memory = Memory::new(memory);
         Tally {
-            programs: Vec::new(),
-            by_path: HashMap::new(),
+            programs: Programs::new(memory.split_off(ROWS)),
             running: HashMap::new(),
             replaced: HashMap::new(),
             searches: HashMap::new(),
-            memory: Memory::new(memory),
+            memory,
             critical: None,
             path: Err("the watch has not ended"),
             tree: ProcessTree::default(),
@@ -132,11 +130,11 @@ impl Tally {
     }
 
     fn start(&mut self, started: &StartedProgram) {
-        let program = self.place(&started.path);
+        let program = self.row_of(&started.path, true);
         self.finish_search(started.run.pid, Some(program));
         let earlier = self.replaced.remove(&started.run.pid);
         let command = self.command_lines.of(started);
-        let command = self.programs[program].starts(command.as_deref(), &mut self.memory);
+        let command = self.programs.get(program).starts(command.as_deref(), &mut self.memory);
 
         let above = earlier.as_ref().or_else(|| self.running.get(&started.by?)).and_then(|above| above.node);
         let running = Running {
@@ -156,15 +154,15 @@ impl Tally {
     /// A process that executes a program of the same name as its first one, from another place.
     fn note_shim(&mut self, running: &Running) {
         let (first, entered) = running.first;
-        let path = self.programs[first].path.clone();
-        let program = &mut self.programs[running.program];
+        let path = self.programs.path(first).to_owned();
+        let program = self.programs.get(running.program);
         if first == running.program || name(&path) != program.name() {
             return;
         }
-        let Shim { execs, processes, delay_ns } = program.shims.entry(path).or_default();
-        *execs += 1;
-        *processes += running.created_before;
-        *delay_ns += running.run.entered.since(entered.entered).map_or(0, |delay| delay.0);
+        let Some(shim) = program.shim(&path, &mut self.memory) else { return };
+        shim.execs += 1;
+        shim.processes += running.created_before;
+        shim.delay_ns += running.run.entered.since(entered.entered).map_or(0, |delay| delay.0);
     }
 
     fn end(&mut self, ended: &EndedProgram) {
@@ -176,7 +174,7 @@ impl Tally {
         }
         if let Some(running) = &running {
             self.tree.end(running.node, ended.startup(), ended.cpu);
-            self.programs[running.program].ends(ended, running.command.as_ref());
+            self.programs.get(running.program).ends(ended, running.command.as_ref());
             self.keep(ended, running);
         }
         match ended.how {
@@ -220,7 +218,7 @@ impl Tally {
     /// A process that executed no program belongs to the program that it is a copy of, while that runs.
     fn add_fork(&mut self, ended: &EndedProgram) {
         let Some(original) = ended.by.and_then(|by| self.running.get(&by)) else { return };
-        let program = &mut self.programs[original.program];
+        let program = self.programs.get(original.program);
         program.forks += 1;
         program.cpu_ns += ended.cpu.0;
         self.tree.end(original.node, Nanos(0), ended.cpu);
@@ -239,11 +237,11 @@ impl Tally {
     }
 
     /// The process has executed a program, or something else than what it looked for.
-    fn finish_search(&mut self, pid: u32, found: Option<usize>) {
+    fn finish_search(&mut self, pid: u32, found: Option<ProgramId>) {
         let Some(search) = self.searches.remove(&pid) else { return };
-        let found = found.filter(|found| search.looks_for(&self.programs[*found].path));
-        let place = found.unwrap_or_else(|| self.place(&search.first_path));
-        let program = &mut self.programs[place];
+        let found = found.filter(|found| search.looks_for(self.programs.path(*found)));
+        let row = found.unwrap_or_else(|| self.row_of(&search.first_path, false));
+        let program = self.programs.get(row);
         program.failed += search.tries;
         match found {
             Some(_) => program.searches += 1,
@@ -251,16 +249,36 @@ impl Tally {
         }
     }
 
-    /// The place of a program. It is new if there is memory left, or else that of all others.
-    fn place(&mut self, path: &str) -> usize {
-        if let Some(place) = self.by_path.get(path) {
-            return *place;
+    /// The row of a path. If there is no room for a new one, rows of programs that are not running make room.
+    fn row_of(&mut self, path: &str, is_executed: bool) -> ProgramId {
+        if self.programs.needs_room(path) {
+            self.make_room();
         }
-        let path = if self.memory.take(PROGRAM, path) { path } else { OTHERS };
-        *self.by_path.entry(path.to_owned()).or_insert_with(|| {
-            self.programs.push(Program::new(path));
-            self.programs.len() - 1
-        })
+        self.programs.of_path(path, is_executed)
+    }
+
+    fn make_room(&mut self) {
+        let processes = self.running.values().chain(self.replaced.values());
+        let in_use: HashSet<ProgramId> =
+            processes.flat_map(|process| [process.program, process.first.0]).collect();
+        self.programs.move_rarest(&in_use, &mut self.memory);
+
+        let places = self.tree.merge(|id| self.programs.listed(id), &mut self.memory);
+        for process in self.running.values_mut().chain(self.replaced.values_mut()) {
+            process.node = process.node.map(|node| places[node]);
+        }
+    }
+
+    /// The number of programs that are in execution, as far as is known.
+    pub(super) fn in_execution(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Forgets processes whose end was lost: all but those that are `living`.
+    pub(super) fn keep_only(&mut self, living: &HashSet<u32>) {
+        self.running.retain(|run, _| living.contains(&run.pid));
+        self.replaced.retain(|pid, _| living.contains(pid));
+        self.searches.retain(|pid, _| living.contains(pid));
     }
 }
 

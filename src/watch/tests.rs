@@ -1,9 +1,10 @@
 //! Events that a watcher would give, and what is made of them.
 
 use super::command_lines::CommandLines;
-use super::memory::{COMMAND_LINE, NODE, PROGRAM};
+use super::memory::PROGRAM;
+use super::programs::OTHERS;
 use super::summary::{Frame, document};
-use super::tally::{OTHERS, Tally};
+use super::tally::Tally;
 use crate::document::watch::{WatchDocument, WatchFinding, WatchProgram};
 use firstbyte_measure::launch::ExitStatus;
 use firstbyte_measure::tracer::Backend;
@@ -222,20 +223,69 @@ fn commands_and_subshells_that_are_repeated_are_found() {
     assert_eq!(document.findings[0].rule, "repeated_command", "the highest cost is first");
 }
 
+/// Half of the memory is for rows.
+fn room_for(rows: u64, path: &str) -> u64 {
+    2 * rows * (PROGRAM + path.len() as u64)
+}
+
 #[test]
-fn what_finds_no_memory_is_counted_all_the_same() {
-    let path = "/bin/ls";
-    let memory = PROGRAM + path.len() as u64 + COMMAND_LINE + 2 + NODE;
+fn what_finds_no_room_while_all_rows_are_in_use_is_counted_all_the_same() {
     let mut events = Vec::new();
-    for (pid, path, word) in [(1, path, "ls"), (2, path, "-l"), (3, "/bin/a", "a"), (4, "/bin/b", "b")] {
-        events.push(started(run(pid, 1), None, path, &[word]));
-        events.push(ended(run(pid, 1), 2, EXITED));
+    for (pid, path) in [(1, "/bin/ls"), (2, "/bin/ls"), (3, "/bin/a"), (4, "/bin/b")] {
+        events.push(started(run(pid, 1), None, path, &["x"]));
     }
-    let document = watched(memory, &events);
-    assert_eq!((program(&document, path).execs, program(&document, OTHERS).execs), (2, 2));
+    events.extend((1..5).map(|pid| ended(run(pid, 1), 2, EXITED)));
+    let document = watched(room_for(1, "/bin/ls"), &events);
+    assert_eq!((program(&document, "/bin/ls").execs, program(&document, OTHERS).execs), (2, 2));
     let totals = &document.totals;
-    assert_eq!((totals.execs, totals.unlisted_execs, totals.unlisted_command_lines), (4, 2, 3));
-    assert_eq!(totals.startup_ns, 40);
+    assert_eq!((totals.execs, totals.unlisted_execs, totals.startup_ns), (4, 2, 40));
+}
+
+#[test]
+fn command_lines_without_memory_are_counted() {
+    let long = "x".repeat(20_000);
+    let document = watched(
+        room_for(1, "/bin/ls"),
+        &[started(run(1, 1), None, "/bin/ls", &[&long]), started(run(2, 1), None, "/bin/ls", &["ls"])],
+    );
+    assert_eq!((document.totals.execs, document.totals.unlisted_command_lines), (2, 1));
+}
+
+/// A build that runs for days, whose temporary files have a new name each time.
+#[test]
+fn thousands_of_paths_that_are_executed_once_do_not_hide_a_program_that_begins_late() {
+    let make = run(1, 1);
+    let mut events = vec![started(make, None, "/bin/make", &["make"])];
+    for pid in 2..10_002_u32 {
+        let path = match pid {
+            9_000.. if pid.is_multiple_of(2) => "/bin/late".to_owned(),
+            _ if pid.is_multiple_of(5) => "/bin/cc".to_owned(),
+            _ => format!("/tmp/{pid:08}"),
+        };
+        events.push(started(run(pid, 10), Some(make), &path, &["x"]));
+        events.push(forked(pid + 20_000, run(pid, 10)));
+        events.push(ended(run(pid, 10), 60, EXITED));
+    }
+    events.push(ended(make, 500, EXITED));
+    let document = watched(room_for(100, "/tmp/00000000"), &events);
+
+    let (late, cc) = (program(&document, "/bin/late"), program(&document, "/bin/cc"));
+    assert_eq!((late.execs, cc.execs, cc.unlisted_execs), (501, 1899, 0));
+    assert!(late.unlisted_execs > 0 && late.unlisted_execs <= 10_001 / 75, "{}", late.unlisted_execs);
+    assert_eq!(program(&document, "/bin/make").lifetime_ns.as_ref().unwrap().count, 1, "it was running");
+    let totals = &document.totals;
+    assert_eq!((totals.execs, totals.processes, totals.forks), (10_001, 20_001, 10_000));
+    assert_eq!((totals.startup_ns, totals.cpu_ns), (100_010, 10_001 * 7 + 10_000 * 5));
+    assert_eq!(totals.unlisted_execs, program(&document, OTHERS).execs);
+    let sum = |of: fn(&WatchProgram) -> u64| document.results.iter().map(of).sum::<u64>();
+    let lifetimes = sum(|row| row.lifetime_ns.as_ref().map_or(0, |times| times.count));
+    assert_eq!((sum(|row| row.execs), sum(|row| row.cpu_ns), lifetimes), (10_001, totals.cpu_ns, 10_001));
+
+    let tree = &document.tree;
+    assert_eq!(tree.iter().map(|node| node.execs).sum::<u64>(), 10_001);
+    assert_eq!(tree.iter().map(|node| node.cpu_ns).sum::<u64>(), totals.cpu_ns);
+    assert!(tree.len() <= document.results.len(), "those that moved are one node");
+    assert!(document.findings.iter().all(|finding| finding.subject != OTHERS), "{:?}", document.findings);
 }
 
 #[test]

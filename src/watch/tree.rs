@@ -1,6 +1,7 @@
 //! Which programs started which: a tree whose nodes are programs, each below the program that started it.
 
 use super::memory::{Memory, NODE};
+use super::programs::ProgramId;
 use firstbyte_measure::units::Nanos;
 use std::collections::HashMap;
 
@@ -9,15 +10,14 @@ use std::collections::HashMap;
 pub(super) struct ProcessTree {
     pub(super) nodes: Vec<Node>,
     /// By the node above and the program.
-    places: HashMap<(Option<usize>, usize), usize>,
+    places: HashMap<(Option<usize>, ProgramId), usize>,
 }
 
 /// All executions of a program that programs of the node above have started.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) above: Option<usize>,
-    /// The place of the program.
-    pub(super) program: usize,
+    pub(super) program: ProgramId,
     pub(super) execs: u64,
     pub(super) startup_ns: u64,
     /// Also of its forks.
@@ -29,7 +29,7 @@ impl ProcessTree {
     pub(super) fn start(
         &mut self,
         above: Option<usize>,
-        program: usize,
+        program: ProgramId,
         memory: &mut Memory,
     ) -> Option<usize> {
         let known = self.places.get(&(above, program)).copied();
@@ -42,11 +42,35 @@ impl ProcessTree {
         Some(node)
     }
 
-    fn grow(&mut self, above: Option<usize>, program: usize) -> usize {
+    fn grow(&mut self, above: Option<usize>, program: ProgramId) -> usize {
         let node = self.nodes.len();
         self.places.insert((above, program), node);
         self.nodes.push(Node { above, program, execs: 0, startup_ns: 0, cpu_ns: 0 });
         node
+    }
+
+    /// Adds nodes together whose program is the same now. Returns the new place of each.
+    pub(super) fn merge(
+        &mut self,
+        listed: impl Fn(ProgramId) -> ProgramId,
+        memory: &mut Memory,
+    ) -> Vec<usize> {
+        let old = std::mem::take(self);
+        memory.give(NODE * old.nodes.len() as u64);
+        let mut places: Vec<usize> = Vec::with_capacity(old.nodes.len());
+
+        for node in old.nodes {
+            let (above, program) = (node.above.map(|above| places[above]), listed(node.program));
+            let known = self.places.get(&(above, program)).copied();
+            let place = known.unwrap_or_else(|| self.grow(above, program));
+            let sum = &mut self.nodes[place];
+            sum.execs += node.execs;
+            sum.startup_ns += node.startup_ns;
+            sum.cpu_ns += node.cpu_ns;
+            places.push(place);
+        }
+        memory.take(NODE * self.nodes.len() as u64, "");
+        places
     }
 
     /// Adds what an execution, or a fork of it, has used.
@@ -77,5 +101,21 @@ mod tests {
         assert_eq!(nodes, [(None, 0, 1), (Some(0), 1, 3), (None, 1, 1)]);
         assert_eq!((tree.nodes[1].startup_ns, tree.nodes[1].cpu_ns), (7, 11));
         assert_eq!(tree.start(None, 3, &mut memory), None);
+    }
+    #[test]
+    fn nodes_whose_programs_have_become_one_are_merged_with_all_that_is_below() {
+        let (mut tree, mut memory) = (ProcessTree::default(), Memory::new(6 * NODE));
+        let make = tree.start(None, 1, &mut memory);
+        let [one, two] = [2, 3].map(|program| tree.start(make, program, &mut memory));
+        let below = [one, two].map(|above| tree.start(above, 4, &mut memory));
+        tree.end(below[1], Nanos(3), Nanos(5));
+
+        let places =
+            tree.merge(|program| if program == 2 || program == 3 { 0 } else { program }, &mut memory);
+        assert_eq!(places, [0, 1, 1, 2, 2]);
+        let nodes: Vec<_> = tree.nodes.iter().map(|node| (node.above, node.program, node.execs)).collect();
+        assert_eq!(nodes, [(None, 1, 1), (Some(0), 0, 2), (Some(1), 4, 2)]);
+        assert_eq!(tree.nodes[2].cpu_ns, 5);
+        assert!(memory.has(3 * NODE, "") && !memory.has(4 * NODE, ""));
     }
 }

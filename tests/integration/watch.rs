@@ -452,6 +452,37 @@ fn without_memory_for_command_lines_the_counts_stay_exact() {
 }
 
 #[test]
+fn thousands_of_paths_in_little_memory_lose_no_exec_and_hide_no_late_program() {
+    let Some(short) = built("three_calls.S") else { return };
+    if !works() {
+        return;
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for name in (0..2000).map(|n| format!("p{n}")).chain(["late".to_owned()]) {
+        std::os::unix::fs::symlink(&short, folder.path().join(name)).unwrap();
+    }
+    let script =
+        "cd $0; i=0; while [ $i -lt 2000 ]; do ./p$i; [ $i -lt 1000 ] || ./late; i=$((i+1)); done; exit 0";
+    let file = folder.path().join("counts.prom");
+    let options = ["--memory", "1MiB", "--textfile", file.to_str().unwrap()];
+    let (document, _) = watched(&options, &["/bin/sh", "-c", script, folder.path().to_str().unwrap()]);
+
+    let rows = document["results"].as_array().unwrap();
+    assert!(rows.len() < 60, "{} rows", rows.len());
+    let (late, others) = (row(&document, "./late"), row(&document, "(other programs)"));
+    assert_eq!((counts(late)[0], total(&document, "execs")), (1000, 3001));
+    assert!(late["unlisted_execs"].as_u64().unwrap() > 0, "it could have been there before: {late:#}");
+    assert_eq!(others["execs"].as_u64().unwrap(), total(&document, "unlisted_execs"));
+    let tree = document["tree"].as_array().unwrap();
+    assert_eq!(tree.iter().map(|node| node["execs"].as_u64().unwrap()).sum::<u64>(), 3001);
+
+    let text = fs::read_to_string(file).unwrap();
+    let values = text.lines().filter(|line| line.starts_with("firstbyte_execs_total{"));
+    let values = values.map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap());
+    assert_eq!(values.sum::<u64>(), 3001);
+}
+
+#[test]
 fn the_output_of_the_command_is_its_own() {
     if !works() {
         return;

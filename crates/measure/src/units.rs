@@ -31,8 +31,9 @@ impl Nanos {
 
 impl Add for Nanos {
     type Output = Nanos;
+    /// Saturates: a program may report any time.
     fn add(self, other: Nanos) -> Nanos {
-        Nanos(self.0 + other.0)
+        Nanos(self.0.saturating_add(other.0))
     }
 }
 
@@ -45,8 +46,9 @@ impl Sub for Nanos {
 }
 
 impl Sum for Nanos {
+    /// Saturates, as [`Nanos::add`].
     fn sum<I: Iterator<Item = Nanos>>(all: I) -> Nanos {
-        Nanos(all.map(|n| n.0).sum())
+        all.fold(Nanos(0), Nanos::add)
     }
 }
 

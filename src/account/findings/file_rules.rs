@@ -108,7 +108,7 @@ struct Started<'l> {
 /// The programs that the program starts, by name.
 pub(super) fn programs(run: &Evidence) -> Option<Finding> {
     let programs = started(run.loads);
-    let cost = Nanos(programs.values().map(|program| program.total.0).sum());
+    let cost: Nanos = programs.values().map(|program| program.total).sum();
     let count: usize = programs.values().map(|program| program.count).sum();
     if !noteworthy(cost, run.account, 5) {
         return None;
@@ -195,7 +195,7 @@ pub(super) fn uncompiled_python(run: &Evidence) -> Option<Finding> {
         return None;
     }
 
-    let cost = Nanos(sources.iter().map(|load| load.own.0).sum());
+    let cost: Nanos = sources.iter().map(|load| load.own).sum();
     let folder =
         sources[0].file.as_deref().and_then(|path| path.rsplit_once('/')).map_or(".", |(folder, _)| folder);
     let text = format!(
@@ -224,7 +224,7 @@ pub(super) fn preloaded(run: &Evidence) -> Option<Finding> {
     let finding = |(name, programs): (&str, &str)| {
         let value = run.environment.value(name)?.to_string_lossy();
         let loads: Vec<&Load> = run.loads.iter().filter(|load| is_named_in(&value, load)).collect();
-        let cost = Nanos(loads.iter().map(|load| load.total.0).sum());
+        let cost: Nanos = loads.iter().map(|load| load.total).sum();
         let mut names: Vec<String> = loads.iter().map(|load| format!("`{}`", load.path())).collect();
         names.dedup();
         let text =

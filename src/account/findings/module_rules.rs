@@ -37,7 +37,7 @@ const LANGUAGES: [&str; 8] = ["lua", "perl", "perl5", "pypy", "python", "ruby", 
 /// until its first byte, so how long the module itself takes is not known.
 pub(super) fn modules(run: &Evidence) -> Option<Finding> {
     let modules: Vec<&Load> = of_programs(run).into_iter().flat_map(but_the_last).collect();
-    let cost = Nanos(modules.iter().map(|load| load.own.0).sum());
+    let cost: Nanos = modules.iter().map(|load| load.own).sum();
     if modules.len() < FEWEST || !noteworthy(cost, run.account, 5) {
         return None;
     }

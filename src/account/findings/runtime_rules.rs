@@ -148,7 +148,7 @@ fn shown(run: &Evidence, load: &Load, loads: &[&Load]) -> String {
 }
 
 fn sum(loads: &[&Load]) -> Nanos {
-    Nanos(loads.iter().map(|load| load.total.0).sum())
+    loads.iter().map(|load| load.total).sum()
 }
 
 /// Modules that `site` imports by itself.
@@ -180,7 +180,7 @@ pub(super) fn python_site(run: &Evidence) -> Option<Finding> {
     let by_file = |import| Some((import, path_file_before(run.loads, import)?));
     let mut caused: Vec<(&Load, &str)> = foreign.filter_map(by_file).collect();
     caused.sort_by_key(|(load, _)| Reverse(load.total));
-    let cost = Nanos(caused.iter().map(|(load, _)| load.total.0).sum());
+    let cost: Nanos = caused.iter().map(|(load, _)| load.total).sum();
     let longest: Vec<String> = caused
         .iter()
         .take(3)
@@ -242,7 +242,7 @@ fn is_path_file(path: &str) -> bool {
 pub(super) fn java_classes(run: &Evidence) -> Option<Finding> {
     let classes = run.loads.iter().filter(|load| load.runtime == JAVA_CLASSES);
     let parsed: Vec<&Load> = classes.filter(|load| !load.path().starts_with(ARCHIVE)).collect();
-    let cost = Nanos(parsed.iter().map(|load| load.own.0).sum());
+    let cost: Nanos = parsed.iter().map(|load| load.own).sum();
     let text = format!(
         "Java finds, parses and verifies {} classes that are in no class-data archive. An archive saves most of this time: \
          `java -XX:ArchiveClassesAtExit=app.jsa …` makes one, and `java -XX:SharedArchiveFile=app.jsa …` uses it.",

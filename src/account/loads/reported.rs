@@ -116,18 +116,22 @@ fn go(line: &str) -> Option<Load> {
 /// exited within the load. Then the load is a part of the program, and those inside it are the program's loads.
 fn hooked(runtime: &'static str, text: &str) -> Vec<Load> {
     let (mut loads, mut parts): (Vec<Load>, u32) = (Vec::new(), 0);
+    // the places of the loads around the next one
+    let mut around: Vec<usize> = Vec::new();
     for (load, has_ended) in text.lines().filter_map(|line| hooked_line(runtime, line)) {
-        if has_ended {
-            loads.push(Load { depth: load.depth.saturating_sub(parts), ..load });
-        } else {
+        if !has_ended {
             parts += 1;
+            continue;
         }
-    }
-    for place in 0..loads.len() {
-        let depth = loads[place].depth;
-        let inside = loads[place + 1..].iter().take_while(|load| load.depth > depth);
-        let inside: u64 = inside.filter(|load| load.depth == depth + 1).map(|load| load.total.0).sum();
-        loads[place].own = Nanos(loads[place].total.0.saturating_sub(inside));
+        // a load is in one that was listed, whatever a program writes into its report
+        around.truncate(load.depth.saturating_sub(parts) as usize);
+        if let Some(parent) = around.last() {
+            let parent: &mut Load = &mut loads[*parent];
+            parent.own = Nanos(parent.own.0.saturating_sub(load.total.0));
+        }
+        around.push(loads.len());
+        let depth = u32::try_from(around.len() - 1).unwrap_or(u32::MAX);
+        loads.push(Load { depth, ..load });
     }
     loads
 }
@@ -150,8 +154,8 @@ fn java(text: &str) -> Vec<Load> {
     // the last one is around the others
     if phases.last().is_some_and(|last| last.unit == "Create VM") {
         phases.rotate_right(1);
-        let inside: u64 = phases[1..].iter().map(|phase| phase.total.0).sum();
-        phases[0].own = Nanos(phases[0].total.0.saturating_sub(inside));
+        let inside: Nanos = phases[1..].iter().map(|phase| phase.total).sum();
+        phases[0].own = Nanos(phases[0].total.0.saturating_sub(inside.0));
         for phase in &mut phases[1..] {
             phase.depth = 1;
         }
@@ -168,8 +172,8 @@ fn java(text: &str) -> Vec<Load> {
     };
     let mut classes: Vec<Load> = classes.iter().zip(next).map(class).collect();
     let counted = text.lines().filter_map(java_counter);
-    let counted: u64 = counted.filter(|(name, _)| ARCHIVE_SAVES.contains(name)).map(|(_, time)| time).sum();
-    if counted > 0 {
+    let counted: Nanos = counted.filter(|(name, _)| ARCHIVE_SAVES.contains(name)).map(|(_, time)| time).sum();
+    if counted > Nanos(0) {
         share(&mut classes, counted);
     }
     phases.into_iter().chain(classes).collect()
@@ -184,10 +188,10 @@ fn is_archivable(source: &str, class_path: Option<&str>) -> bool {
 }
 
 /// Divides a time among the classes that are in no archive, as their own times are to each other.
-fn share(classes: &mut [Load], time: u64) {
+fn share(classes: &mut [Load], time: Nanos) {
     let parsed = || classes.iter().filter(|class| !class.path().starts_with(ARCHIVE));
     let all: f64 = parsed().map(|class| class.own.as_f64()).sum();
-    let factor = time as f64 / all.max(1.0);
+    let factor = time.as_f64() / all.max(1.0);
     for class in classes.iter_mut().filter(|class| !class.path().starts_with(ARCHIVE)) {
         class.own = Nanos::rounded(class.own.as_f64() * factor);
         class.total = class.own;
@@ -195,9 +199,9 @@ fn share(classes: &mut [Load], time: u64) {
 }
 
 /// `counter<tab>nanoseconds<tab>name`.
-fn java_counter(line: &str) -> Option<(&str, u64)> {
+fn java_counter(line: &str) -> Option<(&str, Nanos)> {
     let (time, name) = line.strip_prefix("counter\t")?.split_once('\t')?;
-    Some((name, time.parse().ok()?))
+    Some((name, Nanos(time.parse().ok()?)))
 }
 
 fn java_phase(line: &str) -> Option<Load> {
@@ -266,6 +270,31 @@ import time:         1 |          1 | site
             "0\t-\tcli\t/cli.js\n1\t30\ta\t/a.js\n2\t10\tb\tb\n1\t-\trun\t/run.js\n2\t20\tc\t/c.js\n";
         let loads = loads(AskedRuntime::Node, report);
         assert_eq!(shown(&loads), [("a", 20, 30, 0), ("b", 10, 10, 1), ("c", 20, 20, 0)]);
+    }
+
+    #[test]
+    fn a_load_is_in_one_that_was_listed_whatever_the_report_says() {
+        let most = u64::MAX;
+        let report = format!("4000000000\t{most}\ta\t/a.js\n7\t{most}\tb\tb\n1\t{most}\tc\tc\n");
+        let listed = loads(AskedRuntime::Node, &report);
+        assert_eq!(shown(&listed), [("a", 0, most, 0), ("b", most, most, 1), ("c", most, most, 1)]);
+        let deep: Vec<String> = (0..50_000).map(|depth| format!("{depth}\t1\ta\ta")).collect();
+        assert_eq!(loads(AskedRuntime::Node, &deep.join("\n")).last().unwrap().depth, 49_999);
+    }
+
+    #[test]
+    fn times_that_no_program_can_take_add_up_to_the_largest_one() {
+        let report = "\
+[1ns][startuptime] Genesis, 1e300 secs
+[2ns][startuptime] Module, 1e300 secs
+[3ns][class,load] A source: jrt:/a
+counter\t18446744073709551615\tsun.cls.classVerifyTime.self
+counter\t18446744073709551615\tsun.cls.defineAppClassTime.self
+[4ns][startuptime] Create VM, 0.0400000 secs
+";
+        let listed = loads(AskedRuntime::Java, report);
+        assert_eq!((listed[0].own, listed[0].total), (Nanos(0), Nanos(40_000_000)));
+        assert_eq!(listed[3].own, Nanos(0), "the class took no time that could be shared");
     }
 
     #[test]

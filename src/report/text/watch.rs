@@ -212,6 +212,7 @@ fn columns_for(width: usize, unknown: &[usize]) -> Vec<&'static Column> {
 pub(crate) fn notes(document: &WatchDocument) -> Vec<String> {
     let WatchDocument { totals, lost_events: lost, .. } = document;
     let WatchTotals { running, unlisted_execs, unlisted_command_lines, unlisted_runs, .. } = totals;
+    let missed = document.results.iter().map(|program| program.unlisted_execs).max().unwrap_or(0);
     let if_any = |count: u64, text: String| (count > 0).then_some(text);
     let notes = [
         if_any(
@@ -233,6 +234,13 @@ pub(crate) fn notes(document: &WatchDocument) -> Vec<String> {
             format!(
                 "{} in the row `(other programs)`; --memory keeps more",
                 counted(*unlisted_execs, "exec is", "execs are")
+            ),
+        ),
+        if_any(
+            missed,
+            format!(
+                "up to {} of a program can be in that row, because programs that were executed least often made room for others",
+                counted(missed, "exec", "execs")
             ),
         ),
         if_any(

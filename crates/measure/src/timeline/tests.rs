@@ -117,6 +117,18 @@ fn overlapping_writes_keep_their_own_entries() {
 }
 
 #[test]
+fn the_first_write_is_entered_by_the_thread_that_returns_from_it() {
+    let mut events = exec(10, 60);
+    events.push(at(70, ROOT, 101, EventKind::OutputEnter { call: CALL }));
+    events.push(at(75, ROOT, 102, EventKind::OutputEnter { call: CALL }));
+    events.push(at(78, ROOT, 101, EventKind::OutputExit { call: CALL, result: 6 }));
+    events.push(at(90, ROOT, 102, EventKind::OutputExit { call: CALL, result: 6 }));
+    events.extend([last(90, 12), exit(100)]);
+    let phases = Timeline::of(&recording(12, events)).unwrap().phases.unwrap();
+    assert_eq!((phases.setup, phases.write, phases.teardown), (Some(Nanos(10)), Some(Nanos(8)), Nanos(22)));
+}
+
+#[test]
 fn later_execs_of_a_chain_are_instants_within_setup() {
     let mut events = exec(10, 60);
     events.push(root(70, EventKind::ExecEnter));

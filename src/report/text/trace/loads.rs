@@ -37,7 +37,7 @@ pub(super) fn files(summary: &Summary, terminal: &Terminal) -> String {
         text += &row(line, total, &format!("{kind:<9}{path}{times}"));
     }
     if !rest.is_empty() {
-        let own = Nanos(rest.iter().map(|(_, line)| line.own.0).sum());
+        let own = rest.iter().map(|(_, line)| line.own).sum();
         let line = Line { own, total: own, times: rest.len() };
         text += &row(&line, total, &count_of(rest.len(), "other", "others"));
     }
@@ -104,8 +104,9 @@ fn report(summary: &Summary, runtime: &str, terminal: &Terminal) -> String {
     let mut text = String::new();
     for load in all.iter().filter(is_shown) {
         let line = Line { times: 1, own: load.own, total: load.total };
-        let name = truncated(&load.unit, terminal.width.saturating_sub(32 + 2 * load.depth as usize).max(12));
-        text += &row(&line, total, &format!("{}{name}", "  ".repeat(load.depth as usize)));
+        let room = terminal.width.saturating_sub(32).max(12);
+        let indent = (2 * load.depth as usize).min(room - 12);
+        text += &row(&line, total, &format!("{:indent$}{}", "", truncated(&load.unit, room - indent)));
     }
     if text.is_empty() {
         return text;

@@ -184,7 +184,7 @@ fn program_text(program: &str) -> ([u8; PATH_ROOM], u32) {
 
 /// The recording of a process that nobody launched for us: it begins at the entry of its `execve`, and ends when its parent has
 /// been told, or if it ignores that, when the last thread has begun to exit.
-fn recording(mut events: Vec<Event>, lost: u64, root: u32) -> Recording {
+pub(super) fn recording(mut events: Vec<Event>, lost: u64, root: u32) -> Recording {
     let own = |event: &&Event| event.pid == root;
     // the records of an exec that failed before lie in the same log
     let entered = |event: &&Event| event.kind == EventKind::ExecEnter;

@@ -21,7 +21,7 @@ pub(super) enum Object {
 impl Object {
     pub(super) fn remark(self) -> Option<&'static str> {
         let old = self == Object::Before512;
-        old.then_some("only through the ring buffer (no BPF atomics before Linux 5.12)")
+        old.then_some("only through the ring buffer (no BPF atomics before 5.12)")
     }
 }
 
@@ -33,7 +33,7 @@ const URING: &str = "io_uring_complete";
 pub(super) fn without_uring(attached: &[&str]) -> Option<&'static str> {
     let unseen = !attached.contains(&URING) && has_uring();
     unseen.then_some(
-        "no writes by io_uring before Linux 5.19 (such a first byte is dated too late with --output null or pty)",
+        "no writes by io_uring before 5.19 (a first byte by it is too late with --output null or pty)",
     )
 }
 

@@ -1,8 +1,8 @@
 //! The rows of the table, in bounded memory.
 //!
 //! When there is no room for another row, the quarter of the rows whose programs can have been executed least often moves into
-//! the row of all others. A program that comes back begins anew, and its row says how many of its executions can be missing:
-//! the Space-Saving algorithm (Metwally, Agrawal and El Abbadi, 2005), with many rows at a time.
+//! the row of all others. If such a program is executed again, it gets a new row, which counts from 0 and says how many
+//! executions can be missing from it: the Space-Saving algorithm (Metwally, Agrawal and El Abbadi, 2005), with many rows at a time.
 
 use super::memory::{Memory, PROGRAM};
 use super::program::Program;
@@ -150,23 +150,18 @@ mod tests {
         programs.by_path.get(path).map(|id| &programs.rows[id])
     }
 
-    /// Knuth's constants for a linear congruential generator.
-    fn random(state: &mut u64) -> usize {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(*state >> 33).unwrap()
-    }
-
     #[test]
     fn totals_are_exact_and_no_row_misses_more_than_it_says_whatever_is_executed() {
         for seed in 0..20 {
-            let (mut programs, mut state) = (rows(ROWS), seed);
+            let (mut programs, mut random) = (rows(ROWS), fastrand::Rng::with_seed(seed));
             let mut real: HashMap<String, u64> = HashMap::new();
             for step in 0..20_000 {
                 // One exec in two is of one of ten programs, of which the second half begins late.
                 let often = if step < 10_000 { 5 } else { 10 };
-                let path = match random(&mut state) % 2 {
-                    0 => format!("/h{:03}", random(&mut state) % often),
-                    _ => format!("/{:04}", random(&mut state) % 10_000),
+                let path = if random.bool() {
+                    format!("/h{:03}", random.usize(..often))
+                } else {
+                    format!("/{:04}", random.usize(..10_000))
                 };
                 execute(&mut programs, &path, &HashSet::new());
                 *real.entry(path).or_default() += 1;

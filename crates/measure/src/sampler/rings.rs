@@ -117,8 +117,8 @@ impl Shared {
         for ring in &mut self.rings {
             while let Some(raw) = ring.next_record() {
                 let body = raw.to_contiguous();
-                // Our own threads are sampled, too, while they read. To store these samples takes so long on a slow machine
-                // that it causes as many new ones, without end.
+                // Our own threads are sampled, too, while they read. On a slow machine, storing such a sample takes so long
+                // that the next one is already there, without end.
                 if record::is_sample_of(self.own, raw.ty(), &body) {
                     continue;
                 }

@@ -104,28 +104,24 @@ fn the_first_write_is_the_first_that_succeeds_in_any_process() {
     assert_eq!((timeline.processes, timeline.threads), (2, 3));
 }
 
-#[test]
-fn overlapping_writes_keep_their_own_entries() {
+/// Setup, write and teardown of two threads whose writes overlap: 101 enters at 70 and 102 at 75, and they return at 78 and 90
+/// in this order.
+fn overlapping_writes(returning: [u32; 2]) -> (Option<Nanos>, Option<Nanos>, Nanos) {
     let mut events = exec(10, 60);
     events.push(at(70, ROOT, 101, EventKind::OutputEnter { call: CALL }));
     events.push(at(75, ROOT, 102, EventKind::OutputEnter { call: CALL }));
-    events.push(at(78, ROOT, 102, EventKind::OutputExit { call: CALL, result: 6 }));
-    events.push(at(90, ROOT, 101, EventKind::OutputExit { call: CALL, result: 6 }));
+    events.push(at(78, ROOT, returning[0], EventKind::OutputExit { call: CALL, result: 6 }));
+    events.push(at(90, ROOT, returning[1], EventKind::OutputExit { call: CALL, result: 6 }));
     events.extend([last(90, 12), exit(100)]);
     let phases = Timeline::of(&recording(12, events)).unwrap().phases.unwrap();
-    assert_eq!((phases.setup, phases.write, phases.teardown), (Some(Nanos(15)), Some(Nanos(3)), Nanos(22)));
+    (phases.setup, phases.write, phases.teardown)
 }
 
 #[test]
 fn the_first_write_is_entered_by_the_thread_that_returns_from_it() {
-    let mut events = exec(10, 60);
-    events.push(at(70, ROOT, 101, EventKind::OutputEnter { call: CALL }));
-    events.push(at(75, ROOT, 102, EventKind::OutputEnter { call: CALL }));
-    events.push(at(78, ROOT, 101, EventKind::OutputExit { call: CALL, result: 6 }));
-    events.push(at(90, ROOT, 102, EventKind::OutputExit { call: CALL, result: 6 }));
-    events.extend([last(90, 12), exit(100)]);
-    let phases = Timeline::of(&recording(12, events)).unwrap().phases.unwrap();
-    assert_eq!((phases.setup, phases.write, phases.teardown), (Some(Nanos(10)), Some(Nanos(8)), Nanos(22)));
+    let phases = |setup, write| (Some(Nanos(setup)), Some(Nanos(write)), Nanos(22));
+    assert_eq!(overlapping_writes([102, 101]), phases(15, 3));
+    assert_eq!(overlapping_writes([101, 102]), phases(10, 8));
 }
 
 #[test]

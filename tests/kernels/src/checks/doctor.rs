@@ -40,7 +40,7 @@ fn doctor(user: User) -> Checked {
     let rows = document["results"].as_array().ok_or("no results")?;
     let tracing: Vec<_> = rows.iter().filter(|row| row["group"] == "tracing").collect();
     if let Some(long) = tracing.iter().find(|row| is_long(&row["why"]) || is_long(&row["detail"])) {
-        return Err(format!("more than one line: {long}"));
+        return Err(format!("the line about {} is too long", long["name"]));
     }
     right(tracing.iter().map(|row| said(row)).collect::<Vec<_>>().join(", "))
 }

@@ -242,7 +242,7 @@ impl<'c> State<'c> {
     fn deadline(&self) -> Option<u64> {
         let allowed = match self.campaign.limit {
             RunLimit::Runs(_) => return None,
-            RunLimit::Time(_) if self.campaign.aim == Aim::Explain => return None,
+            RunLimit::Time(_) if self.campaign.aim.explains() => return None,
             RunLimit::Time(time) => time + time / 2,
             RunLimit::Adaptive(adaptive) => adaptive.time,
         };
@@ -315,7 +315,7 @@ impl<'c> State<'c> {
     fn throw_away(&mut self, program: usize) -> Result<(), Stop> {
         match self.campaign.aim {
             Aim::Time => self.once(program).map(drop),
-            Aim::Explain => self.unfailing(program).map(drop),
+            Aim::Explain | Aim::Sample => self.unfailing(program).map(drop),
         }
     }
 
@@ -329,7 +329,7 @@ impl<'c> State<'c> {
             let output = Printed::of(&recording.output);
             series.output = series.output.map_or(output, |before| output.map(|later| before.and(later)));
             series.samples.push(sample);
-            if self.campaign.aim == Aim::Explain {
+            if self.campaign.aim.explains() {
                 series.recordings.push((self.rounds, recording));
             }
             self.progress.sampled(series);
@@ -356,7 +356,7 @@ impl<'c> State<'c> {
     fn attempt(&mut self, program: usize) -> Result<Option<(Sample, Recording)>, Stop> {
         let run = match self.campaign.aim {
             Aim::Time => self.repeated(program),
-            Aim::Explain => self.unrepeated(program),
+            Aim::Explain | Aim::Sample => self.unrepeated(program),
         }?;
         if let Some((sample, _)) = run.as_ref().filter(|_| !self.traced) {
             self.series[program].untraced_exit.get_or_insert(sample.exit);

@@ -100,7 +100,7 @@ impl Experiment {
         progress.ended();
         // the same tracer may be used again
         let detached = runner.switch(false);
-        if campaign.aim == Aim::Explain {
+        if campaign.aim.explains() {
             detached?;
         }
         let executions = runner.executions();
@@ -126,10 +126,11 @@ fn prepared(
     }
 
     // Traced and untraced runs must wait in the same way. bpf does not watch the pipe, so its untraced runs do not either;
-    // nor do those beside a full trace.
+    // nor do those beside a full trace. A sampler makes them itself, without its samples.
     let untraced = match (aim, observer.backend()) {
-        (Aim::Explain, _) | (_, Backend::Bpf) => PipeTracer::blind(),
-        _ => PipeTracer::new(),
+        (Aim::Sample, _) => None,
+        (Aim::Explain, _) | (_, Backend::Bpf) => Some(PipeTracer::blind()),
+        _ => Some(PipeTracer::new()),
     };
     (series, Prepared::new(Tracees::new(tracees, observer, untraced), around, offsets))
 }

@@ -48,7 +48,7 @@ pub struct Tracee {
 pub struct Tracees<'o> {
     all: Vec<Tracee>,
     observer: &'o mut dyn Tracer,
-    untraced: PipeTracer,
+    untraced: Option<PipeTracer>,
     traced: bool,
     /// Writes of output in each program's last traced run.
     writes: Vec<u64>,
@@ -58,8 +58,8 @@ pub struct Tracees<'o> {
 }
 
 impl Tracees<'_> {
-    /// Nothing is attached yet. `untraced` makes the untraced runs.
-    pub fn new(tracees: Vec<Tracee>, observer: &mut dyn Tracer, untraced: PipeTracer) -> Tracees<'_> {
+    /// Nothing is attached yet. `untraced` makes the untraced runs; without it, the detached observer does.
+    pub fn new(tracees: Vec<Tracee>, observer: &mut dyn Tracer, untraced: Option<PipeTracer>) -> Tracees<'_> {
         let places = Places::new(tracees.iter().map(|tracee| tracee.place.clone()).collect());
         Tracees {
             writes: vec![0; tracees.len()],
@@ -131,10 +131,9 @@ impl Runner for Tracees<'_> {
         self.executions += 1;
         self.places.go_to(program);
         let Tracee { launcher, setting, .. } = &mut self.all[program];
-        let recording = if self.traced {
-            self.observer.run(launcher, setting)
-        } else {
-            self.untraced.run(launcher, setting)
+        let recording = match &mut self.untraced {
+            Some(untraced) if !self.traced => untraced.run(launcher, setting),
+            _ => self.observer.run(launcher, setting),
         }?;
         reached(&recording, setting)?;
         if self.traced {

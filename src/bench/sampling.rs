@@ -61,7 +61,7 @@ pub fn sample(
     let experiment = Experiment {
         entries: vec![entry(command, plan)?],
         campaign: Campaign {
-            aim: Aim::Explain,
+            aim: Aim::Sample,
             limit: RunLimit::Runs(runs),
             // without it there are no untraced runs
             warmup: u32::from(overhead),
@@ -96,7 +96,7 @@ fn runs_and_period(
     let fitting = fitting(expected, if overhead { 2.0 } else { 1.0 });
     let runs = count.unwrap_or(fitting.max(FEWEST));
     let wanted = Nanos::rounded(f64::from(runs) * expected.user / ENOUGH);
-    (runs, wanted.max(shortest).min(LONGEST_PERIOD))
+    (runs, wanted.min(LONGEST_PERIOD).max(shortest))
 }
 
 #[cfg(test)]

@@ -26,6 +26,16 @@ pub enum Aim {
     Time,
     /// A few recordings to explain. Blocks are short, and half of their rounds are untraced. No run is repeated.
     Explain,
+    /// The same for sampled runs. Sampling changes nothing in the kernel's code, so that one round after each change is
+    /// enough to warm the caches again.
+    Sample,
+}
+
+impl Aim {
+    /// Runs are few, and each one counts.
+    pub fn explains(self) -> bool {
+        self != Aim::Time
+    }
 }
 
 /// Runs to discard after programs were attached or detached (measured: the first dozen take 5 % longer).
@@ -90,23 +100,25 @@ impl Schedule {
     /// A schedule for `programs` programs, which together take `round` for one run each.
     pub fn new(aim: Aim, limit: RunLimit, round: Duration, programs: usize, overhead: bool) -> Schedule {
         // Without a warm-up the length of a round is not known. Runs to explain may be long, so none are discarded.
-        let unknown = aim == Aim::Explain && round.is_zero();
-        let discarded = if unknown { 0 } else { discarded(round, programs) };
-        let rounds = match (limit, aim) {
-            (RunLimit::Runs(runs), _) => runs,
-            (RunLimit::Time(time), Aim::Explain) => {
+        let unknown = aim.explains() && round.is_zero();
+        let discarded = match aim {
+            _ if unknown => 0,
+            Aim::Sample => 1,
+            Aim::Time | Aim::Explain => discarded(round, programs),
+        };
+        let rounds = match limit {
+            RunLimit::Runs(runs) => runs,
+            RunLimit::Time(time) if aim.explains() => {
                 return Schedule::explained_within(time, round, discarded, overhead);
             }
-            (RunLimit::Time(time), Aim::Time) => {
-                rounds_that_fit(time, round, discarded, overhead).clamp(FEWEST, MOST)
-            }
-            (RunLimit::Adaptive(adaptive), _) => {
+            RunLimit::Time(time) => rounds_that_fit(time, round, discarded, overhead).clamp(FEWEST, MOST),
+            RunLimit::Adaptive(adaptive) => {
                 return Schedule::adaptive(adaptive, round, discarded, overhead);
             }
         };
         match aim {
             Aim::Time => Schedule::timing(rounds, discarded, overhead),
-            Aim::Explain => Schedule::explaining(rounds, discarded, overhead),
+            Aim::Explain | Aim::Sample => Schedule::explaining(rounds, discarded, overhead),
         }
     }
 
@@ -276,6 +288,8 @@ mod tests {
         assert_eq!(explained(RunLimit::Runs(1), true).discarded, 0);
         let unknown = Schedule::new(Aim::Explain, RunLimit::Runs(5), Duration::ZERO, 1, false);
         assert_eq!(unknown.runs(1), 5, "their length is not known");
+        let sampled = Schedule::new(Aim::Sample, RunLimit::Runs(8), Duration::from_millis(1), 1, true);
+        assert_eq!((pairs(&sampled), sampled.discarded), (vec![(4, 4), (4, 4)], 1));
         let likely = |seconds| explained(RunLimit::Time(Duration::from_secs(seconds)), false).likely;
         assert_eq!([1, 8, 60].map(likely), [3, 8, 20]);
         let rounds = |ms| {

@@ -1,51 +1,106 @@
 //! What a sample costs on this machine: in some virtual machines, a timer's interrupt takes twenty times as long as on a
-//! real processor.
+//! real processor, and leaves its caches empty.
 
 use super::SamplerError;
 use super::rings::Rings;
 use crate::units::Nanos;
 use std::hint::black_box;
+use std::io;
 use std::time::Instant;
 
-/// A loop of this length is long beside the clock's resolution, and short beside the time between two disturbances.
-const LONG_ENOUGH: Nanos = Nanos(1_000_000);
-const PERIOD: Nanos = Nanos(100_000);
-const REPETITIONS: u32 = 8;
+/// A walk of this length is long beside the clock's resolution, and short beside the time between two disturbances.
+const LONG_ENOUGH: Nanos = Nanos(3_000_000);
+/// Like the periods of real runs: between two samples the caches fill again.
+const PERIOD: Nanos = Nanos(300_000);
+/// No walk takes this long.
+const NEVER: Nanos = Nanos(3_600_000_000_000);
+const PAIRS: u32 = 15;
 
-/// The time of one sample.
+/// One for each cache line of a MiB, about what interpreters use while they start: what a sample costs a program is mostly
+/// the cache misses after it.
+const LINES: usize = (1 << 20) / 64;
+
+/// The time of one sample: the median of pairs of walks, because the speed of a shared machine changes all the time.
 ///
 /// # Errors
 ///
 /// This machine does not allow sampling.
 pub(super) fn cost_of_sample() -> Result<Nanos, SamplerError> {
-    let turns = turns_of_long_loop();
-    let unsampled = shortest(turns);
+    let memory = Memory::new();
+    let steps = memory.steps_of_long_walk();
     // this thread is sampled, too
-    let rings = Rings::open(PERIOD)?;
-    let sampled = shortest(turns);
-    drop(rings);
+    let rings = Rings::open(NEVER)?;
+
+    let pairs = (0..PAIRS).map(|_| cost_by_pair(&memory, steps, &rings));
+    let mut costs = pairs.collect::<io::Result<Vec<Nanos>>>().map_err(SamplerError::Failed)?;
+    let middle = costs.len() / 2;
+    Ok(*costs.select_nth_unstable(middle).1)
+}
+
+fn cost_by_pair(memory: &Memory, steps: u64, rings: &Rings) -> io::Result<Nanos> {
+    rings.set_period(NEVER)?;
+    let unsampled = memory.walk(steps);
+    rings.set_period(PERIOD)?;
+    let sampled = memory.walk(steps);
 
     let count = (sampled.0 / PERIOD.0).max(1);
     Ok(Nanos(sampled.0.saturating_sub(unsampled.0) / count))
 }
 
-fn turns_of_long_loop() -> u64 {
-    let mut turns = 1 << 12;
-    while shortest(turns) < LONG_ENOUGH {
-        turns *= 2;
-    }
-    turns
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line {
+    next: usize,
 }
 
-/// The shortest of some loops: whatever disturbs them only makes them longer.
-fn shortest(turns: u64) -> Nanos {
-    (0..REPETITIONS).map(|_| time(turns)).min().unwrap_or_default()
+/// Each line names another one, in a random circle through all of them, so that no processor can fetch ahead.
+struct Memory(Vec<Line>);
+
+impl Memory {
+    fn new() -> Memory {
+        let mut order: Vec<usize> = (0..LINES).collect();
+        fastrand::Rng::with_seed(0).shuffle(&mut order);
+
+        let mut lines = vec![Line { next: 0 }; LINES];
+        for (&from, &to) in order.iter().zip(order.iter().cycle().skip(1)) {
+            lines[from].next = to;
+        }
+        Memory(lines)
+    }
+
+    fn steps_of_long_walk(&self) -> u64 {
+        let mut steps = 1 << 12;
+        while self.walk(steps) < LONG_ENOUGH {
+            steps *= 2;
+        }
+        steps
+    }
+
+    fn walk(&self, steps: u64) -> Nanos {
+        let start = Instant::now();
+        let mut place = 0;
+        for _ in 0..steps {
+            place = self.0[place].next;
+        }
+        black_box(place);
+        Nanos(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
 }
 
-fn time(turns: u64) -> Nanos {
-    let start = Instant::now();
-    for turn in 0..turns {
-        black_box(turn);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_visits_every_line_once() {
+        let memory = Memory::new();
+        let mut visited = vec![false; LINES];
+        let mut place = 0;
+
+        for _ in 0..LINES {
+            assert!(!std::mem::replace(&mut visited[place], true));
+            place = memory.0[place].next;
+        }
+        assert_eq!(place, 0);
     }
-    Nanos(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
 }

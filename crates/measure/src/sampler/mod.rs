@@ -152,6 +152,8 @@ impl Tracer for Sampler {
         true
     }
 
+    /// While it is detached, too: after the spin a program starts with colder caches, so runs that are not sampled need it
+    /// to be compared with those that are.
     fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
         let period = self.next_period();
         let spin = Nanos(self.random.u64(0..period.0));

@@ -2,6 +2,8 @@
 //! machine each of them traps.
 
 use crate::launch::Command;
+#[cfg(target_arch = "x86_64")]
+use crate::launch::CpuSet;
 
 /// Why the CPUID instructions could not be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,8 +30,16 @@ pub enum NoCpuidCount {
 /// linked program needs 30,000 instructions, which take a tenth of a second on a quiet machine.
 #[cfg(target_arch = "x86_64")]
 pub fn cpuid_count(command: &Command) -> Result<u64, NoCpuidCount> {
-    let child = stepping::Stepped::start(command).ok_or(NoCpuidCount::Untraced)?;
-    child.count()
+    // On another processor, each step would have to wake that processor, and then this one.
+    let allowed = CpuSet::of_this_thread();
+    let stays = allowed.as_ref().and_then(CpuSet::last).is_some_and(|one| one.keep_this_thread());
+
+    let count =
+        stepping::Stepped::start(command).ok_or(NoCpuidCount::Untraced).and_then(|child| child.count());
+    if let Some(allowed) = allowed.filter(|_| stays) {
+        allowed.keep_this_thread();
+    }
+    count
 }
 
 /// Other architectures have no such instruction.

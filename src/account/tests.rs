@@ -214,3 +214,20 @@ fn a_pipe_is_named_after_the_program_of_ancestors_whose_pids_are_used_again() {
     });
     assert!(written.is_some_and(|text| text.starts_with("write(4<pipe to x>")), "{written:?}");
 }
+
+#[test]
+fn the_exec_of_a_thread_counts_on_a_clock_that_stands_still() {
+    let mut events = exec(ROOT, ZERO, 2_000);
+    let image = Image { path: "/y".to_owned(), old_tid: Some(101), ..Image::default() };
+    events.extend([
+        created(3_000, [ROOT, ROOT], [ROOT, 101]),
+        at(3_000, ROOT, 101, EventKind::ExecEnter),
+        exit(3_000, [ROOT, ROOT], false),
+        at(3_000, ROOT, ROOT, EventKind::Image(Box::new(image))),
+        at(3_000, ROOT, ROOT, EventKind::ExecExit { result: 0 }),
+        exit(4_000, [ROOT, ROOT], true),
+    ]);
+    let account = account(Backend::Ptrace, events);
+    let paths: Vec<&str> = account.processes[0].execs.iter().map(|exec| &*exec.path).collect();
+    assert_eq!(paths, ["/x", "/y"]);
+}

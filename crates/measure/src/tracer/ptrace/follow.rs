@@ -90,6 +90,8 @@ pub(super) struct Follower<'r> {
     restarts: Restarts,
     standstill: &'r Standstill,
     rescue: &'r Rescue,
+    /// Of all stops so far, in their order.
+    events: Vec<Event>,
     end: Option<End>,
     outlived: bool,
 }
@@ -118,6 +120,7 @@ impl<'r> Follower<'r> {
             restarts: Restarts::default(),
             standstill,
             rescue,
+            events: Vec::with_capacity(64),
             end: None,
             outlived: false,
         }
@@ -137,7 +140,10 @@ impl<'r> Follower<'r> {
 
         loop {
             match wait() {
-                Waited::Reported(report) => self.answer(&report),
+                Waited::Reported(report) => {
+                    self.answer(&report);
+                    self.collect();
+                }
                 Waited::Over => break,
                 Waited::Interrupted if !self.rescue.is_asked() => {}
                 // The kernel kills what is left when this thread ends (PTRACE_O_EXITKILL).
@@ -152,8 +158,9 @@ impl<'r> Follower<'r> {
         let End { status, reaped, usage } = self.end?;
         let writes = self.phases.writes();
         let counts = self.tally.map(|tally| tally.finish(writes)).unwrap_or_default();
-        let mut events = self.phases.into_events();
-        events.extend(self.full.map(FullEvents::into_events).unwrap_or_default());
+        let mut events = self.events;
+        events.extend(self.phases.into_last());
+        events.extend(self.full.into_iter().flat_map(FullEvents::into_interrupted));
         let files = self.files.map(Files::finish).unwrap_or_default();
         Some(Followed { events, counts, files, status, reaped, usage, outlived: self.outlived })
     }
@@ -184,6 +191,15 @@ impl<'r> Follower<'r> {
         }
 
         tracee.resume(self.until(tracee), 0);
+    }
+
+    /// Takes the events of one stop. The clock may show the same instant at several stops, for example in a virtual
+    /// machine that was paused. Their order is then known only from here.
+    fn collect(&mut self) {
+        self.phases.drain_into(&mut self.events);
+        if let Some(full) = &mut self.full {
+            full.drain_into(&mut self.events);
+        }
     }
 
     /// A thread stopped that its creator has not announced yet.
@@ -412,4 +428,38 @@ fn exec_path(tracee: TracedThread, entry: &EnteredCall) -> String {
         return link.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
     }
     String::from_utf8_lossy(path).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::{Abi, Syscall};
+    use crate::tracer::EventKind;
+
+    /// The kernel's monotonic clock may stand still in a virtual machine that was paused.
+    #[test]
+    fn events_of_one_instant_are_in_the_order_of_the_stops() {
+        let (standstill, rescue) = (Standstill::default(), Rescue::default());
+        let root = TracedThread(std::process::id().cast_signed()); // untraced, so that every request is refused
+        let mut follower = Follower::new(root, OurStdout::Unknown, Extent::Full, &standstill, &rescue);
+        let task = Task { process: root.0, thread: root.0 };
+        let number = u32::try_from(libc::SYS_execve).unwrap();
+        let entry = EnteredCall { call: Syscall { abi: Abi::Native, number }, arguments: [0; 6] };
+
+        follower.entered(root, task, &entry);
+        follower.collect();
+        let at = follower.events[0].at;
+        follower.executed(at, root, task);
+        follower.collect();
+        follower.phases.returned(at, task, 0);
+        follower.collect();
+
+        let mut events = follower.events;
+        events.sort_by_key(|event| event.at);
+        let [first, second, third, fourth] = events.as_slice() else { panic!("{events:?}") };
+        assert_eq!(first.kind, EventKind::ExecEnter);
+        assert!(matches!(second.kind, EventKind::ExecCommit { .. }));
+        assert!(matches!(third.kind, EventKind::Image(_)));
+        assert_eq!(fourth.kind, EventKind::ExecExit { result: 0 });
+    }
 }

@@ -120,10 +120,14 @@ impl FullEvents {
         self.push(entered, task, EventKind::Call(Box::new(call)));
     }
 
-    /// All events.
-    pub(super) fn into_events(mut self) -> Vec<Event> {
-        self.events.extend(self.interrupted.into_values().map(|(_, event)| event));
-        self.events
+    /// Moves the events since the last call to the end of `events`.
+    pub(super) fn drain_into(&mut self, events: &mut Vec<Event>) {
+        events.append(&mut self.events);
+    }
+
+    /// The interrupted calls that never continued.
+    pub(super) fn into_interrupted(self) -> impl Iterator<Item = Event> {
+        self.interrupted.into_values().map(|(_, event)| event)
     }
 
     fn push(&mut self, at: Nanos, task: Task, kind: EventKind) {

@@ -45,9 +45,8 @@ struct Written {
 impl PhaseEvents {
     /// For a run with this stdout.
     pub(super) fn new(stdout: OurStdout) -> PhaseEvents {
-        let events = Vec::with_capacity(64);
         let (flights, output) = (HashMap::new(), Written::default());
-        PhaseEvents { stdout, events, flights, executed: false, output, is_kept: true }
+        PhaseEvents { stdout, events: Vec::new(), flights, executed: false, output, is_kept: true }
     }
 
     /// Only follows which calls are in progress.
@@ -143,14 +142,16 @@ impl PhaseEvents {
         self.output.writes
     }
 
-    /// All events.
-    pub(super) fn into_events(mut self) -> Vec<Event> {
+    /// Moves the events since the last call to the end of `events`.
+    pub(super) fn drain_into(&mut self, events: &mut Vec<Event>) {
+        events.append(&mut self.events);
+    }
+
+    /// The last successful write of output, known when all is over.
+    pub(super) fn into_last(self) -> Option<Event> {
         let Written { writes, bytes, last } = self.output;
-        if writes > 0 {
-            let kind = EventKind::OutputLast { writes, bytes };
-            self.events.push(Event { at: last, pid: 0, tid: 0, kind });
-        }
-        self.events
+        let kind = EventKind::OutputLast { writes, bytes };
+        (writes > 0).then_some(Event { at: last, pid: 0, tid: 0, kind })
     }
 
     fn push(&mut self, at: Nanos, task: Task, kind: EventKind) {

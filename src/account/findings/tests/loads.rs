@@ -98,6 +98,12 @@ fn site_is_only_blamed_for_what_a_path_file_makes_it_import() {
     let all = with_loads(site("os", "dist-packages"));
     let own = all.iter().find(|finding| finding.rule == "site-customization").unwrap();
     assert_eq!(own.cost, Nanos(90_000));
+    assert!(own.text.starts_with("Python imports `sitecustomize` at"), "no file of it is known: {}", own.text);
+
+    let file = load(FILE, "sitecustomize.pyc", "/lib/sitecustomize.pyc", [1, 1], 1);
+    let all = with_loads([site("os", "dist-packages"), vec![file]].concat());
+    let own = all.iter().find(|finding| finding.rule == "site-customization").unwrap();
+    assert!(own.text.contains("`sitecustomize` (`/lib/sitecustomize.pyc`)"), "{}", own.text);
 }
 
 #[test]

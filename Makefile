@@ -33,6 +33,7 @@ test: build-needs
 lint:
 	$(CARGO) fmt --all -- --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	fuzz/run --check
 
 # One test more than there are processors: many of them wait.
 unit:

@@ -219,6 +219,16 @@ mod tests {
         Wake { from: Nanos(from), woken: Nanos(woken), waker: [waker, waker] }
     }
 
+    #[test]
+    fn a_step_that_only_touches_a_piece_is_not_in_it() {
+        let steps = [(0, 10, "read"), (10, 20, "write"), (20, 30, "close")];
+        let steps = steps.map(|(start, end, name)| step(start, end, call(name))).to_vec();
+        let thread = thread(1, 0, 30, None, steps);
+        let piece = PathPiece { thread: 0, pid: 1, tid: 1, from: Nanos(10), to: Nanos(20) };
+        let inside = piece_steps(&thread, &piece);
+        assert_eq!(inside.iter().map(|step| (step.start.0, step.own.0)).collect::<Vec<_>>(), [(10, 10)]);
+    }
+
     /// A shell that creates a child and waits for it.
     fn parent_and_child() -> Vec<ThreadAccount> {
         let mut parent = thread(

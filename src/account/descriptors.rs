@@ -189,6 +189,8 @@ mod tests {
         assert_eq!(&*all.resolve(3, "x"), "/usr/lib/x");
         assert_eq!(&*all.resolve(3, "/x"), "/x");
         assert_eq!(&*all.resolve(3, ""), "/usr/lib/");
+        all.open(5, "/usr/bin/env".into(), false);
+        assert_eq!(&*all.resolve(5, ""), "/usr/bin/env", "AT_EMPTY_PATH: the file itself");
         assert_eq!(&*all.resolve(-100, "x"), "x");
         for (directory, resolved) in [(".", "x"), ("src/bin", "src/bin/x"), (UNKNOWN, "x")] {
             all.open(4, directory.into(), false);

@@ -155,6 +155,10 @@ mod tests {
             call(6, "futex", 80, 85, [0x200, WAKE, 1], 0),
         ];
         assert_eq!(shown(&mut events), [(1, 50, 4), (2, 70, 5)]);
+        // a call of another address ends no wait, whichever thread makes it
+        let mut events =
+            [call(1, "futex", 10, 60, [0x100, WAIT, 7], 0), call(2, "futex", 50, 55, [0x200, WAKE, 1], 1)];
+        assert!(shown(&mut events).is_empty());
     }
 
     #[test]

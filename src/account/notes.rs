@@ -261,3 +261,32 @@ fn overhead(explained: &Explained) -> Option<String> {
         explained.observed.untraced.len()
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::started::started;
+    use firstbyte_measure::tracer::replay;
+    use firstbyte_measure::tracer::starts::{TracedStart, TracedStarts};
+
+    fn explained() -> Explained {
+        let bytes = include_bytes!("../../tests/recordings/small.jsonl");
+        let recording = replay::read("small", bytes.as_slice()).unwrap().recording;
+        let start = TracedStart { recording, number: 1, sees_our_files: false, bytes: 0 };
+        let program = "small".to_owned();
+        let starts = TracedStarts { program, every: 1, starts: vec![start], ..TracedStarts::default() };
+        started(starts).unwrap().explained
+    }
+
+    #[test]
+    fn runs_that_did_not_count_and_faults_that_are_not_seen_are_warned_of() {
+        let mut explained = explained();
+        assert!(warnings(&explained).is_empty());
+        explained.observed.rejected.push("it ended with exit status 3".to_owned());
+        explained.tracer.sees_faults = false;
+        let all = warnings(&explained);
+        let said: Vec<(Severity, &str)> = all.iter().map(|it| (it.severity, &it.message[..15])).collect();
+        assert_eq!(said, [(Severity::Serious, "a run did not c"), (Severity::Minor, "page faults are")]);
+        assert_eq!(in_words(&all, Severity::Serious), ["A run did not count: it ended with exit status 3."]);
+    }
+}

@@ -170,3 +170,40 @@ fn map_segments(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::binaries::NoBinaries;
+    use firstbyte_measure::tracer::module::LoadSegment;
+
+    /// The kernel maps whole pages (`elf_map` in `fs/binfmt_elf.c`); what the file does not fill is zeros.
+    #[test]
+    fn a_segment_is_mapped_in_whole_pages_with_its_zeros_behind_it() {
+        let size = PageSize::of(&Image { auxv: vec![[6, 0x1000]], ..Image::default() });
+        let segment = LoadSegment {
+            offset: 0x2800,
+            address: 0x1_0800,
+            file_size: 0x100,
+            memory_size: 0x2000,
+            executable: true,
+        };
+        let layout = MemoryLayout { segments: vec![segment], ..MemoryLayout::default() };
+        let path: Arc<str> = "/x".into();
+        let mut process = Process { executable: Arc::clone(&path), page: size, ..Process::default() };
+        map_segments(&mut process.memory, size, &layout, 0, &path);
+
+        assert_eq!(process.region(0xffff).0, Region::Unknown);
+        assert_eq!(process.region(0x1_0000), (Region::File(Arc::clone(&path)), 0x2000));
+        assert_eq!(process.region(0x1_0fff), (Region::File(Arc::clone(&path)), 0x2000));
+        assert_eq!(process.region(0x1_1000), (Region::Bss(Arc::clone(&path)), 0x1_1000));
+        assert_eq!(process.region(0x1_2fff).0, Region::Bss(path));
+        assert_eq!(process.region(0x1_3000).0, Region::Unknown);
+
+        let role = |ip| process.code(ip, &NoBinaries).map(|code| code.module.role);
+        assert_eq!(
+            [0x1_0000, 0x1_1000, 0x1_3000].map(role),
+            [Some(Role::Executable), Some(Role::Executable), None]
+        );
+    }
+}

@@ -107,6 +107,15 @@ fn read_after_exec(between: &[Event]) -> Option<String> {
 }
 
 #[test]
+fn a_duplicate_is_open_after_an_exec_that_closes_the_original() {
+    // not every architecture has `dup2`
+    let Some(name) = ["dup2", "dup3"].into_iter().find(|name| native_number(name).is_some()) else { return };
+    let there = call(name, ROOT, [1_130, 1_140], [3, 4, 0, 0, 0, 0], 4);
+    let back = call(name, ROOT, [1_150, 1_160], [4, 3, 0, 0, 0, 0], 3);
+    assert_eq!(read_after_exec(&[there, back]).as_deref(), Some("/a"));
+}
+
+#[test]
 fn requests_of_ioctl_set_and_clear_close_on_exec() {
     let request = |number: u64| call("ioctl", ROOT, [1_130, 1_140], [3, number, 0, 0, 0, 0], 0);
     let [clear, set, other] = [0x5450, 0x5451, 0x5452].map(request);

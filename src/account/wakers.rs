@@ -150,6 +150,13 @@ fn receives(name: &str) -> bool {
 mod tests {
     use super::*;
 
+    #[test]
+    fn an_io_uring_sends_and_receives() {
+        assert!(SENDS.iter().chain(&["io_uring_enter", "write"]).all(|name| sends(name)));
+        assert!(RECEIVES.iter().chain(&["io_uring_enter", "read"]).all(|name| receives(name)));
+        assert!(!sends("read") && !receives("write"));
+    }
+
     fn call(name: &str) -> What {
         on_file(name, None)
     }

@@ -382,7 +382,23 @@ fn above(series: &Series, baseline: &Series) -> Vec<Above> {
 
 fn share_below(samples: &[Sample], threshold: Nanos) -> Option<ShareBelow> {
     let (of, times) = times(samples);
+    Some(ShareBelow { threshold_ns: threshold.0, of, share: share_of_times(&times, threshold)? })
+}
+
+/// `None` if there are none.
+fn share_of_times(times: &[f64], threshold: Nanos) -> Option<f64> {
     let below = times.iter().filter(|ns| **ns < threshold.as_f64()).count();
-    let share = (!times.is_empty()).then(|| below as f64 / times.len() as f64)?;
-    Some(ShareBelow { threshold_ns: threshold.0, of, share })
+    (!times.is_empty()).then(|| below as f64 / times.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_of_the_runs_that_took_less() {
+        let share = |times: &[f64]| share_of_times(times, Nanos(10));
+        assert_eq!(share(&[9.0, 10.0, 11.0, 2.0]), Some(0.5));
+        assert_eq!((share(&[1.0]), share(&[10.0]), share(&[])), (Some(1.0), Some(0.0), None));
+    }
 }

@@ -203,10 +203,16 @@ mod tests {
         let mut rng = Rng::with_seed(5);
         let old: Vec<f64> = (0..30).map(|_| 100.0 + rng.f64()).collect();
         let new: Vec<f64> = (0..30).map(|_| 110.0 + rng.f64()).collect();
-        let (forward, backward) = (judge(&old, &new).unwrap(), judge(&new, &old).unwrap());
-        assert!((forward.ratio * backward.ratio - 1.0).abs() < 1e-12);
-        assert!((forward.interval.low * backward.interval.high - 1.0).abs() < 1e-9);
-        assert_eq!((forward.verdict(), backward.verdict()), (Verdict::Slower, Verdict::Faster));
+        let resampled = |old: &[f64], new: &[f64]| paired(old, new, Bootstrap::default());
+        for (forward, backward) in
+            [(judge(&old, &new), judge(&new, &old)), (resampled(&old, &new), resampled(&new, &old))]
+        {
+            let (forward, backward) = (forward.unwrap(), backward.unwrap());
+            assert!((forward.ratio * backward.ratio - 1.0).abs() < 1e-12);
+            assert!((forward.interval.low * backward.interval.high - 1.0).abs() < 1e-9);
+            assert!((forward.interval.high * backward.interval.low - 1.0).abs() < 1e-9);
+            assert_eq!((forward.verdict(), backward.verdict()), (Verdict::Slower, Verdict::Faster));
+        }
     }
 
     #[test]

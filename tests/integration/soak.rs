@@ -4,11 +4,12 @@ use crate::support::skipped;
 use crate::tracees::setting;
 use firstbyte_measure::launch::{Command, Launcher, OutputKind};
 use firstbyte_measure::tracer::phases::choose_phases;
-use firstbyte_measure::tracer::{BackendChoice, Tracer};
+use firstbyte_measure::tracer::{BackendChoice, Setting, Tracer};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::time::Duration;
 
 /// How many runs of a static ELF file; a tenth as many of a script that forks.
 const VARIABLE: &str = "FIRSTBYTE_SOAK_RUNS";
@@ -16,6 +17,9 @@ const SHORT: u64 = 2_000;
 
 /// Only the backend of this name.
 const ONLY: &str = "FIRSTBYTE_SOAK_BACKEND";
+
+/// For each run. Long, because such a test may be paused to let others run; a run that hangs reaches it, too.
+const LIMIT: Duration = Duration::from_secs(3600);
 
 /// Set in the process that makes the runs.
 const ALONE: &str = "FIRSTBYTE_SOAK_ALONE";
@@ -67,7 +71,7 @@ impl State {
             if State::now().threads <= threads {
                 break;
             }
-            std::thread::sleep(std::time::Duration::from_millis(2));
+            std::thread::sleep(Duration::from_millis(2));
         }
         State::now()
     }
@@ -91,7 +95,7 @@ fn memory_kib() -> u64 {
 
 fn is_flat(tracer: &mut dyn Tracer, words: &[&str], runs: u64) {
     let mut launcher = Launcher::new(Command::new(words).unwrap()).unwrap();
-    let setting = setting(OutputKind::Pipe);
+    let setting = Setting { timeout: Some(LIMIT), ..setting(OutputKind::Pipe) };
     let mut run = |count: u64| {
         for _ in 0..count {
             let recording = tracer.run(&mut launcher, &setting).unwrap();
@@ -136,8 +140,8 @@ fn soak() {
             }
         };
         println!("{backend:?}");
-        is_flat(&mut tracer, &[hello.to_str().unwrap()], runs);
         is_flat(&mut tracer, &["sh", "-c", "(exit 0); (exit 0) & wait; echo hello"], runs / 10);
+        is_flat(&mut tracer, &[hello.to_str().unwrap()], runs);
         drop(tracer);
         assert_eq!(State::after_ended_threads(begun.threads), begun, "{backend:?}");
     }

@@ -131,5 +131,7 @@ mod tests {
     #[test]
     fn signals_have_names_and_real_time_signals_have_numbers() {
         assert_eq!((named(libc::SIGSTOP), named(40)), ("SIGSTOP".to_owned(), "signal 40".to_owned()));
+        let stopping = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU].map(named);
+        assert_eq!(stopping, ["SIGTSTP", "SIGTTIN", "SIGTTOU"]);
     }
 }

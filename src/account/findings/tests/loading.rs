@@ -59,6 +59,8 @@ fn dozens_of_cpuid_in_early_code_are_a_finding_if_they_trap() {
     assert_eq!(rules(steps(45_100), &VIRTUAL), ["cpuid"]);
     assert!(rules(steps(45_100), &machine(80, 41)).is_empty(), "not a virtual machine");
     assert!(rules(steps(45_100), &machine(1_100, 2)).is_empty(), "Go executes only two");
+    assert_eq!(rules(steps(45_100), &machine(4_510, 10)), ["cpuid"], "ten are enough");
+    assert!(rules(steps(45_100), &machine(4_510, 9)).is_empty(), "nine are not");
     assert!(rules(steps(45_100), &MachineFacts::default()).is_empty(), "they were not counted");
     assert!(rules(steps(5_000), &VIRTUAL).is_empty(), "the code is too short for them");
 

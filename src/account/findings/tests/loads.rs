@@ -1,6 +1,8 @@
 //! Files, modules and programs that are loaded.
 
 use super::*;
+use crate::account::binaries::FileBinaries;
+use crate::account::loads::of_path;
 
 fn with_loads(loads: Vec<Load>) -> Vec<Finding> {
     let summary = Summary { loads, ..Summary::of(vec![run(quiet())]).unwrap() };
@@ -41,6 +43,17 @@ fn the_longest_reported_loads_are_named_with_those_inside() {
     assert_eq!((found[0].rule, found[0].cost), ("reported", Nanos(490_000)), "the program itself is no load");
     let text = &found[0].text;
     assert!(text.contains("`./big` 400 µs (of it `left` 300 µs); `./small` 90.0 µs"), "{text}");
+}
+
+#[test]
+fn a_program_that_loads_one_module_is_named_with_it() {
+    let loads = vec![
+        load("Node", "/app.js", "/app.js", [100_000, 500_000], 0),
+        load("Node", "./big", "/big.js", [400_000, 400_000], 1),
+    ];
+    let found = with_loads(loads);
+    assert_eq!((found[0].rule, found[0].cost), ("reported", Nanos(500_000)));
+    assert!(found[0].text.contains("`/app.js` 500 µs (of it `./big` 400 µs)"), "{}", found[0].text);
 }
 
 #[test]
@@ -98,6 +111,16 @@ fn site_is_only_blamed_for_what_a_path_file_makes_it_import() {
     let all = with_loads(site("os", "dist-packages"));
     let own = all.iter().find(|finding| finding.rule == "site-customization").unwrap();
     assert_eq!(own.cost, Nanos(90_000));
+    assert!(
+        own.text.starts_with("Python imports `sitecustomize` at"),
+        "no file of it is known: {}",
+        own.text
+    );
+
+    let file = load(FILE, "sitecustomize.pyc", "/lib/sitecustomize.pyc", [1, 1], 1);
+    let all = with_loads([site("os", "dist-packages"), vec![file]].concat());
+    let own = all.iter().find(|finding| finding.rule == "site-customization").unwrap();
+    assert!(own.text.contains("`sitecustomize` (`/lib/sitecustomize.pyc`)"), "{}", own.text);
 }
 
 #[test]
@@ -215,4 +238,19 @@ fn an_archive_of_code_is_not_blamed_for_what_its_code_does() {
     }
     assert!(read("app.zip", "/bin/python3.11").is_empty());
     assert_eq!(read("app.zip", "/bin/unzip")[0].rule, "slow-file", "its data");
+}
+
+#[test]
+fn a_library_is_loaded_as_soon_as_the_program_touches_a_page() {
+    let mut account = run(vec![
+        (100, exec()),
+        (10, call("openat", Some("/lib/liba.so"), false, Role::Loader)),
+        (10, call("mmap", Some("/lib/liba.so"), false, Role::Loader)),
+        (5, fault(Region::Heap, Role::Executable, false)),
+        (1_000, What::User),
+    ]);
+    account.path = vec![PathPiece { thread: 0, pid: ROOT, tid: ROOT, from: Nanos(0), to: account.total }];
+    let loads = of_path(&account, &FileBinaries::default());
+    let own: Vec<(&str, u64)> = loads.iter().map(|load| (&*load.unit, load.own.0)).collect();
+    assert_eq!(own, [("x", 1_105), ("liba.so", 20)]);
 }

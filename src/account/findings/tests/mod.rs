@@ -147,6 +147,16 @@ fn a_cost_has_the_interval_of_all_runs() {
 }
 
 #[test]
+fn a_cost_that_many_runs_lack_has_no_interval() {
+    let sleeping = |ns| run([quiet(), vec![(ns, What::Off(Reason::For(Wait::Sleep)))]].concat());
+    let with = [300_000, 310_000, 320_000, 330_000, 340_000, 350_000].map(sleeping);
+    let without = (0..5).map(|_| run(quiet()));
+    let summary = Summary::of(with.into_iter().chain(without).collect()).unwrap();
+    let found = findings(&summary, &MachineFacts::default()).remove(0);
+    assert_eq!((found.cost, found.interval), (Nanos(300_000), None));
+}
+
+#[test]
 fn a_cost_that_is_unusual_in_the_run_that_is_shown_is_the_median_of_all() {
     // the run with the median total sleeps the shortest
     let run = |computing: u64, sleeping: u64| {

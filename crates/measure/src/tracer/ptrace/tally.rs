@@ -48,6 +48,12 @@ struct Faults {
     major: u64,
 }
 
+impl Faults {
+    fn all(self) -> u64 {
+        self.minor + self.major
+    }
+}
+
 impl Tally {
     /// For the tree that begins with `root`.
     pub(super) fn new(root: i32) -> Tally {
@@ -98,9 +104,9 @@ impl Tally {
     /// A thread is about to exit. This is the last instant at which its numbers can be read.
     pub(super) fn exiting(&mut self, task: Task, group_dead: bool) {
         self.flights.remove(&task.thread);
-        let Faults { minor, major } = faults_of(task.thread);
-        self.counts.page_faults += minor + major;
-        self.counts.major_faults += major;
+        let faults = faults_of(task.thread);
+        self.counts.page_faults += faults.all();
+        self.counts.major_faults += faults.major;
         if task.process == self.root {
             self.counts.max_rss = self.counts.max_rss.max(peak_memory_of(task.thread));
             if group_dead {
@@ -111,9 +117,8 @@ impl Tally {
 
     /// The final counts.
     pub(super) fn finish(mut self, writes: u64) -> Counts {
-        let Faults { minor, major } = self.before;
-        self.counts.page_faults = self.counts.page_faults.saturating_sub(minor + major + self.strings);
-        self.counts.major_faults = self.counts.major_faults.saturating_sub(major);
+        self.counts.page_faults = self.counts.page_faults.saturating_sub(self.before.all() + self.strings);
+        self.counts.major_faults = self.counts.major_faults.saturating_sub(self.before.major);
         self.counts.writes = writes;
         self.counts
     }
@@ -174,6 +179,7 @@ mod tests {
     fn faults_are_found_after_any_name() {
         let stat = "12 (a) b (c) R 1 12 12 0 -1 4194304 77 5 3 0 0 0";
         assert_eq!(parse_faults(stat), Some(Faults { minor: 77, major: 3 }));
+        assert_eq!(parse_faults(stat).map(Faults::all), Some(80));
         assert_eq!(parse_faults(""), None);
         assert_eq!(parse_faults("12 (a) R 1"), None);
     }

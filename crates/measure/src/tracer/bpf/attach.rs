@@ -70,7 +70,10 @@ pub(super) fn loaded<T>(
     of_either(|object| {
         let btf = types.of_object(bytes(object)).map_err(AttachError::of_type_information)?;
         let programs = loader().btf(Some(&btf)).map_max_entries("EVENTS", ring).load(bytes(object));
-        prepared(Loading { object, btf: &btf, ring, namespace }, programs.map_err(AttachError::of_object)?)
+        prepared(
+            Loading { object, types: &types, ring, namespace },
+            programs.map_err(AttachError::of_object)?,
+        )
     })
 }
 
@@ -78,10 +81,17 @@ pub(super) fn loaded<T>(
 #[derive(Clone, Copy)]
 pub(super) struct Loading<'a> {
     pub(super) object: Object,
-    pub(super) btf: &'a Btf,
+    types: &'a KernelTypes,
     /// The size of the ring buffer, in bytes.
     pub(super) ring: u32,
     pub(super) namespace: Namespace,
+}
+
+impl Loading<'_> {
+    /// The functions and tracepoints of the kernel.
+    pub(super) fn to_attach(&self) -> Result<Btf, AttachError> {
+        self.types.to_attach().map_err(AttachError::of_type_information)
+    }
 }
 
 /// Takes a map out of a loaded object.

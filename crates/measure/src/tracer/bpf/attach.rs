@@ -89,7 +89,7 @@ pub(super) struct Loading<'a> {
 
 impl Loading<'_> {
     /// The functions and tracepoints of the kernel.
-    pub(super) fn to_attach(&self) -> Result<Btf, AttachError> {
+    pub(super) fn to_attach(self) -> Result<Btf, AttachError> {
         self.types.to_attach().map_err(AttachError::of_type_information)
     }
 }

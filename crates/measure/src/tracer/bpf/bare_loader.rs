@@ -4,6 +4,7 @@
 //! ([`super::kernel_types`]). There is no other way to make one, and it does without if the file cannot be opened. So it is
 //! made by a thread that may open no files, and which has nothing else to do.
 
+use crate::arch::native_number;
 use aya::EbpfLoader;
 use libc::{sock_filter, sock_fprog};
 
@@ -19,17 +20,22 @@ pub(super) fn loader() -> EbpfLoader<'static> {
     })
 }
 
+/// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K` and `BPF_RET | BPF_K` of `linux/bpf_common.h`.
+const LOAD: u16 = 0x20;
+const EQUAL: u16 = 0x15;
+const RETURN: u16 = 0x06;
+
 /// Makes every `openat` of the calling thread fail, for as long as it lives (seccomp(2)). Other threads are not affected.
 fn open_nothing() {
-    let statement = |code: u32, jf: u8, k: u32| sock_filter { code: code as u16, jt: 0, jf, k };
-    let refused = libc::SECCOMP_RET_ERRNO | libc::ENOENT as u32;
-    let mut filter = [
-        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0), // `nr` of `struct seccomp_data`
-        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, libc::SYS_openat as u32),
-        statement(libc::BPF_RET | libc::BPF_K, 0, refused),
-        statement(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
+    let Some(openat) = native_number("openat") else { return };
+    let statement = |code, jf, k| sock_filter { code, jt: 0, jf, k };
+    let filter = [
+        statement(LOAD, 0, 0), // the number, which is first in `struct seccomp_data`
+        statement(EQUAL, 1, openat),
+        statement(RETURN, 0, libc::SECCOMP_RET_ERRNO | libc::ENOENT.cast_unsigned()),
+        statement(RETURN, 0, libc::SECCOMP_RET_ALLOW),
     ];
-    let program = sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    let program = sock_fprog { len: 4, filter: filter.as_ptr().cast_mut() };
     // SAFETY: both change only the calling thread, and the kernel copies the filter, which lives until then.
     unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

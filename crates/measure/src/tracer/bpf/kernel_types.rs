@@ -93,15 +93,15 @@ const NOTHING: [u8; HEAD] = {
 };
 
 /// BTF of these types.
-fn whole(types: &[u8], strings: &[u8]) -> Vec<u8> {
+fn whole(types: &[u8], strings: &[u8]) -> Option<Vec<u8>> {
     let mut result = MAGIC_AND_VERSION.to_vec();
-    let length = types.len() as u32;
-    for word in [HEADER, 0, length, length, strings.len() as u32] {
+    let length = u32::try_from(types.len()).ok()?;
+    for word in [HEADER, 0, length, length, u32::try_from(strings.len()).ok()?] {
         result.extend_from_slice(&word.to_ne_bytes());
     }
     result.extend_from_slice(types);
     result.extend_from_slice(strings);
-    result
+    Some(result)
 }
 
 /// The two parts of BTF.
@@ -168,7 +168,7 @@ impl<'a> Types<'a> {
         let mut next = Vec::new();
         for one in self.all() {
             if one.is_root() && one.name != 0 && names.contains(self.name(one)) {
-                next.push(places.len() as u32);
+                next.push(u32::try_from(places.len()).ok()?);
             }
             places.push(one.at);
         }
@@ -182,12 +182,13 @@ impl<'a> Types<'a> {
                 continue;
             }
             kept.push(one);
-            numbers.insert(id, kept.len() as u32);
-            next.extend(self.contents(one).filter_map(|place| word(self.types, place)));
+            numbers.insert(id, u32::try_from(kept.len()).ok()?);
+            next.extend(contents(one).filter_map(|place| word(self.types, place)));
         }
         self.written(&kept, &numbers)
     }
 
+    /// What points to another type points to nothing, and the names are only those of these types.
     fn written(&self, kept: &[Type], numbers: &HashMap<u32, u32>) -> Option<Vec<u8>> {
         let mut body = Vec::new();
         let mut strings = vec![0];
@@ -195,7 +196,7 @@ impl<'a> Types<'a> {
             let from = body.len();
             body.extend_from_slice(self.types.get(one.at..one.end())?);
             for place in names(*one).filter(|place| word(self.types, *place) != Some(0)) {
-                let offset = strings.len() as u32;
+                let offset = u32::try_from(strings.len()).ok()?;
                 strings.extend_from_slice(self.string(word(self.types, place)?));
                 strings.push(0);
                 let place = from + place - one.at;
@@ -204,13 +205,13 @@ impl<'a> Types<'a> {
             if one.kind() == PTR {
                 body[from + REFERENCE..from + HEAD].fill(0);
             }
-            for place in self.contents(*one) {
+            for place in contents(*one) {
                 let number = numbers.get(&word(self.types, place)?)?;
                 let place = from + place - one.at;
                 body[place..place + 4].copy_from_slice(&number.to_ne_bytes());
             }
         }
-        Some(whole(&body, &strings))
+        whole(&body, &strings)
     }
 
     /// Functions and names of types where they are, and pointers to nothing in the place of all others.
@@ -220,19 +221,19 @@ impl<'a> Types<'a> {
             let named = matches!(one.kind(), FUNC | TYPEDEF);
             body.extend_from_slice(if named { self.types.get(one.at..one.end())? } else { &NOTHING });
         }
-        Some(whole(&body, self.strings))
+        whole(&body, self.strings)
     }
+}
 
-    /// Where the numbers of the types that lie in this one are. What it points to does not.
-    fn contents(&self, one: Type) -> impl Iterator<Item = usize> + use<> {
-        let (count, size, first) = match one.kind() {
-            TYPEDEF | VOLATILE | CONST | RESTRICT | TYPE_TAG => (1, 0, REFERENCE),
-            ARRAY => (2, 4, HEAD), // of its elements, and of its index
-            STRUCT | UNION => (one.count(), 12, HEAD + 4),
-            _ => (0, 0, 0),
-        };
-        (0..count).map(move |n| one.at + first + n * size)
-    }
+/// Where the numbers of the types that lie in this one are. What it points to does not.
+fn contents(one: Type) -> impl Iterator<Item = usize> {
+    let (count, size, first) = match one.kind() {
+        TYPEDEF | VOLATILE | CONST | RESTRICT | TYPE_TAG => (1, 0, REFERENCE),
+        ARRAY => (2, 4, HEAD), // of its elements, and of its index
+        STRUCT | UNION => (one.count(), 12, HEAD + 4),
+        _ => (0, 0, 0),
+    };
+    (0..count).map(move |n| one.at + first + n * size)
 }
 
 /// Where the names of a type and of its parts are.
@@ -287,7 +288,7 @@ mod tests {
     fn btf(types: &[&[u32]], strings: &str) -> Vec<u8> {
         let types: Vec<u8> =
             types.iter().flat_map(|words| words.iter()).flat_map(|word| word.to_ne_bytes()).collect();
-        whole(&types, strings.as_bytes())
+        whole(&types, strings.as_bytes()).unwrap()
     }
 
     /// 1: `int`; 2: `struct other { int x }`; 3: a pointer to it; 4: `struct inner { int x }`; 5: a constant one;
@@ -330,9 +331,8 @@ mod tests {
 
         let types = Types::of(&few).unwrap();
         let all: Vec<Type> = types.all().collect();
-        let inside = |one: Type| -> Vec<u32> {
-            types.contents(one).map(|at| word(types.types, at).unwrap()).collect()
-        };
+        let inside =
+            |one: Type| -> Vec<u32> { contents(one).map(|at| word(types.types, at).unwrap()).collect() };
         let [array, constant] = inside(all[0])[..] else { panic!() };
         assert_eq!(all[array as usize - 1].kind(), ARRAY);
         let inner = inside(all[constant as usize - 1])[0];
@@ -369,11 +369,11 @@ mod tests {
             return;
         };
         let types = Types::of(&bytes).unwrap();
-        let names = HashSet::from([&b"task_struct"[..], b"vm_event_item"]);
-        let few = types.named(&names).unwrap();
+        let wanted = HashSet::from([&b"task_struct"[..], b"vm_event_item"]);
+        let few = types.named(&wanted).unwrap();
         let sizes = |of: &Types<'_>| -> Vec<(Vec<u8>, u32, u32)> {
-            let named = of.all().filter(|one| one.is_root() && names.contains(of.name(*one)));
-            named
+            let found = of.all().filter(|one| one.is_root() && wanted.contains(of.name(*one)));
+            found
                 .map(|one| (of.name(one).to_vec(), one.info, word(of.types, one.at + REFERENCE).unwrap()))
                 .collect()
         };

@@ -117,7 +117,7 @@ static COLUMNS: [Column; 12] = [
     Column { heading: ["% of", "CPU"], width: 5, cell: of_cpu },
 ];
 
-const LEAST: [usize; 5] = [9, 10, 1, 3, 7];
+const LEAST: [usize; 9] = [9, 10, 1, 3, 7, 8, 11, 5, 6];
 
 /// The columns that are left out if the critical path, or the first output, is not known.
 const OF_PATH: usize = 6;
@@ -338,7 +338,7 @@ mod tests {
         let mut document = document(results);
         document.lost_events = 3;
         document.totals.running = 1;
-        for width in [60, 80, 100, 120, 200] {
+        for width in [40, 50, 60, 80, 100, 120, 200] {
             let text = render(&document, &Terminal { width, colour: false });
             assert!(text.lines().all(|line| columns(line) <= width), "{width}\n{text}");
             assert!(text.contains("3 events were lost"), "{text}");

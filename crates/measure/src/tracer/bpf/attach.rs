@@ -1,9 +1,11 @@
 //! Why programs could not be loaded or attached, and which of the two objects a kernel accepts.
 
+use super::bare_loader::loader;
+use super::kernel_types::KernelTypes;
 use super::namespace::Namespace;
 use crate::confinement::{Confinement, Hindrance};
 use aya::programs::{ProgramError, RawTracePoint};
-use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
+use aya::{Btf, BtfError, Ebpf, EbpfError};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io;
@@ -64,25 +66,14 @@ pub(super) fn loaded<T>(
     prepared: impl Fn(Loading<'_>, Ebpf) -> Result<T, AttachError>,
 ) -> Result<T, AttachError> {
     let namespace = Namespace::own().ok_or(AttachError::NoProc)?;
-    let (btf, mut loader) = with_type_information();
-    let btf = btf.map_err(AttachError::of_type_information)?;
+    let types = KernelTypes::read().map_err(AttachError::of_type_information)?;
     of_either(|object| {
-        let programs = loader.btf(Some(&btf)).map_max_entries("EVENTS", ring).load(bytes(object));
-        prepared(Loading { object, btf: &btf, ring, namespace }, programs.map_err(AttachError::of_object)?)
-    })
-}
-
-/// The kernel's type information, and a loader, which always reads all of it once more. That takes tens of milliseconds, so
-/// it happens at the same time if there can be another thread.
-fn with_type_information() -> (Result<Btf, BtfError>, EbpfLoader<'static>) {
-    std::thread::scope(|scope| {
-        let btf = std::thread::Builder::new().spawn_scoped(scope, Btf::from_sys_fs);
-        let loader = EbpfLoader::new();
-        let btf = match btf {
-            Ok(btf) => btf.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(_) => Btf::from_sys_fs(),
-        };
-        (btf, loader)
+        let btf = types.of_object(bytes(object)).map_err(AttachError::of_type_information)?;
+        let programs = loader().btf(Some(&btf)).map_max_entries("EVENTS", ring).load(bytes(object));
+        prepared(
+            Loading { object, types: &types, ring, namespace },
+            programs.map_err(AttachError::of_object)?,
+        )
     })
 }
 
@@ -90,10 +81,17 @@ fn with_type_information() -> (Result<Btf, BtfError>, EbpfLoader<'static>) {
 #[derive(Clone, Copy)]
 pub(super) struct Loading<'a> {
     pub(super) object: Object,
-    pub(super) btf: &'a Btf,
+    types: &'a KernelTypes,
     /// The size of the ring buffer, in bytes.
     pub(super) ring: u32,
     pub(super) namespace: Namespace,
+}
+
+impl Loading<'_> {
+    /// The functions and tracepoints of the kernel.
+    pub(super) fn to_attach(self) -> Result<Btf, AttachError> {
+        self.types.to_attach().map_err(AttachError::of_type_information)
+    }
 }
 
 /// Takes a map out of a loaded object.

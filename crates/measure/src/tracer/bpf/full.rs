@@ -104,7 +104,8 @@ impl BpfFull {
     }
 
     fn prepared(loading: Loading<'_>, mut programs: Ebpf) -> Result<BpfFull, AttachError> {
-        let Loading { object, btf, ring, namespace } = loading;
+        let Loading { object, ring, namespace, .. } = loading;
+        let btf = loading.to_attach()?;
         let session = array(&mut programs, "SESSION")?;
         let log = array(&mut programs, "RECORDS")?;
         let shared = Shared::map(session.fd().as_fd(), log.fd().as_fd(), &tables())
@@ -115,8 +116,9 @@ impl BpfFull {
         let threads = HashMap::try_from(taken(&mut programs, "OVERFLOW")?)
             .map_err(|e| AttachError::Map { map: "OVERFLOW", cause: e.to_string() })?;
 
-        let mut load =
-            |program, tracepoint| raw(&mut programs, program).and_then(|loaded| loaded.load(tracepoint, btf));
+        let mut load = |program, tracepoint| {
+            raw(&mut programs, program).and_then(|loaded| loaded.load(tracepoint, &btf))
+        };
         for name in NEEDED {
             load(name, name).map_err(|cause| refused(name, cause))?;
         }

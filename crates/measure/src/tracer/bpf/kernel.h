@@ -48,6 +48,18 @@ static void *(*bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)1
 static void (*bpf_ringbuf_submit)(void *record, u64 flags) = (void *)132;
 
 /*
+ * Reads a field through a helper. Newer kernels also permit a plain load (READ), but for each load of a pointer their
+ * verifier searches all types of the kernel, by name, which takes 1 ms (`btf_nested_type_is_trusted` in
+ * kernel/bpf/verifier.c). A watch is loaded for each command, so it loads no pointers where processes begin and end.
+ */
+#define FETCH(field)                                                                                         \
+	({                                                                                                   \
+		typeof(field) value_ = 0;                                                                    \
+		bpf_probe_read_kernel(&value_, sizeof value_, &(field));                                     \
+		value_;                                                                                      \
+	})
+
+/*
  * Each object is compiled twice. Kernels before 5.12 have no atomic operation that returns the old value, and before 5.11
  * the verifier does not know the type of the current task. For them (BEFORE_5_12) no memory is shared by processors that
  * allocate from it, and a helper reads the task's fields. Newer kernels get plain loads.
@@ -62,12 +74,7 @@ static void (*bpf_ringbuf_submit)(void *record, u64 flags) = (void *)132;
 		else                                                                                         \
 			asm volatile("lock *(u32 *)(%0 + 0) += %1" : : "r"(place), "w"((u32)(value)) : "memory"); \
 	} while (0)
-#define READ(field)                                                                                          \
-	({                                                                                                   \
-		typeof(field) value_ = 0;                                                                    \
-		bpf_probe_read_kernel(&value_, sizeof value_, &(field));                                     \
-		value_;                                                                                      \
-	})
+#define READ(field) FETCH(field)
 #else
 #define current_task() bpf_get_current_task_btf()
 #define ADD(place, value) ((void)__sync_fetch_and_add(place, value))

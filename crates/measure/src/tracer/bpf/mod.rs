@@ -14,6 +14,7 @@
 //! `run.h` and `shared_run` are the part of that memory that all modes have.
 
 mod attach;
+mod bare_loader;
 #[cfg(test)]
 mod c_header;
 mod event_costs;
@@ -24,6 +25,7 @@ mod full_session;
 #[cfg(fuzzing)]
 pub mod fuzzed;
 mod ids;
+mod kernel_types;
 mod meaning_table;
 mod namespace;
 mod phases;

@@ -45,11 +45,11 @@ INLINE void fill_start(struct watch_start *r, u64 at, u64 pid_tid, struct watche
 INLINE void emit_start(struct watch_session *s, struct task_struct *task, u64 at, u64 pid_tid, struct watched *w,
 		       struct linux_binprm *bprm)
 {
-	struct mm_struct *mm = READ(task->mm);
+	struct mm_struct *mm = FETCH(task->mm);
 	if (!mm)
 		return;
-	u64 from = READ(mm->arg_start);
-	u64 all = READ(mm->arg_end) - from;
+	u64 from = FETCH(mm->arg_start);
+	u64 all = FETCH(mm->arg_end) - from;
 	if (likely(all < SHORT_ARGV))
 		WRITE_START(struct watch_short_start, SHORT_ARGV);
 	else
@@ -129,10 +129,10 @@ int sched_process_fork(struct raw_tracepoint *ctx)
 /* The status that wait(2) will report: of the whole process, or else of its first thread. */
 INLINE u32 wait_status(struct task_struct *task, struct signal_struct *signal)
 {
-	if (READ(signal->flags) & SIGNAL_GROUP_EXIT)
-		return READ(signal->group_exit_code);
-	struct task_struct *leader = READ(task->group_leader);
-	return READ(leader->exit_code);
+	if (FETCH(signal->flags) & SIGNAL_GROUP_EXIT)
+		return FETCH(signal->group_exit_code);
+	struct task_struct *leader = FETCH(task->group_leader);
+	return FETCH(leader->exit_code);
 }
 
 INLINE u64 sleeps_of(u64 task)
@@ -194,8 +194,8 @@ int sched_process_exit(struct raw_tracepoint *ctx)
 	if (!w)
 		return 0;
 	struct task_struct *task = current_task();
-	struct signal_struct *signal = READ(task->signal);
-	if (READ(signal->live.counter))
+	struct signal_struct *signal = FETCH(task->signal);
+	if (FETCH(signal->live.counter))
 		return 0;
 	w->status = wait_status(task, signal);
 	w->exiting = 1;

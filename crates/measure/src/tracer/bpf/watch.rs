@@ -61,7 +61,7 @@ impl BpfWatch {
         mut programs: Ebpf,
         wanted: WantedHooks,
     ) -> Result<BpfWatch, AttachError> {
-        let Loading { object, ring, namespace, btf } = loading;
+        let Loading { object, ring, namespace, .. } = loading;
         let map = |name: &'static str| move |cause: String| AttachError::Map { map: name, cause };
         let aya::maps::Map::Array(session) = taken(&mut programs, "SESSION")? else {
             return Err(map("SESSION")("not an array".to_owned()));
@@ -72,7 +72,7 @@ impl BpfWatch {
         let processes = HashMap::try_from(taken(&mut programs, "PROCESSES")?)
             .map_err(|e| map("PROCESSES")(e.to_string()))?;
 
-        let hooks = Hooks::load(&mut programs, btf, wanted)?;
+        let hooks = Hooks::load(&mut programs, loading, wanted)?;
         let ring = RingDrain::start(events, ring);
         Ok(BpfWatch {
             programs,

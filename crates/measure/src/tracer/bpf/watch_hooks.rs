@@ -4,7 +4,7 @@
 //! cost only those who execute a program, but to remove one, the kernel waits for all tasks, 0.1 s for each function. So the
 //! machine, which is watched for long, gets them if its kernel can hook functions, and a command gets the tracepoints.
 
-use super::attach::{AttachError, raw_tracepoint, refused, with_causes};
+use super::attach::{AttachError, Loading, raw_tracepoint, refused, with_causes};
 use aya::programs::{FEntry, FExit, Program, ProgramError};
 use aya::{Btf, BtfError, Ebpf};
 use std::fs;
@@ -71,11 +71,16 @@ pub(super) struct Hooks {
 
 impl Hooks {
     /// Loads the programs.
-    pub(super) fn load(programs: &mut Ebpf, btf: &Btf, wanted: WantedHooks) -> Result<Hooks, AttachError> {
+    pub(super) fn load(
+        programs: &mut Ebpf,
+        loading: Loading<'_>,
+        wanted: WantedHooks,
+    ) -> Result<Hooks, AttachError> {
         load_tracepoints(programs, &TRACEPOINTS)?;
         let mut hooks = Hooks { functions: Vec::new(), wanted, without_functions: None };
-        let execs = if wanted.functions { &EXECS[..] } else { &[] };
-        for function in execs {
+        let btf = if wanted.functions { Some(loading.to_attach()?) } else { None };
+        let execs = btf.iter().flat_map(|btf| EXECS.iter().map(move |function| (function, btf)));
+        for (function, btf) in execs {
             match function.load(programs, btf) {
                 Ok(()) => hooks.functions.push(function),
                 Err(ProgramError::Btf(BtfError::UnknownBtfTypeName { .. })) if function.compat => {}

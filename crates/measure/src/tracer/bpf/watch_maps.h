@@ -68,8 +68,8 @@ INLINE int adopt(struct watch_session *s, struct task_struct *task, u32 pid)
 {
 	if (!in_scope(&s->scope))
 		return 0;
-	struct signal_struct *signal = READ(task->signal);
-	struct watched w = { .threads = READ(signal->nr_threads) };
+	struct signal_struct *signal = FETCH(task->signal);
+	struct watched w = { .threads = FETCH(signal->nr_threads) };
 	if (!bpf_map_update_elem(&PROCESSES, &pid, &w, 0))
 		return 1;
 	count_lost(&s->run);

@@ -113,7 +113,7 @@ fn depth(what: &What) -> u8 {
     }
 }
 
-/// A sleep shorter than this part of the work before it says that both threads were ready together: one tenth.
+/// A thread that slept for less than this part of its waker's work was ready together with it: one tenth.
 const READY_TOGETHER: u64 = 10;
 
 /// How a thread came to its place on the path.
@@ -150,19 +150,25 @@ impl Walker<'_> {
     /// From an instant of a thread back to `until`; the last piece first.
     fn walk(&self, mut place: usize, at: Nanos, until: Nanos) -> Vec<PathPiece> {
         let (mut now, mut path) = (at, Vec::new());
+        let mut together = HashMap::new();
         while now > until {
             let before = self.before(place, now, until);
             path.push(self.piece(place, before.woken, now));
             now = before.woken;
             let Some(waker) = before.by else { break };
 
-            match before.asleep_since.filter(|since| self.were_ready_together(place, *since, waker, now)) {
-                Some(since) => {
+            let worked_since = self.before(waker, now, self.threads[waker].start).woken;
+            let were_together = || self.were_ready_together(place, waker, worked_since, now);
+            match before.asleep_since {
+                // the same for all sleeps beside the same work
+                Some(since)
+                    if *together.entry((place, waker, worked_since)).or_insert_with(were_together) =>
+                {
                     let since = since.max(until);
                     path.push(self.piece(waker, since, now));
                     now = since;
                 }
-                None => place = waker,
+                _ => place = waker,
             }
         }
         path
@@ -173,12 +179,17 @@ impl Walker<'_> {
         PathPiece { thread: place, pid: thread.pid, tid: thread.tid, from, to }
     }
 
-    /// Whether a thread slept, from `since` to `woken`, for a small part of the time that it and its waker worked beside each
-    /// other before.
-    fn were_ready_together(&self, place: usize, since: Nanos, waker: usize, woken: Nanos) -> bool {
-        let begin = |place: usize, at| self.before(place, at, self.threads[place].start).woken;
-        let both = begin(place, since).max(begin(waker, woken));
-        both < since && (woken - since).0 < (since - both).0 / READY_TOGETHER
+    /// Whether a thread slept for a small part of the time in which its waker worked, until it woke it.
+    fn were_ready_together(&self, place: usize, waker: usize, worked_since: Nanos, woken: Nanos) -> bool {
+        let (sleeper, by) = (&self.threads[place], &self.threads[waker]);
+        let both_since = worked_since.max(sleeper.start);
+        let until = sleeper.wakes.partition_point(|wake| wake.woken <= woken);
+        let recent = sleeper.wakes[..until].iter().rev().take_while(|wake| wake.woken > both_since);
+        let slept: Nanos = recent
+            .filter(|wake| wake.waker == [by.pid, by.tid])
+            .map(|wake| wake.woken - wake.from.max(both_since))
+            .sum();
+        slept.0 < (woken - both_since).0 / READY_TOGETHER
     }
 
     /// Since when a thread was on the path, and who was before it.
@@ -362,6 +373,18 @@ mod tests {
             [(1, 0, 50), (2, 50, 950), (1, 950, 1000)],
             "it waited for nearly all of the work"
         );
+    }
+
+    #[test]
+    fn of_several_short_sleeps_beside_the_same_work_each_is_short() {
+        let mut threads = works_beside_a_spinner(940);
+        let main = &mut threads[0];
+        main.steps.insert(1, step(930, 938, call("futex")));
+        main.steps.insert(2, step(930, 938, What::Off(Reason::For(Wait::Futex))));
+        main.wakes.insert(0, wake(930, 938, 2));
+        threads[1].steps.insert(1, step(935, 939, call("futex")));
+        let path = shown(&critical_path(&threads, &[moment(1, 1000)]));
+        assert_eq!(path, [(1, 0, 930), (2, 930, 938), (1, 938, 940), (2, 940, 950), (1, 950, 1000)]);
     }
 
     #[test]

@@ -254,3 +254,18 @@ fn a_library_is_loaded_as_soon_as_the_program_touches_a_page() {
     let own: Vec<(&str, u64)> = loads.iter().map(|load| (&*load.unit, load.own.0)).collect();
     assert_eq!(own, [("x", 1_105), ("liba.so", 20)]);
 }
+
+#[test]
+fn a_variable_is_blamed_for_what_it_makes_programs_load() {
+    let found = |path: &str| {
+        let environment = [("LD_PRELOAD".into(), path.into())].into_iter().collect();
+        let loads = vec![load(LIBRARY, "liba.so", "/lib/liba.so", [300_000, 400_000], 1)];
+        let environment = KnownEnvironment::Whole(environment);
+        let summary = Summary { loads, environment, ..Summary::of(vec![run(quiet())]).unwrap() };
+        findings(&summary, &MachineFacts::default()).into_iter().find(|finding| finding.rule == "preloaded")
+    };
+    assert!(found("/lib/libb.so").is_none());
+    let finding = found("/lib/liba.so").unwrap();
+    assert_eq!(finding.cost, Nanos(400_000));
+    assert!(finding.text.contains("load `/lib/liba.so`. Unset it"), "{}", finding.text);
+}

@@ -257,6 +257,7 @@ pub struct WatchRun {
     pub returned: Option<u64>,
     /// The return of the first write of output.
     pub first_output: Option<u64>,
+    /// Not before the start.
     pub end: u64,
     pub cpu_ns: u64,
     /// How it ended, in words.

@@ -3,7 +3,7 @@
 use super::command_lines::CommandLines;
 use super::memory::PROGRAM;
 use super::programs::OTHERS;
-use super::summary::{Frame, document};
+use super::summary::{Frame, document, timeline};
 use super::tally::Tally;
 use crate::document::watch::{WatchDocument, WatchFinding, WatchProgram};
 use firstbyte_measure::launch::ExitStatus;
@@ -301,4 +301,16 @@ fn a_long_command_line_says_that_it_is_cut() {
 fn the_end_of_an_unknown_program_is_the_end_of_a_process() {
     let document = watched(PLENTY, &[ended(run(1, 100), 200, EXITED)]);
     assert_eq!((document.totals.execs, document.totals.processes, document.totals.cpu_ns), (0, 1, 7));
+}
+
+#[test]
+fn an_execution_whose_record_ends_before_it_began_has_no_duration() {
+    let (one, two) = (run(1, 50), run(2, 100));
+    let mut tally = Tally::new(PLENTY, true, CommandLines::Whole);
+    for of in [one, two] {
+        tally.add(&started(of, None, "/bin/ls", &["ls"]));
+        tally.add(&ended(of, 90, EXITED));
+    }
+    let times: Vec<_> = timeline(&tally).runs.iter().map(|run| (run.start, run.end)).collect();
+    assert_eq!(times, [(0, 40), (50, 50)]);
 }

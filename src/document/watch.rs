@@ -203,7 +203,7 @@ impl Sum for WatchPath {
     fn sum<I: Iterator<Item = WatchPath>>(paths: I) -> WatchPath {
         paths.fold(WatchPath::default(), |sum, path| WatchPath {
             execs: sum.execs + path.execs,
-            startup_ns: sum.startup_ns + path.startup_ns,
+            startup_ns: sum.startup_ns.saturating_add(path.startup_ns),
         })
     }
 }

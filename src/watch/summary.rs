@@ -194,7 +194,7 @@ fn totals(tally: &Tally, results: &[WatchProgram]) -> WatchTotals {
         processes: tally.processes,
         forks: tally.forks,
         running: tally.unended,
-        startup_ns: results.iter().map(startup).sum(),
+        startup_ns: results.iter().map(startup).fold(0, u64::saturating_add),
         critical_path: path_of_all(results),
         cpu_ns: tally.cpu_ns,
         unlisted_execs: tally.programs.others().map_or(0, |others| others.execs),

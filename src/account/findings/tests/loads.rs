@@ -269,3 +269,12 @@ fn a_variable_is_blamed_for_what_it_makes_programs_load() {
     assert_eq!(finding.cost, Nanos(400_000));
     assert!(finding.text.contains("load `/lib/liba.so`. Unset it"), "{}", finding.text);
 }
+
+/// A program may write the report itself.
+#[test]
+fn reported_times_that_no_run_can_have_taken_are_limited_to_its_own() {
+    let long = |unit: &str, depth| load("Python", unit, "", [u64::MAX, u64::MAX], depth);
+    let loads = (0..20).map(|n| long(&format!("a.m{n}"), 0)).chain([long("b", 0), long("c", 1)]);
+    let found = with_loads(loads.collect());
+    assert_eq!((found[0].rule, found[0].cost), ("reported", Nanos(1_000_100)), "the whole run");
+}

@@ -203,7 +203,7 @@ impl Sum for WatchPath {
     fn sum<I: Iterator<Item = WatchPath>>(paths: I) -> WatchPath {
         paths.fold(WatchPath::default(), |sum, path| WatchPath {
             execs: sum.execs + path.execs,
-            startup_ns: sum.startup_ns + path.startup_ns,
+            startup_ns: sum.startup_ns.saturating_add(path.startup_ns),
         })
     }
 }
@@ -257,6 +257,7 @@ pub struct WatchRun {
     pub returned: Option<u64>,
     /// The return of the first write of output.
     pub first_output: Option<u64>,
+    /// Not before the start.
     pub end: u64,
     pub cpu_ns: u64,
     /// How it ended, in words.

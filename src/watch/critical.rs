@@ -138,7 +138,7 @@ fn backwards(mut steps: Vec<Step>) -> Startups {
         for &(program, WatchPath { execs, startup_ns }) in &step.startups {
             let sum = path.entry(program).or_default();
             sum.execs += execs;
-            sum.startup_ns += startup_ns;
+            sum.startup_ns = sum.startup_ns.saturating_add(startup_ns);
         }
     }
     path

@@ -268,3 +268,27 @@ fn a_library_is_loaded_as_soon_as_the_program_touches_a_page() {
     let own: Vec<(&str, u64)> = loads.iter().map(|load| (&*load.unit, load.own.0)).collect();
     assert_eq!(own, [("x", 1_105), ("liba.so", 20)]);
 }
+
+#[test]
+fn a_variable_is_blamed_for_what_it_makes_programs_load() {
+    let found = |path: &str| {
+        let environment = [("LD_PRELOAD".into(), path.into())].into_iter().collect();
+        let loads = vec![load(LIBRARY, "liba.so", "/lib/liba.so", [300_000, 400_000], 1)];
+        let environment = KnownEnvironment::Whole(environment);
+        let summary = Summary { loads, environment, ..Summary::of(vec![run(quiet())]).unwrap() };
+        findings(&summary, &MachineFacts::default()).into_iter().find(|finding| finding.rule == "preloaded")
+    };
+    assert!(found("/lib/libb.so").is_none());
+    let finding = found("/lib/liba.so").unwrap();
+    assert_eq!(finding.cost, Nanos(400_000));
+    assert!(finding.text.contains("load `/lib/liba.so`. Unset it"), "{}", finding.text);
+}
+
+/// A program may write the report itself.
+#[test]
+fn reported_times_that_no_run_can_have_taken_are_limited_to_its_own() {
+    let long = |unit: &str, depth| load("Python", unit, "", [u64::MAX, u64::MAX], depth);
+    let loads = (0..20).map(|n| long(&format!("a.m{n}"), 0)).chain([long("b", 0), long("c", 1)]);
+    let found = with_loads(loads.collect());
+    assert_eq!((found[0].rule, found[0].cost), ("reported", Nanos(1_000_100)), "the whole run");
+}

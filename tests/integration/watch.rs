@@ -161,6 +161,34 @@ fn a_pipe_that_is_closed_is_waited_for_as_well() {
     assert_eq!(execs[2], 1);
 }
 
+/// How many of three programs are on the critical path, each of which takes the processor from its parent until it has ended, so
+/// that the parent never sleeps.
+fn on_path_of_one_that_gives_way(how: &str, spin: &str) -> Option<u64> {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let child = folder.path().join("child");
+    fs::copy(built("watched.c")?, &child).unwrap();
+    let (document, _, _) = tracee(&[how, "3", child.to_str().unwrap(), "spin", "0", spin])?;
+    if document["exit"] == json!({ "code": 77 }) {
+        skipped("real-time scheduling is not permitted");
+        return None;
+    }
+    assert_eq!(document["exit"], json!({ "code": 0 }), "{document:#}");
+    assert_eq!(row(&document, child.to_str().unwrap())["execs"], 3);
+    Some(on_path(&document, &child))
+}
+
+#[test]
+fn a_parent_that_gets_no_processor_before_its_child_ends_has_waited_for_it() {
+    let Some(execs) = on_path_of_one_that_gives_way("give-way", "100") else { return };
+    assert_eq!(execs, 3);
+}
+
+#[test]
+fn a_parent_that_works_longer_than_its_child_has_not_waited_for_it() {
+    let Some(execs) = on_path_of_one_that_gives_way("give-way-and-work", "1") else { return };
+    assert_eq!(execs, 0);
+}
+
 #[test]
 fn the_tree_of_processes_has_every_exec_below_the_one_that_started_it() {
     let Some((document, _, path)) = tracee(&["vfork", "5", "/bin/true"]) else { return };

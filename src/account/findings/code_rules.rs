@@ -94,12 +94,24 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
     } else {
         format!(": {}", shown.join(", "))
     };
+    let unnamed = unnamed_part(run, cost).unwrap_or_default();
     let text = format!(
-        "The program's own code: `{name}` computes {cost}, by samples with all that it calls{divided}. `--export-folded` \
-         shows all functions."
+        "The program's own code: `{name}` computes {cost}, by samples with all that it calls{divided}.{unnamed} \
+         `--export-folded` shows all functions."
     );
     let mostly = parts.first().map_or(name, |(part, _)| part.as_str());
     Some(Finding::new("user-code", cost, text).about(mostly))
+}
+
+/// Says which file's code takes at least a quarter of the time, but has no names.
+fn unnamed_part(run: &Evidence, cost: Nanos) -> Option<String> {
+    let functions = &run.user_code?.divided.functions;
+    let nameless = functions.iter().filter(|function| function.frame.function.is_none());
+    let most = nameless.max_by(|a, b| a.own.time.total_cmp(&b.own.time))?;
+    let (file, time) = (most.frame.file(), Nanos::rounded(most.own.time));
+    let text =
+        format!(" Functions of `{file}` without names take {time}: its debug symbols would name them.");
+    (time.0 * 4 >= cost.0 && &*most.frame.module != GENERATED).then_some(text)
 }
 
 /// The functions that divide the time of a program, each with what it calls; the longest first.

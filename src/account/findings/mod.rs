@@ -124,7 +124,7 @@ const RULES: [Rule; 27] = [
     |run| process_rules::sleep(run.account),
     |run| process_rules::waits(run.account),
     |run| process_rules::after_the_first_byte(run.account),
-    |run| process_rules::repeated_calls(run.account),
+    |run| process_rules::slow_calls(run.account),
 ];
 
 /// A runtime's report that has this part of the time of the modules that were read says more of them, in per cent: what a

@@ -208,6 +208,20 @@ fn the_script_that_a_program_reads_last_is_not_blamed_for_the_rest() {
 }
 
 #[test]
+fn neither_a_script_that_is_executed_nor_the_cache_of_the_loader_is_a_slow_file() {
+    let mut account = run(quiet());
+    account.processes[0].execs[0].path = "/usr/bin/report".into();
+    account.processes[0].execs[0].executed = "/bin/sh".into();
+    let found = |path: &str| {
+        let loads = vec![load(FILE, "x", path, [500_000, 500_000], 1), load(FILE, "y", "/etc/y", [1, 1], 1)];
+        let summary = Summary { loads, ..Summary::of(vec![account.clone()]).unwrap() };
+        findings(&summary, &MachineFacts::default()).iter().map(|it| it.rule).collect::<Vec<_>>()
+    };
+    assert_eq!(found("/etc/settings"), ["slow-file"]);
+    assert!(found("/usr/bin/report").is_empty() && found("/etc/ld.so.cache").is_empty());
+}
+
+#[test]
 fn modules_without_a_compiled_file_are_compiled_each_time() {
     let sources = |count: usize| -> Vec<Load> {
         let imported = (0..count).map(|n| load("Python", &format!("a.m{n}"), "", [1, 1], 0));

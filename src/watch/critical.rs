@@ -231,7 +231,12 @@ mod tests {
             child.awaited = Some(AwaitedEnd { by: COMMAND, at: Nanos(exit), late: Some(Nanos(5)) });
             path.end(&child, Some(2));
             for [since, at] in [[15, 20], [30, 40]] {
-                path.wait(LateWait { by: COMMAND, since: Nanos(since), at: Nanos(at), worked: Nanos(worked) });
+                path.wait(LateWait {
+                    by: COMMAND,
+                    since: Nanos(since),
+                    at: Nanos(at),
+                    worked: Nanos(worked),
+                });
             }
             path.end(&ended(1, [1, 1000], false, Ending::Exited(ExitStatus::SUCCESS)), Some(1));
             path.finish().unwrap().contains_key(&2)

@@ -394,7 +394,9 @@ fn every_process_of_a_tree_ends_as_strace_says() {
     let timeline: Value = serde_json::from_slice(&fs::read(file("timeline")).unwrap()).unwrap();
     let slices = timeline["traceEvents"].as_array().unwrap().iter().filter(|event| event["cat"] == "program");
     let mut seen: Vec<String> = slices
-        .map(|slice| format!("{}: {}", slice["name"].as_str().unwrap(), slice["args"]["end"].as_str().unwrap()))
+        .map(|slice| {
+            format!("{}: {}", slice["name"].as_str().unwrap(), slice["args"]["end"].as_str().unwrap())
+        })
         .filter(|ending| !ending.starts_with("strace: ") && !ending.ends_with("executed another program"))
         .collect();
     seen.sort();

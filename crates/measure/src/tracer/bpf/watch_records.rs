@@ -4,7 +4,8 @@ use super::record::{Plain, Record, read};
 use super::shared_run::PATH_ROOM;
 use crate::launch::ExitStatus;
 use crate::tracer::watch::{
-    AwaitedEnd, EndedProgram, Ending, FailedExec, LateWait, ProcessBirth, ProgramRun, StartedProgram, WatchEvent,
+    AwaitedEnd, EndedProgram, Ending, FailedExec, LateWait, ProcessBirth, ProgramRun, StartedProgram,
+    WatchEvent,
 };
 use crate::units::Nanos;
 

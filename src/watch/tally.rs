@@ -115,6 +115,11 @@ impl Tally {
             WatchEvent::Started(started) => self.start(started),
             WatchEvent::Ended(ended) => self.end(ended),
             WatchEvent::Failed(failed) => self.fail(failed),
+            WatchEvent::LateWait(wait) => {
+                if let Some(critical) = &mut self.critical {
+                    critical.wait(*wait);
+                }
+            }
         }
     }
 

@@ -153,6 +153,11 @@ pub(super) fn waits(account: &Account) -> Option<Finding> {
             "The program waits until its output is read ({times}): it writes more than fits into the pipe, which \
              firstbyte reads here. A reader that is faster or slower changes this time."
         )
+    } else if reason == Reason::Exec {
+        format!(
+            "The process sleeps inside its exec ({times}): the kernel reads the file from disk there, waits for a lock, or \
+             moves the process to a processor that has less to do. Measure on a quieter machine."
+        )
     } else {
         let place = longest.1.map_or(String::new(), |file| format!(", the longest on `{file}`"));
         format!(

@@ -93,6 +93,14 @@ fn a_wait_for_the_reader_of_the_output_is_not_blamed_on_a_device() {
 }
 
 #[test]
+fn a_sleep_inside_an_exec_is_that_of_the_kernel() {
+    let account = run([quiet(), vec![(500_000, What::Off(Reason::Exec))]].concat());
+    let finding = findings(&Summary::of(vec![account]).unwrap(), &MachineFacts::default()).remove(0);
+    assert_eq!(finding.rule, "waits");
+    assert!(finding.text.starts_with("The process sleeps inside its exec (once)"), "{}", finding.text);
+}
+
+#[test]
 fn major_faults_with_a_cost_are_reads_from_disk() {
     let steps = |major| run([quiet(), vec![(90_000, fault(Region::Heap, Role::Executable, major))]].concat());
     assert_eq!(rules(steps(true), &MachineFacts::default()), ["from-disk"]);

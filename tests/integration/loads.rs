@@ -373,7 +373,8 @@ fn a_library_that_never_runs_is_unused_and_its_relocations_are_counted() {
 
 #[test]
 fn functions_that_a_variable_binds_early_have_a_finding() {
-    let options = ["-r", "2", "--env", "LD_BIND_NOW=1"];
+    // a run is short beside the period of the samples
+    let options = ["-r", "100", "--env", "LD_BIND_NOW=1"];
     let Some(found) = findings(&options, &["git", "--version"]) else { return };
     let Some(found) = found.iter().find(|finding| finding["rule"] == "bind-now") else {
         return skipped("git is linked with all its functions bound early, or nothing was sampled");

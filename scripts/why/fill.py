@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""fill.py TRACE [EXPERT]: writes the table of docs/why.md from TRACE/trace.json, EXPERT/expert.json and commands.toml. EXPERT is
-TRACE if it is not given.
+"""fill.py TRACE [EXPERT…]: writes the table of docs/why.md from TRACE/trace.json, EXPERT/expert.json and commands.toml. EXPERT is
+TRACE if it is not given. If several have a command, the last one counts.
 
 In `evidence` these are filled from the measurement:
   {time} {without}     wall time, and that of the command without its cause (`perf stat -r`)
@@ -101,9 +101,11 @@ def shown(text, folder):
 
 missing = []
 def main():
-    traced, asked = sys.argv[1], sys.argv[-1]
+    traced, asked = sys.argv[1], sys.argv[2:] or sys.argv[1:]
     commands = tomllib.load(open(f'{HERE}/commands.toml', 'rb'))['command']
-    trace, expert, facts = (json.load(open(path)) for path in (f'{traced}/trace.json', f'{asked}/expert.json', f'{traced}/machine.json'))
+    trace, facts = (json.load(open(f'{traced}/{file}.json')) for file in ('trace', 'machine'))
+    expert = {}
+    for folder in asked: expert |= json.load(open(f'{folder}/expert.json'))
     counts, rows, short, absent = {}, [], [], []
     for command in commands:
         name = command.get('name', command['run'])

@@ -27,6 +27,7 @@ printf 'console.log("hello");\n' > hello.js
 printf 'export default [];\n' > eslint.config.mjs
 printf 'puts "hello"\n' > hello.rb
 printf 'all: hello\nhello: hello.c\n\tcc -o hello hello.c\n' > Makefile
+: > empty.cmake
 printf '#!/bin/sh\nsleep 0.2\necho ready\n' > sleeps.sh
 printf '#!/bin/bash\nversion=$(aws --version)\necho "$version"\n' > asks-aws.sh
 chmod +x sleeps.sh asks-aws.sh

@@ -4,7 +4,8 @@
 set -eu
 folder=${1:?the folder for what is installed}
 debian='git mercurial gcc g++ cmake make curl sqlite3 ffmpeg vim neovim emacs-nox zsh ruby php-cli r-base-core
-    default-jdk-headless maven redis-server postgresql python3-venv strace linux-perf ltrace bash-completion'
+    default-jdk-headless maven redis-server postgresql python3-venv strace linux-perf ltrace bash-completion
+    man-db gdb clang jq autoconf lsb-release rake'
 # a Node.js from elsewhere conflicts with Debian's
 command -v npm >/dev/null || debian="$debian nodejs npm"
 [ "$(id -u)" = 0 ] && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $debian

@@ -4,6 +4,10 @@
 //! where a thread begins, with the one that created it. So the pieces lie end to end. A sleep that no thread of the tree
 //! ended (a timer, a disk, another program) stays on the path as what it is. wPerf (OSDI 2018) and the critical path of
 //! Perfetto work alike.
+//!
+//! Two threads that worked beside each other may be ready almost together: then a faster waker saves only the short sleep.
+//! So the waker has that sleep, and the path stays with the thread that slept. Workers that spin until their pool is closed
+//! would have all of its time otherwise.
 
 use super::model::{PathPiece, ProcessAccount, ThreadAccount, Wake};
 use super::partition::{TimeInterval, partition};
@@ -109,6 +113,19 @@ fn depth(what: &What) -> u8 {
     }
 }
 
+/// A thread that slept for less than this part of its waker's work was ready together with it: one tenth.
+const READY_TOGETHER: u64 = 10;
+
+/// How a thread came to its place on the path.
+struct Before {
+    /// When it was woken or created, or where the path ends.
+    woken: Nanos,
+    /// When it fell asleep, if it was woken.
+    asleep_since: Option<Nanos>,
+    /// The thread that woke or created it.
+    by: Option<usize>,
+}
+
 struct Walker<'t> {
     threads: &'t [ThreadAccount],
     /// The places of the threads that had an id, in the order in which they began.
@@ -133,30 +150,65 @@ impl Walker<'_> {
     /// From an instant of a thread back to `until`; the last piece first.
     fn walk(&self, mut place: usize, at: Nanos, until: Nanos) -> Vec<PathPiece> {
         let (mut now, mut path) = (at, Vec::new());
+        let mut together = HashMap::new();
         while now > until {
-            let (from, next) = self.before(place, now, until);
-            let thread = &self.threads[place];
-            path.push(PathPiece { thread: place, pid: thread.pid, tid: thread.tid, from, to: now });
-            let Some(next) = next else { break };
-            (place, now) = (next, from);
+            let before = self.before(place, now, until);
+            path.push(self.piece(place, before.woken, now));
+            now = before.woken;
+            let Some(waker) = before.by else { break };
+
+            let worked_since = self.before(waker, now, self.threads[waker].start).woken;
+            let were_together = || self.were_ready_together(place, waker, worked_since, now);
+            match before.asleep_since {
+                // the same for all sleeps beside the same work
+                Some(since)
+                    if *together.entry((place, waker, worked_since)).or_insert_with(were_together) =>
+                {
+                    let since = since.max(until);
+                    path.push(self.piece(waker, since, now));
+                    now = since;
+                }
+                _ => place = waker,
+            }
         }
         path
     }
 
-    /// Since when a thread was on the path, and who was before it.
-    fn before(&self, place: usize, now: Nanos, until: Nanos) -> (Nanos, Option<usize>) {
+    fn piece(&self, place: usize, from: Nanos, to: Nanos) -> PathPiece {
         let thread = &self.threads[place];
-        let recent = thread.wakes.iter().rev().filter(|wake| wake.woken < now);
+        PathPiece { thread: place, pid: thread.pid, tid: thread.tid, from, to }
+    }
+
+    /// Whether a thread slept for a small part of the time in which its waker worked, until it woke it.
+    fn were_ready_together(&self, place: usize, waker: usize, worked_since: Nanos, woken: Nanos) -> bool {
+        let (sleeper, by) = (&self.threads[place], &self.threads[waker]);
+        let both_since = worked_since.max(sleeper.start);
+        let until = sleeper.wakes.partition_point(|wake| wake.woken <= woken);
+        let recent = sleeper.wakes[..until].iter().rev().take_while(|wake| wake.woken > both_since);
+        let slept: Nanos = recent
+            .filter(|wake| wake.waker == [by.pid, by.tid])
+            .map(|wake| wake.woken - wake.from.max(both_since))
+            .sum();
+        slept.0 < (woken - both_since).0 / READY_TOGETHER
+    }
+
+    /// Since when a thread was on the path, and who was before it.
+    fn before(&self, place: usize, now: Nanos, until: Nanos) -> Before {
+        let thread = &self.threads[place];
+        let recent = &thread.wakes[..thread.wakes.partition_point(|wake| wake.woken < now)];
         let woken = recent
+            .iter()
+            .rev()
             .take_while(|wake| wake.woken > until)
-            .find_map(|wake| Some((wake.woken, self.waker(thread, wake)?)));
-        if let Some((woken, waker)) = woken {
-            return (woken, Some(waker));
+            .find_map(|wake| Some((wake, self.waker(thread, wake)?)));
+        if let Some((wake, waker)) = woken {
+            return Before { woken: wake.woken, asleep_since: Some(wake.from), by: Some(waker) };
         }
+
         let creator = thread.creator.filter(|_| thread.start > until && thread.start < now);
         match creator.and_then(|creator| self.thread(creator.pid, creator.tid, thread.start)) {
-            Some(creator) => (thread.start, Some(creator)),
-            None => (until, None),
+            Some(creator) => Before { woken: thread.start, asleep_since: None, by: Some(creator) },
+            None => Before { woken: until, asleep_since: None, by: None },
         }
     }
 
@@ -300,6 +352,39 @@ mod tests {
     fn a_path_goes_through_the_first_byte() {
         let path = critical_path(&parent_and_child(), &[moment(2, 40), moment(1, 100)]);
         assert_eq!(shown(&path), [(1, 0, 15), (2, 15, 40), (2, 40, 80), (1, 80, 100)]);
+    }
+
+    /// A program that works until `asleep`, and then waits for a thread that spins until it is told to end.
+    fn works_beside_a_spinner(asleep: u64) -> Vec<ThreadAccount> {
+        let wait = [step(asleep, 950, call("futex")), step(asleep, 950, What::Off(Reason::For(Wait::Futex)))];
+        let mut main = thread(1, 0, 1000, None, [vec![step(0, asleep, What::User)], wait.to_vec()].concat());
+        main.steps.push(step(950, 1000, What::User));
+        main.wakes.push(wake(asleep, 950, 2));
+        let spinner = vec![step(50, 940, What::User), step(940, 950, call("exit"))];
+        vec![main, thread(2, 50, 950, Some(1), spinner)]
+    }
+
+    #[test]
+    fn a_short_sleep_after_long_work_leaves_the_path_with_the_sleeper() {
+        let path = |asleep| shown(&critical_path(&works_beside_a_spinner(asleep), &[moment(1, 1000)]));
+        assert_eq!(path(930), [(1, 0, 930), (2, 930, 950), (1, 950, 1000)]);
+        assert_eq!(
+            path(100),
+            [(1, 0, 50), (2, 50, 950), (1, 950, 1000)],
+            "it waited for nearly all of the work"
+        );
+    }
+
+    #[test]
+    fn of_several_short_sleeps_beside_the_same_work_each_is_short() {
+        let mut threads = works_beside_a_spinner(940);
+        let main = &mut threads[0];
+        main.steps.insert(1, step(930, 938, call("futex")));
+        main.steps.insert(2, step(930, 938, What::Off(Reason::For(Wait::Futex))));
+        main.wakes.insert(0, wake(930, 938, 2));
+        threads[1].steps.insert(1, step(935, 939, call("futex")));
+        let path = shown(&critical_path(&threads, &[moment(1, 1000)]));
+        assert_eq!(path, [(1, 0, 930), (2, 930, 938), (1, 938, 940), (2, 940, 950), (1, 950, 1000)]);
     }
 
     #[test]

@@ -65,8 +65,7 @@ impl Thread {
     pub(super) fn taken_over_at(&mut self, at: Nanos) {
         let ended = self.ended.take().unwrap_or(at);
         for entry in &mut self.entries {
-            let own_end = if entry.interval.from < ended { ended } else { at };
-            entry.interval.to = entry.interval.to.min(own_end);
+            entry.interval.to = entry.interval.to.min(ended);
         }
         if ended < at {
             self.off(ended, at, Some(Reason::Gone));
@@ -292,5 +291,17 @@ mod tests {
         let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.own.0)).collect();
         assert_eq!(shown, [(0, 10, 10), (10, 20, 4), (12, 16, 16), (30, 10, 10), (40, 20, 20), (60, 40, 40)]);
         assert_eq!(steps[3].what, What::Off(Reason::Gone));
+    }
+
+    #[test]
+    fn user_code_ends_where_the_thread_ends_and_begins_where_it_first_runs() {
+        let mut thread = Thread::new(1, 1, Nanos(0));
+        thread.off(Nanos(0), Nanos(10), Some(Reason::Created));
+        thread.kernel(Nanos(20), Nanos(30), call("read"));
+        thread.ended = Some(Nanos(40));
+        let steps = thread.steps(Nanos(0), Nanos(100), Nanos(0));
+        let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.own.0)).collect();
+        assert_eq!(shown, [(0, 10, 10), (10, 10, 10), (20, 10, 10), (30, 10, 10), (40, 60, 60)]);
+        assert_eq!([&steps[1].what, &steps[3].what], [&What::User; 2]);
     }
 }

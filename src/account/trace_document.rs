@@ -16,7 +16,7 @@ use crate::document::trace::{
     TracePhases, TracePiece, TraceProcess, TraceProgram, TraceSampling, TraceSearch, TraceShare, TraceSpan,
     TraceWatched,
 };
-use crate::stats;
+use crate::stats::{Statistics, mean_of};
 use firstbyte_measure::Counts;
 use firstbyte_measure::launch::wait::Usage;
 use firstbyte_measure::timeline::PerPhase;
@@ -114,15 +114,16 @@ fn traced(summary: &Summary, invocation: &Invocation) -> TraceProgram {
     let account = &summary.median_run;
     let [times, untraced_times] = invocation.walls.each_ref().map(|walls| seconds(walls));
     let wall = Spread::of(&times);
+    let statistics = Statistics::of(&times);
     let charged = |of: fn(&Usage) -> Nanos| {
-        mean(&invocation.usages.iter().map(|usage| of(usage).as_f64() / 1e9).collect::<Vec<f64>>())
+        mean_of(&invocation.usages.iter().map(|usage| of(usage).as_f64() / 1e9).collect::<Vec<f64>>())
     };
 
     TraceProgram {
         command: invocation.command.clone(),
         name: invocation.watched.as_ref().map(|watched| watched.program.clone()),
-        mean: mean(&times),
-        stddev: stats::Statistics::of(&times).and_then(|summary| summary.stddev),
+        mean: statistics.map(|all| all.mean),
+        stddev: statistics.and_then(|all| all.stddev),
         median: wall.median,
         user: charged(|usage| usage.user),
         system: charged(|usage| usage.system),
@@ -159,10 +160,6 @@ fn traced(summary: &Summary, invocation: &Invocation) -> TraceProgram {
 
 fn seconds(nanos: &[f64]) -> Vec<f64> {
     nanos.iter().map(|ns| ns / 1e9).collect()
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 pub(super) fn phases(summary: &Summary) -> TracePhases {
@@ -346,15 +343,5 @@ fn process(process: &ProcessAccount) -> TraceProcess {
         status: process.status,
         threads: process.threads,
         execs: process.execs.iter().map(exec).collect(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_values_have_no_mean() {
-        assert_eq!((mean(&[]), mean(&[1.0, 4.0])), (None, Some(2.5)));
     }
 }

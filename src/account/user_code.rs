@@ -44,11 +44,13 @@ impl UserCode {
 
     /// The time of the dynamic loader's own code.
     pub(super) fn loader(&self) -> Nanos {
-        let is_loader = |path: &str| {
-            let file = path.rsplit('/').next().unwrap_or_default();
-            file.starts_with("ld-") || file.starts_with("ld.so") || file.starts_with("ld64.so")
-        };
         let modules = self.divided.modules.iter().filter(|module| is_loader(&module.module));
         Nanos::rounded(modules.map(|module| module.own.time).sum())
     }
+}
+
+/// Whether a module is the dynamic loader.
+pub(super) fn is_loader(module: &str) -> bool {
+    let file = module.rsplit('/').next().unwrap_or_default();
+    ["ld-", "ld.so", "ld64.so"].iter().any(|start| file.starts_with(start))
 }

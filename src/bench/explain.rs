@@ -264,3 +264,41 @@ pub fn count_cpuids(command: &Command, trap: Nanos, total: f64) -> Result<Option
     let each = each.filter(|each| (each.0 * MANY_CPUIDS) as f64 * 100.0 >= total);
     each.map(|each| Ok(Cpuid { each, executed: cpuid_count(command)? })).transpose()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::place::Place;
+    use super::super::run_plan::Destination;
+    use super::*;
+    use firstbyte_measure::launch::{Environment, Watch};
+
+    #[test]
+    fn only_the_output_of_a_single_run_is_read_along_from_the_start() {
+        let watch = |count| {
+            let each_run = RunPlan {
+                output: Destination::default(),
+                place: Place::default(),
+                timeout: Duration::from_secs(60),
+                input: None,
+                until: None,
+                accepted: Accepted::default(),
+                environment: Environment::clean(),
+            };
+            let plan = ExplainPlan {
+                count,
+                quick: false,
+                overhead: false,
+                samples: false,
+                runtimes: false,
+                along: Along::default(),
+                backend: BackendChoice::default(),
+                each_run,
+                cold: None,
+                ring: None,
+                seed: 0,
+            };
+            entry(Command::new(&["true"]).unwrap(), &plan).unwrap().tracee.launcher.watch()
+        };
+        assert_eq!([None, Some(1), Some(2)].map(watch), [Watch::Exit, Watch::Arrival, Watch::Exit]);
+    }
+}

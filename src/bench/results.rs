@@ -9,7 +9,7 @@ use crate::document::bench::{
 };
 use crate::document::conditions::Conditions;
 use crate::document::{Document, hyperfine, warnings};
-use crate::stats::{Bootstrap, Statistics, judge, median, median_count, paired};
+use crate::stats::{Bootstrap, Statistics, judge, mean_of, median, median_count, paired};
 use firstbyte_measure::counters::CounterValues;
 use firstbyte_measure::machine::Machine;
 use firstbyte_measure::tracer::Tracer;
@@ -236,7 +236,8 @@ fn seconds(ns: Nanos) -> f64 {
 }
 
 fn mean_seconds(samples: &[Sample], of: fn(&Sample) -> Nanos) -> f64 {
-    samples.iter().map(|sample| seconds(of(sample))).sum::<f64>() / samples.len().max(1) as f64
+    let all: Vec<f64> = samples.iter().map(|sample| seconds(of(sample))).collect();
+    mean_of(&all).unwrap_or_default()
 }
 
 fn phases(samples: &[Sample]) -> PhaseTimes {

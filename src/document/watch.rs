@@ -203,7 +203,7 @@ impl Sum for WatchPath {
     fn sum<I: Iterator<Item = WatchPath>>(paths: I) -> WatchPath {
         paths.fold(WatchPath::default(), |sum, path| WatchPath {
             execs: sum.execs + path.execs,
-            startup_ns: sum.startup_ns + path.startup_ns,
+            startup_ns: sum.startup_ns.saturating_add(path.startup_ns),
         })
     }
 }
@@ -257,6 +257,7 @@ pub struct WatchRun {
     pub returned: Option<u64>,
     /// The return of the first write of output.
     pub first_output: Option<u64>,
+    /// Not before the start.
     pub end: u64,
     pub cpu_ns: u64,
     /// How it ended, in words.
@@ -267,11 +268,12 @@ impl WatchRun {
     /// Its parts, each with its beginning and its end.
     pub fn parts(&self) -> impl Iterator<Item = (WatchPart, u64, u64)> {
         let returned = self.returned.unwrap_or(self.end).min(self.end);
-        let output = self.first_output.unwrap_or(self.end).clamp(returned, self.end);
+        let output = self.first_output.map(|output| output.clamp(returned, self.end));
         let parts = [
             (WatchPart::Startup, self.start, returned),
-            (WatchPart::BeforeOutput, returned, output),
-            (WatchPart::AfterOutput, output, self.end),
+            (WatchPart::BeforeOutput, returned, output.unwrap_or(returned)),
+            (WatchPart::AfterOutput, output.unwrap_or(self.end), self.end),
+            (WatchPart::Life, returned, if output.is_some() { returned } else { self.end }),
         ];
         parts.into_iter().filter(|(_, from, to)| from < to)
     }
@@ -282,20 +284,24 @@ impl WatchRun {
 pub enum WatchPart {
     /// The kernel's work, until `execve` returns.
     Startup,
-    /// Until the first output, or until the end of a program without output.
+    /// Until the first output.
     BeforeOutput,
     /// From there to the end.
     AfterOutput,
+    /// Until the end, if there was no output, or if nobody asked for it.
+    Life,
 }
 
 impl WatchPart {
-    pub const ALL: [WatchPart; 3] = [WatchPart::Startup, WatchPart::BeforeOutput, WatchPart::AfterOutput];
+    pub const ALL: [WatchPart; 4] =
+        [WatchPart::Startup, WatchPart::BeforeOutput, WatchPart::AfterOutput, WatchPart::Life];
 
     pub fn name(self) -> &'static str {
         match self {
             WatchPart::Startup => "startup",
             WatchPart::BeforeOutput => "before its first output",
             WatchPart::AfterOutput => "after its first output",
+            WatchPart::Life => "after its start-up",
         }
     }
 }
@@ -331,9 +337,9 @@ mod tests {
             };
             run.parts().map(|(part, from, to)| (part.name(), from, to)).collect()
         };
-        let [startup, before, after] = WatchPart::ALL.map(WatchPart::name);
+        let [startup, before, after, life] = WatchPart::ALL.map(WatchPart::name);
         assert_eq!(parts(Some(20), Some(30)), [(startup, 10, 20), (before, 20, 30), (after, 30, 50)]);
-        assert_eq!(parts(Some(20), None), [(startup, 10, 20), (before, 20, 50)]);
+        assert_eq!(parts(Some(20), None), [(startup, 10, 20), (life, 20, 50)]);
         assert_eq!(parts(None, None), [(startup, 10, 50)]);
     }
 }

@@ -19,4 +19,4 @@ pub use bootstrap::{Bootstrap, Interval};
 pub use comparing::{Comparison, Verdict, judge, judge_unpaired, paired};
 pub use log_histogram::LogHistogram;
 pub use quantile::{median, median_count, median_of, quantile};
-pub use statistics::Statistics;
+pub use statistics::{Statistics, mean_of};

@@ -46,6 +46,11 @@ impl Statistics {
     }
 }
 
+/// The mean of values in any order; `None` when there are none, or one is a NaN or infinite.
+pub fn mean_of(values: &[f64]) -> Option<f64> {
+    Statistics::of(values).map(|statistics| statistics.mean)
+}
+
 /// Median of the absolute distances from `center`.
 pub(super) fn mad(values: &[f64], center: f64) -> Option<f64> {
     let distances: Vec<f64> = values.iter().map(|v| (v - center).abs()).collect();
@@ -111,7 +116,7 @@ mod tests {
     #[test]
     fn what_has_no_finite_statistics_has_no_summary() {
         for values in [&[][..], &[f64::NAN], &[1.0, f64::INFINITY], &[f64::MAX, f64::MAX]] {
-            assert_eq!(Statistics::of(values), None, "{values:?}");
+            assert_eq!((Statistics::of(values), mean_of(values)), (None, None), "{values:?}");
         }
     }
 

@@ -7,7 +7,7 @@
 use super::memory::{Memory, STEP};
 use super::programs::ProgramId;
 use crate::document::watch::WatchPath;
-use firstbyte_measure::tracer::watch::{AwaitedEnd, EndedProgram, Ending, ProcessBirth};
+use firstbyte_measure::tracer::watch::{AwaitedEnd, EndedProgram, Ending, LateWait, ProcessBirth};
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
@@ -23,6 +23,7 @@ pub(super) type Startups = BTreeMap<ProgramId, WatchPath>;
 #[derive(Debug)]
 pub(super) struct CriticalPath {
     steps: HashMap<ProcessBirth, Vec<Step>>,
+    waits: HashMap<ProcessBirth, Vec<LateWait>>,
     /// In the order in which they began to exit, if somebody waited for that, or ended.
     ended: BinaryHeap<Reverse<Ended>>,
     last_end: Nanos,
@@ -38,6 +39,8 @@ pub(super) struct CriticalPath {
 struct Step {
     from: Nanos,
     until: Nanos,
+    /// As of [`AwaitedEnd`].
+    late: Option<Nanos>,
     startups: Box<[(ProgramId, WatchPath)]>,
 }
 
@@ -45,13 +48,14 @@ struct Step {
 struct Ended {
     at: Nanos,
     process: ProcessBirth,
-    awaited: Option<(ProcessBirth, Nanos)>,
+    awaited: Option<AwaitedEnd>,
 }
 
 impl CriticalPath {
     pub(super) fn new(memory: Memory) -> CriticalPath {
         CriticalPath {
             steps: HashMap::new(),
+            waits: HashMap::new(),
             ended: BinaryHeap::new(),
             last_end: Nanos(0),
             command: None,
@@ -66,19 +70,27 @@ impl CriticalPath {
         let process = ProcessBirth { pid: ended.pid, at: forked };
         if let (Some(program), Some(from), Some(until)) = (program, ended.entered, ended.returned) {
             let path = WatchPath { execs: 1, startup_ns: ended.startup().0 };
-            self.add(process, Step { from, until, startups: Box::new([(program, path)]) });
+            self.add(process, Step { from, until, late: None, startups: Box::new([(program, path)]) });
         }
 
         match ended.how {
             Ending::Replaced => {}
             Ending::Running => self.note_command(forked, None),
             Ending::Exited(_) => {
-                let awaited = ended.awaited.map(|AwaitedEnd { by, at }| (by, at));
-                let at = awaited.map_or(ended.at, |(_, at)| at);
-                self.ended.push(Reverse(Ended { at, process, awaited }));
+                let at = ended.awaited.map_or(ended.at, |awaited| awaited.at);
+                self.ended.push(Reverse(Ended { at, process, awaited: ended.awaited }));
                 self.last_end = self.last_end.max(ended.at);
                 self.resolve(Nanos(self.last_end.0.saturating_sub(LATEST.0)));
             }
+        }
+    }
+
+    /// A process waits for children that have ended before.
+    pub(super) fn wait(&mut self, wait: LateWait) {
+        if self.memory.take(STEP, "") {
+            self.waits.entry(wait.by).or_default().push(wait);
+        } else {
+            self.incomplete = true;
         }
     }
 
@@ -104,14 +116,24 @@ impl CriticalPath {
     fn resolve(&mut self, until: Nanos) {
         while self.ended.peek().is_some_and(|Reverse(next)| next.at <= until) {
             let Some(Reverse(Ended { process, awaited, .. })) = self.ended.pop() else { return };
-            let steps = self.steps.remove(&process).unwrap_or_default();
-            self.memory.give(steps.iter().map(size).sum());
-            let startups = backwards(steps);
+            let startups = backwards(self.take_steps(process));
             self.note_command(process.at, Some(&startups));
-            if let Some((by, until)) = awaited.filter(|_| !startups.is_empty()) {
-                self.add(by, Step { from: process.at, until, startups: startups.into_iter().collect() });
+            if let Some(AwaitedEnd { by, at, late }) = awaited.filter(|_| !startups.is_empty()) {
+                let startups = startups.into_iter().collect();
+                self.add(by, Step { from: process.at, until: at, late, startups });
             }
         }
+    }
+
+    /// The steps of a process that has ended, without the children for which it did not wait.
+    fn take_steps(&mut self, process: ProcessBirth) -> Vec<Step> {
+        let mut steps = self.steps.remove(&process).unwrap_or_default();
+        let mut waits = self.waits.remove(&process).unwrap_or_default();
+        self.memory.give(steps.iter().map(size).sum::<u64>() + waits.len() as u64 * STEP);
+
+        waits.sort_by_key(|wait| wait.at);
+        steps.retain(|step| step.late.is_none_or(|cpu| has_waited(&waits, step.until, cpu)));
+        steps
     }
 
     fn note_command(&mut self, forked: Nanos, startups: Option<&Startups>) {
@@ -123,6 +145,12 @@ impl CriticalPath {
 
 fn size(step: &Step) -> u64 {
     STEP + size_of_val(&*step.startups) as u64
+}
+
+/// Whether a process waited for a child that began to exit at an instant: it had worked less than the child's CPU time.
+fn has_waited(waits: &[LateWait], exit: Nanos, cpu: Nanos) -> bool {
+    let next = waits.partition_point(|wait| wait.at < exit);
+    waits.get(next).is_some_and(|wait| wait.since <= exit && wait.worked < cpu)
 }
 
 /// The start-ups on the path through a process, from its end to its fork.
@@ -138,7 +166,7 @@ fn backwards(mut steps: Vec<Step>) -> Startups {
         for &(program, WatchPath { execs, startup_ns }) in &step.startups {
             let sum = path.entry(program).or_default();
             sum.execs += execs;
-            sum.startup_ns += startup_ns;
+            sum.startup_ns = sum.startup_ns.saturating_add(startup_ns);
         }
     }
     path
@@ -161,7 +189,7 @@ mod tests {
             forked: Some(Nanos(born)),
             returned: Some(Nanos(born + 2)),
             first_output: None,
-            awaited: waited.then_some(AwaitedEnd { by: COMMAND, at: Nanos(at) }),
+            awaited: waited.then_some(AwaitedEnd { by: COMMAND, at: Nanos(at), late: None }),
             at: Nanos(at),
             cpu: Nanos(0),
             how,
@@ -196,12 +224,35 @@ mod tests {
     }
 
     #[test]
+    fn a_parent_that_waits_late_has_waited_for_a_child_that_worked_longer() {
+        let on_path = |exit: u64, worked: u64| {
+            let mut path = CriticalPath::new(Memory::new(1 << 20));
+            let mut child = ended(2, [10, exit], false, Ending::Exited(ExitStatus::SUCCESS));
+            child.awaited = Some(AwaitedEnd { by: COMMAND, at: Nanos(exit), late: Some(Nanos(5)) });
+            path.end(&child, Some(2));
+            for [since, at] in [[15, 20], [30, 40]] {
+                path.wait(LateWait {
+                    by: COMMAND,
+                    since: Nanos(since),
+                    at: Nanos(at),
+                    worked: Nanos(worked),
+                });
+            }
+            path.end(&ended(1, [1, 1000], false, Ending::Exited(ExitStatus::SUCCESS)), Some(1));
+            path.finish().unwrap().contains_key(&2)
+        };
+        assert!(on_path(15, 4) && on_path(35, 4));
+        assert!(!on_path(35, 5), "the parent worked as long itself");
+        assert!(!on_path(25, 4) && !on_path(45, 4), "it forked or ended before it waited");
+    }
+
+    #[test]
     fn the_paths_of_children_are_part_of_that_of_their_parent() {
         let mut path = CriticalPath::new(Memory::new(1 << 20));
         let exited = Ending::Exited(ExitStatus::SUCCESS);
         let child = ProcessBirth { pid: 2, at: Nanos(10) };
         let mut below = ended(3, [20, 30], false, exited);
-        below.awaited = Some(AwaitedEnd { by: child, at: Nanos(30) });
+        below.awaited = Some(AwaitedEnd { by: child, at: Nanos(30), late: None });
         // the record of the parent comes first
         path.end(&ended(2, [10, 40], true, exited), Some(7));
         path.end(&below, Some(8));

@@ -74,8 +74,8 @@ impl Program {
         self.replaced += other.replaced;
         self.running += other.running;
         self.forks += other.forks;
-        self.forks_ns += other.forks_ns;
-        self.cpu_ns += other.cpu_ns;
+        self.forks_ns = self.forks_ns.saturating_add(other.forks_ns);
+        self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
         self.startup.absorb(&other.startup);
         self.first_output.absorb(&other.first_output);
         self.lifetime.absorb(&other.lifetime);
@@ -127,7 +127,7 @@ impl Program {
         if let Some(time) = ended.first_output.and_then(since) {
             self.first_output.add(time);
         }
-        self.cpu_ns += ended.cpu.0;
+        self.cpu_ns = self.cpu_ns.saturating_add(ended.cpu.0);
 
         match ended.how {
             Ending::Running => {
@@ -140,7 +140,7 @@ impl Program {
         let lifetime = since(ended.at).unwrap_or_default();
         self.lifetime.add(lifetime);
         if let Some(line) = command.and_then(|command| self.commands.get_mut(command)) {
-            line.lifetime_ns += lifetime;
+            line.lifetime_ns = line.lifetime_ns.saturating_add(lifetime);
         }
     }
 }

@@ -47,16 +47,19 @@ pub(super) fn timeline(tally: &Tally) -> WatchTimeline {
     let begun = runs.iter().map(entered).min().unwrap_or_default();
     let since = |instant: Nanos| instant.since(begun).unwrap_or_default().0;
 
-    let of_run = |run: &Run| WatchRun {
-        program: Rc::clone(&labels[&tally.programs.listed(run.program)]),
-        command: run.command.clone(),
-        pid: run.ended.pid,
-        start: since(entered(run)),
-        returned: run.ended.returned.map(since),
-        first_output: run.ended.first_output.map(since),
-        end: since(run.ended.at),
-        cpu_ns: run.ended.cpu.0,
-        outcome: outcome(run.ended.how),
+    let of_run = |run: &Run| {
+        let start = since(entered(run));
+        WatchRun {
+            program: Rc::clone(&labels[&tally.programs.listed(run.program)]),
+            command: run.command.clone(),
+            pid: run.ended.pid,
+            start,
+            returned: run.ended.returned.map(since),
+            first_output: run.ended.first_output.map(since),
+            end: since(run.ended.at).max(start),
+            cpu_ns: run.ended.cpu.0,
+            outcome: outcome(run.ended.how),
+        }
     };
     WatchTimeline { runs: runs.iter().map(of_run).collect() }
 }
@@ -191,7 +194,7 @@ fn totals(tally: &Tally, results: &[WatchProgram]) -> WatchTotals {
         processes: tally.processes,
         forks: tally.forks,
         running: tally.unended,
-        startup_ns: results.iter().map(startup).sum(),
+        startup_ns: results.iter().map(startup).fold(0, u64::saturating_add),
         critical_path: path_of_all(results),
         cpu_ns: tally.cpu_ns,
         unlisted_execs: tally.programs.others().map_or(0, |others| others.execs),

@@ -115,6 +115,11 @@ impl Tally {
             WatchEvent::Started(started) => self.start(started),
             WatchEvent::Ended(ended) => self.end(ended),
             WatchEvent::Failed(failed) => self.fail(failed),
+            WatchEvent::LateWait(wait) => {
+                if let Some(critical) = &mut self.critical {
+                    critical.wait(*wait);
+                }
+            }
         }
     }
 
@@ -162,11 +167,12 @@ impl Tally {
         let Some(shim) = program.shim(&path, &mut self.memory) else { return };
         shim.execs += 1;
         shim.processes += running.created_before;
-        shim.delay_ns += running.run.entered.since(entered.entered).map_or(0, |delay| delay.0);
+        let delay = running.run.entered.since(entered.entered).unwrap_or_default();
+        shim.delay_ns = shim.delay_ns.saturating_add(delay.0);
     }
 
     fn end(&mut self, ended: &EndedProgram) {
-        self.cpu_ns += ended.cpu.0;
+        self.cpu_ns = self.cpu_ns.saturating_add(ended.cpu.0);
         let running = ended.run().and_then(|run| self.running.remove(&run));
         let program = running.as_ref().map(|running| running.program);
         if let Some(critical) = &mut self.critical {
@@ -220,10 +226,10 @@ impl Tally {
         let Some(original) = ended.by.and_then(|by| self.running.get(&by)) else { return };
         let program = self.programs.get(original.program);
         program.forks += 1;
-        program.cpu_ns += ended.cpu.0;
+        program.cpu_ns = program.cpu_ns.saturating_add(ended.cpu.0);
         self.tree.end(original.node, Nanos(0), ended.cpu);
-        let lifetime = ended.forked.and_then(|forked| ended.at.since(forked));
-        program.forks_ns += lifetime.map_or(0, |lifetime| lifetime.0);
+        let lifetime = ended.forked.and_then(|forked| ended.at.since(forked)).unwrap_or_default();
+        program.forks_ns = program.forks_ns.saturating_add(lifetime.0);
     }
 
     fn fail(&mut self, failed: &FailedExec) {

@@ -3,7 +3,7 @@
 use super::command_lines::CommandLines;
 use super::memory::PROGRAM;
 use super::programs::OTHERS;
-use super::summary::{Frame, document};
+use super::summary::{Frame, document, timeline};
 use super::tally::Tally;
 use crate::document::watch::{WatchDocument, WatchFinding, WatchProgram};
 use firstbyte_measure::launch::ExitStatus;
@@ -301,4 +301,44 @@ fn a_long_command_line_says_that_it_is_cut() {
 fn the_end_of_an_unknown_program_is_the_end_of_a_process() {
     let document = watched(PLENTY, &[ended(run(1, 100), 200, EXITED)]);
     assert_eq!((document.totals.execs, document.totals.processes, document.totals.cpu_ns), (0, 1, 7));
+}
+
+#[test]
+fn an_execution_whose_record_ends_before_it_began_has_no_duration() {
+    let (one, two) = (run(1, 50), run(2, 100));
+    let mut tally = Tally::new(PLENTY, true, CommandLines::Whole);
+    for of in [one, two] {
+        tally.add(&started(of, None, "/bin/ls", &["ls"]));
+        tally.add(&ended(of, 90, EXITED));
+    }
+    let times: Vec<_> = timeline(&tally).runs.iter().map(|run| (run.start, run.end)).collect();
+    assert_eq!(times, [(0, 40), (50, 50)]);
+}
+
+/// Sums stop at the largest value, so that one damaged record damages nothing else.
+#[test]
+fn times_that_no_watch_can_have_seen_do_not_wrap_around() {
+    const LONGEST: Nanos = Nanos(u64::MAX);
+    let (one, two) = (run(1, 0), run(2, 0));
+    let long = |of: ProgramRun, forked: bool| {
+        WatchEvent::Ended(EndedProgram {
+            pid: of.pid,
+            entered: (!forked).then_some(of.entered),
+            by: Some(one),
+            forked: Some(Nanos(0)),
+            returned: Some(LONGEST),
+            first_output: Some(LONGEST),
+            awaited: None,
+            at: LONGEST,
+            cpu: LONGEST,
+            how: EXITED,
+        })
+    };
+    let begun = [one, two].map(|of| started(of, None, "/bin/ls", &["ls"]));
+    let ended = [long(run(3, 0), true), long(run(4, 0), true), long(two, false), long(one, false)];
+    let document = watched(PLENTY, &begun.into_iter().chain(ended).collect::<Vec<_>>());
+    let totals = &document.totals;
+    assert_eq!((totals.forks, totals.startup_ns, totals.cpu_ns), (2, u64::MAX, u64::MAX));
+    let ls = program(&document, "/bin/ls");
+    assert_eq!((ls.cpu_ns, ls.command_lines[0].lifetime_ns), (u64::MAX, u64::MAX));
 }

@@ -65,8 +65,8 @@ impl ProcessTree {
             let place = known.unwrap_or_else(|| self.grow(above, program));
             let sum = &mut self.nodes[place];
             sum.execs += node.execs;
-            sum.startup_ns += node.startup_ns;
-            sum.cpu_ns += node.cpu_ns;
+            sum.startup_ns = sum.startup_ns.saturating_add(node.startup_ns);
+            sum.cpu_ns = sum.cpu_ns.saturating_add(node.cpu_ns);
             places.push(place);
         }
         memory.take(NODE * self.nodes.len() as u64, "");
@@ -76,8 +76,8 @@ impl ProcessTree {
     /// Adds what an execution, or a fork of it, has used.
     pub(super) fn end(&mut self, node: Option<usize>, startup: Nanos, cpu: Nanos) {
         if let Some(node) = node.and_then(|node| self.nodes.get_mut(node)) {
-            node.startup_ns += startup.0;
-            node.cpu_ns += cpu.0;
+            node.startup_ns = node.startup_ns.saturating_add(startup.0);
+            node.cpu_ns = node.cpu_ns.saturating_add(cpu.0);
         }
     }
 }

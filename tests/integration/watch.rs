@@ -8,6 +8,7 @@ use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::watcher::attach_watcher;
 use firstbyte_measure::tracer::{Setting, Tracer};
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -159,6 +160,34 @@ fn what_nobody_waits_for_is_not_on_the_critical_path() {
 fn a_pipe_that_is_closed_is_waited_for_as_well() {
     let Some(execs) = path_of("x=$(one 300 & two 1500 & exit 0); three 300; exit 0") else { return };
     assert_eq!(execs[2], 1);
+}
+
+/// How many of three programs are on the critical path, each of which takes the processor from its parent until it has ended, so
+/// that the parent never sleeps.
+fn on_path_of_one_that_gives_way(how: &str, spin: &str) -> Option<u64> {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let child = folder.path().join("child");
+    fs::copy(built("watched.c")?, &child).unwrap();
+    let (document, _, _) = tracee(&[how, "3", child.to_str().unwrap(), "spin", "0", spin])?;
+    if document["exit"] == json!({ "code": 77 }) {
+        skipped("real-time scheduling is not permitted");
+        return None;
+    }
+    assert_eq!(document["exit"], json!({ "code": 0 }), "{document:#}");
+    assert_eq!(row(&document, child.to_str().unwrap())["execs"], 3);
+    Some(on_path(&document, &child))
+}
+
+#[test]
+fn a_parent_that_gets_no_processor_before_its_child_ends_has_waited_for_it() {
+    let Some(execs) = on_path_of_one_that_gives_way("give-way", "100") else { return };
+    assert_eq!(execs, 3);
+}
+
+#[test]
+fn a_parent_that_works_longer_than_its_child_has_not_waited_for_it() {
+    let Some(execs) = on_path_of_one_that_gives_way("give-way-and-work", "1") else { return };
+    assert_eq!(execs, 0);
 }
 
 #[test]
@@ -324,6 +353,58 @@ fn a_process_ends_with_the_status_that_its_parent_sees() {
     assert_eq!(counts(row(&document, &path)), [1, 0, 1, 0, 0]);
 }
 
+/// How the processes that have executed a program ended, by the last one of each, as strace saw it.
+fn endings_of(strace: &str) -> Vec<String> {
+    let (mut last, mut endings) = (BTreeMap::new(), Vec::new());
+    for (pid, event) in strace.lines().filter_map(|line| line.split_once(' ')) {
+        let event = event.trim_start();
+        if let Some((path, rest)) = event.strip_prefix("execve(\"").and_then(|call| call.split_once('"')) {
+            let new = rest.split_once("<pid changed to ").and_then(|(_, new)| new.split(' ').next());
+            last.insert(new.unwrap_or(pid), path.rsplit('/').next().unwrap());
+        }
+        if event.contains("execve") && event.contains(" = -1 ") {
+            last.remove(pid);
+        }
+        let code = event.strip_prefix("+++ exited with ").map(|code| format!("exit status {code}"));
+        let signal = event.strip_prefix("+++ killed by ").map(|signal| format!("killed by {signal}"));
+        let end = code.or(signal).and_then(|end| Some(end.strip_suffix(" +++")?.to_owned()));
+        if let Some((end, program)) = end.and_then(|end| Some((end, last.remove(pid)?))) {
+            endings.push(format!("{program}: {end}"));
+        }
+    }
+    endings.sort();
+    endings
+}
+
+#[test]
+fn every_process_of_a_tree_ends_as_strace_says() {
+    let Some(tracee) = built("watched.c") else { return };
+    if !works() || Command::new("strace").arg("-V").output().is_err() {
+        return skipped("there is no strace, or watch does not work here");
+    }
+    let script = "W leader-exits 3; W die; (exit 4); env W vfork 3 /bin/true; /bin/false | /bin/cat; W exec-from-thread /bin/false; \
+                  W fork 2; sh -c 'kill -TERM $$'; nice -n 0 env sh -c 'exit 200'; ./missing; exit 6";
+    let script = script.replace('W', tracee.to_str().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let strace = ["strace", "-f", "-q", "-e", "trace=process", "-o", &file("log"), "sh", "-c", &script];
+    let (_, status) = watched(&["--export-perfetto", &file("timeline")], &strace);
+    assert_eq!(status, Some(3));
+
+    let timeline: Value = serde_json::from_slice(&fs::read(file("timeline")).unwrap()).unwrap();
+    let slices = timeline["traceEvents"].as_array().unwrap().iter().filter(|event| event["cat"] == "program");
+    let mut seen: Vec<String> = slices
+        .map(|slice| {
+            format!("{}: {}", slice["name"].as_str().unwrap(), slice["args"]["end"].as_str().unwrap())
+        })
+        .filter(|ending| !ending.starts_with("strace: ") && !ending.ends_with("executed another program"))
+        .collect();
+    seen.sort();
+    let log = fs::read_to_string(file("log")).unwrap();
+    assert_eq!(seen, endings_of(&log), "{log}");
+    assert_eq!(seen.len(), 13);
+}
+
 #[test]
 fn the_first_output_comes_after_the_delay_before_it() {
     let Some((document, _, path)) = tracee_with(&["--first-output"], &["late", "30"]) else { return };
@@ -402,6 +483,8 @@ fn timelines_have_a_slice_for_every_execution() {
     assert_eq!(names, ["watched_c", "true", "true", "true", "true", "true"]);
     let startups = of("part").iter().filter(|event| event["name"] == "startup").count();
     assert_eq!(startups, 6);
+    let parts: BTreeSet<&str> = of("part").iter().map(|event| event["name"].as_str().unwrap()).collect();
+    assert_eq!(parts.into_iter().collect::<Vec<_>>(), ["after its start-up", "startup"]);
     let lane = |name: &str| of("program").iter().find(|event| event["name"] == name).unwrap()["tid"].clone();
     assert_ne!(lane("watched_c"), lane("true"), "they run at the same time");
 

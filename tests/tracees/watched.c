@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,49 @@ static int run(int count, int with_exec)
 	return 0;
 }
 
+static int is_zombie(pid_t child)
+{
+	char path[64], text[512] = "";
+	snprintf(path, sizeof path, "/proc/%d/stat", child);
+	FILE *file = fopen(path, "r");
+	if (!file)
+		return 0;
+	fread(text, 1, sizeof text - 1, file);
+	fclose(file);
+	char *name_ends = strrchr(text, ')');
+	return name_ends && name_ends[2] == 'Z';
+}
+
+/*
+ * Executes programs one after the other, on one processor, which each of them takes from this process until it has ended. If
+ * `work` is not 0, this process then uses the processor for so many milliseconds before it calls waitpid.
+ */
+static int give_way(int count, long work)
+{
+	struct sched_param first = { .sched_priority = 1 };
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	if (sched_setaffinity(0, sizeof one, &one) || sched_setscheduler(0, SCHED_FIFO, &first))
+		return 77;
+	for (int i = 1; i <= count; i++) {
+		pid_t child = fork();
+		if (child == 0) {
+			execv(rest[0], rest);
+			_exit(9);
+		}
+		int status;
+		do
+			sched_yield();
+		while (work && !is_zombie(child));
+		if (work)
+			spin((void *)(work * i));
+		if (waitpid(child, &status, 0) != child || status)
+			return 8;
+	}
+	return 0;
+}
+
 /* As execvp does: two folders that do not have it, then the one that has. */
 static void search(void)
 {
@@ -87,12 +131,18 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(how, "fork"))
 		return run(number, 0);
+	if (!strcmp(how, "give-way"))
+		return give_way(number, 0);
+	if (!strcmp(how, "give-way-and-work"))
+		return give_way(number, 300);
 	if (!strcmp(how, "late")) {
 		pause_ms(number);
 		return write(1, "late\n", 5) != 5;
 	}
 	if (!strcmp(how, "spin")) {
-		/* `number` threads, each as many milliseconds as the next argument */
+		/* `number` threads, or 0: this one, each as many milliseconds as the next argument */
+		if (!number)
+			spin((void *)atol(rest[0]));
 		for (long i = 0; i < number; i++)
 			pthread_create(&thread[i], 0, spin, (void *)atol(rest[0]));
 		for (long i = 0; i < number; i++)

@@ -3,6 +3,7 @@
 use super::{Evidence, Finding, loading_rules, noteworthy};
 use crate::account::loads::{EXECUTABLE, Load};
 use crate::account::profile::{Function, GENERATED, Node};
+use crate::account::user_code::is_loader;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -42,9 +43,10 @@ const INTERPRETING: [&str; 6] = [
 pub(super) const INTERPRETED: &str = "the program that it interprets";
 
 /// glibc's functions that ask the processor what it can do.
-const OF_CPUID: [&str; 6] = [
+const OF_CPUID: [&str; 7] = [
     "dl_init_cacheinfo",
     "get_common",
+    "handle_amd",
     "handle_intel",
     "init_cpu_features",
     "intel_check_word",
@@ -61,7 +63,7 @@ fn executes_cpuid(run: &Evidence, function: &str) -> bool {
 const MOST: f64 = 0.5;
 /// Unless what it calls has less than this part of its own time.
 const DIVIDED: f64 = 0.6;
-/// Functions that only call the program or its thread.
+/// Functions that only call the program or its thread. One without a name says no more.
 const ENTRIES: [&str; 8] = [
     "_start",
     "__libc_start_main",
@@ -94,12 +96,24 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
     } else {
         format!(": {}", shown.join(", "))
     };
+    let unnamed = unnamed_part(run, cost).unwrap_or_default();
     let text = format!(
-        "The program's own code: `{name}` computes {cost}, by samples with all that it calls{divided}. `--export-folded` \
-         shows all functions."
+        "The program's own code: `{name}` computes {cost}, by samples with all that it calls{divided}.{unnamed} \
+         `--export-folded` shows all functions."
     );
     let mostly = parts.first().map_or(name, |(part, _)| part.as_str());
     Some(Finding::new("user-code", cost, text).about(mostly))
+}
+
+/// Says which file's code takes at least a quarter of the time, but has no names.
+fn unnamed_part(run: &Evidence, cost: Nanos) -> Option<String> {
+    let functions = &run.user_code?.divided.functions;
+    let nameless = functions.iter().filter(|function| function.frame.function.is_none());
+    let most = nameless.max_by(|a, b| a.own.time.total_cmp(&b.own.time))?;
+    let (file, time) = (most.frame.file(), Nanos::rounded(most.own.time));
+    let text =
+        format!(" Functions of `{file}` without names take {time}: its debug symbols would name them.");
+    (time.0 * 4 >= cost.0 && &*most.frame.module != GENERATED).then_some(text)
 }
 
 /// The functions that divide the time of a program, each with what it calls; the longest first.
@@ -113,9 +127,12 @@ fn parts(nodes: &[Node], root: usize) -> Vec<(String, Nanos)> {
     let (mut open, mut times) = (vec![root], BTreeMap::<String, f64>::new());
     while let Some(place) = open.pop() {
         let (time, name) = (nodes[place].time, nodes[place].frame.function.as_deref());
+        if is_loader(&nodes[place].frame.module) {
+            continue; // other findings have its time
+        }
         let inside: f64 = called[place].iter().map(|inner| nodes[*inner].time).sum();
         let interprets = name.is_some_and(|name| INTERPRETING.iter().any(|known| name.starts_with(known)));
-        let is_entry = name.is_some_and(|name| ENTRIES.contains(&name));
+        let is_entry = name.is_none_or(|name| ENTRIES.contains(&name));
         if place == root || is_entry || time >= MOST * all && inside >= DIVIDED * time && !interprets {
             open.extend(&called[place]);
         } else if let Some(name) = name {

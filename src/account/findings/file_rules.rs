@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// A load that is nearly everything, such as the script itself, explains nothing.
 const NEARLY_ALL: f64 = 0.98;
 
+/// What the loader does with it is part of dynamic linking.
+const LOADER_CACHE: &str = "/etc/ld.so.cache";
+
 /// A settings file, a script or a file with certificates that takes long, with the programs that it starts.
 pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
     let nearly_all = NEARLY_ALL * run.account.total.as_f64();
@@ -20,6 +23,7 @@ pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
     let is_of_modules = |path: &str| executed().any(|program| is_module(path, program));
     let load = files
         .filter(|load| !load.has_suffix("pth") && !is_of_kernel(run, load))
+        .filter(|load| load.path() != LOADER_CACHE && !is_program(run, load))
         .filter(|load| !is_of_modules(load.path()) && !load.has_suffix("so"))
         .filter(|load| !variables_with(load.path(), run).is_empty() || !is_last_script(run, load))
         .max_by_key(|load| load.total)?;
@@ -66,6 +70,12 @@ fn reader(run: &Evidence, variable: &str) -> Option<Estimate> {
     let functions = &run.user_code?.divided.functions;
     let is_reader = |function: &&Function| function.frame.function.as_deref() == Some(reader);
     functions.iter().find(is_reader).map(|function| function.total)
+}
+
+/// Whether a file is a script that is executed as a program: it does not slow the start-up down, it is what starts up.
+fn is_program(run: &Evidence, load: &Load) -> bool {
+    let mut executions = run.account.processes.iter().flat_map(|process| &process.execs);
+    executions.any(|exec| &*exec.path == load.path())
 }
 
 /// The last script that a program reads has the time of all that the program does until its first byte, so how long the

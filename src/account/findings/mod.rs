@@ -15,7 +15,7 @@ use super::libraries::LinkedFile;
 use super::loads::Load;
 use super::profile::Estimate;
 use super::user_code::UserCode;
-use crate::account::{Account, Role, Step, Summary, What};
+use crate::account::{Account, Reason, Role, Step, Summary, What};
 use crate::stats::quantile::{quantile, sorted};
 pub use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::launch::KnownEnvironment;
@@ -124,7 +124,7 @@ const RULES: [Rule; 27] = [
     |run| process_rules::sleep(run.account),
     |run| process_rules::waits(run.account),
     |run| process_rules::after_the_first_byte(run.account),
-    |run| process_rules::repeated_calls(run.account),
+    |run| process_rules::slow_calls(run.account),
 ];
 
 /// A runtime's report that has this part of the time of the modules that were read says more of them, in per cent: what a
@@ -236,9 +236,12 @@ fn role(what: &What) -> Option<Role> {
     code.map(|code| code.module.role)
 }
 
-/// Whether a part is at least this percentage of the total.
+/// Whether a part is at least this percentage of the total, without the time in which others had the processor: a busy
+/// machine hides no finding.
 fn noteworthy(part: Nanos, account: &Account, percent: u64) -> bool {
-    u128::from(part.0) * 100 >= u128::from(account.total.0) * u128::from(percent)
+    let taken = cost(account.steps.iter().filter(|step| step.what == What::Off(Reason::Preempted)));
+    let running = account.total.0.saturating_sub(taken.0);
+    u128::from(part.0) * 100 >= u128::from(running) * u128::from(percent)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Findings about processes and about the machine.
 
-use super::{Finding, cost, noteworthy};
+use super::{Finding, cost, noteworthy, role};
 use crate::account::attribution::shares;
 use crate::account::critical_path::piece_steps;
-use crate::account::{Account, PathPiece, Reason, Step, What};
+use crate::account::{Account, PathPiece, Reason, Role, Step, What};
 use firstbyte_measure::arch::Wait;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
@@ -153,6 +153,11 @@ pub(super) fn waits(account: &Account) -> Option<Finding> {
             "The program waits until its output is read ({times}): it writes more than fits into the pipe, which \
              firstbyte reads here. A reader that is faster or slower changes this time."
         )
+    } else if reason == Reason::Exec {
+        format!(
+            "The process sleeps inside its exec ({times}): the kernel reads the file from disk there, waits for a lock, or \
+             moves the process to a processor that has less to do. Measure on a quieter machine."
+        )
     } else {
         let place = longest.1.map_or(String::new(), |file| format!(", the longest on `{file}`"));
         format!(
@@ -230,22 +235,50 @@ fn programs_after(account: &Account, first: Nanos) -> Option<String> {
     (!is_root).then(|| shown.join(", "))
 }
 
-/// The same system call a thousand times.
-pub(super) fn repeated_calls(account: &Account) -> Option<Finding> {
-    let mut calls: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
+/// What a system call costs in all, outside the loader.
+#[derive(Default)]
+struct Calls<'a> {
+    count: usize,
+    time: Nanos,
+    /// Of those that did not fail: failed ones may be searches, which another finding explains.
+    useful: Nanos,
+    files: BTreeMap<&'a str, Nanos>,
+}
+
+/// The system calls with one name that take the most time: a thousand of them, or a tenth of the total.
+pub(super) fn slow_calls(account: &Account) -> Option<Finding> {
+    let mut all: BTreeMap<&str, Calls> = BTreeMap::new();
     for step in &account.steps {
-        if let What::Call { name, .. } = &step.what {
-            let call = calls.entry(name).or_default();
-            *call = (call.0 + 1, call.1 + step.own.0);
+        let What::Call { name, file, failed, .. } = &step.what else { continue };
+        // other findings name what the loader does, and what lies behind the first byte
+        if role(&step.what) == Some(Role::Loader) || name.starts_with("exit") {
+            continue;
+        }
+        let calls = all.entry(name).or_default();
+        (calls.count, calls.time) = (calls.count + 1, calls.time + step.own);
+        if *failed {
+            continue;
+        }
+        calls.useful = calls.useful + step.own;
+        if let Some(file) = file {
+            let time = calls.files.entry(file).or_default();
+            *time = *time + step.own;
         }
     }
-    let (name, (count, time)) = calls.into_iter().max_by_key(|(_, (_, time))| *time)?;
-    let cost = Nanos(time);
-    if count < 1000 || !noteworthy(cost, account, 2) {
-        return None;
+    let (name, calls) = all.into_iter().max_by_key(|(_, calls)| calls.time)?;
+
+    if calls.count >= 1000 && noteworthy(calls.time, account, 2) {
+        let text = format!(
+            "The system call `{name}` is made {} times. Larger buffers, or fewer repetitions, save calls.",
+            calls.count
+        );
+        return Some(Finding::new("repeated-calls", calls.time, text).about(name));
     }
-    let text = format!(
-        "The system call `{name}` is made {count} times. Larger buffers, or fewer repetitions, save calls."
-    );
-    Some(Finding::new("repeated-calls", cost, text).about(name))
+    let longest = calls.files.iter().max_by_key(|(_, time)| **time);
+    let longest = longest.map_or(String::new(), |(file, time)| format!(", the longest for `{file}`, {time}"));
+    let text = match calls.count {
+        1 => format!("The kernel works this long in one system call, `{name}`{longest}."),
+        count => format!("The kernel works this long in {count} system calls `{name}`{longest}."),
+    };
+    noteworthy(calls.useful, account, 10).then(|| Finding::new("slow-calls", calls.useful, text).about(name))
 }

@@ -22,7 +22,7 @@ pub(super) fn reported(run: &Evidence) -> Option<Finding> {
     let (shell, language) =
         (shells.into_iter().max_by_key(|it| it.1)?, languages.max_by_key(|(_, cost, _)| *cost)?);
     // a line of a shell that executes another program takes as long as this one, which says more of itself
-    let (runtime, cost, loads) = if language.1.0 * 2 >= shell.1.0 { language } else { shell };
+    let (runtime, cost, loads) = if language.1.0.saturating_mul(2) >= shell.1.0 { language } else { shell };
     let longest = of_packages(runtime, outermost(&loads));
     let shown: Vec<String> = longest.iter().take(4).map(|it| shown_all(run, runtime, it, &loads)).collect();
     if shown.is_empty() {
@@ -74,7 +74,7 @@ fn of_packages(runtime: AskedRuntime, loads: Vec<&Load>) -> Vec<Vec<&Load>> {
     let mut together: Vec<Vec<&Load>> = Vec::new();
     for mut package in packages.into_values() {
         package.sort_by_key(|load| Reverse(load.total));
-        if package.len() < FEWEST_OF_PACKAGE || package[0].total.0 * 2 >= sum(&package).0 {
+        if package.len() < FEWEST_OF_PACKAGE || package[0].total.0.saturating_mul(2) >= sum(&package).0 {
             together.extend(package.into_iter().map(|load| vec![load]));
         } else {
             together.push(package);
@@ -134,7 +134,7 @@ fn shown(run: &Evidence, load: &Load, loads: &[&Load]) -> String {
             _ => break parts,
         }
     };
-    let large = parts.iter().filter(|part| part.total.0 * 10 >= load.total.0).take(3);
+    let large = parts.iter().filter(|part| part.total.0.saturating_mul(10) >= load.total.0).take(3);
     let large: Vec<String> =
         large.map(|part| format!("`{}` {}", part.unit, run.scaled(part.total))).collect();
     let place = if std::ptr::eq(around, load) { String::new() } else { format!(", in `{}`", around.unit) };

@@ -29,7 +29,7 @@ pub fn render(document: &WatchDocument, timeline: &WatchTimeline) -> String {
 /// The categories of executions and of their parts, which also have a name.
 struct Looks {
     program: CategoryHandle,
-    parts: [(StringHandle, CategoryHandle); 3],
+    parts: [(StringHandle, CategoryHandle); WatchPart::ALL.len()],
 }
 
 impl Looks {
@@ -70,7 +70,7 @@ fn colour(part: WatchPart) -> CategoryColor {
     match part {
         WatchPart::Startup => CategoryColor::Blue,
         WatchPart::BeforeOutput => CategoryColor::Yellow,
-        WatchPart::AfterOutput => CategoryColor::Green,
+        WatchPart::AfterOutput | WatchPart::Life => CategoryColor::Green,
     }
 }
 

@@ -443,3 +443,15 @@ fn usage_of(whom: libc::c_int) -> libc::rusage {
 fn from_timeval(time: libc::timeval) -> Nanos {
     Nanos(time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1_000)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_tracee_that_was_killed_long_ago_is_given_up() {
+        let sent = |sent| Ending { sent, ..Ending::default() }.check_death().is_ok();
+        let later = Nanos(clock::now().0 + 3_600_000_000_000);
+        assert_eq!([None, Some(later), Some(Nanos(0))].map(sent), [true, true, false]);
+    }
+}

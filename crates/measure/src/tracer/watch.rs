@@ -63,6 +63,8 @@ pub enum WatchEvent {
     Ended(EndedProgram),
     /// An `execve` has failed.
     Failed(FailedExec),
+    /// A process waits for children that have ended before.
+    LateWait(LateWait),
 }
 
 /// A process executes a program.
@@ -127,13 +129,31 @@ pub struct ProcessBirth {
     pub at: Nanos,
 }
 
-/// The end of a process whose parent slept when the process began to exit, and was woken before the process was gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The end of a process for which its parent waited: the parent slept when the process began to exit, and was woken before the
+/// process was gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AwaitedEnd {
     /// The parent.
     pub by: ProcessBirth,
     /// When the process began to exit.
     pub at: Nanos,
+    /// The CPU time of the process, if its parent did not sleep then. It waited if there is a [`LateWait`] and it had worked
+    /// less than that.
+    pub late: Option<Nanos>,
+}
+
+/// A process has forked, and now waits for children (`wait(2)`) some of which began to exit while it did not sleep. That is so
+/// if it had to wait for a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LateWait {
+    /// The process that waits.
+    pub by: ProcessBirth,
+    /// When the first of these children began to exit.
+    pub since: Nanos,
+    /// When it began to wait.
+    pub at: Nanos,
+    /// How long it had a processor since it last forked.
+    pub worked: Nanos,
 }
 
 /// How a program ended.

@@ -45,6 +45,28 @@ fn user_code_is_named_where_its_calls_divide_it() {
 }
 
 #[test]
+fn the_file_whose_functions_have_no_names_is_named() {
+    let frame = |module: &str| Frame { module: module.into(), function: None };
+    let own = |time: f64| Function {
+        frame: frame("/lib/libjq.so.1"),
+        own: Estimate { time, error: 1.0 },
+        total: Estimate { time, error: 1.0 },
+        samples: 9,
+    };
+    let text = |time| {
+        let nodes = vec![node(None, "/bin/jq", None, 800_000.0)];
+        let divided = Divided { nodes, functions: vec![own(time)], ..Divided::default() };
+        let user_code = Some(UserCode { divided, ..UserCode::default() });
+        let summary = Summary { user_code, ..Summary::of(vec![run(quiet())]).unwrap() };
+        findings(&summary, &MachineFacts::default()).remove(0).text
+    };
+    assert!(
+        text(700_000.0).contains("Functions of `libjq.so.1` without names take 700 µs: its debug symbols")
+    );
+    assert!(!text(100_000.0).contains("libjq"));
+}
+
+#[test]
 fn an_interpreter_is_not_looked_into() {
     let nodes = vec![
         node(None, "/bin/python3", None, 800_000.0),

@@ -208,6 +208,20 @@ fn the_script_that_a_program_reads_last_is_not_blamed_for_the_rest() {
 }
 
 #[test]
+fn neither_a_script_that_is_executed_nor_the_cache_of_the_loader_is_a_slow_file() {
+    let mut account = run(quiet());
+    account.processes[0].execs[0].path = "/usr/bin/report".into();
+    account.processes[0].execs[0].executed = "/bin/sh".into();
+    let found = |path: &str| {
+        let loads = vec![load(FILE, "x", path, [500_000, 500_000], 1), load(FILE, "y", "/etc/y", [1, 1], 1)];
+        let summary = Summary { loads, ..Summary::of(vec![account.clone()]).unwrap() };
+        findings(&summary, &MachineFacts::default()).iter().map(|it| it.rule).collect::<Vec<_>>()
+    };
+    assert_eq!(found("/etc/settings"), ["slow-file"]);
+    assert!(found("/usr/bin/report").is_empty() && found("/etc/ld.so.cache").is_empty());
+}
+
+#[test]
 fn modules_without_a_compiled_file_are_compiled_each_time() {
     let sources = |count: usize| -> Vec<Load> {
         let imported = (0..count).map(|n| load("Python", &format!("a.m{n}"), "", [1, 1], 0));
@@ -253,4 +267,28 @@ fn a_library_is_loaded_as_soon_as_the_program_touches_a_page() {
     let loads = of_path(&account, &FileBinaries::default());
     let own: Vec<(&str, u64)> = loads.iter().map(|load| (&*load.unit, load.own.0)).collect();
     assert_eq!(own, [("x", 1_105), ("liba.so", 20)]);
+}
+
+#[test]
+fn a_variable_is_blamed_for_what_it_makes_programs_load() {
+    let found = |path: &str| {
+        let environment = [("LD_PRELOAD".into(), path.into())].into_iter().collect();
+        let loads = vec![load(LIBRARY, "liba.so", "/lib/liba.so", [300_000, 400_000], 1)];
+        let environment = KnownEnvironment::Whole(environment);
+        let summary = Summary { loads, environment, ..Summary::of(vec![run(quiet())]).unwrap() };
+        findings(&summary, &MachineFacts::default()).into_iter().find(|finding| finding.rule == "preloaded")
+    };
+    assert!(found("/lib/libb.so").is_none());
+    let finding = found("/lib/liba.so").unwrap();
+    assert_eq!(finding.cost, Nanos(400_000));
+    assert!(finding.text.contains("load `/lib/liba.so`. Unset it"), "{}", finding.text);
+}
+
+/// A program may write the report itself.
+#[test]
+fn reported_times_that_no_run_can_have_taken_are_limited_to_its_own() {
+    let long = |unit: &str, depth| load("Python", unit, "", [u64::MAX, u64::MAX], depth);
+    let loads = (0..20).map(|n| long(&format!("a.m{n}"), 0)).chain([long("b", 0), long("c", 1)]);
+    let found = with_loads(loads.collect());
+    assert_eq!((found[0].rule, found[0].cost), ("reported", Nanos(1_000_100)), "the whole run");
 }

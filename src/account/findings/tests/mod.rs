@@ -181,3 +181,14 @@ fn the_most_expensive_come_first() {
     let found = rules(run(all), &MachineFacts::default());
     assert_eq!(found, ["preempted", "dynamic-linking", "from-disk"]);
 }
+
+#[test]
+fn a_busy_machine_hides_no_finding() {
+    let taken =
+        |ns| vec![(ns, What::Off(Reason::Preempted)), (200_000, call("mmap", None, false, Role::Loader))];
+    let found = |ns| rules(run([quiet(), taken(ns)].concat()), &MachineFacts::default());
+    assert_eq!(
+        (found(0), found(50_000_000)),
+        (vec!["dynamic-linking"], vec!["preempted", "dynamic-linking"])
+    );
+}

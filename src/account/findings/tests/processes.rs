@@ -36,6 +36,24 @@ fn sleeps_waits_and_repeated_calls_have_findings() {
 }
 
 #[test]
+fn a_tenth_of_the_time_in_one_system_call_is_a_finding() {
+    let list = |ns| (ns, call("getdents64", Some("/usr/share/man"), false, Role::Libc));
+    let lists = |ns| run([quiet(), vec![list(ns), list(1000)]].concat());
+    let found = findings(&Summary::of(vec![lists(200_000)]).unwrap(), &MachineFacts::default()).remove(0);
+    assert_eq!((found.rule, found.cost), ("slow-calls", Nanos(201_000)));
+    assert_eq!(
+        found.text,
+        "The kernel works this long in 2 system calls `getdents64`, the longest for `/usr/share/man`, 201 µs."
+    );
+    assert!(rules(lists(90_000), &MachineFacts::default()).is_empty());
+
+    let maps = run([quiet(), vec![(300_000, call("mmap", None, false, Role::Loader))]].concat());
+    assert!(!rules(maps, &MachineFacts::default()).contains(&"slow-calls"), "dynamic linking names it");
+    let failed = run([quiet(), vec![(300_000, call("readlink", None, true, Role::Libc))]].concat());
+    assert!(!rules(failed, &MachineFacts::default()).contains(&"slow-calls"));
+}
+
+#[test]
 fn an_exec_before_the_last_one_is_a_chain_without_the_programs_that_ran_meanwhile() {
     let mut account = run(quiet());
     let mut second = account.processes[0].execs[0].clone();
@@ -72,6 +90,14 @@ fn a_wait_for_the_reader_of_the_output_is_not_blamed_on_a_device() {
     };
     assert!(text(Some("stdout")).contains("until its output is read"));
     assert!(text(None).contains("another program"));
+}
+
+#[test]
+fn a_sleep_inside_an_exec_is_that_of_the_kernel() {
+    let account = run([quiet(), vec![(500_000, What::Off(Reason::Exec))]].concat());
+    let finding = findings(&Summary::of(vec![account]).unwrap(), &MachineFacts::default()).remove(0);
+    assert_eq!(finding.rule, "waits");
+    assert!(finding.text.starts_with("The process sleeps inside its exec (once)"), "{}", finding.text);
 }
 
 #[test]

@@ -300,4 +300,9 @@ mod tests {
         let error = refused("sys_enter", ProgramError::SyscallError(syscall));
         assert!(matches!(error, AttachError::Rights(_)), "{error}");
     }
+    #[test]
+    fn writes_by_io_uring_are_missing_only_where_the_kernel_has_it_and_does_not_tell_us() {
+        assert_eq!(without_uring(&[URING]), None);
+        assert_eq!(without_uring(&[]).is_some(), has_uring());
+    }
 }

@@ -50,6 +50,7 @@ fn is_possible(event: &WatchEvent) -> bool {
         WatchEvent::Started(started) => started.run.entered,
         WatchEvent::Ended(ended) => ended.at.max(ended.cpu),
         WatchEvent::Failed(_) => Nanos(0),
+        WatchEvent::LateWait(wait) => wait.at.max(wait.worked),
     };
     latest.0 < LATEST
 }

@@ -101,9 +101,24 @@ impl Content {
     fn drain(&mut self) -> usize {
         let mut found = 0;
         while let Some(record) = self.ring.next() {
-            found += HEADER + record.len();
+            found += space(record.len());
             self.records.push(record.to_vec());
         }
         found
+    }
+}
+
+/// How many bytes of the ring a record takes (`__bpf_ringbuf_reserve` in kernel/bpf/ringbuf.c).
+fn space(record: usize) -> usize {
+    (HEADER + record).next_multiple_of(8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_takes_whole_words_and_its_header() {
+        assert_eq!([0, 1, 8, 100].map(space), [8, 16, 16, 112]);
     }
 }

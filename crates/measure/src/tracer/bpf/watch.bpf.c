@@ -6,6 +6,7 @@
  * it return. No atomic operation returns the old value, so kernels before 5.12 get the same programs.
  */
 #include "watch_calls.h"
+#include "watch_waits.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -116,6 +117,8 @@ int sched_process_fork(struct raw_tracepoint *ctx)
 	if (w) {
 		born.by_pid = program_pid(w, own);
 		born.by_entered = program_entered(w);
+		if (!s->scope.everyone)
+			turn_begins(s);
 	} else if (!s->scope.everyone) {
 		s->run.armed_by = 0;
 		s->run.root = pid;
@@ -135,55 +138,6 @@ INLINE u32 wait_status(struct task_struct *task, struct signal_struct *signal)
 	return FETCH(leader->exit_code);
 }
 
-INLINE u64 sleeps_of(u64 task)
-{
-	unsigned long sleeps = 0;
-	bpf_probe_read_kernel(&sleeps, sizeof sleeps, &((struct task_struct *)task)->nvcsw);
-	return sleeps;
-}
-
-/* A task that is still on a processor has not gone to sleep yet, whatever its state is. */
-INLINE int is_asleep(u64 address)
-{
-	struct task_struct *task = (struct task_struct *)address;
-	u32 state = 0;
-	int on_cpu = 0;
-	if (field_exists(task->__state))
-		bpf_probe_read_kernel(&state, sizeof state, &task->__state);
-	else
-		bpf_probe_read_kernel(&state, sizeof state, &((struct task_struct___5_13 *)task)->state);
-	if (field_exists(task->on_cpu))
-		bpf_probe_read_kernel(&on_cpu, sizeof on_cpu, &task->on_cpu);
-	return (state & TASK_ASLEEP) && !on_cpu;
-}
-
-/*
- * Whether a parent waits for this process. It does if it sleeps when the process begins to exit and is awake when the
- * process is gone: woken by wait4, by SIGCHLD, or by the end of a pipe. Of a process with several threads, the thread counts
- * that created this one.
- */
-INLINE void note_sleeping_parent(struct watched *w, struct task_struct *task)
-{
-	u64 parent = 0;
-	u32 pid = 0;
-	bpf_probe_read_kernel(&parent, sizeof parent, &task->real_parent);
-	bpf_probe_read_kernel(&pid, sizeof pid, &((struct task_struct *)parent)->tgid);
-	struct watched *p = watched_process(pid);
-	if (!p || !is_asleep(parent))
-		return;
-	w->parent = pid;
-	w->parent_born = p->born;
-	w->parent_task = parent;
-	w->parent_sleeps = sleeps_of(parent);
-	w->awaited = bpf_ktime_get_ns();
-}
-
-/* If the parent has ended meanwhile, this reads what has become of its task. It was awake then, too. */
-INLINE int parent_sleeps_on(struct watched *w)
-{
-	return sleeps_of(w->parent_task) == w->parent_sleeps && is_asleep(w->parent_task);
-}
-
 SEC("raw_tp/sched_process_exit")
 int sched_process_exit(struct raw_tracepoint *ctx)
 {
@@ -199,7 +153,7 @@ int sched_process_exit(struct raw_tracepoint *ctx)
 		return 0;
 	w->status = wait_status(task, signal);
 	w->exiting = 1;
-	note_sleeping_parent(w, task);
+	note_parent(s, w, task);
 	return 0;
 }
 
@@ -234,10 +188,12 @@ SEC("raw_tp/sched_switch")
 int sched_switch(struct raw_tracepoint *ctx)
 {
 	struct task_struct *task = current_task();
-	if (likely(!is_dead(task)))
-		return 0;
 	struct watch_session *s = current_session();
 	if (!s || !s->active)
+		return 0;
+	if (s->forked > 0)
+		switch_turns((struct task_struct *)ctx->args[2]);
+	if (likely(!is_dead(task)))
 		return 0;
 	u64 pid_tid = bpf_get_current_pid_tgid();
 	u32 pid = pid_tid >> 32;
@@ -245,6 +201,8 @@ int sched_switch(struct raw_tracepoint *ctx)
 	struct watch_flight flight;
 	if (s->in_flight > 0)
 		land(s, (u32)pid_tid, &flight); /* killed inside a call */
+	if (s->forked > 0)
+		turn_ends(s, (u32)pid_tid);
 	if (!w)
 		return 0;
 	ADD(&w->cpu, READ(task->se.sum_exec_runtime));

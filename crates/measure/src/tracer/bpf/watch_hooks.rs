@@ -11,8 +11,14 @@ use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
 
 /// The tracepoints of every watch.
-const TRACEPOINTS: [&str; 5] =
-    ["sched_process_fork", "sched_process_exec", "sched_process_exit", "signal_generate", "sched_switch"];
+const TRACEPOINTS: [&str; 6] = [
+    "sched_process_fork",
+    "sched_process_exec",
+    "sched_process_exit",
+    "sched_process_wait",
+    "signal_generate",
+    "sched_switch",
+];
 
 /// The entry and the return of every system call.
 const CALLS: [&str; 2] = ["sys_enter", "sys_exit"];

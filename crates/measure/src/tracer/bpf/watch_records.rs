@@ -4,13 +4,15 @@ use super::record::{Plain, Record, read};
 use super::shared_run::PATH_ROOM;
 use crate::launch::ExitStatus;
 use crate::tracer::watch::{
-    AwaitedEnd, EndedProgram, Ending, FailedExec, ProcessBirth, ProgramRun, StartedProgram, WatchEvent,
+    AwaitedEnd, EndedProgram, Ending, FailedExec, LateWait, ProcessBirth, ProgramRun, StartedProgram,
+    WatchEvent,
 };
 use crate::units::Nanos;
 
 const WATCH_START: u32 = 1;
 const WATCH_END: u32 = 2;
 const WATCH_FAILED: u32 = 3;
+const WATCH_LATE_WAIT: u32 = 4;
 
 /// `struct watched`: a process.
 #[repr(C)]
@@ -33,7 +35,7 @@ pub(super) struct Watched {
     threads: i32,
     exiting: u32,
     status: u32,
-    spare: u32,
+    parent_awake: u32,
 }
 
 /// `struct watch_end`.
@@ -66,6 +68,15 @@ struct FailedRecord {
     path: [u8; PATH_ROOM],
 }
 
+/// `struct watch_late_wait`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct LateWaitRecord {
+    record: Record,
+    born: u64,
+    worked: u64,
+}
+
 // SAFETY: `repr(C)`, integers only, and the tests compare offsets and sizes with the header, which has no padding.
 unsafe impl Plain for Watched {}
 // SAFETY: as above.
@@ -74,6 +85,8 @@ unsafe impl Plain for EndRecord {}
 unsafe impl Plain for StartRecord {}
 // SAFETY: as above.
 unsafe impl Plain for FailedRecord {}
+// SAFETY: as above.
+unsafe impl Plain for LateWaitRecord {}
 
 /// The bytes of a [`Watched`], as a map holds them.
 pub(super) type WatchedBytes = [u8; size_of::<Watched>()];
@@ -88,6 +101,7 @@ pub(super) fn parse(bytes: &[u8]) -> Option<WatchEvent> {
             WatchEvent::Ended(ended(&record, &watched))
         }
         WATCH_FAILED => WatchEvent::Failed(failed(bytes)?),
+        WATCH_LATE_WAIT => WatchEvent::LateWait(late_wait(bytes)?),
         _ => return None,
     })
 }
@@ -124,6 +138,16 @@ fn failed(bytes: &[u8]) -> Option<FailedExec> {
     })
 }
 
+fn late_wait(bytes: &[u8]) -> Option<LateWait> {
+    let LateWaitRecord { record, born, worked } = read(bytes)?;
+    Some(LateWait {
+        by: ProcessBirth { pid: record.pid, at: known(born)? },
+        since: known(record.value.cast_unsigned())?,
+        at: Nanos(record.at),
+        worked: Nanos(worked),
+    })
+}
+
 impl Watched {
     pub(super) fn of(bytes: &WatchedBytes) -> Watched {
         read(bytes).unwrap_or_default()
@@ -157,7 +181,8 @@ impl Watched {
 
     fn awaited(&self) -> Option<AwaitedEnd> {
         let by = ProcessBirth { pid: self.parent, at: known(self.parent_born)? };
-        known(self.awaited).map(|at| AwaitedEnd { by, at })
+        let late = (self.parent_awake != 0).then_some(Nanos(self.cpu));
+        known(self.awaited).map(|at| AwaitedEnd { by, at, late })
     }
 
     fn exit(&self) -> ExitStatus {
@@ -215,11 +240,15 @@ mod tests {
     }
 
     fn end(code: u32, told: u64, status: u32) -> Vec<u8> {
+        end_of(code, told, status, 0)
+    }
+
+    fn end_of(code: u32, told: u64, status: u32, parent_awake: u32) -> Vec<u8> {
         let mut bytes = head(WATCH_END, code, 7);
         for instant in [50, 60, 70, 9, 2, 40, told, 30, 75, 1, 2, 35] {
             bytes.extend(u64::to_ne_bytes(instant));
         }
-        for word in [7, 8, 0, 1, status, 0] {
+        for word in [7, 8, 0, 1, status, parent_awake] {
             bytes.extend(u32::to_ne_bytes(word));
         }
         bytes
@@ -252,11 +281,24 @@ mod tests {
         assert_eq!((exited.entered, exited.returned), (Some(Nanos(50)), Some(Nanos(60))));
         assert_eq!((exited.first_output, exited.cpu), (Some(Nanos(70)), Nanos(7)));
         let parent = ProcessBirth { pid: 7, at: Nanos(35) };
-        assert_eq!(exited.awaited, Some(AwaitedEnd { by: parent, at: Nanos(75) }));
+        assert_eq!(exited.awaited, Some(AwaitedEnd { by: parent, at: Nanos(75), late: None }));
+        let late = Some(AwaitedEnd { by: parent, at: Nanos(75), late: Some(Nanos(9)) });
+        assert_eq!(ended(end_of(0, 80, 0, 1)).awaited, late, "with the CPU time of the whole process");
         assert_eq!(ended(end(1, 80, 0)).awaited, None, "the process goes on");
         assert_eq!(ended(end(0, 0, 9)).at, Nanos(90));
         assert_eq!(ended(end(0, 0, 9)).how, Ending::Exited(ExitStatus::Signal(9)));
         assert_eq!((ended(end(1, 80, 0)).at, ended(end(1, 80, 0)).how), (Nanos(90), Ending::Replaced));
+    }
+
+    #[test]
+    fn a_late_wait_has_its_process_and_how_long_that_worked() {
+        let mut bytes = head(WATCH_LATE_WAIT, 0, 80);
+        for number in [35, 4] {
+            bytes.extend(u64::to_ne_bytes(number));
+        }
+        let by = ProcessBirth { pid: 10, at: Nanos(35) };
+        let wait = LateWait { by, since: Nanos(80), at: Nanos(90), worked: Nanos(4) };
+        assert_eq!(parse(&bytes), Some(WatchEvent::LateWait(wait)));
     }
 
     #[test]
@@ -265,6 +307,7 @@ mod tests {
             (start(b"", 0, 0), size_of::<StartRecord>()),
             (end(0, 0, 0), size_of::<EndRecord>()),
             (head(WATCH_FAILED, 2, 0), size_of::<FailedRecord>()),
+            (head(WATCH_LATE_WAIT, 0, 1), size_of::<LateWaitRecord>()),
         ] {
             for length in 0..bytes.len().min(size) {
                 assert_eq!(parse(&bytes[..length]), None);
@@ -276,7 +319,12 @@ mod tests {
     #[test]
     fn records_match_watch_session_h() {
         let headers = Headers::read();
-        let kinds = [("WATCH_START", WATCH_START), ("WATCH_END", WATCH_END), ("WATCH_FAILED", WATCH_FAILED)];
+        let kinds = [
+            ("WATCH_START", WATCH_START),
+            ("WATCH_END", WATCH_END),
+            ("WATCH_FAILED", WATCH_FAILED),
+            ("WATCH_LATE_WAIT", WATCH_LATE_WAIT),
+        ];
         let here: HashMap<String, u32> = kinds.map(|(name, kind)| (name.to_owned(), kind)).into();
         assert_eq!(headers.enumerators("watch_record_kind"), here);
 
@@ -301,11 +349,12 @@ mod tests {
                 threads,
                 exiting,
                 status,
-                spare
+                parent_awake
             ]
         );
         assert_same_layout!(EndRecord, "watch_end", [record, watched]);
         assert_same_layout!(StartRecord, "watch_start", [record, by_entered, by_pid, arguments, path]);
+        assert_same_layout!(LateWaitRecord, "watch_late_wait", [record, born, worked]);
         assert_same_layout!(FailedRecord, "watch_failed", [record, by_entered, by_pid, spare, path]);
         for name in ["watch_short_start", "watch_long_start"] {
             let members = headers.layout(name).members;

@@ -10,6 +10,7 @@ enum watch_record_kind {
 	WATCH_START = 1,
 	WATCH_END = 2,
 	WATCH_FAILED = 3,
+	WATCH_LATE_WAIT = 4,
 };
 
 /* In the table `meaning`, besides those of run.h: `execveat`, whose path is its second argument. */
@@ -32,7 +33,7 @@ struct watched {
 	u64 told;
 	/* the program that started this one, or of which the process is a copy; 0: none that is watched */
 	u64 by_entered;
-	/* when it began to exit, if its parent slept then; in a record: if that end also woke the parent. Otherwise 0 */
+	/* when it began to exit, if its parent slept or had not waited yet; in a record: not if the parent slept on. Otherwise 0 */
 	u64 awaited;
 	/* that parent: its task, how often it had gone to sleep, when it was forked */
 	u64 parent_task;
@@ -45,7 +46,8 @@ struct watched {
 	/* it has begun to exit; as wait(2) reports it */
 	u32 exiting;
 	u32 status;
-	u32 spare;
+	/* its parent did not sleep when it began to exit: only if a WATCH_LATE_WAIT says so, it waited */
+	u32 parent_awake;
 };
 
 /* A system call in flight, whose return matters: a write, or an exec with its path. */
@@ -97,12 +99,25 @@ struct watch_failed {
 	char path[PATH_ROOM];
 };
 
+/*
+ * WATCH_LATE_WAIT: a thread calls wait4, for the first time since it forked, and children began to exit meanwhile, from `value`
+ * on. `born`: when its process was forked; `worked`: how long the thread had a processor since its fork.
+ */
+struct watch_late_wait {
+	struct record record;
+	u64 born;
+	u64 worked;
+};
+
 struct watch_session {
 	struct run run;
 	/* system calls in flight, over all threads */
 	s32 in_flight;
 	/* a process is watched, or all are */
 	u32 active;
+	/* threads that have forked and not called wait4 since */
+	s32 forked;
+	u32 spare;
 	/* who is watched from the next exec or fork on */
 	struct scope scope;
 	u8 meaning[CALLS]; /* see run.h */

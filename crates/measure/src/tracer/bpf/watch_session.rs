@@ -21,6 +21,8 @@ pub(super) struct WatchSession {
     pub(super) run: Run,
     in_flight: i32,
     active: u32,
+    forked: i32,
+    spare: u32,
     scope: ScopeFields,
 }
 
@@ -108,6 +110,8 @@ mod tests {
             ("run", offset_of!(WatchSession, run)),
             ("in_flight", offset_of!(WatchSession, in_flight)),
             ("active", offset_of!(WatchSession, active)),
+            ("forked", offset_of!(WatchSession, forked)),
+            ("spare", offset_of!(WatchSession, spare)),
             ("scope", offset_of!(WatchSession, scope)),
             ("meaning", offset_of!(Page, meaning)),
         ];

@@ -28,6 +28,11 @@ fn compile(name: &str, object: &str, definitions: &[&str]) {
         .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wextra", "-Werror"])
         .args(["-Wno-unused-variable", "-Wno-unused-parameter", "-Wno-missing-field-initializers"])
         .arg(format!("-D__TARGET_ARCH_{}", architecture()))
+        // BTF names the sources by their whole paths
+        .arg(format!(
+            "-ffile-prefix-map={}=firstbyte-measure",
+            env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")
+        ))
         .args(definitions)
         .arg("-c")
         .arg(folder.join(format!("{name}.bpf.c")))

@@ -242,6 +242,6 @@ mod tests {
         let terminal = Terminal { width: 30, colour: false };
         assert_eq!(clipped(text, 3, 1, &terminal), "9 %: It reads …her/module.js …\n");
         let long_name = "9 %: It reads `/etc/ssl/ca-certificates.crt` and works on it";
-        assert_eq!(clipped(long_name, 3, 1, &terminal), "9 %: It reads …rtificates.crt …\n");
+        assert_eq!(clipped(long_name, 3, 1, &terminal), "9 %: It reads …tificates.crt …\n");
     }
 }

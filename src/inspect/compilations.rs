@@ -18,6 +18,7 @@ pub struct Compilation {
 
 /// Compiles a C file with each set of options.
 pub fn compilations(source: &Path, compiler: &Path) -> Result<Vec<Compilation>, InspectError> {
+    MachineFiles.read(source)?;
     COMPILATIONS.iter().map(|options| compilation(source, compiler, options)).collect()
 }
 
@@ -32,11 +33,18 @@ fn compilation(source: &Path, compiler: &Path, options: &[&str]) -> Result<Compi
         return Err(InspectError::NotCompiled {
             path: source.display().to_string(),
             compiler: compiler.display().to_string(),
-            messages: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            message: first_error(&String::from_utf8_lossy(&output.stderr)),
         });
     }
 
     let lines = disassemble(source, &MachineFiles.read(&object)?, "main")?;
     let calls = lines.into_iter().filter_map(|line| line.calls).collect();
     Ok(Compilation { options: options.join(" "), calls })
+}
+
+/// The first error among the compiler's messages.
+fn first_error(messages: &str) -> String {
+    let mut lines = messages.lines();
+    let error = lines.clone().find(|line| line.contains("error:"));
+    error.or_else(|| lines.next()).unwrap_or_default().to_owned()
 }

@@ -16,16 +16,20 @@ pub struct Compilation {
     pub calls: Vec<String>,
 }
 
-/// Compiles a C file with each set of options.
-pub fn compilations(source: &Path, compiler: &Path) -> Result<Vec<Compilation>, InspectError> {
+/// Compiles a C file with each set of options, in an empty folder.
+pub fn compilations(source: &Path, compiler: &Path, folder: &Path) -> Result<Vec<Compilation>, InspectError> {
     MachineFiles.read(source)?;
-    COMPILATIONS.iter().map(|options| compilation(source, compiler, options)).collect()
+    COMPILATIONS.iter().map(|options| compilation(source, compiler, folder, options)).collect()
 }
 
-fn compilation(source: &Path, compiler: &Path, options: &[&str]) -> Result<Compilation, InspectError> {
+fn compilation(
+    source: &Path,
+    compiler: &Path,
+    folder: &Path,
+    options: &[&str],
+) -> Result<Compilation, InspectError> {
     let failed = |cause| InspectError::NoCompiler { compiler: compiler.display().to_string(), cause };
-    let folder = tempfile::tempdir().map_err(failed)?;
-    let object = folder.path().join("object.o");
+    let object = folder.join("object.o");
     let mut command = Command::new(compiler);
     command.args(options).arg("-c").arg("-o").arg(&object).arg(source);
     let output = command.output().map_err(failed)?;

@@ -16,7 +16,7 @@ pub(super) struct Source {
     pub(super) module: Names,
     /// Every path to our code, in `use` declarations and elsewhere.
     pub(super) paths: BTreeSet<Names>,
-    /// Every word of its code, except in strings and comments.
+    /// Every word of its code, except in strings and comments; a macro also with its `!`.
     pub(super) words: BTreeSet<String>,
     /// The names that it imports, and where each comes from.
     imported: BTreeMap<String, Names>,
@@ -130,8 +130,13 @@ impl Reader {
     }
 
     fn note(&mut self, places: Range<usize>) {
-        let words = self.tokens[places].iter().filter(|token| is_name(token));
-        self.source.words.extend(words.cloned());
+        for place in places.filter(|place| is_name(&self.tokens[*place])) {
+            let word = self.tokens[place].clone();
+            if self.tokens.get(place + 1).is_some_and(|next| next == "!") {
+                self.source.words.insert(format!("{word}!"));
+            }
+            self.source.words.insert(word);
+        }
     }
 
     fn token(&self, further: usize) -> &str {

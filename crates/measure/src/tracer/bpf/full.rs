@@ -11,6 +11,7 @@ use super::namespace::Namespace;
 use super::phases::former_name;
 use super::ring_drain::RingDrain;
 use super::shared_run::{CALLS, Run, observed_run};
+use super::skipped::Skipped;
 use super::survivors::kill_survivors;
 use crate::arch::{Abi, PathPositions, path_arguments, structures};
 use crate::launch::{LaunchError, Launcher, tree};
@@ -77,6 +78,7 @@ pub struct BpfFull {
     /// The map `OVERFLOW`: the state of threads, by their ids.
     threads: HashMap<MapData, u32, ThreadSlot>,
     namespace: Namespace,
+    skipped: Skipped,
 }
 
 /// The results of the kernel side for one run.
@@ -147,6 +149,7 @@ impl BpfFull {
             family,
             threads,
             namespace,
+            skipped: Skipped::default(),
         })
     }
 
@@ -269,6 +272,7 @@ impl BpfFull {
 
     fn arm(&mut self, reopened: bool) {
         self.ring.take();
+        self.skipped = Skipped::since_now(&self.programs);
         let run = Run::armed(self.namespace, reopened);
         self.shared.write(FullSession { run, ..FullSession::default() });
         self.ring.watch(true);
@@ -371,7 +375,8 @@ impl Tracer for BpfFull {
         let mut stdout = setting.stdout()?;
         self.arm(setting.output.is_read());
         let ended = observed_run(launcher, &mut stdout, setting.timeout);
-        let (Observed { mut events, ids, lost }, seen, outlived) = self.collect_and_kill();
+        let (Observed { mut events, ids, mut lost }, seen, outlived) = self.collect_and_kill();
+        lost += self.skipped.until_now(&self.programs);
         let (child, ended) = ended?;
         let mut recording = frame(Backend::Bpf, launcher, setting, &child, &ended, stdout.finish());
         recording.left_behind |= outlived?;

@@ -34,6 +34,7 @@ mod record;
 mod ring_drain;
 mod scope;
 mod shared_run;
+mod skipped;
 mod starts;
 mod survivors;
 mod watch;

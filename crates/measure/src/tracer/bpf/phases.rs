@@ -8,6 +8,7 @@ use super::namespace::Namespace;
 use super::phases_session::{PhasesPage, PhasesSession, parse};
 use super::ring_drain::RingDrain;
 use super::shared_run::{Run, observed_run};
+use super::skipped::Skipped;
 use super::survivors::kill_survivors;
 use crate::launch::{LaunchError, Launcher, tree};
 use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, Setting, Tracer, frame};
@@ -52,6 +53,7 @@ pub struct BpfPhases {
     ring: RingDrain,
     family: Family,
     namespace: Namespace,
+    skipped: Skipped,
 }
 
 /// The results of the kernel side for one run.
@@ -100,8 +102,18 @@ impl BpfPhases {
             let _ = raw_tracepoint(&mut programs, name)?.load();
         }
         let ring = RingDrain::start(events, ring);
-        let links = Vec::new();
-        Ok(BpfPhases { programs, links, object, without_uring: None, session, ring, family, namespace })
+        let (links, skipped) = (Vec::new(), Skipped::default());
+        Ok(BpfPhases {
+            programs,
+            links,
+            object,
+            without_uring: None,
+            session,
+            ring,
+            family,
+            namespace,
+            skipped,
+        })
     }
 
     /// Attaches the programs to their tracepoints. From now on every task of the machine runs them.
@@ -134,6 +146,7 @@ impl BpfPhases {
     /// stdout's inode through another open file (wrong for a null device, which all processes share).
     fn arm(&mut self, reopened: bool) {
         self.ring.take();
+        self.skipped = Skipped::since_now(&self.programs);
         let run = Run::armed(self.namespace, reopened);
         self.session.write(PhasesSession { run, ..PhasesSession::default() });
         self.ring.watch(true);
@@ -149,7 +162,7 @@ impl BpfPhases {
 
         let left = self.session.read();
         self.gather(left.logged, &mut observed);
-        observed.lost += left.run.lost;
+        observed.lost += left.run.lost + self.skipped.until_now(&self.programs);
         self.session.write(PhasesSession::default());
         if left.run.others != 0 {
             self.family.forget(left.run.root);

@@ -5,10 +5,9 @@
 //! machine, which is watched for long, gets them if its kernel can hook functions, and a command gets the tracepoints.
 
 use super::attach::{AttachError, Loading, raw_tracepoint, refused, with_causes};
-use aya::programs::{FEntry, FExit, Program, ProgramError};
+use super::skipped::skips;
+use aya::programs::{FEntry, FExit, ProgramError};
 use aya::{Btf, BtfError, Ebpf};
-use std::fs;
-use std::os::fd::{AsFd, AsRawFd};
 
 /// The tracepoints of every watch.
 const TRACEPOINTS: [&str; 6] = [
@@ -131,11 +130,11 @@ impl Hooks {
         self.wanted.outputs || self.execs_by_calls()
     }
 
-    /// How often the kernel left out a program on a function, because a task was preempted while it ran that program
-    /// (`bpf_prog_enter_recur` in `kernel/bpf/trampoline.c`). Since Linux 5.12, the kernel counts this.
+    /// How often the kernel skipped a program on a function.
     pub(super) fn missed(&self, programs: &Ebpf) -> u64 {
-        let names = self.functions.iter().flat_map(|function| [function.begun, function.ended]);
-        names.filter_map(|name| missed_by(programs.program(name)?)).sum()
+        let names: Vec<&str> =
+            self.functions.iter().flat_map(|function| [function.begun, function.ended]).collect();
+        skips(programs, &names)
     }
 
     /// Takes the programs off all functions, because this one cannot be hooked. Some kernels allow tracepoints, but no hooks on
@@ -183,29 +182,8 @@ fn exit<'p>(programs: &'p mut Ebpf, name: &str) -> Result<&'p mut FExit, Program
     programs.program_mut(name).ok_or(ProgramError::NotLoaded)?.try_into()
 }
 
-fn missed_by(program: &Program) -> Option<u64> {
-    let descriptor = program.fd().ok()?.as_fd().as_raw_fd();
-    recursion_misses(&fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).ok()?)
-}
-
-fn recursion_misses(info: &str) -> Option<u64> {
-    info.lines().find_map(|line| line.strip_prefix("recursion_misses:"))?.trim().parse().ok()
-}
-
 fn load_tracepoints(programs: &mut Ebpf, names: &[&'static str]) -> Result<(), AttachError> {
     names
         .iter()
         .try_for_each(|name| raw_tracepoint(programs, name)?.load().map_err(|cause| refused(name, cause)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_kernel_says_how_often_a_program_was_left_out() {
-        let info = "pos:\t0\nflags:\t02000002\nprog_type:\t26\nrun_cnt:\t0\nrecursion_misses:\t12\n";
-        assert_eq!(recursion_misses(info), Some(12));
-        assert_eq!(recursion_misses("prog_type:\t26\n"), None);
-    }
 }

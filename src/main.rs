@@ -1,7 +1,7 @@
 //! The `firstbyte` command: parse, run, exit.
 
 use firstbyte::cli::{Cli, CliCommand};
-use firstbyte::output::visible;
+use firstbyte::output::{say, visible};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
         Err(error) => {
             // what names of files and programs hold must not reach the terminal as it is
             let lines: Vec<String> = error.to_string().lines().map(visible).collect();
-            eprintln!("error: {}", lines.join("\n"));
+            say(format_args!("error: {}", lines.join("\n")));
             ExitCode::from(error.exit.code())
         }
     }

@@ -68,7 +68,7 @@ F['noexit'] = f"{ns(val(h, 'without'))} without the exit against {ns(val(h, 'wit
 h = '003-echo-48-times'; g = '003-loop-16-us'
 F['echo'] = times(h, 'program over echo')
 F['inside'] = times(h, 'the same without the redirection')
-F['turn'], F['redirection'] = ns(val(g, 'a turn')), ns(val(g, 'the redirection'))
+F['turn'], F['redirection'] = ns(rows[g]['values'][0]['value']), ns(val(g, 'the redirection'))
 h = '003-write-is-the-floor'
 F['floor'] = (f"Of the {ns(val(h, 'write to /dev/null'))} of a write to /dev/null, a system call that does nothing takes {times(h, 'getppid over write')} (getppid), "
   f"and a call that does not exist takes {times(h, 'no such call over write')}.")

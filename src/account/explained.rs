@@ -183,7 +183,7 @@ impl Explained {
     pub fn machine(&self) -> findings::MachineFacts {
         findings::MachineFacts {
             cpuid: self.cpuid.ok().flatten(),
-            loader: self.summary.user_code.as_ref().map(UserCode::loader),
+            loader: self.summary.user_code.as_ref().and_then(UserCode::loader),
         }
     }
 

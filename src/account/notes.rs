@@ -201,9 +201,12 @@ fn sampling(explained: &Explained) -> Option<String> {
         0 => String::new(),
         lost => format!(" {lost} more were lost."),
     };
+    let samples = if code.samples == 1 { "1 sample".to_owned() } else { format!("{} samples", code.samples) };
+    let too_few =
+        if code.divided.functions.is_empty() { " These are too few to name functions." } else { "" };
     Some(format!(
-        "User code: {} samples in {runs}, one for every {} of processor time.{lost}{overhead}",
-        code.samples, code.period
+        "User code: {samples} in {runs}, one for every {} of processor time.{too_few}{lost}{overhead}",
+        code.period
     ))
 }
 

@@ -1,7 +1,7 @@
 //! Structures among the arguments of system calls, as strace writes them.
 
-use super::call_values::{Names, flags, signal};
-use firstbyte_measure::arch::{Abi, CallFacts, Structure};
+use super::call_values::{Names, flags, one_of, signal};
+use firstbyte_measure::arch::{Abi, Argument, CallFacts, Structure, call_names};
 use firstbyte_measure::tracer::event::Call;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -9,10 +9,16 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 pub(super) fn text(kind: Structure, call: &Call) -> Option<String> {
     match kind {
         Structure::Pair => call.pair.map(|[a, b]| format!("[{a}, {b}]")),
-        Structure::Time => time(call),
+        Structure::Time => timeout(call),
+        Structure::TimeLeft => time_left(call),
         Structure::SocketAddress => Some(address(call)?.in_braces()),
         Structure::ChildStatus => call.value().filter(|child| *child > 0).and_then(|_| child_status(call)),
         Structure::Polled => polled(call),
+        Structure::FileStatus => file_status(call, "st"),
+        Structure::ExtendedStatus => file_status(call, "stx"),
+        Structure::SignalAction => signal_action(call),
+        Structure::SignalSet => call.structure.first_chunk().map(|set| signals(u64::from_ne_bytes(*set))),
+        Structure::Limits => limits(call),
     }
 }
 
@@ -29,13 +35,107 @@ fn int(bytes: &[u8], at: usize) -> Option<i32> {
     Some(i32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// A `struct timespec` of the native table.
-fn time(call: &Call) -> Option<String> {
-    let (words, rest) = call.structure.as_chunks::<8>();
-    let [seconds, nanoseconds, ..] = words else { return None };
-    let [seconds, nanoseconds] = [seconds, nanoseconds].map(|word| i64::from_ne_bytes(*word));
-    (call.call.abi == Abi::Native && rest.is_empty())
-        .then(|| format!("{{tv_sec={seconds}, tv_nsec={nanoseconds}}}"))
+/// The two numbers with which a structure of the native table begins.
+fn two_words(call: &Call) -> Option<[u64; 2]> {
+    let [first, second] = call.structure.as_chunks::<8>().0 else { return None };
+    (call.call.abi == Abi::Native).then(|| [*first, *second].map(u64::from_ne_bytes))
+}
+
+/// A `struct timespec`, or a `struct timeval`, whose fraction is in microseconds.
+fn time(call: &Call, fraction: &str) -> Option<String> {
+    let [seconds, rest] = two_words(call)?.map(u64::cast_signed);
+    Some(format!("{{tv_sec={seconds}, {fraction}={rest}}}"))
+}
+
+/// How long a call waits at most. In the same place, `futex(2)` has a number if it does not wait.
+fn timeout(call: &Call) -> Option<String> {
+    const WAITS: [u64; 5] = [0, 6, 9, 11, 13];
+    let at = CallFacts::of(call_names::name(call.call).as_ref())?.position(Argument::FutexOperation);
+    let operation = at.map(|at| call.arguments[usize::from(at)] & 0x7f);
+    time(call, "tv_nsec").filter(|_| operation.is_none_or(|operation| WAITS.contains(&operation)))
+}
+
+/// What the kernel left of the time of a `select(2)` or `pselect6(2)`.
+fn time_left(call: &Call) -> Option<String> {
+    let fraction = if call_names::name(call.call) == "select" { "tv_usec" } else { "tv_nsec" };
+    time(call, fraction).map(|time| format!("left {time}"))
+}
+
+/// `inode(7)`.
+fn file_status(call: &Call, prefix: &str) -> Option<String> {
+    const KINDS: Names = &[
+        (libc::S_IFIFO as u64, "S_IFIFO"),
+        (libc::S_IFCHR as u64, "S_IFCHR"),
+        (libc::S_IFDIR as u64, "S_IFDIR"),
+        (libc::S_IFBLK as u64, "S_IFBLK"),
+        (libc::S_IFREG as u64, "S_IFREG"),
+        (libc::S_IFLNK as u64, "S_IFLNK"),
+        (libc::S_IFSOCK as u64, "S_IFSOCK"),
+    ];
+    const BITS: Names = &[
+        (libc::S_ISUID as u64, "S_ISUID"),
+        (libc::S_ISGID as u64, "S_ISGID"),
+        (libc::S_ISVTX as u64, "S_ISVTX"),
+    ];
+    let [mode, size] = two_words(call).filter(|_| call.result == Some(0))?;
+    let kind = one_of(mode & u64::from(libc::S_IFMT), KINDS);
+    let bits = match mode & 0o7000 {
+        0 => String::new(),
+        bits => format!("|{}", flags(bits, BITS, "0")),
+    };
+    // devices have no size
+    let size = match kind.as_str() {
+        "S_IFCHR" | "S_IFBLK" => String::new(),
+        _ => format!(", {prefix}_size={size}"),
+    };
+    Some(format!("{{{prefix}_mode={kind}{bits}|0{:03o}{size}, ...}}", mode & 0o777))
+}
+
+/// The kernel's `struct sigaction`, `include/uapi/asm-generic/signal.h`.
+fn signal_action(call: &Call) -> Option<String> {
+    const FLAGS: Names = &[
+        (0x0400_0000, "SA_RESTORER"),
+        (libc::SA_ONSTACK as u64, "SA_ONSTACK"),
+        (libc::SA_RESTART as u64, "SA_RESTART"),
+        (libc::SA_NODEFER as u64, "SA_NODEFER"),
+        (0x8000_0000, "SA_RESETHAND"),
+        (libc::SA_SIGINFO as u64, "SA_SIGINFO"),
+        (libc::SA_NOCLDSTOP as u64, "SA_NOCLDSTOP"),
+        (libc::SA_NOCLDWAIT as u64, "SA_NOCLDWAIT"),
+    ];
+    let [handler, set] = two_words(call)?;
+    let handler = match handler {
+        0 => "SIG_DFL".to_owned(),
+        1 => "SIG_IGN".to_owned(),
+        function => format!("{function:#x}"),
+    };
+    Some(format!("{{sa_handler={handler}, sa_flags={}, ...}}", flags(set, FLAGS, "0")))
+}
+
+/// A set of signals; one that contains most of them by those that it does not contain.
+fn signals(set: u64) -> String {
+    let (begin, listed) = if set.count_ones() > 32 { ("~", !set) } else { ("", set) };
+    let numbers = (1..=64).filter(|number| listed >> (number - 1) & 1 == 1);
+    let names: Vec<String> = numbers.map(signal_in_set).collect();
+    format!("{begin}[{}]", names.join(" "))
+}
+
+fn signal_in_set(number: i32) -> String {
+    match number {
+        33.. => format!("RT_{}", number - 32),
+        _ => signal(number).trim_start_matches("SIG").to_owned(),
+    }
+}
+
+/// A `struct rlimit64`.
+fn limits(call: &Call) -> Option<String> {
+    let limit = |value: u64| match value {
+        u64::MAX => "RLIM64_INFINITY".to_owned(),
+        _ if value > 1024 && value % 1024 == 0 => format!("{}*1024", value / 1024),
+        _ => value.to_string(),
+    };
+    let [current, most] = two_words(call).filter(|_| call.result == Some(0))?.map(limit);
+    Some(format!("{{rlim_cur={current}, rlim_max={most}}}"))
 }
 
 enum Address {
@@ -58,7 +158,7 @@ impl Address {
 
 /// A socket address, whose length follows it among the arguments.
 fn address(call: &Call) -> Option<Address> {
-    let (at, _) = CallFacts::of(firstbyte_measure::arch::call_names::name(call.call).as_ref())?
+    let (at, _) = CallFacts::of(call_names::name(call.call).as_ref())?
         .structure()
         .filter(|(_, kind)| *kind == Structure::SocketAddress)?;
     let length = usize::try_from(*call.arguments.get(usize::from(at) + 1)?).ok()?;
@@ -185,11 +285,41 @@ mod tests {
         assert_eq!(wait(0, 9), None, "no child ended: the kernel wrote nothing");
         assert_eq!(wait(-10, 9), None);
 
+        let wait = |operation: u64| shown("futex", [1, operation, 0, 1, 0, 0], 0, &time);
+        assert_eq!(wait(0x80).as_deref(), Some("{tv_sec=1, tv_nsec=200000000}"));
+        assert_eq!(wait(0x81), None, "a wake has no timeout");
+        let left = shown("select", [0; 6], 0, &time);
+        assert_eq!(left.as_deref(), Some("left {tv_sec=1, tv_usec=200000000}"));
+
         let polled = [3, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0];
         let poll = |count: u64| shown("poll", [1, count, 0, 0, 0, 0], 0, &polled);
         assert_eq!(poll(1).as_deref(), Some("[{fd=3, events=POLLIN}]"));
         let three = "[{fd=3, events=POLLIN}, {fd=4, events=POLLIN|POLLOUT}, ...]";
         assert_eq!(poll(3).as_deref(), Some(three));
         assert_eq!(poll(0), None);
+    }
+
+    #[test]
+    fn files_signals_and_limits_are_decoded() {
+        let words = |first: u64, second: u64| [first, second].map(u64::to_ne_bytes).concat();
+        let status = |name: &str, mode: u64, result: i64| shown(name, [0; 6], result, &words(mode, 7));
+        let file = Some("{st_mode=S_IFREG|S_ISUID|0755, st_size=7, ...}");
+        assert_eq!(status("newfstatat", 0o104_755, 0).as_deref(), file);
+        assert_eq!(status("fstat", 0o20_620, 0).as_deref(), Some("{st_mode=S_IFCHR|0620, ...}"));
+        assert_eq!(status("statx", 0o40_005, 0).as_deref(), Some("{stx_mode=S_IFDIR|0005, stx_size=7, ...}"));
+        assert_eq!(status("newfstatat", 0o100_644, -2), None, "the kernel wrote nothing");
+
+        let action = |handler, set| shown("rt_sigaction", [17, 1, 0, 8, 0, 0], 0, &words(handler, set));
+        let ignored = Some("{sa_handler=SIG_IGN, sa_flags=SA_RESTORER|SA_RESTART, ...}");
+        assert_eq!(action(1, 0x1400_0000).as_deref(), ignored);
+        assert_eq!(action(0x4000, 0).as_deref(), Some("{sa_handler=0x4000, sa_flags=0, ...}"));
+
+        let set = |set: u64| shown("rt_sigprocmask", [0; 6], 0, &set.to_ne_bytes());
+        assert_eq!(set(0).as_deref(), Some("[]"));
+        assert_eq!(set(1 << 1 | 1 << 16 | 1 << 33).as_deref(), Some("[INT CHLD RT_2]"));
+        assert_eq!(set(!(3 << 31)).as_deref(), Some("~[RTMIN RT_1]"));
+
+        let limits = shown("prlimit64", [0; 6], 0, &words(8 << 20, u64::MAX));
+        assert_eq!(limits.as_deref(), Some("{rlim_cur=8192*1024, rlim_max=RLIM64_INFINITY}"));
     }
 }

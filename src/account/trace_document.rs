@@ -220,9 +220,9 @@ fn user_functions(summary: &Summary) -> Vec<TraceFunction> {
         module: function.frame.module.to_string(),
         function: function.frame.function.as_deref().map(str::to_owned),
         self_ns: function.own.time,
-        self_error_ns: function.own.error,
+        self_error_ns: function.own.error(),
         total_ns: function.total.time,
-        total_error_ns: function.total.error,
+        total_error_ns: function.total.error(),
         samples: function.samples,
     };
     summary.user_code.iter().flat_map(|code| &code.divided.functions).map(function).collect()

@@ -42,10 +42,11 @@ impl UserCode {
         }
     }
 
-    /// The time of the dynamic loader's own code.
-    pub(super) fn loader(&self) -> Nanos {
+    /// The time of the dynamic loader's own code; `None`: the samples do not divide most of the user code.
+    pub(super) fn loader(&self) -> Option<Nanos> {
         let modules = self.divided.modules.iter().filter(|module| is_loader(&module.module));
-        Nanos::rounded(modules.map(|module| module.own.time).sum())
+        let time = Nanos::rounded(modules.map(|module| module.own.time).sum());
+        (self.divided.unsampled < 0.5 * self.divided.total).then_some(time)
     }
 }
 

@@ -4,7 +4,7 @@ use super::error::ExperimentError;
 use super::runner::{LAST_LINES, Runner};
 use super::sample::{Printed, Sample, Series, Untraced};
 use super::schedule::{self, Aim, Block, RunLimit, Schedule};
-use super::verdict::{self, TRACED};
+use super::validity::{self, TRACED};
 use crate::document::series::{Finish, Rejected};
 use crate::output::visible;
 use firstbyte_measure::clock;
@@ -373,9 +373,9 @@ impl<'c> State<'c> {
             let (reason, stderr) = match self.once(program)? {
                 Ok(recording) => {
                     by_ptrace =
-                        recording.backend.stops_tracee() && verdict::is_the_programs(&recording, accepted);
+                        recording.backend.stops_tracee() && validity::program_failed(&recording, accepted);
                     self.series[program].lost_events += recording.lost;
-                    match verdict::sample(&recording, accepted) {
+                    match validity::sample(&recording, accepted) {
                         Ok(sample) => return Ok(Some((sample, recording))),
                         Err(reason) => (reason, recording.output.last_errors(LAST_LINES)),
                     }
@@ -403,7 +403,7 @@ impl<'c> State<'c> {
         let recording = self.unfailing(program)?;
         self.series[program].lost_events += recording.lost;
         let verdict = match recording.lost {
-            0 => verdict::sample(&recording, self.series[program].accepted),
+            0 => validity::sample(&recording, self.series[program].accepted),
             lost => Err(format!("{lost} events were lost (--ring makes more room)")),
         };
         match verdict {
@@ -440,7 +440,7 @@ impl<'c> State<'c> {
         let run = self.once(program)?;
         self.runner.switch(true)?;
         let accepted = self.series[program].accepted;
-        Ok(run.is_ok_and(|recording| verdict::flaw(&recording, accepted).is_none()))
+        Ok(run.is_ok_and(|recording| validity::flaw(&recording, accepted).is_none()))
     }
 
     /// Makes one run, with any result.

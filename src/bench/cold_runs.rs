@@ -6,6 +6,7 @@ use super::prepared::{Cooling, Prepared};
 use crate::document::bench as document;
 use crate::document::bench::ColdMethod;
 use firstbyte_cache::user_folder;
+use firstbyte_measure::launch::{LaunchError, interrupt};
 use firstbyte_measure::page_cache::{Cold, UsedFiles, cold, namespace};
 use firstbyte_measure::tracer::ptrace;
 use std::path::PathBuf;
@@ -53,8 +54,10 @@ fn copies(found: &[UsedFiles]) -> Result<Cold, ExperimentError> {
         ExperimentError::machine("there is no folder for copies of files\nhelp: export FIRSTBYTE_CACHE=DIR")
     })?;
     let mut cold = Cold::new(&folder).map_err(ExperimentError::machine)?;
-    found.iter().try_for_each(|files| cold.add(files)).map_err(ExperimentError::machine)?;
-    Ok(cold)
+    match found.iter().try_for_each(|files| cold.add(files)) {
+        Err(_) if interrupt::interrupted().is_some() => Err(ExperimentError::Run(LaunchError::Interrupted)),
+        copied => copied.map(|()| cold).map_err(ExperimentError::machine),
+    }
 }
 
 fn of_program(method: ColdMethod, program: usize, runner: &Prepared) -> document::ColdRuns {

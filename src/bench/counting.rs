@@ -6,7 +6,7 @@ use super::influences;
 use super::prepared::Prepared;
 use super::runner::{Counter, Runner};
 use super::sample::Series;
-use super::verdict::{self, TRACED};
+use super::validity::{self, TRACED};
 use firstbyte_measure::counters::{CountedSide, Counters, CountersError};
 use firstbyte_measure::launch::{ExitStatus, LaunchError};
 use firstbyte_measure::tracer::{Recording, ptrace};
@@ -103,7 +103,7 @@ fn counted<T>(
         reason = match run() {
             Err(LaunchError::Interrupted) => return Err(Uncounted::Interrupted),
             Err(error) => one_line(&error.to_string()),
-            Ok((counts, recording)) => match verdict::flaw(&recording, accepted(series, recording.exit)) {
+            Ok((counts, recording)) => match validity::flaw(&recording, accepted(series, recording.exit)) {
                 None => return Ok(counts),
                 // the timed runs were correct
                 Some(flaw) if recording.backend.stops_tracee() => {

@@ -1,9 +1,7 @@
 //! Runs shell commands of the user: `--setup`, `--prepare`, `--conclude`, `--cleanup`.
 
-use firstbyte_measure::launch::interrupt;
 use firstbyte_measure::launch::keeper::{self, Kept};
-use std::fs::File;
-use std::io::{Read, Seek};
+use firstbyte_measure::launch::{interrupt, last_line, temporary_file};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -41,7 +39,9 @@ impl Hook {
         let script = &(self.exports() + script);
         let not_run = |error: std::io::Error| format!("could not be run: {error}");
         // A file, not a pipe: what the command leaves running in the background may keep it open.
-        let mut messages = tempfile::tempfile().map_err(not_run)?;
+        let mut messages = temporary_file().map_err(|error| {
+            format!("could not be run: {}", error.to_string().lines().next().unwrap_or_default())
+        })?;
 
         let status = match keeper::run(script, messages.as_fd(), self.limit).map_err(not_run)? {
             Kept::Interrupted => return Ok(()),
@@ -71,13 +71,6 @@ impl Hook {
             |name: &str, value: &str| ["export ", name, "=", &shell_words::quote(value), "\n"].concat();
         settable.map(|(name, value)| export(name, value)).collect()
     }
-}
-
-fn last_line(file: &mut File) -> String {
-    let mut bytes = Vec::new();
-    let _ = file.rewind().and_then(|()| file.take(65_536).read_to_end(&mut bytes));
-    let text = String::from_utf8_lossy(&bytes);
-    text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 //! | [`RunPlan`] | how each run of the user's commands is made |
 //! | [`hooks`], [`hook`] | commands before and after all runs, and the user's shell commands |
 //! | [`cold_runs`] | makes the page cache cold |
-//! | [`verdict`], [`Accepted`] | whether a run counts, and how it may end |
+//! | [`validity`], [`Accepted`] | whether a run counts, and how it may end |
 //! | [`sample`] | samples and series |
 //! | [`sampling`] | runs whose user code is sampled |
 //! | [`runtimes`] | one run in which language runtimes report what they load |
@@ -42,7 +42,7 @@ pub mod runtimes;
 pub mod sample;
 pub mod sampling;
 pub mod schedule;
-pub mod verdict;
+pub mod validity;
 
 pub use crate::document::series::{Finish, Rejected};
 pub use accepted::Accepted;

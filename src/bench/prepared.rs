@@ -5,7 +5,7 @@ use super::accepted::Accepted;
 use super::error::ExperimentError;
 use super::hook::Hook;
 use super::runner::{Counter, Runner, Tracees};
-use super::verdict;
+use super::validity;
 use crate::document::conditions::Placement;
 use firstbyte_measure::Counts;
 use firstbyte_measure::counters::{CounterValues, Counters};
@@ -115,7 +115,7 @@ impl<'o> Prepared<'o> {
                 let message = format!("{closed}, so it cannot be made cold\n{MAY_NOT_BE_READ}");
                 return Err(LaunchError::NotCold(message));
             }
-            flaw = verdict::flaw(&recording, accepted).or(files.unseen);
+            flaw = validity::flaw(&recording, accepted).or(files.unseen);
             found.merge(files.used);
         }
 

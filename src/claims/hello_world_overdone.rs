@@ -369,7 +369,7 @@ fn write_fewer_calls() -> Claim {
         id: "000-write-fewer-calls",
         post: Post::HelloWorldOverdone,
         text: "write(2) instead of printf: no more call to fstat",
-        figure: "in the traces, fstat and three brk less",
+        figure: "in the traces, one fstat and three brk fewer",
         how: "system calls counted by ptrace",
         rule: "the program that calls write makes 1 to 6 system calls fewer",
         checks: vec![

@@ -26,7 +26,7 @@ const PROCESS: &str = "vfork+exec, plain ELF";
 
 const SHELL: &str = "differences of whole bash scripts that repeat a command, timed from outside, \
                      interleaved; a program is started a hundredth as often as a builtin";
-const FLOOR: &str = "batches of inline system calls, less the clock and the loop; programs by vfork, \
+const FLOOR: &str = "batches of inline system calls, minus the clock and the loop; programs by vfork, \
                      execve, wait4";
 
 pub(super) fn claims() -> Vec<Claim> {
@@ -177,8 +177,8 @@ fn calls_matter_more() -> Claim {
         post: Post::PrintBenchmark,
         text: "Syscall count matters more (than binary size)",
         figure: "5 to 10 ms for one call, 3 ms for 774 bytes",
-        how: "the saving of one exit (asm-x86_64 less crash-after-print) and of a smaller file \
-              (asm-x86_64 less floor-elf); interleaved warm runs",
+        how: "the saving of one exit (asm-x86_64 minus crash-after-print) and of a smaller file \
+              (asm-x86_64 minus floor-elf); interleaved warm runs",
         rule: "the first saving is the larger one",
         checks: vec![
             LimitCheck::new("saved by no exit", total(ASSEMBLED) - total(CRASHING)),
@@ -190,7 +190,7 @@ fn calls_matter_more() -> Claim {
             )
             .at_least(0.0),
         ],
-        holds: "one call less saves more than a smaller file",
+        holds: "leaving out one call saves more than a smaller file",
         fails: "leaving out the exit does not save more; a system call takes about a thousandth of the \
                 time of a process",
     }
@@ -210,7 +210,7 @@ fn write_is_the_floor() -> Claim {
             LimitCheck::new("no such call over write", floor(NOTHING) / floor(NULL)).at_least(1.0),
         ],
         holds: "nothing takes less time than a write to /dev/null",
-        fails: "most of it is the way into the kernel and back, which a call that does nothing takes, \
+        fails: "most of it is entering the kernel and returning, which a call that does nothing does, \
                 too",
     }
 }
@@ -225,7 +225,7 @@ fn write_260_ns() -> Claim {
         rule: "closer to 312 ns than to half or twice that",
         checks: vec![LimitCheck::new("write to /dev/null", floor(NULL)).about(312.0)],
         holds: "the two machines take about the same time for it",
-        fails: "this processor and kernel take another time; the figures of the post probably include \
+        fails: "this processor and kernel take a different time; the figures of the post probably include \
                 one reading of the clock each, as they are minima and means of single writes",
     }
 }
@@ -249,7 +249,7 @@ fn tty_111_ns() -> Claim {
     }
 }
 
-/// One turn of the loop that the post prints: `for i in $(seq N); do echo Hello >/dev/null; done`.
+/// One iteration of the loop that the post prints: `for i in $(seq N); do echo Hello >/dev/null; done`.
 fn echo_in_loop() -> Expression {
     floor(COLON) + floor(ECHO) + floor(REDIRECTION)
 }
@@ -269,8 +269,8 @@ fn echo_48_times() -> Claim {
         rule: "closer to 48 than to half or twice that; as in the loop that the post prints, both \
                include the loop and a redirection to /dev/null",
         checks: vec![
-            LimitCheck::new("a turn with echo", echo_in_loop()),
-            LimitCheck::new("a turn with a program", program_in_loop()),
+            LimitCheck::new("an iteration with echo", echo_in_loop()),
+            LimitCheck::new("an iteration with a program", program_in_loop()),
             LimitCheck::new("program over echo", program_in_loop() / echo_in_loop()).about(48.0),
             LimitCheck::new(
                 "the same without the redirection",
@@ -278,7 +278,7 @@ fn echo_48_times() -> Claim {
             ),
         ],
         holds: "the ratio of a process to a builtin is about the same here",
-        fails: "the multiple is different here; most of the time of a turn with echo is its redirection",
+        fails: "the multiple is different here; most of the time of an iteration with echo is its redirection",
     }
 }
 
@@ -311,16 +311,16 @@ fn loop_16_us() -> Claim {
         id: "003-loop-16-us",
         post: Post::PrintBenchmark,
         text: "Loop iteration overhead: 16 μs",
-        figure: "20,000 ns (Bash loop echo) less 3,890 ns (inline)",
-        how: "a turn of `for i in $(seq N); do :; done`; beside it, what `>/dev/null` costs at each \
-              turn, as in the one loop that the post prints",
+        figure: "20,000 ns (Bash loop echo) minus 3,890 ns (inline)",
+        how: "an iteration of `for i in $(seq N); do :; done`; beside it, what `>/dev/null` costs in each \
+              iteration, as in the one loop that the post prints",
         rule: "closer to 16 µs than to half or twice that",
         checks: vec![
-            LimitCheck::new("a turn", floor(COLON)).about(16_000.0),
+            LimitCheck::new("an iteration", floor(COLON)).about(16_000.0),
             LimitCheck::new("the redirection", floor(REDIRECTION)),
         ],
-        holds: "a turn takes as long here",
-        fails: "a turn takes far less time; the post does not show the loop behind its 20,000 ns, so \
+        holds: "an iteration takes as long here",
+        fails: "an iteration takes far less time; the post does not show the loop behind its 20,000 ns, so \
                 what they contain is not known",
     }
 }
@@ -335,7 +335,7 @@ fn inline_echo() -> Claim {
         rule: "closer to 3,890 ns than to half or twice that",
         checks: vec![LimitCheck::new("a line", floor(INLINE_COLON) + floor(INLINE_ECHO)).about(3890.0)],
         holds: "reading, parsing and executing a line takes as long here",
-        fails: "a line takes another time on this processor",
+        fails: "a line takes a different time on this processor",
     }
 }
 

@@ -114,8 +114,8 @@ fn table_buffered() -> Claim {
             ratio("Go over assembly", "go-v2", "asm-v2", MOST).about(0.575 / 0.347),
         ],
         holds: "the ratios are those of the post",
-        fails: "the ratios are not those of the post; page faults, which the assembly program has and \
-                Go has not, cost more or less here",
+        fails: "the ratios are not those of the post; the page faults of the assembly program \
+                cost more or less here",
     }
 }
 

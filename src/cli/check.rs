@@ -7,6 +7,7 @@ use super::options::{JsonArgs, MeasuringArgs};
 use super::running::plain;
 use super::shell::Interpreter;
 use super::style::Style;
+use super::values::whole;
 use crate::bench::{Adaptive, Destination, RunLimit};
 use crate::budget::ProgramBudget;
 use crate::document::Kind;
@@ -43,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", conflicts_with = "init")]
     only: Vec<String>,
     /// Make N counting runs of each program [default: 5; with --init: 20]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=10_000))]
     count_runs: Option<u32>,
     #[command(flatten)]
     json: JsonArgs,

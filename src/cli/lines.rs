@@ -1,5 +1,6 @@
 //! Arguments of `firstbyte lines`.
 
+use super::values::whole;
 use crate::throughput::lines::MOST_LINES;
 use std::ffi::OsString;
 
@@ -18,7 +19,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Number of lines, from 0 to 2^63
-    #[arg(value_name = "N", value_parser = clap::value_parser!(u64).range(..=MOST_LINES))]
+    #[arg(value_name = "N", value_parser = whole::<u64>(0..=MOST_LINES))]
     pub count: u64,
     /// Text of each line
     #[arg(value_name = "TEXT", default_value = TEXT)]

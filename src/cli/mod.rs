@@ -30,9 +30,10 @@ pub mod trace;
 mod values;
 pub mod watch;
 
-use crate::output::stdout_was_closed;
+use crate::output::{ExportError, Target, say};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
+use std::io::ErrorKind;
 
 /// The colours of help on a terminal: those of hyperfine.
 const HELP_COLOURS: Styles = Styles::styled()
@@ -53,8 +54,8 @@ impl Cli {
     /// The arguments of this process. Invalid ones end it with a message and status 2.
     pub fn of_process() -> Cli {
         if asks_for_version(std::env::args_os().skip(1)) {
-            print!("{VERSION}");
-            std::process::exit(i32::from(stdout_was_closed()) * 4);
+            let failed = |error: ExportError| error.cause.kind() != ErrorKind::BrokenPipe;
+            std::process::exit(i32::from(Target::Stdout.write(VERSION).is_err_and(failed)) * 4);
         }
         match lines::Args::plain(std::env::args_os().skip(1)) {
             Some(args) => Cli { command: CliCommand::Lines(args) },
@@ -68,7 +69,7 @@ fn refuse(error: &clap::Error) -> ! {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words: Vec<String> = words.collect();
     if let Some(message) = hyperfine::remedy(error).or_else(|| own_options::remedy(error, &words)) {
-        eprintln!("error: {message}");
+        say(format_args!("error: {message}"));
         std::process::exit(2);
     }
     error.exit()

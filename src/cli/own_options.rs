@@ -37,7 +37,16 @@ pub(super) fn remedy(error: &clap::Error, words: &[String]) -> Option<String> {
         }
         _ => return None,
     };
-    Some(format!("`firstbyte {name}` has no option `{option}`\nhelp: if it is one of the program's, {help}"))
+    if !option.starts_with('-') {
+        return Some(format!("`firstbyte {name}` takes its command after `--`\nhelp: {help}"));
+    }
+    let similar = match error.get(ContextKind::SuggestedArg) {
+        Some(ContextValue::String(similar)) => format!("use `{similar}`, or "),
+        _ => String::new(),
+    };
+    Some(format!(
+        "`firstbyte {name}` has no option `{option}`\nhelp: {similar}if it is one of the program's, {help}"
+    ))
 }
 
 /// The place of the first word that is neither an option nor the value of one.
@@ -77,6 +86,8 @@ mod tests {
             (&["trace", "--full", "node app.js", "--x"], "firstbyte trace --full -- node app.js --x"),
             (&["watch", "--runs-not-known", "ls"], ""),
             (&["bench", "ls", "-l"], "firstbyte bench 'ls -l'"),
+            (&["bench", "ls", "--run", "3"], "firstbyte bench 'ls --run 3'"),
+            (&["watch", "make"], "`--`\nhelp: write `--` before the program: firstbyte watch -- make"),
             (&["trace", "--nonsense", "ls"], ""),
             (&["trace", "-r", "3", "--nonsense"], ""),
         ] {

@@ -3,7 +3,7 @@
 use super::environment::InheritEnvArgs;
 use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
-use super::values::{duration, nanos};
+use super::values::{duration, nanos, whole};
 use crate::bench::{Place, RunLimit};
 use crate::document::Kind;
 use crate::document::bench::ColdMethod;
@@ -27,11 +27,11 @@ Examples:
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
     /// Run each program N times [default: as often as about 75 seconds allow]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(short, long, value_name = "N", value_parser = whole::<u32>(1..=1_000_000))]
     runs: Option<u32>,
     /// Run each program N times before the measured runs; 0: no such run, and no untraced runs either [default: 2, or 0
     /// with --runs 1]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    #[arg(short, long, value_name = "N", value_parser = whole::<u32>(0..=10_000))]
     warmup: Option<u32>,
     /// Take about 20 seconds in total, not counting builds
     #[arg(long, conflicts_with = "runs")]

@@ -2,7 +2,7 @@
 
 use super::export::{ExportArgs, HEADING, PICTURES};
 use super::options::{JsonArgs, SeedArgs, TimeoutArgs};
-use super::values::{count, duration};
+use super::values::{count, duration, whole};
 use crate::document::Kind;
 use crate::output::Target;
 use crate::report::formats::Format;
@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long)]
     list: bool,
     /// Run each design N times for each target and number of lines
-    #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = whole::<u32>(1..=100_000))]
     runs: u32,
     /// Stop repeating a design once its runs have taken DURATION for one target and number of lines
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = duration)]

@@ -5,7 +5,7 @@ use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
 use super::running::RunningArgs;
 use super::shell::{Interpreter, ShellArgs};
-use super::values::ring_size;
+use super::values::{ring_size, whole};
 use crate::bench::explain::{Along, ExplainPlan};
 use crate::document::Kind;
 use crate::document::bench::ColdMethod;
@@ -77,7 +77,7 @@ struct ExtentArgs {
 #[derive(Debug, clap::Args)]
 pub(super) struct ExplainingArgs {
     /// Run each command N times; the times shown are means of the middle half [default: 20, fewer for a command that takes long]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(short, long, value_name = "N", value_parser = whole::<u32>(1..=10_000))]
     runs: Option<u32>,
     /// Make one run of each kind: one to warm up, one traced, one sampled
     #[arg(long, conflicts_with = "runs")]

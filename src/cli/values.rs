@@ -5,6 +5,7 @@ use firstbyte_measure::launch::CpuSet;
 use firstbyte_measure::launch::affinity::CpuSetError;
 use firstbyte_measure::units::Nanos;
 pub(super) use firstbyte_measure::units::parse_duration as duration;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
@@ -62,6 +63,22 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
     count.filter(|count| (1..=MOST).contains(count)).ok_or_else(|| {
         format!("`{text}` is not a whole number from 1 to {MOST}\nhelp: write it like 2500000 or 2.5M")
     })
+}
+
+/// A parser of whole numbers within a range.
+pub(super) fn whole<T: TryFrom<u64>>(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| {
+            format!(
+                "`{text}` is not a whole number from {} to {}\nhelp: write it like 20",
+                range.start(),
+                range.end()
+            )
+        })
+    }
 }
 
 /// The largest number that [`count`] takes.

@@ -2,7 +2,7 @@
 
 use super::export::ExportArgs;
 use super::options::{BackendArg, JsonArgs};
-use super::values::duration;
+use super::values::{duration, whole};
 use crate::document::Kind;
 use crate::fleet::FleetPlan;
 use crate::output::Target;
@@ -60,11 +60,11 @@ pub struct Args {
     trace: Option<String>,
     /// Trace only every Nth start
     #[arg(long, value_name = "N", default_value_t = 1, requires = "trace", help_heading = TRACING,
-          value_parser = clap::value_parser!(u64).range(1..))]
+          value_parser = whole::<u64>(1..=1_000_000))]
     every: u64,
     /// Trace at most N starts; afterwards the watch costs no more than without --trace
     #[arg(long, value_name = "N", default_value_t = 20, requires = "trace", help_heading = TRACING,
-          value_parser = clap::value_parser!(u16).range(1..=10_000))]
+          value_parser = whole::<u16>(1..=10_000))]
     max_traces: u16,
     /// Write the traces as `trace --export-json` does, or if FILE ends in `.rec`, the median one as `trace --record` does
     #[arg(long, value_name = "FILE", requires = "trace", help_heading = TRACING)]

@@ -8,7 +8,7 @@ use crate::bench::{Measured, cold_runs, hooks, plan_warnings};
 use crate::cli::bench::Plan;
 use crate::document::Document;
 use crate::document::bench::Warning;
-use crate::output::visible;
+use crate::output::{say, visible};
 use crate::report::formats::Exported;
 use crate::report::text::bench as bench_text;
 use crate::report::text::terminal::Terminal;
@@ -36,11 +36,11 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
 /// What failed, where no results are printed that say so.
 fn tell_failures(document: &Document, plan: &Plan) {
     for failed in &document.failed {
-        eprintln!("error: `{}`: {}", visible(&failed.name), visible(&failed.reason));
+        say(format_args!("error: `{}`: {}", visible(&failed.name), visible(&failed.reason)));
     }
     let warning = plan_warnings::of_failures(&document.failed, plan.each_run.accepted());
     if let Some(help) = warning.and_then(|warning| warning.help) {
-        eprintln!("help: {help}");
+        say(format_args!("help: {help}"));
     }
 }
 

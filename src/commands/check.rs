@@ -79,7 +79,7 @@ fn selected(programs: Vec<ProgramBudget>, only: &[String]) -> Result<Vec<Program
     if let Some(name) = only.iter().find(|name| !programs.iter().any(|program| program.label() == **name)) {
         let names: Vec<String> = programs.iter().map(|program| format!("`{}`", program.label())).collect();
         return Err(CommandError::usage(format!(
-            "no program is called `{name}`\nhelp: there are {}",
+            "no program is called `{name}`\nhelp: use one of these with --only: {}",
             names.join(", ")
         )));
     }

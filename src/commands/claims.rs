@@ -7,6 +7,7 @@ use crate::claims::{Claim, Needs, all, judge, row, select};
 use crate::cli::claims::Plan;
 use crate::document::bench::Tool;
 use crate::document::claims::ClaimsDocument;
+use crate::output::say;
 use crate::report::formats::Exported;
 use crate::report::text::claims as claims_text;
 use firstbyte_measure::launch::interrupt;
@@ -74,6 +75,6 @@ fn measured(plan: &Plan, claims: &[Claim]) -> Result<ClaimsDocument, CommandErro
 /// Says which pass begins: all of them together take minutes.
 fn announce(plan: &Plan, place: usize, count: usize, name: &str) {
     if std::io::stderr().is_terminal() || !plan.quick {
-        eprintln!("{place}/{count} {name}");
+        say(format_args!("{place}/{count} {name}"));
     }
 }

@@ -56,13 +56,23 @@ fn source(plan: &Plan, side: usize) -> Result<SideSource, CommandError> {
     let path = Path::new(text);
     if !replay::is_recording(path) {
         let words = plan.words(text).map_err(CommandError::usage)?;
-        return Command::new(&words).map(SideSource::Command).map_err(CommandError::program);
+        return Command::new(&words)
+            .map(SideSource::Command)
+            .map_err(|error| if path.is_file() { no_side(text) } else { CommandError::program(error) });
     }
     let Replayed { explained, notes, environment } =
         replayed(path, plan.runs.along).map_err(CommandError::usage)?;
     let Explained { summary, totals, .. } = explained;
     // as with a replay: a failure during the recording is not a failure of this command
     Ok(SideSource::Recorded(Box::new(MeasuredSide { summary, totals, notes, environment, exit: Exit::Done })))
+}
+
+/// A file that cannot be compared, such as another document of firstbyte.
+fn no_side(path: &str) -> CommandError {
+    CommandError::usage(format!(
+        "`{path}` is neither an executable program nor a recording\n\
+         help: firstbyte trace --record FILE -- CMD makes a recording"
+    ))
 }
 
 /// The names of the variables that are not the same on both sides, in a sentence.

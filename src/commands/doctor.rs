@@ -6,6 +6,7 @@ use crate::corpus::Corpus;
 use crate::doctor;
 use crate::doctor::install::{self, InstallError};
 use crate::document::doctor::DoctorReport;
+use crate::output::say;
 use crate::report::text::doctor as doctor_text;
 use firstbyte_measure::launch::interrupt;
 
@@ -33,11 +34,11 @@ fn install(corpus: &Corpus, tests: bool) -> Result<Exit, CommandError> {
         return Ok(Exit::Done);
     }
     interrupt::catch_signals();
-    let mut announce = |line: &str| eprintln!("{line}");
+    let mut announce = |line: &str| say(line);
     match install::install(&plan, &mut announce) {
         Ok(()) => Ok(Exit::Done),
         Err(error @ InstallError::NotRoot(_)) => {
-            eprintln!("{error}");
+            say(error);
             Ok(Exit::Done)
         }
         Err(error @ InstallError::Interrupted { .. }) => Err(CommandError::interrupted(error)),

@@ -9,9 +9,11 @@ use crate::inspect::compilations::compilations;
 use crate::inspect::ld_cache::LdCache;
 use crate::inspect::libraries::LibrarySearch;
 use crate::inspect::{FileView, InspectError, Inspection, MachineFiles, disassembly, inspect};
-use crate::output::visible;
+use crate::output::{say, visible};
 use crate::report::text::inspect as inspect_text;
+use firstbyte_measure::launch::LaunchError;
 use firstbyte_measure::machine::Machine;
+use firstbyte_measure::own_folder::OwnFolder;
 use std::path::Path;
 
 /// Explains a file, a function, or a compiler's choices.
@@ -53,7 +55,7 @@ fn estimated(
     let units = match unit_costs::kept(machine) {
         Some(kept) if !again => kept,
         _ => {
-            eprintln!("measuring the costs of this machine once; this takes a few seconds");
+            say("measuring the costs of this machine once; this takes a few seconds");
             before_launching();
             unit_costs::measure(machine, again)?
         }
@@ -70,7 +72,8 @@ fn show_function(file: &Path, symbol: &str, as_json: bool) -> Result<(), Command
 }
 
 fn show_calls(source: &Path, args: &Args) -> Result<(), CommandError> {
-    let rows = compilations(source, &args.compiler)?;
+    let folder = OwnFolder::temporary().map_err(|cause| LaunchError::TemporaryFile { cause })?;
+    let rows = compilations(source, &args.compiler, folder.path())?;
     if args.json() {
         return json(Machine::examine(), InspectResults::Compilations(rows));
     }

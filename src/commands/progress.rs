@@ -37,9 +37,9 @@ pub(super) fn bar(work: &'static str, length: u64) -> ProgressBar {
     } else {
         ProgressDrawTarget::hidden()
     };
-    let bar = ProgressBar::with_draw_target(Some(length), target);
+    // `set_prefix` would draw a bar that has not begun, above another one
+    let bar = ProgressBar::with_draw_target(Some(length), target).with_prefix(work);
     set_template(&bar, MEASURING);
-    bar.set_prefix(work);
     bar
 }
 
@@ -74,6 +74,7 @@ impl Building {
             PrepareStep::Planned(programs) => {
                 self.0.reset();
                 self.0.set_length(*programs as u64);
+                keep_moving(&self.0, Duration::from_millis(500));
             }
             PrepareStep::Started(name) => self.0.set_message((*name).to_owned()),
             PrepareStep::Finished(_) => self.0.inc(1),

@@ -4,8 +4,7 @@ use super::{CommandError, Exit, export};
 use crate::cli::report::Plan;
 use crate::comparison::machines::{ProgramOnMachines, by_machine};
 use crate::document::Document;
-use crate::output::Target;
-use crate::output::{visible, visible_path};
+use crate::output::{Target, say, visible, visible_path};
 use crate::report::html;
 use crate::report::html::PageSource;
 use crate::report::html::machines::oddity;
@@ -67,7 +66,7 @@ fn stem(name: &str) -> &str {
 fn tell_odd_ones(machines: &[ProgramOnMachines]) {
     for program in machines {
         for machine in program.machines.iter().filter(|machine| machine.odd) {
-            eprintln!("`{}`: {}", visible(&program.program), oddity(machine));
+            say(format_args!("`{}`: {}", visible(&program.program), oddity(machine)));
         }
     }
 }
@@ -102,7 +101,7 @@ fn write_page(
 
 fn tell(target: &Target, bytes: usize) {
     if !target.is_stdout() {
-        eprintln!("wrote `{}`: {}", visible_path(target.path()), Bytes(bytes as u64));
+        say(format_args!("wrote `{}`: {}", visible_path(target.path()), Bytes(bytes as u64)));
     }
 }
 

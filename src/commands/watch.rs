@@ -7,7 +7,7 @@ use crate::account::trace_document::trace_document;
 use crate::cli::watch::Plan;
 use crate::document::watch::WatchDocument;
 use crate::fleet::{Exporter, FleetError, FleetPlan, Hooks};
-use crate::output::{Target, visible};
+use crate::output::{Target, say, visible, visible_path};
 use crate::report::formats::openmetrics::{Dialect, render};
 use crate::report::formats::{Exported, ExportedTrace, Format};
 use crate::report::text::terminal::Terminal;
@@ -44,7 +44,7 @@ fn explain(plan: &Plan, traced: TracedStarts, is_shown: bool) -> Result<(), Comm
         Ok(started) => started,
         Err(why) if plan.trace_export.is_some() => return Err(CommandError::program(why)),
         Err(why) => {
-            eprintln!("warning: {why}");
+            say(format_args!("warning: {why}"));
             return Ok(());
         }
     };
@@ -62,9 +62,9 @@ fn explain(plan: &Plan, traced: TracedStarts, is_shown: bool) -> Result<(), Comm
 fn source(export: Option<&(Format, Target)>) -> String {
     match export {
         Some((Format::Recording, target)) => {
-            format!("firstbyte trace --full --replay {}", target.path().display())
+            format!("firstbyte trace --full --replay {}", visible_path(target.path()))
         }
-        Some((_, target)) => format!("firstbyte report {}", target.path().display()),
+        Some((_, target)) => format!("firstbyte report {}", visible_path(target.path())),
         None => "--export-trace FILE".to_owned(),
     }
 }
@@ -90,11 +90,11 @@ fn exporter(plan: &FleetPlan) -> Result<Exporter, CommandError> {
     let hooks = Hooks {
         open: |exposition| render(exposition, Dialect::OpenMetrics),
         older: |exposition| render(exposition, Dialect::Prometheus),
-        tell: |line| eprintln!("warning: {line}"),
+        tell: |line| say(format_args!("warning: {line}")),
     };
     let exporter = Exporter::start(plan, hooks)?;
     if let Some(address) = exporter.address {
-        eprintln!("metrics: http://{address}/metrics");
+        say(format_args!("metrics: http://{address}/metrics"));
     }
     Ok(exporter)
 }

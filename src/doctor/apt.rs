@@ -1,19 +1,16 @@
 //! Runs apt-get. An installation is never cut off: a package that is half unpacked leaves dpkg broken.
 
 use crate::corpus::toolchain;
-use firstbyte_measure::launch::{ExitStatus, interrupt};
+use firstbyte_measure::launch::{ExitStatus, interrupt, last_line, temporary_file};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 
 /// How often we check for an interruption.
 const SLICE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-
-/// How much of the output is searched for its last line, in bytes.
-const TAIL: u64 = 65_536;
 
 /// What happens to apt-get when somebody interrupts us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +43,7 @@ pub(super) fn run(
     }
 
     // A file, not a pipe: if we are killed, apt-get goes on, and a broken pipe would end it.
-    let mut messages = tempfile::tempfile().map_err(failed)?;
+    let mut messages = temporary_file().map_err(|error| Failure::Failed(error.to_string()))?;
     let mut child = started(command, &messages).map_err(failed)?;
 
     let waited = wait(&child, interruption, announce);
@@ -96,13 +93,4 @@ fn wait(child: &Child, interruption: Interruption, announce: &mut dyn FnMut(&str
 fn pass_on(signal: i32, group: Pid) -> io::Result<()> {
     let signal = Signal::from_named_raw(signal).unwrap_or(Signal::TERM);
     Ok(kill_process_group(group, signal)?)
-}
-
-fn last_line(messages: &mut File) -> String {
-    let mut bytes = Vec::new();
-    let length = messages.metadata().map_or(0, |found| found.len());
-    let tail = messages.seek(SeekFrom::Start(length.saturating_sub(TAIL)));
-    let _ = tail.and_then(|_| messages.take(TAIL).read_to_end(&mut bytes));
-    let text = String::from_utf8_lossy(&bytes);
-    text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
 }

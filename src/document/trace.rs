@@ -252,7 +252,7 @@ pub struct TraceSampling {
     pub period_ns: u64,
     /// User code on the path, exactly.
     pub user_ns: f64,
-    /// That of programs without a sample.
+    /// That of programs with too few samples.
     #[serde(default)]
     pub unsampled_ns: f64,
     /// Sampled runs against untraced ones, from launch to reaping.

@@ -8,6 +8,7 @@ use crate::document::bench::{SCHEMA, Tool};
 use crate::document::floor::{BatchOverhead, Calibration, Floor, Group};
 use firstbyte_measure::launch::{Command, CpuSet, ExitStatus, Launcher, OutputKind, tree};
 use firstbyte_measure::machine::Machine;
+use firstbyte_measure::own_folder::OwnFolder;
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::{EventKind, Recording, Setting, Tracer};
 use firstbyte_measure::units::Nanos;
@@ -33,7 +34,7 @@ pub struct FloorPlan {
 /// Measures the groups. `begins` hears of each group and its place. An interruption is no error: what is finished is
 /// returned.
 pub fn measure(plan: &FloorPlan, begins: &mut dyn FnMut(usize, Group)) -> Result<Floor, FloorError> {
-    let folder = tempfile::Builder::new().prefix("firstbyte-floor-").tempdir().map_err(FloorError::unable)?;
+    let folder = OwnFolder::temporary().map_err(FloorError::unable)?;
     let (rungs, missing) = ladder(folder.path())?;
     let cpu = |place: usize| plan.cpus.as_ref().and_then(|cpus| cpus.cpus().get(place).copied());
     let pinned = Pinned::to(cpu(0))?;

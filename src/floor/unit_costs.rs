@@ -5,6 +5,7 @@ use super::{Effort, FloorError, Pinned, Survey, calibration};
 use crate::bench::explain::plain_elf;
 use crate::document::floor::Calibration;
 use firstbyte_measure::machine::Machine;
+use firstbyte_measure::own_folder::OwnFolder;
 use std::fs;
 
 pub struct UnitCosts {
@@ -53,7 +54,7 @@ fn keep(costs: &Calibration, machine: &Machine, replace: bool) -> String {
 
 fn measured() -> Result<Calibration, FloorError> {
     let resource = |cause| FloorError::Resource { what: "a temporary folder", cause };
-    let folder = tempfile::Builder::new().prefix("firstbyte-units-").tempdir().map_err(resource)?;
+    let folder = OwnFolder::temporary().map_err(resource)?;
     let rungs: Vec<_> =
         plain_elf(folder.path()).map(|path| own_rung("plain ELF", path)).into_iter().collect();
     let pinned = Pinned::to(None)?;

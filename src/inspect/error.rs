@@ -5,9 +5,7 @@ use thiserror::Error;
 /// Why a file cannot be explained.
 #[derive(Debug, Error)]
 pub enum InspectError {
-    #[error(
-        "`{path}` cannot be read: {cause}\nhelp: `ls -l {path}` shows whether it exists and who may read it"
-    )]
+    #[error("`{path}` cannot be read: {cause}\nhelp: {}", reading_help(path))]
     Unreadable { path: String, cause: std::io::Error },
     #[error("`{path}` is not a regular file\nhelp: name an executable, a library or a script")]
     NotAFile { path: String },
@@ -38,6 +36,15 @@ pub enum InspectError {
         "`{compiler}` cannot be run: {cause}\nhelp: `apt-get install gcc`, or name another compiler with `--compiler`"
     )]
     NoCompiler { compiler: String, cause: std::io::Error },
-    #[error("`{path}` does not compile: {messages}\nhelp: `{compiler} -c {path}` shows the errors again")]
-    NotCompiled { path: String, compiler: String, messages: String },
+    #[error("`{path}` does not compile: {message}\nhelp: `{compiler} -c {path}` shows all errors")]
+    NotCompiled { path: String, compiler: String, message: String },
+}
+
+/// `PATH` is not searched, so the name of a program is not enough.
+fn reading_help(path: &str) -> String {
+    if path.contains('/') {
+        format!("`ls -l {path}` shows whether it exists and who may read it")
+    } else {
+        format!("give a path; `command -v {path}` prints that of a program in PATH")
+    }
 }

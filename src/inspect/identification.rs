@@ -72,7 +72,7 @@ pub(super) fn repaired(bytes: &[u8]) -> Option<Repaired> {
 
     let table = table(&start, bytes.len(), &layout)?;
     let note = if start[4..7] == usual {
-        "it ends inside its ELF header, and the kernel reads zeroes there".to_owned()
+        "it ends inside its ELF header, and the kernel reads zeros there".to_owned()
     } else {
         let [class, order, version] = [start[4], start[5], start[6]];
         format!(

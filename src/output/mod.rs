@@ -6,9 +6,11 @@
 mod closed_stdout;
 mod entry;
 mod replace;
+mod say;
 mod visible;
 
 pub use closed_stdout::stdout_was_closed;
+pub use say::say;
 pub use visible::{visible, visible_path};
 
 use entry::{FolderEntry, folder_of};

@@ -8,4 +8,4 @@ mod phase_row;
 pub mod pictures;
 pub(crate) mod row;
 pub mod text;
-mod words;
+pub(crate) mod words;

@@ -148,6 +148,18 @@ fn only_the_command_line_knows_clap() {
     }
 }
 
+/// Those of `std` panic if nobody reads the output, or the disk is full.
+#[test]
+fn nothing_is_printed_by_macros() {
+    for package in packages() {
+        for source in &package.sources {
+            let printing = ["print", "println", "eprint", "eprintln"];
+            let found = printing.iter().find(|word| source.words.contains(**word));
+            assert!(found.is_none(), "use `output::say` instead of {found:?}: {}", source.file.display());
+        }
+    }
+}
+
 /// The sources of one package.
 struct Package {
     /// The room, if the whole package is one; `None` if its modules are the rooms.

@@ -70,7 +70,7 @@ fn an_output_that_cannot_be_is_refused_before_anything_runs() {
         (&["--output", "/"], "not a regular file"),
         (&["--output", "null", "--show-output"], "cannot be used with"),
         (&["--show-output", "--export-json", "-"], "would both go to stdout"),
-        (&["--output", "null", "--output", "pipe"], "--output is given 2 times for 1 commands"),
+        (&["--output", "null", "--output", "pipe"], "--output is given 2 times for 1 command"),
         (&["--output", "./out.json", "--export-json", "out.json"], "an export would replace it"),
     ];
     for (words, clue) in table {

@@ -2,7 +2,7 @@
 
 use crate::support::skipped;
 use crate::tracees::{CASES, HELLO, PIPE_CASES, check_table, last_output, launcher, setting};
-use firstbyte::bench::{Accepted, verdict};
+use firstbyte::bench::{Accepted, validity};
 use firstbyte_measure::arch::IO_URING_BASE;
 use firstbyte_measure::launch::wait::{Killed, Watch};
 use firstbyte_measure::launch::{Command, ExitStatus, Launcher, OutputKind, Until};
@@ -73,7 +73,7 @@ fn lost_events_are_counted_and_reject_the_run() {
     };
     let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
     assert!(recording.lost > 0, "a ring of one page has no room for 4000 events");
-    let rejected = verdict::sample(&recording, Accepted::SUCCESS).unwrap_err();
+    let rejected = validity::sample(&recording, Accepted::SUCCESS).unwrap_err();
     let expected = format!("the tracer lost {} events (--backend ptrace loses none)", recording.lost);
     assert_eq!(rejected, expected);
     // The next run is not affected.

@@ -80,7 +80,7 @@ fn a_single_program_can_be_checked() {
     assert_eq!(checked(folder.path(), &["--only", "true"]).0, Some(0));
     let (status, _, said) = checked(folder.path(), &["--only", "other"]);
     assert_eq!(status, Some(2));
-    assert!(said.contains("there are `true`, `never`"), "{said}");
+    assert!(said.contains("use one of these with --only: `true`, `never`"), "{said}");
 }
 
 #[test]

@@ -463,3 +463,30 @@ fn a_reader_that_goes_away_is_not_an_error() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     drop(user);
 }
+
+/// Nothing panics, and the exit status is the same as if somebody had read the messages.
+#[test]
+fn messages_that_nobody_can_read_change_nothing() {
+    let user = User::new();
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let gone = || std::io::pipe().unwrap().1;
+    let table: [(&[&str], i32); 7] = [
+        (&["frobnicate"], 2),
+        (&["bench", "--prepeare", "x", "true"], 2),
+        (&["bench", "no-such-program"], 3),
+        (&["report", "missing.json"], 2),
+        (&["watch", "--", "no-such-program"], 2),
+        (&["watch", "--backend", "ptrace", "--", "true"], 0),
+        (&["bench", "--runs", "2", "--backend", "pipe", "true"], 0),
+    ];
+    for (arguments, status) in table {
+        for stderr in [Stdio::from(full()), Stdio::from(gone())] {
+            let mut command = user.command(arguments);
+            let ended = command.stderr(stderr).stdout(Stdio::null()).status().unwrap();
+            assert_eq!(ended.code(), Some(status), "{arguments:?}");
+        }
+    }
+
+    let version = |stdout: Stdio| user.command(&["--version"]).stdout(stdout).status().unwrap().code();
+    assert_eq!((version(full().into()), version(gone().into())), (Some(4), Some(0)));
+}

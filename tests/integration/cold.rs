@@ -416,3 +416,21 @@ fn files_that_only_every_second_run_opens_are_cold_too() {
     let files = |program: usize| document["results"][program]["cold"]["files"].as_u64().unwrap();
     assert_eq!(files(1), files(0) + 2, "{document}");
 }
+
+/// A copy of the second one without its hole would fill the disk.
+#[test]
+fn a_name_as_long_as_possible_and_a_file_larger_than_the_disk_can_be_cold() {
+    let folder = folder();
+    let name = "n".repeat(255);
+    let size = 1_u64 << 40;
+    fs::write(folder.path().join(&name), "content\n").unwrap();
+    let Ok(()) = File::create(folder.path().join("sparse")).unwrap().set_len(size) else {
+        return skipped("this file system has no files of 1 TiB");
+    };
+    let command = format!("sh -c 'cat {name}; head -c 8 sparse'");
+    let Some(document) = measured(folder.path(), &[&command]) else { return };
+    let result = &document["results"][0];
+    assert_eq!((&result["output"]["bytes"], &result["cold"]["resident_pages"]), (&16.into(), &0.into()));
+    assert!(result["cold"]["bytes"].as_u64().unwrap() > size, "{}", result["cold"]);
+    assert_eq!(copies_left(folder.path()), 0);
+}

@@ -88,7 +88,7 @@ const CASES: [(&str, &[Invocation]); 27] = [
     ),
     (
         "fails_with_wrong_number_of_command_name_arguments",
-        &[(&["--command-name=a", "--command-name=b", "echo a"], false, &["2 names for 1 commands"])],
+        &[(&["--command-name=a", "--command-name=b", "echo a"], false, &["2 names for 1 command"])],
     ),
     (
         "fails_with_wrong_number_of_prepare_options",

@@ -39,7 +39,8 @@ fn load<'l>(loads: &'l [Value], unit: &str) -> &'l Value {
     loads.iter().find(|load| load["unit"] == unit).unwrap_or_else(|| panic!("no {unit} in {loads:?}"))
 }
 
-/// Reads a file in two parts, and works for 20 ms between them; then it works for 20 ms with what it has read.
+/// Reads a file in two parts, and works for 20 ms between them; then it works for 20 ms with what it has read, before it
+/// reads on and finds the end.
 const READER: &str = r#"
 #include <fcntl.h>
 #include <time.h>
@@ -61,8 +62,10 @@ int main(int count, char **words)
 	work();
 	if (read(file, bytes, 4) != 4)
 		return 1;
-	close(file);
 	work();
+	if (read(file, bytes, 4) != 0)
+		return 1;
+	close(file);
 	return write(1, "x\n", 2) != 2;
 }
 "#;

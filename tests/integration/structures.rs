@@ -4,11 +4,19 @@ use super::support::skipped;
 use super::trace::{compiled, traced};
 use std::process::Command;
 
-/// Connects to a socket that nobody listens at, sleeps, polls, and waits for a child that exits with 3.
+/// Connects to a socket that nobody listens at, sleeps, polls, waits for a child that exits with 3, and asks for the status
+/// of a file.
 const SHOWS: &str = r#"
 #include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -20,7 +28,12 @@ int main(void)
 	remote.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	struct timespec time = { 0, 1234567 };
 	struct pollfd input = { 1, POLLOUT, 0 };
-	int status, ends[2];
+	int status, ends[2], word = 1;
+	struct stat file;
+	struct statx extended;
+	struct timeval instant = { 0, 0 };
+	sigset_t set;
+	struct rlimit limit;
 	connect(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&local, sizeof local);
 	connect(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&remote, sizeof remote);
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
@@ -30,6 +43,16 @@ int main(void)
 	if (fork() == 0)
 		_exit(3);
 	wait(&status);
+	syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/fd", &file, 0);
+	syscall(SYS_fstat, 1, &file);
+	statx(AT_FDCWD, "/", 0, STATX_BASIC_STATS, &extended);
+	signal(SIGUSR1, SIG_IGN);
+	sigfillset(&set);
+	sigdelset(&set, SIGINT);
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, 8);
+	syscall(SYS_futex, &word, FUTEX_WAIT, 1, &time, NULL, 0);
+	select(0, NULL, NULL, NULL, &instant);
+	getrlimit(RLIMIT_NOFILE, &limit);
 	return write(1, "x\n", 2) != 2;
 }
 "#;
@@ -58,6 +81,14 @@ fn structures_are_shown_as_strace_shows_them() {
             "{tv_sec=0, tv_nsec=1234567}",
             "[{fd=1, events=POLLOUT}], 1, 0) = 1",
             "[{WIFEXITED(s) && WEXITSTATUS(s) == 3}]",
+            "\"/proc/self/fd\", {st_mode=S_IFDIR|0500, st_size=",
+            "{st_mode=S_IFIFO|0600, st_size=0, ...}) = 0",
+            "{stx_mode=S_IFDIR|0755, stx_size=",
+            "rt_sigaction(SIGUSR1, {sa_handler=SIG_IGN, sa_flags=SA_RESTORER|SA_RESTART, ...}, ",
+            "rt_sigprocmask(SIG_BLOCK, ~[INT",
+            "FUTEX_WAIT, 1, {tv_sec=0, tv_nsec=1234567}, ",
+            "NULL, left {tv_sec=0, tv_",
+            "RLIMIT_NOFILE, NULL, {rlim_cur=",
         ] {
             assert!(text.contains(expected), "{backend}: {expected} is missing in\n{text}");
         }

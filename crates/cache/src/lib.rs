@@ -108,6 +108,7 @@ impl BuildCache {
         use rustix::fs::{FlockOperation, flock};
         let folder = self.root.join(program);
         fs::create_dir_all(&folder)?;
+        check_writers_of(&fs::symlink_metadata(&folder)?)?;
         let file = File::options().create(true).truncate(false).write(true).open(folder.join(".lock"))?;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -204,6 +205,11 @@ fn check_writers_of(found: &Metadata) -> io::Result<()> {
 }
 
 fn whole(entry: PathBuf) -> Option<PathBuf> {
+    // a umask of 0 lets everybody write to them
+    for folder in entry.ancestors().take(2) {
+        check_writers_of(&fs::symlink_metadata(folder).ok()?).ok()?;
+    }
+
     let marker: Marker = serde_json::from_slice(&fs::read(entry.join(MARKER)).ok()?).ok()?;
     let whole = marker
         .files
@@ -361,6 +367,23 @@ mod tests {
     fn a_cache_that_cannot_be_created_is_an_error_with_help() {
         let text = BuildCache::at(Path::new("/proc/firstbyte"), "corpus").unwrap_err().to_string();
         assert!(text.contains("`/proc/firstbyte`") && text.contains("\nhelp: "), "{text}");
+    }
+
+    #[test]
+    fn a_build_that_others_could_have_exchanged_is_not_used() {
+        let (folder, cache) = cache();
+        let lock = cache.lock("c", || false).unwrap();
+        let built = put(&lock, "key");
+        let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let found = || (lock.entry("key"), entry(folder.path(), "corpus", "c", "key"));
+        assert_eq!(found(), (Some(built.clone()), Some(built.clone())));
+        for path in [&built, built.parent().unwrap()] {
+            set(path, 0o777);
+            assert_eq!(found(), (None, None), "{path:?}");
+            set(path, 0o755);
+        }
+        set(built.parent().unwrap(), 0o777);
+        assert_eq!(cache.lock("c", || true).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl Confinement {
         } else if !allows_bpf(self.bounding) {
             self.of_bpf_in_container()
         } else if !allows_bpf(self.effective) {
-            hindrance("it needs root or CAP_BPF and CAP_PERFMON", format!("run as root, or: {}", grant()))
+            hindrance("it needs root or CAP_BPF and CAP_PERFMON", self.become_root())
         } else if self.filtered {
             hindrance(
                 "a seccomp filter forbids bpf(2)",
@@ -80,6 +80,15 @@ impl Confinement {
                 "the kernel does not allow bpf(2), even with CAP_BPF and CAP_PERFMON",
                 "firstbyte doctor",
             )
+        }
+    }
+
+    /// Few capabilities for anyone: this is a container.
+    fn become_root(&self) -> String {
+        if self.of_mount().is_some() {
+            "run as the container's root, for example with --user 0".to_owned()
+        } else {
+            format!("run as root, or: {}", grant())
         }
     }
 
@@ -184,6 +193,7 @@ mod tests {
         let capable = USUAL | 1 << BPF | 1 << PERFMON;
         let rootless = Confinement { user_namespace: true, ..having(ALL, true) };
         let user = Confinement { effective: 0, ..having(ALL, false) };
+        let user_inside = Confinement { effective: 0, ..having(capable, true) };
         let locked = Confinement { lockdown: true, ..having(ALL, false) };
         let cases = [
             (
@@ -200,6 +210,7 @@ mod tests {
             (having(1 << SYS_ADMIN, true), "a seccomp filter", "--security-opt seccomp=unconfined"),
             (rootless, "a rootless container", "rootful container started with --cap-add BPF"),
             (user, "it needs root or CAP_BPF and CAP_PERFMON", "setcap cap_bpf,cap_perfmon"),
+            (user_inside, "it needs root or CAP_BPF and CAP_PERFMON", "the container's root"),
             (locked, "lockdown", "boot without"),
             (having(ALL, false), "does not allow bpf(2)", "firstbyte doctor"),
         ];

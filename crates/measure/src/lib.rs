@@ -9,7 +9,7 @@
 //! | timeline | [`timeline`] | turns events into phases and instants; pure |
 //!
 //! Besides these there are [`sampler`] (which user code ran), [`counters`] (hardware counters), [`counts`] (the deterministic tier), [`arch`] (the
-//! differences between processors), [`machine`] (facts about this machine), [`regular_file`], [`clock`] and [`units`].
+//! differences between processors), [`machine`] (facts about this machine), [`regular_file`], [`own_folder`], [`clock`] and [`units`].
 //!
 //! A run takes three steps: a [`launch::Launcher`] for a command, a tracer from [`tracer::phases::choose_phases`], and
 //! [`timeline::Timeline::of`] for its recording. `examples/first_byte.rs` is a complete program.
@@ -24,6 +24,7 @@ pub mod counters;
 pub mod counts;
 pub mod launch;
 pub mod machine;
+pub mod own_folder;
 pub mod page_cache;
 pub mod regular_file;
 pub mod sampler;

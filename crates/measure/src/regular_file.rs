@@ -8,25 +8,32 @@ use std::path::Path;
 /// The content of a regular file of at most `longest` bytes, and what the file system says about it.
 ///
 /// # Errors
-/// Those of reading, and [`io::ErrorKind::InvalidInput`] for anything else: a FIFO would wait for a writer, a device may
-/// never end, and a file with a hole may be larger than the memory.
+/// Those of reading and of [`open`], and [`io::ErrorKind::InvalidInput`] for a longer file: one with a hole may be larger
+/// than the memory.
 pub fn read(path: &Path, longest: u64) -> io::Result<(Vec<u8>, Metadata)> {
-    let accepted = |facts: Metadata| {
-        let accepted = facts.is_file() && facts.len() <= longest;
-        accepted.then_some(facts).ok_or(io::ErrorKind::InvalidInput)
-    };
-    accepted(fs::metadata(path)?)?;
-    // another file may be there by now
-    let file = open_without_waiting(path)?;
-    let facts = accepted(file.metadata()?)?;
+    let (file, facts) = open(path)?;
+    if facts.len() > longest {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
 
     let mut bytes = Vec::new();
     file.take(longest).read_to_end(&mut bytes)?;
     Ok((bytes, facts))
 }
 
-fn open_without_waiting(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
+/// Opens a regular file for reading.
+///
+/// # Errors
+/// Also [`io::ErrorKind::InvalidInput`] for anything else: a FIFO would wait for a writer, and a device may never end.
+pub(crate) fn open(path: &Path) -> io::Result<(File, Metadata)> {
+    let regular = |facts: Metadata| {
+        facts.is_file().then_some(facts).ok_or(io::Error::from(io::ErrorKind::InvalidInput))
+    };
+    regular(fs::metadata(path)?)?;
+    // another file may be there by now
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
+    let facts = regular(file.metadata()?)?;
+    Ok((file, facts))
 }
 
 #[cfg(test)]

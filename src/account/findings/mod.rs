@@ -53,7 +53,7 @@ impl Finding {
 
     /// With a cost by samples, and its interval.
     fn sampled(self, time: Estimate) -> Finding {
-        let interval = [time.time - time.error, time.time + time.error].map(Nanos::rounded);
+        let interval = [time.low, time.high].map(Nanos::rounded);
         Finding { cost: Nanos::rounded(time.time), interval: Some(interval), ..self }
     }
 

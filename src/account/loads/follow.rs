@@ -52,8 +52,9 @@ fn uses(account: &Account) -> Uses {
     let mut all = Uses::new();
     for thread in &account.threads {
         for step in &thread.steps {
-            let What::Call { name, file: Some(path), failed: false, .. } = &step.what else { continue };
-            let (opens, reads) = (step.what.opens(), reads(name));
+            let What::Call { name, text, file: Some(path), failed: false, .. } = &step.what else { continue };
+            // the end of a file is often seen late, after other work
+            let (opens, reads) = (step.what.opens(), reads(name) && !text.ends_with(" = 0"));
             if (opens || reads) && !path.starts_with("/dev/") {
                 let at = if opens { step.start } else { step.start + step.elapsed };
                 all.entry((thread.pid, Arc::clone(path))).or_default().push((at, opens));

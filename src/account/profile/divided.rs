@@ -12,11 +12,19 @@ pub struct UserTime {
     pub time: f64,
 }
 
-/// A time by samples, with half of its 95 % interval; both in nanoseconds.
+/// A time by samples, with its 95 % interval; in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
     pub time: f64,
-    pub error: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Estimate {
+    /// Half of the interval.
+    pub fn error(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
 }
 
 /// A function and its time.
@@ -55,7 +63,7 @@ pub struct Node {
 pub struct Divided {
     /// All user code, exactly, in nanoseconds.
     pub total: f64,
-    /// That of programs of which there is no sample.
+    /// That of programs of which there are too few samples.
     pub unsampled: f64,
     /// Samples by which it was divided.
     pub samples: u64,
@@ -69,6 +77,8 @@ pub struct Divided {
 
 /// Fewer samples of a thread say little about it: those of all threads of its program are taken.
 const FEWEST: u64 = 20;
+/// Fewer samples of a program do not divide its time: if all of them agreed, the interval would still be a third of it.
+const TOO_FEW: u64 = 10;
 /// Nodes below this part of the total are left out. Their time remains with their callers.
 const NOTEWORTHY: f64 = 0.0005;
 /// The normal distribution's quantile for 95 %.
@@ -79,7 +89,11 @@ const QUANTILE: f64 = 1.96;
 struct Counted {
     samples: u64,
     time: f64,
+    /// The middle of the interval.
+    middle: f64,
     variance: f64,
+    /// All user code of the tasks.
+    most: f64,
 }
 
 /// One task's stacks, and what a sample stands for.
@@ -94,7 +108,8 @@ impl Divided {
     pub fn of(times: &[UserTime], profile: &Profile) -> Divided {
         let total = times.iter().map(|user| user.time).sum();
         let parts: Vec<Part<'_>> = times.iter().map(|user| Part::of(user, profile)).collect();
-        let (sampled, missing): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.all.samples > 0);
+        let (sampled, missing): (Vec<_>, Vec<_>) =
+            parts.into_iter().partition(|part| part.all.samples >= TOO_FEW);
 
         let (own, with_callees, modules) = counted(&sampled, profile);
         let mut functions: Vec<Function> = with_callees
@@ -149,8 +164,13 @@ impl<'p> Part<'p> {
         let (samples, all) = (some.samples as f64, self.all.samples as f64);
         let share = (samples + 2.0) / (all + 4.0);
         let variance = share * (1.0 - share) / (all + 4.0);
-        let time = self.time * some.weight / self.all.weight;
-        Counted { samples: some.samples, time, variance: variance * self.time * self.time }
+        Counted {
+            samples: some.samples,
+            time: self.time * some.weight / self.all.weight,
+            middle: self.time * share,
+            variance: variance * self.time * self.time,
+            most: self.time,
+        }
     }
 }
 
@@ -166,11 +186,17 @@ impl Counted {
     fn add(&mut self, more: &Counted) {
         self.samples += more.samples;
         self.time += more.time;
+        self.middle += more.middle;
         self.variance += more.variance;
+        self.most += more.most;
     }
 
+    /// Samples have weights, so the time may be beside the middle that their number gives.
     fn estimate(&self) -> Estimate {
-        Estimate { time: self.time, error: QUANTILE * self.variance.sqrt() }
+        let error = QUANTILE * self.variance.sqrt();
+        let low = (self.middle - error).clamp(0.0, self.time);
+        let high = (self.middle + error).min(self.most).max(self.time);
+        Estimate { time: self.time, low, high }
     }
 }
 
@@ -283,7 +309,7 @@ mod tests {
         assert!((own - 1000.0).abs() < 1e-6 && divided.unsampled == 0.0);
         let names: Vec<_> = divided.nodes.iter().map(|n| (n.caller, n.frame.function.as_deref())).collect();
         assert_eq!(names[..3], [(None, Some("p")), (Some(0), Some("main")), (Some(1), Some("a"))]);
-        assert!(divided.functions[0].own.error > 60.0 && divided.functions[0].own.error < 120.0);
+        assert!(divided.functions[0].own.error() > 60.0 && divided.functions[0].own.error() < 120.0);
     }
 
     #[test]
@@ -305,9 +331,16 @@ mod tests {
 
     #[test]
     fn few_samples_have_a_wide_interval_even_if_they_agree() {
-        let profile = Profile::from_stacks([(task("/p", 0), stack(&["a"]), 3)]);
-        let divided = Divided::of(&[time("/p", 0, 100.0)], &profile);
-        assert!(divided.functions[0].own.error > 20.0);
+        let profile = Profile::from_stacks([(task("/p", 0), stack(&["a"]), TOO_FEW)]);
+        let own = Divided::of(&[time("/p", 0, 100.0)], &profile).functions[0].own;
+        assert!(own.low < 70.0 && own.high == 100.0, "{own:?}");
         assert_eq!(Divided::of(&[], &profile), Divided::default());
+    }
+
+    #[test]
+    fn too_few_samples_divide_nothing() {
+        let profile = Profile::from_stacks([(task("/p", 0), stack(&["a"]), TOO_FEW - 1)]);
+        let divided = Divided::of(&[time("/p", 0, 100.0)], &profile);
+        assert!(divided.functions.is_empty() && divided.unsampled == 100.0);
     }
 }

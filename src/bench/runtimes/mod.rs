@@ -13,7 +13,8 @@ use super::error::ExperimentError;
 use super::explain::ExplainPlan;
 use super::place::Places;
 use super::runner::Tracee;
-use firstbyte_measure::launch::{Command, LaunchError, OutputKind};
+use firstbyte_measure::launch::{Command, LaunchError, OutputKind, temporary_file};
+use firstbyte_measure::own_folder::OwnFolder;
 use firstbyte_measure::regular_file;
 use firstbyte_measure::timeline::Timeline;
 use firstbyte_measure::tracer::pipe::PipeTracer;
@@ -70,7 +71,7 @@ pub fn reports(
     plan: &ExplainPlan,
     runtimes: &[AskedRuntime],
 ) -> Result<Result<Reports, String>, ExperimentError> {
-    let folder = tempfile::Builder::new().prefix("firstbyte-").tempdir().map_err(ExperimentError::machine)?;
+    let folder = OwnFolder::temporary().map_err(ExperimentError::machine)?;
     let mut asked = command.clone();
     for runtime in runtimes {
         if let Err(cause) = ask(*runtime, &mut asked, folder.path()) {
@@ -125,8 +126,8 @@ struct Run {
 
 impl Run {
     fn of(command: Command, plan: &ExplainPlan) -> Result<Run, ExperimentError> {
-        let resource = |cause| LaunchError::Resource { what: "a temporary file", cause };
-        let mut errors = tempfile::tempfile().map_err(resource)?;
+        let resource = |cause| LaunchError::Resource { what: "stderr", cause };
+        let mut errors = temporary_file()?;
         let Tracee { mut launcher, setting, place } = plan.each_run.tracee(command)?;
         launcher.set_stderr(errors.try_clone().map_err(resource)?.into());
         if let Some(input) = &plan.each_run.input {

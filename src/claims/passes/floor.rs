@@ -5,9 +5,10 @@ use crate::claims::{Lack, gather};
 use crate::document::floor::Group;
 use crate::floor::{Effort, Pinned, Survey, ladder, prints};
 use firstbyte_measure::launch::interrupt;
+use firstbyte_measure::own_folder::OwnFolder;
 
 pub(super) fn floor(session: &mut Session) -> Result<(), Lack> {
-    let folder = tempfile::Builder::new().prefix("firstbyte-claims-").tempdir().map_err(Lack::of)?;
+    let folder = OwnFolder::temporary().map_err(Lack::of)?;
     let (rungs, _) = ladder(folder.path()).map_err(Lack::of)?;
     let pinned = Pinned::to(None).map_err(Lack::of)?;
     let (effort, seed) = (effort(session), session.options.seed);

@@ -9,6 +9,7 @@ use crate::corpus::debian::install_command;
 use firstbyte_cc::sources::LEVEL0;
 use firstbyte_measure::launch;
 use firstbyte_measure::launch::{Launcher, OutputKind, find_in_path};
+use firstbyte_measure::own_folder::OwnFolder;
 use firstbyte_measure::tracer::Setting;
 use firstbyte_measure::units::Bytes;
 use std::fs::{self, File};
@@ -25,7 +26,7 @@ const LENGTH: usize = 1398;
 
 /// Runs the programs, interleaved, with the same text on stdin.
 pub(super) fn level0(session: &mut Session) -> Result<(), Lack> {
-    let folder = tempfile::Builder::new().prefix("firstbyte-level0-").tempdir().map_err(Lack::of)?;
+    let folder = OwnFolder::temporary().map_err(Lack::of)?;
     let programs = match built(folder.path()) {
         Ok(programs) => programs,
         Err(lack) => {

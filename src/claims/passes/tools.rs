@@ -6,6 +6,7 @@ use crate::claims::{Lack, Reading};
 use crate::corpus::Built;
 use crate::corpus::debian::install_command;
 use firstbyte_measure::launch::{Environment, find_in_path, interrupt};
+use firstbyte_measure::own_folder::OwnFolder;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -16,7 +17,7 @@ const EVENTS: &str = "syscalls:sys_exit_execve,syscalls:sys_enter_write";
 
 /// Runs each program under each tool, the tools in turn.
 pub(super) fn reported(session: &mut Session) -> Result<(), Lack> {
-    let folder = tempfile::Builder::new().prefix("firstbyte-tools-").tempdir().map_err(Lack::of)?;
+    let folder = OwnFolder::temporary().map_err(Lack::of)?;
     let file = folder.path().join("out");
     let programs: BTreeSet<&str> = session.needs.quantities().filter_map(program).collect();
     let rounds = if session.options.quick { 5 } else { 40 };

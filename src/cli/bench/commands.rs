@@ -6,6 +6,7 @@ use crate::bench::hook::Hook;
 use crate::cli::environment::Assignments;
 use crate::cli::shell::{Interpreter, ShellArgs};
 use crate::cli::values::duration;
+use crate::report::words::count_of;
 use std::time::Duration;
 
 const HEADING: &str = "Command options";
@@ -135,8 +136,8 @@ impl CommandArgs {
         let given = self.names.len();
         if given > self.commands.len() && given != all {
             return Err(format!(
-                "there are {given} names for {} commands\nhelp: give each command one name, in order",
-                self.commands.len()
+                "there are {given} names for {}\nhelp: give each command one name, in order",
+                count_of(self.commands.len(), "command", "commands")
             ));
         }
 
@@ -196,8 +197,8 @@ impl CommandArgs {
             n if n == self.commands.len() => Ok(values.get(at.command)),
             n if n == at.of => Ok(values.get(at.benchmark)),
             n => Err(format!(
-                "--{option} is given {n} times for {} commands\nhelp: give it once for all, or once for each command{}",
-                self.commands.len(),
+                "--{option} is given {n} times for {}\nhelp: give it once for all, or once for each command{}",
+                count_of(self.commands.len(), "command", "commands"),
                 if option == "env" { ", as in --env 'A=1 B=2'" } else { "" }
             )),
         }

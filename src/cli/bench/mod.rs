@@ -12,7 +12,7 @@ use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs, output as output_of};
 use super::running::RunningArgs;
 use super::style::{Style, StyleArgs};
-use super::values::{duration, nanos, percent, writable};
+use super::values::{duration, nanos, percent, whole, writable};
 use crate::bench::{Adaptive, Destination, RunLimit, RunPlan};
 use crate::document::Kind;
 use crate::document::bench::{ColdMethod, Metric};
@@ -43,16 +43,16 @@ pub struct Args {
     commands: CommandArgs,
     /// Run each command N times before the measured runs, and fast commands up to 16 times, until the tracer has settled;
     /// with 0 there are no untraced runs either [default: 1; with --runs 1: 0]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    #[arg(short, long, value_name = "N", value_parser = whole::<u32>(0..=100_000))]
     warmup: Option<u32>,
     /// Run each command exactly N times [default: until --precision, --time or --max-runs is reached]
-    #[arg(short, long, value_name = "N", conflicts_with_all = ["min_runs", "max_runs", "time", "precision"], value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(short, long, value_name = "N", conflicts_with_all = ["min_runs", "max_runs", "time", "precision"], value_parser = whole::<u32>(1..=1_000_000))]
     runs: Option<u32>,
     /// Run each command at least N times
-    #[arg(short, long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(short, long, value_name = "N", default_value_t = 10, value_parser = whole::<u32>(1..=1_000_000))]
     min_runs: u32,
     /// Run each command at most N times [default: 2000, or --min-runs]
-    #[arg(short = 'M', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(short = 'M', long, value_name = "N", value_parser = whole::<u32>(1..=1_000_000))]
     max_runs: Option<u32>,
     /// Stop after DURATION, such as 500ms or 2m; a number without a unit is in seconds [default: 3s for each command]
     #[arg(long, value_name = "DURATION", value_parser = duration)]

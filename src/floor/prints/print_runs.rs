@@ -68,13 +68,13 @@ fn expected() -> Arc<[u8]> {
 
 impl Runs {
     pub(super) fn new(program: TimedProgram) -> Result<Runs, LaunchError> {
-        let resource = |cause: io::Error| LaunchError::Resource { what: "a temporary file", cause };
+        let resource = |cause: io::Error| LaunchError::Resource { what: "stderr", cause };
         let mut command = launch::Command::in_directory(&program.argv, Some(&program.directory))
             .map_err(|error| resource(io::Error::other(error)))?;
         // It would make Python write each part of a line separately.
         command.remove_variable("PYTHONUNBUFFERED");
 
-        let stderr = tempfile::tempfile().map_err(resource)?;
+        let stderr = launch::temporary_file()?;
         let mut launcher = Launcher::new(command)?;
         launcher.set_stderr(stderr.try_clone().map_err(resource)?.into());
 

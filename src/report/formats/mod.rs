@@ -153,7 +153,7 @@ pub const FORMATS: [FormatEntry; 14] = [
     FormatEntry {
         format: Format::Recording,
         option: "record",
-        help: "Write the events of the run that is shown as JSON lines, for `--replay` and `firstbyte diff`",
+        help: "Write the events of one run as JSON lines, for `--replay` and `firstbyte diff`",
         extension: "jsonl",
         kinds: &[Kind::Trace],
     },

@@ -7,7 +7,10 @@ use crate::inspect::disassembly::AssemblyLine;
 use crate::inspect::headers::Elf;
 use crate::inspect::libraries::Library;
 use crate::inspect::prediction::Prediction;
+use crate::inspect::relocations::Relocations;
 use crate::output::{visible, visible_path};
+use crate::report::words::count_of;
+use firstbyte_measure::units::display_nanos;
 use std::fmt::Write as _;
 
 /// The column where values begin.
@@ -57,27 +60,17 @@ fn headers(elf: &Elf) -> String {
             elf.byte_order
         ),
     );
-    line("size", format!("{} bytes, {} of them debug sections", elf.size, elf.debug_size));
+    let debug = if elf.debug_size == 0 {
+        String::new()
+    } else {
+        format!(", {} of them debug sections", elf.debug_size)
+    };
+    line("size", format!("{} bytes{debug}", elf.size));
     if let Some(interpreter) = &elf.interpreter {
         line("dynamic loader", interpreter.clone());
     }
 
-    let r = &elf.relocations;
-    line(
-        "relocations",
-        format!(
-            "{} relative ({} packed), {} symbolic, {} functions, {} ifuncs, {} copies, {} thread-local, {} others",
-            r.relative,
-            r.relative_packed,
-            r.symbolic,
-            r.jump_slot,
-            r.irelative,
-            r.copy,
-            r.thread_local,
-            r.other
-        ),
-    );
-
+    line("relocations", relocations(&elf.relocations));
     if let Some(dynamic) = &elf.dynamic {
         let when = if dynamic.bind_now { "at start (BIND_NOW)" } else { "at the first call" };
         line("binding", format!("functions {when}; RELRO {}", if elf.relro { "yes" } else { "no" }));
@@ -104,13 +97,39 @@ fn headers(elf: &Elf) -> String {
     text
 }
 
+/// The kinds that the file has.
+fn relocations(counts: &Relocations) -> String {
+    let packed = match counts.relative_packed {
+        0 => "relative".to_owned(),
+        packed => format!("relative ({packed} packed)"),
+    };
+    let kinds = [
+        (counts.relative, packed.as_str()),
+        (counts.symbolic, "symbolic"),
+        (counts.jump_slot, "functions"),
+        (counts.irelative, "ifuncs"),
+        (counts.copy, "copies"),
+        (counts.thread_local, "thread-local"),
+        (counts.other, "others"),
+    ];
+    let found = kinds.into_iter().filter(|(count, _)| *count > 0);
+    let found: Vec<String> = found.map(|(count, kind)| format!("{count} {kind}")).collect();
+    if found.is_empty() { "none".to_owned() } else { found.join(", ") }
+}
+
 fn segments(elf: &Elf) -> String {
     let mut text = String::new();
     for segment in elf.segments.iter().filter(|s| s.kind == "LOAD") {
+        let pages = |count| count_of(usize::try_from(count).unwrap_or(usize::MAX), "page", "pages");
+        let zeros = match segment.zero_pages {
+            0 => String::new(),
+            zeros => format!(", {} of zeros", pages(zeros)),
+        };
         let _ = writeln!(
             text,
-            "  segment {}     {} pages of the file, {} of zeroes",
-            segment.flags, segment.file_pages, segment.zero_pages
+            "  segment {}     {} of the file{zeros}",
+            segment.flags,
+            pages(segment.file_pages)
         );
     }
     text
@@ -121,7 +140,7 @@ fn libraries(libraries: &[Library]) -> String {
     for (i, library) in libraries.iter().enumerate() {
         let path = library.path.as_ref().map_or("MISSING".to_owned(), |path| visible_path(path));
         let found_by = library.found_by.map_or(String::new(), |by| format!(" ({by})"));
-        let heading = if i == 0 { "symbol scope" } else { "" };
+        let heading = if i == 0 { "libraries" } else { "" };
         let _ = writeln!(text, "  {heading:<15} {} -> {path}{found_by}", visible(&library.name));
     }
     text
@@ -143,20 +162,18 @@ fn estimate(estimate: &StartCost) -> String {
     let mut text = format!("  estimated from costs on this machine: {}\n", estimate.source);
     let mut total = 0.0;
     for cost in &estimate.costs {
-        let microseconds = cost.count as f64 * cost.ns / 1000.0;
-        total += microseconds;
-        let _ = writeln!(
-            text,
-            "    {:<32} {:>5} x {:>9.0} ns = {microseconds:>8.1} us",
-            cost.name, cost.count, cost.ns
-        );
+        let sum = cost.count as f64 * cost.ns;
+        total += sum;
+        let (each, sum) = (display_nanos(cost.ns), display_nanos(sum));
+        let _ = writeln!(text, "    {:<32} {:>5} × {each:>8} = {sum:>8}", cost.name, cost.count);
     }
 
     if !estimate.costs.is_empty() {
         let _ = writeln!(
             text,
-            "    {:<56} {total:>8.1} us",
-            "at least, plus the computation of loader and program"
+            "    {:<49}   {:>8}",
+            "lower bound: without the code of loader and program",
+            display_nanos(total)
         );
     }
     text

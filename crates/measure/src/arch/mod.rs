@@ -14,7 +14,7 @@ mod syscall;
 pub use call_names::{compat_number, native_number};
 pub use call_table::CallTable;
 pub use calls::{
-    Argument, CallFacts, CallRole, Does, FileCall, PathPositions, Structure, Use, Values, Wait, call_roles,
-    file_calls, path_arguments, structures,
+    Argument, CallFacts, CallRole, Does, FileCall, Layout, PathPositions, Structure, Use, Values, Wait,
+    call_roles, file_calls, path_arguments, structures,
 };
 pub use syscall::{Abi, IO_URING_BASE, IO_URING_SETUP, Syscall};

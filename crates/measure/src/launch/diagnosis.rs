@@ -59,6 +59,15 @@ pub enum LaunchError {
         /// The kernel's answer.
         cause: io::Error,
     },
+    /// The folder for temporary files is missing, full, or may not be written to.
+    #[error(
+        "cannot create a temporary file in `{}`: {cause}\nhelp: name a folder that you may write to, with free space: export TMPDIR=DIR",
+        std::env::temp_dir().display()
+    )]
+    TemporaryFile {
+        /// The kernel's answer.
+        cause: io::Error,
+    },
     /// A command that runs before or after each run failed.
     #[error("the command `{command}`, which runs {when} each run, {outcome}")]
     Hook {
@@ -122,9 +131,10 @@ impl LaunchError {
     /// or we may not kill something that runs.
     pub fn is_machine_failure(&self) -> bool {
         match self {
-            LaunchError::Resource { .. } | LaunchError::Unkillable { .. } | LaunchError::PortInUse { .. } => {
-                true
-            }
+            LaunchError::Resource { .. }
+            | LaunchError::TemporaryFile { .. }
+            | LaunchError::Unkillable { .. }
+            | LaunchError::PortInUse { .. } => true,
             // `execve(2)` fails so if the user has too many processes; other steps may, too.
             LaunchError::Step { cause, .. } => {
                 let scarce = [libc::EAGAIN, libc::ENOMEM, libc::EMFILE, libc::ENFILE];

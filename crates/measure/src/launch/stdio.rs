@@ -3,6 +3,7 @@
 use super::diagnosis::LaunchError;
 use super::interrupt;
 use super::stderr::{Stderr, pipe};
+use super::temporary::temporary_file;
 use super::until::{Awaited, Sign, Until};
 use crate::clock;
 use crate::units::Nanos;
@@ -312,10 +313,9 @@ fn inherited() -> Result<OwnedFd, LaunchError> {
 }
 
 fn file(kept: Option<&Path>) -> Result<(File, OwnedFd), LaunchError> {
-    let what = if kept.is_some() { "the output" } else { "a temporary file" };
-    let resource = |cause| LaunchError::Resource { what, cause };
+    let resource = |cause| LaunchError::Resource { what: "the output", cause };
     let open = |path: &Path| File::options().read(true).write(true).create(true).truncate(true).open(path);
-    let ours = kept.map_or_else(tempfile::tempfile, open).map_err(resource)?;
+    let ours = kept.map_or_else(temporary_file, |path| open(path).map_err(resource))?;
     let tracee = OwnedFd::from(ours.try_clone().map_err(resource)?);
     Ok((ours, tracee))
 }

@@ -4,6 +4,8 @@
 //! differs is what no copy can have: the device, the numbers of the inode and its links, and the time of its last
 //! change of state.
 
+use super::content;
+use crate::regular_file;
 use rustix::fs::{
     Access, AtFlags, CWD, Gid, Mode, Stat, StatVfsMountFlags, Timespec, Timestamps, Uid, XattrFlags,
     accessat, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstat, fstatvfs, futimens,
@@ -39,10 +41,9 @@ type Attributes = BTreeMap<String, Vec<u8>>;
 ///
 /// Also if the copy would differ in what the program may do or is.
 pub(super) fn duplicate(original: &Path, path: &Path) -> io::Result<u64> {
-    let source = File::open(original)?;
+    let (source, before) = regular_file::open(original)?;
     let copy = File::options().write(true).create_new(true).mode(0o600).open(path)?;
-    let before = source.metadata()?;
-    let size = io::copy(&mut &source, &mut &copy)?;
+    let size = content::copy(&source, &copy)?;
 
     let (state, attributes) = (fstat(&source)?, attributes_of(&source)?);
     let gives_rights = state.st_mode & SET_ID != 0 || attributes.contains_key(CAPABILITIES);

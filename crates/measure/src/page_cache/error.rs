@@ -1,5 +1,6 @@
 //! Why runs cannot be cold.
 
+use crate::confinement::Confinement;
 use std::io;
 use std::path::PathBuf;
 
@@ -7,9 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ColdError {
     /// There is no mount namespace, without which copies would hide the originals from the whole machine.
-    #[error(
-        "cannot create a mount namespace: {cause}\nhelp: run as root, or allow it: sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0"
-    )]
+    #[error("cannot create a mount namespace: {cause}\nhelp: {}", allow_mounts())]
     Namespace {
         /// The kernel's answer.
         cause: io::Error,
@@ -52,4 +51,11 @@ pub enum ColdError {
         /// The kernel's answer.
         cause: io::Error,
     },
+}
+
+fn allow_mounts() -> String {
+    let by_option = Confinement::examine().of_mount().map(|hindrance| hindrance.help);
+    by_option.unwrap_or_else(|| {
+        "run as root, or allow it: sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0".to_owned()
+    })
 }

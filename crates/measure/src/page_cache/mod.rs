@@ -7,6 +7,7 @@
 //! [`cold`] makes runs whose files are not resident at all, and proves it.
 
 pub mod cold;
+mod content;
 mod copies;
 mod duplicate;
 mod error;

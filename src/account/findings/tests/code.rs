@@ -49,8 +49,8 @@ fn the_file_whose_functions_have_no_names_is_named() {
     let frame = |module: &str| Frame { module: module.into(), function: None };
     let own = |time: f64| Function {
         frame: frame("/lib/libjq.so.1"),
-        own: Estimate { time, error: 1.0 },
-        total: Estimate { time, error: 1.0 },
+        own: Estimate { time, low: time - 1.0, high: time + 1.0 },
+        total: Estimate { time, low: time - 1.0, high: time + 1.0 },
         samples: 9,
     };
     let text = |time| {

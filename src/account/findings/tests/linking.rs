@@ -25,7 +25,7 @@ fn libraries_of_which_no_code_runs_are_unused_unless_samples_show_it() {
     });
     let files = [("used", false), ("idle", true), ("sampled", true)];
     let files = files.map(|(name, is_idle)| linked(&format!("/lib/lib{name}.so"), 500, is_idle));
-    let own = Estimate { time: 1_000.0, error: 0.0 };
+    let own = Estimate { time: 1_000.0, low: 1_000.0, high: 1_000.0 };
     let frame = Frame { module: "/lib/libsampled.so".into(), function: None };
     let functions = vec![Function { frame, own, total: own, samples: 1 }];
     let user_code = UserCode { divided: Divided { functions, ..Divided::default() }, ..UserCode::default() };

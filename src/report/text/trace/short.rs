@@ -182,8 +182,10 @@ fn clipped(text: &str, indent: usize, most: usize, terminal: &Terminal) -> Strin
 /// A line that goes on with the word `next`: with the end of this word, if it is a path and there is room, and `…`.
 fn broken_off(line: &str, next: &str, width: usize) -> String {
     let room = width.saturating_sub(columns(line) + 3);
-    if next.contains('/') && room >= PATH_END {
-        return format!("{line} {} …", truncated_front(next.trim_matches(['`', ',']), room));
+    let next = next.trim_matches(['`', ',']);
+    let is_path = next.contains('/') || next.starts_with('…');
+    if is_path && room >= PATH_END {
+        return format!("{line} {} …", truncated_front(next, room));
     }
     let is_room = columns(line) + 2 <= width;
     let words = if is_room { line } else { line.rsplit_once(' ').map_or("", |(words, _)| words) };
@@ -239,5 +241,7 @@ mod tests {
         assert!(shown.starts_with("9 %: It reads `…f/another/module.js`, and works"), "{shown}");
         let terminal = Terminal { width: 30, colour: false };
         assert_eq!(clipped(text, 3, 1, &terminal), "9 %: It reads …her/module.js …\n");
+        let long_name = "9 %: It reads `/etc/ssl/ca-certificates.crt` and works on it";
+        assert_eq!(clipped(long_name, 3, 1, &terminal), "9 %: It reads …tificates.crt …\n");
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn user_code(summary: &Summary, terminal: &Terminal) -> String {
         text.push('\n');
     }
     if code.divided.unsampled >= NOTEWORTHY * total {
-        let name = fitted("programs without a sample", width);
+        let name = fitted("programs with too few samples", width);
         let _ = writeln!(text, "{name}{:>10}", display_nanos(code.divided.unsampled));
     }
     for function in functions(code, total) {
@@ -74,7 +74,7 @@ fn row(name: &str, width: usize, own: Estimate, with_calls: Option<Estimate>, to
         "{}{:>10}{:>10}{:>8.1}{with_calls}",
         fitted(name, width),
         display_nanos(own.time),
-        display_nanos(own.error),
+        display_nanos(own.error()),
         100.0 * own.time / total
     )
 }

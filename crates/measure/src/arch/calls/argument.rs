@@ -54,24 +54,55 @@ pub enum Structure {
     Pair,
     /// A `struct timespec`.
     Time,
+    /// A `struct timeval` or `timespec` in which the kernel stores the time that was left.
+    TimeLeft,
     /// A `struct sockaddr` of the kind that its family says.
     SocketAddress,
     /// The status of a child (`wait(2)`).
     ChildStatus,
     /// An array of `struct pollfd`.
     Polled,
+    /// A `struct stat`: the mode and the size of a file.
+    FileStatus,
+    /// The same of a `struct statx`.
+    ExtendedStatus,
+    /// The kernel's `struct sigaction`: its handler and its flags.
+    SignalAction,
+    /// A set of signals.
+    SignalSet,
+    /// A `struct rlimit64`.
+    Limits,
 }
 
 impl Structure {
-    /// How many bytes are recorded at least, where memory allows it.
+    /// How many bytes are recorded at most of most of them.
     pub const USUAL_ROOM: usize = 16;
     /// How many bytes of a large one are recorded: the longest socket address has 110 (`unix(7)`).
     pub const LARGE_ROOM: usize = 112;
 
-    /// Whether more than the usual bytes are recorded.
-    pub fn is_large(self) -> bool {
-        self == Structure::SocketAddress
+    /// What is recorded of it.
+    pub fn layout(self) -> Layout {
+        match self {
+            Structure::SocketAddress => Layout::Large,
+            Structure::FileStatus => Layout::Status,
+            Structure::ExtendedStatus => Layout::ExtendedStatus,
+            _ => Layout::Usual,
+        }
     }
+}
+
+/// What is recorded of a structure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Layout {
+    /// Its beginning: [`Structure::USUAL_ROOM`].
+    Usual = 0,
+    /// More of it: [`Structure::LARGE_ROOM`].
+    Large = 1,
+    /// The mode in a `struct stat`, and 8 bytes later its size.
+    Status = 2,
+    /// The same of a `struct statx`.
+    ExtendedStatus = 3,
 }
 
 /// Kinds of numbers and flags that have names.
@@ -159,6 +190,12 @@ impl Argument {
             b'N' => Argument::Structure(Structure::SocketAddress),
             b'j' => Argument::Structure(Structure::ChildStatus),
             b'y' => Argument::Structure(Structure::Polled),
+            b'X' => Argument::Structure(Structure::TimeLeft),
+            b'u' => Argument::Structure(Structure::FileStatus),
+            b'Y' => Argument::Structure(Structure::ExtendedStatus),
+            b'G' => Argument::Structure(Structure::SignalAction),
+            b'K' => Argument::Structure(Structure::SignalSet),
+            b'J' => Argument::Structure(Structure::Limits),
             b'_' => Argument::Unused,
             _ => Values::of_letter(letter).map_or(Argument::Address, Argument::Value),
         }

@@ -4,7 +4,7 @@ mod argument;
 mod list;
 
 use super::{Abi, CallTable};
-pub use argument::{Argument, Structure, Use, Values};
+pub use argument::{Argument, Layout, Structure, Use, Values};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 

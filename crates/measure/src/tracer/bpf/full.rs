@@ -4,7 +4,7 @@ use super::attach::{AttachError, Loading, Object, loaded, refused, taken, withou
 use super::event_costs;
 use super::family::Family;
 use super::full_records::{LongPaths, add, records};
-use super::full_session::{FullSession, LOG_BYTES, Shared, TAKES_STRUCTURE, Tables, ThreadSlot};
+use super::full_session::{FullSession, LOG_BYTES, Shared, Tables, ThreadSlot};
 use super::ids::Ids;
 use super::meaning_table;
 use super::namespace::Namespace;
@@ -12,7 +12,7 @@ use super::phases::former_name;
 use super::ring_drain::RingDrain;
 use super::shared_run::{CALLS, Run, observed_run};
 use super::survivors::kill_survivors;
-use crate::arch::{Abi, PathPositions, Structure, path_arguments, structures};
+use crate::arch::{Abi, PathPositions, path_arguments, structures};
 use crate::launch::{LaunchError, Launcher, tree};
 use crate::tracer::EventCosts;
 use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, Setting, Tracer, frame};
@@ -384,33 +384,30 @@ impl Tracer for BpfFull {
 }
 
 fn tables() -> Tables {
-    let paths = |abi| {
-        let mut table = by_number(path_arguments().of(abi));
-        add_structures(&mut table, structures().of(abi));
-        table
-    };
-    Tables { meaning: meaning_table::table(), paths: paths(Abi::Native), compat_paths: paths(Abi::Compat) }
+    Tables { meaning: meaning_table::table(), takes: takes(Abi::Native), compat_takes: takes(Abi::Compat) }
 }
 
-/// As `paths` in `full_session.h`: 1 + the position of the first path, plus 16 times the same for the second.
-fn by_number(calls: impl Iterator<Item = (u32, PathPositions)>) -> [u8; CALLS] {
+/// As `takes` in `full_session.h`.
+fn takes(abi: Abi) -> [u16; CALLS] {
     let mut table = [0; CALLS];
-    for (number, [first, second]) in calls {
-        let code = first.map_or(0, |position| position + 1) | second.map_or(0, |p| (p + 1) << 4);
-        if let Some(entry) = table.get_mut(number as usize) {
-            *entry = code;
-        }
+    for (number, paths) in path_arguments().of(abi) {
+        add_code(&mut table, number, paths_code(paths));
+    }
+    for (number, (position, kind)) in structures().of(abi) {
+        add_code(&mut table, number, (u16::from(position) + 1) << 8 | (kind.layout() as u16) << 12);
     }
     table
 }
 
-/// As `TAKES_STRUCTURE` in `full_session.h`. Calls that take a path have none.
-fn add_structures(table: &mut [u8; CALLS], calls: impl Iterator<Item = (u32, (u8, Structure))>) {
-    for (number, (position, kind)) in calls {
-        if let Some(entry @ 0) = table.get_mut(number as usize) {
-            *entry = TAKES_STRUCTURE | (position + 1) | u8::from(kind.is_large()) << 4;
-        }
+fn add_code(table: &mut [u16; CALLS], number: u32, code: u16) {
+    if let Some(entry) = table.get_mut(number as usize) {
+        *entry |= code;
     }
+}
+
+fn paths_code([first, second]: PathPositions) -> u16 {
+    let code = |position: Option<u8>| position.map_or(0, |position| u16::from(position) + 1);
+    code(first) | code(second) << 4
 }
 
 fn array(programs: &mut Ebpf, name: &'static str) -> Result<MapData, AttachError> {

@@ -93,17 +93,76 @@ INLINE void emit_rest(struct full_session *s, u64 now, u64 pid_tid, u32 which, u
 		WRITE_RECORD(s, struct record_path_rest, fill_rest(r, now, pid_tid, which, from + REST_ROOM));
 }
 
-/* As much of a structure as can be read: it may be at the end of what is mapped. */
-INLINE void fill_structure(struct record_structure *r, u64 now, u64 pid_tid, u32 large, u64 from)
+INLINE u32 read_beginning(u8 *to, u64 from)
 {
-	u32 length = 0;
-	if (large && !bpf_probe_read_user(r->bytes, STRUCTURE_ROOM, (void *)from))
-		length = STRUCTURE_ROOM;
-	else if (!bpf_probe_read_user(r->bytes, STRUCTURE_USUAL, (void *)from))
-		length = STRUCTURE_USUAL;
-	else if (!bpf_probe_read_user(r->bytes, STRUCTURE_USUAL / 2, (void *)from))
-		length = STRUCTURE_USUAL / 2;
+	if (!bpf_probe_read_user(to, USUAL_ROOM, (void *)from))
+		return USUAL_ROOM;
+	return bpf_probe_read_user(to, USUAL_ROOM / 2, (void *)from) ? 0 : USUAL_ROOM / 2;
+}
+
+/* The mode of a file in the first half, its size in the second. */
+INLINE u32 read_status(u8 *to, u32 extended, u64 from)
+{
+	u64 mode = from + (extended ? STATX_MODE : STAT_MODE);
+	u64 size = from + (extended ? STATX_SIZE : STAT_SIZE);
+	*(u64 *)to = 0;
+	if (bpf_probe_read_user(to, extended ? 2 : 4, (void *)mode))
+		return 0;
+	return bpf_probe_read_user(to + USUAL_ROOM / 2, 8, (void *)size) ? 0 : USUAL_ROOM;
+}
+
+INLINE void fill_structure(struct record_structure *r, u64 now, u64 pid_tid, u32 layout, u64 from)
+{
+	u32 length = layout == LAYOUT_USUAL ? read_beginning(r->bytes, from)
+					    : read_status(r->bytes, layout == LAYOUT_EXTENDED_STATUS, from);
 	fill_head(&r->record, now, pid_tid, FULL_STRUCTURE, length, 0);
+}
+
+/* As much of it as can be read: it may be at the end of what is mapped. */
+INLINE void fill_large_structure(struct record_large_structure *r, u64 now, u64 pid_tid, u64 from)
+{
+	u32 length = LARGE_ROOM;
+	if (bpf_probe_read_user(r->bytes, LARGE_ROOM, (void *)from))
+		length = read_beginning(r->bytes, from);
+	fill_head(&r->record, now, pid_tid, FULL_LARGE_STRUCTURE, length, 0);
+}
+
+INLINE void emit_structure(struct full_session *s, u64 now, u64 pid_tid, u32 layout, u64 from, s64 result)
+{
+	/* the kernel has written nothing */
+	if (!from || (layout >= LAYOUT_STATUS && result))
+		return;
+	if (unlikely(layout == LAYOUT_LARGE))
+		WRITE_RECORD(s, struct record_large_structure, fill_large_structure(r, now, pid_tid, from));
+	else
+		WRITE_RECORD(s, struct record_structure, fill_structure(r, now, pid_tid, layout, from));
+}
+
+INLINE void emit_path_call(struct full_session *s, u64 now, u64 pid_tid, u32 call, s64 result, u64 entered,
+			   struct pt_regs *regs, u64 path)
+{
+	u32 longer = 0;
+	WRITE_RECORD(s, struct record_syscall_path, {
+		fill_call(&r->call, now, pid_tid, FULL_SYSCALL_PATH, call, result, entered, regs);
+		longer = fill_path(r->path, path);
+	});
+	if (unlikely(longer))
+		emit_rest(s, now, pid_tid, 0, path);
+}
+
+INLINE void emit_paths_call(struct full_session *s, u64 now, u64 pid_tid, u32 call, s64 result, u64 entered,
+			    struct pt_regs *regs, u64 first, u64 second)
+{
+	u32 longer = 0;
+	WRITE_RECORD(s, struct record_syscall_paths, {
+		fill_call(&r->call, now, pid_tid, FULL_SYSCALL_PATHS, call, result, entered, regs);
+		longer = fill_path(r->path, first);
+		longer |= fill_path(r->second, second) << 1;
+	});
+	if (unlikely(longer & 1))
+		emit_rest(s, now, pid_tid, 0, first);
+	if (unlikely(longer & 2))
+		emit_rest(s, now, pid_tid, 1, second);
 }
 
 SEC("tp_btf/sys_exit")
@@ -132,40 +191,17 @@ int sys_exit(struct raw_tracepoint *ctx)
 	}
 	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
 	u32 number = call & CALL_NUMBER, compat = call & CALL_COMPAT;
-	u32 paths = number < CALLS ? (compat ? s->compat_paths[number] : s->paths[number]) : 0;
-	if (likely(!paths)) {
+	u32 takes = number < CALLS ? (compat ? s->compat_takes[number] : s->takes[number]) : 0;
+	u32 first = takes & 7, second = takes >> 4 & 7, structure = takes >> 8 & 7;
+	if (likely(!first))
 		WRITE_RECORD(s, struct record_syscall,
 			     fill_call(r, now, pid_tid, FULL_SYSCALL, call, result, entered, regs));
-		return 0;
-	}
-	u64 first = argument_of(regs, paths & 7, compat);
-	if (unlikely(paths & TAKES_STRUCTURE)) {
-		WRITE_RECORD(s, struct record_syscall,
-			     fill_call(r, now, pid_tid, FULL_SYSCALL, call, result, entered, regs));
-		if (first)
-			WRITE_RECORD(s, struct record_structure, fill_structure(r, now, pid_tid, paths >> 4, first));
-		return 0;
-	}
-	u32 longer = 0;
-	if (likely(!(paths >> 4))) {
-		WRITE_RECORD(s, struct record_syscall_path, {
-			fill_call(&r->call, now, pid_tid, FULL_SYSCALL_PATH, call, result, entered, regs);
-			longer = fill_path(r->path, first);
-		});
-		if (unlikely(longer))
-			emit_rest(s, now, pid_tid, 0, first);
-		return 0;
-	}
-	u64 second = argument_of(regs, paths >> 4, compat);
-	WRITE_RECORD(s, struct record_syscall_paths, {
-		fill_call(&r->call, now, pid_tid, FULL_SYSCALL_PATHS, call, result, entered, regs);
-		longer = fill_path(r->path, first);
-		longer |= fill_path(r->second, second) << 1;
-	});
-	if (unlikely(longer & 1))
-		emit_rest(s, now, pid_tid, 0, first);
-	if (unlikely(longer & 2))
-		emit_rest(s, now, pid_tid, 1, second);
+	else if (likely(!second))
+		emit_path_call(s, now, pid_tid, call, result, entered, regs, argument_of(regs, first, compat));
+	else
+		emit_paths_call(s, now, pid_tid, call, result, entered, regs, argument_of(regs, first, compat),
+				argument_of(regs, second, compat));
+	if (structure)
+		emit_structure(s, now, pid_tid, takes >> 12, argument_of(regs, structure, compat), result);
 	return 0;
 }
-

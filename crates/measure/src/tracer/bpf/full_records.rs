@@ -2,8 +2,8 @@
 
 use super::full_session::{LARGEST_RECORD, LOG_BYTES};
 use super::record::{
-    CALLER_WORDS, FaultRecord, Head, ImageRecord, OffCpuRecord, OutputRecord, PathRestRecord, Record,
-    RecordKind, StructureRecord, SyscallRecord, halves, read, syscall,
+    CALLER_WORDS, FaultRecord, Head, ImageRecord, LargeStructureRecord, OffCpuRecord, OutputRecord,
+    PathRestRecord, Record, RecordKind, StructureRecord, SyscallRecord, halves, read, syscall,
 };
 use super::shared_run::PATH_ROOM;
 use crate::tracer::event::{Call, Fault, Image, OffCpu, auxiliary_vector};
@@ -102,6 +102,10 @@ pub(super) fn add(events: &mut Vec<Event>, long: &mut LongPaths, bytes: &[u8]) -
         }
         RecordKind::Structure => {
             add_structure(events, &head, &read::<StructureRecord>(bytes)?.bytes);
+            return Some(());
+        }
+        RecordKind::LargeStructure => {
+            add_structure(events, &head, &read::<LargeStructureRecord>(bytes)?.bytes);
             return Some(());
         }
         RecordKind::FaultWasMajor => {

@@ -25,6 +25,7 @@ enum full_record_kind {
 	FULL_PATH_REST = 24,
 	FULL_URING_OUTPUT = 25,
 	FULL_STRUCTURE = 26,
+	FULL_LARGE_STRUCTURE = 27,
 };
 
 #define CALLER_WORDS 8
@@ -59,13 +60,26 @@ struct record_path_rest {
 	char rest[REST_ROOM];
 };
 
-#define STRUCTURE_ROOM 112
-#define STRUCTURE_USUAL 16
+#define USUAL_ROOM 16
+#define LARGE_ROOM 112
 
 /* What a structure among the arguments of the thread's last call contains: `code` is how many bytes could be read. */
 struct record_structure {
 	struct record record;
-	u8 bytes[STRUCTURE_ROOM];
+	u8 bytes[USUAL_ROOM];
+};
+
+struct record_large_structure {
+	struct record record;
+	u8 bytes[LARGE_ROOM];
+};
+
+/* What is read of a structure: its beginning, or the mode and the size in a `struct stat` or a `struct statx`. */
+enum layout {
+	LAYOUT_USUAL = 0,
+	LAYOUT_LARGE = 1,
+	LAYOUT_STATUS = 2,
+	LAYOUT_EXTENDED_STATUS = 3,
 };
 
 /* A page fault that was handled: `code` is the processor's error code and FAULT_MAJOR, `value` the address. */
@@ -131,8 +145,6 @@ struct thread_slot {
 #define CALL_OUTPUT 0x20000000u
 #define CALL_NUMBER 0x1fffffffu
 
-#define TAKES_STRUCTURE 8
-
 #define SLOTS 32 /* a power of two: the verifier then knows the bounds */
 
 /* The starts of one program, of which some become runs: see full_starts.h. */
@@ -163,9 +175,9 @@ struct full_session {
 	struct thread_slot slots[SLOTS];
 	u8 meaning[CALLS]; /* see run.h */
 	/*
-	 * 1 + the position of the first path argument, and the same for the second << 4; or TAKES_STRUCTURE and 1 + the
-	 * position of a structure, and 1 << 4 if it is large; native and 32-bit table
+	 * 1 + the position of the first path argument, the same for the second << 4, the same for a structure << 8, and
+	 * its layout << 12; native and 32-bit table
 	 */
-	u8 paths[CALLS];
-	u8 compat_paths[CALLS];
+	u16 takes[CALLS];
+	u16 compat_takes[CALLS];
 };

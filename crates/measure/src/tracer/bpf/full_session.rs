@@ -6,8 +6,6 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{Ordering, fence};
 
 const SLOTS: usize = 32;
-/// In the table of paths: the call takes a structure instead.
-pub(super) const TAKES_STRUCTURE: u8 = 8;
 /// `LOG_BYTES`: the size of the log.
 pub(super) const LOG_BYTES: usize = 1 << 20;
 /// `LARGEST_RECORD`: the kernel side stops writing to the log when fewer bytes are left.
@@ -60,8 +58,8 @@ struct State {
 #[derive(Clone, Copy)]
 pub(super) struct Tables {
     pub(super) meaning: [u8; CALLS],
-    pub(super) paths: [u8; CALLS],
-    pub(super) compat_paths: [u8; CALLS],
+    pub(super) takes: [u16; CALLS],
+    pub(super) compat_takes: [u16; CALLS],
 }
 
 /// The session and the log of records.
@@ -182,10 +180,9 @@ mod tests {
 
     #[test]
     fn the_session_matches_full_h() {
-        assert_same_constants!(SLOTS, LOG_BYTES, LARGEST_RECORD, TAKES_STRUCTURE);
+        assert_same_constants!(SLOTS, LOG_BYTES, LARGEST_RECORD);
         let headers = Headers::read();
-        let rooms = ["STRUCTURE_ROOM", "STRUCTURE_USUAL"]
-            .map(|name| usize::try_from(headers.constant(name)).unwrap());
+        let rooms = ["LARGE_ROOM", "USUAL_ROOM"].map(|name| usize::try_from(headers.constant(name)).unwrap());
         assert_eq!(rooms, [Structure::LARGE_ROOM, Structure::USUAL_ROOM]);
         let session = headers.layout("full_session");
         let tables = offset_of!(State, tables);
@@ -198,8 +195,8 @@ mod tests {
             ("starts", offset_of!(State, starts)),
             ("slots", offset_of!(State, slots)),
             ("meaning", tables + offset_of!(Tables, meaning)),
-            ("paths", tables + offset_of!(Tables, paths)),
-            ("compat_paths", tables + offset_of!(Tables, compat_paths)),
+            ("takes", tables + offset_of!(Tables, takes)),
+            ("compat_takes", tables + offset_of!(Tables, compat_takes)),
         ];
 
         assert_eq!(here.map(|(name, at)| (name.to_owned(), at)).as_slice(), session.members);

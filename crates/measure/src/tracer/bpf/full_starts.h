@@ -132,9 +132,9 @@ INLINE int start_begins(struct full_session *s, struct raw_tracepoint *ctx)
 	u32 pid = bpf_get_current_pid_tgid() >> 32;
 	if (likely(means != MEANS_EXEC) || !is_watched(s, pid))
 		return 0;
-	u32 paths = compat ? s->compat_paths[number] : s->paths[number];
+	u32 takes = compat ? s->compat_takes[number] : s->takes[number];
 	/* a path that cannot be read yet is compared when the kernel has read it */
-	if (!is_program(s, argument_of((struct pt_regs *)ctx->args[0], paths & 15, compat), 0))
+	if (!is_program(s, argument_of((struct pt_regs *)ctx->args[0], takes & 7, compat), 0))
 		return 0;
 	return __sync_val_compare_and_swap(&s->run.root, 0, pid) == 0;
 }

@@ -248,6 +248,8 @@ struct pt_regs {
 
 #define saved_ip(regs) (regs)->ip
 
+#define STAT_MODE 24 /* arch/x86/include/uapi/asm/stat.h */
+
 /* The context of a software event's program: include/uapi/linux/bpf_perf_event.h, arch/x86/include/uapi/asm/ptrace.h. */
 struct software_event {
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
@@ -288,6 +290,8 @@ struct pt_regs {
 
 #define saved_ip(regs) (regs)->pc
 
+#define STAT_MODE 16 /* include/uapi/asm-generic/stat.h */
+
 /* The context of a software event's program: include/uapi/linux/bpf_perf_event.h, arch/arm64/include/uapi/asm/ptrace.h. */
 struct software_event {
 	u64 regs[31];
@@ -312,10 +316,19 @@ struct software_event {
 #error "unsupported architecture: teach kernel.h where system-call arguments lie"
 #endif
 
+#define STAT_SIZE 48
+/* include/uapi/linux/stat.h */
+#define STATX_MODE 28
+#define STATX_SIZE 40
+
 /* The argument of a system call at a position, counted from 1. */
 INLINE u64 argument_of(struct pt_regs *regs, u32 position, u32 compat)
 {
 	u64 all[6];
 	SAVED_ARGUMENTS(all, regs, compat);
-	return position == 1 ? all[0] : position == 2 ? all[1] : position == 3 ? all[2] : all[3];
+	return position == 1   ? all[0]
+	       : position == 2 ? all[1]
+	       : position == 3 ? all[2]
+	       : position == 4 ? all[3]
+			       : all[4];
 }

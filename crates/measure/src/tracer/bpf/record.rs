@@ -62,11 +62,13 @@ pub(super) enum RecordKind {
     UringOutput = 25,
     /// Full mode: what a structure among the arguments of the thread's last call contains.
     Structure = 26,
+    /// Full mode: the same for a large structure.
+    LargeStructure = 27,
 }
 
 impl RecordKind {
     /// Every kind.
-    pub(super) const ALL: [RecordKind; 20] = [
+    pub(super) const ALL: [RecordKind; 21] = [
         RecordKind::ExecEnter,
         RecordKind::ExecPrepare,
         RecordKind::ExecCommit,
@@ -87,6 +89,7 @@ impl RecordKind {
         RecordKind::PathRest,
         RecordKind::UringOutput,
         RecordKind::Structure,
+        RecordKind::LargeStructure,
     ];
 
     /// The kind of a number; `None` if there is no such kind.
@@ -114,6 +117,7 @@ impl RecordKind {
             RecordKind::PathRest => size_of::<PathRestRecord>(),
             RecordKind::UringOutput => size_of::<OutputRecord>(),
             RecordKind::Structure => size_of::<StructureRecord>(),
+            RecordKind::LargeStructure => size_of::<LargeStructureRecord>(),
             RecordKind::ExecCommit | RecordKind::OutputEnter | RecordKind::OutputExit => return None,
         })
     }
@@ -154,6 +158,14 @@ pub(super) struct PathRestRecord {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct StructureRecord {
+    pub(super) record: Record,
+    pub(super) bytes: [u8; Structure::USUAL_ROOM],
+}
+
+/// `struct record_large_structure`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct LargeStructureRecord {
     pub(super) record: Record,
     pub(super) bytes: [u8; Structure::LARGE_ROOM],
 }
@@ -217,6 +229,8 @@ unsafe impl Plain for SyscallRecord {}
 unsafe impl Plain for PathRestRecord {}
 // SAFETY: as above.
 unsafe impl Plain for StructureRecord {}
+// SAFETY: as above.
+unsafe impl Plain for LargeStructureRecord {}
 // SAFETY: as above.
 unsafe impl Plain for FaultRecord {}
 // SAFETY: as above.
@@ -333,6 +347,7 @@ mod tests {
         assert_same_layout!(SyscallRecord, "record_syscall", [record, entered, ip, arguments, stack]);
         assert_same_layout!(PathRestRecord, "record_path_rest", [record, rest]);
         assert_same_layout!(StructureRecord, "record_structure", [record, bytes]);
+        assert_same_layout!(LargeStructureRecord, "record_large_structure", [record, bytes]);
         assert_same_layout!(FaultRecord, "record_fault", [record, entered, ip, stack]);
         assert_same_layout!(OffCpuRecord, "record_off_cpu", [record, left, woken]);
         assert_same_layout!(OutputRecord, "record_output", [record, entered]);

@@ -5,13 +5,14 @@
 use super::restarts::is_restart;
 use super::task_tree::Task;
 use super::tracee::{EnteredCall, TracedThread};
-use crate::arch::{CallRole, Structure, call_roles, path_arguments, structures};
+use crate::arch::{CallRole, Layout, Structure, call_roles, path_arguments, structures};
 use crate::clock;
 use crate::tracer::event::{Call, Image, auxiliary_vector};
 use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
 use std::collections::HashMap;
 use std::fs;
+use std::mem::offset_of;
 
 /// Room for most paths, and room for the longest path that the kernel accepts (`PATH_MAX`).
 const USUAL_ROOM: usize = 256;
@@ -146,11 +147,33 @@ fn paths(tracee: TracedThread, entry: &EnteredCall) -> Vec<String> {
     positions.into_iter().flatten().map(path).collect()
 }
 
-/// The beginning of the structure among a call's arguments, as far as it can be read.
+/// What is recorded of the structure among a call's arguments, as far as it can be read.
 fn structure(tracee: TracedThread, entry: &EnteredCall) -> Vec<u8> {
     let Some((at, kind)) = structures().get(entry.call) else { return Vec::new() };
-    let mut room = vec![0; if kind.is_large() { Structure::LARGE_ROOM } else { Structure::USUAL_ROOM }];
-    let read = tracee.read_memory(entry.arguments[usize::from(at)], &mut room);
+    let from = entry.arguments[usize::from(at)];
+    match kind.layout() {
+        Layout::Usual => memory(tracee, from, Structure::USUAL_ROOM),
+        Layout::Large => memory(tracee, from, Structure::LARGE_ROOM),
+        Layout::Status => {
+            status(tracee, from, offset_of!(libc::stat, st_mode), offset_of!(libc::stat, st_size))
+        }
+        Layout::ExtendedStatus => {
+            status(tracee, from, offset_of!(libc::statx, stx_mode), offset_of!(libc::statx, stx_size))
+        }
+    }
+}
+
+/// The mode of a file, which has two bytes, and its size.
+fn status(tracee: TracedThread, from: u64, mode: usize, size: usize) -> Vec<u8> {
+    let mut bytes = memory(tracee, from.wrapping_add(mode as u64), 2);
+    bytes.resize(Structure::USUAL_ROOM / 2, 0);
+    bytes.extend(memory(tracee, from.wrapping_add(size as u64), Structure::USUAL_ROOM / 2));
+    bytes
+}
+
+fn memory(tracee: TracedThread, from: u64, room: usize) -> Vec<u8> {
+    let mut room = vec![0; room];
+    let read = tracee.read_memory(from, &mut room);
     room.truncate(read);
     room
 }

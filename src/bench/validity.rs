@@ -22,7 +22,7 @@ pub fn flaw(recording: &Recording, accepted: Accepted) -> Option<String> {
 
 /// Whether the program itself failed in a run, which means that its exit status or its output is not the expected one.
 /// Any other error is an error of the observation.
-pub(super) fn is_the_programs(recording: &Recording, accepted: Accepted) -> bool {
+pub(super) fn program_failed(recording: &Recording, accepted: Accepted) -> bool {
     let ended_otherwise = !accepted.accepts(recording.exit);
     recording.killed.is_none() && (ended_otherwise || recording.output.ok == Some(false))
 }

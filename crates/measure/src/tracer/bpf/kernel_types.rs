@@ -58,7 +58,7 @@ impl KernelTypes {
 /// The content of `VMLINUX`.
 #[derive(Debug)]
 enum Bytes {
-    /// The kernel's own pages, since Linux 6.16 (`btf_sysfs_vmlinux_mmap` in kernel/bpf/sysfs_btf.c).
+    /// The kernel's own pages, since Linux 6.16 (`btf_sysfs_vmlinux_mmap` in `kernel/bpf/sysfs_btf.c`).
     Mapped(NonNull<u8>, usize),
     /// A copy. The file gives it in a thousand pieces of 4096 bytes, which takes a quarter of the time until a watch begins.
     Read(Vec<u8>),

@@ -230,7 +230,7 @@ pub struct WatchFinding {
     pub subject: String,
     /// How often.
     pub count: u64,
-    /// The sum of the lifetimes that belong to it.
+    /// The sum of the lifetimes, or of the failed execs, that belong to it.
     pub cost_ns: u64,
     /// One or two sentences.
     pub text: String,

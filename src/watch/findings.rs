@@ -90,7 +90,7 @@ fn per(processes: u64, execs: u64) -> String {
 }
 
 fn path_search(program: &Program) -> Vec<WatchFinding> {
-    let Program { path, searches, failed, errno: None, .. } = program else { return Vec::new() };
+    let Program { path, searches, failed, failed_ns, errno: None, .. } = program else { return Vec::new() };
     if *failed == 0 {
         return Vec::new();
     }
@@ -98,25 +98,27 @@ fn path_search(program: &Program) -> Vec<WatchFinding> {
         rule: "path_search".to_owned(),
         subject: path.clone(),
         count: *failed,
-        cost_ns: 0,
+        cost_ns: *failed_ns,
         text: format!(
-            "{} along PATH before `{path}` was found, in {}",
+            "{} along PATH before `{path}` was found, in {}; they took {}",
             counted(*failed, "failed exec", "failed execs"),
-            counted(*searches, "search", "searches")
+            counted(*searches, "search", "searches"),
+            Nanos(*failed_ns)
         ),
     }]
 }
 
 fn failed_execs(program: &Program) -> Vec<WatchFinding> {
-    let Program { path, failed, errno: Some(errno), .. } = program else { return Vec::new() };
+    let Program { path, failed, failed_ns, errno: Some(errno), .. } = program else { return Vec::new() };
     vec![WatchFinding {
         rule: "failed_exec".to_owned(),
         subject: path.clone(),
         count: *failed,
-        cost_ns: 0,
+        cost_ns: *failed_ns,
         text: format!(
-            "{} of `{path}`: {}",
+            "{} of `{path}`, which took {}: {}",
             counted(*failed, "failed exec", "failed execs"),
+            Nanos(*failed_ns),
             io::Error::from_raw_os_error(*errno)
         ),
     }]

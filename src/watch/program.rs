@@ -18,6 +18,8 @@ pub(super) struct Program {
     pub(super) last_seen: u64,
     /// Failed execs in the searches that ended with this program, or that found nothing and began with its path.
     pub(super) failed: u64,
+    /// How long these took.
+    pub(super) failed_ns: u64,
     /// How many searches found it after failed execs.
     pub(super) searches: u64,
     /// The error of the failed execs, if nothing was found.
@@ -69,6 +71,7 @@ impl Program {
     pub(super) fn absorb(&mut self, other: &Program) {
         self.execs += other.execs;
         self.failed += other.failed;
+        self.failed_ns = self.failed_ns.saturating_add(other.failed_ns);
         self.searches += other.searches;
         self.unsuccessful += other.unsuccessful;
         self.replaced += other.replaced;

@@ -78,6 +78,7 @@ struct Running {
 struct Search {
     first_path: String,
     tries: u64,
+    took: Nanos,
     errno: i32,
 }
 
@@ -238,8 +239,11 @@ impl Tally {
         if !same {
             self.finish_search(failed.pid, None);
         }
-        let begun = || Search { first_path: failed.path.clone(), tries: 0, errno: failed.errno };
-        self.searches.entry(failed.pid).or_insert_with(begun).tries += 1;
+        let begun =
+            || Search { first_path: failed.path.clone(), tries: 0, took: Nanos(0), errno: failed.errno };
+        let search = self.searches.entry(failed.pid).or_insert_with(begun);
+        search.tries += 1;
+        search.took.0 = search.took.0.saturating_add(failed.took.0);
     }
 
     /// The process has executed a program, or something else than what it looked for.
@@ -249,6 +253,7 @@ impl Tally {
         let row = found.unwrap_or_else(|| self.row_of(&search.first_path, false));
         let program = self.programs.get(row);
         program.failed += search.tries;
+        program.failed_ns = program.failed_ns.saturating_add(search.took.0);
         match found {
             Some(_) => program.searches += 1,
             None => program.errno = Some(search.errno),

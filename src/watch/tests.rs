@@ -58,7 +58,13 @@ fn forked(pid: u32, by: ProgramRun) -> WatchEvent {
 }
 
 fn failed(pid: u32, path: &str) -> WatchEvent {
-    WatchEvent::Failed(FailedExec { pid, by: None, path: path.to_owned(), errno: libc::ENOENT })
+    WatchEvent::Failed(FailedExec {
+        pid,
+        by: None,
+        path: path.to_owned(),
+        errno: libc::ENOENT,
+        took: Nanos(7),
+    })
 }
 
 const EXITED: Ending = Ending::Exited(ExitStatus::SUCCESS);
@@ -201,8 +207,13 @@ fn failed_execs_belong_to_the_program_that_is_found_in_the_end() {
     assert_eq!((document.totals.failed, document.totals.programs), (5, 1));
     let search = finding(&document, "path_search").unwrap();
     assert!(search.text.starts_with("2 failed execs along PATH before `/usr/bin/cc`"), "{}", search.text);
+    assert_eq!(search.cost_ns, 14, "{}", search.text);
     let none = finding(&document, "failed_exec").unwrap();
-    assert!(none.text.starts_with("2 failed execs of `/bin/none`: No such file"), "{}", none.text);
+    assert!(
+        none.text.starts_with("2 failed execs of `/bin/none`, which took 14 ns: No such file"),
+        "{}",
+        none.text
+    );
 }
 
 #[test]

@@ -13,7 +13,9 @@ const MOST: usize = 30;
 /// The width of a figure, with the space before it.
 const FIGURE: usize = 11;
 
-const NARROWEST: usize = 20;
+/// Names of programs have at most this much room, and if they can, as much as the longest title has.
+const NARROWEST: usize = 7;
+const TITLES: usize = 20;
 const WIDEST: usize = 44;
 
 pub fn render(comparison: &WatchComparison, terminal: &Terminal) -> String {
@@ -29,8 +31,14 @@ pub fn render(comparison: &WatchComparison, terminal: &Terminal) -> String {
 }
 
 fn totals(comparison: &WatchComparison, terminal: &Terminal) -> String {
-    let lines = comparison.totals.iter().map(|change| line(title(change), NARROWEST, change));
-    heading("Totals", NARROWEST, terminal) + &lines.collect::<String>()
+    let width = room(terminal).min(TITLES);
+    let lines = comparison.totals.iter().map(|change| line(title(change), width, change));
+    heading("Totals", width, terminal) + &lines.collect::<String>()
+}
+
+/// What the figures leave for a name.
+fn room(terminal: &Terminal) -> usize {
+    terminal.width.saturating_sub(3 * FIGURE).clamp(NARROWEST, WIDEST)
 }
 
 fn title(change: &WatchChange) -> &str {
@@ -71,8 +79,8 @@ fn programs(comparison: &WatchComparison, terminal: &Terminal) -> String {
         return same;
     }
     let widest = programs.iter().map(|program| columns(&visible(&program.path))).max().unwrap_or(0);
-    let room = terminal.width.saturating_sub(3 * FIGURE).clamp(NARROWEST, WIDEST);
-    let width = widest.clamp(NARROWEST, room);
+    let room = room(terminal);
+    let width = widest.clamp(TITLES.min(room), room);
 
     let lines = programs.iter().take(MOST).map(|program| lines_of(program, width));
     let mut text = heading("Execs", width, terminal) + &lines.collect::<String>();
@@ -137,8 +145,10 @@ mod tests {
         let mut long = comparison(MOST + 2);
         long.programs[0].path =
             "/a/path/of/more/columns/than/any/terminal/has/for/a/name/of/a/program".to_owned();
-        let text = render(&long, &Terminal::default());
-        assert!(text.contains("… and 2 more: "), "{text}");
-        assert!(text.lines().all(|line| columns(line) <= 80), "{text}");
+        for width in [40, 60, 80, 200] {
+            let text = render(&long, &Terminal { width, colour: false });
+            assert!(text.contains("… and 2 more: "), "{text}");
+            assert!(text.lines().all(|line| columns(line) <= width), "{width}\n{text}");
+        }
     }
 }

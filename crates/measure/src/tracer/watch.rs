@@ -178,6 +178,8 @@ pub struct FailedExec {
     pub path: String,
     /// The error number (`errno(3)`).
     pub errno: i32,
+    /// From its entry to its return.
+    pub took: Nanos,
 }
 
 /// Which processes are watched.

@@ -135,6 +135,7 @@ fn failed(bytes: &[u8]) -> Option<FailedExec> {
         by: program(by_pid, by_entered),
         path: text(&path),
         errno: i32::try_from(record.code).ok()?,
+        took: Nanos(record.at.saturating_sub(record.value.cast_unsigned())),
     })
 }
 

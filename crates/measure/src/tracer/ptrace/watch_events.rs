@@ -81,7 +81,8 @@ impl WatchEvents {
         } else if !is_restart(result) {
             let by = process.program(task.process);
             let errno = i32::try_from(-result).unwrap_or_default();
-            self.tell(WatchEvent::Failed(FailedExec { pid: pid(task), by, path: flight.path, errno }));
+            let took = at.since(flight.entered).unwrap_or_default();
+            self.tell(WatchEvent::Failed(FailedExec { pid: pid(task), by, path: flight.path, errno, took }));
         }
     }
 

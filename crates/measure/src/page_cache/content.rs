@@ -21,7 +21,7 @@ pub(super) fn copy(source: &File, copy: &File) -> io::Result<u64> {
 
     let mut end = 0;
     while let Some(begin) = data_from(source, end)?.filter(|begin| *begin < size) {
-        end = seek(source, SeekFrom::Hole(begin))?.min(size);
+        end = hole_from(source, begin, size)?;
         copy_range(source, copy, begin, end)?;
     }
 
@@ -44,11 +44,20 @@ fn check_room(source: &File, copy: &File) -> io::Result<()> {
     ))
 }
 
-/// Where the next data begins: lseek(2). `None` if only a hole follows.
+/// Where the next data begins: lseek(2). `None` if only a hole follows. Some file systems know of no holes (EINVAL).
 fn data_from(source: &File, at: u64) -> io::Result<Option<u64>> {
     match seek(source, SeekFrom::Data(at)) {
         Err(Errno::NXIO) => Ok(None),
+        Err(Errno::INVAL) => Ok(Some(at)),
         answer => Ok(Some(answer?)),
+    }
+}
+
+/// Where the data ends.
+fn hole_from(source: &File, at: u64, size: u64) -> io::Result<u64> {
+    match seek(source, SeekFrom::Hole(at)) {
+        Err(Errno::INVAL) => Ok(size),
+        answer => Ok(answer?.min(size)),
     }
 }
 

@@ -131,7 +131,7 @@ fn signal_in_set(number: i32) -> String {
 fn limits(call: &Call) -> Option<String> {
     let limit = |value: u64| match value {
         u64::MAX => "RLIM64_INFINITY".to_owned(),
-        _ if value > 1024 && value % 1024 == 0 => format!("{}*1024", value / 1024),
+        _ if value > 1024 && value.is_multiple_of(1024) => format!("{}*1024", value / 1024),
         _ => value.to_string(),
     };
     let [current, most] = two_words(call).filter(|_| call.result == Some(0))?.map(limit);

@@ -128,7 +128,7 @@ def main():
         rows.append(f'| {title} | {ns(time)} | {findings(own)} | {evidence.filled(command["cause"])}. {evidence.filled(command["evidence"])} | **{word}**{note} |')
     order = ('agrees', 'partly', 'wrong', 'no finding')
     total = sum(counts.values())
-    out = [f'{total} commands take over 20 ms: ' + ', '.join(f'**{counts[w]}** {w}' for w in order if w in counts) + '.', '',
+    out = [f'{total} commands take over 20 ms: ' + ', '.join(f'**{counts[w]}** {w.replace("agrees", "agree")}' for w in order if w in counts) + '.', '',
            '| command | time | what `trace` says | an expert says | verdict |', '|:---|---:|:---|:---|:---|', *rows, '']
     if short: out += ['These take less than 20 ms. Their first finding:', '', '| command | time | first finding |', '|:---|---:|:---|', *short, '']
     if absent: out += [f'Skipped, because they are not on this machine: {", ".join(absent)}.', '']

@@ -7,6 +7,7 @@ use std::process::Command;
 /// Connects to a socket that nobody listens at, sleeps, polls, waits for a child that exits with 3, and asks for the status
 /// of a file.
 const SHOWS: &str = r#"
+#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -63,8 +63,9 @@ fn end_of(span: &Value) -> u64 {
 pub(crate) fn compiled(folder: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
     let (file, program) = (folder.join("tracee.c"), folder.join("tracee"));
     std::fs::write(&file, source).unwrap();
-    let built = Command::new("cc").arg(&file).args(["-O1", "-o"]).arg(&program).args(flags).output();
-    built.is_ok_and(|output| output.status.success()).then_some(program)
+    let built = Command::new("cc").arg(&file).args(["-O1", "-o"]).arg(&program).args(flags).output().ok()?;
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    Some(program)
 }
 
 /// Writes to `argv[2]` pages of a private mapping of `argv[1]`, opens 3 existing and 4 missing files, starts 2 threads

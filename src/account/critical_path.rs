@@ -354,7 +354,7 @@ mod tests {
         assert_eq!(shown(&path), [(1, 0, 15), (2, 15, 40), (2, 40, 80), (1, 80, 100)]);
     }
 
-    /// A program that works until `asleep`, and then waits for a thread that spins until it is told to end.
+    /// A program that works until `asleep`, and then waits for a thread that spins until the program ends it.
     fn works_beside_a_spinner(asleep: u64) -> Vec<ThreadAccount> {
         let wait = [step(asleep, 950, call("futex")), step(asleep, 950, What::Off(Reason::For(Wait::Futex)))];
         let mut main = thread(1, 0, 1000, None, [vec![step(0, asleep, What::User)], wait.to_vec()].concat());

@@ -340,8 +340,9 @@ fn the_number_of_page_faults_equals_that_of_perf() {
         for (name, value) in perf_environment() {
             launcher.set_variable(&name, value.as_ref());
         }
-        let counted = count(&mut launcher, &setting(OutputKind::Pipe)).unwrap().0.page_faults;
-        assert_eq!(counted, faults, "{source} {arguments:?}");
+        let mut counted = || count(&mut launcher, &setting(OutputKind::Pipe)).unwrap().0.page_faults;
+        let fewest = (0..RUNS_OF_FAULTS).map(|_| counted()).min().unwrap();
+        assert_eq!(fewest, faults, "{source} {arguments:?}");
     }
 }
 
@@ -354,22 +355,27 @@ fn perf_environment() -> Vec<(String, String)> {
     text.split('\0').filter_map(variable).collect()
 }
 
-/// The count of `perf stat` in the second of two runs. The first may have to read the program's file.
+/// The first run may have to read the program's file, and on a busy machine a run now and then takes a fault more than the
+/// others. So the smallest counts are compared.
+const RUNS_OF_FAULTS: u32 = 5;
+
+/// The smallest count of `perf stat`.
 fn perf_faults(program: &Path, arguments: &[&str]) -> Option<u64> {
-    let mut counted = None;
-    for _ in 0..2 {
-        let log = tempfile::NamedTempFile::new().unwrap();
-        let mut perf = std::process::Command::new("perf");
-        perf.args(["stat", "-e", "page-faults", "-x", ",", "-o"])
-            .arg(log.path())
-            .arg(program)
-            .args(arguments);
-        let ran = perf.output().is_ok_and(|output| output.status.success());
-        let text = std::fs::read_to_string(log.path()).unwrap();
-        // Users who may not see faults in the kernel get `page-faults:u`.
-        let line = text.lines().find(|line| line.contains(",page-faults,"));
-        counted = line.filter(|_| ran).and_then(|line| line.split(',').next()?.parse().ok());
-    }
+    let counts: Option<Vec<u64>> =
+        (0..RUNS_OF_FAULTS).map(|_| perf_faults_once(program, arguments)).collect();
+    counts?.into_iter().min()
+}
+
+fn perf_faults_once(program: &Path, arguments: &[&str]) -> Option<u64> {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let mut perf = std::process::Command::new("perf");
+    perf.args(["stat", "-e", "page-faults", "-x", ",", "-o"]).arg(log.path()).arg(program).args(arguments);
+    let ran = perf.output().is_ok_and(|output| output.status.success());
+    let text = std::fs::read_to_string(log.path()).unwrap();
+
+    // Users who may not see faults in the kernel get `page-faults:u`.
+    let line = text.lines().find(|line| line.contains(",page-faults,"));
+    let counted = line.filter(|_| ran).and_then(|line| line.split(',').next()?.parse().ok());
     if counted.is_none() {
         skipped("perf cannot count page faults here");
     }

@@ -404,7 +404,7 @@ impl<'c> State<'c> {
         self.series[program].lost_events += recording.lost;
         let verdict = match recording.lost {
             0 => validity::sample(&recording, self.series[program].accepted),
-            lost => Err(format!("{lost} events were lost (--ring makes more room)")),
+            lost => Err(format!("{lost} events were lost ({})", Recording::HELP_FOR_LOST)),
         };
         match verdict {
             Ok(sample) => Ok(Some((sample, recording))),

@@ -347,7 +347,8 @@ fn a_loss_leaves_a_gap_among_explained_runs_and_is_not_repeated() {
     let outcome = carry_out(2, &campaign, &mut runner);
     assert_eq!(runner.runs, [2, 2]);
     assert_eq!((outcome.series[0].samples.len(), outcome.series[1].samples.len()), (0, 1));
-    assert_eq!(outcome.series[0].rejected[0].reason, "3 events were lost (--ring makes more room)");
+    let reason = format!("3 events were lost ({})", Recording::HELP_FOR_LOST);
+    assert_eq!(outcome.series[0].rejected[0].reason, reason);
     assert!(outcome.ending.given_up.is_empty());
 }
 

@@ -32,6 +32,9 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// What helps if events were lost.
+    pub const HELP_FOR_LOST: &str = "--ring makes more room; Linux 7.0 and newer may also skip a BPF program";
+
     /// How many writes of output there were.
     pub fn output_writes(&self) -> u64 {
         let last = self.events.iter().rev().find_map(|event| match event.kind {

@@ -23,6 +23,7 @@ use crate::output::visible;
 use crate::report::words::count_of;
 use anstyle::{AnsiColor, Color, Style};
 use firstbyte_measure::timeline::Phase;
+use firstbyte_measure::tracer::Recording;
 use firstbyte_measure::units::display_nanos;
 use std::fmt::Write;
 
@@ -232,8 +233,9 @@ fn urgent(summary: &Summary, notes: &TraceNotes) -> Vec<String> {
     let mut urgent = notes.urgent.clone();
     if summary.lost > 0 {
         let lost = format!(
-            "{} lost, so the account is incomplete. Increase --ring to keep them.",
-            count_of(usize::try_from(summary.lost).unwrap_or(usize::MAX), "event was", "events were")
+            "{} lost, so the account is incomplete ({}).",
+            count_of(usize::try_from(summary.lost).unwrap_or(usize::MAX), "event was", "events were"),
+            Recording::HELP_FOR_LOST
         );
         urgent.insert(0, lost);
     }

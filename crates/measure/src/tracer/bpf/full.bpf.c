@@ -136,8 +136,7 @@ INLINE void fill_image(struct record_image *r, u64 now, u64 pid_tid, u32 old_tid
 		r->argv[0] = 0;
 }
 
-SEC("tp_btf/sched_process_exec")
-int sched_process_exec(struct raw_tracepoint *ctx)
+TWICE("tp_btf/sched_process_exec", sched_process_exec)
 {
 	struct full_session *s = current_session();
 	if (!s)
@@ -169,8 +168,7 @@ int sched_process_exec(struct raw_tracepoint *ctx)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_fork")
-int sched_process_fork(struct raw_tracepoint *ctx)
+TWICE("tp_btf/sched_process_fork", sched_process_fork)
 {
 	struct full_session *s = current_session();
 	if (!s)
@@ -201,8 +199,7 @@ int sched_process_fork(struct raw_tracepoint *ctx)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
-int sched_process_exit(struct raw_tracepoint *ctx)
+TWICE("tp_btf/sched_process_exit", sched_process_exit)
 {
 	struct full_session *s = current_session();
 	if (!s || (!s->run.root && likely(!s->starts.active)))

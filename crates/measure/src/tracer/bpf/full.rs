@@ -11,7 +11,7 @@ use super::namespace::Namespace;
 use super::phases::former_name;
 use super::ring_drain::RingDrain;
 use super::shared_run::{CALLS, Run, observed_run};
-use super::skipped::Skipped;
+use super::skipped::{Skipped, with_twin};
 use super::survivors::kill_survivors;
 use crate::arch::{Abi, PathPositions, path_arguments, structures};
 use crate::launch::{LaunchError, Launcher, tree};
@@ -122,7 +122,9 @@ impl BpfFull {
             raw(&mut programs, program).and_then(|loaded| loaded.load(tracepoint, &btf))
         };
         for name in NEEDED {
-            load(name, name).map_err(|cause| refused(name, cause))?;
+            for program in with_twin(name, object) {
+                load(program, name).map_err(|cause| refused(program, cause))?;
+            }
         }
         let switch = if load(SWITCH, SWITCH).is_ok() { SWITCH } else { SWITCH_5_17 };
         if switch == SWITCH_5_17 {
@@ -131,7 +133,9 @@ impl BpfFull {
 
         for name in OPTIONAL.into_iter().chain([HANDLED]) {
             // Events that the kernel does not have are not seen. `attached` shows which ones are.
-            let _ = load(name, name).or_else(|_| load(name, former_name(name)));
+            for program in with_twin(name, object) {
+                let _ = load(program, name).or_else(|_| load(program, former_name(name)));
+            }
         }
         for (name, _) in [TAKEN, HANDLED_MINOR, HANDLED_MAJOR] {
             let _ = perf(&mut programs, name).and_then(PerfEvent::load);
@@ -159,7 +163,8 @@ impl BpfFull {
             return Ok(());
         }
 
-        for name in NEEDED.into_iter().chain([self.switch]) {
+        let object = self.object;
+        for name in NEEDED.into_iter().chain([self.switch]).flat_map(|name| with_twin(name, object)) {
             let attached = raw(&mut self.programs, name).and_then(BtfTracePoint::attach);
             let link = attached.map_err(|cause| refused(name, cause))?;
             self.links.push((name, Link::Raw(link)));
@@ -192,8 +197,10 @@ impl BpfFull {
     }
 
     fn attach_if_there(&mut self, name: &'static str) {
-        if let Ok(link) = raw(&mut self.programs, name).and_then(BtfTracePoint::attach) {
-            self.links.push((name, Link::Raw(link)));
+        for program in with_twin(name, self.object) {
+            if let Ok(link) = raw(&mut self.programs, program).and_then(BtfTracePoint::attach) {
+                self.links.push((program, Link::Raw(link)));
+            }
         }
     }
 
@@ -428,4 +435,21 @@ fn raw<'p>(programs: &'p mut Ebpf, name: &str) -> Result<&'p mut BtfTracePoint, 
 
 fn perf<'p>(programs: &'p mut Ebpf, name: &str) -> Result<&'p mut PerfEvent, ProgramError> {
     programs.program_mut(name).ok_or(ProgramError::NotLoaded)?.try_into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::skipped;
+    use super::*;
+
+    #[test]
+    fn a_twin_records_what_the_first_program_did_not_see() {
+        let load = || BpfFull::load(LARGE_RING).and_then(|mut tracer| tracer.attach().map(|()| tracer));
+        skipped::twins::agree(load, |tracer, names| {
+            let (first, others) = tracer.links.drain(..).partition(|(name, _)| names.contains(name));
+            tracer.links = first;
+            tracer.detach().unwrap();
+            tracer.links = others;
+        });
+    }
 }

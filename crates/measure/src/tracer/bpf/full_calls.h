@@ -15,8 +15,7 @@ INLINE void exec_begins(struct full_session *s, struct task_struct *task, u64 pi
 	slot->entered = now;
 }
 
-SEC("tp_btf/sys_enter")
-int sys_enter(struct raw_tracepoint *ctx)
+TWICE("tp_btf/sys_enter", sys_enter)
 {
 	struct full_session *s = current_session();
 	if (!s)
@@ -165,8 +164,7 @@ INLINE void emit_paths_call(struct full_session *s, u64 now, u64 pid_tid, u32 ca
 		emit_rest(s, now, pid_tid, 1, second);
 }
 
-SEC("tp_btf/sys_exit")
-int sys_exit(struct raw_tracepoint *ctx)
+TWICE("tp_btf/sys_exit", sys_exit)
 {
 	u64 pid_tid;
 	struct full_session *s = session_of_task(&pid_tid);

@@ -21,14 +21,12 @@ INLINE int fault_taken(struct raw_tracepoint *ctx)
 	return 0;
 }
 
-SEC("tp_btf/page_fault_user")
-int page_fault_user(struct raw_tracepoint *ctx)
+TWICE("tp_btf/page_fault_user", page_fault_user)
 {
 	return fault_taken(ctx);
 }
 
-SEC("tp_btf/page_fault_kernel")
-int page_fault_kernel(struct raw_tracepoint *ctx)
+TWICE("tp_btf/page_fault_kernel", page_fault_kernel)
 {
 	return fault_taken(ctx);
 }
@@ -82,8 +80,7 @@ INLINE int fault_handled(u32 major)
  * The kernel counts each handled fault for the task's memory control group, and has a tracepoint there (Linux 6.15). It
  * is the same place as that of the software events, without their path through the performance events.
  */
-SEC("tp_btf/count_memcg_events")
-int count_memcg_events(struct raw_tracepoint *ctx)
+TWICE("tp_btf/count_memcg_events", count_memcg_events)
 {
 	if (!is_page_fault((u32)ctx->args[1]))
 		return 0;

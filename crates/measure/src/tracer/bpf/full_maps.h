@@ -3,7 +3,7 @@
 #include "full_session.h"
 
 #define STATE struct full_session
-#include "shared_page.h"
+#include "twice.h"
 
 struct log {
 	u8 bytes[LOG_BYTES];

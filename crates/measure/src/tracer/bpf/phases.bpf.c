@@ -10,7 +10,7 @@
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 #define STATE struct session
-#include "shared_page.h"
+#include "twice.h"
 
 struct {
 	__uint(type, MAP_TYPE_RINGBUF);
@@ -92,8 +92,7 @@ INLINE void exec_begins(struct session *s, struct task_struct *task, u64 pid_tid
 	take_off(s, (u32)pid_tid, call | CALL_EXEC, now);
 }
 
-SEC("raw_tp/sys_enter")
-int sys_enter(struct raw_tracepoint *ctx)
+TWICE("raw_tp/sys_enter", sys_enter)
 {
 	u64 number = ctx->args[1];
 	struct session *s = current_session();
@@ -137,8 +136,7 @@ INLINE void output_returned(struct session *s, struct flight *f, u64 pid_tid, s6
 	ADD(&s->output_bytes, result);
 }
 
-SEC("raw_tp/sys_exit")
-int sys_exit(struct raw_tracepoint *ctx)
+TWICE("raw_tp/sys_exit", sys_exit)
 {
 	struct session *s = current_session();
 	if (!s || likely(s->in_flight <= 0))
@@ -171,8 +169,7 @@ int sched_prepare_exec(struct raw_tracepoint *ctx)
 	return 0;
 }
 
-SEC("raw_tp/sched_process_exec")
-int sched_process_exec(struct raw_tracepoint *ctx)
+TWICE("raw_tp/sched_process_exec", sched_process_exec)
 {
 	struct session *s = current_session();
 	if (!s || !s->run.root)
@@ -201,8 +198,7 @@ int sched_process_exec(struct raw_tracepoint *ctx)
 	return 0;
 }
 
-SEC("raw_tp/sched_process_fork")
-int sched_process_fork(struct raw_tracepoint *ctx)
+TWICE("raw_tp/sched_process_fork", sched_process_fork)
 {
 	struct session *s = current_session();
 	if (!s)
@@ -235,8 +231,7 @@ int sched_process_fork(struct raw_tracepoint *ctx)
 	return 0;
 }
 
-SEC("raw_tp/sched_process_exit")
-int sched_process_exit(struct raw_tracepoint *ctx)
+TWICE("raw_tp/sched_process_exit", sched_process_exit)
 {
 	struct session *s = current_session();
 	if (!s || !s->run.root)

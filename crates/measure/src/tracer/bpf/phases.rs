@@ -8,7 +8,7 @@ use super::namespace::Namespace;
 use super::phases_session::{PhasesPage, PhasesSession, parse};
 use super::ring_drain::RingDrain;
 use super::shared_run::{Run, observed_run};
-use super::skipped::Skipped;
+use super::skipped::{Skipped, with_twin};
 use super::survivors::kill_survivors;
 use crate::launch::{LaunchError, Launcher, tree};
 use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, Setting, Tracer, frame};
@@ -94,7 +94,7 @@ impl BpfPhases {
             RingBuf::try_from(taken(&mut programs, "EVENTS")?).map_err(|e| map("EVENTS")(e.to_string()))?;
         let family = Family::of(&mut programs)?;
 
-        for name in NEEDED {
+        for name in NEEDED.into_iter().flat_map(|name| with_twin(name, object)) {
             raw_tracepoint(&mut programs, name)?.load().map_err(|cause| refused(name, cause))?;
         }
         for name in OPTIONAL {
@@ -119,10 +119,11 @@ impl BpfPhases {
     /// Attaches the programs to their tracepoints. From now on every task of the machine runs them.
     pub fn attach(&mut self) -> Result<(), AttachError> {
         for name in NEEDED {
-            let link = raw_tracepoint(&mut self.programs, name)?
-                .attach(name)
-                .map_err(|cause| refused(name, cause))?;
-            self.links.push((name, link));
+            for program in with_twin(name, self.object) {
+                let loaded = raw_tracepoint(&mut self.programs, program)?;
+                let link = loaded.attach(name).map_err(|cause| refused(program, cause))?;
+                self.links.push((program, link));
+            }
         }
         for name in OPTIONAL {
             let program = raw_tracepoint(&mut self.programs, name)?;
@@ -263,5 +264,22 @@ fn name_first_exec(recording: &mut Recording) {
     });
     if let Some(path) = first {
         *path = program;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::skipped;
+    use super::*;
+
+    #[test]
+    fn a_twin_records_what_the_first_program_did_not_see() {
+        let load = || BpfPhases::load(DEFAULT_RING).and_then(|mut tracer| tracer.attach().map(|()| tracer));
+        skipped::twins::agree(load, |tracer, names| {
+            let (first, others) = tracer.links.drain(..).partition(|(name, _)| names.contains(name));
+            tracer.links = first;
+            tracer.detach().unwrap();
+            tracer.links = others;
+        });
     }
 }

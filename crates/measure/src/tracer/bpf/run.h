@@ -27,7 +27,8 @@ struct run {
 	/* inode number of our process-id namespace, and at the fork how deep it lies below the machine's */
 	u32 namespace;
 	u32 level;
-	u32 spare;
+	/* each program of TWICE is attached twice */
+	u32 twice;
 	/* the open file and the inode of the tracee's descriptor 1 when it called execve */
 	u64 stdout_file;
 	u64 stdout_inode;

@@ -1,6 +1,7 @@
 //! What all modes share with the kernel side: `run.h` in Rust, and memory that both sides map. Tests compare the files.
 
 use super::namespace::Namespace;
+use super::skipped::programs_may_be_skipped;
 use crate::launch::wait::until_reaped;
 use crate::launch::{Child, Ended, LaunchError, Launcher, Preparation, Stdout};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -27,7 +28,7 @@ pub(super) struct Run {
     pub(super) match_inode: u32,
     pub(super) namespace: u32,
     pub(super) level: u32,
-    pub(super) spare: u32,
+    pub(super) twice: u32,
     pub(super) stdout_file: u64,
     pub(super) stdout_inode: u64,
     pub(super) lost: u64,
@@ -40,7 +41,8 @@ impl Run {
         // SAFETY: gettid has no arguments and no effects.
         let own_thread = unsafe { libc::gettid() }.cast_unsigned();
         let Namespace(namespace) = namespace;
-        Run { armed_by: own_thread, match_inode: u32::from(reopened), namespace, ..Run::default() }
+        let twice = u32::from(programs_may_be_skipped());
+        Run { armed_by: own_thread, match_inode: u32::from(reopened), namespace, twice, ..Run::default() }
     }
 }
 
@@ -119,7 +121,7 @@ mod tests {
                 match_inode,
                 namespace,
                 level,
-                spare,
+                twice,
                 stdout_file,
                 stdout_inode,
                 lost

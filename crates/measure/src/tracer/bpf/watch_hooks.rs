@@ -22,6 +22,9 @@ const TRACEPOINTS: [&str; 6] = [
 /// The entry and the return of every system call.
 const CALLS: [&str; 2] = ["sys_enter", "sys_exit"];
 
+/// Those of [`TRACEPOINTS`] without which a process is not seen to begin or to end.
+const LIVES: [&str; 3] = ["sched_process_fork", "sched_process_exec", "sched_process_exit"];
+
 /// A function of the kernel, and the programs for its entry and its return.
 #[derive(Debug)]
 struct ExecFunction {
@@ -130,10 +133,10 @@ impl Hooks {
         self.wanted.outputs || self.execs_by_calls()
     }
 
-    /// How often the kernel skipped a program on a function.
+    /// How often the kernel skipped a program that sees an exec, a fork or an exit.
     pub(super) fn missed(&self, programs: &Ebpf) -> u64 {
-        let names: Vec<&str> =
-            self.functions.iter().flat_map(|function| [function.begun, function.ended]).collect();
+        let functions = self.functions.iter().flat_map(|function| [function.begun, function.ended]);
+        let names: Vec<&str> = functions.chain(LIVES).collect();
         skips(programs, &names)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A command whose default or meaning differs changes that one property with `mut_arg`, in its own file.
 
-use super::values::{cpus, duration, place};
+use super::values::{cpus, duration, place, whole};
 use crate::bench::{Destination, Place};
 use crate::document::bench::ColdMethod;
 use clap::ArgAction;
@@ -50,7 +50,7 @@ pub(super) struct TimeoutArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct SeedArgs {
     /// Seed of the random order of runs
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = HEADING)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, help_heading = HEADING)]
     pub(super) seed: u64,
 }
 

@@ -1,10 +1,9 @@
 //! Options about single runs of the user's commands: their stdin, their end, their exit status.
 
 use super::options::MeasuringArgs;
-use super::values::readable;
+use super::values::{readable, whole};
 use crate::bench::{Accepted, Destination, RunPlan};
 use firstbyte_measure::launch::{Environment, OutputKind, Until};
-use std::num::NonZeroU16;
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -23,8 +22,8 @@ pub(super) struct RunningArgs {
     #[arg(long, conflicts_with = "until")]
     until_first_byte: bool,
     /// End each run when something listens on this TCP port, and stop the program
-    #[arg(long, value_name = "PORT", conflicts_with_all = ["until", "until_first_byte"])]
-    until_port: Option<NonZeroU16>,
+    #[arg(long, value_name = "PORT", value_parser = whole::<u16>(1..=65535), conflicts_with_all = ["until", "until_first_byte"])]
+    until_port: Option<u16>,
 }
 
 impl RunningArgs {
@@ -71,7 +70,7 @@ impl RunningArgs {
 
     fn until(&self, output: OutputKind) -> Result<Option<Until>, String> {
         if let Some(port) = self.until_port {
-            return Ok(Some(Until::Port(port.get())));
+            return Ok(Some(Until::Port(port)));
         }
         let until = match &self.until {
             Some(text) if text.is_empty() => {

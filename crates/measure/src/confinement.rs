@@ -1,6 +1,7 @@
 //! What this process may not do although the kernel can, as in containers, and the option that allows it.
 
 use std::fs;
+use std::sync::OnceLock;
 
 /// The privileges of this process, as `/proc` shows them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct Hindrance {
     pub help: String,
 }
 
+static KEPT: OnceLock<Confinement> = OnceLock::new();
+
 const SYS_ADMIN: u32 = 21;
 const PERFMON: u32 = 38;
 const BPF: u32 = 39;
@@ -35,8 +38,17 @@ fn hindrance(cause: impl Into<String>, help: impl Into<String>) -> Hindrance {
 }
 
 impl Confinement {
-    /// That of this process. What cannot be read counts as no confinement.
+    /// That of this process, or what it was before [`Confinement::keep`]. What cannot be read counts as no confinement.
     pub fn examine() -> Confinement {
+        KEPT.get().copied().unwrap_or_else(Confinement::read)
+    }
+
+    /// Remembers it, before this process enters a user namespace of its own. There it seems to have every capability.
+    pub(crate) fn keep() {
+        KEPT.get_or_init(Confinement::read);
+    }
+
+    fn read() -> Confinement {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let (status, users) = (read("/proc/self/status"), read("/proc/self/uid_map"));
         Confinement::of(&status, &users, &read("/sys/kernel/security/lockdown"))

@@ -32,8 +32,13 @@ pub enum ResolveError {
     #[error("`{0}` was not found in PATH\nhelp: check the spelling, or give a path such as `./{0}`")]
     NotInPath(String),
     /// There is no such file.
-    #[error("`{0}` does not exist\nhelp: check the path (it is taken relative to `{1}`)")]
-    NoSuchFile(String, String),
+    #[error("`{path}` does not exist\nhelp: check the path{}", .relative_to.as_ref().map_or_else(String::new, |folder| format!(" (it is taken relative to `{folder}`)")))]
+    NoSuchFile {
+        /// The program's path.
+        path: String,
+        /// The folder in which a relative path begins.
+        relative_to: Option<String>,
+    },
     /// It is a directory.
     #[error("`{0}` is a directory, not a program\nhelp: name the program in it")]
     Directory(String),
@@ -121,7 +126,9 @@ fn resolve(name: &OsStr, directory: Option<&Path>) -> Result<PathBuf, ResolveErr
         let seen = directory.map_or_else(|| path.clone(), |d| d.join(&path));
         return match executable(&seen) {
             FileCheck::Executable => Ok(path),
-            FileCheck::Missing => Err(ResolveError::NoSuchFile(shown(), base(directory))),
+            FileCheck::Missing => {
+                Err(ResolveError::NoSuchFile { relative_to: base(&path, directory), path: shown() })
+            }
             FileCheck::Directory => Err(ResolveError::Directory(shown())),
             FileCheck::NotExecutable => Err(ResolveError::NotExecutable(shown())),
         };
@@ -147,9 +154,9 @@ fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 
-fn base(directory: Option<&Path>) -> String {
+fn base(path: &Path, directory: Option<&Path>) -> Option<String> {
     let here = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-    directory.map_or_else(here, Path::to_owned).display().to_string()
+    path.is_relative().then(|| directory.map_or_else(here, Path::to_owned).display().to_string())
 }
 
 enum FileCheck {
@@ -175,7 +182,7 @@ mod tests {
     #[test]
     fn names_are_searched_for_in_path_and_paths_are_not() {
         assert!(Command::new(&["sh", "-c", ":"]).unwrap().program().is_absolute());
-        assert!(matches!(Command::new(&["./no-such"]), Err(ResolveError::NoSuchFile(..))));
+        assert!(matches!(Command::new(&["./no-such"]), Err(ResolveError::NoSuchFile { .. })));
         assert!(matches!(Command::new(&["no-such-program-here"]), Err(ResolveError::NotInPath(_))));
         assert!(matches!(Command::new(&["/tmp"]), Err(ResolveError::Directory(_))));
         assert!(matches!(Command::new(&["/etc/passwd"]), Err(ResolveError::NotExecutable(_))));

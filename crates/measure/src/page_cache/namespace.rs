@@ -1,6 +1,7 @@
 //! A mount namespace of our own: only the tracees see what is mounted in it, and it ends with us.
 
 use super::error::ColdError;
+use crate::confinement::Confinement;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -22,6 +23,7 @@ pub fn enter() -> Result<(), ColdError> {
 fn enter_as_user() -> io::Result<()> {
     // SAFETY: no arguments, no effects.
     let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
+    Confinement::keep();
     try_unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS)?;
     // user_namespaces(7): a process that may not set groups can map a group only after this.
     fs::write("/proc/self/setgroups", "deny")?;

@@ -126,6 +126,41 @@ fn processes_that_hide_are_killed_after_each_run() {
     });
 }
 
+/// Set for the process that will adopt what firstbyte leaves.
+const ADOPTER: &str = "FIRSTBYTE_TEST_ADOPTER";
+
+/// Not a test: [`the_dead_are_reaped_before_firstbyte_ends`] starts it with the name of a backend.
+#[test]
+fn an_adopter() {
+    let Ok(backend) = std::env::var(ADOPTER) else { return };
+    // SAFETY: a flag of our own process.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+    // With so many, some are often still dying when the last event of the run has been seen.
+    let program =
+        "sh -c 'for i in $(seq 8); do (for j in $(seq 80); do sleep 100 & done; wait) & done; wait'";
+    let arguments =
+        ["bench", "--runs", "1", "--warmup", "0", "--timeout", "1s", "--backend", &backend, program];
+    let output = Command::new(env!("CARGO_BIN_EXE_firstbyte")).args(arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+
+    let children = fs::read_to_string("/proc/thread-self/children").unwrap();
+    let name = |pid: &str| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    // The warden ends a moment after firstbyte.
+    let left: Vec<String> =
+        children.split_whitespace().map(name).filter(|name| !name.starts_with("firstbyte-")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn the_dead_are_reaped_before_firstbyte_ends() {
+    for backend in BACKENDS {
+        let mut adopter = Command::new(std::env::current_exe().unwrap());
+        adopter.args(["--exact", "escapes::an_adopter", "--test-threads", "1"]).env(ADOPTER, backend);
+        let output = adopter.output().unwrap();
+        assert!(output.status.success(), "{backend}: {}", String::from_utf8_lossy(&output.stdout));
+    }
+}
+
 #[test]
 fn programs_that_ignore_every_signal_are_killed_at_the_end_of_their_time() {
     for_both_users(|place| {

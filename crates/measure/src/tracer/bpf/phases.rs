@@ -169,11 +169,9 @@ impl BpfPhases {
             self.family.forget(left.run.root);
         }
 
-        // a lost process is in no list, but its orphans are ours
-        if observed.lost > 0 || !matches!(observed.outlived, Ok(false)) {
-            let adopted = tree::kill_adopted();
-            observed.outlived = observed.outlived.and_then(|lived| adopted.map(|()| lived));
-        }
+        // Orphans are ours, also those that are dead, and those whose events were lost.
+        let adopted = tree::kill_adopted();
+        observed.outlived = observed.outlived.and_then(|lived| adopted.map(|()| lived));
         observed
     }
 

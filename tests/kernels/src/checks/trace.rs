@@ -215,7 +215,7 @@ fn critical_path(how: Tracing) -> Checked {
 /// The samples find the function where the program spends its time, and the stack leads to its caller.
 fn sampled(how: Tracing) -> Checked {
     let Some(path) = tracee("busy_c") else { return skipped("the tracee was not built") };
-    let result = traced(how, &[&path, "3000000"])?;
+    let result = traced(how, &[&path, "30000000"])?;
     let rows = result["user_functions"].as_array().ok_or("no functions")?;
     let time = |row: &Value, which: &str| row[which].as_f64().unwrap_or(0.0);
     let most = rows.iter().max_by(|a, b| time(a, "self_ns").total_cmp(&time(b, "self_ns")));

@@ -33,10 +33,12 @@ impl LiveTable {
         (self.lines, self.shown) = (lines.len(), Instant::now());
     }
 
-    /// Removes it.
+    /// Removes it, and a `^C` below.
     pub(super) fn clear(&mut self) {
-        print(&frame(self.lines, &[]));
-        self.lines = 0;
+        if self.lines > 0 {
+            print(&(frame(self.lines, &[]) + "\x1b[J"));
+            self.lines = 0;
+        }
     }
 }
 

@@ -4,9 +4,10 @@
 Measures the wall time of each piece of work alone and beside each tool, in turn, in a random order in each round: a C build by
 make, a configure script by autoconf, and, while the whole machine is watched, a program that executes nothing. Tools that are
 not installed are left out. RESULTS/watch-cost.json gets every time, and the ratios of times of the same round: the median,
-with its 95 % bootstrap interval. What is there already is kept, so it can be called again until each tool (or those of
+with its 95 % bootstrap interval. A round during which other programs had more than a twentieth of the processors is repeated:
+`disturbed` counts them. What is there already is kept, so it can be called again until each tool (or those of
 --tools) has enough rounds; after --seconds it stops by itself. Needs root, FIRSTBYTE (default: the release build of the checkout), gcc, make and autoconf."""
-import argparse, json, os, platform, random, shutil, signal, statistics, subprocess, sys, tempfile, time
+import argparse, json, os, platform, random, resource, shutil, signal, statistics, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILES = 100          # of the C build
@@ -93,6 +94,24 @@ def beside(words, ready):
     time.sleep(0.5)
     return process
 
+def processor_time():
+    """Of the machine and of our children that have ended, in seconds, as the kernel counts it."""
+    machine = [int(part) for part in open('/proc/stat').readline().split()[1:8]]
+    ours = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (sum(machine) - machine[3] - machine[4]) / os.sysconf('SC_CLK_TCK'), ours.ru_utime + ours.ru_stime
+
+def is_disturbed(began, seconds):
+    """Whether others had too much of the processors since then."""
+    machine, ours = (after - before for after, before in zip(processor_time(), began))
+    return machine - ours > seconds * os.cpu_count() / 20 + 0.05
+
+def wait_for_rest(until):
+    """Until others use little for half a second."""
+    while time.monotonic() < until:
+        began = processor_time()
+        time.sleep(0.5)
+        if not is_disturbed(began, 0.5): return
+
 def timed(command, folder, tool):
     words, runs_it, ready = tool
     other_process = None if runs_it else beside(words, ready)
@@ -145,7 +164,8 @@ def main():
             subprocess.run(command, cwd=folder, **NULL) # the files are in memory
             longest = 0
             while time.monotonic() + longest < until:
-                began, times = time.monotonic(), {}
+                wait_for_rest(until)
+                began, times, used = time.monotonic(), {}, processor_time()
                 lacks = lambda tool: sum(tool in one for one in kept['rounds']) < asked.rounds and tool in (asked.tools or [tool])
                 available = [tool for tool in tools(machine).items() if tool[0] not in kept['left_out'] and (tool[0] == 'alone' or lacks(tool[0]))]
                 if len(available) < 2: break
@@ -153,8 +173,11 @@ def main():
                     if reset: subprocess.run(reset, cwd=folder, **NULL)
                     try: times[tool] = timed(command, folder, how)
                     except RuntimeError as error: kept['left_out'][tool] = str(error)
-                kept['rounds'].append(times)
                 longest = max(longest, time.monotonic() - began)
+                if is_disturbed(used, time.monotonic() - began):
+                    kept['disturbed'] = kept.get('disturbed', 0) + 1
+                    continue
+                kept['rounds'].append(times)
                 kept['summary'] = summary(kept['rounds'])
                 with open(path, 'w') as file: json.dump(found, file, indent=None, separators=(',', ':'))
         for tool, figures in kept.get('summary', {}).items():

@@ -16,6 +16,7 @@ pub mod floor;
 pub mod generate;
 pub mod inspect;
 pub mod lines;
+mod live_table;
 mod outcome;
 mod per_cache_state;
 mod progress;

@@ -1,5 +1,6 @@
 //! `firstbyte watch`: all programs that a command or the machine starts.
 
+use super::live_table::LiveTable;
 use super::{CommandError, Exit, export, show, terminal, terminal_behind};
 use crate::account::Explained;
 use crate::account::started::{Started, started};
@@ -17,7 +18,6 @@ use firstbyte_measure::launch::interrupt;
 use firstbyte_measure::machine::Machine;
 use firstbyte_measure::tracer::starts::TracedStarts;
 use std::io::{IsTerminal, Write};
-use std::time::{Duration, Instant};
 
 /// Watches, and shows the results: on stderr beside the output of a command, otherwise on stdout.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
@@ -130,58 +130,12 @@ impl Audience for Viewers {
 
     fn take_results(&mut self, results: WatchDocument) {
         if let Some(table) = self.table.as_mut().filter(|table| table.is_due()) {
-            table.show(&results);
+            table.show(&watch_text::render(&results, &terminal()));
         }
         if let Some(exporter) = self.exporter.as_ref().filter(|exporter| exporter.is_asked()) {
             exporter.hand_over(results);
         }
     }
-}
-
-/// A table that is drawn again and again at the same place.
-struct LiveTable {
-    /// The lines that are shown now.
-    lines: usize,
-    shown: Instant,
-}
-
-/// How often it is drawn.
-const SHOW: Duration = Duration::from_secs(1);
-
-impl Default for LiveTable {
-    fn default() -> LiveTable {
-        LiveTable { lines: 0, shown: Instant::now() }
-    }
-}
-
-impl LiveTable {
-    fn is_due(&self) -> bool {
-        self.shown.elapsed() >= SHOW
-    }
-
-    fn show(&mut self, document: &WatchDocument) {
-        let size = rustix::termios::tcgetwinsize(std::io::stdout());
-        let room = size.map_or(24, |size| usize::from(size.ws_row)).saturating_sub(1);
-        let text = watch_text::render(document, &terminal());
-        let lines: Vec<&str> = text.lines().take(room).collect();
-        self.clear();
-        (self.lines, self.shown) = (lines.len(), Instant::now());
-        print(&(lines.join("\n") + "\n"));
-    }
-
-    /// Moves the cursor to the first line and clears everything below (`CUU`, `ED` in `console_codes(4)`).
-    fn clear(&mut self) {
-        if self.lines > 0 {
-            print(&format!("\x1b[{}A\x1b[J", self.lines));
-            self.lines = 0;
-        }
-    }
-}
-
-/// A terminal that has gone away needs no table.
-fn print(text: &str) {
-    let mut stdout = std::io::stdout();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
 
 /// Shows a text: on stderr beside the output of a command, otherwise on stdout.

@@ -51,7 +51,7 @@ pub enum WatchError {
     #[error(transparent)]
     Unable(#[from] ChooseError),
     /// It lets us watch, but not trace.
-    #[error("`--trace` needs more than `watch` alone: {0}")]
+    #[error("`--trace` cannot be used: {0}")]
     Tracing(ChooseError),
     /// The command could not be started.
     #[error(transparent)]

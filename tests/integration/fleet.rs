@@ -1,19 +1,14 @@
-//! `firstbyte watch` for monitoring: the metrics count exactly what was started, also with many or slow clients.
+//! `firstbyte watch` for monitoring: the text file, the rights that it needs, the unit, the rules and the dashboard.
 
 use crate::fleet_page::{Page, Sample};
 use crate::support::skipped;
-use crate::tracees::built;
 use firstbyte_measure::launch::find_in_path;
 use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::tracer::watcher::attach_watcher;
-use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
 /// Whether this machine can watch. Otherwise the test is reported as skipped.
 pub(crate) fn works() -> bool {
@@ -37,77 +32,7 @@ pub(crate) fn firstbyte(options: &[&str], words: &[&str]) -> Command {
 pub(crate) const LOOP: &str = "i=0; while [ $i -lt 200 ]; do /bin/true --password=hunter2; i=$((i+1)); done; \
                     i=0; while [ $i -lt 7 ]; do /no/such/program 2>&-; i=$((i+1)); done; echo done; read line || exit 0";
 
-/// `firstbyte watch --listen`, and what it watches: the loop, which has done its work and waits.
-pub(crate) struct Listening {
-    child: Child,
-    pub(crate) address: String,
-}
-
-impl Listening {
-    pub(crate) fn start(options: &[&str]) -> Listening {
-        let all = [&["--listen", "127.0.0.1:0"][..], options].concat();
-        let mut command = firstbyte(&all, &["sh", "-c", LOOP]);
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let address = address(&mut child);
-        let mut said = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
-        assert_eq!(said, "done\n");
-        Listening { child, address }
-    }
-
-    /// Lets the command end, and returns what firstbyte said.
-    fn end(mut self) -> Output {
-        drop(self.child.stdin.take());
-        self.child.wait_with_output().unwrap()
-    }
-
-    fn scraped(&self) -> Page {
-        Page::parse(&answer(&self.address, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").body)
-    }
-}
-
-/// Where it says that it listens.
-fn address(child: &mut Child) -> String {
-    let mut line = String::new();
-    // Byte by byte: what follows is for others.
-    let stderr = child.stderr.as_mut().unwrap();
-    let mut byte = [0];
-    while !line.ends_with('\n') && stderr.read(&mut byte).unwrap() == 1 {
-        line.push(char::from(byte[0]));
-    }
-    let address = line.trim().strip_prefix("metrics: http://").and_then(|rest| rest.strip_suffix("/metrics"));
-    address.unwrap_or_else(|| panic!("{line}")).to_owned()
-}
-
-pub(crate) struct Answer {
-    pub(crate) head: String,
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) body: String,
-}
-
-pub(crate) fn connected(address: &str) -> TcpStream {
-    let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    stream
-}
-
-pub(crate) fn answer(address: &str, request: &str) -> Answer {
-    let mut stream = connected(address);
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut all = Vec::new();
-    stream.read_to_end(&mut all).unwrap();
-    let end = all.windows(4).position(|window| window == b"\r\n\r\n").unwrap_or_else(|| panic!("{all:?}"));
-    let (head, bytes) = (String::from_utf8(all[..end].to_vec()).unwrap(), all[end + 4..].to_vec());
-    assert!(
-        head.contains(&format!("Content-Length: {}", bytes.len())) || request.starts_with("HEAD"),
-        "{head}"
-    );
-    let body = String::from_utf8_lossy(&bytes).into_owned();
-    Answer { head, bytes, body }
-}
-
-fn check_loop(page: &Page) {
+pub(crate) fn check_loop(page: &Page) {
     let of_true = [("program", "true")];
     assert_eq!(page.value("firstbyte_execs_total", &of_true), Some("200"));
     for histogram in ["startup", "lifetime"] {
@@ -118,146 +43,6 @@ fn check_loop(page: &Page) {
     assert_eq!(page.value("firstbyte_failed_execs_total", &[("program", "other")]), Some("7"));
     assert_eq!(page.value("firstbyte_execs_total", &[("program", "sh")]), Some("1"));
     assert_eq!(page.value("firstbyte_lost_events_total", &[]), Some("0"));
-}
-
-#[test]
-fn what_is_served_is_what_was_started_in_both_formats() {
-    if !works() {
-        return;
-    }
-    let watch = Listening::start(&[]);
-    let ask = |headers: &str| answer(&watch.address, &format!("GET /metrics HTTP/1.1\r\n{headers}\r\n"));
-    let older = ask("");
-    assert!(older.head.contains("text/plain; version=0.0.4"), "{}", older.head);
-    check_loop(&Page::parse(&older.body));
-
-    let open = ask(
-        "Accept: application/openmetrics-text;version=1.0.0;q=0.8,*/*;q=0.1\r\nAccept-Encoding: gzip\r\n",
-    );
-    assert!(open.head.contains("application/openmetrics-text; version=1.0.0"), "{}", open.head);
-    let mut text = String::new();
-    GzDecoder::new(&open.bytes[..]).read_to_string(&mut text).unwrap();
-    check_loop(&Page::parse(&text));
-    assert!(!text.contains("hunter2") && !older.body.contains("hunter2"));
-
-    let head = answer(&watch.address, "HEAD /metrics HTTP/1.1\r\n\r\n");
-    assert!(head.head.starts_with("HTTP/1.1 200 OK") && head.body.is_empty(), "{}", head.head);
-    for (request, status) in [("POST /metrics", "405"), ("GET /", "404"), ("GET /metrics\r\n", "400")] {
-        let refused = answer(&watch.address, &format!("{request} HTTP/1.1\r\n\r\n"));
-        assert!(refused.head.starts_with(&format!("HTTP/1.1 {status} ")), "{request}: {}", refused.head);
-    }
-    let long = answer(&watch.address, &format!("GET /metrics HTTP/1.1\r\nX: {}", "x".repeat(100_000)));
-    assert!(long.head.starts_with("HTTP/1.1 431 "), "{}", long.head);
-    assert_eq!(watch.end().status.code(), Some(0));
-}
-
-#[test]
-fn there_are_at_most_so_many_labels() {
-    if !works() {
-        return;
-    }
-    let watch = Listening::start(&["--programs", "0"]);
-    let page = watch.scraped();
-    assert_eq!(page.value("firstbyte_execs_total", &[("program", "other")]), Some("201"));
-    assert_eq!(page.programs(), ["other"]);
-    watch.end();
-}
-
-#[test]
-fn scrapes_in_parallel_get_whole_pages_beside_clients_that_send_or_read_nothing() {
-    if !works() {
-        return;
-    }
-    let watch = Listening::start(&[]);
-    let mut slow: Vec<TcpStream> = (0..20).map(|_| connected(&watch.address)).collect();
-    for (place, stream) in slow.iter_mut().enumerate() {
-        let whole = "GET /metrics HTTP/1.1\r\n\r\n";
-        stream.write_all(&whole.as_bytes()[..if place % 2 == 0 { whole.len() } else { 9 }]).unwrap();
-    }
-    std::thread::scope(|scope| {
-        for _ in 0..40 {
-            scope.spawn(|| {
-                for _ in 0..3 {
-                    check_loop(&watch.scraped());
-                }
-            });
-        }
-    });
-    drop(slow);
-    watch.end();
-}
-
-#[test]
-fn ten_thousand_fast_execs_lose_nothing_while_somebody_scrapes() {
-    let (Some(tracee), Some(short)) = (built("watched.c"), built("three_calls.S")) else { return };
-    if !works() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("firstbyte.prom");
-    let half = format!("{} vfork 5000 {}", tracee.display(), short.display());
-    let command = format!("{half} & {half} & wait");
-    let options = ["--listen", "127.0.0.1:0", "--textfile", file.to_str().unwrap()];
-    let mut command = firstbyte(&options, &["sh", "-c", &command]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let address = address(&mut child);
-    // until nobody listens any more
-    while let Ok(mut stream) = TcpStream::connect(&address) {
-        let mut page = Vec::new();
-        let _ =
-            stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").and_then(|()| stream.read_to_end(&mut page));
-    }
-    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0));
-    let page = Page::parse(&fs::read_to_string(&file).unwrap());
-    let name = short.file_name().unwrap().to_str().unwrap();
-    assert_eq!(page.value("firstbyte_execs_total", &[("program", name)]), Some("10000"));
-    assert_eq!(page.value("firstbyte_lifetime_seconds_count", &[("program", name)]), Some("10000"));
-    assert_eq!(page.value("firstbyte_lost_events_total", &[]), Some("0"));
-}
-
-/// Like Prometheus: it is stopped while others still read.
-#[test]
-fn a_signal_ends_it_at_once_beside_open_connections() {
-    if !works() {
-        return;
-    }
-    for signal in [libc::SIGTERM, libc::SIGINT] {
-        let mut command = firstbyte(&["--listen", "127.0.0.1:0", "--user", "65533"], &[]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let address = address(&mut child);
-        let mut half = connected(&address);
-        half.write_all(b"GET /met").unwrap();
-        Page::parse(&answer(&address, "GET /metrics HTTP/1.1\r\n\r\n").body);
-        let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::from_named_raw(signal).unwrap()).unwrap();
-        let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
-        let mut rest = Vec::new();
-        let _ = half.read_to_end(&mut rest);
-        assert!(rest.is_empty() && TcpStream::connect(&address).is_err(), "nobody listens any more");
-    }
-}
-
-#[test]
-fn an_address_that_cannot_be_used_is_an_error_before_anything_runs() {
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
-    let folder = tempfile::tempdir().unwrap();
-    let mark = folder.path().join("mark");
-    let touch = ["touch", mark.to_str().unwrap()];
-    for (options, said) in [
-        (["--listen", &address], "cannot listen on `127.0.0.1:"),
-        (["--listen", "9464"], "is not an address with a port"),
-        (["--textfile", "x.txt"], "a name that ends in `.prom`"),
-        (["--textfile", "/no/such/folder/x.prom"], "cannot write `/no/such/folder/x.prom`"),
-        (["--programs", "1000000"], "is not a number of programs"),
-    ] {
-        let output = firstbyte(&options, &touch).output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{stderr}");
-        assert!(stderr.contains(said) && stderr.contains("help: "), "{stderr}");
-    }
-    assert!(!mark.exists());
 }
 
 #[test]
@@ -527,15 +312,4 @@ fn the_parser_of_these_tests_is_strict() {
     ] {
         assert!(std::panic::catch_unwind(|| Page::parse(bad)).is_err(), "{bad}");
     }
-}
-
-/// A watched tree may end before anybody has asked.
-#[test]
-fn it_ends_with_its_command_even_if_nobody_ever_asks() {
-    if !works() {
-        return;
-    }
-    let begun = Instant::now();
-    let output = firstbyte(&["--listen", "127.0.0.1:0"], &["/bin/true"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{output:?} after {:?}", begun.elapsed());
 }

@@ -1,7 +1,8 @@
 //! `firstbyte watch` with Debian's Prometheus and node exporter, and the recipes of docs/fleet.md with GNU parallel and
 //! Slurm. `make fleet` installs them and runs these tests; other runs leave them out.
 
-use crate::fleet::{LOOP, Listening, answer, expressions, firstbyte, works};
+use crate::fleet::{LOOP, expressions, firstbyte, works};
+use crate::fleet_listener::{Listening, answer, connected};
 use crate::support::skipped;
 use firstbyte_measure::launch::find_in_path;
 use serde_json::Value;
@@ -130,7 +131,7 @@ impl Prometheus {
 
 /// HTTP/1.0, so that the answer is not in chunks.
 fn answer_10(address: &str, path: &str) -> String {
-    let mut stream = crate::fleet::connected(address);
+    let mut stream = connected(address);
     write!(stream, "GET {path} HTTP/1.0\r\n\r\n").unwrap();
     let mut all = String::new();
     std::io::Read::read_to_string(&mut stream, &mut all).unwrap();

@@ -26,6 +26,7 @@ mod environment;
 mod escapes;
 mod file_systems;
 mod fleet;
+mod fleet_listener;
 mod fleet_page;
 mod fleet_real;
 mod fleet_scale;

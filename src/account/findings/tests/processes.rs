@@ -24,6 +24,20 @@ fn programs_that_work_after_the_first_byte_are_named() {
 }
 
 #[test]
+fn what_has_half_of_the_time_after_the_first_byte_stands_before_it() {
+    let sleeping = |ns| {
+        let mut account = run(vec![(100_000, What::User), (ns, What::Off(Reason::For(Wait::Sleep)))]);
+        account.steps.push(Step { own: Nanos(0), ..account.steps[1].clone() });
+        account.steps[2].what = What::User;
+        account.phases = Phases { setup: Some(Nanos(50_000)), write: Some(Nanos(0)), ..Phases::default() };
+        account.total = Nanos(1_000_000);
+        rules(account, &MachineFacts::default())
+    };
+    assert_eq!(sleeping(500_000), ["sleep", "after-first-byte"]);
+    assert_eq!(sleeping(400_000), ["after-first-byte", "sleep"]);
+}
+
+#[test]
 fn sleeps_waits_and_repeated_calls_have_findings() {
     let off = |reason| run([quiet(), vec![(500_000, What::Off(reason))]].concat());
     assert_eq!(rules(off(Reason::For(Wait::Sleep)), &MachineFacts::default()), ["sleep"]);

@@ -1,7 +1,8 @@
 //! What one start-up comes to: the types alone. [`Account::of`](super::Account::of) fills them.
 
-use super::step::Step;
+use super::step::{Step, What};
 use firstbyte_measure::Counts;
+use firstbyte_measure::arch::CallFacts;
 use firstbyte_measure::timeline::Phases;
 use firstbyte_measure::units::Nanos;
 use std::sync::Arc;
@@ -69,6 +70,17 @@ impl Account {
             (script, program) if script == program => program,
             (script, program) => format!("{script} ({program})"),
         }
+    }
+
+    /// How many system calls wrote to stderr, in all threads and processes.
+    pub fn writes_to_stderr(&self) -> usize {
+        let writes = |step: &&Step| match &step.what {
+            What::Call { file: Some(file), failed: false, .. } => {
+                &**file == "stderr" && step.what.call_facts().is_some_and(CallFacts::writes)
+            }
+            _ => false,
+        };
+        self.threads.iter().flat_map(|thread| &thread.steps).filter(writes).count()
     }
 
     /// The tracee's main thread.

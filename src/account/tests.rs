@@ -240,3 +240,13 @@ fn the_exec_of_a_thread_counts_on_a_clock_that_stands_still() {
     let paths: Vec<&str> = account.processes[0].execs.iter().map(|exec| &*exec.path).collect();
     assert_eq!(paths, ["/x", "/y"]);
 }
+
+#[test]
+fn what_is_written_to_stderr_is_counted_in_all_processes() {
+    let write = |pid, from, descriptor| call("write", pid, [from, from + 5], [descriptor, 0, 9, 0, 0, 0], 9);
+    let mut events = exec(ROOT, ZERO, 1_100);
+    events.push(created(1_110, [ROOT, ROOT], [200, 200]));
+    events.extend([write(ROOT, 1_120, 2), write(200, 1_120, 2), write(ROOT, 1_130, 1)]);
+    events.extend([exit(1_140, [200, 200], true), exit(1_150, [ROOT, ROOT], true)]);
+    assert_eq!(account(Backend::Bpf, events).writes_to_stderr(), 2);
+}

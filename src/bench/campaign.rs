@@ -3,7 +3,7 @@
 use super::error::ExperimentError;
 use super::runner::{LAST_LINES, Runner};
 use super::sample::{Printed, Sample, Series, Untraced};
-use super::schedule::{self, Aim, Block, RunLimit, Schedule};
+use super::schedule::{self, Aim, Block, FEWEST_EXPLAINED, RunLimit, Schedule};
 use super::validity::{self, TRACED};
 use crate::document::series::{Finish, Rejected};
 use crate::output::visible;
@@ -219,7 +219,10 @@ impl<'c> State<'c> {
 
     /// Whether there are enough runs, and why, if this is not known beforehand.
     fn finished(&self, deadline: Option<u64>) -> Option<Finish> {
-        let RunLimit::Adaptive(adaptive) = self.campaign.limit else { return None };
+        let RunLimit::Adaptive(adaptive) = self.campaign.limit else {
+            let late = self.campaign.aim.explains() && self.has_least_rounds() && is_over(deadline);
+            return late.then_some(Finish::AsPlanned);
+        };
         if self.alive.is_empty() {
             return Some(Finish::AsPlanned);
         }
@@ -233,7 +236,9 @@ impl<'c> State<'c> {
 
     /// Whether every program that can be run has the minimum number of runs.
     fn has_least_rounds(&self) -> bool {
-        let RunLimit::Adaptive(adaptive) = self.campaign.limit else { return true };
+        let RunLimit::Adaptive(adaptive) = self.campaign.limit else {
+            return !self.campaign.aim.explains() || self.rounds >= FEWEST_EXPLAINED;
+        };
         self.alive.iter().all(|&program| self.series[program].samples.len() >= adaptive.least as usize)
     }
 
@@ -242,8 +247,7 @@ impl<'c> State<'c> {
     fn deadline(&self) -> Option<u64> {
         let allowed = match self.campaign.limit {
             RunLimit::Runs(_) => return None,
-            RunLimit::Time(_) if self.campaign.aim.explains() => return None,
-            RunLimit::Time(time) => time + time / 2,
+            RunLimit::Time(time) | RunLimit::RunsWithin(_, time) => time + time / 2,
             RunLimit::Adaptive(adaptive) => adaptive.time,
         };
         Some(clock::now().0.saturating_add(nanoseconds(allowed)))

@@ -62,7 +62,7 @@ pub fn sample(
         entries: vec![entry(command, plan)?],
         campaign: Campaign {
             aim: Aim::Sample,
-            limit: RunLimit::Runs(runs),
+            limit: plan.count.map_or(RunLimit::RunsWithin(runs, PATIENCE), RunLimit::Runs),
             // without it there are no untraced runs
             warmup: u32::from(overhead),
             seed: plan.seed,

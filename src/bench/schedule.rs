@@ -15,6 +15,8 @@ pub enum RunLimit {
     Runs(u32),
     /// As many runs as fit into this time.
     Time(Duration),
+    /// This many runs of each program, or fewer if they would take longer than this time.
+    RunsWithin(u32, Duration),
     /// Until there are enough runs.
     Adaptive(Adaptive),
 }
@@ -48,7 +50,7 @@ const FEWEST: u32 = 10;
 const MOST: u32 = 300;
 
 /// The same with [`Aim::Explain`].
-const FEWEST_EXPLAINED: u32 = 3;
+pub(super) const FEWEST_EXPLAINED: u32 = 3;
 const MOST_EXPLAINED: u32 = 20;
 
 /// With [`Aim::Explain`], fewer traced rounds than this, with untraced ones beside them, give no figure of the overhead.
@@ -107,7 +109,7 @@ impl Schedule {
             Aim::Time | Aim::Explain => discarded(round, programs),
         };
         let rounds = match limit {
-            RunLimit::Runs(runs) => runs,
+            RunLimit::Runs(runs) | RunLimit::RunsWithin(runs, _) => runs,
             RunLimit::Time(time) if aim.explains() => {
                 return Schedule::explained_within(time, round, discarded, overhead);
             }

@@ -32,6 +32,7 @@ pub mod watch;
 
 use crate::output::{ExportError, Target, say};
 use clap::builder::styling::{AnsiColor, Styles};
+use clap::error::ErrorKind as ClapError;
 use clap::{Parser, Subcommand};
 use std::io::ErrorKind;
 
@@ -54,8 +55,7 @@ impl Cli {
     /// The arguments of this process. Invalid ones end it with a message and status 2.
     pub fn of_process() -> Cli {
         if asks_for_version(std::env::args_os().skip(1)) {
-            let failed = |error: ExportError| error.cause.kind() != ErrorKind::BrokenPipe;
-            std::process::exit(i32::from(Target::Stdout.write(VERSION).is_err_and(failed)) * 4);
+            show_version();
         }
         match lines::Args::plain(std::env::args_os().skip(1)) {
             Some(args) => Cli { command: CliCommand::Lines(args) },
@@ -64,8 +64,18 @@ impl Cli {
     }
 }
 
+/// Prints the version and ends the process.
+fn show_version() -> ! {
+    let failed = |error: ExportError| error.cause.kind() != ErrorKind::BrokenPipe;
+    std::process::exit(i32::from(Target::Stdout.write(VERSION).is_err_and(failed)) * 4);
+}
+
 /// Ends the process as clap does, with our own message where it knows better.
 fn refuse(error: &clap::Error) -> ! {
+    // clap names the command, too, as if it were a program of its own
+    if error.kind() == ClapError::DisplayVersion {
+        show_version();
+    }
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words: Vec<String> = words.collect();
     if let Some(message) = hyperfine::remedy(error).or_else(|| own_options::remedy(error, &words)) {

@@ -13,7 +13,7 @@ fn a_recording_does_not_differ_from_itself() {
     }
     let (status, text, _) = firstbyte(&["diff", file, file]);
     assert_eq!(status, Some(0));
-    assert!(text.contains("+0 ns against A: 1.000 times"), "{text}");
+    assert!(text.contains("B takes 0 ns more than A: 1.000 times"), "{text}");
     assert!(text.contains("Counts of all threads and processes: the same."), "{text}");
     assert!(!text.contains("came or went"), "{text}");
 }

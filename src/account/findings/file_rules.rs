@@ -172,15 +172,17 @@ fn without_programs(loads: &[&Load]) -> Nanos {
 }
 
 impl Started<'_> {
-    /// `cc 150 ms (of it cc1 62 ms, ld 40 ms)`.
+    /// `cc 150 ms (2 times, of it cc1 62 ms, ld 40 ms)`.
     fn shown(&self, name: &str) -> String {
-        let times = if self.count == 1 { String::new() } else { format!(" ({} times)", self.count) };
+        let times = (self.count > 1).then(|| format!("{} times", self.count));
         let mut nested: Vec<(&&str, &Nanos)> = self.nested.iter().collect();
         nested.sort_by_key(|(_, time)| Reverse(**time));
         let large = nested.iter().filter(|(_, time)| time.0 * 5 >= self.total.0).take(2);
         let large: Vec<String> = large.map(|(name, time)| format!("`{name}` {time}")).collect();
-        let of_it = if large.is_empty() { String::new() } else { format!(" (of it {})", large.join(", ")) };
-        format!("`{name}` {}{times}{of_it}", self.total)
+        let of_it = (!large.is_empty()).then(|| format!("of it {}", large.join(", ")));
+        let more: Vec<String> = times.into_iter().chain(of_it).collect();
+        let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
+        format!("`{name}` {}{more}", self.total)
     }
 }
 

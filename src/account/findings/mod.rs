@@ -34,9 +34,10 @@ pub struct Finding {
     pub rule: &'static str,
     /// What the rule found, where it can find different things in different runs.
     pub subject: String,
-    /// The median over the runs that have an interval; else the cost in the run that is shown.
+    /// The median share of the runs that have the finding, as a part of the run that is shown; without an interval, the cost
+    /// in that run.
     pub cost: Nanos,
-    /// Half of the runs are between these; for samples, a 95 % interval.
+    /// Half of the runs' shares are between these; for samples, a 95 % interval.
     pub interval: Option<[Nanos; 2]>,
     /// The cause and what to do, in one or two sentences.
     pub text: String,
@@ -153,6 +154,7 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     remove_said_better(&mut all);
     all.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
     causes_first(&mut all);
+    why_before_when(&mut all);
     all.truncate(MOST);
     all
 }
@@ -170,6 +172,17 @@ fn causes_first(all: &mut Vec<Finding>) {
             all.insert(lengthened, cause);
         }
     }
+}
+
+/// `after-first-byte` says when the work is done, and not why. What has at least half of its time stands before it.
+fn why_before_when(all: &mut Vec<Finding>) {
+    let Some(when) = all.iter().position(|finding| finding.rule == "after-first-byte") else { return };
+    let when = all.remove(when);
+    let says_why = |finding: &Finding| {
+        finding.cost >= when.cost || finding.rule != "preempted" && finding.cost.0 * 2 >= when.cost.0
+    };
+    let place = all.iter().position(|finding| !says_why(finding)).unwrap_or(all.len());
+    all.insert(place, when);
 }
 
 /// Removes findings of which others explain most.
@@ -201,19 +214,26 @@ fn found(rule: Rule, evidence: &Evidence, summary: &Summary) -> Option<Finding> 
     }
     let of_run = |(account, loads): &(Account, Vec<Load>)| {
         let own = rule(&Evidence { account, loads, ..*evidence });
-        own.filter(|own| own.subject == finding.subject).map(|own| own.cost.as_f64())
+        own.filter(|own| own.subject == finding.subject).map(|own| share(own.cost, account))
     };
     let others = summary.others.iter().filter_map(of_run);
-    let costs = sorted(&others.chain([finding.cost.as_f64()]).collect::<Vec<f64>>())?;
+    let shares = sorted(&others.chain([share(finding.cost, evidence.account)]).collect::<Vec<f64>>())?;
     // A rule that is silent in many runs has no range of costs, and a figure that is the same for all runs none either.
-    let in_most = 4 * costs.len() > 3 * summary.others.len() && costs.len() >= FEWEST_RUNS;
+    let in_most = 4 * shares.len() > 3 * summary.others.len() && shares.len() >= FEWEST_RUNS;
+    let total = evidence.account.total.as_f64();
     let [low, median, high] =
-        [0.25, 0.5, 0.75].map(|p| Nanos::rounded(quantile(&costs, p).unwrap_or_default()));
+        [0.25, 0.5, 0.75].map(|p| Nanos::rounded(total * quantile(&shares, p).unwrap_or_default()));
     if !in_most || low == high {
         return Some(finding);
     }
-    // the run that is shown has the median total, and not the median of each cost
+    // the run that is shown has the median total, and not the median of each share
     Some(Finding { cost: median, interval: Some([low, high]), ..finding })
+}
+
+/// The part of a run's total. The runs can differ by more than a finding costs: the cost in a slow run can be more than the
+/// total of the run that is shown, but the share cannot.
+fn share(cost: Nanos, account: &Account) -> f64 {
+    cost.as_f64() / account.total.as_f64().max(1.0)
 }
 
 /// Why a finding is not given although there is evidence for it, in one or two sentences.

@@ -2,9 +2,10 @@
 
 use super::{Evidence, Finding, noteworthy};
 use crate::account::loads::{EXECUTABLE, FILE, Load, is_module};
+use crate::account::{Step, What};
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewer modules are the program itself.
 const FEWEST: usize = 5;
@@ -51,13 +52,31 @@ pub(super) fn modules(run: &Evidence) -> Option<Finding> {
     packages.sort_by_key(|(_, (_, time))| Reverse(*time));
     let shown = |(name, (count, time)): &(&str, (usize, Nanos))| format!("`{name}` {time} ({count})");
     let longest: Vec<String> = packages.iter().take(4).map(shown).collect();
+    let uncertain = if several_threads_read(run, &modules) {
+        " Several threads read modules, so a package's time can contain work on another one."
+    } else {
+        ""
+    };
     let text = format!(
-        "It reads {} modules, and works on each until it reads the next one. The longest packages: {}. Load what is not \
-         always needed where it is used, not at the start.",
+        "It reads {} modules, and works on each until it reads the next one. The longest packages: {}.{uncertain} Load what \
+         is not always needed where it is used, not at the start.",
         modules.len(),
         longest.join(", ")
     );
     Some(Finding::new("modules", cost, text))
+}
+
+/// Whether more than one thread of a process opened these modules. While one thread works on its module, another one may
+/// open the next.
+fn several_threads_read(run: &Evidence, modules: &[&Load]) -> bool {
+    let paths: BTreeSet<&str> = modules.iter().map(|load| load.path()).collect();
+    let opens = |step: &Step| match &step.what {
+        What::Call { file: Some(file), failed: false, .. } => step.what.opens() && paths.contains(&**file),
+        _ => false,
+    };
+    let mut readers = BTreeSet::new();
+    let reading = run.account.threads.iter().filter(|thread| thread.steps.iter().any(opens));
+    reading.into_iter().any(|thread| !readers.insert(thread.pid))
 }
 
 /// The modules of each program that executes modules.

@@ -113,7 +113,11 @@ fn left_at(account: &Account, step: &Step) -> Option<Nanos> {
 
 /// A timer that the program set for itself.
 pub(super) fn sleep(account: &Account) -> Option<Finding> {
-    let sleeps = |step: &&Step| step.what == What::Off(Reason::For(Wait::Sleep));
+    let waits_are_seen = waits_are_seen(account);
+    let sleeps = |step: &&Step| match &step.what {
+        What::Call { name, .. } => !waits_are_seen && is_sleep(name),
+        what => *what == What::Off(Reason::For(Wait::Sleep)),
+    };
     let steps: Vec<&Step> = account.steps.iter().filter(sleeps).collect();
     let cost = cost(steps.iter().copied());
     let text = format!(
@@ -121,6 +125,16 @@ pub(super) fn sleep(account: &Account) -> Option<Finding> {
         times(steps.len())
     );
     (!steps.is_empty()).then(|| Finding::new("sleep", cost, text))
+}
+
+/// ptrace does not see when a thread leaves the processor: its waits are part of its calls.
+fn waits_are_seen(account: &Account) -> bool {
+    let mut steps = account.threads.iter().flat_map(|thread| &thread.steps);
+    steps.any(|step| matches!(step.what, What::Off(_)))
+}
+
+fn is_sleep(call: &str) -> bool {
+    Reason::of_call(call) == Reason::For(Wait::Sleep)
 }
 
 fn times(count: usize) -> String {
@@ -250,8 +264,8 @@ pub(super) fn slow_calls(account: &Account) -> Option<Finding> {
     let mut all: BTreeMap<&str, Calls> = BTreeMap::new();
     for step in &account.steps {
         let What::Call { name, file, failed, .. } = &step.what else { continue };
-        // other findings name what the loader does, and what lies behind the first byte
-        if role(&step.what) == Some(Role::Loader) || name.starts_with("exit") {
+        // other findings name what the loader does, what lies behind the first byte, and sleeps
+        if role(&step.what) == Some(Role::Loader) || name.starts_with("exit") || is_sleep(name) {
             continue;
         }
         let calls = all.entry(name).or_default();
@@ -276,9 +290,11 @@ pub(super) fn slow_calls(account: &Account) -> Option<Finding> {
     }
     let longest = calls.files.iter().max_by_key(|(_, time)| **time);
     let longest = longest.map_or(String::new(), |(file, time)| format!(", the longest for `{file}`, {time}"));
+    let may_wait = Reason::of_call(name) != Reason::Kernel && !waits_are_seen(account);
+    let works = if may_wait { "works or waits" } else { "works" };
     let text = match calls.count {
-        1 => format!("The kernel works this long in one system call, `{name}`{longest}."),
-        count => format!("The kernel works this long in {count} system calls `{name}`{longest}."),
+        1 => format!("The kernel {works} this long in one system call, `{name}`{longest}."),
+        count => format!("The kernel {works} this long in {count} system calls `{name}`{longest}."),
     };
     noteworthy(calls.useful, account, 10).then(|| Finding::new("slow-calls", calls.useful, text).about(name))
 }

@@ -326,6 +326,16 @@ fn explained(runs: u32) -> Campaign {
 }
 
 #[test]
+fn a_time_that_is_up_leaves_the_least_runs_to_explain() {
+    for limit in [RunLimit::RunsWithin(100, Duration::ZERO), RunLimit::Time(Duration::ZERO)] {
+        let outcome = carry_out(1, &Campaign { limit, ..explained(0) }, &mut Scripted::default());
+        assert_eq!(outcome.series[0].samples.len(), 3, "{limit:?}");
+    }
+    let within = Campaign { limit: RunLimit::RunsWithin(5, Duration::from_secs(3600)), ..explained(0) };
+    assert_eq!(carry_out(1, &within, &mut Scripted::default()).series[0].samples.len(), 5);
+}
+
+#[test]
 fn explained_runs_begin_untraced_and_alternate_and_are_kept() {
     let mut runner = Scripted::default();
     let outcome = carry_out(1, &explained(6), &mut runner);

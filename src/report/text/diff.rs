@@ -36,14 +36,26 @@ pub fn render(compared: &Compared, terminal: &Terminal) -> String {
 }
 
 fn headline(compared: &Compared, terminal: &Terminal) -> String {
-    let [a, b] = compared.sides.each_ref().map(|side| side.summary.total.middle);
-    let ratio = compared.comparison.map_or(b / a.max(1.0), |comparison| comparison.ratio);
-    let sure =
-        compared.comparison.map_or(String::new(), |comparison| sureness(&comparison, compared.in_turn));
-    let verdict = format!("B takes {} against A: {ratio:.3} times as long{sure}.", signed(b - a));
+    let means = compared.sides.each_ref().map(|side| side.summary.total.middle);
+    let sure = compared.comparison.map(|comparison| sureness(&comparison, compared.in_turn));
+    let ratio = compared.comparison.map(|comparison| comparison.ratio);
+    let verdict = verdict(means, ratio, &sure.unwrap_or_default());
     let [first, second] = &compared.sides;
     let (first, second) = (side("A", first, terminal), side("B", second, terminal));
     format!("{first}{second}{}\n\n", terminal.wrap(&verdict, 0))
+}
+
+/// The ratio, and the difference of the means. The ratio is a median, so runs that vary a lot can make them disagree.
+fn verdict([a, b]: [f64; 2], ratio: Option<f64>, sure: &str) -> String {
+    let ratio = ratio.unwrap_or(b / a.max(1.0));
+    let (apart, more) = (display_nanos((b - a).abs()), if b < a { "less" } else { "more" });
+    if (b - a) * (ratio - 1.0) < 0.0 {
+        return format!(
+            "B takes {ratio:.3} times as long as A{sure}. Their means differ the other way, by {apart}: the runs vary more \
+             than A and B differ."
+        );
+    }
+    format!("B takes {apart} {more} than A: {ratio:.3} times as long{sure}.")
 }
 
 /// A name, and the mean and the range of its totals.
@@ -184,4 +196,21 @@ fn counts(first: &Summary, second: &Summary, terminal: &Terminal) -> String {
         format!("Counts of all threads and processes: {}.", shown.join(", "))
     };
     terminal.wrap(&line, 2) + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_difference_and_the_ratio_do_not_contradict_each_other() {
+        let said = |b, ratio| verdict([1e6, b], ratio, " (a, b)");
+        assert_eq!(said(1.1e6, None), "B takes 100 µs more than A: 1.100 times as long (a, b).");
+        assert_eq!(said(0.9e6, Some(0.95)), "B takes 100 µs less than A: 0.950 times as long (a, b).");
+        assert_eq!(
+            said(1.1e6, Some(0.95)),
+            "B takes 0.950 times as long as A (a, b). Their means differ the other way, by 100 µs: the runs vary more than \
+             A and B differ."
+        );
+    }
 }

@@ -31,6 +31,9 @@ pub enum ResolveError {
     /// There is no such program.
     #[error("`{0}` was not found in PATH\nhelp: check the spelling, or give a path such as `./{0}`")]
     NotInPath(String),
+    /// Several words were given as one.
+    #[error("`{0}` was not found in PATH\nhelp: write each word separately: {0}")]
+    WordsInOne(String),
     /// There is no such file.
     #[error("`{path}` does not exist\nhelp: check the path{}", .relative_to.as_ref().map_or_else(String::new, |folder| format!(" (it is taken relative to `{folder}`)")))]
     NoSuchFile {
@@ -145,8 +148,15 @@ fn resolve(name: &OsStr, directory: Option<&Path>) -> Result<PathBuf, ResolveErr
     }
     Err(match refused {
         Some(path) => ResolveError::NotExecutable(path.display().to_string()),
+        None if starts_with_program(name) => ResolveError::WordsInOne(shown()),
         None => ResolveError::NotInPath(shown()),
     })
+}
+
+/// Whether this is a program and its arguments in one word: `ls -l`.
+fn starts_with_program(name: &OsStr) -> bool {
+    let Some((first, _)) = name.to_str().and_then(|name| name.split_once(' ')) else { return false };
+    !first.is_empty() && resolve(OsStr::new(first), None).is_ok()
 }
 
 /// PATH may contain relative folders, and the tracee may have another working directory.
@@ -184,6 +194,8 @@ mod tests {
         assert!(Command::new(&["sh", "-c", ":"]).unwrap().program().is_absolute());
         assert!(matches!(Command::new(&["./no-such"]), Err(ResolveError::NoSuchFile { .. })));
         assert!(matches!(Command::new(&["no-such-program-here"]), Err(ResolveError::NotInPath(_))));
+        assert!(matches!(Command::new(&["sh -c :"]), Err(ResolveError::WordsInOne(_))));
+        assert!(matches!(Command::new(&["no-such-program a"]), Err(ResolveError::NotInPath(_))));
         assert!(matches!(Command::new(&["/tmp"]), Err(ResolveError::Directory(_))));
         assert!(matches!(Command::new(&["/etc/passwd"]), Err(ResolveError::NotExecutable(_))));
         assert!(matches!(Command::new(&["a\0b"]), Err(ResolveError::NotInPath(_) | ResolveError::Nul(_))));

@@ -32,6 +32,24 @@ fn five_modules_are_a_finding_with_their_packages() {
 }
 
 #[test]
+fn modules_that_several_threads_read_have_no_certain_times() {
+    let module = |n: u64| load(FILE, &format!("m{n}.pyc"), "/m/a.pyc", [100_000 + n, 100_000], 1);
+    let program = load(EXECUTABLE, "python3.11", "/bin/python3.11", [1, 1], 0);
+    let loads: Vec<Load> = std::iter::once(program).chain((0..6).map(module)).collect();
+    let text = |pid| {
+        let mut account =
+            run([quiet(), vec![(10, call("openat", Some("/m/a.pyc"), false, Role::Libc))]].concat());
+        let exec = &mut account.processes[0].execs[0];
+        (exec.path, exec.executed) = ("/bin/python3.11".into(), "/bin/python3.11".into());
+        account.threads.push(ThreadAccount { pid, tid: 200, ..account.threads[0].clone() });
+        let summary = Summary { loads: loads.clone(), ..Summary::of(vec![account]).unwrap() };
+        findings(&summary, &MachineFacts::default()).remove(0).text
+    };
+    assert!(text(ROOT).contains("(5). Several threads read modules, so a"), "{}", text(ROOT));
+    assert!(!text(200).contains("Several threads"), "another process");
+}
+
+#[test]
 fn the_longest_reported_loads_are_named_with_those_inside() {
     let loads = vec![
         load("Node", "/app.js", "/app.js", [10_000, 500_000], 0),
@@ -137,7 +155,7 @@ fn programs_that_are_started_are_named_once_with_all_that_they_start() {
     assert_eq!(all, [("slow-file", 800_000), ("programs", 700_000)]);
     let text = &found[1].text;
     assert!(
-        text.contains("2 programs") && text.contains("`git` 700 µs (2 times) (of it `less` 200 µs)"),
+        text.contains("2 programs") && text.contains("`git` 700 µs (2 times, of it `less` 200 µs)"),
         "{text}"
     );
 }

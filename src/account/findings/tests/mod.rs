@@ -141,9 +141,22 @@ fn a_cost_has_the_interval_of_all_runs() {
     let sleeping = |ns| run([quiet(), vec![(ns, What::Off(Reason::For(Wait::Sleep)))]].concat());
     let summary = Summary::of([300_000, 100_000, 200_000, 500_000, 400_000].map(sleeping).into()).unwrap();
     let found = findings(&summary, &MachineFacts::default()).remove(0);
-    assert_eq!((found.cost, found.interval), (Nanos(300_000), Some([Nanos(200_000), Nanos(400_000)])));
-    let sentence = found.sentence(Nanos(1_300_000));
-    assert!(sentence.starts_with("300 µs (200 µs to 400 µs), 23 %: The program sleeps once"), "{sentence}");
+    // the quarters of the shares, as parts of the run that is shown: 200 of 1200 µs, 300 of 1300, 400 of 1400
+    assert_eq!((found.cost, found.interval), (Nanos(300_000), Some([Nanos(216_665), Nanos(371_431)])));
+    let sentence = found.sentence(Nanos(1_300_100));
+    assert!(sentence.starts_with("300 µs (217 µs to 371 µs), 23 %: The program sleeps once"), "{sentence}");
+}
+
+#[test]
+fn a_finding_is_never_more_than_the_total() {
+    // half of the runs take five times as long, in all that they do
+    let sleeping = |ns: u64| run(vec![(10_000, What::User), (ns, What::Off(Reason::For(Wait::Sleep)))]);
+    let runs = [990_000, 990_000, 990_000, 4_990_000, 4_990_000, 4_990_000].map(sleeping);
+    let summary = Summary::of(runs.into()).unwrap();
+    let found = findings(&summary, &MachineFacts::default()).remove(0);
+    // 99.0 and 99.8 per cent of the runs
+    assert_eq!((found.cost, summary.median_run.total), (Nanos(994_000), Nanos(1_000_000)));
+    assert_eq!(found.interval, Some([Nanos(990_000), Nanos(998_000)]));
 }
 
 #[test]
@@ -168,7 +181,8 @@ fn a_cost_that_is_unusual_in_the_run_that_is_shown_is_the_median_of_all() {
     let summary = Summary::of(runs.map(|(computing, sleeping)| run(computing, sleeping)).collect()).unwrap();
     let found = findings(&summary, &MachineFacts::default()).remove(0);
     let [low, high] = found.interval.unwrap();
-    assert_eq!(found.cost, Nanos(310_000));
+    // 320 of 2320.1 µs is the median share, and the run that is shown takes 2000.1 µs
+    assert_eq!(found.cost, Nanos(275_864));
     assert!(low <= found.cost && found.cost <= high);
 }
 

@@ -24,6 +24,20 @@ fn programs_that_work_after_the_first_byte_are_named() {
 }
 
 #[test]
+fn what_has_half_of_the_time_after_the_first_byte_stands_before_it() {
+    let sleeping = |ns| {
+        let mut account = run(vec![(100_000, What::User), (ns, What::Off(Reason::For(Wait::Sleep)))]);
+        account.steps.push(Step { own: Nanos(0), ..account.steps[1].clone() });
+        account.steps[2].what = What::User;
+        account.phases = Phases { setup: Some(Nanos(50_000)), write: Some(Nanos(0)), ..Phases::default() };
+        account.total = Nanos(1_000_000);
+        rules(account, &MachineFacts::default())
+    };
+    assert_eq!(sleeping(500_000), ["sleep", "after-first-byte"]);
+    assert_eq!(sleeping(400_000), ["after-first-byte", "sleep"]);
+}
+
+#[test]
 fn sleeps_waits_and_repeated_calls_have_findings() {
     let off = |reason| run([quiet(), vec![(500_000, What::Off(reason))]].concat());
     assert_eq!(rules(off(Reason::For(Wait::Sleep)), &MachineFacts::default()), ["sleep"]);
@@ -36,6 +50,17 @@ fn sleeps_waits_and_repeated_calls_have_findings() {
 }
 
 #[test]
+fn a_call_that_waits_is_no_work_where_waits_are_not_seen() {
+    let inside = |name| {
+        let account = run([quiet(), vec![(500_000, call(name, None, false, Role::Libc))]].concat());
+        findings(&Summary::of(vec![account]).unwrap(), &MachineFacts::default()).remove(0)
+    };
+    assert_eq!((inside("nanosleep").rule, inside("nanosleep").cost), ("sleep", Nanos(500_000)));
+    assert!(inside("poll").text.starts_with("The kernel works or waits this long in one"));
+    assert!(inside("mmap").text.starts_with("The kernel works this long in one"));
+}
+
+#[test]
 fn a_tenth_of_the_time_in_one_system_call_is_a_finding() {
     let list = |ns| (ns, call("getdents64", Some("/usr/share/man"), false, Role::Libc));
     let lists = |ns| run([quiet(), vec![list(ns), list(1000)]].concat());
@@ -43,7 +68,7 @@ fn a_tenth_of_the_time_in_one_system_call_is_a_finding() {
     assert_eq!((found.rule, found.cost), ("slow-calls", Nanos(201_000)));
     assert_eq!(
         found.text,
-        "The kernel works this long in 2 system calls `getdents64`, the longest for `/usr/share/man`, 201 µs."
+        "The kernel works or waits this long in 2 system calls `getdents64`, the longest for `/usr/share/man`, 201 µs."
     );
     assert!(rules(lists(90_000), &MachineFacts::default()).is_empty());
 

@@ -88,7 +88,13 @@ fn name_line(command: &str, terminal: &Terminal) -> String {
 fn first_byte(summary: &Summary) -> String {
     match summary.first_byte {
         Some(first) => format!("first byte after {}", display_nanos(first.middle)),
-        None => "printed nothing".to_owned(),
+        None => match summary.median_run.writes_to_stderr() {
+            0 => "printed nothing".to_owned(),
+            count => format!(
+                "printed nothing to stdout, but to stderr ({})",
+                count_of(count, "system call", "system calls")
+            ),
+        },
     }
 }
 

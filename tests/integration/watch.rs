@@ -365,6 +365,12 @@ fn endings_of(strace: &str) -> Vec<String> {
         if event.contains("execve") && event.contains(" = -1 ") {
             last.remove(pid);
         }
+        // the exec of a second thread, if the first one was in a call
+        let by =
+            event.strip_prefix("+++ superseded by execve in pid ").and_then(|by| by.strip_suffix(" +++"));
+        if let Some(program) = by.and_then(|by| last.remove(by)) {
+            last.insert(pid, program);
+        }
         let code = event.strip_prefix("+++ exited with ").map(|code| format!("exit status {code}"));
         let signal = event.strip_prefix("+++ killed by ").map(|signal| format!("killed by {signal}"));
         let end = code.or(signal).and_then(|end| Some(end.strip_suffix(" +++")?.to_owned()));

@@ -222,7 +222,7 @@ fn a_signal_ends_it_at_once_beside_open_connections() {
         Page::parse(&answer(&address, "GET /metrics HTTP/1.1\r\n\r\n").body);
         let (status, said) = watch.ended_by(signal);
         assert_eq!(status, Some(0), "{signal:?}: {said}");
-        // Whoever listens at this port now is another program.
+        // Another program may have the port by now, so nothing new is asked of it.
         let mut rest = Vec::new();
         let _ = half.read_to_end(&mut rest);
         assert!(rest.is_empty(), "{rest:?}");

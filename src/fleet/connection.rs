@@ -7,7 +7,8 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A client must have sent its request and taken the answer after this time, as Prometheus must by default.
+/// How long a client may take to send its request, how long it waits for the results, and how long it may take to read the
+/// answer. The time begins anew with each of these, because on a busy machine it may be us who were late before.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a client still sends after the answer is read for this long: closing earlier could destroy the answer.
@@ -101,7 +102,7 @@ impl Connection {
             }
         }
         match parse(received) {
-            Some(Request::Metrics(wish)) => self.state = State::Waiting(wish),
+            Some(Request::Metrics(wish)) => self.step(State::Waiting(wish)),
             Some(Request::Refused(refusal)) => self.answer(refused(refusal), Arc::default()),
             None => {}
         }
@@ -110,8 +111,13 @@ impl Connection {
 
     /// Sends the head and the body, now or as soon as the client takes them.
     pub(super) fn answer(&mut self, head: String, body: Arc<[u8]>) {
-        self.state = State::Writing { head: head.into_bytes(), body, written: 0 };
+        self.step(State::Writing { head: head.into_bytes(), body, written: 0 });
         self.go_on();
+    }
+
+    fn step(&mut self, state: State) {
+        self.state = state;
+        self.until = Instant::now() + PATIENCE;
     }
 
     fn write(&mut self) -> io::Result<()> {
@@ -136,5 +142,31 @@ impl Connection {
             0 => Err(ErrorKind::UnexpectedEof.into()),
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    /// The request was there in time, but we had no processor.
+    #[test]
+    fn a_client_is_not_sent_away_because_we_were_late() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut ours = Connection::new(listener.accept().unwrap().0).unwrap();
+        client.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+
+        ours.until = Instant::now();
+        // the kernel may need a moment
+        while ours.wish().is_none() {
+            ours.go_on();
+        }
+        assert!(!ours.is_over());
+
+        ours.until = Instant::now();
+        ours.answer("HTTP/1.1 200 OK\r\n\r\n".to_owned(), Arc::default());
+        assert!(!ours.is_over());
     }
 }

@@ -3,7 +3,7 @@
 use firstbyte_measure::arch::{CallFacts, call_names};
 use firstbyte_measure::launch::until::Sign;
 use firstbyte_measure::tracer::event::Call;
-use firstbyte_measure::tracer::{Event, EventKind};
+use firstbyte_measure::tracer::{Event, EventKind, listening};
 use firstbyte_measure::units::Nanos;
 
 /// A write: by which process and thread, and how many bytes.
@@ -58,23 +58,10 @@ fn unfinished(events: &[Event], at: Nanos) -> Option<[u32; 2]> {
     events.iter().rev().find(begins).map(|event| [event.pid, event.tid])
 }
 
-/// Who made the socket listen. A process that only inherited it did not, even if its parent has closed it.
+/// Who made the socket listen: the call that did, else the last one that may have.
 fn listener(events: &[Event], at: Nanos, holders: &[(u32, i32)]) -> Option<[u32; 2]> {
-    let listens = |event: &&Event| {
-        called(event).is_some_and(|(call, facts)| {
-            let may_listen = call.value().is_some() || call.result.is_none();
-            facts.name == "listen" && may_listen && call.entered <= at
-        })
-    };
-    let calls: Vec<&Event> = events.iter().filter(listens).collect();
-    let descriptor = |event: &Event| called(event).map(|(call, _)| call.arguments[0] & 0xffff_ffff);
-    let is_same = |event: &Event, number: i32| descriptor(event) == u64::try_from(number).ok();
-    let by_holder =
-        |event: &&&Event| holders.iter().any(|(pid, number)| *pid == event.pid && is_same(event, *number));
-    let inherited = |event: &&&Event| holders.iter().any(|(_, number)| is_same(event, *number));
-    let last = || calls.iter().rev();
-    let found = last().find(by_holder).or_else(|| last().find(inherited)).or_else(|| last().next());
-    found.map(|event| [event.pid, event.tid]).or_else(|| seen(events, holders))
+    let call = listening::call(events, at, holders).or_else(|| listening::calls(events, at).last());
+    call.map(|event| [event.pid, event.tid]).or_else(|| seen(events, holders))
 }
 
 /// The first thread of a holder: the run ended before its call returned, so the call is not among the events.

@@ -232,3 +232,14 @@ fn a_run_that_ends_early_ends_when_its_output_arrived() {
     let phases = timeline_of(Vec::new(), 0).phases.unwrap();
     assert_eq!((phases.setup, phases.teardown), (Some(Nanos(240)), Nanos(0)));
 }
+
+/// A server may print something while we have not looked at its port again.
+#[test]
+fn what_is_written_after_the_end_of_the_run_is_not_its_first_byte() {
+    let reached = at(300, 0, 0, EventKind::Reached { sign: None });
+    let late = [write(ROOT, ROOT, 400, 405, 12), vec![last(405, 12), exit(777)]].concat();
+    let events = [exec(10, 60), vec![reached], late].concat();
+    let timeline = Timeline::of(&recording(12, events)).unwrap();
+    assert_eq!((timeline.total, timeline.first_byte), (Nanos(290), None));
+    assert_eq!(timeline.phases.unwrap().setup, Some(Nanos(240)));
+}

@@ -13,6 +13,7 @@ pub mod bpf;
 pub mod choose;
 pub mod event;
 pub mod full;
+pub mod listening;
 pub mod module;
 pub mod phases;
 pub mod pipe;

@@ -390,6 +390,7 @@ impl Tracer for BpfFull {
         recording.lost = lost + ids.translate(&mut events, &seen, recording.root);
         recording.events.retain(|event| !matches!(event.kind, EventKind::FirstRead { .. }));
         recording.events.extend(events);
+        recording.end_at_listen();
         recording.add_output_events();
         Ok(recording)
     }

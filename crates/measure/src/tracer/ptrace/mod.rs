@@ -297,6 +297,7 @@ fn observed(
     // Mostly read after the tracee has exited, so the instant means nothing.
     recording.events.retain(|event| !matches!(event.kind, EventKind::FirstRead { .. }));
     recording.events.extend(followed.events);
+    recording.end_at_listen();
     recording.events.sort_by_key(|event| event.at); // stable: events at the same instant keep their order
 
     Ok(Observed { recording, counts: followed.counts, files: followed.files })

@@ -4,11 +4,15 @@
 //! in short alternating blocks; the same with the observer overhead subtracted by the calibration; and the time under
 //! `strace -f`. Prints a table, and for each program one line of JSON with the raw wall times. Run it on an idle machine.
 //!
+//! All programs get a clean environment. cargo's own contains `LD_LIBRARY_PATH`, with which the loader makes four times as
+//! many system calls.
+//!
 //! `cargo bench --bench trace -- classes` traces each class of program once with every backend, and prints whether the
 //! account is complete: the main thread's spans against the total, and lost events.
 
 mod classes;
 
+use firstbyte_measure::launch::Environment;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -64,12 +68,13 @@ fn programs(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
     all
 }
 
-/// Python itself, not a version manager's wrapper.
+/// The path of an interpreter: it need not be on the `PATH` of a clean environment. Of Python, not a version manager's
+/// wrapper.
 fn interpreter(name: &str) -> String {
-    if name != "python3" {
-        return name.to_owned();
-    }
-    let asked = Command::new(name).args(["-c", "import sys; print(sys.executable)"]).output();
+    let asked = match name {
+        "python3" => Command::new(name).args(["-c", "import sys; print(sys.executable)"]).output(),
+        _ => Command::new("sh").args(["-c", &format!("command -v {name}")]).output(),
+    };
     let path =
         asked.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
     if path.is_empty() { name.to_owned() } else { path }
@@ -77,7 +82,7 @@ fn interpreter(name: &str) -> String {
 
 fn measured(words: &[String], runs: &str) -> Option<Value> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
-    let output = command.args(["trace", "-r", runs, "--export-json", "-", "--"]).args(words).output().ok()?;
+    let output = command.args(["trace", "-r", runs, "--clean-env", "--export-json", "-", "--"]).args(words).output().ok()?;
     let document: Value = serde_json::from_slice(&output.stdout).ok()?;
     let mut result = document["results"][0].clone();
     result["overhead"] = document["tool"]["observer_overhead"][0].clone();
@@ -118,6 +123,7 @@ fn strace(words: &[String]) -> Option<f64> {
         let began = Instant::now();
         let mut command = Command::new("strace");
         command.args(["-f", "-o", "/dev/null"]).args(words).stdout(Stdio::null()).stderr(Stdio::null());
+        command.env_clear().envs(Environment::clean().variables());
         command.status().ok().filter(std::process::ExitStatus::success)?;
         walls.push(began.elapsed().as_secs_f64());
     }

@@ -82,7 +82,11 @@ fn interpreter(name: &str) -> String {
 
 fn measured(words: &[String], runs: &str) -> Option<Value> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
-    let output = command.args(["trace", "-r", runs, "--clean-env", "--export-json", "-", "--"]).args(words).output().ok()?;
+    let output = command
+        .args(["trace", "-r", runs, "--clean-env", "--export-json", "-", "--"])
+        .args(words)
+        .output()
+        .ok()?;
     let document: Value = serde_json::from_slice(&output.stdout).ok()?;
     let mut result = document["results"][0].clone();
     result["overhead"] = document["tool"]["observer_overhead"][0].clone();

@@ -217,7 +217,6 @@ mod tests {
             user: true,
             write: Some(false),
             major: true,
-            stack: Vec::new(),
         };
 
         let kinds = [

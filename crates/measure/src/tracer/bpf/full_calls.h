@@ -47,15 +47,27 @@ TWICE("tp_btf/sys_enter", sys_enter)
 	return 0;
 }
 
+/*
+ * The top of the stack, which tells for whom the C library made the call; 0 if the program made it itself. A read of the
+ * user's memory costs 130 ns, a third of what a call costs.
+ */
+INLINE u64 stack_of_callers(struct pt_regs *regs)
+{
+	struct task_struct *task = current_task();
+	struct mm_struct *mm = READ(task->mm);
+	u64 ip = saved_ip(regs);
+	return mm && ip >= READ(mm->start_code) && ip < READ(mm->end_code) ? 0 : regs->sp;
+}
+
 INLINE void fill_call(struct record_syscall *r, u64 now, u64 pid_tid, u32 kind, u32 call, s64 result, u64 entered,
-		      struct pt_regs *regs)
+		      struct pt_regs *regs, u64 callers)
 {
 	fill_head(&r->record, now, pid_tid, kind, call, result);
 	r->entered = entered;
 	r->ip = saved_ip(regs);
 	SAVED_ARGUMENTS(r->arguments, regs, call & CALL_COMPAT);
-	if (bpf_probe_read_user(r->stack, sizeof r->stack, (void *)regs->sp))
-		r->stack[0] = 0;
+	if (!callers || bpf_probe_read_user(r->stack, sizeof r->stack, (void *)callers))
+		__builtin_memset(r->stack, 0, sizeof r->stack);
 }
 
 /* Reads as much of a string as there is room for, and returns its length; negative if it cannot be read. */
@@ -138,11 +150,11 @@ INLINE void emit_structure(struct full_session *s, u64 now, u64 pid_tid, u32 lay
 }
 
 INLINE void emit_path_call(struct full_session *s, u64 now, u64 pid_tid, u32 call, s64 result, u64 entered,
-			   struct pt_regs *regs, u64 path)
+			   struct pt_regs *regs, u64 callers, u64 path)
 {
 	u32 longer = 0;
 	WRITE_RECORD(s, struct record_syscall_path, {
-		fill_call(&r->call, now, pid_tid, FULL_SYSCALL_PATH, call, result, entered, regs);
+		fill_call(&r->call, now, pid_tid, FULL_SYSCALL_PATH, call, result, entered, regs, callers);
 		longer = fill_path(r->path, path);
 	});
 	if (unlikely(longer))
@@ -150,11 +162,11 @@ INLINE void emit_path_call(struct full_session *s, u64 now, u64 pid_tid, u32 cal
 }
 
 INLINE void emit_paths_call(struct full_session *s, u64 now, u64 pid_tid, u32 call, s64 result, u64 entered,
-			    struct pt_regs *regs, u64 first, u64 second)
+			    struct pt_regs *regs, u64 callers, u64 first, u64 second)
 {
 	u32 longer = 0;
 	WRITE_RECORD(s, struct record_syscall_paths, {
-		fill_call(&r->call, now, pid_tid, FULL_SYSCALL_PATHS, call, result, entered, regs);
+		fill_call(&r->call, now, pid_tid, FULL_SYSCALL_PATHS, call, result, entered, regs, callers);
 		longer = fill_path(r->path, first);
 		longer |= fill_path(r->second, second) << 1;
 	});
@@ -190,15 +202,17 @@ TWICE("tp_btf/sys_exit", sys_exit)
 	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
 	u32 number = call & CALL_NUMBER, compat = call & CALL_COMPAT;
 	u32 takes = number < CALLS ? (compat ? s->compat_takes[number] : s->takes[number]) : 0;
+	u64 callers = stack_of_callers(regs);
 	u32 first = takes & 7, second = takes >> 4 & 7, structure = takes >> 8 & 7;
 	if (likely(!first))
 		WRITE_RECORD(s, struct record_syscall,
-			     fill_call(r, now, pid_tid, FULL_SYSCALL, call, result, entered, regs));
+			     fill_call(r, now, pid_tid, FULL_SYSCALL, call, result, entered, regs, callers));
 	else if (likely(!second))
-		emit_path_call(s, now, pid_tid, call, result, entered, regs, argument_of(regs, first, compat));
+		emit_path_call(s, now, pid_tid, call, result, entered, regs, callers,
+			       argument_of(regs, first, compat));
 	else
-		emit_paths_call(s, now, pid_tid, call, result, entered, regs, argument_of(regs, first, compat),
-				argument_of(regs, second, compat));
+		emit_paths_call(s, now, pid_tid, call, result, entered, regs, callers,
+				argument_of(regs, first, compat), argument_of(regs, second, compat));
 	if (structure)
 		emit_structure(s, now, pid_tid, takes >> 12, argument_of(regs, structure, compat), result);
 	return 0;

@@ -15,7 +15,6 @@ INLINE int fault_taken(struct raw_tracepoint *ctx)
 	struct pt_regs *regs = (struct pt_regs *)ctx->args[1];
 	slot->fault_address = ctx->args[0];
 	slot->fault_ip = saved_ip(regs);
-	slot->fault_sp = regs->sp;
 	slot->fault_error = ctx->args[2];
 	slot->fault_entered = bpf_ktime_get_ns();
 	return 0;
@@ -45,7 +44,6 @@ int fault_begins(struct software_event *event)
 		return 0;
 	slot->fault_address = event->address;
 	slot->fault_ip = event_ip(event);
-	slot->fault_sp = event->sp;
 	slot->fault_error = FAULT_BY_EVENT | (event_of_user(event) ? FAULT_OF_USER : 0);
 	slot->fault_entered = bpf_ktime_get_ns();
 	return 0;
@@ -56,9 +54,6 @@ INLINE void fill_fault(struct record_fault *r, u64 now, u64 pid_tid, struct thre
 	fill_head(&r->record, now, pid_tid, FULL_FAULT, (slot->fault_error & ~FAULT_MAJOR) | major, slot->fault_address);
 	r->entered = slot->fault_entered;
 	r->ip = slot->fault_ip;
-	if (!(slot->fault_error & FAULT_OF_USER) ||
-	    bpf_probe_read_user(r->stack, sizeof r->stack, (void *)slot->fault_sp))
-		r->stack[0] = 0;
 }
 
 INLINE int fault_handled(u32 major)

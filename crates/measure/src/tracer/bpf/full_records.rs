@@ -204,7 +204,7 @@ fn uring_output(OutputRecord { record, entered }: OutputRecord) -> Call {
     Call { result: Some(record.value), output: true, ..call }
 }
 
-fn fault(FaultRecord { record, entered, ip, stack }: &FaultRecord) -> Fault {
+fn fault(FaultRecord { record, entered, ip }: &FaultRecord) -> Fault {
     /// The processor's error code: `X86_PF_WRITE`, `X86_PF_USER` (`arch/x86/include/asm/trap_pf.h`).
     const WRITE: u32 = 2;
     const USER: u32 = 4;
@@ -216,7 +216,6 @@ fn fault(FaultRecord { record, entered, ip, stack }: &FaultRecord) -> Fault {
         user: code & USER != 0,
         write: (code & FAULT_BY_EVENT == 0).then_some(code & WRITE != 0),
         major: code & FAULT_MAJOR != 0,
-        stack: callers(*stack),
     }
 }
 

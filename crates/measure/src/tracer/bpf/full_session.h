@@ -87,7 +87,6 @@ struct record_fault {
 	struct record record;
 	u64 entered;
 	u64 ip;
-	u64 stack[CALLER_WORDS];
 };
 /* Alternatively FULL_FAULT_WAS_MAJOR follows, a record without further fields. */
 #define FAULT_MAJOR 0x80000000u
@@ -135,7 +134,6 @@ struct thread_slot {
 	u64 fault_entered; /* 0: not in a fault */
 	u64 fault_address;
 	u64 fault_ip;
-	u64 fault_sp;
 	u64 left; /* 0: on a processor */
 	u64 woken;
 	u64 waker; /* process and thread id of the task that was running then */

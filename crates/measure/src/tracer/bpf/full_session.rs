@@ -41,7 +41,9 @@ pub(super) struct Starts {
 }
 
 /// `struct thread_slot`.
-pub(super) type ThreadSlot = [u64; 10];
+pub(super) type ThreadSlot = [u64; THREAD_WORDS];
+
+const THREAD_WORDS: usize = 9;
 
 /// `struct full_session`, whole.
 #[repr(C)]
@@ -111,7 +113,7 @@ impl Shared {
         // SAFETY: as above; the programs return at once while `root` and `armed_by` are 0.
         unsafe {
             std::ptr::write_bytes(self.log.as_ptr().cast::<u8>(), 0, used);
-            (&raw mut (*self.state.as_ptr()).slots).write_volatile([[0; 10]; SLOTS]);
+            (&raw mut (*self.state.as_ptr()).slots).write_volatile([[0; THREAD_WORDS]; SLOTS]);
             (&raw mut (*self.state.as_ptr()).head).write_volatile(session);
         }
         // ORDERING: a system call, the launch, follows; the fence keeps the compiler from writing late.

@@ -8,7 +8,7 @@ use crate::arch::{Abi, Structure, Syscall};
 use crate::tracer::EventKind;
 use crate::units::Nanos;
 
-/// `CALLER_WORDS`: how much of the user's stack is saved with a call or a fault.
+/// `CALLER_WORDS`: how much of the user's stack is saved with a call.
 pub(super) const CALLER_WORDS: usize = 8;
 /// `AUXV_WORDS`: how much of the auxiliary vector is saved.
 pub(super) const AUXV_WORDS: usize = 48;
@@ -177,7 +177,6 @@ pub(super) struct FaultRecord {
     pub(super) record: Record,
     pub(super) entered: u64,
     pub(super) ip: u64,
-    pub(super) stack: [u64; CALLER_WORDS],
 }
 
 /// `struct record_off_cpu`.
@@ -348,7 +347,7 @@ mod tests {
         assert_same_layout!(PathRestRecord, "record_path_rest", [record, rest]);
         assert_same_layout!(StructureRecord, "record_structure", [record, bytes]);
         assert_same_layout!(LargeStructureRecord, "record_large_structure", [record, bytes]);
-        assert_same_layout!(FaultRecord, "record_fault", [record, entered, ip, stack]);
+        assert_same_layout!(FaultRecord, "record_fault", [record, entered, ip]);
         assert_same_layout!(OffCpuRecord, "record_off_cpu", [record, left, woken]);
         assert_same_layout!(OutputRecord, "record_output", [record, entered]);
 

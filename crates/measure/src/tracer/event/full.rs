@@ -78,9 +78,6 @@ pub struct Fault {
     pub write: Option<bool>,
     /// It required I/O.
     pub major: bool,
-    /// The top words of the user's stack. Some of them are return addresses.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stack: Vec<u64>,
 }
 
 /// A thread runs again. The event's instant is when it does.

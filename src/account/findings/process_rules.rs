@@ -7,7 +7,7 @@ use crate::account::{Account, PathPiece, Reason, Role, Step, What};
 use firstbyte_measure::arch::Wait;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The tracee executes other programs before the program itself.
 pub(super) fn exec_chain(account: &Account) -> Option<Finding> {
@@ -67,48 +67,106 @@ pub(super) fn from_disk(account: &Account) -> Option<Finding> {
 
 /// Other programs took the processor for a part of the time.
 pub(super) fn preempted(account: &Account) -> Option<Finding> {
-    let (_, steps) = preemptions(account);
-    let cost = cost(steps.iter().copied());
+    let Taken { time, times: count } = preemptions(account).by_others;
     let text = format!(
         "Other programs took the processor {}. Measure on a quieter machine, or with --cpus.",
-        times(steps.len())
+        times(count)
     );
-    noteworthy(cost, account, 10).then(|| Finding::new("preempted", cost, text))
+    noteworthy(time, account, 10).then(|| Finding::new("preempted", time, text))
 }
 
 /// The program's own threads took the processor from each other.
 pub(super) fn competing_threads(account: &Account) -> Option<Finding> {
-    let (steps, _) = preemptions(account);
-    let cost = cost(steps.iter().copied());
+    let Preemptions { by_own: Taken { time, times: count }, of_other_processes, .. } = preemptions(account);
+    let (who, remedy) = if of_other_processes {
+        ("processes", "fewer processes at the same time, or more processors, make this shorter")
+    } else {
+        (
+            "threads",
+            "fewer threads (a runtime has some for its compiler and its garbage collector), or more processors, make this \
+             shorter",
+        )
+    };
     let text = format!(
-        "The program's own threads took the processor {} from the one that the others wait for. They compete: fewer threads \
-         (a runtime has some for its compiler and its garbage collector), or more processors, make this shorter.",
-        times(steps.len())
+        "The program's own {who} took the processor {} from the one that the others wait for. They compete: {remedy}.",
+        times(count)
     );
-    noteworthy(cost, account, 10).then(|| Finding::new("competing-threads", cost, text))
+    noteworthy(time, account, 10).then(|| Finding::new("competing-threads", time, text))
 }
 
-/// The times of the path in which a thread could have run, but another one did: those in which a thread of the program took
-/// its place, and the others.
-fn preemptions(account: &Account) -> (Vec<&Step>, Vec<&Step>) {
-    let every_step = || account.threads.iter().flat_map(|thread| &thread.steps);
-    let turns: BTreeSet<Nanos> = every_step()
-        .filter(|step| matches!(step.what, What::Off(_)))
-        .map(|step| step.start + step.elapsed)
-        .collect();
-
-    let taken = account.steps.iter().filter(|step| step.what == What::Off(Reason::Preempted));
-    taken.partition(|step| left_at(account, step).is_some_and(|at| turns.contains(&at)))
+/// The times of the path in which a thread could have run, but another one did.
+#[derive(Default)]
+struct Preemptions {
+    by_own: Taken,
+    by_others: Taken,
+    /// Some of the program's threads that took the processor belong to another process than the one that lost it.
+    of_other_processes: bool,
 }
 
-/// When the thread left the processor. The kernel gives it to the next thread at the same instant. A step of the path may
-/// begin later, where the path comes to this thread.
-fn left_at(account: &Account, step: &Step) -> Option<Nanos> {
+#[derive(Default)]
+struct Taken {
+    time: Nanos,
+    times: usize,
+}
+
+impl Taken {
+    fn add(&mut self, time: Nanos) {
+        self.time = self.time + time;
+        self.times += usize::from(time > Nanos(0));
+    }
+}
+
+/// A thread's time on a processor without a break.
+struct Turn {
+    pid: u32,
+    end: Nanos,
+}
+
+fn preemptions(account: &Account) -> Preemptions {
+    let turns = turns(account);
+    let mut all = Preemptions::default();
+    for step in account.steps.iter().filter(|step| step.what == What::Off(Reason::Preempted)) {
+        let end = step.start + step.elapsed;
+        let mut at = step.start;
+        if let Some((piece, left)) = left_at(account, step) {
+            at = left;
+            // The kernel gives the processor to the next thread at the instant at which the one before leaves it.
+            while let Some(turn) = turns.get(&at).filter(|_| at < end) {
+                all.of_other_processes |= turn.pid != piece.pid;
+                at = turn.end;
+            }
+        }
+        let by_own = at.min(end).0.saturating_sub(step.start.0).min(step.own.0);
+        all.by_own.add(Nanos(by_own));
+        all.by_others.add(Nanos(step.own.0 - by_own));
+    }
+    all
+}
+
+/// The turns of all threads after their waits, by the instant at which each begins.
+fn turns(account: &Account) -> BTreeMap<Nanos, Turn> {
+    let mut turns = BTreeMap::new();
+    for thread in &account.threads {
+        let mut waits = thread.steps.iter().filter(|step| matches!(step.what, What::Off(_))).peekable();
+        while let Some(wait) = waits.next() {
+            let begin = wait.start + wait.elapsed;
+            let end = waits.peek().map_or(thread.start + thread.lifetime, |next| next.start);
+            if end > begin {
+                turns.insert(begin, Turn { pid: thread.pid, end });
+            }
+        }
+    }
+    turns
+}
+
+/// The piece of the path with this step, and when its thread left the processor: the step begins later if the path comes to the
+/// thread later.
+fn left_at<'a>(account: &'a Account, step: &Step) -> Option<(&'a PathPiece, Nanos)> {
     let piece = account.path.iter().find(|piece| (piece.from..piece.to).contains(&step.start))?;
     let steps = &account.threads.get(piece.thread)?.steps;
     let holds =
         |own: &&Step| own.what == step.what && (own.start..own.start + own.elapsed).contains(&step.start);
-    steps.iter().find(holds).map(|own| own.start)
+    steps.iter().find(holds).map(|own| (piece, own.start))
 }
 
 /// A timer that the program set for itself.

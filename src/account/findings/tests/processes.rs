@@ -139,27 +139,54 @@ fn a_tenth_of_the_time_preempted_is_a_busy_machine() {
     assert!(rules(steps(20_000), &MachineFacts::default()).is_empty());
 }
 
+/// The first thread is preempted 1,000,100 ns after the start, for 300 µs. Another thread of the process `pid` gets a processor
+/// at `from`, and keeps it until `to`.
+fn beside_a_turn(pid: u32, from: u64, to: u64) -> Account {
+    let mut account = run([quiet(), vec![(300_000, What::Off(Reason::Preempted))]].concat());
+    let step = |start, elapsed, what| {
+        let elapsed = Nanos(elapsed);
+        Step { start: Nanos(start), elapsed, own: elapsed, what }
+    };
+    let mut thread = account.threads[0].clone();
+    (thread.pid, thread.tid) = (pid, ROOT + 1);
+    thread.steps =
+        vec![step(from - 5_000, 5_000, What::Off(Reason::Runnable)), step(from, to - from, What::User)];
+    thread.steps.push(step(to, 10_000, What::Off(Reason::Preempted)));
+    account.threads.push(thread);
+    account.path = vec![PathPiece { thread: 0, pid: ROOT, tid: ROOT, from: Nanos(0), to: account.total }];
+    account
+}
+
 #[test]
 fn who_takes_the_processor_is_told_by_whose_turn_begins_at_that_instant() {
-    let preempted_by = |turn: u64| {
-        let mut account = run([quiet(), vec![(300_000, What::Off(Reason::Preempted))]].concat());
-        let other = Step {
-            start: Nanos(turn - 5_000),
-            elapsed: Nanos(5_000),
-            own: Nanos(5_000),
-            what: What::Off(Reason::Runnable),
-        };
-        let mut thread = account.threads[0].clone();
-        (thread.tid, thread.steps) = (ROOT + 1, vec![other]);
-        account.threads.push(thread);
-        let whole = PathPiece { thread: 0, pid: ROOT, tid: ROOT, from: Nanos(0), to: account.total };
-        account.path = vec![whole];
-        rules(account, &MachineFacts::default())
-    };
+    let found = |from, to| rules(beside_a_turn(ROOT, from, to), &MachineFacts::default());
     assert_eq!(
-        preempted_by(1_000_100),
+        found(1_000_100, 1_300_100),
         ["competing-threads"],
         "it got the processor when the other one left"
     );
-    assert_eq!(preempted_by(1_000_200), ["preempted"], "it got another processor");
+    assert_eq!(found(1_000_200, 1_300_100), ["preempted"], "it got another processor");
+}
+
+#[test]
+fn a_thread_takes_the_processor_only_until_it_leaves_it() {
+    let summary = Summary::of(vec![beside_a_turn(ROOT, 1_000_100, 1_140_100)]).unwrap();
+    let costs =
+        findings(&summary, &MachineFacts::default()).into_iter().map(|found| (found.rule, found.cost));
+    assert_eq!(
+        costs.collect::<Vec<_>>(),
+        [("preempted", Nanos(160_000)), ("competing-threads", Nanos(140_000))],
+        "other programs had it afterwards"
+    );
+}
+
+#[test]
+fn another_process_of_the_program_that_takes_the_processor_is_no_thread() {
+    let text = |pid| {
+        let summary = Summary::of(vec![beside_a_turn(pid, 1_000_100, 1_300_100)]).unwrap();
+        findings(&summary, &MachineFacts::default()).remove(0).text
+    };
+    assert!(text(ROOT).starts_with("The program's own threads took the processor once"), "{}", text(ROOT));
+    let other = text(ROOT + 1);
+    assert!(other.starts_with("The program's own processes took the processor once"), "{other}");
 }

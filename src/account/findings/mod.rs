@@ -15,7 +15,7 @@ use super::libraries::LinkedFile;
 use super::loads::Load;
 use super::profile::Estimate;
 use super::user_code::UserCode;
-use crate::account::{Account, Reason, Role, Step, Summary, What};
+use crate::account::{Account, Role, Step, Summary, What};
 use crate::stats::quantile::{quantile, sorted};
 pub use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::launch::KnownEnvironment;
@@ -62,7 +62,9 @@ impl Finding {
     pub fn sentence(&self, total: Nanos) -> String {
         let percent = 100.0 * self.cost.as_f64() / total.as_f64().max(1.0);
         let interval = self.interval.map_or(String::new(), |[low, high]| format!(" ({low} to {high})"));
-        format!("{}{interval}, {percent:.0} %: {}", self.cost, self.text)
+        // one of less than a per cent is given if others had the processor for most of the time
+        let percent = if percent < 0.5 { "under 1".to_owned() } else { format!("{percent:.0}") };
+        format!("{}{interval}, {percent} %: {}", self.cost, self.text)
     }
 }
 
@@ -259,7 +261,7 @@ fn role(what: &What) -> Option<Role> {
 /// Whether a part is at least this percentage of the total, without the time in which others had the processor: a busy
 /// machine hides no finding.
 fn noteworthy(part: Nanos, account: &Account, percent: u64) -> bool {
-    let taken = cost(account.steps.iter().filter(|step| step.what == What::Off(Reason::Preempted)));
+    let taken = cost(account.steps.iter().filter(|step| process_rules::is_taken(step)));
     let running = account.total.0.saturating_sub(taken.0);
     u128::from(part.0) * 100 >= u128::from(running) * u128::from(percent)
 }

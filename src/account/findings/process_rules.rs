@@ -65,50 +65,67 @@ pub(super) fn from_disk(account: &Account) -> Option<Finding> {
     Some(Finding::new("from-disk", cost, text))
 }
 
-/// Other programs took the processor for a part of the time.
+/// A thread that is woken on an idle processor runs sooner than this. After a longer time, others had the processor.
+const SOON: Nanos = Nanos(500_000);
+
+/// Whether others had the processor in this step, although the thread could have run.
+pub(super) fn is_taken(step: &Step) -> bool {
+    match step.what {
+        What::Off(Reason::Preempted) => true,
+        What::Off(Reason::Runnable | Reason::Created) => step.own >= SOON,
+        _ => false,
+    }
+}
+
+/// Other programs had the processor for a part of the time.
 pub(super) fn preempted(account: &Account) -> Option<Finding> {
-    let (_, steps) = preemptions(account);
+    let (_, steps) = taken(account);
     let cost = cost(steps.iter().copied());
     let text = format!(
-        "Other programs took the processor {}. Measure on a quieter machine, or with --cpus.",
+        "Other programs took or kept the processor {}. Measure on a quieter machine, or with --cpus.",
         times(steps.len())
     );
     noteworthy(cost, account, 10).then(|| Finding::new("preempted", cost, text))
 }
 
-/// The program's own threads took the processor from each other.
+/// The program's own threads had the processor while the one that matters could have run.
 pub(super) fn competing_threads(account: &Account) -> Option<Finding> {
-    let (steps, _) = preemptions(account);
+    let (steps, _) = taken(account);
     let cost = cost(steps.iter().copied());
     let text = format!(
-        "The program's own threads took the processor {} from the one that the others wait for. They compete: fewer threads \
-         (a runtime has some for its compiler and its garbage collector), or more processors, make this shorter.",
+        "The program's own threads took or kept the processor {} while the one that the others wait for could run. They \
+         compete: fewer threads (a runtime has some for its compiler and its garbage collector), or more processors, make \
+         this shorter.",
         times(steps.len())
     );
     noteworthy(cost, account, 10).then(|| Finding::new("competing-threads", cost, text))
 }
 
-/// The times of the path in which a thread could have run, but another one did: those in which a thread of the program took
-/// its place, and the others.
-fn preemptions(account: &Account) -> (Vec<&Step>, Vec<&Step>) {
-    let every_step = || account.threads.iter().flat_map(|thread| &thread.steps);
-    let turns: BTreeSet<Nanos> = every_step()
-        .filter(|step| matches!(step.what, What::Off(_)))
-        .map(|step| step.start + step.elapsed)
-        .collect();
+/// The times of the path in which a thread could have run, but another one did: those in which a thread of the program had
+/// the processor, and the others. The kernel gives a processor to the next thread at the instant at which one leaves it.
+fn taken(account: &Account) -> (Vec<&Step>, Vec<&Step>) {
+    let off = || {
+        let steps = account.threads.iter().flat_map(|thread| &thread.steps);
+        steps.filter(|step| matches!(step.what, What::Off(_)))
+    };
+    let turns: BTreeSet<Nanos> = off().map(|step| step.start + step.elapsed).collect();
+    let leaves: BTreeSet<Nanos> = off().map(|step| step.start).collect();
+    let by_own = |step: &Step| match step.what {
+        What::Off(Reason::Preempted) => turns.contains(&step.start),
+        _ => leaves.contains(&(step.start + step.elapsed)),
+    };
 
-    let taken = account.steps.iter().filter(|step| step.what == What::Off(Reason::Preempted));
-    taken.partition(|step| left_at(account, step).is_some_and(|at| turns.contains(&at)))
+    let taken = account.steps.iter().filter(|step| is_taken(step));
+    taken.partition(|step| whole(account, step).is_some_and(by_own))
 }
 
-/// When the thread left the processor. The kernel gives it to the next thread at the same instant. A step of the path may
-/// begin later, where the path comes to this thread.
-fn left_at(account: &Account, step: &Step) -> Option<Nanos> {
+/// The step of a thread of which the path has a part: the path can come to the thread later, and leave it sooner.
+fn whole<'a>(account: &'a Account, step: &Step) -> Option<&'a Step> {
     let piece = account.path.iter().find(|piece| (piece.from..piece.to).contains(&step.start))?;
     let steps = &account.threads.get(piece.thread)?.steps;
     let holds =
         |own: &&Step| own.what == step.what && (own.start..own.start + own.elapsed).contains(&step.start);
-    steps.iter().find(holds).map(|own| own.start)
+    steps.iter().find(holds)
 }
 
 /// A timer that the program set for itself.
@@ -143,44 +160,46 @@ fn times(count: usize) -> String {
 
 /// Waits that no thread of the program ends.
 pub(super) fn waits(account: &Account) -> Option<Finding> {
-    let mut waits: BTreeMap<(Reason, bool), Waited> = BTreeMap::new();
+    let mut waits: BTreeMap<(Reason, End), Waited> = BTreeMap::new();
     let mut call = None;
     for step in &account.steps {
         match &step.what {
-            What::Call { file, .. } => call = Some((step.start + step.elapsed, file.as_deref())),
+            What::Call { .. } => call = Some(step),
             What::Off(reason) if !is_explained(*reason) => {
-                let around = call.filter(|(end, _)| step.start < *end).and_then(|(_, file)| file);
-                let to_us = matches!(around, Some("stdout" | "stderr"));
-                waits.entry((*reason, to_us)).or_default().add(step.own, around);
+                let around = call.filter(|call| step.start < call.start + call.elapsed);
+                let end = around.map_or(End::Unknown, |call| End::of(*reason, call));
+                waits.entry((*reason, end)).or_default().add(step.own, around);
             }
             _ => {}
         }
     }
-    let ((reason, to_us), Waited { count, cost, longest }) =
-        waits.into_iter().max_by_key(|(_, waited)| waited.cost)?;
-    if !noteworthy(cost, account, 5) {
-        return None;
+    let ((reason, end), waited) = waits.into_iter().max_by_key(|(_, waited)| waited.cost)?;
+    noteworthy(waited.cost, account, 5)
+        .then(|| Finding::new("waits", waited.cost, waited.text(reason, end)).about(reason.name()))
+}
+
+/// What ends a wait, as far as its call tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    /// Somebody reads what the program writes.
+    Reader,
+    /// The time that the program gave to the call has passed.
+    Timeout,
+    Unknown,
+}
+
+impl End {
+    fn of(reason: Reason, call: &Step) -> End {
+        let What::Call { text, file, .. } = &call.what else { return End::Unknown };
+        let nothing_ready = reason == Reason::For(Wait::Poll) && text.ends_with(" = 0");
+        if nothing_ready || text.ends_with(" ETIMEDOUT") {
+            End::Timeout
+        } else if reason == Reason::For(Wait::Write) && matches!(file.as_deref(), Some("stdout" | "stderr")) {
+            End::Reader
+        } else {
+            End::Unknown
+        }
     }
-    let times = times(count);
-    let text = if to_us && reason == Reason::For(Wait::Write) {
-        format!(
-            "The program waits until its output is read ({times}): it writes more than fits into the pipe, which \
-             firstbyte reads here. A reader that is faster or slower changes this time."
-        )
-    } else if reason == Reason::Exec {
-        format!(
-            "The process sleeps inside its exec ({times}): the kernel reads the file from disk there, waits for a lock, or \
-             moves the process to a processor that has less to do. Measure on a quieter machine."
-        )
-    } else {
-        let place = longest.1.map_or(String::new(), |file| format!(", the longest on `{file}`"));
-        format!(
-            "The program waits for {} ({times}{place}), and nothing that it does ends this wait: another program, a \
-             device, the network or a timer does.",
-            reason.name()
-        )
-    };
-    Some(Finding::new("waits", cost, text).about(reason.name()))
 }
 
 /// Waits of one kind.
@@ -188,15 +207,43 @@ pub(super) fn waits(account: &Account) -> Option<Finding> {
 struct Waited<'s> {
     count: usize,
     cost: Nanos,
-    /// The time of the longest one, and its file.
-    longest: (Nanos, Option<&'s str>),
+    /// The time of the longest one, and its call.
+    longest: (Nanos, Option<&'s Step>),
 }
 
 impl<'s> Waited<'s> {
-    fn add(&mut self, time: Nanos, file: Option<&'s str>) {
+    fn add(&mut self, time: Nanos, call: Option<&'s Step>) {
         (self.count, self.cost) = (self.count + 1, self.cost + time);
         if time > self.longest.0 {
-            self.longest = (time, file);
+            self.longest = (time, call);
+        }
+    }
+
+    fn text(&self, reason: Reason, end: End) -> String {
+        let times = times(self.count);
+        let (name, file) = match self.longest.1.map(|call| &call.what) {
+            Some(What::Call { name, file, .. }) => (&**name, file.as_deref()),
+            _ => (reason.name(), None),
+        };
+        let place = file.map_or(String::new(), |file| format!(", the longest on `{file}`"));
+        match (end, reason) {
+            (End::Reader, _) => format!(
+                "The program waits until its output is read ({times}): it writes more than fits into the pipe, which \
+                 firstbyte reads here. A reader that is faster or slower changes this time."
+            ),
+            (End::Timeout, _) => format!(
+                "The program waits until the time passes that it gave to `{name}` ({times}{place}). No event ends this \
+                 wait: a shorter time does."
+            ),
+            (_, Reason::Exec) => format!(
+                "The process sleeps inside its exec ({times}): the kernel reads the file from disk there, waits for a lock, \
+                 or moves the process to a processor that has less to do. Measure on a quieter machine."
+            ),
+            _ => format!(
+                "The program waits for {} ({times}{place}), and no thread of it ends this wait: another program, a \
+                 device, the network or a timer does.",
+                reason.name()
+            ),
         }
     }
 }
@@ -232,21 +279,21 @@ pub(super) fn after_the_first_byte(account: &Account) -> Option<Finding> {
     Some(Finding::new("after-first-byte", cost, text))
 }
 
-/// The programs that worked after an instant, if the one that works longest is not the tracee.
+/// The programs that worked after an instant, if the one that works longest is not the tracee's.
 fn programs_after(account: &Account, first: Nanos) -> Option<String> {
-    let mut programs: BTreeMap<(bool, &str), u64> = BTreeMap::new();
+    let mut programs: BTreeMap<&str, (u64, bool)> = BTreeMap::new();
     for piece in account.path.iter().filter(|piece| piece.to > first) {
         let path = account.execution(piece.pid, piece.from).map_or("", |execution| &*execution.path);
-        let name = path.rsplit('/').next().unwrap_or(path);
-        *programs.entry((piece.pid == account.root, name)).or_default() +=
-            piece.to.0 - piece.from.max(first).0;
+        let (time, is_own) = programs.entry(path.rsplit('/').next().unwrap_or(path)).or_default();
+        *time += piece.to.0 - piece.from.max(first).0;
+        *is_own |= piece.pid == account.root;
     }
-    let mut programs: Vec<((bool, &str), u64)> = programs.into_iter().collect();
-    programs.sort_by_key(|(_, time)| Reverse(*time));
-    let ((is_root, _), _) = programs.first()?;
+    let mut programs: Vec<(&str, (u64, bool))> = programs.into_iter().collect();
+    programs.sort_by_key(|(_, (time, _))| Reverse(*time));
+    let (_, (_, is_own)) = programs.first()?;
     let shown: Vec<String> =
-        programs.iter().take(3).map(|((_, name), time)| format!("`{name}` {}", Nanos(*time))).collect();
-    (!is_root).then(|| shown.join(", "))
+        programs.iter().take(3).map(|(name, (time, _))| format!("`{name}` {}", Nanos(*time))).collect();
+    (!is_own).then(|| shown.join(", "))
 }
 
 /// What a system call costs in all, outside the loader.

@@ -100,12 +100,13 @@ pub const TRAP: Nanos = Nanos(300);
 
 type Rule = fn(&Evidence) -> Option<Finding>;
 
-const RULES: [Rule; 27] = [
+const RULES: [Rule; 28] = [
     linking_rules::dynamic_linking,
     linking_rules::bind_now,
     linking_rules::unused_libraries,
     |run| loading_rules::failed_searches(run.account),
     |run| loading_rules::heavy_library(run.account),
+    |run| loading_rules::new_memory(run.account),
     |run| loading_rules::trapped_instructions(run.account, run.machine),
     file_rules::slow_file,
     file_rules::programs,

@@ -127,14 +127,21 @@ fn parts(nodes: &[Node], root: usize) -> Vec<(String, Nanos)> {
     let (mut open, mut times) = (vec![root], BTreeMap::<String, f64>::new());
     while let Some(place) = open.pop() {
         let (time, name) = (nodes[place].time, nodes[place].frame.function.as_deref());
-        if is_loader(&nodes[place].frame.module) {
-            continue; // other findings have its time
-        }
         let inside: f64 = called[place].iter().map(|inner| nodes[*inner].time).sum();
         let interprets = name.is_some_and(|name| INTERPRETING.iter().any(|known| name.starts_with(known)));
         let is_entry = name.is_none_or(|name| ENTRIES.contains(&name));
-        if place == root || is_entry || time >= MOST * all && inside >= DIVIDED * time && !interprets {
+        // other findings have the loader's time, but not that of the initialisers that it calls
+        let is_loader = is_loader(&nodes[place].frame.module);
+        if place == root
+            || is_loader
+            || is_entry && inside > 0.0
+            || time >= MOST * all && inside >= DIVIDED * time && !interprets
+        {
             open.extend(&called[place]);
+            let itself = name.filter(|_| is_entry && !is_loader && time - inside >= MOST * all);
+            if let Some(name) = itself {
+                *times.entry(format!("`{name}` itself")).or_default() += time - inside;
+            }
         } else if let Some(name) = name {
             let shown = if interprets { INTERPRETED.to_owned() } else { format!("`{name}`") };
             *times.entry(shown).or_default() += time;

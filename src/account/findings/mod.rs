@@ -135,8 +135,8 @@ const RULES: [Rule; 28] = [
 /// program does between two files is not always the work of the first one.
 const SAYS_MORE: u64 = 60;
 
-/// Rules that explain user code by what was loaded meanwhile. They explain the same time.
-const LOADS: &[&str] = &["reported", "modules", "slow-file"];
+/// Rules that explain user code by the modules that were loaded meanwhile. They explain the same time, and so may `slow-file`.
+const MODULES: &[&str] = &["reported", "modules"];
 /// The others. Those of one line explain the same time.
 const EXPLAIN_USER_CODE: [&[&str]; 3] = [&["java-classes"], &["generated-code"], &["dynamic-linking"]];
 
@@ -154,7 +154,7 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     };
     let mut all: Vec<Finding> = RULES.iter().filter_map(|rule| found(*rule, &evidence, summary)).collect();
     all.retain(|finding| noteworthy(finding.cost, &summary.median_run, 1));
-    remove_said_better(&mut all);
+    remove_said_better(&mut all, &summary.loads);
     all.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
     causes_first(&mut all);
     why_before_when(&mut all);
@@ -189,7 +189,7 @@ fn why_before_when(all: &mut Vec<Finding>) {
 }
 
 /// Removes findings of which others explain most.
-fn remove_said_better(all: &mut Vec<Finding>) {
+fn remove_said_better(all: &mut Vec<Finding>, loads: &[Load]) {
     let cost = |all: &[Finding], rules: &[&str]| {
         let costs = all.iter().filter(|finding| rules.contains(&finding.rule)).map(|finding| finding.cost.0);
         costs.max().unwrap_or_default()
@@ -198,13 +198,18 @@ fn remove_said_better(all: &mut Vec<Finding>) {
     all.retain(|finding| finding.rule != "modules" || reported * 100 < finding.cost.0 * SAYS_MORE);
 
     // while a module waits for a program that it starts, its own process computes nothing
-    let loads = cost(all, LOADS).saturating_sub(cost(all, &["programs"]));
-    let explained: u64 = loads + EXPLAIN_USER_CODE.iter().map(|rules| cost(all, rules)).sum::<u64>();
+    let modules = cost(all, MODULES).saturating_sub(cost(all, &["programs"]));
+    let file = all.iter().find(|finding| finding.rule == "slow-file");
+    let file = file.map_or(0, |it| it.cost.0.saturating_sub(file_rules::programs_of(loads, &it.subject).0));
+    let explained: u64 =
+        modules.max(file) + EXPLAIN_USER_CODE.iter().map(|rules| cost(all, rules)).sum::<u64>();
     // that a program is interpreted says less than what else is known of it
     let enough = |finding: &Finding| if finding.subject == code_rules::INTERPRETED { 4 } else { 2 };
     all.retain(|finding| finding.rule != "user-code" || explained * enough(finding) < finding.cost.0);
     for finding in all.iter_mut().filter(|finding| finding.rule == "user-code" && explained > 0) {
         finding.cost = Nanos(finding.cost.0 - explained);
+        let less = |bound: Nanos| Nanos(bound.0.saturating_sub(explained));
+        finding.interval = finding.interval.map(|bounds| bounds.map(less));
         finding.text += " Other findings explain the rest of this time.";
     }
 }

@@ -136,3 +136,34 @@ fn a_file_that_is_read_explains_user_code_whatever_programs_are_started_later() 
     let around = load(FILE, "rc", "/etc/rc", [50_000, 350_000], 1);
     assert_eq!(own(around), Some(Nanos(750_000)), "its program computes nothing meanwhile");
 }
+
+#[test]
+fn the_native_function_that_an_interpreted_program_calls_most_is_named() {
+    let tree = |native: f64| {
+        let eval = Some("_PyEval_EvalFrameDefault");
+        vec![
+            node(None, "/bin/python3", None, 800_000.0),
+            node(Some(0), "/bin/python3", eval, 790_000.0),
+            node(Some(1), "/bin/python3", Some("call"), 780_000.0),
+            node(Some(2), "/bin/python3", eval, 770_000.0),
+            node(Some(3), "/lib/_json.so", Some("scanner_call"), native),
+            node(Some(4), "/lib/_json.so", Some("parse_object"), native),
+            node(Some(5), "/lib/_json.so", Some("scanner_call"), native / 2.0),
+        ]
+    };
+    let found = |native| {
+        let divided = Divided { nodes: tree(native), ..Divided::default() };
+        let user_code = Some(UserCode { divided, ..UserCode::default() });
+        let loads = vec![load("Python", "site", "", [250_000, 250_000], 0)];
+        let summary = Summary { user_code, loads, ..Summary::of(vec![run(quiet())]).unwrap() };
+        findings(&summary, &MachineFacts::default())
+    };
+    let json = found(400_000.0).remove(0);
+    assert_eq!((json.rule, json.cost), ("user-code", Nanos(550_000)));
+    assert!(
+        json.text.contains("the program that it interprets 790 µs (of it `scanner_call` 400 µs)."),
+        "{}",
+        json.text
+    );
+    assert!(found(100_000.0).iter().all(|finding| finding.rule != "user-code"), "the imports say enough");
+}
